@@ -1,0 +1,138 @@
+//! What a recorded thread can say.
+
+/// A value of the session's shared counter. Events of different threads are ordered by it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Epoch(pub u64);
+
+/// The innermost node of a stack in the process's trie of stacks; see [`crate::live::node`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StackId(pub u32);
+
+impl StackId {
+    /// No stack could be recorded (the trie is full, or the thread's state could not be had).
+    pub const UNKNOWN: StackId = StackId(0);
+}
+
+/// The address of a block in the recorded process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BlockAddress(pub u64);
+
+/// Which function handed a block out. A replay needs it, since each has promises of its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum AllocFunction {
+    /// `malloc`, and `operator new` that arrives through it.
+    #[default]
+    Malloc = 0,
+    /// `calloc`: zeroed.
+    Calloc = 1,
+    /// `realloc(NULL, n)` and `reallocarray(NULL, …)`.
+    Realloc = 2,
+    /// `posix_memalign`.
+    PosixMemalign = 3,
+    /// `aligned_alloc`.
+    AlignedAlloc = 4,
+    /// `memalign`.
+    Memalign = 5,
+    /// `valloc`.
+    Valloc = 6,
+    /// `pvalloc`.
+    Pvalloc = 7,
+    /// `operator new` of an allocator that does not go through `malloc`.
+    New = 8,
+}
+
+impl AllocFunction {
+    /// The function of a code in a recording, `Malloc` for one that this version does not know.
+    pub fn from_code(code: u8) -> Self {
+        match code {
+            1 => Self::Calloc,
+            2 => Self::Realloc,
+            3 => Self::PosixMemalign,
+            4 => Self::AlignedAlloc,
+            5 => Self::Memalign,
+            6 => Self::Valloc,
+            7 => Self::Pvalloc,
+            8 => Self::New,
+            _ => Self::Malloc,
+        }
+    }
+}
+
+/// How many pages of a large block were resident when it was given back, if that was measured.
+pub type TouchedPages = Option<u32>;
+
+/// One event of one thread, in the thread's own order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The epoch of all following events of this thread, until the next `Epoch`.
+    Epoch(Epoch),
+    /// A block was handed out.
+    Alloc {
+        /// Where it begins.
+        address: BlockAddress,
+        /// Requested bytes.
+        size: u64,
+        /// Binary logarithm of the requested alignment, 0 if none was asked for.
+        align_log2: u8,
+        /// By which function.
+        function: AllocFunction,
+        /// Who asked.
+        stack: StackId,
+    },
+    /// A block was given back.
+    Free {
+        /// Where it began.
+        address: BlockAddress,
+        /// What of it was resident.
+        touched: TouchedPages,
+    },
+    /// A block was resized, in place (`old == new`) or by moving it.
+    Realloc {
+        /// Where it began.
+        old: BlockAddress,
+        /// Where it begins now.
+        new: BlockAddress,
+        /// Requested bytes.
+        size: u64,
+        /// Who asked.
+        stack: StackId,
+        /// What of the old block was resident.
+        touched: TouchedPages,
+    },
+    /// The first half of a resize during which the epoch changed: the old block is given back.
+    ReallocBegin {
+        /// Where it began.
+        old: BlockAddress,
+        /// What of the old block was resident.
+        touched: TouchedPages,
+    },
+    /// The second half: the block is at its new place. Follows this thread's `ReallocBegin`.
+    ReallocEnd {
+        /// Where it begins now.
+        new: BlockAddress,
+        /// Requested bytes.
+        size: u64,
+        /// Who asked.
+        stack: StackId,
+    },
+    /// An allocation was refused by the allocator.
+    Failed {
+        /// Requested bytes, at most `u32::MAX`.
+        size: u64,
+        /// By which function.
+        function: AllocFunction,
+        /// Who asked.
+        stack: StackId,
+    },
+    /// This thread started another one, whose [`pthread_self`](crate::live::layout::RingHeader::handle) this is.
+    ThreadCreate {
+        /// The `pthread_t` of the new thread.
+        handle: u64,
+    },
+    /// This thread waited for the end of another one.
+    ThreadJoin {
+        /// The `pthread_t` of the ended thread.
+        handle: u64,
+    },
+}

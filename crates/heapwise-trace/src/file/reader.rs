@@ -1,0 +1,123 @@
+//! Reads a recording, section by section.
+
+use super::columns::EventsSection;
+use super::error::{Error, ErrorKind};
+use super::records::{Meta, ModuleInfo, ProcessEnd, ProcessInfo, RunEnd, ThreadEnd, ThreadInfo};
+pub use super::section::Tail;
+use super::section::{self, fill, kind};
+use super::tables::{ClockReadings, Nodes, Samples, Symbols};
+use super::{HEADER_BYTES, MAGIC, MAJOR};
+use serde::de::DeserializeOwned;
+use std::io::Read;
+
+/// A decoded section.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Section {
+    /// What was recorded.
+    Meta(Meta),
+    /// A process joined.
+    Process(ProcessInfo),
+    /// A thread joined.
+    Thread(ThreadInfo),
+    /// An object file occurs in stacks.
+    Module(ModuleInfo),
+    /// Events.
+    Events(EventsSection),
+    /// Nodes of a trie.
+    Nodes(Nodes),
+    /// Clock readings.
+    Clock(ClockReadings),
+    /// Memory samples.
+    Samples(Samples),
+    /// A process is gone.
+    ProcessEnd(ProcessEnd),
+    /// A thread is gone.
+    ThreadEnd(ThreadEnd),
+    /// Names of addresses.
+    Symbols(Symbols),
+    /// The run is over.
+    RunEnd(RunEnd),
+    /// A kind that this version does not know.
+    Unknown(u16),
+}
+
+/// Reads sections from a stream.
+#[derive(Debug)]
+pub struct Reader<R: Read> {
+    input: R,
+    offset: u64,
+    tail: Option<Tail>,
+}
+
+impl<R: Read> Reader<R> {
+    /// Checks that the stream is a recording that this version reads.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Foreign`], [`ErrorKind::TooNew`], or the stream's.
+    pub fn new(mut input: R) -> Result<Self, Error> {
+        let mut header = [0u8; HEADER_BYTES];
+        let got = fill(&mut input, &mut header)?;
+        if got < HEADER_BYTES || header[..8] != MAGIC {
+            return Err(ErrorKind::Foreign.into());
+        }
+        let major = u16::from_le_bytes([header[8], header[9]]);
+        let minor = u16::from_le_bytes([header[10], header[11]]);
+        if major > MAJOR {
+            return Err(ErrorKind::TooNew { found: format!("{major}.{minor}"), supported: MAJOR }.into());
+        }
+        Ok(Self { input, offset: HEADER_BYTES as u64, tail: None })
+    }
+
+    /// How the file ended, once [`Reader::next_section`] has returned `None`.
+    pub fn tail(&self) -> Option<Tail> {
+        self.tail
+    }
+
+    /// Bytes of whole sections read so far.
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// The next section; `None` at the end, or where the rest is cut or damaged ([`Reader::tail`] says which).
+    ///
+    /// # Errors
+    /// [`ErrorKind::Damaged`] for a section whose checksum is right and whose content is not, or the stream's.
+    pub fn next_section(&mut self) -> Result<Option<Section>, Error> {
+        if self.tail.is_some() {
+            return Ok(None);
+        }
+        let frame = match section::read(&mut self.input)? {
+            Ok(frame) => frame,
+            Err(tail) => {
+                self.tail = Some(tail);
+                return Ok(None);
+            }
+        };
+        let at = self.offset;
+        self.offset += frame.stored;
+        let damaged = |what| Error::from(ErrorKind::Damaged { offset: at, what });
+        let p = frame.payload;
+        Ok(Some(match frame.kind {
+            kind::META => Section::Meta(json(&p).ok_or_else(|| damaged("run facts"))?),
+            kind::PROCESS => Section::Process(json(&p).ok_or_else(|| damaged("a process"))?),
+            kind::THREAD => Section::Thread(json(&p).ok_or_else(|| damaged("a thread"))?),
+            kind::MODULE => Section::Module(json(&p).ok_or_else(|| damaged("a module"))?),
+            kind::EVENTS => Section::Events(EventsSection::decode(p).ok_or_else(|| damaged("events"))?),
+            kind::NODES => Section::Nodes(Nodes::decode(&p).ok_or_else(|| damaged("stacks"))?),
+            kind::CLOCK => {
+                Section::Clock(ClockReadings::decode(&p).ok_or_else(|| damaged("clock readings"))?)
+            }
+            kind::SAMPLES => Section::Samples(Samples::decode(&p).ok_or_else(|| damaged("memory samples"))?),
+            kind::PROCESS_END => Section::ProcessEnd(json(&p).ok_or_else(|| damaged("a process's end"))?),
+            kind::THREAD_END => Section::ThreadEnd(json(&p).ok_or_else(|| damaged("a thread's end"))?),
+            kind::SYMBOLS => Section::Symbols(Symbols::decode(&p).ok_or_else(|| damaged("symbols"))?),
+            kind::RUN_END => Section::RunEnd(json(&p).ok_or_else(|| damaged("the run's end"))?),
+            other => Section::Unknown(other),
+        }))
+    }
+}
+
+fn json<T: DeserializeOwned>(payload: &[u8]) -> Option<T> {
+    serde_json::from_slice(payload).ok()
+}

@@ -1,0 +1,191 @@
+//! Facts about a run that are few: stored as JSON, one section each, so that they can grow new fields.
+
+use crate::event::Epoch;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+macro_rules! index {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(pub u32);
+    };
+}
+
+index! {
+    /// A recorded process: the n-th program image that joined the session.
+    ProcessIndex
+}
+index! {
+    /// A recorded thread, unique over all processes of the recording.
+    ThreadIndex
+}
+
+/// The first section: what was recorded, where and how.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Meta {
+    /// Version of heapwise that wrote the file.
+    pub heapwise: String,
+    /// The command as it was given.
+    pub command: Vec<String>,
+    /// When it began, in nanoseconds since 1970.
+    pub started_unix_ns: u64,
+    /// Kernel name and release.
+    pub system: String,
+    /// Processor architecture.
+    pub architecture: String,
+    /// Bytes of a page of memory.
+    pub page_bytes: u64,
+    /// Processors that the program could use.
+    pub processors: u32,
+    /// How the allocations are seen: `preload`.
+    pub interception: String,
+    /// Environment variables that concern the heap, and only these.
+    pub environment: BTreeMap<String, String>,
+    /// What was known before the program started to be invisible.
+    pub blind_spots: Vec<BlindSpot>,
+    /// How long recording was held off, in nanoseconds.
+    pub delay_ns: u64,
+    /// After how long it was to stop, in nanoseconds; 0 for never.
+    pub duration_limit_ns: u64,
+    /// At which size of the file it was to stop, in bytes; 0 for never.
+    pub size_limit_bytes: u64,
+    /// Whether child processes were recorded.
+    pub follow: bool,
+}
+
+/// Something that could not be seen, and what to do about it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct BlindSpot {
+    /// A stable name, such as `static-executable`.
+    pub id: String,
+    /// What was found.
+    pub what: String,
+    /// What to do.
+    pub remedy: String,
+}
+
+/// A program image joined.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ProcessInfo {
+    /// Its index.
+    pub index: ProcessIndex,
+    /// Its process id.
+    pub pid: u32,
+    /// Its parent's process id.
+    pub parent_pid: u32,
+    /// The process of which it is a fork and whose blocks it inherited; none after an `exec`.
+    pub forked_from: Option<ProcessIndex>,
+    /// Its command line.
+    pub command: Vec<String>,
+    /// Path of the object that provides its `malloc`.
+    pub allocator: String,
+    /// The clock when it joined.
+    pub start_epoch: Epoch,
+}
+
+/// A thread made its first event.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ThreadInfo {
+    /// Its index.
+    pub index: ThreadIndex,
+    /// Whose thread it is.
+    pub process: ProcessIndex,
+    /// Its kernel id.
+    pub tid: u32,
+    /// Its `pthread_t`.
+    pub handle: u64,
+    /// Its name when it was first seen.
+    pub name: String,
+    /// The clock at its first event.
+    pub start_epoch: Epoch,
+}
+
+/// A thread was found to be gone.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ThreadEnd {
+    /// Its index.
+    pub index: ThreadIndex,
+    /// Its last name.
+    pub name: String,
+    /// The clock when its end was noticed; it ended after its last event and before this.
+    pub epoch: Epoch,
+    /// Events that it dropped.
+    pub lost_events: u64,
+}
+
+/// An object file that occurs in stacks.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ModuleInfo {
+    /// Whose address space.
+    pub process: ProcessIndex,
+    /// From which generation of modules on it is there.
+    pub generation: u32,
+    /// First address.
+    pub start: u64,
+    /// First address behind.
+    pub end: u64,
+    /// Run-time address minus link-time address.
+    pub bias: u64,
+    /// Build id in hexadecimal digits, empty if it has none.
+    pub build_id: String,
+    /// Path as the process saw it.
+    pub path: String,
+}
+
+/// A process ended, or the recording did.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ProcessEnd {
+    /// Its index.
+    pub index: ProcessIndex,
+    /// The clock when its end was noticed.
+    pub epoch: Epoch,
+    /// Whether it was still running when the recording ended.
+    pub still_running: bool,
+    /// Events that its threads and the process dropped.
+    pub lost_events: u64,
+    /// Stacks compared with a full unwind.
+    pub verified: u64,
+    /// Of these, how many differed.
+    pub verify_failed: u64,
+}
+
+/// How it ended: the last section of the recording itself, followed by symbols only. A file without one was cut off.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RunEnd {
+    /// Exit code of the command, if it exited.
+    pub exit_code: Option<i32>,
+    /// Signal that ended it.
+    pub signal: Option<i32>,
+    /// Nanoseconds from the start of the command to its end.
+    pub duration_ns: u64,
+    /// Why recording stopped before the program did, if it did.
+    pub stopped_early: Option<String>,
+    /// What was found out during the run to be invisible.
+    pub blind_spots: Vec<BlindSpot>,
+    /// Processes that found the session but could not join it.
+    pub refused_processes: u32,
+    /// Highest resident set size of the command's processes together, in bytes.
+    pub peak_rss_bytes: u64,
+}
+
+impl Serialize for Epoch {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u64(self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Epoch {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        u64::deserialize(deserializer).map(Epoch)
+    }
+}

@@ -1,0 +1,136 @@
+//! Framing: how one section lies on disk.
+//!
+//! | bytes | content (little endian) |
+//! |---|---|
+//! | 0..4 | `HWSE` |
+//! | 4..6 | kind |
+//! | 6..8 | encoding: 0 stored, 1 zstd |
+//! | 8..12 | bytes of the payload on disk |
+//! | 12..16 | bytes of the payload when decoded |
+//! | 16..20 | CRC-32 of bytes 0..16 and the payload on disk |
+//! | 20.. | payload |
+
+use super::error::{Error, ErrorKind};
+use std::io::{Read, Write};
+
+pub(crate) const FRAME_BYTES: usize = 20;
+const MARK: [u8; 4] = *b"HWSE";
+/// A section never holds more, so a damaged length cannot ask for much memory.
+pub(crate) const MAX_PAYLOAD: usize = 64 << 20;
+/// Level 1 is four times as fast as level 3 on event columns and 5 % larger.
+const ZSTD_LEVEL: i32 = 1;
+
+/// Kinds of sections. Numbers are never used twice.
+pub(crate) mod kind {
+    pub(crate) const META: u16 = 1;
+    pub(crate) const PROCESS: u16 = 2;
+    pub(crate) const THREAD: u16 = 3;
+    pub(crate) const MODULE: u16 = 4;
+    pub(crate) const EVENTS: u16 = 5;
+    pub(crate) const NODES: u16 = 6;
+    pub(crate) const CLOCK: u16 = 7;
+    pub(crate) const SAMPLES: u16 = 8;
+    pub(crate) const PROCESS_END: u16 = 9;
+    pub(crate) const THREAD_END: u16 = 10;
+    pub(crate) const SYMBOLS: u16 = 11;
+    pub(crate) const RUN_END: u16 = 12;
+}
+
+/// A decoded frame.
+#[derive(Debug)]
+pub(crate) struct Frame {
+    pub(crate) kind: u16,
+    pub(crate) payload: Vec<u8>,
+    /// Bytes that the section takes on disk.
+    pub(crate) stored: u64,
+}
+
+/// Writes one section and returns the bytes that it took.
+pub(crate) fn write(out: &mut impl Write, kind: u16, payload: &[u8]) -> Result<u64, Error> {
+    if payload.len() > MAX_PAYLOAD {
+        return Err(ErrorKind::TooLarge { bytes: payload.len() }.into());
+    }
+    let packed = if payload.len() < 64 { None } else { Some(zstd::bulk::compress(payload, ZSTD_LEVEL)?) };
+    let packed = packed.filter(|p| p.len() < payload.len());
+    let (encoding, stored) = match &packed {
+        Some(packed) => (1u16, packed.as_slice()),
+        None => (0u16, payload),
+    };
+    let mut frame = [0u8; FRAME_BYTES];
+    frame[0..4].copy_from_slice(&MARK);
+    frame[4..6].copy_from_slice(&kind.to_le_bytes());
+    frame[6..8].copy_from_slice(&encoding.to_le_bytes());
+    frame[8..12].copy_from_slice(&(stored.len() as u32).to_le_bytes());
+    frame[12..16].copy_from_slice(&(payload.len() as u32).to_le_bytes());
+    let crc = checksum(&frame, stored);
+    frame[16..20].copy_from_slice(&crc.to_le_bytes());
+    out.write_all(&frame)?;
+    out.write_all(stored)?;
+    Ok((FRAME_BYTES + stored.len()) as u64)
+}
+
+fn checksum(frame: &[u8; FRAME_BYTES], stored: &[u8]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&frame[..16]);
+    hasher.update(stored);
+    hasher.finalize()
+}
+
+/// Why there is no further section.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tail {
+    /// The file ends where a section ends.
+    Clean,
+    /// The file ends within a section.
+    Truncated,
+    /// The bytes are not a section, or its checksum is wrong.
+    Damaged,
+}
+
+/// Reads the next section, or says why there is none.
+pub(crate) fn read(input: &mut impl Read) -> Result<Result<Frame, Tail>, Error> {
+    let mut frame = [0u8; FRAME_BYTES];
+    match fill(input, &mut frame)? {
+        0 => return Ok(Err(Tail::Clean)),
+        FRAME_BYTES => {}
+        _ => return Ok(Err(Tail::Truncated)),
+    }
+    let word = |at: usize| u32::from_le_bytes([frame[at], frame[at + 1], frame[at + 2], frame[at + 3]]);
+    let kind = u16::from_le_bytes([frame[4], frame[5]]);
+    let encoding = u16::from_le_bytes([frame[6], frame[7]]);
+    let (stored_len, raw_len) = (word(8) as usize, word(12) as usize);
+    if frame[0..4] != MARK || stored_len > MAX_PAYLOAD || raw_len > MAX_PAYLOAD {
+        return Ok(Err(Tail::Damaged));
+    }
+    let mut stored = Vec::new();
+    input.by_ref().take(stored_len as u64).read_to_end(&mut stored)?;
+    if stored.len() < stored_len {
+        return Ok(Err(Tail::Truncated));
+    }
+    if checksum(&frame, &stored) != word(16) {
+        return Ok(Err(Tail::Damaged));
+    }
+    let payload = match encoding {
+        0 => stored,
+        1 => match zstd::bulk::decompress(&stored, raw_len) {
+            Ok(payload) if payload.len() == raw_len => payload,
+            _ => return Ok(Err(Tail::Damaged)),
+        },
+        _ => return Ok(Err(Tail::Damaged)),
+    };
+    Ok(Ok(Frame { kind, payload, stored: (FRAME_BYTES + stored_len) as u64 }))
+}
+
+/// Reads until `buffer` is full or the input ends; returns how much it got.
+pub(crate) fn fill(input: &mut impl Read, buffer: &mut [u8]) -> Result<usize, ErrorKind> {
+    let mut got = 0;
+    while got < buffer.len() {
+        match input.read(&mut buffer[got..]) {
+            Ok(0) => break,
+            Ok(n) => got += n,
+            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e.into()),
+        }
+    }
+    Ok(got)
+}

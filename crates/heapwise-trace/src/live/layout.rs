@@ -1,0 +1,213 @@
+//! Where everything lies. `repr(C)` structures of atomics: the same bytes for the recorder and the collector.
+//!
+//! **If you change anything here, raise [`LIVE_VERSION`].**
+
+use core::sync::atomic::{AtomicU32, AtomicU64};
+
+/// The first eight bytes of a session.
+pub const SESSION_MAGIC: u64 = u64::from_le_bytes(*b"heapwise");
+/// A recorder and a collector of different versions do not talk to each other.
+pub const LIVE_VERSION: u32 = 1;
+
+/// Environment variable that names the session file to a recorded process.
+pub const SESSION_VARIABLE: &str = "HEAPWISE_SESSION";
+
+/// Bytes of the session file: sparse, and never grown, so that no process can be left without.
+pub const SESSION_BYTES: u64 = 1 << 46;
+/// Bytes of an arena. A process maps its first one at once, so that it can go on in a `chroot`, after it gave up its
+/// privileges or closed its descriptors. Only touched pages take memory.
+pub const ARENA_BYTES: u64 = 64 << 20;
+/// Most arenas of one process.
+pub const MAX_ARENAS: usize = 256;
+
+/// Bit of [`SessionHeader::clock`]: nothing is recorded at the moment (`--delay`).
+pub const CLOCK_PAUSED: u64 = 1 << 63;
+/// Bit of [`SessionHeader::clock`]: nothing will be recorded any more (time or size is up, the collector is going).
+pub const CLOCK_STOPPED: u64 = 1 << 62;
+/// The epoch in [`SessionHeader::clock`].
+pub const CLOCK_EPOCH_MASK: u64 = CLOCK_STOPPED - 1;
+
+/// The start of the session file.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub struct SessionHeader {
+    /// [`SESSION_MAGIC`], stored last by the collector.
+    pub magic: AtomicU64,
+    /// [`LIVE_VERSION`].
+    pub version: AtomicU32,
+    /// The collector's process id, to notice its death.
+    pub collector_pid: AtomicU32,
+    /// Compare every n-th capture with a full unwind; 0 for never.
+    pub verify_every: AtomicU32,
+    /// Only this process records; 0 for all.
+    pub only_pid: AtomicU32,
+    /// Padding up to the next cache line.
+    pub reserved: [AtomicU32; 8],
+    /// The epoch and the two flags `CLOCK_*`. Read at every event, so it has a cache line of its own.
+    pub clock: CacheLine<AtomicU64>,
+    /// Offset of the first byte that belongs to nobody.
+    pub next_arena: CacheLine<AtomicU64>,
+    /// Futex: 1 while the collector sleeps. A producer whose ring fills sets it to 0 and wakes the collector.
+    pub wake: CacheLine<AtomicU32>,
+    /// Offset of the newest [`ProcessHeader`], 0 if none; each names the one before it.
+    pub newest_process: CacheLine<AtomicU64>,
+    /// Processes that found the session but could not join it: no memory, or no way to open it any more.
+    pub refused: AtomicU32,
+}
+
+/// A value with a cache line of its own.
+#[derive(Debug, Default)]
+#[repr(C, align(64))]
+pub struct CacheLine<T>(pub T);
+
+/// Most threads of one process that can be recorded at the same time.
+pub const MAX_RINGS: usize = 8192;
+/// Nodes per chunk of the trie.
+pub const NODES_PER_CHUNK: u32 = 1 << 16;
+/// Most chunks of the trie of one process.
+pub const MAX_NODE_CHUNKS: usize = 1024;
+/// Tables in the index of the trie; each has twice the buckets of the one before. The last one fills an arena.
+pub const MAX_INDEX_TABLES: usize = 11;
+/// Buckets of the first index table.
+pub const FIRST_TABLE_BUCKETS: usize = 1 << 10;
+/// Bytes of the log of modules of one process.
+pub const MODULE_LOG_BYTES: usize = 1 << 20;
+/// Bytes kept of a process's command line.
+pub const COMMAND_BYTES: usize = 4096;
+/// Bytes kept of the name of the allocator's object file.
+pub const ALLOCATOR_BYTES: usize = 256;
+
+/// One recorded process (one program image: `exec` starts another one).
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub struct ProcessHeader {
+    /// Offset of the process that came before, 0 for none. Written before this one is published.
+    pub previous: AtomicU64,
+    /// Process id, as the process itself sees it.
+    pub pid: AtomicU32,
+    /// Process id of the parent.
+    pub parent_pid: AtomicU32,
+    /// Offset of the `ProcessHeader` of which this process is a fork, 0 if it started with an `exec`.
+    pub forked_from: AtomicU64,
+    /// The clock when it was attached.
+    pub start_epoch: AtomicU64,
+    /// Bytes of `command` that are used: the arguments, each ended by a zero byte.
+    pub command_len: AtomicU32,
+    /// Bytes of `allocator` that are used.
+    pub allocator_len: AtomicU32,
+    /// Events that could not be recorded without a ring: no thread slot left, re-entered by a signal handler.
+    pub lost_events: AtomicU64,
+    /// Stacks that were compared with a full unwind.
+    pub verified: AtomicU64,
+    /// Of these, how many differed.
+    pub verify_failed: AtomicU64,
+    /// The last frame address at which a comparison differed.
+    pub verify_failed_at: AtomicU64,
+    /// Rings that were ever made, published.
+    pub ring_count: AtomicU32,
+    /// Nodes of the trie, including the reserved node 0.
+    pub node_count: AtomicU32,
+    /// Bytes used in the module log, published.
+    pub module_log_len: AtomicU32,
+    /// Non-zero once the process said that it ends.
+    pub exiting: AtomicU32,
+    /// Offset of the module log.
+    pub module_log: AtomicU64,
+    /// Offsets of this process's arenas; the first one begins with this header.
+    pub arenas: [AtomicU64; MAX_ARENAS],
+    /// Offsets of the rings.
+    pub rings: [AtomicU64; MAX_RINGS],
+    /// Offsets of the chunks of nodes.
+    pub node_chunks: [AtomicU64; MAX_NODE_CHUNKS],
+    /// Offsets of the index tables.
+    pub index_tables: [AtomicU64; MAX_INDEX_TABLES],
+    /// The command line.
+    pub command: [core::sync::atomic::AtomicU8; COMMAND_BYTES],
+    /// Path of the object that provides the real `malloc`.
+    pub allocator: [core::sync::atomic::AtomicU8; ALLOCATOR_BYTES],
+}
+
+/// Life of a ring.
+pub mod ring_state {
+    /// The collector has drained it and its thread is gone: the next new thread may take it.
+    pub const FREE: u32 = 0;
+    /// A thread owns it.
+    pub const OWNED: u32 = 1;
+}
+
+/// Bytes from the start of a ring's header to its first event.
+pub const RING_DATA_OFFSET: u64 = 4096;
+
+/// One thread's ring. The events follow at [`RING_DATA_OFFSET`].
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub struct RingHeader {
+    /// Bytes ever written. Only the owner writes.
+    pub head: AtomicU64,
+    /// Events dropped since the collector did not make room in time.
+    pub lost_events: AtomicU64,
+    /// Non-zero while the owner waits for room.
+    pub waiting: AtomicU32,
+    /// Padding up to the next cache line.
+    pub reserved: [AtomicU32; 11],
+    /// Bytes ever read. Only the collector writes. Also the futex (low half) on which a full ring waits.
+    pub tail: CacheLine<AtomicU64>,
+    /// See [`ring_state`].
+    pub state: AtomicU32,
+    /// Kernel id of the owning thread.
+    pub tid: AtomicU32,
+    /// `pthread_self` of the owning thread.
+    pub handle: AtomicU64,
+    /// How often the ring changed its owner.
+    pub incarnation: AtomicU64,
+    /// Clock when the owner took it.
+    pub start_epoch: AtomicU64,
+    /// Bytes of the ring: a power of two.
+    pub capacity: AtomicU64,
+    /// Where the owner's private state lies in its process, to be used again by the next owner.
+    pub private_state: AtomicU64,
+    /// Name of the thread when it took the ring: 16 bytes, zero-terminated.
+    pub name: [AtomicU64; 2],
+}
+
+/// A record of the module log: this header, then `path_len` bytes of path, padded to eight bytes.
+///
+/// | bytes | content |
+/// |---|---|
+/// | 0..4 | length of the record with padding |
+/// | 4..8 | generation: how often modules had been unloaded before |
+/// | 8..16 | first address |
+/// | 16..24 | first address behind |
+/// | 24..32 | load bias: run-time address minus link-time address |
+/// | 32..36 | bytes of the build id that are used |
+/// | 36..40 | bytes of the path |
+/// | 40..72 | build id |
+pub const MODULE_RECORD_HEADER: usize = 72;
+/// Most bytes of a build id that are kept.
+pub const BUILD_ID_BYTES: usize = 32;
+
+/// A node of the trie of stacks, at `node_chunks[id / NODES_PER_CHUNK]`.
+#[derive(Debug)]
+#[repr(C)]
+pub struct NodeRecord {
+    /// Return address and flags, see [`super::node`]; 0 until it is published.
+    pub key: AtomicU64,
+    /// Id of the caller's node.
+    pub parent: AtomicU32,
+    /// Zero.
+    pub reserved: AtomicU32,
+}
+
+/// Entries of one bucket of an index table: one cache line.
+pub const BUCKET_ENTRIES: usize = 8;
+
+/// A bucket of an index table: `tag << 32 | node id`, 0 where it is empty.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub struct Bucket(pub [AtomicU64; BUCKET_ENTRIES]);
+
+const _: () = assert!(size_of::<RingHeader>() as u64 <= RING_DATA_OFFSET);
+const _: () = assert!(size_of::<NodeRecord>() == 16);
+/// Bytes before the first arena.
+pub const SESSION_HEADER_BYTES: u64 = 64 << 10;
+const _: () = assert!(size_of::<SessionHeader>() as u64 <= SESSION_HEADER_BYTES);
