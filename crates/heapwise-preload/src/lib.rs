@@ -1,0 +1,118 @@
+//! The library that is preloaded into recorded programs: the C symbols, and nothing else.
+//!
+//! Every function here jumps to its hook in [`heapwise_recorder::hooks`].
+
+#![cfg_attr(panic = "abort", no_std)]
+
+use heapwise_recorder::{entry_point, hooks};
+
+entry_point!(malloc, 1 => hooks::malloc);
+entry_point!(calloc, 2 => hooks::calloc);
+entry_point!(realloc, 2 => hooks::realloc);
+entry_point!(reallocarray, 3 => hooks::reallocarray);
+entry_point!(free, 1 => hooks::free);
+entry_point!(free_sized, 2 => hooks::free_sized);
+entry_point!(free_aligned_sized, 3 => hooks::free_aligned_sized);
+entry_point!(posix_memalign, 3 => hooks::posix_memalign);
+entry_point!(aligned_alloc, 2 => hooks::aligned_alloc);
+entry_point!(memalign, 2 => hooks::memalign);
+entry_point!(valloc, 1 => hooks::valloc);
+entry_point!(pvalloc, 1 => hooks::pvalloc);
+
+#[cfg(feature = "cxx")]
+heapwise_recorder::cxx_operators! {
+    new { _Znwm _Znam _ZnwmRKSt9nothrow_t _ZnamRKSt9nothrow_t }
+    aligned_new {
+        _ZnwmSt11align_val_t _ZnamSt11align_val_t
+        _ZnwmSt11align_val_tRKSt9nothrow_t _ZnamSt11align_val_tRKSt9nothrow_t
+    }
+    delete {
+        _ZdlPv _ZdaPv _ZdlPvm _ZdaPvm _ZdlPvRKSt9nothrow_t _ZdaPvRKSt9nothrow_t
+        _ZdlPvSt11align_val_t _ZdaPvSt11align_val_t _ZdlPvmSt11align_val_t _ZdaPvmSt11align_val_t
+        _ZdlPvSt11align_val_tRKSt9nothrow_t _ZdaPvSt11align_val_tRKSt9nothrow_t
+    }
+}
+
+/// The interposed C function `pthread_create`.
+///
+/// # Safety
+/// That of the C function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_create(
+    thread: *mut usize,
+    attributes: *const core::ffi::c_void,
+    start: *const core::ffi::c_void,
+    argument: *mut core::ffi::c_void,
+) -> core::ffi::c_int {
+    // SAFETY: handed on.
+    unsafe { hooks::pthread_create(thread, attributes, start, argument) }
+}
+
+/// The interposed C function `pthread_join`.
+///
+/// # Safety
+/// That of the C function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_join(
+    thread: usize,
+    result: *mut *mut core::ffi::c_void,
+) -> core::ffi::c_int {
+    // SAFETY: handed on.
+    unsafe { hooks::pthread_join(thread, result) }
+}
+
+/// The interposed C function `pthread_setname_np`.
+///
+/// # Safety
+/// That of the C function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_setname_np(
+    thread: usize,
+    name: *const core::ffi::c_char,
+) -> core::ffi::c_int {
+    // SAFETY: handed on.
+    unsafe { hooks::pthread_setname_np(thread, name) }
+}
+
+/// The interposed C function `prctl`. It is variadic; on this architecture all its arguments are in registers.
+///
+/// # Safety
+/// That of the C function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn prctl(
+    option: core::ffi::c_int,
+    a: usize,
+    b: usize,
+    c: usize,
+    d: usize,
+) -> core::ffi::c_int {
+    // SAFETY: handed on.
+    unsafe { hooks::prctl(option, a, b, c, d) }
+}
+
+/// The interposed C function `dlclose`.
+///
+/// # Safety
+/// That of the C function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlclose(handle: *mut core::ffi::c_void) -> core::ffi::c_int {
+    // SAFETY: handed on.
+    unsafe { hooks::dlclose(handle) }
+}
+
+/// Runs when the library is loaded.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static START: extern "C" fn() = {
+    extern "C" fn start() {
+        hooks::start();
+    }
+    start
+};
+
+#[cfg(panic = "abort")]
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
+    heapwise_recorder::sys::complain("heapwise: internal error in the recorder, please report it\n");
+    heapwise_recorder::sys::exit_now(127)
+}

@@ -1,0 +1,56 @@
+//! The recorder's two thread-local words.
+//!
+//! They are made by hand in the *initial-exec* model: the offset from the thread pointer is a constant that the loader
+//! fills in, so reading them is one instruction and never calls `__tls_get_addr`, which may allocate. Nothing in them
+//! has a destructor, so they work from a thread's first instruction to its last.
+
+use core::arch::{asm, global_asm};
+
+global_asm!(
+    ".pushsection .tbss.heapwise,\"awT\",@nobits",
+    ".balign 16",
+    ".hidden heapwise_thread_words",
+    ".type heapwise_thread_words,@object",
+    ".size heapwise_thread_words,16",
+    "heapwise_thread_words:",
+    ".zero 16",
+    ".popsection",
+);
+
+/// The words of one thread.
+#[derive(Debug)]
+#[repr(C)]
+pub struct ThreadWords {
+    /// The thread's [`crate::thread::ThreadState`], null before its first event.
+    pub state: *mut crate::thread::ThreadState,
+    /// See [`crate::guard`].
+    pub guard: usize,
+}
+
+/// The calling thread's words. Valid as long as the thread runs.
+#[inline(always)]
+pub fn words() -> *mut ThreadWords {
+    let words: *mut ThreadWords;
+    // SAFETY: reads the thread pointer, which the ABI keeps at fs:0, and the loader's constant from the global offset
+    // table; no memory is written. The result points into this thread's static TLS block.
+    unsafe {
+        asm!(
+            "mov {words}, qword ptr fs:[0]",
+            "add {words}, qword ptr [rip + heapwise_thread_words@GOTTPOFF]",
+            words = out(reg) words,
+            options(nostack, readonly, pure),
+        );
+    }
+    words
+}
+
+/// The thread pointer, which is also `pthread_self`.
+#[inline(always)]
+pub fn thread_pointer() -> usize {
+    let pointer: usize;
+    // SAFETY: fs:0 holds the thread pointer by the ABI; nothing is written.
+    unsafe {
+        asm!("mov {}, qword ptr fs:[0]", out(reg) pointer, options(nostack, readonly, pure, preserves_flags))
+    };
+    pointer
+}

@@ -1,0 +1,32 @@
+//! What runs inside a recorded program.
+//!
+//! The hooks ([`hooks`]) call the real allocator and describe each call as an [`Event`](heapwise_trace::event::Event)
+//! in the calling thread's ring ([`ring`]), with the id of its stack: [`unwind`] finds the frames and [`trie`] names
+//! them. Everything lies in memory that the collector owns ([`session`], [`process`]), so a killed program loses
+//! nothing.
+//!
+//! **The recorder is a guest.** On no path does it
+//! * allocate from the program's heap, or take a lock that the program or libc could hold,
+//! * panic, unwind or change `errno`,
+//! * re-enter itself: [`guard`] turns away what arrives while it is at work,
+//! * hide a loss: what could not be recorded is counted.
+//!
+//! The processor architecture is behind [`arch`] and the operating system behind [`sys`]; nothing else names either.
+
+#![cfg_attr(not(test), no_std)]
+
+pub mod arch;
+pub mod bootstrap;
+pub mod cxx;
+pub mod guard;
+pub mod hooks;
+pub mod large;
+pub mod lock;
+pub mod process;
+pub mod real;
+pub mod ring;
+pub mod session;
+pub mod sys;
+pub mod thread;
+pub mod trie;
+pub mod unwind;

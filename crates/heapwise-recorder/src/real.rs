@@ -1,0 +1,191 @@
+//! The allocator that the program would have used: whatever comes after the preload library in the search order.
+
+use core::ffi::{CStr, c_char, c_int, c_void};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+
+/// Any C function. Cast to its true type before it is called.
+type Function = AtomicPtr<c_void>;
+
+macro_rules! real_functions {
+    ($($field:ident: fn($($arg:ident: $type:ty),*) -> $result:ty, $name:literal;)*) => {
+        struct Table { $($field: Function,)* }
+        static TABLE: Table = Table { $($field: Function::new(core::ptr::null_mut()),)* };
+
+        fn resolve_all() {
+            $(TABLE.$field.store(next($name), Ordering::Relaxed);)*
+        }
+
+        $(
+            #[doc = concat!("The real `", stringify!($field), "`; `None` if the next object has none, or before it is known.")]
+            #[inline(always)]
+            pub fn $field() -> Option<unsafe extern "C" fn($($arg: $type),*) -> $result> {
+                let at = TABLE.$field.load(Ordering::Relaxed);
+                // SAFETY: null or the address of the C function of that name, which has this type; an `Option` of a
+                // function pointer is null for `None`.
+                unsafe { core::mem::transmute::<*mut c_void, Option<unsafe extern "C" fn($($arg: $type),*) -> $result>>(at) }
+            }
+        )*
+    };
+}
+
+real_functions! {
+    malloc: fn(size: usize) -> *mut u8, c"malloc";
+    calloc: fn(count: usize, size: usize) -> *mut u8, c"calloc";
+    realloc: fn(block: *mut u8, size: usize) -> *mut u8, c"realloc";
+    free: fn(block: *mut u8) -> (), c"free";
+    posix_memalign: fn(out: *mut *mut u8, align: usize, size: usize) -> c_int, c"posix_memalign";
+    aligned_alloc: fn(align: usize, size: usize) -> *mut u8, c"aligned_alloc";
+    memalign: fn(align: usize, size: usize) -> *mut u8, c"memalign";
+    valloc: fn(size: usize) -> *mut u8, c"valloc";
+    pvalloc: fn(size: usize) -> *mut u8, c"pvalloc";
+    pthread_create: fn(thread: *mut usize, attributes: *const c_void, start: *const c_void, argument: *mut c_void) -> c_int, c"pthread_create";
+    pthread_join: fn(thread: usize, result: *mut *mut c_void) -> c_int, c"pthread_join";
+    pthread_setname_np: fn(thread: usize, name: *const c_char) -> c_int, c"pthread_setname_np";
+    prctl: fn(option: c_int, a: usize, b: usize, c: usize, d: usize) -> c_int, c"prctl";
+    dlclose: fn(handle: *mut c_void) -> c_int, c"dlclose";
+    dl_find_object: fn(address: *mut c_void, result: *mut DlFindObject) -> c_int, c"_dl_find_object";
+}
+
+/// `struct dl_find_object` of glibc 2.35 and later on x86-64.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct DlFindObject {
+    /// Reserved.
+    pub flags: u64,
+    /// First address.
+    pub map_start: usize,
+    /// First address behind.
+    pub map_end: usize,
+    /// The loader's `struct link_map`.
+    pub link_map: usize,
+    /// Address of `.eh_frame_hdr`.
+    pub eh_frame_header: usize,
+    /// For later versions.
+    pub reserved: [u64; 7],
+}
+
+/// The start of the loader's `struct link_map`.
+#[derive(Debug)]
+#[repr(C)]
+pub struct LinkMap {
+    /// Load bias.
+    pub bias: usize,
+    /// Path; empty for the executable.
+    pub name: *const c_char,
+}
+
+const RTLD_NEXT: *mut c_void = usize::MAX as *mut c_void;
+
+unsafe extern "C" {
+    fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
+}
+
+/// The function of this name in the objects after this one; null if there is none. What `dlsym` allocates for an error
+/// message is not recorded.
+pub fn next_function(name: &CStr) -> *mut c_void {
+    let words = crate::arch::tls::words();
+    // SAFETY: this thread's own words.
+    let before = unsafe { (*words).guard };
+    // SAFETY: as above.
+    unsafe { (*words).guard = crate::guard::INTERNAL };
+    let found = next(name);
+    // SAFETY: as above.
+    unsafe { (*words).guard = before };
+    found
+}
+
+fn next(name: &CStr) -> *mut c_void {
+    // SAFETY: the name is a C string; RTLD_NEXT is a handle that dlsym knows.
+    unsafe { dlsym(RTLD_NEXT, name.as_ptr()) }
+}
+
+/// 0: unknown, 1: some thread is resolving, 2: known.
+static RESOLVED: AtomicU32 = AtomicU32::new(0);
+/// glibc itself is the allocator, which never calls its own public functions.
+static IS_GLIBC: AtomicU32 = AtomicU32::new(0);
+static ALLOCATOR: AtomicPtr<c_char> = AtomicPtr::new(core::ptr::null_mut());
+
+/// Resolves the real functions. Returns false while they are being resolved (by this thread, further out, or by
+/// another one): the bootstrap arena serves until then.
+#[cold]
+pub fn resolve() -> bool {
+    match RESOLVED.compare_exchange(0, 1, Ordering::AcqRel, Ordering::Acquire) {
+        Ok(_) => {}
+        Err(state) => return state == 2,
+    }
+    // `dlsym` allocates for an error message when a function is missing.
+    let words = crate::arch::tls::words();
+    // SAFETY: this thread's own words.
+    let before = unsafe { (*words).guard };
+    // SAFETY: as above.
+    unsafe { (*words).guard = crate::guard::INTERNAL };
+    resolve_all();
+    // SAFETY: as above.
+    unsafe { (*words).guard = before };
+    RESOLVED.store(2, Ordering::Release);
+    true
+}
+
+/// Looks which object provides the real `malloc`. The loader cannot say so before it has started the program.
+pub fn identify() {
+    let Some(find) = dl_find_object() else { return };
+    let mut object = DlFindObject::default();
+    // SAFETY: the function fills in the structure; the address is only compared with ranges.
+    let found = unsafe { find(TABLE.malloc.load(Ordering::Relaxed), &mut object) } == 0;
+    if !found || object.link_map == 0 {
+        return;
+    }
+    // SAFETY: the loader's structure of a loaded object begins like this.
+    let name = unsafe { (*(object.link_map as *const LinkMap)).name };
+    ALLOCATOR.store(name.cast_mut(), Ordering::Relaxed);
+    // SAFETY: the loader keeps a C string there.
+    let path = unsafe { CStr::from_ptr(name) }.to_bytes();
+    let is_libc = path.rsplit(|&b| b == b'/').next().is_some_and(|file| file.starts_with(b"libc.so"));
+    IS_GLIBC.store(u32::from(is_libc), Ordering::Relaxed);
+    ALLOCATOR_CODE.store(&object);
+    // SAFETY: as above; the address is one of our own code.
+    if unsafe { find(identify as *mut c_void, &mut object) } == 0 {
+        OWN_CODE.store(&object);
+    }
+}
+
+/// Where an object lies.
+struct Range([AtomicUsize; 2]);
+
+static ALLOCATOR_CODE: Range = Range([const { AtomicUsize::new(0) }; 2]);
+static OWN_CODE: Range = Range([const { AtomicUsize::new(0) }; 2]);
+
+impl Range {
+    fn store(&self, object: &DlFindObject) {
+        self.0[0].store(object.map_start, Ordering::Relaxed);
+        self.0[1].store(object.map_end, Ordering::Relaxed);
+    }
+
+    fn contains(&self, address: usize) -> bool {
+        self.0[0].load(Ordering::Relaxed) <= address && address < self.0[1].load(Ordering::Relaxed)
+    }
+}
+
+/// Whether an entry point was called by the real allocator's own code, or by a jump at the end of a function of the
+/// allocator that was called from here.
+pub fn contains(entry: &crate::arch::entry::Entry) -> bool {
+    // SAFETY: the entry point's stack pointer, where the caller's return address lies.
+    let caller = unsafe { (entry.stack_pointer as *const usize).read_volatile() };
+    ALLOCATOR_CODE.contains(caller) || OWN_CODE.contains(caller)
+}
+
+/// Whether calls that arrive during a call of the real allocator could be its own.
+#[inline(always)]
+pub fn may_reenter() -> bool {
+    IS_GLIBC.load(Ordering::Relaxed) == 0
+}
+
+/// Path of the object that provides the real `malloc`, once [`identify`] has found it.
+pub fn allocator_name() -> Option<&'static [u8]> {
+    let name = ALLOCATOR.load(Ordering::Relaxed);
+    if name.is_null() {
+        return None;
+    }
+    // SAFETY: the loader's string of an object that provides malloc, which is never unloaded.
+    Some(unsafe { CStr::from_ptr(name) }.to_bytes())
+}

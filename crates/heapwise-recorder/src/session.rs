@@ -1,0 +1,85 @@
+//! Finding and mapping the collector's memory.
+
+use crate::sys::{Errno, File};
+use core::ffi::{CStr, c_char};
+use core::sync::atomic::Ordering;
+use heapwise_trace::live::layout::{
+    LIVE_VERSION, SESSION_HEADER_BYTES, SESSION_MAGIC, SESSION_VARIABLE, SessionHeader,
+};
+
+/// Bytes of the longest session path: `/proc/<pid>/fd/<n>` with room to spare.
+const PATH_BYTES: usize = 96;
+
+/// Where the session file is. Copied out of the environment, which the program may change.
+#[derive(Debug)]
+pub struct SessionPath {
+    bytes: [u8; PATH_BYTES],
+}
+
+impl SessionPath {
+    /// The path that the environment names; `None` if there is none, or it is not of the expected form.
+    pub fn from_environment() -> Option<Self> {
+        let value = variable(SESSION_VARIABLE)?.to_bytes();
+        let mut bytes = [0; PATH_BYTES];
+        if value.len() >= PATH_BYTES || !value.starts_with(b"/proc/") {
+            return None;
+        }
+        bytes[..value.len()].copy_from_slice(value);
+        Some(Self { bytes })
+    }
+
+    fn as_c_str(&self) -> &CStr {
+        CStr::from_bytes_until_nul(&self.bytes).unwrap_or(c"")
+    }
+
+    /// Opens the file. Closed again after each use: a descriptor that stayed open would be visible to the program,
+    /// which might close it and open something else in its place.
+    pub fn open(&self) -> Result<File, Errno> {
+        File::open_shared(self.as_c_str())
+    }
+}
+
+unsafe extern "C" {
+    static environ: *const *const c_char;
+}
+
+fn variable(name: &str) -> Option<&'static CStr> {
+    // SAFETY: libc keeps `environ` pointing at a null-terminated array of strings. This runs when the recorder
+    // attaches, before the program could be changing it on another thread.
+    unsafe {
+        let mut entry = environ;
+        while !entry.is_null() && !(*entry).is_null() {
+            let text = CStr::from_ptr(*entry);
+            if let Some(rest) = text.to_bytes_with_nul().strip_prefix(name.as_bytes())
+                && let Some(value) = rest.strip_prefix(b"=")
+            {
+                return CStr::from_bytes_until_nul(value).ok();
+            }
+            entry = entry.add(1);
+        }
+    }
+    None
+}
+
+/// Why a session could not be joined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The file could not be opened or mapped.
+    System(Errno),
+    /// Not a session, or one of another version.
+    Foreign,
+}
+
+/// Maps the session's header, for the rest of the process's life.
+pub fn map(file: &File) -> Result<&'static SessionHeader, Refusal> {
+    let at = file.map_shared(0, SESSION_HEADER_BYTES as usize).map_err(Refusal::System)?;
+    // SAFETY: the mapping is page-aligned, larger than the header (asserted in the layout), never unmapped, and all
+    // fields are atomics, for which any bytes are valid and which may be shared.
+    let header = unsafe { &*at.cast::<SessionHeader>() };
+    if header.magic.load(Ordering::Acquire) != SESSION_MAGIC
+        || header.version.load(Ordering::Relaxed) != LIVE_VERSION
+    {
+        return Err(Refusal::Foreign);
+    }
+    Ok(header)
+}

@@ -1,0 +1,235 @@
+//! Linux: raw system calls. None of them touches `errno`.
+
+use crate::arch::syscall::{number, syscall6};
+use core::sync::atomic::AtomicU32;
+
+/// A kernel error number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Errno(pub i32);
+
+/// No such process.
+pub const ESRCH: Errno = Errno(3);
+
+/// Bytes of a page.
+pub const PAGE: usize = 4096;
+
+const PROT_READ_WRITE: usize = 3;
+const MAP_SHARED: usize = 1;
+const MAP_PRIVATE: usize = 2;
+const MAP_ANONYMOUS: usize = 0x20;
+const MAP_NORESERVE: usize = 0x4000;
+const O_RDWR_CLOEXEC: usize = 0o2 | 0o2000000;
+const O_RDONLY_CLOEXEC: usize = 0o2000000;
+const MADV_WIPEONFORK: usize = 18;
+const PR_GET_NAME: usize = 16;
+
+fn check(result: isize) -> Result<usize, Errno> {
+    if result < 0 { Err(Errno(-result as i32)) } else { Ok(result as usize) }
+}
+
+/// # Safety
+/// As [`syscall6`].
+unsafe fn call(number: usize, a: [usize; 6]) -> Result<usize, Errno> {
+    // SAFETY: handed on to the caller.
+    check(unsafe { syscall6(number, a) })
+}
+
+/// A file descriptor that is closed when it goes.
+#[derive(Debug)]
+pub struct File(usize);
+
+impl Drop for File {
+    fn drop(&mut self) {
+        // SAFETY: the descriptor is ours alone; a failure leaves nothing to do.
+        let _ = unsafe { call(number::CLOSE, [self.0, 0, 0, 0, 0, 0]) };
+    }
+}
+
+impl File {
+    /// Opens a file for reading and writing.
+    pub fn open_shared(path: &core::ffi::CStr) -> Result<Self, Errno> {
+        // SAFETY: the path ends with a zero byte.
+        unsafe { call(number::OPEN, [path.as_ptr() as usize, O_RDWR_CLOEXEC, 0, 0, 0, 0]) }.map(File)
+    }
+
+    /// Opens a file for reading.
+    pub fn open(path: &core::ffi::CStr) -> Result<Self, Errno> {
+        // SAFETY: the path ends with a zero byte.
+        unsafe { call(number::OPEN, [path.as_ptr() as usize, O_RDONLY_CLOEXEC, 0, 0, 0, 0]) }.map(File)
+    }
+
+    /// Reads up to a buffer's length.
+    pub fn read(&self, buffer: &mut [u8]) -> Result<usize, Errno> {
+        // SAFETY: the kernel writes at most `len` bytes to the buffer, which is exclusively borrowed.
+        unsafe { call(number::READ, [self.0, buffer.as_mut_ptr() as usize, buffer.len(), 0, 0, 0]) }
+    }
+
+    /// Maps a part of the file, shared with everybody who maps it.
+    pub fn map_shared(&self, offset: u64, len: usize) -> Result<*mut u8, Errno> {
+        let flags = MAP_SHARED | MAP_NORESERVE;
+        // SAFETY: the kernel chooses free addresses, so nothing that exists is replaced.
+        let at = unsafe { call(number::MMAP, [0, len, PROT_READ_WRITE, flags, self.0, offset as usize]) }?;
+        Ok(at as *mut u8)
+    }
+}
+
+/// Maps fresh zeroed private memory.
+pub fn map_private(len: usize) -> Result<*mut u8, Errno> {
+    let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    // SAFETY: the kernel chooses free addresses, so nothing that exists is replaced.
+    let at = unsafe { call(number::MMAP, [0, len, PROT_READ_WRITE, flags, usize::MAX, 0]) }?;
+    Ok(at as *mut u8)
+}
+
+/// Unmaps what one of the two functions above returned.
+///
+/// # Safety
+/// Nothing may use the range any more.
+pub unsafe fn unmap(at: *mut u8, len: usize) {
+    // SAFETY: the caller gives the range up.
+    let _ = unsafe { call(number::MUNMAP, [at as usize, len, 0, 0, 0, 0]) };
+}
+
+/// Asks the kernel to hand a forked child zeroes for these whole pages of private anonymous memory.
+pub fn wipe_on_fork(at: *mut u8, len: usize) -> Result<(), Errno> {
+    // SAFETY: changes nothing for this process.
+    unsafe { call(number::MADVISE, [at as usize, len, MADV_WIPEONFORK, 0, 0, 0]) }.map(drop)
+}
+
+/// Counts the resident pages among those that a range touches, at most 16 Mi of them.
+pub fn resident_pages(at: usize, len: usize) -> Option<u32> {
+    const AT_ONCE: usize = 1024;
+    let first = at & !(PAGE - 1);
+    let pages = (at + len - first).div_ceil(PAGE);
+    if pages > 16 << 20 {
+        return None;
+    }
+    let mut resident = 0;
+    let mut states = [0u8; AT_ONCE];
+    for start in (0..pages).step_by(AT_ONCE) {
+        let n = AT_ONCE.min(pages - start);
+        let from = first + start * PAGE;
+        // SAFETY: the kernel writes one byte per page, `n` of at most `AT_ONCE`.
+        unsafe { call(number::MINCORE, [from, n * PAGE, states.as_mut_ptr() as usize, 0, 0, 0]) }.ok()?;
+        resident += states[..n].iter().map(|s| u32::from(s & 1)).sum::<u32>();
+    }
+    Some(resident)
+}
+
+/// Reads a word that may not be mapped.
+pub fn read_word_checked(at: usize) -> Option<usize> {
+    let mut word = 0usize;
+    let local = [&raw mut word as usize, size_of::<usize>()];
+    let remote = [at, size_of::<usize>()];
+    let (local, remote) = (&raw const local as usize, &raw const remote as usize);
+    // SAFETY: the kernel writes eight bytes to `word` if it can read them, and fails otherwise.
+    let got = unsafe { call(number::PROCESS_VM_READV, [process_id() as usize, local, 1, remote, 1, 0]) };
+    (got == Ok(size_of::<usize>())).then_some(word)
+}
+
+/// Sleeps until the word is woken, differs from `expected`, or the time is up.
+pub fn futex_wait(word: &AtomicU32, expected: u32, timeout_ns: u64) {
+    let timeout = [(timeout_ns / 1_000_000_000) as usize, (timeout_ns % 1_000_000_000) as usize];
+    let at = word.as_ptr() as usize;
+    // SAFETY: both pointers are valid for the call. The outcome does not matter: the caller looks again.
+    let _ = unsafe { call(number::FUTEX, [at, 0, expected as usize, timeout.as_ptr() as usize, 0, 0]) };
+}
+
+/// Wakes one sleeper.
+pub fn futex_wake(word: &AtomicU32) {
+    // SAFETY: the pointer is valid for the call.
+    let _ = unsafe { call(number::FUTEX, [word.as_ptr() as usize, 1, 1, 0, 0, 0]) };
+}
+
+/// Lets another thread run.
+pub fn yield_now() {
+    // SAFETY: no arguments.
+    let _ = unsafe { call(number::SCHED_YIELD, [0; 6]) };
+}
+
+/// This process's id.
+pub fn process_id() -> u32 {
+    // SAFETY: no arguments.
+    unsafe { call(number::GETPID, [0; 6]) }.unwrap_or(0) as u32
+}
+
+/// The parent's process id.
+pub fn parent_id() -> u32 {
+    // SAFETY: no arguments.
+    unsafe { call(number::GETPPID, [0; 6]) }.unwrap_or(0) as u32
+}
+
+/// This thread's kernel id.
+pub fn thread_id() -> u32 {
+    // SAFETY: no arguments.
+    unsafe { call(number::GETTID, [0; 6]) }.unwrap_or(0) as u32
+}
+
+/// This thread's name, zero-padded.
+pub fn thread_name() -> [u64; 2] {
+    let mut name = [0u64; 2];
+    // SAFETY: the kernel writes at most 16 bytes with a zero at the end.
+    let _ = unsafe { call(number::PRCTL, [PR_GET_NAME, name.as_mut_ptr() as usize, 0, 0, 0, 0]) };
+    name
+}
+
+/// Whether a process is known to be gone.
+pub fn is_gone(pid: u32) -> bool {
+    // SAFETY: signal 0 only checks.
+    let result = unsafe { call(number::KILL, [pid as usize, 0, 0, 0, 0, 0]) };
+    result == Err(ESRCH)
+}
+
+/// Follows a symbolic link into a buffer; returns the length.
+pub fn read_link(path: &core::ffi::CStr, buffer: &mut [u8]) -> Result<usize, Errno> {
+    let (at, len) = (buffer.as_mut_ptr() as usize, buffer.len());
+    // SAFETY: the kernel writes at most `len` bytes to the exclusively borrowed buffer.
+    unsafe { call(number::READLINK, [path.as_ptr() as usize, at, len, 0, 0, 0]) }
+}
+
+/// Writes a line to standard error, if it can.
+pub fn complain(text: &str) {
+    // SAFETY: the kernel reads the text.
+    let _ = unsafe { call(number::WRITE, [2, text.as_ptr() as usize, text.len(), 0, 0, 0]) };
+}
+
+/// Ends the process at once. For broken invariants only.
+pub fn exit_now(code: usize) -> ! {
+    loop {
+        // SAFETY: does not return.
+        let _ = unsafe { call(number::EXIT_GROUP, [code, 0, 0, 0, 0, 0]) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sys::maps::mapping_of;
+
+    #[test]
+    fn the_mapping_of_a_local_variable_holds_it() {
+        let local = 0u8;
+        let at = &raw const local as usize;
+        let (start, end) = mapping_of(at).expect("the stack is mapped");
+        assert!(start <= at && at < end);
+        assert_eq!(mapping_of(0), None);
+    }
+
+    #[test]
+    fn an_unmapped_word_is_refused() {
+        let word = 77usize;
+        assert_eq!(read_word_checked(&raw const word as usize), Some(77));
+        assert_eq!(read_word_checked(8), None);
+    }
+
+    #[test]
+    fn touched_pages_of_fresh_memory_are_counted() {
+        let at = map_private(64 * PAGE).expect("memory is there");
+        assert_eq!(resident_pages(at as usize, 64 * PAGE), Some(0));
+        for page in 0..10 {
+            // SAFETY: within the mapping made above, which nobody else knows.
+            unsafe { at.add(page * PAGE).write_volatile(1) };
+        }
+        assert_eq!(resident_pages(at as usize + 16, 64 * PAGE - 16), Some(10));
+    }
+}

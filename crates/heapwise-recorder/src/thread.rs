@@ -1,0 +1,137 @@
+//! The recorder's state of one thread: private memory, reached through a thread-local word.
+
+use crate::arch::tls::thread_pointer;
+use crate::process::{PROCESS, ProcessState};
+use crate::ring::Producer;
+use crate::sys;
+use crate::unwind::stack::RememberedStack;
+use core::sync::atomic::Ordering;
+use heapwise_trace::live::layout::{
+    CLOCK_EPOCH_MASK, MAX_RINGS, ProcessHeader, RING_DATA_OFFSET, RingHeader, ring_state,
+};
+
+/// State of one thread. Zeroed memory is a valid state that belongs to no process yet.
+#[derive(Debug)]
+#[repr(C)]
+pub struct ThreadState {
+    /// The thread's ring.
+    pub ring: Producer,
+    /// The clock at the thread's last event, flags included.
+    pub clock: u64,
+    /// [`ProcessState::stamp`] of the process in which the ring was taken.
+    pub stamp: u32,
+    /// Module generation of the remembered stack.
+    pub generation: u32,
+    /// How many large blocks may still be measured before the clock moves.
+    pub large_budget: u32,
+    /// The last stack.
+    pub stack: RememberedStack,
+}
+
+/// Bytes of a ring by how many rings its process has: a few threads get room to burst, thousands do not take all.
+fn ring_bytes(count: usize) -> usize {
+    match count {
+        0..8 => 2 << 20,
+        8..64 => 512 << 10,
+        _ => 128 << 10,
+    }
+}
+
+impl ThreadState {
+    /// Makes, or after a fork makes anew, the calling thread's state. The process is attached and the thread's guard
+    /// is set. `None` if there is no room; the event is lost.
+    pub fn attach(current: *mut ThreadState, process: &ProcessState) -> Option<*mut ThreadState> {
+        let header = process.header()?;
+        let (ring, index) = take_ring(header, process)?;
+        let state = match (current.is_null(), ring.private_state.load(Ordering::Relaxed)) {
+            // A forked child goes on with the copy of the memory that the thread had in its parent.
+            (false, _) => current,
+            (true, 0) => sys::map_private(size_of::<ThreadState>()).ok()?.cast(),
+            (true, used_before) => used_before as *mut ThreadState,
+        };
+        ring.private_state.store(state as u64, Ordering::Relaxed);
+        // SAFETY: `state` is memory for a `ThreadState` that belongs to this thread: fresh, its own, or that of a
+        // thread which the collector found gone before it freed the ring.
+        let thread = unsafe { &mut *state };
+        let clock = process.session()?.clock.0.load(Ordering::Acquire);
+        ring.tid.store(sys::thread_id(), Ordering::Relaxed);
+        ring.handle.store(thread_pointer() as u64, Ordering::Relaxed);
+        thread.ring = Producer::new(ring);
+        set_name(ring, sys::thread_name());
+        ring.start_epoch.store(clock & CLOCK_EPOCH_MASK, Ordering::Relaxed);
+        ring.incarnation.fetch_add(1, Ordering::Release);
+        // Without the flags: while nothing is recorded the thread has to find that the clock says something else.
+        thread.clock = clock & CLOCK_EPOCH_MASK;
+        let before = core::mem::replace(&mut thread.stamp, process.stamp());
+        thread.generation = process.generation.load(Ordering::Acquire);
+        thread.large_budget = 0;
+        thread.stack.forget();
+        if before != 0 && before != thread.stamp {
+            // A forked child has a trie of its own.
+            thread.stack.forget_nodes();
+        }
+        if index > 0 {
+            process.threaded.store(1, Ordering::Relaxed);
+        }
+        Some(state)
+    }
+}
+
+fn set_name(ring: &RingHeader, name: [u64; 2]) {
+    ring.name.iter().zip(name).for_each(|(to, from)| to.store(from, Ordering::Relaxed));
+}
+
+/// Notes what a thread of this process is called now, if it has a ring.
+pub fn rename(handle: u64, name: &[u8]) {
+    let Some(header) = PROCESS.header() else { return };
+    let count = (header.ring_count.load(Ordering::Acquire) as usize).min(MAX_RINGS);
+    let rings = PROCESS.rings[..count].iter().filter_map(|ring| {
+        // SAFETY: the first `count` pointers are those of rings, which are never unmapped.
+        unsafe { ring.load(Ordering::Relaxed).as_ref() }
+    });
+    let owned = rings.filter(|ring| ring.state.load(Ordering::Acquire) == ring_state::OWNED);
+    // A handle is used again as soon as its thread was joined, so an older ring may have it, too.
+    let named = owned.filter(|ring| ring.handle.load(Ordering::Relaxed) == handle);
+    if let Some(ring) = named.max_by_key(|ring| ring.start_epoch.load(Ordering::Relaxed)) {
+        let mut bytes = [0u8; 16];
+        // Zero-terminated, as the kernel's.
+        bytes.iter_mut().take(15).zip(name).for_each(|(to, &from)| *to = from);
+        let half = |at: usize| u64::from_le_bytes(core::array::from_fn(|i| bytes[at + i]));
+        set_name(ring, [half(0), half(8)]);
+    }
+}
+
+/// A ring for a new thread: one whose thread is gone, or a new one.
+fn take_ring(header: &'static ProcessHeader, process: &ProcessState) -> Option<(&'static RingHeader, usize)> {
+    let held = process.lock.acquire()?;
+    let count = header.ring_count.load(Ordering::Relaxed) as usize;
+    for (index, ring) in process.rings[..count.min(MAX_RINGS)].iter().enumerate() {
+        // SAFETY: the first `count` pointers were stored by the code below and stay valid.
+        let ring = unsafe { ring.load(Ordering::Relaxed).as_ref() }?;
+        if ring.state.load(Ordering::Acquire) == ring_state::FREE {
+            ring.state.store(ring_state::OWNED, Ordering::Release);
+            return Some((ring, index));
+        }
+    }
+    if count == MAX_RINGS {
+        return None;
+    }
+    let bytes = ring_bytes(count);
+    let extent = process.allocate(&held, RING_DATA_OFFSET as usize + bytes)?;
+    // SAFETY: the extent is large enough, zeroed, page-aligned and never unmapped; all fields are atomics.
+    let ring = unsafe { &*extent.at.cast::<RingHeader>() };
+    ring.capacity.store(bytes as u64, Ordering::Relaxed);
+    ring.state.store(ring_state::OWNED, Ordering::Relaxed);
+    process.rings[count].store(extent.at.cast(), Ordering::Relaxed);
+    header.rings[count].store(extent.offset, Ordering::Relaxed);
+    header.ring_count.store(count as u32 + 1, Ordering::Release);
+    Some((ring, count))
+}
+
+/// The calling thread's state if it is attached to this process.
+pub fn current(words: &crate::arch::tls::ThreadWords) -> Option<&'static mut ThreadState> {
+    // SAFETY: null, or this thread's own state, which nobody else touches; the guard keeps this thread from having
+    // two references at work at the same time.
+    let state = unsafe { words.state.as_mut() }?;
+    (state.stamp == PROCESS.stamp()).then_some(state)
+}

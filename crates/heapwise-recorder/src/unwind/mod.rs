@@ -1,0 +1,25 @@
+//! Who called: exact stacks, without frame pointers, in a few nanoseconds.
+//!
+//! * [`rule`]: what the unwind tables say about one address, in 33 bits,
+//! * [`cache`]: the rules of all addresses met so far,
+//! * [`modules`]: which object file an address belongs to,
+//! * [`elf`]: the headers of an object file in memory,
+//! * [`cfi`]: reads an object's unwind table when an address is met for the first time,
+//! * [`expression`], [`full`]: frames that no short rule describes (signal frames, realigned stacks),
+//! * [`memory`]: reads stacks without ever faulting,
+//! * [`stack`]: the remembered stack and the incremental walk.
+//!
+//! The step from one frame to its caller is a pure function of the return address, the stack pointer, the frame
+//! pointer and a few words of the stack. So if a frame of the last stack is met again, and the words from which its
+//! callers were computed still hold the same values, then its callers are the same: the walk ends there. This is a
+//! proof, not a guess; `HEAPWISE_VERIFY` checks it against [`full`] all the same.
+
+pub mod cache;
+pub mod cfi;
+pub mod elf;
+pub mod expression;
+pub mod full;
+pub mod memory;
+pub mod modules;
+pub mod rule;
+pub mod stack;

@@ -1,0 +1,519 @@
+//! The remembered stack of a thread, and the walk that uses it.
+
+use super::cache;
+use super::full::{self, FullFrame, Next};
+use super::memory::{self, StackMemory, Stacks};
+use super::modules;
+use super::rule::{Kind, Rule};
+use crate::arch::entry::Entry;
+use crate::arch::registers::Registers;
+use crate::process::PROCESS;
+use crate::trie::NodeCache;
+use core::sync::atomic::Ordering;
+use heapwise_trace::event::StackId;
+use heapwise_trace::live::node::{ADDRESS_MASK, EXACT_PC};
+
+/// Frames that are kept; of a deeper stack the outer ones are cut off. Two megabytes of address space per thread, of
+/// which only what is used takes memory.
+const DEPTH: usize = 16 << 10;
+
+/// One frame of the last stack.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+struct Remembered {
+    /// The frame's stack pointer when its callee returns. The return address lies right below it.
+    sp: usize,
+    /// The node key: return address, or interrupted instruction with [`EXACT_PC`].
+    key: u64,
+    /// The frame's frame-pointer register.
+    fp: usize,
+    /// The frame's node in the trie.
+    node: u32,
+    /// How many of the checks belong to the frames outside of this one.
+    outer_checks: u32,
+}
+
+/// A word of the stack from which a frame was computed, and what it said.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+struct Check {
+    at: usize,
+    value: usize,
+}
+
+/// A frame that the walk at work has found.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+struct Fresh {
+    sp: usize,
+    key: u64,
+    fp: usize,
+    /// Where `fp` was loaded from, 0 if the callee left the register alone, [`UNPROVABLE`] if the frame was not found
+    /// by a short rule.
+    fp_slot: usize,
+    /// Whether the step to the caller needs the frame pointer.
+    fp_use: FpUse,
+}
+
+const UNPROVABLE: usize = usize::MAX;
+
+/// What the step from a frame to its caller does with the frame pointer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+enum FpUse {
+    /// Uses it.
+    #[default]
+    Needed,
+    /// Hands it to the caller.
+    Passed,
+    /// Replaces it with one from the stack.
+    Replaced,
+}
+
+/// Added to the key of a frame whose frame pointer makes no difference, so that comparing it can be left out.
+/// Compilers use the register for other values, which differ from call to call.
+const FP_DEAD: u64 = 1 << 60;
+
+impl Fresh {
+    fn pc(&self) -> usize {
+        (self.key & ADDRESS_MASK) as usize
+    }
+
+    fn exact(&self) -> bool {
+        self.key & EXACT_PC != 0
+    }
+}
+
+/// A word that is never what [`UNPROVABLE`] frames' checks want it to be.
+static NEVER: usize = 0;
+
+/// The last stack of a thread. Zeroed memory is an empty one.
+#[derive(Debug)]
+#[repr(C)]
+pub struct RememberedStack {
+    depth: usize,
+    n_checks: usize,
+    /// The stacks that the thread was seen on.
+    pub stacks: Stacks,
+    /// Whether the remembered stack ended early.
+    cut: bool,
+    /// [`modules::postponed`] when it was last looked at.
+    postponed: u64,
+    nodes: NodeCache,
+    /// The last stack, outermost frame first, from index 1 on. Index 0 is a frame that is none.
+    frames: [Remembered; DEPTH + 1],
+    /// What proves it, in the same order.
+    checks: [Check; 2 * DEPTH],
+    /// Frames found by the walk at work, innermost first.
+    fresh: [Fresh; DEPTH],
+}
+
+/// The address whose rule applies: a return address belongs to the call before it.
+#[inline(always)]
+pub fn lookup_address(pc: usize, exact: bool) -> usize {
+    if exact { pc } else { pc.wrapping_sub(1) }
+}
+
+/// How a walk ended.
+enum End {
+    /// At a remembered frame: this many outermost frames of the last stack are the rest.
+    Joined(usize),
+    Outermost,
+    Cut,
+}
+
+enum Step {
+    To(Fresh),
+    Outermost,
+    Lost,
+    NotAFrame,
+    NeedsRegisters,
+}
+
+impl RememberedStack {
+    /// Forgets the last stack.
+    pub fn forget(&mut self) {
+        self.depth = 0;
+        self.stacks.forget();
+    }
+
+    /// Forgets the nodes: they belong to another process's trie.
+    pub fn forget_nodes(&mut self) {
+        self.nodes.forget();
+    }
+
+    /// The id of the stack that called the entry point.
+    #[inline(always)]
+    pub fn capture(&mut self, entry: &Entry) -> StackId {
+        let sp = entry.stack_pointer;
+        if self.stacks.current().contains(&sp) {
+            // SAFETY: `sp` is the entry point's stack pointer, where the caller's return address lies.
+            let pc = unsafe { (sp as *const usize).read_volatile() };
+            let top = self.frame(self.depth);
+            let same_fp = top.fp == entry.frame_pointer || top.key & FP_DEAD != 0;
+            let same = top.sp == sp + 8 && top.key & !FP_DEAD == pc as u64 && same_fp;
+            let (node, checks) = (top.node, top.outer_checks);
+            if same && self.first_difference(checks).is_none() {
+                return StackId(node);
+            }
+        }
+        self.capture_by_walk(entry)
+    }
+
+    #[inline(always)]
+    fn frame(&self, index: usize) -> &Remembered {
+        debug_assert!(index <= DEPTH, "depth is at most DEPTH");
+        // SAFETY: `depth` and every index below it are at most DEPTH; the array has one element more. The reference
+        // lives as long as the shared borrow of self.
+        unsafe { self.frames.get_unchecked(index) }
+    }
+
+    /// Looks whether the first `count` words still are what they were, the innermost frame's first. Returns the index
+    /// of the first one that is not.
+    ///
+    /// All of them lie on the current stack further out than a frame that was just found there, so they can be read.
+    #[inline(always)]
+    fn first_difference(&self, count: u32) -> Option<usize> {
+        let mut index = count as usize;
+        while index > 0 {
+            index -= 1;
+            // SAFETY: `count` was the number of checks when a frame was remembered, so the index is within the array;
+            // the word is readable, see above.
+            let holds = unsafe {
+                let check = self.checks.get_unchecked(index);
+                (check.at as *const usize).read_volatile() == check.value
+            };
+            if !holds {
+                return Some(index);
+            }
+        }
+        None
+    }
+
+    #[inline(never)]
+    fn capture_by_walk(&mut self, entry: &Entry) -> StackId {
+        let sp = entry.stack_pointer;
+        if !self.stacks.current().contains(&sp) && !self.stacks.switch_to(sp) {
+            self.cut = true;
+            return PROCESS.trie.root(true);
+        }
+        // SAFETY: `sp` is the stack pointer of a function that called us, on the stack with these bounds, so all above
+        // it is mapped and in use.
+        let memory = unsafe { StackMemory::new(sp, self.stacks.current().end) };
+        let Some(pc) = memory.word(sp) else { return PROCESS.trie.root(true) };
+        let (key, fp) = (pc as u64 & ADDRESS_MASK, entry.frame_pointer);
+        let first = Fresh { sp: sp + 8, key, fp, fp_slot: 0, fp_use: FpUse::Needed };
+        let (end, n_fresh) = self.walk(first, &memory);
+        self.remember(end, n_fresh)
+    }
+
+    /// Walks outwards until a remembered frame proves the rest. Returns how it ended and how many frames are fresh.
+    fn walk(&mut self, first: Fresh, memory: &StackMemory) -> (End, usize) {
+        let mut memory = *memory;
+        let (mut sp, mut key, mut fp, mut fp_slot) = (first.sp, first.key, first.fp, first.fp_slot);
+        let mut candidate = self.depth;
+        // A remembered frame that is known to be gone: neither it nor a frame further in can be proven.
+        let mut gone = usize::MAX;
+        let mut n_fresh = 0;
+        loop {
+            while candidate > 0 && self.frame(candidate).sp < sp {
+                candidate -= 1;
+            }
+            let known = self.frame(candidate);
+            let same_fp = known.fp == fp || known.key & FP_DEAD != 0;
+            if known.sp == sp && known.key & !FP_DEAD == key && same_fp && candidate < gone {
+                match self.first_difference(known.outer_checks) {
+                    None => return (End::Joined(candidate), n_fresh),
+                    Some(check) => gone = self.frame_of_check(candidate, check),
+                }
+            }
+            if n_fresh == DEPTH {
+                return (End::Cut, n_fresh);
+            }
+            let frame = &mut self.fresh[n_fresh];
+            *frame = Fresh { sp, key, fp, fp_slot, fp_use: FpUse::Needed };
+            n_fresh += 1;
+            match step(frame, &memory) {
+                Step::To(caller) => {
+                    (sp, key, fp, fp_slot) = (caller.sp, caller.key, caller.fp, caller.fp_slot);
+                    if key & EXACT_PC != 0 && !memory.contains(sp) {
+                        let Some(other) = self.stacks.interrupted(sp) else { return (End::Cut, n_fresh) };
+                        memory = other;
+                    }
+                }
+                Step::Outermost => return (End::Outermost, n_fresh),
+                Step::Lost => return (End::Cut, n_fresh),
+                Step::NotAFrame => return (End::Cut, (n_fresh - 1).max(1)),
+                Step::NeedsRegisters => return self.walk_with_registers(&first),
+            }
+        }
+    }
+
+    /// The frame outside of `candidate` to which a check belongs.
+    fn frame_of_check(&self, candidate: usize, check: usize) -> usize {
+        let mut index = candidate - 1;
+        while index > 1 && self.frame(index).outer_checks as usize > check {
+            index -= 1;
+        }
+        index
+    }
+
+    /// Does the whole walk with all registers, from the recorder's own frame on. Rare: below code that keeps its frame
+    /// address in an unusual register, such as the loader's lazy binding.
+    #[cold]
+    #[inline(never)]
+    fn walk_with_registers(&mut self, first: &Fresh) -> (End, usize) {
+        let mut n_fresh = 0;
+        // SAFETY: as in `capture_by_walk`: the entry point's return address lies right below the first frame.
+        let memory = unsafe { StackMemory::new(first.sp - 8, self.stacks.current().end) };
+        let mut walker = FullWalk::from_here(first.sp, first.pc(), memory);
+        loop {
+            match walker.next_frame(&mut self.stacks) {
+                Ok(frame) => {
+                    if n_fresh == DEPTH {
+                        return (End::Cut, n_fresh);
+                    }
+                    self.fresh[n_fresh] = frame;
+                    n_fresh += 1;
+                }
+                Err(whole) => return (if whole { End::Outermost } else { End::Cut }, n_fresh),
+            }
+        }
+    }
+
+    /// Makes the walk's result the remembered stack and names its nodes.
+    fn remember(&mut self, end: End, n_fresh: usize) -> StackId {
+        let kept = match end {
+            End::Joined(kept) if kept + n_fresh <= DEPTH => kept,
+            End::Joined(_) | End::Cut => {
+                self.cut = true;
+                0
+            }
+            End::Outermost => {
+                self.cut = false;
+                0
+            }
+        };
+        let (mut node, mut checks, mut fp_dead) = match kept {
+            0 => (PROCESS.trie.root(self.cut), 0, false),
+            kept => {
+                let outer = *self.frame(kept);
+                (StackId(outer.node), self.checks_with(kept), outer.key & FP_DEAD != 0)
+            }
+        };
+        let mut depth = kept;
+        for fresh in self.fresh[..n_fresh].iter().rev() {
+            node = self.nodes.node(node, fresh.key);
+            fp_dead = match fresh.fp_use {
+                FpUse::Needed => false,
+                FpUse::Passed => fp_dead,
+                FpUse::Replaced => true,
+            };
+            let flag = if fp_dead { FP_DEAD } else { 0 };
+            depth += 1;
+            self.frames[depth] = Remembered {
+                sp: fresh.sp,
+                key: fresh.key | flag,
+                fp: fresh.fp,
+                node: node.0,
+                outer_checks: checks as u32,
+            };
+            for check in checks_of(fresh, fp_dead).into_iter().flatten() {
+                self.checks[checks] = check;
+                checks += 1;
+            }
+        }
+        self.depth = depth;
+        self.n_checks = checks;
+        node
+    }
+
+    /// How many checks the frames up to and with `index` have.
+    fn checks_with(&self, index: usize) -> usize {
+        if index < self.depth { self.frame(index + 1).outer_checks as usize } else { self.n_checks }
+    }
+
+    /// Compares the remembered stack, which was just captured for `entry`, with a full unwind from here.
+    #[cold]
+    #[inline(never)]
+    pub fn verify(&mut self, entry: &Entry) {
+        let Some(header) = PROCESS.header() else { return };
+        let sp = entry.stack_pointer;
+        // SAFETY: as in `capture`.
+        let memory = unsafe { StackMemory::new(sp, self.stacks.current().end) };
+        if self.depth == 0 {
+            return;
+        }
+        let innermost = *self.frame(self.depth);
+        let pc = |key: u64| (key & ADDRESS_MASK) as usize;
+        let postponed = modules::postponed();
+        let mut walker = FullWalk::from_here(innermost.sp, pc(innermost.key), memory);
+        let mut remembered = self.frames[1..=self.depth].iter().rev();
+        let differs_at = loop {
+            match (walker.next_frame(&mut self.stacks), remembered.next()) {
+                (Ok(full), Some(ours)) if full.sp == ours.sp && full.key == ours.key & !FP_DEAD => {}
+                (Err(whole), None) if whole != self.cut || self.depth == DEPTH => break None,
+                (Ok(full), _) => break Some(full.pc()),
+                (Err(_), Some(ours)) => break Some(pc(ours.key)),
+                (Err(_), None) => break Some(pc(innermost.key)),
+            }
+        };
+        // The kernel was not asked about an address in one of the two walks: they cannot be compared.
+        if postponed != modules::postponed() || self.postponed != postponed {
+            self.postponed = modules::postponed();
+            return;
+        }
+        header.verified.fetch_add(1, Ordering::Relaxed);
+        if let Some(pc) = differs_at {
+            header.verify_failed.fetch_add(1, Ordering::Relaxed);
+            header.verify_failed_at.store(pc as u64, Ordering::Relaxed);
+        }
+    }
+}
+
+/// The words that prove a frame, given its callee: its return address, and where its frame pointer was loaded from,
+/// unless that makes no difference to any frame.
+fn checks_of(frame: &Fresh, fp_dead: bool) -> [Option<Check>; 2] {
+    let return_address = Check { at: frame.sp - 8, value: frame.pc() };
+    match frame.fp_slot {
+        UNPROVABLE => [Some(Check { at: &raw const NEVER as usize, value: 1 }), None],
+        0 => [Some(return_address), None],
+        _ if fp_dead => [Some(return_address), None],
+        slot => [Some(Check { at: slot, value: frame.fp }), Some(return_address)],
+    }
+}
+
+/// The caller of a frame by its cached rule. Notes in the frame what that does with its frame pointer.
+#[inline(always)]
+fn step(frame: &mut Fresh, memory: &StackMemory) -> Step {
+    let address = lookup_address(frame.pc(), frame.exact());
+    let rule = match cache::get(address) {
+        Some(rule) => rule,
+        None => learn(address),
+    };
+    let (size, slot) = (rule.frame_size(), rule.slot());
+    let (base, size, slot, fp_use) = match rule.kind() {
+        Some(Kind::StackPointer) if slot != 0 => (frame.sp, size, slot, FpUse::Replaced),
+        Some(Kind::StackPointer) => (frame.sp, size, slot, FpUse::Passed),
+        Some(Kind::FramePointer) => (frame.fp, size, slot, FpUse::Needed),
+        // The frame-pointer chain, as long as it leads outwards.
+        Some(Kind::NoTable) if memory::is_process_start(frame.sp) => return Step::Outermost,
+        Some(Kind::NoTable) if frame.fp < frame.sp => return Step::Lost,
+        Some(Kind::NoTable) => (frame.fp, 16, 16, FpUse::Needed),
+        Some(Kind::Outermost) => {
+            frame.fp_use = FpUse::Replaced;
+            return Step::Outermost;
+        }
+        _ => return step_without_rule(frame, memory),
+    };
+    frame.fp_use = fp_use;
+    let cfa = base.wrapping_add(size);
+    if cfa <= frame.sp {
+        return Step::Lost;
+    }
+    let Some(pc) = memory.word(cfa.wrapping_sub(8)) else { return Step::Lost };
+    if pc == 0 {
+        return Step::Outermost;
+    }
+    let (fp, fp_slot) = match slot {
+        0 => (frame.fp, 0),
+        slot => match memory.word(cfa.wrapping_sub(slot)) {
+            Some(fp) => (fp, cfa - slot),
+            // As good as lost; the general unwinder says the same.
+            None => (0, UNPROVABLE),
+        },
+    };
+    Step::To(Fresh { sp: cfa, key: pc as u64 & ADDRESS_MASK, fp, fp_slot, fp_use: FpUse::Needed })
+}
+
+#[cold]
+#[inline(never)]
+fn learn(address: usize) -> Rule {
+    match full::rule_now(address) {
+        Some((rule, _)) => {
+            cache::insert(address, rule);
+            rule
+        }
+        None => Rule::plain(Kind::NotCode),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn step_without_rule(frame: &Fresh, memory: &StackMemory) -> Step {
+    let regs = Registers { pc: frame.pc(), sp: frame.sp, fp: frame.fp, saved: [None; 5] };
+    match full::step(&FullFrame { regs, exact: frame.exact() }, memory) {
+        Next::Caller(caller) => Step::To(from_full(&caller)),
+        Next::Outermost => Step::Outermost,
+        Next::Lost => Step::Lost,
+        Next::NeedsRegisters => Step::NeedsRegisters,
+        Next::NotAFrame => Step::NotAFrame,
+    }
+}
+
+fn from_full(frame: &FullFrame) -> Fresh {
+    let flag = if frame.exact { EXACT_PC } else { 0 };
+    let key = frame.regs.pc as u64 & ADDRESS_MASK | flag;
+    Fresh { sp: frame.regs.sp, key, fp: frame.regs.fp, fp_slot: UNPROVABLE, fp_use: FpUse::Needed }
+}
+
+/// A full unwind from inside the recorder, whose own frames are skipped.
+struct FullWalk {
+    current: Option<FullFrame>,
+    memory: StackMemory,
+    whole: bool,
+    given: usize,
+}
+
+/// The recorder's own frames between a capture and the entry point.
+const MOST_OWN_FRAMES: usize = 32;
+
+impl FullWalk {
+    #[inline(always)]
+    fn from_here(first_sp: usize, first_pc: usize, memory: StackMemory) -> Self {
+        let regs = Registers::here();
+        // SAFETY: from this function's own stack pointer on, the stack is mapped and in use.
+        let own = unsafe { StackMemory::new(regs.sp, memory.high()) };
+        let mut frame = FullFrame { regs, exact: false };
+        for _ in 0..MOST_OWN_FRAMES {
+            if frame.regs.sp == first_sp && frame.regs.pc == first_pc {
+                return Self { current: Some(frame), memory, whole: false, given: 0 };
+            }
+            match full::step(&frame, &own) {
+                Next::Caller(caller) => frame = caller,
+                _ => break,
+            }
+        }
+        Self { current: None, memory, whole: false, given: 0 }
+    }
+
+    /// The next frame outwards; at the end, whether the stack is whole.
+    fn next_frame(&mut self, stacks: &mut Stacks) -> Result<Fresh, bool> {
+        let Some(frame) = self.current else { return Err(self.whole) };
+        self.given += 1;
+        let next = match full::step(&frame, &self.memory) {
+            Next::Caller(caller) => Some(caller),
+            Next::Outermost => {
+                self.whole = true;
+                None
+            }
+            Next::Lost | Next::NeedsRegisters => None,
+            Next::NotAFrame if self.given > 1 => {
+                self.current = None;
+                return Err(false);
+            }
+            Next::NotAFrame => None,
+        };
+        self.current = next;
+        if let Some(caller) = next
+            && caller.exact
+            && !self.memory.contains(caller.regs.sp)
+        {
+            match stacks.interrupted(caller.regs.sp) {
+                Some(memory) => self.memory = memory,
+                None => self.current = None,
+            }
+        }
+        Ok(from_full(&frame))
+    }
+}
