@@ -1,0 +1,104 @@
+//! The facts that stand in the ELF file itself.
+
+use std::path::{Path, PathBuf};
+
+use object::elf;
+use object::read::elf::{ElfFile, FileHeader, ProgramHeader};
+
+use super::{Class, Executable, Libc, Machine, Privileges, allocators};
+use crate::error::{Error, Repr};
+
+/// Describes an ELF file.
+pub(super) fn describe(
+    path: PathBuf,
+    scripts: Vec<PathBuf>,
+    data: &[u8],
+    privileges: Privileges,
+) -> Result<Executable, Error> {
+    match crate::elf::parse(&path, data)? {
+        object::File::Elf32(file) => describe_class(path, scripts, &file, privileges, Class::Elf32),
+        object::File::Elf64(file) => describe_class(path, scripts, &file, privileges, Class::Elf64),
+        _ => Err(malformed(&path, "unknown class")),
+    }
+}
+
+fn describe_class<Elf: FileHeader>(
+    path: PathBuf,
+    scripts: Vec<PathBuf>,
+    file: &ElfFile<'_, Elf>,
+    privileges: Privileges,
+    class: Class,
+) -> Result<Executable, Error> {
+    if !matches!(file.elf_header().e_type(file.endian()), elf::ET_EXEC | elf::ET_DYN) {
+        return Err(malformed(
+            &path,
+            "expected an executable, found an object file, a core file, or another kind",
+        ));
+    }
+    let interpreter = interpreter(file).map_err(|error| malformed(&path, &error.to_string()))?;
+    let needed = needed(file);
+    let libc = libc(interpreter.as_deref(), &needed);
+    let symbols = allocators::Symbols::read(file);
+    let own_allocators = allocators::find(&symbols, interpreter.is_some());
+    Ok(Executable {
+        scripts,
+        class,
+        machine: machine(file.elf_header().e_machine(file.endian())),
+        interpreter,
+        libc,
+        needed,
+        privileges,
+        own_allocators,
+        exports_malloc: symbols.exports_malloc,
+        stripped: file.elf_symbol_table().is_empty(),
+        path,
+    })
+}
+
+fn malformed(path: &Path, reason: &str) -> Error {
+    Repr::Malformed { path: path.to_owned(), reason: reason.to_owned() }.into()
+}
+
+fn machine(number: elf::Machine) -> Machine {
+    match number {
+        elf::EM_386 => Machine::X86,
+        elf::EM_X86_64 => Machine::X86_64,
+        elf::EM_AARCH64 => Machine::Aarch64,
+        elf::EM_RISCV => Machine::RiscV,
+        other => Machine::Other(other.0),
+    }
+}
+
+fn interpreter<Elf: FileHeader>(file: &ElfFile<'_, Elf>) -> Result<Option<String>, object::Error> {
+    for header in file.elf_program_headers() {
+        if let Some(name) = header.interpreter(file.endian(), file.data())? {
+            return Ok(Some(String::from_utf8_lossy(name).into_owned()));
+        }
+    }
+    Ok(None)
+}
+
+/// The names in `DT_NEEDED`. What cannot be read is left out: it would keep the program from starting anyway.
+fn needed<Elf: FileHeader>(file: &ElfFile<'_, Elf>) -> Vec<String> {
+    let Ok(table) = file.elf_dynamic_table() else { return Vec::new() };
+    table
+        .iter()
+        .filter(|entry| entry.tag == elf::DT_NEEDED)
+        .filter_map(|entry| table.string(entry).ok())
+        .map(|name| String::from_utf8_lossy(name).into_owned())
+        .collect()
+}
+
+/// The dynamic linker of each C library has a name of its own; distributions only move it to other directories.
+fn libc(interpreter: Option<&str>, needed: &[String]) -> Libc {
+    let Some(interpreter) = interpreter else { return Libc::Static };
+    let name = interpreter.rsplit('/').next().unwrap_or_default();
+    match () {
+        () if name.starts_with("ld-musl-") => Libc::Musl,
+        () if name.starts_with("linker") => Libc::Bionic,
+        () if name.starts_with("ld-linux") || name.starts_with("ld64.so") || name == "ld.so.1" => Libc::Glibc,
+        // Some package managers name it by hand, but the C library keeps its name.
+        () if needed.iter().any(|library| library == "libc.so.6") => Libc::Glibc,
+        () => Libc::Unknown,
+    }
+}
