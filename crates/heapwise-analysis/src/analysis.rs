@@ -1,0 +1,306 @@
+//! The tables.
+
+use crate::heap::{Lifetimes, SizeClass, Sizes};
+use crate::stacks::book::Book;
+use crate::stacks::modules::{Image, Images};
+use crate::stacks::names::{FramesId, Names};
+use crate::stacks::owner::Owner;
+use crate::stacks::trie::{NodeId, Trie};
+use crate::timeline::Timeline;
+use crate::totals::Totals;
+use crate::units::{Bytes, Nanos};
+use crate::warning::Warning;
+use heapwise_trace::file::records::{BlindSpot, Meta, ModuleInfo, ProcessIndex, RunEnd, ThreadIndex};
+use heapwise_trace::file::tables::Symbols;
+
+/// Everything that a recording says.
+#[derive(Debug)]
+pub struct Analysis {
+    /// What was recorded.
+    pub meta: Meta,
+    /// How it ended, if the recording says so.
+    pub end: Option<RunEnd>,
+    /// How long it took; without a recorded end, up to the last reading of the clock.
+    pub duration: Nanos,
+    /// Sums over everything. The peak is that of all processes together.
+    pub totals: Totals,
+    /// The processes, in the order in which they joined.
+    pub processes: Vec<Process>,
+    /// The threads, in the order in which they joined.
+    pub threads: Vec<Thread>,
+    /// Memory over time.
+    pub memory: Memory,
+    /// How large the requests were.
+    pub sizes: Sizes,
+    /// How far the captured stacks can be trusted.
+    pub stacks: StackQuality,
+    /// What could not be seen: known before the start, then found during the run.
+    pub blind_spots: Vec<BlindSpot>,
+    /// What makes this less than the whole truth.
+    pub warnings: Vec<Warning>,
+    /// Events that were read.
+    pub n_events: u64,
+    /// Call sites, most allocated bytes first.
+    pub(crate) sites: Vec<Site>,
+    pub(crate) raw_sites: Vec<(NodeId, Site)>,
+    pub(crate) images: Images,
+    pub(crate) book: Book,
+    pub(crate) names: Names,
+    pub(crate) symbols: Vec<Symbols>,
+    pub(crate) stacks_by_name: Trie<FramesId>,
+}
+
+/// A recorded program image.
+#[derive(Clone, Debug)]
+pub struct Process {
+    /// Its index in the recording.
+    pub index: ProcessIndex,
+    /// Its process id.
+    pub pid: u32,
+    /// Its parent's process id.
+    pub parent_pid: u32,
+    /// The process of which it is a fork.
+    pub forked_from: Option<ProcessIndex>,
+    /// Its command line.
+    pub command: Vec<String>,
+    /// Path of the object that provides its `malloc`.
+    pub allocator: String,
+    /// When it joined.
+    pub start: Nanos,
+    /// When its end was noticed, if it was.
+    pub end: Option<Nanos>,
+    /// Whether it was still running when the recording ended.
+    pub still_running: bool,
+    /// Its sums.
+    pub totals: Totals,
+    /// Its object files.
+    pub modules: Vec<ModuleInfo>,
+}
+
+/// A recorded thread.
+#[derive(Clone, Debug)]
+pub struct Thread {
+    /// Its index in the recording.
+    pub index: ThreadIndex,
+    /// Whose thread it is.
+    pub process: ProcessIndex,
+    /// Its kernel id.
+    pub tid: u32,
+    /// Its last known name.
+    pub name: String,
+    /// Its sums; the live ones are of the blocks that it allocated.
+    pub totals: Totals,
+    /// Blocks that it allocated and another thread gave back.
+    pub freed_elsewhere_blocks: u64,
+}
+
+/// Memory over time.
+#[derive(Clone, Debug, Default)]
+pub struct Memory {
+    /// Live bytes of all processes together.
+    pub live: Timeline,
+    /// Resident bytes of all processes together. Pages that forked processes share count for each.
+    pub rss: Timeline,
+    /// The highest resident set.
+    pub peak_rss: Bytes,
+    /// When the live bytes were at their peak.
+    pub live_peak_at: Nanos,
+}
+
+/// One moment of [`Memory::samples`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemorySample {
+    /// When it begins.
+    pub time: Nanos,
+    /// The most resident bytes in it, if they were measured.
+    pub rss: Option<Bytes>,
+    /// The most live bytes in it.
+    pub live: Bytes,
+}
+
+impl Memory {
+    /// Both curves on one axis of at most `most` points.
+    pub fn samples(&self, most: usize) -> Vec<MemorySample> {
+        let last = self.live.points().last().into_iter().chain(self.rss.points().last());
+        let Some(end) = last.map(|p| p.0.0).max() else { return Vec::new() };
+        let most = most.max(1) as u64;
+        // A multiple of both widths, so that no point is split; each is a power of two times the same base.
+        let mut width = self.live.width().0;
+        if !self.rss.is_empty() {
+            width = width.max(self.rss.width().0);
+        }
+        while end / width >= most {
+            width *= 2;
+        }
+        let n = (end / width + 1) as usize;
+        let highest = |timeline: &Timeline| {
+            let mut cells: Vec<Option<Bytes>> = vec![None; n];
+            for (time, level) in timeline.points() {
+                let cell = &mut cells[(time.0 / width) as usize];
+                *cell = (*cell).max(Some(level));
+            }
+            // A curve that ends earlier than the other stays at its last level.
+            let mut level = None;
+            cells.into_iter().map(move |cell| {
+                level = cell.or(level);
+                level
+            })
+        };
+        let pairs = highest(&self.live).zip(highest(&self.rss)).enumerate();
+        pairs
+            .map(|(i, (live, rss))| MemorySample {
+                time: Nanos(i as u64 * width),
+                rss,
+                live: live.unwrap_or_default(),
+            })
+            .collect()
+    }
+}
+
+/// How far the captured stacks can be trusted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StackQuality {
+    /// Events with a stack: allocations, resizes, refusals.
+    pub captures: u64,
+    /// Of these, how many have one that ended before the thread's first function, or none.
+    pub cut_captures: u64,
+    /// Stacks that were compared with a full unwind.
+    pub verified: u64,
+    /// Of these, how many differed.
+    pub verify_failed: u64,
+}
+
+impl StackQuality {
+    /// Share of the captured stacks that ended early, 0 to 1.
+    pub fn cut_share(&self) -> f64 {
+        if self.captures == 0 { 0.0 } else { self.cut_captures as f64 / self.captures as f64 }
+    }
+}
+
+/// A call site in [`Analysis::sites`]: its rank by allocated bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SiteId(pub u32);
+
+/// A call site: all events with the same stack.
+#[derive(Clone, Debug)]
+pub struct Site {
+    /// Its name in a report.
+    pub id: SiteId,
+    pub(crate) stack: NodeId,
+    /// Which frame of its stack is the user's nearest one; see [`crate::owner::nearest_frame`].
+    pub user_frame: Option<usize>,
+    /// The process it belongs to, if it is only one.
+    pub process: Option<ProcessIndex>,
+    /// Blocks that were handed out.
+    pub allocations: u64,
+    /// Requested bytes of allocations and resizes.
+    pub allocated_bytes: Bytes,
+    /// Resizes that were asked for here.
+    pub reallocations: u64,
+    /// Blocks that belonged to this site when they were given back.
+    pub deallocations: u64,
+    /// Of these, how many their thread gave back before it allocated again.
+    pub temporary_allocations: u64,
+    /// Of these, how many were given back by another thread.
+    pub freed_on_other_thread: u64,
+    /// Live bytes of this site at the moment of the overall peak.
+    pub peak_bytes: Bytes,
+    /// Live blocks of this site at the moment of the overall peak.
+    pub peak_blocks: u64,
+    /// Live bytes when the process ended.
+    pub live_at_exit_bytes: Bytes,
+    /// Live blocks when the process ended.
+    pub live_at_exit_blocks: u64,
+    /// How long the blocks that were given back had lived, since they were first handed out.
+    pub lifetimes: Lifetimes,
+    /// The largest request.
+    pub largest_bytes: Bytes,
+    /// The most resizes that a block had behind it after a resize here.
+    pub most_resizes: u64,
+    /// Requests that were refused.
+    pub failed_allocations: u64,
+    /// Whether the stack ended before the thread's first function.
+    pub cut: bool,
+}
+
+/// A source-level frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame<'a> {
+    /// Name of the function.
+    pub function: Option<&'a str>,
+    /// Source file.
+    pub file: Option<&'a str>,
+    /// Line in it.
+    pub line: Option<u32>,
+    /// Whether the compiler inlined it into the next frame.
+    pub inlined: bool,
+    /// The object file, if there is one.
+    pub module: Option<&'a Image>,
+    /// Linked address in the module (in the process without one) of a frame without a function; else 0.
+    pub address: u64,
+    /// Whose code it is.
+    pub owner: Owner,
+}
+
+/// Addresses of an object file that occur in stacks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ImageAddresses {
+    /// Path as the processes saw it.
+    pub path: String,
+    /// Build id in hexadecimal digits, empty if it has none.
+    pub build_id: String,
+    /// Addresses as they were linked, ascending, ready to be looked up: already moved back into the call.
+    pub addresses: Vec<u64>,
+}
+
+impl Analysis {
+    /// Call sites, most allocated bytes first.
+    pub fn sites(&self) -> &[Site] {
+        &self.sites
+    }
+
+    /// Frames of a site from the innermost outwards.
+    pub fn stack(&self, site: &Site) -> Vec<Frame<'_>> {
+        let lists = self.stacks_by_name.frames(site.stack);
+        let frames = lists.flat_map(|list| self.names.frames(list));
+        frames
+            .map(|(stored, owner)| Frame {
+                function: self.names.text(stored.function),
+                file: self.names.text(stored.file),
+                line: stored.line,
+                inlined: stored.inlined,
+                module: stored.image.map(|image| self.images.get(image)),
+                address: stored.address,
+                owner: *owner,
+            })
+            .collect()
+    }
+
+    /// Classes of request sizes, ascending.
+    pub fn size_classes(&self) -> impl Iterator<Item = SizeClass> {
+        self.sizes.classes()
+    }
+
+    /// The addresses for which symbols are wanted. The same whether the recording already has symbols or not.
+    pub fn needed_addresses(&self) -> Vec<ImageAddresses> {
+        let lists = self.images.list.iter().zip(self.book.addresses(&self.images));
+        let used = lists.filter(|(_, addresses)| !addresses.is_empty());
+        used.map(|(image, addresses)| ImageAddresses {
+            path: image.path.clone(),
+            build_id: image.build_id.clone(),
+            addresses,
+        })
+        .collect()
+    }
+
+    /// Whether there are symbols, from the recording or from [`Analysis::set_symbols`].
+    pub fn has_symbols(&self) -> bool {
+        !self.symbols.is_empty()
+    }
+
+    /// Adds symbols, which override earlier ones, and puts the call sites together anew.
+    pub fn set_symbols(&mut self, symbols: Symbols) {
+        self.symbols.push(symbols);
+        self.name_sites();
+    }
+}

@@ -1,0 +1,243 @@
+//! Makes the tables at the end of a recording.
+
+use crate::analysis::{Analysis, Memory, Process, Site, SiteId, StackQuality, Thread};
+use crate::analyze::{Options, Run};
+use crate::stacks::book::{Book, Entry};
+use crate::stacks::modules::Modules;
+use crate::stacks::trie::NodeId;
+use crate::totals::Totals;
+use crate::units::{Bytes, Nanos};
+use crate::warning::Warning;
+use heapwise_trace::event::Epoch;
+use heapwise_trace::file::records::ProcessIndex;
+use rustc_hash::FxHashMap;
+
+impl Run {
+    pub(crate) fn finish(mut self, options: &Options) -> Analysis {
+        self.sequence_held();
+        self.sequencer.finish();
+        let duration = match &self.end {
+            Some(end) if end.duration_ns > 0 => end.duration_ns,
+            _ => self.sequencer.clock.last_ns(),
+        };
+        let (raw_sites, book) = self.raw_sites();
+        let threads = self.thread_tables();
+        let (processes, totals) = self.process_tables(&threads);
+        let stacks = self.stack_quality();
+        // A forked child gives back what it inherited, and a recording that began late what was there before.
+        let forked = processes.iter().filter(|p| p.forked_from.is_some());
+        let late = if self.meta.delay_ns > 0 { totals.unknown_frees } else { 0 };
+        let expected = late.max(forked.map(|p| p.totals.unknown_frees).sum());
+        self.final_warnings(&totals, expected, &stacks);
+        let end = self.end.as_ref();
+        let found = end.map(|e| e.blind_spots.as_slice()).unwrap_or_default();
+        let mut blind_spots = self.meta.blind_spots.clone();
+        blind_spots.extend(found.iter().filter(|s| !self.meta.blind_spots.contains(s)).cloned());
+        let peak_rss = end.map_or(0, |e| e.peak_rss_bytes).max(self.peak_rss);
+        let ledger = &mut self.sequencer.ledger;
+        let memory = Memory {
+            live: std::mem::take(&mut ledger.timeline),
+            rss: self.rss,
+            peak_rss: Bytes(peak_rss),
+            live_peak_at: Nanos(ledger.peak_ns),
+        };
+        let mut analysis = Analysis {
+            meta: self.meta,
+            end: self.end,
+            duration: Nanos(duration),
+            totals,
+            processes,
+            threads,
+            memory,
+            sizes: std::mem::take(&mut ledger.sizes),
+            stacks,
+            blind_spots,
+            warnings: self.warnings,
+            n_events: self.sequencer.n_events,
+            sites: Vec::new(),
+            raw_sites,
+            images: self.images,
+            book,
+            names: Default::default(),
+            symbols: if options.ignore_symbols { Vec::new() } else { self.symbols },
+            stacks_by_name: Default::default(),
+        };
+        analysis.name_sites();
+        for site in &analysis.sites {
+            let captures = site.allocations + site.reallocations + site.failed_allocations;
+            analysis.stacks.captures += captures;
+            analysis.stacks.cut_captures += if site.cut { captures } else { 0 };
+        }
+        analysis
+    }
+
+    /// Sites with their stacks in one book.
+    fn raw_sites(&mut self) -> (Vec<(NodeId, Site)>, Book) {
+        let stats = std::mem::take(&mut self.sequencer.ledger.sites);
+        let ledger = &self.sequencer.ledger;
+        let peaks = ledger.peaks();
+        let mut book = Book::default();
+        let mut entries: Vec<_> = (0..self.processes.len())
+            .map(|i| Entry::new(i as u32, &self.processes[i].raw, self.modules_of(i)))
+            .collect();
+        let sites = stats.into_iter().zip(&ledger.site_stacks).map(|(stats, &(process, stack))| {
+            let node = book.enter(&mut entries[process as usize], stack);
+            let (peak_bytes, peak_blocks) = stats.at_peak(peaks);
+            let site = Site {
+                id: SiteId(0),
+                stack: node,
+                user_frame: None,
+                process: Some(self.processes[process as usize].info.index),
+                allocations: stats.allocations,
+                allocated_bytes: Bytes(stats.allocated_bytes),
+                reallocations: stats.reallocations,
+                deallocations: stats.deallocations,
+                temporary_allocations: stats.temporary,
+                freed_on_other_thread: stats.freed_on_other_thread,
+                peak_bytes: Bytes(peak_bytes),
+                peak_blocks,
+                live_at_exit_bytes: Bytes(stats.exit_bytes),
+                live_at_exit_blocks: stats.exit_blocks,
+                lifetimes: stats.lifetimes,
+                largest_bytes: Bytes(stats.largest),
+                most_resizes: stats.most_resizes,
+                failed_allocations: stats.failed,
+                cut: false,
+            };
+            (node, site)
+        });
+        (sites.collect(), book)
+    }
+
+    /// Modules of a process, then of those that it was forked from, whose mappings it inherited.
+    fn modules_of(&self, slot: usize) -> Vec<&Modules> {
+        let mut modules = vec![&self.processes[slot].modules];
+        let mut at = slot;
+        while let Some(parent) = self.processes[at].info.forked_from.and_then(|p| self.process_slots.get(&p))
+        {
+            // A process that is its own ancestor only occurs in damaged recordings.
+            if modules.len() > self.processes.len() {
+                break;
+            }
+            at = *parent as usize;
+            modules.push(&self.processes[at].modules);
+        }
+        modules
+    }
+
+    fn thread_tables(&self) -> Vec<Thread> {
+        let ledgers = self.sequencer.ledger.threads.iter();
+        let tables = self.threads.iter().zip(ledgers).map(|(state, ledger)| {
+            let totals = Totals {
+                peak_live_bytes: Bytes(ledger.live.peak_bytes),
+                peak_live_blocks: ledger.live.peak_blocks,
+                lost_events: state.end.as_ref().map_or(0, |e| e.lost_events),
+                ..ledger.counts
+            };
+            let last_name = state.end.as_ref().map(|e| e.name.as_str()).filter(|n| !n.is_empty());
+            Thread {
+                index: state.info.index,
+                process: self.processes[ledger.process as usize].info.index,
+                tid: state.info.tid,
+                name: last_name.unwrap_or(&state.info.name).to_owned(),
+                totals,
+                freed_elsewhere_blocks: ledger.freed_elsewhere,
+            }
+        });
+        tables.collect()
+    }
+
+    fn process_tables(&mut self, threads: &[Thread]) -> (Vec<Process>, Totals) {
+        let mut sums: FxHashMap<ProcessIndex, Totals> = FxHashMap::default();
+        for thread in threads {
+            let sum = sums.entry(thread.process).or_default();
+            sum.add_counts(&thread.totals);
+            sum.lost_events = sum.lost_events.saturating_add(thread.totals.lost_events);
+        }
+        let mut overall = Totals::default();
+        let mut processes = Vec::new();
+        for (slot, state) in self.processes.iter_mut().enumerate() {
+            let ledger = &self.sequencer.ledger.processes[slot];
+            let mut totals = sums.get(&state.info.index).copied().unwrap_or_default();
+            totals.peak_live_bytes = Bytes(ledger.live.peak_bytes);
+            totals.peak_live_blocks = ledger.live.peak_blocks;
+            // The process's own count includes what its threads dropped, and comes last.
+            totals.lost_events = totals.lost_events.max(state.end.as_ref().map_or(0, |e| e.lost_events));
+            overall.add_counts(&totals);
+            overall.lost_events = overall.lost_events.saturating_add(totals.lost_events);
+            let clock = &mut self.sequencer.clock;
+            let Epoch(start) = state.info.start_epoch;
+            processes.push(Process {
+                index: state.info.index,
+                pid: state.info.pid,
+                parent_pid: state.info.parent_pid,
+                forked_from: state.info.forked_from,
+                command: state.info.command.clone(),
+                allocator: state.info.allocator.clone(),
+                start: Nanos(clock.time_ns(start)),
+                end: state.end.as_ref().map(|e| Nanos(clock.time_ns(e.epoch.0))),
+                still_running: state.end.as_ref().is_some_and(|e| e.still_running),
+                totals,
+                modules: std::mem::take(&mut state.module_infos),
+            });
+        }
+        let gauge = self.sequencer.ledger.overall;
+        overall.peak_live_bytes = Bytes(gauge.peak_bytes);
+        overall.peak_live_blocks = gauge.peak_blocks;
+        (processes, overall)
+    }
+
+    fn stack_quality(&self) -> StackQuality {
+        let ends = self.processes.iter().filter_map(|p| p.end.as_ref());
+        ends.fold(StackQuality::default(), |sum, end| StackQuality {
+            verified: sum.verified.saturating_add(end.verified),
+            verify_failed: sum.verify_failed.saturating_add(end.verify_failed),
+            ..sum
+        })
+    }
+
+    fn final_warnings(&mut self, totals: &Totals, expected_frees: u64, stacks: &StackQuality) {
+        let warnings = &mut self.warnings;
+        if self.skipped > 0 {
+            let first = std::mem::take(&mut self.first_skipped);
+            warnings.push(Warning::SkippedSections { count: self.skipped, first });
+        }
+        let damaged = self.threads.iter().filter(|t| t.damaged).count() as u64;
+        if damaged > 0 {
+            warnings.push(Warning::DamagedEvents { threads: damaged });
+        }
+        match &self.end {
+            None => warnings.push(Warning::NoEnd),
+            Some(end) => {
+                if let Some(reason) = end.stopped_early.clone() {
+                    warnings.push(Warning::StoppedEarly { reason });
+                }
+                if end.refused_processes > 0 {
+                    warnings.push(Warning::RefusedProcesses { count: end.refused_processes });
+                }
+            }
+        }
+        let running = self.processes.iter().filter(|p| p.end.as_ref().is_some_and(|e| e.still_running));
+        let pids: Vec<u32> = running.map(|p| p.info.pid).collect();
+        if !pids.is_empty() {
+            warnings.push(Warning::StillRunning { pids });
+        }
+        if totals.lost_events > 0 {
+            warnings.push(Warning::LostEvents { count: totals.lost_events });
+        }
+        if stacks.verify_failed > 0 {
+            warnings.push(Warning::WrongStacks { failed: stacks.verify_failed, verified: stacks.verified });
+        }
+        // A handful is usual: what the program allocated before the recorder was there.
+        let unknown_frees = totals.unknown_frees.saturating_sub(expected_frees);
+        let odd = unknown_frees + totals.implicit_frees;
+        if odd > 100 && odd > totals.calls() / 1000 {
+            let implicit_frees = totals.implicit_frees;
+            warnings.push(Warning::UncertainOrder { unknown_frees, implicit_frees });
+        }
+        let count = self.threads.iter().filter(|t| !t.has_record).count() as u64;
+        if count > 0 {
+            warnings.push(Warning::UnknownThreads { count });
+        }
+    }
+}

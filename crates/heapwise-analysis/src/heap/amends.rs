@@ -1,0 +1,156 @@
+//! What was done out of turn within an epoch and has to be squared with later events.
+//!
+//! The order of threads within an epoch is not known, only that every address is handed out and taken back
+//! alternately. [`crate::order`] takes whatever is possible next; sometimes that leads to a point where nothing is
+//! possible, because an earlier choice was not the true one:
+//!
+//! ```text
+//! truth     P: alloc X    Q: free X    Q: alloc X    R: free X
+//! chosen    P: alloc X    R: free X    and now Q cannot free X: it must be forced
+//! ```
+//!
+//! Whatever the order, the *number* of allocations and frees of an address in an epoch is a fact, and it alone decides
+//! whether the address is live afterwards. So a forced free is remembered as made *in advance* and cancels against a
+//! later allocation of this epoch, and a block at whose address another one was forced is remembered as *displaced*
+//! and taken by a later free. Only what is left when the epoch closes was not seen: freed blocks of which no
+//! allocation was recorded, and blocks of which no free was.
+//!
+//! A resize is published after the allocator did it. If its thread was held up in between for longer than the
+//! collector waits, the old address may be handed out again in an earlier section than the resize is found in. So
+//! displaced blocks are remembered for such late events too, as *owed*.
+
+use super::live::Block;
+use hashbrown::HashMap;
+use hashbrown::hash_map::Entry;
+use rustc_hash::{FxBuildHasher, FxHashSet};
+
+/// A process and an address in it.
+pub(crate) type Place = (u32, u64);
+type Map<K, V> = HashMap<K, V, FxBuildHasher>;
+
+/// Debts beyond this many are not remembered: they come from lost events, not from late ones.
+const MOST_OWED: usize = 1 << 16;
+
+/// A free that came before its allocation.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Advance {
+    /// Who gave the block back.
+    pub(crate) thread: u32,
+    /// Whether somebody else freed this address earlier in the epoch, so that it may have taken this one's block.
+    pub(crate) contested: bool,
+    /// Whether it was the first half of a resize, which gives no block back in the end.
+    pub(crate) resize: bool,
+}
+
+/// The open accounts.
+#[derive(Debug, Default)]
+pub(crate) struct Amends {
+    /// Whether there is anything in `advances` or `displaced`.
+    pub(crate) open: bool,
+    advances: Map<Place, Vec<Advance>>,
+    displaced: Map<Place, Vec<Block>>,
+    /// Frees of this epoch, as far as they may matter, and how many of them are in `freed`.
+    log: Vec<(Place, u32)>,
+    logged: usize,
+    freed: FxHashSet<(Place, u32)>,
+    freed_by: Map<Place, u32>,
+    owed: Map<Place, (u64, Block)>,
+}
+
+/// What is left when an epoch closes.
+#[derive(Debug, Default)]
+pub(crate) struct Left {
+    pub(crate) unknown: Vec<Advance>,
+    pub(crate) displaced: Vec<(Place, Block)>,
+}
+
+impl Amends {
+    /// Notes a free in an epoch in which several threads have events.
+    #[inline(always)]
+    pub(crate) fn log_free(&mut self, place: Place, thread: u32) {
+        self.log.push((place, thread));
+    }
+
+    /// Notes a free whose block is not there.
+    pub(crate) fn free_in_advance(&mut self, place: Place, thread: u32, resize: bool) {
+        for &(place, by) in &self.log[self.logged..] {
+            if self.freed.insert((place, by)) {
+                *self.freed_by.entry(place).or_insert(0) += 1;
+            }
+        }
+        self.logged = self.log.len();
+        let threads = self.freed_by.get(&place).copied().unwrap_or(0);
+        let own = u32::from(self.freed.contains(&(place, thread)));
+        // This one may in its turn have come before another thread's.
+        self.log.push((place, thread));
+        self.open = true;
+        self.advances.entry(place).or_default().push(Advance { thread, contested: threads > own, resize });
+    }
+
+    /// The free that an allocation at `place` by `thread` cancels against. An uncontested one is only cancelled by
+    /// another thread: its own thread allocates after it.
+    pub(crate) fn cancel(&mut self, place: Place, thread: u32) -> Option<Advance> {
+        let Entry::Occupied(mut entry) = self.advances.entry(place) else { return None };
+        let at = entry.get().iter().position(|a| a.contested || a.thread != thread)?;
+        let advance = entry.get_mut().swap_remove(at);
+        if entry.get().is_empty() {
+            entry.remove();
+        }
+        Some(advance)
+    }
+
+    /// Remembers a block at whose address another one was handed out.
+    pub(crate) fn displace(&mut self, place: Place, block: Block) {
+        self.open = true;
+        self.displaced.entry(place).or_default().push(block);
+    }
+
+    /// The displaced block that a free takes instead of the one that is there.
+    pub(crate) fn take_displaced(&mut self, place: Place) -> Option<Block> {
+        let Entry::Occupied(mut entry) = self.displaced.entry(place) else { return None };
+        let block = (!entry.get().is_empty()).then(|| entry.get_mut().remove(0));
+        if entry.get().is_empty() {
+            entry.remove();
+        }
+        block
+    }
+
+    /// The block that a late free or resize of epoch `epoch` takes, if one was displaced at that address since.
+    pub(crate) fn settle(&mut self, place: Place, epoch: u64) -> Option<Block> {
+        if self.owed.is_empty() {
+            return None;
+        }
+        let (since, block) = *self.owed.get(&place)?;
+        (since >= epoch).then(|| {
+            self.owed.remove(&place);
+            block
+        })
+    }
+
+    /// Closes an epoch.
+    pub(crate) fn close(&mut self, epoch: u64) -> Left {
+        self.open = false;
+        self.log.clear();
+        self.logged = 0;
+        self.freed.clear();
+        self.freed_by.clear();
+        let displaced: Vec<_> = self
+            .displaced
+            .drain()
+            .flat_map(|(place, blocks)| blocks.into_iter().map(move |b| (place, b)))
+            .collect();
+        for &(place, block) in &displaced {
+            if self.owed.len() < MOST_OWED {
+                self.owed.insert(place, (epoch, block));
+            }
+        }
+        Left { unknown: self.advances.drain().flat_map(|(_, advances)| advances).collect(), displaced }
+    }
+
+    /// Forgets the frees of an epoch in which nothing was done out of turn.
+    #[inline(always)]
+    pub(crate) fn forget_log(&mut self) {
+        self.log.clear();
+        self.logged = 0;
+    }
+}

@@ -1,0 +1,460 @@
+//! The accounts: what every event changes.
+
+use super::amends::{Amends, Left};
+use super::live::{Block, LiveBlocks, Tick, cut_size};
+use super::site::{Gauge, SiteStats};
+use super::sizes::Sizes;
+use crate::timeline::Timeline;
+use crate::totals::Totals;
+use crate::units::Bytes;
+use heapwise_trace::event::{Event, StackId};
+
+/// No site yet for a stack.
+const NO_SITE: u32 = u32::MAX;
+/// Stack ids beyond what a recorder can have handed out only occur in damaged recordings.
+const STACK_LIMIT: u32 = 1 << 26;
+
+/// A block on its way from one address to another.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Taken {
+    /// It was live, and is still counted so.
+    Live(Block),
+    /// It was given up as lost before (see [`super::amends`]) and is counted no more.
+    Gone(Block),
+    /// Nobody saw its allocation.
+    Unknown,
+}
+
+/// Accounts of one thread.
+#[derive(Debug)]
+pub(crate) struct ThreadLedger {
+    pub(crate) process: u32,
+    pub(crate) counts: Totals,
+    pub(crate) live: Gauge,
+    pub(crate) freed_elsewhere: u64,
+    /// Address of the block that it allocated last, 0 once that is freed.
+    pub(super) last: u64,
+    pub(super) in_transit: Option<(u64, Taken)>,
+}
+
+/// Accounts of one process.
+#[derive(Debug, Default)]
+pub(crate) struct ProcessLedger {
+    pub(super) blocks: LiveBlocks,
+    pub(crate) live: Gauge,
+    pub(crate) exit: Gauge,
+    pub(super) sites: Vec<u32>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Many {
+    pub(super) threads: bool,
+    pub(super) processes: bool,
+}
+
+/// All accounts.
+#[derive(Debug, Default)]
+pub(crate) struct Ledger {
+    pub(crate) threads: Vec<ThreadLedger>,
+    pub(crate) processes: Vec<ProcessLedger>,
+    pub(crate) sites: Vec<SiteStats>,
+    /// Process and stack of each site.
+    pub(crate) site_stacks: Vec<(u32, StackId)>,
+    pub(crate) overall: Gauge,
+    /// How often the overall live bytes were higher than ever before.
+    pub(super) peaks: u64,
+    pub(crate) peak_ns: u64,
+    pub(crate) sizes: Sizes,
+    pub(crate) timeline: Timeline,
+    pub(super) amends: Amends,
+    pub(super) epoch: u64,
+    /// Whether events of this epoch were expected in an earlier section.
+    pub(super) late: bool,
+    /// Whether several threads have events in this epoch.
+    pub(super) shared: bool,
+    /// Whether frees are to be looked at more closely: the epoch is late or shared, or there are open amends.
+    pub(super) unusual: bool,
+    /// Whether there is more than one thread, or process. The only one's gauge is the overall one.
+    pub(super) many: Many,
+    pub(super) now_ns: u64,
+}
+
+impl Ledger {
+    pub(crate) fn add_process(&mut self) -> u32 {
+        if let ([only], false) = (self.processes.as_mut_slice(), self.many.processes) {
+            only.live = self.overall;
+        }
+        self.processes.push(ProcessLedger::default());
+        self.many.processes = self.processes.len() > 1;
+        self.processes.len() as u32 - 1
+    }
+
+    pub(crate) fn add_thread(&mut self, process: u32) -> u32 {
+        if let ([only], false) = (self.threads.as_mut_slice(), self.many.threads) {
+            only.live = self.overall;
+        }
+        self.threads.push(ThreadLedger {
+            process,
+            counts: Totals::default(),
+            live: Gauge::default(),
+            freed_elsewhere: 0,
+            last: 0,
+            in_transit: None,
+        });
+        self.many.threads = self.threads.len() > 1;
+        self.threads.len() as u32 - 1
+    }
+
+    /// The epoch of the following events.
+    pub(crate) fn open_epoch(&mut self, epoch: u64, now_ns: u64, late: bool, shared: bool) {
+        self.close_epoch();
+        self.epoch = epoch;
+        self.late = late;
+        self.shared = shared;
+        self.unusual = late || shared;
+        // Time does not go back for late events: what they changed was not known before now.
+        self.now_ns = self.now_ns.max(now_ns);
+        self.timeline.advance(self.now_ns, self.overall.bytes);
+    }
+
+    /// No more events of this epoch are expected: squares the accounts.
+    pub(crate) fn close_epoch(&mut self) {
+        if !self.amends.open {
+            self.amends.forget_log();
+            return;
+        }
+        let Left { unknown, displaced } = self.amends.close(self.epoch);
+        for advance in unknown {
+            self.threads[advance.thread as usize].counts.unknown_frees += 1;
+        }
+        for ((process, _), block) in displaced {
+            self.threads[block.thread as usize].counts.implicit_frees += 1;
+            self.lose(process, &block);
+        }
+    }
+
+    /// Does what the event says, if it is possible now: an address is handed out that is not live, or taken back
+    /// that is. Otherwise changes nothing and returns `false`.
+    #[inline(always)]
+    pub(crate) fn apply(&mut self, thread: u32, event: &Event) -> bool {
+        self.event::<false>(thread, event)
+    }
+
+    /// Does what the event says, and remembers what was wrong about it.
+    #[cold]
+    pub(crate) fn force(&mut self, thread: u32, event: &Event) {
+        self.event::<true>(thread, event);
+        self.unusual |= self.amends.open;
+    }
+
+    #[inline(always)]
+    fn event<const FORCE: bool>(&mut self, thread: u32, event: &Event) -> bool {
+        match *event {
+            Event::Alloc { address, size, stack, .. } => self.alloc::<FORCE>(thread, address.0, size, stack),
+            Event::Free { address, .. } => self.free::<FORCE>(thread, address.0),
+            Event::Realloc { old, new, size, stack, .. } => {
+                self.resize::<FORCE>(thread, old.0, new.0, size, stack)
+            }
+            Event::ReallocBegin { old, .. } => {
+                let Some(taken) = self.take::<FORCE>(thread, old.0, true) else { return false };
+                self.threads[thread as usize].in_transit = Some((old.0, taken));
+                true
+            }
+            Event::ReallocEnd { new, size, stack } => {
+                let process = self.threads[thread as usize].process;
+                if !FORCE && self.processes[process as usize].blocks.contains(new.0) {
+                    return false;
+                }
+                let taken = self.threads[thread as usize].in_transit.take().map_or(Taken::Unknown, |t| t.1);
+                self.put_resized(thread, taken, new.0, size, stack);
+                true
+            }
+            Event::Failed { stack, .. } => {
+                let process = self.threads[thread as usize].process;
+                let site = self.site(process, stack);
+                self.sites[site as usize].failed += 1;
+                self.threads[thread as usize].counts.failed_allocations += 1;
+                true
+            }
+            Event::Epoch(_) | Event::ThreadCreate { .. } | Event::ThreadJoin { .. } => true,
+        }
+    }
+
+    #[inline(always)]
+    fn alloc<const FORCE: bool>(&mut self, thread: u32, address: u64, size: u64, stack: StackId) -> bool {
+        let process = self.threads[thread as usize].process;
+        let site = self.site(process, stack);
+        let block = Block { size, born: Tick::at(self.now_ns), site, thread, resizes: 0 };
+        if !self.processes[process as usize].blocks.insert(address, block) {
+            if !FORCE {
+                return false;
+            }
+            self.replace(process, address, block);
+        }
+        let counts = &mut self.threads[thread as usize];
+        counts.counts.allocations += 1;
+        counts.counts.allocated_bytes += Bytes(cut_size(size));
+        counts.last = address;
+        let stats = &mut self.sites[site as usize];
+        stats.allocations += 1;
+        self.gain(process, site, thread, size);
+        if self.amends.open {
+            self.cancel(process, address, thread);
+        }
+        true
+    }
+
+    #[inline]
+    fn free<const FORCE: bool>(&mut self, thread: u32, address: u64) -> bool {
+        let Some(taken) = self.take::<FORCE>(thread, address, false) else { return false };
+        self.threads[thread as usize].counts.deallocations += 1;
+        if let Taken::Live(block) = taken {
+            let process = self.threads[thread as usize].process;
+            self.end(process, &block, thread, address);
+        }
+        true
+    }
+
+    #[inline(never)]
+    fn resize<const FORCE: bool>(
+        &mut self,
+        thread: u32,
+        old: u64,
+        new: u64,
+        size: u64,
+        stack: StackId,
+    ) -> bool {
+        let process = self.threads[thread as usize].process;
+        if !FORCE && old != new && self.processes[process as usize].blocks.contains(new) {
+            return false;
+        }
+        // PERF: a resize in place could leave the block where it is; two looks at a warm entry cost less than the
+        // second way through the accounts would in clarity.
+        let Some(taken) = self.take::<FORCE>(thread, old, true) else { return false };
+        self.put_resized(thread, taken, new, size, stack);
+        true
+    }
+
+    /// Takes the block at an address out of the table. `None` if there is none, unless that is to be put up with.
+    #[inline]
+    fn take<const FORCE: bool>(&mut self, thread: u32, address: u64, resize: bool) -> Option<Taken> {
+        let process = self.threads[thread as usize].process;
+        let place = (process, address);
+        if self.amends.open
+            && let Some(block) = self.amends.take_displaced(place)
+        {
+            self.amends.log_free(place, thread);
+            return Some(Taken::Live(block));
+        }
+        if self.late
+            && let Some(taken) = self.settle(place)
+        {
+            return Some(taken);
+        }
+        match self.processes[process as usize].blocks.remove(address) {
+            Some(block) => {
+                if self.shared {
+                    self.amends.log_free(place, thread);
+                }
+                Some(Taken::Live(block))
+            }
+            None if FORCE => {
+                self.amends.free_in_advance(place, thread, resize);
+                Some(Taken::Unknown)
+            }
+            None => None,
+        }
+    }
+
+    /// A late event takes a block that was given up when its address was handed out again.
+    #[cold]
+    fn settle(&mut self, place: (u32, u64)) -> Option<Taken> {
+        let block = self.amends.settle(place, self.epoch)?;
+        let counts = &mut self.threads[block.thread as usize].counts;
+        counts.implicit_frees = counts.implicit_frees.saturating_sub(1);
+        self.sites[block.site as usize].deallocations += 1;
+        Some(Taken::Gone(block))
+    }
+
+    /// Puts a block where there is one already.
+    #[cold]
+    fn replace(&mut self, process: u32, address: u64, block: Block) {
+        let blocks = &mut self.processes[process as usize].blocks;
+        if let Some(displaced) = blocks.remove(address) {
+            blocks.insert(address, block);
+            self.amends.displace((process, address), displaced);
+        }
+    }
+
+    /// Lets an allocation cancel against a free that was made in advance.
+    #[cold]
+    fn cancel(&mut self, process: u32, address: u64, thread: u32) {
+        if let Some(advance) = self.amends.cancel((process, address), thread)
+            && let Some(block) = self.processes[process as usize].blocks.remove(address)
+        {
+            // The block that the allocation pushed aside, if any, is there again.
+            if let Some(displaced) = self.amends.take_displaced((process, address)) {
+                self.processes[process as usize].blocks.insert(address, displaced);
+            }
+            let in_transit = &mut self.threads[advance.thread as usize].in_transit;
+            if let (true, Some((from, taken @ Taken::Unknown))) = (advance.resize, in_transit)
+                && *from == address
+            {
+                // The resize is still going on: this is the block that it is moving.
+                *taken = Taken::Live(block);
+            } else if advance.resize {
+                self.lose(process, &block);
+            } else {
+                self.end(process, &block, advance.thread, address);
+            }
+        }
+    }
+
+    #[inline]
+    fn put_resized(&mut self, thread: u32, taken: Taken, new: u64, size: u64, stack: StackId) {
+        let process = self.threads[thread as usize].process;
+        let site = self.site(process, stack);
+        let (resizes, born) = match taken {
+            Taken::Live(block) => {
+                self.lose(process, &block);
+                (block.resizes + 1, block.born)
+            }
+            Taken::Gone(block) => (block.resizes + 1, block.born),
+            Taken::Unknown => (1, Tick::at(self.now_ns)),
+        };
+        let block = Block { size, born, site, thread, resizes };
+        if !self.processes[process as usize].blocks.insert(new, block) {
+            self.replace(process, new, block);
+        }
+        let counts = &mut self.threads[thread as usize];
+        counts.counts.reallocations += 1;
+        counts.counts.allocated_bytes += Bytes(cut_size(size));
+        counts.last = new;
+        let stats = &mut self.sites[site as usize];
+        stats.reallocations += 1;
+        stats.most_resizes = stats.most_resizes.max(u64::from(resizes));
+        self.gain(process, site, thread, size);
+        if self.amends.open {
+            self.cancel(process, new, thread);
+        }
+    }
+
+    /// A block is given back.
+    #[inline(always)]
+    fn end(&mut self, process: u32, block: &Block, thread: u32, address: u64) {
+        let stats = &mut self.sites[block.site as usize];
+        stats.deallocations += 1;
+        let now = Tick::at(self.now_ns);
+        stats.lifetimes.add(stats.deallocations, now.since_ns(block.born));
+        if block.thread == thread {
+            let owner = &mut self.threads[thread as usize];
+            if owner.last == address {
+                owner.last = 0;
+                owner.counts.temporary_allocations += 1;
+                stats.temporary += 1;
+            }
+        } else {
+            stats.freed_on_other_thread += 1;
+            self.threads[block.thread as usize].freed_elsewhere += 1;
+        }
+        self.lose(process, block);
+    }
+
+    #[inline(always)]
+    fn gain(&mut self, process: u32, site: u32, thread: u32, size: u64) {
+        let size = cut_size(size);
+        let stats = &mut self.sites[site as usize];
+        stats.allocated_bytes = stats.allocated_bytes.wrapping_add(size);
+        stats.largest = stats.largest.max(size);
+        stats.gain(size, self.peaks);
+        self.sizes.add(size);
+        if self.many.threads {
+            self.threads[thread as usize].live.add(size);
+        }
+        if self.many.processes {
+            self.processes[process as usize].live.add(size);
+        }
+        if self.overall.add(size) {
+            self.peaks += 1;
+            self.peak_ns = self.now_ns;
+        }
+        self.timeline.raise(self.overall.bytes);
+    }
+
+    #[inline(always)]
+    fn lose(&mut self, process: u32, block: &Block) {
+        let size = block.size;
+        self.sites[block.site as usize].lose(size, self.peaks);
+        if self.many.threads {
+            self.threads[block.thread as usize].live.remove(size);
+        }
+        if self.many.processes {
+            self.processes[process as usize].live.remove(size);
+        }
+        self.overall.remove(size);
+    }
+
+    /// The site of a stack.
+    #[inline(always)]
+    fn site(&mut self, process: u32, stack: StackId) -> u32 {
+        match self.processes[process as usize].sites.get(stack.0 as usize) {
+            Some(&site) if site != NO_SITE => site,
+            _ => self.new_site(process, stack),
+        }
+    }
+
+    #[cold]
+    fn new_site(&mut self, process: u32, stack: StackId) -> u32 {
+        let stack = if stack.0 < STACK_LIMIT { stack } else { StackId::UNKNOWN };
+        let sites = &mut self.processes[process as usize].sites;
+        let at = stack.0 as usize;
+        if sites.len() <= at {
+            sites.resize((at + 1).next_power_of_two(), NO_SITE);
+        }
+        if sites[at] == NO_SITE {
+            sites[at] = self.sites.len() as u32;
+            self.sites.push(SiteStats::default());
+            self.site_stacks.push((process, stack));
+        }
+        sites[at]
+    }
+
+    /// The process is gone, and its heap with it.
+    pub(crate) fn end_process(&mut self, process: u32) {
+        let in_transit = self.threads.iter_mut().filter(|t| t.process == process);
+        let in_transit: Vec<_> = in_transit.filter_map(|t| t.in_transit.take()).collect();
+        let in_transit = in_transit.into_iter().filter_map(|(address, taken)| match taken {
+            Taken::Live(block) => Some((address, block)),
+            Taken::Gone(_) | Taken::Unknown => None,
+        });
+        let mut blocks = self.processes[process as usize].blocks.drain();
+        blocks.extend(in_transit);
+        for (_, block) in blocks {
+            let size = block.size;
+            let site = &mut self.sites[block.site as usize];
+            site.exit_bytes = site.exit_bytes.wrapping_add(size);
+            site.exit_blocks += 1;
+            let counts = &mut self.threads[block.thread as usize].counts;
+            counts.live_at_exit_bytes += Bytes(size);
+            counts.live_at_exit_blocks += 1;
+            self.processes[process as usize].exit.add(size);
+            self.lose(process, &block);
+        }
+    }
+
+    /// Copies the overall gauge to the only thread or process, which had none of its own so far.
+    pub(crate) fn share_gauges(&mut self) {
+        let overall = self.overall;
+        if !self.many.threads {
+            self.threads.iter_mut().for_each(|t| t.live = overall);
+        }
+        if !self.many.processes {
+            self.processes.iter_mut().for_each(|p| p.live = overall);
+        }
+    }
+
+    /// How often the overall live bytes were higher than ever before; belongs to [`SiteStats::at_peak`].
+    pub(crate) fn peaks(&self) -> u64 {
+        self.peaks
+    }
+}

@@ -1,0 +1,134 @@
+//! How long blocks lived, as a histogram whose buckets grow with the time.
+
+use crate::units::Nanos;
+
+/// Lifetimes below this are one bucket: the clock that the recorder reads does not tick faster.
+const SHORTEST_NS: u64 = 1 << 10;
+/// Buckets per doubling: a quantile is at most a quarter too long.
+const PARTS: u32 = 4;
+/// Doublings that are told apart: up to 36 minutes, and longer is the last bucket.
+const DOUBLINGS: u32 = 31;
+/// Blocks of a site that are all counted.
+const ALL_UP_TO: u64 = 256;
+/// Of those behind them, how many one counted block stands for.
+const ONE_IN: u32 = 8;
+const BUCKETS: usize = (PARTS * DOUBLINGS) as usize;
+
+/// Lifetimes of the blocks of one call site that were given back.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lifetimes {
+    /// Blocks that lived shorter than the clock can tell.
+    instant: u64,
+    /// PERF: a site whose blocks are all short-lived has no buckets, which keeps the table of sites in the cache.
+    longer: Option<Box<[u32; BUCKETS]>>,
+}
+
+impl Lifetimes {
+    /// Counts the lifetime of the site's `nth` block to be given back.
+    ///
+    /// PERF: the buckets of many sites do not fit the cache. After the first few hundred blocks of a site one in eight
+    /// stands for the others, picked so that no period of the program's agrees with it.
+    #[inline(always)]
+    pub(crate) fn add(&mut self, nth: u64, lifetime_ns: u64) {
+        if lifetime_ns < SHORTEST_NS {
+            self.instant += 1;
+        } else if nth < ALL_UP_TO {
+            self.count(lifetime_ns, 1);
+        } else if nth.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - ONE_IN.trailing_zeros()) == 0 {
+            self.count(lifetime_ns, ONE_IN);
+        }
+    }
+
+    fn count(&mut self, lifetime_ns: u64, weight: u32) {
+        let buckets = self.longer.get_or_insert_with(|| Box::new([0; BUCKETS]));
+        let bucket = &mut buckets[bucket_of(lifetime_ns)];
+        *bucket = bucket.saturating_add(weight);
+    }
+
+    pub(crate) fn merge(&mut self, other: &Lifetimes) {
+        self.instant += other.instant;
+        if let Some(theirs) = &other.longer {
+            let ours = self.longer.get_or_insert_with(|| Box::new([0; BUCKETS]));
+            ours.iter_mut().zip(theirs.iter()).for_each(|(a, b)| *a = a.saturating_add(*b));
+        }
+    }
+
+    /// About how many blocks were given back.
+    pub fn blocks(&self) -> u64 {
+        let longer = self.longer.iter().flat_map(|b| b.iter());
+        self.instant + longer.map(|&n| u64::from(n)).sum::<u64>()
+    }
+
+    /// The lifetime that `share` of the blocks did not exceed, `None` without blocks. Zero means that it was shorter
+    /// than the recorder's clock can tell.
+    pub fn quantile(&self, share: f64) -> Option<Nanos> {
+        let blocks = self.blocks();
+        if blocks == 0 {
+            return None;
+        }
+        let wanted = ((blocks as f64 * share).ceil() as u64).clamp(1, blocks);
+        let mut seen = self.instant;
+        if seen >= wanted {
+            return Some(Nanos(0));
+        }
+        let longer = self.longer.iter().flat_map(|b| b.iter()).enumerate();
+        for (i, &n) in longer {
+            seen += u64::from(n);
+            if seen >= wanted {
+                return Some(Nanos(upper_end(i)));
+            }
+        }
+        None
+    }
+}
+
+#[inline]
+fn bucket_of(ns: u64) -> usize {
+    let doubling = ns.ilog2() - SHORTEST_NS.ilog2();
+    let part = (ns >> (ns.ilog2() - 2)) & 3;
+    ((doubling * PARTS + part as u32) as usize).min(BUCKETS - 1)
+}
+
+fn upper_end(bucket: usize) -> u64 {
+    let (doubling, part) = (bucket as u32 / PARTS, bucket as u64 % u64::from(PARTS));
+    (SHORTEST_NS << doubling) / 4 * (5 + part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_are_at_most_a_quarter_too_long() {
+        for ns in [1 << 10, 1500, 4096, 5119, 1_000_000, 123_456_789] {
+            let mut lifetimes = Lifetimes::default();
+            lifetimes.add(1, ns);
+            let told = lifetimes.quantile(0.5).expect("one block").0;
+            assert!(told >= ns && told <= ns + ns / 4 + 1, "{ns} told as {told}");
+        }
+    }
+
+    #[test]
+    fn the_short_and_the_long_are_told_apart() {
+        let mut lifetimes = Lifetimes::default();
+        assert_eq!(lifetimes.quantile(0.5), None);
+        (0..90).for_each(|i| lifetimes.add(i, 0));
+        (90..100).for_each(|i| lifetimes.add(i, 1 << 62));
+        assert_eq!(lifetimes.quantile(0.5), Some(Nanos(0)));
+        assert!(lifetimes.quantile(0.99).expect("blocks") > Nanos(1 << 40));
+        let mut twice = lifetimes.clone();
+        twice.merge(&lifetimes);
+        assert_eq!(twice.blocks(), 200);
+    }
+
+    #[test]
+    fn a_sample_stands_for_many_blocks() {
+        let mut lifetimes = Lifetimes::default();
+        (0..80_000).for_each(|i| lifetimes.add(i, if i % 8 == 0 { 1 << 30 } else { 1 << 20 }));
+        let blocks = lifetimes.blocks();
+        assert!((79_000..81_000).contains(&blocks), "{blocks}");
+        let quantile = |share| lifetimes.quantile(share).map_or(0, |n| n.0);
+        assert!(quantile(0.86) < 1 << 21, "seven of eight are short, whatever the period");
+        assert!(quantile(0.89) > 1 << 29);
+    }
+}

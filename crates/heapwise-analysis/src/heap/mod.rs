@@ -1,0 +1,15 @@
+//! What the heap looks like after each event, and what that adds up to per thread, process and call site.
+//!
+//! The [`Ledger`] does what it is told in the order in which it is told: [`crate::order`] finds that order.
+
+mod amends;
+mod ledger;
+mod lifetimes;
+mod live;
+mod plain;
+mod site;
+mod sizes;
+
+pub(crate) use ledger::Ledger;
+pub use lifetimes::Lifetimes;
+pub use sizes::{SizeClass, Sizes};

@@ -1,0 +1,97 @@
+//! Numbers of one call site, and the gauge of live memory.
+
+use super::lifetimes::Lifetimes;
+
+/// Live bytes and blocks, and how many there were when the bytes were at their highest.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Gauge {
+    pub(crate) bytes: u64,
+    pub(crate) blocks: u64,
+    pub(crate) peak_bytes: u64,
+    pub(crate) peak_blocks: u64,
+}
+
+impl Gauge {
+    /// Adds a block; says whether the bytes are now higher than ever.
+    #[inline(always)]
+    pub(crate) fn add(&mut self, size: u64) -> bool {
+        self.bytes = self.bytes.wrapping_add(size);
+        self.blocks = self.blocks.wrapping_add(1);
+        let higher = self.bytes > self.peak_bytes;
+        if higher {
+            self.peak_bytes = self.bytes;
+            self.peak_blocks = self.blocks;
+        }
+        higher
+    }
+
+    #[inline(always)]
+    pub(crate) fn remove(&mut self, size: u64) {
+        self.bytes = self.bytes.wrapping_sub(size);
+        self.blocks = self.blocks.wrapping_sub(1);
+    }
+}
+
+/// Numbers of one call site.
+///
+/// PERF: what changes at nearly every event comes first and fills one cache line.
+#[derive(Clone, Debug, Default)]
+#[repr(C, align(64))]
+pub(crate) struct SiteStats {
+    live_bytes: u64,
+    live_blocks: u64,
+    /// The global peak to which `peak_bytes` belongs.
+    peak_number: u64,
+    pub(crate) allocations: u64,
+    pub(crate) allocated_bytes: u64,
+    pub(crate) deallocations: u64,
+    pub(crate) lifetimes: Lifetimes,
+    // The second cache line.
+    pub(crate) largest: u64,
+    peak_bytes: u64,
+    peak_blocks: u64,
+    pub(crate) temporary: u64,
+    pub(crate) reallocations: u64,
+    pub(crate) most_resizes: u64,
+    pub(crate) freed_on_other_thread: u64,
+    pub(crate) failed: u64,
+    // Only at the end.
+    pub(crate) exit_bytes: u64,
+    pub(crate) exit_blocks: u64,
+}
+
+impl SiteStats {
+    /// Called before the live bytes change. `number` counts the global peaks so far: if there was one since the last
+    /// change, the live bytes of the site are still those of that moment.
+    #[inline(always)]
+    fn before_change(&mut self, number: u64) {
+        if self.peak_number != number {
+            self.peak_number = number;
+            self.peak_bytes = self.live_bytes;
+            self.peak_blocks = self.live_blocks;
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn gain(&mut self, size: u64, number: u64) {
+        self.before_change(number);
+        self.live_bytes = self.live_bytes.wrapping_add(size);
+        self.live_blocks = self.live_blocks.wrapping_add(1);
+    }
+
+    #[inline(always)]
+    pub(crate) fn lose(&mut self, size: u64, number: u64) {
+        self.before_change(number);
+        self.live_bytes = self.live_bytes.wrapping_sub(size);
+        self.live_blocks = self.live_blocks.wrapping_sub(1);
+    }
+
+    /// Live bytes and blocks at the last global peak.
+    pub(crate) fn at_peak(&self, number: u64) -> (u64, u64) {
+        if self.peak_number == number {
+            (self.peak_bytes, self.peak_blocks)
+        } else {
+            (self.live_bytes, self.live_blocks)
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! From a recording to tables. Pure: it reads a stream that it is given and prints nothing.
+//!
+//! The words it uses:
+//!
+//! * a *block* is what an allocation hands out; it is *live* until it is given back;
+//! * a *stack* is the chain of calls that led to an event, a *site* all events with the same stack;
+//! * the *peak* is the moment at which the requested bytes of all live blocks, over all processes, were highest;
+//! * a *temporary* allocation was given back before its thread allocated again;
+//! * the *user's nearest frame* of a stack is the innermost one that the user wrote ([`owner`]).
+//!
+//! One key decision: a recording is read once, from front to back, in memory that does not grow with its length. So
+//! every number is an account that is kept while the events pass, in the one order that the
+//! threads' epochs allow, and names are given to the sites at the end, when all stacks and modules are known. Symbols
+//! may come even later ([`Analysis::set_symbols`]), since finding them needs the addresses that turned up.
+//!
+//! ```text
+//! Reader → sections → order of events → ledger → raw sites ┐
+//!                  └→ nodes, modules, symbols ─────────────┴→ Analysis
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod analysis;
+mod analyze;
+mod clock;
+mod error;
+mod finish;
+mod heap;
+mod order;
+mod sites;
+mod stacks;
+mod timeline;
+mod totals;
+pub mod units;
+mod warning;
+
+pub use analysis::{
+    Analysis, Frame, ImageAddresses, Memory, MemorySample, Process, Site, SiteId, StackQuality, Thread,
+};
+pub use analyze::{Options, analyze};
+pub use error::{Error, ErrorKind};
+pub use heap::{Lifetimes, SizeClass, Sizes};
+pub use stacks::modules::Image;
+pub use stacks::owner;
+pub use timeline::{MOST_POINTS, Timeline};
+pub use totals::Totals;
+pub use units::{Bytes, Nanos};
+pub use warning::Warning;

@@ -1,0 +1,253 @@
+//! Goes through the sections and hands every event to the ledger in its turn.
+
+use super::stream::{LeftOver, Stream};
+use crate::clock::Clock;
+use crate::heap::Ledger;
+use heapwise_trace::event::Event;
+use heapwise_trace::file::columns::EventsSection;
+use heapwise_trace::file::records::ThreadIndex;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeMap;
+
+/// How many events one thread may have before the next one's turn within an epoch. Small, so that what one thread
+/// allocates while another frees it does not pile up into a peak that never was.
+const TURN: usize = 32;
+
+/// What is known of a thread.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    process: u32,
+    handle: u64,
+    /// Whether its first event may come: it was created, or something of it was seen.
+    born: bool,
+}
+
+/// The state between sections.
+#[derive(Debug, Default)]
+pub(crate) struct Sequencer {
+    pub(crate) ledger: Ledger,
+    pub(crate) clock: Clock,
+    left: FxHashMap<u32, LeftOver>,
+    known: Vec<Known>,
+    created: FxHashSet<(u32, u64)>,
+    watermark: u64,
+    epoch: u64,
+    /// Processes by the epoch of their end.
+    ends: BTreeMap<u64, Vec<u32>>,
+    /// Events in all sections so far.
+    pub(crate) n_events: u64,
+    /// Live bytes and blocks after each epoch, for tests.
+    #[cfg(test)]
+    pub(crate) after_epochs: BTreeMap<u64, (u64, u64)>,
+}
+
+impl Sequencer {
+    /// A thread of a process of the ledger.
+    pub(crate) fn add_thread(&mut self, process: u32, handle: u64) -> u32 {
+        let thread = self.ledger.add_thread(process);
+        self.known.push(Known { process, handle, born: false });
+        thread
+    }
+
+    /// The process had ended when the clock said `epoch`. To be told before the first section behind its last events.
+    pub(crate) fn end_process(&mut self, process: u32, epoch: u64) {
+        self.ends.entry(epoch).or_default().push(process);
+    }
+
+    /// Orders what can be ordered now. Returns threads whose events are damaged.
+    pub(crate) fn section(&mut self, section: &EventsSection, slot: impl Fn(ThreadIndex) -> u32) -> Vec<u32> {
+        let mut streams = Vec::new();
+        for block in section.blocks() {
+            self.n_events += block.n_events();
+            let thread = slot(block.thread());
+            let left = self.left.remove(&thread).unwrap_or_default();
+            streams.push(Stream::new(thread, left, Some(block)));
+        }
+        for (thread, left) in self.left.drain() {
+            streams.push(Stream::new(thread, left, None));
+        }
+        // The order of a hash map must not decide the order of events: the same file gives the same report.
+        streams.sort_by_key(|s| s.thread);
+        self.merge(streams, section.watermark.0)
+    }
+
+    /// Orders what has waited, at the end of the recording, and ends all processes.
+    pub(crate) fn finish(&mut self) {
+        let left = std::mem::take(&mut self.left);
+        let mut streams: Vec<_> = left.into_iter().map(|(t, left)| Stream::new(t, left, None)).collect();
+        streams.sort_by_key(|s| s.thread);
+        self.merge(streams, u64::MAX);
+        self.end_processes(u64::MAX);
+        let end = self.clock.last_ns();
+        self.ledger.timeline.advance(end, self.ledger.overall.bytes);
+        for process in 0..self.ledger.processes.len() {
+            self.ledger.end_process(process as u32);
+        }
+        self.ledger.share_gauges();
+    }
+
+    fn end_processes(&mut self, before: u64) {
+        while let Some(entry) = self.ends.first_entry()
+            && *entry.key() < before
+        {
+            let (epoch, processes) = entry.remove_entry();
+            let now = self.clock.time_ns(epoch);
+            self.ledger.open_epoch(epoch, now, false, false);
+            processes.into_iter().for_each(|p| self.ledger.end_process(p));
+        }
+    }
+
+    fn merge(&mut self, mut streams: Vec<Stream<'_>>, watermark: u64) -> Vec<u32> {
+        let before = self.watermark;
+        self.watermark = self.watermark.max(watermark);
+        let mut active: Vec<usize> = Vec::new();
+        loop {
+            let fronts = streams.iter().filter(|s| s.front().is_some());
+            let Some(epoch) = fronts.map(|s| s.epoch).min().filter(|&e| e < watermark) else { break };
+            self.end_processes(epoch);
+            active.clear();
+            active.extend(
+                (0..streams.len()).filter(|&i| streams[i].front().is_some() && streams[i].epoch == epoch),
+            );
+            let now = self.clock.time_ns(epoch);
+            let shared = active.len() > 1;
+            self.ledger.open_epoch(epoch, now, epoch < before, shared);
+            self.epoch = epoch;
+            if shared {
+                self.together(&mut streams, &mut active, epoch);
+            } else {
+                self.alone(&mut streams[active[0]], epoch);
+            }
+            #[cfg(test)]
+            {
+                self.ledger.close_epoch();
+                self.after_epochs.insert(epoch, (self.ledger.overall.bytes, self.ledger.overall.blocks));
+            }
+        }
+        self.ledger.close_epoch();
+        let mut damaged = Vec::new();
+        for stream in streams {
+            let thread = stream.thread;
+            let (left, broken) = stream.into_left_over();
+            if broken {
+                damaged.push(thread);
+            }
+            if !left.events.is_empty() {
+                self.left.insert(thread, left);
+            }
+        }
+        damaged
+    }
+
+    /// One thread has events in this epoch: they happened in their order.
+    #[inline(never)]
+    fn alone(&mut self, stream: &mut Stream<'_>, epoch: u64) {
+        let thread = stream.thread;
+        self.known[thread as usize].born = true;
+        while stream.epoch == epoch {
+            let plain = self.ledger.run(thread, stream.ahead());
+            stream.advance_by(plain);
+            let Some(event) = stream.front().filter(|_| stream.epoch == epoch) else { return };
+            if let Event::ThreadCreate { handle } = event {
+                self.created.insert((self.known[thread as usize].process, *handle));
+            } else if !self.ledger.apply(thread, event) {
+                self.ledger.force(thread, event);
+            }
+            stream.advance();
+        }
+    }
+
+    /// Several threads have events in this epoch: whatever is possible next is taken, in turns.
+    fn together(&mut self, streams: &mut [Stream<'_>], active: &mut Vec<usize>, epoch: u64) {
+        while !active.is_empty() {
+            let mut progress = false;
+            active.retain(|&i| {
+                let stream = &streams[i];
+                if stream.front().is_none() || stream.epoch != epoch {
+                    // It ended with its last turn, or with an event that was forced; somebody may have waited for that.
+                    progress = true;
+                    return false;
+                }
+                if self.must_wait(stream.thread, stream.front(), streams, epoch) {
+                    return true;
+                }
+                let stream = &mut streams[i];
+                let (took, more) = self.turn(stream, epoch);
+                progress |= took;
+                more
+            });
+            if !progress {
+                self.unblock(streams, active, epoch);
+            }
+        }
+    }
+
+    /// Whether other threads come first: the one that creates this thread, or the one whose end it waited for.
+    fn must_wait(&mut self, thread: u32, front: Option<&Event>, streams: &[Stream<'_>], epoch: u64) -> bool {
+        let known = &mut self.known[thread as usize];
+        if !known.born {
+            // Handles are used again: the creation is used up by the first thread with its handle.
+            known.born = self.created.remove(&(known.process, known.handle));
+            if !known.born {
+                return true;
+            }
+        }
+        let Some(Event::ThreadJoin { handle }) = front else { return false };
+        let process = known.process;
+        streams.iter().any(|s| {
+            let other = self.known[s.thread as usize];
+            s.thread != thread
+                && s.front().is_some()
+                && s.epoch == epoch
+                && (other.process, other.handle) == (process, *handle)
+        })
+    }
+
+    /// Takes a few events of a thread. Says whether there was any, and whether more of this epoch are left.
+    #[inline]
+    fn turn(&mut self, stream: &mut Stream<'_>, epoch: u64) -> (bool, bool) {
+        let thread = stream.thread;
+        for n in 0..TURN {
+            let event = match stream.front() {
+                Some(event) if stream.epoch == epoch => event,
+                _ => return (true, false),
+            };
+            match event {
+                Event::ThreadJoin { .. } if n > 0 => return (true, true),
+                Event::ThreadCreate { handle } => {
+                    self.created.insert((self.known[thread as usize].process, *handle));
+                }
+                event => {
+                    if !self.ledger.apply(thread, event) {
+                        return (n > 0, true);
+                    }
+                }
+            }
+            stream.advance();
+        }
+        (true, true)
+    }
+
+    /// Nothing is possible: threads whose creation was not seen begin; if there is none, one event is forced.
+    fn unblock(&mut self, streams: &mut [Stream<'_>], active: &[usize], epoch: u64) {
+        debug_assert!(active.iter().all(|&i| streams[i].front().is_some() && streams[i].epoch == epoch));
+        let mut born = false;
+        for &i in active {
+            let known = &mut self.known[streams[i].thread as usize];
+            born |= !known.born;
+            known.born = true;
+        }
+        if born {
+            return;
+        }
+        // A free first: blocks from before the recording are freed more often than events are lost.
+        let is_free = |&&i: &&usize| {
+            matches!(streams[i].front(), Some(Event::Free { .. } | Event::ReallocBegin { .. }))
+        };
+        let Some(&i) = active.iter().find(is_free).or(active.first()) else { return };
+        if let Some(event) = streams[i].front() {
+            self.ledger.force(streams[i].thread, event);
+            streams[i].advance();
+        }
+    }
+}

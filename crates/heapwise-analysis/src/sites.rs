@@ -1,0 +1,100 @@
+//! Puts call sites together: the same stack in several processes, or on the same lines, is one site.
+
+use crate::analysis::{Analysis, Site, SiteId};
+use crate::stacks::book::Book;
+use crate::stacks::names::{FramesId, Names};
+use crate::stacks::owner::{FrameFacts, nearest_frame};
+use crate::stacks::trie::{CUT, NodeId, Trie, WHOLE};
+use rustc_hash::FxHashMap;
+
+impl Analysis {
+    /// Makes the table of sites from the raw ones with the symbols that there are.
+    pub(crate) fn name_sites(&mut self) {
+        self.names = Names::new(&self.book, &self.images, &self.symbols);
+        self.stacks_by_name = Trie::default();
+        let mut by_node: FxHashMap<NodeId, NodeId> = [(WHOLE, WHOLE), (CUT, CUT)].into_iter().collect();
+        let mut by_stack: FxHashMap<NodeId, usize> = FxHashMap::default();
+        let mut sites: Vec<Site> = Vec::new();
+        for (node, raw) in &self.raw_sites {
+            let named = named_node(&self.book, &self.names, &mut self.stacks_by_name, &mut by_node, *node);
+            match by_stack.get(&named) {
+                Some(&at) => sites[at].merge(raw),
+                None => {
+                    by_stack.insert(named, sites.len());
+                    sites.push(Site {
+                        stack: named,
+                        cut: self.stacks_by_name.root(named) == CUT,
+                        ..raw.clone()
+                    });
+                }
+            }
+        }
+        sites.sort_by(|a, b| {
+            (b.allocated_bytes, b.allocations, b.reallocations, a.stack).cmp(&(
+                a.allocated_bytes,
+                a.allocations,
+                a.reallocations,
+                b.stack,
+            ))
+        });
+        for (i, site) in sites.iter_mut().enumerate() {
+            site.id = SiteId(i as u32);
+            // Lazily: the nearest frame is found within the first few of what may be thousands.
+            let frames = self.stacks_by_name.frames(site.stack).flat_map(|l| self.names.frames(l));
+            let facts = frames.map(|(frame, owner)| {
+                let module = frame.image.map(|i| self.images.get(i).path.as_str());
+                let (function, file) = (self.names.text(frame.function), self.names.text(frame.file));
+                (FrameFacts { function, file, module }, *owner)
+            });
+            site.user_frame = nearest_frame(facts);
+        }
+        self.sites = sites;
+    }
+}
+
+/// The node in the trie of named frames that stands for a node in the trie of locations.
+fn named_node(
+    book: &Book,
+    names: &Names,
+    named: &mut Trie<FramesId>,
+    known: &mut FxHashMap<NodeId, NodeId>,
+    node: NodeId,
+) -> NodeId {
+    let mut new = Vec::new();
+    let mut at = node;
+    let mut result = loop {
+        if let Some(&found) = known.get(&at) {
+            break found;
+        }
+        let Some((caller, location)) = book.trie.get(at) else { break at };
+        new.push((at, location));
+        at = caller;
+    };
+    for (at, location) in new.into_iter().rev() {
+        result = named.child(result, names.of_location(location));
+        known.insert(at, result);
+    }
+    result
+}
+
+impl Site {
+    fn merge(&mut self, other: &Site) {
+        if self.process != other.process {
+            self.process = None;
+        }
+        self.allocations += other.allocations;
+        self.allocated_bytes += other.allocated_bytes;
+        self.reallocations += other.reallocations;
+        self.deallocations += other.deallocations;
+        self.temporary_allocations += other.temporary_allocations;
+        self.freed_on_other_thread += other.freed_on_other_thread;
+        self.peak_bytes += other.peak_bytes;
+        self.peak_blocks += other.peak_blocks;
+        self.live_at_exit_bytes += other.live_at_exit_bytes;
+        self.live_at_exit_blocks += other.live_at_exit_blocks;
+        self.lifetimes.merge(&other.lifetimes);
+        self.largest_bytes = self.largest_bytes.max(other.largest_bytes);
+        self.most_resizes = self.most_resizes.max(other.most_resizes);
+        self.failed_allocations += other.failed_allocations;
+    }
+}

@@ -1,0 +1,138 @@
+//! All stacks of the recording as one trie of locations.
+
+use super::modules::{ImageId, Images, Modules};
+use super::raw::RawTrie;
+use super::trie::{CUT, NodeId, Trie, WHOLE};
+use heapwise_trace::event::StackId;
+use heapwise_trace::live::node::NodeKind;
+use rustc_hash::FxHashMap;
+
+/// Where an instruction is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Location {
+    /// In an object file, at an address as it was linked.
+    Image(ImageId, u64),
+    /// In no known object file, such as code that was generated at run time.
+    Nowhere { process: u32, address: u64 },
+}
+
+/// Index of a [`Location`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct LocationId(pub(crate) u32);
+
+/// Stacks longer than this are damage that goes in a circle.
+const MOST_FRAMES: usize = 1 << 16;
+
+/// The book of stacks.
+#[derive(Debug, Default)]
+pub(crate) struct Book {
+    pub(crate) locations: Vec<Location>,
+    ids: FxHashMap<Location, LocationId>,
+    pub(crate) trie: Trie<LocationId>,
+}
+
+/// One process's way into the book.
+#[derive(Debug)]
+pub(crate) struct Entry<'a> {
+    pub(crate) process: u32,
+    pub(crate) raw: &'a RawTrie,
+    /// Modules of the process, then those of the processes of which it is a fork.
+    pub(crate) modules: Vec<&'a Modules>,
+    /// What was found before: nodes, and locations of addresses per generation.
+    nodes: FxHashMap<u32, NodeId>,
+    addresses: FxHashMap<(u32, u64), LocationId>,
+}
+
+impl<'a> Entry<'a> {
+    pub(crate) fn new(process: u32, raw: &'a RawTrie, modules: Vec<&'a Modules>) -> Self {
+        Self { process, raw, modules, nodes: FxHashMap::default(), addresses: FxHashMap::default() }
+    }
+}
+
+impl Book {
+    /// The node of a recorded stack.
+    pub(crate) fn enter(&mut self, entry: &mut Entry<'_>, stack: StackId) -> NodeId {
+        if stack == StackId::UNKNOWN {
+            return CUT;
+        }
+        let mut new = Vec::new();
+        let mut at = stack.0;
+        let (mut node, generation) = loop {
+            if let Some(&node) = entry.nodes.get(&at) {
+                break (node, None);
+            }
+            let Some((parent, key)) = entry.raw.get(at) else { break (CUT, Some(u32::MAX)) };
+            match NodeKind::from_key(key) {
+                NodeKind::Root { generation, cut } => {
+                    break (if cut { CUT } else { WHOLE }, Some(generation));
+                }
+                NodeKind::Frame { address, exact } => new.push((at, address, exact)),
+            }
+            if new.len() > MOST_FRAMES {
+                // A damaged recording's nodes may go in a circle: none of them needs to be followed again.
+                entry.nodes.extend(new.iter().map(|&(id, ..)| (id, CUT)));
+                return CUT;
+            }
+            at = parent;
+        };
+        if new.is_empty() {
+            return node;
+        }
+        // A node that was found before does not say its generation: its root does.
+        let generation = generation.unwrap_or_else(|| generation_of(entry.raw, at));
+        for (id, address, exact) in new.into_iter().rev() {
+            // A return address may be the first of the next line or function; the call is before it.
+            let lookup = if exact { address } else { address.wrapping_sub(1) };
+            let location = self.location(entry, generation, lookup);
+            node = self.trie.child(node, location);
+            entry.nodes.insert(id, node);
+        }
+        node
+    }
+
+    fn location(&mut self, entry: &mut Entry<'_>, generation: u32, address: u64) -> LocationId {
+        if let Some(&id) = entry.addresses.get(&(generation, address)) {
+            return id;
+        }
+        let found = entry.modules.iter().find_map(|m| m.find(generation, address));
+        let location = match found {
+            Some((image, svma)) => Location::Image(image, svma),
+            None => Location::Nowhere { process: entry.process, address },
+        };
+        let next = LocationId(self.locations.len() as u32);
+        let id = *self.ids.entry(location).or_insert(next);
+        if id == next {
+            self.locations.push(location);
+        }
+        entry.addresses.insert((generation, address), id);
+        id
+    }
+
+    pub(crate) fn find(&self, location: Location) -> Option<LocationId> {
+        self.ids.get(&location).copied()
+    }
+
+    /// Addresses of each image that occur in stacks, ascending.
+    pub(crate) fn addresses(&self, images: &Images) -> Vec<Vec<u64>> {
+        let mut addresses = vec![Vec::new(); images.list.len()];
+        for location in &self.locations {
+            if let Location::Image(image, svma) = location {
+                addresses[image.0 as usize].push(*svma);
+            }
+        }
+        addresses.iter_mut().for_each(|a| a.sort_unstable());
+        addresses
+    }
+}
+
+fn generation_of(raw: &RawTrie, mut at: u32) -> u32 {
+    for _ in 0..MOST_FRAMES {
+        let Some((parent, key)) = raw.get(at) else { break };
+        if let NodeKind::Root { generation, .. } = NodeKind::from_key(key) {
+            return generation;
+        }
+        at = parent;
+    }
+    // The root is missing: the newest modules are the best guess.
+    u32::MAX
+}

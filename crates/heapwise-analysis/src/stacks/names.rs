@@ -1,0 +1,119 @@
+//! Source-level frames of locations.
+
+use super::book::{Book, Location, LocationId};
+use super::modules::{ImageId, Images};
+use super::owner::{FrameFacts, Owner, owner_of};
+use heapwise_trace::file::tables::Symbols;
+use rustc_hash::FxHashMap;
+
+/// A frame as it is kept: strings by their index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct StoredFrame {
+    pub(crate) function: Option<u32>,
+    pub(crate) file: Option<u32>,
+    pub(crate) line: Option<u32>,
+    pub(crate) inlined: bool,
+    pub(crate) image: Option<ImageId>,
+    /// Linked address (or that in the process, without an image) of a frame without a name. Zero with one: calls of
+    /// the same line are the same frame.
+    pub(crate) address: u64,
+}
+
+/// Index of a list of frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct FramesId(pub(crate) u32);
+
+/// Names for the locations of a book.
+#[derive(Debug, Default)]
+pub(crate) struct Names {
+    strings: Vec<String>,
+    string_ids: FxHashMap<String, u32>,
+    lists: Vec<Box<[(StoredFrame, Owner)]>>,
+    list_ids: FxHashMap<Box<[StoredFrame]>, FramesId>,
+    /// By location.
+    of_location: Vec<FramesId>,
+}
+
+impl Names {
+    /// Frames of all locations, from symbols of which later ones override earlier ones.
+    pub(crate) fn new(book: &Book, images: &Images, symbols: &[Symbols]) -> Self {
+        let mut names = Self::default();
+        let mut frames: Vec<Vec<StoredFrame>> = vec![Vec::new(); book.locations.len()];
+        for symbols in symbols {
+            let strings: Vec<u32> = symbols.strings.iter().map(|s| names.string(s)).collect();
+            let string = |i: Option<u32>| i.and_then(|i| strings.get(i as usize).copied());
+            for image in &symbols.images {
+                let Some(id) = images.find(&image.path, &image.build_id) else { continue };
+                for (svma, range) in &image.addresses {
+                    let found = symbols.frames.get(range.start as usize..range.end as usize).unwrap_or(&[]);
+                    let Some(location) = book.find(Location::Image(id, *svma)) else { continue };
+                    if found.is_empty() {
+                        continue;
+                    }
+                    frames[location.0 as usize] = found
+                        .iter()
+                        .map(|f| StoredFrame {
+                            function: string(f.function),
+                            file: string(f.file),
+                            line: f.line,
+                            inlined: f.inlined,
+                            image: Some(id),
+                            address: if f.function.is_some() { 0 } else { *svma },
+                        })
+                        .collect();
+                }
+            }
+        }
+        for (location, mut list) in book.locations.iter().zip(frames) {
+            if list.is_empty() {
+                let (image, address) = match *location {
+                    Location::Image(image, svma) => (Some(image), svma),
+                    Location::Nowhere { address, .. } => (None, address),
+                };
+                let (function, file, line, inlined) = (None, None, None, false);
+                list.push(StoredFrame { function, file, line, inlined, image, address });
+            }
+            let id = names.list(list, images);
+            names.of_location.push(id);
+        }
+        names
+    }
+
+    fn string(&mut self, s: &str) -> u32 {
+        if let Some(&id) = self.string_ids.get(s) {
+            return id;
+        }
+        let id = self.strings.len() as u32;
+        self.strings.push(s.to_owned());
+        self.string_ids.insert(s.to_owned(), id);
+        id
+    }
+
+    fn list(&mut self, frames: Vec<StoredFrame>, images: &Images) -> FramesId {
+        if let Some(&id) = self.list_ids.get(frames.as_slice()) {
+            return id;
+        }
+        let id = FramesId(self.lists.len() as u32);
+        let owned = frames.iter().map(|f| {
+            let module = f.image.map(|i| images.get(i).path.as_str());
+            let facts = FrameFacts { function: self.text(f.function), file: self.text(f.file), module };
+            (*f, owner_of(&facts))
+        });
+        self.lists.push(owned.collect());
+        self.list_ids.insert(frames.into(), id);
+        id
+    }
+
+    pub(crate) fn text(&self, id: Option<u32>) -> Option<&str> {
+        self.strings.get(id? as usize).map(String::as_str)
+    }
+
+    pub(crate) fn of_location(&self, location: LocationId) -> FramesId {
+        self.of_location[location.0 as usize]
+    }
+
+    /// Frames from the innermost outwards, each with its owner.
+    pub(crate) fn frames(&self, id: FramesId) -> &[(StoredFrame, Owner)] {
+        &self.lists[id.0 as usize]
+    }
+}

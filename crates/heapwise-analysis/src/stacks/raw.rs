@@ -1,0 +1,61 @@
+//! The trie of one process as it was recorded.
+
+use heapwise_trace::file::tables::Nodes;
+use heapwise_trace::live::layout::{MAX_NODE_CHUNKS, NODES_PER_CHUNK};
+
+/// Nodes by id. They come in runs, in any order and again: the later one counts.
+#[derive(Debug, Default)]
+pub(crate) struct RawTrie {
+    chunks: Vec<Vec<(u32, u64)>>,
+}
+
+impl RawTrie {
+    /// Adds a run of nodes. Ids that no recorder hands out are ignored.
+    pub(crate) fn add(&mut self, nodes: &Nodes) {
+        for (i, &node) in nodes.nodes.iter().enumerate() {
+            let Some(id) = u32::try_from(i).ok().and_then(|i| nodes.first_id.checked_add(i)) else { return };
+            let (chunk, at) = ((id / NODES_PER_CHUNK) as usize, (id % NODES_PER_CHUNK) as usize);
+            if chunk >= MAX_NODE_CHUNKS {
+                return;
+            }
+            if self.chunks.len() <= chunk {
+                self.chunks.resize_with(chunk + 1, Vec::new);
+            }
+            let chunk = &mut self.chunks[chunk];
+            if chunk.len() <= at {
+                chunk.resize((at + 1).next_power_of_two(), (0, 0));
+            }
+            // A key of 0 is a node that was not published yet; it does not replace one that was.
+            if node.1 != 0 {
+                chunk[at] = node;
+            }
+        }
+    }
+
+    /// Parent and key of a node, if it was published.
+    pub(crate) fn get(&self, id: u32) -> Option<(u32, u64)> {
+        let chunk = self.chunks.get((id / NODES_PER_CHUNK) as usize)?;
+        chunk.get((id % NODES_PER_CHUNK) as usize).copied().filter(|n| n.1 != 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use heapwise_trace::file::records::ProcessIndex;
+
+    #[test]
+    fn later_nodes_count_and_unpublished_ones_do_not() {
+        let mut trie = RawTrie::default();
+        let nodes = |first_id, nodes: &[(u32, u64)]| Nodes {
+            process: ProcessIndex(0),
+            first_id,
+            nodes: nodes.to_vec(),
+        };
+        trie.add(&nodes(70_000, &[(1, 10), (2, 20)]));
+        trie.add(&nodes(70_000, &[(3, 30), (0, 0)]));
+        trie.add(&nodes(u32::MAX - 1, &[(3, 30), (0, 0)]));
+        assert_eq!([trie.get(70_000), trie.get(70_001), trie.get(5)], [Some((3, 30)), Some((2, 20)), None]);
+        assert_eq!(trie.get(u32::MAX - 1), None);
+    }
+}

@@ -1,0 +1,96 @@
+//! A trie of stacks: a node is a frame in the context of its callers.
+
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
+/// A node; the roots come first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct NodeId(pub(crate) u32);
+
+/// Below it are stacks that are whole.
+pub(crate) const WHOLE: NodeId = NodeId(0);
+/// Below it are stacks that ended before the thread's first function.
+pub(crate) const CUT: NodeId = NodeId(1);
+const ROOTS: u32 = 2;
+
+/// Nodes with a frame of type `F` each.
+#[derive(Debug)]
+pub(crate) struct Trie<F> {
+    nodes: Vec<(NodeId, F)>,
+    children: HashMap<(NodeId, F), NodeId, FxBuildHasher>,
+}
+
+impl<F> Default for Trie<F> {
+    fn default() -> Self {
+        Self { nodes: Vec::new(), children: HashMap::default() }
+    }
+}
+
+impl<F: Copy + Eq + std::hash::Hash> Trie<F> {
+    /// The node of a frame that was called from `caller`.
+    pub(crate) fn child(&mut self, caller: NodeId, frame: F) -> NodeId {
+        let next = NodeId(self.nodes.len() as u32 + ROOTS);
+        let id = *self.children.entry((caller, frame)).or_insert(next);
+        if id == next {
+            self.nodes.push((caller, frame));
+        }
+        id
+    }
+
+    /// Caller and frame of a node, `None` for a root.
+    pub(crate) fn get(&self, node: NodeId) -> Option<(NodeId, F)> {
+        self.nodes.get(node.0.checked_sub(ROOTS)? as usize).copied()
+    }
+
+    /// Frames from the innermost outwards.
+    pub(crate) fn frames(&self, node: NodeId) -> Frames<'_, F> {
+        Frames { trie: self, node }
+    }
+
+    /// The root below which a node is.
+    pub(crate) fn root(&self, mut node: NodeId) -> NodeId {
+        while let Some((caller, _)) = self.get(node) {
+            node = caller;
+        }
+        node
+    }
+}
+
+/// Iterator over the frames of a stack, from the innermost outwards.
+#[derive(Debug)]
+pub(crate) struct Frames<'a, F> {
+    trie: &'a Trie<F>,
+    node: NodeId,
+}
+
+impl<F> Clone for Frames<'_, F> {
+    fn clone(&self) -> Self {
+        Self { trie: self.trie, node: self.node }
+    }
+}
+
+impl<F: Copy + Eq + std::hash::Hash> Iterator for Frames<'_, F> {
+    type Item = F;
+
+    fn next(&mut self) -> Option<F> {
+        let (caller, frame) = self.trie.get(self.node)?;
+        self.node = caller;
+        Some(frame)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_stacks_are_one_node() {
+        let mut trie = Trie::default();
+        let main = trie.child(WHOLE, 'm');
+        let f = trie.child(main, 'f');
+        assert_eq!(trie.child(main, 'f'), f);
+        assert_ne!(trie.child(CUT, 'm'), main);
+        assert_eq!(trie.frames(f).collect::<String>(), "fm");
+        assert_eq!((trie.root(f), trie.root(CUT)), (WHOLE, CUT));
+    }
+}

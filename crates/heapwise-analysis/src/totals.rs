@@ -1,0 +1,56 @@
+//! Sums over a thread, a process or the whole run.
+
+use crate::units::Bytes;
+
+/// What was counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Blocks that were handed out, by any function but a resize.
+    pub allocations: u64,
+    /// Resizes of a block, in place or by moving it, growing or shrinking.
+    pub reallocations: u64,
+    /// Blocks that were given back, not counting those that a resize gave back.
+    pub deallocations: u64,
+    /// Requested bytes of all allocations and resizes.
+    pub allocated_bytes: Bytes,
+    /// The most requested bytes that were live at one moment; of a thread: of the blocks that it allocated.
+    pub peak_live_bytes: Bytes,
+    /// Blocks that were live at the moment of [`Totals::peak_live_bytes`] (not the most there ever were).
+    pub peak_live_blocks: u64,
+    /// Requested bytes that nobody had given back when the process ended, or the recording.
+    pub live_at_exit_bytes: Bytes,
+    /// Blocks that nobody had given back.
+    pub live_at_exit_blocks: u64,
+    /// Blocks that their thread gave back before it allocated again.
+    pub temporary_allocations: u64,
+    /// Requests that the allocator refused.
+    pub failed_allocations: u64,
+    /// Events that were dropped, hence missing in all other numbers.
+    pub lost_events: u64,
+    /// Blocks given back or resized whose allocation was not seen: made before recording began, inherited over a
+    /// fork, or lost.
+    pub unknown_frees: u64,
+    /// Blocks whose end was not seen, only that their address was handed out again.
+    pub implicit_frees: u64,
+}
+
+impl Totals {
+    /// Allocator calls that were seen.
+    pub fn calls(&self) -> u64 {
+        self.allocations + self.reallocations + self.deallocations
+    }
+
+    /// Adds what can be added: all but the peak.
+    pub(crate) fn add_counts(&mut self, other: &Totals) {
+        self.allocations += other.allocations;
+        self.reallocations += other.reallocations;
+        self.deallocations += other.deallocations;
+        self.allocated_bytes += other.allocated_bytes;
+        self.live_at_exit_bytes += other.live_at_exit_bytes;
+        self.live_at_exit_blocks += other.live_at_exit_blocks;
+        self.temporary_allocations += other.temporary_allocations;
+        self.failed_allocations += other.failed_allocations;
+        self.unknown_frees += other.unknown_frees;
+        self.implicit_frees += other.implicit_frees;
+    }
+}

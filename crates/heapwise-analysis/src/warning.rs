@@ -1,0 +1,138 @@
+//! What makes a report less than the whole truth.
+
+use std::fmt;
+
+/// Something the reader of a report should know before trusting its numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Warning {
+    /// The file ends within a section.
+    Truncated,
+    /// The rest of the file, from this byte on, is not readable.
+    Damaged {
+        /// Where.
+        offset: u64,
+    },
+    /// Sections whose content made no sense were skipped.
+    SkippedSections {
+        /// How many.
+        count: u64,
+        /// What the first of them was.
+        first: String,
+    },
+    /// Events of this many threads were cut off where they made no sense.
+    DamagedEvents {
+        /// How many.
+        threads: u64,
+    },
+    /// The file does not say how the run ended.
+    NoEnd,
+    /// Recording stopped before the program did.
+    StoppedEarly {
+        /// Why.
+        reason: String,
+    },
+    /// Processes were still running when the recording ended.
+    StillRunning {
+        /// Their process ids.
+        pids: Vec<u32>,
+    },
+    /// Events were dropped.
+    LostEvents {
+        /// How many.
+        count: u64,
+    },
+    /// Processes could not join the recording.
+    RefusedProcesses {
+        /// How many.
+        count: u32,
+    },
+    /// Captured stacks that a full unwind contradicted.
+    WrongStacks {
+        /// How many.
+        failed: u64,
+        /// Of how many that were compared.
+        verified: u64,
+    },
+    /// Frees without an allocation, or allocations on top of live blocks, in a recording that should have neither.
+    UncertainOrder {
+        /// Frees of unknown blocks.
+        unknown_frees: u64,
+        /// Blocks whose free was not seen.
+        implicit_frees: u64,
+    },
+    /// Threads whose record is missing.
+    UnknownThreads {
+        /// How many.
+        count: u64,
+    },
+}
+
+impl Warning {
+    /// A stable name, for machines.
+    pub fn id(&self) -> &'static str {
+        match self {
+            Warning::Truncated => "truncated",
+            Warning::Damaged { .. } => "damaged",
+            Warning::SkippedSections { .. } => "skipped-sections",
+            Warning::DamagedEvents { .. } => "damaged-events",
+            Warning::NoEnd => "no-end",
+            Warning::StoppedEarly { .. } => "stopped-early",
+            Warning::StillRunning { .. } => "still-running",
+            Warning::LostEvents { .. } => "lost-events",
+            Warning::RefusedProcesses { .. } => "refused-processes",
+            Warning::WrongStacks { .. } => "wrong-stacks",
+            Warning::UncertainOrder { .. } => "uncertain-order",
+            Warning::UnknownThreads { .. } => "unknown-threads",
+        }
+    }
+
+    /// What it means for the numbers, or what to do.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Warning::Truncated | Warning::Damaged { .. } => "everything before that point is in this report",
+            Warning::SkippedSections { .. } | Warning::DamagedEvents { .. } => "the numbers are too low",
+            Warning::NoEnd => "the recording was cut off; exit status and the last events are missing",
+            Warning::StoppedEarly { .. } => "what came afterwards is not in this report",
+            Warning::StillRunning { .. } => "their live blocks are not leaks",
+            Warning::LostEvents { .. } => "counts are too low, and some blocks seem live that are not",
+            Warning::RefusedProcesses { .. } => "their allocations are not in this report",
+            Warning::WrongStacks { .. } => "some call sites may be wrong; please report this",
+            Warning::UncertainOrder { .. } => {
+                "blocks from before the recording, from a parent process, or of lost events"
+            }
+            Warning::UnknownThreads { .. } => "their events are counted under an unnamed process",
+        }
+    }
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Warning::Truncated => write!(f, "the recording is cut off"),
+            Warning::Damaged { offset } => write!(f, "the recording is damaged from byte {offset} on"),
+            Warning::SkippedSections { count, first } => {
+                write!(f, "{count} damaged section(s) of the recording were skipped ({first})")
+            }
+            Warning::DamagedEvents { threads } => write!(f, "events of {threads} thread(s) are damaged"),
+            Warning::NoEnd => write!(f, "the recording has no end"),
+            Warning::StoppedEarly { reason } => {
+                write!(f, "recording stopped before the program did: {reason}")
+            }
+            Warning::StillRunning { pids } => {
+                let pids: Vec<_> = pids.iter().map(u32::to_string).collect();
+                write!(f, "still running when the recording ended: process {}", pids.join(", "))
+            }
+            Warning::LostEvents { count } => write!(f, "{count} events were lost"),
+            Warning::RefusedProcesses { count } => write!(f, "{count} process(es) could not be recorded"),
+            Warning::WrongStacks { failed, verified } => {
+                write!(f, "{failed} of {verified} compared stacks were wrong")
+            }
+            Warning::UncertainOrder { unknown_frees, implicit_frees } => write!(
+                f,
+                "{unknown_frees} frees of blocks whose allocation was not seen, {implicit_frees} blocks whose free was not seen"
+            ),
+            Warning::UnknownThreads { count } => write!(f, "{count} thread(s) without a record"),
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! The analysis of recordings that earlier versions of heapwise made, whole and damaged.
+
+use heapwise_analysis::{Analysis, Bytes, Options, Warning, analyze};
+use heapwise_trace::file::{HEADER_BYTES, Reader};
+
+/// Format 1.0; the program is in `v1.0.c` beside it.
+const V1_0: &[u8] = include_bytes!("../../heapwise-trace/tests/golden/v1.0.hw");
+
+fn analysis(file: &[u8]) -> Analysis {
+    let reader = Reader::new(file).expect("the header is sound");
+    analyze(reader, &Options::default(), |_| {}).expect("memory can be read")
+}
+
+/// The user's function and the allocated bytes of each site.
+fn sites(analysis: &Analysis) -> Vec<(String, u64)> {
+    let sites = analysis.sites().iter().map(|site| {
+        let stack = analysis.stack(site);
+        let frame = site.user_frame.and_then(|i| stack.get(i));
+        (frame.and_then(|f| f.function).unwrap_or_default().to_owned(), site.allocated_bytes.0)
+    });
+    sites.collect()
+}
+
+#[test]
+fn the_tables_say_what_the_program_does() {
+    let analysis = analysis(V1_0);
+    let totals = &analysis.totals;
+    assert_eq!((totals.allocations, totals.reallocations, totals.deallocations), (10, 9, 7));
+    assert_eq!(totals.allocated_bytes, Bytes(54_000 + 1_000 + 130 + 124 + 21 + 288 + 640));
+    assert_eq!((totals.failed_allocations, totals.temporary_allocations, totals.lost_events), (1, 5, 0));
+    assert_eq!((analysis.processes.len(), analysis.threads.len()), (2, 3));
+    assert_eq!(analysis.warnings, []);
+    let sites = sites(&analysis);
+    let of = |function: &str| sites.iter().filter(|s| s.0 == function).map(|s| s.1).sum::<u64>();
+    assert_eq!([of("main"), of("name"), of("work")], [55_000 + 288 + 640, 130 + 124, 21]);
+}
+
+#[test]
+fn a_file_cut_anywhere_is_analysed_as_far_as_it_goes() {
+    let whole = analysis(V1_0);
+    let mut before = 0;
+    for len in HEADER_BYTES..V1_0.len() {
+        let part = analysis(&V1_0[..len]);
+        assert!(part.n_events >= before, "cut to {len} bytes");
+        assert!(part.n_events <= whole.n_events && part.totals.allocations <= whole.totals.allocations);
+        // Only the symbols come behind the record of the end.
+        let told = part.warnings.iter().any(|w| matches!(w, Warning::Truncated | Warning::NoEnd));
+        assert!(told || part.end.is_some(), "cut to {len} bytes");
+        before = part.n_events;
+    }
+    assert_eq!(before, whole.n_events);
+}
+
+#[test]
+fn a_byte_changed_anywhere_is_told_and_costs_nothing_before_it() {
+    let whole = analysis(V1_0);
+    for at in HEADER_BYTES..V1_0.len() {
+        let mut file = V1_0.to_vec();
+        file[at] ^= 0xff;
+        let damaged = analysis(&file);
+        let cut = analysis(&V1_0[..at]);
+        assert_eq!(damaged.n_events, cut.n_events, "byte {at} changed");
+        assert_eq!(damaged.totals, cut.totals, "byte {at} changed");
+        assert!(damaged.n_events <= whole.n_events);
+        let told = damaged.warnings.iter().any(|w| matches!(w, Warning::Truncated | Warning::Damaged { .. }));
+        assert!(told, "byte {at} changed: {:?}", damaged.warnings);
+    }
+}

@@ -1,0 +1,177 @@
+//! Small files that ask for much memory or time: found by fuzzing (`fuzz/`) and by thinking about what packs well.
+
+use heapwise_analysis::{Options, analyze};
+use heapwise_trace::event::{AllocFunction, BlockAddress, Epoch, Event, StackId};
+use heapwise_trace::file::columns::EventsEncoder;
+use heapwise_trace::file::records::{Meta, ProcessEnd, ProcessIndex, ThreadEnd, ThreadIndex, ThreadInfo};
+use heapwise_trace::file::tables::{Nodes, Sample, Samples};
+use heapwise_trace::file::{Reader, Writer};
+use heapwise_trace::live::words;
+use std::time::{Duration, Instant};
+
+fn recording() -> Writer<Vec<u8>> {
+    Writer::new(Vec::new(), &Meta::default()).expect("memory takes everything")
+}
+
+fn alloc(address: u64, stack: u32) -> Vec<u64> {
+    let event = Event::Alloc {
+        address: BlockAddress(address << 3),
+        size: 8,
+        align_log2: 0,
+        function: AllocFunction::Malloc,
+        stack: StackId(stack),
+    };
+    let encoded = words::encode(event);
+    encoded.words[..encoded.len].to_vec()
+}
+
+/// The most memory of this process at one time since the last call.
+fn peak_memory() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").expect("the kernel tells");
+    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:")).expect("the line is there");
+    let kib: u64 = line.trim().trim_end_matches(" kB").parse().expect("it is a number");
+    // Five resets the high-water mark, see proc(5).
+    std::fs::write("/proc/self/clear_refs", "5").expect("a process may do so to itself");
+    kib << 10
+}
+
+/// Analyses a file and checks that it took no more than half a gibibyte.
+#[track_caller]
+fn check_memory(writer: Writer<Vec<u8>>) {
+    let file = writer.into_inner();
+    peak_memory();
+    let analysis = analyze(Reader::new(file.as_slice()).expect("sound"), &Options::default(), |_| {});
+    assert!(analysis.is_ok());
+    let took = peak_memory() >> 20;
+    assert!(took < 512, "{took} MiB for a file of {} bytes", file.len());
+}
+
+/// One test for all, since the memory that is measured is that of the process.
+#[test]
+fn empty_blocks_take_little_memory() {
+    check_memory(empty_blocks());
+}
+
+#[test]
+#[ignore = "takes 1 to 2 GiB for each file: tables by node and process are dense"]
+fn small_files_take_little_memory() {
+    check_memory(far_stacks());
+    check_memory(far_nodes());
+    check_memory(many_processes());
+}
+
+/// Many empty blocks of one thread, which pack into nothing.
+fn empty_blocks() -> Writer<Vec<u8>> {
+    let mut encoder = EventsEncoder::default();
+    for _ in 0..300_000 {
+        encoder.add_block(ThreadIndex(0), Epoch(0), &[]);
+    }
+    let mut writer = recording();
+    writer.events(&encoder.finish(Epoch(1))).expect("memory takes everything");
+    writer
+}
+
+/// The highest stack id that is believed, once in each of a few processes.
+fn far_stacks() -> Writer<Vec<u8>> {
+    let mut writer = recording();
+    let mut encoder = EventsEncoder::default();
+    for i in 0..8 {
+        let info = ThreadInfo { index: ThreadIndex(i), process: ProcessIndex(i), ..ThreadInfo::default() };
+        writer.thread(&info).expect("memory takes everything");
+        encoder.add_block(ThreadIndex(i), Epoch(1), &alloc(1, (1 << 26) - 1));
+    }
+    writer.events(&encoder.finish(Epoch(9))).expect("memory takes everything");
+    writer
+}
+
+/// The last node of every chunk of a trie, and nothing before it.
+fn far_nodes() -> Writer<Vec<u8>> {
+    let mut writer = recording();
+    for chunk in 1..=1024 {
+        let nodes = Nodes { process: ProcessIndex(0), first_id: (chunk << 16) - 1, nodes: vec![(0, 1)] };
+        writer.nodes(&nodes).expect("memory takes everything");
+    }
+    writer
+}
+
+/// Processes of which nothing is known but a memory sample.
+fn many_processes() -> Writer<Vec<u8>> {
+    let samples = (0..200_000).map(|i| Sample { process: ProcessIndex(i), ..Sample::default() });
+    let mut writer = recording();
+    writer.samples(&Samples(samples.collect())).expect("memory takes everything");
+    writer
+}
+
+#[test]
+fn stacks_that_go_in_a_circle_take_little_time() {
+    const NODES: u32 = 20_000;
+    // Each node is called by the one before it, and the first by the last.
+    let nodes = (0..NODES).map(|i| (if i == 0 { NODES } else { i }, 0x1000 + u64::from(i) * 16));
+    let mut writer = recording();
+    let nodes = Nodes { process: ProcessIndex(0), first_id: 1, nodes: nodes.collect() };
+    writer.nodes(&nodes).expect("memory takes everything");
+    let mut encoder = EventsEncoder::default();
+    let words: Vec<u64> = (1..=NODES).flat_map(|i| alloc(u64::from(i), i)).collect();
+    encoder.add_block(ThreadIndex(0), Epoch(1), &words);
+    writer.events(&encoder.finish(Epoch(9))).expect("memory takes everything");
+    let file = writer.into_inner();
+
+    let start = Instant::now();
+    let analysis = analyze(Reader::new(file.as_slice()).expect("sound"), &Options::default(), |_| {});
+    assert_eq!(analysis.expect("memory can be read").totals.allocations, u64::from(NODES));
+    // It is milliseconds if every node is looked at a few times: enough room for a slow and busy machine.
+    assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
+}
+
+#[test]
+#[ignore = "takes time that grows with the square: every section looks at all threads that wait"]
+fn threads_that_wait_take_little_time() {
+    let mut writer = recording();
+    let mut encoder = EventsEncoder::default();
+    for thread in 0..4000 {
+        encoder.add_block(ThreadIndex(thread), Epoch(1), &alloc(u64::from(thread), 1));
+        // A watermark of 0: no event may be ordered yet.
+        writer.events(&encoder.finish(Epoch(0))).expect("memory takes everything");
+    }
+    let file = writer.into_inner();
+
+    let start = Instant::now();
+    let analysis = analyze(Reader::new(file.as_slice()).expect("sound"), &Options::default(), |_| {});
+    assert_eq!(analysis.expect("memory can be read").totals.allocations, 4000);
+    assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
+}
+
+#[test]
+fn counts_that_no_run_has_are_no_panic() {
+    let most = u64::MAX;
+    let mut writer = recording();
+    for i in 0..2 {
+        let thread = ThreadEnd { index: ThreadIndex(i), lost_events: most, ..ThreadEnd::default() };
+        let info = ThreadInfo { index: ThreadIndex(i), ..ThreadInfo::default() };
+        let process = ProcessEnd {
+            index: ProcessIndex(i),
+            lost_events: most,
+            verified: most,
+            verify_failed: most,
+            ..ProcessEnd::default()
+        };
+        writer.thread(&info).expect("memory takes everything");
+        writer.thread_end(&thread).expect("memory takes everything");
+        writer.process_end(&process).expect("memory takes everything");
+    }
+    let file = writer.into_inner();
+    let analysis = analyze(Reader::new(file.as_slice()).expect("sound"), &Options::default(), |_| {});
+    assert!(analysis.expect("memory can be read").totals.lost_events > 0);
+}
+
+#[test]
+fn the_highest_node_id_is_no_panic() {
+    let mut writer = recording();
+    for first_id in [u32::MAX - 1, u32::MAX] {
+        let nodes = Nodes { process: ProcessIndex(0), first_id, nodes: vec![(0, 1), (0, 1)] };
+        writer.nodes(&nodes).expect("memory takes everything");
+    }
+    let file = writer.into_inner();
+    let analysis = analyze(Reader::new(file.as_slice()).expect("sound"), &Options::default(), |_| {});
+    assert_eq!(analysis.expect("memory can be read").sites().len(), 0);
+}

@@ -1,0 +1,187 @@
+//! Whole recordings: several processes, symbols that come later, files that were cut.
+
+use heapwise_analysis::{Analysis, Nanos, Options, Warning, analyze};
+use heapwise_trace::event::{AllocFunction, BlockAddress, Epoch, Event, StackId};
+use heapwise_trace::file::columns::EventsEncoder;
+use heapwise_trace::file::records::{
+    Meta, ModuleInfo, ProcessEnd, ProcessIndex, ProcessInfo, RunEnd, ThreadIndex, ThreadInfo,
+};
+use heapwise_trace::file::tables::{
+    ClockReadings, ImageSymbols, Nodes, Sample, Samples, SymbolFrame, Symbols,
+};
+use heapwise_trace::file::{Reader, Writer};
+use heapwise_trace::live::node::{EXACT_PC, root_key};
+use heapwise_trace::live::words;
+
+fn alloc(address: u64, size: u64, stack: u32) -> Event {
+    let (address, function, stack) = (BlockAddress(address), AllocFunction::Malloc, StackId(stack));
+    Event::Alloc { address, size, align_log2: 0, function, stack }
+}
+
+fn free(address: u64) -> Event {
+    Event::Free { address: BlockAddress(address), touched: None }
+}
+
+/// Two processes of one program at different addresses, one after the other. The first leaks 100 bytes, the second 50,
+/// both at the same call site; the second one's library was replaced by another at the same address.
+fn recording() -> Vec<u8> {
+    let mut w = Writer::new(Vec::new(), &Meta::default()).expect("memory");
+    let mut encoder = EventsEncoder::default();
+    for i in 0..2u32 {
+        let (process, base) = (ProcessIndex(i), 0x1000_0000 * (u64::from(i) + 1));
+        let start_epoch = Epoch(u64::from(i) * 10);
+        w.process(&ProcessInfo { index: process, pid: 10 + i, start_epoch, ..ProcessInfo::default() })
+            .expect("memory");
+        let module = |generation, start, path: &str| ModuleInfo {
+            process,
+            generation,
+            start,
+            end: start + 0x1000,
+            bias: start - 0x400,
+            path: path.into(),
+            ..ModuleInfo::default()
+        };
+        w.module(&module(0, base, "/app")).expect("memory");
+        w.module(&module(0, base + 0x10_0000, "/old.so")).expect("memory");
+        w.module(&module(1, base + 0x10_0000, "/new.so")).expect("memory");
+        let index = ThreadIndex(i);
+        w.thread(&ThreadInfo { index, process, ..ThreadInfo::default() }).expect("memory");
+        let (size, epoch) = (if i == 0 { 100 } else { 50 }, u64::from(i) * 10 + 1);
+        let events = [
+            Event::Epoch(Epoch(epoch)),
+            alloc(8, size, 3),
+            alloc(16, 7, 5),
+            alloc(24, 7, 7),
+            Event::Epoch(Epoch(epoch + 5)),
+            free(16),
+            free(24),
+        ];
+        let words: Vec<u64> =
+            events.iter().map(|&e| words::encode(e)).flat_map(|x| x.words[..x.len].to_vec()).collect();
+        encoder.add_block(index, Epoch(0), &words);
+        w.events(&encoder.finish(Epoch(epoch + 9))).expect("memory");
+        // Everything that belongs to events may follow them.
+        let (main, lib) = (base + 0x11, base + 0x10_0020);
+        let nodes = vec![
+            (0, root_key(0, false)),
+            (1, main),
+            (2, base + 0x21),
+            (0, root_key(1, false)),
+            (4, lib),
+            (0, root_key(0, false)),
+            (6, lib | EXACT_PC),
+        ];
+        w.nodes(&Nodes { process, first_id: 1, nodes }).expect("memory");
+        let readings = vec![
+            (Epoch(epoch - 1), epoch * 1_000_000 - 1_000_000),
+            (Epoch(epoch + 9), epoch * 1_000_000 + 9_000_000),
+        ];
+        w.clock(&ClockReadings(readings)).expect("memory");
+        let rss = Sample { process, time_ns: epoch * 1_000_000, rss_bytes: 5000 + u64::from(i) };
+        w.samples(&Samples(vec![rss])).expect("memory");
+        let end = ProcessEnd {
+            index: process,
+            epoch: Epoch(epoch + 8),
+            still_running: i == 1,
+            ..ProcessEnd::default()
+        };
+        w.process_end(&end).expect("memory");
+    }
+    w.run_end(&RunEnd { exit_code: Some(3), ..RunEnd::default() }).expect("memory");
+    w.into_inner()
+}
+
+fn analysed(file: &[u8]) -> Analysis {
+    let reader = Reader::new(file).expect("own recording");
+    analyze(reader, &Options::default(), |_| {}).expect("memory does not fail")
+}
+
+#[test]
+fn a_heap_is_gone_with_its_process() {
+    let analysis = analysed(&recording());
+    assert_eq!(
+        analysis.totals.peak_live_bytes.0, 114,
+        "the second process does not add to the first one's leak"
+    );
+    assert_eq!(analysis.totals.peak_live_blocks, 3);
+    assert_eq!(analysis.totals.live_at_exit_bytes.0, 150);
+    let exits: Vec<u64> = analysis.processes.iter().map(|p| p.totals.live_at_exit_bytes.0).collect();
+    assert_eq!(exits, [100, 50]);
+    let peaks: Vec<u64> = analysis.processes.iter().map(|p| p.totals.peak_live_bytes.0).collect();
+    assert_eq!(peaks, [114, 64]);
+    assert_eq!(analysis.memory.peak_rss.0, 5001);
+    assert_eq!(analysis.warnings, [Warning::StillRunning { pids: vec![11] }]);
+}
+
+#[test]
+fn the_same_stack_in_two_processes_is_one_site() {
+    let analysis = analysed(&recording());
+    let leak = &analysis.sites()[0];
+    assert_eq!((leak.allocations, leak.allocated_bytes.0, leak.process), (2, 150, None));
+    assert_eq!((leak.live_at_exit_bytes.0, leak.peak_bytes.0), (150, 100));
+    assert_eq!(analysis.sites().len(), 3);
+    let life = analysis.sites()[1].lifetimes.quantile(0.5).expect("it was freed");
+    assert!(life >= Nanos(4_900_000) && life <= Nanos(6_300_000), "five epochs of a millisecond, not {life}");
+}
+
+#[test]
+fn addresses_are_those_of_the_calls_in_the_module_of_their_time() {
+    let needed = analysed(&recording()).needed_addresses();
+    let told: Vec<_> = needed.iter().map(|n| (n.path.as_str(), n.addresses.clone())).collect();
+    let expected = [
+        ("/app", vec![0x410, 0x420]),
+        // An interrupted instruction is looked up where it is, a return address one byte before.
+        ("/old.so", vec![0x420]),
+        ("/new.so", vec![0x41f]),
+    ];
+    assert_eq!(told, expected);
+}
+
+#[test]
+fn symbols_may_come_later_and_join_sites_of_one_line() {
+    let mut analysis = analysed(&recording());
+    assert!(!analysis.has_symbols());
+    let frame = SymbolFrame { function: Some(0), file: Some(1), line: Some(9), inlined: false };
+    let image = |path: &str, address| ImageSymbols {
+        path: path.into(),
+        build_id: String::new(),
+        addresses: vec![(address, 0..1)],
+    };
+    let strings = vec!["app::make".to_owned(), "/src/app.rs".to_owned()];
+    let (old, new) = (image("/old.so", 0x420), image("/new.so", 0x41f));
+    analysis.set_symbols(Symbols { strings, frames: vec![frame], images: vec![old, new] });
+    assert!(analysis.has_symbols());
+    let named: Vec<_> =
+        analysis.sites().iter().filter(|s| analysis.stack(s)[0].function == Some("app::make")).collect();
+    assert_eq!(named.len(), 2, "the same line in different files is not the same");
+    assert!(named.iter().all(|s| s.user_frame == Some(0)));
+    assert_eq!(analysis.needed_addresses().len(), 3, "what was needed is still told");
+}
+
+#[test]
+fn a_file_that_was_cut_anywhere_is_reported_as_far_as_it_goes() {
+    let file = recording();
+    let whole = analysed(&file);
+    for end in 16..file.len() {
+        let analysis = analysed(&file[..end]);
+        assert!(analysis.warnings.contains(&Warning::NoEnd), "cut to {end}");
+        assert!(analysis.n_events <= whole.n_events);
+    }
+    let mut damaged = file.clone();
+    let at = damaged.len() - 5;
+    damaged[at] ^= 0xff;
+    assert!(analysed(&damaged).warnings.iter().any(|w| matches!(w, Warning::Damaged { .. })));
+}
+
+#[test]
+fn progress_is_told_in_bytes() {
+    let file = recording();
+    let reader = Reader::new(file.as_slice()).expect("own recording");
+    let mut last = 0;
+    analyze(reader, &Options::default(), |bytes| {
+        assert!(bytes > last);
+        last = bytes;
+    })
+    .expect("memory does not fail");
+    assert_eq!(last, file.len() as u64);
+}
