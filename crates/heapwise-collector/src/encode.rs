@@ -1,0 +1,225 @@
+//! The thread that packs what was drained and writes the file.
+
+use crate::output::SectionFile;
+use crate::process::News;
+use heapwise_trace::event::Epoch;
+use heapwise_trace::file::columns::EventsEncoder;
+use heapwise_trace::file::records::{Meta, ProcessEnd, ProcessInfo, RunEnd, ThreadIndex};
+use heapwise_trace::file::tables::{ClockReadings, Nodes, Samples};
+use heapwise_trace::file::{Error, Writer};
+use std::collections::HashMap;
+use std::fs::File;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+/// What was collected since the batch before.
+#[derive(Debug, Default)]
+pub struct Batch {
+    /// Every event published before this epoch is in this batch or an earlier one.
+    pub watermark: Epoch,
+    /// Processes that joined.
+    pub processes: Vec<ProcessInfo>,
+    /// Threads, modules and nodes that are new, and threads that ended.
+    pub news: News,
+    /// Words of each thread.
+    pub blocks: Vec<(ThreadIndex, Vec<u64>)>,
+    /// Clock readings.
+    pub clock: ClockReadings,
+    /// Memory samples.
+    pub samples: Samples,
+    /// Processes that ended.
+    pub ends: Vec<ProcessEnd>,
+}
+
+/// Batches that wait for the packer: with those being filled and packed, the bound on the collector's memory.
+const QUEUE: usize = 4;
+/// A section of events is ended here, well below what a reader accepts.
+const MOST_SECTION_BYTES: usize = 24 << 20;
+/// Nodes per section, so that sections stay small.
+const NODES_AT_ONCE: usize = 1 << 20;
+
+/// Buffers that go round between the loop and the packer: fresh memory would have to be faulted in each time.
+#[derive(Debug, Default)]
+pub struct Buffers(Mutex<Vec<Vec<u64>>>);
+
+/// Buffers that are kept for later.
+const KEPT_BUFFERS: usize = 64;
+
+impl Buffers {
+    /// An empty buffer.
+    pub fn take(&self) -> Vec<u64> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
+    }
+
+    fn give_back(&self, buffer: Vec<u64>) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() < KEPT_BUFFERS {
+            kept.push(buffer);
+        }
+    }
+}
+
+/// The packer as the collector's loop sees it.
+#[derive(Debug)]
+pub struct Packer {
+    /// Where batches go; full when the packer cannot follow, closed when it failed.
+    pub batches: SyncSender<Batch>,
+    /// Emptied buffers, to be filled again.
+    pub buffers: Arc<Buffers>,
+    /// Size of the file so far.
+    pub written: Arc<AtomicU64>,
+    thread: JoinHandle<Work>,
+}
+
+/// What the packer leaves.
+#[derive(Debug)]
+pub struct Packed {
+    /// The file, open at its end, holding whole sections only.
+    pub file: File,
+    /// Events written.
+    pub events: u64,
+    /// Why it ended before all was written.
+    pub error: Option<Error>,
+}
+
+impl Packer {
+    /// Begins a recording in `file`.
+    ///
+    /// # Errors
+    /// The file's.
+    pub fn start(file: File, meta: &Meta) -> Result<Self, Error> {
+        let mut writer = Writer::new(SectionFile::new(file), meta)?;
+        writer.flush()?;
+        let (batches, queue) = sync_channel(QUEUE);
+        let buffers = Arc::new(Buffers::default());
+        let written = Arc::new(AtomicU64::new(writer.written()));
+        let work = Work {
+            writer,
+            encoder: EventsEncoder::default(),
+            epochs: HashMap::new(),
+            events: 0,
+            written: Arc::clone(&written),
+            watermark: Epoch(0),
+            whole: written.load(Ordering::Relaxed),
+            error: None,
+            buffers: Arc::clone(&buffers),
+        };
+        let spawn = std::thread::Builder::new().name("packer".into()).spawn(move || work.run(&queue));
+        Ok(Self { batches, buffers, written, thread: spawn? })
+    }
+
+    /// Waits until everything that was sent is in the file, and ends the recording.
+    pub fn finish(self, end: &RunEnd) -> Packed {
+        drop(self.batches);
+        let work = match self.thread.join() {
+            Ok(work) => work,
+            Err(panic) => std::panic::resume_unwind(panic),
+        };
+        work.finish(end)
+    }
+}
+
+#[derive(Debug)]
+struct Work {
+    writer: Writer<SectionFile>,
+    encoder: EventsEncoder,
+    /// The epoch after each thread's last event.
+    epochs: HashMap<ThreadIndex, Epoch>,
+    events: u64,
+    written: Arc<AtomicU64>,
+    /// The watermark of the batch before.
+    watermark: Epoch,
+    /// Bytes of the file that are whole sections.
+    whole: u64,
+    error: Option<Error>,
+    buffers: Arc<Buffers>,
+}
+
+impl Work {
+    fn run(mut self, queue: &Receiver<Batch>) -> Self {
+        for batch in queue {
+            let result = self.write(batch);
+            if !self.took(result) {
+                // Leaving the queue closes it, which tells the collector's loop to stop.
+                break;
+            }
+        }
+        self
+    }
+
+    /// Notes the outcome of writing. Returns whether all is well.
+    fn took(&mut self, result: Result<(), Error>) -> bool {
+        match result {
+            Ok(()) => {
+                self.whole = self.writer.written();
+                self.written.store(self.whole, Ordering::Relaxed);
+            }
+            Err(error) => self.error = Some(error),
+        }
+        self.error.is_none()
+    }
+
+    fn finish(mut self, end: &RunEnd) -> Packed {
+        if self.error.is_none() {
+            let result = self.writer.run_end(end).and_then(|()| self.writer.flush());
+            self.took(result);
+        }
+        let mut error = self.error;
+        let file = match self.writer.into_inner().cut(self.whole) {
+            Ok(file) => file,
+            Err(e) => stand_in(e, &mut error),
+        };
+        Packed { file, events: self.events, error }
+    }
+
+    fn write(&mut self, batch: Batch) -> Result<(), Error> {
+        let w = &mut self.writer;
+        batch.processes.iter().try_for_each(|p| w.process(p))?;
+        for thread in &batch.news.threads {
+            self.epochs.insert(thread.index, thread.start_epoch);
+            w.thread(thread)?;
+        }
+        batch.news.modules.iter().try_for_each(|m| w.module(m))?;
+        for nodes in &batch.news.nodes {
+            for (i, chunk) in nodes.nodes.chunks(NODES_AT_ONCE).enumerate() {
+                let first_id = nodes.first_id + (i * NODES_AT_ONCE) as u32;
+                w.nodes(&Nodes { process: nodes.process, first_id, nodes: chunk.to_vec() })?;
+            }
+        }
+        for (thread, mut words) in batch.blocks {
+            let first = self.epochs.get(&thread).copied().unwrap_or_default();
+            let (last, events) = self.encoder.add_block(thread, first, &words);
+            self.epochs.insert(thread, last);
+            self.events += events;
+            words.clear();
+            self.buffers.give_back(words);
+            if self.encoder.len() > MOST_SECTION_BYTES {
+                // What follows may be as old as this, so nothing newer than before can be promised.
+                let payload = self.encoder.finish(self.watermark);
+                w.events(&payload)?;
+            }
+        }
+        self.watermark = batch.watermark;
+        if !self.encoder.is_empty() {
+            let payload = self.encoder.finish(batch.watermark);
+            w.events(&payload)?;
+        }
+        if !batch.clock.0.is_empty() {
+            w.clock(&batch.clock)?;
+        }
+        if !batch.samples.0.is_empty() {
+            w.samples(&batch.samples)?;
+        }
+        batch.news.thread_ends.iter().try_for_each(|t| w.thread_end(t))?;
+        batch.ends.iter().try_for_each(|p| w.process_end(p))?;
+        w.flush()
+    }
+}
+
+/// A stand-in for a file that cannot even be cut: whatever is written to it later fails, and says so.
+fn stand_in(cause: std::io::Error, error: &mut Option<Error>) -> File {
+    error.get_or_insert(cause.into());
+    File::open("/dev/null").expect("every system has /dev/null")
+}

@@ -1,0 +1,26 @@
+//! Runs a program with the recorder in it, and writes what it hears to a recording.
+//!
+//! * [`session`]: the shared memory, owned here, and the preload library as an anonymous file,
+//! * [`process`]: one recorded process as seen from outside: its rings, nodes and modules,
+//! * [`collect`]: the loop that moves the clock, drains the rings and samples memory,
+//! * [`encode`]: the thread that packs what was drained and writes the file,
+//! * [`command`]: starts the program, passes signals on and waits,
+//! * [`record`]: all of it together.
+//!
+//! Decision: the loop only copies. Packing is a thread of its own behind a bounded queue, so a slow disk slows
+//! draining, then fills the rings, and only then makes the program wait; nothing is dropped silently and memory stays
+//! bounded at each step.
+
+pub mod collect;
+pub mod command;
+pub mod encode;
+mod error;
+pub mod output;
+pub mod process;
+pub mod record;
+pub mod session;
+pub mod signals;
+mod sys;
+
+pub use error::{Error, ErrorKind};
+pub use record::{Limits, Recorded, Request, record};

@@ -1,0 +1,229 @@
+//! A whole recording: from the command line of a program to a file.
+
+use crate::collect::{Collector, Control, Outcome, Stops};
+use crate::command::{self, Exit};
+use crate::encode::Packer;
+use crate::error::{Error, ErrorKind};
+use crate::session::{PreloadLibrary, Session, Settings};
+use crate::{output, signals, sys};
+use heapwise_trace::file::Error as FileError;
+use heapwise_trace::file::records::{BlindSpot, Meta, RunEnd};
+use std::ffi::OsString;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// Bounds of a recording.
+pub type Limits = Stops;
+
+/// What is to be recorded.
+#[derive(Debug)]
+pub struct Request {
+    /// The program and its arguments; not empty.
+    pub command: Vec<OsString>,
+    /// The file; by default one named after the program in the current folder.
+    pub output: Option<PathBuf>,
+    /// Replace an existing file.
+    pub force: bool,
+    /// Record the program's children, too.
+    pub follow: bool,
+    /// Wait for recorded processes that outlive the program.
+    pub wait: bool,
+    /// When to stop by itself.
+    pub limits: Limits,
+    /// Compare every n-th stack with a full unwind; 0 for never.
+    pub verify_every: u32,
+    /// What is known to be invisible.
+    pub blind_spots: Vec<BlindSpot>,
+    /// Tells why a program that recorded nothing could not be seen.
+    pub explain: fn(&Path) -> Vec<BlindSpot>,
+    /// Version of the program that records.
+    pub version: String,
+    /// The preload library.
+    pub preload: &'static [u8],
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub struct Recorded {
+    /// Where the recording is.
+    pub path: PathBuf,
+    /// The recording, open for reading and writing at its end.
+    pub file: File,
+    /// How the program ended; `None` if the user did not wait for it.
+    pub exit: Option<Exit>,
+    /// When the program ended.
+    pub ended: Instant,
+    /// Why the recording lacks its end: the disk was full, say.
+    pub error: Option<FileError>,
+    /// Events in the file.
+    pub events: u64,
+    /// Processes that were still running.
+    pub still_running: u32,
+    /// Stacks that differed from a full unwind, and where one did.
+    pub verify_failed: Option<(u64, u64)>,
+}
+
+/// How often the user's second interrupt is looked for.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// Records a program.
+///
+/// # Errors
+/// What keeps a recording from starting. What happens to it later is in [`Recorded`].
+pub fn record(request: Request) -> Result<Recorded, Error> {
+    signals::survive_size_limit();
+    let settings = Settings { verify_every: request.verify_every, paused: request.limits.delay.is_some() };
+    let session = Session::new(settings)?;
+    let preload = PreloadLibrary::new(request.preload)?;
+    // The default name holds the program's id, which is known when it runs; so it is made under ours and renamed.
+    let program = request.command[0].to_string_lossy().into_owned();
+    let early_path =
+        request.output.clone().unwrap_or_else(|| output::default_name(&program, std::process::id()));
+    let file = output::create(&early_path, request.force)?;
+    let failed = |error: FileError| ErrorKind::System {
+        what: "cannot write the recording",
+        reason: std::io::Error::other(error.to_string()),
+    };
+    let packer = Packer::start(file, &meta(&request)).map_err(failed).inspect_err(|_| remove(&early_path))?;
+    signals::install().map_err(|reason| ErrorKind::System { what: "cannot handle signals", reason })?;
+
+    if request.wait {
+        sys::adopt_orphans();
+    }
+    let started = Instant::now();
+    let mut child = command::start(&request.command, &session, &preload, request.follow)
+        .inspect_err(|_| remove(&early_path))?;
+    let pid = child.id();
+    let wait = request.wait;
+    signals::pass_on_to(pid as i32);
+    let path = match &request.output {
+        Some(path) => path.clone(),
+        None => rename(early_path, output::default_name(&program, pid)),
+    };
+    let control = Control::default();
+    let collector = Collector::new(&session, &packer, request.limits, started, page_bytes());
+    let (exit, ended, outcome) = std::thread::scope(|scope| {
+        let collecting = scope.spawn(|| collector.run(&control));
+        let (tell, told) = channel();
+        std::thread::spawn(move || {
+            let status = child.wait();
+            let ended = Instant::now();
+            if wait {
+                sys::wait_for_children();
+            }
+            // Nobody listens any more after a second interrupt.
+            let _ = tell.send((status, ended));
+        });
+        let exit = loop {
+            match told.recv_timeout(PATIENCE) {
+                Ok((status, ended)) => break Some((status, ended)),
+                Err(RecvTimeoutError::Disconnected) => break None,
+                Err(RecvTimeoutError::Timeout) if signals::interrupts() > 1 => break None,
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        };
+        signals::pass_on_to(0);
+        let interrupts = signals::interrupts();
+        control.abandon.store(!request.wait || exit.is_none(), Ordering::Release);
+        control.finish.store(true, Ordering::Release);
+        while !collecting.is_finished() {
+            if signals::interrupts() > interrupts.max(1) {
+                control.abandon.store(true, Ordering::Release);
+            }
+            std::thread::sleep(Duration::from_micros(500));
+        }
+        let outcome = match collecting.join() {
+            Ok(outcome) => outcome,
+            Err(panic) => std::panic::resume_unwind(panic),
+        };
+        let (status, ended) = exit.unzip();
+        let exit = status.and_then(Result::ok).map(Exit::from);
+        (exit, ended.unwrap_or_else(Instant::now), outcome)
+    });
+
+    let run_end = RunEnd {
+        exit_code: exit.and_then(|e| e.code),
+        signal: exit.and_then(|e| e.signal),
+        duration_ns: ended.duration_since(started).as_nanos() as u64,
+        stopped_early: outcome.stopped_early.clone(),
+        blind_spots: unseen(pid, &outcome, &request),
+        refused_processes: session.header().refused.load(Ordering::Relaxed),
+        peak_rss_bytes: outcome.peak_rss_bytes,
+    };
+    let packed = packer.finish(&run_end);
+    Ok(Recorded {
+        path,
+        file: packed.file,
+        exit,
+        ended,
+        error: packed.error,
+        events: packed.events,
+        still_running: outcome.still_running,
+        verify_failed: outcome.verify_failed,
+    })
+}
+
+/// Programs whose silence is explained; more would be noise.
+const MOST_EXPLAINED: usize = 5;
+
+/// What the run showed to be invisible.
+fn unseen(pid: u32, outcome: &Outcome, request: &Request) -> Vec<BlindSpot> {
+    let silent = outcome.silent.iter().take(MOST_EXPLAINED);
+    let mut spots: Vec<BlindSpot> = silent.flat_map(|program| (request.explain)(program)).collect();
+    spots.retain(|spot| !request.blind_spots.contains(spot));
+    if !outcome.joined.contains(&pid) && request.blind_spots.is_empty() {
+        spots.push(BlindSpot {
+            id: "never-joined".into(),
+            what: "the program never loaded heapwise's preload library".into(),
+            remedy: "check that it is dynamically linked against glibc, not set-uid, and does not clear LD_PRELOAD"
+                .into(),
+        });
+    }
+    spots
+}
+
+fn meta(request: &Request) -> Meta {
+    let system = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let nanos = |d: Option<Duration>| d.map_or(0, |d| d.as_nanos() as u64);
+    Meta {
+        heapwise: request.version.clone(),
+        command: request.command.iter().map(|a| a.to_string_lossy().into_owned()).collect(),
+        started_unix_ns: nanos(SystemTime::now().duration_since(UNIX_EPOCH).ok()),
+        system: format!("Linux {}", system.trim()),
+        architecture: std::env::consts::ARCH.into(),
+        page_bytes: page_bytes(),
+        processors: std::thread::available_parallelism().map_or(1, |n| n.get() as u32),
+        interception: "preload".into(),
+        environment: command::heap_environment(),
+        blind_spots: request.blind_spots.clone(),
+        delay_ns: nanos(request.limits.delay),
+        duration_limit_ns: nanos(request.limits.duration),
+        size_limit_bytes: request.limits.max_bytes.unwrap_or(0),
+        follow: request.follow,
+    }
+}
+
+fn page_bytes() -> u64 {
+    // SAFETY: asks for a constant.
+    let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    u64::try_from(bytes).unwrap_or(4096)
+}
+
+fn remove(path: &std::path::Path) {
+    // What was made for a recording that never began; there is nothing in it to lose.
+    let _ = std::fs::remove_file(path);
+}
+
+/// Gives the file its final name, unless that is taken; returns the name that it has.
+fn rename(from: PathBuf, to: PathBuf) -> PathBuf {
+    match std::fs::hard_link(&from, &to) {
+        Ok(()) => {
+            remove(&from);
+            to
+        }
+        Err(_) => from,
+    }
+}

@@ -1,0 +1,202 @@
+//! The system calls that std does not have, each wrapped once.
+
+use std::ffi::CStr;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::sync::atomic::AtomicU32;
+
+fn check(result: libc::c_int) -> io::Result<libc::c_int> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}
+
+/// Makes an anonymous file in memory. It is not inherited by programs that are started.
+pub(crate) fn memory_file(name: &CStr, executable: bool) -> io::Result<OwnedFd> {
+    /// Kernel 6.3 and later want to be told; earlier ones refuse the flag.
+    const MFD_EXEC: libc::c_uint = 0x10;
+    let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
+    let make = |flags| {
+        // SAFETY: the name is a C string; the result is a new descriptor or -1.
+        check(unsafe { libc::memfd_create(name.as_ptr(), flags) })
+    };
+    let fd = if executable { make(flags | MFD_EXEC).or_else(|_| make(flags)) } else { make(flags) }?;
+    // SAFETY: a new descriptor that nobody else owns.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Gives a file a length, as far as this user may go beyond the limit on file sizes: to the kernel, sparse shared memory
+/// is a large file.
+pub(crate) fn set_len_unlimited(file: &std::fs::File, len: u64) -> io::Result<()> {
+    let mut before = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the kernel fills in the structure.
+    check(unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &mut before) })?;
+    let set = |cur, max| {
+        let limit = libc::rlimit { rlim_cur: cur, rlim_max: max };
+        // SAFETY: the kernel reads the structure.
+        check(unsafe { libc::setrlimit(libc::RLIMIT_FSIZE, &limit) })
+    };
+    let infinity = libc::RLIM_INFINITY;
+    // Only a privileged user may raise the hard limit; anybody the soft one up to it.
+    let _ = set(infinity, infinity).or_else(|_| set(before.rlim_max, before.rlim_max));
+    let result = file.set_len(len);
+    set(before.rlim_cur, before.rlim_max)?;
+    result
+}
+
+/// Forbids any further change of an anonymous file's content.
+pub(crate) fn seal(file: &OwnedFd) -> io::Result<()> {
+    let seals = libc::F_SEAL_WRITE | libc::F_SEAL_GROW | libc::F_SEAL_SHRINK | libc::F_SEAL_SEAL;
+    // SAFETY: an integer argument.
+    check(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, seals) }).map(drop)
+}
+
+/// Gives the memory of a range of an anonymous file back.
+pub(crate) fn punch_hole(file: &OwnedFd, offset: u64, len: u64) {
+    let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+    // SAFETY: integer arguments. A failure only costs memory.
+    let _ = unsafe { libc::fallocate(file.as_raw_fd(), mode, offset as i64, len as i64) };
+}
+
+/// A shared mapping of a part of a file.
+#[derive(Debug)]
+pub(crate) struct Mapping {
+    at: *mut u8,
+    len: usize,
+}
+
+// SAFETY: the mapping is plain memory; what is in it is only reached through atomics or copied out.
+unsafe impl Send for Mapping {}
+// SAFETY: as above.
+unsafe impl Sync for Mapping {}
+
+impl Mapping {
+    pub(crate) fn new(file: &OwnedFd, offset: u64, len: usize) -> io::Result<Self> {
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        let flags = libc::MAP_SHARED | libc::MAP_NORESERVE;
+        // SAFETY: the kernel chooses free addresses.
+        let at = unsafe {
+            libc::mmap(std::ptr::null_mut(), len, protection, flags, file.as_raw_fd(), offset as i64)
+        };
+        if at == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(Self { at: at.cast(), len })
+    }
+
+    /// A structure of atomics at an offset; `None` if it does not fit or is not aligned.
+    pub(crate) fn get<T: Shared>(&self, offset: usize) -> Option<&T> {
+        let end = offset.checked_add(size_of::<T>())?;
+        if end > self.len || !offset.is_multiple_of(align_of::<T>()) {
+            return None;
+        }
+        // SAFETY: within the mapping, aligned (mappings begin at a page), and `Shared` types are valid for any bytes
+        // and may change at any time.
+        Some(unsafe { &*self.at.add(offset).cast::<T>() })
+    }
+
+    /// Copies words out; `None` if the range does not fit.
+    pub(crate) fn copy_words(&self, offset: usize, count: usize, to: &mut Vec<u64>) -> Option<()> {
+        let end = offset.checked_add(count.checked_mul(8)?)?;
+        if end > self.len || !offset.is_multiple_of(8) {
+            return None;
+        }
+        to.reserve(count);
+        // SAFETY: the source is within the mapping; the vector has room for `count` more words. The writer in the
+        // other process does not touch words that it has published before the reader's position passes them; if it
+        // did all the same, the words would be any words, which the decoder tolerates.
+        unsafe {
+            let from = self.at.add(offset).cast::<u64>();
+            std::ptr::copy_nonoverlapping(from, to.as_mut_ptr().add(to.len()), count);
+            to.set_len(to.len() + count);
+        }
+        Some(())
+    }
+
+    /// Copies bytes out; `None` if the range does not fit.
+    pub(crate) fn copy_bytes(&self, offset: usize, len: usize) -> Option<Vec<u8>> {
+        let end = offset.checked_add(len)?;
+        if end > self.len {
+            return None;
+        }
+        let mut bytes = vec![0; len];
+        // SAFETY: the source is within the mapping, the target is as long as what is copied.
+        unsafe { std::ptr::copy_nonoverlapping(self.at.add(offset), bytes.as_mut_ptr(), len) };
+        Some(bytes)
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: made by `new`; no reference into it outlives the owner.
+        let _ = unsafe { libc::munmap(self.at.cast(), self.len) };
+    }
+}
+
+/// Types that may lie in shared memory: all their fields are atomics.
+///
+/// # Safety
+/// Any bytes are a valid value, and other processes may change them at any time.
+pub(crate) unsafe trait Shared {}
+
+// SAFETY: `repr(C)` structures of atomics only.
+unsafe impl Shared for heapwise_trace::live::layout::SessionHeader {}
+// SAFETY: as above.
+unsafe impl Shared for heapwise_trace::live::layout::ProcessHeader {}
+// SAFETY: as above.
+unsafe impl Shared for heapwise_trace::live::layout::RingHeader {}
+// SAFETY: as above.
+unsafe impl Shared for heapwise_trace::live::layout::NodeRecord {}
+
+/// Sleeps while `word` is `expected`, at most so long.
+pub(crate) fn futex_wait(word: &AtomicU32, expected: u32, timeout: std::time::Duration) {
+    let timeout = libc::timespec {
+        tv_sec: timeout.as_secs() as libc::time_t,
+        tv_nsec: libc::c_long::from(timeout.subsec_nanos() as i32),
+    };
+    // SAFETY: both pointers are valid during the call; whatever ends it, the caller looks again.
+    let _ = unsafe {
+        libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, expected, &raw const timeout)
+    };
+}
+
+/// Wakes one sleeper on the low half of a 64-bit word.
+pub(crate) fn futex_wake(word: *mut u32) {
+    // SAFETY: the kernel only uses the address.
+    let _ = unsafe { libc::syscall(libc::SYS_futex, word, libc::FUTEX_WAKE, 1) };
+}
+
+/// Whether a thread is gone. A thread that may not be asked about is there.
+pub(crate) fn thread_is_gone(pid: u32, tid: u32) -> bool {
+    // SAFETY: signal 0 only checks.
+    let result = unsafe { libc::syscall(libc::SYS_tgkill, pid as i32, tid as i32, 0) };
+    result < 0 && io::Error::last_os_error().raw_os_error() == Some(libc::ESRCH)
+}
+
+/// Resident pages of a process, asked through any thread that is alive: its first one may have ended before the others.
+/// `None` if there is no such thread, so the process is gone or only waits to be waited for.
+pub(crate) fn resident_pages(pid: u32) -> Option<u64> {
+    let pages = |task: &str| -> Option<u64> {
+        let statm = std::fs::read_to_string(format!("/proc/{pid}/{task}statm")).ok()?;
+        statm.split(' ').nth(1)?.parse().ok().filter(|&pages| pages > 0)
+    };
+    pages("").or_else(|| {
+        let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).ok()?;
+        tasks.flatten().find_map(|task| pages(&format!("task/{}/", task.file_name().to_string_lossy())))
+    })
+}
+
+/// Makes orphans of our descendants our children, so that they can be waited for.
+pub(crate) fn adopt_orphans() {
+    // SAFETY: integer arguments. Without it, only the command itself is waited for.
+    let _ = unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) };
+}
+
+/// Waits until there are no children left.
+pub(crate) fn wait_for_children() {
+    loop {
+        // SAFETY: a null pointer for a status that nobody wants.
+        let pid = unsafe { libc::waitpid(-1, std::ptr::null_mut(), 0) };
+        if pid < 0 && io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
+            return;
+        }
+    }
+}
