@@ -1,0 +1,167 @@
+//! The command line as it is typed.
+
+use bytesize::ByteSize;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Says where a native program's memory comes from.
+#[derive(Debug, Parser)]
+#[command(name = "heapwise", version, help_expected = true, after_help = EXAMPLES, max_term_width = 100)]
+#[command(subcommand_required = true, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  heapwise run -- ./my-program --its-option    record a program, then say where its memory comes from
+  heapwise run -o base.hw -- cargo test        record it and everything that it starts into base.hw
+  heapwise report base.hw --stacks             look at a recording again, with whole stacks
+  heapwise report base.hw --format json        the same for machines
+
+Exit codes: 0 success, 1 unexpected, 2 usage, 4 unreadable recording; `run` ends with the program's own code
+(128+n for a signal), 125 if heapwise failed, 126 if the program cannot be executed, 127 if there is none.";
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Record a program, then print the diagnosis on standard error.
+    #[command(after_help = RUN_EXAMPLES)]
+    Run(RunArgs),
+    /// Print the diagnosis of a recording on standard output.
+    Report(ReportArgs),
+    /// Print a completion script for a shell.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+    /// Write the manual pages into a folder.
+    #[command(hide = true)]
+    Man {
+        /// The folder.
+        folder: PathBuf,
+    },
+}
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  heapwise run -- sqlite3 my.db 'select count(*) from t'
+  heapwise run --no-follow -- ./supervisor            only the first process, not its children
+  heapwise run --delay 10s --duration 1m -- ./server  one minute, after a warm-up
+  heapwise run --wait -- ./daemon                     go on until every process that it left behind has ended
+
+Ctrl-C goes to the program, and the diagnosis still comes; a second Ctrl-C stops at once and keeps the recording.";
+
+/// Arguments of `run`.
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// Write the recording to FILE [default: heapwise.<program>.<pid>.hw in the current folder].
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Replace FILE if it exists.
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Record only the first process, not those that it starts.
+    #[arg(long)]
+    pub(crate) no_follow: bool,
+    /// Go on until every recorded process has ended, not only the first one.
+    #[arg(long)]
+    pub(crate) wait: bool,
+    /// Begin recording after this time, such as 500ms, 10s or 2m.
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    pub(crate) delay: Option<std::time::Duration>,
+    /// Stop recording after this time; the program goes on.
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    pub(crate) duration: Option<std::time::Duration>,
+    /// Stop recording when the file has this size, such as 100MiB; the program goes on.
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) max_size: Option<ByteSize>,
+    /// Only record; no diagnosis.
+    #[arg(long)]
+    pub(crate) no_report: bool,
+    /// Write the diagnosis to a file instead of standard error.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report_file: Option<PathBuf>,
+    /// How the diagnosis looks.
+    #[command(flatten)]
+    pub(crate) look: Look,
+    /// Compare every N-th stack with a full unwind.
+    #[arg(long, value_name = "N", env = "HEAPWISE_VERIFY", default_value_t = 0, hide = true)]
+    pub(crate) verify: u32,
+    /// The program and its arguments, behind `--`.
+    #[arg(last = true, required = true, value_name = "CMD")]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// Arguments of `report`.
+#[derive(Debug, Args)]
+pub(crate) struct ReportArgs {
+    /// The recording.
+    #[arg(value_name = "FILE")]
+    pub(crate) recording: PathBuf,
+    /// Write to OUT instead of standard output.
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: Option<PathBuf>,
+    /// How the diagnosis looks.
+    #[command(flatten)]
+    pub(crate) look: Look,
+}
+
+/// How a diagnosis looks.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct Look {
+    /// For people or for machines.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+    /// Show the whole stack of each site.
+    #[arg(long)]
+    pub(crate) stacks: bool,
+    /// How many sites each table shows.
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(crate) top: usize,
+}
+
+/// Formats of a diagnosis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For a terminal.
+    Text,
+    /// The schema heapwise.report/1.
+    Json,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn times_and_sizes_are_read_with_their_units() {
+        let line = [
+            "heapwise",
+            "run",
+            "--delay",
+            "500ms",
+            "--duration",
+            "2m",
+            "--max-size",
+            "3MiB",
+            "--",
+            "ls",
+            "-l",
+        ];
+        let Command::Run(run) = Cli::parse_from(line).command else { panic!("run was asked for") };
+        assert_eq!(run.delay, Some(std::time::Duration::from_millis(500)));
+        assert_eq!(run.duration, Some(std::time::Duration::from_secs(120)));
+        assert_eq!(run.max_size, Some(ByteSize::mib(3)));
+        assert_eq!(run.command, ["ls", "-l"]);
+    }
+}

@@ -1,0 +1,95 @@
+//! What is known before a program starts to be invisible to a preload library.
+
+use heapwise_symbols::inspect::{Executable, Libc, inspect};
+use heapwise_trace::file::records::BlindSpot;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+/// What heapwise will not see of a program. Nothing for a program that cannot be found: starting it will say so.
+pub(crate) fn of_program(program: &OsStr) -> Vec<BlindSpot> {
+    executable_of(program).map_or_else(Vec::new, |executable| of_executable(&executable))
+}
+
+/// The same for a program file that a recorded process has executed.
+pub(crate) fn of_file(path: &Path) -> Vec<BlindSpot> {
+    inspect(path, None).map_or_else(|_| Vec::new(), |executable| of_executable(&executable))
+}
+
+/// What a program is, if it can be found and read.
+pub(crate) fn executable_of(program: &OsStr) -> Option<Executable> {
+    let search = std::env::var_os("PATH");
+    inspect(&find(program, search.as_deref())?, search.as_deref()).ok()
+}
+
+fn find(program: &OsStr, search: Option<&OsStr>) -> Option<PathBuf> {
+    if Path::new(program).components().count() > 1 {
+        return Some(PathBuf::from(program));
+    }
+    let folders = std::env::split_paths(search?).map(|folder| folder.join(program));
+    folders.into_iter().find(|path| path.is_file())
+}
+
+fn of_executable(executable: &Executable) -> Vec<BlindSpot> {
+    let name = executable.path.display();
+    let mut spots = Vec::new();
+    let mut add = |id: &str, what: String, remedy: &str| {
+        spots.push(BlindSpot { id: id.into(), what, remedy: remedy.into() });
+    };
+    if executable.interpreter.is_none() {
+        add(
+            "static-executable",
+            format!(
+                "{name} is statically linked: no library can be loaded into it, and nothing will be recorded"
+            ),
+            "link it dynamically against glibc (for Rust: a *-gnu target without +crt-static)",
+        );
+        return spots;
+    }
+    if executable.libc == Libc::Musl {
+        add(
+            "musl",
+            format!("{name} uses musl, which heapwise does not record yet"),
+            "build it for a *-linux-gnu target",
+        );
+    }
+    if executable.privileges.any() {
+        add(
+            "privileged-executable",
+            format!(
+                "{name} gains privileges when it starts (set-uid, set-gid or file capabilities), and the loader \
+                     then ignores LD_PRELOAD"
+            ),
+            "record a copy without these privileges, as a user who does not need them",
+        );
+    }
+    if executable.exports_malloc {
+        add(
+            "exports-malloc",
+            format!("{name} defines malloc itself, which takes precedence over heapwise's"),
+            "build it without its own allocator to record it",
+        );
+    }
+    for allocator in executable.own_allocators.iter().filter(|a| !a.reaches_libc) {
+        add(
+            "own-allocator",
+            format!(
+                "{name} contains an allocator of its own ({}; symbol {}): what it hands out is not seen, only what \
+                     goes through the C library",
+                allocator.name, allocator.evidence_symbol
+            ),
+            "build it with the system allocator to record it (for Rust: without #[global_allocator])",
+        );
+    }
+    spots
+}
+
+/// Lines for people.
+pub(crate) fn print(program: &OsString, spots: &[BlindSpot]) {
+    for spot in spots {
+        anstream::eprintln!("heapwise: warning: {}", spot.what);
+        anstream::eprintln!("heapwise:    help: {}", spot.remedy);
+    }
+    if !spots.is_empty() {
+        anstream::eprintln!("heapwise: running {} all the same", program.to_string_lossy());
+    }
+}

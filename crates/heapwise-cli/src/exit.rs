@@ -1,0 +1,18 @@
+//! What heapwise's exit codes mean. `heapwise run` ends with the program's own code (128 plus the signal if one ended
+//! it), unless heapwise itself failed.
+
+/// All went well.
+pub(crate) const SUCCESS: u8 = 0;
+/// Something unexpected.
+pub(crate) const UNEXPECTED: u8 = 1;
+/// A recording cannot be read: missing, foreign, damaged or too new.
+pub(crate) const UNREADABLE: u8 = 4;
+/// `run`: heapwise itself failed, or could not keep the whole recording.
+pub(crate) const RUN_FAILED: u8 = 125;
+/// `run`: the program exists and cannot be executed.
+pub(crate) const NOT_EXECUTABLE: u8 = 126;
+/// `run`: there is no such program.
+pub(crate) const NO_SUCH_PROGRAM: u8 = 127;
+/// `run`: the user interrupted heapwise twice.
+pub(crate) const INTERRUPTED: u8 = 130;
+// 2, a usage error, is clap's.

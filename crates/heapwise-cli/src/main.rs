@@ -1,0 +1,74 @@
+//! heapwise: says where a native program's memory comes from.
+
+#![forbid(unsafe_code)]
+
+mod args;
+mod blind_spots;
+mod exit;
+mod preload;
+mod progress;
+mod report;
+mod run;
+mod symbolize;
+
+use args::{Cli, Command};
+use clap::{CommandFactory, Parser};
+use std::io::ErrorKind;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let result = match cli.command {
+        Command::Run(args) => run::run(args),
+        Command::Report(args) => report::report(&args),
+        Command::Completions { shell } => completions(shell),
+        Command::Man { folder } => man(&folder),
+    };
+    match result {
+        Ok(code) => ExitCode::from(code),
+        Err(failure) if is_broken_pipe(&failure.error) => ExitCode::from(exit::SUCCESS),
+        Err(failure) => {
+            anstream::eprintln!("heapwise: error: {:#}", failure.error);
+            ExitCode::from(failure.code)
+        }
+    }
+}
+
+/// An error and the exit code that it ends with.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    error: anyhow::Error,
+    code: u8,
+}
+
+impl Failure {
+    fn new(code: u8, error: impl Into<anyhow::Error>) -> Self {
+        Self { error: error.into(), code }
+    }
+}
+
+impl<E: Into<anyhow::Error>> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self::new(exit::UNEXPECTED, error)
+    }
+}
+
+/// A reader that has seen enough, such as `head`, is no error.
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error
+        .chain()
+        .any(|e| e.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == ErrorKind::BrokenPipe))
+}
+
+fn completions(shell: clap_complete::Shell) -> Result<u8, Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "heapwise", &mut script);
+    std::io::Write::write_all(&mut std::io::stdout(), &script)?;
+    Ok(exit::SUCCESS)
+}
+
+fn man(folder: &std::path::Path) -> Result<u8, Failure> {
+    std::fs::create_dir_all(folder)?;
+    clap_mangen::generate_to(Cli::command(), folder)?;
+    Ok(exit::SUCCESS)
+}

@@ -1,0 +1,48 @@
+//! Progress of long work: on standard error, and only where a person would see it.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::IsTerminal;
+use std::time::Duration;
+
+/// A progress bar that appears when the work takes long enough for anybody to wonder.
+#[derive(Debug)]
+pub(crate) struct Progress(ProgressBar);
+
+impl Progress {
+    /// A bar that is not shown yet.
+    pub(crate) fn new() -> Self {
+        let target = if std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none() {
+            ProgressDrawTarget::stderr_with_hz(10)
+        } else {
+            ProgressDrawTarget::hidden()
+        };
+        let bar = ProgressBar::with_draw_target(Some(0), target);
+        let style = ProgressStyle::with_template("heapwise: {msg} {wide_bar} {percent} %");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        Self(bar)
+    }
+
+    /// Some of `total` is done.
+    pub(crate) fn step(&self, what: &'static str, done: u64, total: u64) {
+        if self.0.elapsed() > Duration::from_millis(500) {
+            self.0.set_message(what);
+            self.0.set_length(total);
+        }
+        self.0.inc(done);
+    }
+
+    /// So much of `total` is done.
+    pub(crate) fn at(&self, what: &'static str, position: u64, total: u64) {
+        if self.0.elapsed() > Duration::from_millis(500) {
+            self.0.set_message(what);
+            self.0.set_length(total);
+            self.0.set_position(position);
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}

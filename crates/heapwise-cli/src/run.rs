@@ -1,0 +1,115 @@
+//! `heapwise run`: record a program, then say where its memory comes from.
+
+use crate::args::RunArgs;
+use crate::{Failure, blind_spots, exit, preload, report};
+use anyhow::{Context, anyhow};
+use heapwise_collector::{Error, ErrorKind, Limits, Recorded, Request, record};
+use heapwise_trace::file::{Writer, tables::Symbols};
+use std::fs::File;
+use std::io::{Seek, SeekFrom, Write};
+
+/// Records a program and prints the diagnosis.
+pub(crate) fn run(args: RunArgs) -> Result<u8, Failure> {
+    let blind_spots = blind_spots::of_program(&args.command[0]);
+    blind_spots::print(&args.command[0], &blind_spots);
+    let library = preload::library_for(&args.command[0]);
+    let request = Request {
+        command: args.command,
+        output: args.output,
+        force: args.force,
+        follow: !args.no_follow,
+        wait: args.wait,
+        limits: Limits {
+            delay: args.delay,
+            duration: args.duration,
+            max_bytes: args.max_size.map(|size| size.as_u64()),
+        },
+        verify_every: args.verify,
+        blind_spots,
+        explain: blind_spots::of_file,
+        version: env!("CARGO_PKG_VERSION").into(),
+        preload: library,
+    };
+    let recorded = record(request).map_err(failure)?;
+    let Some(status) = recorded.exit else {
+        anstream::eprintln!(
+            "heapwise: interrupted; what was recorded is in {0}: heapwise report {0}",
+            recorded.path.display()
+        );
+        return Ok(exit::INTERRUPTED);
+    };
+    let code = u8::try_from(status.shell_code()).unwrap_or(exit::UNEXPECTED);
+    if !args.no_report {
+        diagnose(&recorded, args.look, args.report_file.as_deref())?;
+    }
+    say_where(&recorded);
+    match recorded.error {
+        None => Ok(code),
+        Some(error) => Err(Failure::new(
+            exit::RUN_FAILED,
+            anyhow!(
+                "the recording is incomplete, {} could not be written on: {error}; make room on the disk, bound the \
+                 recording with --max-size, or choose another place with -o (the program itself ended with code {code})",
+                recorded.path.display()
+            ),
+        )),
+    }
+}
+
+fn failure(error: Error) -> Failure {
+    let code = match error.kind() {
+        ErrorKind::NoSuchProgram { .. } => exit::NO_SUCH_PROGRAM,
+        ErrorKind::NotExecutable { .. } => exit::NOT_EXECUTABLE,
+        _ => exit::RUN_FAILED,
+    };
+    Failure::new(code, error)
+}
+
+fn diagnose(
+    recorded: &Recorded,
+    look: crate::args::Look,
+    to: Option<&std::path::Path>,
+) -> Result<(), Failure> {
+    let failed = |error: anyhow::Error| Failure::new(exit::RUN_FAILED, error);
+    let mut file = &recorded.file;
+    file.seek(SeekFrom::Start(0)).context("cannot read the recording").map_err(failed)?;
+    let mut analysis = report::read(file, &recorded.path).map_err(failed)?;
+    let symbols = report::add_symbols(&mut analysis);
+    if recorded.error.is_none() {
+        keep(file, &symbols).context("cannot write symbols to the recording").map_err(failed)?;
+    }
+    match to {
+        Some(path) => {
+            let style = heapwise_report::Style { color: false, width: 100 };
+            std::fs::write(path, report::render(&analysis, look, style))
+                .with_context(|| format!("cannot write {}", path.display()))
+                .map_err(failed)
+        }
+        None => {
+            let style =
+                report::style_of(&std::io::stderr(), anstream::AutoStream::choice(&std::io::stderr()));
+            let text = report::render(&analysis, look, style);
+            std::io::stderr().write_all(text.as_bytes()).context("cannot print the diagnosis").map_err(failed)
+        }
+    }
+}
+
+/// Appends the names to the recording, so that it can be read on a machine without the program.
+fn keep(mut file: &File, symbols: &Symbols) -> anyhow::Result<()> {
+    file.seek(SeekFrom::End(0))?;
+    let mut writer = Writer::append(std::io::BufWriter::new(file));
+    writer.symbols(symbols)?;
+    writer.flush()?;
+    Ok(())
+}
+
+fn say_where(recorded: &Recorded) {
+    let size = recorded.file.metadata().map_or(0, |m| m.len());
+    let path = recorded.path.display();
+    let size = bytesize::ByteSize(size).display().iec();
+    anstream::eprintln!("heapwise: recording in {path} ({size}); look again with: heapwise report {path}");
+    if recorded.still_running > 0 {
+        let n = recorded.still_running;
+        anstream::eprintln!("heapwise: {n} recorded process(es) still run unrecorded; --wait waits for them");
+    }
+}

@@ -1,0 +1,106 @@
+//! Names for the addresses of a recording, one object file at a time.
+
+use crate::progress::Progress;
+use heapwise_analysis::{Analysis, ImageAddresses};
+use heapwise_symbols::{DebugSearch, Frame, Svma, resolve_module};
+use heapwise_trace::file::tables::{ImageSymbols, SymbolFrame, Symbols};
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Resolves every address that occurs. Also returns what could not be read, in a line each.
+pub(crate) fn symbolize(analysis: &Analysis, progress: &Progress) -> (Symbols, Vec<String>) {
+    let mut images = analysis.needed_addresses();
+    // The largest first, so that the last one to finish is a small one.
+    images.sort_by_key(|image| std::cmp::Reverse(image.addresses.len()));
+    let search = DebugSearch::default();
+    let table = Mutex::new(Table::default());
+    let problems = Mutex::new(Vec::new());
+    let next = AtomicUsize::new(0);
+    let workers = std::thread::available_parallelism().map_or(1, |n| n.get()).min(images.len());
+    let total = images.len() as u64;
+    std::thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                while let Some(image) = images.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let mut found = Vec::new();
+                    let result =
+                        resolve(image, &search, |address, frames| found.push((address, frames.to_vec())));
+                    lock(&table).add(image, found);
+                    if let Err(problem) = result {
+                        lock(&problems).push(problem);
+                    }
+                    progress.step("reading symbols", 1, total);
+                }
+            });
+        }
+    });
+    let symbols = table.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).symbols;
+    (symbols, problems.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner))
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+fn resolve(
+    image: &ImageAddresses,
+    search: &DebugSearch,
+    mut sink: impl FnMut(u64, &[Frame]),
+) -> Result<(), String> {
+    // A file that was replaced while the program ran is still listed, with this mark behind its name.
+    let path = image.path.trim_end_matches(" (deleted)");
+    if !path.contains('/') {
+        // The kernel's own code, and the recorder's: there is no file to read.
+        return Ok(());
+    }
+    let build_id: Vec<u8> = (0..image.build_id.len() / 2)
+        .filter_map(|i| u8::from_str_radix(image.build_id.get(2 * i..2 * i + 2)?, 16).ok())
+        .collect();
+    let addresses: Vec<Svma> = image.addresses.iter().map(|&a| Svma(a)).collect();
+    let summary =
+        resolve_module(Path::new(path), &build_id, &addresses, search, |svma, frames| sink(svma.0, frames));
+    summary.map(drop).map_err(|e| e.to_string())
+}
+
+/// Frames with each string stored once.
+#[derive(Default)]
+struct Table {
+    symbols: Symbols,
+    strings: HashMap<String, u32>,
+}
+
+impl Table {
+    fn add(&mut self, image: &ImageAddresses, found: Vec<(u64, Vec<Frame>)>) {
+        let mut addresses = Vec::with_capacity(found.len());
+        for (address, frames) in found {
+            if frames.iter().all(Frame::is_unknown) {
+                continue;
+            }
+            let start = self.symbols.frames.len() as u32;
+            for frame in frames {
+                let function = frame.function.map(|f| self.string(f));
+                let file = frame.file.map(|f| self.string(f));
+                self.symbols.frames.push(SymbolFrame {
+                    function,
+                    file,
+                    line: frame.line,
+                    inlined: frame.inlined,
+                });
+            }
+            addresses.push((address, start..self.symbols.frames.len() as u32));
+        }
+        addresses.sort_by_key(|(address, _)| *address);
+        let (path, build_id) = (image.path.clone(), image.build_id.clone());
+        self.symbols.images.push(ImageSymbols { path, build_id, addresses });
+    }
+
+    fn string(&mut self, text: String) -> u32 {
+        let next = self.symbols.strings.len() as u32;
+        *self.strings.entry(text).or_insert_with_key(|text| {
+            self.symbols.strings.push(text.clone());
+            next
+        })
+    }
+}

@@ -1,0 +1,323 @@
+//! The schema `heapwise.report/1`: field names are a contract, see the README.
+
+use heapwise_analysis::{Analysis, Frame, Site, Totals};
+use serde::Serialize;
+
+/// The value of the field `schema`.
+pub const SCHEMA: &str = "heapwise.report/1";
+/// Frames of a stack that are told, from its two ends: deep recursion has a site per depth, and whole stacks would make
+/// the report grow with the square of it.
+const INNER_FRAMES: usize = 384;
+const OUTER_FRAMES: usize = 128;
+/// Points of `memory.samples`.
+const MOST_SAMPLES: usize = 1000;
+
+/// What may be left out.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct JsonOptions {
+    /// How many sites are told, the ones with the most allocated bytes first; all by default.
+    pub top: Option<usize>,
+}
+
+/// The report for machines.
+pub fn json(analysis: &Analysis, options: &JsonOptions) -> String {
+    let mut text = serde_json::to_string(&Report::new(analysis, options)).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    schema: &'static str,
+    heapwise: &'a str,
+    command: &'a [String],
+    exit: Exit,
+    duration_ns: u64,
+    totals: JsonTotals,
+    interception: Interception<'a>,
+    stacks: Stacks,
+    order: Order,
+    warnings: Vec<JsonWarning>,
+    processes: Vec<Process<'a>>,
+    threads: Vec<Thread<'a>>,
+    memory: Memory,
+    sizes: Vec<SizeClass>,
+    n_sites: usize,
+    sites: Vec<JsonSite<'a>>,
+}
+
+#[derive(Serialize)]
+struct Exit {
+    code: Option<i32>,
+    signal: Option<i32>,
+}
+
+#[derive(Serialize)]
+struct JsonTotals {
+    allocations: u64,
+    reallocations: u64,
+    deallocations: u64,
+    allocated_bytes: u64,
+    peak_live_bytes: u64,
+    peak_live_blocks: u64,
+    live_at_exit_bytes: u64,
+    live_at_exit_blocks: u64,
+    temporary_allocations: u64,
+    failed_allocations: u64,
+    lost_events: u64,
+}
+
+impl From<&Totals> for JsonTotals {
+    fn from(t: &Totals) -> Self {
+        Self {
+            allocations: t.allocations,
+            reallocations: t.reallocations,
+            deallocations: t.deallocations,
+            allocated_bytes: t.allocated_bytes.0,
+            peak_live_bytes: t.peak_live_bytes.0,
+            peak_live_blocks: t.peak_live_blocks,
+            live_at_exit_bytes: t.live_at_exit_bytes.0,
+            live_at_exit_blocks: t.live_at_exit_blocks,
+            temporary_allocations: t.temporary_allocations,
+            failed_allocations: t.failed_allocations,
+            lost_events: t.lost_events,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Interception<'a> {
+    mode: &'a str,
+    allocator: &'a str,
+    blind_spots: Vec<BlindSpot<'a>>,
+}
+
+#[derive(Serialize)]
+struct BlindSpot<'a> {
+    id: &'a str,
+    what: &'a str,
+    remedy: &'a str,
+}
+
+#[derive(Serialize)]
+struct Stacks {
+    captures: u64,
+    cut_captures: u64,
+    cut_share: f64,
+    verified: u64,
+    verify_failed: u64,
+}
+
+#[derive(Serialize)]
+struct Order {
+    unknown_frees: u64,
+    implicit_frees: u64,
+}
+
+#[derive(Serialize)]
+struct JsonWarning {
+    id: &'static str,
+    what: String,
+    hint: &'static str,
+}
+
+#[derive(Serialize)]
+struct Process<'a> {
+    pid: u32,
+    parent: u32,
+    command: &'a [String],
+    allocator: &'a str,
+    start_ns: u64,
+    end_ns: Option<u64>,
+    still_running: bool,
+    forked: bool,
+    totals: JsonTotals,
+}
+
+#[derive(Serialize)]
+struct Thread<'a> {
+    id: u32,
+    name: &'a str,
+    tid: u32,
+    pid: Option<u32>,
+    totals: JsonTotals,
+    freed_elsewhere_blocks: u64,
+}
+
+#[derive(Serialize)]
+struct Memory {
+    peak_rss_bytes: u64,
+    samples: Vec<Sample>,
+}
+
+#[derive(Serialize)]
+struct Sample {
+    time_ns: u64,
+    rss_bytes: Option<u64>,
+    live_bytes: u64,
+}
+
+#[derive(Serialize)]
+struct SizeClass {
+    from_bytes: u64,
+    to_bytes: u64,
+    requests: u64,
+    bytes: u64,
+}
+
+#[derive(Serialize)]
+struct JsonSite<'a> {
+    id: u32,
+    user_frame: Option<usize>,
+    allocations: u64,
+    allocated_bytes: u64,
+    reallocations: u64,
+    deallocations: u64,
+    temporary_allocations: u64,
+    peak_bytes: u64,
+    peak_blocks: u64,
+    live_at_exit_bytes: u64,
+    live_at_exit_blocks: u64,
+    failed_allocations: u64,
+    lifetime_ns: Lifetime,
+    freed_on_other_thread: u64,
+    cut: bool,
+    /// Frames between the inner and the outer ones that `stack` leaves out.
+    frames_omitted: usize,
+    stack: Vec<JsonFrame<'a>>,
+}
+
+#[derive(Serialize)]
+struct Lifetime {
+    p50: Option<u64>,
+    p99: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct JsonFrame<'a> {
+    function: Option<&'a str>,
+    file: Option<&'a str>,
+    line: Option<u32>,
+    inlined: bool,
+    module: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    address: Option<u64>,
+}
+
+impl<'a> Report<'a> {
+    fn new(a: &'a Analysis, options: &JsonOptions) -> Self {
+        let end = a.end.as_ref();
+        let pid_of = |index| a.processes.iter().find(|p| p.index == index).map(|p| p.pid);
+        let samples = a.memory.samples(MOST_SAMPLES).into_iter().map(|s| Sample {
+            time_ns: s.time.0,
+            rss_bytes: s.rss.map(|b| b.0),
+            live_bytes: s.live.0,
+        });
+        Self {
+            schema: SCHEMA,
+            heapwise: &a.meta.heapwise,
+            command: &a.meta.command,
+            exit: Exit { code: end.and_then(|e| e.exit_code), signal: end.and_then(|e| e.signal) },
+            duration_ns: a.duration.0,
+            totals: (&a.totals).into(),
+            interception: Interception {
+                mode: &a.meta.interception,
+                allocator: a.processes.first().map_or("", |p| &p.allocator),
+                blind_spots: a
+                    .blind_spots
+                    .iter()
+                    .map(|b| BlindSpot { id: &b.id, what: &b.what, remedy: &b.remedy })
+                    .collect(),
+            },
+            stacks: Stacks {
+                captures: a.stacks.captures,
+                cut_captures: a.stacks.cut_captures,
+                cut_share: a.stacks.cut_share(),
+                verified: a.stacks.verified,
+                verify_failed: a.stacks.verify_failed,
+            },
+            order: Order { unknown_frees: a.totals.unknown_frees, implicit_frees: a.totals.implicit_frees },
+            warnings: a
+                .warnings
+                .iter()
+                .map(|w| JsonWarning { id: w.id(), what: w.to_string(), hint: w.hint() })
+                .collect(),
+            processes: a
+                .processes
+                .iter()
+                .map(|p| Process {
+                    pid: p.pid,
+                    parent: p.parent_pid,
+                    command: &p.command,
+                    allocator: &p.allocator,
+                    start_ns: p.start.0,
+                    end_ns: p.end.map(|e| e.0),
+                    still_running: p.still_running,
+                    forked: p.forked_from.is_some(),
+                    totals: (&p.totals).into(),
+                })
+                .collect(),
+            threads: a
+                .threads
+                .iter()
+                .map(|t| Thread {
+                    id: t.index.0,
+                    name: &t.name,
+                    tid: t.tid,
+                    pid: pid_of(t.process),
+                    totals: (&t.totals).into(),
+                    freed_elsewhere_blocks: t.freed_elsewhere_blocks,
+                })
+                .collect(),
+            memory: Memory { peak_rss_bytes: a.memory.peak_rss.0, samples: samples.collect() },
+            sizes: a
+                .size_classes()
+                .map(|c| SizeClass {
+                    from_bytes: c.from.0,
+                    to_bytes: c.to.0,
+                    requests: c.requests,
+                    bytes: c.bytes.0,
+                })
+                .collect(),
+            n_sites: a.sites().len(),
+            sites: a.sites().iter().take(options.top.unwrap_or(usize::MAX)).map(|s| site(a, s)).collect(),
+        }
+    }
+}
+
+fn site<'a>(analysis: &'a Analysis, site: &Site) -> JsonSite<'a> {
+    let quantile = |share| site.lifetimes.quantile(share).map(|n| n.0);
+    let stack = analysis.stack(site);
+    let outer = stack.len().saturating_sub(OUTER_FRAMES).max(INNER_FRAMES.min(stack.len()));
+    let shown: Vec<_> = stack.iter().take(INNER_FRAMES).chain(&stack[outer..]).map(frame).collect();
+    JsonSite {
+        id: site.id.0,
+        user_frame: site.user_frame,
+        allocations: site.allocations,
+        allocated_bytes: site.allocated_bytes.0,
+        reallocations: site.reallocations,
+        deallocations: site.deallocations,
+        temporary_allocations: site.temporary_allocations,
+        peak_bytes: site.peak_bytes.0,
+        peak_blocks: site.peak_blocks,
+        live_at_exit_bytes: site.live_at_exit_bytes.0,
+        live_at_exit_blocks: site.live_at_exit_blocks,
+        failed_allocations: site.failed_allocations,
+        lifetime_ns: Lifetime { p50: quantile(0.5), p99: quantile(0.99) },
+        freed_on_other_thread: site.freed_on_other_thread,
+        cut: site.cut,
+        frames_omitted: stack.len() - shown.len(),
+        stack: shown,
+    }
+}
+
+fn frame<'a>(frame: &Frame<'a>) -> JsonFrame<'a> {
+    JsonFrame {
+        function: frame.function,
+        file: frame.file,
+        line: frame.line,
+        inlined: frame.inlined,
+        module: frame.module.map(|m| m.path.as_str()),
+        address: frame.function.is_none().then_some(frame.address),
+    }
+}

@@ -1,0 +1,18 @@
+//! Renders the analysis of a recording: [`json()`] for machines, [`text()`] for a terminal.
+//!
+//! Pure: an [`Analysis`](heapwise_analysis::Analysis) in, a string out. What the terminal is like comes in as a
+//! [`Style`]. Names come from the recorded program and may hold anything, so whatever is shown on a terminal passes
+//! through [`escape`] first.
+
+#![forbid(unsafe_code)]
+
+pub mod escape;
+mod json;
+pub mod names;
+mod style;
+mod text;
+pub mod units;
+
+pub use json::{JsonOptions, SCHEMA, json};
+pub use style::Style;
+pub use text::{TextOptions, text};

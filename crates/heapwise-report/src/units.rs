@@ -1,0 +1,86 @@
+//! Numbers as people read them.
+
+/// Bytes with a binary unit, three significant digits: `512 B`, `1.50 KiB`, `117 MiB`.
+pub fn bytes(n: u64) -> String {
+    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    if n < 1024 {
+        return format!("{n} B");
+    }
+    let mut value = n as f64 / 1024.0;
+    let mut unit = 0;
+    // Rounding must not show 1024 of a unit.
+    while value >= 999.5 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    let digits = if value < 9.995 {
+        2
+    } else if value < 99.95 {
+        1
+    } else {
+        0
+    };
+    format!("{value:.digits$} {}", UNITS[unit])
+}
+
+/// A count with separators: `10,697,388`.
+pub fn count(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, c) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(c);
+    }
+    out
+}
+
+/// A time: `870 ns`, `1.25 ms`, `12.3 s`, `4 min 10 s`.
+pub fn time(ns: u64) -> String {
+    let f = ns as f64;
+    match ns {
+        0..1_000 => format!("{ns} ns"),
+        1_000..1_000_000 => format!("{:.3} µs", f / 1e3).replace(".000", ""),
+        1_000_000..1_000_000_000 => format!("{:.1} ms", f / 1e6),
+        1_000_000_000..120_000_000_000 => format!("{:.2} s", f / 1e9),
+        _ => format!("{} min {} s", ns / 60_000_000_000, ns / 1_000_000_000 % 60),
+    }
+}
+
+/// A share: `73 %`, `0.4 %`, `<0.1 %`.
+pub fn share(part: u64, whole: u64) -> String {
+    if whole == 0 {
+        return "–".into();
+    }
+    let percent = part as f64 * 100.0 / whole as f64;
+    match percent {
+        0.0 => "0 %".into(),
+        p if p < 0.1 => "<0.1 %".into(),
+        p if p < 9.95 => format!("{p:.1} %"),
+        p => format!("{p:.0} %"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short_and_never_misleading() {
+        let b: Vec<_> = [0, 1023, 1024, 1536, 1023 * 1024, 10 << 20, 122_683_392, u64::MAX].map(bytes).into();
+        assert_eq!(
+            b,
+            ["0 B", "1023 B", "1.00 KiB", "1.50 KiB", "1.00 MiB", "10.0 MiB", "117 MiB", "16.0 EiB"]
+        );
+        assert_eq!([0, 999, 1000, 10_697_388].map(count), ["0", "999", "1,000", "10,697,388"]);
+        assert_eq!(
+            [5, 1_500_000, 2_000_000_000, 250_000_000_000].map(time),
+            ["5 ns", "1.5 ms", "2.00 s", "4 min 10 s"]
+        );
+        assert_eq!(
+            [share(0, 5), share(1, 100_000), share(1, 3), share(0, 0)],
+            ["0 %", "<0.1 %", "33 %", "–"]
+        );
+    }
+}

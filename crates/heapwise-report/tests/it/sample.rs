@@ -1,0 +1,214 @@
+//! A small recording: two threads, five call sites, one leak.
+
+use heapwise_analysis::{Analysis, Options, analyze};
+use heapwise_trace::event::{AllocFunction, BlockAddress, Epoch, Event, StackId};
+use heapwise_trace::file::columns::EventsEncoder;
+use heapwise_trace::file::records::{
+    BlindSpot, Meta, ModuleInfo, ProcessEnd, ProcessIndex, ProcessInfo, RunEnd, ThreadEnd, ThreadIndex,
+    ThreadInfo,
+};
+use heapwise_trace::file::tables::{
+    ClockReadings, ImageSymbols, Nodes, Sample, Samples, SymbolFrame, Symbols,
+};
+use heapwise_trace::file::{Reader, Writer};
+use heapwise_trace::live::node::root_key;
+use heapwise_trace::live::words;
+
+const PROCESS: ProcessIndex = ProcessIndex(0);
+const APP: u64 = 0x5000_0000;
+const LIBC: u64 = 0x7000_0000;
+
+/// What may differ between the samples.
+#[derive(Clone, Debug)]
+pub(crate) struct Sampled {
+    pub(crate) command: &'static str,
+    pub(crate) function: &'static str,
+    pub(crate) thread: &'static str,
+    pub(crate) blind: bool,
+    pub(crate) events: bool,
+}
+
+impl Default for Sampled {
+    fn default() -> Self {
+        let (command, thread) = ("target/release/contest --rounds 5", "worker");
+        Self {
+            command,
+            function: "contest::parse::line::h0123456789abcdef",
+            thread,
+            blind: false,
+            events: true,
+        }
+    }
+}
+
+fn alloc(address: u64, size: u64, stack: u32) -> Event {
+    let (address, function, stack) = (BlockAddress(address), AllocFunction::Malloc, StackId(stack));
+    Event::Alloc { address, size, align_log2: 0, function, stack }
+}
+
+fn free(address: u64) -> Event {
+    Event::Free { address: BlockAddress(address), touched: None }
+}
+
+/// Stacks: 3 `String::clone` in `parse::line`, 4 `Vec::push` in `main`, 5 `main` itself, 7 without names in a library.
+fn nodes() -> Nodes {
+    let nodes = vec![
+        (0, root_key(0, false)),
+        (1, LIBC + 0x11),
+        (2, APP + 0x101),
+        (2, APP + 0x201),
+        (2, APP + 0x301),
+        (0, root_key(0, true)),
+        (6, 0x9000_0001),
+    ];
+    Nodes { process: PROCESS, first_id: 1, nodes }
+}
+
+fn symbols(function: &str) -> Symbols {
+    let strings = [
+        "<alloc::string::String as core::clone::Clone>::clone",
+        "/rustc/abc/library/alloc/src/string.rs",
+        function,
+        "/home/user/contest/src/parse.rs",
+        "alloc::vec::Vec<T,A>::push",
+        "contest::main",
+        "/home/user/contest/src/main.rs",
+        "__libc_start_main",
+    ];
+    let frame = |function, file: Option<u32>, line, inlined| SymbolFrame {
+        function: Some(function),
+        file,
+        line,
+        inlined,
+    };
+    let frames = vec![
+        frame(0, Some(1), Some(2200), true),
+        frame(2, Some(3), Some(42), false),
+        frame(4, Some(1), Some(77), true),
+        frame(5, Some(6), Some(17), false),
+        frame(5, Some(6), Some(21), false),
+        frame(7, None, None, false),
+    ];
+    let image =
+        |path: &str, addresses| ImageSymbols { path: path.into(), build_id: String::new(), addresses };
+    Symbols {
+        strings: strings.map(String::from).to_vec(),
+        frames,
+        images: vec![
+            image(
+                "/home/user/contest/target/release/contest",
+                vec![(0x100, 0..2), (0x200, 2..4), (0x300, 4..5)],
+            ),
+            image("/lib/x86_64-linux-gnu/libc.so.6", vec![(0x10, 5..6)]),
+        ],
+    }
+}
+
+/// The main thread's events and the worker's, a millisecond per epoch.
+fn events() -> [Vec<Event>; 2] {
+    let mut main = vec![Event::Epoch(Epoch(1)), alloc(0x1000, 64 << 10, 5), alloc(0x2000_0000, 100, 7)];
+    for i in 0..50u64 {
+        main.push(Event::Epoch(Epoch(2 + i)));
+        for j in 0..20 {
+            main.push(alloc(0x10_0000, 24, 3));
+            main.push(free(0x10_0000));
+            main.push(alloc(0x20_0000 + (i * 20 + j) * 64, 48, 4));
+        }
+    }
+    let mut worker = Vec::new();
+    for i in 0..40u64 {
+        worker.push(Event::Epoch(Epoch(60 + i)));
+        for j in 0..25 {
+            worker.push(free(0x20_0000 + (i * 25 + j) * 64));
+        }
+    }
+    let old = BlockAddress(0x1000);
+    let resize = Event::Realloc {
+        old,
+        new: BlockAddress(0x4000_0000),
+        size: 128 << 10,
+        stack: StackId(4),
+        touched: None,
+    };
+    main.extend([
+        Event::Epoch(Epoch(101)),
+        resize,
+        Event::Failed { size: 9, function: AllocFunction::Malloc, stack: StackId(5) },
+    ]);
+    [main, worker]
+}
+
+/// The recording's bytes.
+pub(crate) fn recording(sampled: &Sampled) -> Vec<u8> {
+    let spot = BlindSpot {
+        id: "static-executable".into(),
+        what: "helper is linked statically: its allocations are not seen".into(),
+        remedy: "link it dynamically, or use the heapwise allocator inside it".into(),
+    };
+    let meta = Meta {
+        heapwise: "0.1.0".into(),
+        command: sampled.command.split(' ').map(String::from).collect(),
+        interception: "preload".into(),
+        blind_spots: if sampled.blind { vec![spot] } else { Vec::new() },
+        ..Meta::default()
+    };
+    let mut w = Writer::new(Vec::new(), &meta).expect("memory");
+    let process = ProcessInfo {
+        index: PROCESS,
+        pid: 4711,
+        parent_pid: 4700,
+        command: meta.command.clone(),
+        allocator: "/lib/x86_64-linux-gnu/libc.so.6".into(),
+        ..ProcessInfo::default()
+    };
+    w.process(&process).expect("memory");
+    for (start, path) in
+        [(APP, "/home/user/contest/target/release/contest"), (LIBC, "/lib/x86_64-linux-gnu/libc.so.6")]
+    {
+        let (end, bias, path) = (start + 0x1000, start, path.into());
+        w.module(&ModuleInfo { process: PROCESS, start, end, bias, path, ..ModuleInfo::default() })
+            .expect("memory");
+    }
+    if sampled.events {
+        w.nodes(&nodes()).expect("memory");
+        let mut encoder = EventsEncoder::default();
+        for (i, events) in events().iter().enumerate() {
+            let index = ThreadIndex(i as u32);
+            let name = if i == 0 { "contest" } else { sampled.thread }.to_owned();
+            let info = ThreadInfo {
+                index,
+                process: PROCESS,
+                tid: 4711 + i as u32,
+                handle: i as u64,
+                name,
+                ..ThreadInfo::default()
+            };
+            w.thread(&info).expect("memory");
+            let encoded = events.iter().map(|&e| words::encode(e));
+            let words: Vec<u64> = encoded.flat_map(|x| x.words[..x.len].to_vec()).collect();
+            encoder.add_block(index, Epoch(0), &words);
+        }
+        w.events(&encoder.finish(Epoch(110))).expect("memory");
+        let name = sampled.thread.to_owned();
+        w.thread_end(&ThreadEnd { index: ThreadIndex(1), name, epoch: Epoch(101), lost_events: 0 })
+            .expect("memory");
+        w.symbols(&symbols(sampled.function)).expect("memory");
+    }
+    let readings = (0..=110).map(|i| (Epoch(i), i * 1_000_000)).collect();
+    w.clock(&ClockReadings(readings)).expect("memory");
+    let sample = |i: u64| Sample { process: PROCESS, time_ns: i * 2_000_000, rss_bytes: 200_000 + i * 1000 };
+    w.samples(&Samples((0..55).map(sample).collect())).expect("memory");
+    w.process_end(&ProcessEnd { index: PROCESS, epoch: Epoch(110), ..ProcessEnd::default() })
+        .expect("memory");
+    let end =
+        RunEnd { exit_code: Some(0), duration_ns: 110_000_000, peak_rss_bytes: 254_000, ..RunEnd::default() };
+    w.run_end(&end).expect("memory");
+    w.into_inner()
+}
+
+/// The recording, analysed.
+pub(crate) fn analysis(sampled: &Sampled) -> Analysis {
+    let file = recording(sampled);
+    let reader = Reader::new(file.as_slice()).expect("own recording");
+    analyze(reader, &Options::default(), |_| {}).expect("memory does not fail")
+}

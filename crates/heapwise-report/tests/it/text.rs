@@ -1,0 +1,114 @@
+//! What people see.
+
+use crate::sample::{Sampled, analysis};
+use heapwise_report::{Style, TextOptions, text};
+
+const STYLE: Style = Style { color: false, width: 80 };
+
+fn rendered(sampled: &Sampled, options: &TextOptions, style: Style) -> String {
+    text(&analysis(sampled), options, style)
+}
+
+#[track_caller]
+fn compare(actual: &str, file: &str, expected: &str) {
+    if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {
+        let path = format!("{}/tests/it/{file}", env!("CARGO_MANIFEST_DIR"));
+        std::fs::write(path, actual).expect("the source folder is writable");
+        return;
+    }
+    assert_eq!(actual, expected, "\n{actual}\nIf this is right, run again with UPDATE_SNAPSHOTS=1.");
+}
+
+#[test]
+fn at_80_columns() {
+    let actual = rendered(&Sampled::default(), &TextOptions::default(), STYLE);
+    compare(&actual, "at_80_columns.txt", include_str!("at_80_columns.txt"));
+}
+
+#[test]
+fn at_120_columns_with_stacks_and_a_blind_spot() {
+    let options =
+        TextOptions { stacks: true, folder: Some("/home/user/contest".into()), ..TextOptions::default() };
+    let sampled = Sampled { blind: true, ..Sampled::default() };
+    let actual = rendered(&sampled, &options, Style { color: false, width: 120 });
+    compare(&actual, "at_120_columns.txt", include_str!("at_120_columns.txt"));
+}
+
+#[test]
+fn lines_fit_whatever_the_width() {
+    for width in [0, 60, 80, 99, 120, 500] {
+        for ascii in [false, true] {
+            let options = TextOptions { stacks: true, ascii, ..TextOptions::default() };
+            let most = width.clamp(60, 120);
+            let long =
+                "contest::a_module_with_a_long_name::and_another_one_inside::with_a_function_of_a_long_name";
+            for function in ["contest::parse::line", long] {
+                let sampled = Sampled { function, blind: true, ..Sampled::default() };
+                let report = rendered(&sampled, &options, Style { color: false, width });
+                for line in report.lines() {
+                    assert!(line.chars().count() <= most, "{} of {most}: {line}", line.chars().count());
+                    assert_eq!(line, line.trim_end());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn caveats_come_before_all_numbers() {
+    let report = rendered(&Sampled { blind: true, ..Sampled::default() }, &TextOptions::default(), STYLE);
+    let at = |what: &str| report.find(what).unwrap_or_else(|| panic!("no {what} in\n{report}"));
+    assert!(at("NOT SEEN") < at("TOTALS"));
+    assert!(at("link it dynamically") < at("TOTALS"));
+    assert!(at("LOOK FIRST AT") < at("MOST ALLOCATIONS"));
+}
+
+#[test]
+fn a_recording_without_events_says_why() {
+    for blind in [false, true] {
+        let report =
+            rendered(&Sampled { events: false, blind, ..Sampled::default() }, &TextOptions::default(), STYLE);
+        assert!(report.contains("NO ALLOCATION WAS SEEN"), "{report}");
+        assert!(report.contains("static"), "{report}");
+    }
+}
+
+#[test]
+fn names_of_the_program_cannot_reach_the_terminal() {
+    let sampled = Sampled {
+        command: "evil\x1b]0;title\x07 \u{202e}arg",
+        function: "contest::\x1b[2Jparse\r\n::\u{9b}31mline",
+        thread: "th\x1b[31mread",
+        blind: true,
+        events: true,
+    };
+    for stacks in [false, true] {
+        let report = rendered(&sampled, &TextOptions { stacks, ..TextOptions::default() }, STYLE);
+        let bad = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
+        assert!(!report.contains(bad), "{:?}", report.lines().find(|l| l.contains(bad)));
+        assert!(report.contains("\\u{1b}[2J"), "{report}");
+    }
+}
+
+#[test]
+fn colours_only_if_they_are_understood() {
+    let with = rendered(&Sampled::default(), &TextOptions::default(), Style { color: true, width: 80 });
+    let without = rendered(&Sampled::default(), &TextOptions::default(), STYLE);
+    assert!(with.contains("\x1b[") && !without.contains('\x1b'));
+    let mut stripped = String::new();
+    let mut rest = with.as_str();
+    while let Some((before, after)) = rest.split_once("\x1b[") {
+        stripped.push_str(before);
+        rest = after.split_once('m').map_or("", |s| s.1);
+    }
+    stripped.push_str(rest);
+    assert_eq!(stripped, without);
+}
+
+#[test]
+fn the_chart_does_without_other_characters_if_asked() {
+    let report = rendered(&Sampled::default(), &TextOptions { ascii: true, ..TextOptions::default() }, STYLE);
+    let chart =
+        report.split("MEMORY OVER TIME").nth(1).and_then(|r| r.split("\n\n").next()).expect("a chart");
+    assert!(chart.is_ascii(), "{chart}");
+}
