@@ -1,0 +1,120 @@
+//! `bench record`: what recording a program costs, measured beside a run without and a run under heaptrack.
+//!
+//! `cargo xtask bench record` builds what is measured in release mode and calls this.
+
+#![forbid(unsafe_code)]
+
+mod aims;
+mod launcher;
+mod machine;
+mod rounds;
+mod run;
+mod statistics;
+mod tables;
+mod tools;
+mod workloads;
+
+use anyhow::{Context, Result, bail};
+use lexopt::prelude::*;
+use machine::Machine;
+use rounds::Plan;
+use std::path::PathBuf;
+
+const HELP: &str = "\
+Measures what recording costs: native, heapwise and heaptrack, interleaved.
+
+Usage: bench record [--pairs N] [--only WORKLOAD] [--quick] [--target-dir DIR]
+
+  --pairs N         rounds of all tools (default 5; 2 with --quick)
+  --only WORKLOAD   only this one; may be given several times
+  --quick           a tenth of the usual sizes, to see that all works
+  --target-dir DIR  where release/heapwise and release/poetry-contest are (default target)
+";
+
+#[derive(Debug)]
+struct Request {
+    pairs: Option<usize>,
+    only: Vec<String>,
+    quick: bool,
+    target: PathBuf,
+}
+
+fn main() -> Result<()> {
+    let Some(request) = parse(lexopt::Parser::from_env())? else {
+        print!("{HELP}");
+        return Ok(());
+    };
+    let plan = Plan {
+        pairs: request.pairs.unwrap_or(if request.quick { 2 } else { 5 }),
+        quick: request.quick,
+        target: request.target.canonicalize().with_context(|| format!("{}", request.target.display()))?,
+    };
+    let chosen = workloads::chosen(&request.only)?;
+    let folder = plan.target.join("bench");
+    std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let before = Machine::look();
+    let tools = tools::present(&plan.target)?;
+    let results = rounds::measure(&plan, &folder, &chosen, &tools)?;
+    let after = Machine::look();
+
+    print!("{}", machine::describe(&before, &after, &tools));
+    print!("\n{}", tables::measurements(&results));
+    print!("\n{}", aims::table(&results));
+    let raw = folder.join("record.json");
+    let document = serde_json::json!({
+        "machine": { "before": before, "after": after },
+        "tools": tools.iter().map(tools::Tool::version).collect::<Vec<_>>(),
+        "workloads": results,
+    });
+    std::fs::write(&raw, serde_json::to_vec_pretty(&document)?)
+        .with_context(|| format!("cannot write {}", raw.display()))?;
+    println!("\nAll runs, one by one: {}", raw.display());
+    Ok(())
+}
+
+/// Returns what to do, or `None` when help is asked for.
+fn parse(mut parser: lexopt::Parser) -> Result<Option<Request>> {
+    let mut request = Request { pairs: None, only: Vec::new(), quick: false, target: "target".into() };
+    let mut record = false;
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Long("pairs") => request.pairs = Some(parser.value()?.parse()?),
+            Long("only") => request.only.push(parser.value()?.string()?),
+            Long("quick") => request.quick = true,
+            Long("target-dir") => request.target = parser.value()?.into(),
+            Short('h') | Long("help") => return Ok(None),
+            Value(what) if !record && what == "record" => record = true,
+            _ => return Err(argument.unexpected().into()),
+        }
+    }
+    if !record {
+        bail!("say what to measure: `bench record`");
+    }
+    if request.pairs == Some(0) {
+        bail!("--pairs must be at least 1");
+    }
+    Ok(Some(request))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(line: &[&str]) -> Result<Option<Request>> {
+        parse(lexopt::Parser::from_args(line))
+    }
+
+    #[test]
+    fn options_are_read() {
+        let request = parsed(&["record", "--pairs", "7", "--only", "mt", "--quick"]).unwrap().unwrap();
+        assert_eq!((request.pairs, request.quick), (Some(7), true));
+        assert_eq!(request.only, ["mt"]);
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for line in [&["record", "--pairs", "0"][..], &["--quick"], &["replay"], &["record", "record"]] {
+            assert!(parsed(line).is_err(), "{line:?}");
+        }
+    }
+}
