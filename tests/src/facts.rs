@@ -1,0 +1,79 @@
+//! What is known of a victim beyond the lines that it prints.
+
+/// Facts about a victim.
+#[derive(Clone, Copy, Debug)]
+pub struct Facts {
+    /// How many program images take part in the recording; `None` where it is not ours to say (shells in between).
+    pub processes: Option<usize>,
+    /// How many processes there are of each kind that an expectation names; one of those that are not listed.
+    kinds: &'static [(&'static str, u64)],
+    /// Whether it gives back blocks that the recording cannot know, or hands out some again unseen.
+    pub unknown_blocks: bool,
+    /// Whether events may be lost by right: its process is ended in the midst of an event.
+    pub may_lose: bool,
+    /// Whether nothing of it can be recorded.
+    pub invisible: bool,
+    /// Whether its stacks can be followed out to the first function; hand-written and generated code ends some.
+    pub whole_stacks: bool,
+    /// Whether the recording has to wait for a process that outlives the first one.
+    pub wait: bool,
+    /// Every how many stacks are compared with a full unwind, which takes its time on deep ones.
+    pub verify_every: u32,
+    /// Its arguments.
+    pub arguments: &'static [&'static str],
+}
+
+const PLAIN: Facts = Facts {
+    processes: Some(1),
+    kinds: &[],
+    unknown_blocks: false,
+    may_lose: false,
+    invisible: false,
+    whole_stacks: true,
+    wait: false,
+    verify_every: 1,
+    arguments: &[],
+};
+
+impl Facts {
+    /// What is known of the victim of that name. Of most there is nothing to say.
+    pub fn of(victim: &str) -> Self {
+        match victim {
+            // A child that does not allocate before it executes or ends does not join, and an image with an empty
+            // environment cannot know of the recording.
+            "clearenv_fork_exec" => PLAIN,
+            "daemon_closes_descriptors" => Self { processes: Some(2), wait: true, ..PLAIN },
+            "exec_keeps_pid" => Self { processes: Some(4), ..PLAIN },
+            // The child gives back a block of its parent.
+            "fork_child_allocates" => Self { processes: Some(2), unknown_blocks: true, ..PLAIN },
+            "fork_chain" => Self { processes: Some(11), ..PLAIN },
+            // The first image, its child until the exec, and the child's image.
+            "fork_exec_self" => Self { processes: Some(3), ..PLAIN },
+            "fork_from_thread" => Self { processes: Some(51), kinds: &[("child", 50)], ..PLAIN },
+            "fork_handlers" => Self { processes: Some(21), kinds: &[("child", 20)], ..PLAIN },
+            "posix_spawn_self" => Self { processes: Some(2), ..PLAIN },
+            "rust_spawn_command" => Self { processes: Some(2), ..PLAIN },
+            "system_command" => Self { processes: None, ..PLAIN },
+            // Two of ten fail to execute; the others are images of their own.
+            "vfork_exec" => Self { processes: Some(9), kinds: &[("image", 8)], ..PLAIN },
+            // A report holds each of the stacks in full, so the depths that they choose themselves make it huge.
+            "deep_recursion" => Self { verify_every: 17, arguments: &["500"], ..PLAIN },
+            "random_depth" => Self { verify_every: 17, arguments: &["8"], ..PLAIN },
+            "libc_entry_points" => Self { unknown_blocks: true, ..PLAIN },
+            "static_executable" | "static_pie" => Self { processes: Some(0), invisible: true, ..PLAIN },
+            // The loader joins the recording on behalf of a program whose own allocator it never sees.
+            "own_malloc_in_executable" => Self { invisible: true, ..PLAIN },
+            "asm_without_cfi" | "jit_trampoline" => Self { whole_stacks: false, ..PLAIN },
+            // Their threads are ended wherever they are.
+            "threads_alive_at_exit" | "exit_from_thread" | "rust_exit_in_thread" => {
+                Self { unknown_blocks: true, ..PLAIN }
+            }
+            _ => PLAIN,
+        }
+    }
+
+    /// How many processes an expectation's `process=` stands for.
+    pub fn how_many(&self, process: &str) -> u64 {
+        self.kinds.iter().find(|(kind, _)| *kind == process).map_or(1, |(_, n)| *n)
+    }
+}

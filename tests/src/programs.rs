@@ -1,0 +1,43 @@
+//! Real programs that tests record.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Set it where not all programs can be installed: tests whose program is missing then do nothing.
+pub const SKIP: &str = "HEAPWISE_SKIP_MISSING";
+
+/// Path of a program.
+///
+/// `None` if it is missing and [`SKIP`] is set. Otherwise a missing program makes the test fail: a test that silently
+/// does nothing proves nothing.
+pub fn find(name: &str) -> Option<PathBuf> {
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&folders).map(|folder| folder.join(name)).find(|path| path.is_file());
+    if found.is_none() {
+        let skip = std::env::var_os(SKIP).is_some_and(|value| value == "1");
+        assert!(skip, "{name} is not installed: install it, or set {SKIP}=1 to skip the tests that need it");
+        eprintln!("SKIPPED: {name} is not installed");
+    }
+    found
+}
+
+/// Path of the Python interpreter itself; what is called `python3` may be a script that looks for it.
+pub fn python() -> Option<PathBuf> {
+    let python = find("python3")?;
+    let output = Command::new(python).args(["-c", "import sys; print(sys.executable)"]).output();
+    let output = output.expect("python3 can be started");
+    Some(PathBuf::from(String::from_utf8_lossy(&output.stdout).trim()))
+}
+
+/// Path of a tool of the Rust toolchain itself; what is called `rustc` may be a program that chooses one.
+pub fn rust_tool(name: &str) -> PathBuf {
+    let output = Command::new("rustc").args(["--print", "sysroot"]).output().expect("rustc can be started");
+    let sysroot = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    Path::new(&sysroot).join("bin").join(name)
+}
+
+/// Whether the tests run as root, who alone may mount file systems and become somebody else.
+pub fn is_root() -> bool {
+    // SAFETY: asks for a number.
+    unsafe { libc::geteuid() == 0 }
+}

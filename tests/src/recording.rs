@@ -1,0 +1,115 @@
+//! Runs a command under `heapwise run`.
+
+use crate::report::Report;
+use crate::run::{self, Outcome, Running};
+use crate::tool::heapwise;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A recording that is to be made in a folder.
+#[derive(Debug)]
+pub struct Recording {
+    folder: PathBuf,
+    options: Vec<String>,
+    variables: Vec<(String, String)>,
+}
+
+/// What came of a recording.
+#[derive(Debug)]
+pub struct Recorded {
+    /// How heapwise ended, and what it and the program said.
+    pub outcome: Outcome,
+    /// The recording's file.
+    pub file: PathBuf,
+    /// The report, or why there is none.
+    pub report: Result<Report, String>,
+}
+
+impl Recording {
+    /// A recording whose files will lie in `folder`.
+    pub fn new(folder: &Path) -> Self {
+        Self { folder: folder.to_owned(), options: Vec::new(), variables: Vec::new() }
+    }
+
+    /// Adds options of `heapwise run`.
+    #[must_use]
+    pub fn with(mut self, options: &[&str]) -> Self {
+        self.options.extend(options.iter().map(|&o| o.to_owned()));
+        self
+    }
+
+    /// Has every `n`-th stack compared with a full unwind.
+    #[must_use]
+    pub fn verify(self, n: u32) -> Self {
+        self.with(&["--verify", &n.to_string()])
+    }
+
+    /// Sets an environment variable for heapwise and the program.
+    #[must_use]
+    pub fn variable(mut self, name: &str, value: &str) -> Self {
+        self.variables.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Where the recording will be.
+    pub fn file(&self) -> PathBuf {
+        self.folder.join("recording.hw")
+    }
+
+    fn report_file(&self) -> PathBuf {
+        self.folder.join("report.json")
+    }
+
+    /// The command line for recording `program`.
+    pub fn command(&self, program: impl AsRef<OsStr>, arguments: &[&str]) -> Command {
+        let mut command = run::command(heapwise(), &self.folder);
+        command.args(["run", "--force", "--format", "json", "-o"]).arg(self.file());
+        command.arg("--report-file").arg(self.report_file()).args(&self.options);
+        command.arg("--").arg(program).args(arguments);
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command
+    }
+
+    /// Begins to record a program.
+    pub fn start(&self, program: impl AsRef<OsStr>, arguments: &[&str]) -> Running {
+        run::start(&mut self.command(program, arguments), &self.folder, "recorded")
+    }
+
+    /// Records a program to its end.
+    pub fn record(&self, program: impl AsRef<OsStr>, arguments: &[&str]) -> Recorded {
+        self.record_command(&mut self.command(program, arguments))
+    }
+
+    /// Runs a command that [`Recording::command`] made and that was changed since.
+    pub fn record_command(&self, command: &mut Command) -> Recorded {
+        // The report of an earlier recording in the same folder must not be taken for this one's.
+        let _ = std::fs::remove_file(self.report_file());
+        self.wait(run::start(command, &self.folder, "recorded"))
+    }
+
+    /// Waits for a recording that was started.
+    pub fn wait(&self, running: Running) -> Recorded {
+        let outcome = running.wait(run::PATIENCE);
+        Recorded { outcome, file: self.file(), report: Report::read(&self.report_file()) }
+    }
+}
+
+impl Recorded {
+    /// The report.
+    ///
+    /// # Panics
+    /// If there is none; then with what heapwise said.
+    pub fn report(&self) -> &Report {
+        self.report.as_ref().unwrap_or_else(|e| panic!("{e}\n--- heapwise said:\n{}", self.outcome.stderr))
+    }
+}
+
+/// The report on a recording that lies in a file, as `heapwise report` tells it.
+pub fn report_on(file: &Path, folder: &Path) -> (Outcome, Result<Report, String>) {
+    let mut command = run::command(heapwise(), folder);
+    command.arg("report").arg(file).args(["--format", "json"]);
+    let outcome = run::finish(&mut command, folder, "report");
+    let report = Report::parse(&outcome.text());
+    (outcome, report)
+}

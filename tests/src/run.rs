@@ -1,0 +1,158 @@
+//! Runs a command to its end, within a time limit.
+//!
+//! Output goes to files, not to pipes: a daemon that the command leaves behind would keep a pipe open, and a command
+//! that is stopped half way still shows what it said.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// After this long a command hangs. The machine may be slow, so it is far more than any command needs.
+pub const PATIENCE: Duration = Duration::from_secs(120);
+
+/// What came of a command.
+#[derive(Debug)]
+pub struct Outcome {
+    /// How it ended.
+    pub status: ExitStatus,
+    /// What it wrote to standard output.
+    pub stdout: Vec<u8>,
+    /// What it wrote to standard error.
+    pub stderr: String,
+}
+
+impl Outcome {
+    /// Its exit code as a shell tells it: 128 plus the number of the signal that ended it.
+    pub fn code(&self) -> i32 {
+        self.status.code().or(self.status.signal().map(|s| 128 + s)).unwrap_or(-1)
+    }
+
+    /// Standard output as text.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.stdout).into_owned()
+    }
+}
+
+/// A command that runs, and the folder that is its own.
+#[derive(Debug)]
+pub struct Running {
+    child: Child,
+    folder: PathBuf,
+    line: String,
+    name: String,
+}
+
+/// A folder that goes away with the test.
+pub fn private_folder() -> TempDir {
+    let made = tempfile::Builder::new().prefix("heapwise-test-").tempdir();
+    made.expect("a folder for temporary files")
+}
+
+/// A command in `folder`, in an environment that is the same on every machine: its size shows in the byte counts of
+/// programs that copy it.
+pub fn command(program: impl AsRef<OsStr>, folder: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.current_dir(folder).env_clear();
+    for name in ["PATH", "RUSTUP_HOME", "CARGO_HOME", "RUSTUP_TOOLCHAIN"] {
+        if let Some(value) = std::env::var_os(name) {
+            command.env(name, value);
+        }
+    }
+    let home = std::env::var_os("HOME").unwrap_or_else(|| "/".into());
+    command.env("HOME", home).env("LC_ALL", "C").env("TZ", "UTC").env("TMPDIR", folder);
+    command.stdin(Stdio::null());
+    command
+}
+
+/// Starts a command in a process group of its own, with its output in files in `folder`.
+pub fn start(command: &mut Command, folder: &Path, name: &str) -> Running {
+    let create = |what: &str| {
+        let path = folder.join(format!(".{name}.{what}"));
+        File::create(&path).unwrap_or_else(|e| panic!("cannot create {}: {e}", path.display()))
+    };
+    command.stdout(create("out")).stderr(create("err")).process_group(0);
+    let line = format!("{command:?}");
+    let child = command.spawn().unwrap_or_else(|e| panic!("cannot start {line}: {e}"));
+    Running { child, folder: folder.to_owned(), line, name: name.to_owned() }
+}
+
+/// Runs a command to its end.
+///
+/// # Panics
+/// If it does not end within [`PATIENCE`].
+pub fn finish(command: &mut Command, folder: &Path, name: &str) -> Outcome {
+    start(command, folder, name).wait(PATIENCE)
+}
+
+impl Running {
+    /// Its process id, which is also that of its group.
+    pub fn pid(&self) -> i32 {
+        self.child.id() as i32
+    }
+
+    /// Sends a signal to it alone.
+    pub fn signal(&self, signal: i32) {
+        // SAFETY: integer arguments; the child was not waited for, so its id is still its own.
+        unsafe { libc::kill(self.pid(), signal) };
+    }
+
+    /// Sends a signal to it and to all that it started, as a terminal does.
+    pub fn signal_group(&self, signal: i32) {
+        // SAFETY: as for `signal`.
+        unsafe { libc::kill(-self.pid(), signal) };
+    }
+
+    /// What it has written to standard output so far.
+    pub fn said(&self) -> String {
+        self.read("out")
+    }
+
+    /// Waits until its output holds `text`.
+    ///
+    /// # Panics
+    /// If that does not happen.
+    pub fn wait_for(&mut self, text: &str) {
+        let began = Instant::now();
+        while !self.said().contains(text) {
+            let over = self.child.try_wait().expect("a child can be waited for").is_some();
+            if (over && !self.said().contains(text)) || began.elapsed() > PATIENCE {
+                self.give_up(&format!("did not say {text:?}"));
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Waits for its end.
+    ///
+    /// # Panics
+    /// If it does not end within `patience`; then it is killed, with all that it started.
+    pub fn wait(mut self, patience: Duration) -> Outcome {
+        let began = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().expect("a child can be waited for") {
+                let stdout =
+                    std::fs::read(self.folder.join(format!(".{}.out", self.name))).unwrap_or_default();
+                return Outcome { status, stdout, stderr: self.read("err") };
+            }
+            if began.elapsed() > patience {
+                self.give_up(&format!("did not end within {patience:?}"));
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    fn give_up(&mut self, why: &str) -> ! {
+        self.signal_group(libc::SIGKILL);
+        let _ = self.child.wait();
+        panic!("{} {why}\n--- output:\n{}\n--- errors:\n{}", self.line, self.said(), self.read("err"));
+    }
+
+    fn read(&self, what: &str) -> String {
+        let bytes = std::fs::read(self.folder.join(format!(".{}.{what}", self.name))).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+}

@@ -1,0 +1,45 @@
+//! The `heapwise` program under test, and others of the project.
+
+use crate::folders::{exclusively, profile_folder, profile_name, target_folder, workspace};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+/// Names another `heapwise` to test, an installed one for example.
+pub const OVERRIDE: &str = "HEAPWISE_BIN";
+
+/// Path of `heapwise`: the override, or the one beside the tests, which is built if it is missing.
+///
+/// `cargo test --workspace` has built it already; a test that was started alone has not, since cargo builds the
+/// programs of other packages only when it is asked to.
+pub fn heapwise() -> &'static Path {
+    static PATH: OnceLock<PathBuf> = OnceLock::new();
+    PATH.get_or_init(|| match std::env::var_os(OVERRIDE) {
+        Some(path) => PathBuf::from(path),
+        None => built("heapwise-cli", "heapwise"),
+    })
+}
+
+/// Path of the contest program, the project's example of one that allocates too much.
+pub fn poetry_contest() -> &'static Path {
+    static PATH: OnceLock<PathBuf> = OnceLock::new();
+    PATH.get_or_init(|| match std::env::var_os("HEAPWISE_CONTEST") {
+        Some(path) => PathBuf::from(path),
+        None => built("poetry-contest", "poetry-contest"),
+    })
+}
+
+fn built(package: &str, program: &str) -> PathBuf {
+    let path = profile_folder().join(program);
+    let _held = exclusively("cargo");
+    if path.exists() {
+        return path;
+    }
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.args(["build", "-p", package, "--bin", program, "--profile", &profile_name()]);
+    cargo.arg("--manifest-path").arg(workspace().join("Cargo.toml"));
+    cargo.arg("--target-dir").arg(target_folder());
+    let status = cargo.status().expect("cargo can be started");
+    assert!(status.success() && path.exists(), "cargo did not build {}", path.display());
+    path
+}

@@ -1,0 +1,214 @@
+//! Whatever is wrong with what heapwise is given, it says so in one line with a remedy and ends with a code that
+//! scripts can rely on.
+
+use heapwise_tests::recording::{Recording, report_on};
+use heapwise_tests::{programs, run, tool};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+fn heapwise(folder: &Path, arguments: &[&str]) -> run::Outcome {
+    run::finish(run::command(tool::heapwise(), folder).args(arguments), folder, "heapwise")
+}
+
+/// The one line of an error.
+fn one_line(outcome: &run::Outcome) -> &str {
+    let lines: Vec<_> = outcome.stderr.lines().collect();
+    assert_eq!(lines.len(), 1, "not one line:\n{}", outcome.stderr);
+    assert!(lines[0].starts_with("heapwise: error: "), "{}", lines[0]);
+    lines[0]
+}
+
+/// A small recording.
+fn recording(folder: &Path) -> std::path::PathBuf {
+    let recorded = Recording::new(folder).record("ls", &["/"]);
+    assert_eq!(recorded.outcome.code(), 0, "{}", recorded.outcome.stderr);
+    recorded.file
+}
+
+#[test]
+fn a_program_that_does_not_exist_ends_with_127() {
+    let folder = run::private_folder();
+    let outcome = heapwise(folder.path(), &["run", "-o", "a.hw", "--", "no-such-program-anywhere"]);
+    assert_eq!(outcome.code(), 127);
+    assert!(one_line(&outcome).contains("no-such-program-anywhere"));
+    assert!(!folder.path().join("a.hw").exists(), "there is nothing to keep");
+}
+
+#[test]
+fn a_file_that_cannot_be_executed_ends_with_126() {
+    let folder = run::private_folder();
+    std::fs::write(folder.path().join("plain"), "text").expect("a file can be written");
+    let outcome = heapwise(folder.path(), &["run", "-o", "a.hw", "--", "./plain"]);
+    assert_eq!(outcome.code(), 126);
+    assert!(one_line(&outcome).contains("./plain"));
+    assert!(!folder.path().join("a.hw").exists(), "there is nothing to keep");
+}
+
+#[test]
+fn an_existing_file_is_not_touched_without_force() {
+    let folder = run::private_folder();
+    let path = folder.path().join("a.hw");
+    std::fs::write(&path, "precious").expect("a file can be written");
+    let outcome = heapwise(folder.path(), &["run", "-o", "a.hw", "--", "touch", "was-run"]);
+    assert_eq!(outcome.code(), 125);
+    let line = one_line(&outcome);
+    assert!(line.contains("a.hw") && line.contains("--force"), "{line}");
+    assert_eq!(std::fs::read(&path).expect("it is there"), b"precious");
+    assert!(!folder.path().join("was-run").exists(), "the program was run in vain");
+    let outcome = heapwise(folder.path(), &["run", "--force", "-o", "a.hw", "--", "touch", "was-run"]);
+    assert_eq!(outcome.code(), 0, "{}", outcome.stderr);
+    assert!(folder.path().join("was-run").exists());
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_to_is_said_before_the_program_runs() {
+    let folder = run::private_folder();
+    // Not even root can create files in /proc, nor in what does not exist.
+    for place in ["/proc/a.hw", "no/such/folder/a.hw"] {
+        let outcome = heapwise(folder.path(), &["run", "-o", place, "--", "touch", "was-run"]);
+        assert_eq!(outcome.code(), 125);
+        assert!(one_line(&outcome).contains(place), "{}", outcome.stderr);
+        assert!(!folder.path().join("was-run").exists());
+    }
+}
+
+#[test]
+fn a_wrong_command_line_ends_with_2() {
+    let folder = run::private_folder();
+    for arguments in
+        [&["run"][..], &["run", "--"], &["report"], &["run", "--duration", "soon", "--", "ls"], &["dance"]]
+    {
+        assert_eq!(heapwise(folder.path(), arguments).code(), 2, "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_file_that_is_no_recording_ends_with_4_and_one_line() {
+    let folder = run::private_folder();
+    let whole = std::fs::read(recording(folder.path())).expect("a recording");
+    let mut newer = whole.clone();
+    newer[8] = 0xff;
+    let cases: [(&str, Option<&[u8]>, &str); 5] = [
+        ("missing.hw", None, "No such file"),
+        ("empty.hw", Some(b""), "not a heapwise recording"),
+        ("foreign.hw", Some(b"heaptrack version 1.5\nand so on and on"), "not a heapwise recording"),
+        ("cut-in-its-first-bytes.hw", Some(&whole[..10]), "not a heapwise recording"),
+        ("newer.hw", Some(&newer), "update heapwise"),
+    ];
+    for (name, content, expected) in cases {
+        if let Some(content) = content {
+            std::fs::write(folder.path().join(name), content).expect("a file can be written");
+        }
+        let outcome = heapwise(folder.path(), &["report", name]);
+        assert_eq!(outcome.code(), 4, "{name}: {}", outcome.stderr);
+        let line = one_line(&outcome);
+        assert!(line.contains(name) && line.contains(expected), "{line}");
+        assert!(outcome.stdout.is_empty());
+    }
+    let outcome = heapwise(folder.path(), &["report", "."]);
+    assert_eq!(outcome.code(), 4);
+    assert!(one_line(&outcome).contains("folder"), "{}", outcome.stderr);
+}
+
+#[test]
+fn a_truncated_recording_is_read_to_its_last_whole_section_and_says_so() {
+    let folder = run::private_folder();
+    let whole = std::fs::read(recording(folder.path())).expect("a recording");
+    let mut reports = 0;
+    for share in [30, 60, 90, 99] {
+        let part = folder.path().join("part.hw");
+        std::fs::write(&part, &whole[..whole.len() * share / 100]).expect("a file can be written");
+        let (outcome, report) = report_on(&part, folder.path());
+        if outcome.code() == 4 {
+            // So little is left that it does not even say what was recorded.
+            assert!(one_line(&outcome).contains("part.hw"), "{}", outcome.stderr);
+            continue;
+        }
+        assert_eq!(outcome.code(), 0, "{share} %: {}", outcome.stderr);
+        let report = report.expect("a report");
+        assert!(report.mentions("truncated"), "{share} %: {:?}", report.warnings);
+        reports += 1;
+    }
+    assert!(reports >= 2, "hardly anything of a truncated recording was readable");
+}
+
+#[test]
+fn a_damaged_recording_is_read_up_to_the_damage() {
+    let folder = run::private_folder();
+    let whole = std::fs::read(recording(folder.path())).expect("a recording");
+    for share in [40, 80] {
+        let mut bytes = whole.clone();
+        bytes[whole.len() * share / 100] ^= 0xff;
+        let path = folder.path().join("damaged.hw");
+        std::fs::write(&path, &bytes).expect("a file can be written");
+        let (outcome, report) = report_on(&path, folder.path());
+        assert_eq!(outcome.code(), 0, "{share} %: {}", outcome.stderr);
+        assert!(report.expect("a report").mentions("damaged"));
+    }
+}
+
+#[test]
+fn a_full_disk_ends_the_recording_and_not_the_program() {
+    let Some(python) = programs::python() else { return };
+    let folder = run::private_folder();
+    let at = folder.path();
+    // A file system of 64 KiB, seen by this command alone. What was written is copied out before it vanishes.
+    std::fs::create_dir(at.join("disk")).expect("a folder can be made");
+    let script =
+        "mount -t tmpfs -o size=64k tmpfs disk || exit 99\n\"$@\"; code=$?\ncp disk/a.hw a.hw; exit $code";
+    let work =
+        "import random\nd = [bytearray(random.randrange(600, 9999)) for i in range(300000)]\nprint(len(d))";
+    let mut command = run::command("unshare", at);
+    // Who is not root can be in a namespace of their own, where the system allows it.
+    command
+        .arg(if programs::is_root() { "-m" } else { "-rm" })
+        .args(["sh", "-c", script, "sh"])
+        .arg(tool::heapwise());
+    command.args(["run", "-o", "disk/a.hw", "--"]).arg(python).args(["-c", work]);
+    let outcome = run::finish(&mut command, at, "full");
+    if outcome.code() == 99 && !programs::is_root() {
+        eprintln!("SKIPPED: no file system can be mounted here: {}", outcome.stderr);
+        return;
+    }
+    assert_eq!(outcome.text(), "300000\n", "{}", outcome.stderr);
+    assert_eq!(outcome.code(), 125, "{}", outcome.stderr);
+    let last = outcome.stderr.lines().last().unwrap_or_default();
+    assert!(last.contains("a.hw") && last.contains("--max-size"), "{last}");
+    let (outcome, report) = report_on(&at.join("a.hw"), at);
+    assert_eq!(outcome.code(), 0, "{}", outcome.stderr);
+    assert!(report.expect("a report").totals.blocks() > 0, "what was written is lost");
+}
+
+/// Runs `ls` under heapwise with a limit on the size of files; the shared memory is a large file to the kernel.
+fn under_a_size_limit(kind: &str) -> run::Outcome {
+    let folder = run::private_folder();
+    let mut command = run::command("bash", folder.path());
+    command
+        .args(["-c", &format!("ulimit {kind} -f 1024; exec \"$@\""), "bash"])
+        .arg(tool::heapwise())
+        .args(["run", "-o", "a.hw", "--", "ls", "/"]);
+    run::finish(&mut command, folder.path(), "limited")
+}
+
+#[test]
+fn a_soft_limit_on_the_size_of_files_is_no_obstacle() {
+    let outcome = under_a_size_limit("-S");
+    assert_eq!(outcome.code(), 0, "{}", outcome.stderr);
+}
+
+#[test]
+fn a_hard_limit_on_the_size_of_files_is_named_unless_it_may_be_raised() {
+    let outcome = under_a_size_limit("-SH");
+    if outcome.code() != 0 {
+        assert_eq!(outcome.code(), 125, "{}", outcome.stderr);
+        assert_eq!(outcome.stderr.lines().count(), 1, "{}", outcome.stderr);
+        assert!(outcome.stderr.contains("ulimit -f"), "{}", outcome.stderr);
+    }
+}
+
+#[test]
+fn the_recording_is_its_owners_alone() {
+    let folder = run::private_folder();
+    let mode = std::fs::metadata(recording(folder.path())).expect("a recording").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+}

@@ -1,0 +1,124 @@
+//! Stacks are exact: on large programs every n-th one equals that of a full unwind, and on a small one they all equal
+//! what glibc's own unwinder finds at the same place.
+
+use heapwise_tests::build::{FlagSet, build};
+use heapwise_tests::functions::plain;
+use heapwise_tests::recording::{Recorded, Recording};
+use heapwise_tests::victim::Victim;
+use heapwise_tests::{programs, run};
+use std::path::Path;
+
+/// Checks that many stacks were compared, and that none differed.
+fn no_differences(recorded: &Recorded, at_least: u64) {
+    let stderr = &recorded.outcome.stderr;
+    assert_eq!(recorded.outcome.code(), 0, "{stderr}");
+    let stacks = recorded.report().stacks;
+    assert!(stacks.verified >= at_least, "too few were compared: {stacks:?}");
+    assert_eq!(stacks.verify_failed, 0, "{stacks:?}: {stderr}");
+}
+
+fn verified(program: &Path, arguments: &[&str], every: u32, at_least: u64) -> Recorded {
+    let folder = run::private_folder();
+    let recorded = Recording::new(folder.path()).verify(every).record(program, arguments);
+    no_differences(&recorded, at_least);
+    recorded
+}
+
+#[test]
+fn of_python3_with_threads_and_exceptions() {
+    let Some(python) = programs::python() else { return };
+    let work = "\
+import json, re, threading
+def deep(n):
+    if n == 0: raise ValueError('x' * 700)
+    kept = bytearray(600 + n)
+    try: deep(n - 1)
+    finally: kept.append(1)
+def work():
+    for i in range(100):
+        try: deep(i % 30)
+        except ValueError as e: json.dumps([str(e)] * 10)
+        re.compile('(a|b)*' + str(i % 7)).match('abab' * 50)
+threads = [threading.Thread(target=work) for _ in range(4)]
+[t.start() for t in threads]
+[t.join() for t in threads]
+";
+    verified(&python, &["-c", work], 3, 1000);
+}
+
+#[test]
+fn of_a_threaded_program_in_cpp() {
+    for flags in [FlagSet::Debug, FlagSet::Release] {
+        verified(&build(&Victim::named("thread_local_destructor"), flags), &[], 1, 200);
+        verified(&build(&Victim::named("threads_random"), flags), &[], 7, 1000);
+    }
+}
+
+#[test]
+fn of_the_compiler_of_cpp() {
+    let Some(compiler) = programs::find("g++") else { return };
+    let folder = run::private_folder();
+    let text = "#include <map>\n#include <regex>\nbool f(const std::string &s) { return std::regex_match(s, std::regex(\"a*b\")); }\n";
+    std::fs::write(folder.path().join("a.cpp"), text).expect("a file can be written");
+    let recorded =
+        Recording::new(folder.path()).verify(50).record(&compiler, &["-O1", "-c", "a.cpp", "-o", "a.o"]);
+    no_differences(&recorded, 1000);
+}
+
+#[test]
+fn of_git() {
+    let Some(git) = programs::find("git") else { return };
+    let folder = run::private_folder();
+    let place = folder.path().join("r").to_string_lossy().into_owned();
+    verified(&git, &["init", "-q", &place], 1, 100);
+    std::fs::write(folder.path().join("r/file"), "text\n".repeat(9999)).expect("a file can be written");
+    verified(&git, &["-C", &place, "add", "file"], 1, 100);
+    let identity = ["-c", "user.name=Somebody", "-c", "user.email=s@example.org"];
+    let commit = ["-C", &place, "commit", "-q", "-m", "change"];
+    verified(&git, &[&identity[..], &commit[..]].concat(), 1, 100);
+    verified(&git, &["-C", &place, "log", "-p"], 1, 100);
+}
+
+#[test]
+fn of_node() {
+    let Some(node) = programs::find("node") else { return };
+    let work = "let a = []; for (let i = 0; i < 2e3; i++) a.push(JSON.parse(JSON.stringify({ i, b: Buffer.alloc(999) }))); \
+                try { null.x } catch (e) { a.push(e.stack) } console.log(a.length)";
+    verified(&node, &["-e", work], 20, 500);
+}
+
+#[test]
+fn equal_those_of_glibcs_own_unwinder() {
+    for flags in [FlagSet::Debug, FlagSet::Release, FlagSet::FramePointer] {
+        let folder = run::private_folder();
+        let recorded = Recording::new(folder.path())
+            .verify(1)
+            .record(build(&Victim::named("backtrace_beside"), flags), &[]);
+        no_differences(&recorded, 1);
+        let text = recorded.outcome.text();
+        let lines: Vec<Vec<&str>> = text
+            .lines()
+            .filter_map(|line| line.strip_prefix("stack "))
+            .map(|line| line.split(' ').collect())
+            .collect();
+        assert!(lines.len() >= 4, "{text}");
+        for expected in lines {
+            // The place that both saw is unique to its stack: `from` is called once for each.
+            let sites = recorded.report().sites.iter();
+            let stacks = sites.map(|site| {
+                site.stack.iter().filter_map(|f| f.function.as_deref().map(plain)).collect::<Vec<_>>()
+            });
+            let mut stacks = stacks.filter(|stack| stack.contains(&"beside"));
+            // The allocator's own frame may or may not be shown; what libc does before `main` carries other names.
+            let starts = |stack: &Vec<&str>| {
+                let from = stack.iter().position(|f| *f == "beside").unwrap_or(0);
+                stack[from..].starts_with(&expected)
+            };
+            assert!(
+                stacks.any(|stack| starts(&stack)),
+                "{}: no site has the stack {expected:?}",
+                flags.name()
+            );
+        }
+    }
+}

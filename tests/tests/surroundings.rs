@@ -1,0 +1,200 @@
+//! heapwise fits in: into the environment, with other preloaded libraries, without rights, without a disk to write to.
+
+use heapwise_tests::build::{FlagSet, build};
+use heapwise_tests::recording::{Recorded, Recording};
+use heapwise_tests::victim::Victim;
+use heapwise_tests::{expect, facts::Facts, programs, run, tool};
+use heapwise_trace::file::Reader;
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+fn victim(name: &str) -> PathBuf {
+    build(&Victim::named(name), FlagSet::Release)
+}
+
+/// Checks that `leak_known` was recorded in full.
+fn leak_known_is_whole(recorded: &Recorded) {
+    assert_eq!(recorded.outcome.code(), 0, "{}", recorded.outcome.stderr);
+    let expectations = expect::parse(&recorded.outcome.text());
+    let unmet = expect::unmet(&expectations, recorded.report(), &Facts::of("leak_known"));
+    assert!(!expectations.is_empty() && unmet.is_empty(), "{unmet:?}");
+}
+
+#[test]
+fn the_default_name_is_that_of_the_program_and_its_process() {
+    let folder = run::private_folder();
+    let at = folder.path();
+    let outcome =
+        run::finish(run::command(tool::heapwise(), at).args(["run", "--", "sh", "-c", "echo $$"]), at, "run");
+    let pid = outcome.text().trim().to_owned();
+    assert!(at.join(format!("heapwise.sh.{pid}.hw")).is_file(), "{}", outcome.stderr);
+    let files = std::fs::read_dir(at).expect("a folder").filter_map(Result::ok);
+    let made = files.filter(|file| file.file_name().to_string_lossy().ends_with(".hw")).count();
+    assert_eq!(made, 1, "one recording is one file");
+}
+
+#[test]
+fn standard_input_and_output_are_the_programs() {
+    let folder = run::private_folder();
+    let at = folder.path();
+    let text = "line one\nline two\n".repeat(5000);
+    std::fs::File::create(at.join("input")).and_then(|mut f| f.write_all(text.as_bytes())).expect("a file");
+    let recording = Recording::new(at);
+    let mut command = recording.command("cat", &[]);
+    command.stdin(Stdio::from(File::open(at.join("input")).expect("a file")));
+    let recorded = recording.record_command(&mut command);
+    assert_eq!(recorded.outcome.text(), text);
+}
+
+#[test]
+fn the_diagnosis_goes_to_standard_error_and_a_report_to_standard_output() {
+    let folder = run::private_folder();
+    let at = folder.path();
+    let program = victim("leak_known");
+    let mut command = run::command(tool::heapwise(), at);
+    let outcome = run::finish(command.args(["run", "-o", "a.hw", "--"]).arg(&program), at, "run");
+    let alone = run::finish(&mut run::command(&program, at), at, "alone");
+    assert_eq!(outcome.stdout, alone.stdout);
+    assert!(outcome.stderr.contains("leak_here"), "{}", outcome.stderr);
+    let outcome = run::finish(run::command(tool::heapwise(), at).args(["report", "a.hw"]), at, "report");
+    assert!(outcome.text().contains("leak_here"), "{}", outcome.text());
+    assert_eq!(outcome.stderr, "");
+}
+
+#[test]
+fn children_are_left_alone_where_that_is_wanted() {
+    let folder = run::private_folder();
+    let program = victim("fork_exec_self");
+    let followed = Recording::new(folder.path()).record(&program, &[]);
+    assert_eq!(followed.report().processes.len(), 3);
+    let recorded = Recording::new(folder.path()).with(&["--no-follow"]).record(&program, &[]);
+    assert_eq!(recorded.outcome.stdout, followed.outcome.stdout);
+    assert_eq!(recorded.report().processes.len(), 1);
+    assert_eq!(recorded.report().sum(|stack| stack.contains(&"in_image")).blocks, 0);
+    assert_eq!(recorded.report().sum(|stack| stack.contains(&"in_parent")).blocks, 100);
+}
+
+#[test]
+fn another_preloaded_allocator_stays_in_use_and_the_counts_are_the_same() {
+    let folder = run::private_folder();
+    let program = victim("rust_hash_map");
+    let plain = Recording::new(folder.path()).record(&program, &[]);
+    let expected = plain.report().sum(|stack| stack.contains(&"key"));
+    for library in ["libjemalloc.so.2", "libmimalloc.so.2", "libtcmalloc_minimal.so.4"] {
+        let folders = ["/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib"];
+        let Some(path) = folders.iter().map(|f| Path::new(f).join(library)).find(|p| p.exists()) else {
+            eprintln!("SKIPPED: {library} is not installed");
+            continue;
+        };
+        let path = path.to_string_lossy().into_owned();
+        let recorded =
+            Recording::new(folder.path()).verify(1).variable("LD_PRELOAD", &path).record(&program, &[]);
+        assert_eq!(recorded.outcome.text(), plain.outcome.text(), "{library}: {}", recorded.outcome.stderr);
+        let report = recorded.report();
+        let family = library.split(['.', '_']).next().unwrap_or(library).trim_start_matches("lib");
+        assert!(report.interception.allocator.to_string().contains(family), "{:?}", report.interception);
+        assert_eq!(report.sum(|stack| stack.contains(&"key")), expected, "with {library}");
+        assert_eq!((report.totals.lost_events, report.stacks.verify_failed), (0, 0), "with {library}");
+        assert_eq!((report.order.unknown_frees, report.order.implicit_frees), (0, 0), "with {library}");
+    }
+}
+
+#[test]
+fn what_cannot_be_seen_is_said_before_and_after_with_a_remedy() {
+    let folder = run::private_folder();
+    for (name, spot) in [
+        ("static_executable", "static-executable"),
+        ("static_pie", "static-executable"),
+        ("own_malloc_in_executable", "exports-malloc"),
+    ] {
+        let recorded = Recording::new(folder.path()).record(victim(name), &[]);
+        let before = &recorded.outcome.stderr;
+        assert!(before.contains("warning: ") && before.contains("help: "), "{name}: {before}");
+        let spots = &recorded.report().interception.blind_spots;
+        assert!(spots.iter().any(|s| s.id == spot && !s.remedy.is_empty()), "{name}: {spots:?}");
+    }
+}
+
+#[test]
+fn nothing_of_the_environment_but_what_concerns_the_heap_is_in_the_file() {
+    let folder = run::private_folder();
+    let secret = "a-secret-that-nobody-else-may-see";
+    let recording =
+        Recording::new(folder.path()).variable("TOKEN_OF_MINE", secret).variable("MALLOC_ARENA_MAX", "3");
+    let recorded = recording.record("perl", &["-e", "print scalar keys %ENV"]);
+    assert_eq!(recorded.outcome.code(), 0, "{}", recorded.outcome.stderr);
+    let mut reader = Reader::new(File::open(&recorded.file).expect("a recording")).expect("a recording");
+    let (mut sections, mut heap_variables) = (0, 0);
+    while let Some(section) = reader.next_section().expect("whole sections") {
+        let text = format!("{section:?}");
+        assert!(!text.contains(secret) && !text.contains("TOKEN_OF_MINE"), "{text}");
+        heap_variables += usize::from(text.contains("MALLOC_ARENA_MAX"));
+        sections += 1;
+    }
+    assert!(sections > 5 && heap_variables > 0);
+}
+
+#[test]
+fn somebody_without_rights_can_record() {
+    if !programs::is_root() {
+        // Then all other tests show it.
+        return;
+    }
+    let Some(setpriv) = programs::find("setpriv") else { return };
+    // A copy: where the project lies may be closed to others.
+    let folder = run::private_folder();
+    let at = folder.path();
+    for (from, to) in [(tool::heapwise().to_owned(), "heapwise"), (victim("leak_known"), "leak_known")] {
+        std::fs::copy(from, at.join(to)).expect("a file can be copied");
+    }
+    let mut open = run::command("chmod", at);
+    assert!(run::finish(open.args(["-R", "a+rwX", "."]), at, "chmod").status.success());
+    let mut command = run::command(setpriv, at);
+    command.args([
+        "--reuid=65534",
+        "--regid=65534",
+        "--clear-groups",
+        "--no-new-privs",
+        "./heapwise",
+        "run",
+        "-o",
+        "a.hw",
+    ]);
+    command.args(["--format", "json", "--report-file", "report.json", "--", "./leak_known"]);
+    let outcome = run::finish(&mut command, at, "nobody");
+    let report = heapwise_tests::report::Report::read(&at.join("report.json"));
+    leak_known_is_whole(&Recorded { outcome, file: at.join("a.hw"), report });
+}
+
+#[test]
+fn a_container_with_a_read_only_root_and_little_shared_memory_is_enough() {
+    if !programs::is_root() {
+        eprintln!("SKIPPED: only root can mount file systems");
+        return;
+    }
+    let Some(unshare) = programs::find("unshare") else { return };
+    let folder = run::private_folder();
+    let at = folder.path();
+    let recording = Recording::new(at);
+    let inner = recording.command(victim("leak_known"), &[]);
+    // The folder becomes a file system in memory, in the new mount namespace alone; the report is shown at the end.
+    let script = format!(
+        "mount -t tmpfs -o size=64m tmpfs /dev/shm && mount -t tmpfs tmpfs {0} && mount -o remount,bind,ro / && cd {0} || exit 99\n\
+         touch /read-only 2>/dev/null && exit 98\n\
+         \"$@\" && cat report.json >&2",
+        at.display()
+    );
+    let mut command = Command::new(unshare);
+    command
+        .args(["-m", "sh", "-c", &script, "sh"])
+        .arg(inner.get_program())
+        .args(inner.get_args())
+        .current_dir("/");
+    let outcome = run::finish(&mut command, at, "container");
+    assert!(![98, 99].contains(&outcome.code()), "the container could not be made: {}", outcome.stderr);
+    let json = outcome.stderr.lines().find(|line| line.starts_with('{')).unwrap_or_default().to_owned();
+    let report = heapwise_tests::report::Report::parse(&json);
+    leak_known_is_whole(&Recorded { outcome, file: recording.file(), report });
+}
