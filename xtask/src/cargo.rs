@@ -1,0 +1,56 @@
+//! Running cargo, and where its files are.
+
+use anyhow::{Context, Result, ensure};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The folder of the workspace.
+#[must_use]
+pub fn root() -> &'static Path {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().expect("this crate lies in a folder of the workspace")
+}
+
+/// The cargo that runs this task, to be run in the folder of the workspace.
+#[must_use]
+pub fn command(arguments: &[&str]) -> Command {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.args(arguments).current_dir(root());
+    cargo
+}
+
+/// Shows a command of cargo and runs it.
+///
+/// # Errors
+/// When it fails.
+pub fn run(arguments: &[&str]) -> Result<()> {
+    let line = arguments.join(" ");
+    eprintln!("xtask: cargo {line}");
+    let status = command(arguments).status().context("cannot run cargo")?;
+    ensure!(status.success(), "`cargo {line}` failed");
+    Ok(())
+}
+
+/// What cargo knows about the packages on this platform. Other platforms' packages would have to be fetched first.
+///
+/// # Errors
+/// When cargo cannot read the workspace.
+pub fn metadata(dependencies: bool) -> Result<serde_json::Value> {
+    let mut cargo =
+        command(&["metadata", "--format-version", "1", "--filter-platform", "x86_64-unknown-linux-gnu"]);
+    if !dependencies {
+        cargo.arg("--no-deps");
+    }
+    let output = cargo.output().context("cannot run cargo")?;
+    ensure!(output.status.success(), "`cargo metadata` failed:\n{}", String::from_utf8_lossy(&output.stderr));
+    Ok(serde_json::from_slice(&output.stdout)?)
+}
+
+/// The folder that cargo builds in.
+///
+/// # Errors
+/// When cargo cannot read the workspace.
+pub fn target() -> Result<PathBuf> {
+    let metadata = metadata(false)?;
+    Ok(metadata["target_directory"].as_str().context("cargo does not say where it builds")?.into())
+}

@@ -1,0 +1,117 @@
+//! Programs that tests and benchmarks need, and the packages of Debian and Ubuntu that have them.
+//!
+//! A fresh machine has none of them. There, as root, they are installed; elsewhere one line says what is missing.
+
+use crate::cargo;
+use anyhow::{Context, Result, bail, ensure};
+use std::env;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
+use std::process::Command;
+
+/// A program and the package that has it.
+pub type Needed = (&'static str, &'static str);
+
+/// What the tests run: compilers for small programs in C and C++, valgrind to count allocations independently, and real
+/// programs to record.
+pub const FOR_TESTS: &[Needed] = &[
+    ("cc", "gcc"),
+    ("g++", "g++"),
+    ("objcopy", "binutils"),
+    ("valgrind", "valgrind"),
+    ("python3", "python3"),
+    ("sqlite3", "sqlite3"),
+    ("git", "git"),
+    ("redis-server", "redis-server"),
+    ("redis-benchmark", "redis-tools"),
+    ("node", "nodejs"),
+];
+
+/// What the benchmarks compare with, and what it compresses with.
+pub const FOR_BENCHMARKS: &[Needed] = &[("python3", "python3"), ("heaptrack", "heaptrack"), ("zstd", "zstd")];
+
+/// Makes sure that the programs are there.
+///
+/// # Errors
+/// When some are missing and cannot be installed.
+pub fn programs(needed: &[Needed], may_install: bool) -> Result<()> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let folders: Vec<_> = env::split_paths(&path).collect();
+    let packages = missing(needed, |program| folders.iter().any(|folder| is_program(&folder.join(program))));
+    if packages.is_empty() {
+        return Ok(());
+    }
+    let line = format!("apt-get install {}", packages.join(" "));
+    let can = is_root() && folders.iter().any(|folder| is_program(&folder.join("apt-get")));
+    if !may_install || !can {
+        bail!("programs are missing; as root: {line}");
+    }
+    eprintln!("xtask: {line}");
+    // Lists of packages may be missing or old; if they cannot be fetched, the old ones may still do.
+    let _ = apt_get(&["update"]);
+    apt_get(&[&["install", "--yes", "--no-install-recommends"], packages.as_slice()].concat())
+}
+
+/// The packages of the programs that are not there.
+fn missing(needed: &[Needed], is_there: impl Fn(&str) -> bool) -> Vec<&'static str> {
+    let absent = needed.iter().filter(|(program, _)| !is_there(program));
+    absent.map(|(_, package)| *package).collect()
+}
+
+fn is_program(path: &Path) -> bool {
+    path.metadata().is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
+}
+
+fn is_root() -> bool {
+    Path::new("/proc/self").metadata().is_ok_and(|m| m.uid() == 0)
+}
+
+/// Silent, unless it fails.
+fn apt_get(arguments: &[&str]) -> Result<()> {
+    let output = Command::new("apt-get")
+        .arg("-q")
+        .args(arguments)
+        .env("DEBIAN_FRONTEND", "noninteractive")
+        .output()
+        .context("cannot run apt-get")?;
+    let said = [output.stdout, output.stderr].concat();
+    ensure!(output.status.success(), "apt-get failed:\n{}", String::from_utf8_lossy(&said));
+    Ok(())
+}
+
+/// Makes sure that a command of cargo is there, which belongs to a component of rustup.
+///
+/// # Errors
+/// When it is missing and cannot be installed.
+pub fn component(component: &str, command: &str, may_install: bool) -> Result<()> {
+    let is_there = || cargo::command(&[command, "--version"]).output().is_ok_and(|o| o.status.success());
+    if is_there() {
+        return Ok(());
+    }
+    let line = format!("rustup component add {component}");
+    ensure!(may_install, "cargo {command} is missing; {line}");
+    eprintln!("xtask: {line}");
+    let status = Command::new("rustup").args(["component", "add", component]).status();
+    ensure!(status.is_ok_and(|s| s.success()) && is_there(), "cargo {command} is missing; {line}");
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_packages_of_absent_programs_are_named() {
+        let packages = missing(FOR_TESTS, |program| program != "g++" && program != "redis-benchmark");
+        assert_eq!(packages, ["g++", "redis-tools"]);
+        assert!(missing(FOR_TESTS, |_| true).is_empty());
+    }
+
+    #[test]
+    fn folders_and_plain_files_are_no_programs() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("cc"), "").unwrap();
+        assert!(!is_program(folder.path()) && !is_program(&folder.path().join("cc")));
+        assert!(is_program(Path::new("/bin/sh")));
+    }
+}

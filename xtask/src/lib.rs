@@ -1,0 +1,13 @@
+//! Tasks of this workspace. `cargo xtask help` lists them.
+//!
+//! A library, so that the tests of the workspace can ask whether it is tidy.
+
+#![forbid(unsafe_code)]
+
+pub mod bench;
+pub mod cargo;
+pub mod demo;
+pub mod install;
+pub mod test;
+pub mod tidy;
+mod totals;

@@ -1,0 +1,81 @@
+//! `cargo xtask`: reads the command line and calls the task.
+
+#![forbid(unsafe_code)]
+
+use anyhow::{Result, bail};
+use lexopt::prelude::*;
+use std::process::ExitCode;
+use xtask::demo::Size;
+use xtask::{bench, demo, test, tidy};
+
+const HELP: &str = "\
+Tasks of this workspace.
+
+Usage: cargo xtask TASK
+
+  test [--only STEP] [--no-install]
+          all that a change has to pass: the steps fmt, clippy, tidy and test;
+          programs that tests need are installed if this is root and there is apt-get
+  tidy    the rules that the compiler does not check: layers, unsafe code, licences, ...
+  demo [--size small|full]
+          record the contest program and show what heapwise says about it
+  bench record [--pairs N] [--only WORKLOAD] [--quick]
+          what recording costs, beside a run without and a run under heaptrack
+";
+
+fn main() -> ExitCode {
+    match run(lexopt::Parser::from_env()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(mut parser: lexopt::Parser) -> Result<()> {
+    let task = match parser.next()? {
+        None | Some(Short('h') | Long("help")) => "help".to_owned(),
+        Some(Value(task)) => task.string()?,
+        Some(other) => return Err(other.unexpected().into()),
+    };
+    match task.as_str() {
+        "help" => print!("{HELP}"),
+        "test" => {
+            let mut options = test::Options { only: None, install: true };
+            while let Some(argument) = parser.next()? {
+                match argument {
+                    Long("only") => options.only = Some(parser.value()?.string()?.parse()?),
+                    Long("no-install") => options.install = false,
+                    _ => return Err(argument.unexpected().into()),
+                }
+            }
+            test::run(&options)?;
+        }
+        "tidy" => {
+            no_more(&mut parser)?;
+            tidy::run()?;
+        }
+        "demo" => {
+            let mut size = Size::Full;
+            while let Some(argument) = parser.next()? {
+                match argument {
+                    Long("size") => size = parser.value()?.string()?.parse()?,
+                    _ => return Err(argument.unexpected().into()),
+                }
+            }
+            demo::run(size)?;
+        }
+        // The rest of the line is for the program that measures.
+        "bench" => bench::run(&parser.raw_args()?.collect::<Vec<_>>())?,
+        _ => bail!("there is no task {task}; `cargo xtask help` lists them"),
+    }
+    Ok(())
+}
+
+fn no_more(parser: &mut lexopt::Parser) -> Result<()> {
+    match parser.next()? {
+        None => Ok(()),
+        Some(argument) => Err(argument.unexpected().into()),
+    }
+}

@@ -1,0 +1,104 @@
+//! `cargo xtask test`: all that a change has to pass.
+
+use crate::totals::Totals;
+use crate::{cargo, install, tidy};
+use anyhow::{Context, Result, bail, ensure};
+use std::io::{BufRead, BufReader, Write};
+use std::process::Stdio;
+use std::str::FromStr;
+
+/// One of the steps, in the order in which they are done: what is quick and fails often comes first, and the tests come
+/// last, so that their results are the last thing to be seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// The code is formatted.
+    Fmt,
+    /// The rules that the compiler does not check.
+    Tidy,
+    /// No warnings.
+    Clippy,
+    /// The tests.
+    Test,
+}
+
+const ALL: [(Step, &str); 4] =
+    [(Step::Fmt, "fmt"), (Step::Tidy, "tidy"), (Step::Clippy, "clippy"), (Step::Test, "test")];
+
+impl FromStr for Step {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match ALL.iter().find(|(_, name)| *name == text) {
+            Some((step, _)) => Ok(*step),
+            None => bail!("there is no step {text}, only {}", ALL.map(|(_, name)| name).join(", ")),
+        }
+    }
+}
+
+/// What to do.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Only this step.
+    pub only: Option<Step>,
+    /// Install what is missing.
+    pub install: bool,
+}
+
+/// Does the steps up to the first one that fails.
+///
+/// # Errors
+/// When a step fails, or programs are missing that it needs.
+pub fn run(options: &Options) -> Result<()> {
+    for (step, _) in ALL {
+        if options.only.is_some_and(|only| only != step) {
+            continue;
+        }
+        match step {
+            Step::Fmt => {
+                install::component("rustfmt", "fmt", options.install)?;
+                cargo::run(&["fmt", "--all", "--check"])?;
+            }
+            Step::Tidy => tidy::run()?,
+            Step::Clippy => {
+                install::component("clippy", "clippy", options.install)?;
+                cargo::run(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
+            }
+            Step::Test => {
+                install::programs(install::FOR_TESTS, options.install)?;
+                tests()?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Runs the tests, passes on what they print, and says how many there were.
+fn tests() -> Result<()> {
+    let arguments = ["test", "--workspace", "--no-fail-fast"];
+    eprintln!("xtask: cargo {}", arguments.join(" "));
+    let mut child = cargo::command(&arguments).stdout(Stdio::piped()).spawn().context("cannot run cargo")?;
+    let output = child.stdout.take().context("the output was to be piped")?;
+    let (mut totals, mut screen) = (Totals::default(), std::io::stdout());
+    // Bytes, because a test may print what is no text.
+    for line in BufReader::new(output).split(b'\n') {
+        let mut line = line?;
+        totals.add(&String::from_utf8_lossy(&line));
+        line.push(b'\n');
+        screen.write_all(&line)?;
+    }
+    let status = child.wait()?;
+    println!("xtask: {totals}");
+    ensure!(status.success(), "`cargo test` failed");
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_read() {
+        assert_eq!("clippy".parse::<Step>().unwrap(), Step::Clippy);
+        assert!("lint".parse::<Step>().unwrap_err().to_string().contains("fmt, tidy, clippy, test"));
+    }
+}

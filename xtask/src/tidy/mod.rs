@@ -1,0 +1,78 @@
+//! The rules that the compiler does not check. Each file here is one of them, with a test that shows how it fails.
+
+mod architecture;
+mod code;
+mod exports;
+mod layers;
+mod length;
+mod licences;
+mod packages;
+mod printing;
+mod tree;
+mod unsafe_code;
+mod words;
+
+use crate::cargo;
+use anyhow::{Result, ensure};
+use std::fmt;
+use std::path::Path;
+
+/// A rule that is broken somewhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// A file or a package, with the line if there is one.
+    place: String,
+    what: String,
+}
+
+impl Problem {
+    fn new(place: impl Into<String>, what: impl Into<String>) -> Self {
+        Self { place: place.into(), what: what.into() }
+    }
+
+    /// In a line of a file; lines count from 0 here and from 1 for people.
+    fn at(path: &str, line: usize, what: impl Into<String>) -> Self {
+        Self::new(format!("{path}:{}", line + 1), what)
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.what)
+    }
+}
+
+/// Everything that is wrong with the workspace in a folder.
+///
+/// # Errors
+/// When the workspace cannot be read.
+pub fn problems(root: &Path) -> Result<Vec<Problem>> {
+    let tree = tree::Tree::read(root)?;
+    let packages = packages::Packages::parse(&cargo::metadata(true)?)?;
+    let mut problems = layers::check(&packages);
+    problems.extend(licences::check(&tree, &packages)?);
+    problems.extend(architecture::check(&tree, &packages));
+    for check in [exports::check, length::check, printing::check, unsafe_code::check, words::check] {
+        problems.extend(check(&tree));
+    }
+    Ok(problems)
+}
+
+/// Shows all problems of this workspace.
+///
+/// # Errors
+/// When there are any.
+pub fn run() -> Result<()> {
+    eprintln!("xtask: tidy");
+    let problems = problems(cargo::root())?;
+    for problem in &problems {
+        eprintln!("{problem}");
+    }
+    ensure!(problems.is_empty(), "the workspace is not tidy: {} problems", problems.len());
+    Ok(())
+}
+
+#[cfg(test)]
+fn lines(problems: &[Problem]) -> Vec<String> {
+    problems.iter().map(ToString::to_string).collect()
+}

@@ -1,0 +1,63 @@
+//! Unsafe code stays in the modules that are named here, so that a reader knows where to look for it.
+
+use super::Problem;
+use super::code::{has_word, only};
+use super::tree::{Tree, is_in};
+
+const ALLOWED: &[&str] = &[
+    // Runs inside other programs, without an allocator of its own.
+    "crates/heapwise-recorder/",
+    "crates/heapwise-preload/src/lib.rs",
+    // Shared memory, signals, and what happens between fork and exec.
+    "crates/heapwise-collector/src/command.rs",
+    "crates/heapwise-collector/src/record.rs",
+    "crates/heapwise-collector/src/signals.rs",
+    "crates/heapwise-collector/src/sys.rs",
+    // Files as memory, and a system call that std lacks.
+    "crates/heapwise-symbols/src/mmap.rs",
+    "crates/heapwise-symbols/src/inspect/xattr.rs",
+    // Programs that are recorded or measured, and the one that measures them.
+    "benches/launcher/measure.rs",
+    "benches/workloads/",
+    "tests/",
+];
+
+/// Finds unsafe code elsewhere, and places in the list above that have none.
+pub(super) fn check(tree: &Tree) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let mut used = vec![false; ALLOWED.len()];
+    for (path, text) in tree.with_extension(&["rs"]) {
+        let code = only(text);
+        let Some(number) = code.lines().position(|line| has_word(line, "unsafe")) else { continue };
+        match ALLOWED.iter().position(|place| is_in(path, &[place])) {
+            Some(place) => used[place] = true,
+            None => problems.push(Problem::at(path, number, "unsafe code is not allowed here")),
+        }
+    }
+    for (place, _) in ALLOWED.iter().zip(used).filter(|(_, used)| !used) {
+        problems
+            .push(Problem::new(*place, "has no unsafe code: strike it off xtask/src/tidy/unsafe_code.rs"));
+    }
+    problems
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tidy::lines;
+
+    #[test]
+    fn unsafe_code_elsewhere_is_found() {
+        let tree = Tree::from([
+            ("crates/heapwise-recorder/src/deep/er.rs", "unsafe fn f() {}"),
+            ("crates/heapwise-collector/src/sys.rs", "unsafe impl Send for X {}"),
+            ("crates/heapwise-collector/src/system.rs", "// unsafe\n\n    unsafe { f() }"),
+            ("crates/heapwise-analysis/src/lib.rs", "#![forbid(unsafe_code)] // unsafe\nlet s = \"unsafe\";"),
+        ]);
+        let found = lines(&check(&tree));
+        assert_eq!(found[0], "crates/heapwise-collector/src/system.rs:3: unsafe code is not allowed here");
+        // All other lines are about places that this small tree lacks.
+        assert!(found[1..].iter().all(|line| line.contains("strike it off")), "{found:?}");
+        assert_eq!(found.len(), 1 + ALLOWED.len() - 2);
+    }
+}

@@ -1,0 +1,57 @@
+//! What is meant for later, or for one machine only, does not belong into the repository.
+
+use super::Problem;
+use super::code::has_word;
+use super::tree::Tree;
+
+/// Words that mark unfinished code. They are put together here, or this file would be the first one to be found.
+const UNFINISHED: &[&str] = &[concat!("TO", "DO"), concat!("FIX", "ME"), concat!("X", "XX")];
+
+/// Folders of somebody's own machine.
+const FOLDERS: &[&str] = &[concat!("/ro", "ot/"), concat!("/ho", "me/")];
+
+/// Example paths in these are part of the tests.
+const NAMELESS: &[&str] = &["user", "me", "you", "u"];
+
+/// Finds such words in all text files.
+pub(super) fn check(tree: &Tree) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for (path, text) in tree.all() {
+        for (number, line) in text.lines().enumerate() {
+            if let Some(word) = UNFINISHED.iter().find(|word| has_word(line, word)) {
+                problems.push(Problem::at(path, number, format!("finish it, or open an issue: {word}")));
+            }
+            if let Some(folder) = FOLDERS.iter().find(|folder| is_somebodys(line, folder)) {
+                problems.push(Problem::at(path, number, format!("a path of one machine: {folder}")));
+            }
+        }
+    }
+    problems
+}
+
+/// Whether a path in the line begins with the folder, and does not go on with a name that stands for anybody.
+fn is_somebodys(line: &str, folder: &str) -> bool {
+    line.match_indices(folder).any(|(at, _)| {
+        let inside_a_path = line[..at].ends_with(|c: char| c.is_alphanumeric() || "._-".contains(c));
+        let rest = &line[at + folder.len()..];
+        let name = rest.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+        !inside_a_path && !NAMELESS.contains(&name)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tidy::lines;
+
+    #[test]
+    fn unfinished_code_and_own_folders_are_found() {
+        let unfinished = format!("fn f() {{}}\n// {}: more\n", UNFINISHED[0]);
+        let own = format!("cd {}src", FOLDERS[0]);
+        let anybodys = format!("{}me/src and a{}x, MASTO{}S", FOLDERS[1], FOLDERS[1], UNFINISHED[0]);
+        let tree = Tree::from([("a.rs", unfinished.as_str()), ("b.md", &own), ("c.rs", &anybodys)]);
+        let found = lines(&check(&tree));
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert!(found[0].starts_with("a.rs:2: ") && found[1].starts_with("b.md:1: "), "{found:?}");
+    }
+}
