@@ -1,6 +1,6 @@
 //! The `heapwise` program under test, and others of the project.
 
-use crate::folders::{exclusively, profile_folder, profile_name, target_folder, workspace};
+use crate::folders::{exclusively, profile_name, target_folder, workspace};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -16,7 +16,7 @@ pub fn heapwise() -> &'static Path {
     static PATH: OnceLock<PathBuf> = OnceLock::new();
     PATH.get_or_init(|| match std::env::var_os(OVERRIDE) {
         Some(path) => PathBuf::from(path),
-        None => built("heapwise-cli", "heapwise"),
+        None => built("heapwise-cli", "heapwise", &profile_name()),
     })
 }
 
@@ -25,21 +25,39 @@ pub fn poetry_contest() -> &'static Path {
     static PATH: OnceLock<PathBuf> = OnceLock::new();
     PATH.get_or_init(|| match std::env::var_os("HEAPWISE_CONTEST") {
         Some(path) => PathBuf::from(path),
-        None => built("poetry-contest", "poetry-contest"),
+        None => built("poetry-contest", "poetry-contest", &profile_name()),
     })
 }
 
-fn built(package: &str, program: &str) -> PathBuf {
-    let path = profile_folder().join(program);
+/// Path of the asynchronous server, another example, as a profile of cargo's makes it: `dev` or `release`.
+///
+/// Cargo looks whether it is up to date each time: nobody else builds the profile that the tests do not have.
+pub fn async_server(profile: &str) -> PathBuf {
+    let _held = exclusively("cargo");
+    cargo("async-server", "async-server", profile)
+}
+
+fn built(package: &str, program: &str, profile: &str) -> PathBuf {
+    let path = program_path(program, profile);
     let _held = exclusively("cargo");
     if path.exists() {
         return path;
     }
+    cargo(package, program, profile)
+}
+
+fn cargo(package: &str, program: &str, profile: &str) -> PathBuf {
+    let path = program_path(program, profile);
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args(["build", "-p", package, "--bin", program, "--profile", &profile_name()]);
+    cargo.args(["build", "--quiet", "-p", package, "--bin", program, "--profile", profile]);
     cargo.arg("--manifest-path").arg(workspace().join("Cargo.toml"));
     cargo.arg("--target-dir").arg(target_folder());
     let status = cargo.status().expect("cargo can be started");
     assert!(status.success() && path.exists(), "cargo did not build {}", path.display());
     path
+}
+
+fn program_path(program: &str, profile: &str) -> PathBuf {
+    let folder = if profile == "dev" { "debug" } else { profile };
+    target_folder().join(folder).join(program)
 }

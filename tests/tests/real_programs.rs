@@ -1,7 +1,9 @@
 //! Real programs run to their normal end under the recorder, with the right output, and nothing of them is lost.
 
 use heapwise_tests::recording::{Recorded, Recording};
-use heapwise_tests::{programs, run};
+use heapwise_tests::{programs, run, tool};
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::Command;
 
@@ -195,4 +197,72 @@ fn cargo_builds_a_crate_and_the_whole_family_is_recorded() {
     assert!(recorded.report().processes.len() >= 5, "processes are missing");
     let built = Command::new(at.join("target/debug/tiny")).output().expect("what was built can be run");
     assert_eq!(built.stdout, b"built\n");
+}
+
+/// A client that asks one request after the other.
+struct Client(BufReader<TcpStream>);
+
+impl Client {
+    fn connect(address: &str) -> Self {
+        let stream = TcpStream::connect(address).expect("the server accepts connections");
+        stream.set_nodelay(true).expect("a socket has options");
+        Self(BufReader::new(stream))
+    }
+
+    fn ask(&mut self, request: &str) -> String {
+        self.0.get_mut().write_all(format!("{request}\n").as_bytes()).expect("a request can be sent");
+        let mut answer = String::new();
+        self.0.read_line(&mut answer).expect("an answer comes");
+        answer.trim_end().to_owned()
+    }
+}
+
+/// Each client stores keys of its own, deletes every second one, and has tasks spawned that end on other threads.
+fn load(address: &str, client: u32) {
+    let mut connection = Client::connect(address);
+    let value = "v".repeat(100);
+    for i in 0..500 {
+        assert_eq!(connection.ask(&format!("set {client}-{i} {value}{i}")), "stored");
+        assert_eq!(connection.ask(&format!("get {client}-{i}")), format!("{value}{i}"));
+        if i % 2 == 1 {
+            assert_eq!(connection.ask(&format!("delete {client}-{i}")), "deleted");
+        }
+        if i % 50 == 0 {
+            // The sums of the numbers below 0, 1, ..., 63.
+            assert_eq!(connection.ask("fan 64"), "41664");
+        }
+    }
+}
+
+#[test]
+fn an_asynchronous_server_under_load() {
+    for profile in ["dev", "release"] {
+        let folder = run::private_folder();
+        let recording = Recording::new(folder.path()).verify(20);
+        let mut running = recording.start(tool::async_server(profile), &["3"]);
+        running.wait_for("\n");
+        let said = running.said();
+        let address = said.trim_end().rsplit(' ').next().expect("the server says where it listens");
+        std::thread::scope(|scope| {
+            for client in 0..8 {
+                scope.spawn(move || load(address, client));
+            }
+        });
+        let mut last = Client::connect(address);
+        assert_eq!(last.ask("count"), "2000");
+        assert_eq!(last.ask("stop"), "bye");
+        drop(last);
+
+        let recorded = recording.wait(running);
+        sound(&recorded);
+        let report = recorded.report();
+        assert!(report.stacks.verified > 0);
+        // The three workers, and the main thread that accepts.
+        assert!(report.threads.len() >= 4, "{profile}: {:?}", report.threads);
+        // Nothing was live at the end that the server had stored, so all frees were seen.
+        assert!(report.totals.live_at_exit_blocks < 100, "{profile}: {:?}", report.totals);
+        // Each answer is a String, and each task of a fan a block.
+        assert!(report.totals.allocations > 8 * (1250 + 10 * 64), "{profile}: {:?}", report.totals);
+        assert_eq!(report.order.unknown_frees, 0, "{profile}: {:?}", report.order);
+    }
 }

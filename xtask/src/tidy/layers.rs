@@ -23,13 +23,21 @@ const LAYERS: &[(&str, &[&str])] = &[
     // These look at heapwise from outside, as its users do.
     ("heapwise-tests", &["heapwise-analysis", "heapwise-symbols", "heapwise-trace"]),
     ("benches", &[]),
+    ("async-server", &[]),
     ("poetry-contest", &[]),
     ("xtask", &[]),
 ];
 
 /// Crates that nothing may be built from, nor tested with.
-const TOPS: &[&str] =
-    &["heapwise-cli", "heapwise-preload", "heapwise-tests", "benches", "poetry-contest", "xtask"];
+const TOPS: &[&str] = &[
+    "heapwise-cli",
+    "heapwise-preload",
+    "heapwise-tests",
+    "benches",
+    "async-server",
+    "poetry-contest",
+    "xtask",
+];
 
 /// Finds dependencies that go the wrong way.
 pub(super) fn check(packages: &Packages) -> Vec<Problem> {
