@@ -4,6 +4,7 @@
 
 use arbitrary::Arbitrary;
 use heapwise_analysis::{Analysis, Options, analyze};
+use heapwise_diagnosis::diagnose;
 use heapwise_fuzz::recording::{AnySymbols, Recording};
 use heapwise_report::{JsonOptions, Style, TextOptions, json, text};
 use heapwise_trace::file::Reader;
@@ -81,10 +82,12 @@ fn reports(analysis: &Analysis, input: &Input) -> (String, String) {
         ascii: input.ascii,
         folder: Some("/usr".to_owned()),
     };
-    let text = text(analysis, &options, Style { color: false, width: usize::from(input.width) });
+    let diagnosis = diagnose(analysis);
+    let text = text(analysis, &diagnosis, &options, Style { color: false, width: usize::from(input.width) });
     let control = text.chars().find(|c| c.is_control() && *c != '\n');
     assert_eq!(control, None, "what the program chose must not control the terminal");
-    let json = json(analysis, &JsonOptions { top: (input.top > 100).then_some(usize::from(input.top)) });
+    let json =
+        json(analysis, &diagnosis, &JsonOptions { top: (input.top > 100).then_some(usize::from(input.top)) });
     assert!(json.len() > 2, "an empty report means that it could not be written");
     (text, json)
 }

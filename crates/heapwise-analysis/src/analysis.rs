@@ -1,5 +1,6 @@
 //! The tables.
 
+use crate::accounting::Accounting;
 use crate::heap::{Lifetimes, SizeClass, Sizes};
 use crate::stacks::book::Book;
 use crate::stacks::modules::{Image, Images};
@@ -30,6 +31,8 @@ pub struct Analysis {
     pub threads: Vec<Thread>,
     /// Memory over time.
     pub memory: Memory,
+    /// What resident memory consists of.
+    pub accounting: Accounting,
     /// How large the requests were.
     pub sizes: Sizes,
     /// How far the captured stacks can be trusted.

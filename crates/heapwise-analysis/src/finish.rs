@@ -1,5 +1,6 @@
 //! Makes the tables at the end of a recording.
 
+use crate::accounting::Accounting;
 use crate::analysis::{Analysis, Memory, Process, Site, SiteId, StackQuality, Thread};
 use crate::analyze::{Options, Run};
 use crate::stacks::book::{Book, Entry};
@@ -49,6 +50,7 @@ impl Run {
             processes,
             threads,
             memory,
+            accounting: Accounting::default(),
             sizes: std::mem::take(&mut ledger.sizes),
             stacks,
             blind_spots,

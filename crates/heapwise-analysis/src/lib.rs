@@ -20,6 +20,7 @@
 
 #![forbid(unsafe_code)]
 
+mod accounting;
 mod analysis;
 mod analyze;
 mod clock;
@@ -34,6 +35,7 @@ mod totals;
 pub mod units;
 mod warning;
 
+pub use accounting::{Accounting, Breakdown, PageMap, PageRegion, Pinned};
 pub use analysis::{
     Analysis, Frame, ImageAddresses, Memory, MemorySample, Process, Site, SiteId, StackQuality, Thread,
 };

@@ -6,6 +6,7 @@ use crate::symbolize::symbolize;
 use crate::{Failure, exit};
 use anyhow::{Context, anyhow};
 use heapwise_analysis::{Analysis, Options, analyze};
+use heapwise_diagnosis::diagnose;
 use heapwise_report::{JsonOptions, Style, TextOptions};
 use heapwise_trace::file::{Reader, tables::Symbols};
 use std::fs::File;
@@ -62,14 +63,15 @@ pub(crate) fn add_symbols(analysis: &mut Analysis) -> Symbols {
 
 /// The diagnosis as text.
 pub(crate) fn render(analysis: &Analysis, look: Look, style: Style) -> String {
+    let diagnosis = diagnose(analysis);
     match look.format {
         Format::Text => {
             let folder = std::env::current_dir().ok().map(|folder| folder.to_string_lossy().into_owned());
             let options =
                 TextOptions { top: look.top, stacks: look.stacks, folder, ..TextOptions::default() };
-            heapwise_report::text(analysis, &options, style)
+            heapwise_report::text(analysis, &diagnosis, &options, style)
         }
-        Format::Json => heapwise_report::json(analysis, &JsonOptions::default()),
+        Format::Json => heapwise_report::json(analysis, &diagnosis, &JsonOptions::default()),
     }
 }
 

@@ -1,6 +1,10 @@
 //! The schema `heapwise.report/1`: field names are a contract, see the README.
 
+mod memory;
+
 use heapwise_analysis::{Analysis, Frame, Site, Totals};
+use heapwise_diagnosis::{Diagnosis, Insight};
+use memory::Memory;
 use serde::Serialize;
 
 /// The value of the field `schema`.
@@ -9,8 +13,6 @@ pub const SCHEMA: &str = "heapwise.report/1";
 /// the report grow with the square of it.
 const INNER_FRAMES: usize = 384;
 const OUTER_FRAMES: usize = 128;
-/// Points of `memory.samples`.
-const MOST_SAMPLES: usize = 1000;
 
 /// What may be left out.
 #[derive(Clone, Copy, Debug, Default)]
@@ -20,8 +22,8 @@ pub struct JsonOptions {
 }
 
 /// The report for machines.
-pub fn json(analysis: &Analysis, options: &JsonOptions) -> String {
-    let mut text = serde_json::to_string(&Report::new(analysis, options)).unwrap_or_default();
+pub fn json(analysis: &Analysis, diagnosis: &Diagnosis, options: &JsonOptions) -> String {
+    let mut text = serde_json::to_string(&Report::new(analysis, diagnosis, options)).unwrap_or_default();
     text.push('\n');
     text
 }
@@ -40,10 +42,11 @@ struct Report<'a> {
     warnings: Vec<JsonWarning>,
     processes: Vec<Process<'a>>,
     threads: Vec<Thread<'a>>,
-    memory: Memory,
+    memory: Memory<'a>,
     sizes: Vec<SizeClass>,
     n_sites: usize,
     sites: Vec<JsonSite<'a>>,
+    insights: Vec<JsonInsight<'a>>,
 }
 
 #[derive(Serialize)]
@@ -145,19 +148,6 @@ struct Thread<'a> {
 }
 
 #[derive(Serialize)]
-struct Memory {
-    peak_rss_bytes: u64,
-    samples: Vec<Sample>,
-}
-
-#[derive(Serialize)]
-struct Sample {
-    time_ns: u64,
-    rss_bytes: Option<u64>,
-    live_bytes: u64,
-}
-
-#[derive(Serialize)]
 struct SizeClass {
     from_bytes: u64,
     to_bytes: u64,
@@ -205,14 +195,9 @@ struct JsonFrame<'a> {
 }
 
 impl<'a> Report<'a> {
-    fn new(a: &'a Analysis, options: &JsonOptions) -> Self {
+    fn new(a: &'a Analysis, d: &'a Diagnosis, options: &JsonOptions) -> Self {
         let end = a.end.as_ref();
         let pid_of = |index| a.processes.iter().find(|p| p.index == index).map(|p| p.pid);
-        let samples = a.memory.samples(MOST_SAMPLES).into_iter().map(|s| Sample {
-            time_ns: s.time.0,
-            rss_bytes: s.rss.map(|b| b.0),
-            live_bytes: s.live.0,
-        });
         Self {
             schema: SCHEMA,
             heapwise: &a.meta.heapwise,
@@ -269,7 +254,7 @@ impl<'a> Report<'a> {
                     freed_elsewhere_blocks: t.freed_elsewhere_blocks,
                 })
                 .collect(),
-            memory: Memory { peak_rss_bytes: a.memory.peak_rss.0, samples: samples.collect() },
+            memory: Memory::new(a, d.verdict.as_ref()),
             sizes: a
                 .size_classes()
                 .map(|c| SizeClass {
@@ -281,6 +266,7 @@ impl<'a> Report<'a> {
                 .collect(),
             n_sites: a.sites().len(),
             sites: a.sites().iter().take(options.top.unwrap_or(usize::MAX)).map(|s| site(a, s)).collect(),
+            insights: d.insights.iter().map(insight).collect(),
         }
     }
 }
@@ -308,6 +294,47 @@ fn site<'a>(analysis: &'a Analysis, site: &Site) -> JsonSite<'a> {
         cut: site.cut,
         frames_omitted: stack.len() - shown.len(),
         stack: shown,
+    }
+}
+
+#[derive(Serialize)]
+struct JsonInsight<'a> {
+    id: &'static str,
+    severity: &'static str,
+    certainty: &'static str,
+    title: &'a str,
+    site: Option<u32>,
+    sites: Vec<u32>,
+    evidence: &'a [String],
+    estimate: Estimate,
+    remedy: &'a str,
+}
+
+#[derive(Serialize)]
+struct Estimate {
+    allocations: u64,
+    allocated_bytes: u64,
+    peak_bytes: u64,
+    time_ns: u64,
+}
+
+fn insight(insight: &Insight) -> JsonInsight<'_> {
+    let Insight { id, severity, certainty, title, site, sites, evidence, estimate, remedy } = insight;
+    JsonInsight {
+        id,
+        severity: severity.id(),
+        certainty: certainty.id(),
+        title,
+        site: site.map(|s| s.0),
+        sites: sites.iter().map(|s| s.0).collect(),
+        evidence,
+        estimate: Estimate {
+            allocations: estimate.allocations,
+            allocated_bytes: estimate.allocated_bytes.0,
+            peak_bytes: estimate.peak_bytes.0,
+            time_ns: estimate.time.0,
+        },
+        remedy,
     }
 }
 

@@ -14,11 +14,19 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("heapwise-collector", &["heapwise-trace"]),
     ("heapwise-symbols", &[]),
     ("heapwise-analysis", &["heapwise-trace"]),
-    ("heapwise-report", &["heapwise-analysis", "heapwise-trace"]),
+    ("heapwise-diagnosis", &["heapwise-analysis", "heapwise-trace"]),
+    ("heapwise-report", &["heapwise-analysis", "heapwise-diagnosis", "heapwise-trace"]),
     // The program puts them together, and carries the preload library as a file.
     (
         "heapwise-cli",
-        &["heapwise-analysis", "heapwise-collector", "heapwise-report", "heapwise-symbols", "heapwise-trace"],
+        &[
+            "heapwise-analysis",
+            "heapwise-collector",
+            "heapwise-diagnosis",
+            "heapwise-report",
+            "heapwise-symbols",
+            "heapwise-trace",
+        ],
     ),
     // These look at heapwise from outside, as its users do.
     ("heapwise-tests", &["heapwise-analysis", "heapwise-symbols", "heapwise-trace"]),

@@ -12,6 +12,7 @@ mod tasks;
 
 use crate::style::Style;
 use heapwise_analysis::Analysis;
+use heapwise_diagnosis::Diagnosis;
 use page::Page;
 
 /// What may be chosen about the text.
@@ -34,7 +35,7 @@ impl Default for TextOptions {
 }
 
 /// The report as text of several lines.
-pub fn text(analysis: &Analysis, options: &TextOptions, style: Style) -> String {
+pub fn text(analysis: &Analysis, _diagnosis: &Diagnosis, options: &TextOptions, style: Style) -> String {
     let mut page = Page::new(style);
     head::command(&mut page, analysis);
     head::caveats(&mut page, analysis);

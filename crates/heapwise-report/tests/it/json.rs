@@ -1,6 +1,7 @@
 //! The field names that others rely on.
 
 use crate::sample::{Sampled, analysis};
+use heapwise_diagnosis::diagnose;
 use heapwise_report::{JsonOptions, json};
 use serde_json::Value;
 
@@ -69,7 +70,8 @@ const TOTALS: &[&str] = &[
 ];
 
 fn report(options: &JsonOptions) -> Value {
-    serde_json::from_str(&json(&analysis(&Sampled::default()), options)).expect("it is JSON")
+    let analysis = analysis(&Sampled::default());
+    serde_json::from_str(&json(&analysis, &diagnose(&analysis), options)).expect("it is JSON")
 }
 
 #[test]

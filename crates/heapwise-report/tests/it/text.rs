@@ -1,12 +1,14 @@
 //! What people see.
 
 use crate::sample::{Sampled, analysis};
+use heapwise_diagnosis::diagnose;
 use heapwise_report::{Style, TextOptions, text};
 
 const STYLE: Style = Style { color: false, width: 80 };
 
 fn rendered(sampled: &Sampled, options: &TextOptions, style: Style) -> String {
-    text(&analysis(sampled), options, style)
+    let analysis = analysis(sampled);
+    text(&analysis, &diagnose(&analysis), options, style)
 }
 
 #[track_caller]

@@ -1,0 +1,80 @@
+//! Every resident byte and what it is there for.
+
+use crate::analysis::SiteId;
+use crate::units::{Bytes, Nanos};
+use heapwise_trace::file::records::ProcessIndex;
+
+/// Resident memory, accounted for, at the moments at which pages were measured.
+#[derive(Clone, Debug, Default)]
+pub struct Accounting {
+    /// When the resident set was highest, as far as it was measured.
+    pub at_peak: Option<Breakdown>,
+    /// Shortly before the end of the process with the largest resident set.
+    pub at_end: Option<Breakdown>,
+    /// Moments that were asked for, in their order.
+    pub snapshots: Vec<Breakdown>,
+    /// Occupancy of pages at the peak.
+    pub page_map: Option<PageMap>,
+    /// Sites whose blocks keep mostly empty pages resident, at the peak; most pinned bytes first.
+    pub pinned: Vec<Pinned>,
+}
+
+/// What the resident bytes of one process consist of at one moment. The parts add up to `rss`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Breakdown {
+    /// Whose memory it is.
+    pub process: ProcessIndex,
+    /// When.
+    pub time: Nanos,
+    /// Resident bytes.
+    pub rss: Bytes,
+    /// Requested bytes of live blocks, as far as they are resident.
+    pub live: Bytes,
+    /// Usable minus requested size of live blocks.
+    pub rounding: Bytes,
+    /// Free bytes in pages that hold at least one live block.
+    pub holes: Bytes,
+    /// Pages without a live block that had one before, or lie between such pages.
+    pub retained: Bytes,
+    /// The allocator's own pages and headers.
+    pub metadata: Bytes,
+    /// Code, stacks, files, and what the program mapped by itself.
+    pub not_heap: Bytes,
+    /// What is left.
+    pub unaccounted: Bytes,
+    /// Part of all of these that lies in transparent huge pages.
+    pub huge_pages: Bytes,
+    /// Requested bytes of live blocks that are not resident: never touched.
+    pub live_not_resident: Bytes,
+}
+
+/// How full the resident pages of a heap are.
+#[derive(Clone, Debug, Default)]
+pub struct PageMap {
+    /// Bytes of a cell of the map: a page, or several if the heap is large.
+    pub cell: Bytes,
+    /// Ranges of addresses, ascending.
+    pub regions: Vec<PageRegion>,
+}
+
+/// A range of addresses of the heap.
+#[derive(Clone, Debug, Default)]
+pub struct PageRegion {
+    /// Where it begins.
+    pub address: u64,
+    /// For each cell the share of it that is in use by live blocks, from 0 to 254; 255 stands for not resident.
+    pub cells: Vec<u8>,
+}
+
+/// What a site's blocks keep resident.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pinned {
+    /// The site.
+    pub site: SiteId,
+    /// Free bytes in pages that would be free altogether without the site's blocks.
+    pub bytes: Bytes,
+    /// How many blocks do that.
+    pub blocks: u64,
+    /// In how many pages.
+    pub pages: u64,
+}

@@ -1,0 +1,32 @@
+//! From tables to findings: what is wrong with a program's use of the heap, where, and what to do about it.
+//!
+//! Pure: an [`Analysis`] in, a [`Diagnosis`] out. An *insight* is one finding with its evidence, an estimate of what it
+//! costs, a remedy, and how sure it is. The *verdict* says in one sentence what resident memory consists of.
+//!
+//! One key decision: an insight that is not there is better than one that is wrong. Each rule has a program that has the
+//! defect and a twin that does not, and is silent on the twin.
+
+#![forbid(unsafe_code)]
+
+mod insight;
+mod insights;
+mod verdict;
+
+pub use insight::{Certainty, Estimate, Insight, Severity};
+pub use verdict::{Verdict, VerdictKind};
+
+use heapwise_analysis::Analysis;
+
+/// What is to be said about a recording.
+#[derive(Clone, Debug, Default)]
+pub struct Diagnosis {
+    /// Findings, the most rewarding first.
+    pub insights: Vec<Insight>,
+    /// What resident memory consists of, if pages were measured.
+    pub verdict: Option<Verdict>,
+}
+
+/// Looks for everything that is known to be wrong with heaps.
+pub fn diagnose(analysis: &Analysis) -> Diagnosis {
+    Diagnosis { insights: insights::all(analysis), verdict: verdict::verdict(analysis) }
+}
