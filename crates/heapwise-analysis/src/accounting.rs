@@ -1,8 +1,11 @@
 //! Every resident byte and what it is there for.
 
-use crate::analysis::SiteId;
+use crate::analysis::{Analysis, SiteId};
+use crate::heap::EverHeap;
+use crate::residency::{Residency, map, pins};
 use crate::units::{Bytes, Nanos};
 use heapwise_trace::file::records::ProcessIndex;
+use rustc_hash::FxHashMap;
 
 /// Resident memory, accounted for, at the moments at which pages were measured.
 #[derive(Clone, Debug, Default)]
@@ -42,6 +45,8 @@ pub struct Breakdown {
     pub not_heap: Bytes,
     /// What is left.
     pub unaccounted: Bytes,
+    /// Part of these that the program has given up and the kernel may take at any time (`MADV_FREE`).
+    pub lazily_freed: Bytes,
     /// Part of all of these that lies in transparent huge pages.
     pub huge_pages: Bytes,
     /// Requested bytes of live blocks that are not resident: never touched.
@@ -77,4 +82,46 @@ pub struct Pinned {
     pub blocks: u64,
     /// In how many pages.
     pub pages: u64,
+}
+
+/// What the accounts are made from.
+#[derive(Debug)]
+pub(crate) struct Pages {
+    pub(crate) residency: Residency,
+    /// Pages that ever held a block, of the process with the highest resident set.
+    pub(crate) ever: EverHeap,
+}
+
+impl Analysis {
+    /// Makes the accounts; `site_of` has the site of each raw one.
+    pub(crate) fn account(&mut self, site_of: &[SiteId]) {
+        let Pages { residency, ever } = &self.residency;
+        let breakdown = |look: &crate::residency::Look| residency.allocator(look.slot).breakdown(look, ever);
+        let mut accounting = Accounting {
+            at_peak: residency.peak.as_ref().map(breakdown),
+            at_end: residency.latest.as_ref().or(residency.peak.as_ref()).map(breakdown),
+            snapshots: residency.requested.clone(),
+            ..Accounting::default()
+        };
+        if let Some(look) = &residency.peak {
+            let allocator = residency.allocator(look.slot);
+            accounting.page_map = Some(map::map(look, &allocator, ever));
+            accounting.pinned = pins::pinned(look, &allocator, site_of, &self.places());
+        }
+        self.accounting = accounting;
+    }
+
+    /// A number for each site's place in the user's code: sites with the same nearest frame have the same.
+    fn places(&self) -> Vec<u32> {
+        let mut known = FxHashMap::default();
+        let places = self.sites.iter().map(|site| {
+            let mut frames = self.stacks_by_name.frames(site.stack).flat_map(|list| self.names.frames(list));
+            let frame = site.user_frame.and_then(|at| frames.nth(at));
+            let place = frame.map(|(f, _)| (f.function, f.file, f.line, f.address));
+            let next = known.len() as u32;
+            // A site without a frame of the user's is a place of its own.
+            place.map_or(site.id.0 | 1 << 31, |place| *known.entry(place).or_insert(next))
+        });
+        places.collect()
+    }
 }

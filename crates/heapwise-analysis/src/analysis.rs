@@ -1,6 +1,6 @@
 //! The tables.
 
-use crate::accounting::Accounting;
+use crate::accounting::{Accounting, Pages};
 use crate::heap::{Lifetimes, SizeClass, Sizes};
 use crate::stacks::book::Book;
 use crate::stacks::modules::{Image, Images};
@@ -45,6 +45,7 @@ pub struct Analysis {
     pub n_events: u64,
     /// Call sites, most allocated bytes first.
     pub(crate) sites: Vec<Site>,
+    pub(crate) residency: Pages,
     pub(crate) raw_sites: Vec<(NodeId, Site)>,
     pub(crate) images: Images,
     pub(crate) book: Book,

@@ -98,6 +98,7 @@ impl Run {
             Section::Meta(meta) => self.meta = meta,
             Section::Process(info) => {
                 let slot = self.process_slot(info.index);
+                self.sequencer.residency.describe(slot, &info.allocator, info.forked_from.is_some());
                 self.processes[slot as usize].info = info;
             }
             Section::Thread(info) => {
@@ -135,6 +136,11 @@ impl Run {
                     self.threads[slot as usize].end = Some(end);
                 }
             }
+            Section::Snapshot(snapshot) => {
+                let slot = self.process_slot(snapshot.process);
+                self.sequencer.look_at(slot, snapshot);
+            }
+            Section::UsableSizes(sizes) => self.sequencer.residency.add_sizes(sizes),
             Section::Symbols(symbols) => self.symbols.push(symbols),
             Section::RunEnd(end) => self.end = Some(end),
             // Written by a newer heapwise of the same major version, which promises that it may be skipped.

@@ -1,6 +1,6 @@
 //! Makes the tables at the end of a recording.
 
-use crate::accounting::Accounting;
+use crate::accounting::{Accounting, Pages};
 use crate::analysis::{Analysis, Memory, Process, Site, SiteId, StackQuality, Thread};
 use crate::analyze::{Options, Run};
 use crate::stacks::book::{Book, Entry};
@@ -42,6 +42,10 @@ impl Run {
             peak_rss: Bytes(peak_rss),
             live_peak_at: Nanos(ledger.peak_ns),
         };
+        let residency = self.sequencer.residency;
+        let ever = residency.peak.as_ref().map(|look| look.slot as usize);
+        let ever = ever.and_then(|slot| ledger.processes.get_mut(slot)).map(|p| std::mem::take(&mut p.ever));
+        let residency = Pages { residency, ever: ever.unwrap_or_default() };
         let mut analysis = Analysis {
             meta: self.meta,
             end: self.end,
@@ -51,6 +55,7 @@ impl Run {
             threads,
             memory,
             accounting: Accounting::default(),
+            residency,
             sizes: std::mem::take(&mut ledger.sizes),
             stacks,
             blind_spots,

@@ -28,6 +28,7 @@ mod error;
 mod finish;
 mod heap;
 mod order;
+mod residency;
 mod sites;
 mod stacks;
 mod timeline;

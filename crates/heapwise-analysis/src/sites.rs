@@ -15,8 +15,10 @@ impl Analysis {
         let mut by_node: FxHashMap<NodeId, NodeId> = [(WHOLE, WHOLE), (CUT, CUT)].into_iter().collect();
         let mut by_stack: FxHashMap<NodeId, usize> = FxHashMap::default();
         let mut sites: Vec<Site> = Vec::new();
+        let mut stack_of_raw = Vec::with_capacity(self.raw_sites.len());
         for (node, raw) in &self.raw_sites {
             let named = named_node(&self.book, &self.names, &mut self.stacks_by_name, &mut by_node, *node);
+            stack_of_raw.push(named);
             match by_stack.get(&named) {
                 Some(&at) => sites[at].merge(raw),
                 None => {
@@ -48,7 +50,10 @@ impl Analysis {
             });
             site.user_frame = nearest_frame(facts);
         }
+        let ids: FxHashMap<NodeId, SiteId> = sites.iter().map(|site| (site.stack, site.id)).collect();
+        let site_of: Vec<SiteId> = stack_of_raw.iter().map(|stack| ids[stack]).collect();
         self.sites = sites;
+        self.account(&site_of);
     }
 }
 

@@ -38,6 +38,9 @@ pub(crate) enum Command {
         /// The shell.
         shell: clap_complete::Shell,
     },
+    /// Ask this process's allocator how large its blocks are.
+    #[command(hide = true, name = heapwise_collector::usable::COMMAND)]
+    UsableSizes,
     /// Write the manual pages into a folder.
     #[command(hide = true)]
     Man {
@@ -79,6 +82,9 @@ pub(crate) struct RunArgs {
     /// Stop recording when the file has this size, such as 100MiB; the program goes on.
     #[arg(long, value_name = "SIZE")]
     pub(crate) max_size: Option<ByteSize>,
+    /// Account for all resident memory this often, such as 10s; SIGUSR2 to heapwise does it once.
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    pub(crate) snapshot_every: Option<std::time::Duration>,
     /// Only record; no diagnosis.
     #[arg(long)]
     pub(crate) no_report: bool,

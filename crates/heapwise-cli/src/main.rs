@@ -13,7 +13,7 @@ mod symbolize;
 
 use args::{Cli, Command};
 use clap::{CommandFactory, Parser};
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -22,6 +22,7 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(args),
         Command::Report(args) => report::report(&args),
         Command::Completions { shell } => completions(shell),
+        Command::UsableSizes => usable_sizes(),
         Command::Man { folder } => man(&folder),
     };
     match result {
@@ -64,6 +65,14 @@ fn completions(shell: clap_complete::Shell) -> Result<u8, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "heapwise", &mut script);
     std::io::Write::write_all(&mut std::io::stdout(), &script)?;
+    Ok(exit::SUCCESS)
+}
+
+/// Started by a recording, with the allocator of the recorded program preloaded.
+fn usable_sizes() -> Result<u8, Failure> {
+    let sizes = heapwise_collector::usable::ask_here();
+    let lines: String = sizes.iter().map(|size| format!("{size}\n")).collect();
+    std::io::stdout().write_all(lines.as_bytes())?;
     Ok(exit::SUCCESS)
 }
 

@@ -21,6 +21,7 @@ pub(crate) fn run(args: RunArgs) -> Result<u8, Failure> {
         wait: args.wait,
         limits: Limits {
             delay: args.delay,
+            snapshot_every: args.snapshot_every,
             duration: args.duration,
             max_bytes: args.max_size.map(|size| size.as_u64()),
         },

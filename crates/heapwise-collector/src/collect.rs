@@ -3,7 +3,9 @@
 use crate::encode::{Batch, Packer};
 use crate::process::Process;
 use crate::session::Session;
+use crate::signals;
 use crate::sys;
+use heapwise_trace::file::pages::Reason;
 use heapwise_trace::file::records::{ProcessIndex, ThreadIndex};
 use heapwise_trace::file::tables::Sample;
 use std::collections::BTreeSet;
@@ -30,11 +32,13 @@ const FIRST_BATCHES: Duration = Duration::from_secs(1);
 /// While the packer cannot follow, draining goes on up to here; then the rings fill.
 const MOST_PENDING_BYTES: usize = 24 << 20;
 
-/// When to stop by itself.
+/// When to do what by itself.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Stops {
     /// Begin to record after this.
     pub delay: Option<Duration>,
+    /// Look at the pages this often.
+    pub snapshot_every: Option<Duration>,
     /// Stop this long after recording began.
     pub duration: Option<Duration>,
     /// Stop when the file has this many bytes.
@@ -54,6 +58,8 @@ pub struct Outcome {
     pub still_running: u32,
     /// Highest sum of resident bytes.
     pub peak_rss_bytes: u64,
+    /// Allocators of the processes: paths of the objects that provide `malloc`.
+    pub allocators: BTreeSet<String>,
     /// Comparisons with a full unwind that failed, and the last frame address at which one did.
     pub verify_failed: Option<(u64, u64)>,
 }
@@ -117,6 +123,7 @@ impl<'a> Collector<'a> {
     /// Runs until the command has ended and, unless told otherwise, every recorded process with it.
     pub fn run(mut self, control: &Control) -> Outcome {
         let (mut sampled, mut checked, mut sent) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
+        let mut asked = 0;
         let mut idle_ticks = 0u32;
         loop {
             // Read before the last look at the rings, so that nothing of the command's end is missed.
@@ -124,9 +131,16 @@ impl<'a> Collector<'a> {
             let now = self.started.elapsed();
             let drained = self.round(now);
             idle_ticks = if drained == 0 { idle_ticks.saturating_add(1) } else { 0 };
+            self.take_leave();
             if now >= sampled + SAMPLE || finish {
                 sampled = now;
                 self.sample(now);
+            }
+            let every = self.stops.snapshot_every.map_or(0, |every| now.as_nanos() / every.as_nanos().max(1));
+            let wanted = every + u128::from(signals::snapshots_wanted());
+            if wanted != asked {
+                asked = wanted;
+                (0..self.processes.len()).for_each(|i| self.look(i, Reason::Requested));
             }
             if now >= checked + CHECK {
                 checked = now;
@@ -202,6 +216,7 @@ impl<'a> Collector<'a> {
     fn sample(&mut self, now: Duration) {
         let mut total = 0;
         let mut gone = Vec::new();
+        let mut due = Vec::new();
         for (i, process) in self.processes.iter().enumerate() {
             let Some(pages) = sys::resident_pages(process.info.pid) else {
                 gone.push(i);
@@ -211,10 +226,29 @@ impl<'a> Collector<'a> {
             total += rss_bytes;
             let time_ns = now.as_nanos() as u64;
             self.batch.samples.0.push(Sample { process: process.info.index, time_ns, rss_bytes });
+            due.extend(process.look_is_due(now, rss_bytes).map(|reason| (i, reason)));
         }
         self.outcome.peak_rss_bytes = self.outcome.peak_rss_bytes.max(total);
+        due.into_iter().for_each(|(i, reason)| self.look(i, reason));
         for i in gone.into_iter().rev() {
             self.end(i, false);
+        }
+    }
+
+    /// Looks at the pages of processes that are about to end, and lets them go.
+    fn take_leave(&mut self) {
+        for i in 0..self.processes.len() {
+            if self.processes[i].says_farewell() {
+                self.look(i, Reason::Latest);
+            }
+        }
+    }
+
+    fn look(&mut self, index: usize, reason: Reason) {
+        let process = &mut self.processes[index];
+        if let Some((epoch, snapshot)) = process.look(self.session, self.started, self.page_bytes, reason) {
+            self.batch.clock.0.push((epoch, snapshot.time_ns));
+            self.batch.snapshots.push(snapshot);
         }
     }
 
@@ -231,6 +265,7 @@ impl<'a> Collector<'a> {
             self.outcome.verify_failed = Some((before + end.verify_failed, process.verify_failed_at()));
         }
         self.batch.ends.push(end);
+        self.outcome.allocators.insert(process.info.allocator.clone());
         if process.is_silent() {
             self.outcome.silent.extend(process.executable.take());
         }

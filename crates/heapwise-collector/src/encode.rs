@@ -4,6 +4,7 @@ use crate::output::SectionFile;
 use crate::process::News;
 use heapwise_trace::event::Epoch;
 use heapwise_trace::file::columns::EventsEncoder;
+use heapwise_trace::file::pages::{Snapshot, UsableSizes};
 use heapwise_trace::file::records::{Meta, ProcessEnd, ProcessInfo, RunEnd, ThreadIndex};
 use heapwise_trace::file::tables::{ClockReadings, Nodes, Samples};
 use heapwise_trace::file::{Error, Writer};
@@ -29,6 +30,8 @@ pub struct Batch {
     pub clock: ClockReadings,
     /// Memory samples.
     pub samples: Samples,
+    /// Looks at pages.
+    pub snapshots: Vec<Snapshot>,
     /// Processes that ended.
     pub ends: Vec<ProcessEnd>,
 }
@@ -111,13 +114,13 @@ impl Packer {
     }
 
     /// Waits until everything that was sent is in the file, and ends the recording.
-    pub fn finish(self, end: &RunEnd) -> Packed {
+    pub fn finish(self, sizes: &[UsableSizes], end: &RunEnd) -> Packed {
         drop(self.batches);
         let work = match self.thread.join() {
             Ok(work) => work,
             Err(panic) => std::panic::resume_unwind(panic),
         };
-        work.finish(end)
+        work.finish(sizes, end)
     }
 }
 
@@ -161,9 +164,11 @@ impl Work {
         self.error.is_none()
     }
 
-    fn finish(mut self, end: &RunEnd) -> Packed {
+    fn finish(mut self, sizes: &[UsableSizes], end: &RunEnd) -> Packed {
         if self.error.is_none() {
-            let result = self.writer.run_end(end).and_then(|()| self.writer.flush());
+            let w = &mut self.writer;
+            let sizes = sizes.iter().try_for_each(|s| w.usable_sizes(s));
+            let result = sizes.and_then(|()| w.run_end(end)).and_then(|()| w.flush());
             self.took(result);
         }
         let mut error = self.error;
@@ -188,6 +193,8 @@ impl Work {
                 w.nodes(&Nodes { process: nodes.process, first_id, nodes: chunk.to_vec() })?;
             }
         }
+        // In front of the events: a reader has to know of a look when it comes to its epoch.
+        batch.snapshots.iter().try_for_each(|s| w.snapshot(s))?;
         for (thread, mut words) in batch.blocks {
             let first = self.epochs.get(&thread).copied().unwrap_or_default();
             let (last, events) = self.encoder.add_block(thread, first, &words);

@@ -4,6 +4,8 @@
 //! * [`process`]: one recorded process as seen from outside: its rings, nodes and modules,
 //! * [`collect`]: the loop that moves the clock, drains the rings and samples memory,
 //! * [`encode`]: the thread that packs what was drained and writes the file,
+//! * `looks` and `residency`: when to look at the pages of a process, and how,
+//! * [`usable`]: how large an allocator's blocks really are,
 //! * [`command`]: starts the program, passes signals on and waits,
 //! * [`record`]: all of it together.
 //!
@@ -15,12 +17,15 @@ pub mod collect;
 pub mod command;
 pub mod encode;
 mod error;
+mod looks;
 pub mod output;
 pub mod process;
 pub mod record;
+mod residency;
 pub mod session;
 pub mod signals;
 mod sys;
+pub mod usable;
 
 pub use error::{Error, ErrorKind};
 pub use record::{Limits, Recorded, Request, record};

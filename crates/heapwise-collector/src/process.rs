@@ -1,9 +1,12 @@
 //! One recorded process, as it is seen from outside.
 
 use crate::encode::Buffers;
+use crate::looks::Looks;
+use crate::residency::Subject;
 use crate::session::Session;
 use crate::sys::{self, Mapping};
 use heapwise_trace::event::Epoch;
+use heapwise_trace::file::pages::{Reason, Snapshot};
 use heapwise_trace::file::records::{
     ModuleInfo, ProcessEnd, ProcessIndex, ProcessInfo, ThreadEnd, ThreadIndex, ThreadInfo,
 };
@@ -11,9 +14,10 @@ use heapwise_trace::file::tables::Nodes;
 use heapwise_trace::live::layout::{
     ALLOCATOR_BYTES, ARENA_BYTES, BUILD_ID_BYTES, COMMAND_BYTES, MAX_ARENAS, MAX_NODE_CHUNKS, MAX_RINGS,
     MODULE_LOG_BYTES, MODULE_RECORD_HEADER, NODES_PER_CHUNK, NodeRecord, ProcessHeader, RING_DATA_OFFSET,
-    RingHeader, ring_state,
+    RingHeader, exit_state, ring_state,
 };
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 /// Where a process's part of the session is mapped here.
 #[derive(Debug, Default)]
@@ -82,6 +86,7 @@ pub struct Process {
     /// How often an unpublished node has held up the reading of nodes.
     nodes_waited: u32,
     checks: u32,
+    looks: Looks,
 }
 
 /// Unpublished nodes are waited for this many times; then their thread must have been killed in between.
@@ -126,6 +131,7 @@ impl Process {
             nodes_read: 1,
             nodes_waited: 0,
             checks: 0,
+            looks: Looks::default(),
         })
     }
 
@@ -308,6 +314,60 @@ impl Process {
             });
         let nodes = u64::from(self.header().node_count.load(Ordering::Relaxed)) * 24;
         rings.sum::<u64>() + nodes + size_of::<ProcessHeader>() as u64
+    }
+
+    /// Whether the process waits for a last look at its pages.
+    pub fn says_farewell(&self) -> bool {
+        self.header().exiting.load(Ordering::Acquire) == exit_state::ANNOUNCED
+    }
+
+    /// Whether it is time to look at the pages, and why.
+    pub fn look_is_due(&self, now: Duration, rss_bytes: u64) -> Option<Reason> {
+        self.looks.due(now, rss_bytes)
+    }
+
+    /// Looks at the pages. `None` if they could not be seen.
+    pub fn look(
+        &mut self,
+        session: &Session,
+        started: Instant,
+        page_bytes: u64,
+        reason: Reason,
+    ) -> Option<(Epoch, Snapshot)> {
+        let farewell = self.says_farewell();
+        let rings = self.rings.iter().filter(|ring| ring.thread.is_some());
+        let (mut thread_pointers, mut recorder) = (Vec::new(), Vec::new());
+        for (ring, header) in rings.filter_map(|r| Some((r, self.arenas.get::<RingHeader>(r.offset)?))) {
+            let state = header.private_state.load(Ordering::Relaxed);
+            recorder.push(state..state.saturating_add(header.private_bytes.load(Ordering::Relaxed)));
+            if ring.tid != self.info.pid {
+                thread_pointers.push(header.handle.load(Ordering::Relaxed));
+            }
+        }
+        let subject = Subject {
+            pid: self.info.pid,
+            process: self.info.index,
+            thread_pointers: &thread_pointers,
+            recorder: &recorder,
+            session_inode: session.inode(),
+            page_bytes,
+        };
+        let before = started.elapsed();
+        // Everything that a thread says from here on belongs to this epoch or a later one.
+        let epoch = session.tick();
+        let snapshot = subject.snapshot(epoch, before.as_nanos() as u64, reason).ok();
+        let rss_bytes = snapshot.as_ref().map_or(0, |s| s.rss_bytes);
+        self.looks.took(before, started.elapsed().saturating_sub(before), rss_bytes);
+        if farewell {
+            let exiting = &self.header().exiting;
+            let (from, to) = (exit_state::ANNOUNCED, exit_state::SEEN);
+            let in_time = exiting.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed).is_ok();
+            sys::futex_wake(exiting.as_ptr());
+            if !in_time {
+                return None;
+            }
+        }
+        Some((epoch, snapshot?))
     }
 
     /// Gives the process's shared memory back. Nobody may use it any more.

@@ -29,6 +29,7 @@ pub struct Settings {
 pub struct Session {
     file: OwnedFd,
     header: Mapping,
+    inode: u64,
 }
 
 impl Session {
@@ -41,9 +42,10 @@ impl Session {
         let file = sys::memory_file(c"heapwise-session", false).map_err(failed("memfd_create"))?;
         let file = File::from(file);
         sys::set_len_unlimited(&file, SESSION_BYTES).map_err(failed("ftruncate"))?;
+        let inode = std::os::unix::fs::MetadataExt::ino(&file.metadata().map_err(failed("fstat"))?);
         let file = OwnedFd::from(file);
         let header = Mapping::new(&file, 0, SESSION_HEADER_BYTES as usize).map_err(failed("mmap"))?;
-        let session = Self { file, header };
+        let session = Self { file, header, inode };
         let h = session.header();
         h.version.store(LIVE_VERSION, Ordering::Relaxed);
         h.collector_pid.store(std::process::id(), Ordering::Relaxed);
@@ -63,6 +65,11 @@ impl Session {
     /// The header.
     pub fn header(&self) -> &SessionHeader {
         self.header.get(0).expect("the mapping of the header holds the header")
+    }
+
+    /// Inode of the shared memory, by which it is known among the mappings of a process.
+    pub(crate) fn inode(&self) -> u64 {
+        self.inode
     }
 
     pub(crate) fn map(&self, offset: u64, len: usize) -> std::io::Result<Mapping> {

@@ -2,16 +2,25 @@
 //!
 //! A key press (Ctrl-C, Ctrl-\) reaches the program by itself, since the terminal sends it to everybody in the
 //! foreground; what another process sends to us alone is passed on. The second interrupt is for us: stop at once.
+//! So is `SIGUSR2`: look at the pages now.
 
 use std::io;
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 
 static PROGRAM: AtomicI32 = AtomicI32::new(0);
 static INTERRUPTS: AtomicU32 = AtomicU32::new(0);
+static SNAPSHOTS: AtomicU32 = AtomicU32::new(0);
+
+/// The one signal that is meant for us: look at the pages now.
+const SNAPSHOT: libc::c_int = libc::SIGUSR2;
 
 extern "C" fn on_signal(signal: libc::c_int, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
     if signal == libc::SIGINT {
         INTERRUPTS.fetch_add(1, Ordering::Relaxed);
+    }
+    if signal == SNAPSHOT {
+        SNAPSHOTS.fetch_add(1, Ordering::Relaxed);
+        return;
     }
     // SAFETY: the kernel hands a valid structure to a handler installed with SA_SIGINFO.
     let sent_by_process = unsafe { (*info).si_code } <= 0;
@@ -40,7 +49,7 @@ pub fn survive_size_limit() {
 /// # Errors
 /// The system's.
 pub fn install() -> io::Result<()> {
-    for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP, libc::SIGUSR1, libc::SIGUSR2] {
+    for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP, libc::SIGUSR1, SNAPSHOT] {
         // SAFETY: zeroed memory is a valid sigaction; the handler only uses atomics and kill.
         let result = unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
@@ -58,6 +67,11 @@ pub fn install() -> io::Result<()> {
 /// Names the program that signals are passed on to; 0 for none.
 pub fn pass_on_to(pid: i32) {
     PROGRAM.store(pid, Ordering::Relaxed);
+}
+
+/// How often somebody asked for a look at the pages.
+pub fn snapshots_wanted() -> u32 {
+    SNAPSHOTS.load(Ordering::Relaxed)
 }
 
 /// How often the user pressed Ctrl-C.

@@ -200,3 +200,118 @@ pub(crate) fn wait_for_children() {
         }
     }
 }
+
+/// Resident pages that follow each other.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PageRange {
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+    pub(crate) huge: bool,
+}
+
+impl PageRange {
+    pub(crate) fn pages(&self, page_bytes: u64) -> u64 {
+        (self.end - self.start) / page_bytes
+    }
+}
+
+/// `struct pm_scan_arg` of `linux/fs.h`.
+#[repr(C)]
+#[derive(Debug, Default)]
+struct ScanArguments {
+    size: u64,
+    flags: u64,
+    start: u64,
+    end: u64,
+    walk_end: u64,
+    vec: u64,
+    vec_len: u64,
+    max_pages: u64,
+    category_inverted: u64,
+    category_mask: u64,
+    category_anyof_mask: u64,
+    return_mask: u64,
+}
+
+/// `struct page_region` of `linux/fs.h`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+struct PageRegion {
+    start: u64,
+    end: u64,
+    categories: u64,
+}
+
+/// `_IOWR('f', 16, struct pm_scan_arg)`.
+const PAGEMAP_SCAN: libc::c_ulong = 0xc060_6610;
+const PAGE_IS_PRESENT: u64 = 1 << 3;
+const PAGE_IS_PFNZERO: u64 = 1 << 5;
+const PAGE_IS_HUGE: u64 = 1 << 6;
+/// The end of the address space of a program on x86-64 with four levels of page tables, which is what programs get.
+const ADDRESS_SPACE_END: u64 = 0x7fff_ffff_f000;
+
+/// Tells the resident pages of the process whose `pagemap` this is, but for those of the shared zero page, ascending.
+pub(crate) fn scan_resident(pagemap: &std::fs::File, found: &mut impl FnMut(PageRange)) -> io::Result<()> {
+    let mut regions = vec![PageRegion::default(); 4096];
+    let mut start = 0;
+    while start < ADDRESS_SPACE_END {
+        let mut arguments = ScanArguments {
+            size: size_of::<ScanArguments>() as u64,
+            start,
+            end: ADDRESS_SPACE_END,
+            vec: regions.as_mut_ptr() as u64,
+            vec_len: regions.len() as u64,
+            category_inverted: PAGE_IS_PFNZERO,
+            category_mask: PAGE_IS_PRESENT | PAGE_IS_PFNZERO,
+            return_mask: PAGE_IS_PRESENT | PAGE_IS_HUGE,
+            ..ScanArguments::default()
+        };
+        // SAFETY: the kernel reads and writes the structure, and writes at most `vec_len` regions to `vec`; both live
+        // until the call returns and nobody else refers to them.
+        let n = check(unsafe { libc::ioctl(pagemap.as_raw_fd(), PAGEMAP_SCAN, &raw mut arguments) })?;
+        for region in &regions[..n as usize] {
+            let huge = region.categories & PAGE_IS_HUGE != 0;
+            found(PageRange { start: region.start, end: region.end, huge });
+        }
+        if arguments.walk_end <= start {
+            return Err(io::Error::other("the kernel's page scan does not move on"));
+        }
+        start = arguments.walk_end;
+    }
+    Ok(())
+}
+
+/// The same for a range, by reading eight bytes for each of its pages: for kernels without the scan.
+pub(crate) fn read_resident(
+    pagemap: &std::fs::File,
+    range: std::ops::Range<u64>,
+    page_bytes: u64,
+    found: &mut impl FnMut(PageRange),
+) -> io::Result<()> {
+    use std::os::unix::fs::FileExt;
+    /// Address space that is reserved and hardly used, as some allocators do, would take minutes to read.
+    const MOST_PAGES: u64 = 16 << 20;
+    const PRESENT: u64 = 1 << 63;
+    let mut bytes = vec![0; 64 << 10];
+    let mut page = range.start / page_bytes;
+    let end = (range.end / page_bytes).min(page + MOST_PAGES);
+    while page < end {
+        let n = ((end - page) as usize).min(bytes.len() / 8);
+        let got = pagemap.read_at(&mut bytes[..n * 8], page * 8)? / 8;
+        if got == 0 {
+            break;
+        }
+        let mut run: Option<PageRange> = None;
+        for (i, entry) in bytes[..got * 8].as_chunks::<8>().0.iter().enumerate() {
+            let start = (page + i as u64) * page_bytes;
+            if u64::from_le_bytes(*entry) & PRESENT == 0 {
+                run.take().into_iter().for_each(&mut *found);
+            } else {
+                run.get_or_insert(PageRange { start, end: start, huge: false }).end = start + page_bytes;
+            }
+        }
+        run.into_iter().for_each(&mut *found);
+        page += got as u64;
+    }
+    Ok(())
+}

@@ -110,6 +110,16 @@ static START: extern "C" fn() = {
     start
 };
 
+/// Runs when the process ends by itself, after the destructors of the program.
+#[used]
+#[unsafe(link_section = ".fini_array")]
+static FAREWELL: extern "C" fn() = {
+    extern "C" fn farewell() {
+        heapwise_recorder::farewell::say();
+    }
+    farewell
+};
+
 #[cfg(panic = "abort")]
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {

@@ -18,6 +18,7 @@
 pub mod arch;
 pub mod bootstrap;
 pub mod cxx;
+pub mod farewell;
 pub mod guard;
 pub mod hooks;
 pub mod large;

@@ -119,7 +119,8 @@ impl Producer {
     }
 }
 
-fn wake_collector() {
+/// Ends the collector's sleep.
+pub fn wake_collector() {
     if let Some(session) = PROCESS.session() {
         let wake = &session.wake.0;
         if wake.load(Ordering::Relaxed) == 1 && wake.swap(0, Ordering::AcqRel) == 1 {

@@ -50,6 +50,7 @@ impl ThreadState {
             (true, used_before) => used_before as *mut ThreadState,
         };
         ring.private_state.store(state as u64, Ordering::Relaxed);
+        ring.private_bytes.store(size_of::<ThreadState>() as u64, Ordering::Relaxed);
         // SAFETY: `state` is memory for a `ThreadState` that belongs to this thread: fresh, its own, or that of a
         // thread which the collector found gone before it freed the ring.
         let thread = unsafe { &mut *state };

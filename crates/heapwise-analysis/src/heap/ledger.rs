@@ -1,6 +1,7 @@
 //! The accounts: what every event changes.
 
 use super::amends::{Amends, Left};
+use super::ever::EverHeap;
 use super::live::{Block, LiveBlocks, Tick, cut_size};
 use super::site::{Gauge, SiteStats};
 use super::sizes::Sizes;
@@ -40,7 +41,8 @@ pub(crate) struct ThreadLedger {
 /// Accounts of one process.
 #[derive(Debug, Default)]
 pub(crate) struct ProcessLedger {
-    pub(super) blocks: LiveBlocks,
+    pub(crate) blocks: LiveBlocks,
+    pub(crate) ever: EverHeap,
     pub(crate) live: Gauge,
     pub(crate) exit: Gauge,
     pub(super) sites: Vec<u32>,
@@ -191,6 +193,7 @@ impl Ledger {
             }
             self.replace(process, address, block);
         }
+        self.processes[process as usize].ever.mark(address, size);
         let counts = &mut self.threads[thread as usize];
         counts.counts.allocations += 1;
         counts.counts.allocated_bytes += Bytes(cut_size(size));
@@ -326,6 +329,7 @@ impl Ledger {
         if !self.processes[process as usize].blocks.insert(new, block) {
             self.replace(process, new, block);
         }
+        self.processes[process as usize].ever.mark(new, size);
         let counts = &mut self.threads[thread as usize];
         counts.counts.reallocations += 1;
         counts.counts.allocated_bytes += Bytes(cut_size(size));

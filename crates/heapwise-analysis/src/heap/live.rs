@@ -65,6 +65,17 @@ struct Packed {
 
 const NONE: Packed = Packed { size: 0, born: Tick(0), site: 0, thread_and_resizes: 0 };
 
+/// What is told of a live block to those who look at pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LiveBlock {
+    /// Where it begins.
+    pub(crate) address: u64,
+    /// Requested bytes.
+    pub(crate) size: u64,
+    /// Who asked for it.
+    pub(crate) site: u32,
+}
+
 /// Live blocks by address.
 #[derive(Debug)]
 pub(crate) struct LiveBlocks {
@@ -220,6 +231,19 @@ impl LiveBlocks {
             self.keys[at] = key;
             self.blocks[at] = block;
         }
+    }
+
+    /// Copies what there is, in no order.
+    pub(crate) fn copy(&self) -> Vec<LiveBlock> {
+        let entries = self.keys.iter().zip(&self.blocks).filter(|(key, _)| **key != 0);
+        let blocks = entries.map(|(key, packed)| {
+            let size = match packed.size {
+                LARGE => self.large.get(key).copied().unwrap_or(0),
+                size => u64::from(size),
+            };
+            LiveBlock { address: key & !1, size, site: packed.site }
+        });
+        blocks.collect()
     }
 
     /// Takes all blocks out and gives the memory back.

@@ -3,6 +3,7 @@
 //! The [`Ledger`] does what it is told in the order in which it is told: [`crate::order`] finds that order.
 
 mod amends;
+mod ever;
 mod ledger;
 mod lifetimes;
 mod live;
@@ -10,6 +11,8 @@ mod plain;
 mod site;
 mod sizes;
 
+pub(crate) use ever::EverHeap;
 pub(crate) use ledger::Ledger;
 pub use lifetimes::Lifetimes;
+pub(crate) use live::LiveBlock;
 pub use sizes::{SizeClass, Sizes};

@@ -19,7 +19,7 @@ impl Ledger {
         }
         let many = self.many;
         let process = self.threads[thread as usize].process as usize;
-        let ProcessLedger { blocks, sites: sites_of_stacks, live: process_live, .. } =
+        let ProcessLedger { blocks, ever, sites: sites_of_stacks, live: process_live, .. } =
             &mut self.processes[process];
         let sites = self.sites.as_mut_slice();
         let (now, mut peaks, mut overall) = (Tick::at(self.now_ns), self.peaks, self.overall);
@@ -44,6 +44,7 @@ impl Ledger {
                     if !blocks.insert(address.0, Block { size, born: now, site, thread, resizes: 0 }) {
                         break;
                     }
+                    ever.mark(address.0, size);
                     let size = cut_size(size);
                     counts.allocations += 1;
                     counts.allocated_bytes += Bytes(size);

@@ -3,8 +3,10 @@
 use super::stream::{LeftOver, Stream};
 use crate::clock::Clock;
 use crate::heap::Ledger;
+use crate::residency::{Look, Residency};
 use heapwise_trace::event::Event;
 use heapwise_trace::file::columns::EventsSection;
+use heapwise_trace::file::pages::Snapshot;
 use heapwise_trace::file::records::ThreadIndex;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
@@ -34,6 +36,9 @@ pub(crate) struct Sequencer {
     epoch: u64,
     /// Processes by the epoch of their end.
     ends: BTreeMap<u64, Vec<u32>>,
+    /// Looks at the pages of processes, by the epoch that they begin.
+    looks: BTreeMap<u64, Vec<(u32, Snapshot)>>,
+    pub(crate) residency: Residency,
     /// Events in all sections so far.
     pub(crate) n_events: u64,
     /// Live bytes and blocks after each epoch, for tests.
@@ -52,6 +57,11 @@ impl Sequencer {
     /// The process had ended when the clock said `epoch`. To be told before the first section behind its last events.
     pub(crate) fn end_process(&mut self, process: u32, epoch: u64) {
         self.ends.entry(epoch).or_default().push(process);
+    }
+
+    /// Somebody looked at the pages of a process. To be told before the first section behind the look's epoch.
+    pub(crate) fn look_at(&mut self, process: u32, snapshot: Snapshot) {
+        self.looks.entry(snapshot.epoch.0).or_default().push((process, snapshot));
     }
 
     /// Orders what can be ordered now. Returns threads whose events are damaged.
@@ -77,13 +87,39 @@ impl Sequencer {
         let mut streams: Vec<_> = left.into_iter().map(|(t, left)| Stream::new(t, left, None)).collect();
         streams.sort_by_key(|s| s.thread);
         self.merge(streams, u64::MAX);
-        self.end_processes(u64::MAX);
+        self.come_to(u64::MAX);
         let end = self.clock.last_ns();
         self.ledger.timeline.advance(end, self.ledger.overall.bytes);
         for process in 0..self.ledger.processes.len() {
             self.ledger.end_process(process as u32);
         }
         self.ledger.share_gauges();
+    }
+
+    /// What happened besides the events, before those of an epoch.
+    fn come_to(&mut self, epoch: u64) {
+        while let Some(entry) = self.looks.first_entry()
+            && *entry.key() <= epoch
+        {
+            let (epoch, looks) = entry.remove_entry();
+            self.end_processes(epoch);
+            self.ledger.close_epoch();
+            for (slot, snapshot) in looks {
+                self.look(slot, snapshot);
+            }
+        }
+        self.end_processes(epoch);
+    }
+
+    fn look(&mut self, slot: u32, snapshot: Snapshot) {
+        let Some(process) = self.ledger.processes.get(slot as usize) else { return };
+        // A single process has no gauge of its own.
+        let many = self.ledger.processes.len() > 1;
+        let live_bytes = if many { process.live.bytes } else { self.ledger.overall.bytes };
+        if self.residency.wants(slot, &snapshot, live_bytes) {
+            let look = Look { slot, snapshot, live: process.blocks.copy(), live_bytes };
+            self.residency.take(look, &process.ever);
+        }
     }
 
     fn end_processes(&mut self, before: u64) {
@@ -104,7 +140,7 @@ impl Sequencer {
         loop {
             let fronts = streams.iter().filter(|s| s.front().is_some());
             let Some(epoch) = fronts.map(|s| s.epoch).min().filter(|&e| e < watermark) else { break };
-            self.end_processes(epoch);
+            self.come_to(epoch);
             active.clear();
             active.extend(
                 (0..streams.len()).filter(|&i| streams[i].front().is_some() && streams[i].epoch == epoch),

@@ -2,6 +2,7 @@
 
 use super::columns::EventsSection;
 use super::error::{Error, ErrorKind};
+use super::pages::{Snapshot, UsableSizes};
 use super::records::{Meta, ModuleInfo, ProcessEnd, ProcessInfo, RunEnd, ThreadEnd, ThreadInfo};
 pub use super::section::Tail;
 use super::section::{self, fill, kind};
@@ -38,6 +39,10 @@ pub enum Section {
     Symbols(Symbols),
     /// The run is over.
     RunEnd(RunEnd),
+    /// Which pages were resident.
+    Snapshot(Snapshot),
+    /// How large an allocator's blocks are.
+    UsableSizes(UsableSizes),
     /// A kind that this version does not know.
     Unknown(u16),
 }
@@ -113,6 +118,10 @@ impl<R: Read> Reader<R> {
             kind::THREAD_END => Section::ThreadEnd(json(&p).ok_or_else(|| damaged("a thread's end"))?),
             kind::SYMBOLS => Section::Symbols(Symbols::decode(&p).ok_or_else(|| damaged("symbols"))?),
             kind::RUN_END => Section::RunEnd(json(&p).ok_or_else(|| damaged("the run's end"))?),
+            kind::SNAPSHOT => Section::Snapshot(Snapshot::decode(&p).ok_or_else(|| damaged("pages"))?),
+            kind::USABLE_SIZES => {
+                Section::UsableSizes(UsableSizes::decode(&p).ok_or_else(|| damaged("sizes of blocks"))?)
+            }
             other => Section::Unknown(other),
         }))
     }

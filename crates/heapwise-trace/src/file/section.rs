@@ -34,6 +34,8 @@ pub(crate) mod kind {
     pub(crate) const THREAD_END: u16 = 10;
     pub(crate) const SYMBOLS: u16 = 11;
     pub(crate) const RUN_END: u16 = 12;
+    pub(crate) const SNAPSHOT: u16 = 13;
+    pub(crate) const USABLE_SIZES: u16 = 14;
 }
 
 /// A decoded frame.

@@ -1,6 +1,7 @@
 //! Writes a recording.
 
 use super::error::Error;
+use super::pages::{Snapshot, UsableSizes};
 use super::records::{Meta, ModuleInfo, ProcessEnd, ProcessInfo, RunEnd, ThreadEnd, ThreadInfo};
 use super::section::{self, kind};
 use super::tables::{ClockReadings, Nodes, Samples, Symbols};
@@ -115,6 +116,16 @@ impl<W: Write> Writer<W> {
     /// Memory samples.
     pub fn samples(&mut self, samples: &Samples) -> Result<(), Error> {
         self.section(kind::SAMPLES, &samples.encode())
+    }
+
+    /// Which pages were resident.
+    pub fn snapshot(&mut self, snapshot: &Snapshot) -> Result<(), Error> {
+        self.section(kind::SNAPSHOT, &snapshot.encode())
+    }
+
+    /// How large an allocator's blocks are.
+    pub fn usable_sizes(&mut self, sizes: &UsableSizes) -> Result<(), Error> {
+        self.section(kind::USABLE_SIZES, &sizes.encode())
     }
 
     /// Names of addresses.

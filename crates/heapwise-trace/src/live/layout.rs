@@ -7,7 +7,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64};
 /// The first eight bytes of a session.
 pub const SESSION_MAGIC: u64 = u64::from_le_bytes(*b"heapwise");
 /// A recorder and a collector of different versions do not talk to each other.
-pub const LIVE_VERSION: u32 = 1;
+pub const LIVE_VERSION: u32 = 2;
 
 /// Environment variable that names the session file to a recorded process.
 pub const SESSION_VARIABLE: &str = "HEAPWISE_SESSION";
@@ -109,7 +109,7 @@ pub struct ProcessHeader {
     pub node_count: AtomicU32,
     /// Bytes used in the module log, published.
     pub module_log_len: AtomicU32,
-    /// Non-zero once the process said that it ends.
+    /// See [`exit_state`]. Also the futex on which a process that ends waits.
     pub exiting: AtomicU32,
     /// Offset of the module log.
     pub module_log: AtomicU64,
@@ -125,6 +125,18 @@ pub struct ProcessHeader {
     pub command: [core::sync::atomic::AtomicU8; COMMAND_BYTES],
     /// Path of the object that provides the real `malloc`.
     pub allocator: [core::sync::atomic::AtomicU8; ALLOCATOR_BYTES],
+}
+
+/// A process that ends by itself lets the collector look at its pages before they are gone.
+pub mod exit_state {
+    /// It goes on.
+    pub const RUNNING: u32 = 0;
+    /// It is about to end, and waits a moment.
+    pub const ANNOUNCED: u32 = 1;
+    /// The collector has seen what it wanted to see.
+    pub const SEEN: u32 = 2;
+    /// The process waits no more: what was seen since may be half gone.
+    pub const GONE_ON: u32 = 3;
 }
 
 /// Life of a ring.
@@ -166,6 +178,8 @@ pub struct RingHeader {
     pub capacity: AtomicU64,
     /// Where the owner's private state lies in its process, to be used again by the next owner.
     pub private_state: AtomicU64,
+    /// How many bytes that has.
+    pub private_bytes: AtomicU64,
     /// Name of the thread when it took the ring: 16 bytes, zero-terminated.
     pub name: [AtomicU64; 2],
 }

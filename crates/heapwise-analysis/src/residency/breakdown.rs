@@ -1,0 +1,152 @@
+//! What the resident bytes of a process consist of at one moment.
+
+use super::Look;
+use super::pages::{self, Page};
+use crate::accounting::Breakdown;
+use crate::heap::{EverHeap, LiveBlock};
+use crate::units::{Bytes, Nanos};
+use heapwise_trace::file::pages::{MappingKind, UsableSizes};
+
+/// What is known of an allocator.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Allocator<'a> {
+    sizes: Option<&'a UsableSizes>,
+    is_glibc: bool,
+    /// Whether the process is a fork, and so has blocks that its own events do not tell of.
+    inherited: bool,
+}
+
+/// glibc keeps each of its further arenas in pieces of this size and alignment (`HEAP_MAX_SIZE`: twice the largest
+/// threshold for mappings, on machines with 64 bits).
+const ARENA_BYTES: u64 = 64 << 20;
+/// Bytes in front of a block of glibc that has a mapping of its own.
+const MAPPED_HEADER_BYTES: u64 = 16;
+
+/// What a page without a live block is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Empty {
+    Retained,
+    Metadata,
+    NotHeap,
+    Unaccounted,
+}
+
+impl<'a> Allocator<'a> {
+    pub(crate) fn new(path: &str, sizes: Option<&'a UsableSizes>, inherited: bool) -> Self {
+        let is_glibc = path.rsplit('/').next().is_some_and(|file| file.starts_with("libc.so"));
+        Self { sizes, is_glibc, inherited }
+    }
+
+    /// Bytes in front of a block, and its usable bytes.
+    #[inline]
+    pub(super) fn extent(&self, block: &LiveBlock, page_bytes: u64) -> (u64, u64) {
+        let Some(sizes) = self.sizes else { return (0, block.size) };
+        // A block at this place in its page has a mapping of its own, or would have one of the same size by chance.
+        if self.is_glibc && block.address % page_bytes == MAPPED_HEADER_BYTES && block.size >= page_bytes {
+            let whole = (block.size + MAPPED_HEADER_BYTES).next_multiple_of(page_bytes);
+            return (MAPPED_HEADER_BYTES, whole - MAPPED_HEADER_BYTES);
+        }
+        (sizes.header_bytes, sizes.of(block.size))
+    }
+
+    /// Accounts for every resident byte of a look.
+    pub(crate) fn breakdown(&self, look: &Look, ever: &EverHeap) -> Breakdown {
+        let snapshot = &look.snapshot;
+        let page_bytes = snapshot.page_bytes;
+        let mut sum = Breakdown {
+            process: snapshot.process,
+            time: Nanos(snapshot.time_ns),
+            lazily_freed: Bytes(snapshot.lazily_freed_bytes),
+            ..Breakdown::default()
+        };
+        let elsewhere = snapshot.mappings.iter().filter(|m| !m.kind.may_be_heap());
+        sum.not_heap = Bytes(
+            elsewhere.map(|m| m.resident_pages.saturating_mul(page_bytes)).fold(0, u64::saturating_add),
+        );
+        let (mut kind, mut mapping) = (Surroundings::default(), 0);
+        pages::each(look, self, |page| {
+            let bytes = Bytes(page.bytes());
+            if page.huge {
+                sum.huge_pages += bytes;
+            }
+            if !page.blocks.is_empty() {
+                sum.live += Bytes(page.live);
+                sum.rounding += Bytes(page.rounding);
+                sum.metadata += Bytes(page.header);
+                sum.holes += Bytes(page.free());
+                return;
+            }
+            if page.mapping.start != mapping {
+                mapping = page.mapping.start;
+                kind = Surroundings::of(page, ever);
+            }
+            match self.empty(page, &mut kind, ever) {
+                Empty::Retained => sum.retained += bytes,
+                Empty::Metadata => sum.metadata += bytes,
+                Empty::NotHeap => sum.not_heap += bytes,
+                Empty::Unaccounted => sum.unaccounted += bytes,
+            }
+        });
+        let requested = look.live.iter().fold(0u64, |sum, b| sum.saturating_add(b.size));
+        sum.live_not_resident = Bytes(requested.saturating_sub(sum.live.0));
+        let seen =
+            [sum.live, sum.rounding, sum.holes, sum.retained, sum.metadata, sum.not_heap, sum.unaccounted];
+        let seen = seen.iter().fold(0u64, |sum, part| sum.saturating_add(part.0));
+        // The kernel is asked for its own sum after the pages; the process went on in between.
+        let missed = snapshot.rss_bytes.saturating_sub(seen);
+        sum.unaccounted += Bytes(missed);
+        sum.rss = Bytes(seen.saturating_add(missed));
+        sum
+    }
+
+    fn empty(&self, page: &Page<'_>, surroundings: &mut Surroundings, ever: &EverHeap) -> Empty {
+        if ever.any(page.range.start, page.range.end) {
+            return Empty::Retained;
+        }
+        let heap = match page.mapping.kind {
+            MappingKind::Break => true,
+            _ if self.is_glibc => surroundings.is_arena(page, ever),
+            _ => surroundings.has_blocks,
+        };
+        match (heap, self.is_glibc) {
+            // What a parent has left behind on the heap is not known of a fork.
+            (true, _) if self.inherited => Empty::Unaccounted,
+            // A huge page is resident as a whole, whatever was used of it.
+            (true, _) if page.huge => Empty::Retained,
+            (true, _) => Empty::Metadata,
+            (false, true) => Empty::NotHeap,
+            // Other allocators keep their books in mappings of their own.
+            (false, false) => Empty::Metadata,
+        }
+    }
+}
+
+/// What is known of the mapping that a page lies in.
+#[derive(Clone, Copy, Debug, Default)]
+struct Surroundings {
+    has_blocks: bool,
+    /// Start of the last piece of 64 MiB that was asked about, and whether it is an arena's.
+    piece: Option<(u64, bool)>,
+}
+
+impl Surroundings {
+    fn of(page: &Page<'_>, ever: &EverHeap) -> Self {
+        let runs = &page.mapping.runs;
+        let page_bytes = page.bytes();
+        let has_blocks = runs.iter().any(|run| ever.any(run.start, run.start + run.pages * page_bytes));
+        Self { has_blocks, piece: None }
+    }
+
+    /// Whether the page belongs to an arena of glibc: its piece begins in the same mapping, and there with blocks.
+    fn is_arena(&mut self, page: &Page<'_>, ever: &EverHeap) -> bool {
+        let start = page.range.start & !(ARENA_BYTES - 1);
+        match self.piece {
+            Some((piece, is_arena)) if piece == start => is_arena,
+            _ => {
+                let is_arena = start >= page.mapping.start && ever.any(start, start + page.bytes());
+                self.piece = Some((start, is_arena));
+                is_arena
+            }
+        }
+    }
+}

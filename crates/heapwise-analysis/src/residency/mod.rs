@@ -1,0 +1,98 @@
+//! Resident pages and what is in them.
+//!
+//! The collector looks at the pages of a process now and then, and says at which epoch. When the events have come that
+//! far, the live blocks are copied beside the pages: of two looks, at the highest resident set and at the last one before
+//! the end. What they mean is worked out when everything else is known ([`pages`]), but for looks that somebody asked
+//! for, of which there may be many.
+
+pub(crate) mod breakdown;
+pub(crate) mod map;
+mod pages;
+pub(crate) mod pins;
+
+use crate::accounting::Breakdown;
+use crate::heap::{EverHeap, LiveBlock};
+use breakdown::Allocator;
+use heapwise_trace::file::pages::{Reason, Snapshot, UsableSizes};
+use rustc_hash::FxHashMap;
+
+/// Pages of a process and its live blocks at the same moment.
+#[derive(Debug)]
+pub(crate) struct Look {
+    /// The process in the ledger.
+    pub(crate) slot: u32,
+    pub(crate) snapshot: Snapshot,
+    /// By ascending addresses.
+    pub(crate) live: Vec<LiveBlock>,
+    /// Their requested bytes.
+    pub(crate) live_bytes: u64,
+}
+
+/// Everything that was seen of pages.
+#[derive(Debug, Default)]
+pub(crate) struct Residency {
+    /// By path of the allocator.
+    sizes: FxHashMap<String, UsableSizes>,
+    /// By process: path of its allocator, and whether it has blocks of the process that it was forked from.
+    heaps: FxHashMap<u32, (String, bool)>,
+    /// The look at the highest resident set.
+    pub(crate) peak: Option<Look>,
+    /// The last look at the same process.
+    pub(crate) latest: Option<Look>,
+    /// What was asked for.
+    pub(crate) requested: Vec<Breakdown>,
+}
+
+/// Resident sets that differ by less than this share count as equally high.
+const SAME_HEIGHT: u64 = 33;
+/// Looks that were asked for and are kept; more make no better report.
+const MOST_REQUESTED: usize = 10_000;
+
+impl Residency {
+    pub(crate) fn add_sizes(&mut self, sizes: UsableSizes) {
+        self.sizes.insert(sizes.allocator.clone(), sizes);
+    }
+
+    /// Tells which allocator a process has, and whether it is a fork.
+    pub(crate) fn describe(&mut self, slot: u32, allocator: &str, inherited: bool) {
+        self.heaps.insert(slot, (allocator.to_owned(), inherited));
+    }
+
+    /// What is known of the allocator of a process.
+    pub(crate) fn allocator(&self, slot: u32) -> Allocator<'_> {
+        let (path, inherited) = self.heaps.get(&slot).map_or(("", false), |(path, forked)| (path, *forked));
+        Allocator::new(path, self.sizes.get(path), inherited)
+    }
+
+    /// Whether a look is wanted at all; copying the live blocks takes time.
+    pub(crate) fn wants(&self, slot: u32, snapshot: &Snapshot, live_bytes: u64) -> bool {
+        let same = self.peak.as_ref().is_some_and(|peak| peak.slot == slot);
+        same || snapshot.reason == Reason::Requested || self.is_peak(snapshot, live_bytes)
+    }
+
+    /// Whether a look is closer to the peak than that which was taken for it so far. The resident set of many programs
+    /// stays where it is when their data is gone; of looks at nearly the same height the one with the most live bytes is
+    /// the one that explains it.
+    fn is_peak(&self, snapshot: &Snapshot, live_bytes: u64) -> bool {
+        let Some(peak) = &self.peak else { return true };
+        let (before, now) = (peak.snapshot.rss_bytes, snapshot.rss_bytes);
+        let margin = before / SAME_HEIGHT;
+        now > before + margin || (now >= before - margin && live_bytes > peak.live_bytes)
+    }
+
+    /// Takes a look, together with the live blocks of its moment.
+    pub(crate) fn take(&mut self, mut look: Look, ever: &EverHeap) {
+        look.live.sort_unstable_by_key(|block| block.address);
+        if look.snapshot.reason == Reason::Requested && self.requested.len() < MOST_REQUESTED {
+            let breakdown = self.allocator(look.slot).breakdown(&look, ever);
+            self.requested.push(breakdown);
+        }
+        if self.is_peak(&look.snapshot, look.live_bytes) {
+            // It is the last one of its process, too.
+            self.latest = None;
+            self.peak = Some(look);
+        } else if self.peak.as_ref().is_some_and(|peak| peak.slot == look.slot) {
+            self.latest = Some(look);
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Goes through the resident pages of a heap together with the live blocks, both by ascending addresses.
+
+use super::Look;
+use super::breakdown::Allocator;
+use heapwise_trace::file::pages::{MappedPages, PageRun};
+use std::ops::Range;
+
+/// A resident page and what live blocks have of it.
+#[derive(Debug)]
+pub(super) struct Page<'a> {
+    pub(super) mapping: &'a MappedPages,
+    pub(super) range: Range<u64>,
+    pub(super) huge: bool,
+    /// Requested bytes.
+    pub(super) live: u64,
+    /// Usable bytes behind them.
+    pub(super) rounding: u64,
+    /// Headers.
+    pub(super) header: u64,
+    /// Indices of the live blocks that reach into it.
+    pub(super) blocks: Range<usize>,
+}
+
+impl Page<'_> {
+    pub(super) fn bytes(&self) -> u64 {
+        self.range.end - self.range.start
+    }
+
+    /// Bytes that belong to no live block.
+    pub(super) fn free(&self) -> u64 {
+        self.bytes().saturating_sub(self.live + self.rounding + self.header)
+    }
+}
+
+/// Bytes that two ranges have in common.
+fn common(a: Range<u64>, b: &Range<u64>) -> u64 {
+    a.end.min(b.end).saturating_sub(a.start.max(b.start))
+}
+
+/// Calls `visit` for each resident page of mappings that may be heap.
+pub(super) fn each<'a>(look: &'a Look, allocator: &Allocator<'_>, mut visit: impl FnMut(&Page<'a>)) {
+    let page_bytes = look.snapshot.page_bytes.max(1);
+    let blocks = &look.live;
+    // Header, requested and usable end of a block.
+    let extent = |i: usize| {
+        let block = &blocks[i];
+        let (header, usable) = allocator.extent(block, page_bytes);
+        let start = block.address;
+        (start.saturating_sub(header), start, start.saturating_add(block.size), start.saturating_add(usable))
+    };
+    let mut first = 0;
+    for mapping in look.snapshot.mappings.iter().filter(|m| m.kind.may_be_heap()) {
+        for &PageRun { start, pages, huge } in &mapping.runs {
+            // Blocks in front of a run lie on pages that are not resident. Searching is faster than going by them.
+            first += blocks[first..]
+                .partition_point(|b| b.address.saturating_add(b.size).saturating_add(page_bytes) < start);
+            for n in 0..pages {
+                let range = start + n * page_bytes..start + (n + 1) * page_bytes;
+                while first < blocks.len() && extent(first).3 <= range.start {
+                    first += 1;
+                }
+                let mut page =
+                    Page { mapping, range, huge, live: 0, rounding: 0, header: 0, blocks: first..first };
+                while page.blocks.end < blocks.len() {
+                    let (header, start, requested, usable) = extent(page.blocks.end);
+                    if header >= page.range.end {
+                        break;
+                    }
+                    page.header += common(header..start, &page.range);
+                    page.live += common(start..requested, &page.range);
+                    page.rounding += common(requested..usable, &page.range);
+                    page.blocks.end += 1;
+                }
+                visit(&page);
+            }
+        }
+    }
+}

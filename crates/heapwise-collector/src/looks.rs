@@ -1,0 +1,79 @@
+//! When to look at a process's pages.
+//!
+//! A look costs some ten milliseconds for a gibibyte, so it is taken when it is likely to be wanted: whenever the resident
+//! set has grown by a twentieth (the last of these is near the peak), now and then (the last of these is near the end of
+//! a process that is killed), when somebody asks, and when a process says that it ends. The first two give way if looking
+//! would take more than a few percent of the collector's time.
+
+use heapwise_trace::file::pages::Reason;
+use std::time::Duration;
+
+/// Growth since the look before, in units of a twentieth and so many bytes, that makes another one worth it.
+const GROWTH_SHARE: u64 = 20;
+const GROWTH_BYTES: u64 = 256 << 10;
+/// A smaller growth is looked at when the resident set has not been looked at for so long.
+const PLATEAU: Duration = Duration::from_millis(250);
+/// How often one looks without any other reason.
+const LATEST: Duration = Duration::from_secs(1);
+/// Pauses between looks, in units of what the last one took.
+const PAUSE_AFTER_GROWTH: u32 = 10;
+const PAUSE_AFTER_LATEST: u32 = 100;
+
+/// The looks at one process so far.
+#[derive(Debug, Default)]
+pub(crate) struct Looks {
+    highest: u64,
+    last: Option<Duration>,
+    cost: Duration,
+}
+
+impl Looks {
+    /// Whether it is time for a look at a process with so many resident bytes, and why.
+    pub(crate) fn due(&self, now: Duration, rss_bytes: u64) -> Option<Reason> {
+        let Some(last) = self.last else { return Some(Reason::Grown) };
+        let since = now.saturating_sub(last);
+        let much = rss_bytes > self.highest + self.highest / GROWTH_SHARE + GROWTH_BYTES;
+        let little = rss_bytes > self.highest && since >= PLATEAU;
+        if (much || little) && since >= self.cost * PAUSE_AFTER_GROWTH {
+            return Some(Reason::Grown);
+        }
+        (since >= LATEST.max(self.cost * PAUSE_AFTER_LATEST)).then_some(Reason::Latest)
+    }
+
+    /// Notes a look.
+    pub(crate) fn took(&mut self, now: Duration, cost: Duration, rss_bytes: u64) {
+        self.last = Some(now);
+        self.cost = cost;
+        self.highest = self.highest.max(rss_bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    #[test]
+    fn growth_is_looked_at_at_once_and_a_plateau_later() {
+        let mut looks = Looks::default();
+        assert_eq!(looks.due(10 * MS, 1 << 20), Some(Reason::Grown), "nothing was seen before");
+        looks.took(10 * MS, MS, 100 << 20);
+        assert_eq!(looks.due(15 * MS, 200 << 20), None, "the look before has cost too much for that");
+        assert_eq!(looks.due(20 * MS, 200 << 20), Some(Reason::Grown));
+        assert_eq!(looks.due(40 * MS, 101 << 20), None);
+        assert_eq!(looks.due(300 * MS, 101 << 20), Some(Reason::Grown));
+        assert_eq!(looks.due(300 * MS, 99 << 20), None);
+        assert_eq!(looks.due(1100 * MS, 99 << 20), Some(Reason::Latest));
+    }
+
+    #[test]
+    fn dear_looks_are_rare() {
+        let mut looks = Looks::default();
+        looks.took(Duration::ZERO, 100 * MS, 10 << 30);
+        assert_eq!(looks.due(900 * MS, 20 << 30), None);
+        assert_eq!(looks.due(1000 * MS, 20 << 30), Some(Reason::Grown));
+        assert_eq!(looks.due(9000 * MS, 1 << 30), None);
+        assert_eq!(looks.due(10_000 * MS, 1 << 30), Some(Reason::Latest));
+    }
+}

@@ -1,0 +1,243 @@
+//! Which pages of a process are resident, asked from outside.
+//!
+//! The mappings come from `/proc/PID/maps`, the pages from the ioctl `PAGEMAP_SCAN` (Linux 6.7 and later, 10 ms for a
+//! gibibyte of small pages, next to nothing for what is sparse), or where that is missing from `/proc/PID/pagemap` of the
+//! mappings that may be heap. The process goes on meanwhile. What it does in these milliseconds belongs to the epoch that
+//! the snapshot begins, so live blocks and pages differ by that at most.
+
+use crate::sys::{self, PageRange};
+use heapwise_trace::event::Epoch;
+use heapwise_trace::file::pages::{MappedPages, MappingKind, PageRun, Reason, Snapshot};
+use heapwise_trace::file::records::ProcessIndex;
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+
+/// What is known of a process besides what the kernel says.
+#[derive(Debug)]
+pub(crate) struct Subject<'a> {
+    pub(crate) pid: u32,
+    pub(crate) process: ProcessIndex,
+    /// Thread pointers of its threads but the first. They lie at the top of the threads' stacks.
+    pub(crate) thread_pointers: &'a [u64],
+    /// Memory that the recorder keeps in it.
+    pub(crate) recorder: &'a [Range<u64>],
+    /// Inode of the session's shared memory, which is not the process's own.
+    pub(crate) session_inode: u64,
+    pub(crate) page_bytes: u64,
+}
+
+/// A line of `/proc/PID/maps`.
+#[derive(Debug, PartialEq, Eq)]
+struct Line<'a> {
+    range: Range<u64>,
+    shared: bool,
+    inode: u64,
+    name: &'a str,
+}
+
+fn line(text: &str) -> Option<Line<'_>> {
+    // `start-end rwxp offset device inode   name`; the name may hold anything but a line end.
+    let mut fields = text.splitn(6, ' ');
+    let (start, end) = fields.next()?.split_once('-')?;
+    let permissions = fields.next()?;
+    let inode = fields.nth(2)?.parse().ok()?;
+    let hex = |digits| u64::from_str_radix(digits, 16).ok();
+    let name = fields.next().unwrap_or_default().trim_start();
+    Some(Line { range: hex(start)?..hex(end)?, shared: permissions.ends_with('s'), inode, name })
+}
+
+/// How far above its thread pointer a thread's control block may reach (`struct pthread` of glibc has 2.3 KiB).
+const CONTROL_BLOCK_BYTES: u64 = 4096;
+
+impl Subject<'_> {
+    /// Asks the kernel.
+    ///
+    /// # Errors
+    /// The kernel's: the process is gone, or may not be looked at.
+    pub(crate) fn snapshot(&self, epoch: Epoch, time_ns: u64, reason: Reason) -> io::Result<Snapshot> {
+        let maps = std::fs::read_to_string(format!("/proc/{}/maps", self.pid))?;
+        let lines: Vec<Line<'_>> = maps.lines().filter_map(line).collect();
+        let mut mappings: Vec<MappedPages> = lines.iter().flat_map(|line| self.mappings_of(line)).collect();
+        let is_session =
+            |address: u64| lines.iter().any(|l| l.inode == self.session_inode && l.range.contains(&address));
+        let pagemap = File::open(format!("/proc/{}/pagemap", self.pid))?;
+        let mut session_pages = 0;
+        let mut found = |mut range: PageRange| {
+            // The kernel's ranges go on over the borders that were drawn here.
+            while range.start < range.end {
+                let part = match mapping_at(&mut mappings, range.start) {
+                    Some(mapping) => {
+                        let part = PageRange { end: range.end.min(mapping.end), ..range };
+                        add(mapping, &part, self.page_bytes);
+                        part
+                    }
+                    None if is_session(range.start) => {
+                        session_pages += range.pages(self.page_bytes);
+                        range
+                    }
+                    // Mapped since the list was read: it is part of what stays unaccounted for.
+                    None => range,
+                };
+                range.start = part.end;
+            }
+        };
+        if sys::scan_resident(&pagemap, &mut found).is_err() {
+            for line in lines.iter().filter(|l| l.inode == 0 && !l.shared) {
+                sys::read_resident(&pagemap, line.range.clone(), self.page_bytes, &mut found)?;
+            }
+        }
+        let kernel = rollup(self.pid)?;
+        Ok(Snapshot {
+            process: self.process,
+            epoch,
+            time_ns,
+            reason,
+            page_bytes: self.page_bytes,
+            rss_bytes: kernel.rss_bytes.saturating_sub(session_pages * self.page_bytes),
+            lazily_freed_bytes: kernel.lazily_freed_bytes,
+            mappings,
+        })
+    }
+
+    /// What a line stands for: one mapping, or several if stacks or memory of the recorder have grown together with
+    /// others in it, as the kernel lets neighbours do. The session's memory stands for none.
+    fn mappings_of(&self, line: &Line<'_>) -> Vec<MappedPages> {
+        if line.inode == self.session_inode {
+            return Vec::new();
+        }
+        let whole = |kind| vec![mapping(line.range.clone(), kind)];
+        match line.name {
+            "[heap]" => return whole(MappingKind::Break),
+            "[stack]" => return whole(MappingKind::MainStack),
+            _ if line.shared || line.inode != 0 => return whole(MappingKind::File),
+            _ => {}
+        }
+        let mut parts: Vec<(Range<u64>, MappingKind)> = Vec::new();
+        // A stack begins behind a page that nobody may touch, so with the line, and ends with the control block.
+        let stack = self.thread_pointers.iter().find(|&&pointer| line.range.contains(&pointer));
+        if let Some(pointer) = stack {
+            let end = (pointer + CONTROL_BLOCK_BYTES).next_multiple_of(self.page_bytes);
+            parts.push((line.range.start..end.min(line.range.end), MappingKind::ThreadStack));
+        }
+        let own = self.recorder.iter().filter(|r| line.range.contains(&r.start));
+        parts.extend(own.map(|r| {
+            let end = r.end.next_multiple_of(self.page_bytes).min(line.range.end);
+            (r.start..end, MappingKind::Recorder)
+        }));
+        parts.sort_by_key(|(range, _)| range.start);
+        let mut mappings = Vec::new();
+        let mut at = line.range.start;
+        for (range, kind) in parts {
+            // The recorder's memory may lie in what was taken for a stack.
+            if range.start > at {
+                mappings.push(mapping(at..range.start, MappingKind::Anonymous));
+            }
+            if range.end > range.start.max(at) {
+                mappings.push(mapping(range.start.max(at)..range.end, kind));
+                at = range.end;
+            }
+        }
+        if at < line.range.end {
+            mappings.push(mapping(at..line.range.end, MappingKind::Anonymous));
+        }
+        mappings
+    }
+}
+
+fn mapping(range: Range<u64>, kind: MappingKind) -> MappedPages {
+    MappedPages { start: range.start, end: range.end, kind, ..MappedPages::default() }
+}
+
+fn mapping_at(mappings: &mut [MappedPages], address: u64) -> Option<&mut MappedPages> {
+    let after = mappings.partition_point(|m| m.start <= address);
+    mappings[..after].last_mut().filter(|m| address < m.end)
+}
+
+fn add(mapping: &mut MappedPages, range: &PageRange, page_bytes: u64) {
+    let pages = range.pages(page_bytes);
+    mapping.resident_pages += pages;
+    if mapping.kind.may_be_heap() {
+        mapping.runs.push(PageRun { start: range.start, pages, huge: range.huge });
+    }
+}
+
+/// Sums over a whole process.
+#[derive(Debug, Default)]
+struct Rollup {
+    rss_bytes: u64,
+    lazily_freed_bytes: u64,
+}
+
+fn rollup(pid: u32) -> io::Result<Rollup> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup"))?;
+    let field = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name));
+        let kib: Option<u64> = line.and_then(|l| l.trim().trim_end_matches(" kB").trim().parse().ok());
+        kib.unwrap_or(0) << 10
+    };
+    Ok(Rollup { rss_bytes: field("Rss:"), lazily_freed_bytes: field("LazyFree:") })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_maps_is_read_whatever_the_name() {
+        let heap = line("55d0c0a00000-55d0c0a21000 rw-p 00000000 00:00 0                          [heap]");
+        let expected =
+            Line { range: 0x55d0_c0a0_0000..0x55d0_c0a2_1000, shared: false, inode: 0, name: "[heap]" };
+        assert_eq!(heap, Some(expected));
+        let file =
+            line("7f00-7f01 r--s 00001000 fd:00 1234   /a file  with spaces (deleted)").expect("a line");
+        assert_eq!((file.shared, file.inode, file.name), (true, 1234, "/a file  with spaces (deleted)"));
+        assert_eq!(line("7f00-7f01 rw-p 00000000 00:00 0 ").map(|l| l.name), Some(""));
+        assert_eq!(line("nonsense"), None);
+    }
+
+    fn subject<'a>(thread_pointers: &'a [u64], recorder: &'a [Range<u64>]) -> Subject<'a> {
+        let (pid, process) = (std::process::id(), ProcessIndex(0));
+        Subject { pid, process, thread_pointers, recorder, session_inode: 99, page_bytes: 4096 }
+    }
+
+    #[test]
+    fn stacks_and_the_recorders_memory_are_cut_out_of_what_they_grew_together_with() {
+        let line = Line { range: 0x10000..0x40000, shared: false, inode: 0, name: "" };
+        let recorder = [0x20000..0x22000];
+        let parts: Vec<_> = subject(&[0x17100], &recorder).mappings_of(&line);
+        let parts: Vec<_> = parts.iter().map(|m| (m.start, m.end, m.kind)).collect();
+        assert_eq!(
+            parts,
+            [
+                (0x10000, 0x19000, MappingKind::ThreadStack),
+                (0x19000, 0x20000, MappingKind::Anonymous),
+                (0x20000, 0x22000, MappingKind::Recorder),
+                (0x22000, 0x40000, MappingKind::Anonymous),
+            ]
+        );
+    }
+
+    #[test]
+    fn what_this_process_touched_is_resident_and_nothing_else() {
+        let size = 64 * 4096;
+        // Not zeroed, so that the allocator does not touch it; large, so that it has a mapping of its own.
+        let mut memory: Vec<u8> = Vec::with_capacity(1 << 30);
+        memory.resize(size, 1);
+        let start = (memory.as_ptr() as u64).next_multiple_of(4096);
+        let snapshot =
+            subject(&[], &[]).snapshot(Epoch(7), 0, Reason::Requested).expect("we may look at ourselves");
+        let mapping =
+            snapshot.mappings.iter().find(|m| (m.start..m.end).contains(&start)).expect("it is mapped");
+        let resident = |address: u64| {
+            let inside = |r: &PageRun| (r.start..r.start + r.pages * 4096).contains(&address);
+            mapping.runs.iter().any(inside)
+        };
+        assert!((0..63).all(|page| resident(start + page * 4096)));
+        assert!(!resident(start + (512 << 20)), "nobody touched that");
+        let sum: u64 = snapshot.mappings.iter().map(|m| m.resident_pages * 4096).sum();
+        let difference = sum.abs_diff(snapshot.rss_bytes);
+        assert!(difference < 1 << 20, "{sum} pages' bytes, {} resident", snapshot.rss_bytes);
+        drop(memory);
+    }
+}

@@ -1,0 +1,100 @@
+//! How large an allocator's blocks really are: what `malloc_usable_size` says for every size.
+//!
+//! Asking in the recorded program would cost a call per event, and would be asking the allocator in other people's
+//! processes about blocks that they are using. The answer is a property of the allocator and its settings, so it is asked
+//! for in a process of ours: this program, started once more with that allocator preloaded, which tries all sizes and
+//! prints what it was told.
+
+#![expect(unsafe_code, reason = "asks the allocator of this process, through its C functions")]
+
+use heapwise_trace::file::pages::UsableSizes;
+use std::io::Read;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// The command of this program that answers; see [`ask_here`].
+pub const COMMAND: &str = "usable-sizes";
+/// Sizes up to here are tried. What is larger goes on in the last steps.
+const LARGEST: usize = 64 << 20;
+/// Steps of one length that are enough to believe that it stays so.
+const STEADY: usize = 2048;
+/// A process that has not answered by then will not.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Asks the allocator of this process: for each size that blocks have, the next larger one.
+pub fn ask_here() -> Vec<u64> {
+    // SAFETY: an integer argument. Without mappings of their own, large blocks of glibc have the sizes that they have in
+    // the heap; those that have are told apart by their addresses. Other allocators do not know the function's option.
+    unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, i32::MAX) };
+    let mut sizes: Vec<u64> = Vec::new();
+    let mut requested = 1usize;
+    let mut steady = 0;
+    while requested <= LARGEST && steady < STEADY {
+        // SAFETY: the block is asked about and given back at once.
+        let usable = unsafe {
+            let block = libc::malloc(requested);
+            let usable = libc::malloc_usable_size(block);
+            libc::free(block);
+            usable
+        };
+        if usable < requested {
+            break;
+        }
+        let step = usable as u64 - sizes.last().copied().unwrap_or(0);
+        let step_before = sizes.len().checked_sub(2).map(|i| sizes[i + 1] - sizes[i]);
+        steady = if step_before == Some(step) { steady + 1 } else { 0 };
+        sizes.push(usable as u64);
+        requested = usable + 1;
+    }
+    sizes
+}
+
+/// Asks an allocator, named by the path of the object that provides `malloc`. `None` if it does not answer.
+pub fn measure(allocator: &str) -> Option<UsableSizes> {
+    if allocator.is_empty() {
+        return None;
+    }
+    let is_glibc = allocator.rsplit('/').next().is_some_and(|file| file.starts_with("libc.so"));
+    let mut command = Command::new("/proc/self/exe");
+    command.arg(COMMAND).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    command.env_remove("LD_PRELOAD");
+    if !is_glibc {
+        command.env("LD_PRELOAD", allocator);
+    }
+    let mut child = command.spawn().ok()?;
+    let mut output = child.stdout.take()?;
+    let reader = std::thread::spawn(move || {
+        let mut text = String::new();
+        output.read_to_string(&mut text).map(|_| text)
+    });
+    let began = Instant::now();
+    while !reader.is_finished() {
+        if began.elapsed() > PATIENCE {
+            let _ = child.kill();
+        }
+        std::thread::sleep(Duration::from_micros(200));
+    }
+    let _ = child.wait();
+    let text = reader.join().ok()?.ok()?;
+    let sizes: Vec<u64> = text.lines().map_while(|line| line.parse().ok()).collect();
+    let ascending = sizes.is_sorted_by(|a, b| a < b);
+    // The size and flags of a block of glibc lie in front of it.
+    let header_bytes = if is_glibc { 8 } else { 0 };
+    (ascending && sizes.len() > 1).then(|| UsableSizes { allocator: allocator.into(), header_bytes, sizes })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_of_this_process_ascend_and_hold_what_was_asked_for() {
+        let sizes = ask_here();
+        assert!(sizes.len() > 100, "{sizes:?}");
+        assert!(sizes.is_sorted_by(|a, b| a < b));
+        let usable = UsableSizes { sizes, ..UsableSizes::default() };
+        // What glibc documents: 8 bytes of header, multiples of 16, and never less than 24 usable bytes.
+        assert_eq!([1, 24, 25, 40, 41, 1000].map(|n| usable.of(n)), [24, 24, 40, 40, 56, 1000]);
+        assert_eq!(usable.of(50 << 20) % 16, 8);
+    }
+}

@@ -1,0 +1,38 @@
+//! The last moment of a process: the collector may look at its pages before they are gone.
+//!
+//! Pages are looked at from outside, and what a process has kept is best seen when it has done everything and still is
+//! there. So a process that ends by itself says so and waits, for a bounded time and only if somebody is listening. One
+//! that is killed, or leaves by `_exit`, does not come by here; then the last look that was taken before has to do.
+
+use crate::process::PROCESS;
+use crate::ring::wake_collector;
+use crate::sys;
+use core::sync::atomic::Ordering;
+use heapwise_trace::live::layout::{CLOCK_STOPPED, exit_state};
+
+/// How often and how long the process waits: a tenth of a second, enough for a heap of several gibibytes.
+const STEPS: usize = 10;
+const STEP_NS: u64 = 10_000_000;
+
+/// Announces the end and waits.
+pub fn say() {
+    let (Some(header), Some(session)) = (PROCESS.header(), PROCESS.session()) else { return };
+    let exiting = &header.exiting;
+    if exiting.swap(exit_state::ANNOUNCED, Ordering::AcqRel) != exit_state::RUNNING {
+        return;
+    }
+    for _ in 0..STEPS {
+        let stopped = session.clock.0.load(Ordering::Relaxed) & CLOCK_STOPPED != 0;
+        if stopped || sys::is_gone(session.collector_pid.load(Ordering::Relaxed)) {
+            break;
+        }
+        wake_collector();
+        sys::futex_wait(exiting, exit_state::ANNOUNCED, STEP_NS);
+        if exiting.load(Ordering::Acquire) != exit_state::ANNOUNCED {
+            return;
+        }
+    }
+    // If the collector is looking right now, it finds that it was too late.
+    let (from, to) = (exit_state::ANNOUNCED, exit_state::GONE_ON);
+    let _ = exiting.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed);
+}
