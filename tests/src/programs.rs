@@ -21,6 +21,18 @@ pub fn find(name: &str) -> Option<PathBuf> {
     found
 }
 
+/// Path of a shared library that may be preloaded; the rules for a missing one are those of [`find`].
+pub fn library(name: &str) -> Option<PathBuf> {
+    let folders = ["/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib"];
+    let found = folders.iter().map(|folder| Path::new(folder).join(name)).find(|path| path.exists());
+    if found.is_none() {
+        let skip = std::env::var_os(SKIP).is_some_and(|value| value == "1");
+        assert!(skip, "{name} is not installed: install it, or set {SKIP}=1 to skip the tests that need it");
+        eprintln!("SKIPPED: {name} is not installed");
+    }
+    found
+}
+
 /// Path of the Python interpreter itself; what is called `python3` may be a script that looks for it.
 pub fn python() -> Option<PathBuf> {
     let python = find("python3")?;

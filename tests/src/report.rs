@@ -24,6 +24,8 @@ pub struct Report {
     pub processes: Vec<Process>,
     /// Each recorded thread.
     pub threads: Vec<Thread>,
+    /// Memory over time, and what it consists of.
+    pub memory: Memory,
     /// Call sites.
     pub sites: Vec<Site>,
     /// How far the stacks can be trusted.
@@ -91,6 +93,76 @@ pub struct BlindSpot {
     /// Its stable name.
     pub id: String,
     /// What to do about it.
+    pub remedy: String,
+}
+
+/// Memory over time, and what it consists of.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Memory {
+    /// The highest resident set.
+    pub peak_rss_bytes: u64,
+    /// At the highest resident set.
+    pub at_peak: Option<Breakdown>,
+    /// At the end.
+    pub at_end: Option<Breakdown>,
+    /// Whenever somebody asked.
+    pub snapshots: Vec<Breakdown>,
+    /// Sites that keep mostly empty pages.
+    pub pinned: Vec<Pinned>,
+    /// What dominates.
+    pub verdict: Option<Verdict>,
+}
+
+/// What resident memory consists of.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+pub struct Breakdown {
+    /// When.
+    pub time_ns: u64,
+    /// The sum.
+    pub rss_bytes: u64,
+    /// Requested bytes of live blocks.
+    pub live_bytes: u64,
+    /// What the allocator adds to them.
+    pub rounding_bytes: u64,
+    /// Free bytes in pages with live blocks.
+    pub holes_bytes: u64,
+    /// Free pages.
+    pub retained_bytes: u64,
+    /// The allocator's own.
+    pub metadata_bytes: u64,
+    /// Everything else that is known.
+    pub not_heap_bytes: u64,
+    /// What is not.
+    pub unaccounted_bytes: u64,
+}
+
+impl Breakdown {
+    /// The sum of all parts.
+    pub fn sum(&self) -> u64 {
+        let heap = self.live_bytes + self.rounding_bytes + self.holes_bytes + self.retained_bytes;
+        heap + self.metadata_bytes + self.not_heap_bytes + self.unaccounted_bytes
+    }
+}
+
+/// What a site keeps resident.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub struct Pinned {
+    /// Its index.
+    pub site: usize,
+    /// Free bytes in its pages.
+    pub bytes: u64,
+    /// Blocks that keep them.
+    pub blocks: u64,
+}
+
+/// What dominates resident memory.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Verdict {
+    /// Its stable name.
+    pub kind: String,
+    /// In a sentence.
+    pub sentence: String,
+    /// What to do.
     pub remedy: String,
 }
 

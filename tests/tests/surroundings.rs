@@ -83,11 +83,7 @@ fn another_preloaded_allocator_stays_in_use_and_the_counts_are_the_same() {
     let plain = Recording::new(folder.path()).record(&program, &[]);
     let expected = plain.report().sum(|stack| stack.contains(&"key"));
     for library in ["libjemalloc.so.2", "libmimalloc.so.2", "libtcmalloc_minimal.so.4"] {
-        let folders = ["/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib"];
-        let Some(path) = folders.iter().map(|f| Path::new(f).join(library)).find(|p| p.exists()) else {
-            eprintln!("SKIPPED: {library} is not installed");
-            continue;
-        };
+        let Some(path) = programs::library(library) else { continue };
         let path = path.to_string_lossy().into_owned();
         let recorded =
             Recording::new(folder.path()).verify(1).variable("LD_PRELOAD", &path).record(&program, &[]);

@@ -9,7 +9,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::process::Command;
 
-/// A program and the package that has it.
+/// A program, or a shared library, and the package that has it.
 pub type Needed = (&'static str, &'static str);
 
 /// What the tests run: compilers for small programs in C and C++, valgrind to count allocations independently, and real
@@ -25,7 +25,14 @@ pub const FOR_TESTS: &[Needed] = &[
     ("redis-server", "redis-server"),
     ("redis-benchmark", "redis-tools"),
     ("node", "nodejs"),
+    // Other allocators, to be recorded on top of.
+    ("libjemalloc.so.2", "libjemalloc2"),
+    ("libmimalloc.so.2", "libmimalloc2.0"),
+    ("libtcmalloc_minimal.so.4", "libtcmalloc-minimal4"),
 ];
+
+/// Where shared libraries are.
+const LIBRARY_FOLDERS: &[&str] = &["/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib"];
 
 /// What the benchmarks compare with, and what it compresses with.
 pub const FOR_BENCHMARKS: &[Needed] = &[("python3", "python3"), ("heaptrack", "heaptrack"), ("zstd", "zstd")];
@@ -37,7 +44,10 @@ pub const FOR_BENCHMARKS: &[Needed] = &[("python3", "python3"), ("heaptrack", "h
 pub fn programs(needed: &[Needed], may_install: bool) -> Result<()> {
     let path = env::var_os("PATH").unwrap_or_default();
     let folders: Vec<_> = env::split_paths(&path).collect();
-    let packages = missing(needed, |program| folders.iter().any(|folder| is_program(&folder.join(program))));
+    let packages = missing(needed, |name| match name.contains(".so") {
+        true => LIBRARY_FOLDERS.iter().any(|folder| Path::new(folder).join(name).exists()),
+        false => folders.iter().any(|folder| is_program(&folder.join(name))),
+    });
     if packages.is_empty() {
         return Ok(());
     }

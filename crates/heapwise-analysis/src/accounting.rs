@@ -16,9 +16,9 @@ pub struct Accounting {
     pub at_end: Option<Breakdown>,
     /// Moments that were asked for, in their order.
     pub snapshots: Vec<Breakdown>,
-    /// Occupancy of pages at the peak.
+    /// Occupancy of pages, at the peak or at the end, whichever has more holes.
     pub page_map: Option<PageMap>,
-    /// Sites whose blocks keep mostly empty pages resident, at the peak; most pinned bytes first.
+    /// Sites whose blocks keep mostly empty pages resident, at the same moment; most pinned bytes first.
     pub pinned: Vec<Pinned>,
 }
 
@@ -97,18 +97,21 @@ impl Analysis {
     pub(crate) fn account(&mut self, site_of: &[SiteId]) {
         let Pages { residency, ever } = &self.residency;
         let breakdown = |look: &crate::residency::Look| residency.allocator(look.slot).breakdown(look, ever);
-        let mut accounting = Accounting {
-            at_peak: residency.peak.as_ref().map(breakdown),
-            at_end: residency.latest.as_ref().or(residency.peak.as_ref()).map(breakdown),
-            snapshots: residency.requested.clone(),
-            ..Accounting::default()
+        let latest = residency.latest.as_ref().or(residency.peak.as_ref());
+        let (at_peak, at_end) = (residency.peak.as_ref().map(breakdown), latest.map(breakdown));
+        // What is pinned is best seen when most is free beside live blocks.
+        let end_has_more = at_end.map(|b| b.holes) > at_peak.map(|b| b.holes);
+        let look = if end_has_more { latest } else { residency.peak.as_ref() };
+        let (page_map, pinned) = match look {
+            Some(look) => {
+                let allocator = residency.allocator(look.slot);
+                let pinned = pins::pinned(look, &allocator, site_of, &self.places());
+                (Some(map::map(look, &allocator, ever)), pinned)
+            }
+            None => (None, Vec::new()),
         };
-        if let Some(look) = &residency.peak {
-            let allocator = residency.allocator(look.slot);
-            accounting.page_map = Some(map::map(look, &allocator, ever));
-            accounting.pinned = pins::pinned(look, &allocator, site_of, &self.places());
-        }
-        self.accounting = accounting;
+        let snapshots = residency.requested.clone();
+        self.accounting = Accounting { at_peak, at_end, snapshots, page_map, pinned };
     }
 
     /// A number for each site's place in the user's code: sites with the same nearest frame have the same.

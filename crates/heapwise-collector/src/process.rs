@@ -344,11 +344,18 @@ impl Process {
                 thread_pointers.push(header.handle.load(Ordering::Relaxed));
             }
         }
+        let mapped = self.header().allocator_mappings.iter().filter_map(|[start, len]| {
+            let len = len.load(Ordering::Acquire);
+            let start = start.load(Ordering::Relaxed);
+            (len != 0).then(|| start..start.saturating_add(len))
+        });
+        let allocator: Vec<_> = mapped.collect();
         let subject = Subject {
             pid: self.info.pid,
             process: self.info.index,
             thread_pointers: &thread_pointers,
             recorder: &recorder,
+            allocator: &allocator,
             session_inode: session.inode(),
             page_bytes,
         };

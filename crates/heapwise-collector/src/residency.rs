@@ -22,6 +22,8 @@ pub(crate) struct Subject<'a> {
     pub(crate) thread_pointers: &'a [u64],
     /// Memory that the recorder keeps in it.
     pub(crate) recorder: &'a [Range<u64>],
+    /// What its allocator has mapped, if that is not glibc's.
+    pub(crate) allocator: &'a [Range<u64>],
     /// Inode of the session's shared memory, which is not the process's own.
     pub(crate) session_inode: u64,
     pub(crate) page_bytes: u64,
@@ -120,16 +122,20 @@ impl Subject<'_> {
             let end = (pointer + CONTROL_BLOCK_BYTES).next_multiple_of(self.page_bytes);
             parts.push((line.range.start..end.min(line.range.end), MappingKind::ThreadStack));
         }
-        let own = self.recorder.iter().filter(|r| line.range.contains(&r.start));
-        parts.extend(own.map(|r| {
-            let end = r.end.next_multiple_of(self.page_bytes).min(line.range.end);
-            (r.start..end, MappingKind::Recorder)
-        }));
+        let page = self.page_bytes;
+        let within = |ranges: &[Range<u64>], kind: MappingKind| -> Vec<(Range<u64>, MappingKind)> {
+            let cut = |r: &Range<u64>| {
+                r.start.max(line.range.start)..r.end.next_multiple_of(page).min(line.range.end)
+            };
+            ranges.iter().map(cut).filter(|r| r.start < r.end).map(|r| (r, kind)).collect()
+        };
+        parts.extend(within(self.recorder, MappingKind::Recorder));
+        parts.extend(within(self.allocator, MappingKind::Allocator));
         parts.sort_by_key(|(range, _)| range.start);
         let mut mappings = Vec::new();
         let mut at = line.range.start;
         for (range, kind) in parts {
-            // The recorder's memory may lie in what was taken for a stack.
+            // Parts may overlap: what was mapped once may have been unmapped and be something else by now.
             if range.start > at {
                 mappings.push(mapping(at..range.start, MappingKind::Anonymous));
             }
@@ -198,7 +204,15 @@ mod tests {
 
     fn subject<'a>(thread_pointers: &'a [u64], recorder: &'a [Range<u64>]) -> Subject<'a> {
         let (pid, process) = (std::process::id(), ProcessIndex(0));
-        Subject { pid, process, thread_pointers, recorder, session_inode: 99, page_bytes: 4096 }
+        Subject {
+            pid,
+            process,
+            thread_pointers,
+            recorder,
+            allocator: &[],
+            session_inode: 99,
+            page_bytes: 4096,
+        }
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! What resident memory consists of, in one sentence, and what to do about it.
 
-use heapwise_analysis::Analysis;
+mod remedy;
+
+use heapwise_analysis::{Analysis, Breakdown, Bytes};
 
 /// What dominates resident memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +49,106 @@ pub struct Verdict {
     pub remedy: String,
 }
 
+/// Share of the run during which memory has to be mostly unused for the end to be judged instead of the peak.
+const IDLE_SHARE: f64 = 0.2;
+/// Live bytes are still rising if they are within this share of their peak when the process ends.
+const STILL_HIGH: f64 = 0.9;
+
 pub(crate) fn verdict(analysis: &Analysis) -> Option<Verdict> {
-    let _ = analysis.accounting.at_peak.as_ref()?;
-    None
+    let accounting = &analysis.accounting;
+    let peak = accounting.at_peak.as_ref()?;
+    let end = accounting.at_end.as_ref().unwrap_or(peak);
+    let (moment, when) = if idles(analysis, peak, end) { (end, "at the end") } else { (peak, "at the peak") };
+    let kind = dominant(analysis, moment);
+    let of = |part: Bytes| format!("{} of {}", mib(part), mib(moment.rss));
+    let percent = |part: Bytes| part.0 * 100 / moment.rss.0.max(1);
+    let sentence = match kind {
+        VerdictKind::Growth => format!(
+            "{when} {} resident ({} %) is live data, and it was still near its highest when the program ended",
+            of(moment.live),
+            percent(moment.live)
+        ),
+        VerdictKind::Live => {
+            format!(
+                "{when} {} resident ({} %) is live data: the program's own",
+                of(moment.live),
+                percent(moment.live)
+            )
+        }
+        VerdictKind::Rounding => format!(
+            "{when} {} resident ({} %) is what the allocator adds to round requests up",
+            of(moment.rounding),
+            percent(moment.rounding)
+        ),
+        VerdictKind::Fragmentation => format!(
+            "{when} {} resident ({} %) is free, in pages that live blocks keep: fragmentation",
+            of(moment.holes),
+            percent(moment.holes)
+        ),
+        VerdictKind::Retention => format!(
+            "{when} {} resident ({} %) is free pages that the allocator has not given back{}",
+            of(moment.retained),
+            percent(moment.retained),
+            if when == "at the end" { "; that is not fragmentation" } else { "" }
+        ),
+        VerdictKind::Metadata => {
+            format!(
+                "{when} {} resident ({} %) is the allocator's own",
+                of(moment.metadata),
+                percent(moment.metadata)
+            )
+        }
+        VerdictKind::NotHeap => format!(
+            "{when} {} resident ({} %) is not heap: code, stacks, files, and what the program maps itself",
+            of(moment.not_heap),
+            percent(moment.not_heap)
+        ),
+    };
+    Some(Verdict { kind, sentence, remedy: remedy::remedy(analysis, kind, moment) })
+}
+
+/// The largest part.
+fn dominant(analysis: &Analysis, b: &Breakdown) -> VerdictKind {
+    let parts = [
+        (b.live, VerdictKind::Live),
+        (b.not_heap, VerdictKind::NotHeap),
+        (b.retained, VerdictKind::Retention),
+        (b.holes, VerdictKind::Fragmentation),
+        (b.rounding, VerdictKind::Rounding),
+        (b.metadata, VerdictKind::Metadata),
+    ];
+    // Of equal parts the one that is named first counts.
+    let largest = parts.into_iter().rev().max_by_key(|(bytes, _)| *bytes);
+    match largest.map_or(VerdictKind::Live, |(_, kind)| kind) {
+        VerdictKind::Live if is_rising(analysis) => VerdictKind::Growth,
+        kind => kind,
+    }
+}
+
+/// Whether live bytes end near their peak after having risen in the second half of the run.
+fn is_rising(analysis: &Analysis) -> bool {
+    let samples = analysis.memory.samples(100);
+    let [.., before, _] = samples.as_slice() else { return false };
+    let middle = samples[samples.len() / 2].live.0;
+    let peak = analysis.totals.peak_live_bytes.0 as f64;
+    // The last sample may hold the clearing up at the end.
+    before.live.0 as f64 >= STILL_HIGH * peak && (middle as f64) < STILL_HIGH * peak
+}
+
+/// Whether the program held mostly unused memory for a good part of its run, and still did at the end.
+fn idles(analysis: &Analysis, peak: &Breakdown, end: &Breakdown) -> bool {
+    if end.rss.0 * 2 < peak.rss.0 || end.live.0 * 4 > end.rss.0 {
+        return false;
+    }
+    let samples = analysis.memory.samples(1000);
+    let idle =
+        samples.iter().filter(|s| s.rss.is_some_and(|rss| rss.0 * 2 >= peak.rss.0 && s.live.0 * 4 < rss.0));
+    idle.count() as f64 >= IDLE_SHARE * samples.len() as f64
+}
+
+fn mib(bytes: Bytes) -> String {
+    match bytes.0 {
+        0..0x10_0000 => format!("{} KiB", bytes.0 >> 10),
+        n => format!("{:.1} MiB", n as f64 / f64::from(1 << 20)),
+    }
 }

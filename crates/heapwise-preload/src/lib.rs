@@ -4,7 +4,7 @@
 
 #![cfg_attr(panic = "abort", no_std)]
 
-use heapwise_recorder::{entry_point, hooks};
+use heapwise_recorder::{entry_point, hooks, mappings};
 
 entry_point!(malloc, 1 => hooks::malloc);
 entry_point!(calloc, 2 => hooks::calloc);
@@ -32,6 +32,9 @@ heapwise_recorder::cxx_operators! {
         _ZdlPvSt11align_val_tRKSt9nothrow_t _ZdaPvSt11align_val_tRKSt9nothrow_t
     }
 }
+
+heapwise_recorder::entry_point_with_caller!(mmap, 6 => mappings::mmap);
+heapwise_recorder::entry_point_with_caller!(mmap64, 6 => mappings::mmap);
 
 /// The interposed C function `pthread_create`.
 ///

@@ -23,6 +23,7 @@ pub mod guard;
 pub mod hooks;
 pub mod large;
 pub mod lock;
+pub mod mappings;
 pub mod process;
 pub mod real;
 pub mod ring;

@@ -5,6 +5,7 @@
 //! a process of its own. A child of `vfork` shares its parent's memory and records as its parent, which is stopped.
 
 use crate::lock::{Held, Lock};
+use crate::mappings;
 use crate::session::{self, Refusal, SessionPath};
 use crate::sys;
 use crate::trie::Trie;
@@ -246,6 +247,7 @@ impl ProcessState {
         }
         header.command_len.store(len as u32, Ordering::Relaxed);
         self.describe_allocator(header);
+        mappings::publish(header);
         if let Some(log) = self.allocate(held, MODULE_LOG_BYTES) {
             header.module_log.store(log.offset, Ordering::Release);
             self.published.begin(log.at);

@@ -174,6 +174,16 @@ pub fn contains(entry: &crate::arch::entry::Entry) -> bool {
     ALLOCATOR_CODE.contains(caller) || OWN_CODE.contains(caller)
 }
 
+/// Whether it is known which object provides the real `malloc`.
+pub fn is_identified() -> bool {
+    !ALLOCATOR.load(Ordering::Relaxed).is_null()
+}
+
+/// Whether an address lies in the code of the allocator, one that is not glibc's.
+pub fn is_allocator_code(address: usize) -> bool {
+    ALLOCATOR_CODE.contains(address) && may_reenter()
+}
+
 /// Whether calls that arrive during a call of the real allocator could be its own.
 #[inline(always)]
 pub fn may_reenter() -> bool {

@@ -104,19 +104,17 @@ impl<'a> Allocator<'a> {
             return Empty::Retained;
         }
         let heap = match page.mapping.kind {
-            MappingKind::Break => true,
+            MappingKind::Break | MappingKind::Allocator => true,
             _ if self.is_glibc => surroundings.is_arena(page, ever),
             _ => surroundings.has_blocks,
         };
-        match (heap, self.is_glibc) {
+        match heap {
             // What a parent has left behind on the heap is not known of a fork.
-            (true, _) if self.inherited => Empty::Unaccounted,
+            true if self.inherited => Empty::Unaccounted,
             // A huge page is resident as a whole, whatever was used of it.
-            (true, _) if page.huge => Empty::Retained,
-            (true, _) => Empty::Metadata,
-            (false, true) => Empty::NotHeap,
-            // Other allocators keep their books in mappings of their own.
-            (false, false) => Empty::Metadata,
+            true if page.huge => Empty::Retained,
+            true => Empty::Metadata,
+            false => Empty::NotHeap,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Linux: raw system calls. None of them touches `errno`.
 
 use crate::arch::syscall::{number, syscall6};
+use core::ffi::{c_int, c_void};
 use core::sync::atomic::AtomicU32;
 
 /// A kernel error number.
@@ -71,6 +72,32 @@ impl File {
         let at = unsafe { call(number::MMAP, [0, len, PROT_READ_WRITE, flags, self.0, offset as usize]) }?;
         Ok(at as *mut u8)
     }
+}
+
+/// The system call, for the interposed function.
+///
+/// # Safety
+/// As the C function.
+pub unsafe fn mmap(
+    at: *mut c_void,
+    len: usize,
+    protection: c_int,
+    flags: c_int,
+    file: c_int,
+    offset: i64,
+) -> Result<*mut u8, Errno> {
+    let arguments = [at as usize, len, protection as usize, flags as usize, file as usize, offset as usize];
+    // SAFETY: the caller's call.
+    unsafe { call(number::MMAP, arguments) }.map(|at| at as *mut u8)
+}
+
+/// Sets the C library's `errno` of this thread.
+pub fn set_errno(error: Errno) {
+    unsafe extern "C" {
+        fn __errno_location() -> *mut c_int;
+    }
+    // SAFETY: the function returns this thread's own variable.
+    unsafe { *__errno_location() = error.0 };
 }
 
 /// Maps fresh zeroed private memory.

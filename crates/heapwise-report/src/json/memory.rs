@@ -37,6 +37,7 @@ struct JsonBreakdown {
     metadata_bytes: u64,
     not_heap_bytes: u64,
     unaccounted_bytes: u64,
+    lazily_freed_bytes: u64,
     huge_pages_bytes: u64,
     live_not_resident_bytes: u64,
 }
@@ -100,6 +101,7 @@ impl JsonBreakdown {
             metadata_bytes: b.metadata.0,
             not_heap_bytes: b.not_heap.0,
             unaccounted_bytes: b.unaccounted.0,
+            lazily_freed_bytes: b.lazily_freed.0,
             huge_pages_bytes: b.huge_pages.0,
             live_not_resident_bytes: b.live_not_resident.0,
         }

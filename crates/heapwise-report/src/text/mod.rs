@@ -3,6 +3,7 @@
 //! In the order in which a newcomer needs it: what ran, what could not be seen, what it adds up to, where to look
 //! first, how it went over time, and then the tables.
 
+mod accounting;
 mod chart;
 mod head;
 mod page;
@@ -35,7 +36,7 @@ impl Default for TextOptions {
 }
 
 /// The report as text of several lines.
-pub fn text(analysis: &Analysis, _diagnosis: &Diagnosis, options: &TextOptions, style: Style) -> String {
+pub fn text(analysis: &Analysis, diagnosis: &Diagnosis, options: &TextOptions, style: Style) -> String {
     let mut page = Page::new(style);
     head::command(&mut page, analysis);
     head::caveats(&mut page, analysis);
@@ -47,6 +48,7 @@ pub fn text(analysis: &Analysis, _diagnosis: &Diagnosis, options: &TextOptions, 
     let rows = rows::Rows::new(analysis, options);
     tables::first_look(&mut page, analysis, &rows);
     chart::over_time(&mut page, analysis, options.ascii);
+    accounting::accounts(&mut page, analysis, diagnosis, &rows);
     tables::sites(&mut page, analysis, options, &rows);
     tasks::processes(&mut page, analysis, options.top);
     tasks::threads(&mut page, analysis, options.top);

@@ -111,6 +111,11 @@ impl Rows {
         Self { list }
     }
 
+    /// The row that a site belongs to.
+    pub(crate) fn of(&self, site: SiteId) -> Option<&Row> {
+        self.list.iter().find(|row| row.sites.iter().any(|(id, _, _)| *id == site))
+    }
+
     /// The rows with most of a measure, most first.
     pub(crate) fn top(&self, measure: Measure, most: usize) -> Vec<&Row> {
         let mut rows: Vec<&Row> = self.list.iter().filter(|r| measure(&r.sums) > 0).collect();

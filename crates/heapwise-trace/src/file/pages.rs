@@ -36,15 +36,24 @@ pub enum MappingKind {
     Recorder,
     /// A file, or memory that processes share.
     File,
+    /// Anonymous, and mapped by an allocator other than glibc's: a heap or its books.
+    Allocator,
 }
 
 impl MappingKind {
-    const ALL: [Self; 6] =
-        [Self::Anonymous, Self::Break, Self::MainStack, Self::ThreadStack, Self::Recorder, Self::File];
+    const ALL: [Self; 7] = [
+        Self::Anonymous,
+        Self::Break,
+        Self::MainStack,
+        Self::ThreadStack,
+        Self::Recorder,
+        Self::File,
+        Self::Allocator,
+    ];
 
     /// Whether blocks may lie in it.
     pub fn may_be_heap(self) -> bool {
-        matches!(self, Self::Anonymous | Self::Break)
+        matches!(self, Self::Anonymous | Self::Break | Self::Allocator)
     }
 }
 
@@ -249,7 +258,7 @@ mod tests {
 
     fn snapshot() -> impl Strategy<Value = Snapshot> {
         let run = (0u64..5, 1u64..9, any::<bool>());
-        let mapping = (0u64..100, 0usize..6, proptest::collection::vec(run, 0..5));
+        let mapping = (0u64..100, 0usize..7, proptest::collection::vec(run, 0..5));
         (proptest::collection::vec(mapping, 0..6), 0usize..3).prop_map(|(mappings, reason)| {
             let mut at = 0x5555;
             let mappings = mappings.into_iter().map(|(gap, kind, runs)| {

@@ -72,6 +72,8 @@ pub const MAX_INDEX_TABLES: usize = 11;
 pub const FIRST_TABLE_BUCKETS: usize = 1 << 10;
 /// Bytes of the log of modules of one process.
 pub const MODULE_LOG_BYTES: usize = 1 << 20;
+/// Mappings of an allocator's own that are told.
+pub const MAX_ALLOCATOR_MAPPINGS: usize = 1024;
 /// Bytes kept of a process's command line.
 pub const COMMAND_BYTES: usize = 4096;
 /// Bytes kept of the name of the allocator's object file.
@@ -125,6 +127,8 @@ pub struct ProcessHeader {
     pub command: [core::sync::atomic::AtomicU8; COMMAND_BYTES],
     /// Path of the object that provides the real `malloc`.
     pub allocator: [core::sync::atomic::AtomicU8; ALLOCATOR_BYTES],
+    /// Address and length of what the allocator has mapped; a length of 0 is none.
+    pub allocator_mappings: [[AtomicU64; 2]; MAX_ALLOCATOR_MAPPINGS],
 }
 
 /// A process that ends by itself lets the collector look at its pages before they are gone.

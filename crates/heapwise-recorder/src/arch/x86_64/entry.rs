@@ -38,3 +38,31 @@ macro_rules! entry_point {
         }
     };
 }
+
+/// Defines the exported C function `$name` with six integer arguments, which calls `$hook` with one more: the address
+/// that it returns to.
+#[macro_export]
+macro_rules! entry_point_with_caller {
+    ($name:ident, 6 => $hook:path) => {
+        #[doc = concat!("The interposed C function `", stringify!($name), "`.")]
+        ///
+        /// # Safety
+        /// That of the C function.
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        pub unsafe extern "C" fn $name() {
+            core::arch::naked_asm!(
+                // The seventh argument lies on the stack. The push also aligns the stack, as a call wants it to be.
+                ".cfi_startproc",
+                "push qword ptr [rsp]",
+                ".cfi_adjust_cfa_offset 8",
+                "call {hook}",
+                "add rsp, 8",
+                ".cfi_adjust_cfa_offset -8",
+                "ret",
+                ".cfi_endproc",
+                hook = sym $hook,
+            )
+        }
+    };
+}

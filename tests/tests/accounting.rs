@@ -1,0 +1,142 @@
+//! Every resident byte is accounted for, and the accounts agree with what allocators say of themselves.
+
+use heapwise_tests::build::{FlagSet, build};
+use heapwise_tests::recording::{Recorded, Recording};
+use heapwise_tests::report::Breakdown;
+use heapwise_tests::victim::Victim;
+use heapwise_tests::{programs, run, tool};
+use std::path::{Path, PathBuf};
+
+fn victim(name: &str) -> PathBuf {
+    build(&Victim::named(name), FlagSet::Release)
+}
+
+/// The allocators that the accounts are tried with, by what has to be preloaded.
+fn allocators() -> Vec<(&'static str, Option<PathBuf>)> {
+    let mut all = vec![("glibc", None)];
+    all.extend(programs::library("libjemalloc.so.2").map(|path| ("jemalloc", Some(path))));
+    all
+}
+
+fn record(folder: &Path, preload: Option<&Path>, program: &Path, arguments: &[&str]) -> Recorded {
+    let mut recording = Recording::new(folder);
+    if let Some(library) = preload {
+        recording = recording.variable("LD_PRELOAD", &library.to_string_lossy());
+    }
+    recording.record(program, arguments)
+}
+
+/// Checks that the parts add up and that nearly all of them are known.
+fn accounted(what: &str, recorded: &Recorded) -> (Breakdown, Breakdown) {
+    let memory = &recorded.report().memory;
+    let (Some(peak), Some(end)) = (memory.at_peak, memory.at_end) else {
+        panic!("{what}: no accounts\n{}", recorded.outcome.stderr)
+    };
+    for (when, b) in [("peak", peak), ("end", end)] {
+        eprintln!("{what} at the {when}: {b:?}");
+        assert_eq!(b.sum(), b.rss_bytes, "{what} at the {when}: the parts add up");
+        let share = b.unaccounted_bytes as f64 / b.rss_bytes as f64;
+        assert!(share <= 0.02, "{what} at the {when}: {share:.3} is not accounted for: {b:?}");
+    }
+    assert!(memory.verdict.is_some(), "{what} has a verdict");
+    (peak, end)
+}
+
+/// What the allocator said of its free memory, as `allocator_says.h` prints it.
+fn said(recorded: &Recorded, allocator: &str) -> u64 {
+    let errors = &recorded.outcome.stderr;
+    let line =
+        errors.lines().find_map(|line| line.strip_prefix(&format!("says allocator={allocator} free=")));
+    line.and_then(|n| n.parse().ok()).unwrap_or_else(|| panic!("{allocator} said nothing:\n{errors}"))
+}
+
+#[test]
+fn holes_and_retained_pages_are_what_the_allocator_says_is_free() {
+    for (name, preload) in allocators() {
+        for program in ["fragmentation_alternating", "fragmentation_server"] {
+            let folder = run::private_folder();
+            let recorded = record(folder.path(), preload.as_deref(), &victim(program), &[]);
+            let (_, end) = accounted(&format!("{program} with {name}"), &recorded);
+            let (free, says) = (end.holes_bytes + end.retained_bytes, said(&recorded, name));
+            let difference = free.abs_diff(says) as f64 / says as f64;
+            eprintln!("{program} with {name}: {free} free, the allocator says {says}: {difference:.3} apart");
+            assert!(difference < 0.1, "{program} with {name}: {free} free, the allocator says {says}");
+        }
+    }
+}
+
+#[test]
+fn the_place_that_pins_pages_is_named() {
+    let folder = run::private_folder();
+    let recorded = record(folder.path(), None, &victim("fragmentation_alternating"), &[]);
+    let (_, end) = accounted("alternating", &recorded);
+    // 40 MiB of large blocks are free in the end, each next to a small one.
+    assert!(end.holes_bytes > 38 << 20, "{end:?}");
+    let report = recorded.report();
+    let pinned = report.memory.pinned.first().expect("something is pinned");
+    let functions: Vec<_> = report.sites[pinned.site].stack.iter().map(|f| f.function.as_deref()).collect();
+    assert!(functions.contains(&Some("keep")), "{functions:?}");
+    // Without the small blocks nearly all of it would be free.
+    assert!(pinned.bytes > 35 << 20 && (9_000..=10_000).contains(&pinned.blocks), "{pinned:?}");
+}
+
+#[test]
+fn programs_that_nobody_here_wrote_are_accounted_for() {
+    for (name, preload) in allocators() {
+        let folder = run::private_folder();
+        let at = folder.path();
+        let contest = record(at, preload.as_deref(), tool::poetry_contest(), &["v01", "--rounds", "2"]);
+        accounted(&format!("the contest program with {name}"), &contest);
+        let threads = record(at, preload.as_deref(), &victim("threads_random"), &[]);
+        accounted(&format!("threads with {name}"), &threads);
+        if let Some(python) = programs::python() {
+            let work =
+                "import json; x = [json.loads('[1, 2, {\"a\": \"b\"}]') for _ in range(30000)]; del x[::2]";
+            let recorded = record(at, preload.as_deref(), &python, &["-c", work]);
+            accounted(&format!("python3 with {name}"), &recorded);
+        }
+    }
+}
+
+#[test]
+fn redis_after_a_fill_and_delete_load() {
+    let (Some(server), Some(cli)) = (programs::find("redis-server"), programs::find("redis-cli")) else {
+        return;
+    };
+    for (name, preload) in allocators() {
+        let folder = run::private_folder();
+        let at = folder.path();
+        let socket = at.join("socket").to_string_lossy().into_owned();
+        let mut recording = Recording::new(at);
+        if let Some(library) = &preload {
+            recording = recording.variable("LD_PRELOAD", &library.to_string_lossy());
+        }
+        let mut running = recording.start(&server, &["--port", "0", "--unixsocket", &socket, "--save", ""]);
+        running.wait_for("eady to accept connections");
+        let ask = |arguments: &[&str]| {
+            let mut command = run::command(&cli, at);
+            run::finish(command.args(["-s", &socket]).args(arguments), at, "client").text()
+        };
+        let fill =
+            "for i = 1, 50000 do redis.call('set', 'key:' .. i, string.rep('x', i % 700)) end return 1";
+        let thin = "for i = 1, 50000 do if i % 20 ~= 0 then redis.call('del', 'key:' .. i) end end return 1";
+        assert_eq!(ask(&["eval", fill, "0"]), "1\n");
+        assert_eq!(ask(&["eval", thin, "0"]), "1\n");
+        assert_eq!(ask(&["dbsize"]), "2500\n");
+        ask(&["shutdown", "nosave"]);
+        accounted(&format!("redis with {name}"), &recording.wait(running));
+    }
+}
+
+#[test]
+fn a_look_can_be_asked_for() {
+    let folder = run::private_folder();
+    let recording = Recording::new(folder.path()).with(&["--snapshot-every", "50ms"]);
+    let mut running = recording.start("sh", &["-c", "sleep 0.5; echo now; sleep 0.5"]);
+    running.wait_for("now");
+    running.signal(libc::SIGUSR2);
+    let recorded = recording.wait(running);
+    assert_eq!(recorded.outcome.code(), 0, "the signal was meant for heapwise: {}", recorded.outcome.stderr);
+    let times: Vec<u64> = recorded.report().memory.snapshots.iter().map(|s| s.time_ns).collect();
+    assert!(times.len() >= 10 && times.is_sorted(), "{times:?}");
+}
