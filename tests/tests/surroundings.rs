@@ -7,7 +7,7 @@ use heapwise_tests::{expect, facts::Facts, programs, run, tool};
 use heapwise_trace::file::Reader;
 use std::fs::File;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 fn victim(name: &str) -> PathBuf {

@@ -5,6 +5,7 @@ use crate::process::Process;
 use crate::session::Session;
 use crate::signals;
 use crate::sys;
+use crate::usable::Probes;
 use heapwise_trace::file::pages::Reason;
 use heapwise_trace::file::records::{ProcessIndex, ThreadIndex};
 use heapwise_trace::file::tables::Sample;
@@ -58,8 +59,6 @@ pub struct Outcome {
     pub still_running: u32,
     /// Highest sum of resident bytes.
     pub peak_rss_bytes: u64,
-    /// Allocators of the processes: paths of the objects that provide `malloc`.
-    pub allocators: BTreeSet<String>,
     /// Comparisons with a full unwind that failed, and the last frame address at which one did.
     pub verify_failed: Option<(u64, u64)>,
 }
@@ -88,6 +87,7 @@ pub struct Collector<'a> {
     pending_bytes: usize,
     page_bytes: u64,
     outcome: Outcome,
+    probes: Probes,
     /// Whether the delay is over.
     resumed: bool,
     failed: bool,
@@ -115,6 +115,7 @@ impl<'a> Collector<'a> {
             pending_bytes: 0,
             page_bytes,
             outcome: Outcome::default(),
+            probes: Probes::default(),
             resumed: stops.delay.is_none(),
             failed: false,
         }
@@ -256,7 +257,9 @@ impl<'a> Collector<'a> {
     fn end(&mut self, index: usize, still_running: bool) {
         let mut process = self.processes.remove(index);
         self.pending_bytes += process.drain(self.session, &mut self.next_thread, &mut self.batch.news);
-        self.batch.processes.extend(process.describe());
+        let described = process.describe();
+        self.probes.want(described.as_ref());
+        self.batch.processes.extend(described);
         process.read_tables(&mut self.batch.news, true);
         self.batch.blocks.extend(process.take_pending(&self.packer.buffers));
         let end = process.end(self.session, still_running, &mut self.batch.news);
@@ -265,7 +268,6 @@ impl<'a> Collector<'a> {
             self.outcome.verify_failed = Some((before + end.verify_failed, process.verify_failed_at()));
         }
         self.batch.ends.push(end);
-        self.outcome.allocators.insert(process.info.allocator.clone());
         if process.is_silent() {
             self.outcome.silent.extend(process.executable.take());
         }
@@ -299,11 +301,14 @@ impl<'a> Collector<'a> {
     /// Hands the batch to the packer; keeps it if the queue is full, unless there is no later.
     fn send(&mut self, wait: bool) {
         for process in &mut self.processes {
-            self.batch.processes.extend(process.describe());
+            let described = process.describe();
+            self.probes.want(described.as_ref());
+            self.batch.processes.extend(described);
             process.read_tables(&mut self.batch.news, false);
             self.batch.blocks.extend(process.take_pending(&self.packer.buffers));
         }
         merge_blocks(&mut self.batch);
+        self.batch.sizes.extend(self.probes.answers(wait));
         let watermark = self.batch.watermark;
         let batch = std::mem::take(&mut self.batch);
         let sent = if wait {

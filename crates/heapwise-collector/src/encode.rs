@@ -30,6 +30,8 @@ pub struct Batch {
     pub clock: ClockReadings,
     /// Memory samples.
     pub samples: Samples,
+    /// How large the blocks of allocators are.
+    pub sizes: Vec<UsableSizes>,
     /// Looks at pages.
     pub snapshots: Vec<Snapshot>,
     /// Processes that ended.
@@ -114,13 +116,13 @@ impl Packer {
     }
 
     /// Waits until everything that was sent is in the file, and ends the recording.
-    pub fn finish(self, sizes: &[UsableSizes], end: &RunEnd) -> Packed {
+    pub fn finish(self, end: &RunEnd) -> Packed {
         drop(self.batches);
         let work = match self.thread.join() {
             Ok(work) => work,
             Err(panic) => std::panic::resume_unwind(panic),
         };
-        work.finish(sizes, end)
+        work.finish(end)
     }
 }
 
@@ -164,11 +166,9 @@ impl Work {
         self.error.is_none()
     }
 
-    fn finish(mut self, sizes: &[UsableSizes], end: &RunEnd) -> Packed {
+    fn finish(mut self, end: &RunEnd) -> Packed {
         if self.error.is_none() {
-            let w = &mut self.writer;
-            let sizes = sizes.iter().try_for_each(|s| w.usable_sizes(s));
-            let result = sizes.and_then(|()| w.run_end(end)).and_then(|()| w.flush());
+            let result = self.writer.run_end(end).and_then(|()| self.writer.flush());
             self.took(result);
         }
         let mut error = self.error;
@@ -193,6 +193,7 @@ impl Work {
                 w.nodes(&Nodes { process: nodes.process, first_id, nodes: chunk.to_vec() })?;
             }
         }
+        batch.sizes.iter().try_for_each(|s| w.usable_sizes(s))?;
         // In front of the events: a reader has to know of a look when it comes to its epoch.
         batch.snapshots.iter().try_for_each(|s| w.snapshot(s))?;
         for (thread, mut words) in batch.blocks {

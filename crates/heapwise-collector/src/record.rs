@@ -5,7 +5,7 @@ use crate::command::{self, Exit};
 use crate::encode::Packer;
 use crate::error::{Error, ErrorKind};
 use crate::session::{PreloadLibrary, Session, Settings};
-use crate::{output, signals, sys, usable};
+use crate::{output, signals, sys};
 use heapwise_trace::file::Error as FileError;
 use heapwise_trace::file::records::{BlindSpot, Meta, RunEnd};
 use std::ffi::OsString;
@@ -153,8 +153,7 @@ pub fn record(request: Request) -> Result<Recorded, Error> {
         refused_processes: session.header().refused.load(Ordering::Relaxed),
         peak_rss_bytes: outcome.peak_rss_bytes,
     };
-    let sizes: Vec<_> = outcome.allocators.iter().filter_map(|path| usable::measure(path)).collect();
-    let packed = packer.finish(&sizes, &run_end);
+    let packed = packer.finish(&run_end);
     Ok(Recorded {
         path,
         file: packed.file,

@@ -8,8 +8,11 @@
 #![expect(unsafe_code, reason = "asks the allocator of this process, through its C functions")]
 
 use heapwise_trace::file::pages::UsableSizes;
+use heapwise_trace::file::records::ProcessInfo;
+use std::collections::BTreeSet;
 use std::io::Read;
 use std::process::{Command, Stdio};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// The command of this program that answers; see [`ask_here`].
@@ -81,6 +84,32 @@ pub fn measure(allocator: &str) -> Option<UsableSizes> {
     // The size and flags of a block of glibc lie in front of it.
     let header_bytes = if is_glibc { 8 } else { 0 };
     (ascending && sizes.len() > 1).then(|| UsableSizes { allocator: allocator.into(), header_bytes, sizes })
+}
+
+/// Questions under way: each allocator that occurs is asked once, beside everything else.
+#[derive(Debug, Default)]
+pub struct Probes {
+    asked: BTreeSet<String>,
+    running: Vec<JoinHandle<Option<UsableSizes>>>,
+}
+
+impl Probes {
+    /// Asks the allocator of a process that has just been described, unless it was asked before.
+    pub fn want(&mut self, process: Option<&ProcessInfo>) {
+        let Some(path) = process.map(|p| p.allocator.clone()) else { return };
+        if self.asked.insert(path.clone()) {
+            let thread = std::thread::Builder::new().name("usable sizes".into());
+            self.running.extend(thread.spawn(move || measure(&path)).ok());
+        }
+    }
+
+    /// What was answered since the last time; with `wait` everything.
+    pub fn answers(&mut self, wait: bool) -> Vec<UsableSizes> {
+        let (done, running) = self.running.drain(..).partition(|thread| wait || thread.is_finished());
+        self.running = running;
+        let done: Vec<JoinHandle<_>> = done;
+        done.into_iter().filter_map(|thread| thread.join().ok().flatten()).collect()
+    }
 }
 
 #[cfg(test)]

@@ -324,6 +324,32 @@ mod tests {
     }
 
     #[test]
+    fn the_examples_of_the_documentation_are_true() {
+        let run = PageRun { start: 16 << 12, pages: 2, huge: false };
+        let mapping = MappedPages {
+            start: 16 << 12,
+            end: 20 << 12,
+            kind: MappingKind::Anonymous,
+            resident_pages: 2,
+            runs: vec![run],
+        };
+        let snapshot = Snapshot {
+            process: ProcessIndex(0),
+            epoch: Epoch(5),
+            time_ns: 1000,
+            reason: Reason::Grown,
+            page_bytes: 4096,
+            rss_bytes: 8192,
+            lazily_freed_bytes: 0,
+            mappings: vec![mapping],
+        };
+        let expected = [0, 5, 0xe8, 7, 0, 0x80, 0x20, 0x80, 0x40, 0, 1, 0x10, 4, 0, 2, 1, 0, 4];
+        assert_eq!(snapshot.encode(), expected);
+        let sizes = UsableSizes { allocator: "/l".into(), header_bytes: 8, sizes: vec![24, 40, 56] };
+        assert_eq!(sizes.encode(), [2, 0x2f, 0x6c, 8, 3, 0x30, 0x0f, 0]);
+    }
+
+    #[test]
     fn a_size_is_rounded_to_the_next_class() {
         let usable = UsableSizes { allocator: String::new(), header_bytes: 0, sizes: vec![8, 16, 32, 48] };
         let rounded: Vec<u64> = [0, 1, 8, 9, 17, 48, 49, 65].map(|n| usable.of(n)).into();
