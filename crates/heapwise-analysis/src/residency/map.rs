@@ -7,56 +7,68 @@ use crate::accounting::{PageMap, PageRegion};
 use crate::heap::EverHeap;
 use crate::units::Bytes;
 
-/// Cells of a map at most, which is what fits a screen.
-const MOST_CELLS: u64 = 8192;
-/// A gap of so many pages between resident ones begins another region.
-const GAP_PAGES: u64 = 64;
+/// Cells of a map, about, which is what fits a screen.
+const CELLS: u64 = 8192;
+/// A gap of so many cells between resident pages begins another region.
+const GAP_CELLS: u64 = 64;
 /// A cell none of whose pages is resident.
 const NOT_RESIDENT: u8 = u8::MAX;
 
 /// Draws it. Pages that never held a block are no part of it.
 pub(crate) fn map(look: &Look, allocator: &Allocator<'_>, ever: &EverHeap) -> PageMap {
     let page_bytes = look.snapshot.page_bytes.max(1);
-    let mut used: Vec<(u64, u64)> = Vec::new();
+    let heaps = look.snapshot.mappings.iter().filter(|m| m.kind.may_be_heap());
+    let resident = heaps.flat_map(|m| &m.runs).fold(0u64, |sum, run| sum.saturating_add(run.pages));
+    let cell_pages = (resident / CELLS).max(1).next_power_of_two();
+    let mut picture = Picture { cell_bytes: cell_pages.saturating_mul(page_bytes), ..Picture::default() };
     pages::each(look, allocator, |page| {
         if !page.blocks.is_empty() || ever.any(page.range.start, page.range.end) {
-            used.push((page.range.start / page_bytes, page.bytes().saturating_sub(page.free())));
+            picture.add(page.range.start, page.bytes().saturating_sub(page.free()), page.bytes());
         }
     });
-    // Where regions begin, and how many pages they span altogether.
-    let starts = |i: usize| i == 0 || used[i].0 - used[i - 1].0 > GAP_PAGES;
-    let spans = (0..used.len()).map(|i| if starts(i) { 1 } else { used[i].0 - used[i - 1].0 });
-    let mut cell_pages = 1;
-    let pages: u64 = spans.sum();
-    while pages / cell_pages > MOST_CELLS {
-        cell_pages *= 2;
-    }
-    let mut regions: Vec<PageRegion> = Vec::new();
-    let mut cells: Vec<(u64, u64)> = Vec::new();
-    let close = |regions: &mut Vec<PageRegion>, cells: &mut Vec<(u64, u64)>| {
-        if let Some(region) = regions.last_mut() {
-            region.cells = cells.drain(..).map(|(used, pages)| share(used, pages * page_bytes)).collect();
+    picture.finish_cell();
+    PageMap { cell: Bytes(picture.cell_bytes), regions: picture.regions }
+}
+
+/// A map being drawn from low to high addresses.
+#[derive(Default)]
+struct Picture {
+    cell_bytes: u64,
+    regions: Vec<PageRegion>,
+    /// Number of the cell at work, and its used and resident bytes.
+    cell: Option<(u64, u64, u64)>,
+}
+
+impl Picture {
+    fn add(&mut self, address: u64, used: u64, bytes: u64) {
+        let number = address / self.cell_bytes;
+        if self.cell.is_none_or(|(at, ..)| at != number) {
+            self.finish_cell();
+            self.cell = Some((number, 0, 0));
         }
-    };
-    for (i, &(page, bytes)) in used.iter().enumerate() {
-        if starts(i) {
-            close(&mut regions, &mut cells);
-            regions.push(PageRegion { address: page * page_bytes, cells: Vec::new() });
+        if let Some((_, cell_used, cell_bytes)) = &mut self.cell {
+            *cell_used += used;
+            *cell_bytes += bytes;
         }
-        let first = regions.last().map_or(0, |r| r.address / page_bytes);
-        let cell = ((page - first) / cell_pages) as usize;
-        cells.resize(cells.len().max(cell + 1), (0, 0));
-        cells[cell].0 += bytes;
-        cells[cell].1 += 1;
     }
-    close(&mut regions, &mut cells);
-    PageMap { cell: Bytes(cell_pages * page_bytes), regions }
+
+    fn finish_cell(&mut self) {
+        let Some((number, used, bytes)) = self.cell.take() else { return };
+        let next = |r: &PageRegion| r.address / self.cell_bytes + r.cells.len() as u64;
+        match self.regions.last().map(next) {
+            Some(next) if number >= next && number - next <= GAP_CELLS => {}
+            _ => self.regions.push(PageRegion { address: number * self.cell_bytes, cells: Vec::new() }),
+        }
+        if let Some(region) = self.regions.last_mut() {
+            let at = (number - region.address / self.cell_bytes) as usize;
+            region.cells.resize(at, NOT_RESIDENT);
+            region.cells.push(share(used, bytes));
+        }
+    }
 }
 
 /// A share from 0 to 254.
 fn share(used: u64, of: u64) -> u8 {
-    match of {
-        0 => NOT_RESIDENT,
-        of => (used.min(of) * u64::from(NOT_RESIDENT - 1)).div_ceil(of) as u8,
-    }
+    let most = u64::from(NOT_RESIDENT - 1);
+    (used.min(of).saturating_mul(most)).div_ceil(of.max(1)).min(most) as u8
 }

@@ -9,6 +9,8 @@ pub(crate) mod breakdown;
 pub(crate) mod map;
 mod pages;
 pub(crate) mod pins;
+#[cfg(test)]
+mod tests;
 
 use crate::accounting::Breakdown;
 use crate::heap::{EverHeap, LiveBlock};

@@ -32,6 +32,9 @@ impl Page<'_> {
     }
 }
 
+/// Pages that are gone through at most: those of a heap of 256 GiB. A damaged recording may claim any number.
+const MOST_PAGES: u64 = 1 << 26;
+
 /// Bytes that two ranges have in common.
 fn common(a: Range<u64>, b: &Range<u64>) -> u64 {
     a.end.min(b.end).saturating_sub(a.start.max(b.start))
@@ -49,11 +52,14 @@ pub(super) fn each<'a>(look: &'a Look, allocator: &Allocator<'_>, mut visit: imp
         (start.saturating_sub(header), start, start.saturating_add(block.size), start.saturating_add(usable))
     };
     let mut first = 0;
+    let mut left = MOST_PAGES;
     for mapping in look.snapshot.mappings.iter().filter(|m| m.kind.may_be_heap()) {
         for &PageRun { start, pages, huge } in &mapping.runs {
             // Blocks in front of a run lie on pages that are not resident. Searching is faster than going by them.
             first += blocks[first..]
                 .partition_point(|b| b.address.saturating_add(b.size).saturating_add(page_bytes) < start);
+            let pages = pages.min(left);
+            left -= pages;
             for n in 0..pages {
                 let range = start + n * page_bytes..start + (n + 1) * page_bytes;
                 while first < blocks.len() && extent(first).3 <= range.start {

@@ -1,0 +1,139 @@
+//! Looks that are made by hand.
+
+use super::breakdown::Allocator;
+use super::{Look, map, pins};
+use crate::accounting::Breakdown;
+use crate::analysis::SiteId;
+use crate::heap::{EverHeap, LiveBlock};
+use crate::units::Bytes;
+use heapwise_trace::file::pages::{MappedPages, MappingKind, PageRun, Snapshot, UsableSizes};
+
+const PAGE: u64 = 4096;
+
+fn mapping(start: u64, kind: MappingKind, runs: &[(u64, u64)]) -> MappedPages {
+    let runs: Vec<_> = runs
+        .iter()
+        .map(|&(page, pages)| PageRun { start: start + page * PAGE, pages, huge: false })
+        .collect();
+    MappedPages {
+        start,
+        end: start + 100 * PAGE,
+        kind,
+        resident_pages: runs.iter().map(|r| r.pages).sum(),
+        runs,
+    }
+}
+
+fn look(mappings: Vec<MappedPages>, live: &[(u64, u64, u32)]) -> Look {
+    let rss = mappings.iter().map(|m| m.resident_pages * PAGE).sum();
+    let live: Vec<_> = live.iter().map(|&(address, size, site)| LiveBlock { address, size, site }).collect();
+    let live_bytes = live.iter().map(|b| b.size).sum();
+    let snapshot = Snapshot { page_bytes: PAGE, rss_bytes: rss, mappings, ..Snapshot::default() };
+    Look { slot: 0, snapshot, live, live_bytes }
+}
+
+fn sizes() -> UsableSizes {
+    UsableSizes { allocator: "/lib/libc.so.6".into(), header_bytes: 8, sizes: vec![24, 40, 56] }
+}
+
+fn sum(b: &Breakdown) -> Bytes {
+    b.live + b.rounding + b.holes + b.retained + b.metadata + b.not_heap + b.unaccounted
+}
+
+const HEAP: u64 = 0x5555_0000_0000;
+
+#[test]
+fn each_byte_is_something() {
+    let heap = mapping(HEAP, MappingKind::Break, &[(0, 4)]);
+    let code = MappedPages { resident_pages: 7, ..mapping(0x7f00_0000_0000, MappingKind::File, &[]) };
+    let mut look = look(vec![heap, code], &[(HEAP + 16, 20, 0), (HEAP + PAGE + 16, 40, 0)]);
+    // The kernel has found a page more than there was a moment before.
+    look.snapshot.rss_bytes += PAGE;
+    let mut ever = EverHeap::default();
+    ever.mark(HEAP + 2 * PAGE, 100);
+    let sizes = sizes();
+    let b = Allocator::new("/lib/libc.so.6", Some(&sizes), false).breakdown(&look, &ever);
+    assert_eq!(b.live, Bytes(60));
+    assert_eq!(b.rounding, Bytes(4), "24 usable bytes for 20");
+    assert_eq!(b.holes, Bytes(2 * PAGE - 60 - 4 - 16));
+    assert_eq!(b.retained, Bytes(PAGE), "the page that had a block before");
+    assert_eq!(b.metadata, Bytes(16 + PAGE), "two headers, and a page that never had a block");
+    assert_eq!((b.not_heap, b.unaccounted), (Bytes(7 * PAGE), Bytes(PAGE)));
+    assert_eq!((sum(&b), b.rss), (Bytes(12 * PAGE), Bytes(12 * PAGE)));
+}
+
+#[test]
+fn what_is_not_resident_is_told_apart() {
+    let heap = mapping(HEAP, MappingKind::Anonymous, &[(0, 1), (8, 1)]);
+    // A large block of ten pages of which the first and the ninth were touched.
+    let look = look(vec![heap], &[(HEAP + 16, 10 * PAGE - 16, 0)]);
+    let sizes = sizes();
+    let b = Allocator::new("/lib/libc.so.6", Some(&sizes), false).breakdown(&look, &EverHeap::default());
+    assert_eq!((b.live, b.metadata), (Bytes(2 * PAGE - 16), Bytes(16)));
+    assert_eq!(b.live_not_resident, Bytes(8 * PAGE));
+    assert_eq!(sum(&b), b.rss);
+}
+
+#[test]
+fn a_program_s_own_mappings_are_not_heap_and_an_allocator_s_are() {
+    let own = mapping(HEAP, MappingKind::Anonymous, &[(0, 3)]);
+    let books = mapping(HEAP << 1, MappingKind::Allocator, &[(0, 5)]);
+    let look = look(vec![own, books], &[]);
+    let b = Allocator::new("/lib/libjemalloc.so.2", None, false).breakdown(&look, &EverHeap::default());
+    assert_eq!((b.not_heap, b.metadata), (Bytes(3 * PAGE), Bytes(5 * PAGE)));
+}
+
+#[test]
+fn a_fork_does_not_know_what_its_parent_left_on_the_heap() {
+    let look = look(vec![mapping(HEAP, MappingKind::Break, &[(0, 3)])], &[]);
+    let b = Allocator::new("/lib/libc.so.6", None, true).breakdown(&look, &EverHeap::default());
+    assert_eq!(b.unaccounted, Bytes(3 * PAGE));
+}
+
+#[test]
+fn pages_are_pinned_by_the_only_place_that_has_blocks_in_them() {
+    let heap = mapping(HEAP, MappingKind::Break, &[(0, 4)]);
+    let live = [
+        (HEAP + 16, 100, 0),
+        // Two sites of one place.
+        (HEAP + PAGE, 50, 1),
+        (HEAP + PAGE + 64, 50, 2),
+        // Two places.
+        (HEAP + 2 * PAGE, 10, 0),
+        (HEAP + 2 * PAGE + 64, 10, 1),
+        // More than half full.
+        (HEAP + 3 * PAGE, 3000, 0),
+    ];
+    let look = look(vec![heap], &live);
+    let allocator = Allocator::new("", None, false);
+    let (sites, places) = ([SiteId(0), SiteId(1), SiteId(2)], [7, 8, 8]);
+    let pinned = pins::pinned(&look, &allocator, &sites, &places);
+    let found: Vec<_> = pinned.iter().map(|p| (p.site.0, p.bytes.0, p.blocks, p.pages)).collect();
+    assert_eq!(found, [(0, PAGE - 100, 1, 1), (1, PAGE - 100, 2, 1)]);
+}
+
+#[test]
+fn a_map_shows_how_full_pages_are() {
+    let heap = mapping(HEAP, MappingKind::Break, &[(0, 2), (4, 1), (99, 1)]);
+    let look = look(vec![heap], &[(HEAP, PAGE, 0), (HEAP + PAGE, PAGE / 2, 0), (HEAP + 99 * PAGE, 1, 0)]);
+    let mut ever = EverHeap::default();
+    ever.mark(HEAP + 4 * PAGE, 1);
+    let map = map::map(&look, &Allocator::new("", None, false), &ever);
+    assert_eq!(map.cell, Bytes(PAGE));
+    let regions: Vec<_> = map.regions.iter().map(|r| (r.address, r.cells.clone())).collect();
+    assert_eq!(regions, [(HEAP, vec![254, 127, 255, 255, 0]), (HEAP + 99 * PAGE, vec![1])]);
+}
+
+#[test]
+fn of_looks_at_nearly_one_height_the_one_with_most_live_bytes_counts() {
+    let mut residency = super::Residency::default();
+    let ever = EverHeap::default();
+    for (pages, live) in [(80, 10), (100, 3000), (101, 100), (99, 4000), (60, 5000)] {
+        let heap = mapping(HEAP, MappingKind::Break, &[(0, pages)]);
+        let look = look(vec![heap], &[(HEAP, live, 0)]);
+        assert!(residency.wants(0, &look.snapshot, look.live_bytes));
+        residency.take(look, &ever);
+    }
+    assert_eq!(residency.peak.as_ref().map(|l| l.live_bytes), Some(4000));
+    assert_eq!(residency.latest.as_ref().map(|l| l.live_bytes), Some(5000));
+}
