@@ -1,10 +1,12 @@
 //! `bench record`: what recording a program costs, measured beside a run without and a run under heaptrack.
+//! `bench analyze`: what analysing a recording costs, measured beside `heaptrack_print`.
 //!
 //! `cargo xtask bench record` builds what is measured in release mode and calls this.
 
 #![forbid(unsafe_code)]
 
 mod aims;
+mod analyze;
 mod launcher;
 mod machine;
 mod rounds;
@@ -21,9 +23,11 @@ use rounds::Plan;
 use std::path::PathBuf;
 
 const HELP: &str = "\
-Measures what recording costs: native, heapwise and heaptrack, interleaved.
+Measures what recording costs: native, heapwise and heaptrack, interleaved; or what it costs to analyse the recording
+of a hundred million events.
 
 Usage: bench record [--pairs N] [--only WORKLOAD] [--quick] [--target-dir DIR]
+       bench analyze [--pairs N] [--quick] [--target-dir DIR]
 
   --pairs N         rounds of all tools (default 5; 2 with --quick)
   --only WORKLOAD   only this one; may be given several times
@@ -37,6 +41,13 @@ struct Request {
     only: Vec<String>,
     quick: bool,
     target: PathBuf,
+    task: Task,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Task {
+    Record,
+    Analyze,
 }
 
 fn main() -> Result<()> {
@@ -54,6 +65,13 @@ fn main() -> Result<()> {
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let before = Machine::look();
     let tools = tools::present(&plan.target)?;
+    if request.task == Task::Analyze {
+        let plan =
+            analyze::Plan { rounds: plan.pairs, quick: plan.quick, target: &plan.target, folder: &folder };
+        let table = analyze::measure(&plan, &tools)?;
+        print!("{}\n{table}", machine::describe(&before, &Machine::look(), &tools));
+        return Ok(());
+    }
     let results = rounds::measure(&plan, &folder, &chosen, &tools)?;
     let after = Machine::look();
 
@@ -74,8 +92,9 @@ fn main() -> Result<()> {
 
 /// Returns what to do, or `None` when help is asked for.
 fn parse(mut parser: lexopt::Parser) -> Result<Option<Request>> {
-    let mut request = Request { pairs: None, only: Vec::new(), quick: false, target: "target".into() };
-    let mut record = false;
+    let mut request =
+        Request { pairs: None, only: Vec::new(), quick: false, target: "target".into(), task: Task::Record };
+    let mut task = None;
     while let Some(argument) = parser.next()? {
         match argument {
             Long("pairs") => request.pairs = Some(parser.value()?.parse()?),
@@ -83,12 +102,14 @@ fn parse(mut parser: lexopt::Parser) -> Result<Option<Request>> {
             Long("quick") => request.quick = true,
             Long("target-dir") => request.target = parser.value()?.into(),
             Short('h') | Long("help") => return Ok(None),
-            Value(what) if !record && what == "record" => record = true,
+            Value(what) if task.is_none() && what == "record" => task = Some(Task::Record),
+            Value(what) if task.is_none() && what == "analyze" => task = Some(Task::Analyze),
             _ => return Err(argument.unexpected().into()),
         }
     }
-    if !record {
-        bail!("say what to measure: `bench record`");
+    match task {
+        Some(task) => request.task = task,
+        None => bail!("say what to measure: `bench record` or `bench analyze`"),
     }
     if request.pairs == Some(0) {
         bail!("--pairs must be at least 1");
@@ -109,6 +130,7 @@ mod tests {
         let request = parsed(&["record", "--pairs", "7", "--only", "mt", "--quick"]).unwrap().unwrap();
         assert_eq!((request.pairs, request.quick), (Some(7), true));
         assert_eq!(request.only, ["mt"]);
+        assert_eq!(parsed(&["analyze"]).unwrap().unwrap().task, Task::Analyze);
     }
 
     #[test]

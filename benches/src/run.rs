@@ -86,7 +86,7 @@ pub(crate) fn run(
 }
 
 /// Reads the totals of a report.
-fn events(path: &Path) -> Result<Events> {
+pub(crate) fn events(path: &Path) -> Result<Events> {
     let text = std::fs::read(path).with_context(|| format!("heapwise has not written {}", path.display()))?;
     let report: serde_json::Value = serde_json::from_slice(&text)?;
     let total = |name: &str| {

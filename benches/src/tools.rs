@@ -58,6 +58,10 @@ pub(crate) fn present(target: &Path) -> Result<Vec<Tool>> {
 }
 
 impl Tool {
+    pub(crate) fn program(&self) -> &Path {
+        &self.program
+    }
+
     pub(crate) fn version(&self) -> &str {
         &self.version
     }
@@ -87,12 +91,20 @@ impl Tool {
 
     /// The size of the recording. heaptrack names its file after the compressor that it finds.
     pub(crate) fn recording_bytes(&self, scratch: &Path) -> Option<u64> {
+        Some(self.recording(scratch)?.1)
+    }
+
+    /// The recording and its size.
+    pub(crate) fn recording(&self, scratch: &Path) -> Option<(PathBuf, u64)> {
         let names: &[&str] = match self.kind {
             Kind::Native => &[],
             Kind::Heapwise => &["recording.hw"],
             Kind::Heaptrack => &["recording.zst", "recording.gz"],
         };
-        names.iter().find_map(|name| Some(scratch.join(name).metadata().ok()?.len()))
+        names.iter().map(|name| scratch.join(name)).find_map(|path| {
+            let bytes = path.metadata().ok()?.len();
+            Some((path, bytes))
+        })
     }
 }
 

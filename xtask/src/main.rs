@@ -21,6 +21,8 @@ Usage: cargo xtask TASK
           record the contest program and show what heapwise says about it
   bench record [--pairs N] [--only WORKLOAD] [--quick]
           what recording costs, beside a run without and a run under heaptrack
+  bench analyze [--pairs N] [--quick]
+          what it costs to analyse a hundred million events, beside heaptrack_print
 ";
 
 fn main() -> ExitCode {
