@@ -25,6 +25,7 @@ mod residency;
 pub mod session;
 pub mod signals;
 mod sys;
+mod ticks;
 pub mod usable;
 
 pub use error::{Error, ErrorKind};

@@ -5,7 +5,7 @@ use crate::command::{self, Exit};
 use crate::encode::Packer;
 use crate::error::{Error, ErrorKind};
 use crate::session::{PreloadLibrary, Session, Settings};
-use crate::{output, signals, sys};
+use crate::{output, signals, sys, ticks};
 use heapwise_trace::file::Error as FileError;
 use heapwise_trace::file::records::{BlindSpot, Meta, RunEnd};
 use std::ffi::OsString;
@@ -93,7 +93,7 @@ pub fn record(request: Request) -> Result<Recorded, Error> {
     if request.wait {
         sys::adopt_orphans();
     }
-    let started = Instant::now();
+    let (started, clocks) = (Instant::now(), ticks::Moment::now());
     let mut child = command::start(&request.command, &session, &preload, request.follow)
         .inspect_err(|_| remove(&early_path))?;
     let pid = child.id();
@@ -152,6 +152,8 @@ pub fn record(request: Request) -> Result<Recorded, Error> {
         blind_spots: unseen(pid, &outcome, &request),
         refused_processes: session.header().refused.load(Ordering::Relaxed),
         peak_rss_bytes: outcome.peak_rss_bytes,
+        ticks_per_second: clocks.ticks_per_second(),
+        ticks_overhead: ticks::overhead(),
     };
     let packed = packer.finish(&run_end);
     Ok(Recorded {

@@ -8,6 +8,7 @@ use crate::arch::entry::Entry;
 use crate::arch::tls::{self, ThreadWords};
 use crate::guard::{self, Turn};
 use crate::process::PROCESS;
+use crate::stopwatch::Stopwatch;
 use crate::thread::ThreadState;
 use crate::unwind::modules;
 use crate::{bootstrap, large, real, sys};
@@ -176,6 +177,16 @@ impl Turned {
         }
     }
 
+    /// Tells how long the call took, if that was measured.
+    #[inline(always)]
+    fn tell_time(&mut self) {
+        // SAFETY: this thread's own words.
+        let ticks = core::mem::take(unsafe { &mut (*self.words).ticks });
+        if ticks != 0 {
+            self.push(Event::Timed { ticks });
+        }
+    }
+
     #[inline(always)]
     fn push(&mut self, event: Event) {
         self.thread.ring.push(encode(event));
@@ -199,6 +210,7 @@ fn handed_out(block: *mut u8, size: usize, align: usize, function: AllocFunction
     let align_log2 = align.checked_ilog2().unwrap_or(0) as u8;
     let address = BlockAddress(block as u64);
     turn.push(Event::Alloc { address, size: size as u64, align_log2, function, stack });
+    turn.tell_time();
 }
 
 /// Describes a block that is about to be given back.
@@ -213,15 +225,44 @@ fn given_back(block: *mut u8, entry: &Entry) {
     turn.push(Event::Free { address: BlockAddress(block as u64), touched });
 }
 
+/// Tells how long it took to give a block back, if that was measured.
+#[inline(always)]
+fn tell_time(entry: &Entry) {
+    // SAFETY: this thread's own words.
+    if unsafe { (*tls::words()).ticks } != 0 {
+        tell_time_now(entry);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn tell_time_now(entry: &Entry) {
+    match begin(entry) {
+        Some(mut turn) => {
+            let clock = turn.clock();
+            if turn.at(clock) {
+                turn.tell_time();
+            }
+        }
+        // SAFETY: as above. Whatever is told next is about another call.
+        None => unsafe { (*tls::words()).ticks = 0 },
+    }
+}
+
 /// Calls into the real allocator. One that is not glibc may call the interposed functions itself; what arrives
 /// meanwhile on this thread is its own business and not recorded.
 #[inline(always)]
 fn in_real<T>(entry: &Entry, call: impl FnOnce() -> T) -> T {
-    if !real::may_reenter() {
-        return call();
-    }
     let words = tls::words();
     // SAFETY: this thread's own words.
+    let watch = Stopwatch::start(unsafe { &mut (*words).measure_in });
+    if !real::may_reenter() {
+        let result = call();
+        // SAFETY: as above.
+        watch.stop(unsafe { &mut (*words).ticks });
+        return result;
+    }
+    // SAFETY: as above.
     let before = unsafe { (*words).guard };
     // The recorder's own guard stays as it is, and so does one from further out. One from further in was left behind by
     // an exception, and is put right by the next event.
@@ -232,7 +273,10 @@ fn in_real<T>(entry: &Entry, call: impl FnOnce() -> T) -> T {
     unsafe { (*words).guard = entry.stack_pointer | guard::REAL };
     let result = call();
     // SAFETY: as above.
-    unsafe { (*words).guard = 0 };
+    unsafe {
+        (*words).guard = 0;
+        watch.stop(&mut (*words).ticks);
+    }
     result
 }
 
@@ -297,6 +341,7 @@ pub unsafe extern "C" fn free(block: *mut u8, sp: usize, fp: usize) {
     given_back(block, &entry!(sp, fp));
     // SAFETY: the caller's call.
     in_real(&entry!(sp, fp), || unsafe { real(block) });
+    tell_time(&entry!(sp, fp));
 }
 
 /// `free_sized` of C23: by its definition the same as `free`.
@@ -343,6 +388,7 @@ pub(crate) fn describe_delete(entry: &Entry, block: *mut u8, real: impl FnOnce()
     }
     given_back(block, entry);
     in_real(entry, real);
+    tell_time(entry);
 }
 
 /// `realloc`.
@@ -396,12 +442,14 @@ fn resized(old: *mut u8, new: *mut u8, size: usize, before: u64, touched: Option
     let after = turn.clock();
     if after == turn.thread.clock {
         turn.push(Event::Realloc { old, new, size, stack, touched });
+        turn.tell_time();
         return;
     }
     turn.push(Event::ReallocBegin { old, touched });
     // If recording was paused in between, the second half still belongs to the first.
     turn.at(after);
     turn.push(Event::ReallocEnd { new, size, stack });
+    turn.tell_time();
 }
 
 /// # Safety

@@ -28,6 +28,7 @@ pub mod process;
 pub mod real;
 pub mod ring;
 pub mod session;
+pub mod stopwatch;
 pub mod sys;
 pub mod thread;
 pub mod trie;

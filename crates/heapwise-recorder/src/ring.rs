@@ -5,7 +5,7 @@
 //! when `stop` is reached, at least once per page of events.
 
 use crate::process::PROCESS;
-use crate::sys;
+use crate::{stopwatch, sys};
 use core::sync::atomic::Ordering;
 use heapwise_trace::live::layout::{CLOCK_STOPPED, RING_DATA_OFFSET, RingHeader};
 use heapwise_trace::live::words::{MAX_WORDS, Words};
@@ -79,6 +79,7 @@ impl Producer {
         }
         let full_at = tail + capacity - RESERVE;
         self.stop = full_at.min((self.head + 1).next_multiple_of(CHECK_BYTES));
+        stopwatch::choose(self.head);
         // The clock orders threads only as finely as it moves, so busy threads move it.
         if PROCESS.threaded.load(Ordering::Relaxed) != 0
             && let Some(session) = PROCESS.session()

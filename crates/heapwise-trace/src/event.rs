@@ -125,6 +125,11 @@ pub enum Event {
         /// Who asked.
         stack: StackId,
     },
+    /// How long the allocator took for the call that this thread's last event told of. Measured for a few calls only.
+    Timed {
+        /// Ticks of the processor's clock.
+        ticks: u32,
+    },
     /// This thread started another one, whose [`pthread_self`](crate::live::layout::RingHeader::handle) this is.
     ThreadCreate {
         /// The `pthread_t` of the new thread.

@@ -178,7 +178,9 @@ impl Ledger {
                 self.threads[thread as usize].counts.failed_allocations += 1;
                 true
             }
-            Event::Epoch(_) | Event::ThreadCreate { .. } | Event::ThreadJoin { .. } => true,
+            Event::Epoch(_) | Event::Timed { .. } | Event::ThreadCreate { .. } | Event::ThreadJoin { .. } => {
+                true
+            }
         }
     }
 

@@ -17,7 +17,7 @@
 //! | new stacks | stack ids that enter the dictionary: signed difference to the one before |
 //! | sizes | requested bytes, unless `SAME_SIZE`: then it is that of the same stack's previous block |
 //! | epochs | difference to the epoch before |
-//! | extras | alignment and function, touched pages, the new address of a resize, thread handles |
+//! | extras | alignment and function, touched pages, the new address of a resize, ticks, thread handles |
 //!
 //! What makes it small: a free names its block by how many allocations ago it was handed out, and an allocation that
 //! reuses an address names it by how many frees ago it came back (mode 1 is "the last one"). Both are short for
@@ -45,6 +45,7 @@ const EPOCH: u8 = 6;
 const FAILED: u8 = 7;
 const THREAD_CREATE: u8 = 8;
 const THREAD_JOIN: u8 = 9;
+const TIMED: u8 = 10;
 
 const N_COLUMNS: usize = 8;
 const KINDS: usize = 0;
@@ -205,6 +206,10 @@ impl EventsEncoder {
                 let kind = FAILED | self.site(stack, size);
                 self.columns[EXTRAS].put(function as u64);
                 self.columns[KINDS].push(kind);
+            }
+            Event::Timed { ticks } => {
+                self.columns[EXTRAS].put(u64::from(ticks));
+                self.columns[KINDS].push(TIMED);
             }
             Event::ThreadCreate { handle } => {
                 self.columns[EXTRAS].put(handle);
@@ -504,6 +509,7 @@ impl BlockEvents<'_> {
                 let function = AllocFunction::from_code((self.extras.get()? & 0xf) as u8);
                 Event::Failed { size, function, stack }
             }
+            TIMED => Event::Timed { ticks: u32::try_from(self.extras.get()?).ok()? },
             THREAD_CREATE => Event::ThreadCreate { handle: self.extras.get()? },
             THREAD_JOIN => Event::ThreadJoin { handle: self.extras.get()? },
             _ => return None,
@@ -554,6 +560,7 @@ mod tests {
             1 => (0u64..1 << 60).prop_map(|e| Event::Epoch(Epoch(e))),
             1 => (0u64..u64::from(u32::MAX), function, stack)
                 .prop_map(|(size, function, stack)| Event::Failed { size, function, stack }),
+            1 => any::<u32>().prop_map(|ticks| Event::Timed { ticks }),
             1 => any::<u64>().prop_map(|handle| Event::ThreadCreate { handle }),
             1 => any::<u64>().prop_map(|handle| Event::ThreadJoin { handle }),
         ]

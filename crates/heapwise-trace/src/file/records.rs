@@ -176,6 +176,10 @@ pub struct RunEnd {
     pub refused_processes: u32,
     /// Highest resident set size of the command's processes together, in bytes.
     pub peak_rss_bytes: u64,
+    /// Ticks of the processor's clock in a second, as far as events have ticks.
+    pub ticks_per_second: u64,
+    /// Ticks between two readings of that clock with nothing in between.
+    pub ticks_overhead: u64,
 }
 
 impl Serialize for Epoch {

@@ -22,6 +22,7 @@
 //! | 9 failed | 2 | function | size (saturated) and stack |
 //! | 10 thread create | 2 | – | handle |
 //! | 11 thread join | 2 | – | handle |
+//! | 12 timed | 1 | – | the ticks are in bits 4 and up |
 //!
 //! A worked example: `malloc(24)` at `0x5555_0000_12a0` by stack 7 is `0x0000_aaaa_0000_2541, 0x0000_0007_0000_0018`
 //! (the address shifted right by 3 stands from bit 4 on, so it is the address itself shifted left by 1).
@@ -42,6 +43,7 @@ const EPOCH: u64 = 8;
 const FAILED: u64 = 9;
 const THREAD_CREATE: u64 = 10;
 const THREAD_JOIN: u64 = 11;
+const TIMED: u64 = 12;
 
 const KIND_MASK: u64 = 0xf;
 const ADDRESS_BITS: u64 = (1 << 47) - 8;
@@ -113,6 +115,7 @@ pub fn encode(event: Event) -> Words {
             ],
             len: 2,
         },
+        Event::Timed { ticks } => Words { words: [TIMED | u64::from(ticks) << 4, 0, 0, 0], len: 1 },
         Event::ThreadCreate { handle } => Words { words: [THREAD_CREATE, handle, 0, 0], len: 2 },
         Event::ThreadJoin { handle } => Words { words: [THREAD_JOIN, handle, 0, 0], len: 2 },
     }
@@ -163,6 +166,7 @@ pub fn decode(words: &[u64]) -> Option<(Event, usize)> {
             let w1 = word(1)?;
             (Event::Failed { size: size_of(w1), function, stack: stack_of(w1) }, 2)
         }
+        TIMED => (Event::Timed { ticks: (w0 >> 4) as u32 }, 1),
         THREAD_CREATE => (Event::ThreadCreate { handle: word(1)? }, 2),
         THREAD_JOIN => (Event::ThreadJoin { handle: word(1)? }, 2),
         _ => return None,
@@ -197,6 +201,7 @@ mod tests {
             check(Event::Free { address, touched });
             check(Event::ReallocBegin { old: address, touched });
         }
+        check(Event::Timed { ticks: u32::MAX });
         check(Event::Failed { size: 77, function, stack });
         check(Event::Epoch(Epoch(CLOCK_LIMIT)));
         check(Event::ThreadCreate { handle: u64::MAX });

@@ -1,5 +1,6 @@
 //! x86-64, System V calling convention.
 
+pub mod clock;
 pub mod entry;
 pub mod registers;
 pub mod syscall;

@@ -1,4 +1,4 @@
-//! The recorder's two thread-local words.
+//! The recorder's thread-local words.
 //!
 //! They are made by hand in the *initial-exec* model: the offset from the thread pointer is a constant that the loader
 //! fills in, so reading them is one instruction and never calls `__tls_get_addr`, which may allocate. Nothing in them
@@ -11,9 +11,9 @@ global_asm!(
     ".balign 16",
     ".hidden heapwise_thread_words",
     ".type heapwise_thread_words,@object",
-    ".size heapwise_thread_words,16",
+    ".size heapwise_thread_words,32",
     "heapwise_thread_words:",
-    ".zero 16",
+    ".zero 32",
     ".popsection",
 );
 
@@ -25,6 +25,10 @@ pub struct ThreadWords {
     pub state: *mut crate::thread::ThreadState,
     /// See [`crate::guard`].
     pub guard: usize,
+    /// The how-manieth of the following calls of the real allocator is measured; 0 for none.
+    pub measure_in: u32,
+    /// What was measured and not yet told, in ticks; 0 for nothing.
+    pub ticks: u32,
 }
 
 /// The calling thread's words. Valid as long as the thread runs.
