@@ -3,13 +3,19 @@
 //! The [`Ledger`] does what it is told in the order in which it is told: [`crate::order`] finds that order.
 
 mod amends;
+mod growth;
+mod handover;
 mod ledger;
 mod lifetimes;
 mod live;
 mod plain;
 mod site;
 mod sizes;
+mod spread;
 
+pub(crate) use growth::GrowthCounts;
+pub(crate) use handover::SiteHandovers;
 pub(crate) use ledger::Ledger;
 pub use lifetimes::Lifetimes;
 pub use sizes::{SizeClass, Sizes};
+pub use spread::SizeSpread;
