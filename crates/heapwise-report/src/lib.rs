@@ -11,7 +11,7 @@ mod json;
 pub mod names;
 mod style;
 mod text;
-pub mod units;
+pub use heapwise_diagnosis::units;
 
 pub use json::{JsonOptions, SCHEMA, json};
 pub use style::Style;

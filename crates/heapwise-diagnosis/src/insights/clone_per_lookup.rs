@@ -1,0 +1,70 @@
+//! `clone-per-lookup`: an owned key is built for each access of a map, although the map has it most of the time.
+//!
+//! Seen is a line that makes copies of which most are given back at once, and that also makes a map or tree grow. So the
+//! copy is the key: kept where it was new, dropped where it was there.
+
+use super::{Finding, Rule, without};
+use crate::case::{Case, Language, Part, Place};
+use crate::insight::Certainty;
+use crate::units::{bytes, count};
+use crate::what::What;
+
+pub(crate) struct ClonePerLookup;
+
+/// Whether the line copies keys for a map and throws most of them away.
+pub(super) fn is_lookup(place: &Place<'_>) -> bool {
+    keys(place).is_some()
+}
+
+/// The copies, and how many were thrown away.
+fn keys<'a>(place: &'a Place<'a>) -> Option<(Part<'a>, u64)> {
+    if !place.has(What::MapGrow) && !place.has(What::Node) {
+        return None;
+    }
+    let part = place.part(&[What::Copy, What::Format])?;
+    let soon = part.temporary;
+    (part.allocations >= 100 && soon * 2 >= part.allocations).then_some((part, soon))
+}
+
+impl Rule for ClonePerLookup {
+    fn id(&self) -> &'static str {
+        "clone-per-lookup"
+    }
+
+    fn find<'a>(&self, case: &'a Case<'a>) -> Vec<Finding<'a>> {
+        case.places.iter().filter_map(find).collect()
+    }
+}
+
+fn find<'a>(place: &'a Place<'a>) -> Option<Finding<'a>> {
+    let (part, soon) = keys(place)?;
+    let all = part.allocations;
+    Some(Finding {
+        certainty: Certainty::Likely,
+        title: format!("{} builds an owned key for each of {} map accesses", place.label(), count(all)),
+        place: Some(place),
+        sites: part.ids(),
+        evidence: vec![
+            format!(
+                "`{}` allocated {} blocks here, of {} on average",
+                part.callee,
+                count(all),
+                bytes(part.average())
+            ),
+            format!("{} were given back at once: the map had the key already", count(soon)),
+            "the same line makes a map grow".into(),
+        ],
+        estimate: without(&part, part.requests() - soon.min(part.requests())),
+        remedy: match place.language {
+            Language::Rust => "Look up with a borrowed key, and build an owned one only for a new entry: \
+                `match map.get_mut(key) { Some(value) => …, None => { map.insert(key.to_owned(), …); } }`."
+                .into(),
+            Language::C => "Look up with the key that is there, and copy it only when it is inserted.".into(),
+            Language::Cxx => {
+                "Let the map compare without a copy: `std::map<std::string, T, std::less<>>`, then \
+                `map.find(std::string_view(key))`, and `emplace` only what is new."
+                    .into()
+            }
+        },
+    })
+}
