@@ -40,6 +40,20 @@ fn main() {
         "a pair among 20,000 live blocks of many sizes:     {among:7.1} ns, of which {store:.1} ns are the test's"
     );
 
+    let blocks = || (0..N).map(|i| Vec::<u8>::with_capacity(16 + (i % 8) as usize * 8)).collect::<Vec<_>>();
+    let drop_all = |blocks: Vec<Vec<u8>>| {
+        let start = Instant::now();
+        drop(black_box(blocks));
+        start.elapsed().as_nanos() as f64 / N as f64
+    };
+    let own = (0..15).map(|_| drop_all(blocks())).fold(f64::INFINITY, f64::min);
+    let other = |_| {
+        let blocks = blocks();
+        std::thread::spawn(move || drop_all(blocks)).join().unwrap_or(f64::INFINITY)
+    };
+    let other = (0..15).map(other).fold(f64::INFINITY, f64::min);
+    println!("giving back a block of another thread:             {other:7.1} ns, and an own one {own:.1} ns");
+
     let resize = least(N, || {
         for _ in 0..N / 4 {
             let mut buffer: Vec<u8> = Vec::with_capacity(32);

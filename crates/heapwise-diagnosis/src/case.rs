@@ -106,7 +106,10 @@ fn language(stack: &[Frame<'_>], frame: &Frame<'_>) -> Language {
 impl<'a> Place<'a> {
     /// How a title names it: `solve_round (v01_simple.rs:92)`.
     pub(crate) fn label(&self) -> String {
+        // What `#[derive(Deserialize)]` wrote has names that the user never saw.
+        let derived = matches!(self.function, "visit_map" | "visit_seq" | "deserialize");
         match self.line {
+            Some((file, line)) if derived => format!("the type at {file}:{line}"),
             Some((file, line)) => format!("{} ({file}:{line})", self.function),
             None => self.function.to_owned(),
         }

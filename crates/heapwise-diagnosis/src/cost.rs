@@ -15,8 +15,8 @@ const PAIR_NS: f64 = 25.0;
 const RESIZE_NS: f64 = 17.0;
 /// Copying a KiB within the processor's cache: 22 ns; beyond it seven times as much.
 const COPY_NS_PER_KIB: f64 = 22.0;
-/// What a free costs more if another thread was handed the block: 15 ns.
-pub(crate) const REMOTE_FREE_NS: f64 = 15.0;
+/// What a free costs more if another thread was handed the block: 10 ns, and more while both threads allocate.
+pub(crate) const REMOTE_FREE_NS: f64 = 10.0;
 /// From this size on glibc gives a block back to the kernel at once and the next one has to be faulted in again.
 const UNMAPPED_FROM: u64 = 32 << 20;
 /// Filling a KiB of new pages instead of used ones: 450 - 35 ns.

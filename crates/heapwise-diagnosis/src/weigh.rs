@@ -16,13 +16,35 @@ struct Step {
     requests: u64,
     bytes: u64,
     peak_bytes: u64,
+    time_ns: u64,
 }
 
 /// From the highest to the lowest.
 const STEPS: [Step; 3] = [
-    Step { severity: Severity::High, share: 0.2, requests: 100_000, bytes: 1 << 30, peak_bytes: 64 << 20 },
-    Step { severity: Severity::Medium, share: 0.05, requests: 2_000, bytes: 4 << 20, peak_bytes: 1 << 20 },
-    Step { severity: Severity::Low, share: 0.01, requests: 100, bytes: 256 << 10, peak_bytes: 256 << 10 },
+    Step {
+        severity: Severity::High,
+        share: 0.2,
+        requests: 100_000,
+        bytes: 1 << 30,
+        peak_bytes: 64 << 20,
+        time_ns: 20_000_000,
+    },
+    Step {
+        severity: Severity::Medium,
+        share: 0.05,
+        requests: 2_000,
+        bytes: 4 << 20,
+        peak_bytes: 1 << 20,
+        time_ns: 500_000,
+    },
+    Step {
+        severity: Severity::Low,
+        share: 0.01,
+        requests: 100,
+        bytes: 256 << 10,
+        peak_bytes: 256 << 10,
+        time_ns: 20_000,
+    },
 ];
 
 /// How much it matters, `None` if not at all. `place` is where it is: without a line nobody is told to change it first.
@@ -38,8 +60,54 @@ pub(crate) fn severity(case: &Case<'_>, place: Option<&Place<'_>>, estimate: &Es
         largest >= step.share
             && (estimate.allocations >= step.requests
                 || estimate.allocated_bytes.0 >= step.bytes
-                || estimate.peak_bytes.0 >= step.peak_bytes)
+                || estimate.peak_bytes.0 >= step.peak_bytes
+                || estimate.time.0 >= step.time_ns)
     })?;
     let unnamed = place.is_some_and(|p| p.line.is_none());
     Some(if unnamed { step.severity.min(Severity::Medium) } else { step.severity })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{BOXED, Program, user};
+    use heapwise_analysis::{Bytes, Nanos};
+
+    /// The severity of a saving of so many requests in a program of 300,000.
+    fn of(requests: u64, stack: &str) -> Option<Severity> {
+        let mut p = Program::default();
+        let stack = p.stack(&user(BOXED, stack));
+        (0..300_000).for_each(|_| _ = p.alloc(stack, 8));
+        let analysis = p.analysis();
+        let case = Case::new(&analysis);
+        let estimate = Estimate { allocations: requests, ..Estimate::default() };
+        severity(&case, case.places.first(), &estimate)
+    }
+
+    #[test]
+    fn a_share_and_an_amount_are_asked_for() {
+        let line = "app::run|/u/src/a.rs|7";
+        assert_eq!(of(150_000, line), Some(Severity::High));
+        assert_eq!(of(30_000, line), Some(Severity::Medium));
+        assert_eq!(of(6_000, line), Some(Severity::Low));
+        assert_eq!(of(2_000, line), None, "less than a hundredth is no finding");
+        assert_eq!(
+            of(150_000, "app::run||"),
+            Some(Severity::Medium),
+            "without a line nobody knows where to begin"
+        );
+    }
+
+    #[test]
+    fn a_large_share_of_little_is_little() {
+        let mut p = Program::default();
+        let stack = p.stack(&user(BOXED, "app::run|/u/src/a.rs|7"));
+        (0..150).for_each(|_| _ = p.alloc(stack, 8));
+        let analysis = p.analysis();
+        let case = Case::new(&analysis);
+        let of = |allocations| severity(&case, None, &Estimate { allocations, ..Estimate::default() });
+        assert_eq!((of(150), of(50)), (Some(Severity::Low), None));
+        let peak = Estimate { peak_bytes: Bytes(200 << 20), time: Nanos(0), ..Estimate::default() };
+        assert_eq!(severity(&case, None, &peak), Some(Severity::High));
+    }
 }

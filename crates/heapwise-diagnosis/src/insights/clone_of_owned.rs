@@ -78,3 +78,37 @@ fn remedy(language: Language, what: What, callee: &str) -> String {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{CLONE, Program, user};
+
+    #[test]
+    fn copies_that_are_thrown_away_are_told_and_those_that_are_kept_are_not() {
+        let mut p = Program::default();
+        let (look, keep) = (
+            p.stack(&user(CLONE, "app::look|/u/src/a.rs|7")),
+            p.stack(&user(CLONE, "app::keep|/u/src/a.rs|9")),
+        );
+        for _ in 0..1000 {
+            p.alloc(keep, 30);
+            let block = p.alloc(look, 20);
+            p.free(block);
+        }
+        let found = p.only("clone-of-owned");
+        assert_eq!(found.title, "look (a.rs:7) makes 1,000 copies that are soon thrown away");
+        assert_eq!((found.estimate.allocations, found.estimate.allocated_bytes.0), (1000, 20_000));
+        assert!(found.remedy.contains("`.clone()`"), "{}", found.remedy);
+    }
+
+    #[test]
+    fn copies_of_c_have_a_remedy_of_c() {
+        let mut p = Program::default();
+        let dup = p.stack(&["strdup||", "look|/u/src/a.c|7"]);
+        (0..500).for_each(|_| {
+            let block = p.alloc(dup, 20);
+            p.free(block);
+        });
+        assert!(p.only("clone-of-owned").remedy.contains("const char *"));
+    }
+}

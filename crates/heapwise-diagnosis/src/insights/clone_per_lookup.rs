@@ -68,3 +68,30 @@ fn find<'a>(place: &'a Place<'a>) -> Option<Finding<'a>> {
         },
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{CLONE, MAP_INSERT, Program, user};
+
+    #[test]
+    fn keys_that_the_map_had_are_told_once_and_new_ones_not() {
+        let mut p = Program::default();
+        let line = "app::count|/u/src/a.rs|7";
+        let (key, table) = (p.stack(&user(CLONE, line)), p.stack(&user(MAP_INSERT, line)));
+        let fresh = p.stack(&user(CLONE, "app::fill|/u/src/a.rs|20"));
+        let other = p.stack(&user(MAP_INSERT, "app::fill|/u/src/a.rs|20"));
+        p.alloc(table, 800);
+        p.alloc(other, 800);
+        for i in 0..1000 {
+            let block = p.alloc(key, 20);
+            if i % 10 > 0 {
+                p.free(block);
+            }
+            p.alloc(fresh, 20);
+        }
+        let found = p.only("clone-per-lookup");
+        assert_eq!(found.title, "count (a.rs:7) builds an owned key for each of 1,000 map accesses");
+        assert_eq!(found.estimate.allocations, 900);
+        assert_eq!(p.found("clone-of-owned"), [], "the line has one finding");
+    }
+}

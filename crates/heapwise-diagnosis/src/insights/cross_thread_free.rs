@@ -76,3 +76,30 @@ fn name_of(analysis: &Analysis, index: ThreadIndex) -> String {
         None => "an unknown thread".into(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{BOXED, Program, user};
+
+    #[test]
+    fn blocks_that_go_to_another_thread_are_told_with_both_threads() {
+        let mut p = Program::default();
+        let sent = p.stack(&user(BOXED, "app::produce|/u/src/a.rs|7"));
+        let own = p.stack(&user(BOXED, "app::own|/u/src/a.rs|17"));
+        for _ in 0..3000 {
+            p.on(0);
+            let block = p.alloc(sent, 24);
+            let mine = p.alloc(own, 24);
+            p.free(mine);
+            p.on(1);
+            p.free(block);
+        }
+        let found = p.only("cross-thread-free");
+        assert_eq!(found.title, "produce (a.rs:7): 3,000 blocks are freed on another thread");
+        assert!(
+            found.evidence[1].contains("`thread1 0` gave back what `thread0 0` was handed"),
+            "{:?}",
+            found.evidence
+        );
+    }
+}

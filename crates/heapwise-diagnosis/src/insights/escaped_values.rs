@@ -36,3 +36,22 @@ impl Rule for EscapedValues {
         places.collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{Program, SERDE_ESCAPES, SERDE_STRING, user};
+
+    #[test]
+    fn values_that_could_not_be_borrowed_are_told() {
+        let mut p = Program::default();
+        let escapes = p.stack(&user(SERDE_ESCAPES, "deserialize|/u/src/a.rs|7"));
+        let strings = p.stack(&user(SERDE_STRING, "visit_map|/u/src/a.rs|17"));
+        (0..300).for_each(|_| {
+            p.alloc(escapes, 40);
+            p.alloc(strings, 40);
+        });
+        let found = p.only("escaped-values");
+        assert_eq!(found.title, "the type at a.rs:7 copies 300 values because they have escapes");
+        assert!(found.remedy.contains("&'a RawValue"));
+    }
+}

@@ -128,3 +128,47 @@ fn remedy(language: Language, map: bool, capacity: Option<u64>, last: u64, steps
         Language::Cxx => format!("Reserve once: `v.reserve(n);` with room for {}.", bytes(last)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{MAP_INSERT, PUSH_AGAIN, PUSH_FIRST, Program, user};
+
+    fn vectors(p: &mut Program, line: &str, steps: u32) {
+        let (first, again) = (p.stack(&user(PUSH_FIRST, line)), p.stack(&user(PUSH_AGAIN, line)));
+        for _ in 0..200 {
+            let begun = p.alloc(first, 32);
+            (1..=steps).fold(begun, |block, step| p.resize(block, again, 32 << step));
+        }
+    }
+
+    #[test]
+    fn vectors_that_grow_again_and_again_are_told_with_their_size() {
+        let mut p = Program::default();
+        vectors(&mut p, "app::fill|/u/src/a.rs|7", 5);
+        vectors(&mut p, "app::fine|/u/src/a.rs|17", 1);
+        let found = p.only("growth");
+        assert_eq!(found.title, "fill (a.rs:7): 200 buffers grow step by step");
+        assert_eq!(found.estimate.allocations, 1000);
+        // 32 << 5 bytes, and a vector begins with room for four.
+        assert!(found.remedy.contains("`Vec::with_capacity(128)`"), "{}", found.remedy);
+    }
+
+    #[test]
+    fn maps_grow_by_larger_blocks() {
+        let mut p = Program::default();
+        let insert = p.stack(&user(MAP_INSERT, "app::fill|/u/src/a.rs|7"));
+        let mut kept = Vec::new();
+        for _ in 0..100 {
+            let mut block = p.alloc(insert, 100);
+            for step in 1..=4 {
+                let larger = p.alloc(insert, 100 << step);
+                p.free(block);
+                block = larger;
+            }
+            kept.push(block);
+        }
+        let found = p.only("growth");
+        assert_eq!(found.title, "fill (a.rs:7): 100 maps grow step by step");
+        assert!(found.remedy.contains("`HashMap::with_capacity(56)`"), "{}", found.remedy);
+    }
+}

@@ -90,3 +90,30 @@ fn is_rising(births: &[u64; EXIT_PARTS]) -> bool {
     let parts = births.iter().filter(|n| **n > 0).count();
     parts >= EXIT_PARTS - 2 && births[EXIT_PARTS - 2..].iter().all(|n| *n > 0) && births[0] * 2 <= all
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{BOXED, Program, user};
+
+    #[test]
+    fn blocks_that_only_become_more_are_told_and_tables_of_the_start_are_not() {
+        let mut p = Program::default();
+        let start = p.stack(&user(BOXED, "app::tables|/u/src/a.rs|7"));
+        let leak = p.stack(&user(BOXED, "app::serve|/u/src/a.rs|17"));
+        let cache = p.stack(&user(BOXED, "app::cache|/u/src/a.rs|27"));
+        (0..500).for_each(|_| _ = p.alloc(start, 4096));
+        let mut cached = Vec::new();
+        for _ in 0..500 {
+            p.wait_ms(2);
+            p.alloc(leak, 4096);
+            cached.push(p.alloc(cache, 4096));
+            if cached.len() > 100 {
+                let oldest = cached.remove(0);
+                p.free(oldest);
+            }
+        }
+        let found = p.only("leak-suspect");
+        assert_eq!(found.title, "serve (a.rs:17) keeps 1.95 MiB that nothing gives back, and it grows");
+        assert_eq!(found.estimate.peak_bytes.0, 500 * 4096);
+    }
+}

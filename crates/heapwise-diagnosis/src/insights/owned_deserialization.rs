@@ -56,3 +56,30 @@ impl Rule for OwnedDeserialization {
         places.collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{Program, SERDE_STRING, user};
+
+    #[test]
+    fn strings_that_serde_makes_are_told() {
+        let mut p = Program::default();
+        let line = "visit_map<serde_json::de::MapAccess>|/u/src/a.rs|7";
+        let strings = p.stack(&user(SERDE_STRING, line));
+        let scratch = [
+            "grow_one|/rustc/1/library/alloc/src/raw_vec/mod.rs|1",
+            "parse_str_bytes|/r/registry/src/i/serde_json-1/src/read.rs|554",
+        ];
+        (0..300).for_each(|_| _ = p.alloc(strings, 40));
+        assert!(!p.only("owned-deserialization").remedy.contains("RawValue"));
+        let scratch = p.stack(&user(&scratch, line));
+        p.alloc(scratch, 64);
+        let found = p.only("owned-deserialization");
+        assert_eq!(found.title, "the type at a.rs:7 deserializes 300 strings as owned values");
+        assert!(
+            found.remedy.contains("#[serde(borrow)]") && found.remedy.contains("RawValue"),
+            "{}",
+            found.remedy
+        );
+    }
+}

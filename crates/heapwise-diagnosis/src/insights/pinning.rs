@@ -46,3 +46,29 @@ impl Rule for Pinning {
         places.collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{BOXED, Program, user};
+    use heapwise_analysis::Breakdown;
+
+    #[test]
+    fn blocks_that_hold_many_pages_are_told_and_few_pages_are_not() {
+        let mut p = Program::default();
+        let stack = p.stack(&user(BOXED, "app::keep|/u/src/a.rs|7"));
+        (0..100).for_each(|_| _ = p.alloc(stack, 24));
+        let mut analysis = p.analysis();
+        let site = p.site(&analysis, stack);
+        analysis.accounting.at_peak = Some(Breakdown { rss: Bytes(40 << 20), ..Breakdown::default() });
+        let mut found_with = |bytes: u64| {
+            analysis.accounting.pinned = vec![Pinned { site, bytes: Bytes(bytes), blocks: 60, pages: 3000 }];
+            let found = crate::insights::all(&analysis);
+            found.into_iter().filter(|i| i.id == "pinning").collect::<Vec<_>>()
+        };
+        assert_eq!(found_with(1 << 19), []);
+        let found = found_with(12 << 20);
+        assert_eq!(found[0].title, "keep (a.rs:7): 60 blocks keep 12.0 MiB of pages resident");
+        assert_eq!((found[0].site, found[0].estimate.peak_bytes), (Some(site), Bytes(12 << 20)));
+    }
+}

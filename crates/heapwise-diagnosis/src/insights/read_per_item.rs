@@ -47,3 +47,30 @@ impl Rule for ReadPerItem {
         places.collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{PUSH_FIRST, Program, READ, user};
+
+    #[test]
+    fn a_buffer_for_each_file_is_told_and_one_that_is_kept_is_not() {
+        let (mut p, mut twin) = (Program::default(), Program::default());
+        let line = "app::load|/u/src/a.rs|7";
+        let other = "app::other|/u/src/a.rs|9";
+        for program in [&mut p, &mut twin] {
+            let rest = program.stack(&user(PUSH_FIRST, other));
+            (0..1000).for_each(|_| _ = program.alloc(rest, 32));
+        }
+        let (read, again) = (p.stack(&user(READ, line)), twin.stack(&user(READ, line)));
+        for i in 0..20 {
+            let block = p.alloc(read, 100_000 + i);
+            p.free(block);
+        }
+        let kept = twin.alloc(again, 100_000);
+        (0..3).fold(kept, |block, i| twin.resize(block, again, 100_010 + i));
+        let found = p.only("read-to-string-per-item");
+        assert_eq!(found.title, "load (a.rs:7) reads each file into a new buffer");
+        assert_eq!(found.estimate.allocations, 19);
+        assert_eq!(twin.found("read-to-string-per-item"), []);
+    }
+}

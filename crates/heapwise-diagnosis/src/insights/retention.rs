@@ -71,3 +71,36 @@ fn remedy(allocator: &str) -> &'static str {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Program;
+
+    #[test]
+    fn pages_without_blocks_are_told_with_the_allocators_remedy() {
+        let mut p = Program::default();
+        let stack = p.stack(&["main|/u/src/a.c|7"]);
+        p.alloc(stack, 24);
+        let mut analysis = p.analysis();
+        let breakdown = |retained: u64| Breakdown {
+            rss: Bytes(100 << 20),
+            retained: Bytes(retained),
+            ..Breakdown::default()
+        };
+        analysis.accounting.at_peak = Some(breakdown(1 << 20));
+        analysis.accounting.at_end = Some(breakdown(2 << 20));
+        let found = |analysis: &heapwise_analysis::Analysis| {
+            let all = crate::insights::all(analysis).into_iter();
+            all.filter(|i| i.id == "retention").collect::<Vec<_>>()
+        };
+        assert_eq!(found(&analysis), []);
+        analysis.accounting.at_end = Some(breakdown(80 << 20));
+        let told = found(&analysis);
+        assert_eq!(told[0].title, "the allocator keeps 80.0 MiB that no block is in");
+        assert!(told[0].evidence[0].starts_with("at the end"), "{:?}", told[0].evidence);
+        assert!(told[0].remedy.contains("malloc_trim"));
+        analysis.processes[0].allocator = "/usr/lib/libjemalloc.so.2".into();
+        assert!(found(&analysis)[0].remedy.contains("dirty_decay_ms"));
+    }
+}

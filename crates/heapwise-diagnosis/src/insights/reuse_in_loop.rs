@@ -75,3 +75,28 @@ fn find<'a>(place: &'a Place<'a>) -> Option<Finding<'a>> {
         ),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{PUSH_AGAIN, PUSH_FIRST, Program, user};
+
+    #[test]
+    fn buffers_one_after_another_are_told_and_buffers_side_by_side_are_not() {
+        let mut p = Program::default();
+        let line = "app::each|/u/src/a.rs|7";
+        let (first, again) = (p.stack(&user(PUSH_FIRST, line)), p.stack(&user(PUSH_AGAIN, line)));
+        let beside = p.stack(&user(PUSH_FIRST, "app::beside|/u/src/a.rs|17"));
+        let mut kept = Vec::new();
+        for _ in 0..500 {
+            let block = p.alloc(first, 32);
+            let block = p.resize(block, again, 64);
+            p.free(block);
+            kept.push(p.alloc(beside, 32));
+        }
+        kept.into_iter().for_each(|block| p.free(block));
+        let found = p.only("reuse-in-loop");
+        assert_eq!(found.title, "each (a.rs:7) makes a new buffer 500 times in a row");
+        assert_eq!(found.estimate.allocations, 1000 - 2);
+        assert_eq!(p.found("growth"), [], "the line has one finding");
+    }
+}

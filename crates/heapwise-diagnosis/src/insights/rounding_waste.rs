@@ -57,3 +57,43 @@ fn likely_waste(site: &Site) -> u64 {
     let usable = (size + 8).next_multiple_of(16).max(32) - 8;
     (usable - size) * site.peak_blocks
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{BOXED, Program, user};
+    use heapwise_analysis::Breakdown;
+
+    #[test]
+    fn much_rounding_is_told_with_the_sites_that_ask_for_odd_sizes() {
+        let mut p = Program::default();
+        let odd = p.stack(&user(BOXED, "app::odd|/u/src/a.rs|7"));
+        let even = p.stack(&user(BOXED, "app::even|/u/src/a.rs|17"));
+        (0..1000).for_each(|_| {
+            p.alloc(odd, 9);
+            p.alloc(even, 120);
+        });
+        let mut analysis = p.analysis();
+        let found = |analysis: &heapwise_analysis::Analysis| {
+            let all = crate::insights::all(analysis).into_iter();
+            all.filter(|i| i.id == "rounding-waste").collect::<Vec<_>>()
+        };
+        let breakdown = |rounding: u64| Breakdown {
+            rss: Bytes(64 << 20),
+            live: Bytes(20 << 20),
+            rounding: Bytes(rounding),
+            ..Breakdown::default()
+        };
+        analysis.accounting.at_peak = Some(breakdown(2 << 20));
+        assert_eq!(found(&analysis), []);
+        analysis.accounting.at_peak = Some(breakdown(10 << 20));
+        let told = found(&analysis);
+        assert_eq!(told[0].title, "10.0 MiB are lost to rounding of small or odd sizes");
+        assert_eq!(told[0].site, Some(p.site(&analysis, odd)));
+        assert!(
+            told[0].evidence[1].contains("odd (a.rs:7) had 1,000 blocks of about 9 B"),
+            "{:?}",
+            told[0].evidence
+        );
+    }
+}

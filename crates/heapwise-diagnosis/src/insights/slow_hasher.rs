@@ -50,3 +50,30 @@ impl Rule for SlowHasher {
         }]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{MAP_INSERT, Program, user};
+
+    #[test]
+    fn the_default_hash_function_is_told_once_and_others_are_not() {
+        let mut p = Program::default();
+        let sip: Vec<_> = [7, 8]
+            .iter()
+            .map(|n| p.stack(&user(MAP_INSERT, ["app::a|/u/src/a.rs|7", "app::b|/u/src/a.rs|8"][n - 7])))
+            .collect();
+        sip.iter().for_each(|stack| _ = p.alloc(*stack, 300_000));
+        let found = p.only("slow-hasher");
+        assert_eq!((found.sites.len(), found.certainty), (2, Certainty::Hint));
+        let mut twin = Program::default();
+        let fold = MAP_INSERT
+            .iter()
+            .map(|f| f.replace("std::hash::random::RandomState", "foldhash::fast::RandomState"));
+        let fold: Vec<String> = fold.collect();
+        let fold: Vec<&str> = fold.iter().map(String::as_str).collect();
+        let stack = twin.stack(&user(&fold, "app::a|/u/src/a.rs|7"));
+        twin.alloc(stack, 300_000);
+        assert_eq!(twin.found("slow-hasher"), []);
+    }
+}

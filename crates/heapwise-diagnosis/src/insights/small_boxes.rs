@@ -70,3 +70,22 @@ impl Rule for SmallBoxes {
         places.collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{BOXED, Program, user};
+
+    #[test]
+    fn many_small_boxes_are_told_and_few_or_large_ones_are_not() {
+        let mut p = Program::default();
+        let small = p.stack(&user(BOXED, "app::list|/u/src/a.rs|7"));
+        let large = p.stack(&user(BOXED, "app::pages|/u/src/a.rs|17"));
+        for _ in 0..12_000 {
+            p.alloc(small, 24);
+            p.alloc(large, 4096);
+        }
+        let found = p.only("small-boxes");
+        assert_eq!(found.title, "list (a.rs:7) puts 12,000 values of 24 B in blocks of their own");
+        assert_eq!(found.estimate.peak_bytes.0, 12_000 * 12);
+    }
+}

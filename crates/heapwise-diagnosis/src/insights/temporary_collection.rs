@@ -39,3 +39,22 @@ impl Rule for TemporaryCollection {
         places.collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{COLLECT, Program, user};
+
+    #[test]
+    fn vectors_that_are_dropped_soon_are_told_and_kept_ones_are_not() {
+        let mut p = Program::default();
+        let soon = p.stack(&user(COLLECT, "app::even|/u/src/a.rs|7"));
+        let kept = p.stack(&user(COLLECT, "app::all|/u/src/a.rs|17"));
+        for _ in 0..400 {
+            p.alloc(kept, 80);
+            let block = p.alloc(soon, 80);
+            p.free(block);
+        }
+        let found = p.only("temporary-collection");
+        assert_eq!(found.title, "even (a.rs:7) collects 400 times into a vector that is soon dropped");
+    }
+}

@@ -5,11 +5,13 @@
 
 mod chart;
 mod head;
+mod insights;
 mod page;
 mod rows;
 mod tables;
 mod tasks;
 
+use crate::source::Sources;
 use crate::style::Style;
 use heapwise_analysis::Analysis;
 use heapwise_diagnosis::Diagnosis;
@@ -26,16 +28,18 @@ pub struct TextOptions {
     pub ascii: bool,
     /// The folder to which source paths are shown relative, as an absolute path.
     pub folder: Option<String>,
+    /// Where lines of source files come from.
+    pub source: Sources,
 }
 
 impl Default for TextOptions {
     fn default() -> Self {
-        Self { top: 10, stacks: false, ascii: false, folder: None }
+        Self { top: 10, stacks: false, ascii: false, folder: None, source: Sources::default() }
     }
 }
 
 /// The report as text of several lines.
-pub fn text(analysis: &Analysis, _diagnosis: &Diagnosis, options: &TextOptions, style: Style) -> String {
+pub fn text(analysis: &Analysis, diagnosis: &Diagnosis, options: &TextOptions, style: Style) -> String {
     let mut page = Page::new(style);
     head::command(&mut page, analysis);
     head::caveats(&mut page, analysis);
@@ -45,7 +49,9 @@ pub fn text(analysis: &Analysis, _diagnosis: &Diagnosis, options: &TextOptions, 
     }
     head::totals(&mut page, analysis);
     let rows = rows::Rows::new(analysis, options);
-    tables::first_look(&mut page, analysis, &rows);
+    if !insights::look_first(&mut page, analysis, &diagnosis.insights, options) {
+        tables::first_look(&mut page, analysis, &rows);
+    }
     chart::over_time(&mut page, analysis, options.ascii);
     tables::sites(&mut page, analysis, options, &rows);
     tasks::processes(&mut page, analysis, options.top);
