@@ -2,6 +2,7 @@
 //!
 //! `cargo run --release -p heapwise-diagnosis --example calibrate`
 
+use std::collections::HashMap;
 use std::hint::black_box;
 use std::time::Instant;
 
@@ -67,6 +68,11 @@ fn main() {
         "a step of growth from 32 to 256 bytes:             {resize:7.1} ns, with its share of the pair"
     );
 
+    let keys: Vec<String> = (0..50_000).map(|i| format!("keyword {i}")).collect();
+    let grown = least(50_000, || fill(&keys, HashMap::new()));
+    let reserved = least(50_000, || fill(&keys, HashMap::with_capacity(50_000)));
+    println!("an entry of a map that grows, and of one that does not: {grown:.1} and {reserved:.1} ns");
+
     let (from, mut to) = (vec![1_u8; 1 << 16], vec![0_u8; 1 << 16]);
     let copy =
         least(64 * 200, || (0..200).for_each(|_| black_box(&mut to).copy_from_slice(black_box(&from))));
@@ -93,4 +99,9 @@ fn main() {
             "filling a new buffer of {mib:2} MiB, and one again:      {fresh:7.1} and {reused:.1} ns per KiB"
         );
     }
+}
+
+fn fill<'a>(keys: &'a [String], mut map: HashMap<&'a str, u64>) {
+    keys.iter().for_each(|key| _ = map.insert(key, 1));
+    black_box(map);
 }

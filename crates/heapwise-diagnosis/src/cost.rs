@@ -15,6 +15,8 @@ const PAIR_NS: f64 = 25.0;
 const RESIZE_NS: f64 = 17.0;
 /// Copying a KiB within the processor's cache: 22 ns; beyond it seven times as much.
 const COPY_NS_PER_KIB: f64 = 22.0;
+/// What an entry of a hash map costs more if the map grew up to it: 43 - 19 ns.
+const REHASH_NS: f64 = 24.0;
 /// What a free costs more if another thread was handed the block: 10 ns, and more while both threads allocate.
 pub(crate) const REMOTE_FREE_NS: f64 = 10.0;
 /// From this size on glibc gives a block back to the kernel at once and the next one has to be faulted in again.
@@ -33,6 +35,8 @@ pub(crate) struct Work {
     pub(crate) resizes: u64,
     /// Bytes that are copied to another place.
     pub(crate) copied_bytes: u64,
+    /// Entries of hash maps that grew up to them.
+    pub(crate) rehashed: u64,
     /// Bytes in blocks that are so large that their pages are new each time.
     pub(crate) fresh_bytes: u64,
 }
@@ -46,6 +50,7 @@ impl Work {
             temporary: site.temporary_allocations.min(site.allocations),
             resizes: site.reallocations,
             copied_bytes: site.copied_bytes.0,
+            rehashed: 0,
             fresh_bytes: if huge { site.allocated_bytes.0 } else { 0 },
         }
     }
@@ -58,6 +63,7 @@ pub(crate) fn of_work(work: &Work) -> Nanos {
         + work.pairs.saturating_sub(work.temporary) as f64 * PAIR_NS
         + work.resizes as f64 * RESIZE_NS
         + kib(work.copied_bytes) * COPY_NS_PER_KIB
+        + work.rehashed as f64 * REHASH_NS
         + kib(work.fresh_bytes) * FRESH_NS_PER_KIB;
     Nanos(ns as u64)
 }

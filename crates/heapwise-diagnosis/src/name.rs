@@ -48,6 +48,8 @@ pub(crate) fn base(name: &str) -> &str {
     let base = name.get(start..end).unwrap_or(name);
     // What compilers append: `.constprop.0`, `.cold`.
     let base = base.split('.').next().unwrap_or(base).trim();
+    // What the C library calls itself by.
+    let base = base.strip_prefix("__GI_").unwrap_or(base);
     if base.is_empty() { name } else { base }
 }
 
@@ -88,6 +90,7 @@ mod tests {
             ("(anonymous namespace)::make(char const*)", "make"),
             ("leak.constprop.0", "leak"),
             ("strdup", "strdup"),
+            ("__GI___strdup", "__strdup"),
             ("<", "<"),
             ("", ""),
         ] {

@@ -1,4 +1,4 @@
-// victim: counts numbers in a map with the default hash function; flags: --edition 2021
+// victim: counts numbers in a map with the default hash function; flags: --edition 2021 -Csymbol-mangling-version=v0
 use std::collections::HashMap;
 
 #[inline(never)]

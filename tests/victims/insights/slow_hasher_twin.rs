@@ -1,4 +1,4 @@
-// victim: counts numbers in a map with a hash function of its own; flags: --edition 2021
+// victim: counts numbers in a map with a hash function of its own; flags: --edition 2021 -Csymbol-mangling-version=v0
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 

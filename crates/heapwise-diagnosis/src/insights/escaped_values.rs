@@ -17,7 +17,10 @@ impl Rule for EscapedValues {
 
     fn find<'a>(&self, case: &'a Case<'a>) -> Vec<Finding<'a>> {
         let places = case.places.iter().filter_map(|place| {
-            let part = place.part(&[What::DeserializedEscapes]).filter(|part| part.allocations >= 100)?;
+            let part = place.part(&[What::DeserializedEscapes]).filter(|part| {
+                // A value with escapes now and then is what `Cow` is for.
+                part.allocations >= 100 && part.allocations * 20 >= case.requests()
+            })?;
             Some(Finding {
                 certainty: Certainty::Certain,
                 title: format!("{} copies {} values because they have escapes", place.label(), count(part.allocations)),

@@ -44,8 +44,11 @@ fn find<'a>(place: &'a Place<'a>, map: bool) -> Option<Finding<'a>> {
     let last = half.saturating_mul(part.buffers);
     let wasted = part.bytes.saturating_sub(last);
     let pairs = part.allocations.saturating_sub(part.buffers);
+    // A map that has grown is between half full and full.
+    let entries = capacity(place, &part, map, half).filter(|_| map).map_or(0, |n| n * 3 / 4);
     let work = Work {
         pairs,
+        rehashed: entries.saturating_mul(part.buffers),
         resizes: part.resizes.min(part.steps),
         copied_bytes: part.copied_bytes,
         ..Work::default()

@@ -1,7 +1,7 @@
 //! `slow-hasher`: maps use the hash function that withstands attacks, SipHash.
 //!
 //! How often a map is asked is not seen, only that it grew, and with which hash function: its type is in the names of the
-//! functions. So it is one hint for the whole program, and a low one.
+//! functions, unless these were mangled in the older way of Rust. So it is one hint for the whole program, and a low one.
 
 use super::Finding;
 use super::Rule;
