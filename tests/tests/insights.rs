@@ -19,10 +19,13 @@ fn main() -> ExitCode {
     let all = Victim::all_in("victims/insights");
     let twin_of = |name: &str| all.iter().find(|v| v.name == format!("{name}_twin")).cloned();
     let defects = all.iter().filter(|victim| !victim.name.ends_with("_twin"));
-    let mut trials: Vec<Trial> = defects
-        .map(|defect| {
-            let (defect, twin) = (defect.clone(), twin_of(&defect.name));
-            Trial::test(defect.name.clone(), move || pair(&defect, &twin.ok_or("it has no twin")?))
+    let pairs =
+        defects.flat_map(|defect| [FlagSet::Debug, FlagSet::Release].map(|flags| (defect.clone(), flags)));
+    let mut trials: Vec<Trial> = pairs
+        .map(|(defect, flags)| {
+            let twin = twin_of(&defect.name);
+            let name = format!("{}::{}", defect.name, flags.name());
+            Trial::test(name, move || pair(&defect, &twin.ok_or("it has no twin")?, flags))
         })
         .collect();
     for (name, program, arguments) in SMALL {
@@ -38,21 +41,21 @@ fn expected(victim: &Victim) -> Option<(String, u32)> {
     lines.find_map(|(line, n)| Some((line.split_once("// here: ")?.1.trim().to_owned(), n)))
 }
 
-fn report(victim: &Victim) -> Result<Report, Failed> {
+fn report(victim: &Victim, flags: FlagSet) -> Result<Report, Failed> {
     let folder = run::private_folder();
-    let recorded = Recording::new(folder.path()).record(build(victim, FlagSet::Release), &[]);
+    let recorded = Recording::new(folder.path()).record(build(victim, flags), &[]);
     if recorded.outcome.code() != 0 {
         return Err(recorded.outcome.stderr.into());
     }
     Ok(recorded.report.clone()?)
 }
 
-fn pair(defect: &Victim, twin: &Victim) -> Result<(), Failed> {
+fn pair(defect: &Victim, twin: &Victim, flags: FlagSet) -> Result<(), Failed> {
     let (id, line) = expected(defect).ok_or("no line says `// here: `")?;
     if expected(twin).is_some() {
         return Err("the twin has the defect too".into());
     }
-    let with = report(defect)?;
+    let with = report(defect, flags)?;
     let file = defect.source.file_name().and_then(|f| f.to_str()).unwrap_or_default();
     let of_id: Vec<_> = with.insights.iter().filter(|i| i.id == id).collect();
     if !of_id.iter().any(|i| with.line_of(i) == Some((file, line))) {
@@ -61,7 +64,7 @@ fn pair(defect: &Victim, twin: &Victim) -> Result<(), Failed> {
     if let Some(vague) = of_id.iter().find(|i| i.evidence.is_empty() || i.remedy.is_empty()) {
         return Err(format!("evidence or remedy is missing: {vague:?}").into());
     }
-    let without = report(twin)?;
+    let without = report(twin, flags)?;
     match without.insights.iter().find(|i| i.id == id) {
         None => Ok(()),
         Some(alarm) => Err(format!("false alarm on the twin: {alarm:#?}").into()),

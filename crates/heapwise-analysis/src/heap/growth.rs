@@ -5,13 +5,41 @@
 //! after the other, and the second is about half as large or more. Both make a *chain* of blocks that stand for one
 //! buffer. What a user wants to know of it is how long it was and how large the buffer became.
 
+use super::live::Block;
 use super::spread::SizeCounts;
 
-/// Whether a block is the successor of another one that is given back right after it was handed out: it has at
-/// least half as much again and at most three times as much. Growth by doubling lies within, with headers too.
+/// The block that a thread was handed last, as long as it has given nothing back since.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Fresh {
+    /// No site has the greatest number.
+    site: u32,
+    size: u64,
+}
+
+impl Default for Fresh {
+    fn default() -> Self {
+        Self { site: u32::MAX, size: 0 }
+    }
+}
+
+impl Fresh {
+    #[inline(always)]
+    pub(super) fn new(site: u32, size: u64) -> Self {
+        Self { site, size }
+    }
+
+    /// Whether it is the successor of a block that is given back now.
+    #[inline(always)]
+    pub(super) fn succeeds(self, old: &Block) -> bool {
+        old.site == self.site && supersedes(old.size, self.size)
+    }
+}
+
+/// A successor has at least half as much again and at most three times as much. Growth by doubling lies within, with
+/// headers too.
 #[inline(always)]
-pub(crate) fn supersedes(old: u64, new: u64) -> bool {
-    new >= old + old / 2 && new <= old.saturating_mul(3) && new > old
+fn supersedes(old: u64, new: u64) -> bool {
+    new > old && new - old >= old / 2 && new <= old.saturating_mul(3)
 }
 
 /// Chains that ended at one call site.

@@ -1,7 +1,7 @@
 //! The accounts: what every event changes.
 
 use super::amends::{Amends, Left};
-use super::growth::supersedes;
+use super::growth::Fresh;
 use super::handover::Handovers;
 use super::live::{Block, LiveBlocks, MOST_RESIZES, Tick, cut_size};
 use super::site::{Gauge, SiteStats};
@@ -37,8 +37,8 @@ pub(crate) struct ThreadLedger {
     pub(crate) freed_elsewhere: u64,
     /// Address of the block that it allocated last, 0 once that is freed.
     pub(super) last: u64,
-    /// Site and size of that block if nothing was freed since; see [`super::growth`].
-    pub(super) fresh: Option<(u32, u64)>,
+    /// That block, if nothing was freed since.
+    pub(super) fresh: Fresh,
     pub(super) in_transit: Option<(u64, Taken)>,
 }
 
@@ -107,7 +107,7 @@ impl Ledger {
             live: Gauge::default(),
             freed_elsewhere: 0,
             last: 0,
-            fresh: None,
+            fresh: Fresh::default(),
             in_transit: None,
         });
         self.many.threads = self.threads.len() > 1;
@@ -206,7 +206,7 @@ impl Ledger {
         counts.counts.allocations += 1;
         counts.counts.allocated_bytes += Bytes(cut_size(size));
         counts.last = address;
-        counts.fresh = Some((site, cut_size(size)));
+        counts.fresh = Fresh::new(site, cut_size(size));
         let stats = &mut self.sites[site as usize];
         stats.allocations += 1;
         self.gain(process, site, thread, size);
@@ -350,7 +350,7 @@ impl Ledger {
         counts.counts.reallocations += 1;
         counts.counts.allocated_bytes += Bytes(cut_size(size));
         counts.last = new;
-        counts.fresh = None;
+        counts.fresh = Fresh::default();
         let stats = &mut self.sites[site as usize];
         stats.reallocations += 1;
         stats.shrinks += u64::from(cut_size(size) < old);
@@ -372,13 +372,10 @@ impl Ledger {
         let now = Tick::at(self.now_ns);
         stats.lifetimes.add(stats.deallocations, now.since_ns(block.born));
         let by = &mut self.threads[thread as usize];
-        let successor = by
-            .fresh
-            .take()
-            .filter(|&(site, size)| site == block.site && by.last != address && supersedes(block.size, size));
-        if successor.is_some() {
-            let steps = (block.resizes + 1).min(MOST_RESIZES);
+        let fresh = std::mem::take(&mut by.fresh);
+        if fresh.succeeds(block) && by.last != address {
             stats.copied_bytes = stats.copied_bytes.wrapping_add(block.size);
+            let steps = (block.resizes + 1).min(MOST_RESIZES);
             self.processes[process as usize].blocks.set_resizes(by.last, steps);
         } else if block.resizes > 0 {
             stats.add_growth(block.resizes, block.size);

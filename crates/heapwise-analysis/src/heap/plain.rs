@@ -1,6 +1,6 @@
 //! The way that nearly all events take.
 
-use super::growth::supersedes;
+use super::growth::Fresh;
 use super::ledger::{Ledger, ProcessLedger};
 use super::live::{Block, MOST_RESIZES, Tick, cut_size};
 use crate::totals::Totals;
@@ -50,7 +50,7 @@ impl Ledger {
                     counts.allocations += 1;
                     counts.allocated_bytes += Bytes(size);
                     last = address.0;
-                    fresh = Some((site, size));
+                    fresh = Fresh::new(site, size);
                     stats.allocations += 1;
                     stats.allocated_bytes = stats.allocated_bytes.wrapping_add(size);
                     stats.gain(size, peaks);
@@ -73,10 +73,8 @@ impl Ledger {
                     let stats = &mut sites[block.site as usize];
                     stats.deallocations += 1;
                     stats.lifetimes.add(stats.deallocations, now.since_ns(block.born));
-                    let successor = fresh.take().filter(|&(site, size)| {
-                        site == block.site && last != address.0 && supersedes(block.size, size)
-                    });
-                    if successor.is_some() {
+                    let before = std::mem::take(&mut fresh);
+                    if before.succeeds(&block) && last != address.0 {
                         stats.copied_bytes = stats.copied_bytes.wrapping_add(block.size);
                         blocks.set_resizes(last, (block.resizes + 1).min(MOST_RESIZES));
                     } else if block.resizes > 0 {

@@ -90,7 +90,9 @@ impl SiteStats {
         self.live_bytes = self.live_bytes.wrapping_add(size);
         self.live_blocks = self.live_blocks.wrapping_add(1);
         // A block that is given back out of turn makes the count wrap below zero for a while.
-        self.most_blocks = self.most_blocks.max(self.live_blocks.cast_signed().max(0).cast_unsigned());
+        if self.live_blocks > self.most_blocks && self.live_blocks < 1 << 63 {
+            self.most_blocks = self.live_blocks;
+        }
         self.largest = self.largest.max(size);
         self.sizes.add(self.allocations + self.reallocations, size);
     }

@@ -66,11 +66,15 @@ fn find<'a>(place: &'a Place<'a>, map: bool) -> Option<Finding<'a>> {
         sites: part.ids(),
         evidence: vec![
             format!("{} steps of growth, {each:.1} for each {what}", count(part.steps)),
-            format!(
-                "they ended with {} at the median and {} at the 99th percentile",
-                bytes(half),
-                bytes(most)
-            ),
+            if half == most {
+                format!("they ended with {}", bytes(most))
+            } else {
+                format!(
+                    "they ended with {} at the median and {} at the 99th percentile",
+                    bytes(half),
+                    bytes(most)
+                )
+            },
             format!("{} were copied to larger places on the way", bytes(part.copied_bytes)),
         ],
         estimate: Estimate {

@@ -38,7 +38,7 @@ impl Rule for ReadPerItem {
                 sites: part.ids(),
                 evidence: vec![
                     format!("{} buffers, of {} on average, one after another", count(part.allocations), bytes(part.bytes / part.allocations.max(1))),
-                    format!("{} were asked for, and at most {} buffers were live at one time", bytes(part.bytes), count(part.most_blocks)),
+                    format!("{} were asked for together", bytes(part.bytes)),
                 ],
                 estimate: without(&part, 1),
                 remedy: remedy.into(),

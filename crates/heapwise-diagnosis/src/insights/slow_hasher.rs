@@ -36,7 +36,10 @@ impl Rule for SlowHasher {
             .collect();
         vec![Finding {
             certainty: Certainty::Hint,
-            title: format!("{} maps with the default hash function, SipHash", count(maps.len() as u64)),
+            title: match maps.len() {
+                1 => "a map with the default hash function, SipHash".into(),
+                n => format!("{} maps with the default hash function, SipHash", count(n as u64)),
+            },
             place: Some(place),
             sites: maps.iter().flat_map(|(_, part, _)| part.ids()).collect(),
             evidence: vec![
