@@ -81,6 +81,7 @@ fn reports(analysis: &Analysis, input: &Input) -> (String, String) {
         stacks: input.stacks,
         ascii: input.ascii,
         folder: Some("/usr".to_owned()),
+        ..TextOptions::default()
     };
     let diagnosis = diagnose(analysis);
     let text = text(analysis, &diagnosis, &options, Style { color: false, width: usize::from(input.width) });

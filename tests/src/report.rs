@@ -28,6 +28,8 @@ pub struct Report {
     pub memory: Memory,
     /// Call sites.
     pub sites: Vec<Site>,
+    /// What is wrong, the most rewarding first.
+    pub insights: Vec<Insight>,
     /// How far the stacks can be trusted.
     pub stacks: Stacks,
     /// Whether the threads' events fit together.
@@ -191,6 +193,10 @@ pub struct Thread {
 /// A call site.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Site {
+    /// Its name in the report.
+    pub id: u32,
+    /// Which frame of the stack is the user's nearest one.
+    pub user_frame: Option<usize>,
     /// Its frames from the innermost outwards.
     pub stack: Vec<Frame>,
     /// Blocks that were handed out, but for resizes.
@@ -205,6 +211,34 @@ pub struct Site {
     pub live_at_exit_bytes: u64,
     /// Blocks that were never given back.
     pub live_at_exit_blocks: u64,
+}
+
+/// A finding.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Insight {
+    /// Which rule found it.
+    pub id: String,
+    /// How much it matters.
+    pub severity: String,
+    /// What is wrong, and where.
+    pub title: String,
+    /// The call site with the largest share in it.
+    pub site: Option<u32>,
+    /// What was seen.
+    pub evidence: Vec<String>,
+    /// What following it would save.
+    pub estimate: Estimate,
+    /// What to do.
+    pub remedy: String,
+}
+
+/// What following a remedy would save.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub struct Estimate {
+    /// Allocations and resizes.
+    pub allocations: u64,
+    /// Requested bytes.
+    pub allocated_bytes: u64,
 }
 
 /// A frame.
@@ -275,6 +309,13 @@ impl Report {
     /// Whether a warning or blind spot has this name.
     pub fn mentions(&self, id: &str) -> bool {
         self.warnings.iter().any(|w| w.id == id) || self.interception.blind_spots.iter().any(|b| b.id == id)
+    }
+
+    /// The file's name and the line that an insight is about.
+    pub fn line_of(&self, insight: &Insight) -> Option<(&str, u32)> {
+        let site = self.sites.iter().find(|site| Some(site.id) == insight.site)?;
+        let frame = site.stack.get(site.user_frame?)?;
+        Some((frame.file.as_deref()?.rsplit('/').next()?, frame.line?))
     }
 
     /// Sums over the sites that `wanted` accepts by their function names, innermost first.

@@ -29,6 +29,12 @@ pub fn poetry_contest() -> &'static Path {
     })
 }
 
+/// Path of the contest program as users run it: optimised, so that its functions are inlined into one another.
+pub fn optimised_poetry_contest() -> PathBuf {
+    let _held = exclusively("cargo");
+    cargo("poetry-contest", "poetry-contest", "release")
+}
+
 /// Path of the asynchronous server, another example, as a profile of cargo's makes it: `dev` or `release`.
 ///
 /// Cargo looks whether it is up to date each time: nobody else builds the profile that the tests do not have.

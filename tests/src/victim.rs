@@ -43,7 +43,12 @@ impl Victim {
 
     /// All of them, in the order of their names.
     pub fn all() -> Vec<Self> {
-        let folder = tests_folder().join("victims");
+        Self::all_in("victims")
+    }
+
+    /// All in a folder of this crate, in the order of their names.
+    pub fn all_in(folder: &str) -> Vec<Self> {
+        let folder = tests_folder().join(folder);
         let entries =
             std::fs::read_dir(&folder).unwrap_or_else(|e| panic!("no victims in {}: {e}", folder.display()));
         let paths = entries.map(|entry| entry.expect("the folder of victims can be read").path());

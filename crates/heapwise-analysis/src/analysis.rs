@@ -1,7 +1,7 @@
 //! The tables.
 
 use crate::accounting::{Accounting, Pages};
-use crate::heap::{Lifetimes, SizeClass, Sizes};
+use crate::heap::{Lifetimes, SizeClass, SizeSpread, Sizes};
 use crate::stacks::book::Book;
 use crate::stacks::modules::{Image, Images};
 use crate::stacks::names::{FramesId, Names};
@@ -29,6 +29,11 @@ pub struct Analysis {
     pub processes: Vec<Process>,
     /// The threads, in the order in which they joined.
     pub threads: Vec<Thread>,
+    /// Which threads gave back blocks that others were handed, most blocks first. Bounded: of more than a few thousand
+    /// pairs of threads the later ones are only counted in [`Analysis::other_handovers`].
+    pub thread_matrix: Vec<Handover>,
+    /// Blocks that were given back by another thread and are not in [`Analysis::thread_matrix`].
+    pub other_handovers: u64,
     /// Memory over time.
     pub memory: Memory,
     /// What resident memory consists of.
@@ -96,6 +101,19 @@ pub struct Thread {
     pub totals: Totals,
     /// Blocks that it allocated and another thread gave back.
     pub freed_elsewhere_blocks: u64,
+}
+
+/// Blocks that one thread was handed and another one gave back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Handover {
+    /// Who was handed them.
+    pub from: ThreadIndex,
+    /// Who gave them back.
+    pub to: ThreadIndex,
+    /// How many.
+    pub blocks: u64,
+    /// Their bytes; not counted for a single site.
+    pub bytes: Bytes,
 }
 
 /// Memory over time.
@@ -217,14 +235,43 @@ pub struct Site {
     pub live_at_exit_blocks: u64,
     /// How long the blocks that were given back had lived, since they were first handed out.
     pub lifetimes: Lifetimes,
+    /// The most live blocks of this site at one time. Where several stacks are one site, at most so many.
+    pub most_blocks: u64,
+    /// How large the requests were.
+    pub sizes: SizeSpread,
     /// The largest request.
     pub largest_bytes: Bytes,
-    /// The most resizes that a block had behind it after a resize here.
+    /// Buffers that ended here after they had grown.
+    pub growth: Growth,
+    /// The most often that a block had been made larger after a resize here.
     pub most_resizes: u64,
+    /// Of the resizes, how many made the block smaller.
+    pub shrinks: u64,
+    /// Bytes that were copied to another place since a buffer grew.
+    pub copied_bytes: Bytes,
+    /// Which threads gave the blocks back that belonged to another one, most blocks first; the first few pairs only.
+    pub handovers: Vec<Handover>,
+    /// When the blocks were handed out that were live when their process ended, in equal parts of its life.
+    pub exit_births: [u64; EXIT_PARTS],
     /// Requests that were refused.
     pub failed_allocations: u64,
     /// Whether the stack ended before the thread's first function.
     pub cut: bool,
+}
+
+/// Parts into which the life of a process is divided for [`Site::exit_births`].
+pub const EXIT_PARTS: usize = 8;
+
+/// Buffers that had grown when they were given back, or when their process ended: by resizes, or by being handed a larger
+/// block from the same place right before the smaller one was given back, as hash maps and C++ do it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Growth {
+    /// How many buffers.
+    pub buffers: u64,
+    /// How often they had grown, together.
+    pub steps: u64,
+    /// How large they were in the end.
+    pub final_sizes: SizeSpread,
 }
 
 /// A source-level frame.

@@ -1,8 +1,9 @@
 //! Makes the tables at the end of a recording.
 
 use crate::accounting::{Accounting, Pages};
-use crate::analysis::{Analysis, Memory, Process, Site, SiteId, StackQuality, Thread};
+use crate::analysis::{Analysis, Growth, Handover, Memory, Process, Site, SiteId, StackQuality, Thread};
 use crate::analyze::{Options, Run};
+use crate::heap::{GrowthCounts, SiteHandovers};
 use crate::stacks::book::{Book, Entry};
 use crate::stacks::modules::Modules;
 use crate::stacks::trie::NodeId;
@@ -12,6 +13,11 @@ use crate::warning::Warning;
 use heapwise_trace::event::Epoch;
 use heapwise_trace::file::records::ProcessIndex;
 use rustc_hash::FxHashMap;
+
+fn growth(counts: GrowthCounts) -> Growth {
+    let GrowthCounts { buffers, steps, sizes, largest } = counts;
+    Growth { buffers, steps, final_sizes: sizes.spread(buffers, largest) }
+}
 
 impl Run {
     pub(crate) fn finish(mut self, options: &Options) -> Analysis {
@@ -24,6 +30,8 @@ impl Run {
         let (raw_sites, book) = self.raw_sites();
         let threads = self.thread_tables();
         let (processes, totals) = self.process_tables(&threads);
+        let thread_matrix = self.thread_matrix();
+        let other_handovers = self.sequencer.ledger.handovers.rest;
         let stacks = self.stack_quality();
         // A forked child gives back what it inherited, and a recording that began late what was there before.
         let forked = processes.iter().filter(|p| p.forked_from.is_some());
@@ -53,6 +61,8 @@ impl Run {
             totals,
             processes,
             threads,
+            thread_matrix,
+            other_handovers,
             memory,
             accounting: Accounting::default(),
             residency,
@@ -106,14 +116,41 @@ impl Run {
                 live_at_exit_bytes: Bytes(stats.exit_bytes),
                 live_at_exit_blocks: stats.exit_blocks,
                 lifetimes: stats.lifetimes,
+                most_blocks: stats.most_blocks,
+                sizes: stats.sizes.spread(stats.allocations + stats.reallocations, stats.largest),
                 largest_bytes: Bytes(stats.largest),
+                growth: stats.growth.map(|g| growth(*g)).unwrap_or_default(),
                 most_resizes: stats.most_resizes,
+                shrinks: stats.shrinks,
+                copied_bytes: Bytes(stats.copied_bytes),
+                handovers: stats.handovers.map(|h| self.site_handovers(&h)).unwrap_or_default(),
+                exit_births: stats.exit_births.map(|b| *b).unwrap_or_default(),
                 failed_allocations: stats.failed,
                 cut: false,
             };
             (node, site)
         });
         (sites.collect(), book)
+    }
+
+    fn site_handovers(&self, counts: &SiteHandovers) -> Vec<Handover> {
+        let pairs = counts.pairs.iter().map(|&((from, to), blocks)| self.handover((from, to), blocks, 0));
+        let mut list: Vec<_> = pairs.collect();
+        list.sort_by_key(|h| (std::cmp::Reverse(h.blocks), h.from, h.to));
+        list
+    }
+
+    fn thread_matrix(&self) -> Vec<Handover> {
+        let pairs = &self.sequencer.ledger.handovers.pairs;
+        let mut list: Vec<_> =
+            pairs.iter().map(|(&pair, &(blocks, bytes))| self.handover(pair, blocks, bytes)).collect();
+        list.sort_by_key(|h| (std::cmp::Reverse(h.blocks), h.from, h.to));
+        list
+    }
+
+    fn handover(&self, (from, to): (u32, u32), blocks: u64, bytes: u64) -> Handover {
+        let index = |slot: u32| self.threads[slot as usize].info.index;
+        Handover { from: index(from), to: index(to), blocks, bytes: Bytes(bytes) }
     }
 
     /// Modules of a process, then of those that it was forked from, whose mappings it inherited.

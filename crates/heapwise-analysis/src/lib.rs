@@ -38,11 +38,12 @@ mod warning;
 
 pub use accounting::{Accounting, Breakdown, PageMap, PageRegion, Pinned};
 pub use analysis::{
-    Analysis, Frame, ImageAddresses, Memory, MemorySample, Process, Site, SiteId, StackQuality, Thread,
+    Analysis, EXIT_PARTS, Frame, Growth, Handover, ImageAddresses, Memory, MemorySample, Process, Site,
+    SiteId, StackQuality, Thread,
 };
 pub use analyze::{Options, analyze};
 pub use error::{Error, ErrorKind};
-pub use heap::{Lifetimes, SizeClass, Sizes};
+pub use heap::{Lifetimes, SizeClass, SizeSpread, Sizes};
 pub use stacks::modules::Image;
 pub use stacks::owner;
 pub use timeline::{MOST_POINTS, Timeline};

@@ -7,6 +7,9 @@ use crate::stacks::owner::{FrameFacts, nearest_frame};
 use crate::stacks::trie::{CUT, NodeId, Trie, WHOLE};
 use rustc_hash::FxHashMap;
 
+/// Pairs of threads that a site tells apart when it was put together from several stacks.
+const MOST_HANDOVERS: usize = 16;
+
 impl Analysis {
     /// Makes the table of sites from the raw ones with the symbols that there are.
     pub(crate) fn name_sites(&mut self) {
@@ -98,7 +101,24 @@ impl Site {
         self.live_at_exit_bytes += other.live_at_exit_bytes;
         self.live_at_exit_blocks += other.live_at_exit_blocks;
         self.lifetimes.merge(&other.lifetimes);
+        self.most_blocks += other.most_blocks;
+        self.sizes.merge(&other.sizes);
         self.largest_bytes = self.largest_bytes.max(other.largest_bytes);
+        self.growth.buffers += other.growth.buffers;
+        self.growth.steps += other.growth.steps;
+        self.growth.final_sizes.merge(&other.growth.final_sizes);
+        self.shrinks += other.shrinks;
+        self.copied_bytes += other.copied_bytes;
+        for theirs in &other.handovers {
+            let full = self.handovers.len() >= MOST_HANDOVERS;
+            match self.handovers.iter_mut().find(|h| (h.from, h.to) == (theirs.from, theirs.to)) {
+                Some(ours) => ours.blocks += theirs.blocks,
+                None if !full => self.handovers.push(*theirs),
+                None => {}
+            }
+        }
+        self.handovers.sort_by_key(|h| std::cmp::Reverse(h.blocks));
+        self.exit_births.iter_mut().zip(other.exit_births).for_each(|(ours, theirs)| *ours += theirs);
         self.most_resizes = self.most_resizes.max(other.most_resizes);
         self.failed_allocations += other.failed_allocations;
     }

@@ -9,6 +9,7 @@ mod preload;
 mod progress;
 mod report;
 mod run;
+mod source;
 mod symbolize;
 
 use args::{Cli, Command};

@@ -3,7 +3,7 @@
 use crate::args::{Format, Look, ReportArgs};
 use crate::progress::Progress;
 use crate::symbolize::symbolize;
-use crate::{Failure, exit};
+use crate::{Failure, exit, source};
 use anyhow::{Context, anyhow};
 use heapwise_analysis::{Analysis, Options, analyze};
 use heapwise_diagnosis::diagnose;
@@ -67,8 +67,9 @@ pub(crate) fn render(analysis: &Analysis, look: Look, style: Style) -> String {
     match look.format {
         Format::Text => {
             let folder = std::env::current_dir().ok().map(|folder| folder.to_string_lossy().into_owned());
+            let source = source::of_files(analysis.meta.started_unix_ns);
             let options =
-                TextOptions { top: look.top, stacks: look.stacks, folder, ..TextOptions::default() };
+                TextOptions { top: look.top, stacks: look.stacks, folder, source, ..TextOptions::default() };
             heapwise_report::text(analysis, &diagnosis, &options, style)
         }
         Format::Json => heapwise_report::json(analysis, &diagnosis, &JsonOptions::default()),

@@ -8,9 +8,17 @@
 
 #![forbid(unsafe_code)]
 
+mod case;
+mod cost;
 mod insight;
 mod insights;
+mod name;
+#[cfg(test)]
+mod testing;
+pub mod units;
 mod verdict;
+mod weigh;
+mod what;
 
 pub use insight::{Certainty, Estimate, Insight, Severity};
 pub use verdict::{Verdict, VerdictKind};

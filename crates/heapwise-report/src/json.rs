@@ -2,7 +2,7 @@
 
 mod memory;
 
-use heapwise_analysis::{Analysis, Frame, Site, Totals};
+use heapwise_analysis::{Analysis, Frame, Handover, Site, Totals};
 use heapwise_diagnosis::{Diagnosis, Insight};
 use memory::Memory;
 use serde::Serialize;
@@ -42,6 +42,8 @@ struct Report<'a> {
     warnings: Vec<JsonWarning>,
     processes: Vec<Process<'a>>,
     threads: Vec<Thread<'a>>,
+    thread_matrix: Vec<JsonHandover>,
+    other_handovers: u64,
     memory: Memory<'a>,
     sizes: Vec<SizeClass>,
     n_sites: usize,
@@ -148,6 +150,15 @@ struct Thread<'a> {
 }
 
 #[derive(Serialize)]
+struct JsonHandover {
+    from: u32,
+    to: u32,
+    blocks: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bytes: Option<u64>,
+}
+
+#[derive(Serialize)]
 struct SizeClass {
     from_bytes: u64,
     to_bytes: u64,
@@ -169,12 +180,40 @@ struct JsonSite<'a> {
     live_at_exit_bytes: u64,
     live_at_exit_blocks: u64,
     failed_allocations: u64,
+    most_blocks: u64,
+    sizes: SiteSizes,
+    growth: Growth,
+    shrinks: u64,
+    copied_bytes: u64,
     lifetime_ns: Lifetime,
     freed_on_other_thread: u64,
+    handovers: Vec<JsonHandover>,
+    exit_births: &'a [u64],
     cut: bool,
     /// Frames between the inner and the outer ones that `stack` leaves out.
     frames_omitted: usize,
     stack: Vec<JsonFrame<'a>>,
+}
+
+#[derive(Serialize)]
+struct SiteSizes {
+    smallest: Option<u64>,
+    p50: Option<u64>,
+    p99: Option<u64>,
+    largest: u64,
+}
+
+#[derive(Serialize)]
+struct Growth {
+    buffers: u64,
+    steps: u64,
+    final_bytes: Quantiles,
+}
+
+#[derive(Serialize)]
+struct Quantiles {
+    p50: Option<u64>,
+    p99: Option<u64>,
 }
 
 #[derive(Serialize)]
@@ -254,6 +293,8 @@ impl<'a> Report<'a> {
                     freed_elsewhere_blocks: t.freed_elsewhere_blocks,
                 })
                 .collect(),
+            thread_matrix: a.thread_matrix.iter().map(|h| handover(h, Some(h.bytes.0))).collect(),
+            other_handovers: a.other_handovers,
             memory: Memory::new(a, d.verdict.as_ref()),
             sizes: a
                 .size_classes()
@@ -271,7 +312,13 @@ impl<'a> Report<'a> {
     }
 }
 
-fn site<'a>(analysis: &'a Analysis, site: &Site) -> JsonSite<'a> {
+fn handover(handover: &Handover, bytes: Option<u64>) -> JsonHandover {
+    JsonHandover { from: handover.from.0, to: handover.to.0, blocks: handover.blocks, bytes }
+}
+
+fn site<'a>(analysis: &'a Analysis, site: &'a Site) -> JsonSite<'a> {
+    let size = |share| site.sizes.quantile(share).map(|b| b.0);
+    let final_size = |share| site.growth.final_sizes.quantile(share).map(|b| b.0);
     let quantile = |share| site.lifetimes.quantile(share).map(|n| n.0);
     let stack = analysis.stack(site);
     let outer = stack.len().saturating_sub(OUTER_FRAMES).max(INNER_FRAMES.min(stack.len()));
@@ -289,8 +336,24 @@ fn site<'a>(analysis: &'a Analysis, site: &Site) -> JsonSite<'a> {
         live_at_exit_bytes: site.live_at_exit_bytes.0,
         live_at_exit_blocks: site.live_at_exit_blocks,
         failed_allocations: site.failed_allocations,
+        most_blocks: site.most_blocks,
+        sizes: SiteSizes {
+            smallest: site.sizes.smallest().map(|b| b.0),
+            p50: size(0.5),
+            p99: size(0.99),
+            largest: site.largest_bytes.0,
+        },
+        growth: Growth {
+            buffers: site.growth.buffers,
+            steps: site.growth.steps,
+            final_bytes: Quantiles { p50: final_size(0.5), p99: final_size(0.99) },
+        },
+        shrinks: site.shrinks,
+        copied_bytes: site.copied_bytes.0,
         lifetime_ns: Lifetime { p50: quantile(0.5), p99: quantile(0.99) },
         freed_on_other_thread: site.freed_on_other_thread,
+        handovers: site.handovers.iter().map(|h| handover(h, None)).collect(),
+        exit_births: &site.exit_births,
         cut: site.cut,
         frames_omitted: stack.len() - shown.len(),
         stack: shown,

@@ -9,10 +9,12 @@
 pub mod escape;
 mod json;
 pub mod names;
+mod source;
 mod style;
 mod text;
-pub mod units;
+pub use heapwise_diagnosis::units;
 
 pub use json::{JsonOptions, SCHEMA, json};
+pub use source::Sources;
 pub use style::Style;
 pub use text::{TextOptions, text};

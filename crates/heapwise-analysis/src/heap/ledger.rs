@@ -2,9 +2,12 @@
 
 use super::amends::{Amends, Left};
 use super::ever::EverHeap;
-use super::live::{Block, LiveBlocks, Tick, cut_size};
+use super::growth::Fresh;
+use super::handover::Handovers;
+use super::live::{Block, LiveBlocks, MOST_RESIZES, Tick, cut_size};
 use super::site::{Gauge, SiteStats};
 use super::sizes::Sizes;
+use crate::analysis::EXIT_PARTS;
 use crate::timeline::Timeline;
 use crate::totals::Totals;
 use crate::units::Bytes;
@@ -35,6 +38,8 @@ pub(crate) struct ThreadLedger {
     pub(crate) freed_elsewhere: u64,
     /// Address of the block that it allocated last, 0 once that is freed.
     pub(super) last: u64,
+    /// That block, if nothing was freed since.
+    pub(super) fresh: Fresh,
     pub(super) in_transit: Option<(u64, Taken)>,
 }
 
@@ -45,6 +50,8 @@ pub(crate) struct ProcessLedger {
     pub(crate) ever: EverHeap,
     pub(crate) live: Gauge,
     pub(crate) exit: Gauge,
+    /// When it was first heard of.
+    since_ns: u64,
     pub(super) sites: Vec<u32>,
 }
 
@@ -68,6 +75,7 @@ pub(crate) struct Ledger {
     pub(crate) peak_ns: u64,
     pub(crate) sizes: Sizes,
     pub(crate) timeline: Timeline,
+    pub(crate) handovers: Handovers,
     pub(super) amends: Amends,
     pub(super) epoch: u64,
     /// Whether events of this epoch were expected in an earlier section.
@@ -86,7 +94,7 @@ impl Ledger {
         if let ([only], false) = (self.processes.as_mut_slice(), self.many.processes) {
             only.live = self.overall;
         }
-        self.processes.push(ProcessLedger::default());
+        self.processes.push(ProcessLedger { since_ns: self.now_ns, ..ProcessLedger::default() });
         self.many.processes = self.processes.len() > 1;
         self.processes.len() as u32 - 1
     }
@@ -101,6 +109,7 @@ impl Ledger {
             live: Gauge::default(),
             freed_elsewhere: 0,
             last: 0,
+            fresh: Fresh::default(),
             in_transit: None,
         });
         self.many.threads = self.threads.len() > 1;
@@ -167,8 +176,10 @@ impl Ledger {
                 if !FORCE && self.processes[process as usize].blocks.contains(new.0) {
                     return false;
                 }
-                let taken = self.threads[thread as usize].in_transit.take().map_or(Taken::Unknown, |t| t.1);
-                self.put_resized(thread, taken, new.0, size, stack);
+                let from = self.threads[thread as usize].in_transit.take();
+                let moved = from.is_none_or(|(old, _)| old != new.0);
+                let taken = from.map_or(Taken::Unknown, |t| t.1);
+                self.put_resized(thread, taken, moved, (new.0, size, stack));
                 true
             }
             Event::Failed { stack, .. } => {
@@ -200,6 +211,7 @@ impl Ledger {
         counts.counts.allocations += 1;
         counts.counts.allocated_bytes += Bytes(cut_size(size));
         counts.last = address;
+        counts.fresh = Fresh::new(site, cut_size(size));
         let stats = &mut self.sites[site as usize];
         stats.allocations += 1;
         self.gain(process, site, thread, size);
@@ -236,7 +248,7 @@ impl Ledger {
         // PERF: a resize in place could leave the block where it is; two looks at a warm entry cost less than the
         // second way through the accounts would in clarity.
         let Some(taken) = self.take::<FORCE>(thread, old, true) else { return false };
-        self.put_resized(thread, taken, new, size, stack);
+        self.put_resized(thread, taken, old != new, (new, size, stack));
         true
     }
 
@@ -316,17 +328,25 @@ impl Ledger {
     }
 
     #[inline]
-    fn put_resized(&mut self, thread: u32, taken: Taken, new: u64, size: u64, stack: StackId) {
+    fn put_resized(
+        &mut self,
+        thread: u32,
+        taken: Taken,
+        moved: bool,
+        (new, size, stack): (u64, u64, StackId),
+    ) {
         let process = self.threads[thread as usize].process;
         let site = self.site(process, stack);
-        let (resizes, born) = match taken {
+        let (resizes, born, old) = match taken {
             Taken::Live(block) => {
                 self.lose(process, &block);
-                (block.resizes + 1, block.born)
+                (block.resizes, block.born, block.size)
             }
-            Taken::Gone(block) => (block.resizes + 1, block.born),
-            Taken::Unknown => (1, Tick::at(self.now_ns)),
+            Taken::Gone(block) => (block.resizes, block.born, block.size),
+            Taken::Unknown => (0, Tick::at(self.now_ns), 0),
         };
+        let larger = cut_size(size) > old;
+        let resizes = resizes + u32::from(larger);
         let block = Block { size, born, site, thread, resizes };
         if !self.processes[process as usize].blocks.insert(new, block) {
             self.replace(process, new, block);
@@ -336,8 +356,13 @@ impl Ledger {
         counts.counts.reallocations += 1;
         counts.counts.allocated_bytes += Bytes(cut_size(size));
         counts.last = new;
+        counts.fresh = Fresh::default();
         let stats = &mut self.sites[site as usize];
         stats.reallocations += 1;
+        stats.shrinks += u64::from(cut_size(size) < old);
+        if moved {
+            stats.copied_bytes = stats.copied_bytes.wrapping_add(old.min(cut_size(size)));
+        }
         stats.most_resizes = stats.most_resizes.max(u64::from(resizes));
         self.gain(process, site, thread, size);
         if self.amends.open {
@@ -352,15 +377,24 @@ impl Ledger {
         stats.deallocations += 1;
         let now = Tick::at(self.now_ns);
         stats.lifetimes.add(stats.deallocations, now.since_ns(block.born));
+        let by = &mut self.threads[thread as usize];
+        let fresh = std::mem::take(&mut by.fresh);
+        if fresh.succeeds(block) && by.last != address {
+            stats.copied_bytes = stats.copied_bytes.wrapping_add(block.size);
+            let steps = (block.resizes + 1).min(MOST_RESIZES);
+            self.processes[process as usize].blocks.set_resizes(by.last, steps);
+        } else if block.resizes > 0 {
+            stats.add_growth(block.resizes, block.size);
+        }
         if block.thread == thread {
-            let owner = &mut self.threads[thread as usize];
-            if owner.last == address {
-                owner.last = 0;
-                owner.counts.temporary_allocations += 1;
+            if by.last == address {
+                by.last = 0;
+                by.counts.temporary_allocations += 1;
                 stats.temporary += 1;
             }
         } else {
-            stats.freed_on_other_thread += 1;
+            stats.hand_over((block.thread, thread));
+            self.handovers.add((block.thread, thread), block.size);
             self.threads[block.thread as usize].freed_elsewhere += 1;
         }
         self.lose(process, block);
@@ -371,7 +405,6 @@ impl Ledger {
         let size = cut_size(size);
         let stats = &mut self.sites[site as usize];
         stats.allocated_bytes = stats.allocated_bytes.wrapping_add(size);
-        stats.largest = stats.largest.max(size);
         stats.gain(size, self.peaks);
         self.sizes.add(size);
         if self.many.threads {
@@ -435,9 +468,17 @@ impl Ledger {
         });
         let mut blocks = self.processes[process as usize].blocks.drain();
         blocks.extend(in_transit);
+        let (now, age) = (Tick::at(self.now_ns), self.now_ns - self.processes[process as usize].since_ns);
         for (_, block) in blocks {
             let size = block.size;
             let site = &mut self.sites[block.site as usize];
+            if block.resizes > 0 {
+                site.add_growth(block.resizes, size);
+            }
+            // How long before the end it was handed out, in parts of the process's life.
+            let before = u128::from(now.since_ns(block.born)) * EXIT_PARTS as u128 / u128::from(age.max(1));
+            let part = EXIT_PARTS - 1 - (before as usize).min(EXIT_PARTS - 1);
+            site.exit_births.get_or_insert_default()[part] += 1;
             site.exit_bytes = site.exit_bytes.wrapping_add(size);
             site.exit_blocks += 1;
             let counts = &mut self.threads[block.thread as usize].counts;

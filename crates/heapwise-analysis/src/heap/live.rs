@@ -19,7 +19,7 @@ pub(crate) struct Block {
     pub(crate) site: u32,
     /// Which thread that was.
     pub(crate) thread: u32,
-    /// How often it was resized, up to [`MOST_RESIZES`].
+    /// How often it was made larger, up to [`MOST_RESIZES`].
     pub(crate) resizes: u32,
 }
 
@@ -180,6 +180,15 @@ impl LiveBlocks {
             self.grow();
         }
         true
+    }
+
+    /// Notes that the block at an address stands for a buffer that has grown so often.
+    pub(crate) fn set_resizes(&mut self, address: u64, resizes: u32) {
+        let (at, there) = self.find(key_of(address));
+        if there {
+            let word = &mut self.blocks[at].thread_and_resizes;
+            *word = (*word & ((1 << THREAD_BITS) - 1)) | resizes.min(MOST_RESIZES) << THREAD_BITS;
+        }
     }
 
     /// Takes out the block at an address.

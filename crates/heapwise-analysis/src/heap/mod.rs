@@ -4,15 +4,21 @@
 
 mod amends;
 mod ever;
+mod growth;
+mod handover;
 mod ledger;
 mod lifetimes;
 mod live;
 mod plain;
 mod site;
 mod sizes;
+mod spread;
 
 pub(crate) use ever::EverHeap;
+pub(crate) use growth::GrowthCounts;
+pub(crate) use handover::SiteHandovers;
 pub(crate) use ledger::Ledger;
 pub use lifetimes::Lifetimes;
 pub(crate) use live::LiveBlock;
 pub use sizes::{SizeClass, Sizes};
+pub use spread::SizeSpread;

@@ -1,7 +1,8 @@
 //! The way that nearly all events take.
 
+use super::growth::Fresh;
 use super::ledger::{Ledger, ProcessLedger};
-use super::live::{Block, Tick, cut_size};
+use super::live::{Block, MOST_RESIZES, Tick, cut_size};
 use crate::totals::Totals;
 use crate::units::Bytes;
 use heapwise_trace::event::Event;
@@ -25,6 +26,7 @@ impl Ledger {
         let (now, mut peaks, mut overall) = (Tick::at(self.now_ns), self.peaks, self.overall);
         let mut highest = self.timeline.highest;
         let mut last = self.threads[thread as usize].last;
+        let mut fresh = self.threads[thread as usize].fresh;
         let mut counts = Totals::default();
         let mut done = 0;
         // PERF: a look at all entries beforehand, none of which waits for another: the processor fetches them all at
@@ -49,9 +51,9 @@ impl Ledger {
                     counts.allocations += 1;
                     counts.allocated_bytes += Bytes(size);
                     last = address.0;
+                    fresh = Fresh::new(site, size);
                     stats.allocations += 1;
                     stats.allocated_bytes = stats.allocated_bytes.wrapping_add(size);
-                    stats.largest = stats.largest.max(size);
                     stats.gain(size, peaks);
                     self.sizes.add(size);
                     if many.threads {
@@ -72,8 +74,16 @@ impl Ledger {
                     let stats = &mut sites[block.site as usize];
                     stats.deallocations += 1;
                     stats.lifetimes.add(stats.deallocations, now.since_ns(block.born));
+                    let before = std::mem::take(&mut fresh);
+                    if before.succeeds(&block) && last != address.0 {
+                        stats.copied_bytes = stats.copied_bytes.wrapping_add(block.size);
+                        blocks.set_resizes(last, (block.resizes + 1).min(MOST_RESIZES));
+                    } else if block.resizes > 0 {
+                        stats.add_growth(block.resizes, block.size);
+                    }
                     if block.thread != thread {
-                        stats.freed_on_other_thread += 1;
+                        stats.hand_over((block.thread, thread));
+                        self.handovers.add((block.thread, thread), block.size);
                         self.threads[block.thread as usize].freed_elsewhere += 1;
                     } else if address.0 == last {
                         last = 0;
@@ -96,6 +106,7 @@ impl Ledger {
         }
         let ledger = &mut self.threads[thread as usize];
         ledger.last = last;
+        ledger.fresh = fresh;
         ledger.counts.add_counts(&counts);
         (self.peaks, self.overall, self.timeline.highest) = (peaks, overall, highest);
         done
@@ -130,9 +141,12 @@ mod tests {
         let now = format!("{:?} {:?} {:?}", ledger.overall, ledger.sizes, ledger.timeline);
         ledger.share_gauges();
         let threads: Vec<_> =
-            ledger.threads.iter().map(|t| (t.counts, t.live, t.freed_elsewhere, t.last)).collect();
+            ledger.threads.iter().map(|t| (t.counts, t.live, t.freed_elsewhere, t.last, t.fresh)).collect();
         let processes: Vec<_> = ledger.processes.iter().map(|p| p.live).collect();
-        format!("{now} {threads:?} {processes:?} {:?} {}", ledger.sites, ledger.peaks)
+        format!(
+            "{now} {threads:?} {processes:?} {:?} {:?} {}",
+            ledger.sites, ledger.handovers.rest, ledger.peaks
+        )
     }
 
     proptest! {

@@ -1,6 +1,10 @@
 //! Numbers of one call site, and the gauge of live memory.
 
+use super::growth::GrowthCounts;
+use super::handover::{Pair, SiteHandovers};
 use super::lifetimes::Lifetimes;
+use super::spread::SizeCounts;
+use crate::analysis::EXIT_PARTS;
 
 /// Live bytes and blocks, and how many there were when the bytes were at their highest.
 #[derive(Clone, Copy, Debug, Default)]
@@ -48,16 +52,24 @@ pub(crate) struct SiteStats {
     pub(crate) lifetimes: Lifetimes,
     // The second cache line.
     pub(crate) largest: u64,
+    pub(crate) most_blocks: u64,
+    pub(crate) sizes: SizeCounts,
     peak_bytes: u64,
     peak_blocks: u64,
     pub(crate) temporary: u64,
     pub(crate) reallocations: u64,
+    // What is rarer.
+    pub(crate) shrinks: u64,
+    pub(crate) copied_bytes: u64,
     pub(crate) most_resizes: u64,
+    pub(crate) growth: Option<Box<GrowthCounts>>,
     pub(crate) freed_on_other_thread: u64,
+    pub(crate) handovers: Option<Box<SiteHandovers>>,
     pub(crate) failed: u64,
     // Only at the end.
     pub(crate) exit_bytes: u64,
     pub(crate) exit_blocks: u64,
+    pub(crate) exit_births: Option<Box<[u64; EXIT_PARTS]>>,
 }
 
 impl SiteStats {
@@ -77,6 +89,24 @@ impl SiteStats {
         self.before_change(number);
         self.live_bytes = self.live_bytes.wrapping_add(size);
         self.live_blocks = self.live_blocks.wrapping_add(1);
+        // A block that is given back out of turn makes the count wrap below zero for a while.
+        if self.live_blocks > self.most_blocks && self.live_blocks < 1 << 63 {
+            self.most_blocks = self.live_blocks;
+        }
+        self.largest = self.largest.max(size);
+        self.sizes.add(self.allocations + self.reallocations, size);
+    }
+
+    /// A buffer that had grown so often ended with this size.
+    #[inline(never)]
+    pub(crate) fn add_growth(&mut self, steps: u32, size: u64) {
+        self.growth.get_or_insert_default().add(steps, size);
+    }
+
+    /// A block was given back by another thread than the one that was handed it.
+    pub(crate) fn hand_over(&mut self, pair: Pair) {
+        self.freed_on_other_thread += 1;
+        self.handovers.get_or_insert_default().add(pair);
     }
 
     #[inline(always)]

@@ -1,22 +1,117 @@
 //! The shelf of insights: one file each, and one table that lists them.
+//!
+//! A rule looks at a [`Case`] and says what it found as [`Finding`]s; what they matter and how they become an [`Insight`]
+//! is the same for all and is done here. Rules about the same kind of call agree among themselves on who speaks: each is
+//! about other purposes ([`What`](crate::what::What)) or about the other side of a condition.
 
-use crate::insight::Insight;
-use heapwise_analysis::Analysis;
+mod clone_of_owned;
+mod clone_per_lookup;
+mod cross_thread_free;
+mod escaped_values;
+mod growth;
+mod leak_suspect;
+mod owned_deserialization;
+mod pinning;
+mod read_per_item;
+mod retention;
+mod reuse_in_loop;
+mod rounding_waste;
+mod slow_hasher;
+mod small_boxes;
+mod temporary_collection;
+
+use crate::case::{Case, Part, Place};
+use crate::insight::{Certainty, Estimate, Insight};
+use crate::weigh::severity;
+use heapwise_analysis::{Analysis, Bytes, SiteId};
+use std::cmp::Reverse;
 
 /// Something that can be wrong with a program's use of the heap.
 pub(crate) trait Rule: Sync {
+    /// Its name, which is that of its insights.
+    fn id(&self) -> &'static str;
+
     /// Finds it, as often as it is there.
-    fn find(&self, analysis: &Analysis) -> Vec<Insight>;
+    fn find<'a>(&self, case: &'a Case<'a>) -> Vec<Finding<'a>>;
+}
+
+/// What a rule found.
+pub(crate) struct Finding<'a> {
+    pub(crate) certainty: Certainty,
+    pub(crate) title: String,
+    pub(crate) place: Option<&'a Place<'a>>,
+    /// The site with the largest share first.
+    pub(crate) sites: Vec<SiteId>,
+    pub(crate) evidence: Vec<String>,
+    pub(crate) estimate: Estimate,
+    pub(crate) remedy: String,
 }
 
 /// All that are known.
-const RULES: &[&dyn Rule] = &[];
+const RULES: &[&dyn Rule] = &[
+    &clone_of_owned::CloneOfOwned,
+    &clone_per_lookup::ClonePerLookup,
+    &cross_thread_free::CrossThreadFree,
+    &escaped_values::EscapedValues,
+    &growth::Growth,
+    &leak_suspect::LeakSuspect,
+    &owned_deserialization::OwnedDeserialization,
+    &pinning::Pinning,
+    &read_per_item::ReadPerItem,
+    &retention::Retention,
+    &reuse_in_loop::ReuseInLoop,
+    &rounding_waste::RoundingWaste,
+    &slow_hasher::SlowHasher,
+    &small_boxes::SmallBoxes,
+    &temporary_collection::TemporaryCollection,
+];
+
+/// So many are told: what is below them would not be read.
+const MOST: usize = 10;
 
 /// Everything that was found, the most rewarding first.
 pub(crate) fn all(analysis: &Analysis) -> Vec<Insight> {
-    let mut found: Vec<Insight> = RULES.iter().flat_map(|rule| rule.find(analysis)).collect();
-    found.sort_by_key(|insight| {
-        std::cmp::Reverse((insight.severity, insight.estimate.time, insight.certainty))
+    let case = Case::new(analysis);
+    let mut found: Vec<Insight> = Vec::new();
+    for rule in RULES {
+        found.extend(rule.find(&case).into_iter().filter_map(|finding| weighed(&case, rule.id(), finding)));
+    }
+    // Names decide between equals, so that the same recording gives the same report.
+    found.sort_by(|a, b| {
+        let key =
+            |i: &Insight| Reverse((i.severity, i.estimate.time, i.certainty, i.estimate.allocated_bytes));
+        key(a).cmp(&key(b)).then_with(|| (a.id, &a.title).cmp(&(b.id, &b.title)))
     });
+    found.truncate(MOST);
     found
+}
+
+fn weighed(case: &Case<'_>, id: &'static str, finding: Finding<'_>) -> Option<Insight> {
+    let Finding { certainty, title, place, sites, evidence, estimate, remedy } = finding;
+    let severity = severity(case, place, &estimate)?;
+    Some(Insight {
+        id,
+        severity,
+        certainty,
+        title,
+        site: sites.first().copied(),
+        sites,
+        evidence,
+        estimate,
+        remedy,
+    })
+}
+
+/// The estimate for a part that would be gone altogether, but for `left` requests.
+fn without(part: &Part<'_>, left: u64) -> Estimate {
+    let requests = part.requests();
+    let share = |n: u64| {
+        (u128::from(n) * u128::from(requests.saturating_sub(left)) / u128::from(requests.max(1))) as u64
+    };
+    Estimate {
+        allocations: requests.saturating_sub(left),
+        allocated_bytes: Bytes(share(part.bytes)),
+        peak_bytes: Bytes(0),
+        time: heapwise_analysis::Nanos(share(part.time().0)),
+    }
 }

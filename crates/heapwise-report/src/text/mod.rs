@@ -6,11 +6,13 @@
 mod accounting;
 mod chart;
 mod head;
+mod insights;
 mod page;
 mod rows;
 mod tables;
 mod tasks;
 
+use crate::source::Sources;
 use crate::style::Style;
 use heapwise_analysis::Analysis;
 use heapwise_diagnosis::Diagnosis;
@@ -27,11 +29,13 @@ pub struct TextOptions {
     pub ascii: bool,
     /// The folder to which source paths are shown relative, as an absolute path.
     pub folder: Option<String>,
+    /// Where lines of source files come from.
+    pub source: Sources,
 }
 
 impl Default for TextOptions {
     fn default() -> Self {
-        Self { top: 10, stacks: false, ascii: false, folder: None }
+        Self { top: 10, stacks: false, ascii: false, folder: None, source: Sources::default() }
     }
 }
 
@@ -46,7 +50,9 @@ pub fn text(analysis: &Analysis, diagnosis: &Diagnosis, options: &TextOptions, s
     }
     head::totals(&mut page, analysis);
     let rows = rows::Rows::new(analysis, options);
-    tables::first_look(&mut page, analysis, &rows);
+    if !insights::look_first(&mut page, analysis, &diagnosis.insights, options) {
+        tables::first_look(&mut page, analysis, &rows);
+    }
     chart::over_time(&mut page, analysis, options.ascii);
     accounting::accounts(&mut page, analysis, diagnosis, &rows);
     tables::sites(&mut page, analysis, options, &rows);

@@ -48,6 +48,16 @@ const FIELDS: &[(&str, &[&str])] = &[
     ),
     ("/sites/0/stack/0", &["function", "file", "line", "inlined"]),
     ("/sites/0/lifetime_ns", &["p50", "p99"]),
+    ("", &["insights", "thread_matrix", "other_handovers"]),
+    (
+        "/insights/0",
+        &["id", "severity", "certainty", "title", "site", "sites", "evidence", "estimate", "remedy"],
+    ),
+    ("/insights/0/estimate", &["allocations", "allocated_bytes", "peak_bytes", "time_ns"]),
+    ("/thread_matrix/0", &["from", "to", "blocks", "bytes"]),
+    ("/sites/0", &["most_blocks", "sizes", "growth", "shrinks", "copied_bytes", "handovers", "exit_births"]),
+    ("/sites/0/sizes", &["smallest", "p50", "p99", "largest"]),
+    ("/sites/0/growth", &["buffers", "steps", "final_bytes"]),
     // Beyond the promise, and used by this project's own tests.
     ("", &["order", "stacks", "warnings"]),
     ("/order", &["unknown_frees", "implicit_frees"]),
@@ -105,6 +115,11 @@ fn the_numbers_are_those_of_the_recording() {
     assert_eq!(report["memory"]["peak_rss_bytes"], 254_000);
     assert!(report["memory"]["samples"].as_array().is_some_and(|s| s.len() > 50 && s.len() <= 1000));
     assert_eq!(report["stacks"]["cut_captures"], 1);
+    assert_eq!(report["thread_matrix"][0]["blocks"], 1000);
+    assert_eq!(report["thread_matrix"][0]["bytes"], 48_000);
+    let insights: Vec<_> =
+        report["insights"].as_array().into_iter().flatten().map(|i| i["id"].clone()).collect();
+    assert_eq!(insights, ["clone-of-owned"]);
 }
 
 #[test]

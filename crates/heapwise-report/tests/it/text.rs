@@ -1,8 +1,8 @@
 //! What people see.
 
 use crate::sample::{Sampled, analysis};
-use heapwise_diagnosis::diagnose;
-use heapwise_report::{Style, TextOptions, text};
+use heapwise_diagnosis::{Diagnosis, diagnose};
+use heapwise_report::{Sources, Style, TextOptions, text};
 
 const STYLE: Style = Style { color: false, width: 80 };
 
@@ -25,6 +25,29 @@ fn compare(actual: &str, file: &str, expected: &str) {
 fn at_80_columns() {
     let actual = rendered(&Sampled::default(), &TextOptions::default(), STYLE);
     compare(&actual, "at_80_columns.txt", include_str!("at_80_columns.txt"));
+}
+
+#[test]
+fn insights_come_with_the_source_line_if_it_is_there() {
+    let code = "    let name = other.clone(); // \u{1b}[2J";
+    let source =
+        Sources::new(move |file, line| (file.ends_with("parse.rs") && line == 42).then(|| code.into()));
+    let report = rendered(&Sampled::default(), &TextOptions { source, ..TextOptions::default() }, STYLE);
+    assert!(report.contains("│ let name = other.clone(); // \\u{1b}[2J\n"), "{report}");
+    let without = rendered(&Sampled::default(), &TextOptions::default(), STYLE);
+    assert!(!without.contains('│'), "{without}");
+    let both = [&report, &without].map(|r| r.contains("clone-of-owned") && r.contains("Borrow instead"));
+    assert_eq!(both, [true, true], "{report}");
+}
+
+#[test]
+fn without_insights_there_are_bullets() {
+    let analysis = analysis(&Sampled::default());
+    let report = text(&analysis, &Diagnosis::default(), &TextOptions::default(), STYLE);
+    assert!(
+        report.contains("  - contest::main (contest/src/main.rs:17) makes 50 % of all allocations"),
+        "{report}"
+    );
 }
 
 #[test]

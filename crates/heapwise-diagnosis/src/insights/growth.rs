@@ -1,0 +1,181 @@
+//! `growth`: buffers and maps that grow step by step although their size is about the same each time.
+//!
+//! Seen are chains: a block that was resized again and again, or succeeded by larger ones. Buffers of one line that come
+//! one after another are not told here: they had better be kept (`reuse-in-loop`).
+
+use super::{Finding, Rule};
+use crate::case::{Case, Language, Part, Place};
+use crate::cost::{Work, of_work};
+use crate::insight::{Certainty, Estimate};
+use crate::units::{bytes, count};
+use crate::what::What;
+use heapwise_analysis::{Bytes, SizeSpread};
+
+pub(crate) struct Growth;
+
+impl Rule for Growth {
+    fn id(&self) -> &'static str {
+        "growth"
+    }
+
+    fn find<'a>(&self, case: &'a Case<'a>) -> Vec<Finding<'a>> {
+        let places = case.places.iter().filter(|place| !super::reuse_in_loop::applies(place));
+        // A line may fill the buffers in a map and the map itself.
+        places.flat_map(|place| [false, true].into_iter().filter_map(|map| find(place, map))).collect()
+    }
+}
+
+fn find<'a>(place: &'a Place<'a>, map: bool) -> Option<Finding<'a>> {
+    let part = place.part_where(|seen| match seen.call.what {
+        What::MapGrow => map,
+        What::Grow => !map,
+        // A block of the program's own making: only if it was seen to grow.
+        What::Direct => !map && (seen.site.growth.steps > 0 || seen.site.reallocations > 0),
+        _ => false,
+    })?;
+    // One step is not step by step.
+    if part.buffers == 0 || part.steps < 2 * part.buffers {
+        return None;
+    }
+    let sizes = final_sizes(&part);
+    let (half, most) = (sizes.quantile(0.5)?.0, sizes.quantile(0.99)?.0);
+    let each = part.steps as f64 / part.buffers as f64;
+    // Bytes that were asked for on the way to the last size.
+    let last = half.saturating_mul(part.buffers);
+    let wasted = part.bytes.saturating_sub(last);
+    let pairs = part.allocations.saturating_sub(part.buffers);
+    // A map that has grown is between half full and full.
+    let entries = capacity(place, &part, map, half).filter(|_| map).map_or(0, |n| n * 3 / 4);
+    let work = Work {
+        pairs,
+        rehashed: entries.saturating_mul(part.buffers),
+        resizes: part.resizes.min(part.steps),
+        copied_bytes: part.copied_bytes,
+        ..Work::default()
+    };
+    let what = if map { "map" } else { "buffer" };
+    let whats = if part.buffers == 1 {
+        format!("a {what} grows")
+    } else {
+        format!("{} {what}s grow", count(part.buffers))
+    };
+    Some(Finding {
+        certainty: Certainty::Certain,
+        title: format!("{}: {whats} step by step", place.label()),
+        place: Some(place),
+        sites: part.ids(),
+        evidence: vec![
+            format!("{} steps of growth, {each:.1} for each {what}", count(part.steps)),
+            if half == most {
+                format!("they ended with {}", bytes(most))
+            } else {
+                format!(
+                    "they ended with {} at the median and {} at the 99th percentile",
+                    bytes(half),
+                    bytes(most)
+                )
+            },
+            format!("{} were copied to larger places on the way", bytes(part.copied_bytes)),
+        ],
+        estimate: Estimate {
+            allocations: part.steps.min(part.requests()),
+            allocated_bytes: Bytes(wasted),
+            peak_bytes: Bytes(0),
+            time: of_work(&work),
+        },
+        remedy: remedy(place.language, map, capacity(place, &part, map, most), most, each),
+    })
+}
+
+fn final_sizes(part: &Part<'_>) -> SizeSpread {
+    let with = part.sites.iter().filter(|s| s.growth.buffers > 0);
+    with.max_by_key(|s| s.growth.buffers).map(|s| s.growth.final_sizes.clone()).unwrap_or_default()
+}
+
+/// How many elements the buffer had room for in the end, where that can be told from its first block: `Vec` begins with
+/// room for four elements and a table of hashbrown with four buckets, of which it fills seven eighths when it grows.
+fn capacity(place: &Place<'_>, part: &Part<'_>, map: bool, last: u64) -> Option<u64> {
+    if place.language != Language::Rust {
+        return None;
+    }
+    let begins = part.sites.iter().filter(|s| s.allocations > 0);
+    let first = begins.max_by_key(|s| s.allocations)?.sizes.smallest()?.0;
+    if map {
+        let buckets = 4 * (last / first.max(1)).next_power_of_two();
+        return Some(buckets * 7 / 8);
+    }
+    match part.callee {
+        "push_str" | "write_str" => Some(last),
+        "push" | "push_mut" if first >= 16 => Some(last / (first / 4).max(1)),
+        _ => None,
+    }
+}
+
+fn remedy(language: Language, map: bool, capacity: Option<u64>, last: u64, steps: f64) -> String {
+    match language {
+        Language::Rust => {
+            let kind = if map { "HashMap" } else { "Vec" };
+            match capacity {
+                Some(n) => format!(
+                    "Reserve once, with the number that is known or the size that was seen: `{kind}::with_capacity({n})`."
+                ),
+                None => format!(
+                    "Reserve once, with the number that is known or the size that was seen ({}): \
+                     `{kind}::with_capacity(n)`.",
+                    bytes(last)
+                ),
+            }
+        }
+        Language::C if steps > 30.0 => {
+            "Double the capacity when it is full instead of adding a constant: `capacity *= 2; p = realloc(p, capacity);`."
+                .into()
+        }
+        Language::C => format!("Allocate the size that it ends with at once: `malloc({last})`."),
+        Language::Cxx if map => "Reserve once: `map.reserve(n);` with the number that is known.".into(),
+        Language::Cxx => format!("Reserve once: `v.reserve(n);` with room for {}.", bytes(last)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{MAP_INSERT, PUSH_AGAIN, PUSH_FIRST, Program, user};
+
+    fn vectors(p: &mut Program, line: &str, steps: u32) {
+        let (first, again) = (p.stack(&user(PUSH_FIRST, line)), p.stack(&user(PUSH_AGAIN, line)));
+        for _ in 0..200 {
+            let begun = p.alloc(first, 32);
+            (1..=steps).fold(begun, |block, step| p.resize(block, again, 32 << step));
+        }
+    }
+
+    #[test]
+    fn vectors_that_grow_again_and_again_are_told_with_their_size() {
+        let mut p = Program::default();
+        vectors(&mut p, "app::fill|/u/src/a.rs|7", 5);
+        vectors(&mut p, "app::fine|/u/src/a.rs|17", 1);
+        let found = p.only("growth");
+        assert_eq!(found.title, "fill (a.rs:7): 200 buffers grow step by step");
+        assert_eq!(found.estimate.allocations, 1000);
+        // 32 << 5 bytes, and a vector begins with room for four.
+        assert!(found.remedy.contains("`Vec::with_capacity(128)`"), "{}", found.remedy);
+    }
+
+    #[test]
+    fn maps_grow_by_larger_blocks() {
+        let mut p = Program::default();
+        let insert = p.stack(&user(MAP_INSERT, "app::fill|/u/src/a.rs|7"));
+        let mut kept = Vec::new();
+        for _ in 0..100 {
+            let mut block = p.alloc(insert, 100);
+            for step in 1..=4 {
+                let larger = p.alloc(insert, 100 << step);
+                p.free(block);
+                block = larger;
+            }
+            kept.push(block);
+        }
+        let found = p.only("growth");
+        assert_eq!(found.title, "fill (a.rs:7): 100 maps grow step by step");
+        assert!(found.remedy.contains("`HashMap::with_capacity(56)`"), "{}", found.remedy);
+    }
+}

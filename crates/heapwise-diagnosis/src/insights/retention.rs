@@ -1,0 +1,106 @@
+//! `retention`: the allocator keeps pages that hold no block.
+
+use super::{Finding, Rule};
+use crate::case::Case;
+use crate::insight::{Certainty, Estimate};
+use crate::units::{bytes, share};
+use heapwise_analysis::{Breakdown, Bytes, Nanos};
+
+pub(crate) struct Retention;
+
+const LEAST_BYTES: u64 = 8 << 20;
+
+impl Rule for Retention {
+    fn id(&self) -> &'static str {
+        "retention"
+    }
+
+    fn find<'a>(&self, case: &'a Case<'a>) -> Vec<Finding<'a>> {
+        let accounting = &case.analysis.accounting;
+        let moments =
+            [(accounting.at_peak.as_ref(), "at the peak"), (accounting.at_end.as_ref(), "at the end")];
+        let seen = moments.iter().filter_map(|(breakdown, when)| breakdown.map(|b| (b, *when)));
+        let large = |b: &Breakdown| b.retained.0 >= LEAST_BYTES && b.retained.0 * 10 >= b.rss.0 * 3;
+        let Some((worst, when)) = seen.filter(|(b, _)| large(b)).max_by_key(|(b, _)| b.retained) else {
+            return Vec::new();
+        };
+        let process = case.analysis.processes.iter().find(|p| p.index == worst.process);
+        let allocator = process.map_or("", |p| p.allocator.rsplit('/').next().unwrap_or(&p.allocator));
+        vec![Finding {
+            certainty: Certainty::Certain,
+            title: format!("the allocator keeps {} that no block is in", bytes(worst.retained.0)),
+            place: None,
+            sites: Vec::new(),
+            evidence: vec![
+                format!(
+                    "{when} {} of {} resident are pages without a live block",
+                    bytes(worst.retained.0),
+                    bytes(worst.rss.0)
+                ),
+                format!(
+                    "that is {}; live blocks are {}",
+                    share(worst.retained.0, worst.rss.0),
+                    bytes(worst.live.0)
+                ),
+            ],
+            estimate: Estimate {
+                allocations: 0,
+                allocated_bytes: Bytes(0),
+                peak_bytes: worst.retained,
+                time: Nanos(0),
+            },
+            remedy: remedy(allocator).into(),
+        }]
+    }
+}
+
+fn remedy(allocator: &str) -> &'static str {
+    match allocator {
+        a if a.contains("jemalloc") => {
+            "Let jemalloc give pages back by itself: `background_thread:true,dirty_decay_ms:1000` in its configuration \
+             (`_RJEM_MALLOC_CONF` with tikv-jemallocator, `MALLOC_CONF` otherwise)."
+        }
+        a if a.contains("mimalloc") => "Let mimalloc give pages back sooner: `MIMALLOC_PURGE_DELAY=0`.",
+        a if a.contains("snmalloc") => {
+            "snmalloc's pages may be free for the kernel to take (MADV_FREE); see whether memory is short before acting."
+        }
+        a if a.contains("tcmalloc") => "Let tcmalloc give pages back: `TCMALLOC_RELEASE_RATE=10`.",
+        _ => {
+            "Call `malloc_trim(0);` after the phase that frees much, or set `GLIBC_TUNABLES=glibc.malloc.trim_threshold=131072`. \
+             An allocator that gives pages back by itself (jemalloc with a background thread, mimalloc) does without."
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Program;
+
+    #[test]
+    fn pages_without_blocks_are_told_with_the_allocators_remedy() {
+        let mut p = Program::default();
+        let stack = p.stack(&["main|/u/src/a.c|7"]);
+        p.alloc(stack, 24);
+        let mut analysis = p.analysis();
+        let breakdown = |retained: u64| Breakdown {
+            rss: Bytes(100 << 20),
+            retained: Bytes(retained),
+            ..Breakdown::default()
+        };
+        analysis.accounting.at_peak = Some(breakdown(1 << 20));
+        analysis.accounting.at_end = Some(breakdown(2 << 20));
+        let found = |analysis: &heapwise_analysis::Analysis| {
+            let all = crate::insights::all(analysis).into_iter();
+            all.filter(|i| i.id == "retention").collect::<Vec<_>>()
+        };
+        assert_eq!(found(&analysis), []);
+        analysis.accounting.at_end = Some(breakdown(80 << 20));
+        let told = found(&analysis);
+        assert_eq!(told[0].title, "the allocator keeps 80.0 MiB that no block is in");
+        assert!(told[0].evidence[0].starts_with("at the end"), "{:?}", told[0].evidence);
+        assert!(told[0].remedy.contains("malloc_trim"));
+        analysis.processes[0].allocator = "/usr/lib/libjemalloc.so.2".into();
+        assert!(found(&analysis)[0].remedy.contains("dirty_decay_ms"));
+    }
+}

@@ -1,0 +1,91 @@
+//! `small-boxes`: many small values, each in a block of its own.
+//!
+//! Seen are many small blocks of one size from one line, of which many are live at one time. Each costs a call, a header
+//! and a cache line.
+
+use super::{Finding, Rule};
+use crate::case::{Case, Language};
+use crate::cost::{Work, of_work};
+use crate::insight::{Certainty, Estimate};
+use crate::units::{bytes, count};
+use crate::what::What;
+use heapwise_analysis::Bytes;
+
+pub(crate) struct SmallBoxes;
+
+/// What is called small.
+const MOST_BYTES: u64 = 128;
+/// Fewer boxes than this are nobody's problem.
+const LEAST: u64 = 10_000;
+/// And so many have to be live at one time.
+const LEAST_AT_ONCE: u64 = 1_000;
+/// What an allocator takes beside a small block, on average: a header, or the rest of its size class.
+const BESIDE: u64 = 12;
+
+impl Rule for SmallBoxes {
+    fn id(&self) -> &'static str {
+        "small-boxes"
+    }
+
+    fn find<'a>(&self, case: &'a Case<'a>) -> Vec<Finding<'a>> {
+        let places = case.places.iter().filter_map(|place| {
+            let part = place.part_where(|seen| {
+                let boxed = matches!(seen.call.what, What::Boxed | What::Node | What::Direct);
+                boxed && seen.site.sizes.is_uniform() && seen.site.largest_bytes.0 <= MOST_BYTES
+            })?;
+            if part.allocations < LEAST || part.most_blocks < LEAST_AT_ONCE || part.resizes > 0 {
+                return None;
+            }
+            let size = part.sites.iter().map(|s| s.largest_bytes.0).max().unwrap_or(0);
+            let peak = part.sites.iter().map(|s| s.peak_blocks).sum::<u64>();
+            // In an arena with pages of 4 KiB one call serves for a page of them.
+            let left = part.bytes / 4096 + 1;
+            let saved = part.allocations.saturating_sub(left);
+            Some(Finding {
+                certainty: Certainty::Likely,
+                title: format!("{} puts {} values of {} in blocks of their own", place.label(), count(part.allocations), bytes(size)),
+                place: Some(place),
+                sites: part.ids(),
+                evidence: vec![
+                    format!("{} blocks of {}, up to {} live at one time", count(part.allocations), bytes(size), count(part.most_blocks)),
+                    format!("the allocator takes about {BESIDE} bytes beside each, {} at the peak", bytes(peak * BESIDE)),
+                ],
+                estimate: Estimate {
+                    allocations: saved,
+                    allocated_bytes: Bytes(0),
+                    peak_bytes: Bytes(peak * BESIDE),
+                    time: of_work(&Work { pairs: saved, ..Work::default() }),
+                },
+                remedy: match place.language {
+                    Language::Rust => "Keep the values in one `Vec<T>` and refer to them by index, or in an arena that is \
+                        freed as a whole: `let node = arena.alloc(Node { … });` (typed-arena, bumpalo)."
+                        .into(),
+                    Language::C => "Take them from a pool that allocates many at a time: `node = &pool[used++];`.".into(),
+                    Language::Cxx => "Use a container that keeps values together (`std::vector`, `std::deque`), or a pool: \
+                        `std::pmr::monotonic_buffer_resource`."
+                        .into(),
+                },
+            })
+        });
+        places.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{BOXED, Program, user};
+
+    #[test]
+    fn many_small_boxes_are_told_and_few_or_large_ones_are_not() {
+        let mut p = Program::default();
+        let small = p.stack(&user(BOXED, "app::list|/u/src/a.rs|7"));
+        let large = p.stack(&user(BOXED, "app::pages|/u/src/a.rs|17"));
+        for _ in 0..12_000 {
+            p.alloc(small, 24);
+            p.alloc(large, 4096);
+        }
+        let found = p.only("small-boxes");
+        assert_eq!(found.title, "list (a.rs:7) puts 12,000 values of 24 B in blocks of their own");
+        assert_eq!(found.estimate.peak_bytes.0, 12_000 * 12);
+    }
+}

@@ -1,0 +1,60 @@
+//! `temporary-collection`: an iterator is collected into a vector that is gone soon: iterate over it instead.
+
+use super::{Finding, Rule, without};
+use crate::case::Case;
+use crate::insight::Certainty;
+use crate::units::{bytes, count, share};
+use crate::what::What;
+
+pub(crate) struct TemporaryCollection;
+
+impl Rule for TemporaryCollection {
+    fn id(&self) -> &'static str {
+        "temporary-collection"
+    }
+
+    fn find<'a>(&self, case: &'a Case<'a>) -> Vec<Finding<'a>> {
+        let places = case.places.iter().filter_map(|place| {
+            let part = place.part(&[What::Collect])?;
+            let soon = super::clone_of_owned::thrown_away(&part)?;
+            Some(Finding {
+                certainty: Certainty::Likely,
+                title: format!("{} collects {} times into a vector that is soon dropped", place.label(), count(part.allocations)),
+                place: Some(place),
+                sites: part.ids(),
+                evidence: vec![
+                    format!("{} vectors, of {} on average", count(part.allocations), bytes(part.average())),
+                    format!(
+                        "{} of them were given back before anything else was allocated, and at most {} were live at one time",
+                        share(part.temporary, part.allocations),
+                        count(part.most_blocks)
+                    ),
+                ],
+                estimate: without(&part, part.requests() - soon.min(part.requests())),
+                remedy: "Iterate directly where it is used once: `for item in items.iter().filter(…)` without `.collect()`. \
+                    Where it is needed as a slice, keep one vector: `buffer.clear(); buffer.extend(…);`."
+                    .into(),
+            })
+        });
+        places.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{COLLECT, Program, user};
+
+    #[test]
+    fn vectors_that_are_dropped_soon_are_told_and_kept_ones_are_not() {
+        let mut p = Program::default();
+        let soon = p.stack(&user(COLLECT, "app::even|/u/src/a.rs|7"));
+        let kept = p.stack(&user(COLLECT, "app::all|/u/src/a.rs|17"));
+        for _ in 0..400 {
+            p.alloc(kept, 80);
+            let block = p.alloc(soon, 80);
+            p.free(block);
+        }
+        let found = p.only("temporary-collection");
+        assert_eq!(found.title, "even (a.rs:7) collects 400 times into a vector that is soon dropped");
+    }
+}

@@ -1,0 +1,310 @@
+//! What the user's line called for an allocation: the table of names behind most insights.
+//!
+//! A rule about clones has to know a clone when it sees one. What it sees are the frames between the allocator and the
+//! user's nearest frame: functions of the standard libraries, of serde, of the C library. Their names are the only thing
+//! here that depends on versions of these libraries, and this is the only file that knows them. A name that is not known
+//! makes an allocation [`What::Other`], and the rules silent.
+
+use crate::name::base;
+use heapwise_analysis::Frame;
+use heapwise_analysis::owner::Owner;
+
+/// What is allocated for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum What {
+    /// A copy of something that exists: `clone`, `to_owned`, `to_string`, `strdup`, the copy of a `std::string`.
+    Copy,
+    /// Text that is put together: `format!`, `to_string` of a number, `asprintf`.
+    Format,
+    /// A buffer that grows as it is filled: `Vec::push`, `String::push_str`, `std::vector::push_back`.
+    Grow,
+    /// A hash map that grows as it is filled.
+    MapGrow,
+    /// A node of a tree or list: `BTreeMap`, `std::map`, `std::list`.
+    Node,
+    /// The vector of a `collect`.
+    Collect,
+    /// One value: `Box`, `Rc`, `Arc`, `std::make_unique`.
+    Boxed,
+    /// A buffer of a size that was asked for: `with_capacity`, `reserve`, `vec![0; n]`.
+    Reserved,
+    /// The contents of a file, or a line of it.
+    Read,
+    /// A string that serde makes of text that it was given.
+    DeserializedString,
+    /// The same where borrowing was allowed and the text had escapes.
+    DeserializedEscapes,
+    /// A buffer in which the parser unescapes text.
+    DeserializerScratch,
+    /// Something else that serde makes.
+    Deserialized,
+    /// The program's own call of `malloc`, `new` and so on.
+    Direct,
+    /// None of these.
+    Other,
+}
+
+/// One allocation's stack between allocator and user.
+pub(crate) struct Call<'a> {
+    /// What it is for.
+    pub(crate) what: What,
+    /// What the user's frame called, as far as it is known: `clone`, `push`.
+    pub(crate) callee: &'a str,
+    /// Whether a map with the standard library's default hash function is involved.
+    pub(crate) sip_hash: bool,
+    /// Whether serde was asked for a `Cow` and made it own its text all the same.
+    pub(crate) owned_cow: bool,
+}
+
+const COPIES: &[&str] = &[
+    "clone",
+    "to_owned",
+    "to_vec",
+    "clone_from",
+    "cloned",
+    "into_owned",
+    "strdup",
+    "__strdup",
+    "strndup",
+    "__strndup",
+    "wcsdup",
+    "xstrdup",
+    "_M_construct",
+    "_M_assign",
+    "basic_string",
+    "substr",
+];
+const FORMATS: &[&str] = &[
+    "format",
+    "format_inner",
+    "to_string",
+    "spec_to_string",
+    "asprintf",
+    "vasprintf",
+    "__vasprintf_internal",
+    "__asprintf_chk",
+];
+const GROWS: &[&str] = &[
+    "grow_one",
+    "grow_amortized",
+    "finish_grow",
+    "do_reserve_and_handle",
+    "reserve_for_push",
+    "_M_realloc_insert",
+    "_M_realloc_append",
+    "_M_default_append",
+    "_M_range_insert",
+    "_M_fill_insert",
+    "_M_append_range",
+    "_M_append",
+    "_M_mutate",
+    "_M_replace",
+    "_M_replace_aux",
+    "push_back",
+    "emplace_back",
+    "append",
+];
+const MAP_GROWS: &[&str] = &["reserve_rehash", "_M_rehash", "_M_rehash_aux"];
+const NODES: &[&str] =
+    &["_M_get_node", "_M_create_node", "_M_allocate_node", "_M_allocate_node_ptr", "_M_insert_node"];
+const COLLECTS: &[&str] =
+    &["collect", "from_iter", "spec_from_iter", "spec_from_iter_nested", "from_iter_exact"];
+const BOXES: &[&str] = &["exchange_malloc", "box_new", "make_unique", "make_shared", "allocate_shared"];
+const RESERVES: &[&str] = &[
+    "with_capacity",
+    "with_capacity_in",
+    "from_elem",
+    "reserve",
+    "reserve_exact",
+    "try_reserve",
+    "try_reserve_exact",
+    "resize",
+    "allocate_in",
+    "_M_allocate",
+    "_M_create_storage",
+];
+const DIRECT: &[&str] =
+    &["operator new", "operator new[]", "malloc", "calloc", "realloc", "reallocarray", "aligned_alloc"];
+
+/// Looks at a stack from the innermost frame up to the user's.
+pub(crate) fn call<'a>(stack: &[Frame<'a>], user: usize) -> Call<'a> {
+    let inner = &stack[..user.min(stack.len())];
+    let names: Vec<&'a str> = inner.iter().map(|f| base(f.function.unwrap_or_default())).collect();
+    let has = |list: &[&str]| names.iter().any(|name| list.contains(name));
+    let in_file = |name: &str, file: &str| {
+        inner.iter().zip(&names).any(|(f, n)| *n == name && f.file.is_some_and(|path| path.ends_with(file)))
+    };
+    let part = |text: &str| inner.iter().any(|f| f.function.is_some_and(|name| name.contains(text)));
+    let callee = inner.iter().zip(&names).rev().find(|(f, n)| f.owner != Owner::Recorder && !n.is_empty());
+    let mut call = Call {
+        what: What::Other,
+        callee: callee.map_or("", |(_, n)| *n),
+        sip_hash: part("std::hash::random::RandomState"),
+        owned_cow: false,
+    };
+    let serde = |f: &Frame<'_>| {
+        let of_serde = |text: &str| text.contains("serde");
+        matches!(f.owner, Owner::Dependency | Owner::User)
+            && (f.function.is_some_and(of_serde) || f.file.is_some_and(of_serde))
+    };
+    let strings = ["visit_str", "visit_string", "visit_borrowed_str"];
+    call.what = if inner.iter().any(serde) {
+        match () {
+            () if has(&["parse_str_bytes"]) => What::DeserializerScratch,
+            () if has(&["borrow_cow_str"]) => What::DeserializedEscapes,
+            () if has(&strings) => {
+                call.owned_cow = part("borrow::Cow<");
+                What::DeserializedString
+            }
+            () => What::Deserialized,
+        }
+    } else if has(MAP_GROWS) {
+        What::MapGrow
+    } else if part("collections::btree") || has(NODES) {
+        What::Node
+    } else if ["read_to_string", "read"].iter().any(|name| in_file(name, "std/src/fs.rs"))
+        || in_file("next", "std/src/io/mod.rs")
+    {
+        What::Read
+    } else if has(FORMATS) && !has(&["clone", "to_owned"]) && !is_str_to_string(inner, &names) {
+        What::Format
+    } else if has(COPIES) || has(FORMATS) || is_string_from(inner, &names) {
+        What::Copy
+    } else if has(COLLECTS) {
+        What::Collect
+    } else if RESERVES.contains(&call.callee) {
+        What::Reserved
+    } else if has(GROWS) {
+        What::Grow
+    } else if has(BOXES) || ["boxed.rs", "rc.rs", "sync.rs"].iter().any(|file| in_file("new", file)) {
+        What::Boxed
+    } else if has(RESERVES) {
+        What::Reserved
+    } else if names.iter().all(|n| n.is_empty() || DIRECT.contains(n)) {
+        What::Direct
+    } else {
+        What::Other
+    };
+    call
+}
+
+/// `to_string` of a `str`, which copies and formats nothing.
+fn is_str_to_string(inner: &[Frame<'_>], names: &[&str]) -> bool {
+    names.contains(&"spec_to_string")
+        && !inner.iter().any(|f| f.file.is_some_and(|x| x.ends_with("fmt/mod.rs")))
+        && names.iter().any(|n| ["from", "to_owned", "to_vec", "to_vec_in"].contains(n))
+}
+
+/// `String::from(&str)` and `.into()`.
+fn is_string_from(inner: &[Frame<'_>], names: &[&str]) -> bool {
+    inner
+        .iter()
+        .zip(names)
+        .any(|(f, n)| *n == "from" && f.file.is_some_and(|x| x.ends_with("alloc/src/string.rs")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `function|file` of the frames in front of the user's, innermost first.
+    fn what(frames: &[&str]) -> What {
+        let frames: Vec<Frame<'_>> = frames
+            .iter()
+            .map(|text| {
+                let (function, file) = text.split_once('|').unwrap_or((text, ""));
+                let (function, file) = (Some(function), (!file.is_empty()).then_some(file));
+                let facts = heapwise_analysis::owner::FrameFacts { function, file, module: None };
+                let owner = heapwise_analysis::owner::owner_of(&facts);
+                Frame { function, file, line: None, inlined: true, module: None, address: 0, owner }
+            })
+            .collect();
+        call(&frames, frames.len()).what
+    }
+
+    #[test]
+    fn calls_of_three_languages_are_known() {
+        let std = "/rustc/5980/library/alloc/src/";
+        let cases: &[(&[&str], What)] = &[
+            (&["alloc", "to_vec_in<u8>", "<alloc::string::String as core::clone::Clone>::clone"], What::Copy),
+            (&["to_vec<u8>", "to_owned", "spec_to_string"], What::Copy),
+            (&["with_capacity", &format!("from|{std}string.rs")], What::Copy),
+            (
+                &[
+                    "finish_grow",
+                    "push_str",
+                    "write_str",
+                    "core::fmt::write",
+                    "format_inner",
+                    "alloc::fmt::format",
+                ],
+                What::Format,
+            ),
+            (
+                &[
+                    "finish_grow",
+                    "grow_amortized",
+                    "alloc::raw_vec::RawVec<T,A>::grow_one",
+                    "push_mut<u8>",
+                    "push<u8>",
+                ],
+                What::Grow,
+            ),
+            (
+                &[
+                    "do_alloc",
+                    "resize_inner",
+                    "hashbrown::raw::RawTable<T,A>::reserve_rehash",
+                    "entry<u8, u8>",
+                ],
+                What::MapGrow,
+            ),
+            (&["alloc", "with_capacity_in", "from_iter", "collect"], What::Collect),
+            (&["exchange_malloc", "new<u64>"], What::Boxed),
+            (&["alloc", &format!("new<u64>|{std}sync.rs")], What::Boxed),
+            (&["try_allocate_in", "with_capacity_in", "with_capacity"], What::Reserved),
+            (
+                &["finish_grow", "try_reserve_exact", "read_to_string|/rustc/1/library/std/src/fs.rs"],
+                What::Read,
+            ),
+            (&["finish_grow", "read_until", "next<X>|/rustc/1/library/std/src/io/mod.rs"], What::Read),
+            (
+                &["to_owned", "visit_str|/c/registry/src/i/serde_core-1.0/src/de/impls.rs"],
+                What::DeserializedString,
+            ),
+            (
+                &["visit_str|/registry/src/i/serde-1/a.rs", "borrow_cow_str|/registry/src/i/serde-1/a.rs"],
+                What::DeserializedEscapes,
+            ),
+            (
+                &["grow_one", "push", "visit_seq|/registry/src/i/serde_core-1/src/de/impls.rs"],
+                What::Deserialized,
+            ),
+            (&["malloc", "strdup"], What::Copy),
+            (
+                &[
+                    "operator new(unsigned long)",
+                    "std::__cxx11::basic_string<char>::_M_create(unsigned long&, unsigned long)",
+                    "_M_construct<char const*>",
+                ],
+                What::Copy,
+            ),
+            (
+                &[
+                    "operator new(unsigned long)",
+                    "allocate",
+                    "void std::vector<int>::_M_realloc_append<int>(int&&)",
+                ],
+                What::Grow,
+            ),
+            (&["operator new(unsigned long)", "_M_get_node", "_M_create_node"], What::Node),
+            (&["operator new(unsigned long)"], What::Direct),
+            (&["malloc"], What::Direct),
+            (&[], What::Direct),
+            (&["g_malloc"], What::Other),
+        ];
+        for (frames, expected) in cases {
+            assert_eq!(what(frames), *expected, "{frames:?}");
+        }
+    }
+}

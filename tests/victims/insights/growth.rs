@@ -1,0 +1,15 @@
+// victim: fills many vectors of the same size without saying so before; flags: --edition 2021
+
+#[inline(never)]
+fn fill(n: u64) -> Vec<u64> {
+    let mut squares = Vec::new();
+    for i in 0..n {
+        squares.push(i * i); // here: growth
+    }
+    squares
+}
+
+fn main() {
+    let all: Vec<Vec<u64>> = (0..300).map(|i| fill(200 + i % 50)).collect();
+    println!("sum {}", all.iter().flatten().sum::<u64>());
+}
