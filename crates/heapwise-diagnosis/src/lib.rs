@@ -10,6 +10,7 @@
 
 mod case;
 mod cost;
+mod idle;
 mod insight;
 mod insights;
 mod name;

@@ -2,6 +2,7 @@
 
 mod remedy;
 
+use crate::idle;
 use heapwise_analysis::{Analysis, Breakdown, Bytes};
 
 /// What dominates resident memory.
@@ -49,8 +50,6 @@ pub struct Verdict {
     pub remedy: String,
 }
 
-/// Share of the run during which memory has to be mostly unused for the end to be judged instead of the peak.
-const IDLE_SHARE: f64 = 0.2;
 /// Live bytes are still rising if they are within this share of their peak when the process ends.
 const STILL_HIGH: f64 = 0.9;
 
@@ -58,7 +57,8 @@ pub(crate) fn verdict(analysis: &Analysis) -> Option<Verdict> {
     let accounting = &analysis.accounting;
     let peak = accounting.at_peak.as_ref()?;
     let end = accounting.at_end.as_ref().unwrap_or(peak);
-    let (moment, when) = if idles(analysis, peak, end) { (end, "at the end") } else { (peak, "at the peak") };
+    let (moment, when) =
+        if idle::idles(analysis, peak, end) { (end, "at the end") } else { (peak, "at the peak") };
     let kind = dominant(analysis, moment);
     let of = |part: Bytes| format!("{} of {}", mib(part), mib(moment.rss));
     let percent = |part: Bytes| part.0 * 100 / moment.rss.0.max(1);
@@ -133,17 +133,6 @@ fn is_rising(analysis: &Analysis) -> bool {
     let peak = analysis.totals.peak_live_bytes.0 as f64;
     // The last sample may hold the clearing up at the end.
     before.live.0 as f64 >= STILL_HIGH * peak && (middle as f64) < STILL_HIGH * peak
-}
-
-/// Whether the program held mostly unused memory for a good part of its run, and still did at the end.
-fn idles(analysis: &Analysis, peak: &Breakdown, end: &Breakdown) -> bool {
-    if end.rss.0 * 2 < peak.rss.0 || end.live.0 * 4 > end.rss.0 {
-        return false;
-    }
-    let samples = analysis.memory.samples(1000);
-    let idle =
-        samples.iter().filter(|s| s.rss.is_some_and(|rss| rss.0 * 2 >= peak.rss.0 && s.live.0 * 4 < rss.0));
-    idle.count() as f64 >= IDLE_SHARE * samples.len() as f64
 }
 
 fn mib(bytes: Bytes) -> String {

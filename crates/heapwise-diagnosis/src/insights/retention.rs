@@ -2,6 +2,7 @@
 
 use super::{Finding, Rule};
 use crate::case::Case;
+use crate::idle;
 use crate::insight::{Certainty, Estimate};
 use crate::units::{bytes, share};
 use heapwise_analysis::{Breakdown, Bytes, Nanos};
@@ -17,9 +18,9 @@ impl Rule for Retention {
 
     fn find<'a>(&self, case: &'a Case<'a>) -> Vec<Finding<'a>> {
         let accounting = &case.analysis.accounting;
-        let moments =
-            [(accounting.at_peak.as_ref(), "at the peak"), (accounting.at_end.as_ref(), "at the end")];
-        let seen = moments.iter().filter_map(|(breakdown, when)| breakdown.map(|b| (b, *when)));
+        let (Some(peak), end) = (&accounting.at_peak, &accounting.at_end) else { return Vec::new() };
+        let end = end.as_ref().filter(|end| idle::end_counts(case.analysis, peak, end));
+        let seen = std::iter::once((peak, "at the peak")).chain(end.map(|end| (end, "at the end")));
         let large = |b: &Breakdown| b.retained.0 >= LEAST_BYTES && b.retained.0 * 10 >= b.rss.0 * 3;
         let Some((worst, when)) = seen.filter(|(b, _)| large(b)).max_by_key(|(b, _)| b.retained) else {
             return Vec::new();
@@ -86,6 +87,7 @@ mod tests {
         let breakdown = |retained: u64| Breakdown {
             rss: Bytes(100 << 20),
             retained: Bytes(retained),
+            live: Bytes(10 << 20),
             ..Breakdown::default()
         };
         analysis.accounting.at_peak = Some(breakdown(1 << 20));
@@ -97,6 +99,10 @@ mod tests {
         assert_eq!(found(&analysis), []);
         analysis.accounting.at_end = Some(breakdown(80 << 20));
         let told = found(&analysis);
+        // A program that has given everything back before it ends has nothing that could be retained for long.
+        analysis.accounting.at_end.as_mut().expect("it is there").live = Bytes(0);
+        assert_eq!(found(&analysis), []);
+        analysis.accounting.at_end.as_mut().expect("it is there").live = Bytes(10 << 20);
         assert_eq!(told[0].title, "the allocator keeps 80.0 MiB that no block is in");
         assert!(told[0].evidence[0].starts_with("at the end"), "{:?}", told[0].evidence);
         assert!(told[0].remedy.contains("malloc_trim"));

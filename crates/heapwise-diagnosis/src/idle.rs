@@ -1,0 +1,28 @@
+//! Whether what is seen at the end says something about the run.
+//!
+//! Nearly every program has given its blocks back when it ends, and nearly every allocator then holds pages without any.
+//! That is no finding. It is one for a program that goes on like this for a good part of its life, or that ends with its
+//! data in place.
+
+use heapwise_analysis::{Analysis, Breakdown};
+
+/// Share of the run during which memory has to be mostly unused.
+const IDLE_SHARE: f64 = 0.2;
+/// A process that ends with this share of the live bytes of its peak has not cleared up.
+const KEPT_SHARE: f64 = 0.05;
+
+/// Whether the program held mostly unused memory for a good part of its run, and still did at the end.
+pub(crate) fn idles(analysis: &Analysis, peak: &Breakdown, end: &Breakdown) -> bool {
+    if end.rss.0 * 2 < peak.rss.0 || end.live.0 * 4 > end.rss.0 {
+        return false;
+    }
+    let samples = analysis.memory.samples(1000);
+    let is_idle = |rss: u64, live: u64| rss * 2 >= peak.rss.0 && live * 4 < rss;
+    let idle = samples.iter().filter(|s| s.rss.is_some_and(|rss| is_idle(rss.0, s.live.0))).count();
+    idle > 0 && idle as f64 >= IDLE_SHARE * samples.len() as f64
+}
+
+/// Whether the end is like the rest of the run, and not only what is left after clearing up.
+pub(crate) fn end_counts(analysis: &Analysis, peak: &Breakdown, end: &Breakdown) -> bool {
+    end.live.0 as f64 >= KEPT_SHARE * peak.live.0 as f64 && end.live.0 > 0 || idles(analysis, peak, end)
+}
