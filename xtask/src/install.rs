@@ -27,6 +27,9 @@ pub const FOR_TESTS: &[Needed] = &[
     ("node", "nodejs"),
 ];
 
+/// What builds the HTML report's program, and the browser that tests it.
+pub const FOR_WEB: &[Needed] = &[("node", "nodejs"), ("npm", "npm"), ("chromium", "chromium")];
+
 /// What the benchmarks compare with, and what it compresses with.
 pub const FOR_BENCHMARKS: &[Needed] = &[("python3", "python3"), ("heaptrack", "heaptrack"), ("zstd", "zstd")];
 

@@ -9,6 +9,7 @@ mod preload;
 mod progress;
 mod report;
 mod run;
+mod sources;
 mod symbolize;
 
 use args::{Cli, Command};
