@@ -16,12 +16,8 @@ pub(crate) fn run(args: RunArgs) -> Result<u8, Failure> {
     blind_spots::print(&args.command[0], &blind_spots);
     let library = preload::library_for(&args.command[0]);
     let (look, force) = (args.look, args.force);
-    if let Some(page) = args.output.as_deref().and_then(|o| page_beside(o, look, args.report_file.as_deref()))
-    {
-        // Better now than after an hour of recording.
-        if page.exists() && !force && !args.no_report {
-            return Err(Failure::new(exit::RUN_FAILED, exists(&page)));
-        }
+    if !args.no_report {
+        check_page(args.output.as_deref(), look, args.report_file.as_deref(), force)?;
     }
     let request = Request {
         command: args.command,
@@ -107,6 +103,20 @@ fn diagnose(recorded: &Recorded, look: Look, to: Option<PathBuf>, force: bool) -
 /// Where an HTML report goes if nobody said where: beside the recording. It is nothing for a terminal.
 fn page_beside(recording: &Path, look: Look, to: Option<&Path>) -> Option<PathBuf> {
     (look.format == Format::Html && to.is_none()).then(|| recording.with_extension("html"))
+}
+
+/// What would go wrong with it after the program has run is better said before.
+fn check_page(recording: Option<&Path>, look: Look, to: Option<&Path>, force: bool) -> Result<(), Failure> {
+    let Some(recording) = recording else { return Ok(()) };
+    let Some(page) = page_beside(recording, look, to) else { return Ok(()) };
+    if page == recording {
+        let error = anyhow!(
+            "-o names the recording, and {} is called like a report; name the report with --report-file",
+            recording.display()
+        );
+        return Err(Failure::new(exit::USAGE, error));
+    }
+    if page.exists() && !force { Err(Failure::new(exit::RUN_FAILED, exists(&page))) } else { Ok(()) }
 }
 
 /// As with recordings, a file whose name nobody typed replaces no other one.

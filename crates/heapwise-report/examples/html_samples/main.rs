@@ -12,18 +12,20 @@ use samples::Sample;
 use std::path::Path;
 use std::process::ExitCode;
 
+type Make = fn() -> Sample;
+const SAMPLES: [(&str, Make); 4] = [
+    ("full", samples::full),
+    ("hostile", samples::hostile),
+    ("large", samples::large),
+    ("deep", samples::deep),
+];
+
 fn main() -> ExitCode {
     let Some(folder) = std::env::args_os().nth(1) else {
         eprintln!("usage: html_samples FOLDER");
         return ExitCode::FAILURE;
     };
-    let samples: [(&str, fn() -> Sample); 4] = [
-        ("full", samples::full),
-        ("hostile", samples::hostile),
-        ("large", samples::large),
-        ("deep", samples::deep),
-    ];
-    for (name, sample) in samples {
+    for (name, sample) in SAMPLES {
         let path = Path::new(&folder).join(name).with_extension("html");
         if let Err(error) = std::fs::write(&path, page(&sample())) {
             eprintln!("cannot write {}: {error}", path.display());
