@@ -100,7 +100,7 @@ async function readiness(page: Page): Promise<string> {
 
 test("every part is there", async () => {
   await on("full", {}, async (page) => {
-    for (const id of ["summary", "findings", "accounting", "timeline", "flame", "sites", "pages", "threads"]) {
+    for (const id of ["summary", "findings", "accounting", "timeline", "flame", "sites", "sizes", "pages", "threads"]) {
       assert.equal(await page.locator(`#${id}`).count(), 1, id);
     }
     assert.match(await text(page, ".verdict"), /Fragmentation: .*What to do: /s);
@@ -126,7 +126,10 @@ test("every part is there", async () => {
 test("what was not measured is said to be so", async () => {
   await on("contest", {}, async (page) => {
     const measured = await page.locator("[data-term]").count();
-    if (measured === 0) assert.match(await text(page, "#accounting"), /Not measured/);
+    if (measured === 0) {
+      assert.match(await text(page, "#accounting"), /Not measured/);
+      assert.equal(await page.locator("#pages").count(), 0);
+    }
     else assert.equal(measured, 7);
     assert.match(await text(page, "#findings"), /solve_round|solve_contest|visit_map/);
     assert.match(await text(page, "#findings"), /clone\(\)/, "a source line of the contest program");

@@ -22,6 +22,8 @@ export interface Data {
   moments: Moment[];
   pages: Pages | null;
   curves: { step_ns: number; live: number[]; rss: (number | null)[] };
+  /** `[from bytes, to bytes, requests, bytes]` of each class of request sizes, ascending. */
+  sizes: [number, number, number, number][];
   insights: Insight[];
   strings: string[];
   frames: Frames;

@@ -9,6 +9,7 @@ import { flame } from "./parts/flame.ts";
 import { caveats, head } from "./parts/head.ts";
 import { pageMap } from "./parts/pagemap.ts";
 import { sitesTable } from "./parts/sites.ts";
+import { sizes } from "./parts/sizes.ts";
 import { threads } from "./parts/threads.ts";
 import { timeline } from "./parts/timeline.ts";
 import { waterfall } from "./parts/waterfall.ts";
@@ -22,6 +23,7 @@ const SHORT: Record<string, string> = {
   timeline: "Timeline",
   flame: "Flame graph",
   sites: "Call sites",
+  sizes: "Sizes",
   pages: "Pages",
   threads: "Threads",
 };
@@ -52,6 +54,7 @@ function start(): void {
     timeline(model),
     flameGraph.element,
     table.element,
+    sizes(model),
     pageMap(model),
     threads(model),
   ].filter((part) => part !== null);

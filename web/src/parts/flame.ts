@@ -49,6 +49,7 @@ export function flame(model: Model): Flame {
   tip.hidden = true;
   const detail = h("div", { class: "flame-detail", id: "flame-detail", attr: { "aria-live": "polite" } });
   const found = h("span", { class: "note found", attr: { "aria-live": "polite" } });
+  const unseen = h("span", { class: "note" });
   const search = h("input", {
     id: "flame-search",
     attr: { type: "search", placeholder: "Search function or file", "aria-label": "Search the flame graph", spellcheck: "false" },
@@ -138,6 +139,9 @@ export function flame(model: Model): Flame {
       }
     }
     context.globalAlpha = 1;
+    const above = Math.ceil(top / ROW - 0.5);
+    const below = Math.floor(rows.length - (top + height) / ROW + 0.5);
+    unseen.textContent = above + below > 0 ? `scroll: ${Math.max(0, above)} rows above, ${Math.max(0, below)} below` : "";
   }
 
   function labelOf(node: number, room: number): string {
@@ -225,7 +229,9 @@ export function flame(model: Model): Flame {
   }
 
   scroller.addEventListener("scroll", () => draw());
-  scroller.addEventListener("mousemove", (event) => {
+  scroller.addEventListener("pointermove", (event) => {
+    // A finger hides what is under it, and the line below says the same.
+    if (event.pointerType === "touch") return;
     const box = boxUnder(event);
     tip.hidden = !box;
     if (!box) return;
@@ -236,7 +242,7 @@ export function flame(model: Model): Flame {
     tip.style.left = `${Math.max(8, left)}px`;
     tip.style.top = `${Math.max(8, top)}px`;
   });
-  scroller.addEventListener("mouseleave", () => (tip.hidden = true));
+  scroller.addEventListener("pointerleave", () => (tip.hidden = true));
   scroller.addEventListener("click", (event) => {
     const box = boxUnder(event);
     if (box) zoom(box.node);
@@ -320,7 +326,7 @@ export function flame(model: Model): Flame {
     "Callers above, what they call below. Click a box to zoom in; Escape zooms out.",
     h("div", { class: "controls" }, measures),
     h("div", { class: "controls" }, search, found, h("span", { class: "push" }), h("label", { class: "check" }, byLine, "Tell lines apart"), reset),
-    h("p", { class: "keys" }, ...keys),
+    h("p", { class: "keys" }, ...keys, h("span", { class: "push" }), unseen),
     scroller,
     detail,
     tip,

@@ -2,9 +2,11 @@
 
 import { h, section, type Child } from "../dom.ts";
 import { bytes, counted, share } from "../format.ts";
+import { groups, sorted } from "../groups.ts";
 import type { Model } from "../model.ts";
 import { ABSENT, FULL, coarser, decoded, occupancy, type Region } from "../pages.ts";
 import { color, onTheme } from "../theme.ts";
+import { place } from "./source.ts";
 
 /** Rows of squares that are drawn at most, over all regions. */
 const MOST_ROWS = 64;
@@ -20,12 +22,10 @@ const CLASSES: readonly { name: string; label: string; most: number }[] = [
   { name: "page-4", label: "more", most: FULL },
 ];
 
-export function pageMap(model: Model): HTMLElement {
+/** Null if it was not measured: the accounting says so already. */
+export function pageMap(model: Model): HTMLElement | null {
   const { pages } = model.data;
-  const title = "Page map";
-  if (!pages || pages.regions.length === 0) {
-    return section("pages", title, "", h("p", { class: "empty" }, "Not measured: pages were not looked at while this program was recorded."));
-  }
+  if (!pages || pages.regions.length === 0) return null;
   const all = decoded(pages);
   const regions = [...all].sort((a, b) => b.cells.length - a.cells.length).slice(0, MOST_REGIONS);
   regions.sort((a, b) => (a.address < b.address ? -1 : 1));
@@ -57,7 +57,7 @@ export function pageMap(model: Model): HTMLElement {
   const hidden = all.length - regions.length;
   return section(
     "pages",
-    title,
+    "Page map",
     "How full the heap's pages are at the peak, in the order of their addresses.",
     h("p", {}, `${facts.join(" · ")}.`),
     h("p", { class: "keys" }, ...keys),
@@ -70,13 +70,11 @@ export function pageMap(model: Model): HTMLElement {
 
 /** The places whose blocks keep pages resident. */
 function pinned(model: Model): HTMLElement | null {
-  const values = model.sites.pinned;
-  const order = values.map((_, site) => site).filter((site) => values[site]! > 0).sort((a, b) => values[b]! - values[a]!);
-  if (order.length === 0) return null;
-  const rows = order.slice(0, 5).map((site) => {
-    const { name, place } = model.frame(model.userFrame(site));
-    return h("li", {}, h("strong", {}, bytes(values[site]!)), " pinned by ", h("span", { class: "function owner-user" }, name), " ", h("span", { class: "file" }, place));
-  });
+  const places = sorted(groups(model, "line"), "pinned").filter((group) => group.sums.pinned > 0);
+  if (places.length === 0) return null;
+  const rows = places.slice(0, 5).map((group) =>
+    h("li", {}, h("strong", {}, bytes(group.sums.pinned)), " by ", place(model, group.frame))
+  );
   return h("div", { class: "evidence" }, h("h4", {}, "Who keeps mostly empty pages resident"), h("ul", {}, ...rows));
 }
 

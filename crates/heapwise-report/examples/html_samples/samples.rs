@@ -20,12 +20,15 @@ pub(crate) struct Sample {
 
 /// The one text of all source files.
 #[derive(Debug, Default)]
-pub(crate) struct Source(pub(crate) String);
+pub(crate) struct Source {
+    text: String,
+    changed: bool,
+}
 
 impl Sources for Source {
     fn read(&self, path: &str) -> Option<SourceFile> {
-        (!self.0.is_empty() && path.contains("/src/"))
-            .then(|| SourceFile { text: self.0.clone(), changed: true })
+        let known = !self.text.is_empty() && path.contains("/src/");
+        known.then(|| SourceFile { text: self.text.clone(), changed: self.changed })
     }
 }
 
@@ -96,7 +99,7 @@ fn everything(names: [&str; 8], command: &str, said: &str, source: &str) -> Samp
         analysis,
         matrix: Some(ThreadMatrix { freed: pairs.map(pair).into() }),
         times: Some(times),
-        source: Source(source.into()),
+        source: Source { text: source.into(), changed: !said.is_empty() },
     }
 }
 

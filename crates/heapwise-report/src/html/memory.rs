@@ -89,6 +89,7 @@ pub(super) fn curves(analysis: &Analysis) -> Curves {
     Curves {
         step_ns: samples.get(1).map_or(0, |s| s.time.0),
         live: samples.iter().map(|s| s.live.0).collect(),
-        rss: samples.iter().map(|s| s.rss.map(|b| b.0)).collect(),
+        // A program that runs has resident pages: zero stands for the time before the first sample.
+        rss: samples.iter().map(|s| s.rss.map(|b| b.0).filter(|&rss| rss > 0)).collect(),
     }
 }

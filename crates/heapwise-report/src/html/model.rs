@@ -33,6 +33,8 @@ pub(super) struct Model {
     moments: Vec<Moment>,
     pages: Option<Pages>,
     curves: Curves,
+    /// Each class as `[from bytes, to bytes, requests, bytes]`.
+    sizes: Vec<(u64, u64, u64, u64)>,
     insights: Vec<ModelInsight>,
     strings: Strings,
     frames: Frames,
@@ -123,6 +125,7 @@ impl Model {
             moments: moments(a),
             pages: pages(a),
             curves: curves(a),
+            sizes: a.size_classes().map(|c| (c.from.0, c.to.0, c.requests, c.bytes.0)).collect(),
             insights: d.insights.iter().map(insight).collect(),
             strings,
             frames: tree.frames,
