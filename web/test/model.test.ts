@@ -5,6 +5,7 @@ import { groups, leadingSites, leads, sorted } from "../src/groups.ts";
 import { matrix } from "../src/matrix.ts";
 import { Model } from "../src/model.ts";
 import { ABSENT, coarser, decoded, occupancy } from "../src/pages.ts";
+import { dedented } from "../src/parts/source.ts";
 import { steps } from "../src/parts/waterfall.ts";
 
 /** Sites: main → parse (line 4) → clone, main → parse (line 5), main. */
@@ -102,4 +103,9 @@ test("threads that take part in most have rows, and the others share one", () =>
   assert.deepEqual(square.names, ["t0", "t1", "others"]);
   assert.deepEqual(square.cells, [[0, 50, 0], [0, 9, 0], [1, 0, 5]]);
   assert.equal(square.largest, 50);
+});
+
+test("source lines lose the indentation that all have", () => {
+  assert.deepEqual(dedented(["    if x {", "", "        y", "    }"]), ["if x {", "", "    y", "}"]);
+  assert.deepEqual(dedented(["", " "]), ["", " "]);
 });

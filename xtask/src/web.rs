@@ -12,12 +12,14 @@ use std::process::Command;
 /// What is built.
 const BUNDLE: [&str; 2] = ["report.js", "report.css"];
 
+const TO_BUILD: &[install::Needed] = &[("node", "nodejs"), ("npm", "npm")];
+
 /// Builds the program into the crate that carries it.
 ///
 /// # Errors
 /// When node or a package is missing, or the program does not build.
 pub fn build(may_install: bool) -> Result<()> {
-    install::programs(&[("node", "nodejs"), ("npm", "npm")], may_install)?;
+    install::programs(TO_BUILD, may_install)?;
     packages()?;
     npm(&["run", "--silent", "check"], &[])?;
     npm(&["run", "--silent", "build"], &[])
@@ -29,7 +31,9 @@ pub fn build(may_install: bool) -> Result<()> {
 /// # Errors
 /// When one of these fails.
 pub fn check(may_install: bool) -> Result<()> {
-    install::programs(install::FOR_WEB, may_install)?;
+    // Another browser may be named, where Debian's is not to be had.
+    let needed = if std::env::var_os("HEAPWISE_CHROMIUM").is_some() { TO_BUILD } else { install::FOR_WEB };
+    install::programs(needed, may_install)?;
     packages()?;
     let target = cargo::target()?.join("web");
     let (fresh, pages) = (target.join("bundle"), target.join("pages"));

@@ -77,7 +77,7 @@ function insightCard(model: Model, insight: Insight, i: number, links: Links): H
       frame === undefined ? null : h("p", {}, place(model, frame)),
     ),
     savings.length > 0 ? h("p", { class: "savings" }, h("span", { class: "note" }, "Would save about"), ...savings) : null,
-    excerpt(model, known.map((site) => model.userFrame(site))),
+    excerpt(model, known.map((site) => model.userFrame(site)), false),
     h(
       "div",
       { class: "advice" },
@@ -132,7 +132,7 @@ function leadCard(model: Model, lead: Lead, i: number, links: Links): HTMLElemen
     { class: "card severity-lead", attr: { "data-lead": String(i) } },
     h("header", {}, h("h3", {}, h("span", { class: "rank" }, `${i + 1}`), place(model, frame))),
     h("ul", { class: "facts" }, ...lead.facts.map((fact) => h("li", {}, SAYS[fact.measure]?.(fact) ?? ""))),
-    excerpt(model, sites.map((site) => model.userFrame(site))),
+    excerpt(model, sites.map((site) => model.userFrame(site)), false),
     h("p", { class: "remedy" }, [...helps].join(" ")),
     actions(model, frame, links),
   );

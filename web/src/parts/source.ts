@@ -14,13 +14,13 @@ export function place(model: Model, frame: number): HTMLElement {
   );
 }
 
-/** The lines around that of a frame, if they were found. */
-export function excerpt(model: Model, frames: readonly number[]): HTMLElement | null {
+/** The lines around that of the first of some frames for which they were found. */
+export function excerpt(model: Model, frames: readonly number[], named = true): HTMLElement | null {
   const frame = frames.find((f) => model.excerpt(f));
   const found = frame === undefined ? undefined : model.excerpt(frame);
   if (frame === undefined || !found) return null;
   const line = model.data.frames.line[frame] ?? 0;
-  const rows = found.lines.map((text, i) => {
+  const rows = dedented(found.lines).map((text, i) => {
     const number = found.first + i;
     return h(
       "span",
@@ -32,12 +32,19 @@ export function excerpt(model: Model, frames: readonly number[]): HTMLElement | 
   return h(
     "figure",
     { class: "excerpt" },
-    h("figcaption", {}, model.frame(frame).place),
+    named ? h("figcaption", {}, model.frame(frame).place) : null,
     found.changed
       ? h("p", { class: "note changed" }, "This file was changed after the recording: lines may have moved.")
       : null,
     h("pre", { attr: { tabindex: "0", "aria-label": `Source around line ${line}` } }, h("code", {}, ...rows)),
   );
+}
+
+/** Without the indentation that all lines have: screens may be narrow. */
+export function dedented(lines: readonly string[]): string[] {
+  const depths = lines.filter((line) => line.trim() !== "").map((line) => line.length - line.trimStart().length);
+  const depth = depths.length > 0 ? Math.min(...depths) : 0;
+  return lines.map((line) => line.slice(depth));
 }
 
 const INNER = 24;
