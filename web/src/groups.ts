@@ -21,9 +21,21 @@ function empty(frame: number): Group {
   return { frame, sites: [], sums, resizes: 0, peakBlocks: 0, exitBlocks: 0, otherThread: 0 };
 }
 
+/** Several parts of the page ask for the groups of all sites. */
+const whole = new WeakMap<Model, Map<GroupBy, Group[]>>();
+
 /** The groups of all sites, or of those whose stack has a frame with a text in its name or place. */
-export function groups(model: Model, by: GroupBy, filter = ""): Group[] {
+export function groups(model: Model, by: GroupBy, filter = ""): readonly Group[] {
   const text = filter.trim().toLowerCase();
+  if (text) return collected(model, by, text);
+  let known = whole.get(model);
+  if (!known) whole.set(model, (known = new Map()));
+  let list = known.get(by);
+  if (!list) known.set(by, (list = collected(model, by, "")));
+  return list;
+}
+
+function collected(model: Model, by: GroupBy, text: string): Group[] {
   const inside = text ? within(model.tree, (frame) => model.frameHas(frame, text)) : undefined;
   const keys = new Map<number, string>();
   const known = new Map<string | number, Group>();

@@ -20,7 +20,7 @@ export function sitesTable(model: Model, showInFlame: (text: string) => void): S
   let ascending = false;
   let text = "";
   let shown = PAGE;
-  let list: Group[] = [];
+  let list: readonly Group[] = [];
 
   const body = h("tbody", {});
   const headRow = h("tr", {});
