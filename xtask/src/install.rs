@@ -33,6 +33,8 @@ pub const FOR_TESTS: &[Needed] = &[
 
 /// Where shared libraries are.
 const LIBRARY_FOLDERS: &[&str] = &["/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib"];
+/// What builds the HTML report's program, and the browser that tests it.
+pub const FOR_WEB: &[Needed] = &[("node", "nodejs"), ("npm", "npm"), ("chromium", "chromium")];
 
 /// What the benchmarks compare with, and what it compresses with.
 pub const FOR_BENCHMARKS: &[Needed] = &[("python3", "python3"), ("heaptrack", "heaptrack"), ("zstd", "zstd")];

@@ -11,3 +11,4 @@ pub mod install;
 pub mod test;
 pub mod tidy;
 mod totals;
+pub mod web;

@@ -1,7 +1,7 @@
 //! `cargo xtask test`: all that a change has to pass.
 
 use crate::totals::Totals;
-use crate::{cargo, install, tidy};
+use crate::{cargo, install, tidy, web};
 use anyhow::{Context, Result, bail, ensure};
 use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
@@ -17,12 +17,19 @@ pub enum Step {
     Tidy,
     /// No warnings.
     Clippy,
+    /// The HTML report: its program, and what a browser makes of it.
+    Web,
     /// The tests.
     Test,
 }
 
-const ALL: [(Step, &str); 4] =
-    [(Step::Fmt, "fmt"), (Step::Tidy, "tidy"), (Step::Clippy, "clippy"), (Step::Test, "test")];
+const ALL: [(Step, &str); 5] = [
+    (Step::Fmt, "fmt"),
+    (Step::Tidy, "tidy"),
+    (Step::Clippy, "clippy"),
+    (Step::Web, "web"),
+    (Step::Test, "test"),
+];
 
 impl FromStr for Step {
     type Err = anyhow::Error;
@@ -63,6 +70,7 @@ pub fn run(options: &Options) -> Result<()> {
                 install::component("clippy", "clippy", options.install)?;
                 cargo::run(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
             }
+            Step::Web => web::check(options.install)?,
             Step::Test => {
                 install::programs(install::FOR_TESTS, options.install)?;
                 tests()?;
@@ -99,6 +107,6 @@ mod tests {
     #[test]
     fn steps_are_read() {
         assert_eq!("clippy".parse::<Step>().unwrap(), Step::Clippy);
-        assert!("lint".parse::<Step>().unwrap_err().to_string().contains("fmt, tidy, clippy, test"));
+        assert!("lint".parse::<Step>().unwrap_err().to_string().contains("fmt, tidy, clippy, web, test"));
     }
 }

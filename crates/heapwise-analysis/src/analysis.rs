@@ -4,7 +4,7 @@ use crate::accounting::{Accounting, Pages};
 use crate::heap::{Lifetimes, SizeClass, SizeSpread, Sizes};
 use crate::stacks::book::Book;
 use crate::stacks::modules::{Image, Images};
-use crate::stacks::names::{FramesId, Names};
+use crate::stacks::names::{FramesId, Names, StoredFrame};
 use crate::stacks::owner::Owner;
 use crate::stacks::trie::{NodeId, Trie};
 use crate::timeline::Timeline;
@@ -313,18 +313,19 @@ impl Analysis {
     /// Frames of a site from the innermost outwards.
     pub fn stack(&self, site: &Site) -> Vec<Frame<'_>> {
         let lists = self.stacks_by_name.frames(site.stack);
-        let frames = lists.flat_map(|list| self.names.frames(list));
-        frames
-            .map(|(stored, owner)| Frame {
-                function: self.names.text(stored.function),
-                file: self.names.text(stored.file),
-                line: stored.line,
-                inlined: stored.inlined,
-                module: stored.image.map(|image| self.images.get(image)),
-                address: stored.address,
-                owner: *owner,
-            })
-            .collect()
+        lists.flat_map(|list| self.names.frames(list)).map(|stored| self.frame(stored)).collect()
+    }
+
+    pub(crate) fn frame(&self, (stored, owner): &(StoredFrame, Owner)) -> Frame<'_> {
+        Frame {
+            function: self.names.text(stored.function),
+            file: self.names.text(stored.file),
+            line: stored.line,
+            inlined: stored.inlined,
+            module: stored.image.map(|image| self.images.get(image)),
+            address: stored.address,
+            owner: *owner,
+        }
     }
 
     /// Classes of request sizes, ascending.

@@ -44,6 +44,7 @@ pub use analysis::{
 pub use analyze::{Options, analyze};
 pub use error::{Error, ErrorKind};
 pub use heap::{Lifetimes, SizeClass, SizeSpread, Sizes};
+pub use stacks::contexts::{Context, Place};
 pub use stacks::modules::Image;
 pub use stacks::owner;
 pub use timeline::{MOST_POINTS, Timeline};

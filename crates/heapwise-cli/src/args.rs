@@ -21,6 +21,7 @@ Examples:
   heapwise run -o base.hw -- cargo test        record it and everything that it starts into base.hw
   heapwise report base.hw --stacks             look at a recording again, with whole stacks
   heapwise report base.hw --format json        the same for machines
+  heapwise report base.hw --format html -o base.html    and for a browser
 
 Exit codes: 0 success, 1 unexpected, 2 usage, 4 unreadable recording; `run` ends with the program's own code
 (128+n for a signal), 125 if heapwise failed, 126 if the program cannot be executed, 127 if there is none.";
@@ -88,7 +89,8 @@ pub(crate) struct RunArgs {
     /// Only record; no diagnosis.
     #[arg(long)]
     pub(crate) no_report: bool,
-    /// Write the diagnosis to a file instead of standard error.
+    /// Write the diagnosis to a file instead of standard error; with --format html, instead of a file beside the
+    /// recording.
     #[arg(long, value_name = "FILE")]
     pub(crate) report_file: Option<PathBuf>,
     /// How the diagnosis looks.
@@ -128,6 +130,9 @@ pub(crate) struct Look {
     /// How many sites each table shows.
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) top: usize,
+    /// Leave source lines out of an HTML report.
+    #[arg(long)]
+    pub(crate) no_source: bool,
 }
 
 /// Formats of a diagnosis.
@@ -137,6 +142,8 @@ pub(crate) enum Format {
     Text,
     /// The schema heapwise.report/1.
     Json,
+    /// One file for a browser, to be opened from disk.
+    Html,
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ mod preload;
 mod progress;
 mod report;
 mod run;
-mod source;
+mod sources;
 mod symbolize;
 
 use args::{Cli, Command};

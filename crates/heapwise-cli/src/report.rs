@@ -2,12 +2,13 @@
 
 use crate::args::{Format, Look, ReportArgs};
 use crate::progress::Progress;
+use crate::sources::SourceFiles;
 use crate::symbolize::symbolize;
-use crate::{Failure, exit, source};
+use crate::{Failure, exit};
 use anyhow::{Context, anyhow};
 use heapwise_analysis::{Analysis, Options, analyze};
 use heapwise_diagnosis::diagnose;
-use heapwise_report::{JsonOptions, Style, TextOptions};
+use heapwise_report::{HtmlOptions, JsonOptions, SourceLines, Sources, Style, TextOptions, ThreadMatrix};
 use heapwise_trace::file::{Reader, tables::Symbols};
 use std::fs::File;
 use std::io::{BufReader, IsTerminal, Write};
@@ -16,6 +17,16 @@ use std::path::Path;
 /// Prints the diagnosis of a recording.
 pub(crate) fn report(args: &ReportArgs) -> Result<u8, Failure> {
     let path = &args.recording;
+    if args.look.format == Format::Html && args.output.is_none() && std::io::stdout().is_terminal() {
+        let out = path.with_extension("html");
+        return Err(Failure::new(
+            exit::USAGE,
+            anyhow!(
+                "HTML is for a browser, not for a terminal; write it to a file with -o {}",
+                out.display()
+            ),
+        ));
+    }
     let unreadable = |error: anyhow::Error| Failure::new(exit::UNREADABLE, error);
     let file =
         File::open(path).with_context(|| format!("cannot read {}", path.display())).map_err(unreadable)?;
@@ -26,12 +37,12 @@ pub(crate) fn report(args: &ReportArgs) -> Result<u8, Failure> {
     }
     match &args.output {
         Some(out) => {
-            let text = render(&analysis, args.look, Style { color: false, width: 100 });
+            let text = render(&analysis, path, args.look, Style { color: false, width: 100 });
             std::fs::write(out, text).with_context(|| format!("cannot write {}", out.display()))?;
         }
         None => {
             let style = style_of(&std::io::stdout(), anstream::AutoStream::choice(&std::io::stdout()));
-            std::io::stdout().write_all(render(&analysis, args.look, style).as_bytes())?;
+            std::io::stdout().write_all(render(&analysis, path, args.look, style).as_bytes())?;
         }
     }
     Ok(exit::SUCCESS)
@@ -61,18 +72,30 @@ pub(crate) fn add_symbols(analysis: &mut Analysis) -> Symbols {
     symbols
 }
 
-/// The diagnosis as text.
-pub(crate) fn render(analysis: &Analysis, look: Look, style: Style) -> String {
+/// The diagnosis as text in the format that was asked for, of a recording that lies at `path`.
+pub(crate) fn render(analysis: &Analysis, path: &Path, look: Look, style: Style) -> String {
     let diagnosis = diagnose(analysis);
+    let folder = std::env::current_dir().ok().map(|folder| folder.to_string_lossy().into_owned());
     match look.format {
         Format::Text => {
-            let folder = std::env::current_dir().ok().map(|folder| folder.to_string_lossy().into_owned());
-            let source = source::of_files(analysis.meta.started_unix_ns);
+            let source = if look.no_source { SourceLines::default() } else { SourceFiles::of(path).lines() };
             let options =
                 TextOptions { top: look.top, stacks: look.stacks, folder, source, ..TextOptions::default() };
             heapwise_report::text(analysis, &diagnosis, &options, style)
         }
         Format::Json => heapwise_report::json(analysis, &diagnosis, &JsonOptions::default()),
+        Format::Html => {
+            let files = SourceFiles::of(path);
+            let sources: Option<&dyn Sources> = if look.no_source { None } else { Some(&files) };
+            let matrix = ThreadMatrix::of(analysis);
+            let options = HtmlOptions {
+                folder: folder.as_deref(),
+                sources,
+                thread_matrix: Some(&matrix),
+                ..HtmlOptions::default()
+            };
+            heapwise_report::html(analysis, &diagnosis, &options)
+        }
     }
 }
 

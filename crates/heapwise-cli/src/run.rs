@@ -1,18 +1,24 @@
 //! `heapwise run`: record a program, then say where its memory comes from.
 
-use crate::args::RunArgs;
+use crate::args::{Format, Look, RunArgs};
 use crate::{Failure, blind_spots, exit, preload, report};
 use anyhow::{Context, anyhow};
 use heapwise_collector::{Error, ErrorKind, Limits, Recorded, Request, record};
+use heapwise_report::Style;
 use heapwise_trace::file::{Writer, tables::Symbols};
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
 
 /// Records a program and prints the diagnosis.
 pub(crate) fn run(args: RunArgs) -> Result<u8, Failure> {
     let blind_spots = blind_spots::of_program(&args.command[0]);
     blind_spots::print(&args.command[0], &blind_spots);
     let library = preload::library_for(&args.command[0]);
+    let (look, force) = (args.look, args.force);
+    if !args.no_report {
+        check_page(args.output.as_deref(), look, args.report_file.as_deref(), force)?;
+    }
     let request = Request {
         command: args.command,
         output: args.output,
@@ -41,7 +47,7 @@ pub(crate) fn run(args: RunArgs) -> Result<u8, Failure> {
     };
     let code = u8::try_from(status.shell_code()).unwrap_or(exit::UNEXPECTED);
     if !args.no_report {
-        diagnose(&recorded, args.look, args.report_file.as_deref())?;
+        diagnose(&recorded, look, args.report_file, force)?;
     }
     say_where(&recorded);
     match recorded.error {
@@ -66,11 +72,7 @@ fn failure(error: Error) -> Failure {
     Failure::new(code, error)
 }
 
-fn diagnose(
-    recorded: &Recorded,
-    look: crate::args::Look,
-    to: Option<&std::path::Path>,
-) -> Result<(), Failure> {
+fn diagnose(recorded: &Recorded, look: Look, to: Option<PathBuf>, force: bool) -> Result<(), Failure> {
     let failed = |error: anyhow::Error| Failure::new(exit::RUN_FAILED, error);
     let mut file = &recorded.file;
     file.seek(SeekFrom::Start(0)).context("cannot read the recording").map_err(failed)?;
@@ -79,20 +81,57 @@ fn diagnose(
     if recorded.error.is_none() {
         keep(file, &symbols).context("cannot write symbols to the recording").map_err(failed)?;
     }
+    let plain = Style { color: false, width: 100 };
+    if let Some(page) = page_beside(&recorded.path, look, to.as_deref()) {
+        let text = report::render(&analysis, &recorded.path, look, plain);
+        write_page(&page, &text, force).map_err(failed)?;
+        anstream::eprintln!("heapwise: report in {}; open it with a browser", page.display());
+        return Ok(());
+    }
     match to {
-        Some(path) => {
-            let style = heapwise_report::Style { color: false, width: 100 };
-            std::fs::write(path, report::render(&analysis, look, style))
-                .with_context(|| format!("cannot write {}", path.display()))
-                .map_err(failed)
-        }
+        Some(path) => std::fs::write(&path, report::render(&analysis, &recorded.path, look, plain))
+            .with_context(|| format!("cannot write {}", path.display()))
+            .map_err(failed),
         None => {
             let style =
                 report::style_of(&std::io::stderr(), anstream::AutoStream::choice(&std::io::stderr()));
-            let text = report::render(&analysis, look, style);
+            let text = report::render(&analysis, &recorded.path, look, style);
             std::io::stderr().write_all(text.as_bytes()).context("cannot print the diagnosis").map_err(failed)
         }
     }
+}
+
+/// Where an HTML report goes if nobody said where: beside the recording. It is nothing for a terminal.
+fn page_beside(recording: &Path, look: Look, to: Option<&Path>) -> Option<PathBuf> {
+    (look.format == Format::Html && to.is_none()).then(|| recording.with_extension("html"))
+}
+
+/// What would go wrong with it after the program has run is better said before.
+fn check_page(recording: Option<&Path>, look: Look, to: Option<&Path>, force: bool) -> Result<(), Failure> {
+    let Some(recording) = recording else { return Ok(()) };
+    let Some(page) = page_beside(recording, look, to) else { return Ok(()) };
+    if page == recording {
+        let error = anyhow!(
+            "-o names the recording, and {} is called like a report; name the report with --report-file",
+            recording.display()
+        );
+        return Err(Failure::new(exit::USAGE, error));
+    }
+    if page.exists() && !force { Err(Failure::new(exit::RUN_FAILED, exists(&page))) } else { Ok(()) }
+}
+
+/// As with recordings, a file whose name nobody typed replaces no other one.
+fn write_page(path: &Path, text: &str, force: bool) -> anyhow::Result<()> {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true).create_new(!force);
+    match options.open(path).and_then(|mut file| file.write_all(text.as_bytes())) {
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Err(exists(path)),
+        result => result.with_context(|| format!("cannot write {}", path.display())),
+    }
+}
+
+fn exists(path: &Path) -> anyhow::Error {
+    anyhow!("{} exists; replace it with --force, or choose another file with --report-file", path.display())
 }
 
 /// Appends the names to the recording, so that it can be read on a machine without the program.

@@ -1,4 +1,5 @@
-//! Renders the analysis of a recording: [`json()`] for machines, [`text()`] for a terminal.
+//! Renders the analysis of a recording: [`json()`] for machines, [`text()`] for a terminal, [`html()`] for a
+//! browser.
 //!
 //! Pure: an [`Analysis`](heapwise_analysis::Analysis) in, a string out. What the terminal is like comes in as a
 //! [`Style`]. Names come from the recorded program and may hold anything, so whatever is shown on a terminal passes
@@ -7,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 pub mod escape;
+mod html;
 mod json;
 pub mod names;
 mod source;
@@ -14,7 +16,8 @@ mod style;
 mod text;
 pub use heapwise_diagnosis::units;
 
+pub use html::{Freed, HtmlOptions, SourceFile, Sources, ThreadMatrix, html};
 pub use json::{JsonOptions, SCHEMA, json};
-pub use source::Sources;
+pub use source::SourceLines;
 pub use style::Style;
 pub use text::{TextOptions, text};

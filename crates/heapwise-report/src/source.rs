@@ -8,9 +8,9 @@ type Look = dyn Fn(&str, u32) -> Option<String> + Send + Sync;
 /// Says what stands on a line of a source file, if that can be had. Rendering is pure: who renders decides whether and how
 /// files are read.
 #[derive(Clone)]
-pub struct Sources(Arc<Look>);
+pub struct SourceLines(Arc<Look>);
 
-impl Sources {
+impl SourceLines {
     /// Lines as this function finds them by path and number, the first line being 1.
     pub fn new(look: impl Fn(&str, u32) -> Option<String> + Send + Sync + 'static) -> Self {
         Self(Arc::new(look))
@@ -22,14 +22,14 @@ impl Sources {
     }
 }
 
-impl Default for Sources {
+impl Default for SourceLines {
     fn default() -> Self {
         Self::new(|_, _| None)
     }
 }
 
-impl fmt::Debug for Sources {
+impl fmt::Debug for SourceLines {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Sources")
+        f.write_str("SourceLines")
     }
 }

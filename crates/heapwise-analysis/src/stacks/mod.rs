@@ -4,9 +4,11 @@
 //!   *location*: an image (path and build id) and an address as it was linked, which is the same in every process.
 //! * The *book* ([`book`]) is one trie of locations for the whole recording.
 //! * Symbols turn a location into source-level frames, several where functions were inlined ([`names`]).
+//! * Whoever draws stacks walks them as a tree ([`contexts`]).
 //! * The *user's nearest frame* ([`owner`]) is the innermost one that the user wrote.
 
 pub(crate) mod book;
+pub(crate) mod contexts;
 pub(crate) mod modules;
 pub(crate) mod names;
 pub mod owner;

@@ -12,7 +12,7 @@ mod rows;
 mod tables;
 mod tasks;
 
-use crate::source::Sources;
+use crate::source::SourceLines;
 use crate::style::Style;
 use heapwise_analysis::Analysis;
 use heapwise_diagnosis::Diagnosis;
@@ -30,12 +30,12 @@ pub struct TextOptions {
     /// The folder to which source paths are shown relative, as an absolute path.
     pub folder: Option<String>,
     /// Where lines of source files come from.
-    pub source: Sources,
+    pub source: SourceLines,
 }
 
 impl Default for TextOptions {
     fn default() -> Self {
-        Self { top: 10, stacks: false, ascii: false, folder: None, source: Sources::default() }
+        Self { top: 10, stacks: false, ascii: false, folder: None, source: SourceLines::default() }
     }
 }
 

@@ -1,5 +1,6 @@
 //! The reports of a small recording that is made here, through the real writer and the real analysis.
 
+mod html;
 mod json;
 mod sample;
 mod text;

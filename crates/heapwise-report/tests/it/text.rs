@@ -2,7 +2,7 @@
 
 use crate::sample::{Sampled, analysis};
 use heapwise_diagnosis::{Diagnosis, diagnose};
-use heapwise_report::{Sources, Style, TextOptions, text};
+use heapwise_report::{SourceLines, Style, TextOptions, text};
 
 const STYLE: Style = Style { color: false, width: 80 };
 
@@ -31,7 +31,7 @@ fn at_80_columns() {
 fn insights_come_with_the_source_line_if_it_is_there() {
     let code = "    let name = other.clone(); // \u{1b}[2J";
     let source =
-        Sources::new(move |file, line| (file.ends_with("parse.rs") && line == 42).then(|| code.into()));
+        SourceLines::new(move |file, line| (file.ends_with("parse.rs") && line == 42).then(|| code.into()));
     let report = rendered(&Sampled::default(), &TextOptions { source, ..TextOptions::default() }, STYLE);
     assert!(report.contains("│ let name = other.clone(); // \\u{1b}[2J\n"), "{report}");
     let without = rendered(&Sampled::default(), &TextOptions::default(), STYLE);

@@ -1,0 +1,33 @@
+//! Stacks as the tree that they are, for those who draw it.
+//!
+//! A program that calls itself ten thousand times has ten thousand stacks of up to ten thousand frames. As lists they
+//! are fifty million frames, as a tree ten thousand.
+
+use super::names::FramesId;
+use super::trie::NodeId;
+use crate::analysis::{Analysis, Frame, Site};
+
+/// A call in the context of its callers: equal for all stacks that share it and what is outside of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Context(NodeId);
+
+/// The frames of a call, several if some were inlined: equal for the same places in the code, whoever called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Place(FramesId);
+
+impl Analysis {
+    /// The innermost call of a site's stack.
+    pub fn context(&self, site: &Site) -> Context {
+        Context(site.stack)
+    }
+
+    /// Who called, and where the call is; `None` outside of the outermost function.
+    pub fn call(&self, context: Context) -> Option<(Context, Place)> {
+        self.stacks_by_name.get(context.0).map(|(caller, frames)| (Context(caller), Place(frames)))
+    }
+
+    /// The frames of a place from the innermost outwards.
+    pub fn frames(&self, place: Place) -> impl DoubleEndedIterator<Item = Frame<'_>> {
+        self.names.frames(place.0).iter().map(|stored| self.frame(stored))
+    }
+}

@@ -1,0 +1,156 @@
+//! The page for a browser, as far as it can be judged without one: its data. `web/browser` has the tests in a browser.
+
+use crate::sample::{Sampled, analysis};
+use heapwise_analysis::{Analysis, Bytes, Nanos};
+use heapwise_diagnosis::{Certainty, Diagnosis, Estimate, Insight, Severity, diagnose};
+use heapwise_report::{Freed, HtmlOptions, SourceFile, Sources, ThreadMatrix, html};
+use serde_json::Value;
+
+/// The page and its data.
+fn page(analysis: &Analysis, diagnosis: &Diagnosis, options: &HtmlOptions<'_>) -> (String, Value) {
+    let page = html(analysis, diagnosis, options);
+    let (_, rest) = page.split_once("id=\"data\">").expect("there are data");
+    let (json, _) = rest.split_once("</script>").expect("they end");
+    let data = serde_json::from_str(json).expect("they are JSON");
+    (page, data)
+}
+
+fn plain(sampled: &Sampled) -> (String, Value) {
+    let analysis = analysis(sampled);
+    page(&analysis, &diagnose(&analysis), &HtmlOptions::default())
+}
+
+fn numbers(value: &Value) -> Vec<u64> {
+    value.as_array().expect("a list").iter().filter_map(Value::as_u64).collect()
+}
+
+/// The names of a site's frames from the innermost outwards, as the page finds them.
+fn stack(data: &Value, site: usize) -> Vec<String> {
+    let (up, frame) = (numbers(&data["nodes"]["up"]), numbers(&data["nodes"]["frame"]));
+    let mut node = numbers(&data["sites"]["node"])[site] as usize;
+    let mut names = Vec::new();
+    while node != 0 {
+        let name = numbers(&data["frames"]["name"])[frame[node] as usize] as usize;
+        names.push(data["strings"][name].as_str().expect("a string").to_owned());
+        node -= up[node] as usize;
+    }
+    names
+}
+
+#[test]
+fn the_data_are_those_of_the_recording() {
+    let analysis = analysis(&Sampled::default());
+    let (_, data) = page(&analysis, &diagnose(&analysis), &HtmlOptions::default());
+    assert_eq!(data["totals"]["allocations"], analysis.totals.allocations);
+    assert_eq!(data["totals"]["peak_bytes"], analysis.totals.peak_live_bytes.0);
+    let sites = &data["sites"];
+    for (column, whole) in [
+        ("allocations", analysis.totals.allocations),
+        ("bytes", analysis.totals.allocated_bytes.0),
+        ("temporary", analysis.totals.temporary_allocations),
+        ("exit_bytes", analysis.totals.live_at_exit_bytes.0),
+    ] {
+        assert_eq!(numbers(&sites[column]).iter().sum::<u64>(), whole, "{column}");
+    }
+    assert_eq!(
+        (&data["verdict"], &data["thread_matrix"], &data["pages"]),
+        (&Value::Null, &Value::Null, &Value::Null)
+    );
+    assert!(numbers(&sites["time"]).is_empty() && numbers(&sites["pinned"]).is_empty(), "not measured");
+}
+
+#[test]
+fn a_stack_is_found_again_in_the_tree() {
+    let analysis = analysis(&Sampled::default());
+    let (_, data) = page(&analysis, &diagnose(&analysis), &HtmlOptions::default());
+    for (i, site) in analysis.sites().iter().enumerate() {
+        let expected: Vec<String> = analysis
+            .stack(site)
+            .iter()
+            .map(|f| f.function.map_or_else(String::new, heapwise_report::names::function))
+            .collect();
+        let mut found = stack(&data, i);
+        if site.cut {
+            assert_eq!(found.pop().as_deref(), Some("(outer frames unknown)"));
+        }
+        // Frames without a name have an address in its place.
+        found.iter_mut().zip(&expected).filter(|(_, e)| e.is_empty()).for_each(|(f, _)| f.clear());
+        assert_eq!(found, expected);
+    }
+}
+
+#[test]
+fn what_comes_from_outside_is_told() {
+    #[derive(Debug)]
+    struct Always;
+    impl Sources for Always {
+        fn read(&self, path: &str) -> Option<SourceFile> {
+            let text = (1..=100).map(|n| format!("{path} {n}\n")).collect();
+            path.starts_with("/home/user/").then_some(SourceFile { text, changed: true })
+        }
+    }
+    let analysis = analysis(&Sampled::default());
+    let n = analysis.sites().len();
+    let matrix = ThreadMatrix { freed: vec![Freed { allocated_by: 0, freed_by: 1, blocks: 7 }] };
+    let times: Vec<Nanos> = (0..n as u64).map(Nanos).collect();
+    let insight = Insight {
+        id: "growth",
+        severity: Severity::High,
+        certainty: Certainty::Likely,
+        title: "a Vec grows".into(),
+        site: Some(analysis.sites()[0].id),
+        sites: vec![analysis.sites()[0].id],
+        evidence: vec!["seen".into()],
+        estimate: Estimate {
+            allocations: 5,
+            allocated_bytes: Bytes(6),
+            peak_bytes: Bytes(7),
+            time: Nanos(8),
+        },
+        remedy: "first line\nsecond\u{202e} line".into(),
+    };
+    let diagnosis = Diagnosis { insights: vec![insight], verdict: None };
+    let options = HtmlOptions {
+        folder: Some("/home/user/contest"),
+        sources: Some(&Always),
+        thread_matrix: Some(&matrix),
+        allocator_time: Some(&times),
+    };
+    let (_, data) = page(&analysis, &diagnosis, &options);
+    assert_eq!(data["thread_matrix"], serde_json::json!([[0, 1, 7]]));
+    assert_eq!(numbers(&data["sites"]["time"]).len(), n);
+    assert_eq!(data["insights"][0]["peak_bytes"], 7);
+    assert_eq!(data["insights"][0]["remedy"], "first line\nsecond\\u{202e} line");
+    let excerpts = data["sources"].as_array().expect("a list");
+    let parse = excerpts.iter().find(|e| e["first"] == 39).expect("the lines around parse.rs:42");
+    assert_eq!(parse["lines"][3], "/home/user/contest/src/parse.rs 42");
+    assert_eq!(parse["changed"], true);
+    let strings = data["strings"].as_array().expect("a list");
+    assert!(strings.iter().any(|s| s == "src/parse.rs"), "paths are relative to the folder");
+}
+
+#[test]
+fn hostile_names_stay_within_the_data() {
+    let hostile = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\u{2028}\u{202e}\"'`";
+    let (page, data) = plain(&Sampled {
+        command: "</title><script>alert(3)</script>",
+        function: hostile,
+        thread: "<b>\n</b>",
+        ..Sampled::default()
+    });
+    for attack in ["<script>alert", "<img", "<b>", "\u{2028}", "\u{202e}"] {
+        assert!(!page.contains(attack), "{attack:?} is in the page");
+    }
+    assert_eq!(page.matches("</script>").count(), 2, "the data's end and the program's");
+    let strings = data["strings"].as_array().expect("a list");
+    let told = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\\u{2028}\\u{202e}\"'`";
+    assert!(strings.iter().any(|s| s == told), "and the name is told as it is");
+    assert!(strings.iter().any(|s| s == "<b>\\n</b>"));
+}
+
+#[test]
+fn a_recording_without_events_has_a_page() {
+    let (_, data) = plain(&Sampled { events: false, ..Sampled::default() });
+    assert_eq!(data["totals"]["allocations"], 0);
+    assert!(numbers(&data["sites"]["node"]).is_empty());
+}

@@ -1,0 +1,137 @@
+/**
+ * The data of the page, as `crates/heapwise-report/src/html/model.rs` writes them. Strings are numbers into `strings`,
+ * and a column of numbers has a row per frame, node or site.
+ */
+
+export interface Data {
+  heapwise: string;
+  command: string;
+  exit_code: number | null;
+  signal: number | null;
+  duration_ns: number;
+  interception: string;
+  allocators: string[];
+  n_processes: number;
+  totals: Totals;
+  peak_rss: number;
+  peak_live_at_ns: number;
+  captures: number;
+  cut_captures: number;
+  caveats: { blind: boolean; what: string; hint: string }[];
+  verdict: { kind: string; sentence: string; remedy: string } | null;
+  moments: Moment[];
+  pages: Pages | null;
+  curves: { step_ns: number; live: number[]; rss: (number | null)[] };
+  /** `[from bytes, to bytes, requests, bytes]` of each class of request sizes, ascending. */
+  sizes: [number, number, number, number][];
+  insights: Insight[];
+  strings: string[];
+  frames: Frames;
+  nodes: { up: number[]; frame: number[] };
+  sites: Sites;
+  sources: Excerpt[];
+  threads: Thread[];
+  /** `[allocated by, freed by, blocks]`, or null where it was not counted. */
+  thread_matrix: [number, number, number][] | null;
+}
+
+export interface Totals {
+  allocations: number;
+  resizes: number;
+  deallocations: number;
+  bytes: number;
+  peak_bytes: number;
+  peak_blocks: number;
+  exit_bytes: number;
+  exit_blocks: number;
+  temporary: number;
+  failed: number;
+  lost: number;
+}
+
+/** Resident memory at a moment; the parts add up to `rss`. */
+export interface Moment {
+  label: string;
+  time_ns: number;
+  pid: number | null;
+  rss: number;
+  live: number;
+  rounding: number;
+  holes: number;
+  retained: number;
+  metadata: number;
+  not_heap: number;
+  unaccounted: number;
+  huge_pages: number;
+  live_not_resident: number;
+}
+
+/** Cells are bytes in base64: 0 to 254 is the share in use, 255 is not resident. */
+export interface Pages {
+  cell: number;
+  regions: { address: string; cells: string }[];
+}
+
+export interface Insight {
+  id: string;
+  severity: string;
+  certainty: string;
+  title: string;
+  site: number | null;
+  sites: number[];
+  evidence: string[];
+  allocations: number;
+  bytes: number;
+  peak_bytes: number;
+  time_ns: number;
+  remedy: string;
+}
+
+export interface Frames {
+  name: number[];
+  function: number[];
+  file: number[];
+  path: number[];
+  line: number[];
+  module: number[];
+  owner: number[];
+  inlined: number[];
+}
+
+export interface Sites {
+  node: number[];
+  user: number[];
+  allocations: number[];
+  bytes: number[];
+  resizes: number[];
+  temporary: number[];
+  peak_bytes: number[];
+  peak_blocks: number[];
+  exit_bytes: number[];
+  exit_blocks: number[];
+  other_thread: number[];
+  failed: number[];
+  p50: number[];
+  p99: number[];
+  time: number[];
+  pinned: number[];
+}
+
+export interface Excerpt {
+  frame: number;
+  first: number;
+  lines: string[];
+  changed: boolean;
+}
+
+export interface Thread {
+  index: number;
+  name: number;
+  tid: number;
+  pid: number | null;
+  allocations: number;
+  bytes: number;
+  peak_bytes: number;
+  exit_bytes: number;
+  freed_elsewhere: number;
+}

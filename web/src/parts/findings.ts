@@ -1,0 +1,139 @@
+/** What to change first: the findings, or the places that stand out. */
+
+import type { Insight } from "../data.ts";
+import { h, prose, section, type Child } from "../dom.ts";
+import { bytes, count, share, time } from "../format.ts";
+import { groups, leads, type Fact, type Lead } from "../groups.ts";
+import type { Model } from "../model.ts";
+import { excerpt, place } from "./source.ts";
+
+/** Shown at once; the others on demand. */
+const FIRST = 5;
+const SEVERITY: Record<string, string> = { high: "Important", medium: "Worth a change", low: "Good to know" };
+const CERTAINTY: Record<string, string> = {
+  certain: "the events prove it",
+  likely: "likely: other causes would be unusual",
+  hint: "a hint: other causes would look the same",
+};
+
+export interface Links {
+  /** Shows the call sites that a text matches. */
+  sites: (text: string) => void;
+  /** Shows a frame in the flame graph. */
+  flame: (text: string) => void;
+}
+
+export function findings(model: Model, links: Links): HTMLElement {
+  const { insights } = model.data;
+  if (insights.length > 0) {
+    const cards = insights.map((insight, i) => insightCard(model, insight, i, links));
+    return section(
+      "findings",
+      "What to change first",
+      "The most rewarding comes first. Savings are estimates from this run.",
+      ...folded(cards, "finding", "findings"),
+    );
+  }
+  const cards = leads(model, groups(model, "line")).map((lead, i) => leadCard(model, lead, i, links));
+  if (cards.length === 0) {
+    return section("findings", "Where to look first", "", h("p", { class: "empty" }, "No place stands out."));
+  }
+  return section(
+    "findings",
+    "Where to look first",
+    "No rule found a known mistake. These places of your code stand out.",
+    ...cards,
+  );
+}
+
+function folded(cards: HTMLElement[], one: string, many: string): Child[] {
+  const rest = cards.slice(FIRST);
+  if (rest.length === 0) return cards;
+  const summary = h("summary", {}, `${rest.length} more ${rest.length === 1 ? one : many}`);
+  return [...cards.slice(0, FIRST), h("details", { class: "more" }, summary, ...rest)];
+}
+
+function insightCard(model: Model, insight: Insight, i: number, links: Links): HTMLElement {
+  const sites = insight.site === null ? insight.sites : [insight.site, ...insight.sites];
+  const known = sites.filter((site) => site < model.nSites);
+  const frame = known[0] === undefined ? undefined : model.userFrame(known[0]);
+  const { totals, duration_ns, peak_rss } = model.data;
+  const savings: Child[] = [];
+  const requests = totals.allocations + totals.resizes;
+  if (insight.allocations > 0) savings.push(saving(count(insight.allocations), "allocations", insight.allocations, requests));
+  if (insight.bytes > 0) savings.push(saving(bytes(insight.bytes), "requested", insight.bytes, totals.bytes));
+  if (insight.peak_bytes > 0) {
+    savings.push(saving(bytes(insight.peak_bytes), "at the peak", insight.peak_bytes, peak_rss || totals.peak_bytes));
+  }
+  if (insight.time_ns > 0) savings.push(saving(time(insight.time_ns), "in the allocator", insight.time_ns, duration_ns));
+  return h(
+    "article",
+    { class: `card severity-${insight.severity}`, attr: { "data-insight": insight.id } },
+    h(
+      "header",
+      {},
+      h("p", { class: "badges" }, h("span", { class: "badge" }, SEVERITY[insight.severity] ?? insight.severity), h("span", { class: "note" }, `${insight.id} · ${CERTAINTY[insight.certainty] ?? insight.certainty}`)),
+      h("h3", {}, h("span", { class: "rank" }, `${i + 1}`), h("span", {}, ...prose(insight.title))),
+      frame === undefined ? null : h("p", {}, place(model, frame)),
+    ),
+    savings.length > 0 ? h("p", { class: "savings" }, h("span", { class: "note" }, "Would save about"), ...savings) : null,
+    excerpt(model, known.map((site) => model.userFrame(site)), false),
+    h(
+      "div",
+      { class: "advice" },
+      h("h4", {}, "What to do"),
+      h("p", { class: "remedy" }, ...prose(insight.remedy)),
+    ),
+    insight.evidence.length > 0
+      ? h(
+        "div",
+        { class: "evidence" },
+        h("h4", {}, "What was seen"),
+        h("ul", {}, ...insight.evidence.map((text) => h("li", {}, ...prose(text)))),
+      )
+      : null,
+    frame === undefined ? null : actions(model, frame, links),
+  );
+}
+
+function saving(amount: string, what: string, part: number, whole: number): HTMLElement {
+  return h("span", { class: "saving" }, h("strong", {}, amount), ` ${what}`, whole > 0 ? h("span", { class: "note" }, ` ${share(part, whole)}`) : null);
+}
+
+function actions(model: Model, frame: number, links: Links): HTMLElement {
+  const { place: where, name } = model.frame(frame);
+  const text = model.data.frames.line[frame] ? where : name;
+  return h(
+    "p",
+    { class: "actions" },
+    h("button", { attr: { type: "button" }, on: { click: () => links.sites(text) } }, "Call sites"),
+    h("button", { attr: { type: "button" }, on: { click: () => links.flame(text) } }, "Flame graph"),
+  );
+}
+
+const SAYS: Record<string, (fact: Fact) => string> = {
+  allocations: (f) => `makes ${share(f.part, f.whole)} of all allocations (${count(f.part)})`,
+  peak_bytes: (f) => `holds ${share(f.part, f.whole)} of the live peak (${bytes(f.part)})`,
+  temporary: (f) => `makes ${share(f.part, f.whole)} of the temporary allocations (${count(f.part)})`,
+  exit_bytes: (f) => `still holds ${bytes(f.part)} at the exit`,
+};
+const HELPS: Record<string, string> = {
+  allocations: "Borrow instead of copying, reuse a buffer, or reserve the size beforehand.",
+  peak_bytes: "This is what the highest memory use consists of: hold less at once, or a smaller form of it.",
+  temporary: "Blocks that are freed at once are often not needed at all: borrow, or keep a buffer and clear it.",
+  exit_bytes: "Leaked, or kept on purpose.",
+};
+
+function leadCard(model: Model, lead: Lead, i: number, links: Links): HTMLElement {
+  const { frame, sites } = lead.group;
+  const helps = new Set(lead.facts.map((fact) => HELPS[fact.measure] ?? ""));
+  return h(
+    "article",
+    { class: "card severity-lead", attr: { "data-lead": String(i) } },
+    h("header", {}, h("h3", {}, h("span", { class: "rank" }, `${i + 1}`), place(model, frame))),
+    h("ul", { class: "facts" }, ...lead.facts.map((fact) => h("li", {}, SAYS[fact.measure]?.(fact) ?? ""))),
+    excerpt(model, sites.map((site) => model.userFrame(site)), false),
+    h("p", { class: "remedy" }, [...helps].join(" ")),
+    actions(model, frame, links),
+  );
+}

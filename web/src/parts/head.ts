@@ -1,0 +1,119 @@
+/** What ran, what it adds up to, and what resident memory consists of, in a sentence. */
+
+import { h, prose, section, type Child } from "../dom.ts";
+import { bytes, count, counted, share, time } from "../format.ts";
+import type { Model } from "../model.ts";
+
+export function head(model: Model): HTMLElement {
+  const { data } = model;
+  const { totals } = data;
+  const facts = [ending(model)];
+  if (data.n_processes !== 1) facts.push(counted(data.n_processes, "process", "processes"));
+  if (data.threads.length !== 1) facts.push(counted(data.threads.length, "thread", "threads"));
+  if (data.allocators[0]) facts.push(`malloc of ${data.allocators.slice(0, 3).join(", ")}`);
+  const requests = totals.allocations + totals.resizes;
+  return h(
+    "section",
+    { id: "summary", class: "part summary", attr: { "aria-label": "Summary" } },
+    h("h1", { class: "command" }, data.command || "(no command)"),
+    h("p", { class: "note" }, facts.join(" · ")),
+    verdict(model),
+    h(
+      "dl",
+      { class: "tiles" },
+      ...tile("Peak RSS", data.peak_rss > 0 ? bytes(data.peak_rss) : "–", rssNote(model)),
+      ...tile(
+        "Peak live",
+        bytes(totals.peak_bytes),
+        `in ${counted(totals.peak_blocks, "block", "blocks")}, after ${time(data.peak_live_at_ns)}`,
+      ),
+      ...tile(
+        "Allocations",
+        count(totals.allocations),
+        `${bytes(totals.bytes)} in all, ${bytes(totals.bytes / Math.max(1, requests))} on average`,
+      ),
+      ...tile(
+        "Temporary",
+        share(totals.temporary, totals.allocations),
+        `${count(totals.temporary)} freed before the next allocation`,
+      ),
+      ...tile("Resizes", count(totals.resizes), "a Vec or String that grows, for instance"),
+      ...tile(
+        "Live at exit",
+        bytes(totals.exit_bytes),
+        totals.exit_blocks === 0 ? "everything was freed" : `in ${counted(totals.exit_blocks, "block", "blocks")}`,
+      ),
+    ),
+  );
+}
+
+function tile(name: string, value: string, note: string): HTMLElement[] {
+  return [h("div", { class: "tile" }, h("dt", {}, name), h("dd", { class: "value" }, value), h("dd", { class: "note" }, note))];
+}
+
+function ending(model: Model): string {
+  const { exit_code, signal, duration_ns } = model.data;
+  const took = time(duration_ns);
+  if (signal !== null) return `ended by signal ${signal} after ${took}`;
+  if (exit_code !== null) return `exited with ${exit_code} after ${took}`;
+  return `no recorded end, at least ${took}`;
+}
+
+function rssNote(model: Model): string {
+  const { peak_rss, totals } = model.data;
+  if (peak_rss <= 0) return "was not measured";
+  const factor = peak_rss / Math.max(1, totals.peak_bytes);
+  return factor < 100 ? `${factor.toFixed(1)} times the live peak` : "mostly not heap";
+}
+
+/** The verdict, or what can be said without one. */
+function verdict(model: Model): HTMLElement {
+  const { verdict: found, totals, peak_rss } = model.data;
+  if (found) {
+    return h(
+      "div",
+      { class: "verdict", attr: { "data-verdict": found.kind } },
+      h("p", { class: "sentence" }, ...prose(found.sentence)),
+      found.remedy ? h("p", { class: "remedy" }, h("strong", {}, "What to do: "), ...prose(found.remedy)) : null,
+    );
+  }
+  if (totals.allocations + totals.resizes + totals.deallocations + totals.failed === 0) {
+    return h("div", { class: "verdict" }, h("p", { class: "sentence" }, "No allocation was seen."));
+  }
+  const live = `${bytes(totals.peak_bytes)} in ${counted(totals.peak_blocks, "block", "blocks")}`;
+  const sentence =
+    peak_rss > 0
+      ? `At most ${bytes(peak_rss)} were resident. The heap's live data came to ${live} at their peak.`
+      : `The heap's live data came to ${live} at their peak.`;
+  return h("div", { class: "verdict" }, h("p", { class: "sentence" }, sentence));
+}
+
+/** What could not be seen. */
+export function caveats(model: Model): HTMLElement | null {
+  const { caveats: list, captures, cut_captures, totals } = model.data;
+  const rows: Child[] = list.map((caveat) =>
+    h(
+      "li",
+      { class: caveat.blind ? "blind" : "" },
+      h("strong", {}, caveat.blind ? "Not seen: " : "Warning: "),
+      caveat.what,
+      caveat.hint ? h("span", { class: "note" }, ` ${caveat.hint}`) : null,
+    )
+  );
+  if (captures > 0 && cut_captures / captures >= 0.01) {
+    rows.push(
+      h(
+        "li",
+        {},
+        h("strong", {}, "Warning: "),
+        `${share(cut_captures, captures)} of the stacks end before the thread's first function.`,
+        h("span", { class: "note" }, " Their inner frames are right; code without unwind tables is below them."),
+      ),
+    );
+  }
+  if (totals.failed > 0) {
+    rows.push(h("li", {}, `${counted(totals.failed, "request was", "requests were")} refused by the allocator.`));
+  }
+  if (rows.length === 0) return null;
+  return section("caveats", "What to keep in mind", "", h("ul", { class: "caveats" }, ...rows));
+}

@@ -1,0 +1,90 @@
+/** Every resident byte and what it is there for: each bar begins where the one before ends. */
+
+import type { Moment } from "../data.ts";
+import { bar, choice, h, section } from "../dom.ts";
+import { bytes, share, time } from "../format.ts";
+import type { Model } from "../model.ts";
+
+type Term = "not_heap" | "live" | "rounding" | "holes" | "retained" | "metadata" | "unaccounted";
+
+export const TERMS: readonly { id: Term; label: string; help: string }[] = [
+  { id: "not_heap", label: "Not heap", help: "code, stacks, files, and what the program mapped by itself" },
+  { id: "live", label: "Live", help: "what the program asked for and still holds" },
+  { id: "rounding", label: "Rounding", help: "what the allocator adds to each request" },
+  { id: "holes", label: "Holes", help: "free bytes in pages that also hold live blocks" },
+  { id: "retained", label: "Retained", help: "free pages that were not given back to the system" },
+  { id: "metadata", label: "Metadata", help: "the allocator's own pages and headers" },
+  { id: "unaccounted", label: "Unaccounted", help: "what is left" },
+];
+
+/** The bars: where each term begins and ends, as shares of the whole. */
+export function steps(moment: Moment): { id: Term; bytes: number; from: number; share: number }[] {
+  const whole = Math.max(1, moment.rss);
+  let from = 0;
+  return TERMS.map(({ id }) => {
+    const step = { id, bytes: moment[id], from: from / whole, share: moment[id] / whole };
+    from += moment[id];
+    return step;
+  });
+}
+
+export function waterfall(model: Model): HTMLElement {
+  const { moments } = model.data;
+  const title = "Where resident memory goes";
+  if (!moments[0]) {
+    const text = "Not measured: pages were not looked at while this program was recorded.";
+    return section("accounting", title, "", h("p", { class: "empty" }, text));
+  }
+  const body = h("div", { class: "waterfall" });
+  const show = (moment: Moment): void => body.replaceChildren(...drawn(moment));
+  show(moments[0]);
+  const options = moments.map((moment, i) => ({ id: String(i), label: moment.label }));
+  const control = moments.length > 1 && moments.length <= 4
+    ? choice("Moment", options, "0", (id) => show(moments[Number(id)]!))
+    : moments.length > 4
+    ? h(
+      "select",
+      { attr: { "aria-label": "Moment" }, on: { change: (e) => show(moments[Number((e.target as HTMLSelectElement).value)]!) } },
+      ...options.map((o) => h("option", { attr: { value: o.id } }, o.label)),
+    )
+    : null;
+  return section("accounting", title, "Every resident byte, and what it is there for.", control, body);
+}
+
+function drawn(moment: Moment): HTMLElement[] {
+  const ratio = fragmentation(moment);
+  const facts = [`${bytes(moment.rss)} resident after ${time(moment.time_ns)}`];
+  if (moment.pid !== null) facts.push(`process ${moment.pid}`);
+  if (ratio !== null) facts.push(`(resident heap − live) / live = ${ratio.toFixed(2)}`);
+  if (moment.huge_pages > 0) facts.push(`${bytes(moment.huge_pages)} in huge pages`);
+  if (moment.live_not_resident > 0) facts.push(`${bytes(moment.live_not_resident)} live and never touched`);
+  const largest = Math.max(...TERMS.map((term) => moment[term.id]));
+  const rows = steps(moment).map((step, i) => {
+    const term = TERMS[i]!;
+    return h(
+      "li",
+      { class: step.bytes === largest ? "term largest" : "term", attr: { "data-term": term.id } },
+      h("span", { class: "label" }, h("span", { class: `dot term-${term.id}` }), term.label),
+      h("span", { class: "amount" }, bytes(step.bytes)),
+      h("span", { class: "share" }, share(step.bytes, moment.rss)),
+      h("span", { class: "track" }, bar(`fill term-${term.id}`, step.share, step.from)),
+      h("span", { class: "help" }, term.help),
+    );
+  });
+  const whole = h(
+    "li",
+    { class: "term whole" },
+    h("span", { class: "label" }, "RSS"),
+    h("span", { class: "amount" }, bytes(moment.rss)),
+    h("span", { class: "share" }, "100 %"),
+    h("span", { class: "track" }, ...steps(moment).map((s) => bar(`fill term-${s.id}`, s.share, s.from))),
+    h("span", { class: "help" }, "all resident bytes of the process"),
+  );
+  return [h("p", { class: "note" }, facts.join(" · ")), h("ol", { class: "terms" }, whole, ...rows)];
+}
+
+/** Null without live bytes. */
+function fragmentation(moment: Moment): number | null {
+  if (moment.live <= 0) return null;
+  return (moment.rounding + moment.holes + moment.retained + moment.metadata) / moment.live;
+}
