@@ -8,10 +8,12 @@
 
 #![forbid(unsafe_code)]
 
+pub mod compare;
 mod insight;
 mod insights;
 mod verdict;
 
+pub use compare::{Comparison, Threshold, compare};
 pub use insight::{Certainty, Estimate, Insight, Severity};
 pub use verdict::{Verdict, VerdictKind};
 

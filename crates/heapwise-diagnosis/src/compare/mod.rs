@@ -1,0 +1,220 @@
+//! What changed between two recordings of a program.
+//!
+//! Call sites are the same if their stacks have the same *names*: functions without hashes and modules without versions.
+//! Addresses differ in every run and lines with every edit, so neither takes part. A *place*, the function of the user's
+//! nearest frame, puts the sites together that one edit changes.
+//!
+//! One key decision: the difference is exact, and what is small is filtered when it is shown. Two runs of a
+//! deterministic program have no differing site at all; what threads make of their turns is there for machines, and
+//! [`Change::is_notable`] says what is worth a line.
+//!
+//! ```text
+//! analysis ─ side: sites by name, places ┐
+//!                                        ├─ pairs ─ sites, places, totals
+//! analysis ─ side ───────────────────────┘             └─ threshold: exceeded?
+//! ```
+
+mod caveat;
+mod key;
+mod measure;
+mod pairs;
+mod side;
+mod symbol;
+mod threshold;
+
+pub use caveat::{Caveat, Which};
+pub use measure::{Amounts, Change, Measure};
+pub use threshold::{BadThreshold, Exceeded, Threshold};
+
+use heapwise_analysis::{Analysis, SiteId};
+use key::Symbols;
+use pairs::Pair;
+use side::Side;
+use std::cmp::Reverse;
+
+/// In which of the recordings something is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// In both.
+    Changed,
+    /// Only in the newer one.
+    New,
+    /// Only in the older one.
+    Gone,
+}
+
+impl Status {
+    /// Its name in reports for machines.
+    pub fn id(self) -> &'static str {
+        match self {
+            Self::Changed => "changed",
+            Self::New => "new",
+            Self::Gone => "gone",
+        }
+    }
+}
+
+/// A call site or a place, before and after.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// In which of the recordings it is.
+    pub status: Status,
+    /// The site of the older recording with most bytes in it.
+    pub old_site: Option<SiteId>,
+    /// The site of the newer recording with most bytes in it.
+    pub new_site: Option<SiteId>,
+    /// Its amounts in the older recording.
+    pub old: Amounts,
+    /// Its amounts in the newer one.
+    pub new: Amounts,
+}
+
+impl Difference {
+    fn new(old: Option<(SiteId, Amounts)>, new: Option<(SiteId, Amounts)>) -> Self {
+        let status = match (old, new) {
+            (None, _) => Status::New,
+            (_, None) => Status::Gone,
+            _ => Status::Changed,
+        };
+        let amounts = |side: Option<(SiteId, Amounts)>| side.map(|s| s.1).unwrap_or_default();
+        Self {
+            status,
+            old_site: old.map(|s| s.0),
+            new_site: new.map(|s| s.0),
+            old: amounts(old),
+            new: amounts(new),
+        }
+    }
+
+    /// One of its amounts.
+    pub fn change(&self, measure: Measure) -> Change {
+        Change { measure, old: self.old.get(measure), new: self.new.get(measure) }
+    }
+}
+
+/// A place in the user's code, before and after.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlaceDifference {
+    /// What differs, summed over its sites.
+    pub sum: Difference,
+    /// Its sites among [`Comparison::sites`].
+    pub sites: Vec<usize>,
+}
+
+/// Two recordings compared.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    /// All amounts of the runs, whether they differ or not.
+    pub totals: Vec<Change>,
+    /// Call sites that differ in anything, those first that differ most as a part of the whole.
+    pub sites: Vec<Difference>,
+    /// Places that differ in anything, in the same order.
+    pub places: Vec<PlaceDifference>,
+    /// Call sites that are the same in both.
+    pub n_same_sites: usize,
+    /// What makes this less than the whole truth.
+    pub caveats: Vec<Caveat>,
+}
+
+/// Compares two recordings.
+pub fn compare(old: &Analysis, new: &Analysis) -> Comparison {
+    let mut symbols = Symbols::new(old, new);
+    let (old_side, new_side) = (Side::new(old, &mut symbols), Side::new(new, &mut symbols));
+    let site_pairs = pairs::of_sites(&old_side, &new_side, &symbols);
+    let place_pairs = pairs::of_places(&old_side, &new_side, &site_pairs);
+    let whole = Whole::new(old, new);
+
+    let mut sites: Vec<(Difference, &Pair)> = site_pairs
+        .iter()
+        .map(|pair| {
+            let sum = |side: &Side, indices: &[usize]| {
+                let groups = indices.iter().map(|&i| &side.groups[i]);
+                groups.map(|g| (g.site, g.amounts)).reduce(|mut sum, (site, more)| {
+                    sum.1.add(&more);
+                    (sum.0.min(site), sum.1)
+                })
+            };
+            (Difference::new(sum(&old_side, &pair.old), sum(&new_side, &pair.new)), pair)
+        })
+        .filter(|(site, _)| site.old != site.new)
+        .collect();
+    sites.sort_by_key(|(site, _)| Reverse(whole.weight(site)));
+
+    let mut sites_of = [vec![Vec::new(); old_side.places.len()], vec![Vec::new(); new_side.places.len()]];
+    for (i, (_, pair)) in sites.iter().enumerate() {
+        pair.old.iter().for_each(|&group| sites_of[0][old_side.groups[group].place].push(i));
+        pair.new.iter().for_each(|&group| sites_of[1][new_side.groups[group].place].push(i));
+    }
+    let mut places: Vec<PlaceDifference> = place_pairs
+        .iter()
+        .map(|pair| {
+            let sum = |side: &Side, place: Option<&usize>| {
+                place.map(|&i| (side.places[i].site, side.places[i].amounts))
+            };
+            let (old_place, new_place) = (pair.old.first(), pair.new.first());
+            let of_old = old_place.into_iter().flat_map(|&i| &sites_of[0][i]);
+            let of_new = new_place.into_iter().flat_map(|&i| &sites_of[1][i]);
+            let mut sites: Vec<usize> = of_old.chain(of_new).copied().collect();
+            sites.sort_unstable();
+            sites.dedup();
+            PlaceDifference {
+                sum: Difference::new(sum(&old_side, old_place), sum(&new_side, new_place)),
+                sites,
+            }
+        })
+        .filter(|place| place.sum.old != place.sum.new)
+        .collect();
+    places.sort_by_key(|place| Reverse(whole.weight(&place.sum)));
+
+    Comparison {
+        totals: Measure::ALL
+            .map(|measure| Change { measure, old: measure.of_run(old), new: measure.of_run(new) })
+            .into(),
+        n_same_sites: site_pairs.len() - sites.len(),
+        sites: sites.into_iter().map(|(site, _)| site).collect(),
+        places,
+        caveats: caveat::all(old, new),
+    }
+}
+
+impl Comparison {
+    /// What a change of a place or a site is a part of: the larger one of the runs' totals.
+    pub fn whole(&self, measure: Measure) -> u64 {
+        let of_run = self.totals.iter().find(|change| change.measure == measure);
+        of_run.map_or(0, |change| change.old.max(change.new))
+    }
+
+    /// Whether nothing differs that follows from the events: neither a total nor any call site.
+    pub fn is_same(&self) -> bool {
+        let is_same = |change: &Change| !change.measure.is_counted() || change.old == change.new;
+        self.sites.is_empty() && self.totals.iter().all(is_same)
+    }
+
+    /// Whether what differs is no more than noise.
+    pub fn is_noise(&self) -> bool {
+        let is_notable = |change: &Change| change.is_notable(self.whole(change.measure));
+        let mut totals = self.totals.iter().filter(|change| change.measure.is_counted());
+        let of_places = |place: &PlaceDifference| {
+            Measure::OF_SITES.iter().any(|&measure| is_notable(&place.sum.change(measure)))
+        };
+        !totals.any(is_notable) && !self.places.iter().any(of_places)
+    }
+}
+
+/// The totals that differences are parts of.
+struct Whole(Amounts, Amounts);
+
+impl Whole {
+    fn new(old: &Analysis, new: &Analysis) -> Self {
+        Self(Amounts::of_run(old), Amounts::of_run(new))
+    }
+
+    /// How much a difference matters: the largest part of a whole that it is, in millionths.
+    fn weight(&self, difference: &Difference) -> u128 {
+        let weights = Measure::OF_SITES.iter().map(|&measure| {
+            let whole = self.0.get(measure).max(self.1.get(measure)).max(1);
+            difference.change(measure).amount().unsigned_abs() * 1_000_000 / u128::from(whole)
+        });
+        weights.max().unwrap_or(0)
+    }
+}
