@@ -4,9 +4,9 @@
 //! first, how it went over time, and then the tables.
 
 mod chart;
-mod head;
-mod page;
-mod rows;
+pub(crate) mod head;
+pub(crate) mod page;
+pub(crate) mod rows;
 mod tables;
 mod tasks;
 

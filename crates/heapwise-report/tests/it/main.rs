@@ -1,5 +1,9 @@
 //! The reports of a small recording that is made here, through the real writer and the real analysis.
 
+mod diff;
 mod json;
+mod markdown;
+mod rendered;
 mod sample;
+mod snapshot;
 mod text;
