@@ -7,7 +7,7 @@ use crate::{Failure, exit};
 use anyhow::{Context, anyhow};
 use heapwise_analysis::{Analysis, Options, analyze};
 use heapwise_diagnosis::diagnose;
-use heapwise_report::{JsonOptions, Style, TextOptions};
+use heapwise_report::{JsonOptions, MarkdownOptions, Style, TextOptions};
 use heapwise_trace::file::{Reader, tables::Symbols};
 use std::fs::File;
 use std::io::{BufReader, IsTerminal, Write};
@@ -15,7 +15,13 @@ use std::path::Path;
 
 /// Prints the diagnosis of a recording.
 pub(crate) fn report(args: &ReportArgs) -> Result<u8, Failure> {
-    let path = &args.recording;
+    let analysis = load(&args.recording)?;
+    write(args.output.as_deref(), |style| render(&analysis, args.look, style))?;
+    Ok(exit::SUCCESS)
+}
+
+/// A recording from a file, with names.
+pub(crate) fn load(path: &Path) -> Result<Analysis, Failure> {
     let unreadable = |error: anyhow::Error| Failure::new(exit::UNREADABLE, error);
     let file =
         File::open(path).with_context(|| format!("cannot read {}", path.display())).map_err(unreadable)?;
@@ -24,17 +30,22 @@ pub(crate) fn report(args: &ReportArgs) -> Result<u8, Failure> {
         // The recording was cut off before its symbols were written; this machine may still have the files.
         add_symbols(&mut analysis);
     }
-    match &args.output {
+    Ok(analysis)
+}
+
+/// Writes what `render` makes to a file, or to standard output.
+pub(crate) fn write(out: Option<&Path>, render: impl FnOnce(Style) -> String) -> Result<(), Failure> {
+    match out {
         Some(out) => {
-            let text = render(&analysis, args.look, Style { color: false, width: 100 });
+            let text = render(Style { color: false, width: 100 });
             std::fs::write(out, text).with_context(|| format!("cannot write {}", out.display()))?;
         }
         None => {
             let style = style_of(&std::io::stdout(), anstream::AutoStream::choice(&std::io::stdout()));
-            std::io::stdout().write_all(render(&analysis, args.look, style).as_bytes())?;
+            std::io::stdout().write_all(render(style).as_bytes())?;
         }
     }
-    Ok(exit::SUCCESS)
+    Ok(())
 }
 
 /// Reads and analyses a recording.
@@ -66,13 +77,25 @@ pub(crate) fn render(analysis: &Analysis, look: Look, style: Style) -> String {
     let diagnosis = diagnose(analysis);
     match look.format {
         Format::Text => {
-            let folder = std::env::current_dir().ok().map(|folder| folder.to_string_lossy().into_owned());
-            let options =
-                TextOptions { top: look.top, stacks: look.stacks, folder, ..TextOptions::default() };
+            let options = TextOptions {
+                top: look.top,
+                stacks: look.stacks,
+                folder: current_folder(),
+                ..TextOptions::default()
+            };
             heapwise_report::text(analysis, &diagnosis, &options, style)
         }
         Format::Json => heapwise_report::json(analysis, &diagnosis, &JsonOptions::default()),
+        Format::Markdown => {
+            let options = MarkdownOptions { top: look.top, folder: current_folder() };
+            heapwise_report::markdown(analysis, &diagnosis, &options)
+        }
     }
+}
+
+/// The folder to which source paths are shown relative.
+pub(crate) fn current_folder() -> Option<String> {
+    std::env::current_dir().ok().map(|folder| folder.to_string_lossy().into_owned())
 }
 
 /// How a stream wants to be written to.
