@@ -121,20 +121,16 @@ pub fn compare(old: &Analysis, new: &Analysis) -> Comparison {
     let mut symbols = Symbols::new(old, new);
     let (old_side, new_side) = (Side::new(old, &mut symbols), Side::new(new, &mut symbols));
     let site_pairs = pairs::of_sites(&old_side, &new_side, &symbols);
-    let place_pairs = pairs::of_places(&old_side, &new_side, &site_pairs);
+    let place_pairs = pairs::of_places(&old_side, &new_side, &site_pairs, &symbols);
     let whole = Whole::new(old, new);
 
     let mut sites: Vec<(Difference, &Pair)> = site_pairs
         .iter()
         .map(|pair| {
-            let sum = |side: &Side, indices: &[usize]| {
-                let groups = indices.iter().map(|&i| &side.groups[i]);
-                groups.map(|g| (g.site, g.amounts)).reduce(|mut sum, (site, more)| {
-                    sum.1.add(&more);
-                    (sum.0.min(site), sum.1)
-                })
+            let of = |side: &Side, at: &[usize]| {
+                sum(at.iter().map(|&i| &side.groups[i]).map(|g| (g.site, g.amounts)))
             };
-            (Difference::new(sum(&old_side, &pair.old), sum(&new_side, &pair.new)), pair)
+            (Difference::new(of(&old_side, &pair.old), of(&new_side, &pair.new)), pair)
         })
         .filter(|(site, _)| site.old != site.new)
         .collect();
@@ -148,19 +144,16 @@ pub fn compare(old: &Analysis, new: &Analysis) -> Comparison {
     let mut places: Vec<PlaceDifference> = place_pairs
         .iter()
         .map(|pair| {
-            let sum = |side: &Side, place: Option<&usize>| {
-                place.map(|&i| (side.places[i].site, side.places[i].amounts))
+            let of = |side: &Side, at: &[usize]| {
+                sum(at.iter().map(|&i| &side.places[i]).map(|p| (p.site, p.amounts)))
             };
-            let (old_place, new_place) = (pair.old.first(), pair.new.first());
-            let of_old = old_place.into_iter().flat_map(|&i| &sites_of[0][i]);
-            let of_new = new_place.into_iter().flat_map(|&i| &sites_of[1][i]);
+            let of_old = pair.old.iter().flat_map(|&i| &sites_of[0][i]);
+            let of_new = pair.new.iter().flat_map(|&i| &sites_of[1][i]);
             let mut sites: Vec<usize> = of_old.chain(of_new).copied().collect();
             sites.sort_unstable();
             sites.dedup();
-            PlaceDifference {
-                sum: Difference::new(sum(&old_side, old_place), sum(&new_side, new_place)),
-                sites,
-            }
+            let sum = Difference::new(of(&old_side, &pair.old), of(&new_side, &pair.new));
+            PlaceDifference { sum, sites }
         })
         .filter(|place| place.sum.old != place.sum.new)
         .collect();
@@ -175,6 +168,14 @@ pub fn compare(old: &Analysis, new: &Analysis) -> Comparison {
         places,
         caveats: caveat::all(old, new),
     }
+}
+
+/// The sum of several, with the first site of all.
+fn sum(all: impl Iterator<Item = (SiteId, Amounts)>) -> Option<(SiteId, Amounts)> {
+    all.reduce(|mut sum, (site, more)| {
+        sum.1.add(&more);
+        (sum.0.min(site), sum.1)
+    })
 }
 
 impl Comparison {

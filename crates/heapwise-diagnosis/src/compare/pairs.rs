@@ -2,7 +2,8 @@
 //!
 //! Sites are paired by their full names first. What is left is paired by bare names, which finds the sites whose
 //! functions were inlined differently or moved; several with the same bare names cannot be told apart and are taken
-//! together. Places are paired by function and file, and what is left by the sites that they have in common.
+//! together. Places are paired in the same two ways by function and file, and what is left by the sites that they have
+//! in common, which finds functions that moved to another file.
 
 use super::key::{StackKey, Symbols};
 use super::side::Side;
@@ -47,12 +48,32 @@ pub(super) fn of_sites(old: &Side, new: &Side, symbols: &Symbols<'_>) -> Vec<Pai
     pairs
 }
 
-/// Pairs the places, given the pairs of sites. Each pair has at most one of each side.
-pub(super) fn of_places(old: &Side, new: &Side, sites: &[Pair]) -> Vec<Pair> {
+/// Pairs the places, given the pairs of sites.
+pub(super) fn of_places(old: &Side, new: &Side, sites: &[Pair], symbols: &Symbols<'_>) -> Vec<Pair> {
+    let mut pairs = Vec::new();
+    let mut left: BTreeMap<_, Pair> = BTreeMap::new();
+    let mut is_left = [vec![true; old.places.len()], vec![true; new.places.len()]];
+    let mut take = |pair: Pair| {
+        pair.old.iter().for_each(|&i| is_left[0][i] = false);
+        pair.new.iter().for_each(|&j| is_left[1][j] = false);
+        pairs.push(pair);
+    };
     let by_key: HashMap<_, usize> = new.places.iter().map(|p| &p.key).zip(0..).collect();
-    let mut partner: Vec<Option<usize>> = old.places.iter().map(|p| by_key.get(&p.key).copied()).collect();
     let mut is_taken = vec![false; new.places.len()];
-    partner.iter().flatten().for_each(|&j| is_taken[j] = true);
+    for (i, place) in old.places.iter().enumerate() {
+        match by_key.get(&place.key) {
+            Some(&j) => {
+                is_taken[j] = true;
+                take(Pair { old: vec![i], new: vec![j] });
+            }
+            None => left.entry(place.key.bare(symbols)).or_default().old.push(i),
+        }
+    }
+    for (j, place) in new.places.iter().enumerate().filter(|(j, _)| !is_taken[*j]) {
+        left.entry(place.key.bare(symbols)).or_default().new.push(j);
+    }
+    left.into_values().filter(|pair| !pair.old.is_empty() && !pair.new.is_empty()).for_each(&mut take);
+
     let mut common: BTreeMap<(usize, usize), usize> = BTreeMap::new();
     for pair in sites {
         for &i in &pair.old {
@@ -64,13 +85,13 @@ pub(super) fn of_places(old: &Side, new: &Side, sites: &[Pair]) -> Vec<Pair> {
     let mut common: Vec<_> = common.into_iter().collect();
     common.sort_by_key(|&(places, n)| (Reverse(n), places));
     for ((i, j), _) in common {
-        if partner[i].is_none() && !is_taken[j] {
-            partner[i] = Some(j);
-            is_taken[j] = true;
+        if is_left[0][i] && is_left[1][j] {
+            (is_left[0][i], is_left[1][j]) = (false, false);
+            pairs.push(Pair { old: vec![i], new: vec![j] });
         }
     }
-    let both =
-        partner.iter().enumerate().map(|(i, j)| Pair { old: vec![i], new: j.iter().copied().collect() });
-    let alone = (0..new.places.len()).filter(|&j| !is_taken[j]);
-    both.chain(alone.map(|j| Pair { old: Vec::new(), new: vec![j] })).collect()
+    let alone = |is_left: &[bool]| -> Vec<usize> { (0..is_left.len()).filter(|&i| is_left[i]).collect() };
+    pairs.extend(alone(&is_left[0]).into_iter().map(|i| Pair { old: vec![i], new: Vec::new() }));
+    pairs.extend(alone(&is_left[1]).into_iter().map(|j| Pair { old: Vec::new(), new: vec![j] }));
+    pairs
 }

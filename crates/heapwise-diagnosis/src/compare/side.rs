@@ -7,10 +7,22 @@ use std::collections::HashMap;
 
 /// Where in the source a site is: the function of the user's nearest frame, and the name of its file. No line: an edit
 /// above it must not make it another place.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct PlaceKey {
     function: Option<SymbolId>,
     file: Option<String>,
+}
+
+impl PlaceKey {
+    /// The same with the function's bare name. A file is needed for that: many functions are called `new`.
+    pub(super) fn bare(&self, symbols: &Symbols<'_>) -> Self {
+        match &self.file {
+            Some(file) => {
+                Self { function: self.function.map(|id| symbols.bare(id)), file: Some(file.clone()) }
+            }
+            None => self.clone(),
+        }
+    }
 }
 
 /// Sites that have the same names: they differ in lines or addresses.

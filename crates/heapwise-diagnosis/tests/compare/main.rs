@@ -111,6 +111,18 @@ fn another_decision_about_inlining_makes_no_difference() {
 }
 
 #[test]
+fn a_place_survives_another_way_to_build_the_standard_library() {
+    let (mut old, mut new) = (base(), base());
+    old.sites.push(site(&[std("Vec::grow"), frame("<app::Tree<T>>::add", "/a/tree.rs", 5)], 9, 8));
+    old.sites.push(site(&[std("Vec::grow"), frame("<app::Heap<T>>::add", "/a/tree.rs", 25)], 1, 8));
+    new.sites.push(site(&[std("finish_grow"), std("grow_one"), frame("add<u8>", "/a/tree.rs", 5)], 10, 8));
+    let (_, _, comparison) = compared(&old, &new);
+    assert_eq!(comparison.sites.len(), 3);
+    assert!(comparison.places.is_empty(), "{:#?}", comparison.places);
+    assert!(comparison.is_noise() && !comparison.is_same());
+}
+
+#[test]
 fn a_function_that_moved_is_the_same_place_if_its_sites_are() {
     let (mut old, mut new) = (base(), base());
     let sites = |run, file, clones| {
