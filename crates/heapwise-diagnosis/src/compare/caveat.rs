@@ -1,7 +1,7 @@
 //! What makes a comparison less than the whole truth.
 
 use super::symbol;
-use heapwise_analysis::{Analysis, Warning};
+use heapwise_analysis::{Analysis, Site, Warning};
 use std::fmt;
 
 /// One of the two recordings.
@@ -41,6 +41,11 @@ pub enum Caveat {
         /// What is wrong with it.
         warning: Warning,
     },
+    /// One of them has names for few of its places, the other one for most, so hardly any can be found again.
+    NoNames {
+        /// Which one has few.
+        which: Which,
+    },
     /// Nothing was recorded in one of them.
     Empty {
         /// Which one.
@@ -54,6 +59,7 @@ impl Caveat {
         match self {
             Self::DifferentPrograms { .. } => "different-programs",
             Self::Incomplete { warning, .. } => warning.id(),
+            Self::NoNames { .. } => "no-names",
             Self::Empty { .. } => "empty",
         }
     }
@@ -62,7 +68,7 @@ impl Caveat {
     pub fn which(&self) -> Option<Which> {
         match self {
             Self::DifferentPrograms { .. } => None,
-            Self::Incomplete { which, .. } | Self::Empty { which } => Some(*which),
+            Self::Incomplete { which, .. } | Self::NoNames { which } | Self::Empty { which } => Some(*which),
         }
     }
 }
@@ -76,6 +82,12 @@ impl fmt::Display for Caveat {
             Self::Incomplete { which, warning } => {
                 write!(f, "the {} recording: {warning}", which.adjective())
             }
+            Self::NoNames { which } => write!(
+                f,
+                "the {} recording has no names for most of its places, so that they cannot be found again: it was \
+                 made with --no-report, and its programs are not there any more",
+                which.adjective()
+            ),
             Self::Empty { which } => write!(f, "the {} recording has no allocations", which.adjective()),
         }
     }
@@ -98,6 +110,11 @@ pub(super) fn all(old: &Analysis, new: &Analysis) -> Vec<Caveat> {
     {
         caveats.push(Caveat::DifferentPrograms { old, new });
     }
+    match (has_names(old), has_names(new)) {
+        (false, true) => caveats.push(Caveat::NoNames { which: Which::Old }),
+        (true, false) => caveats.push(Caveat::NoNames { which: Which::New }),
+        _ => {}
+    }
     for (which, analysis) in [(Which::Old, old), (Which::New, new)] {
         let warnings = analysis.warnings.iter().cloned();
         caveats.extend(warnings.map(|warning| Caveat::Incomplete { which, warning }));
@@ -106,4 +123,14 @@ pub(super) fn all(old: &Analysis, new: &Analysis) -> Vec<Caveat> {
         }
     }
     caveats
+}
+
+/// Whether the places of most call sites have names.
+fn has_names(analysis: &Analysis) -> bool {
+    let is_named = |site: &&Site| {
+        let stack = analysis.stack(site);
+        site.user_frame.and_then(|i| stack.get(i)).is_some_and(|frame| frame.function.is_some())
+    };
+    let n = analysis.sites().len();
+    n == 0 || analysis.sites().iter().filter(is_named).count() * 2 >= n
 }

@@ -178,6 +178,20 @@ fn recordings_that_are_cut_off_or_empty_are_said_to_be() {
 }
 
 #[test]
+fn a_recording_without_names_is_said_to_have_none() {
+    let mut nameless = base();
+    nameless.sites = vec![site(&[frame("", "", 1)], 5, 8), site(&[frame("", "", 2)], 5, 8)];
+    let ids = |comparison: Comparison| comparison.caveats.iter().map(Caveat::id).collect::<Vec<_>>();
+    assert_eq!(ids(compared(&nameless, &base()).2), ["no-names"]);
+    assert_eq!(ids(compared(&base(), &nameless).2), ["no-names"]);
+    assert_eq!(
+        ids(compared(&nameless, &nameless).2),
+        [""; 0],
+        "it has no names, and is the same without them"
+    );
+}
+
+#[test]
 fn deep_recursion_is_compared_in_bounded_memory() {
     let deep = |depth: usize| {
         let mut stack = vec![std("grow")];
