@@ -6,7 +6,7 @@
 //!
 //! One key decision: the difference is exact, and what is small is filtered when it is shown. Two runs of a
 //! deterministic program have no differing site at all; what threads make of their turns is there for machines, and
-//! [`Change::is_notable`] says what is worth a line.
+//! [`Comparison::is_notable`] says what is worth a line.
 //!
 //! ```text
 //! analysis ─ side: sites by name, places ┐
@@ -112,6 +112,8 @@ pub struct Comparison {
     pub places: Vec<PlaceDifference>,
     /// Call sites that are the same in both.
     pub n_same_sites: usize,
+    /// Whether the live peak differs for no other reason than how threads and processes took turns.
+    pub peak_varies: bool,
     /// What makes this less than the whole truth.
     pub caveats: Vec<Caveat>,
 }
@@ -166,8 +168,22 @@ pub fn compare(old: &Analysis, new: &Analysis) -> Comparison {
         n_same_sites: site_pairs.len() - sites.len(),
         sites: sites.into_iter().map(|(site, _)| site).collect(),
         places,
+        peak_varies: peak_varies(old, new),
         caveats: caveat::all(old, new),
     }
+}
+
+/// Whether a differing live peak is due to how threads took turns: each thread's own peak is where it was, and only the
+/// moments at which they meet are others.
+fn peak_varies(old: &Analysis, new: &Analysis) -> bool {
+    let change =
+        |of: fn(&Analysis) -> u64| Change { measure: Measure::PeakLiveBytes, old: of(old), new: of(new) };
+    let peak = change(|analysis| Measure::PeakLiveBytes.of_run(analysis));
+    // A damaged recording may hold any number.
+    let alone = change(|a| a.threads.iter().fold(0, |sum, t| sum.saturating_add(t.totals.peak_live_bytes.0)));
+    let is_of_threads =
+        alone.is_notable(alone.old.max(alone.new)) && (alone.amount() < 0) == (peak.amount() < 0);
+    peak.amount() != 0 && !is_of_threads
 }
 
 /// The sum of several, with the first site of all.
@@ -185,6 +201,16 @@ impl Comparison {
         of_run.map_or(0, |change| change.old.max(change.new))
     }
 
+    /// Whether a measure may differ between two runs that do the same.
+    pub fn varies(&self, measure: Measure) -> bool {
+        !measure.is_counted() || (measure == Measure::PeakLiveBytes && self.peak_varies)
+    }
+
+    /// Whether a change, of a place or of the whole, is more than noise.
+    pub fn is_notable(&self, change: &Change) -> bool {
+        !self.varies(change.measure) && change.is_notable(self.whole(change.measure))
+    }
+
     /// Whether nothing differs that follows from the events: neither a total nor any call site.
     pub fn is_same(&self) -> bool {
         let is_same = |change: &Change| !change.measure.is_counted() || change.old == change.new;
@@ -193,12 +219,13 @@ impl Comparison {
 
     /// Whether what differs is no more than noise.
     pub fn is_noise(&self) -> bool {
-        let is_notable = |change: &Change| change.is_notable(self.whole(change.measure));
-        let mut totals = self.totals.iter().filter(|change| change.measure.is_counted());
-        let of_places = |place: &PlaceDifference| {
-            Measure::OF_SITES.iter().any(|&measure| is_notable(&place.sum.change(measure)))
-        };
-        !totals.any(is_notable) && !self.places.iter().any(of_places)
+        !self.totals.iter().any(|change| self.is_notable(change))
+            && !self.places.iter().any(|p| self.matters(&p.sum))
+    }
+
+    /// Whether anything of a place or a site differs by more than noise.
+    pub fn matters(&self, difference: &Difference) -> bool {
+        Measure::OF_SITES.iter().any(|&measure| self.is_notable(&difference.change(measure)))
     }
 }
 

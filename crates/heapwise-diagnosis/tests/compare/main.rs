@@ -2,7 +2,7 @@
 
 mod recording;
 
-use heapwise_analysis::Analysis;
+use heapwise_analysis::{Analysis, Bytes};
 use heapwise_diagnosis::compare::{Caveat, Comparison, Difference, Measure, Status, compare};
 use recording::{Made, MadeFrame, frame, site};
 
@@ -165,6 +165,32 @@ fn small_changes_are_noise_and_still_there() {
     let (_, _, comparison) = compared(&old, &new);
     assert!(comparison.is_noise() && !comparison.is_same());
     assert_eq!(comparison.sites.len(), 1);
+}
+
+#[test]
+fn a_peak_that_threads_did_not_change_is_noise() {
+    let made = base();
+    let with = |peak: u64, alone: [u64; 2]| {
+        let mut analysis = made.analysis();
+        analysis.totals.peak_live_bytes = Bytes(peak);
+        let thread = analysis.threads[0].clone();
+        analysis.threads = alone
+            .into_iter()
+            .map(|own| {
+                let mut thread = thread.clone();
+                thread.totals.peak_live_bytes = Bytes(own);
+                thread
+            })
+            .collect();
+        analysis
+    };
+    let varies = |old: &Analysis, new: &Analysis| compare(old, new).peak_varies;
+    let base = with(1000, [700, 600]);
+    assert!(varies(&base, &with(1300, [700, 600])), "they met at another moment");
+    assert!(varies(&base, &with(1300, [700, 500])), "less cannot be the reason of more");
+    assert!(!varies(&base, &with(1300, [1000, 600])), "one of them has more");
+    assert!(!varies(&base, &with(800, [500, 600])));
+    assert!(!varies(&base, &with(1000, [700, 600])), "there is nothing to explain");
 }
 
 #[test]

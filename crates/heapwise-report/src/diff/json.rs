@@ -3,6 +3,7 @@
 use super::Diff;
 use super::rows::site_of;
 use crate::json::{JsonFrame, JsonTotals, frames};
+use heapwise_diagnosis::Comparison;
 use heapwise_diagnosis::compare::{Amounts, Caveat, Change, Difference, Exceeded, Measure, Which};
 use serde::Serialize;
 
@@ -48,6 +49,8 @@ struct JsonChange {
     change: i64,
     /// The change as a part of `old`.
     share: Option<f64>,
+    /// Whether two runs that do the same may differ in it.
+    varies: bool,
 }
 
 #[derive(Serialize)]
@@ -92,7 +95,7 @@ pub(super) fn json(diff: &Diff<'_>) -> String {
         new: recording(&diff.new),
         warnings: comparison.caveats.iter().map(caveat).collect(),
         same: comparison.is_same(),
-        totals: comparison.totals.iter().map(change).collect(),
+        totals: comparison.totals.iter().map(|one| change(comparison, one)).collect(),
         n_same_sites: comparison.n_same_sites,
         sites: comparison.sites.iter().map(|site| difference(diff, site, None)).collect(),
         places: comparison.places.iter().map(|p| difference(diff, &p.sum, Some(&p.sites))).collect(),
@@ -118,7 +121,7 @@ fn caveat(caveat: &Caveat) -> JsonCaveat {
     JsonCaveat { id: caveat.id(), recording: caveat.which().map(Which::id), what: caveat.to_string() }
 }
 
-fn change(change: &Change) -> JsonChange {
+fn change(comparison: &Comparison, change: &Change) -> JsonChange {
     let limited = change.amount().clamp(i128::from(i64::MIN), i128::from(i64::MAX));
     JsonChange {
         measure: change.measure.id(),
@@ -126,6 +129,7 @@ fn change(change: &Change) -> JsonChange {
         new: change.new,
         change: i64::try_from(limited).unwrap_or_default(),
         share: change.share(),
+        varies: comparison.varies(change.measure),
     }
 }
 

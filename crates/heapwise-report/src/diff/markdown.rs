@@ -58,7 +58,7 @@ fn totals(out: &mut String, diff: &Diff<'_>) {
             amount(change.measure, change.new),
             by(change),
             percent(change.amount(), change.old).replace('<', "&lt;"),
-            judgement(change).to_owned(),
+            judgement(diff.comparison, change).to_owned(),
         ]);
     }
     out.push_str(&table.finish());

@@ -49,7 +49,7 @@ pub(super) fn rows<'a>(diff: &Diff<'a>, options: &DiffOptions, way: Way) -> Vec<
         let changes: Vec<Change> = Measure::OF_SITES
             .iter()
             .map(|&measure| place.sum.change(measure))
-            .filter(|change| way.is_of(change) && change.is_notable(diff.comparison.whole(change.measure)))
+            .filter(|change| way.is_of(change) && diff.comparison.is_notable(change))
             .collect();
         // Of several that matter alike, the first of the measures.
         let Some(main) = changes.iter().rev().max_by_key(|change| part(change)).copied() else { continue };

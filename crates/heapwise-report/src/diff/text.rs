@@ -29,10 +29,15 @@ pub(super) fn text(diff: &Diff<'_>, options: &DiffOptions, style: Style) -> Stri
     page.empty();
     page.paragraph(Some(Ink::Heading), "", &outcome(diff.comparison));
 
-    page.heading("TOTALS", "old → new; what varies depends on the machine, too");
+    page.heading("TOTALS", "old → new; what varies depends on the moment, too");
     for change in &diff.comparison.totals {
         let relative = percent(change.amount(), change.old);
-        change_line(&mut page, "  ", change, &format!("{}  {}", right(&relative, 9), judgement(change)));
+        change_line(
+            &mut page,
+            "  ",
+            change,
+            &format!("{}  {}", right(&relative, 9), judgement(diff.comparison, change)),
+        );
     }
     if diff.comparison.is_same() {
         return page.finish();
@@ -113,16 +118,11 @@ fn place(page: &mut Page, row: &Row<'_>) {
 
 /// What is too small for a line.
 fn left_out(page: &mut Page, diff: &Diff<'_>) {
-    let is_small = |place: &&heapwise_diagnosis::compare::PlaceDifference| {
-        use heapwise_diagnosis::compare::Measure;
-        let mut changes = Measure::OF_SITES.iter().map(|&measure| place.sum.change(measure));
-        !changes.any(|change| change.is_notable(diff.comparison.whole(change.measure)))
-    };
-    let n = diff.comparison.places.iter().filter(is_small).count() as u64;
+    let n = diff.comparison.places.iter().filter(|place| !diff.comparison.matters(&place.sum)).count() as u64;
     if n > 0 {
         page.empty();
         let places = counted(n, "place differs", "places differ");
-        let what = "by less than a thousandth of the whole (of what is live: a hundredth)";
+        let what = "by less than a thousandth of the whole (of what is live: a hundredth), or in what varies";
         page.paragraph(Some(Ink::Faint), "", &format!("{places} {what}; --format json has all."));
     }
 }

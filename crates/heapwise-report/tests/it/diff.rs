@@ -117,7 +117,7 @@ fn the_promised_fields_are_there() {
             ],
         ),
         ("/old", &["file", "command", "duration_ns", "peak_rss_bytes", "totals"]),
-        ("/totals/0", &["measure", "old", "new", "change", "share"]),
+        ("/totals/0", &["measure", "old", "new", "change", "share", "varies"]),
         (
             "/sites/0",
             &[
