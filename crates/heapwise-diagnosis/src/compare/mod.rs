@@ -114,6 +114,8 @@ pub struct Comparison {
     pub n_same_sites: usize,
     /// Whether the live peak differs for no other reason than how threads and processes took turns.
     pub peak_varies: bool,
+    /// The most threads that one of them had, if it had several.
+    n_threads: u64,
     /// What makes this less than the whole truth.
     pub caveats: Vec<Caveat>,
 }
@@ -169,6 +171,7 @@ pub fn compare(old: &Analysis, new: &Analysis) -> Comparison {
         sites: sites.into_iter().map(|(site, _)| site).collect(),
         places,
         peak_varies: peak_varies(old, new),
+        n_threads: old.threads.len().max(new.threads.len()) as u64,
         caveats: caveat::all(old, new),
     }
 }
@@ -208,7 +211,18 @@ impl Comparison {
 
     /// Whether a change, of a place or of the whole, is more than noise.
     pub fn is_notable(&self, change: &Change) -> bool {
-        !self.varies(change.measure) && change.is_notable(self.whole(change.measure))
+        let is_large = change.amount().unsigned_abs() > u128::from(self.bookkeeping(change.measure));
+        is_large && !self.varies(change.measure) && change.is_notable(self.whole(change.measure))
+    }
+
+    /// What the C library allocates for threads, or not: one that ended in time leaves a block to the next one, which
+    /// has 272 bytes and what the modules' thread-local variables add.
+    fn bookkeeping(&self, measure: Measure) -> u64 {
+        match self.n_threads {
+            0 | 1 => 0,
+            n if measure.is_bytes() => n * 512,
+            n => n,
+        }
     }
 
     /// Whether nothing differs that follows from the events: neither a total nor any call site.

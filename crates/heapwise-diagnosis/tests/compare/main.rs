@@ -194,6 +194,22 @@ fn a_peak_that_threads_did_not_change_is_noise() {
 }
 
 #[test]
+fn a_block_that_threads_share_or_not_is_noise() {
+    let (old, mut new) = (base(), base());
+    new.sites[1].blocks = 3;
+    let threaded = |made: &Made| {
+        let mut analysis = made.analysis();
+        analysis.threads.push(analysis.threads[0].clone());
+        analysis
+    };
+    let allocations = |comparison: &Comparison| comparison.is_notable(&comparison.totals[0]);
+    assert!(allocations(&compared(&old, &new).2), "a single thread shares with nobody");
+    assert!(!allocations(&compare(&threaded(&old), &threaded(&new))));
+    new.sites[1].blocks = 5;
+    assert!(allocations(&compare(&threaded(&old), &threaded(&new))), "more than there are threads");
+}
+
+#[test]
 fn recordings_that_are_cut_off_or_empty_are_said_to_be() {
     let (mut old, mut new) = (base(), base());
     old.has_end = false;

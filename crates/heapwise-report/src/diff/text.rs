@@ -122,7 +122,10 @@ fn left_out(page: &mut Page, diff: &Diff<'_>) {
     if n > 0 {
         page.empty();
         let places = counted(n, "place differs", "places differ");
-        let what = "by less than a thousandth of the whole (of what is live: a hundredth), or in what varies";
-        page.paragraph(Some(Ink::Faint), "", &format!("{places} {what}; --format json has all."));
+        page.paragraph(
+            Some(Ink::Faint),
+            "",
+            &format!("{places} by no more than noise; --format json has all."),
+        );
     }
 }
