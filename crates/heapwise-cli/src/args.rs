@@ -22,9 +22,10 @@ Examples:
   heapwise report base.hw --stacks             look at a recording again, with whole stacks
   heapwise report base.hw --format json        the same for machines
   heapwise report base.hw --format html -o base.html    and for a browser
+  heapwise diff base.hw new.hw                 what became better or worse
 
-Exit codes: 0 success, 1 unexpected, 2 usage, 4 unreadable recording; `run` ends with the program's own code
-(128+n for a signal), 125 if heapwise failed, 126 if the program cannot be executed, 127 if there is none.";
+Exit codes: 0 success, 1 unexpected, 2 usage, 3 a threshold of `diff` is exceeded, 4 unreadable recording; `run` ends
+with the program's own code (128+n for a signal), 125 if heapwise failed, 126 if the program cannot be executed, 127 if there is none.";
 
 /// What to do.
 #[derive(Debug, Subcommand)]
@@ -34,6 +35,9 @@ pub(crate) enum Command {
     Run(RunArgs),
     /// Print the diagnosis of a recording on standard output.
     Report(ReportArgs),
+    /// Compare two recordings and say what became better or worse.
+    #[command(after_help = DIFF_EXAMPLES)]
+    Diff(DiffArgs),
     /// Print a completion script for a shell.
     Completions {
         /// The shell.
@@ -58,6 +62,16 @@ Examples:
   heapwise run --wait -- ./daemon                     go on until every process that it left behind has ended
 
 Ctrl-C goes to the program, and the diagnosis still comes; a second Ctrl-C stops at once and keeps the recording.";
+
+const DIFF_EXAMPLES: &str = "\
+Examples:
+  heapwise diff base.hw new.hw
+  heapwise diff base.hw new.hw --fail-on allocations+5%,peak_live_bytes+1MiB --format markdown -o comment.md
+  heapwise diff base.hw new.hw --fail-on 'allocations>100000'
+
+Thresholds: MEASURE+PERCENT% and MEASURE+AMOUNT bound the increase, 'MEASURE>AMOUNT' bounds the newer recording (in
+quotes: a shell takes > for itself). Measures: allocations, reallocations, allocated_bytes, temporary_allocations,
+peak_live_bytes, live_at_exit_bytes, live_at_exit_blocks, peak_rss_bytes. Exit code 3 if one is exceeded.";
 
 /// Arguments of `run`.
 #[derive(Debug, Args)]
@@ -118,6 +132,41 @@ pub(crate) struct ReportArgs {
     pub(crate) look: Look,
 }
 
+/// Arguments of `diff`.
+#[derive(Debug, Args)]
+pub(crate) struct DiffArgs {
+    /// The recording to compare with.
+    #[arg(value_name = "OLD")]
+    pub(crate) old: PathBuf,
+    /// The recording that is judged.
+    #[arg(value_name = "NEW")]
+    pub(crate) new: PathBuf,
+    /// For people, for machines or for a pull request.
+    #[arg(long, value_enum, default_value_t = DiffFormat::Text)]
+    pub(crate) format: DiffFormat,
+    /// Write to OUT instead of standard output.
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: Option<PathBuf>,
+    /// How many places are shown as worse, and how many as better.
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(crate) top: usize,
+    /// End with exit code 3 if this is exceeded, such as allocations+5%; may be repeated, or separated by commas.
+    // Parsed later, for an error in one line.
+    #[arg(long, value_name = "EXPR", value_delimiter = ',')]
+    pub(crate) fail_on: Vec<String>,
+}
+
+/// Formats of a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DiffFormat {
+    /// For a terminal.
+    Text,
+    /// The schema heapwise.diff/1.
+    Json,
+    /// For a comment on a pull request.
+    Markdown,
+}
+
 /// How a diagnosis looks.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct Look {
@@ -144,6 +193,8 @@ pub(crate) enum Format {
     Json,
     /// One file for a browser, to be opened from disk.
     Html,
+    /// For a comment on a pull request.
+    Markdown,
 }
 
 #[cfg(test)]

@@ -5,8 +5,10 @@
 pub(crate) const SUCCESS: u8 = 0;
 /// Something unexpected.
 pub(crate) const UNEXPECTED: u8 = 1;
-/// Wrong usage that only shows after the command line was read; clap uses it for the rest.
+/// An option's value makes no sense. Usage errors that clap finds end with the same code.
 pub(crate) const USAGE: u8 = 2;
+/// `diff`: a threshold is exceeded.
+pub(crate) const EXCEEDED: u8 = 3;
 /// A recording cannot be read: missing, foreign, damaged or too new.
 pub(crate) const UNREADABLE: u8 = 4;
 /// `run`: heapwise itself failed, or could not keep the whole recording.

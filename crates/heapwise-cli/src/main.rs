@@ -4,6 +4,7 @@
 
 mod args;
 mod blind_spots;
+mod diff;
 mod exit;
 mod preload;
 mod progress;
@@ -22,6 +23,7 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Run(args) => run::run(args),
         Command::Report(args) => report::report(&args),
+        Command::Diff(args) => diff::diff(&args),
         Command::Completions { shell } => completions(shell),
         Command::UsableSizes => usable_sizes(),
         Command::Man { folder } => man(&folder),

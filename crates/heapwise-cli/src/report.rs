@@ -8,7 +8,9 @@ use crate::{Failure, exit};
 use anyhow::{Context, anyhow};
 use heapwise_analysis::{Analysis, Options, analyze};
 use heapwise_diagnosis::diagnose;
-use heapwise_report::{HtmlOptions, JsonOptions, SourceLines, Sources, Style, TextOptions, ThreadMatrix};
+use heapwise_report::{
+    HtmlOptions, JsonOptions, MarkdownOptions, SourceLines, Sources, Style, TextOptions, ThreadMatrix,
+};
 use heapwise_trace::file::{Reader, tables::Symbols};
 use std::fs::File;
 use std::io::{BufReader, IsTerminal, Write};
@@ -27,6 +29,13 @@ pub(crate) fn report(args: &ReportArgs) -> Result<u8, Failure> {
             ),
         ));
     }
+    let analysis = load(path)?;
+    write(args.output.as_deref(), |style| render(&analysis, path, args.look, style))?;
+    Ok(exit::SUCCESS)
+}
+
+/// A recording from a file, with names.
+pub(crate) fn load(path: &Path) -> Result<Analysis, Failure> {
     let unreadable = |error: anyhow::Error| Failure::new(exit::UNREADABLE, error);
     let file =
         File::open(path).with_context(|| format!("cannot read {}", path.display())).map_err(unreadable)?;
@@ -35,17 +44,22 @@ pub(crate) fn report(args: &ReportArgs) -> Result<u8, Failure> {
         // The recording was cut off before its symbols were written; this machine may still have the files.
         add_symbols(&mut analysis);
     }
-    match &args.output {
+    Ok(analysis)
+}
+
+/// Writes what `render` makes to a file, or to standard output.
+pub(crate) fn write(out: Option<&Path>, render: impl FnOnce(Style) -> String) -> Result<(), Failure> {
+    match out {
         Some(out) => {
-            let text = render(&analysis, path, args.look, Style { color: false, width: 100 });
+            let text = render(Style { color: false, width: 100 });
             std::fs::write(out, text).with_context(|| format!("cannot write {}", out.display()))?;
         }
         None => {
             let style = style_of(&std::io::stdout(), anstream::AutoStream::choice(&std::io::stdout()));
-            std::io::stdout().write_all(render(&analysis, path, args.look, style).as_bytes())?;
+            std::io::stdout().write_all(render(style).as_bytes())?;
         }
     }
-    Ok(exit::SUCCESS)
+    Ok(())
 }
 
 /// Reads and analyses a recording.
@@ -75,7 +89,7 @@ pub(crate) fn add_symbols(analysis: &mut Analysis) -> Symbols {
 /// The diagnosis as text in the format that was asked for, of a recording that lies at `path`.
 pub(crate) fn render(analysis: &Analysis, path: &Path, look: Look, style: Style) -> String {
     let diagnosis = diagnose(analysis);
-    let folder = std::env::current_dir().ok().map(|folder| folder.to_string_lossy().into_owned());
+    let folder = current_folder();
     match look.format {
         Format::Text => {
             let source = if look.no_source { SourceLines::default() } else { SourceFiles::of(path).lines() };
@@ -96,7 +110,16 @@ pub(crate) fn render(analysis: &Analysis, path: &Path, look: Look, style: Style)
             };
             heapwise_report::html(analysis, &diagnosis, &options)
         }
+        Format::Markdown => {
+            let options = MarkdownOptions { top: look.top, folder };
+            heapwise_report::markdown(analysis, &diagnosis, &options)
+        }
     }
+}
+
+/// The folder to which source paths are shown relative.
+pub(crate) fn current_folder() -> Option<String> {
+    std::env::current_dir().ok().map(|folder| folder.to_string_lossy().into_owned())
 }
 
 /// How a stream wants to be written to.

@@ -218,7 +218,7 @@ mod tests {
     #[test]
     fn stacks_and_the_recorders_memory_are_cut_out_of_what_they_grew_together_with() {
         let line = Line { range: 0x10000..0x40000, shared: false, inode: 0, name: "" };
-        let recorder = [0x20000..0x22000];
+        let recorder = [0x20000..0x22000, 0x90000..0x92000];
         let parts: Vec<_> = subject(&[0x17100], &recorder).mappings_of(&line);
         let parts: Vec<_> = parts.iter().map(|m| (m.start, m.end, m.kind)).collect();
         assert_eq!(

@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod case;
+pub mod compare;
 mod cost;
 mod idle;
 mod insight;
@@ -21,6 +22,7 @@ mod verdict;
 mod weigh;
 mod what;
 
+pub use compare::{Comparison, Threshold, compare};
 pub use insight::{Certainty, Estimate, Insight, Severity};
 pub use verdict::{Verdict, VerdictKind};
 

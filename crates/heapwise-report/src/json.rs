@@ -58,7 +58,7 @@ struct Exit {
 }
 
 #[derive(Serialize)]
-struct JsonTotals {
+pub(crate) struct JsonTotals {
     allocations: u64,
     reallocations: u64,
     deallocations: u64,
@@ -223,7 +223,7 @@ struct Lifetime {
 }
 
 #[derive(Serialize)]
-struct JsonFrame<'a> {
+pub(crate) struct JsonFrame<'a> {
     function: Option<&'a str>,
     file: Option<&'a str>,
     line: Option<u32>,
@@ -321,8 +321,7 @@ fn site<'a>(analysis: &'a Analysis, site: &'a Site) -> JsonSite<'a> {
     let final_size = |share| site.growth.final_sizes.quantile(share).map(|b| b.0);
     let quantile = |share| site.lifetimes.quantile(share).map(|n| n.0);
     let stack = analysis.stack(site);
-    let outer = stack.len().saturating_sub(OUTER_FRAMES).max(INNER_FRAMES.min(stack.len()));
-    let shown: Vec<_> = stack.iter().take(INNER_FRAMES).chain(&stack[outer..]).map(frame).collect();
+    let shown = frames(&stack);
     JsonSite {
         id: site.id.0,
         user_frame: site.user_frame,
@@ -399,6 +398,12 @@ fn insight(insight: &Insight) -> JsonInsight<'_> {
         },
         remedy,
     }
+}
+
+/// The frames of a stack, without those between its two ends if it is very long.
+pub(crate) fn frames<'a>(stack: &[Frame<'a>]) -> Vec<JsonFrame<'a>> {
+    let outer = stack.len().saturating_sub(OUTER_FRAMES).max(INNER_FRAMES.min(stack.len()));
+    stack.iter().take(INNER_FRAMES).chain(&stack[outer..]).map(frame).collect()
 }
 
 fn frame<'a>(frame: &Frame<'a>) -> JsonFrame<'a> {

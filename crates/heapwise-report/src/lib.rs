@@ -1,5 +1,5 @@
-//! Renders the analysis of a recording: [`json()`] for machines, [`text()`] for a terminal, [`html()`] for a
-//! browser.
+//! Renders the analysis of a recording: [`json()`] for machines, [`text()`] for a terminal, [`markdown()`] for a comment
+//! on a pull request, [`html()`] for a browser; and what changed between two ([`Diff`]) in the first three ways.
 //!
 //! Pure: an [`Analysis`](heapwise_analysis::Analysis) in, a string out. What the terminal is like comes in as a
 //! [`Style`]. Names come from the recorded program and may hold anything, so whatever is shown on a terminal passes
@@ -7,17 +7,21 @@
 
 #![forbid(unsafe_code)]
 
+pub mod diff;
 pub mod escape;
 mod html;
 mod json;
+mod markdown;
 pub mod names;
 mod source;
 mod style;
 mod text;
 pub use heapwise_diagnosis::units;
 
+pub use diff::Diff;
 pub use html::{Freed, HtmlOptions, SourceFile, Sources, ThreadMatrix, html};
 pub use json::{JsonOptions, SCHEMA, json};
+pub use markdown::{MarkdownOptions, markdown};
 pub use source::SourceLines;
 pub use style::Style;
 pub use text::{TextOptions, text};

@@ -10,6 +10,9 @@ use std::collections::BTreeMap;
 /// Format 1.0: two processes, of which one is a fork, and three threads.
 const V1_0: &[u8] = include_bytes!("golden/v1.0.hw");
 
+/// Format 2.0: the same program, with looks at its pages, sizes of blocks and measured calls.
+const V2_0: &[u8] = include_bytes!("golden/v2.0.hw");
+
 /// All sections of an undamaged file, each with the offset behind it.
 fn sections(file: &[u8]) -> Vec<(usize, Section)> {
     let mut reader = Reader::new(file).expect("the file begins with the header of a recording");
@@ -62,6 +65,8 @@ fn kind(section: &Section) -> &'static str {
         Section::ThreadEnd(_) => "thread end",
         Section::Symbols(_) => "symbols",
         Section::RunEnd(_) => "run end",
+        Section::Snapshot(_) => "snapshot",
+        Section::UsableSizes(_) => "usable sizes",
         _ => "unknown",
     }
 }
@@ -148,7 +153,7 @@ fn the_events_add_up_to_what_the_program_does() {
                     Event::Failed { .. } => failed += 1,
                     Event::ThreadCreate { handle } => created.push(handle),
                     Event::ThreadJoin { handle } => joined.push(handle),
-                    Event::Epoch(_) | Event::ReallocBegin { .. } => {}
+                    Event::Epoch(_) | Event::ReallocBegin { .. } | Event::Timed { .. } => {}
                 }
             }
             assert!(!decoded.damaged());
@@ -257,4 +262,29 @@ fn a_changed_header_is_refused_or_does_not_matter() {
     let newer = [&V1_0[..8], &[2, 0], &V1_0[10..]].concat();
     let refused = Reader::new(newer.as_slice()).map(|_| ()).expect_err("a newer major version is refused");
     assert!(matches!(refused.kind(), ErrorKind::TooNew { supported: 1, .. }));
+}
+
+#[test]
+fn format_2_has_looks_at_pages_and_measured_calls() {
+    let (mut looks, mut sizes, mut timed) = (Vec::new(), Vec::new(), 0);
+    for (_, section) in sections(V2_0) {
+        match section {
+            Section::Snapshot(look) => looks.push(look),
+            Section::UsableSizes(usable) => sizes.push(usable),
+            Section::Events(events) => {
+                let all = events.blocks().flat_map(|block| block.events());
+                timed += all.filter(|event| matches!(event, Event::Timed { ticks } if *ticks > 0)).count();
+            }
+            _ => {}
+        }
+    }
+    // One when the program begins to be seen, and one for each of its two processes when it ends.
+    assert!(looks.len() >= 2, "{looks:?}");
+    for look in &looks {
+        let resident: u64 = look.mappings.iter().map(|m| m.resident_pages * look.page_bytes).sum();
+        assert!(look.rss_bytes > 1 << 20 && resident.abs_diff(look.rss_bytes) < 64 << 10, "{look:?}");
+    }
+    assert_eq!(sizes.len(), 1);
+    assert_eq!([1, 25, 41].map(|n| sizes[0].of(n)), [24, 40, 56], "those of glibc");
+    assert!(timed >= 1, "one of the first calls of each thread is measured");
 }

@@ -20,7 +20,8 @@ pub(crate) fn command(page: &mut Page, analysis: &Analysis) {
     page.paragraph(Some(Ink::Faint), "", &facts.join(" · "));
 }
 
-fn ending(analysis: &Analysis) -> String {
+/// How it ended, and how long it took.
+pub(crate) fn ending(analysis: &Analysis) -> String {
     let took = time(analysis.duration.0);
     let Some(end) = &analysis.end else { return format!("no recorded end, at least {took}") };
     match (end.signal, end.exit_code) {

@@ -5,10 +5,10 @@
 
 mod accounting;
 mod chart;
-mod head;
+pub(crate) mod head;
 mod insights;
-mod page;
-mod rows;
+pub(crate) mod page;
+pub(crate) mod rows;
 mod tables;
 mod tasks;
 

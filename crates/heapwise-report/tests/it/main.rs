@@ -1,6 +1,10 @@
 //! The reports of a small recording that is made here, through the real writer and the real analysis.
 
+mod diff;
 mod html;
 mod json;
+mod markdown;
+mod rendered;
 mod sample;
+mod snapshot;
 mod text;

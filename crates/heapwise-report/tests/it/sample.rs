@@ -26,6 +26,9 @@ pub(crate) struct Sampled {
     pub(crate) thread: &'static str,
     pub(crate) blind: bool,
     pub(crate) events: bool,
+    /// The source file of the cloning function, and how often that clones in a millisecond.
+    pub(crate) file: &'static str,
+    pub(crate) clones: u64,
 }
 
 impl Default for Sampled {
@@ -37,6 +40,8 @@ impl Default for Sampled {
             thread,
             blind: false,
             events: true,
+            file: "/home/user/contest/src/parse.rs",
+            clones: 20,
         }
     }
 }
@@ -64,12 +69,12 @@ fn nodes() -> Nodes {
     Nodes { process: PROCESS, first_id: 1, nodes }
 }
 
-fn symbols(function: &str) -> Symbols {
+fn symbols(function: &str, file: &str) -> Symbols {
     let strings = [
         "<alloc::string::String as core::clone::Clone>::clone",
         "/rustc/abc/library/alloc/src/string.rs",
         function,
-        "/home/user/contest/src/parse.rs",
+        file,
         "alloc::vec::Vec<T,A>::push",
         "contest::main",
         "/home/user/contest/src/main.rs",
@@ -105,13 +110,15 @@ fn symbols(function: &str) -> Symbols {
 }
 
 /// The main thread's events and the worker's, a millisecond per epoch.
-fn events() -> [Vec<Event>; 2] {
+fn events(clones: u64) -> [Vec<Event>; 2] {
     let mut main = vec![Event::Epoch(Epoch(1)), alloc(0x1000, 64 << 10, 5), alloc(0x2000_0000, 100, 7)];
     for i in 0..50u64 {
         main.push(Event::Epoch(Epoch(2 + i)));
         for j in 0..20 {
-            main.push(alloc(0x10_0000, 24, 3));
-            main.push(free(0x10_0000));
+            if j < clones {
+                main.push(alloc(0x10_0000, 24, 3));
+                main.push(free(0x10_0000));
+            }
             main.push(alloc(0x20_0000 + (i * 20 + j) * 64, 48, 4));
         }
     }
@@ -172,7 +179,7 @@ pub(crate) fn recording(sampled: &Sampled) -> Vec<u8> {
     if sampled.events {
         w.nodes(&nodes()).expect("memory");
         let mut encoder = EventsEncoder::default();
-        for (i, events) in events().iter().enumerate() {
+        for (i, events) in events(sampled.clones).iter().enumerate() {
             let index = ThreadIndex(i as u32);
             let name = if i == 0 { "contest" } else { sampled.thread }.to_owned();
             let info = ThreadInfo {
@@ -192,7 +199,7 @@ pub(crate) fn recording(sampled: &Sampled) -> Vec<u8> {
         let name = sampled.thread.to_owned();
         w.thread_end(&ThreadEnd { index: ThreadIndex(1), name, epoch: Epoch(101), lost_events: 0 })
             .expect("memory");
-        w.symbols(&symbols(sampled.function)).expect("memory");
+        w.symbols(&symbols(sampled.function, sampled.file)).expect("memory");
     }
     let readings = (0..=110).map(|i| (Epoch(i), i * 1_000_000)).collect();
     w.clock(&ClockReadings(readings)).expect("memory");

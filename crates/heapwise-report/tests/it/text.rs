@@ -1,6 +1,7 @@
 //! What people see.
 
 use crate::sample::{Sampled, analysis};
+use crate::snapshot::compare;
 use heapwise_diagnosis::{Diagnosis, diagnose};
 use heapwise_report::{SourceLines, Style, TextOptions, text};
 
@@ -9,16 +10,6 @@ const STYLE: Style = Style { color: false, width: 80 };
 fn rendered(sampled: &Sampled, options: &TextOptions, style: Style) -> String {
     let analysis = analysis(sampled);
     text(&analysis, &diagnose(&analysis), options, style)
-}
-
-#[track_caller]
-fn compare(actual: &str, file: &str, expected: &str) {
-    if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {
-        let path = format!("{}/tests/it/{file}", env!("CARGO_MANIFEST_DIR"));
-        std::fs::write(path, actual).expect("the source folder is writable");
-        return;
-    }
-    assert_eq!(actual, expected, "\n{actual}\nIf this is right, run again with UPDATE_SNAPSHOTS=1.");
 }
 
 #[test]
@@ -105,7 +96,7 @@ fn names_of_the_program_cannot_reach_the_terminal() {
         function: "contest::\x1b[2Jparse\r\n::\u{9b}31mline",
         thread: "th\x1b[31mread",
         blind: true,
-        events: true,
+        ..Sampled::default()
     };
     for stacks in [false, true] {
         let report = rendered(&sampled, &TextOptions { stacks, ..TextOptions::default() }, STYLE);

@@ -1,5 +1,5 @@
 /*
- * What was recorded in v1.0.hw: a bit of everything that a recording can hold.
+ * What was recorded in v1.0.hw and v2.0.hw: a bit of everything that a recording can hold.
  *
  *   gcc -g -O1 -fno-inline -ffile-prefix-map=$PWD=. -o victim v1.0.c -pthread
  *   env -i heapwise run -o v1.0.hw -- ./victim

@@ -1,0 +1,219 @@
+//! Names by which the same function is found again in another build.
+//!
+//! A build changes what does not matter: hashes, suffixes of clones that the optimiser makes, versions in the names of
+//! libraries. What is left is the *full* name. A function that the compiler inlined is often known by its last part
+//! alone, with the types that it was instantiated with (`push<usize, Global>`), and by its path without these
+//! (`alloc::vec::Vec<T,A>::push`) where it was not inlined. So there is a *bare* name, too, the last part without
+//! anything: it survives another decision about inlining, and a function that moves to another module.
+
+use std::borrow::Cow;
+
+/// A function's name without what differs from build to build.
+pub(crate) fn full(name: &str) -> Cow<'_, str> {
+    let name = without_clones(without_hash(name));
+    if !name.contains('#') && !name.contains("{{") {
+        return Cow::Borrowed(name);
+    }
+    // `{closure#1}` and `{lambda(int)#2}` count within a function: another one above moves the number. Rust's older
+    // mangling has `{{closure}}` for all of them.
+    let mut out = String::with_capacity(name.len());
+    let mut rest = name;
+    while let Some(at) = rest.find('#') {
+        let (before, number) = rest.split_at(at);
+        let behind = number[1..].trim_start_matches(|c: char| c.is_ascii_digit());
+        out.push_str(before);
+        if !behind.starts_with('}') || behind.len() + 1 == number.len() {
+            out.push('#');
+            rest = &number[1..];
+        } else {
+            rest = behind;
+        }
+    }
+    out.push_str(rest);
+    Cow::Owned(out.replace("{{", "{").replace("}}", "}"))
+}
+
+/// The last part of a function's full name, without types and arguments. A closure keeps the function that it is in.
+pub(crate) fn bare(full: &str) -> String {
+    let outside = outside_of_brackets(full);
+    let parts: Vec<&str> = outside.split("::").filter(|part| !part.is_empty()).collect();
+    let closures = parts.iter().rev().take_while(|part| part.starts_with('{')).count();
+    let from = parts.len().saturating_sub(closures + 1);
+    let bare = parts[from..].join("::");
+    let bare = bare.trim();
+    // A C++ template has its return type in front.
+    let start = match bare.rfind(' ') {
+        Some(space) if !bare.contains("operator") => space + 1,
+        _ => 0,
+    };
+    if bare.is_empty() { full.to_owned() } else { bare[start..].to_owned() }
+}
+
+/// A module's file name without folder and version: `libpython3.11.so.1.0` is `libpython.so`.
+pub(crate) fn module(path: &str) -> String {
+    let file = path.rsplit('/').next().unwrap_or(path);
+    let file = file.strip_suffix(" (deleted)").unwrap_or(file);
+    match file.find(".so") {
+        Some(at) if matches!(file.as_bytes().get(at + 3), None | Some(b'.')) => {
+            format!("{}.so", without_version(&file[..at]))
+        }
+        _ => program(file).to_owned(),
+    }
+}
+
+/// A program's file name without folder and version, nor the hash that cargo gives to tests.
+pub(crate) fn program(path: &str) -> &str {
+    let file = path.rsplit('/').next().unwrap_or(path);
+    let file = match file.rsplit_once('-') {
+        Some((name, hash)) if hash.len() == 16 && hash.bytes().all(|b| b.is_ascii_hexdigit()) => name,
+        _ => file,
+    };
+    without_version(file)
+}
+
+/// Whether a module is a program and not a library, nor what the kernel provides.
+pub(crate) fn is_program(path: &str) -> bool {
+    path.starts_with('/') && !path.contains(".so") && !path.starts_with("/memfd:")
+}
+
+fn without_version(name: &str) -> &str {
+    let bare = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let bare = if bare.len() < name.len() { bare.trim_end_matches(['-', '_']) } else { bare };
+    if bare.is_empty() { name } else { bare }
+}
+
+fn without_hash(name: &str) -> &str {
+    match name.rsplit_once("::h") {
+        Some((head, hash)) if hash.len() == 16 && hash.bytes().all(|b| b.is_ascii_hexdigit()) => head,
+        _ => name,
+    }
+}
+
+/// Without what compilers append to copies of a function: `f.isra.0`, `f(int) [clone .cold]`.
+fn without_clones(name: &str) -> &str {
+    const SUFFIXES: [&str; 6] = [".isra.", ".part.", ".constprop.", ".cold", ".lto_priv.", ".llvm."];
+    let name = name.split(" [clone ").next().unwrap_or(name);
+    let first = SUFFIXES.iter().filter_map(|suffix| name.find(suffix)).min();
+    match first {
+        Some(at) if at > 0 => &name[..at],
+        _ => name,
+    }
+}
+
+/// What is in no brackets, up to the arguments of a C++ function.
+fn outside_of_brackets(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    let mut depth = 0usize;
+    let mut before = ' ';
+    for (at, c) in name.char_indices() {
+        let is_operator = depth == 0 && operator_ends(&out);
+        match c {
+            '<' | '>' | '(' | ')' | '[' | ']' if is_operator && !name[at..].starts_with("()(") => {
+                // `operator<`, `operator[]`: the brackets are the name, up to the arguments.
+                if c == '(' {
+                    break;
+                }
+                out.push(c);
+            }
+            '(' if depth == 0 && !name[at..].starts_with("(anonymous namespace)") && !is_operator => break,
+            '<' | '(' | '[' => depth += 1,
+            // `Fn() -> T`
+            '>' if before == '-' => {}
+            '>' | ')' | ']' => depth = depth.saturating_sub(1),
+            _ if depth == 0 => out.push(c),
+            _ => {}
+        }
+        before = c;
+    }
+    out
+}
+
+/// Whether the name of an operator is being read: `operator`, and nothing but signs behind it.
+fn operator_ends(out: &str) -> bool {
+    out.rsplit("::")
+        .next()
+        .and_then(|last| last.strip_prefix("operator"))
+        .is_some_and(|signs| signs.chars().all(|c| !c.is_alphanumeric() && c != '_' && c != ' '))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_build_changes_is_left_out() {
+        let cases = [
+            ("app::parse::line::h0123456789abcdef", "app::parse::line"),
+            ("app::parse::line", "app::parse::line"),
+            ("app::run::{closure#3}", "app::run::{closure}"),
+            ("app::run::{{closure}}", "app::run::{closure}"),
+            ("app::run::{{closure}}::{{closure}}", "app::run::{closure}::{closure}"),
+            ("main::{lambda(int)#1}::operator()", "main::{lambda(int)}::operator()"),
+            ("do_work.isra.0", "do_work"),
+            ("do_work.constprop.0.isra.3", "do_work"),
+            ("Foo::bar(int) [clone .part.0]", "Foo::bar(int)"),
+            ("#", "#"),
+            ("a#b}", "a#b}"),
+            ("a#}", "a#}"),
+            (".cold", ".cold"),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(full(name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_function_has_the_same_bare_name_inlined_or_not() {
+        let cases = [
+            ("push<usize, alloc::alloc::Global>", "push"),
+            ("alloc::vec::Vec<T,A>::push", "push"),
+            ("<alloc::vec::Vec<u8>>::push", "push"),
+            ("<alloc::string::String as core::clone::Clone>::clone", "clone"),
+            ("poetry::v01::solve_round", "solve_round"),
+            ("solve_round", "solve_round"),
+            ("app::run::{closure}", "run::{closure}"),
+            (
+                "std::panicking::catch_unwind::do_call::<&dyn core::ops::function::Fn<(), Output = i32>, i32>",
+                "do_call",
+            ),
+            ("<F as core::ops::Fn(A) -> B>::call", "call"),
+            (
+                "void std::vector<int, std::allocator<int> >::_M_realloc_insert<int>(int*, int&&)",
+                "_M_realloc_insert",
+            ),
+            ("void swap<int>(int&, int&)", "swap"),
+            ("(anonymous namespace)::make(char const*)", "make"),
+            ("operator new(unsigned long)", "operator new"),
+            ("Foo::operator()(int) const", "operator"),
+            ("Foo::operator<(Foo const&)", "operator<"),
+            ("Foo::operator[](int)", "operator[]"),
+            ("std::operator<< <char>(std::ostream&)", "operator<<"),
+            ("main", "main"),
+            ("<", "<"),
+            ("", ""),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(bare(name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn modules_have_neither_folder_nor_version() {
+        let cases = [
+            ("/lib/x86_64-linux-gnu/libc.so.6", "libc.so"),
+            ("/lib/libc-2.31.so", "libc.so"),
+            ("/usr/lib/libpython3.11.so.1.0", "libpython.so"),
+            ("/usr/lib/libstdc++.so.6.0.30", "libstdc++.so"),
+            ("/usr/bin/python3.11", "python"),
+            ("/a/target/debug/deps/app-0123456789abcdef", "app"),
+            ("/a/app (deleted)", "app"),
+            ("/a/7", "7"),
+            ("[vdso]", "[vdso]"),
+            ("", ""),
+        ];
+        for (path, expected) in cases {
+            assert_eq!(module(path), expected, "{path}");
+        }
+        assert!(is_program("/usr/bin/ls") && !is_program("/lib/libc.so.6") && !is_program("[vdso]"));
+    }
+}
