@@ -4,7 +4,7 @@ use crate::accounting::Accounting;
 use crate::heap::{Lifetimes, SizeClass, Sizes};
 use crate::stacks::book::Book;
 use crate::stacks::modules::{Image, Images};
-use crate::stacks::names::{FramesId, Names};
+use crate::stacks::names::{FramesId, Names, StoredFrame};
 use crate::stacks::owner::Owner;
 use crate::stacks::trie::{NodeId, Trie};
 use crate::timeline::Timeline;
@@ -210,6 +210,11 @@ pub struct Site {
     pub peak_bytes: Bytes,
     /// Live blocks of this site at the moment of the overall peak.
     pub peak_blocks: u64,
+    /// The most live bytes that this site ever had. If it is that of several processes, or of several addresses with
+    /// the same names, the sum of the most that each had: no less than the truth.
+    pub most_live_bytes: Bytes,
+    /// Live blocks at the moment of `most_live_bytes`.
+    pub most_live_blocks: u64,
     /// Live bytes when the process ended.
     pub live_at_exit_bytes: Bytes,
     /// Live blocks when the process ended.
@@ -265,18 +270,19 @@ impl Analysis {
     /// Frames of a site from the innermost outwards.
     pub fn stack(&self, site: &Site) -> Vec<Frame<'_>> {
         let lists = self.stacks_by_name.frames(site.stack);
-        let frames = lists.flat_map(|list| self.names.frames(list));
-        frames
-            .map(|(stored, owner)| Frame {
-                function: self.names.text(stored.function),
-                file: self.names.text(stored.file),
-                line: stored.line,
-                inlined: stored.inlined,
-                module: stored.image.map(|image| self.images.get(image)),
-                address: stored.address,
-                owner: *owner,
-            })
-            .collect()
+        lists.flat_map(|list| self.names.frames(list)).map(|frame| self.frame(frame)).collect()
+    }
+
+    pub(crate) fn frame(&self, (stored, owner): &(StoredFrame, Owner)) -> Frame<'_> {
+        Frame {
+            function: self.names.text(stored.function),
+            file: self.names.text(stored.file),
+            line: stored.line,
+            inlined: stored.inlined,
+            module: stored.image.map(|image| self.images.get(image)),
+            address: stored.address,
+            owner: *owner,
+        }
     }
 
     /// Classes of request sizes, ascending.

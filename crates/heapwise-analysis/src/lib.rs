@@ -25,6 +25,7 @@ mod analysis;
 mod analyze;
 mod clock;
 mod error;
+mod exact;
 mod finish;
 mod heap;
 mod order;
@@ -41,6 +42,7 @@ pub use analysis::{
 };
 pub use analyze::{Options, analyze};
 pub use error::{Error, ErrorKind};
+pub use exact::{ExactSite, Numbers, Place, PlaceId};
 pub use heap::{Lifetimes, SizeClass, Sizes};
 pub use stacks::modules::Image;
 pub use stacks::owner;

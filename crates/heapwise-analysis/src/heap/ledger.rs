@@ -429,9 +429,11 @@ impl Ledger {
         });
         let mut blocks = self.processes[process as usize].blocks.drain();
         blocks.extend(in_transit);
+        let now = Tick::at(self.now_ns);
         for (_, block) in blocks {
             let size = block.size;
             let site = &mut self.sites[block.site as usize];
+            site.lifetimes.add_unended(now.since_ns(block.born));
             site.exit_bytes = site.exit_bytes.wrapping_add(size);
             site.exit_blocks += 1;
             let counts = &mut self.threads[block.thread as usize].counts;
