@@ -25,6 +25,7 @@ pub const FOR_TESTS: &[Needed] = &[
     ("redis-server", "redis-server"),
     ("redis-benchmark", "redis-tools"),
     ("node", "nodejs"),
+    ("go", "golang-go"),
 ];
 
 /// What the benchmarks compare with, and what it compresses with.

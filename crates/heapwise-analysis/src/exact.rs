@@ -121,6 +121,11 @@ impl Analysis {
         self.book.trie.frames(site.stack).map(|location| PlaceId(location.0))
     }
 
+    /// All object files that were mapped; [`Place::module`] has an index of this list.
+    pub fn images(&self) -> &[Image] {
+        &self.images.list
+    }
+
     /// How many places there are.
     pub fn n_places(&self) -> usize {
         self.book.locations.len()

@@ -5,6 +5,8 @@
 pub(crate) const SUCCESS: u8 = 0;
 /// Something unexpected.
 pub(crate) const UNEXPECTED: u8 = 1;
+/// Wrong usage of the command line that only the program itself can notice; clap ends with the same code.
+pub(crate) const USAGE: u8 = 2;
 /// A recording cannot be read: missing, foreign, damaged or too new.
 pub(crate) const UNREADABLE: u8 = 4;
 /// `run`: heapwise itself failed, or could not keep the whole recording.
@@ -15,4 +17,3 @@ pub(crate) const NOT_EXECUTABLE: u8 = 126;
 pub(crate) const NO_SUCH_PROGRAM: u8 = 127;
 /// `run`: the user interrupted heapwise twice.
 pub(crate) const INTERRUPTED: u8 = 130;
-// 2, a usage error, is clap's.

@@ -5,6 +5,7 @@
 mod args;
 mod blind_spots;
 mod exit;
+mod export;
 mod preload;
 mod progress;
 mod report;
@@ -21,6 +22,7 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Run(args) => run::run(args),
         Command::Report(args) => report::report(&args),
+        Command::Export(args) => export::export(&args),
         Command::Completions { shell } => completions(shell),
         Command::Man { folder } => man(&folder),
     };

@@ -15,15 +15,7 @@ use std::path::Path;
 
 /// Prints the diagnosis of a recording.
 pub(crate) fn report(args: &ReportArgs) -> Result<u8, Failure> {
-    let path = &args.recording;
-    let unreadable = |error: anyhow::Error| Failure::new(exit::UNREADABLE, error);
-    let file =
-        File::open(path).with_context(|| format!("cannot read {}", path.display())).map_err(unreadable)?;
-    let mut analysis = read(&file, path).map_err(unreadable)?;
-    if !analysis.has_symbols() {
-        // The recording was cut off before its symbols were written; this machine may still have the files.
-        add_symbols(&mut analysis);
-    }
+    let analysis = open(&args.recording)?;
     match &args.output {
         Some(out) => {
             let text = render(&analysis, args.look, Style { color: false, width: 100 });
@@ -35,6 +27,19 @@ pub(crate) fn report(args: &ReportArgs) -> Result<u8, Failure> {
         }
     }
     Ok(exit::SUCCESS)
+}
+
+/// Reads and analyses a recording that lies in a file, with names.
+pub(crate) fn open(path: &Path) -> Result<Analysis, Failure> {
+    let unreadable = |error: anyhow::Error| Failure::new(exit::UNREADABLE, error);
+    let file =
+        File::open(path).with_context(|| format!("cannot read {}", path.display())).map_err(unreadable)?;
+    let mut analysis = read(&file, path).map_err(unreadable)?;
+    if !analysis.has_symbols() {
+        // The recording was cut off before its symbols were written; this machine may still have the files.
+        add_symbols(&mut analysis);
+    }
+    Ok(analysis)
 }
 
 /// Reads and analyses a recording.

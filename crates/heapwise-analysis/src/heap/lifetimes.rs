@@ -144,7 +144,7 @@ mod tests {
         lifetimes.add_unended(5 << 14);
         let mut twice = lifetimes.clone();
         twice.merge(&lifetimes);
-        assert_eq!(twice.total_us(), (2 * (10_000 * 3 + 5) << 14) / 1000);
+        assert_eq!(twice.total_us(), ((2 * (10_000 * 3 + 5)) << 14) / 1000);
     }
 
     #[test]
