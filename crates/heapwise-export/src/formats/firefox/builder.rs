@@ -110,7 +110,12 @@ impl<'a> Builder<'a> {
         let n = place.frames.len();
         for (at, frame) in place.frames.iter().enumerate() {
             let source = self.source(frame);
-            let function = self.function(&text::function(frame), resource, source);
+            // The Profiler writes the object file in front of the name.
+            let name = match frame.function {
+                None if resource >= 0 => format!("0x{:x}", place.address).into(),
+                _ => text::function(frame),
+            };
+            let function = self.function(&name, resource, source);
             self.add_frame(address, n - 1 - at, category(frame.owner), function, frame.line);
         }
         (first, n)
