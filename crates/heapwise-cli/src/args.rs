@@ -64,10 +64,10 @@ Ctrl-C goes to the program, and the diagnosis still comes; a second Ctrl-C stops
 const EXPORT_EXAMPLES: &str = "\
 Examples:
   heapwise export run.hw --to pprof -o run.pb.gz && go tool pprof -http=: run.pb.gz
-  heapwise export run.hw --to pprof --at exit -o leaks.pb.gz     in use: what was live at the exit
+  heapwise export run.hw --to pprof --at exit -o leaks.pb.gz    in use: what was live at the exit
   heapwise export run.hw --to folded --measure allocations | inferno-flamegraph > run.svg
-  heapwise export run.hw --to dhat -o run.dhat.json              load it into dh_view.html of valgrind
-  heapwise export run.hw --to firefox -o run.json                load it at https://profiler.firefox.com
+  heapwise export run.hw --to dhat -o run.dhat.json      load it in valgrind's dh_view.html
+  heapwise export run.hw --to firefox -o run.json        load it at https://profiler.firefox.com
 
 The sums over an export are the totals of `heapwise report`.";
 
