@@ -11,6 +11,7 @@
 
 pub mod build;
 pub mod expect;
+pub mod export;
 pub mod facts;
 pub mod folders;
 pub mod functions;

@@ -60,6 +60,9 @@ pub struct Totals {
     pub allocated_bytes: u64,
     /// The most that were live at one time.
     pub peak_live_bytes: u64,
+    /// Blocks that were live then.
+    #[serde(default)]
+    pub peak_live_blocks: u64,
     /// Blocks that were never given back.
     pub live_at_exit_blocks: u64,
     /// Their bytes.

@@ -25,6 +25,7 @@ pub const FOR_TESTS: &[Needed] = &[
     ("redis-server", "redis-server"),
     ("redis-benchmark", "redis-tools"),
     ("node", "nodejs"),
+    ("go", "golang-go"),
     // Other allocators, to be recorded on top of.
     ("libjemalloc.so.2", "libjemalloc2"),
     ("libmimalloc.so.2", "libmimalloc2.0"),

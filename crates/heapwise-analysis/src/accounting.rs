@@ -105,7 +105,7 @@ impl Analysis {
         let (page_map, pinned) = match look {
             Some(look) => {
                 let allocator = residency.allocator(look.slot);
-                let pinned = pins::pinned(look, &allocator, site_of, &self.places());
+                let pinned = pins::pinned(look, &allocator, site_of, &self.places_of_sites());
                 (Some(map::map(look, &allocator, ever)), pinned)
             }
             None => (None, Vec::new()),
@@ -115,7 +115,7 @@ impl Analysis {
     }
 
     /// A number for each site's place in the user's code: sites with the same nearest frame have the same.
-    fn places(&self) -> Vec<u32> {
+    fn places_of_sites(&self) -> Vec<u32> {
         let mut known = FxHashMap::default();
         let places = self.sites.iter().map(|site| {
             let mut frames = self.stacks_by_name.frames(site.stack).flat_map(|list| self.names.frames(list));

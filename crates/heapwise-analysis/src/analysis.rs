@@ -229,6 +229,11 @@ pub struct Site {
     pub peak_bytes: Bytes,
     /// Live blocks of this site at the moment of the overall peak.
     pub peak_blocks: u64,
+    /// The most live bytes that this site ever had. If it is that of several processes, or of several addresses with
+    /// the same names, the sum of the most that each had: no less than the truth.
+    pub most_live_bytes: Bytes,
+    /// Live blocks at the moment of `most_live_bytes`.
+    pub most_live_blocks: u64,
     /// Live bytes when the process ended.
     pub live_at_exit_bytes: Bytes,
     /// Live blocks when the process ended.

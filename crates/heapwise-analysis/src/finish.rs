@@ -113,6 +113,8 @@ impl Run {
                 freed_on_other_thread: stats.freed_on_other_thread,
                 peak_bytes: Bytes(peak_bytes),
                 peak_blocks,
+                most_live_bytes: Bytes(stats.most_bytes),
+                most_live_blocks: stats.blocks_at_most_bytes,
                 live_at_exit_bytes: Bytes(stats.exit_bytes),
                 live_at_exit_blocks: stats.exit_blocks,
                 lifetimes: stats.lifetimes,

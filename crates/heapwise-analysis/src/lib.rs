@@ -25,6 +25,7 @@ mod analysis;
 mod analyze;
 mod clock;
 mod error;
+mod exact;
 mod finish;
 mod heap;
 mod order;
@@ -43,8 +44,9 @@ pub use analysis::{
 };
 pub use analyze::{Options, analyze};
 pub use error::{Error, ErrorKind};
+pub use exact::{ExactSite, Numbers, Place, PlaceId};
 pub use heap::{Lifetimes, SizeClass, SizeSpread, Sizes};
-pub use stacks::contexts::{Context, Place};
+pub use stacks::contexts::{CallSpot, Context};
 pub use stacks::modules::Image;
 pub use stacks::owner;
 pub use timeline::{MOST_POINTS, Timeline};

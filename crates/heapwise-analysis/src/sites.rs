@@ -86,7 +86,7 @@ fn named_node(
 }
 
 impl Site {
-    fn merge(&mut self, other: &Site) {
+    pub(crate) fn merge(&mut self, other: &Site) {
         if self.process != other.process {
             self.process = None;
         }
@@ -98,6 +98,8 @@ impl Site {
         self.freed_on_other_thread += other.freed_on_other_thread;
         self.peak_bytes += other.peak_bytes;
         self.peak_blocks += other.peak_blocks;
+        self.most_live_bytes += other.most_live_bytes;
+        self.most_live_blocks += other.most_live_blocks;
         self.live_at_exit_bytes += other.live_at_exit_bytes;
         self.live_at_exit_blocks += other.live_at_exit_blocks;
         self.lifetimes.merge(&other.lifetimes);

@@ -1,6 +1,6 @@
 //! Whole recordings: several processes, symbols that come later, files that were cut.
 
-use heapwise_analysis::{Analysis, Nanos, Options, Warning, analyze};
+use heapwise_analysis::{Analysis, Nanos, Numbers, Options, Warning, analyze};
 use heapwise_trace::event::{AllocFunction, BlockAddress, Epoch, Event, StackId};
 use heapwise_trace::file::columns::EventsEncoder;
 use heapwise_trace::file::records::{
@@ -184,4 +184,26 @@ fn progress_is_told_in_bytes() {
     })
     .expect("memory does not fail");
     assert_eq!(last, file.len() as u64);
+}
+
+#[test]
+fn sites_by_address_say_the_same_as_sites_by_name() {
+    let analysis = analysed(&recording());
+    let sites = analysis.exact_sites();
+    let mut sum = Numbers::default();
+    sites.iter().for_each(|site| sum += site.numbers);
+    let mut named = Numbers::default();
+    analysis.sites().iter().for_each(|site| named += Numbers::from(site));
+    assert_eq!(sum, named);
+    let totals = &analysis.totals;
+    assert_eq!((sum.allocations, sum.allocated_bytes), (totals.allocations, totals.allocated_bytes.0));
+    assert_eq!((sum.peak_bytes, sum.peak_blocks), (totals.peak_live_bytes.0, totals.peak_live_blocks));
+    // The leak of 100 and 50 bytes in two processes: the most that each had. The blocks lived up to the ends.
+    let leak = &sites[0];
+    assert_eq!((leak.numbers.most_live_bytes, leak.numbers.most_live_blocks), (150, 2));
+    assert!(leak.numbers.lifetimes_us > 10_000, "{leak:?}");
+    let places: Vec<_> = analysis.places(leak).map(|id| analysis.place(id)).collect();
+    let told: Vec<_> = places.iter().map(|p| (p.module.map(|m| m.1.path.as_str()), p.address)).collect();
+    assert_eq!(told, [(Some("/app"), 0x420), (Some("/app"), 0x410)]);
+    assert!(places.iter().all(|p| p.frames.len() == 1), "{places:?}");
 }

@@ -1,7 +1,9 @@
 //! The command line as it is typed.
 
 use bytesize::ByteSize;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use heapwise_export::{FORMATS, Measure, Moment};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -23,6 +25,7 @@ Examples:
   heapwise report base.hw --format json        the same for machines
   heapwise report base.hw --format html -o base.html    and for a browser
   heapwise diff base.hw new.hw                 what became better or worse
+  heapwise export base.hw --to pprof -o base.pb.gz    for go tool pprof; also folded, dhat and firefox
 
 Exit codes: 0 success, 1 unexpected, 2 usage, 3 a threshold of `diff` is exceeded, 4 unreadable recording; `run` ends
 with the program's own code (128+n for a signal), 125 if heapwise failed, 126 if the program cannot be executed, 127 if there is none.";
@@ -38,6 +41,9 @@ pub(crate) enum Command {
     /// Compare two recordings and say what became better or worse.
     #[command(after_help = DIFF_EXAMPLES)]
     Diff(DiffArgs),
+    /// Write a recording in the format of another tool.
+    #[command(after_help = EXPORT_EXAMPLES)]
+    Export(ExportArgs),
     /// Print a completion script for a shell.
     Completions {
         /// The shell.
@@ -72,6 +78,16 @@ Examples:
 Thresholds: MEASURE+PERCENT% and MEASURE+AMOUNT bound the increase, 'MEASURE>AMOUNT' bounds the newer recording (in
 quotes: a shell takes > for itself). Measures: allocations, reallocations, allocated_bytes, temporary_allocations,
 peak_live_bytes, live_at_exit_bytes, live_at_exit_blocks, peak_rss_bytes. Exit code 3 if one is exceeded.";
+
+const EXPORT_EXAMPLES: &str = "\
+Examples:
+  heapwise export run.hw --to pprof -o run.pb.gz && go tool pprof -http=: run.pb.gz
+  heapwise export run.hw --to pprof --at exit -o leaks.pb.gz    in use: what was live at the exit
+  heapwise export run.hw --to folded --measure allocations | inferno-flamegraph > run.svg
+  heapwise export run.hw --to dhat -o run.dhat.json      load it in valgrind's dh_view.html
+  heapwise export run.hw --to firefox -o run.json        load it at https://profiler.firefox.com
+
+The sums over an export are the totals of `heapwise report`.";
 
 /// Arguments of `run`.
 #[derive(Debug, Args)]
@@ -165,6 +181,42 @@ pub(crate) enum DiffFormat {
     Json,
     /// For a comment on a pull request.
     Markdown,
+}
+
+/// Arguments of `export`.
+#[derive(Debug, Args)]
+pub(crate) struct ExportArgs {
+    /// The recording.
+    #[arg(value_name = "FILE")]
+    pub(crate) recording: PathBuf,
+    /// The format.
+    #[arg(long, value_name = "FORMAT", value_parser = formats())]
+    pub(crate) to: &'static dyn heapwise_export::Format,
+    /// Write to OUT instead of standard output.
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: Option<PathBuf>,
+    /// Which number to write, for formats with one number per stack (folded) [default: bytes].
+    #[arg(long, value_name = "MEASURE", value_parser = measures())]
+    pub(crate) measure: Option<Measure>,
+    /// Which moment the memory in use is that of, for formats with one such moment (pprof) [default: peak].
+    #[arg(long, value_name = "MOMENT", value_parser = moments())]
+    pub(crate) at: Option<Moment>,
+}
+
+/// The shelf of formats as clap wants it.
+fn formats() -> impl TypedValueParser<Value = &'static dyn heapwise_export::Format> {
+    let named = FORMATS.iter().map(|f| PossibleValue::new(f.name()).help(f.about()));
+    PossibleValuesParser::new(named).try_map(|name| heapwise_export::format(&name).ok_or("no such format"))
+}
+
+fn measures() -> impl TypedValueParser<Value = Measure> {
+    let named = Measure::ALL.iter().map(|m| PossibleValue::new(m.name()).help(m.about()));
+    PossibleValuesParser::new(named).try_map(|name| Measure::of_name(&name).ok_or("no such measure"))
+}
+
+fn moments() -> impl TypedValueParser<Value = Moment> {
+    let named = Moment::ALL.iter().map(|m| PossibleValue::new(m.name()).help(m.about()));
+    PossibleValuesParser::new(named).try_map(|name| Moment::of_name(&name).ok_or("no such moment"))
 }
 
 /// How a diagnosis looks.

@@ -6,6 +6,7 @@ mod args;
 mod blind_spots;
 mod diff;
 mod exit;
+mod export;
 mod preload;
 mod progress;
 mod report;
@@ -24,6 +25,7 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(args),
         Command::Report(args) => report::report(&args),
         Command::Diff(args) => diff::diff(&args),
+        Command::Export(args) => export::export(&args),
         Command::Completions { shell } => completions(shell),
         Command::UsableSizes => usable_sizes(),
         Command::Man { folder } => man(&folder),

@@ -16,6 +16,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("heapwise-analysis", &["heapwise-trace"]),
     ("heapwise-diagnosis", &["heapwise-analysis", "heapwise-trace"]),
     ("heapwise-report", &["heapwise-analysis", "heapwise-diagnosis", "heapwise-trace"]),
+    ("heapwise-export", &["heapwise-analysis", "heapwise-trace"]),
     // The program puts them together, and carries the preload library as a file.
     (
         "heapwise-cli",
@@ -23,6 +24,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "heapwise-analysis",
             "heapwise-collector",
             "heapwise-diagnosis",
+            "heapwise-export",
             "heapwise-report",
             "heapwise-symbols",
             "heapwise-trace",

@@ -11,16 +11,36 @@ const LIST: &str = "deny.toml";
 
 /// Finds packages under licences that are not in the list.
 pub(super) fn check(tree: &Tree, packages: &Packages) -> Result<Vec<Problem>> {
-    let allowed = allowed(tree.get(LIST).with_context(|| format!("{LIST} is missing"))?)?;
-    Ok(packages.all.iter().filter_map(|package| problem(package, &allowed)).collect())
+    let text = tree.get(LIST).with_context(|| format!("{LIST} is missing"))?;
+    let table: toml::Table = text.parse().with_context(|| format!("{LIST} is not valid"))?;
+    let allowed = allowed(&table)?;
+    let problems = packages.all.iter().filter_map(|package| {
+        let own = exceptions(&table, &package.name);
+        problem(package, &[allowed.as_slice(), &own].concat())
+    });
+    Ok(problems.collect())
 }
 
 /// Reads the list.
-fn allowed(text: &str) -> Result<Vec<String>> {
-    let table: toml::Table = text.parse().with_context(|| format!("{LIST} is not valid"))?;
-    let list = table.get("licenses").and_then(|licences| licences.get("allow")?.as_array());
-    let list = list.with_context(|| format!("{LIST} has no list licenses.allow"))?;
-    Ok(list.iter().filter_map(|licence| licence.as_str().map(str::to_owned)).collect())
+fn allowed(table: &toml::Table) -> Result<Vec<String>> {
+    let list = table.get("licenses").and_then(|licences| licences.get("allow"));
+    let list = list.filter(|list| list.is_array());
+    Ok(strings(list.with_context(|| format!("{LIST} has no list licenses.allow"))?))
+}
+
+/// What is allowed for one package alone.
+fn exceptions(table: &toml::Table, package: &str) -> Vec<String> {
+    let list = table.get("licenses").and_then(|licences| licences.get("exceptions")?.as_array());
+    let of_package = list
+        .into_iter()
+        .flatten()
+        .filter(|exception| exception.get("crate").and_then(toml::Value::as_str) == Some(package));
+    of_package.filter_map(|exception| exception.get("allow")).flat_map(strings).collect()
+}
+
+fn strings(list: &toml::Value) -> Vec<String> {
+    let list = list.as_array().into_iter().flatten();
+    list.filter_map(|text| text.as_str().map(str::to_owned)).collect()
 }
 
 fn problem(package: &Package, allowed: &[String]) -> Option<Problem> {
@@ -49,7 +69,11 @@ mod tests {
     #[test]
     fn licences_outside_of_the_list_are_found() {
         let list = "[licenses]\nallow = [\n  \"MIT\", # short\n  \"Apache-2.0 WITH LLVM-exception\",\n]\n";
+        let list =
+            format!("{list}[[licenses.exceptions]]\ncrate = \"excepted\"\nallow = [\"GPL-3.0-only\"]\n");
+        let list = list.as_str();
         let all = vec![
+            package("excepted", Some("GPL-3.0-only")),
             package("one", Some("MIT")),
             package("either", Some("GPL-3.0-only OR MIT")),
             package("old", Some("MIT/Apache-2.0")),
@@ -73,7 +97,9 @@ mod tests {
 
     #[test]
     fn a_list_that_is_not_there_is_an_error() {
-        assert!(allowed("[licenses]\n").is_err() && allowed("[licenses\n").is_err());
+        for text in ["[licenses]\n", "[licenses\n", "[licenses]\nallow = \"MIT\"\n"] {
+            assert!(check(&Tree::from([(LIST, text)]), &Packages::default()).is_err(), "{text}");
+        }
         assert!(check(&Tree::default(), &Packages::default()).is_err());
     }
 }

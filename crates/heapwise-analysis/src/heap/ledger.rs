@@ -472,6 +472,7 @@ impl Ledger {
         for (_, block) in blocks {
             let size = block.size;
             let site = &mut self.sites[block.site as usize];
+            site.lifetimes.add_unended(now.since_ns(block.born));
             if block.resizes > 0 {
                 site.add_growth(block.resizes, size);
             }

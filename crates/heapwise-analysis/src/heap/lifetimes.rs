@@ -19,6 +19,8 @@ const BUCKETS: usize = (PARTS * DOUBLINGS) as usize;
 pub struct Lifetimes {
     /// Blocks that lived shorter than the clock can tell.
     instant: u64,
+    /// Sum of all lifetimes, in units of [`SHORTEST_NS`] so that no run is too long for it.
+    total: u64,
     /// PERF: a site whose blocks are all short-lived has no buckets, which keeps the table of sites in the cache.
     longer: Option<Box<[u32; BUCKETS]>>,
 }
@@ -30,6 +32,7 @@ impl Lifetimes {
     /// stands for the others, picked so that no period of the program's agrees with it.
     #[inline(always)]
     pub(crate) fn add(&mut self, nth: u64, lifetime_ns: u64) {
+        self.add_unended(lifetime_ns);
         if lifetime_ns < SHORTEST_NS {
             self.instant += 1;
         } else if nth < ALL_UP_TO {
@@ -37,6 +40,12 @@ impl Lifetimes {
         } else if nth.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - ONE_IN.trailing_zeros()) == 0 {
             self.count(lifetime_ns, ONE_IN);
         }
+    }
+
+    /// Counts the time that a block has lived that is never given back. Only the sum knows of it.
+    #[inline(always)]
+    pub(crate) fn add_unended(&mut self, lifetime_ns: u64) {
+        self.total = self.total.wrapping_add(lifetime_ns / SHORTEST_NS);
     }
 
     fn count(&mut self, lifetime_ns: u64, weight: u32) {
@@ -47,6 +56,7 @@ impl Lifetimes {
 
     pub(crate) fn merge(&mut self, other: &Lifetimes) {
         self.instant += other.instant;
+        self.total = self.total.wrapping_add(other.total);
         if let Some(theirs) = &other.longer {
             let ours = self.longer.get_or_insert_with(|| Box::new([0; BUCKETS]));
             ours.iter_mut().zip(theirs.iter()).for_each(|(a, b)| *a = a.saturating_add(*b));
@@ -57,6 +67,12 @@ impl Lifetimes {
     pub fn blocks(&self) -> u64 {
         let longer = self.longer.iter().flat_map(|b| b.iter());
         self.instant + longer.map(|&n| u64::from(n)).sum::<u64>()
+    }
+
+    /// Sum of the lifetimes of all blocks in microseconds; those that were never given back lived up to the end.
+    /// Unlike the quantiles it leaves no block out.
+    pub fn total_us(&self) -> u64 {
+        u64::try_from(u128::from(self.total) * u128::from(SHORTEST_NS) / 1000).unwrap_or(u64::MAX)
     }
 
     /// The lifetime that `share` of the blocks did not exceed, `None` without blocks. Zero means that it was shorter
@@ -119,6 +135,16 @@ mod tests {
         let mut twice = lifetimes.clone();
         twice.merge(&lifetimes);
         assert_eq!(twice.blocks(), 200);
+    }
+
+    #[test]
+    fn the_sum_leaves_no_block_out() {
+        let mut lifetimes = Lifetimes::default();
+        (0..10_000).for_each(|i| lifetimes.add(i, 3 << 14));
+        lifetimes.add_unended(5 << 14);
+        let mut twice = lifetimes.clone();
+        twice.merge(&lifetimes);
+        assert_eq!(twice.total_us(), ((2 * (10_000 * 3 + 5)) << 14) / 1000);
     }
 
     #[test]

@@ -46,24 +46,27 @@ pub(crate) struct SiteStats {
     live_blocks: u64,
     /// The global peak to which `peak_bytes` belongs.
     peak_number: u64,
-    pub(crate) allocations: u64,
     pub(crate) allocated_bytes: u64,
     pub(crate) deallocations: u64,
     pub(crate) lifetimes: Lifetimes,
-    // The second cache line.
+    // The second cache line, which every allocation changes and hardly any free.
+    pub(crate) allocations: u64,
     pub(crate) largest: u64,
     pub(crate) most_blocks: u64,
+    pub(crate) most_bytes: u64,
+    /// Live blocks when the live bytes were `most_bytes`.
+    pub(crate) blocks_at_most_bytes: u64,
     pub(crate) sizes: SizeCounts,
     peak_bytes: u64,
     peak_blocks: u64,
     pub(crate) temporary: u64,
+    pub(crate) freed_on_other_thread: u64,
+    // The third, for what is rarer.
     pub(crate) reallocations: u64,
-    // What is rarer.
     pub(crate) shrinks: u64,
     pub(crate) copied_bytes: u64,
     pub(crate) most_resizes: u64,
     pub(crate) growth: Option<Box<GrowthCounts>>,
-    pub(crate) freed_on_other_thread: u64,
     pub(crate) handovers: Option<Box<SiteHandovers>>,
     pub(crate) failed: u64,
     // Only at the end.
@@ -92,6 +95,10 @@ impl SiteStats {
         // A block that is given back out of turn makes the count wrap below zero for a while.
         if self.live_blocks > self.most_blocks && self.live_blocks < 1 << 63 {
             self.most_blocks = self.live_blocks;
+        }
+        if self.live_bytes > self.most_bytes && self.live_blocks < 1 << 63 {
+            self.most_bytes = self.live_bytes;
+            self.blocks_at_most_bytes = self.live_blocks;
         }
         self.largest = self.largest.max(size);
         self.sizes.add(self.allocations + self.reallocations, size);
@@ -123,5 +130,26 @@ impl SiteStats {
         } else {
             (self.live_bytes, self.live_blocks)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_most_that_was_live_is_kept_when_it_is_not_the_overall_peak() {
+        let mut stats = SiteStats::default();
+        stats.gain(100, 1);
+        stats.gain(50, 2);
+        stats.lose(100, 3);
+        stats.gain(60, 3);
+        stats.lose(50, 3);
+        stats.lose(60, 3);
+        assert_eq!((stats.most_bytes, stats.blocks_at_most_bytes), (150, 2));
+        assert_eq!(stats.at_peak(3), (150, 2));
+        stats.gain(7, 9);
+        assert_eq!(stats.at_peak(9), (0, 0));
+        assert_eq!((stats.most_bytes, stats.blocks_at_most_bytes), (150, 2));
     }
 }

@@ -13,7 +13,7 @@ pub struct Context(NodeId);
 
 /// The frames of a call, several if some were inlined: equal for the same places in the code, whoever called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Place(FramesId);
+pub struct CallSpot(FramesId);
 
 impl Analysis {
     /// The innermost call of a site's stack.
@@ -22,12 +22,12 @@ impl Analysis {
     }
 
     /// Who called, and where the call is; `None` outside of the outermost function.
-    pub fn call(&self, context: Context) -> Option<(Context, Place)> {
-        self.stacks_by_name.get(context.0).map(|(caller, frames)| (Context(caller), Place(frames)))
+    pub fn call(&self, context: Context) -> Option<(Context, CallSpot)> {
+        self.stacks_by_name.get(context.0).map(|(caller, frames)| (Context(caller), CallSpot(frames)))
     }
 
-    /// The frames of a place from the innermost outwards.
-    pub fn frames(&self, place: Place) -> impl DoubleEndedIterator<Item = Frame<'_>> {
-        self.names.frames(place.0).iter().map(|stored| self.frame(stored))
+    /// The frames of a spot from the innermost outwards.
+    pub fn frames(&self, spot: CallSpot) -> impl DoubleEndedIterator<Item = Frame<'_>> {
+        self.names.frames(spot.0).iter().map(|stored| self.frame(stored))
     }
 }

@@ -6,7 +6,7 @@
 use super::strings::Strings;
 use crate::names;
 use heapwise_analysis::owner::Owner;
-use heapwise_analysis::{Analysis, Context, Frame, Place, Site};
+use heapwise_analysis::{Analysis, CallSpot, Context, Frame, Site};
 use serde::Serialize;
 use std::collections::HashMap;
 
@@ -46,7 +46,7 @@ pub(super) struct Tree<'a> {
     /// The source file as it is on disk, by frame.
     files: Vec<Option<&'a str>>,
     frame_numbers: HashMap<FrameKey<'a>, u32>,
-    places: HashMap<Place, Vec<u32>>,
+    places: HashMap<CallSpot, Vec<u32>>,
     contexts: HashMap<Context, u32>,
     children: HashMap<(u32, u32), u32>,
     cut: Option<u32>,
@@ -137,7 +137,7 @@ impl<'a> Tree<'a> {
     }
 
     /// Enters the frames of a place, outermost first, and says how many they are.
-    fn place(&mut self, place: Place, strings: &mut Strings) -> usize {
+    fn place(&mut self, place: CallSpot, strings: &mut Strings) -> usize {
         if let Some(frames) = self.places.get(&place) {
             return frames.len();
         }
