@@ -1,7 +1,7 @@
 //! The tables.
 
 use crate::accounting::{Accounting, Pages};
-use crate::heap::{Lifetimes, SizeClass, SizeSpread, Sizes};
+use crate::heap::{AllocatorTime, CallTimes, Lifetimes, SizeClass, SizeSpread, Sizes};
 use crate::stacks::book::Book;
 use crate::stacks::modules::{Image, Images};
 use crate::stacks::names::{FramesId, Names, StoredFrame};
@@ -260,6 +260,10 @@ pub struct Site {
     pub exit_births: [u64; EXIT_PARTS],
     /// Requests that were refused.
     pub failed_allocations: u64,
+    /// Time that the allocator took for handing these blocks out, resizing them and taking them back, from the calls that
+    /// were measured; `None` if none was.
+    pub allocator_time: Option<AllocatorTime>,
+    pub(crate) times: Option<Box<CallTimes>>,
     /// Whether the stack ended before the thread's first function.
     pub cut: bool,
 }
@@ -313,6 +317,17 @@ impl Analysis {
     /// Call sites, most allocated bytes first.
     pub fn sites(&self) -> &[Site] {
         &self.sites
+    }
+
+    /// Time that the allocator took for all sites, from the calls that were measured.
+    pub fn allocator_time(&self) -> Option<AllocatorTime> {
+        let times: Vec<AllocatorTime> = self.sites.iter().filter_map(|site| site.allocator_time).collect();
+        let squares: f64 = times.iter().map(|t| (t.error.0 as f64).powi(2)).sum();
+        (!times.is_empty()).then(|| AllocatorTime {
+            time: times.iter().map(|t| t.time).sum(),
+            error: Nanos(squares.sqrt() as u64),
+            samples: times.iter().map(|t| t.samples).sum(),
+        })
     }
 
     /// Frames of a site from the innermost outwards.

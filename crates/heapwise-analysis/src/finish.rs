@@ -128,6 +128,8 @@ impl Run {
                 handovers: stats.handovers.map(|h| self.site_handovers(&h)).unwrap_or_default(),
                 exit_births: stats.exit_births.map(|b| *b).unwrap_or_default(),
                 failed_allocations: stats.failed,
+                allocator_time: None,
+                times: stats.times,
                 cut: false,
             };
             (node, site)

@@ -45,7 +45,7 @@ pub use analysis::{
 pub use analyze::{Options, analyze};
 pub use error::{Error, ErrorKind};
 pub use exact::{ExactSite, Numbers, Place, PlaceId};
-pub use heap::{Lifetimes, SizeClass, SizeSpread, Sizes};
+pub use heap::{AllocatorTime, Lifetimes, SizeClass, SizeSpread, Sizes};
 pub use stacks::contexts::{CallSpot, Context};
 pub use stacks::modules::Image;
 pub use stacks::owner;

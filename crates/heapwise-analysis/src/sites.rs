@@ -1,6 +1,7 @@
 //! Puts call sites together: the same stack in several processes, or on the same lines, is one site.
 
 use crate::analysis::{Analysis, Site, SiteId};
+use crate::heap::{CallTimes, TickLength};
 use crate::stacks::book::Book;
 use crate::stacks::names::{FramesId, Names};
 use crate::stacks::owner::{FrameFacts, nearest_frame};
@@ -53,10 +54,24 @@ impl Analysis {
             });
             site.user_frame = nearest_frame(facts);
         }
+        self.time_sites(&mut sites);
         let ids: FxHashMap<NodeId, SiteId> = sites.iter().map(|site| (site.stack, site.id)).collect();
         let site_of: Vec<SiteId> = stack_of_raw.iter().map(|stack| ids[stack]).collect();
         self.sites = sites;
         self.account(&site_of);
+    }
+
+    /// From the calls that were measured to the time that each site took.
+    fn time_sites(&self, sites: &mut [Site]) {
+        let mut all = CallTimes::default();
+        sites.iter().filter_map(|site| site.times.as_ref()).for_each(|times| all.merge(times));
+        let end = self.end.as_ref();
+        let clock = end.map(|e| TickLength::new(e.ticks_per_second, e.ticks_overhead)).unwrap_or_default();
+        let none = CallTimes::default();
+        for site in sites {
+            let calls = [site.allocations, site.deallocations, site.reallocations];
+            site.allocator_time = site.times.as_deref().unwrap_or(&none).estimate(calls, &all, clock);
+        }
     }
 }
 
@@ -123,5 +138,8 @@ impl Site {
         self.exit_births.iter_mut().zip(other.exit_births).for_each(|(ours, theirs)| *ours += theirs);
         self.most_resizes = self.most_resizes.max(other.most_resizes);
         self.failed_allocations += other.failed_allocations;
+        if let Some(times) = &other.times {
+            self.times.get_or_insert_default().merge(times);
+        }
     }
 }

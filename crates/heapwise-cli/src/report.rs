@@ -102,11 +102,13 @@ pub(crate) fn render(analysis: &Analysis, path: &Path, look: Look, style: Style)
             let files = SourceFiles::of(path);
             let sources: Option<&dyn Sources> = if look.no_source { None } else { Some(&files) };
             let matrix = ThreadMatrix::of(analysis);
+            let times: Option<Vec<_>> =
+                analysis.sites().iter().map(|site| site.allocator_time.map(|t| t.time)).collect();
             let options = HtmlOptions {
                 folder: folder.as_deref(),
                 sources,
                 thread_matrix: Some(&matrix),
-                ..HtmlOptions::default()
+                allocator_time: times.as_deref(),
             };
             heapwise_report::html(analysis, &diagnosis, &options)
         }

@@ -1,9 +1,9 @@
-//! What allocator calls cost: a model, until a recording has measured times.
+//! What allocator calls cost: as measured where a recording has enough measured calls, else by a model.
 //!
 //! The constants were measured by `examples/calibrate.rs` with glibc 2.36 on one hardware thread of a Xeon at 2.5 GHz. They
 //! differ between machines and allocators by a factor of two or so, which is why every number that comes from here is
-//! called an estimate. [`of_site`] is the only way from a site to a time: a measured time of a site, once recordings have
-//! one, replaces the model there and everywhere.
+//! called an estimate. [`of_site`] is the way from a site to a time; what would remain of a site after a change has only the
+//! model.
 
 use heapwise_analysis::{Nanos, Site};
 
@@ -23,6 +23,9 @@ pub(crate) const REMOTE_FREE_NS: f64 = 10.0;
 const UNMAPPED_FROM: u64 = 32 << 20;
 /// Filling a KiB of new pages instead of used ones: 450 - 35 ns.
 const FRESH_NS_PER_KIB: f64 = 415.0;
+
+/// Measured calls of a site that are worth more than the model.
+const ENOUGH_SAMPLES: u64 = 4;
 
 /// Calls, by what they cost.
 #[derive(Clone, Copy, Debug, Default)]
@@ -68,9 +71,12 @@ pub(crate) fn of_work(work: &Work) -> Nanos {
     Nanos(ns as u64)
 }
 
-/// What a site's calls cost.
+/// What a site's calls cost: as measured, or by the model if none of its calls was.
 pub(crate) fn of_site(site: &Site) -> Nanos {
-    of_work(&Work::of_site(site))
+    match site.allocator_time {
+        Some(measured) if measured.samples >= ENOUGH_SAMPLES => measured.time,
+        _ => of_work(&Work::of_site(site)),
+    }
 }
 
 #[cfg(test)]

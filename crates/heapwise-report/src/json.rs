@@ -36,6 +36,7 @@ struct Report<'a> {
     exit: Exit,
     duration_ns: u64,
     totals: JsonTotals,
+    allocator_time: Option<AllocatorTime>,
     interception: Interception<'a>,
     stacks: Stacks,
     order: Order,
@@ -55,6 +56,13 @@ struct Report<'a> {
 struct Exit {
     code: Option<i32>,
     signal: Option<i32>,
+}
+
+#[derive(Serialize)]
+struct AllocatorTime {
+    time_ns: u64,
+    error_ns: u64,
+    samples: u64,
 }
 
 #[derive(Serialize)]
@@ -187,6 +195,8 @@ struct JsonSite<'a> {
     copied_bytes: u64,
     lifetime_ns: Lifetime,
     freed_on_other_thread: u64,
+    allocator_time_ns: Option<u64>,
+    allocator_time_error_ns: Option<u64>,
     handovers: Vec<JsonHandover>,
     exit_births: &'a [u64],
     cut: bool,
@@ -244,6 +254,11 @@ impl<'a> Report<'a> {
             exit: Exit { code: end.and_then(|e| e.exit_code), signal: end.and_then(|e| e.signal) },
             duration_ns: a.duration.0,
             totals: (&a.totals).into(),
+            allocator_time: a.allocator_time().map(|t| AllocatorTime {
+                time_ns: t.time.0,
+                error_ns: t.error.0,
+                samples: t.samples,
+            }),
             interception: Interception {
                 mode: &a.meta.interception,
                 allocator: a.processes.first().map_or("", |p| &p.allocator),
@@ -351,6 +366,8 @@ fn site<'a>(analysis: &'a Analysis, site: &'a Site) -> JsonSite<'a> {
         copied_bytes: site.copied_bytes.0,
         lifetime_ns: Lifetime { p50: quantile(0.5), p99: quantile(0.99) },
         freed_on_other_thread: site.freed_on_other_thread,
+        allocator_time_ns: site.allocator_time.map(|t| t.time.0),
+        allocator_time_error_ns: site.allocator_time.map(|t| t.error.0),
         handovers: site.handovers.iter().map(|h| handover(h, None)).collect(),
         exit_births: &site.exit_births,
         cut: site.cut,

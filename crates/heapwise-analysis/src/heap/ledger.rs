@@ -7,6 +7,7 @@ use super::handover::Handovers;
 use super::live::{Block, LiveBlocks, MOST_RESIZES, Tick, cut_size};
 use super::site::{Gauge, SiteStats};
 use super::sizes::Sizes;
+use super::timing::{Call, NOTHING_TOLD, Told};
 use crate::analysis::EXIT_PARTS;
 use crate::timeline::Timeline;
 use crate::totals::Totals;
@@ -40,6 +41,8 @@ pub(crate) struct ThreadLedger {
     pub(super) last: u64,
     /// That block, if nothing was freed since.
     pub(super) fresh: Fresh,
+    /// Its last call, to which a measured time belongs.
+    pub(super) told: Told,
     pub(super) in_transit: Option<(u64, Taken)>,
 }
 
@@ -110,6 +113,7 @@ impl Ledger {
             freed_elsewhere: 0,
             last: 0,
             fresh: Fresh::default(),
+            told: NOTHING_TOLD,
             in_transit: None,
         });
         self.many.threads = self.threads.len() > 1;
@@ -189,9 +193,14 @@ impl Ledger {
                 self.threads[thread as usize].counts.failed_allocations += 1;
                 true
             }
-            Event::Epoch(_) | Event::Timed { .. } | Event::ThreadCreate { .. } | Event::ThreadJoin { .. } => {
+            Event::Timed { ticks } => {
+                let told = self.threads[thread as usize].told;
+                if let Some(site) = self.sites.get_mut(told.site as usize) {
+                    site.times.get_or_insert_default().add(told.call, told.size, ticks);
+                }
                 true
             }
+            Event::Epoch(_) | Event::ThreadCreate { .. } | Event::ThreadJoin { .. } => true,
         }
     }
 
@@ -212,6 +221,7 @@ impl Ledger {
         counts.counts.allocated_bytes += Bytes(cut_size(size));
         counts.last = address;
         counts.fresh = Fresh::new(site, cut_size(size));
+        counts.told = Told { site, call: Call::Alloc, size };
         let stats = &mut self.sites[site as usize];
         stats.allocations += 1;
         self.gain(process, site, thread, size);
@@ -225,8 +235,11 @@ impl Ledger {
     fn free<const FORCE: bool>(&mut self, thread: u32, address: u64) -> bool {
         let Some(taken) = self.take::<FORCE>(thread, address, false) else { return false };
         self.threads[thread as usize].counts.deallocations += 1;
+        self.threads[thread as usize].told = NOTHING_TOLD;
         if let Taken::Live(block) = taken {
             let process = self.threads[thread as usize].process;
+            self.threads[thread as usize].told =
+                Told { site: block.site, call: Call::Free, size: block.size };
             self.end(process, &block, thread, address);
         }
         true
@@ -357,6 +370,7 @@ impl Ledger {
         counts.counts.allocated_bytes += Bytes(cut_size(size));
         counts.last = new;
         counts.fresh = Fresh::default();
+        counts.told = Told { site, call: Call::Resize, size };
         let stats = &mut self.sites[site as usize];
         stats.reallocations += 1;
         stats.shrinks += u64::from(cut_size(size) < old);

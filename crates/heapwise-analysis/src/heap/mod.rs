@@ -13,6 +13,7 @@ mod plain;
 mod site;
 mod sizes;
 mod spread;
+mod timing;
 
 pub(crate) use ever::EverHeap;
 pub(crate) use growth::GrowthCounts;
@@ -22,3 +23,5 @@ pub use lifetimes::Lifetimes;
 pub(crate) use live::LiveBlock;
 pub use sizes::{SizeClass, Sizes};
 pub use spread::SizeSpread;
+pub use timing::AllocatorTime;
+pub(crate) use timing::{CallTimes, TickLength};

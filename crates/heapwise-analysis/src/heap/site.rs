@@ -4,6 +4,7 @@ use super::growth::GrowthCounts;
 use super::handover::{Pair, SiteHandovers};
 use super::lifetimes::Lifetimes;
 use super::spread::SizeCounts;
+use super::timing::CallTimes;
 use crate::analysis::EXIT_PARTS;
 
 /// Live bytes and blocks, and how many there were when the bytes were at their highest.
@@ -68,6 +69,7 @@ pub(crate) struct SiteStats {
     pub(crate) most_resizes: u64,
     pub(crate) growth: Option<Box<GrowthCounts>>,
     pub(crate) handovers: Option<Box<SiteHandovers>>,
+    pub(crate) times: Option<Box<CallTimes>>,
     pub(crate) failed: u64,
     // Only at the end.
     pub(crate) exit_bytes: u64,

@@ -154,6 +154,10 @@ pub(crate) fn totals(page: &mut Page, analysis: &Analysis) {
         };
         row("peak RSS", bytes(rss), note);
     }
+    if let Some(measured) = analysis.allocator_time().filter(|t| t.samples > 0) {
+        let note = format!("± {}, from {} measured calls", time(measured.error.0), count(measured.samples));
+        row("in allocator", time(measured.time.0), note);
+    }
     if t.failed_allocations > 0 {
         row(
             "refused",
