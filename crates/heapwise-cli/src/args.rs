@@ -116,7 +116,7 @@ pub(crate) struct RunArgs {
     /// Account for all resident memory this often, such as 10s; SIGUSR2 to heapwise does it once.
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub(crate) snapshot_every: Option<std::time::Duration>,
-    /// Only record; no diagnosis.
+    /// No diagnosis; the recording is complete all the same, with names.
     #[arg(long)]
     pub(crate) no_report: bool,
     /// Write the diagnosis to a file instead of standard error; with --format html, instead of a file beside the

@@ -3,6 +3,7 @@
 use crate::args::{Format, Look, RunArgs};
 use crate::{Failure, blind_spots, exit, preload, report};
 use anyhow::{Context, anyhow};
+use heapwise_analysis::Analysis;
 use heapwise_collector::{Error, ErrorKind, Limits, Recorded, Request, record};
 use heapwise_report::Style;
 use heapwise_trace::file::{Writer, tables::Symbols};
@@ -46,8 +47,9 @@ pub(crate) fn run(args: RunArgs) -> Result<u8, Failure> {
         return Ok(exit::INTERRUPTED);
     };
     let code = u8::try_from(status.shell_code()).unwrap_or(exit::UNEXPECTED);
+    let analysis = name(&recorded)?;
     if !args.no_report {
-        diagnose(&recorded, look, args.report_file, force)?;
+        print(&recorded, &analysis, look, args.report_file, force)?;
     }
     say_where(&recorded);
     match recorded.error {
@@ -72,7 +74,9 @@ fn failure(error: Error) -> Failure {
     Failure::new(code, error)
 }
 
-fn diagnose(recorded: &Recorded, look: Look, to: Option<PathBuf>, force: bool) -> Result<(), Failure> {
+/// Analyses the recording and stores the names in it, so that it can be read without the program's files: they may be
+/// replaced by the next build.
+fn name(recorded: &Recorded) -> Result<Analysis, Failure> {
     let failed = |error: anyhow::Error| Failure::new(exit::RUN_FAILED, error);
     let mut file = &recorded.file;
     file.seek(SeekFrom::Start(0)).context("cannot read the recording").map_err(failed)?;
@@ -81,21 +85,32 @@ fn diagnose(recorded: &Recorded, look: Look, to: Option<PathBuf>, force: bool) -
     if recorded.error.is_none() {
         keep(file, &symbols).context("cannot write symbols to the recording").map_err(failed)?;
     }
+    Ok(analysis)
+}
+
+fn print(
+    recorded: &Recorded,
+    analysis: &Analysis,
+    look: Look,
+    to: Option<PathBuf>,
+    force: bool,
+) -> Result<(), Failure> {
+    let failed = |error: anyhow::Error| Failure::new(exit::RUN_FAILED, error);
     let plain = Style { color: false, width: 100 };
     if let Some(page) = page_beside(&recorded.path, look, to.as_deref()) {
-        let text = report::render(&analysis, &recorded.path, look, plain);
+        let text = report::render(analysis, &recorded.path, look, plain);
         write_page(&page, &text, force).map_err(failed)?;
         anstream::eprintln!("heapwise: report in {}; open it with a browser", page.display());
         return Ok(());
     }
     match to {
-        Some(path) => std::fs::write(&path, report::render(&analysis, &recorded.path, look, plain))
+        Some(path) => std::fs::write(&path, report::render(analysis, &recorded.path, look, plain))
             .with_context(|| format!("cannot write {}", path.display()))
             .map_err(failed),
         None => {
             let style =
                 report::style_of(&std::io::stderr(), anstream::AutoStream::choice(&std::io::stderr()));
-            let text = report::render(&analysis, &recorded.path, look, style);
+            let text = report::render(analysis, &recorded.path, look, style);
             std::io::stderr().write_all(text.as_bytes()).context("cannot print the diagnosis").map_err(failed)
         }
     }
