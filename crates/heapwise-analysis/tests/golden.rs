@@ -5,6 +5,8 @@ use heapwise_trace::file::{HEADER_BYTES, Reader};
 
 /// Format 1.0; the program is in `v1.0.c` beside it.
 const V1_0: &[u8] = include_bytes!("../../heapwise-trace/tests/golden/v1.0.hw");
+/// The same program with looks at its pages.
+const V2_0: &[u8] = include_bytes!("../../heapwise-trace/tests/golden/v2.0.hw");
 
 fn analysis(file: &[u8]) -> Analysis {
     let reader = Reader::new(file).expect("the header is sound");
@@ -37,10 +39,16 @@ fn the_tables_say_what_the_program_does() {
 
 #[test]
 fn a_file_cut_anywhere_is_analysed_as_far_as_it_goes() {
-    let whole = analysis(V1_0);
+    for file in [V1_0, V2_0] {
+        a_file_cut_anywhere_is_analysed_as_far_as_it_goes_of(file);
+    }
+}
+
+fn a_file_cut_anywhere_is_analysed_as_far_as_it_goes_of(whole_file: &[u8]) {
+    let whole = analysis(whole_file);
     let mut before = 0;
-    for len in HEADER_BYTES..V1_0.len() {
-        let part = analysis(&V1_0[..len]);
+    for len in HEADER_BYTES..whole_file.len() {
+        let part = analysis(&whole_file[..len]);
         assert!(part.n_events >= before, "cut to {len} bytes");
         assert!(part.n_events <= whole.n_events && part.totals.allocations <= whole.totals.allocations);
         // Only the symbols come behind the record of the end.
@@ -53,12 +61,18 @@ fn a_file_cut_anywhere_is_analysed_as_far_as_it_goes() {
 
 #[test]
 fn a_byte_changed_anywhere_is_told_and_costs_nothing_before_it() {
-    let whole = analysis(V1_0);
-    for at in HEADER_BYTES..V1_0.len() {
-        let mut file = V1_0.to_vec();
+    for file in [V1_0, V2_0] {
+        a_byte_changed_anywhere_is_told_and_costs_nothing_before_it_of(file);
+    }
+}
+
+fn a_byte_changed_anywhere_is_told_and_costs_nothing_before_it_of(whole_file: &[u8]) {
+    let whole = analysis(whole_file);
+    for at in HEADER_BYTES..whole_file.len() {
+        let mut file = whole_file.to_vec();
         file[at] ^= 0xff;
         let damaged = analysis(&file);
-        let cut = analysis(&V1_0[..at]);
+        let cut = analysis(&whole_file[..at]);
         assert_eq!(damaged.n_events, cut.n_events, "byte {at} changed");
         assert_eq!(damaged.totals, cut.totals, "byte {at} changed");
         assert!(damaged.n_events <= whole.n_events);
