@@ -10,6 +10,9 @@ use heapwise_trace::file::records::{
     BlindSpot, Meta, ModuleInfo, ProcessEnd, ProcessIndex, ProcessInfo, RunEnd, ThreadEnd, ThreadIndex,
     ThreadInfo,
 };
+use heapwise_trace::file::pages::{
+    MappedPages, MappingKind, PageRun, Reason, Snapshot, UsableSizes,
+};
 use heapwise_trace::file::tables::{
     ClockReadings, ImageSymbols, Nodes, Sample, Samples, SymbolFrame, Symbols,
 };
@@ -61,6 +64,18 @@ enum Piece {
     },
     Clock(Vec<(Number, Number)>),
     Samples(Vec<(Number, Number, Number)>),
+    Snapshot {
+        process: Number,
+        epoch: Number,
+        reason: u8,
+        rss: Number,
+        mappings: Vec<AnyMapping>,
+    },
+    UsableSizes {
+        path: Path,
+        header: Number,
+        steps: Vec<Number>,
+    },
     ProcessEnd {
         index: Number,
         epoch: Number,
@@ -85,6 +100,35 @@ enum Piece {
         spot: String,
     },
     Raw(RawSection),
+}
+
+/// A mapping that may lie anywhere, also within another one.
+#[derive(Arbitrary, Clone, Debug)]
+struct AnyMapping {
+    start: Number,
+    kind: u8,
+    resident: Number,
+    runs: Vec<(u16, u16, bool)>,
+}
+
+impl AnyMapping {
+    fn mapped(&self) -> MappedPages {
+        const KINDS: [MappingKind; 4] =
+            [MappingKind::Anonymous, MappingKind::Break, MappingKind::Allocator, MappingKind::File];
+        let start = self.start.0 % (1 << 40) << 12;
+        let mut at = start;
+        let runs: Vec<PageRun> = self
+            .runs
+            .iter()
+            .map(|&(gap, pages, huge)| {
+                let run = PageRun { start: at + u64::from(gap) * 4096, pages: pages.into(), huge };
+                at = run.start + run.pages * 4096;
+                run
+            })
+            .collect();
+        let kind = KINDS[usize::from(self.kind) % KINDS.len()];
+        MappedPages { start, end: at, kind, resident_pages: self.resident.0, runs }
+    }
 }
 
 /// Paths that occur twice, and others.
@@ -185,6 +229,7 @@ pub enum AnyEvent {
     ThreadCreate(Number),
     /// A thread was waited for.
     ThreadJoin(Number),
+    Timed(u32),
 }
 
 impl AnyEvent {
@@ -222,6 +267,7 @@ impl AnyEvent {
                 stack: stack(site),
             },
             AnyEvent::ThreadCreate(handle) => Event::ThreadCreate { handle: handle.0 },
+            AnyEvent::Timed(ticks) => Event::Timed { ticks: *ticks },
             AnyEvent::ThreadJoin(handle) => Event::ThreadJoin { handle: handle.0 },
         }
     }
@@ -315,6 +361,30 @@ impl Piece {
                     rss_bytes: rss.0,
                 });
                 writer.samples(&Samples(samples.collect()))?;
+            }
+            Piece::Snapshot { process, epoch, reason, rss, mappings } => {
+                let reason = [Reason::Grown, Reason::Requested, Reason::Latest][usize::from(reason % 3)];
+                writer.snapshot(&Snapshot {
+                    process: process_index(process),
+                    epoch: epoch_of(epoch),
+                    time_ns: rss.0,
+                    reason,
+                    page_bytes: 4096,
+                    rss_bytes: rss.0,
+                    lazily_freed_bytes: rss.0 / 2,
+                    mappings: mappings.iter().map(AnyMapping::mapped).collect(),
+                })?;
+            }
+            Piece::UsableSizes { path, header, steps } => {
+                let sizes = steps.iter().scan(0u64, |sum, step| {
+                    *sum = sum.checked_add(step.0.max(1))?;
+                    Some(*sum)
+                });
+                writer.usable_sizes(&UsableSizes {
+                    allocator: path.text(),
+                    header_bytes: header.0,
+                    sizes: sizes.collect(),
+                })?;
             }
             Piece::ProcessEnd { index, epoch, still_running, lost, verified, failed } => {
                 writer.process_end(&ProcessEnd {

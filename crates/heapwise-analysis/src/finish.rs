@@ -50,7 +50,8 @@ impl Run {
             peak_rss: Bytes(peak_rss),
             live_peak_at: Nanos(ledger.peak_ns),
         };
-        let residency = self.sequencer.residency;
+        let mut residency = self.sequencer.residency;
+        residency.finish();
         let ever = residency.peak.as_ref().map(|look| look.slot as usize);
         let ever = ever.and_then(|slot| ledger.processes.get_mut(slot)).map(|p| std::mem::take(&mut p.ever));
         let residency = Pages { residency, ever: ever.unwrap_or_default() };

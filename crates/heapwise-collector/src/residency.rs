@@ -59,7 +59,14 @@ impl Subject<'_> {
     /// The kernel's: the process is gone, or may not be looked at.
     pub(crate) fn snapshot(&self, epoch: Epoch, time_ns: u64, reason: Reason) -> io::Result<Snapshot> {
         let maps = std::fs::read_to_string(format!("/proc/{}/maps", self.pid))?;
-        let lines: Vec<Line<'_>> = maps.lines().filter_map(line).collect();
+        let mut lines: Vec<Line<'_>> = maps.lines().filter_map(line).collect();
+        // The list is read in pieces while the process goes on, so a mapping that grew may be told twice.
+        let mut told = 0;
+        for line in &mut lines {
+            line.range.start = line.range.start.max(told).min(line.range.end);
+            told = line.range.end.max(told);
+        }
+        lines.retain(|line| !line.range.is_empty());
         let mut mappings: Vec<MappedPages> = lines.iter().flat_map(|line| self.mappings_of(line)).collect();
         let is_session =
             |address: u64| lines.iter().any(|l| l.inode == self.session_inode && l.range.contains(&address));
@@ -230,6 +237,27 @@ mod tests {
                 (0x22000, 0x40000, MappingKind::Anonymous),
             ]
         );
+    }
+
+    #[test]
+    fn many_runs_of_pages_are_each_told_once() {
+        let pages = 6000;
+        // Every second page is touched, so that there are more runs than any buffer holds.
+        let mut memory: Vec<u8> = Vec::with_capacity((2 * pages + 1) * 4096);
+        let spare = memory.spare_capacity_mut();
+        let first = spare.as_ptr().align_offset(4096);
+        (0..pages).for_each(|page| _ = spare[first + page * 2 * 4096].write(1));
+        let (start, end) = {
+            let start = spare.as_ptr() as u64 + first as u64;
+            (start, start + 2 * pages as u64 * 4096)
+        };
+        let snapshot =
+            subject(&[], &[]).snapshot(Epoch(7), 0, Reason::Requested).expect("we may look at ourselves");
+        let runs: Vec<_> = snapshot.mappings.iter().flat_map(|m| &m.runs).collect();
+        assert!(runs.is_sorted_by(|a, b| a.start + a.pages * 4096 <= b.start), "no page twice");
+        let huge = runs.iter().any(|r| r.huge);
+        let inside = runs.iter().filter(|r| (start..end).contains(&r.start)).count();
+        assert!(inside >= pages - 2 || huge, "{inside} runs of {pages}");
     }
 
     #[test]

@@ -273,10 +273,12 @@ pub(crate) fn scan_resident(pagemap: &std::fs::File, found: &mut impl FnMut(Page
             let huge = region.categories & PAGE_IS_HUGE != 0;
             found(PageRange { start: region.start, end: region.end, huge });
         }
-        if arguments.walk_end <= start {
-            return Err(io::Error::other("the kernel's page scan does not move on"));
+        // `walk_end` is not looked at: after more than 512 regions it says where the kernel's own buffer was full last,
+        // although the walk went on to the end. If there was room left for regions, there are no more.
+        match regions[..n as usize].last() {
+            Some(last) if n as usize == regions.len() && last.end > start => start = last.end,
+            _ => break,
         }
-        start = arguments.walk_end;
     }
     Ok(())
 }

@@ -242,8 +242,9 @@ impl LiveBlocks {
         }
     }
 
-    /// Copies what there is, in no order.
-    pub(crate) fn copy(&self) -> Vec<LiveBlock> {
+    /// Copies what there is into an empty buffer, in no order.
+    pub(crate) fn copy(&self, mut to: Vec<LiveBlock>) -> Vec<LiveBlock> {
+        to.reserve_exact(self.len);
         let entries = self.keys.iter().zip(&self.blocks).filter(|(key, _)| **key != 0);
         let blocks = entries.map(|(key, packed)| {
             let size = match packed.size {
@@ -252,7 +253,8 @@ impl LiveBlocks {
             };
             LiveBlock { address: key & !1, size, site: packed.site }
         });
-        blocks.collect()
+        to.extend(blocks);
+        to
     }
 
     /// Takes all blocks out and gives the memory back.

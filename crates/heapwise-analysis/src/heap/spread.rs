@@ -11,7 +11,7 @@ const PARTS: u32 = 4;
 /// Requests of a site that are all counted.
 const ALL_UP_TO: u64 = 256;
 /// Of those behind them, how many one counted request stands for.
-const ONE_IN: u32 = 8;
+const ONE_IN: u32 = 64;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Bucket {
@@ -33,7 +33,7 @@ pub(crate) struct SizeCounts {
 impl SizeCounts {
     /// Counts the site's `nth` request, from 1.
     ///
-    /// PERF: behind the first few hundred one in eight stands for the others, as for lifetimes.
+    /// PERF: behind the first few hundred one in 64 stands for the others.
     #[inline(always)]
     pub(crate) fn add(&mut self, nth: u64, size: u64) {
         if self.first == size + 1 {

@@ -117,7 +117,8 @@ impl Sequencer {
         let many = self.ledger.processes.len() > 1;
         let live_bytes = if many { process.live.bytes } else { self.ledger.overall.bytes };
         if self.residency.wants(slot, &snapshot, live_bytes) {
-            let look = Look { slot, snapshot, live: process.blocks.copy(), live_bytes };
+            let live = process.blocks.copy(self.residency.spare());
+            let look = Look { slot, snapshot, live, live_bytes };
             self.residency.take(look, &process.ever);
         }
     }

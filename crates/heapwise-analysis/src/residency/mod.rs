@@ -24,10 +24,18 @@ pub(crate) struct Look {
     /// The process in the ledger.
     pub(crate) slot: u32,
     pub(crate) snapshot: Snapshot,
-    /// By ascending addresses.
+    /// By ascending addresses once it is looked into; see [`Look::sort`].
     pub(crate) live: Vec<LiveBlock>,
     /// Their requested bytes.
     pub(crate) live_bytes: u64,
+}
+
+impl Look {
+    /// PERF: of the many looks at a heap that grows only the last one is looked into, and sorting costs ten times what
+    /// copying does.
+    fn sort(&mut self) {
+        self.live.sort_unstable_by_key(|block| block.address);
+    }
 }
 
 /// Everything that was seen of pages.
@@ -43,6 +51,9 @@ pub(crate) struct Residency {
     pub(crate) latest: Option<Look>,
     /// What was asked for.
     pub(crate) requested: Vec<Breakdown>,
+    /// PERF: a buffer to be used again. A heap that grows is copied dozens of times, and memory that is fresh each time
+    /// would have to be faulted in each time.
+    spare: Vec<LiveBlock>,
 }
 
 /// Resident sets that differ by less than this share count as equally high.
@@ -82,19 +93,40 @@ impl Residency {
         now > before + margin || (now >= before - margin && live_bytes > peak.live_bytes)
     }
 
+    /// An empty buffer for live blocks.
+    pub(crate) fn spare(&mut self) -> Vec<LiveBlock> {
+        std::mem::take(&mut self.spare)
+    }
+
+    fn give_up(&mut self, look: Option<Look>) {
+        if let Some(mut look) = look {
+            look.live.clear();
+            self.spare = look.live;
+        }
+    }
+
     /// Takes a look, together with the live blocks of its moment.
     pub(crate) fn take(&mut self, mut look: Look, ever: &EverHeap) {
-        look.live.sort_unstable_by_key(|block| block.address);
         if look.snapshot.reason == Reason::Requested && self.requested.len() < MOST_REQUESTED {
+            look.sort();
             let breakdown = self.allocator(look.slot).breakdown(&look, ever);
             self.requested.push(breakdown);
         }
         if self.is_peak(&look.snapshot, look.live_bytes) {
             // It is the last one of its process, too.
-            self.latest = None;
-            self.peak = Some(look);
+            let latest = self.latest.take();
+            self.give_up(latest);
+            let before = self.peak.replace(look);
+            self.give_up(before);
         } else if self.peak.as_ref().is_some_and(|peak| peak.slot == look.slot) {
-            self.latest = Some(look);
+            let before = self.latest.replace(look);
+            self.give_up(before);
         }
+    }
+
+    /// No more looks: those that are kept are made ready to be looked into.
+    pub(crate) fn finish(&mut self) {
+        self.spare = Vec::new();
+        self.peak.iter_mut().chain(&mut self.latest).for_each(Look::sort);
     }
 }

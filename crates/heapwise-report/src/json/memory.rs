@@ -23,6 +23,8 @@ struct Sample {
     time_ns: u64,
     rss_bytes: Option<u64>,
     live_bytes: u64,
+    /// (resident - live) / live; null without either.
+    fragmentation: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -65,6 +67,10 @@ impl<'a> Memory<'a> {
             time_ns: s.time.0,
             rss_bytes: s.rss.map(|b| b.0),
             live_bytes: s.live.0,
+            fragmentation: s
+                .rss
+                .filter(|_| s.live.0 > 0)
+                .map(|rss| (rss.0 as f64 - s.live.0 as f64) / s.live.0 as f64),
         });
         let pinned = accounting.pinned.iter().map(|p: &Pinned| JsonPinned {
             site: p.site.0,
