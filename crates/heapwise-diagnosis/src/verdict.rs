@@ -58,7 +58,7 @@ pub(crate) fn verdict(analysis: &Analysis) -> Option<Verdict> {
     let peak = accounting.at_peak.as_ref()?;
     let end = accounting.at_end.as_ref().unwrap_or(peak);
     let (moment, when) =
-        if idle::idles(analysis, peak, end) { (end, "at the end") } else { (peak, "at the peak") };
+        if idle::idles(analysis, peak, end) { (end, "At the end") } else { (peak, "At the peak") };
     let kind = dominant(analysis, moment);
     let of = |part: Bytes| format!("{} of {}", mib(part), mib(moment.rss));
     let percent = |part: Bytes| part.0 * 100 / moment.rss.0.max(1);
@@ -89,7 +89,7 @@ pub(crate) fn verdict(analysis: &Analysis) -> Option<Verdict> {
             "{when} {} resident ({} %) is free pages that the allocator has not given back{}",
             of(moment.retained),
             percent(moment.retained),
-            if when == "at the end" { "; that is not fragmentation" } else { "" }
+            if when == "At the end" { "; that is not fragmentation" } else { "" }
         ),
         VerdictKind::Metadata => {
             format!(
@@ -104,7 +104,7 @@ pub(crate) fn verdict(analysis: &Analysis) -> Option<Verdict> {
             percent(moment.not_heap)
         ),
     };
-    Some(Verdict { kind, sentence, remedy: remedy::remedy(analysis, kind, moment) })
+    Some(Verdict { kind, sentence, remedy: capital(&remedy::remedy(analysis, kind, moment)) })
 }
 
 /// The largest part.
@@ -135,9 +135,88 @@ fn is_rising(analysis: &Analysis) -> bool {
     before.live.0 as f64 >= STILL_HIGH * peak && (middle as f64) < STILL_HIGH * peak
 }
 
+/// Remedies are sentences of their own, and parts of sentences.
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
 fn mib(bytes: Bytes) -> String {
     match bytes.0 {
         0..0x10_0000 => format!("{} KiB", bytes.0 >> 10),
         n => format!("{:.1} MiB", n as f64 / f64::from(1 << 20)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Program;
+    use heapwise_analysis::Pinned;
+
+    const MIB: u64 = 1 << 20;
+
+    fn program(allocator: &str) -> Analysis {
+        let mut p = Program::default();
+        let stack = p.stack(&["main|/u/src/a.c|7"]);
+        p.alloc(stack, 24);
+        let mut analysis = p.analysis();
+        analysis.processes[0].allocator = allocator.into();
+        analysis
+    }
+
+    fn breakdown(part: impl Fn(&mut Breakdown)) -> Breakdown {
+        let mut b = Breakdown { rss: Bytes(100 * MIB), live: Bytes(30 * MIB), ..Breakdown::default() };
+        part(&mut b);
+        b
+    }
+
+    fn told(allocator: &str, peak: Breakdown) -> Verdict {
+        let mut analysis = program(allocator);
+        analysis.accounting.at_peak = Some(peak);
+        verdict(&analysis).expect("pages were seen")
+    }
+
+    #[test]
+    fn the_largest_part_gives_the_verdict() {
+        let most = Bytes(60 * MIB);
+        let cases: [(VerdictKind, Breakdown, &str); 6] = [
+            (VerdictKind::Live, breakdown(|b| b.live = most), "is live data"),
+            (VerdictKind::Rounding, breakdown(|b| b.rounding = most), "round requests up"),
+            (VerdictKind::Fragmentation, breakdown(|b| b.holes = most), "fragmentation"),
+            (VerdictKind::Retention, breakdown(|b| b.retained = most), "not given back"),
+            (VerdictKind::Metadata, breakdown(|b| b.metadata = most), "the allocator's own"),
+            (VerdictKind::NotHeap, breakdown(|b| b.not_heap = most), "is not heap"),
+        ];
+        for (kind, peak, words) in cases {
+            let verdict = told("/lib/libc.so.6", peak);
+            assert_eq!(verdict.kind, kind);
+            assert!(
+                verdict.sentence.starts_with("At the peak 60.0 MiB of 100.0 MiB resident (60 %)"),
+                "{verdict:?}"
+            );
+            assert!(verdict.sentence.contains(words) && !verdict.remedy.is_empty(), "{verdict:?}");
+        }
+        assert_eq!(verdict(&program("/lib/libc.so.6")), None, "no pages were seen");
+    }
+
+    #[test]
+    fn the_remedy_is_that_of_the_allocator() {
+        let retained = breakdown(|b| b.retained = Bytes(60 * MIB));
+        assert!(told("/lib/libc.so.6", retained).remedy.contains("malloc_trim"));
+        assert!(told("/usr/lib/libjemalloc.so.2", retained).remedy.contains("background_thread"));
+        assert!(told("/usr/lib/libmimalloc.so.2", retained).remedy.contains("MIMALLOC_PURGE_DELAY"));
+        let lazy = Breakdown { lazily_freed: Bytes(50 * MIB), ..retained };
+        assert!(told("/usr/lib/libsnmalloc.so", lazy).remedy.contains("MADV_FREE"));
+    }
+
+    #[test]
+    fn fragmentation_names_what_pins_most() {
+        let mut analysis = program("/lib/libc.so.6");
+        analysis.accounting.at_peak = Some(breakdown(|b| b.holes = Bytes(60 * MIB)));
+        let site = analysis.sites()[0].id;
+        analysis.accounting.pinned = vec![Pinned { site, bytes: Bytes(38 * MIB), blocks: 602, pages: 9000 }];
+        let remedy = verdict(&analysis).expect("pages were seen").remedy;
+        assert!(remedy.contains("38.0 MiB of free memory with 602 blocks"), "{remedy}");
     }
 }
