@@ -412,6 +412,8 @@ impl Piece {
                     blind_spots: vec![BlindSpot { what: spot.clone(), ..BlindSpot::default() }],
                     refused_processes: *refused,
                     peak_rss_bytes: peak_rss.0,
+                    ticks_per_second: peak_rss.0,
+                    ticks_overhead: duration.0,
                 })?
             }
             // Written by the caller, who has the file.

@@ -49,6 +49,9 @@ fn line(text: &str) -> Option<Line<'_>> {
     Some(Line { range: hex(start)?..hex(end)?, shared: permissions.ends_with('s'), inode, name })
 }
 
+/// In a process up to here what it touches while it is being looked at is a share that counts, so the kernel is asked
+/// for its sum before and after. In larger ones asking takes longer than that is worth.
+const SMALL: u64 = 256 << 20;
 /// How far above its thread pointer a thread's control block may reach (`struct pthread` of glibc has 2.3 KiB).
 const CONTROL_BLOCK_BYTES: u64 = 4096;
 
@@ -58,6 +61,7 @@ impl Subject<'_> {
     /// # Errors
     /// The kernel's: the process is gone, or may not be looked at.
     pub(crate) fn snapshot(&self, epoch: Epoch, time_ns: u64, reason: Reason) -> io::Result<Snapshot> {
+        let before = rollup(self.pid)?;
         let maps = std::fs::read_to_string(format!("/proc/{}/maps", self.pid))?;
         let mut lines: Vec<Line<'_>> = maps.lines().filter_map(line).collect();
         // The list is read in pieces while the process goes on, so a mapping that grew may be told twice.
@@ -96,15 +100,19 @@ impl Subject<'_> {
                 sys::read_resident(&pagemap, line.range.clone(), self.page_bytes, &mut found)?;
             }
         }
-        let kernel = rollup(self.pid)?;
+        let after = if before.rss_bytes < SMALL { rollup(self.pid)? } else { before };
+        let seen = mappings.iter().map(|m| m.resident_pages).sum::<u64>() + session_pages;
+        let (low, high) = (before.rss_bytes.min(after.rss_bytes), before.rss_bytes.max(after.rss_bytes));
+        // Pages that add up to something between the two sums are all that there were at a moment in between.
+        let rss_bytes = (seen * self.page_bytes).clamp(low, high);
         Ok(Snapshot {
             process: self.process,
             epoch,
             time_ns,
             reason,
             page_bytes: self.page_bytes,
-            rss_bytes: kernel.rss_bytes.saturating_sub(session_pages * self.page_bytes),
-            lazily_freed_bytes: kernel.lazily_freed_bytes,
+            rss_bytes: rss_bytes.saturating_sub(session_pages * self.page_bytes),
+            lazily_freed_bytes: after.lazily_freed_bytes,
             mappings,
         })
     }
@@ -176,7 +184,7 @@ fn add(mapping: &mut MappedPages, range: &PageRange, page_bytes: u64) {
 }
 
 /// Sums over a whole process.
-#[derive(Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Rollup {
     rss_bytes: u64,
     lazily_freed_bytes: u64,
