@@ -1,9 +1,12 @@
-//! What allocator calls cost: as measured where a recording has enough measured calls, else by a model.
+//! What allocator calls cost, by a model.
 //!
 //! The constants were measured by `examples/calibrate.rs` with glibc 2.36 on one hardware thread of a Xeon at 2.5 GHz. They
 //! differ between machines and allocators by a factor of two or so, which is why every number that comes from here is
-//! called an estimate. [`of_site`] is the way from a site to a time; what would remain of a site after a change has only the
-//! model.
+//! called an estimate.
+//!
+//! A recording has measured times of sites ([`Site::allocator_time`]), and they are not used here on purpose: what is found
+//! and in which order must be the same for two runs of a program, and measured times differ by a tenth from run to run.
+//! What would remain of a site after a change has no measurement at all, and one currency is needed for both.
 
 use heapwise_analysis::{Nanos, Site};
 
@@ -23,9 +26,6 @@ pub(crate) const REMOTE_FREE_NS: f64 = 10.0;
 const UNMAPPED_FROM: u64 = 32 << 20;
 /// Filling a KiB of new pages instead of used ones: 450 - 35 ns.
 const FRESH_NS_PER_KIB: f64 = 415.0;
-
-/// Measured calls of a site that are worth more than the model.
-const ENOUGH_SAMPLES: u64 = 4;
 
 /// Calls, by what they cost.
 #[derive(Clone, Copy, Debug, Default)]
@@ -71,12 +71,9 @@ pub(crate) fn of_work(work: &Work) -> Nanos {
     Nanos(ns as u64)
 }
 
-/// What a site's calls cost: as measured, or by the model if none of its calls was.
+/// What a site's calls cost.
 pub(crate) fn of_site(site: &Site) -> Nanos {
-    match site.allocator_time {
-        Some(measured) if measured.samples >= ENOUGH_SAMPLES => measured.time,
-        _ => of_work(&Work::of_site(site)),
-    }
+    of_work(&Work::of_site(site))
 }
 
 #[cfg(test)]
