@@ -229,6 +229,7 @@ pub enum AnyEvent {
     ThreadCreate(Number),
     /// A thread was waited for.
     ThreadJoin(Number),
+    /// A call was measured.
     Timed(u32),
 }
 

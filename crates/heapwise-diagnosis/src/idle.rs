@@ -13,11 +13,11 @@ const KEPT_SHARE: f64 = 0.05;
 
 /// Whether the program held mostly unused memory for a good part of its run, and still did at the end.
 pub(crate) fn idles(analysis: &Analysis, peak: &Breakdown, end: &Breakdown) -> bool {
-    if end.rss.0 * 2 < peak.rss.0 || end.live.0 * 4 > end.rss.0 {
+    if end.rss.0.saturating_mul(2) < peak.rss.0 || end.live.0.saturating_mul(4) > end.rss.0 {
         return false;
     }
     let samples = analysis.memory.samples(1000);
-    let is_idle = |rss: u64, live: u64| rss * 2 >= peak.rss.0 && live * 4 < rss;
+    let is_idle = |rss: u64, live: u64| rss.saturating_mul(2) >= peak.rss.0 && live.saturating_mul(4) < rss;
     let idle = samples.iter().filter(|s| s.rss.is_some_and(|rss| is_idle(rss.0, s.live.0))).count();
     idle > 0 && idle as f64 >= IDLE_SHARE * samples.len() as f64
 }

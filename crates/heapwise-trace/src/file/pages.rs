@@ -142,6 +142,8 @@ impl Snapshot {
     pub(crate) fn decode(payload: &[u8]) -> Option<Self> {
         /// Pages of the address space: what lies beyond comes from a damaged recording.
         const MOST_PAGES: u64 = 1 << 52;
+        /// Memory of a machine, 4 PiB: readers multiply such numbers.
+        const MOST_BYTES: u64 = 1 << 52;
         let mut c = Cursor(payload);
         let mut snapshot = Self {
             process: ProcessIndex(u32::try_from(c.get()?).ok()?),
@@ -161,6 +163,10 @@ impl Snapshot {
         if !page.is_power_of_two() || page > 1 << 30 {
             return None;
         }
+        if snapshot.rss_bytes > MOST_BYTES || snapshot.lazily_freed_bytes > MOST_BYTES {
+            return None;
+        }
+        let mut resident_bytes = 0u64;
         let address = |pages: u64| pages.checked_mul(page).filter(|_| pages < MOST_PAGES);
         let mut at = 0u64;
         for _ in 0..c.count()? {
@@ -168,6 +174,10 @@ impl Snapshot {
             let end = start.checked_add(c.get()?)?;
             let kind = MappingKind::ALL.get(usize::try_from(c.get()?).ok()?).copied().unwrap_or_default();
             let resident_pages = c.get()?;
+            resident_bytes = resident_bytes.checked_add(resident_pages.checked_mul(page)?)?;
+            if resident_bytes > MOST_BYTES {
+                return None;
+            }
             let mut runs = Vec::new();
             let mut page_at = start;
             for _ in 0..c.count()? {
