@@ -13,7 +13,7 @@ const KEPT_SHARE: f64 = 0.05;
 
 /// Whether the program held mostly unused memory for a good part of its run, and still did at the end.
 pub(crate) fn idles(analysis: &Analysis, peak: &Breakdown, end: &Breakdown) -> bool {
-    if end.rss.0.saturating_mul(2) < peak.rss.0 || end.live.0.saturating_mul(4) > end.rss.0 {
+    if gave_back(peak, end) || end.live.0.saturating_mul(4) > end.rss.0 {
         return false;
     }
     let samples = analysis.memory.samples(1000);
@@ -25,4 +25,9 @@ pub(crate) fn idles(analysis: &Analysis, peak: &Breakdown, end: &Breakdown) -> b
 /// Whether the end is like the rest of the run, and not only what is left after clearing up.
 pub(crate) fn end_counts(analysis: &Analysis, peak: &Breakdown, end: &Breakdown) -> bool {
     end.live.0 as f64 >= KEPT_SHARE * peak.live.0 as f64 && end.live.0 > 0 || idles(analysis, peak, end)
+}
+
+/// Whether the memory of the peak was given back by the end: then free pages at the peak were on their way out.
+pub(crate) fn gave_back(peak: &Breakdown, end: &Breakdown) -> bool {
+    end.rss.0.saturating_mul(2) < peak.rss.0
 }

@@ -59,7 +59,11 @@ pub(crate) fn verdict(analysis: &Analysis) -> Option<Verdict> {
     let end = accounting.at_end.as_ref().unwrap_or(peak);
     let (moment, when) =
         if idle::idles(analysis, peak, end) { (end, "At the end") } else { (peak, "At the peak") };
-    let kind = dominant(analysis, moment);
+    let mut judged = *moment;
+    if idle::gave_back(peak, end) {
+        judged.retained = Bytes(0);
+    }
+    let kind = dominant(analysis, &judged);
     let of = |part: Bytes| format!("{} of {}", mib(part), mib(moment.rss));
     let percent = |part: Bytes| part.0 * 100 / moment.rss.0.max(1);
     let sentence = match kind {

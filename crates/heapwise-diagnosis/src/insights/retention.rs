@@ -19,6 +19,9 @@ impl Rule for Retention {
     fn find<'a>(&self, case: &'a Case<'a>) -> Vec<Finding<'a>> {
         let accounting = &case.analysis.accounting;
         let (Some(peak), end) = (&accounting.at_peak, &accounting.at_end) else { return Vec::new() };
+        if end.as_ref().is_some_and(|end| idle::gave_back(peak, end)) {
+            return Vec::new();
+        }
         let end = end.as_ref().filter(|end| idle::end_counts(case.analysis, peak, end));
         let seen = std::iter::once((peak, "at the peak")).chain(end.map(|end| (end, "at the end")));
         let large = |b: &Breakdown| b.retained.0 >= LEAST_BYTES && b.retained.0 * 10 >= b.rss.0 * 3;
@@ -106,6 +109,12 @@ mod tests {
         assert_eq!(told[0].title, "the allocator keeps 80.0 MiB that no block is in");
         assert!(told[0].evidence[0].starts_with("at the end"), "{:?}", told[0].evidence);
         assert!(told[0].remedy.contains("malloc_trim"));
+        let gone = Breakdown { rss: Bytes(20 << 20), live: Bytes(10 << 20), ..Breakdown::default() };
+        let before = analysis.accounting.clone();
+        analysis.accounting.at_peak = Some(breakdown(80 << 20));
+        analysis.accounting.at_end = Some(gone);
+        assert_eq!(found(&analysis), [], "it was given back");
+        analysis.accounting = before;
         analysis.processes[0].allocator = "/usr/lib/libjemalloc.so.2".into();
         assert!(found(&analysis)[0].remedy.contains("dirty_decay_ms"));
     }
