@@ -11,6 +11,9 @@ use heapwise_trace::file::pages::UsableSizes;
 use heapwise_trace::file::records::ProcessInfo;
 use std::collections::BTreeSet;
 use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -52,9 +55,27 @@ pub fn ask_here() -> Vec<u64> {
     sizes
 }
 
+/// Whether a file may be loaded into a process of ours. The recorded program has named it, and that may have fewer rights
+/// than we have: only what its owner, us or root, alone can change is believed, and what the loader would not take apart.
+fn is_trustworthy(path: &Path) -> bool {
+    let plain = path.is_absolute() && !path.as_os_str().as_bytes().iter().any(|b| b" :".contains(b));
+    // SAFETY: asks for a number.
+    let own = unsafe { libc::geteuid() };
+    let believed = |part: &Path| {
+        let facts = part.metadata();
+        facts.is_ok_and(|f| {
+            (f.uid() == 0 || f.uid() == own) && (f.mode() & 0o022 == 0 || f.mode() & 0o1000 != 0)
+        })
+    };
+    plain && path.canonicalize().is_ok_and(|real| real.is_file() && real.ancestors().all(believed))
+}
+
 /// Asks an allocator, named by the path of the object that provides `malloc`. `None` if it does not answer.
 pub fn measure(allocator: &str) -> Option<UsableSizes> {
     if allocator.is_empty() {
+        return None;
+    }
+    if !is_trustworthy(Path::new(allocator)) {
         return None;
     }
     let is_glibc = allocator.rsplit('/').next().is_some_and(|file| file.starts_with("libc.so"));
@@ -115,6 +136,28 @@ impl Probes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn what_others_can_change_is_not_loaded() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let library = folder.path().join("lib.so");
+        std::fs::write(&library, b"").expect("it can be written");
+        let set =
+            |mode| std::fs::set_permissions(&library, Permissions::from_mode(mode)).expect("it is ours");
+        set(0o644);
+        assert!(is_trustworthy(&library));
+        set(0o666);
+        assert!(!is_trustworthy(&library), "anybody can write to it");
+        set(0o644);
+        let odd = folder.path().join("a:b.so");
+        std::fs::write(&odd, b"").expect("it can be written");
+        assert!(!is_trustworthy(&odd), "the loader would take it for two");
+        assert!(!is_trustworthy(Path::new("lib.so")) && !is_trustworthy(&folder.path().join("none.so")));
+        std::fs::set_permissions(folder.path(), Permissions::from_mode(0o777)).expect("it is ours");
+        assert!(!is_trustworthy(&library), "anybody can put another one in its place");
+    }
 
     #[test]
     fn sizes_of_this_process_ascend_and_hold_what_was_asked_for() {

@@ -180,8 +180,9 @@ impl Turned {
     /// Tells how long the call took, if that was measured.
     #[inline(always)]
     fn tell_time(&mut self) {
-        // SAFETY: this thread's own words.
-        let ticks = core::mem::take(unsafe { &mut (*self.words).ticks });
+        // SAFETY: this thread's own word, read and written as a whole; no reference to it lives. A signal handler that
+        // comes in between leaves a measurement of its own, which is dropped here.
+        let ticks = unsafe { core::mem::replace(&mut *(&raw mut (*self.words).ticks), 0) };
         if ticks != 0 {
             self.push(Event::Timed { ticks });
         }
@@ -196,15 +197,15 @@ impl Turned {
 /// Describes a block that was handed out, or the refusal.
 #[inline(always)]
 fn handed_out(block: *mut u8, size: usize, align: usize, function: AllocFunction, entry: &Entry) {
-    let Some(mut turn) = begin(entry) else { return };
+    let Some(mut turn) = begin(entry) else { return forget_time() };
     let clock = turn.clock();
     if !turn.at(clock) {
-        return;
+        return forget_time();
     }
     let stack = turn.stack(entry);
     if block.is_null() {
         turn.push(Event::Failed { size: size as u64, function, stack });
-        return;
+        return forget_time();
     }
     large::allocated(block as usize, size);
     let align_log2 = align.checked_ilog2().unwrap_or(0) as u8;
@@ -225,10 +226,17 @@ fn given_back(block: *mut u8, entry: &Entry) {
     turn.push(Event::Free { address: BlockAddress(block as u64), touched });
 }
 
+/// Drops what was measured of a call that is not told: the next one to be told would be taken for it.
+#[cold]
+fn forget_time() {
+    // SAFETY: this thread's own word, written as a whole; no reference to it lives.
+    unsafe { (*tls::words()).ticks = 0 };
+}
+
 /// Tells how long it took to give a block back, if that was measured.
 #[inline(always)]
 fn tell_time(entry: &Entry) {
-    // SAFETY: this thread's own words.
+    // SAFETY: this thread's own word, read as a whole; no reference to it lives.
     if unsafe { (*tls::words()).ticks } != 0 {
         tell_time_now(entry);
     }
@@ -237,15 +245,12 @@ fn tell_time(entry: &Entry) {
 #[cold]
 #[inline(never)]
 fn tell_time_now(entry: &Entry) {
-    match begin(entry) {
-        Some(mut turn) => {
-            let clock = turn.clock();
-            if turn.at(clock) {
-                turn.tell_time();
-            }
-        }
-        // SAFETY: as above. Whatever is told next is about another call.
-        None => unsafe { (*tls::words()).ticks = 0 },
+    let Some(mut turn) = begin(entry) else { return forget_time() };
+    let clock = turn.clock();
+    if turn.at(clock) {
+        turn.tell_time();
+    } else {
+        forget_time();
     }
 }
 
@@ -254,15 +259,13 @@ fn tell_time_now(entry: &Entry) {
 #[inline(always)]
 fn in_real<T>(entry: &Entry, call: impl FnOnce() -> T) -> T {
     let words = tls::words();
-    // SAFETY: this thread's own words.
-    let watch = Stopwatch::start(unsafe { &mut (*words).measure_in });
+    let watch = Stopwatch::start(words);
     if !real::may_reenter() {
         let result = call();
-        // SAFETY: as above.
-        watch.stop(unsafe { &mut (*words).ticks });
+        watch.stop(words);
         return result;
     }
-    // SAFETY: as above.
+    // SAFETY: this thread's own words; no reference to them lives.
     let before = unsafe { (*words).guard };
     // The recorder's own guard stays as it is, and so does one from further out. One from further in was left behind by
     // an exception, and is put right by the next event.
@@ -273,10 +276,8 @@ fn in_real<T>(entry: &Entry, call: impl FnOnce() -> T) -> T {
     unsafe { (*words).guard = entry.stack_pointer | guard::REAL };
     let result = call();
     // SAFETY: as above.
-    unsafe {
-        (*words).guard = 0;
-        watch.stop(&mut (*words).ticks);
-    }
+    unsafe { (*words).guard = 0 };
+    watch.stop(words);
     result
 }
 
@@ -415,17 +416,18 @@ pub unsafe extern "C" fn realloc(block: *mut u8, size: usize, sp: usize, fp: usi
     });
     // SAFETY: the caller's call.
     let new = in_real(&entry!(sp, fp), || unsafe { real(block, size) });
-    if let Some((clock, touched)) = before {
-        resized(block, new, size, clock, touched, &entry);
+    match before {
+        Some((clock, touched)) => resized(block, new, size, clock, touched, &entry),
+        None => forget_time(),
     }
     new
 }
 
 #[inline(always)]
 fn resized(old: *mut u8, new: *mut u8, size: usize, before: u64, touched: Option<u32>, entry: &Entry) {
-    let Some(mut turn) = begin(entry) else { return };
+    let Some(mut turn) = begin(entry) else { return forget_time() };
     if !turn.at(before.max(turn.thread.clock)) {
-        return;
+        return forget_time();
     }
     let (old, size) = (BlockAddress(old as u64), size as u64);
     let stack = turn.stack(entry);
@@ -435,7 +437,7 @@ fn resized(old: *mut u8, new: *mut u8, size: usize, before: u64, touched: Option
             0 => Event::Free { address: old, touched },
             _ => Event::Failed { size, function: AllocFunction::Realloc, stack },
         });
-        return;
+        return forget_time();
     }
     large::allocated(new as usize, size as usize);
     let new = BlockAddress(new as u64);

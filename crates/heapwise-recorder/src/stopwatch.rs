@@ -5,17 +5,17 @@
 //! lot, or a loop whose events fill the ring in step would have always the same call measured.
 
 use crate::arch::clock;
-use crate::arch::tls;
+use crate::arch::tls::{self, ThreadWords};
 
-/// The chosen call is one of so many: a power of two.
-const LOTS: u64 = 32;
+/// The chosen call is one of so many, as a binary logarithm.
+const LOTS_BITS: u32 = 5;
 
 /// Chooses one of the following calls of this thread. `seed` is different each time.
 pub fn choose(seed: u64) {
     // The golden ratio's multiplier spreads neighbouring seeds evenly.
-    let lot = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 59;
-    // SAFETY: this thread's own words.
-    unsafe { (*tls::words()).measure_in = (lot % LOTS) as u32 + 1 };
+    let lot = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - LOTS_BITS);
+    // SAFETY: this thread's own word, written as a whole; no reference to it lives.
+    unsafe { (*tls::words()).measure_in = lot as u32 + 1 };
 }
 
 /// A measurement that may be under way.
@@ -23,24 +23,32 @@ pub fn choose(seed: u64) {
 pub struct Stopwatch(u64);
 
 impl Stopwatch {
-    /// Begins, if this is the chosen call.
+    /// Begins, if this is the chosen call. `words` are the calling thread's.
     #[inline(always)]
-    pub fn start(measure_in: &mut u32) -> Self {
-        if *measure_in == 0 { Self(0) } else { Self::count_down(measure_in) }
+    pub fn start(words: *mut ThreadWords) -> Self {
+        // SAFETY: valid as long as the thread runs; a word of its own, read as a whole, and no reference to it lives. A
+        // signal handler in between at worst chooses another call.
+        if unsafe { (*words).measure_in } == 0 { Self(0) } else { Self::count_down(words) }
     }
 
     #[cold]
     #[inline(never)]
-    fn count_down(measure_in: &mut u32) -> Self {
-        *measure_in -= 1;
-        if *measure_in == 0 { Self(clock::ticks()) } else { Self(0) }
+    fn count_down(words: *mut ThreadWords) -> Self {
+        // SAFETY: as in `start`.
+        let left = unsafe {
+            (*words).measure_in = (*words).measure_in.saturating_sub(1);
+            (*words).measure_in
+        };
+        if left == 0 { Self(clock::ticks()) } else { Self(0) }
     }
 
-    /// Ends; `ticks` gets what was measured, at least 1.
+    /// Ends, and leaves what was measured, at least 1, in the thread's words.
     #[inline(always)]
-    pub fn stop(self, ticks: &mut u32) {
+    pub fn stop(self, words: *mut ThreadWords) {
         if self.0 != 0 {
-            *ticks = u32::try_from(clock::ticks().wrapping_sub(self.0)).unwrap_or(u32::MAX).max(1);
+            let ticks = clock::ticks().wrapping_sub(self.0);
+            // SAFETY: as in `start`.
+            unsafe { (*words).ticks = u32::try_from(ticks).unwrap_or(u32::MAX).max(1) };
         }
     }
 }
@@ -51,11 +59,11 @@ mod tests {
 
     #[test]
     fn only_the_chosen_call_is_measured() {
-        let (mut measure_in, mut ticks) = (3, 0);
+        let mut words = ThreadWords { state: core::ptr::null_mut(), guard: 0, measure_in: 3, ticks: 0 };
         let mut measured = Vec::new();
         for call in 1..10 {
-            Stopwatch::start(&mut measure_in).stop(&mut ticks);
-            if core::mem::take(&mut ticks) != 0 {
+            Stopwatch::start(&raw mut words).stop(&raw mut words);
+            if core::mem::take(&mut words.ticks) != 0 {
                 measured.push(call);
             }
         }
