@@ -8,6 +8,7 @@
 
 #![forbid(unsafe_code)]
 
+mod allocator;
 mod case;
 pub mod compare;
 mod cost;

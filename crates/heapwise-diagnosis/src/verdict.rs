@@ -3,6 +3,7 @@
 mod remedy;
 
 use crate::idle;
+use crate::units::bytes;
 use heapwise_analysis::{Analysis, Breakdown, Bytes};
 
 /// What dominates resident memory.
@@ -64,7 +65,7 @@ pub(crate) fn verdict(analysis: &Analysis) -> Option<Verdict> {
         judged.retained = Bytes(0);
     }
     let kind = dominant(analysis, &judged);
-    let of = |part: Bytes| format!("{} of {}", mib(part), mib(moment.rss));
+    let of = |part: Bytes| format!("{} of {}", bytes(part.0), bytes(moment.rss.0));
     let percent = |part: Bytes| part.0 * 100 / moment.rss.0.max(1);
     let sentence = match kind {
         VerdictKind::Growth => format!(
@@ -108,7 +109,7 @@ pub(crate) fn verdict(analysis: &Analysis) -> Option<Verdict> {
             percent(moment.not_heap)
         ),
     };
-    Some(Verdict { kind, sentence, remedy: capital(&remedy::remedy(analysis, kind, moment)) })
+    Some(Verdict { kind, sentence, remedy: remedy::remedy(analysis, kind, moment) })
 }
 
 /// The largest part.
@@ -137,19 +138,6 @@ fn is_rising(analysis: &Analysis) -> bool {
     let peak = analysis.totals.peak_live_bytes.0 as f64;
     // The last sample may hold the clearing up at the end.
     before.live.0 as f64 >= STILL_HIGH * peak && (middle as f64) < STILL_HIGH * peak
-}
-
-/// Remedies are sentences of their own, and parts of sentences.
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
-}
-
-fn mib(bytes: Bytes) -> String {
-    match bytes.0 {
-        0..0x10_0000 => format!("{} KiB", bytes.0 >> 10),
-        n => format!("{:.1} MiB", n as f64 / f64::from(1 << 20)),
-    }
 }
 
 #[cfg(test)]
@@ -196,7 +184,7 @@ mod tests {
             let verdict = told("/lib/libc.so.6", peak);
             assert_eq!(verdict.kind, kind);
             assert!(
-                verdict.sentence.starts_with("At the peak 60.0 MiB of 100.0 MiB resident (60 %)"),
+                verdict.sentence.starts_with("At the peak 60.0 MiB of 100 MiB resident (60 %)"),
                 "{verdict:?}"
             );
             assert!(verdict.sentence.contains(words) && !verdict.remedy.is_empty(), "{verdict:?}");

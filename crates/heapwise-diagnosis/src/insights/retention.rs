@@ -1,6 +1,7 @@
 //! `retention`: the allocator keeps pages that hold no block.
 
 use super::{Finding, Rule};
+use crate::allocator;
 use crate::case::Case;
 use crate::idle;
 use crate::insight::{Certainty, Estimate};
@@ -28,8 +29,6 @@ impl Rule for Retention {
         let Some((worst, when)) = seen.filter(|(b, _)| large(b)).max_by_key(|(b, _)| b.retained) else {
             return Vec::new();
         };
-        let process = case.analysis.processes.iter().find(|p| p.index == worst.process);
-        let allocator = process.map_or("", |p| p.allocator.rsplit('/').next().unwrap_or(&p.allocator));
         vec![Finding {
             certainty: Certainty::Certain,
             title: format!("the allocator keeps {} that no block is in", bytes(worst.retained.0)),
@@ -53,26 +52,8 @@ impl Rule for Retention {
                 peak_bytes: worst.retained,
                 time: Nanos(0),
             },
-            remedy: remedy(allocator).into(),
+            remedy: allocator::of(case.analysis, worst).retention.into(),
         }]
-    }
-}
-
-fn remedy(allocator: &str) -> &'static str {
-    match allocator {
-        a if a.contains("jemalloc") => {
-            "Let jemalloc give pages back by itself: `background_thread:true,dirty_decay_ms:1000` in its configuration \
-             (`_RJEM_MALLOC_CONF` with tikv-jemallocator, `MALLOC_CONF` otherwise)."
-        }
-        a if a.contains("mimalloc") => "Let mimalloc give pages back sooner: `MIMALLOC_PURGE_DELAY=0`.",
-        a if a.contains("snmalloc") => {
-            "snmalloc's pages may be free for the kernel to take (MADV_FREE); see whether memory is short before acting."
-        }
-        a if a.contains("tcmalloc") => "Let tcmalloc give pages back: `TCMALLOC_RELEASE_RATE=10`.",
-        _ => {
-            "Call `malloc_trim(0);` after the phase that frees much, or set `GLIBC_TUNABLES=glibc.malloc.trim_threshold=131072`. \
-             An allocator that gives pages back by itself (jemalloc with a background thread, mimalloc) does without."
-        }
     }
 }
 
@@ -87,6 +68,7 @@ mod tests {
         let stack = p.stack(&["main|/u/src/a.c|7"]);
         p.alloc(stack, 24);
         let mut analysis = p.analysis();
+        analysis.processes[0].allocator = "/lib/libc.so.6".into();
         let breakdown = |retained: u64| Breakdown {
             rss: Bytes(100 << 20),
             retained: Bytes(retained),

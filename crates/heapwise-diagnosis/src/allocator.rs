@@ -1,0 +1,64 @@
+//! What an allocator can be told, by the name of its library.
+
+use heapwise_analysis::{Analysis, Breakdown};
+
+/// Settings and calls of an allocator, each as a sentence for people.
+pub(crate) struct Allocator {
+    /// What its file's name begins with.
+    file: &'static str,
+    /// How it gives free pages back.
+    pub(crate) retention: &'static str,
+    /// What keeps its pages from being pinned.
+    pub(crate) fragmentation: &'static str,
+}
+
+const ELSEWHERE: &str = "An allocator that keeps sizes apart (jemalloc, mimalloc) may pack them better; compare before you switch.";
+
+const ALLOCATORS: &[Allocator] = &[
+    Allocator {
+        file: "libc.so",
+        retention: "Call `malloc_trim(0);` after the phase that frees much, or set \
+                    `GLIBC_TUNABLES=glibc.malloc.trim_threshold=131072`. Free memory below a block that lives on is only \
+                    given back by `malloc_trim`; an allocator that gives pages back by itself (jemalloc with a background \
+                    thread, mimalloc) does without.",
+        fragmentation: ELSEWHERE,
+    },
+    Allocator {
+        file: "libjemalloc",
+        retention: "Pages are given back as time goes by, but only while something allocates. Let jemalloc do it by \
+                    itself: `background_thread:true,dirty_decay_ms:1000` in its configuration (`_RJEM_MALLOC_CONF` with \
+                    tikv-jemallocator, `MALLOC_CONF` otherwise).",
+        fragmentation: "Allocate what lives long in an arena of its own.",
+    },
+    Allocator {
+        file: "libmimalloc",
+        retention: "Let mimalloc give pages back at once: `MIMALLOC_PURGE_DELAY=0`; or call `mi_collect(true);` after the \
+                    phase that frees much.",
+        fragmentation: "Allocate what lives long in a heap of its own (`mi_heap_new`).",
+    },
+    Allocator {
+        file: "libtcmalloc",
+        retention: "Let tcmalloc give pages back: `TCMALLOC_RELEASE_RATE=10`; or call \
+                    `MallocExtension::ReleaseFreeMemory` after the phase that frees much.",
+        fragmentation: ELSEWHERE,
+    },
+    Allocator {
+        file: "libsnmalloc",
+        retention: "snmalloc gives pages up lazily: the kernel takes them when memory is short, and until then they count \
+                    as resident. See whether memory is short before acting.",
+        fragmentation: ELSEWHERE,
+    },
+];
+
+const UNKNOWN: Allocator = Allocator {
+    file: "",
+    retention: "Look for the allocator's settings for giving pages back: decay, purge, trim or release.",
+    fragmentation: ELSEWHERE,
+};
+
+/// The allocator of the process whose memory this is.
+pub(crate) fn of(analysis: &Analysis, moment: &Breakdown) -> &'static Allocator {
+    let process = analysis.processes.iter().find(|p| p.index == moment.process);
+    let file = process.map_or("", |p| p.allocator.rsplit('/').next().unwrap_or_default());
+    ALLOCATORS.iter().find(|a| file.starts_with(a.file)).unwrap_or(&UNKNOWN)
+}
