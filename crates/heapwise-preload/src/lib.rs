@@ -4,7 +4,7 @@
 
 #![cfg_attr(panic = "abort", no_std)]
 
-use heapwise_recorder::{entry_point, hooks, mappings};
+use heapwise_recorder::{entry_point, hooks, lifecycle, mappings, turn};
 
 entry_point!(malloc, 1 => hooks::malloc);
 entry_point!(calloc, 2 => hooks::calloc);
@@ -48,7 +48,7 @@ pub unsafe extern "C" fn pthread_create(
     argument: *mut core::ffi::c_void,
 ) -> core::ffi::c_int {
     // SAFETY: handed on.
-    unsafe { hooks::pthread_create(thread, attributes, start, argument) }
+    unsafe { lifecycle::pthread_create(thread, attributes, start, argument) }
 }
 
 /// The interposed C function `pthread_join`.
@@ -61,7 +61,7 @@ pub unsafe extern "C" fn pthread_join(
     result: *mut *mut core::ffi::c_void,
 ) -> core::ffi::c_int {
     // SAFETY: handed on.
-    unsafe { hooks::pthread_join(thread, result) }
+    unsafe { lifecycle::pthread_join(thread, result) }
 }
 
 /// The interposed C function `pthread_setname_np`.
@@ -74,7 +74,7 @@ pub unsafe extern "C" fn pthread_setname_np(
     name: *const core::ffi::c_char,
 ) -> core::ffi::c_int {
     // SAFETY: handed on.
-    unsafe { hooks::pthread_setname_np(thread, name) }
+    unsafe { lifecycle::pthread_setname_np(thread, name) }
 }
 
 /// The interposed C function `prctl`. It is variadic; on this architecture all its arguments are in registers.
@@ -90,7 +90,7 @@ pub unsafe extern "C" fn prctl(
     d: usize,
 ) -> core::ffi::c_int {
     // SAFETY: handed on.
-    unsafe { hooks::prctl(option, a, b, c, d) }
+    unsafe { lifecycle::prctl(option, a, b, c, d) }
 }
 
 /// The interposed C function `dlclose`.
@@ -100,7 +100,7 @@ pub unsafe extern "C" fn prctl(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dlclose(handle: *mut core::ffi::c_void) -> core::ffi::c_int {
     // SAFETY: handed on.
-    unsafe { hooks::dlclose(handle) }
+    unsafe { lifecycle::dlclose(handle) }
 }
 
 /// Runs when the library is loaded.
@@ -108,7 +108,7 @@ pub unsafe extern "C" fn dlclose(handle: *mut core::ffi::c_void) -> core::ffi::c
 #[unsafe(link_section = ".init_array")]
 static START: extern "C" fn() = {
     extern "C" fn start() {
-        hooks::start();
+        turn::start();
     }
     start
 };

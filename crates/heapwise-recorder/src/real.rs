@@ -199,3 +199,18 @@ pub fn allocator_name() -> Option<&'static [u8]> {
     // SAFETY: the loader's string of an object that provides malloc, which is never unloaded.
     Some(unsafe { CStr::from_ptr(name) }.to_bytes())
 }
+
+/// The real function, or what `$early` says while it is not known.
+macro_rules! real_or {
+    ($name:ident, $early:expr) => {
+        match $crate::real::$name() {
+            Some(function) => function,
+            None if $crate::real::resolve() => match $crate::real::$name() {
+                Some(function) => function,
+                None => return $early,
+            },
+            None => return $early,
+        }
+    };
+}
+pub(crate) use real_or;

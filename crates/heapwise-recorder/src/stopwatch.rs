@@ -11,7 +11,7 @@ use crate::arch::tls::{self, ThreadWords};
 const LOTS_BITS: u32 = 5;
 
 /// Chooses one of the following calls of this thread. `seed` is different each time.
-pub fn choose(seed: u64) {
+pub(crate) fn choose(seed: u64) {
     // The golden ratio's multiplier spreads neighbouring seeds evenly.
     let lot = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - LOTS_BITS);
     // SAFETY: this thread's own word, written as a whole; no reference to it lives.
@@ -20,12 +20,12 @@ pub fn choose(seed: u64) {
 
 /// A measurement that may be under way.
 #[derive(Debug)]
-pub struct Stopwatch(u64);
+pub(crate) struct Stopwatch(u64);
 
 impl Stopwatch {
     /// Begins, if this is the chosen call. `words` are the calling thread's.
     #[inline(always)]
-    pub fn start(words: *mut ThreadWords) -> Self {
+    pub(crate) fn start(words: *mut ThreadWords) -> Self {
         // SAFETY: valid as long as the thread runs; a word of its own, read as a whole, and no reference to it lives. A
         // signal handler in between at worst chooses another call.
         if unsafe { (*words).measure_in } == 0 { Self(0) } else { Self::count_down(words) }
@@ -44,7 +44,7 @@ impl Stopwatch {
 
     /// Ends, and leaves what was measured, at least 1, in the thread's words.
     #[inline(always)]
-    pub fn stop(self, words: *mut ThreadWords) {
+    pub(crate) fn stop(self, words: *mut ThreadWords) {
         if self.0 != 0 {
             let ticks = clock::ticks().wrapping_sub(self.0);
             // SAFETY: as in `start`.

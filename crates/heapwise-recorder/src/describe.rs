@@ -1,0 +1,160 @@
+//! Calls the real allocator and describes the call.
+//!
+//! The order matters to whoever merges the threads' events: a block is described *after* the real function handed it
+//! out and *before* it is given back, so the clock readings of a free and of the next allocation of the same address
+//! are in the order of the events themselves (docs/adr/0002-epochs-instead-of-timestamps.md).
+
+use crate::arch::entry::Entry;
+use crate::arch::tls;
+use crate::stopwatch::Stopwatch;
+use crate::turn::begin;
+use crate::{bootstrap, guard, large, real};
+use heapwise_trace::event::{AllocFunction, BlockAddress, Event};
+
+/// Describes a block that was handed out, or the refusal.
+#[inline(always)]
+pub(crate) fn handed_out(block: *mut u8, size: usize, align: usize, function: AllocFunction, entry: &Entry) {
+    let Some(mut turn) = begin(entry) else { return forget_time() };
+    let clock = turn.clock();
+    if !turn.at(clock) {
+        return forget_time();
+    }
+    let stack = turn.stack(entry);
+    if block.is_null() {
+        turn.push(Event::Failed { size: size as u64, function, stack });
+        return forget_time();
+    }
+    large::allocated(block as usize, size);
+    let align_log2 = align.checked_ilog2().unwrap_or(0) as u8;
+    let address = BlockAddress(block as u64);
+    turn.push(Event::Alloc { address, size: size as u64, align_log2, function, stack });
+    turn.tell_time();
+}
+
+/// Describes a block that is about to be given back.
+#[inline(always)]
+pub(crate) fn given_back(block: *mut u8, entry: &Entry) {
+    let Some(mut turn) = begin(entry) else { return };
+    let clock = turn.clock();
+    if !turn.at(clock) {
+        return;
+    }
+    let touched = large::freed(block as usize, &mut turn.thread.large_budget);
+    turn.push(Event::Free { address: BlockAddress(block as u64), touched });
+}
+
+/// Drops what was measured of a call that is not told: the next one to be told would be taken for it.
+#[cold]
+pub(crate) fn forget_time() {
+    // SAFETY: this thread's own word, written as a whole; no reference to it lives.
+    unsafe { (*tls::words()).ticks = 0 };
+}
+
+/// Tells how long it took to give a block back, if that was measured.
+#[inline(always)]
+pub(crate) fn tell_time(entry: &Entry) {
+    // SAFETY: this thread's own word, read as a whole; no reference to it lives.
+    if unsafe { (*tls::words()).ticks } != 0 {
+        tell_time_now(entry);
+    }
+}
+
+#[cold]
+#[inline(never)]
+pub(crate) fn tell_time_now(entry: &Entry) {
+    let Some(mut turn) = begin(entry) else { return forget_time() };
+    let clock = turn.clock();
+    if turn.at(clock) {
+        turn.tell_time();
+    } else {
+        forget_time();
+    }
+}
+
+/// Calls into the real allocator. One that is not glibc may call the interposed functions itself; what arrives
+/// meanwhile on this thread is its own business and not recorded.
+#[inline(always)]
+pub(crate) fn in_real<T>(entry: &Entry, call: impl FnOnce() -> T) -> T {
+    let words = tls::words();
+    let watch = Stopwatch::start(words);
+    if !real::may_reenter() {
+        let result = call();
+        watch.stop(words);
+        return result;
+    }
+    // SAFETY: this thread's own words; no reference to them lives.
+    let before = unsafe { (*words).guard };
+    // The recorder's own guard stays as it is, and so does one from further out. One from further in was left behind by
+    // an exception, and is put right by the next event.
+    if before == guard::INTERNAL || before >= entry.stack_pointer {
+        return call();
+    }
+    // SAFETY: as above.
+    unsafe { (*words).guard = entry.stack_pointer | guard::REAL };
+    let result = call();
+    // SAFETY: as above.
+    unsafe { (*words).guard = 0 };
+    watch.stop(words);
+    result
+}
+
+#[inline(always)]
+pub(crate) fn resized(
+    old: *mut u8,
+    new: *mut u8,
+    size: usize,
+    before: u64,
+    touched: Option<u32>,
+    entry: &Entry,
+) {
+    let Some(mut turn) = begin(entry) else { return forget_time() };
+    if !turn.at(before.max(turn.thread.clock)) {
+        return forget_time();
+    }
+    let (old, size) = (BlockAddress(old as u64), size as u64);
+    let stack = turn.stack(entry);
+    if new.is_null() {
+        // glibc frees a block that is resized to nothing; any other null is a refusal that leaves it alone.
+        turn.push(match size {
+            0 => Event::Free { address: old, touched },
+            _ => Event::Failed { size, function: AllocFunction::Realloc, stack },
+        });
+        return forget_time();
+    }
+    large::allocated(new as usize, size as usize);
+    let new = BlockAddress(new as u64);
+    let after = turn.clock();
+    if after == turn.thread.clock {
+        turn.push(Event::Realloc { old, new, size, stack, touched });
+        turn.tell_time();
+        return;
+    }
+    turn.push(Event::ReallocBegin { old, touched });
+    // If recording was paused in between, the second half still belongs to the first.
+    turn.at(after);
+    turn.push(Event::ReallocEnd { new, size, stack });
+    turn.tell_time();
+}
+
+/// An `operator new` that does not go through `malloc`.
+pub(crate) fn describe_new(
+    entry: &Entry,
+    size: usize,
+    align: usize,
+    function: AllocFunction,
+    real: impl FnOnce() -> *mut u8,
+) -> *mut u8 {
+    let block = in_real(entry, real);
+    handed_out(block, size, align, function, entry);
+    block
+}
+
+/// An `operator delete` that does not go through `free`.
+pub(crate) fn describe_delete(entry: &Entry, block: *mut u8, real: impl FnOnce()) {
+    if block.is_null() || bootstrap::owns(block) {
+        return;
+    }
+    given_back(block, entry);
+    in_real(entry, real);
+    tell_time(entry);
+}

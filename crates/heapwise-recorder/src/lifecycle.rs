@@ -1,0 +1,103 @@
+//! What each interposed function does that starts, ends or names threads, or unloads code.
+
+use crate::arch::tls;
+use crate::guard;
+use crate::process::PROCESS;
+use crate::real::real_or;
+use crate::sys;
+use crate::turn::note;
+use crate::unwind::modules;
+use core::ffi::{c_char, c_int, c_void};
+use heapwise_trace::event::Event;
+
+/// `pthread_create`: notes which thread was started from where.
+///
+/// # Safety
+/// As the C function.
+pub unsafe extern "C" fn pthread_create(
+    thread: *mut usize,
+    attributes: *const c_void,
+    start: *const c_void,
+    argument: *mut c_void,
+) -> c_int {
+    const EAGAIN: c_int = 11;
+    let real = real_or!(pthread_create, EAGAIN);
+    // SAFETY: the caller's call.
+    let error = unsafe { real(thread, attributes, start, argument) };
+    if error == 0 {
+        // SAFETY: the real function has stored the handle there.
+        let handle = unsafe { thread.read_volatile() };
+        note(Event::ThreadCreate { handle: handle as u64 });
+    }
+    error
+}
+
+/// `pthread_join`: notes that all of the other thread's events were before.
+///
+/// # Safety
+/// As the C function.
+pub unsafe extern "C" fn pthread_join(thread: usize, result: *mut *mut c_void) -> c_int {
+    const EINVAL: c_int = 22;
+    let real = real_or!(pthread_join, EINVAL);
+    // SAFETY: the caller's call.
+    let error = unsafe { real(thread, result) };
+    if error == 0 {
+        note(Event::ThreadJoin { handle: thread as u64 });
+    }
+    error
+}
+
+/// `pthread_setname_np`: a thread may be gone before the collector asks the kernel for its name.
+///
+/// # Safety
+/// As the C function.
+pub unsafe extern "C" fn pthread_setname_np(thread: usize, name: *const c_char) -> c_int {
+    const ENOSYS: c_int = 38;
+    let real = real_or!(pthread_setname_np, ENOSYS);
+    // SAFETY: the caller's call.
+    let error = unsafe { real(thread, name) };
+    if error == 0 && !name.is_null() {
+        // SAFETY: a C string, as the real function has just accepted it.
+        let name = unsafe { core::ffi::CStr::from_ptr(name) }.to_bytes();
+        crate::thread::rename(thread as u64, name);
+    }
+    error
+}
+
+/// `prctl`, with which a thread may name itself.
+///
+/// # Safety
+/// As the C function.
+pub unsafe extern "C" fn prctl(option: c_int, a: usize, b: usize, c: usize, d: usize) -> c_int {
+    const PR_SET_NAME: c_int = 15;
+    let real = real_or!(prctl, -1);
+    // SAFETY: the caller's call.
+    let result = unsafe { real(option, a, b, c, d) };
+    if option == PR_SET_NAME && result == 0 {
+        let name = sys::thread_name();
+        let bytes = name.map(u64::to_le_bytes);
+        crate::thread::rename(tls::thread_pointer() as u64, bytes.as_flattened());
+    }
+    result
+}
+
+/// `dlclose`: the addresses of what is unloaded may soon mean something else.
+///
+/// # Safety
+/// As the C function.
+pub unsafe extern "C" fn dlclose(handle: *mut c_void) -> c_int {
+    let real = real_or!(dlclose, -1);
+    // SAFETY: the caller's call.
+    let error = unsafe { real(handle) };
+    let words = tls::words();
+    // SAFETY: this thread's own words.
+    let idle = unsafe { (*words).guard } == 0;
+    if error == 0 && idle && PROCESS.header().is_some() {
+        // SAFETY: as above.
+        unsafe { (*words).guard = guard::INTERNAL };
+        modules::notice_unloaded();
+        // SAFETY: as above.
+        unsafe { (*words).guard = 0 };
+    }
+    error
+}
