@@ -13,6 +13,7 @@
 //! draining, then fills the rings, and only then makes the program wait; nothing is dropped silently and memory stays
 //! bounded at each step.
 
+mod arenas;
 pub mod collect;
 pub mod command;
 pub mod encode;
@@ -22,6 +23,7 @@ pub mod output;
 pub mod process;
 pub mod record;
 mod residency;
+mod ring;
 pub mod session;
 pub mod signals;
 mod sys;

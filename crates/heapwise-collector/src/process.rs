@@ -1,10 +1,12 @@
 //! One recorded process, as it is seen from outside.
 
+use crate::arenas::Arenas;
 use crate::encode::Buffers;
 use crate::looks::Looks;
 use crate::residency::Subject;
+use crate::ring::Ring;
 use crate::session::Session;
-use crate::sys::{self, Mapping};
+use crate::sys;
 use heapwise_trace::event::Epoch;
 use heapwise_trace::file::pages::{Reason, Snapshot};
 use heapwise_trace::file::records::{
@@ -18,41 +20,6 @@ use heapwise_trace::live::layout::{
 };
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-
-/// Where a process's part of the session is mapped here.
-#[derive(Debug, Default)]
-struct Arenas {
-    mapped: Vec<(u64, Mapping)>,
-}
-
-impl Arenas {
-    fn find(&self, offset: u64) -> Option<(&Mapping, usize)> {
-        let (start, mapping) =
-            self.mapped.iter().find(|(start, _)| (*start..*start + ARENA_BYTES).contains(&offset))?;
-        Some((mapping, (offset - start) as usize))
-    }
-
-    fn get<T: sys::Shared>(&self, offset: u64) -> Option<&T> {
-        let (mapping, at) = self.find(offset)?;
-        mapping.get(at)
-    }
-}
-
-/// A ring and the thread that owns it now.
-#[derive(Debug)]
-struct Ring {
-    offset: u64,
-    incarnation: u64,
-    thread: Option<ThreadIndex>,
-    tid: u32,
-    name: String,
-    /// What the thread was called when it took the ring.
-    first_name: String,
-    lost_before: u64,
-    /// Words that were drained and not yet handed on.
-    pending: Vec<u64>,
-    idle_checks: u32,
-}
 
 /// What draining a process yields besides events.
 #[derive(Debug, Default)]
@@ -175,17 +142,7 @@ impl Process {
         let count = (self.header().ring_count.load(Ordering::Acquire) as usize).min(MAX_RINGS);
         for index in self.rings.len()..count {
             let offset = self.header().rings[index].load(Ordering::Relaxed);
-            self.rings.push(Ring {
-                offset,
-                incarnation: 0,
-                thread: None,
-                tid: 0,
-                name: String::new(),
-                first_name: String::new(),
-                lost_before: 0,
-                pending: Vec::new(),
-                idle_checks: 0,
-            });
+            self.rings.push(Ring::new(offset));
         }
         let process = self.info.index;
         self.rings.iter_mut().map(|ring| ring.drain(&self.arenas, process, next_thread, news)).sum()
@@ -383,108 +340,6 @@ impl Process {
             session.release(*offset, ARENA_BYTES);
         }
     }
-}
-
-impl Ring {
-    fn drain(
-        &mut self,
-        arenas: &Arenas,
-        process: ProcessIndex,
-        next_thread: &mut u32,
-        news: &mut News,
-    ) -> usize {
-        let Some(header) = arenas.get::<RingHeader>(self.offset) else { return 0 };
-        // The head first: whoever owns what lies before it is the owner that is read after it.
-        let head = header.head.load(Ordering::Acquire);
-        let tail = header.tail.0.load(Ordering::Relaxed);
-        let incarnation = header.incarnation.load(Ordering::Acquire);
-        if incarnation != self.incarnation {
-            self.take_over(header, incarnation, process, next_thread, news);
-        }
-        let capacity = header.capacity.load(Ordering::Relaxed);
-        let bytes = head.wrapping_sub(tail);
-        if bytes == 0 || bytes > capacity || !capacity.is_power_of_two() || self.thread.is_none() {
-            return 0;
-        }
-        let at = tail & (capacity - 1);
-        let first_part = bytes.min(capacity - at);
-        let mut copy = |from: u64, len: u64| {
-            let (mapping, start) = arenas.find(self.offset)?;
-            let offset = start + RING_DATA_OFFSET as usize + from as usize;
-            mapping.copy_words(offset, (len / 8) as usize, &mut self.pending)
-        };
-        if copy(at, first_part).and_then(|()| copy(0, bytes - first_part)).is_none() {
-            return 0;
-        }
-        header.tail.0.store(head, Ordering::Release);
-        if header.waiting.swap(0, Ordering::AcqRel) != 0 {
-            sys::futex_wake(header.tail.0.as_ptr().cast());
-        }
-        self.idle_checks = 0;
-        bytes as usize
-    }
-
-    fn take_over(
-        &mut self,
-        header: &RingHeader,
-        incarnation: u64,
-        process: ProcessIndex,
-        next_thread: &mut u32,
-        news: &mut News,
-    ) {
-        let index = ThreadIndex(*next_thread);
-        *next_thread += 1;
-        self.incarnation = incarnation;
-        self.thread = Some(index);
-        self.tid = header.tid.load(Ordering::Relaxed);
-        self.name = own_name(header);
-        self.first_name = self.name.clone();
-        let start_epoch = Epoch(header.start_epoch.load(Ordering::Relaxed));
-        news.threads.push(ThreadInfo {
-            index,
-            process,
-            tid: self.tid,
-            handle: header.handle.load(Ordering::Relaxed),
-            name: self.name.clone(),
-            start_epoch,
-        });
-    }
-
-    fn update_name(&mut self, pid: u32) {
-        if let Ok(name) = std::fs::read_to_string(format!("/proc/{pid}/task/{}/comm", self.tid)) {
-            self.name = name.trim_end_matches('\n').to_owned();
-        }
-    }
-
-    /// The thread is gone and drained, but for words that were not handed on yet: they keep the ring busy.
-    fn finish(&mut self, header: &RingHeader, epoch: Epoch, news: &mut News) {
-        let drained = header.head.load(Ordering::Acquire) == header.tail.0.load(Ordering::Relaxed);
-        let Some(thread) = self.thread else { return };
-        if !self.pending.is_empty() || !drained {
-            return;
-        }
-        self.thread = None;
-        // What the thread itself said last is newer than what the kernel was asked.
-        let own = own_name(header);
-        if own != self.first_name {
-            self.name = own;
-        }
-        let lost = header.lost_events.load(Ordering::Relaxed);
-        let lost_events = lost - self.lost_before;
-        self.lost_before = lost;
-        news.thread_ends.push(ThreadEnd {
-            index: thread,
-            name: std::mem::take(&mut self.name),
-            epoch,
-            lost_events,
-        });
-        header.state.store(ring_state::FREE, Ordering::Release);
-    }
-}
-
-fn own_name(header: &RingHeader) -> String {
-    let name: Vec<u8> = header.name.iter().flat_map(|w| w.load(Ordering::Relaxed).to_le_bytes()).collect();
-    String::from_utf8_lossy(name.split(|&b| b == 0).next().unwrap_or_default()).into_owned()
 }
 
 /// Parses a record of the module log; see [`MODULE_RECORD_HEADER`].
