@@ -14,6 +14,8 @@ pub struct Accounting {
     pub at_peak: Option<Breakdown>,
     /// Shortly before the end of the process with the largest resident set.
     pub at_end: Option<Breakdown>,
+    /// Whether it is known how large the allocator's blocks are. If not, what it adds to requests counts as holes.
+    pub knows_block_sizes: bool,
     /// Moments that were asked for, in their order.
     pub snapshots: Vec<Breakdown>,
     /// Occupancy of pages, at the peak or at the end, whichever has more holes.
@@ -111,7 +113,8 @@ impl Analysis {
             None => (None, Vec::new()),
         };
         let snapshots = residency.requested.clone();
-        self.accounting = Accounting { at_peak, at_end, snapshots, page_map, pinned };
+        let knows_block_sizes = look.is_some_and(|look| residency.allocator(look.slot).knows_block_sizes());
+        self.accounting = Accounting { at_peak, at_end, knows_block_sizes, snapshots, page_map, pinned };
     }
 
     /// A number for each site's place in the user's code: sites with the same nearest frame have the same.

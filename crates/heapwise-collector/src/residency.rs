@@ -263,9 +263,10 @@ mod tests {
             subject(&[], &[]).snapshot(Epoch(7), 0, Reason::Requested).expect("we may look at ourselves");
         let runs: Vec<_> = snapshot.mappings.iter().flat_map(|m| &m.runs).collect();
         assert!(runs.is_sorted_by(|a, b| a.start + a.pages * 4096 <= b.start), "no page twice");
-        let huge = runs.iter().any(|r| r.huge);
-        let inside = runs.iter().filter(|r| (start..end).contains(&r.start)).count();
-        assert!(inside >= pages - 2 || huge, "{inside} runs of {pages}");
+        let inside: Vec<_> = runs.iter().filter(|r| (start..end).contains(&r.start)).collect();
+        // Where the system makes huge pages of what nobody asked for, the gaps are resident, too.
+        let touched: usize = inside.iter().map(|r| if r.huge { r.pages as usize / 2 } else { 1 }).sum();
+        assert!(touched >= pages - 2, "{touched} of {pages} pages in {} runs", inside.len());
     }
 
     #[test]

@@ -37,6 +37,11 @@ impl<'a> Allocator<'a> {
         Self { sizes, is_glibc, inherited }
     }
 
+    /// Whether its sizes were asked for with success.
+    pub(crate) fn knows_block_sizes(&self) -> bool {
+        self.sizes.is_some()
+    }
+
     /// Bytes in front of a block, and its usable bytes.
     #[inline]
     pub(super) fn extent(&self, block: &LiveBlock, page_bytes: u64) -> (u64, u64) {

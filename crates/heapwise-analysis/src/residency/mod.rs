@@ -31,8 +31,8 @@ pub(crate) struct Look {
 }
 
 impl Look {
-    /// PERF: of the many looks at a heap that grows only the last one is looked into, and sorting costs ten times what
-    /// copying does.
+    /// PERF: of the many looks at a heap that grows only the last one is looked into. Sorting each of them made the report
+    /// on 30 million random events take 2.6 s instead of 2.1 s.
     fn sort(&mut self) {
         self.live.sort_unstable_by_key(|block| block.address);
     }

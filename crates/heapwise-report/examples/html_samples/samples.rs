@@ -146,6 +146,7 @@ fn accounting(analysis: &Analysis) -> Accounting {
     let mut pins: Vec<Pinned> = pins.collect();
     pins.sort_by_key(|pin| std::cmp::Reverse(pin.bytes));
     Accounting {
+        knows_block_sizes: true,
         at_peak: Some(at(900, kib(9_300), kib(420), kib(10_650), kib(1_500))),
         at_end: Some(at(1_990, kib(9_150), kib(400), kib(10_300), kib(1_200))),
         snapshots: Vec::new(),

@@ -13,6 +13,7 @@ pub(super) struct Memory<'a> {
     samples: Vec<Sample>,
     at_peak: Option<JsonBreakdown>,
     at_end: Option<JsonBreakdown>,
+    knows_block_sizes: bool,
     snapshots: Vec<JsonBreakdown>,
     pinned: Vec<JsonPinned>,
     verdict: Option<JsonVerdict<'a>>,
@@ -83,6 +84,7 @@ impl<'a> Memory<'a> {
             samples: samples.collect(),
             at_peak: accounting.at_peak.as_ref().map(breakdown),
             at_end: accounting.at_end.as_ref().map(breakdown),
+            knows_block_sizes: accounting.knows_block_sizes,
             snapshots: accounting.snapshots.iter().map(breakdown).collect(),
             pinned: pinned.collect(),
             verdict: verdict.map(|v| JsonVerdict {

@@ -76,6 +76,11 @@ pub(crate) fn accounts(page: &mut Page, analysis: &Analysis, diagnosis: &Diagnos
             page.paragraph(Some(Ink::Faint), "  ", &format!("{} of the peak is {what}", bytes(part.0)));
         }
     }
+    if !accounting.knows_block_sizes {
+        let text =
+            "the allocator did not tell how large its blocks are: what it adds to requests counts as holes";
+        page.paragraph(Some(Ink::Caveat), "  ! ", text);
+    }
     if let Some(Verdict { sentence, remedy, .. }) = &diagnosis.verdict {
         page.empty();
         page.paragraph(Some(Ink::Name), "  → ", sentence);
