@@ -43,6 +43,12 @@ pub fn async_server(profile: &str) -> PathBuf {
     cargo("async-server", "async-server", profile)
 }
 
+/// Path of snmalloc, as a library to be preloaded. It is built of its crate, as distributions do not have it.
+pub fn snmalloc() -> PathBuf {
+    let _held = exclusively("cargo");
+    cargo_build("snmalloc-preload", &["--lib"], "release", "libsnmalloc.so")
+}
+
 fn built(package: &str, program: &str, profile: &str) -> PathBuf {
     let path = program_path(program, profile);
     let _held = exclusively("cargo");
@@ -53,9 +59,13 @@ fn built(package: &str, program: &str, profile: &str) -> PathBuf {
 }
 
 fn cargo(package: &str, program: &str, profile: &str) -> PathBuf {
-    let path = program_path(program, profile);
+    cargo_build(package, &["--bin", program], profile, program)
+}
+
+fn cargo_build(package: &str, target: &[&str], profile: &str, file: &str) -> PathBuf {
+    let path = program_path(file, profile);
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args(["build", "--quiet", "-p", package, "--bin", program, "--profile", profile]);
+    cargo.args(["build", "--quiet", "-p", package, "--profile", profile]).args(target);
     cargo.arg("--manifest-path").arg(workspace().join("Cargo.toml"));
     cargo.arg("--target-dir").arg(target_folder());
     let status = cargo.status().expect("cargo can be started");

@@ -32,6 +32,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
     // These look at heapwise from outside, as its users do.
     ("heapwise-tests", &["heapwise-analysis", "heapwise-symbols", "heapwise-trace"]),
+    ("snmalloc-preload", &[]),
     ("benches", &[]),
     ("async-server", &[]),
     ("poetry-contest", &[]),
@@ -46,6 +47,7 @@ const TOPS: &[&str] = &[
     "benches",
     "async-server",
     "poetry-contest",
+    "snmalloc-preload",
     "xtask",
 ];
 
