@@ -13,6 +13,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     // Outside of it. The collector speaks to the recorder through the formats and not through its code.
     ("heapwise-collector", &["heapwise-trace"]),
     ("heapwise-symbols", &[]),
+    // What outside of the code slows a heap: built into programs of other people, so it needs nothing of ours.
+    ("heapwise-environment", &[]),
     ("heapwise-analysis", &["heapwise-trace"]),
     ("heapwise-diagnosis", &["heapwise-analysis", "heapwise-trace"]),
     ("heapwise-report", &["heapwise-analysis", "heapwise-diagnosis", "heapwise-trace"]),
@@ -24,6 +26,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "heapwise-analysis",
             "heapwise-collector",
             "heapwise-diagnosis",
+            "heapwise-environment",
             "heapwise-export",
             "heapwise-report",
             "heapwise-symbols",

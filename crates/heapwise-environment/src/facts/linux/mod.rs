@@ -1,0 +1,83 @@
+//! Facts on Linux: from `/proc`, `/sys` and the environment.
+
+mod cgroup;
+mod machine;
+mod process;
+
+use super::{Facts, Library, Origin, Subject, Variables};
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+
+/// Where the system shows itself. Other folders are for tests.
+#[derive(Clone, Debug)]
+pub struct Roots {
+    /// `/proc`.
+    pub proc: PathBuf,
+    /// `/sys`.
+    pub sys: PathBuf,
+    /// `/etc`.
+    pub etc: PathBuf,
+}
+
+impl Default for Roots {
+    fn default() -> Self {
+        Self { proc: "/proc".into(), sys: "/sys".into(), etc: "/etc".into() }
+    }
+}
+
+impl Roots {
+    /// What a command would have if it were started from this process with these variables.
+    pub fn inherited(&self, subject: Subject, variables: Variables) -> Facts {
+        let mut libraries = preload_list(&variables);
+        libraries.extend(self.system_preloads());
+        let machine = self.machine("self");
+        Facts { subject, variables, libraries, machine, ..Facts::default() }
+    }
+
+    /// What a running process has.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such process, or it may not be looked at.
+    pub fn of_process(&self, pid: u32) -> io::Result<Facts> {
+        let folder = pid.to_string();
+        let process = self.process(pid)?;
+        let variables = self.variables_of(&folder)?;
+        let libraries = self.mapped(&folder)?;
+        let machine = self.machine(&folder);
+        let subject = if pid == std::process::id() { Subject::Own } else { Subject::Process(pid) };
+        Ok(Facts { subject, variables, libraries, process: Some(process), machine, ..Facts::default() })
+    }
+
+    /// The environment that a process was started with.
+    fn variables_of(&self, folder: &str) -> io::Result<Variables> {
+        let all = std::fs::read(self.proc.join(folder).join("environ"))?;
+        let pairs = all.split(|byte| *byte == 0).filter_map(|pair| {
+            let at = pair.iter().position(|byte| *byte == b'=')?;
+            let text = |bytes: &[u8]| OsString::from_vec(bytes.to_vec());
+            Some((text(&pair[..at]), text(&pair[at + 1..])))
+        });
+        Ok(Variables::of(pairs))
+    }
+
+    /// `/etc/ld.so.preload`, which goes for every program of the machine.
+    fn system_preloads(&self) -> Vec<Library> {
+        let text = std::fs::read_to_string(self.etc.join("ld.so.preload")).unwrap_or_default();
+        let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default());
+        let names = lines.flat_map(|line| line.split([' ', '\t', ':'])).filter(|name| !name.is_empty());
+        names.map(|name| Library { path: name.into(), origin: Origin::SystemPreload }).collect()
+    }
+
+    fn read(&self, path: impl AsRef<Path>) -> Option<String> {
+        std::fs::read_to_string(path).ok()
+    }
+}
+
+/// The libraries that `LD_PRELOAD` names.
+pub fn preload_list(variables: &Variables) -> Vec<Library> {
+    let list = variables.get("LD_PRELOAD").unwrap_or_default();
+    let names = list.split([' ', ':']).filter(|name| !name.is_empty());
+    names.map(|name| Library { path: name.into(), origin: Origin::Preload }).collect()
+}
