@@ -34,11 +34,10 @@ pub fn examine(facts: &Facts) -> Vec<Finding> {
 
 /// Whether a variable is one that some check reads.
 pub fn is_heap_variable(name: &str) -> bool {
-    let fits = |pattern: &&str| match pattern.strip_suffix('*') {
+    CHECKS.iter().flat_map(|check| check.variables()).any(|pattern| match pattern.strip_suffix('*') {
         Some(start) => name.starts_with(start),
         None => name == *pattern,
-    };
-    CHECKS.iter().any(|check| check.variables().iter().any(|pattern| fits(pattern)))
+    })
 }
 
 #[cfg(test)]
