@@ -2,6 +2,7 @@
 
 mod probe;
 mod program;
+mod recorded;
 
 use crate::args::{DoctorArgs, DoctorFormat};
 use crate::{Failure, exit, report};
@@ -12,6 +13,7 @@ use heapwise_report::doctor::{Checkup, Patient};
 use std::ffi::OsString;
 
 pub(crate) use probe::{PROBE, answer as answer_probe};
+pub(crate) use recorded::{before, of_process as of_recorded};
 
 /// Looks at what was asked for and says what was found.
 pub(crate) fn doctor(args: &DoctorArgs) -> Result<u8, Failure> {

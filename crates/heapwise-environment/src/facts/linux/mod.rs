@@ -45,10 +45,21 @@ impl Roots {
         let folder = pid.to_string();
         let process = self.process(pid)?;
         let variables = self.variables_of(&folder)?;
-        let libraries = self.mapped(&folder)?;
+        let mut libraries = self.mapped(&folder)?;
+        libraries.extend(self.preloaded_in_vain(&folder, &variables));
         let machine = self.machine(&folder);
         let subject = if pid == std::process::id() { Subject::Own } else { Subject::Process(pid) };
         Ok(Facts { subject, variables, libraries, process: Some(process), machine, ..Facts::default() })
+    }
+
+    /// What a process was to load and could not: it is not mapped, hence would not be known of.
+    fn preloaded_in_vain(&self, folder: &str, variables: &Variables) -> Vec<Library> {
+        let root = self.proc.join(folder).join("root");
+        let is_missing = |library: &Library| {
+            let relative = library.path.strip_prefix("/");
+            relative.is_ok_and(|relative| !root.join(relative).exists())
+        };
+        preload_list(variables).into_iter().filter(is_missing).collect()
     }
 
     /// The environment that a process was started with.
