@@ -20,7 +20,8 @@ pub(crate) fn run(args: RunArgs) -> Result<u8, Failure> {
     if !args.no_report {
         check_page(args.output.as_deref(), look, args.report_file.as_deref(), force)?;
     }
-    let program = args.command[0].clone();
+    let environment_findings = doctor::before(&args.command[0]);
+    doctor::warn(&environment_findings);
     let request = Request {
         command: args.command,
         output: args.output,
@@ -37,7 +38,7 @@ pub(crate) fn run(args: RunArgs) -> Result<u8, Failure> {
         blind_spots,
         explain: blind_spots::of_file,
         concerns_heap: heapwise_environment::is_heap_variable,
-        environment_findings: doctor::before(&program),
+        environment_findings,
         examine: doctor::of_recorded,
         version: env!("CARGO_PKG_VERSION").into(),
         preload: library,

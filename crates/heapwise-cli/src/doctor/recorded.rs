@@ -29,6 +29,14 @@ pub(crate) fn of_process(pid: u32) -> Vec<EnvironmentFinding> {
     findings
 }
 
+/// Says what makes times worthless, before anybody waits for them.
+pub(crate) fn warn(findings: &[EnvironmentFinding]) {
+    for finding in findings.iter().filter(|finding| finding.severity != Severity::Low.id()) {
+        anstream::eprintln!("heapwise: warning: {} ({})", finding.title, finding.evidence.join("; "));
+        anstream::eprintln!("heapwise:    help: {}", finding.remedy);
+    }
+}
+
 /// Notes are for those who ask.
 fn kept(facts: &Facts) -> Vec<EnvironmentFinding> {
     let found = examine(facts).into_iter().filter(|finding| finding.severity > Severity::Note);
