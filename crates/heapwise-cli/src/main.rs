@@ -7,6 +7,8 @@ mod blind_spots;
 mod diff;
 mod exit;
 mod export;
+#[cfg_attr(not(test), expect(dead_code, reason = "the command that calls it is added with it"))]
+mod fix;
 mod preload;
 mod progress;
 mod report;

@@ -100,7 +100,9 @@ pub(crate) fn insert(
     // The last item may share a line with others; then its line still has the right indentation.
     let (indent, _) = indentation(text, last.start);
     let unit = unit(text);
-    let item = item(name, value, Some((newline, &unit, indent)));
+    // Elements of an array look alike: beside one in a line, the new one takes a line as well.
+    let is_line = name.is_none() && !text[last.clone()].contains('\n');
+    let item = item(name, value, (!is_line).then_some((newline, &unit, indent)));
     match gap.comma {
         Some(_) => vec![Change::insert(gap.end_of_line, format!("{newline}{indent}{item},"))],
         None => vec![
@@ -121,7 +123,12 @@ fn insert_into_empty(
     let (outer, _) = indentation(text, inside.start - 1);
     let indent = format!("{outer}{unit}");
     let gap = Gap::read(text, inside.start, inside.end);
-    if !text.contains('\n') {
+    // Within a line that goes on behind it, everything is in that line.
+    let behind = text[inside.end + 1..].split(['\n', '\r']).next().unwrap_or_default();
+    let goes_on =
+        !matches!(behind.trim_start_matches(',').trim(), rest if rest.is_empty() || rest.starts_with('/'));
+    let is_line = !text[inside.clone()].contains('\n') && (goes_on || !text.contains('\n'));
+    if is_line {
         return vec![Change::insert(gap.end_of_comments, format!(" {} ", item(name, value, None)))];
     }
     let item = item(name, value, Some((newline, &unit, &indent)));
@@ -228,7 +235,8 @@ mod tests {
         check("{\n  \"a\": 1\n}", "{\n  \"a\": 1,\n  \"n\": {\n    \"K\": \"1\"\n  }\n}");
         check("{\n\t\"a\": 1,\n}\n", "{\n\t\"a\": 1,\n\t\"n\": {\n\t\t\"K\": \"1\"\n\t},\n}\n");
         check("{\r\n \"a\": 1\r\n}", "{\r\n \"a\": 1,\r\n \"n\": {\r\n  \"K\": \"1\"\r\n }\r\n}");
-        check("[\n  1\n]", "[\n  1,\n  {\n    \"K\": \"1\"\n  }\n]");
+        check("[\n  1\n]", "[\n  1,\n  { \"K\": \"1\" }\n]");
+        check("[\n  {\n  }\n]", "[\n  {\n  },\n  {\n    \"K\": \"1\"\n  }\n]");
     }
 
     #[test]

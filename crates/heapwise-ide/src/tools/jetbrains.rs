@@ -7,13 +7,13 @@
 //! <https://www.jetbrains.com/help/rust/cargo-run-debug-configuration.html>, and configurations in public repositories.
 
 use super::{Known, Tool, has_suffix};
-use crate::edit::Change;
+use crate::edit::{Change, Edit};
 use crate::given::Given;
-use crate::places::Owner;
 use crate::source::{Refused, Source};
 use crate::survey::{DebugHeap, Report};
 use crate::text::plain;
 use crate::xml;
+use heapwise_environment::facts::System;
 use heapwise_environment::{Finding, Severity};
 use roxmltree::Node;
 use std::path::Path;
@@ -143,12 +143,12 @@ fn absent(
             DebugHeap::yes("with Debug; Run has it not, as no debugger creates the process then")
         }
         Language::Cpp => {
-            // Nobody says, and the variable does no harm: a note, which does not count.
-            if source.owner == Owner::Project {
-                let title = format!("\"{name}\" (CLion) may have the Windows debug heap with Debug");
-                let finding = Finding::new("ide-debug-heap", Severity::Note, title, remedy).because(evidence);
-                report.propose(finding, crate::edit::Edit::new(source, changes));
-            }
+            // Nobody says. The variable does no harm, but files are not changed on a guess on systems that it is not for.
+            let is_windows = report.places.system == System::Windows;
+            let severity = if is_windows { Severity::Low } else { Severity::Note };
+            let title = format!("\"{name}\" (CLion) may have the Windows debug heap with Debug");
+            let finding = Finding::new("ide-debug-heap", severity, title, remedy).because(evidence);
+            report.propose(finding, Edit::new(source, changes).filter(|_| is_windows));
             DebugHeap::unknown("nothing public says what CLion's debuggers do; with Run it has it not")
         }
     }

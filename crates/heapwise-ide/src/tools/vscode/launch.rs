@@ -212,12 +212,16 @@ impl<'v, 'a> Configuration<'_, 'v, 'a> {
     /// Proposes to set the variable: in the settings if there are some, which then do it for all, otherwise here.
     fn propose(&self, engine: &Engine, known: &Known, report: &mut Report<'_>) {
         let at = report.at(self.source, self.object.start());
-        let evidence = format!(
+        let mut evidence = format!(
             "{at}: type \"{}\" without _NO_DEBUG_HEAP in \"{}\"; {}",
             engine.types[0],
             engine.key(),
             engine.why
         );
+        let cargo = json::object(self.object, "cargo").and_then(|cargo| json::get(cargo, "env"));
+        if Given::in_json(self.source, cargo) != Given::Absent {
+            evidence.push_str("; \"env\" of \"cargo\" is for the build");
+        }
         if engine.types == CODELLDB.types && known.can_help(self.place) {
             report.wanted.push((self.place.to_owned(), format!("\"{}\", {evidence}", plain(self.name()))));
             return;
