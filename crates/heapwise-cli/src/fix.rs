@@ -25,13 +25,13 @@ pub(crate) struct Outcome {
 pub(crate) fn fix(survey: &Survey, yes: bool) -> Result<Outcome, Failure> {
     let edits = survey.edits();
     let is_terminal = io::stdin().is_terminal() && io::stderr().is_terminal();
-    let mut ask = || match (yes, is_terminal) {
-        (true, _) => Ok(Choice::All),
-        (false, false) => Ok(Choice::Nobody),
-        (false, true) => from_terminal(),
+    let standing = match (yes, is_terminal) {
+        (true, _) => Some(Choice::All),
+        (false, false) => Some(Choice::Nobody),
+        (false, true) => None,
     };
     let mut out = anstream::stdout().lock();
-    let outcome = go_through(&edits, &mut out, &mut anstream::stderr(), &mut ask)?;
+    let outcome = go_through(&edits, standing, &mut out, &mut anstream::stderr(), &mut from_terminal)?;
     Ok(outcome)
 }
 
@@ -64,12 +64,12 @@ fn choice(line: &str) -> Choice {
 
 fn go_through(
     edits: &[Edit],
+    mut standing: Option<Choice>,
     out: &mut impl Write,
     say: &mut impl Write,
     ask: &mut impl FnMut() -> io::Result<Choice>,
 ) -> anyhow::Result<Outcome> {
     let mut outcome = Outcome::default();
-    let mut standing = None;
     for edit in edits {
         let name = escape(&edit.file.display().to_string()).into_owned();
         out.write_all(harmless(&edit.diff()).as_bytes()).context("cannot show the change")?;
@@ -79,12 +79,7 @@ fn go_through(
             None => {
                 write!(say, "change {name}? [y]es, [n]o, [a]ll, [q]uit: ")?;
                 say.flush()?;
-                let choice = ask().context("cannot read the answer")?;
-                // A terminal has moved on by itself where somebody typed something.
-                if matches!(choice, Choice::All | Choice::Nobody) {
-                    writeln!(say)?;
-                }
-                choice
+                ask().context("cannot read the answer")?
             }
         };
         match choice {
@@ -111,7 +106,7 @@ fn go_through(
             }
         }
     }
-    if standing == Some(Choice::Nobody) {
+    if standing == Some(Choice::Nobody) && !edits.is_empty() {
         writeln!(
             say,
             "heapwise: nothing is changed: there is no terminal to ask on; --yes makes these changes"
@@ -157,11 +152,12 @@ mod tests {
         (folder, survey)
     }
 
-    fn go(survey: &Survey, answers: &[Choice]) -> (Outcome, String, String) {
+    fn go(survey: &Survey, standing: Option<Choice>, answers: &[Choice]) -> (Outcome, String, String) {
         let mut answers = answers.iter();
         let mut ask = || Ok(*answers.next().expect("is not asked again"));
         let (mut out, mut say) = (Vec::new(), Vec::new());
-        let outcome = go_through(&survey.edits(), &mut out, &mut say, &mut ask).expect("can be shown");
+        let outcome =
+            go_through(&survey.edits(), standing, &mut out, &mut say, &mut ask).expect("can be shown");
         let text = |bytes| String::from_utf8(bytes).expect("is UTF-8");
         (outcome, text(out), text(say))
     }
@@ -169,7 +165,7 @@ mod tests {
     #[test]
     fn nobody_to_ask_sees_everything_and_changes_nothing() {
         let (folder, old) = folder();
-        let (outcome, out, say) = go(&old, &[Choice::Nobody]);
+        let (outcome, out, say) = go(&old, Some(Choice::Nobody), &[]);
         assert_eq!((outcome.changed.len(), outcome.left.len()), (0, 2));
         assert_eq!(out.matches("+\t\"configurations\"").count(), 2, "{out}");
         assert!(say.contains("--yes"), "{say}");
@@ -180,17 +176,17 @@ mod tests {
     #[test]
     fn each_file_is_asked_about_and_all_is_for_the_rest() {
         let (_folder, survey) = folder();
-        let (outcome, ..) = go(&survey, &[Choice::No, Choice::Yes]);
+        let (outcome, ..) = go(&survey, None, &[Choice::No, Choice::Yes]);
         assert_eq!((outcome.changed.len(), outcome.left.len()), (1, 1));
         let (_folder, survey) = self::folder();
-        let (outcome, _, say) = go(&survey, &[Choice::All]);
+        let (outcome, _, say) = go(&survey, None, &[Choice::All]);
         assert_eq!((outcome.changed.len(), outcome.left.len()), (2, 0));
         for (file, backup) in &outcome.changed {
             assert!(fs::read_to_string(file).expect("is there").contains("_NO_DEBUG_HEAP"));
             assert!(backup.exists() && say.contains(&backup.display().to_string()));
         }
         let (_folder, survey) = self::folder();
-        let (outcome, out, _) = go(&survey, &[Choice::Quit]);
+        let (outcome, out, _) = go(&survey, None, &[Choice::Quit]);
         assert_eq!((outcome.changed.len(), outcome.left.len()), (0, 2));
         assert_eq!(out.matches("--- a/").count(), 2, "the rest is shown all the same");
     }
@@ -199,7 +195,8 @@ mod tests {
     fn a_file_that_changed_meanwhile_does_not_keep_others_from_it() {
         let (folder, survey) = folder();
         fs::write(folder.path().join("a/.vscode/launch.json"), "{}").expect("can be written");
-        let (outcome, _, say) = go(&survey, &[Choice::All]);
+        let (outcome, _, say) = go(&survey, Some(Choice::All), &[]);
+        assert!(!say.contains('?'), "who has said yes beforehand is not asked: {say}");
         assert_eq!((outcome.changed.len(), outcome.failed.len()), (1, 1));
         assert!(say.contains("look again"), "{say}");
     }
