@@ -76,8 +76,7 @@ impl Edit {
         let before = String::from_utf8_lossy(&self.before);
         let after = String::from_utf8_lossy(&self.after);
         let name = self.file.display().to_string();
-        let (old, new) = (format!("a/{name}"), format!("b/{name}"));
-        TextDiff::from_lines(&*before, &*after).unified_diff().header(&old, &new).to_string()
+        TextDiff::from_lines(&*before, &*after).unified_diff().header(&name, &name).to_string()
     }
 
     /// Makes the change, and says where the file is kept as it was.
@@ -177,7 +176,7 @@ mod tests {
     #[test]
     fn the_diff_names_the_file_and_the_lines() {
         let edit = edit(b"one\ntwo\n", vec![Change::replace(4..7, "2")]).expect("is one");
-        assert_eq!(edit.diff(), "--- a/a.json\n+++ b/a.json\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n");
+        assert_eq!(edit.diff(), "--- a.json\n+++ a.json\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n");
     }
 
     #[test]

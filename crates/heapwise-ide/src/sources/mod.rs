@@ -125,7 +125,16 @@ fn look_at_code(language: Language, text: &str) -> Vec<Late> {
                 if !is_variable(name) {
                     // A build script can hand variables to the compiler, and to nobody else.
                     let to_compiler = ["cargo:rustc-env=_NO_DEBUG_HEAP", "cargo::rustc-env=_NO_DEBUG_HEAP"];
-                    if to_compiler.iter().any(|line| string.starts_with(line)) {
+                    let is_printed = matches!(
+                        tokens[..at],
+                        [
+                            ..,
+                            Token::Word { text: "println" | "print", .. },
+                            Token::Mark('!'),
+                            Token::Mark('(')
+                        ]
+                    );
+                    if is_printed && to_compiler.iter().any(|line| string.starts_with(line)) {
                         let title = "_NO_DEBUG_HEAP is set for the compiler, and not for the program";
                         found.push(late(*start, "cargo:rustc-env".to_owned(), title));
                     }
@@ -229,6 +238,7 @@ mod tests {
             "Command::new(program).env(\"_NO_DEBUG_HEAP\", \"1\")",
             "std::env::var(\"_NO_DEBUG_HEAP\")",
             "set_var(\"OTHER\", \"_NO_DEBUG_HEAP\")",
+            "let text = [\"cargo:rustc-env=_NO_DEBUG_HEAP\"];",
         ] {
             assert_eq!(lines(RUST, text), [0; 0], "{text}");
         }

@@ -121,3 +121,31 @@ fn a_home_that_is_the_project_is_read_once() {
     places.home = Some(home.home.path().to_owned());
     assert_eq!(survey(&places).launches.len(), 1);
 }
+
+#[test]
+fn what_is_installed_decides_what_rust_analyzer_starts() {
+    let home = Home::new();
+    Home::write(home.project.path(), ".vscode/settings.json", "{\"rust-analyzer.checkOnSave\": true}");
+    let answer = |system| home.look(system).launches[0].debug_heap.answer;
+    assert_eq!(answer(System::Windows), Answer::Yes, "nothing is known");
+    let extensions = home.home.path().join(".vscode/extensions");
+    Home::write(&extensions, "ms-vscode.cpptools-extension-pack-1.3.0/package.json", "{}");
+    assert_eq!(answer(System::Windows), Answer::Yes, "a pack has no debugger");
+    Home::write(&extensions, "ms-vscode.cpptools-1.22.11-win32-x64/package.json", "{}");
+    assert_eq!(answer(System::Windows), Answer::No);
+    assert_eq!(answer(System::Linux), Answer::Yes, "what is installed here says nothing about Windows");
+    Home::write(&extensions, "vadimcn.vscode-lldb-1.11.4/package.json", "{}");
+    assert_eq!(answer(System::Windows), Answer::Yes);
+}
+
+#[test]
+fn a_guess_changes_nothing_on_other_systems() {
+    let home = Home::new();
+    Home::write(home.project.path(), ".vscode/settings.json", "{\"rust-analyzer.checkOnSave\": true}");
+    let survey = home.look(System::Linux);
+    assert_eq!(survey.edits(), []);
+    assert_eq!(survey.proposals[0].finding.severity, heapwise_environment::Severity::Note);
+    assert_eq!(home.look(System::Windows).edits().len(), 1);
+    Home::write(home.project.path(), ".vscode/launch.json", LAUNCH);
+    assert_eq!(home.look(System::Linux).edits().len(), 1, "a launch is no guess");
+}

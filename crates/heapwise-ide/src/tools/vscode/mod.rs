@@ -2,6 +2,7 @@
 
 mod code_workspace;
 mod engine;
+mod extensions;
 mod launch;
 mod launch_json;
 mod settings;

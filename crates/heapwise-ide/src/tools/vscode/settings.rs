@@ -6,15 +6,17 @@
 //! default CodeLLDB if it is there, then lldb-dap, then C/C++. Sources: editors/code/src/debug.ts and config.ts of
 //! rust-lang/rust-analyzer; MANUAL.md of vadimcn/codelldb; vadimcn/codelldb issue 918.
 
+use super::extensions::{self, DEBUGGERS};
 use crate::given::Given;
 use crate::json::{self, Container, New};
 use crate::lldb;
-use crate::places::Owner;
+use crate::places::{Owner, Places};
 use crate::rule::VARIABLE;
 use crate::source::Source;
-use crate::survey::{DebugHeap, Report};
+use crate::survey::{COST, DebugHeap, Report};
 use crate::text::plain;
 use crate::tools::{Known, Settings};
+use heapwise_environment::facts::System;
 use heapwise_environment::{Finding, Severity};
 use jsonc_parser::ast::{Object, Value};
 use jsonc_parser::common::Ranged;
@@ -91,17 +93,23 @@ pub(super) fn read(
     let wanted: Vec<_> =
         report.wanted.iter().filter(|(p, _)| p == place).map(|(_, evidence)| evidence.clone()).collect();
     let uses = |prefix: &str| settings.properties.iter().find(|p| p.name.as_str().starts_with(prefix));
+    // Whether anybody uses rust-analyzer's Debug on Windows is a guess elsewhere: no file is changed for that.
+    let is_guess = wanted.is_empty() && report.places.system != System::Windows;
     let mut evidence = wanted;
     let mut fix_extra_env = None;
     let (rust, lldb) = (uses("rust-analyzer."), uses("lldb."));
     if let Some(first) = rust.or(lldb) {
-        let engine = engine(known.engine(place));
+        let engine = engine(known.engine(place), report.places);
         let heap = rust_analyzer(source, settings, place, known, report, engine);
         if heap.is_missing {
             let line = report.at(source, first.start());
             let who = if rust.is_some() { "rust-analyzer's Debug" } else { "CodeLLDB" };
             let say = format!("{who}, {line}: no _NO_DEBUG_HEAP in \"{EXTRA_ENV}\" or \"{LLDB_ENV}\"");
-            if engine == Engine::LldbDap { fix_extra_env = Some(say) } else { evidence.push(say) }
+            match engine {
+                _ if is_guess => note(source, say, report),
+                Engine::LldbDap => fix_extra_env = Some(say),
+                _ => evidence.push(say),
+            }
         }
         let (tool, name) = match rust {
             Some(_) => ("rust-analyzer", "Debug above a function"),
@@ -118,8 +126,10 @@ pub(super) fn read(
     elsewhere(source, settings, place, known, report);
 }
 
-fn engine(name: Option<&str>) -> Engine {
-    match name {
+/// What the setting says, or what is installed; CodeLLDB if nobody knows.
+fn engine(setting: Option<&str>, places: &Places) -> Engine {
+    let setting = setting.filter(|name| DEBUGGERS.contains(name));
+    match setting.or_else(|| extensions::preferred(places)) {
         Some("ms-vscode.cpptools") => Engine::CppTools,
         Some("llvm-vs-code-extensions.lldb-dap") => Engine::LldbDap,
         _ => Engine::CodeLldb,
@@ -165,7 +175,7 @@ fn rust_analyzer(
         Given::Absent => {
             let why = match engine {
                 Engine::LldbDap => "lldb-dap leaves the debug heap on before LLDB 24",
-                _ => "rust-analyzer prefers CodeLLDB, which leaves the debug heap on",
+                _ => "CodeLLDB leaves the debug heap on, and rust-analyzer takes it if it is installed",
             };
             RustAnalyzer { debug_heap: DebugHeap::yes(why), is_missing: true }
         }
@@ -193,6 +203,17 @@ fn extra_env(source: &Source, settings: &Object<'_>) -> Given {
 fn is_for_others(rule: &Object<'_>) -> bool {
     let platforms = json::strings(json::get(rule, "platform"));
     !platforms.is_empty() && !platforms.contains(&"win32")
+}
+
+fn note(source: &Source, evidence: String, report: &mut Report<'_>) {
+    if source.owner == Owner::Project {
+        let title = "on Windows, rust-analyzer's Debug would have the debug heap";
+        let remedy = "add \"lldb.launch.env\": {\"_NO_DEBUG_HEAP\": \"1\"} to the settings if the project is debugged on Windows";
+        report.propose(
+            Finding::new("ide-debug-heap", Severity::Note, title, remedy).because(evidence).costs(COST),
+            None,
+        );
+    }
 }
 
 fn propose_lldb_env(source: &Source, settings: &Object<'_>, evidence: Vec<String>, report: &mut Report<'_>) {
