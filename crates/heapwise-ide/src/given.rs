@@ -100,12 +100,9 @@ impl Given {
         if let Some(string) = json::as_str(value) {
             return Self::value(source, string, value.start(), change);
         }
-        let why = match value {
-            Value::NullKeyword(_) => "removes the variable",
-            _ => "is no string, and environments take strings only",
-        };
+        let why = "is no string, and environments take strings only".to_owned();
         let (shown, line) = (text::plain(&source.text[json::range(value)]), source.line(value.start()));
-        Self::Mistake(Mistake { shown, why: why.to_owned(), file: source.file.clone(), line, change })
+        Self::Mistake(Mistake { shown, why, file: source.file.clone(), line, change })
     }
 
     fn in_item(source: &Source, item: &Value<'_>) -> Self {

@@ -140,8 +140,8 @@ pub fn survey(places: &Places) -> Survey {
     report.finish()
 }
 
-/// Looks at one file as if it were in a project, under this name; nothing is read from disk. There is nothing to see if no
-/// kind of configuration has such a name.
+/// Looks at one file as if it were in a project, under this name. Of the disk, only files of variables are read that it names,
+/// if they are in the project. There is nothing to see if no kind of configuration has such a name.
 pub fn survey_file(name: &Path, bytes: &[u8], places: &Places) -> Survey {
     let mut report = Report::new(places);
     if let Some(tool) = TOOLS.iter().find(|tool| tool.claims(name)) {

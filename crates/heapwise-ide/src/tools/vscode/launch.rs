@@ -187,7 +187,7 @@ impl<'v, 'a> Configuration<'_, 'v, 'a> {
         let Some(path) = self.resolve(name) else { return unknown() };
         match Source::read(&path, Owner::Project, report.places) {
             Ok(Some(file)) => Given::in_lines(&file, &file.text, 0),
-            // CodeLLDB does not start then, and cppdbg goes on without.
+            // A file that is not there says nothing.
             Ok(None) => Given::Absent,
             Err(refused) => {
                 report.refuse(refused);
