@@ -134,7 +134,12 @@ fn absent(
     change: Option<Change>,
     report: &mut Report<'_>,
 ) -> DebugHeap {
-    let remedy = "add _NO_DEBUG_HEAP=1 to the environment variables of the configuration";
+    let remedy = if source.file.ends_with("workspace.xml") {
+        "add _NO_DEBUG_HEAP=1 to the environment variables of the configuration; the IDE writes workspace.xml anew when it \
+         is closed, so close it before the file is changed"
+    } else {
+        "add _NO_DEBUG_HEAP=1 to the environment variables of the configuration"
+    };
     let changes: Vec<Change> = change.into_iter().collect();
     match language {
         Language::Rust => {

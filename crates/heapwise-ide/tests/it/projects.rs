@@ -97,7 +97,8 @@ fn describe(survey: &Survey, root: &Path) -> String {
             refused.why
         );
     }
-    text
+    // Expectations have the slashes of Unix; nothing else in them is a backslash.
+    if cfg!(windows) { text.replace('\\', "/") } else { text }
 }
 
 #[track_caller]
