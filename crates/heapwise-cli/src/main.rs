@@ -8,6 +8,7 @@ mod diff;
 mod doctor;
 mod exit;
 mod export;
+mod fix;
 mod preload;
 mod progress;
 mod report;

@@ -15,6 +15,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("heapwise-symbols", &[]),
     // What outside of the code slows a heap: built into programs of other people, so it needs nothing of ours.
     ("heapwise-environment", &[]),
+    // Configuration files of editors are nothing that other people's programs need.
+    ("heapwise-ide", &["heapwise-environment"]),
     ("heapwise-analysis", &["heapwise-trace"]),
     ("heapwise-diagnosis", &["heapwise-analysis", "heapwise-trace"]),
     (
@@ -31,6 +33,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "heapwise-diagnosis",
             "heapwise-environment",
             "heapwise-export",
+            "heapwise-ide",
             "heapwise-report",
             "heapwise-symbols",
             "heapwise-trace",

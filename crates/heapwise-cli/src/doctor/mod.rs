@@ -1,5 +1,6 @@
 //! `heapwise doctor`: what outside the code slows the heap.
 
+mod configuration;
 mod probe;
 mod program;
 mod recorded;
@@ -19,8 +20,14 @@ pub(crate) use recorded::{before, of_process as of_recorded, warn};
 pub(crate) fn doctor(args: &DoctorArgs) -> Result<u8, Failure> {
     let checkup = match (args.pid, args.command.as_slice()) {
         (Some(pid), _) => of_process(pid)?,
-        (None, []) => of_machine(),
-        (None, command) => of_command(command)?,
+        (None, command @ [_, ..]) => of_command(command)?,
+        (None, []) => {
+            let survey = configuration::survey_here()?;
+            if args.fix {
+                return configuration::fix(&survey, args.yes);
+            }
+            configuration::with(of_machine(), survey)
+        }
     };
     report::write(args.output.as_deref(), |style| match args.format {
         DoctorFormat::Text => checkup.text(style),
