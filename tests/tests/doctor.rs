@@ -5,6 +5,7 @@
 //! made-up facts beside the checks.
 
 use heapwise_tests::build::{FlagSet, build};
+use heapwise_tests::folders::workspace;
 use heapwise_tests::run::{self, Outcome, Running};
 use heapwise_tests::victim::Victim;
 use heapwise_tests::{programs, tool};
@@ -459,6 +460,15 @@ fn clean_machine() -> Result<(), Failed> {
     let found = checkup(folder.path(), &[], &[])?;
     if found.checks.len() < 25 || found.checks.iter().any(|check| check.id.is_empty()) {
         return Err(format!("{:?}", found.checks).into());
+    }
+    let documentation = std::fs::read_to_string(workspace().join("docs/doctor.md"))?;
+    let rows: Vec<&str> = documentation
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `")?.split_once("` | "))
+        .map(|row| row.0)
+        .collect();
+    if let Some(check) = found.checks.iter().find(|check| !rows.contains(&check.id.as_str())) {
+        return Err(format!("docs/doctor.md has no row for {}", check.id).into());
     }
     // What the machine itself is like is not the test's to say, what the environment is like is.
     let of_environment =
