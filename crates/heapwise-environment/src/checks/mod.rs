@@ -1,7 +1,13 @@
 //! The shelf of checks: one file each, and one table that lists them.
 
+mod image_file_execution_options;
 mod malloc_check;
 mod malloc_perturb;
+mod msvc_debug_runtime;
+mod no_debug_heap_value;
+mod windows_application_verifier;
+mod windows_debug_heap;
+mod windows_page_heap;
 
 use crate::{Facts, Finding};
 
@@ -23,7 +29,16 @@ pub trait Check: Sync {
 }
 
 /// All that are known.
-pub const CHECKS: &[&dyn Check] = &[&malloc_check::MallocCheck, &malloc_perturb::MallocPerturb];
+pub const CHECKS: &[&dyn Check] = &[
+    &malloc_check::MallocCheck,
+    &malloc_perturb::MallocPerturb,
+    &windows_debug_heap::WindowsDebugHeap,
+    &windows_page_heap::WindowsPageHeap,
+    &windows_application_verifier::WindowsApplicationVerifier,
+    &image_file_execution_options::ImageFileExecutionOptions,
+    &no_debug_heap_value::NoDebugHeapValue,
+    &msvc_debug_runtime::MsvcDebugRuntime,
+];
 
 /// Everything that the checks find, the worst first.
 pub fn examine(facts: &Facts) -> Vec<Finding> {

@@ -3,11 +3,12 @@
 //! Facts are plain data, so that a check can be tried on any of them. Where nothing was found out, there is a `None` or
 //! nothing in the list, and checks then say nothing.
 
+mod here;
 mod machine;
 mod process;
 mod program;
 mod variables;
-mod windows;
+pub mod windows;
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -21,6 +22,7 @@ pub use program::{Libc, OwnAllocator, Program};
 pub use variables::Variables;
 pub use windows::{ImageOptions, WindowsHeap};
 
+pub use here::{inherited, of_process, own};
 #[cfg(target_os = "linux")]
 pub use linux::{Roots, preload_list};
 #[cfg(unix)]
