@@ -36,6 +36,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     // These look at heapwise from outside, as its users do.
     ("heapwise-tests", &["heapwise-analysis", "heapwise-symbols", "heapwise-trace"]),
     ("snmalloc-preload", &[]),
+    ("victims-with-crates", &[]),
     ("benches", &[]),
     ("async-server", &[]),
     ("poetry-contest", &[]),
@@ -51,6 +52,7 @@ const TOPS: &[&str] = &[
     "async-server",
     "poetry-contest",
     "snmalloc-preload",
+    "victims-with-crates",
     "xtask",
 ];
 

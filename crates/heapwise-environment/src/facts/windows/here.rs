@@ -116,6 +116,8 @@ fn facts_have_debug_crt(libraries: &[Library]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::{BufRead, BufReader};
+    use std::process::{Command, Stdio};
 
     #[test]
     fn this_process_is_known() {
@@ -136,9 +138,13 @@ mod tests {
 
     #[test]
     fn another_process_has_variables_of_its_own() {
-        let mut other = std::process::Command::new("cmd.exe");
-        other.args(["/c", "pause"]).env("_no_debug_heap", "7").stdin(std::process::Stdio::piped());
-        let mut child = other.stdout(std::process::Stdio::null()).spawn().expect("there is always cmd.exe");
+        let mut other = Command::new("cmd.exe");
+        other.args(["/c", "echo begun& pause"]).env("_no_debug_heap", "7");
+        let mut child =
+            other.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("there is always cmd.exe");
+        // Before it has begun its own work, its variables are not yet where they belong.
+        let said = child.stdout.take().expect("it was to be piped");
+        BufReader::new(said).read_line(&mut String::new()).expect("it says something");
         let facts = of_process(child.id()).expect("it is ours");
         drop(child.stdin.take());
         let _ = child.kill();
