@@ -15,6 +15,10 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("heapwise-symbols", &[]),
     // What outside of the code slows a heap: built into programs of other people, so it needs nothing of ours.
     ("heapwise-environment", &[]),
+    // What programs of other people use of ours.
+    ("heapwise", &["heapwise-environment"]),
+    // Starts programs on Windows, with or without the debug heap.
+    ("heapwise-launch", &["heapwise-environment"]),
     ("heapwise-analysis", &["heapwise-trace"]),
     ("heapwise-diagnosis", &["heapwise-analysis", "heapwise-trace"]),
     ("heapwise-report", &["heapwise-analysis", "heapwise-diagnosis", "heapwise-trace"]),
@@ -28,6 +32,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "heapwise-diagnosis",
             "heapwise-environment",
             "heapwise-export",
+            "heapwise-launch",
             "heapwise-report",
             "heapwise-symbols",
             "heapwise-trace",

@@ -22,6 +22,8 @@ const ALLOWED: &[&str] = &[
     "crates/heapwise-environment/src/facts/probes_unix.rs",
     // Functions of Windows: a process's memory, the registry, Wine.
     "crates/heapwise-environment/src/facts/windows/sys/",
+    // Debugs a process.
+    "crates/heapwise-launch/src/windows/sys.rs",
     // Files as memory, and a system call that std lacks.
     "crates/heapwise-symbols/src/mmap.rs",
     "crates/heapwise-symbols/src/inspect/xattr.rs",
