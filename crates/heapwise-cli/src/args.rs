@@ -44,12 +44,16 @@ pub(crate) enum Command {
     /// Write a recording in the format of another tool.
     #[command(after_help = EXPORT_EXAMPLES)]
     Export(ExportArgs),
+    /// Start a program on Windows without the debug heap that debuggers give to programs.
+    #[command(hide = cfg!(not(windows)), after_help = LAUNCH_EXAMPLES)]
+    Launch(LaunchArgs),
     /// Print a completion script for a shell.
     Completions {
         /// The shell.
         shell: clap_complete::Shell,
     },
     /// Ask this process's allocator how large its blocks are.
+    #[cfg(target_os = "linux")]
     #[command(hide = true, name = heapwise_collector::usable::COMMAND)]
     UsableSizes,
     /// Write the manual pages into a folder.
@@ -88,6 +92,13 @@ Examples:
   heapwise export run.hw --to firefox -o run.json        load it at https://profiler.firefox.com
 
 The sums over an export are the totals of `heapwise report`.";
+
+const LAUNCH_EXAMPLES: &str = "\
+Examples:
+  heapwise launch -- devenv.exe my.sln        a debugger, whose children inherit the variable
+  heapwise launch --debugged -- my-program    see what a debugger does to it
+
+It sets _NO_DEBUG_HEAP=1 unless the variable has a value that works, and ends with the program's own exit code.";
 
 /// Arguments of `run`.
 #[derive(Debug, Args)]
@@ -129,6 +140,20 @@ pub(crate) struct RunArgs {
     /// Compare every N-th stack with a full unwind.
     #[arg(long, value_name = "N", env = "HEAPWISE_VERIFY", default_value_t = 0, hide = true)]
     pub(crate) verify: u32,
+    /// The program and its arguments, behind `--`.
+    #[arg(last = true, required = true, value_name = "CMD")]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// Arguments of `launch`.
+#[derive(Debug, Args)]
+pub(crate) struct LaunchArgs {
+    /// Be a debugger that does nothing, so that the program has the debug heap unless _NO_DEBUG_HEAP says no.
+    #[arg(long)]
+    pub(crate) debugged: bool,
+    /// Set _NO_DEBUG_HEAP=1 for a program that is started with --debugged.
+    #[arg(long, requires = "debugged")]
+    pub(crate) with_variable: bool,
     /// The program and its arguments, behind `--`.
     #[arg(last = true, required = true, value_name = "CMD")]
     pub(crate) command: Vec<OsString>,

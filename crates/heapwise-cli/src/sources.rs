@@ -72,6 +72,7 @@ mod tests {
         let at = |name: &str| folder.path().join(name);
         std::fs::write(at("secret.pem"), "key").unwrap();
         std::fs::write(at("main.rs"), "fn main() {}\n").unwrap();
+        #[cfg(unix)]
         std::os::unix::fs::symlink(at("secret.pem"), at("link.rs")).unwrap();
         std::fs::create_dir(at("folder.rs")).unwrap();
         let files = SourceFiles { recorded: None };
