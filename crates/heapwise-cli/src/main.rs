@@ -4,6 +4,7 @@
 
 mod args;
 mod diff;
+mod doctor;
 mod exit;
 mod export;
 mod launch;
@@ -40,9 +41,12 @@ fn main() -> ExitCode {
         Command::Report(args) => report::report(&args),
         Command::Diff(args) => diff::diff(&args),
         Command::Export(args) => export::export(&args),
+        Command::Doctor(args) => doctor::doctor(&args),
         Command::Completions { shell } => completions(shell),
         #[cfg(target_os = "linux")]
         Command::UsableSizes => usable_sizes(),
+        #[cfg(target_os = "linux")]
+        Command::AllocatorProbe => doctor::answer_probe(),
         Command::Man { folder } => man(&folder),
     };
     match result {

@@ -21,7 +21,10 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("heapwise-launch", &["heapwise-environment"]),
     ("heapwise-analysis", &["heapwise-trace"]),
     ("heapwise-diagnosis", &["heapwise-analysis", "heapwise-trace"]),
-    ("heapwise-report", &["heapwise-analysis", "heapwise-diagnosis", "heapwise-trace"]),
+    (
+        "heapwise-report",
+        &["heapwise-analysis", "heapwise-diagnosis", "heapwise-environment", "heapwise-trace"],
+    ),
     ("heapwise-export", &["heapwise-analysis", "heapwise-trace"]),
     // The program puts them together, and carries the preload library as a file.
     (

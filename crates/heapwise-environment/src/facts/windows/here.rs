@@ -156,6 +156,6 @@ mod tests {
 
     #[test]
     fn nobody_is_an_error() {
-        assert!(of_process(0xFFFF_FFF0).is_err());
+        assert_eq!(of_process(0xFFFF_FFF0).map(drop).map_err(|e| e.kind()), Err(io::ErrorKind::NotFound));
     }
 }

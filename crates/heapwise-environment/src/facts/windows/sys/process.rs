@@ -9,7 +9,7 @@ use std::os::windows::ffi::OsStringExt;
 use std::os::windows::io::{AsRawHandle, BorrowedHandle, FromRawHandle, OwnedHandle};
 use std::path::PathBuf;
 use windows_sys::Wdk::System::Threading::{NtQueryInformationProcess, ProcessBasicInformation};
-use windows_sys::Win32::Foundation::{HMODULE, INVALID_HANDLE_VALUE};
+use windows_sys::Win32::Foundation::{ERROR_INVALID_PARAMETER, HMODULE, INVALID_HANDLE_VALUE};
 use windows_sys::Win32::System::Diagnostics::Debug::ReadProcessMemory;
 use windows_sys::Win32::System::Diagnostics::ToolHelp::{
     CreateToolhelp32Snapshot, PROCESSENTRY32W, Process32FirstW, Process32NextW, TH32CS_SNAPPROCESS,
@@ -36,7 +36,10 @@ impl Process {
         // SAFETY: integer arguments.
         let handle = unsafe { OpenProcess(PROCESS_QUERY_INFORMATION | PROCESS_VM_READ, 0, pid) };
         if handle.is_null() {
-            return Err(io::Error::last_os_error());
+            let error = io::Error::last_os_error();
+            // That is how Windows says that there is none.
+            let is_nobody = error.raw_os_error() == Some(ERROR_INVALID_PARAMETER as i32);
+            return Err(if is_nobody { io::ErrorKind::NotFound.into() } else { error });
         }
         // SAFETY: the handle is open, and nobody else's.
         Ok(Self(unsafe { OwnedHandle::from_raw_handle(handle) }))

@@ -1,0 +1,100 @@
+//! `heapwise doctor`: what outside the code slows the heap.
+
+#[cfg(target_os = "linux")]
+mod probe;
+#[cfg(target_os = "linux")]
+mod program;
+
+#[cfg(not(target_os = "linux"))]
+#[path = "../elsewhere/doctor.rs"]
+mod elsewhere;
+#[cfg(not(target_os = "linux"))]
+use elsewhere::{probe, program};
+
+use crate::args::{DoctorArgs, DoctorFormat};
+use crate::{Failure, exit, report};
+use anyhow::{Context, anyhow};
+use heapwise_environment::facts::{self, Variables};
+use heapwise_environment::{Facts, Subject, examine};
+use heapwise_report::doctor::{Checkup, Patient};
+use std::ffi::OsString;
+
+#[cfg(target_os = "linux")]
+pub(crate) use probe::{PROBE, answer as answer_probe};
+
+/// Looks at what was asked for and says what was found.
+pub(crate) fn doctor(args: &DoctorArgs) -> Result<u8, Failure> {
+    let checkup = match (args.pid, args.command.as_slice()) {
+        (Some(pid), _) => of_process(pid)?,
+        (None, []) => of_machine(),
+        (None, command) => of_command(command)?,
+    };
+    report::write(args.output.as_deref(), |style| match args.format {
+        DoctorFormat::Text => checkup.text(style),
+        DoctorFormat::Json => checkup.json(),
+        DoctorFormat::Markdown => checkup.markdown(),
+    })?;
+    Ok(if checkup.is_clean() { exit::SUCCESS } else { exit::FOUND })
+}
+
+/// What every program would inherit that is started from here.
+fn of_machine() -> Checkup {
+    let facts = if cfg!(windows) {
+        // Nothing is inherited there but variables; whether heapwise itself has the debug heap tells how its parents start
+        // programs.
+        facts::own()
+    } else {
+        Facts { probes: probe::ask(), ..facts::inherited(Subject::Machine, Variables::own()) }
+    };
+    Checkup { subject: Patient::Machine, findings: examine(&facts), ..Checkup::default() }
+}
+
+/// What a command would inherit.
+fn of_command(command: &[OsString]) -> Result<Checkup, Failure> {
+    let mut unread = Vec::new();
+    let facts = inherited(&command[0], &mut unread)?;
+    let words = command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    Ok(Checkup { subject: Patient::Command(words), findings: examine(&facts), unread, ..Checkup::default() })
+}
+
+/// The facts about a command that would be started from here.
+fn inherited(program: &OsString, unread: &mut Vec<String>) -> Result<Facts, Failure> {
+    let mut facts = facts::inherited(Subject::Command, Variables::own());
+    match program::find(program) {
+        Ok(found) => program::add(&found, &mut facts),
+        Err(program::Unknown::Missing) => {
+            let error = anyhow!("there is no program {}; give its path", program.to_string_lossy());
+            return Err(Failure::new(exit::NO_SUCH_PROGRAM, error));
+        }
+        Err(program::Unknown::Unreadable(why)) => unread.push(why),
+    }
+    // The probe is a program of glibc with the same variables; what it is told goes for no other kind.
+    if facts.uses_glibc_malloc() || facts.program.as_ref().is_some_and(program::takes_preloads) {
+        facts.probes = probe::ask();
+    }
+    Ok(facts)
+}
+
+/// What a running process has.
+fn of_process(pid: u32) -> Result<Checkup, Failure> {
+    let mut facts = facts::of_process(pid).map_err(|error| refused(pid, error))?;
+    let mut unread = Vec::new();
+    if let Err(why) = program::add_of_process(pid, &mut facts) {
+        unread.push(why);
+    }
+    let name = facts.process.as_ref().map(|process| process.name.clone()).unwrap_or_default();
+    let subject = Patient::Process { pid, name };
+    Ok(Checkup { subject, findings: examine(&facts), unread, ..Checkup::default() })
+}
+
+fn refused(pid: u32, error: std::io::Error) -> Failure {
+    let hint = match error.kind() {
+        std::io::ErrorKind::NotFound => "there is no such process".to_owned(),
+        std::io::ErrorKind::PermissionDenied => {
+            "it belongs to somebody else; ask its user, or root, to do this".to_owned()
+        }
+        _ => error.to_string(),
+    };
+    let error = Err::<(), _>(anyhow!(hint)).with_context(|| format!("cannot look at process {pid}"));
+    Failure::new(exit::UNEXPECTED, error.expect_err("it is an error"))
+}
