@@ -4,9 +4,9 @@
 //! [`Condition::Debugged`] is a debugger that does nothing but wait, and [`Condition::DebuggedWithVariable`] the same with
 //! the variable that Windows asks for. [`Condition::Plain`] is what a shell does.
 //!
-//! Wine never gives a process the debug heap of itself, but has one. There the debugger applies Windows' rule in its place
-//! and says so in [`Outcome::emulated_by`]: what is seen then is the way from the variable to the heap's flags, and not what
-//! it costs on Windows.
+//! Wine never gives a process the debug heap of itself, but has one. There the debugger applies Windows' rule in its place,
+//! lets the process go as soon as it has its heap, and says so in [`Outcome::emulated_by`]: what is seen then is the way from
+//! the variable to the heap's flags, and not what it costs on Windows.
 //!
 //! On other systems there is nothing to start a program without, and [`Launch::run`] says [`ErrorKind::NotWindows`].
 

@@ -17,16 +17,33 @@ fn the_programs_own_code_is_passed_on_whole() {
     }
 }
 
+/// How the test program ends if it does this, with and without a debugger.
+fn ends(what: &str) -> [(i32, String); 2] {
+    [&["launch"][..], &["launch", "--debugged"]].map(|how| {
+        let mut command = heapwise(how);
+        command.arg("--").args(program()).env(INNER, what);
+        let (code, output, _) = finish(command);
+        (code, output)
+    })
+}
+
+#[test]
+fn a_crash_ends_a_program_under_our_debugger_as_without() {
+    const ACCESS_VIOLATION: i32 = 0xC000_0005_u32 as i32;
+    for (code, output) in ends("crash") {
+        assert_eq!(code, ACCESS_VIOLATION, "{output}");
+    }
+}
+
 #[test]
 fn exceptions_stay_the_programs_own_under_our_debugger() {
     // A panic is an exception to Windows, and the test program catches it.
-    let mut command = heapwise(&["launch", "--debugged", "--"]);
-    command.args(program()).env(INNER, "panic");
-    let (code, output, errors) = finish(command);
-    assert!(
-        code == 101 && output.contains("test result: FAILED. 0 passed; 1 failed"),
-        "{code}: {output}{errors}"
-    );
+    for (code, output) in ends("panic") {
+        assert!(
+            code == 101 && output.contains("test result: FAILED. 0 passed; 1 failed"),
+            "{code}: {output}"
+        );
+    }
 }
 
 #[test]

@@ -54,6 +54,10 @@ fn program_body() {
     let Ok(what) = std::env::var(INNER) else { return };
     heapwise::warn_at_start();
     assert_ne!(what, "panic");
+    if what == "crash" {
+        // SAFETY: there is none, which is what is asked for: nothing is ever at this address.
+        unsafe { std::ptr::without_provenance::<u8>(16).read_volatile() };
+    }
     if what == "wait" {
         println!("pid {}", std::process::id());
         // Until the other side goes away.

@@ -7,6 +7,7 @@ mod sys;
 use crate::error::Repr;
 use crate::{Condition, Error, Launch, Outcome};
 use heapwise_environment::NO_DEBUG_HEAP;
+use heapwise_environment::facts::windows::wine_version;
 use std::io::Read;
 use std::os::windows::process::CommandExt;
 use std::process::{Child, Command, Stdio};
@@ -40,7 +41,10 @@ pub(crate) fn run(launch: &Launch) -> Result<Outcome, Error> {
     let stdout = collect(child.stdout.take());
     let stderr = collect(child.stderr.take());
     if is_debugged {
-        sys::debug_until_exit(child.id()).map_err(|error| Repr::Call { what: "debug the program", error })?;
+        // Wine 8 loses a register when a debugger has seen an exception, and the program is lost when it unwinds its stack.
+        // The heap is made before the first breakpoint, so there the debugger has done what it is for.
+        sys::debug(child.id(), wine_version().is_some())
+            .map_err(|error| Repr::Call { what: "debug the program", error })?;
     }
     let code = wait(&mut child)?;
     Ok(Outcome { code, stdout: read(stdout), stderr: read(stderr), emulated_by })

@@ -7,18 +7,20 @@ use windows_sys::Win32::Foundation::{
 };
 use windows_sys::Win32::System::Console::SetConsoleCtrlHandler;
 use windows_sys::Win32::System::Diagnostics::Debug::{
-    CREATE_PROCESS_DEBUG_EVENT, ContinueDebugEvent, DEBUG_EVENT, EXCEPTION_DEBUG_EVENT,
-    EXIT_PROCESS_DEBUG_EVENT, LOAD_DLL_DEBUG_EVENT, WaitForDebugEvent, WriteProcessMemory,
+    CREATE_PROCESS_DEBUG_EVENT, ContinueDebugEvent, DEBUG_EVENT, DebugActiveProcessStop,
+    EXCEPTION_DEBUG_EVENT, EXIT_PROCESS_DEBUG_EVENT, LOAD_DLL_DEBUG_EVENT, WaitForDebugEvent,
+    WriteProcessMemory,
 };
 use windows_sys::Win32::System::Threading::INFINITE;
 use windows_sys::core::BOOL;
 
-/// Lets a process that this thread created as its debugger run to its end.
+/// Lets a process that this thread created as its debugger run to its end, or until it is let go.
 ///
 /// A debugger that does nothing: it passes the breakpoint that the loader has for debuggers, and leaves all exceptions to
-/// the program.
-pub(super) fn debug_until_exit(pid: u32) -> io::Result<()> {
+/// the program. With `lets_go` it leaves at that breakpoint, when the process has its heap and nothing else.
+pub(super) fn debug(pid: u32, lets_go: bool) -> io::Result<()> {
     // Of 32-bit programs there are two: that of the emulation and its own.
+    let mut at_breakpoint = false;
     let mut breakpoints = vec![EXCEPTION_BREAKPOINT, STATUS_WX86_BREAKPOINT];
     loop {
         let mut event = DEBUG_EVENT::default();
@@ -36,7 +38,10 @@ pub(super) fn debug_until_exit(pid: u32) -> io::Result<()> {
                 // SAFETY: as above.
                 let code = unsafe { event.u.Exception.ExceptionRecord.ExceptionCode };
                 match breakpoints.iter().position(|expected| *expected == code) {
-                    Some(at) => drop(breakpoints.remove(at)),
+                    Some(at) => {
+                        breakpoints.remove(at);
+                        at_breakpoint = true;
+                    }
                     None => answer = DBG_EXCEPTION_NOT_HANDLED,
                 }
             }
@@ -49,6 +54,11 @@ pub(super) fn debug_until_exit(pid: u32) -> io::Result<()> {
         }
         if over {
             return Ok(());
+        }
+        if lets_go && at_breakpoint {
+            // SAFETY: an integer argument.
+            let result = unsafe { DebugActiveProcessStop(pid) };
+            return if result == 0 { Err(io::Error::last_os_error()) } else { Ok(()) };
         }
     }
 }
