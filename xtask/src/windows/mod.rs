@@ -1,7 +1,7 @@
 //! `cargo xtask windows`: builds for Windows and runs the tests under Wine.
 //!
 //! Everything that this makes is below `target/windows`, and the target itself comes from rustup where that has it
-//! (docs/adr/0007-windows-from-linux.md).
+//! (docs/adr/0008-windows-from-linux.md).
 
 mod reports;
 mod rust_src;
