@@ -2,7 +2,8 @@
 //! same without the defect, is not.
 //!
 //! The programs are in `victims/insights`, and in `victims-with-crates` those that need crates. The line of the defect ends
-//! in `// here: ID`; where no line is to blame, a line says `// throughout: ID`. Each pair is a test of its own. One more
+//! in `// here: ID`; where no line is to blame, a line says `// throughout: ID`; and where the environment is, a line
+//! says it: `// variable: NAME=VALUE`. Each pair is a test of its own. One more
 //! sees that no insight is without a pair.
 
 use heapwise_tests::build::{FlagSet, build};
@@ -76,7 +77,13 @@ fn expected(victim: &Victim) -> Option<Expected> {
 
 fn report(victim: &Victim, builder: Builder, flags: FlagSet) -> Result<Report, Failed> {
     let folder = run::private_folder();
-    let recorded = Recording::new(folder.path()).record(builder(victim, flags), &[]);
+    let text = std::fs::read_to_string(&victim.source)?;
+    let mut recording = Recording::new(folder.path());
+    for setting in text.lines().filter_map(|line| line.strip_prefix("// variable: ")) {
+        let (name, value) = setting.split_once('=').ok_or("a variable needs a value")?;
+        recording = recording.variable(name, value);
+    }
+    let recorded = recording.record(builder(victim, flags), &[]);
     if recorded.outcome.code() != 0 {
         return Err(recorded.outcome.stderr.into());
     }

@@ -7,6 +7,7 @@ mod diff;
 mod doctor;
 mod exit;
 mod export;
+mod fix;
 mod launch;
 mod progress;
 mod report;

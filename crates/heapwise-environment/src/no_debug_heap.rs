@@ -7,8 +7,8 @@
 /// The variable.
 pub const NO_DEBUG_HEAP: &str = "_NO_DEBUG_HEAP";
 
-/// The buffer that ntdll reads the variable into, in units of UTF-16. What does not fit counts as not set.
-const LONGEST: usize = 16;
+/// Units of UTF-16 that fit into ntdll's buffer of 16 with the zero that ends them. What does not fit counts as not set.
+pub const LONGEST_VALUE: usize = 15;
 
 /// Whether a value of `_NO_DEBUG_HEAP` does what it is set for.
 ///
@@ -21,11 +21,11 @@ const LONGEST: usize = 16;
 /// assert!(!turns_debug_heap_off("true") && !turns_debug_heap_off("0") && !turns_debug_heap_off(""));
 /// ```
 pub fn turns_debug_heap_off(value: &str) -> bool {
-    value.encode_utf16().count() <= LONGEST && integer(value).is_some_and(|number| number != 0)
+    value.encode_utf16().count() <= LONGEST_VALUE && ntdll_integer(value).is_some_and(|number| number != 0)
 }
 
-/// `RtlUnicodeStringToInteger` with base 0: a number up to the first character that is none of it. `None` for no digits.
-pub(crate) fn integer(text: &str) -> Option<u32> {
+/// What ntdll reads as a number, `RtlUnicodeStringToInteger` with base 0: a number up to the first character that is none of it. `None` for no digits.
+pub fn ntdll_integer(text: &str) -> Option<u32> {
     let text = text.trim_start_matches(|c| c <= ' ');
     let (negative, digits) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
@@ -89,6 +89,6 @@ pub(crate) mod tests {
         for value in DOES_NOT {
             assert!(!turns_debug_heap_off(value), "{value:?}");
         }
-        assert!(turns_debug_heap_off("0000000000000001") && !turns_debug_heap_off("00000000000000001"));
+        assert!(turns_debug_heap_off("000000000000001") && !turns_debug_heap_off("0000000000000001"));
     }
 }

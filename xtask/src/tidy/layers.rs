@@ -19,6 +19,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("heapwise", &["heapwise-environment"]),
     // Starts programs on Windows, with or without the debug heap.
     ("heapwise-launch", &["heapwise-environment"]),
+    // Configuration files of editors are nothing that other people's programs need.
+    ("heapwise-ide", &["heapwise-environment"]),
     ("heapwise-analysis", &["heapwise-trace"]),
     ("heapwise-diagnosis", &["heapwise-analysis", "heapwise-trace"]),
     (
@@ -36,6 +38,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "heapwise-environment",
             "heapwise-export",
             "heapwise-launch",
+            "heapwise-ide",
             "heapwise-report",
             "heapwise-symbols",
             "heapwise-trace",

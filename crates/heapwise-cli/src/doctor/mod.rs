@@ -1,9 +1,12 @@
 //! `heapwise doctor`: what outside the code slows the heap.
 
+mod configuration;
 #[cfg(target_os = "linux")]
 mod probe;
 #[cfg(target_os = "linux")]
 mod program;
+#[cfg(target_os = "linux")]
+mod recorded;
 
 #[cfg(not(target_os = "linux"))]
 #[path = "../elsewhere/doctor.rs"]
@@ -14,20 +17,28 @@ use elsewhere::{probe, program};
 use crate::args::{DoctorArgs, DoctorFormat};
 use crate::{Failure, exit, report};
 use anyhow::{Context, anyhow};
-use heapwise_environment::facts::{self, Variables};
+use heapwise_environment::facts::{self, OTHER_ALLOCATORS, Origin, Variables};
 use heapwise_environment::{Facts, Subject, examine};
 use heapwise_report::doctor::{Checkup, Patient};
 use std::ffi::OsString;
 
 #[cfg(target_os = "linux")]
 pub(crate) use probe::{PROBE, answer as answer_probe};
+#[cfg(target_os = "linux")]
+pub(crate) use recorded::{before, of_process as of_recorded, warn};
 
 /// Looks at what was asked for and says what was found.
 pub(crate) fn doctor(args: &DoctorArgs) -> Result<u8, Failure> {
     let checkup = match (args.pid, args.command.as_slice()) {
         (Some(pid), _) => of_process(pid)?,
-        (None, []) => of_machine(),
-        (None, command) => of_command(command)?,
+        (None, command @ [_, ..]) => of_command(command)?,
+        (None, []) => {
+            let survey = configuration::survey_here()?;
+            if args.fix {
+                return configuration::fix(&survey, args.yes);
+            }
+            configuration::with(of_machine(), survey)
+        }
     };
     report::write(args.output.as_deref(), |style| match args.format {
         DoctorFormat::Text => checkup.text(style),
@@ -37,6 +48,10 @@ pub(crate) fn doctor(args: &DoctorArgs) -> Result<u8, Failure> {
     Ok(if checkup.is_clean() { exit::SUCCESS } else { exit::FOUND })
 }
 
+fn checkup(subject: Patient, facts: &Facts, unread: Vec<String>) -> Checkup {
+    Checkup { subject, seen: facts.described(), findings: examine(facts), unread, ..Checkup::default() }
+}
+
 /// What every program would inherit that is started from here.
 fn of_machine() -> Checkup {
     let facts = if cfg!(windows) {
@@ -44,9 +59,9 @@ fn of_machine() -> Checkup {
         // programs.
         facts::own()
     } else {
-        Facts { probes: probe::ask(), ..facts::inherited(Subject::Machine, Variables::own()) }
+        Facts { probes: probe::ask(None), ..facts::inherited(Subject::Machine, Variables::own()) }
     };
-    Checkup { subject: Patient::Machine, findings: examine(&facts), ..Checkup::default() }
+    checkup(Patient::Machine, &facts, Vec::new())
 }
 
 /// What a command would inherit.
@@ -54,7 +69,7 @@ fn of_command(command: &[OsString]) -> Result<Checkup, Failure> {
     let mut unread = Vec::new();
     let facts = inherited(&command[0], &mut unread)?;
     let words = command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    Ok(Checkup { subject: Patient::Command(words), findings: examine(&facts), unread, ..Checkup::default() })
+    Ok(checkup(Patient::Command(words), &facts, unread))
 }
 
 /// The facts about a command that would be started from here.
@@ -69,8 +84,11 @@ fn inherited(program: &OsString, unread: &mut Vec<String>) -> Result<Facts, Fail
         Err(program::Unknown::Unreadable(why)) => unread.push(why),
     }
     // The probe is a program of glibc with the same variables; what it is told goes for no other kind.
-    if facts.uses_glibc_malloc() || facts.program.as_ref().is_some_and(program::takes_preloads) {
-        facts.probes = probe::ask();
+    if facts.program.as_ref().is_none_or(program::takes_preloads) {
+        let needed = facts.libraries_like(OTHER_ALLOCATORS).find(|library| library.origin == Origin::Needed);
+        // A name is looked for by the loader in the system's folders; a path could lead anywhere.
+        let needed = needed.and_then(|library| library.path.to_str()).filter(|name| !name.contains('/'));
+        facts.probes = probe::ask(needed);
     }
     Ok(facts)
 }
@@ -84,14 +102,15 @@ fn of_process(pid: u32) -> Result<Checkup, Failure> {
     }
     let name = facts.process.as_ref().map(|process| process.name.clone()).unwrap_or_default();
     let subject = Patient::Process { pid, name };
-    Ok(Checkup { subject, findings: examine(&facts), unread, ..Checkup::default() })
+    Ok(checkup(subject, &facts, unread))
 }
 
 fn refused(pid: u32, error: std::io::Error) -> Failure {
     let hint = match error.kind() {
         std::io::ErrorKind::NotFound => "there is no such process".to_owned(),
         std::io::ErrorKind::PermissionDenied => {
-            "it belongs to somebody else; ask its user, or root, to do this".to_owned()
+            "it belongs to somebody else, or the system protects it; its user, or root, may do this"
+                .to_owned()
         }
         _ => error.to_string(),
     };

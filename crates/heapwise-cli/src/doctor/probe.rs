@@ -25,9 +25,15 @@ pub(crate) fn answer() -> Result<u8, Failure> {
     Ok(exit::SUCCESS)
 }
 
-/// Asks the allocator that a program of glibc would get if it were started from here. `None` if it does not answer.
-pub(crate) fn ask() -> Option<Probes> {
+/// Asks the allocator that a program of glibc would get if it were started from here, and that asks the loader for this
+/// allocator, if it does for one. `None` if it does not answer.
+pub(crate) fn ask(needed: Option<&str>) -> Option<Probes> {
     let mut command = Command::new("/proc/self/exe");
+    if let Some(needed) = needed {
+        // Behind whatever is preloaded, as it would be in the program.
+        let before = std::env::var("LD_PRELOAD").unwrap_or_default();
+        command.env("LD_PRELOAD", format!("{before}:{needed}"));
+    }
     command.arg(PROBE).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     for variable in WRITERS {
         command.env_remove(variable);

@@ -5,7 +5,7 @@ pub(super) mod probe {
     use heapwise_environment::facts::Probes;
 
     /// Nothing.
-    pub(crate) fn ask() -> Option<Probes> {
+    pub(crate) fn ask(_library: Option<&str>) -> Option<Probes> {
         None
     }
 }

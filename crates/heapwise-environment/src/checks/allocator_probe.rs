@@ -7,6 +7,16 @@ use crate::{Facts, Finding, Severity};
 /// gives 200, others their size class.
 const CHECKED: usize = 193;
 
+/// Libraries that check or fill, of which other checks tell.
+const CHECKING: &[&str] = &[
+    "libc_malloc_debug",
+    "libefence",
+    "libduma",
+    "tcmalloc_debug",
+    "tcmalloc_minimal_debug",
+    "libmimalloc-debug",
+];
+
 /// Bytes that allocators fill with, and which ones do.
 const FILLS: &[(u8, &str)] = &[
     (0xA5, "jemalloc's junk filling"),
@@ -35,7 +45,7 @@ impl Check for AllocatorProbe {
         let Some(probes) = facts.probes else { return Vec::new() };
         let mut findings = Vec::new();
         for (fill, when) in [(probes.fresh_fill, "fresh"), (probes.freed_fill, "freed")] {
-            let Some(byte) = fill else { continue };
+            let Some(byte) = fill.filter(|byte| !is_explained(facts, *byte)) else { continue };
             let by = FILLS
                 .iter()
                 .find(|(known, _)| *known == byte)
@@ -51,7 +61,7 @@ impl Check for AllocatorProbe {
                 .costs("1.7 to 2.5 times as long where blocks are dropped (measured, glibc 2.36 and jemalloc 5.3)"),
             );
         }
-        if probes.usable_of_193 == CHECKED {
+        if probes.usable_of_193 == CHECKED && facts.libraries_like(CHECKING).next().is_none() {
             findings.push(
                 Finding::new(
                     self.id(),
@@ -68,6 +78,18 @@ impl Check for AllocatorProbe {
     }
 }
 
+/// Whether another check tells who fills with this byte.
+fn is_explained(facts: &Facts, byte: u8) -> bool {
+    let perturb = facts.variables.glibc("MALLOC_PERTURB_", "glibc.malloc.perturb");
+    let perturb = perturb.and_then(|(value, _)| super::malloc_perturb::fills_with(value));
+    let by_perturb = perturb.is_some_and(|fill| byte == fill || byte == !fill);
+    let mut options =
+        ["MALLOC_CONF", "_RJEM_MALLOC_CONF"].into_iter().filter_map(|name| facts.variables.get(name));
+    let by_jemalloc = facts.libraries_like(&["jemalloc"]).next().is_some()
+        && options.any(|options| options.contains("junk:"));
+    by_perturb || by_jemalloc || facts.libraries_like(CHECKING).next().is_some()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -81,5 +103,9 @@ mod tests {
         assert!(look(Probes { fresh_fill: Some(0xA5), ..usual })[0].evidence[0].contains("jemalloc"));
         assert!(look(Probes { freed_fill: Some(0x17), ..usual })[0].evidence[0].contains("MALLOC_PERTURB_"));
         assert_eq!(look(Probes { usable_of_193: 193, ..usual }).len(), 1);
+        let variables = [("MALLOC_PERTURB_", "165")].into();
+        let probes = Some(Probes { fresh_fill: Some(0x5A), ..usual });
+        let explained = Facts { variables, probes, ..Facts::default() };
+        assert_eq!(AllocatorProbe.look(&explained), [], "malloc-perturb says it");
     }
 }

@@ -20,7 +20,7 @@ impl Check for OwnAllocators {
     }
 
     fn variables(&self) -> &'static [&'static str] {
-        &["LD_PRELOAD", "MALLOC_*"]
+        &["LD_PRELOAD", "MALLOC_*", "SNMALLOC_*"]
     }
 
     fn look(&self, facts: &Facts) -> Vec<Finding> {

@@ -13,6 +13,7 @@ struct JsonCheckup<'a> {
     subject: JsonSubject<'a>,
     system: &'static str,
     clean: bool,
+    seen: Vec<JsonSeen<'a>>,
     findings: Vec<JsonFinding<'a>>,
     launches: Vec<JsonLaunch<'a>>,
     unread: &'a [String],
@@ -24,6 +25,12 @@ struct JsonSubject<'a> {
     kind: &'static str,
     command: Option<&'a [String]>,
     pid: Option<u32>,
+}
+
+#[derive(Serialize)]
+struct JsonSeen<'a> {
+    name: &'static str,
+    what: &'a str,
 }
 
 #[derive(Serialize)]
@@ -84,6 +91,7 @@ pub(super) fn json(checkup: &Checkup) -> String {
             System::Other => "other",
         },
         clean: checkup.is_clean(),
+        seen: checkup.seen.iter().map(|(name, what)| JsonSeen { name, what }).collect(),
         findings: findings.collect(),
         launches: launches.collect(),
         unread: &checkup.unread,

@@ -2,7 +2,7 @@
 
 use super::Checkup;
 use crate::markdown::escape::{Spot, code, prose};
-use crate::markdown::table::Table;
+use crate::markdown::table::{Table, folded};
 
 pub(super) fn markdown(checkup: &Checkup) -> String {
     let title = prose(&checkup.subject.title(), Spot::Line);
@@ -39,6 +39,13 @@ pub(super) fn markdown(checkup: &Checkup) -> String {
             ]);
         }
         out.push_str(&table.finish());
+    }
+    if !checkup.seen.is_empty() {
+        let mut table = Table::new(&["seen", ""]);
+        for (name, what) in &checkup.seen {
+            table.row(&[(*name).to_owned(), prose(what, Spot::Cell)]);
+        }
+        out.push_str(&folded("What was looked at", &table.finish()));
     }
     if !checkup.unread.is_empty() {
         out.push_str("\n> [!WARNING]\n> Not looked at:\n");

@@ -14,6 +14,8 @@ pub use json::SCHEMA;
 pub struct Checkup {
     /// What was looked at.
     pub subject: Patient,
+    /// What was seen, in words, with names.
+    pub seen: Vec<(&'static str, String)>,
     /// What was found, the worst first.
     pub findings: Vec<Finding>,
     /// How editors and debuggers will start programs, where there is configuration for it.
@@ -126,6 +128,7 @@ mod tests {
                 finding(Severity::High, "each block is checked").costs("twice as long"),
                 finding(Severity::Note, "this does nothing"),
             ],
+            seen: vec![("executable", "/bin/\u{1b}x".into())],
             launches: vec![Launch {
                 tool: "CodeLLDB".into(),
                 name: "Debug <b>".into(),

@@ -3,7 +3,7 @@
 use super::{Checkup, Launch};
 use crate::Style;
 use crate::escape::escape;
-use crate::text::page::{Ink, Page};
+use crate::text::page::{Ink, Page, left};
 use heapwise_environment::{Finding, Severity};
 
 pub(super) fn text(checkup: &Checkup, style: Style) -> String {
@@ -29,6 +29,12 @@ pub(super) fn text(checkup: &Checkup, style: Style) -> String {
         }
     }
     launches(&mut page, &checkup.launches);
+    if !checkup.seen.is_empty() {
+        page.heading("SEEN", "");
+        for (name, what) in &checkup.seen {
+            page.paragraph(None, &left(&format!("  {name}"), 18), &escape(what));
+        }
+    }
     if !checkup.unread.is_empty() {
         page.heading("NOT LOOKED AT", "");
         for line in &checkup.unread {

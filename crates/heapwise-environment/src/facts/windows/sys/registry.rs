@@ -35,7 +35,7 @@ impl Key {
     pub(crate) fn number(&self, name: &str) -> Option<u32> {
         match self.value(name)? {
             (REG_DWORD, bytes) => bytes.try_into().ok().map(u32::from_le_bytes),
-            (REG_SZ, bytes) => crate::no_debug_heap::integer(&text(&bytes)),
+            (REG_SZ, bytes) => crate::no_debug_heap::ntdll_integer(&text(&bytes)),
             _ => None,
         }
     }
@@ -96,7 +96,7 @@ mod tests {
     /// What ntdll itself says: Windows' own, or Wine's.
     #[test]
     fn the_system_reads_numbers_in_the_same_way() {
-        use crate::no_debug_heap::integer;
+        use crate::no_debug_heap::ntdll_integer;
         use crate::no_debug_heap::tests::{DOES, DOES_NOT};
         use windows_sys::Win32::Foundation::UNICODE_STRING;
         #[link(name = "ntdll")]
@@ -111,7 +111,7 @@ mod tests {
             // SAFETY: the text is as long as it says, and the number is written to a place of ours.
             let status = unsafe { RtlUnicodeStringToInteger(&text, 0, &mut number) };
             let of_ntdll = if status == 0 { number } else { 0 };
-            assert_eq!(integer(value).unwrap_or(0), of_ntdll, "{value:?}");
+            assert_eq!(ntdll_integer(value).unwrap_or(0), of_ntdll, "{value:?}");
         }
     }
 }

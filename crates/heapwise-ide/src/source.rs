@@ -1,0 +1,161 @@
+//! Reading a configuration file, or refusing to.
+//!
+//! What is refused is left alone and named, with the reason: an editor that reads a file which heapwise does not
+//! understand must not find it changed.
+
+use crate::places::{Owner, Places};
+use crate::text;
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// A file that was not understood, and is left alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// The file.
+    pub file: PathBuf,
+    /// The line, counted from one, if the reason is at one.
+    pub line: Option<usize>,
+    /// The column in characters, counted from one.
+    pub column: Option<usize>,
+    /// Why.
+    pub why: String,
+}
+
+impl Refused {
+    fn whole(file: &Path, why: impl Into<String>) -> Self {
+        Self { file: file.to_owned(), line: None, column: None, why: why.into() }
+    }
+
+    /// Because of what is at a byte of the text.
+    pub(crate) fn at(source: &Source, byte: usize, why: impl Into<String>) -> Self {
+        let (line, column) = text::position(&source.text, byte);
+        Self {
+            file: source.file.clone(),
+            line: Some(line),
+            column: Some(column),
+            why: text::plain(&why.into()),
+        }
+    }
+}
+
+/// The text of a configuration file.
+#[derive(Clone, Debug)]
+pub(crate) struct Source {
+    /// Where it is, links resolved.
+    pub(crate) file: PathBuf,
+    /// Whom it belongs to.
+    pub(crate) owner: Owner,
+    /// All bytes of the file.
+    pub(crate) bytes: Vec<u8>,
+    /// Its text, without a byte order mark.
+    pub(crate) text: String,
+}
+
+/// The mark that Windows programs put in front of UTF-8.
+pub(crate) const MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Larger than any configuration that somebody wrote.
+const LARGEST: u64 = 8 << 20;
+
+impl Source {
+    /// Reads a file. There is nothing if it does not exist.
+    pub(crate) fn read(file: &Path, owner: Owner, places: &Places) -> Result<Option<Self>, Refused> {
+        let cannot = |error: std::io::Error| Refused::whole(file, format!("cannot be read: {error}"));
+        let real = match fs::canonicalize(file) {
+            Ok(real) => real,
+            Err(error)
+                if error.kind() == std::io::ErrorKind::NotFound && fs::symlink_metadata(file).is_err() =>
+            {
+                return Ok(None);
+            }
+            Err(error) => return Err(cannot(error)),
+        };
+        let is_link = fs::symlink_metadata(file).map_err(cannot)?.is_symlink();
+        if !is_within(&real, owner, places) {
+            let where_to = text::plain(&real.display().to_string());
+            return Err(Refused::whole(file, format!("leads outside of the folder, to {where_to}")));
+        }
+        // Asked before opening: opening a pipe would wait for somebody to write.
+        let metadata = fs::metadata(&real).map_err(cannot)?;
+        if !metadata.is_file() {
+            return Err(Refused::whole(file, "is not a regular file"));
+        }
+        if metadata.len() > LARGEST {
+            return Err(Refused::whole(file, "is larger than 8 MiB"));
+        }
+        let mut bytes = Vec::new();
+        File::open(&real).and_then(|f| f.take(LARGEST + 1).read_to_end(&mut bytes)).map_err(cannot)?;
+        if bytes.len() as u64 > LARGEST {
+            return Err(Refused::whole(file, "is larger than 8 MiB"));
+        }
+        // An edit replaces the file, and a link must stay one.
+        let file = if is_link { real } else { file.to_owned() };
+        Self::from_bytes(file, owner, bytes).map(Some)
+    }
+
+    /// Decodes what a file holds.
+    pub(crate) fn from_bytes(file: PathBuf, owner: Owner, bytes: Vec<u8>) -> Result<Self, Refused> {
+        // UTF-16 is told by its mark, or by a zero beside the first character, which is `{`, `<` or the like.
+        if matches!(bytes.as_slice(), [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] | [0, _, ..] | [_, 0, ..]) {
+            let why = "is UTF-16, which is not edited: save it as UTF-8 and look again";
+            return Err(Refused::whole(&file, why));
+        }
+        let body = bytes.strip_prefix(MARK).unwrap_or(&bytes);
+        match std::str::from_utf8(body) {
+            Ok(text) => Ok(Self { file, owner, text: text.to_owned(), bytes }),
+            Err(error) => {
+                let valid = String::from_utf8_lossy(&body[..error.valid_up_to()]).into_owned();
+                let at = valid.len();
+                let source = Self { file, owner, text: valid, bytes: Vec::new() };
+                Err(Refused::at(&source, at, "is not UTF-8"))
+            }
+        }
+    }
+
+    /// The line of a byte of the text.
+    pub(crate) fn line(&self, at: usize) -> usize {
+        text::line(&self.text, at)
+    }
+
+    /// The folder that the file is in.
+    pub(crate) fn folder(&self) -> &Path {
+        self.file.parent().unwrap_or(&self.file)
+    }
+}
+
+/// Whether a file is where its owner keeps files.
+fn is_within(real: &Path, owner: Owner, places: &Places) -> bool {
+    let below = |folder: &Path| fs::canonicalize(folder).is_ok_and(|folder| real.starts_with(folder));
+    match owner {
+        Owner::Project => below(&places.folder),
+        Owner::User => {
+            places.home.as_deref().is_some_and(below) || places.settings.as_deref().is_some_and(below)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(bytes: &[u8]) -> Refused {
+        Source::from_bytes("a.json".into(), Owner::Project, bytes.to_vec()).expect_err("is not accepted")
+    }
+
+    #[test]
+    fn other_encodings_are_refused() {
+        for bytes in [&b"\xff\xfe{\0"[..], b"\xfe\xff\0{", b"{\0}\0", b"\0{\0}"] {
+            assert!(refused(bytes).why.contains("UTF-16"), "{bytes:?}");
+        }
+        let latin = refused(b"{\n  \"n\": \"J\xfcrgen\"}");
+        assert_eq!((latin.line, latin.column), (Some(2), Some(10)));
+    }
+
+    #[test]
+    fn a_mark_is_no_part_of_the_text() {
+        let source =
+            Source::from_bytes("a".into(), Owner::Project, b"\xef\xbb\xbf{}".to_vec()).expect("is UTF-8");
+        assert_eq!((source.text.as_str(), source.bytes.len()), ("{}", 5));
+    }
+}

@@ -1,0 +1,270 @@
+//! Looking at everything, and what comes of it.
+
+use crate::edit::{Change, Edit};
+use crate::given::{Given, Mistake};
+use crate::places::{Owner, Places};
+use crate::source::{Refused, Source};
+use crate::tools::{Known, TOOLS, Tool};
+use crate::{sources, walk};
+use heapwise_environment::{Finding, Severity};
+use std::collections::HashSet;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// Whether a launch has a checking heap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// It has.
+    Yes,
+    /// It has not.
+    No,
+    /// That depends on something that no file says.
+    Unknown,
+}
+
+impl fmt::Display for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Yes => "yes",
+            Self::No => "no",
+            Self::Unknown => "unknown",
+        })
+    }
+}
+
+/// Whether a launch has a checking heap, and why: that of Windows or, for Xcode, malloc with checks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DebugHeap {
+    /// Whether.
+    pub answer: Answer,
+    /// Why, in a few words.
+    pub why: String,
+}
+
+impl DebugHeap {
+    pub(crate) fn yes(why: impl Into<String>) -> Self {
+        Self { answer: Answer::Yes, why: why.into() }
+    }
+
+    pub(crate) fn no(why: impl Into<String>) -> Self {
+        Self { answer: Answer::No, why: why.into() }
+    }
+
+    pub(crate) fn unknown(why: impl Into<String>) -> Self {
+        Self { answer: Answer::Unknown, why: why.into() }
+    }
+}
+
+/// A way to start a program that a configuration describes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Launch {
+    /// The debugger or editor.
+    pub tool: String,
+    /// What the configuration is called.
+    pub name: String,
+    /// The file that it is in.
+    pub file: PathBuf,
+    /// The line that it begins in.
+    pub line: usize,
+    /// Whether the program will have a checking heap.
+    pub debug_heap: DebugHeap,
+}
+
+/// What is wrong, and what would set it right.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Proposal {
+    /// What is wrong.
+    pub finding: Finding,
+    /// What sets it right, if heapwise can do it. It stands on its own; [`Survey::edits`] puts those of a file together.
+    pub edit: Option<Edit>,
+}
+
+/// Everything that was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Survey {
+    /// The launches that configurations describe.
+    pub launches: Vec<Launch>,
+    /// What is wrong.
+    pub proposals: Vec<Proposal>,
+    /// Files that were not understood, and are left alone.
+    pub refused: Vec<Refused>,
+}
+
+impl Survey {
+    /// One edit for each file that would be changed.
+    ///
+    /// Two proposals that contradict each other cannot both be followed at once; the later one is then still there in the
+    /// next survey.
+    pub fn edits(&self) -> Vec<Edit> {
+        let mut edits: Vec<Edit> = Vec::new();
+        for new in self.proposals.iter().filter_map(|proposal| proposal.edit.as_ref()) {
+            match edits.iter_mut().find(|edit| edit.file == new.file) {
+                Some(edit) => {
+                    if let Some(both) = edit.and(new) {
+                        *edit = both;
+                    }
+                }
+                None => edits.push(new.clone()),
+            }
+        }
+        edits
+    }
+}
+
+/// Looks at the configuration of a folder and of its user. Nothing is changed.
+pub fn survey(places: &Places) -> Survey {
+    let walk = walk::walk(&places.folder);
+    let mut report = Report::new(places);
+    report.survey.refused.extend(walk.refused);
+    let mut found: Vec<(&dyn Tool, Source)> = Vec::new();
+    let mut seen = HashSet::new();
+    for tool in TOOLS {
+        let of_user = tool.of_user(places).into_iter().map(|file| (file, Owner::User));
+        let of_project =
+            walk.files.iter().filter(|file| tool.claims(file.strip_prefix(&places.folder).unwrap_or(file)));
+        for (file, owner) in of_user.chain(of_project.map(|file| (file.clone(), Owner::Project))) {
+            match Source::read(&file, owner, places) {
+                // A home folder may be the project, and a link lead to a file that is there besides.
+                Ok(Some(source)) => {
+                    if seen.insert(source.file.clone()) {
+                        found.push((*tool, source));
+                    }
+                }
+                Ok(None) => {}
+                Err(refused) => report.survey.refused.push(refused),
+            }
+        }
+    }
+    read(&found, &mut report);
+    sources::scan(&walk.files, &mut report);
+    report.finish()
+}
+
+/// Looks at one file as if it were in a project, under this name. Of the disk, only files of variables are read that it names,
+/// if they are in the project. There is nothing to see if no kind of configuration has such a name.
+pub fn survey_file(name: &Path, bytes: &[u8], places: &Places) -> Survey {
+    let mut report = Report::new(places);
+    if let Some(tool) = TOOLS.iter().find(|tool| tool.claims(name)) {
+        match Source::from_bytes(places.folder.join(name), Owner::Project, bytes.to_vec()) {
+            Ok(source) => read(&[(*tool, source)], &mut report),
+            Err(refused) => report.survey.refused.push(refused),
+        }
+    }
+    report.finish()
+}
+
+fn read(found: &[(&dyn Tool, Source)], report: &mut Report<'_>) {
+    let mut known = Known::default();
+    for (tool, source) in found {
+        tool.learn(source, &mut known);
+    }
+    for (tool, source) in found {
+        if let Err(refused) = tool.read(source, &known, report) {
+            report.survey.refused.push(refused);
+        }
+    }
+}
+
+/// What is collected while files are read.
+#[derive(Debug)]
+pub(crate) struct Report<'p> {
+    /// Where it was looked.
+    pub(crate) places: &'p Places,
+    /// Launches that a settings file can help all at once: the settings' place, and a line of evidence.
+    pub(crate) wanted: Vec<(PathBuf, String)>,
+    survey: Survey,
+}
+
+/// What the debug heap costs, with sources.
+pub(crate) const COST: &str = "a map of a million strings took 0.4 s to build and 0.2 s to drop, and 2.1 s and 52 s under CodeLLDB \
+    with the debug heap (Rust release build, Windows, 2025); LLVM reports 10 times (llvm-project#201690), wasmtime 65 times \
+    (wasmtime#6963)";
+
+impl<'p> Report<'p> {
+    fn new(places: &'p Places) -> Self {
+        Self { places, wanted: Vec::new(), survey: Survey::default() }
+    }
+
+    /// The worst first.
+    fn finish(mut self) -> Survey {
+        self.survey.proposals.sort_by_key(|proposal| std::cmp::Reverse(proposal.finding.severity));
+        self.survey
+    }
+
+    pub(crate) fn launch(
+        &mut self,
+        tool: &str,
+        name: &str,
+        source: &Source,
+        at: usize,
+        debug_heap: DebugHeap,
+    ) {
+        self.survey.launches.push(Launch {
+            tool: tool.to_owned(),
+            name: crate::text::plain(name),
+            file: source.file.clone(),
+            line: source.line(at),
+            debug_heap,
+        });
+    }
+
+    pub(crate) fn propose(&mut self, mut finding: Finding, edit: Option<Edit>) {
+        finding.fixable = edit.is_some();
+        self.survey.proposals.push(Proposal { finding, edit });
+    }
+
+    pub(crate) fn refuse(&mut self, refused: Refused) {
+        self.survey.refused.push(refused);
+    }
+
+    /// Where something is, for a line of evidence.
+    pub(crate) fn at(&self, source: &Source, byte: usize) -> String {
+        format!("{}:{}", self.places.shown(&source.file), source.line(byte))
+    }
+
+    /// Proposes to keep the debug heap off for a launch that has it.
+    pub(crate) fn debug_heap(
+        &mut self,
+        source: &Source,
+        title: String,
+        evidence: Vec<String>,
+        remedy: &str,
+        changes: Vec<Change>,
+    ) {
+        // On other systems than Windows, the settings of a user concern nobody.
+        if source.owner == Owner::User && self.places.debug_heap_severity() == Severity::Low {
+            return;
+        }
+        let mut finding = Finding::new("ide-debug-heap", self.places.debug_heap_severity(), title, remedy);
+        finding.evidence = evidence;
+        self.propose(finding.costs(COST), Edit::new(source, changes));
+    }
+
+    /// Proposes to correct a value that does nothing.
+    pub(crate) fn mistake(&mut self, source: &Source, of: &str, mistake: &Mistake) {
+        // It may be in another file than the one that was read, which is then not changed.
+        let change = mistake.change.clone().filter(|_| mistake.file == source.file);
+        self.correct(source, of, mistake, change.into_iter().collect());
+    }
+
+    /// Proposes to make up for a value that does nothing.
+    pub(crate) fn correct(&mut self, source: &Source, of: &str, mistake: &Mistake, changes: Vec<Change>) {
+        let Mistake { shown, why, file, line, .. } = mistake;
+        let title = format!("_NO_DEBUG_HEAP is {shown} in {of}, and the debug heap stays on");
+        let remedy = "write \"1\": only a number other than zero counts";
+        let finding = Finding::new("no-debug-heap-value", self.places.mistake_severity(), title, remedy)
+            .because(format!("{}:{line}: {shown} {why}", self.places.shown(file)))
+            .costs(COST);
+        self.propose(finding, Edit::new(source, changes));
+    }
+
+    /// What editors inherit, if they are started from here.
+    pub(crate) fn inherited(&self) -> Given {
+        match self.places.inherited.as_deref().map(crate::rule::effect) {
+            Some(crate::rule::Effect::Off) => Given::Off {
+                at: "the environment here, which editors that are started from it inherit".to_owned(),
+            },
+            _ => Given::Absent,
+        }
+    }
+}
