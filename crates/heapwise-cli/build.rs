@@ -8,6 +8,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 fn main() {
+    if variable("CARGO_CFG_TARGET_OS") != "linux" {
+        // Elsewhere nothing is recorded.
+        println!("cargo::rerun-if-changed=build.rs");
+        return;
+    }
     let here = PathBuf::from(variable("CARGO_MANIFEST_DIR"));
     let crates = here.parent().expect("the crate lies in a folder of crates");
     for folder in ["heapwise-preload", "heapwise-recorder", "heapwise-trace"] {

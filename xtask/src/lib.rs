@@ -12,3 +12,4 @@ pub mod test;
 pub mod tidy;
 mod totals;
 pub mod web;
+pub mod windows;

@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use lexopt::prelude::*;
 use std::process::ExitCode;
 use xtask::demo::Size;
-use xtask::{bench, demo, test, tidy, web};
+use xtask::{bench, demo, test, tidy, web, windows};
 
 const HELP: &str = "\
 Tasks of this workspace.
@@ -14,12 +14,14 @@ Tasks of this workspace.
 Usage: cargo xtask TASK
 
   test [--only STEP] [--no-install]
-          all that a change has to pass: the steps fmt, tidy, clippy, web and test;
+          all that a change has to pass: the steps fmt, tidy, clippy, web, windows and test;
           programs that tests need are installed if this is root and there is apt-get
   tidy    the rules that the compiler does not check: layers, unsafe code, licences, ...
   web [--check] [--no-install]
           build the program of the HTML report into crates/heapwise-report;
           with --check, see that what is there is what would be built, and test it in a browser
+  windows [--no-install]
+          build for Windows, run the tests there under Wine, and compare reports with those of Linux
   demo [--size small|full]
           record the contest program and show what heapwise says about it
   bench record [--pairs N] [--only WORKLOAD] [--quick]
@@ -71,6 +73,16 @@ fn run(mut parser: lexopt::Parser) -> Result<()> {
                 }
             }
             if check { web::check(install)? } else { web::build(install)? }
+        }
+        "windows" => {
+            let mut install = true;
+            while let Some(argument) = parser.next()? {
+                match argument {
+                    Long("no-install") => install = false,
+                    _ => return Err(argument.unexpected().into()),
+                }
+            }
+            windows::run(install)?;
         }
         "demo" => {
             let mut size = Size::Full;

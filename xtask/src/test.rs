@@ -1,7 +1,7 @@
 //! `cargo xtask test`: all that a change has to pass.
 
 use crate::totals::Totals;
-use crate::{cargo, install, tidy, web};
+use crate::{cargo, install, tidy, web, windows};
 use anyhow::{Context, Result, bail, ensure};
 use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
@@ -19,15 +19,18 @@ pub enum Step {
     Clippy,
     /// The HTML report: its program, and what a browser makes of it.
     Web,
+    /// What runs on Windows, under Wine.
+    Windows,
     /// The tests.
     Test,
 }
 
-const ALL: [(Step, &str); 5] = [
+const ALL: [(Step, &str); 6] = [
     (Step::Fmt, "fmt"),
     (Step::Tidy, "tidy"),
     (Step::Clippy, "clippy"),
     (Step::Web, "web"),
+    (Step::Windows, "windows"),
     (Step::Test, "test"),
 ];
 
@@ -71,6 +74,7 @@ pub fn run(options: &Options) -> Result<()> {
                 cargo::run(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
             }
             Step::Web => web::check(options.install)?,
+            Step::Windows => windows::run(options.install)?,
             Step::Test => {
                 install::programs(install::FOR_TESTS, options.install)?;
                 tests()?;
@@ -107,6 +111,8 @@ mod tests {
     #[test]
     fn steps_are_read() {
         assert_eq!("clippy".parse::<Step>().unwrap(), Step::Clippy);
-        assert!("lint".parse::<Step>().unwrap_err().to_string().contains("fmt, tidy, clippy, web, test"));
+        assert!(
+            "lint".parse::<Step>().unwrap_err().to_string().contains("fmt, tidy, clippy, web, windows, test")
+        );
     }
 }

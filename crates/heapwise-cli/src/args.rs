@@ -48,15 +48,20 @@ pub(crate) enum Command {
     /// Say what outside the code slows the heap, and what to do about it.
     #[command(after_help = DOCTOR_EXAMPLES)]
     Doctor(DoctorArgs),
+    /// Start a program on Windows without the debug heap that debuggers give to programs.
+    #[command(hide = cfg!(not(windows)), after_help = LAUNCH_EXAMPLES)]
+    Launch(LaunchArgs),
     /// Print a completion script for a shell.
     Completions {
         /// The shell.
         shell: clap_complete::Shell,
     },
     /// Ask this process's allocator how large its blocks are.
+    #[cfg(target_os = "linux")]
     #[command(hide = true, name = heapwise_collector::usable::COMMAND)]
     UsableSizes,
     /// Ask this process's allocator what it does with blocks.
+    #[cfg(target_os = "linux")]
     #[command(hide = true, name = crate::doctor::PROBE)]
     AllocatorProbe,
     /// Write the manual pages into a folder.
@@ -106,6 +111,13 @@ Examples:
 
 Exit codes: 0 nothing that slows the heap (notes do not count), 3 findings, 1 the process cannot be looked at.";
 
+const LAUNCH_EXAMPLES: &str = "\
+Examples:
+  heapwise launch -- devenv.exe my.sln        a debugger, whose children inherit the variable
+  heapwise launch --debugged -- my-program    see what a debugger does to it
+
+It sets _NO_DEBUG_HEAP=1 unless the variable has a value that works, and ends with the program's own exit code.";
+
 /// Arguments of `run`.
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
@@ -146,6 +158,20 @@ pub(crate) struct RunArgs {
     /// Compare every N-th stack with a full unwind.
     #[arg(long, value_name = "N", env = "HEAPWISE_VERIFY", default_value_t = 0, hide = true)]
     pub(crate) verify: u32,
+    /// The program and its arguments, behind `--`.
+    #[arg(last = true, required = true, value_name = "CMD")]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// Arguments of `launch`.
+#[derive(Debug, Args)]
+pub(crate) struct LaunchArgs {
+    /// Be a debugger that does nothing, so that the program has the debug heap unless _NO_DEBUG_HEAP says no.
+    #[arg(long)]
+    pub(crate) debugged: bool,
+    /// Set _NO_DEBUG_HEAP=1 for a program that is started with --debugged.
+    #[arg(long, requires = "debugged")]
+    pub(crate) with_variable: bool,
     /// The program and its arguments, behind `--`.
     #[arg(last = true, required = true, value_name = "CMD")]
     pub(crate) command: Vec<OsString>,

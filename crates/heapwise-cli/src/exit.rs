@@ -13,11 +13,12 @@ pub(crate) const EXCEEDED: u8 = 3;
 pub(crate) const FOUND: u8 = 3;
 /// A recording cannot be read: missing, foreign, damaged or too new.
 pub(crate) const UNREADABLE: u8 = 4;
-/// `run`: heapwise itself failed, or could not keep the whole recording.
+/// `run` and `launch`: heapwise itself failed, or could not keep the whole recording.
 pub(crate) const RUN_FAILED: u8 = 125;
-/// `run`: the program exists and cannot be executed.
+/// `run` and `launch`: the program exists and cannot be executed.
 pub(crate) const NOT_EXECUTABLE: u8 = 126;
-/// `run`: there is no such program.
+/// `run` and `launch`: there is no such program.
 pub(crate) const NO_SUCH_PROGRAM: u8 = 127;
 /// `run`: the user interrupted heapwise twice.
+#[cfg(target_os = "linux")]
 pub(crate) const INTERRUPTED: u8 = 130;

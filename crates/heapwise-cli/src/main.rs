@@ -3,34 +3,50 @@
 #![forbid(unsafe_code)]
 
 mod args;
-mod blind_spots;
 mod diff;
 mod doctor;
 mod exit;
 mod export;
 mod fix;
-mod preload;
+mod launch;
 mod progress;
 mod report;
-mod run;
 mod sources;
+
+#[cfg(target_os = "linux")]
+mod blind_spots;
+#[cfg(target_os = "linux")]
+mod preload;
+#[cfg(target_os = "linux")]
+mod run;
+#[cfg(target_os = "linux")]
+mod symbolize;
+
+#[cfg(not(target_os = "linux"))]
+#[path = "elsewhere/run.rs"]
+mod run;
+#[cfg(not(target_os = "linux"))]
+#[path = "elsewhere/symbolize.rs"]
 mod symbolize;
 
 use args::{Cli, Command};
 use clap::{CommandFactory, Parser};
-use std::io::{ErrorKind, Write};
+use std::io::ErrorKind;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let result = match cli.command {
         Command::Run(args) => run::run(args),
+        Command::Launch(args) => launch::launch(args),
         Command::Report(args) => report::report(&args),
         Command::Diff(args) => diff::diff(&args),
         Command::Export(args) => export::export(&args),
         Command::Doctor(args) => doctor::doctor(&args),
         Command::Completions { shell } => completions(shell),
+        #[cfg(target_os = "linux")]
         Command::UsableSizes => usable_sizes(),
+        #[cfg(target_os = "linux")]
         Command::AllocatorProbe => doctor::answer_probe(),
         Command::Man { folder } => man(&folder),
     };
@@ -78,10 +94,11 @@ fn completions(shell: clap_complete::Shell) -> Result<u8, Failure> {
 }
 
 /// Started by a recording, with the allocator of the recorded program preloaded.
+#[cfg(target_os = "linux")]
 fn usable_sizes() -> Result<u8, Failure> {
     let sizes = heapwise_collector::usable::ask_here();
     let lines: String = sizes.iter().map(|size| format!("{size}\n")).collect();
-    std::io::stdout().write_all(lines.as_bytes())?;
+    std::io::Write::write_all(&mut std::io::stdout(), lines.as_bytes())?;
     Ok(exit::SUCCESS)
 }
 

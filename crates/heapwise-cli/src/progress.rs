@@ -23,6 +23,7 @@ impl Progress {
     }
 
     /// Some of `total` is done.
+    #[cfg(target_os = "linux")]
     pub(crate) fn step(&self, what: &'static str, done: u64, total: u64) {
         if self.0.elapsed() > Duration::from_millis(500) {
             self.0.set_message(what);

@@ -1,15 +1,10 @@
-//! What `ntdll` makes of `_NO_DEBUG_HEAP`.
-//!
-//! When a process starts that a debugger created, `LdrpInitializeExecutionOptions` reads the variable into a buffer of 16
-//! UTF-16 words and has `RtlUnicodeStringToInteger` convert it with base 0. The heap checks stay on if there is no such
-//! variable, if it does not fit, or if the number is zero. So `true`, `yes` and nothing at all are zero, and the debug heap
-//! stays; `1`, `2` and `0x1` turn it off. It is read once, before `main`.
-//!
-//! Source: the function in a decompiled ntdll of Windows 10 that is public, and the documentation of
-//! `RtlUnicodeStringToInteger`, <https://learn.microsoft.com/windows-hardware/drivers/ddi/wdm/nf-wdm-rtlunicodestringtointeger>.
+//! What a value of `_NO_DEBUG_HEAP` does, and why if it does nothing. The rule itself is that of
+//! [`heapwise_environment::turns_debug_heap_off`].
+
+use heapwise_environment::{LONGEST_VALUE, ntdll_integer, turns_debug_heap_off};
 
 /// The variable. Names of variables do not depend on case on Windows.
-pub const VARIABLE: &str = "_NO_DEBUG_HEAP";
+pub const VARIABLE: &str = heapwise_environment::NO_DEBUG_HEAP;
 
 /// What a value of `_NO_DEBUG_HEAP` does.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,45 +18,25 @@ pub enum Effect {
     },
 }
 
-/// Characters that fit into ntdll's buffer with the zero that ends them.
-const BUFFER: usize = 15;
-
 /// Applies the rule to a value.
 pub fn effect(value: &str) -> Effect {
-    if value.encode_utf16().count() > BUFFER {
-        return Effect::Nothing { why: "is longer than the 15 characters that ntdll reads" };
+    if turns_debug_heap_off(value) {
+        return Effect::Off;
     }
-    match number(value) {
-        None => Effect::Nothing { why: "is no number, and only a number other than zero counts" },
-        Some(0) => Effect::Nothing { why: "is zero, and only a number other than zero counts" },
-        Some(_) => Effect::Off,
+    Effect::Nothing {
+        why: match ntdll_integer(value) {
+            _ if value.encode_utf16().count() > LONGEST_VALUE => {
+                "is longer than the 15 characters that ntdll reads"
+            }
+            None => "is no number, and only a number other than zero counts",
+            Some(_) => "is zero, and only a number other than zero counts",
+        },
     }
 }
 
 /// Whether a name is that of the variable.
 pub fn is_variable(name: &str) -> bool {
     name.eq_ignore_ascii_case(VARIABLE)
-}
-
-/// The digits at the front as `RtlUnicodeStringToInteger` reads them with base 0, or nothing if there are none.
-fn number(value: &str) -> Option<u32> {
-    // It skips everything up to the space, then takes one sign, which does not make a number zero.
-    let value = value.trim_start_matches(|c: char| c <= ' ');
-    let value = value.strip_prefix(['-', '+']).unwrap_or(value);
-    let (base, digits) = match value.as_bytes() {
-        [b'0', b'x', ..] => (16, &value[2..]),
-        [b'0', b'o', ..] => (8, &value[2..]),
-        [b'0', b'b', ..] => (2, &value[2..]),
-        _ => (10, value),
-    };
-    let mut any = false;
-    let mut sum = 0_u32;
-    // What follows the digits is ignored. There is no check for an overflow either: 2^32 is zero.
-    for digit in digits.chars().map_while(|c| c.to_digit(base)) {
-        any = true;
-        sum = sum.wrapping_mul(base).wrapping_add(digit);
-    }
-    any.then_some(sum)
 }
 
 #[cfg(test)]

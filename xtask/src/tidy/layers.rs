@@ -15,6 +15,10 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("heapwise-symbols", &[]),
     // What outside of the code slows a heap: built into programs of other people, so it needs nothing of ours.
     ("heapwise-environment", &[]),
+    // What programs of other people use of ours.
+    ("heapwise", &["heapwise-environment"]),
+    // Starts programs on Windows, with or without the debug heap.
+    ("heapwise-launch", &["heapwise-environment"]),
     // Configuration files of editors are nothing that other people's programs need.
     ("heapwise-ide", &["heapwise-environment"]),
     ("heapwise-analysis", &["heapwise-trace"]),
@@ -33,6 +37,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "heapwise-diagnosis",
             "heapwise-environment",
             "heapwise-export",
+            "heapwise-launch",
             "heapwise-ide",
             "heapwise-report",
             "heapwise-symbols",

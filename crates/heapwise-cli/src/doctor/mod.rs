@@ -1,19 +1,30 @@
 //! `heapwise doctor`: what outside the code slows the heap.
 
 mod configuration;
+#[cfg(target_os = "linux")]
 mod probe;
+#[cfg(target_os = "linux")]
 mod program;
+#[cfg(target_os = "linux")]
 mod recorded;
+
+#[cfg(not(target_os = "linux"))]
+#[path = "../elsewhere/doctor.rs"]
+mod elsewhere;
+#[cfg(not(target_os = "linux"))]
+use elsewhere::{probe, program};
 
 use crate::args::{DoctorArgs, DoctorFormat};
 use crate::{Failure, exit, report};
 use anyhow::{Context, anyhow};
-use heapwise_environment::facts::{OTHER_ALLOCATORS, Origin, Roots, Variables};
+use heapwise_environment::facts::{self, OTHER_ALLOCATORS, Origin, Variables};
 use heapwise_environment::{Facts, Subject, examine};
 use heapwise_report::doctor::{Checkup, Patient};
 use std::ffi::OsString;
 
+#[cfg(target_os = "linux")]
 pub(crate) use probe::{PROBE, answer as answer_probe};
+#[cfg(target_os = "linux")]
 pub(crate) use recorded::{before, of_process as of_recorded, warn};
 
 /// Looks at what was asked for and says what was found.
@@ -43,8 +54,13 @@ fn checkup(subject: Patient, facts: &Facts, unread: Vec<String>) -> Checkup {
 
 /// What every program would inherit that is started from here.
 fn of_machine() -> Checkup {
-    let mut facts = Roots::default().inherited(Subject::Machine, Variables::own());
-    facts.probes = probe::ask(None);
+    let facts = if cfg!(windows) {
+        // Nothing is inherited there but variables; whether heapwise itself has the debug heap tells how its parents start
+        // programs.
+        facts::own()
+    } else {
+        Facts { probes: probe::ask(None), ..facts::inherited(Subject::Machine, Variables::own()) }
+    };
     checkup(Patient::Machine, &facts, Vec::new())
 }
 
@@ -58,12 +74,9 @@ fn of_command(command: &[OsString]) -> Result<Checkup, Failure> {
 
 /// The facts about a command that would be started from here.
 fn inherited(program: &OsString, unread: &mut Vec<String>) -> Result<Facts, Failure> {
-    let mut facts = Roots::default().inherited(Subject::Command, Variables::own());
+    let mut facts = facts::inherited(Subject::Command, Variables::own());
     match program::find(program) {
-        Ok(found) => {
-            facts.libraries.extend(program::needed(&found));
-            facts.program = Some(program::of_executable(&found));
-        }
+        Ok(found) => program::add(&found, &mut facts),
         Err(program::Unknown::Missing) => {
             let error = anyhow!("there is no program {}; give its path", program.to_string_lossy());
             return Err(Failure::new(exit::NO_SUCH_PROGRAM, error));
@@ -82,12 +95,10 @@ fn inherited(program: &OsString, unread: &mut Vec<String>) -> Result<Facts, Fail
 
 /// What a running process has.
 fn of_process(pid: u32) -> Result<Checkup, Failure> {
-    let roots = Roots::default();
-    let mut facts = roots.of_process(pid).map_err(|error| refused(pid, error))?;
+    let mut facts = facts::of_process(pid).map_err(|error| refused(pid, error))?;
     let mut unread = Vec::new();
-    match program::of_process(pid) {
-        Ok(found) => facts.program = Some(program::of_executable(&found)),
-        Err(why) => unread.push(why),
+    if let Err(why) = program::add_of_process(pid, &mut facts) {
+        unread.push(why);
     }
     let name = facts.process.as_ref().map(|process| process.name.clone()).unwrap_or_default();
     let subject = Patient::Process { pid, name };

@@ -1,6 +1,7 @@
 //! A program file, for the checks.
 
 use crate::blind_spots;
+use heapwise_environment::Facts;
 use heapwise_environment::facts::{Libc, Library, Origin, OwnAllocator, Program};
 use heapwise_symbols::inspect::{self, Executable};
 use std::ffi::OsStr;
@@ -31,18 +32,19 @@ pub(crate) fn find(program: &OsStr) -> Result<Executable, Unknown> {
     inspect::inspect(&path, search.as_deref()).map_err(|error| Unknown::Unreadable(error.to_string()))
 }
 
-/// The file that a process executes, even if it was replaced since.
-pub(crate) fn of_process(pid: u32) -> Result<Executable, String> {
+/// Adds the file that a process executes to what is known of it, even if it was replaced since.
+pub(crate) fn add_of_process(pid: u32, facts: &mut Facts) -> Result<(), String> {
     let link = format!("/proc/{pid}/exe");
     let mut found = inspect::inspect(Path::new(&link), None).map_err(|error| error.to_string())?;
     if let Ok(path) = std::fs::read_link(&link) {
         found.path = path;
     }
-    Ok(found)
+    facts.program = Some(of_executable(&found));
+    Ok(())
 }
 
 /// What checks want to know of it.
-pub(crate) fn of_executable(found: &Executable) -> Program {
+fn of_executable(found: &Executable) -> Program {
     let own = |wanted: &str| found.own_allocators.iter().any(|own| own.name == wanted);
     let is_chosen = |name: &str| !SANITIZERS.contains(&name) && name != STATIC && name != MUSL;
     let allocators = found.own_allocators.iter().filter(|own| is_chosen(own.name) && !own.reaches_libc);
@@ -65,9 +67,11 @@ pub(crate) fn of_executable(found: &Executable) -> Program {
     }
 }
 
-/// The libraries that it asks for.
-pub(crate) fn needed(found: &Executable) -> Vec<Library> {
-    found.needed.iter().map(|name| Library { path: name.into(), origin: Origin::Needed }).collect()
+/// Adds it to what is known of a command, with the libraries that it asks for.
+pub(crate) fn add(found: &Executable, facts: &mut Facts) {
+    let needed = found.needed.iter().map(|name| Library { path: name.into(), origin: Origin::Needed });
+    facts.libraries.extend(needed);
+    facts.program = Some(of_executable(found));
 }
 
 /// Whether what is preloaded takes the place of its allocation functions.

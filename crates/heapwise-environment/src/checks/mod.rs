@@ -26,6 +26,13 @@ mod tracer;
 mod transparent_huge_pages;
 mod valgrind;
 
+mod image_file_execution_options;
+mod msvc_debug_runtime;
+mod no_debug_heap_value;
+mod windows_application_verifier;
+mod windows_debug_heap;
+mod windows_page_heap;
+
 use crate::facts::{Library, Origin};
 use crate::{Facts, Finding};
 
@@ -73,6 +80,12 @@ pub const CHECKS: &[&dyn Check] = &[
     &tracer::TracerAttached,
     &transparent_huge_pages::TransparentHugePages,
     &valgrind::Valgrind,
+    &windows_debug_heap::WindowsDebugHeap,
+    &windows_page_heap::WindowsPageHeap,
+    &windows_application_verifier::WindowsApplicationVerifier,
+    &image_file_execution_options::ImageFileExecutionOptions,
+    &no_debug_heap_value::NoDebugHeapValue,
+    &msvc_debug_runtime::MsvcDebugRuntime,
 ];
 
 /// Everything that the checks find, the worst first.

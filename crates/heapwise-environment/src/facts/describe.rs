@@ -1,6 +1,6 @@
 //! Facts in words: what was looked at, whether or not something is wrong with it.
 
-use super::{Facts, Libc, OTHER_ALLOCATORS, Origin, Probes, System, Thp};
+use super::{Facts, Libc, OTHER_ALLOCATORS, Origin, Probes, System, Thp, WindowsHeap};
 
 impl Facts {
     /// What is known, each with a name: `("executable", "/usr/bin/ls, dynamically linked, glibc 2.36")`.
@@ -17,9 +17,13 @@ impl Facts {
             "tracer",
             self.process.as_ref().map(|process| match &process.tracer {
                 Some(tracer) => format!("{} ({})", tracer.name, tracer.pid),
+                None if self.windows.as_ref().is_some_and(|w| w.being_debugged == Some(true)) => {
+                    "a debugger".into()
+                }
                 None => "none".into(),
             }),
         );
+        add("process heap", self.windows.as_ref().and_then(process_heap));
         add(
             "huge pages",
             self.machine.thp.map(|mode| match mode {
@@ -42,7 +46,11 @@ impl Facts {
 
     fn executable(&self) -> Option<String> {
         let program = self.program.as_ref()?;
-        let linked = if program.is_static { "statically linked" } else { "dynamically linked" };
+        let linked = match program.is_static {
+            _ if self.system == System::Windows => return Some(program.path.display().to_string()),
+            true => "statically linked",
+            false => "dynamically linked",
+        };
         let libc = match (program.libc, self.machine.glibc) {
             (Libc::Glibc, Some((major, minor))) => format!(", glibc {major}.{minor}"),
             (Libc::Glibc, None) => ", glibc".into(),
@@ -93,6 +101,13 @@ fn blocks(probes: &Probes) -> String {
     }
     said.push(format!("193 bytes have {} usable ones", probes.usable_of_193));
     said.join(", ")
+}
+
+fn process_heap(windows: &WindowsHeap) -> Option<String> {
+    let flag = windows.nt_global_flag?;
+    let forced = windows.force_flags.map_or(String::new(), |flags| format!(", ForceFlags {flags:#x}"));
+    let wine = windows.wine.as_ref().map_or(String::new(), |version| format!(", Wine {version}"));
+    Some(format!("NtGlobalFlag {flag:#x}{forced}{wine}"))
 }
 
 #[cfg(test)]

@@ -4,11 +4,12 @@
 //! nothing in the list, and checks then say nothing.
 
 mod describe;
+mod here;
 mod machine;
 mod process;
 mod program;
 mod variables;
-mod windows;
+pub mod windows;
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -22,6 +23,7 @@ pub use program::{Libc, OwnAllocator, Program};
 pub use variables::Variables;
 pub use windows::{ImageOptions, WindowsHeap};
 
+pub use here::{inherited, of_process, own};
 #[cfg(target_os = "linux")]
 pub use linux::{Roots, preload_list};
 #[cfg(unix)]

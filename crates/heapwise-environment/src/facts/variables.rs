@@ -11,7 +11,12 @@ impl Variables {
     /// Keeps what concerns the heap. Names and values that are no Unicode are kept with replacement characters.
     pub fn of(all: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
         let text = |s: OsString| s.to_string_lossy().into_owned();
-        let all = all.into_iter().map(|(name, value)| (text(name), text(value)));
+        // On Windows names have no case, and all that concern the heap there are known in capitals.
+        let name_of = |name: OsString| match text(name) {
+            name if cfg!(windows) && !crate::is_heap_variable(&name) => name.to_ascii_uppercase(),
+            name => name,
+        };
+        let all = all.into_iter().map(|(name, value)| (name_of(name), text(value)));
         Self(all.filter(|(name, _)| crate::is_heap_variable(name)).collect())
     }
 

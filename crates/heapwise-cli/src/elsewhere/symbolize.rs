@@ -1,0 +1,13 @@
+//! Names for the addresses of a recording: those that `run` has stored in it, and no others. The files that have them are
+//! on the machine where it was made.
+
+use crate::progress::Progress;
+use heapwise_analysis::Analysis;
+use heapwise_trace::file::tables::Symbols;
+
+/// No names, and the reason.
+pub(crate) fn symbolize(_analysis: &Analysis, _progress: &Progress) -> (Symbols, Vec<String>) {
+    let problem =
+        "the recording was cut off before they were stored in it; only Linux can add them".to_owned();
+    (Symbols::default(), vec![problem])
+}

@@ -1,0 +1,107 @@
+//! `cargo xtask windows`: builds for Windows and runs the tests under Wine.
+//!
+//! Everything that this makes is below `target/windows`, and the target itself comes from rustup where that has it
+//! (docs/adr/0008-windows-from-linux.md).
+
+mod reports;
+mod rust_src;
+mod standard_library;
+mod wine;
+
+use crate::{cargo, install};
+use anyhow::{Context, Result, bail, ensure};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// What is built for.
+const TARGET: &str = "x86_64-pc-windows-gnu";
+
+/// The linker, and what runs its programs.
+const NEEDED: &[install::Needed] =
+    &[("x86_64-w64-mingw32-gcc", "gcc-mingw-w64-x86-64-posix"), ("wine", "wine")];
+
+/// The packages whose tests say something on Windows.
+const TESTED: &[&str] = &["heapwise-environment", "heapwise-launch", "heapwise", "heapwise-cli"];
+
+/// Many times what building and testing takes on two cores.
+const PATIENCE: Duration = Duration::from_secs(30 * 60);
+
+/// Where this cannot be had, and nobody minds: as with the programs that other tests need.
+const SKIP: &str = "HEAPWISE_SKIP_MISSING";
+
+/// Builds, runs the tests, and compares reports with those of Linux.
+///
+/// # Errors
+/// When something is missing and may not be skipped, does not build, or a test fails.
+pub fn run(may_install: bool) -> Result<()> {
+    let folder = cargo::target()?.join("windows");
+    let variables = match prepare(folder, may_install) {
+        Ok(variables) => variables,
+        Err(problem) if std::env::var_os(SKIP).is_some_and(|value| value == "1") => {
+            eprintln!("xtask: SKIPPED: {problem:#}");
+            return Ok(());
+        }
+        Err(problem) => return Err(problem.context(format!("{SKIP}=1 skips the tests for Windows"))),
+    };
+    let result = check(&variables);
+    wine::stop(&variables);
+    result
+}
+
+fn prepare(folder: PathBuf, may_install: bool) -> Result<Vec<(&'static str, OsString)>> {
+    install::programs(NEEDED, may_install)?;
+    std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let mut variables = wine::prepare(&folder.join("wine"))?;
+    variables.push(("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_LINKER", "x86_64-w64-mingw32-gcc".into()));
+    if let Some(sysroot) = standard_library::prepare(&folder, may_install)? {
+        let mut flags = OsString::from("--sysroot\u{1f}");
+        flags.push(sysroot);
+        // With `--target`, these do not reach what is built for this machine: build scripts and procedural macros.
+        variables.push(("CARGO_ENCODED_RUSTFLAGS", flags));
+    }
+    Ok(variables)
+}
+
+fn check(variables: &[(&'static str, OsString)]) -> Result<()> {
+    let packages = TESTED.iter().flat_map(|package| ["-p", package]);
+    let mut arguments = vec!["test", "--no-fail-fast", "--target", TARGET, "--lib", "--bins", "--tests"];
+    arguments.extend(packages);
+    start(cargo::command(&arguments).envs(variables.iter().cloned()))?;
+    let mut build = cargo::command(&["build", "--quiet", "--target", TARGET, "-p", "heapwise-cli"]);
+    start(build.envs(variables.iter().cloned()))?;
+    reports::compare(variables)
+}
+
+/// Shows a command and runs it. A program that hangs, which under Wine is often all that a crash looks like, is not waited
+/// for.
+fn start(command: &mut Command) -> Result<()> {
+    let words: Vec<_> = command.get_args().map(|word| word.to_string_lossy()).collect();
+    let program = PathBuf::from(command.get_program());
+    let line = format!("{} {}", program.file_name().unwrap_or_default().to_string_lossy(), words.join(" "));
+    eprintln!("xtask: {line}");
+    let mut child = command.spawn().with_context(|| format!("cannot run {}", program.display()))?;
+    let began = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        if began.elapsed() > PATIENCE {
+            child.kill()?;
+            bail!("`{line}` did not end within {} minutes", PATIENCE.as_secs() / 60);
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    ensure!(status.success(), "`{line}` failed");
+    Ok(())
+}
+
+/// Runs a command that is shown only if it fails. Returns what it wrote to standard output.
+fn quietly(command: &mut Command) -> Result<String> {
+    let program = PathBuf::from(command.get_program());
+    let output = command.output().with_context(|| format!("cannot run {}", program.display()))?;
+    let (said, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    ensure!(output.status.success(), "{} ended with {}:\n{said}{errors}", program.display(), output.status);
+    Ok(said.into_owned())
+}

@@ -1,0 +1,62 @@
+//! Wine, with a Windows of its own below the target folder.
+
+use super::quietly;
+use anyhow::{Context, Result};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A library that every program of Rust's loads and that Wine 8 lacks; without it they end with code 53 and no word.
+const SHIM: &str = "bcryptprimitives.dll";
+const SHIM_SOURCE: &str = include_str!("bcryptprimitives.c");
+
+/// No browser engine and no .NET, which would be asked for when the Windows is made; no entries in this user's menus; and no
+/// debugger for programs that crash, which would take a minute to say what nobody reads.
+const OVERRIDES: &str = "mscoree,mshtml=;winemenubuilder.exe=d;winedbg.exe=d";
+
+/// Makes the Windows unless it is there. Returns the variables with which cargo runs tests in it.
+pub(super) fn prepare(prefix: &Path) -> Result<Vec<(&'static str, OsString)>> {
+    let wine = program();
+    let variables = vec![
+        ("WINEPREFIX", prefix.into()),
+        ("WINEDEBUG", "-all".into()),
+        ("WINEDLLOVERRIDES", OVERRIDES.into()),
+        ("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER", wine.clone().into()),
+    ];
+    let ready = prefix.join("ready");
+    if !ready.exists() {
+        eprintln!("xtask: making a Windows in {}", prefix.display());
+        std::fs::create_dir_all(prefix).with_context(|| format!("cannot make {}", prefix.display()))?;
+        let mut boot = Command::new(&wine);
+        // It links the user's folders into those of the Windows, which nobody needs here.
+        boot.args(["wineboot", "--init"]).envs(variables.iter().cloned()).env("HOME", prefix);
+        quietly(&mut boot).context("Wine cannot make a Windows")?;
+        std::fs::write(&ready, "").with_context(|| format!("cannot write {}", ready.display()))?;
+    }
+    let system = prefix.join("drive_c/windows/system32");
+    if !system.join(SHIM).exists() {
+        shim(prefix, &system.join(SHIM))?;
+    }
+    Ok(variables)
+}
+
+/// Wine itself: Debian's `wine` is a script that first says four lines about programs of 32 bits.
+pub(super) fn program() -> PathBuf {
+    let debians = PathBuf::from("/usr/lib/wine/wine64");
+    if debians.exists() { debians } else { "wine".into() }
+}
+
+fn shim(prefix: &Path, library: &Path) -> Result<()> {
+    let source = prefix.join("bcryptprimitives.c");
+    std::fs::write(&source, SHIM_SOURCE).with_context(|| format!("cannot write {}", source.display()))?;
+    let mut gcc = Command::new("x86_64-w64-mingw32-gcc");
+    gcc.args(["-O2", "-shared", "-o"]).arg(library).arg(&source).arg("-ladvapi32");
+    quietly(&mut gcc).context("cannot build what Wine lacks").map(drop)
+}
+
+/// Ends what is left running in this Windows, and nothing else: its services.
+pub(super) fn stop(variables: &[(&'static str, OsString)]) {
+    let mut boot = Command::new(program());
+    // Who has not been started needs no end.
+    let _ = boot.args(["wineboot", "--kill"]).envs(variables.iter().cloned()).output();
+}
