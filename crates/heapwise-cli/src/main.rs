@@ -7,6 +7,7 @@ mod blind_spots;
 mod diff;
 mod exit;
 mod export;
+mod lab;
 mod preload;
 mod progress;
 mod report;
@@ -19,6 +20,10 @@ use clap::{CommandFactory, Parser};
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
+/// The system's allocator, except in workers of experiments that are to have another one.
+#[global_allocator]
+static ALLOCATOR: heapwise_lab::Switch = heapwise_lab::Switch;
+
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let result = match cli.command {
@@ -26,6 +31,8 @@ fn main() -> ExitCode {
         Command::Report(args) => report::report(&args),
         Command::Diff(args) => diff::diff(&args),
         Command::Export(args) => export::export(&args),
+        Command::Lab(args) => lab::lab(&args),
+        Command::LabWorker { workload, numbers } => lab::work(&workload, &numbers),
         Command::Completions { shell } => completions(shell),
         Command::UsableSizes => usable_sizes(),
         Command::Man { folder } => man(&folder),

@@ -15,9 +15,11 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("heapwise-symbols", &[]),
     // What outside of the code slows a heap: built into programs of other people, so it needs nothing of ours.
     ("heapwise-environment", &[]),
+    // Experiments: what an environment does to a heap on this machine, measured.
+    ("heapwise-lab", &["heapwise-environment"]),
     ("heapwise-analysis", &["heapwise-trace"]),
     ("heapwise-diagnosis", &["heapwise-analysis", "heapwise-trace"]),
-    ("heapwise-report", &["heapwise-analysis", "heapwise-diagnosis", "heapwise-trace"]),
+    ("heapwise-report", &["heapwise-analysis", "heapwise-diagnosis", "heapwise-lab", "heapwise-trace"]),
     ("heapwise-export", &["heapwise-analysis", "heapwise-trace"]),
     // The program puts them together, and carries the preload library as a file.
     (
@@ -28,6 +30,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "heapwise-diagnosis",
             "heapwise-environment",
             "heapwise-export",
+            "heapwise-lab",
             "heapwise-report",
             "heapwise-symbols",
             "heapwise-trace",
