@@ -87,8 +87,17 @@ pub const CONDITIONS: &[&dyn Condition] = &[
     &bypass::Mimalloc,
 ];
 
-/// All that there are on this system, the plain one first. The real debug heap of Windows takes a debugger as parent.
-#[cfg(not(target_os = "linux"))]
+/// All that there are on this system, the plain one first. The debug heap of Windows takes a debugger as parent, which is
+/// a condition that runs its command itself.
+#[cfg(windows)]
+pub const CONDITIONS: &[&dyn Condition] = &[
+    &plain::Plain,
+    #[cfg(feature = "switch")]
+    &bypass::Mimalloc,
+];
+
+/// All that there are on this system, the plain one first.
+#[cfg(not(any(target_os = "linux", windows)))]
 pub const CONDITIONS: &[&dyn Condition] = &[
     &plain::Plain,
     #[cfg(feature = "switch")]

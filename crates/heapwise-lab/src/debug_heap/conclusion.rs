@@ -160,11 +160,22 @@ fn thousands(n: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_as_long_as_they_are_exact() {
+        assert_eq!([1.0234, 10.64, 105.9, 99.6].map(times), ["1.02", "10.6", "106", "100"]);
+        assert_eq!([1, 1000, 1_234_567].map(thousands), ["1", "1,000", "1,234,567"]);
+    }
+}
+
+/// The second condition is a checking heap there.
+#[cfg(all(test, target_os = "linux"))]
+mod tests_on_linux {
     use super::super::measure::tests::made_up;
     use super::*;
 
     #[test]
-    #[cfg(target_os = "linux")]
     fn the_worst_part_is_named_with_its_growth() {
         let (plan, series) =
             made_up(|condition, n, _, phase| if condition == 1 && phase == "drop" { n * n } else { n * 10 });
@@ -177,15 +188,8 @@ mod tests {
     }
 
     #[test]
-    #[cfg(target_os = "linux")]
     fn no_difference_is_called_none() {
         let (plan, series) = made_up(|_, n, round, _| n * (10 + u64::from(round)));
         assert!(conclusion(&plan, &series)[0].ends_with("nothing was slower beyond doubt."));
-    }
-
-    #[test]
-    fn numbers_are_as_long_as_they_are_exact() {
-        assert_eq!([1.0234, 10.64, 105.9, 99.6].map(times), ["1.02", "10.6", "106", "100"]);
-        assert_eq!([1, 1000, 1_234_567].map(thousands), ["1", "1,000", "1,234,567"]);
     }
 }

@@ -86,12 +86,11 @@ fn is_of_interest(name: &str) -> bool {
     name.contains(".so") && words.iter().any(|word| name.contains(word))
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
 
     #[test]
-    #[cfg(target_os = "linux")]
     fn this_process_has_a_usual_heap() {
         let heap = Heap::of_this_process();
         assert_eq!(heap.allocator, "system");
@@ -101,7 +100,6 @@ mod tests {
     }
 
     #[test]
-    #[cfg(target_os = "linux")]
     fn libraries_are_told_from_other_files() {
         assert!(is_of_interest("libtcmalloc_debug.so.4.5.10") && is_of_interest("libc_malloc_debug.so.0"));
         assert!(!is_of_interest("libc.so.6") && !is_of_interest("allocate") && !is_of_interest("libm.so.6"));

@@ -43,13 +43,12 @@ fn thread_time_ns() -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     #[test]
     #[cfg(unix)]
     fn sleeping_is_wall_time_and_not_the_processors() {
         let mut watch = Stopwatch::new();
-        watch.phase("sleep", || std::thread::sleep(Duration::from_millis(30)));
+        watch.phase("sleep", || std::thread::sleep(std::time::Duration::from_millis(30)));
         let phase = &watch.phases[0];
         assert!(phase.wall_ns >= 30_000_000);
         assert!(phase.cpu_ns.is_some_and(|cpu| cpu < 15_000_000), "{phase:?}");
