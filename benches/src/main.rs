@@ -1,5 +1,6 @@
 //! `bench record`: what recording a program costs, measured beside a run without and a run under heaptrack.
 //! `bench analyze`: what analysing a recording costs, measured beside `heaptrack_print`.
+//! `bench environment`: what the things cost that `heapwise doctor` looks for, measured beside a plain run.
 //!
 //! `cargo xtask bench record` builds what is measured in release mode and calls this.
 
@@ -7,6 +8,7 @@
 
 mod aims;
 mod analyze;
+mod environment;
 mod launcher;
 mod machine;
 mod rounds;
@@ -24,10 +26,11 @@ use std::path::PathBuf;
 
 const HELP: &str = "\
 Measures what recording costs: native, heapwise and heaptrack, interleaved; or what it costs to analyse the recording
-of a hundred million events.
+of a hundred million events; or what slows a heap from outside, each thing that `heapwise doctor` looks for.
 
 Usage: bench record [--pairs N] [--only WORKLOAD] [--quick] [--target-dir DIR]
        bench analyze [--pairs N] [--quick] [--target-dir DIR]
+       bench environment [--pairs N] [--quick] [--target-dir DIR]
 
   --pairs N         rounds of all tools (default 5; 2 with --quick)
   --only WORKLOAD   only this one; may be given several times
@@ -48,6 +51,7 @@ struct Request {
 enum Task {
     Record,
     Analyze,
+    Environment,
 }
 
 fn main() -> Result<()> {
@@ -69,6 +73,11 @@ fn main() -> Result<()> {
         let plan =
             analyze::Plan { rounds: plan.pairs, quick: plan.quick, target: &plan.target, folder: &folder };
         let table = analyze::measure(&plan, &tools)?;
+        print!("{}\n{table}", machine::describe(&before, &Machine::look(), &tools));
+        return Ok(());
+    }
+    if request.task == Task::Environment {
+        let table = environment::measure(plan.pairs, plan.quick, &folder)?;
         print!("{}\n{table}", machine::describe(&before, &Machine::look(), &tools));
         return Ok(());
     }
@@ -104,12 +113,13 @@ fn parse(mut parser: lexopt::Parser) -> Result<Option<Request>> {
             Short('h') | Long("help") => return Ok(None),
             Value(what) if task.is_none() && what == "record" => task = Some(Task::Record),
             Value(what) if task.is_none() && what == "analyze" => task = Some(Task::Analyze),
+            Value(what) if task.is_none() && what == "environment" => task = Some(Task::Environment),
             _ => return Err(argument.unexpected().into()),
         }
     }
     match task {
         Some(task) => request.task = task,
-        None => bail!("say what to measure: `bench record` or `bench analyze`"),
+        None => bail!("say what to measure: `bench record`, `bench analyze` or `bench environment`"),
     }
     if request.pairs == Some(0) {
         bail!("--pairs must be at least 1");
@@ -131,6 +141,7 @@ mod tests {
         assert_eq!((request.pairs, request.quick), (Some(7), true));
         assert_eq!(request.only, ["mt"]);
         assert_eq!(parsed(&["analyze"]).unwrap().unwrap().task, Task::Analyze);
+        assert_eq!(parsed(&["environment"]).unwrap().unwrap().task, Task::Environment);
     }
 
     #[test]

@@ -43,6 +43,12 @@ pub fn async_server(profile: &str) -> PathBuf {
     cargo("async-server", "async-server", profile)
 }
 
+/// Path of a victim that needs crates, from a profile of cargo's: `dev` or `release`.
+pub fn victim_with_crates(name: &str, profile: &str) -> PathBuf {
+    let _held = exclusively("cargo");
+    cargo("victims-with-crates", name, profile)
+}
+
 /// Path of snmalloc, as a library to be preloaded. It is built of its crate, as distributions do not have it.
 pub fn snmalloc() -> PathBuf {
     let _held = exclusively("cargo");

@@ -1,74 +1,154 @@
 //! Every defect that insights are about: the program that has it is told so at the right line, and its twin, which does the
 //! same without the defect, is not.
 //!
-//! The programs are in `victims/insights`. The line of the defect ends in `// here: ID`. Each pair is a test of its own.
+//! The programs are in `victims/insights`, and in `victims-with-crates` those that need crates. The line of the defect ends
+//! in `// here: ID`; where no line is to blame, a line says `// throughout: ID`; and where the environment is, a line
+//! says it: `// variable: NAME=VALUE`. Each pair is a test of its own. One more
+//! sees that no insight is without a pair.
 
 use heapwise_tests::build::{FlagSet, build};
+use heapwise_tests::folders::workspace;
 use heapwise_tests::programs;
 use heapwise_tests::recording::Recording;
 use heapwise_tests::report::Report;
 use heapwise_tests::run;
+use heapwise_tests::tool::victim_with_crates;
 use heapwise_tests::victim::Victim;
 use libtest_mimic::{Arguments, Failed, Trial};
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+
+/// A way to make a victim's program.
+type Builder = fn(&Victim, FlagSet) -> PathBuf;
+
+/// The folders of the programs, and how those in each are built.
+const FOLDERS: [(&str, Builder); 2] =
+    [("victims/insights", build), ("victims-with-crates/src/bin", build_with_crates)];
+
+fn build_with_crates(victim: &Victim, flags: FlagSet) -> PathBuf {
+    victim_with_crates(&victim.name, if flags == FlagSet::Debug { "dev" } else { "release" })
+}
 
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
     arguments.test_threads.get_or_insert(2);
-    let all = Victim::all_in("victims/insights");
-    let twin_of = |name: &str| all.iter().find(|v| v.name == format!("{name}_twin")).cloned();
-    let defects = all.iter().filter(|victim| !victim.name.ends_with("_twin"));
-    let pairs =
-        defects.flat_map(|defect| [FlagSet::Debug, FlagSet::Release].map(|flags| (defect.clone(), flags)));
-    let mut trials: Vec<Trial> = pairs
-        .map(|(defect, flags)| {
-            let twin = twin_of(&defect.name);
-            let name = format!("{}::{}", defect.name, flags.name());
-            Trial::test(name, move || pair(&defect, &twin.ok_or("it has no twin")?, flags))
-        })
-        .collect();
+    let mut trials = Vec::new();
+    let mut with_a_pair = BTreeSet::new();
+    for (folder, builder) in FOLDERS {
+        let all = Victim::all_in(folder);
+        for defect in all.iter().filter(|victim| !victim.name.ends_with("_twin")) {
+            let twin = all.iter().find(|v| v.name == format!("{}_twin", defect.name));
+            with_a_pair.extend(twin.and_then(|_| Some(expected(defect)?.id)));
+            for flags in [FlagSet::Debug, FlagSet::Release] {
+                let name = format!("{}::{}", defect.name, flags.name());
+                let (defect, twin) = (defect.clone(), twin.cloned());
+                let test = move || pair(&defect, &twin.ok_or("it has no twin")?, builder, flags);
+                trials.push(Trial::test(name, test));
+            }
+        }
+    }
+    trials.push(Trial::test("every_insight_has_a_pair_and_is_in_the_readme", move || complete(&with_a_pair)));
     for (name, program, arguments) in SMALL {
         trials.push(Trial::test(format!("nothing_high_in_{name}"), move || nothing_high(program, arguments)));
     }
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-/// Which insight a victim is about, and on which line.
-fn expected(victim: &Victim) -> Option<(String, u32)> {
-    let text = std::fs::read_to_string(&victim.source).ok()?;
-    let mut lines = text.lines().zip(1..);
-    lines.find_map(|(line, n)| Some((line.split_once("// here: ")?.1.trim().to_owned(), n)))
+/// What a victim is about.
+#[derive(Debug, PartialEq, Eq)]
+struct Expected {
+    /// The insight.
+    id: String,
+    /// The line that it has to name; `None` if it is about the program as a whole.
+    line: Option<u32>,
 }
 
-fn report(victim: &Victim, flags: FlagSet) -> Result<Report, Failed> {
+/// What a victim's source says that it is about; a twin's says nothing.
+fn expected(victim: &Victim) -> Option<Expected> {
+    let text = std::fs::read_to_string(&victim.source).ok()?;
+    let mut lines = text.lines().zip(1..);
+    lines.find_map(|(line, n)| {
+        let here = line.split_once("// here: ").map(|(_, id)| (id, Some(n)));
+        let (id, line) = here.or_else(|| Some((line.strip_prefix("// throughout: ")?, None)))?;
+        Some(Expected { id: id.trim().to_owned(), line })
+    })
+}
+
+fn report(victim: &Victim, builder: Builder, flags: FlagSet) -> Result<Report, Failed> {
     let folder = run::private_folder();
-    let recorded = Recording::new(folder.path()).record(build(victim, flags), &[]);
+    let text = std::fs::read_to_string(&victim.source)?;
+    let mut recording = Recording::new(folder.path());
+    for setting in text.lines().filter_map(|line| line.strip_prefix("// variable: ")) {
+        let (name, value) = setting.split_once('=').ok_or("a variable needs a value")?;
+        recording = recording.variable(name, value);
+    }
+    let recorded = recording.record(builder(victim, flags), &[]);
     if recorded.outcome.code() != 0 {
         return Err(recorded.outcome.stderr.into());
     }
     Ok(recorded.report.clone()?)
 }
 
-fn pair(defect: &Victim, twin: &Victim, flags: FlagSet) -> Result<(), Failed> {
-    let (id, line) = expected(defect).ok_or("no line says `// here: `")?;
+fn pair(defect: &Victim, twin: &Victim, builder: Builder, flags: FlagSet) -> Result<(), Failed> {
+    let Expected { id, line } = expected(defect).ok_or("no line says `// here: ` or `// throughout: `")?;
     if expected(twin).is_some() {
         return Err("the twin has the defect too".into());
     }
-    let with = report(defect, flags)?;
+    let with = report(defect, builder, flags)?;
     let file = defect.source.file_name().and_then(|f| f.to_str()).unwrap_or_default();
+    let place = line.map(|line| (file, line));
     let of_id: Vec<_> = with.insights.iter().filter(|i| i.id == id).collect();
-    if !of_id.iter().any(|i| with.line_of(i) == Some((file, line))) {
-        return Err(format!("no {id} at {file}:{line}, but {:#?}", with.insights).into());
+    if !of_id.iter().any(|i| with.line_of(i) == place) {
+        return Err(format!("no {id} at {place:?}, but {:#?}", with.insights).into());
     }
     if let Some(vague) = of_id.iter().find(|i| i.evidence.is_empty() || i.remedy.is_empty()) {
         return Err(format!("evidence or remedy is missing: {vague:?}").into());
     }
-    let without = report(twin, flags)?;
+    let without = report(twin, builder, flags)?;
     match without.insights.iter().find(|i| i.id == id) {
         None => Ok(()),
         Some(alarm) => Err(format!("false alarm on the twin: {alarm:#?}").into()),
     }
+}
+
+/// Compares the insights that there are with those that have a pair and those that the README explains.
+fn complete(with_a_pair: &BTreeSet<String>) -> Result<(), Failed> {
+    let shelf = shelf()?;
+    if shelf != *with_a_pair {
+        return Err(format!("on the shelf are {shelf:#?}, and pairs there are for {with_a_pair:#?}").into());
+    }
+    let readme = std::fs::read_to_string(workspace().join("README.md"))?;
+    let table =
+        readme.split_once("| insight | what was seen |\n").ok_or("the README has no table of insights")?.1;
+    let rows = table.lines().take_while(|line| line.starts_with('|'));
+    let explained: BTreeSet<String> =
+        rows.filter_map(|row| Some(row.strip_prefix("| `")?.split_once('`')?.0.to_owned())).collect();
+    if shelf != explained {
+        return Err(format!("on the shelf are {shelf:#?}, and in the README {explained:#?}").into());
+    }
+    Ok(())
+}
+
+/// The names of all insights, from the sources of the rules.
+///
+/// A report has only those that were found, so there is nobody to ask for all. The compiler sees to it that each file is a
+/// rule in use, and a file that does not say its name as expected is an error here: no rule can be left out.
+fn shelf() -> Result<BTreeSet<String>, Failed> {
+    let folder = workspace().join("crates/heapwise-diagnosis/src/insights");
+    let mut names = BTreeSet::new();
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.ends_with("mod.rs") {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path)?;
+        let body = text.split_once("fn id(&self) -> &'static str {").map(|(_, body)| body.trim_start());
+        let name = body.and_then(|body| body.strip_prefix('"')?.split_once('"'));
+        let (name, _) = name.ok_or_else(|| format!("no name of an insight in {}", path.display()))?;
+        names.insert(name.to_owned());
+    }
+    Ok(names)
 }
 
 /// Small programs that many people use. There is nothing in them to be excited about.

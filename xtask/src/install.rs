@@ -30,6 +30,11 @@ pub const FOR_TESTS: &[Needed] = &[
     ("libjemalloc.so.2", "libjemalloc2"),
     ("libmimalloc.so.2", "libmimalloc2.0"),
     ("libtcmalloc_minimal.so.4", "libtcmalloc-minimal4"),
+    // What `doctor` has to find.
+    ("libtcmalloc.so.4", "libgoogle-perftools4"),
+    ("libefence.so.0", "electric-fence"),
+    ("libduma.so.0", "duma"),
+    ("musl-gcc", "musl-tools"),
 ];
 
 /// Where shared libraries are.

@@ -11,7 +11,9 @@ use crate::timeline::Timeline;
 use crate::totals::Totals;
 use crate::units::{Bytes, Nanos};
 use crate::warning::Warning;
-use heapwise_trace::file::records::{BlindSpot, Meta, ModuleInfo, ProcessIndex, RunEnd, ThreadIndex};
+use heapwise_trace::file::records::{
+    BlindSpot, EnvironmentFinding, Meta, ModuleInfo, ProcessIndex, RunEnd, ThreadIndex,
+};
 use heapwise_trace::file::tables::Symbols;
 
 /// Everything that a recording says.
@@ -44,6 +46,8 @@ pub struct Analysis {
     pub stacks: StackQuality,
     /// What could not be seen: known before the start, then found during the run.
     pub blind_spots: Vec<BlindSpot>,
+    /// What slowed the heap from outside of the code: known before the start, then seen in processes that joined.
+    pub environment: Vec<EnvironmentFinding>,
     /// What makes this less than the whole truth.
     pub warnings: Vec<Warning>,
     /// Events that were read.

@@ -11,7 +11,7 @@ use crate::totals::Totals;
 use crate::units::{Bytes, Nanos};
 use crate::warning::Warning;
 use heapwise_trace::event::Epoch;
-use heapwise_trace::file::records::ProcessIndex;
+use heapwise_trace::file::records::{EnvironmentFinding, ProcessIndex};
 use rustc_hash::FxHashMap;
 
 fn growth(counts: GrowthCounts) -> Growth {
@@ -37,6 +37,7 @@ impl Run {
         let forked = processes.iter().filter(|p| p.forked_from.is_some());
         let late = if self.meta.delay_ns > 0 { totals.unknown_frees } else { 0 };
         let expected = late.max(forked.map(|p| p.totals.unknown_frees).sum());
+        let environment = self.environment();
         self.final_warnings(&totals, expected, &stacks);
         let end = self.end.as_ref();
         let found = end.map(|e| e.blind_spots.as_slice()).unwrap_or_default();
@@ -70,6 +71,7 @@ impl Run {
             sizes: std::mem::take(&mut ledger.sizes),
             stacks,
             blind_spots,
+            environment,
             warnings: self.warnings,
             n_events: self.sequencer.n_events,
             sites: Vec::new(),
@@ -87,6 +89,22 @@ impl Run {
             analysis.stacks.cut_captures += if site.cut { captures } else { 0 };
         }
         analysis
+    }
+
+    /// What slowed the heap from outside of the code, each once.
+    fn environment(&mut self) -> Vec<EnvironmentFinding> {
+        let mut all = self.meta.environment_findings.clone();
+        for finding in self.processes.iter().flat_map(|process| &process.info.environment_findings) {
+            if all.iter().all(|known| (&known.check, &known.title) != (&finding.check, &finding.title)) {
+                all.push(finding.clone());
+            }
+        }
+        let checking = all.iter().filter(|finding| matches!(finding.severity.as_str(), "medium" | "high"));
+        let what: Vec<&str> = checking.map(|finding| finding.title.as_str()).collect();
+        if !what.is_empty() {
+            self.warnings.push(Warning::Environment { what: what.join("; ") });
+        }
+        all
     }
 
     /// Sites with their stacks in one book.

@@ -46,6 +46,7 @@ pub use analyze::{Options, analyze};
 pub use error::{Error, ErrorKind};
 pub use exact::{ExactSite, Numbers, Place, PlaceId};
 pub use heap::{AllocatorTime, Lifetimes, SizeClass, SizeSpread, Sizes};
+pub use heapwise_trace::file::records::EnvironmentFinding;
 pub use stacks::contexts::{CallSpot, Context};
 pub use stacks::modules::Image;
 pub use stacks::owner;

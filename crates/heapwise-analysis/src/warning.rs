@@ -66,6 +66,11 @@ pub enum Warning {
         /// How many.
         count: u64,
     },
+    /// Something outside of the code slowed the heap.
+    Environment {
+        /// What was found, separated by semicolons.
+        what: String,
+    },
 }
 
 impl Warning {
@@ -84,6 +89,7 @@ impl Warning {
             Warning::WrongStacks { .. } => "wrong-stacks",
             Warning::UncertainOrder { .. } => "uncertain-order",
             Warning::UnknownThreads { .. } => "unknown-threads",
+            Warning::Environment { .. } => "debug-environment",
         }
     }
 
@@ -102,6 +108,9 @@ impl Warning {
                 "blocks from before the recording, from a parent process, or of lost events"
             }
             Warning::UnknownThreads { .. } => "their events are counted under an unnamed process",
+            Warning::Environment { .. } => {
+                "times, and what the allocator adds to blocks, are not those of the program alone"
+            }
         }
     }
 }
@@ -133,6 +142,9 @@ impl fmt::Display for Warning {
                 "{unknown_frees} frees of blocks whose allocation was not seen, {implicit_frees} blocks whose free was not seen"
             ),
             Warning::UnknownThreads { count } => write!(f, "{count} thread(s) without a record"),
+            Warning::Environment { what } => {
+                write!(f, "recorded in an environment that slows the heap: {what}")
+            }
         }
     }
 }

@@ -26,9 +26,10 @@ Examples:
   heapwise report base.hw --format html -o base.html    and for a browser
   heapwise diff base.hw new.hw                 what became better or worse
   heapwise export base.hw --to pprof -o base.pb.gz    for go tool pprof; also folded, dhat and firefox
+  heapwise doctor -- ./my-program              what outside the code would slow its heap
   heapwise lab debug-heap --quick              what a checking heap costs on this machine
 
-Exit codes: 0 success, 1 unexpected, 2 usage, 3 a threshold of `diff` is exceeded, 4 unreadable recording; `run` ends
+Exit codes: 0 success, 1 unexpected, 2 usage, 3 a threshold of `diff` is exceeded or `doctor` found something, 4 unreadable recording; `run` ends
 with the program's own code (128+n for a signal), 125 if heapwise failed, 126 if the program cannot be executed, 127 if there is none.";
 
 /// What to do.
@@ -45,6 +46,9 @@ pub(crate) enum Command {
     /// Write a recording in the format of another tool.
     #[command(after_help = EXPORT_EXAMPLES)]
     Export(ExportArgs),
+    /// Say what outside the code slows the heap, and what to do about it.
+    #[command(after_help = DOCTOR_EXAMPLES)]
+    Doctor(DoctorArgs),
     /// Try out on this machine what an environment does to a heap; without a name, list the experiments.
     #[command(after_help = LAB_EXAMPLES)]
     Lab(LabArgs),
@@ -66,6 +70,9 @@ pub(crate) enum Command {
     /// Ask this process's allocator how large its blocks are.
     #[command(hide = true, name = heapwise_collector::usable::COMMAND)]
     UsableSizes,
+    /// Ask this process's allocator what it does with blocks.
+    #[command(hide = true, name = crate::doctor::PROBE)]
+    AllocatorProbe,
     /// Write the manual pages into a folder.
     #[command(hide = true)]
     Man {
@@ -103,6 +110,14 @@ Examples:
 
 The sums over an export are the totals of `heapwise report`.";
 
+const DOCTOR_EXAMPLES: &str = "\
+Examples:
+  heapwise doctor                           this machine and this folder: variables, limits, editors' configuration
+  heapwise doctor -- ./server --port 80     what the program would inherit; it is not started
+  heapwise doctor --pid 4711                what a running process has
+  heapwise doctor --format json             for machines
+
+Exit codes: 0 nothing that slows the heap (notes do not count), 3 findings, 1 the process cannot be looked at.";
 const LAB_EXAMPLES: &str = "\
 Examples:
   heapwise lab                                      which experiments there are
@@ -232,6 +247,34 @@ pub(crate) enum DiffFormat {
     /// For a terminal.
     Text,
     /// The schema heapwise.diff/1, or heapwise.lab/1.
+    Json,
+    /// For a comment on a pull request.
+    Markdown,
+}
+
+/// Arguments of `doctor`.
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArgs {
+    /// Look at a running process.
+    #[arg(long, value_name = "PID", conflicts_with = "command")]
+    pub(crate) pid: Option<u32>,
+    /// For people, for machines or for a pull request.
+    #[arg(long, value_enum, default_value_t = DoctorFormat::Text)]
+    pub(crate) format: DoctorFormat,
+    /// Write to OUT instead of standard output.
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: Option<PathBuf>,
+    /// The program that would be started, and its arguments, behind `--`.
+    #[arg(last = true, value_name = "CMD")]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// Formats of a checkup.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DoctorFormat {
+    /// For a terminal.
+    Text,
+    /// The schema heapwise.doctor/1.
     Json,
     /// For a comment on a pull request.
     Markdown,

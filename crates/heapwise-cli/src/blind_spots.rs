@@ -21,7 +21,7 @@ pub(crate) fn executable_of(program: &OsStr) -> Option<Executable> {
     inspect(&find(program, search.as_deref())?, search.as_deref()).ok()
 }
 
-fn find(program: &OsStr, search: Option<&OsStr>) -> Option<PathBuf> {
+pub(crate) fn find(program: &OsStr, search: Option<&OsStr>) -> Option<PathBuf> {
     if Path::new(program).components().count() > 1 {
         return Some(PathBuf::from(program));
     }

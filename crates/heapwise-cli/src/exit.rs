@@ -9,6 +9,8 @@ pub(crate) const UNEXPECTED: u8 = 1;
 pub(crate) const USAGE: u8 = 2;
 /// `diff`: a threshold is exceeded.
 pub(crate) const EXCEEDED: u8 = 3;
+/// `doctor`: something slows the heap.
+pub(crate) const FOUND: u8 = 3;
 /// A recording cannot be read: missing, foreign, damaged or too new.
 pub(crate) const UNREADABLE: u8 = 4;
 /// `run`: heapwise itself failed, or could not keep the whole recording.

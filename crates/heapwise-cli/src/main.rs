@@ -5,6 +5,7 @@
 mod args;
 mod blind_spots;
 mod diff;
+mod doctor;
 mod exit;
 mod export;
 mod lab;
@@ -31,10 +32,12 @@ fn main() -> ExitCode {
         Command::Report(args) => report::report(&args),
         Command::Diff(args) => diff::diff(&args),
         Command::Export(args) => export::export(&args),
+        Command::Doctor(args) => doctor::doctor(&args),
         Command::Lab(args) => lab::lab(&args),
         Command::LabWorker { workload, numbers } => lab::work(&workload, &numbers),
         Command::Completions { shell } => completions(shell),
         Command::UsableSizes => usable_sizes(),
+        Command::AllocatorProbe => doctor::answer_probe(),
         Command::Man { folder } => man(&folder),
     };
     match result {

@@ -1,7 +1,7 @@
 //! `heapwise run`: record a program, then say where its memory comes from.
 
 use crate::args::{Format, Look, RunArgs};
-use crate::{Failure, blind_spots, exit, preload, report};
+use crate::{Failure, blind_spots, doctor, exit, preload, report};
 use anyhow::{Context, anyhow};
 use heapwise_analysis::Analysis;
 use heapwise_collector::{Error, ErrorKind, Limits, Recorded, Request, record};
@@ -20,6 +20,8 @@ pub(crate) fn run(args: RunArgs) -> Result<u8, Failure> {
     if !args.no_report {
         check_page(args.output.as_deref(), look, args.report_file.as_deref(), force)?;
     }
+    let environment_findings = doctor::before(&args.command[0]);
+    doctor::warn(&environment_findings);
     let request = Request {
         command: args.command,
         output: args.output,
@@ -35,6 +37,9 @@ pub(crate) fn run(args: RunArgs) -> Result<u8, Failure> {
         verify_every: args.verify,
         blind_spots,
         explain: blind_spots::of_file,
+        concerns_heap: heapwise_environment::is_heap_variable,
+        environment_findings,
+        examine: doctor::of_recorded,
         version: env!("CARGO_PKG_VERSION").into(),
         preload: library,
     };

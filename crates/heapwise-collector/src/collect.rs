@@ -1,6 +1,7 @@
 //! The loop that moves the clock, drains the rings and samples memory.
 
 use crate::encode::{Batch, Packer};
+use crate::examine::Examiner;
 use crate::process::Process;
 use crate::session::Session;
 use crate::signals;
@@ -88,6 +89,7 @@ pub struct Collector<'a> {
     page_bytes: u64,
     outcome: Outcome,
     probes: Probes,
+    examiner: Examiner,
     /// Whether the delay is over.
     resumed: bool,
     failed: bool,
@@ -101,6 +103,7 @@ impl<'a> Collector<'a> {
         stops: Stops,
         started: Instant,
         page_bytes: u64,
+        examiner: Examiner,
     ) -> Self {
         Self {
             session,
@@ -116,6 +119,7 @@ impl<'a> Collector<'a> {
             page_bytes,
             outcome: Outcome::default(),
             probes: Probes::default(),
+            examiner,
             resumed: stops.delay.is_none(),
             failed: false,
         }
@@ -201,7 +205,7 @@ impl<'a> Collector<'a> {
         for offset in offsets.into_iter().rev() {
             let index = ProcessIndex(self.indices.len() as u32);
             let known = |parent| self.indices.get(&parent).copied();
-            let Ok(process) = Process::new(self.session, offset, index, known) else { continue };
+            let Ok(mut process) = Process::new(self.session, offset, index, known) else { continue };
             self.indices.insert(offset, index);
             let pid = process.info.pid;
             // A program that a process executes takes its id over: whoever had it before is over.
@@ -209,6 +213,7 @@ impl<'a> Collector<'a> {
                 self.end(old, false);
             }
             self.outcome.joined.push(pid);
+            self.examiner.look(&mut process.info);
             self.processes.push(process);
         }
     }

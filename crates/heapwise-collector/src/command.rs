@@ -78,17 +78,7 @@ fn preload_list(own: &str, before: Option<&OsStr>) -> OsString {
 }
 
 /// The environment variables that concern the heap, and no others: a recording may be given to somebody else.
-pub fn heap_environment() -> BTreeMap<String, String> {
-    const PREFIXES: [&str; 7] = [
-        "MALLOC_",
-        "_RJEM_MALLOC_CONF",
-        "JE_MALLOC_CONF",
-        "MIMALLOC_",
-        "TCMALLOC_",
-        "SNMALLOC_",
-        "GLIBC_TUNABLES",
-    ];
-    let concerns_heap = |name: &str| name == "LD_PRELOAD" || PREFIXES.iter().any(|p| name.starts_with(p));
+pub fn environment(concerns_heap: fn(&str) -> bool) -> BTreeMap<String, String> {
     let all = std::env::vars_os().filter_map(|(k, v)| Some((k.into_string().ok()?, v)));
     all.filter(|(name, _)| concerns_heap(name)).map(|(k, v)| (k, v.to_string_lossy().into_owned())).collect()
 }

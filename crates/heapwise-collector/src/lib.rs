@@ -18,6 +18,7 @@ pub mod collect;
 pub mod command;
 pub mod encode;
 mod error;
+mod examine;
 mod looks;
 pub mod output;
 pub mod process;

@@ -85,6 +85,7 @@ impl Process {
             command: arguments.map(|a| String::from_utf8_lossy(a).into_owned()).collect(),
             allocator: String::new(),
             start_epoch: Epoch(header.start_epoch.load(Ordering::Relaxed)),
+            environment_findings: Vec::new(),
         };
         let executable = std::fs::read_link(format!("/proc/{}/exe", info.pid)).ok();
         Ok(Self {

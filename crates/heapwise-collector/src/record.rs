@@ -4,10 +4,11 @@ use crate::collect::{Collector, Control, Outcome, Stops};
 use crate::command::{self, Exit};
 use crate::encode::Packer;
 use crate::error::{Error, ErrorKind};
+use crate::examine::Examiner;
 use crate::session::{PreloadLibrary, Session, Settings};
 use crate::{output, signals, sys, ticks};
 use heapwise_trace::file::Error as FileError;
-use heapwise_trace::file::records::{BlindSpot, Meta, RunEnd};
+use heapwise_trace::file::records::{BlindSpot, EnvironmentFinding, Meta, RunEnd};
 use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -39,6 +40,12 @@ pub struct Request {
     pub blind_spots: Vec<BlindSpot>,
     /// Tells why a program that recorded nothing could not be seen.
     pub explain: fn(&Path) -> Vec<BlindSpot>,
+    /// Tells which environment variables concern the heap; no others are recorded.
+    pub concerns_heap: fn(&str) -> bool,
+    /// What is known to slow the program's heap from outside of its code.
+    pub environment_findings: Vec<EnvironmentFinding>,
+    /// Tells the same of a process that has just joined.
+    pub examine: fn(u32) -> Vec<EnvironmentFinding>,
     /// Version of the program that records.
     pub version: String,
     /// The preload library.
@@ -104,7 +111,8 @@ pub fn record(request: Request) -> Result<Recorded, Error> {
         None => rename(early_path, output::default_name(&program, pid)),
     };
     let control = Control::default();
-    let collector = Collector::new(&session, &packer, request.limits, started, page_bytes());
+    let examiner = Examiner::new(request.examine, &request.environment_findings);
+    let collector = Collector::new(&session, &packer, request.limits, started, page_bytes(), examiner);
     let (exit, ended, outcome) = std::thread::scope(|scope| {
         let collecting = scope.spawn(|| collector.run(&control));
         let (tell, told) = channel();
@@ -199,8 +207,9 @@ fn meta(request: &Request) -> Meta {
         page_bytes: page_bytes(),
         processors: std::thread::available_parallelism().map_or(1, |n| n.get() as u32),
         interception: "preload".into(),
-        environment: command::heap_environment(),
+        environment: command::environment(request.concerns_heap),
         blind_spots: request.blind_spots.clone(),
+        environment_findings: request.environment_findings.clone(),
         delay_ns: nanos(request.limits.delay),
         duration_limit_ns: nanos(request.limits.duration),
         size_limit_bytes: request.limits.max_bytes.unwrap_or(0),

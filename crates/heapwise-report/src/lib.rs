@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 pub mod diff;
+pub mod doctor;
 pub mod escape;
 mod html;
 mod json;

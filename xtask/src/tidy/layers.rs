@@ -19,7 +19,16 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("heapwise-lab", &["heapwise-environment"]),
     ("heapwise-analysis", &["heapwise-trace"]),
     ("heapwise-diagnosis", &["heapwise-analysis", "heapwise-trace"]),
-    ("heapwise-report", &["heapwise-analysis", "heapwise-diagnosis", "heapwise-lab", "heapwise-trace"]),
+    (
+        "heapwise-report",
+        &[
+            "heapwise-analysis",
+            "heapwise-diagnosis",
+            "heapwise-environment",
+            "heapwise-lab",
+            "heapwise-trace",
+        ],
+    ),
     ("heapwise-export", &["heapwise-analysis", "heapwise-trace"]),
     // The program puts them together, and carries the preload library as a file.
     (
@@ -39,6 +48,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     // These look at heapwise from outside, as its users do.
     ("heapwise-tests", &["heapwise-analysis", "heapwise-symbols", "heapwise-trace"]),
     ("snmalloc-preload", &[]),
+    ("victims-with-crates", &[]),
     ("benches", &[]),
     ("async-server", &[]),
     ("poetry-contest", &[]),
@@ -54,6 +64,7 @@ const TOPS: &[&str] = &[
     "async-server",
     "poetry-contest",
     "snmalloc-preload",
+    "victims-with-crates",
     "xtask",
 ];
 

@@ -7,6 +7,7 @@
 mod clone_of_owned;
 mod clone_per_lookup;
 mod cross_thread_free;
+mod debug_environment;
 mod escaped_values;
 mod growth;
 mod leak_suspect;
@@ -21,7 +22,7 @@ mod small_boxes;
 mod temporary_collection;
 
 use crate::case::{Case, Part, Place};
-use crate::insight::{Certainty, Estimate, Insight};
+use crate::insight::{Certainty, Estimate, Insight, Severity};
 use crate::weigh::severity;
 use heapwise_analysis::{Analysis, Bytes, SiteId};
 use std::cmp::Reverse;
@@ -33,6 +34,11 @@ pub(crate) trait Rule: Sync {
 
     /// Finds it, as often as it is there.
     fn find<'a>(&self, case: &'a Case<'a>) -> Vec<Finding<'a>>;
+
+    /// How much a finding matters, `None` if not at all: by what it would save.
+    fn severity(&self, case: &Case<'_>, finding: &Finding<'_>) -> Option<Severity> {
+        severity(case, finding.place, &finding.estimate)
+    }
 }
 
 /// What a rule found.
@@ -52,6 +58,7 @@ const RULES: &[&dyn Rule] = &[
     &clone_of_owned::CloneOfOwned,
     &clone_per_lookup::ClonePerLookup,
     &cross_thread_free::CrossThreadFree,
+    &debug_environment::DebugEnvironment,
     &escaped_values::EscapedValues,
     &growth::Growth,
     &leak_suspect::LeakSuspect,
@@ -74,23 +81,25 @@ pub(crate) fn all(analysis: &Analysis) -> Vec<Insight> {
     let case = Case::new(analysis);
     let mut found: Vec<Insight> = Vec::new();
     for rule in RULES {
-        found.extend(rule.find(&case).into_iter().filter_map(|finding| weighed(&case, rule.id(), finding)));
+        found.extend(rule.find(&case).into_iter().filter_map(|finding| weighed(&case, *rule, finding)));
     }
     // Names decide between equals, so that the same recording gives the same report.
     found.sort_by(|a, b| {
-        let key =
-            |i: &Insight| Reverse((i.severity, i.estimate.time, i.certainty, i.estimate.allocated_bytes));
+        let key = |i: &Insight| {
+            let rewards = (i.severity, i.estimate.time, i.certainty, i.estimate.allocated_bytes);
+            Reverse((debug_environment::comes_first(i), rewards))
+        };
         key(a).cmp(&key(b)).then_with(|| (a.id, &a.title).cmp(&(b.id, &b.title)))
     });
     found.truncate(MOST);
     found
 }
 
-fn weighed(case: &Case<'_>, id: &'static str, finding: Finding<'_>) -> Option<Insight> {
-    let Finding { certainty, title, place, sites, evidence, estimate, remedy } = finding;
-    let severity = severity(case, place, &estimate)?;
+fn weighed(case: &Case<'_>, rule: &dyn Rule, finding: Finding<'_>) -> Option<Insight> {
+    let severity = rule.severity(case, &finding)?;
+    let Finding { certainty, title, place: _, sites, evidence, estimate, remedy } = finding;
     Some(Insight {
-        id,
+        id: rule.id(),
         severity,
         certainty,
         title,

@@ -55,7 +55,10 @@ impl Check for MallocCheck {
                      (measured, glibc 2.36)",
                 );
                 finding.evidence.extend(asked.map(|(_, evidence)| evidence));
-                finding.evidence.extend(library.map(|l| format!("{} is loaded", l.path.display())));
+                finding.evidence.extend(library.map(super::loaded));
+                if facts.probes.is_some_and(|probes| probes.usable_of_193 == 193) {
+                    finding.evidence.push("a block of 193 bytes has exactly 193 usable ones, and not 200".into());
+                }
                 finding
             }
         };

@@ -25,15 +25,25 @@ impl Check for MallocPerturb {
         let Some((value, evidence)) = facts.variables.glibc("MALLOC_PERTURB_", "glibc.malloc.perturb") else {
             return Vec::new();
         };
-        if value.trim().parse::<u64>() == Ok(0) {
-            return Vec::new();
-        }
+        let Some(byte) = fills_with(value) else { return Vec::new() };
         let title = format!("the heap {} each freed block overwritten", facts.has());
         let remedy = "unset MALLOC_PERTURB_ and glibc.malloc.perturb outside of tests for bugs";
-        vec![Finding::new(self.id(), Severity::Medium, title, remedy).because(evidence).costs(
+        let mut finding = Finding::new(self.id(), Severity::Medium, title, remedy).because(evidence).costs(
             "dropping a map of a million strings takes 2.1 to 2.5 times as long (measured, glibc 2.36)",
-        )]
+        );
+        if facts.probes.is_some_and(|probes| probes.fresh_fill == Some(!byte)) {
+            finding
+                .evidence
+                .push(format!("a fresh block was full of 0x{:02X}, which is 0x{byte:02X} inverted", !byte));
+        }
+        vec![finding]
     }
+}
+
+/// The byte that a value of the variable stands for: freed blocks are filled with it, fresh ones with its inverse. Zero is off.
+pub(super) fn fills_with(value: &str) -> Option<u8> {
+    let byte = value.trim().parse::<u64>().ok()? as u8;
+    (byte != 0).then_some(byte)
 }
 
 #[cfg(test)]

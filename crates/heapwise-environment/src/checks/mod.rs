@@ -1,8 +1,32 @@
 //! The shelf of checks: one file each, and one table that lists them.
 
+mod allocator_probe;
+mod arena_max;
+mod cgroup_memory;
+mod checking_libraries;
+mod glibc_tunables;
+mod jemalloc_options;
+mod macos_malloc;
 mod malloc_check;
 mod malloc_perturb;
+mod malloc_trace;
+mod map_count;
+mod mimalloc_options;
+mod musl;
+mod overcommit;
+mod own_allocator;
+mod preload_missing;
+mod profilers;
+mod resource_limits;
+mod runtimes;
+mod sanitizers;
+mod swap;
+mod tcmalloc_options;
+mod tracer;
+mod transparent_huge_pages;
+mod valgrind;
 
+use crate::facts::{Library, Origin};
 use crate::{Facts, Finding};
 
 /// Something outside the code that can slow a heap.
@@ -23,7 +47,33 @@ pub trait Check: Sync {
 }
 
 /// All that are known.
-pub const CHECKS: &[&dyn Check] = &[&malloc_check::MallocCheck, &malloc_perturb::MallocPerturb];
+pub const CHECKS: &[&dyn Check] = &[
+    &allocator_probe::AllocatorProbe,
+    &arena_max::ArenaMax,
+    &cgroup_memory::CgroupMemory,
+    &checking_libraries::CheckingLibraries,
+    &glibc_tunables::GlibcTunables,
+    &jemalloc_options::JemallocOptions,
+    &macos_malloc::MacOsMalloc,
+    &malloc_check::MallocCheck,
+    &malloc_perturb::MallocPerturb,
+    &malloc_trace::MallocTrace,
+    &map_count::MapCount,
+    &mimalloc_options::MimallocOptions,
+    &musl::Musl,
+    &overcommit::Overcommit,
+    &own_allocator::OwnAllocators,
+    &preload_missing::PreloadMissing,
+    &profilers::Profilers,
+    &resource_limits::ResourceLimits,
+    &runtimes::Runtimes,
+    &sanitizers::Sanitizers,
+    &swap::Swapped,
+    &tcmalloc_options::TcmallocOptions,
+    &tracer::TracerAttached,
+    &transparent_huge_pages::TransparentHugePages,
+    &valgrind::Valgrind,
+];
 
 /// Everything that the checks find, the worst first.
 pub fn examine(facts: &Facts) -> Vec<Finding> {
@@ -38,6 +88,26 @@ pub fn is_heap_variable(name: &str) -> bool {
         Some(start) => name.starts_with(start),
         None => name == *pattern,
     })
+}
+
+/// Evidence that a library is there.
+fn loaded(library: &Library) -> String {
+    let path = library.path.display();
+    match library.origin {
+        Origin::Preload => format!("{path} is loaded because of LD_PRELOAD"),
+        Origin::SystemPreload => format!("{path} is loaded because of /etc/ld.so.preload"),
+        Origin::Needed | Origin::Mapped => format!("{path} is loaded"),
+    }
+}
+
+/// How to be without a library.
+fn without(library: &Library) -> &'static str {
+    match library.origin {
+        Origin::Preload => "take it out of LD_PRELOAD",
+        Origin::SystemPreload => "take it out of /etc/ld.so.preload",
+        Origin::Needed => "link the program without it",
+        Origin::Mapped => "take it out of LD_PRELOAD, or link the program without it",
+    }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! Facts are plain data, so that a check can be tried on any of them. Where nothing was found out, there is a `None` or
 //! nothing in the list, and checks then say nothing.
 
+mod describe;
 mod machine;
 mod process;
 mod program;

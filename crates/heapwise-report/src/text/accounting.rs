@@ -4,7 +4,7 @@ use super::page::{Ink, Page, left, right};
 use super::rows::Rows;
 use crate::escape::escape;
 use crate::units::{bytes, count, share, time};
-use heapwise_analysis::{Analysis, Breakdown, Bytes};
+use heapwise_analysis::{Analysis, Breakdown, Bytes, Warning};
 use heapwise_diagnosis::{Diagnosis, Verdict};
 
 type Part = (&'static str, fn(&Breakdown) -> Bytes, &'static str);
@@ -29,10 +29,14 @@ const MOST_PINS: usize = 3;
 /// A place that pins less than this is not worth a row.
 const LEAST_PINNED: u64 = 64 << 10;
 
-/// The accounts at the peak and at the end, and the verdict; nothing if no pages were seen.
+/// The accounts at the peak and at the end, and the verdict; if no pages were seen, that and why.
 pub(crate) fn accounts(page: &mut Page, analysis: &Analysis, diagnosis: &Diagnosis, rows: &Rows) {
     let accounting = &analysis.accounting;
-    let (Some(peak), Some(end)) = (&accounting.at_peak, &accounting.at_end) else { return };
+    let (Some(peak), Some(end)) = (&accounting.at_peak, &accounting.at_end) else {
+        page.heading("RESIDENT MEMORY", "not accounted for: no page was looked at");
+        page.paragraph(Some(Ink::Caveat), "  ! ", why_unseen(analysis));
+        return;
+    };
     let process = if analysis.processes.len() > 1 { which(analysis, peak) } else { String::new() };
     page.heading("RESIDENT MEMORY", &format!("what it consists of{process}"));
     let moment = |b: &Breakdown| format!("at {}", time(b.time.0));
@@ -87,6 +91,22 @@ pub(crate) fn accounts(page: &mut Page, analysis: &Analysis, diagnosis: &Diagnos
         page.paragraph(None, "    ", remedy);
     }
     pins(page, analysis, rows);
+}
+
+/// What probably kept heapwise from looking at pages.
+fn why_unseen(analysis: &Analysis) -> &'static str {
+    let lost = |w: &Warning| matches!(w, Warning::SkippedSections { .. } | Warning::Damaged { .. });
+    if analysis.warnings.iter().any(lost) {
+        return "the part of the recording that has the looks is probably damaged";
+    }
+    // How many pages are resident is told to everybody, which ones is not. Whoever's number is asked for the first time is
+    // looked at as well, so numbers without a look mean that it was refused. Without numbers there was no time, or the look
+    // that a process waits for in exit() was refused.
+    if analysis.memory.rss.is_empty() {
+        "it was probably over too soon and without exit(), or the system refused"
+    } else {
+        "the system probably refused: another user's process, or an undumpable one"
+    }
 }
 
 fn which(analysis: &Analysis, moment: &Breakdown) -> String {

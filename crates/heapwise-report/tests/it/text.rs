@@ -2,6 +2,7 @@
 
 use crate::sample::{Sampled, analysis};
 use crate::snapshot::compare;
+use heapwise_analysis::{Analysis, Breakdown, Bytes, Warning};
 use heapwise_diagnosis::{Diagnosis, diagnose};
 use heapwise_report::{SourceLines, Style, TextOptions, text};
 
@@ -48,6 +49,33 @@ fn at_120_columns_with_stacks_and_a_blind_spot() {
     let sampled = Sampled { blind: true, ..Sampled::default() };
     let actual = rendered(&sampled, &options, Style { color: false, width: 120 });
     compare(&actual, "at_120_columns.txt", include_str!("at_120_columns.txt"));
+}
+
+#[test]
+fn why_pages_were_not_seen_is_told_instead_of_the_accounts() {
+    let mut analysis = analysis(&Sampled::default());
+    let told = |analysis: &Analysis| {
+        let report = text(analysis, &Diagnosis::default(), &TextOptions::default(), STYLE);
+        let part = report.split_once("RESIDENT MEMORY  ").expect("a heading").1;
+        part.split_once("\n\n").expect("more below it").0.to_owned()
+    };
+    let unseen = "not accounted for: no page was looked at\n  ! ";
+    // The sample has a curve of resident memory.
+    assert_eq!(
+        told(&analysis),
+        format!("{unseen}the system probably refused: another user's process, or an undumpable one")
+    );
+    let curve = std::mem::take(&mut analysis.memory.rss);
+    assert!(told(&analysis).starts_with(&format!("{unseen}it was probably over too soon")));
+    analysis.memory.rss = curve;
+    let skipped = Warning::SkippedSections { count: 1, first: "snapshot".into() };
+    analysis.warnings.push(skipped);
+    assert!(told(&analysis).ends_with("is probably damaged"), "{}", told(&analysis));
+    let seen = Breakdown { rss: Bytes(4096), live: Bytes(4096), ..Breakdown::default() };
+    analysis.accounting.at_peak = Some(seen);
+    analysis.accounting.at_end = Some(seen);
+    let accounts = told(&analysis);
+    assert!(accounts.contains("as requested") && !accounts.contains("not accounted"), "{accounts}");
 }
 
 #[test]

@@ -63,6 +63,8 @@ const SIGNS: &[(&str, &[Sign])] = &[
     ("MemorySanitizer", &[Exact("__msan_init")]),
     ("ThreadSanitizer", &[Exact("__tsan_init")]),
     ("LeakSanitizer", &[Exact("__lsan_init")]),
+    // Only a static executable defines these itself.
+    ("musl", &[Exact("__libc_malloc_impl"), Exact("__malloc_donate"), Exact("__expand_heap")]),
     ("Go runtime", &[Exact("runtime.mallocgc")]),
     (
         "jemalloc",

@@ -46,6 +46,8 @@ pub struct Meta {
     pub environment: BTreeMap<String, String>,
     /// What was known before the program started to be invisible.
     pub blind_spots: Vec<BlindSpot>,
+    /// What was known before the program started to slow its heap from outside of its code.
+    pub environment_findings: Vec<EnvironmentFinding>,
     /// How long recording was held off, in nanoseconds.
     pub delay_ns: u64,
     /// After how long it was to stop, in nanoseconds; 0 for never.
@@ -68,6 +70,24 @@ pub struct BlindSpot {
     pub remedy: String,
 }
 
+/// Something outside of a program's code that slowed its heap.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct EnvironmentFinding {
+    /// Which check found it, such as `malloc-check`.
+    pub check: String,
+    /// `low`, `medium` or `high`.
+    pub severity: String,
+    /// What is so.
+    pub title: String,
+    /// Where that could be seen.
+    pub evidence: Vec<String>,
+    /// What it costs.
+    pub cost: String,
+    /// What to do.
+    pub remedy: String,
+}
+
 /// A program image joined.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -86,6 +106,8 @@ pub struct ProcessInfo {
     pub allocator: String,
     /// The clock when it joined.
     pub start_epoch: Epoch,
+    /// What slowed its heap from outside of its code, as far as that was not known before the start.
+    pub environment_findings: Vec<EnvironmentFinding>,
 }
 
 /// A thread made its first event.

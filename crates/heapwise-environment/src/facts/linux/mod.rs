@@ -45,10 +45,21 @@ impl Roots {
         let folder = pid.to_string();
         let process = self.process(pid)?;
         let variables = self.variables_of(&folder)?;
-        let libraries = self.mapped(&folder)?;
+        let mut libraries = self.mapped(&folder)?;
+        libraries.extend(self.preloaded_in_vain(&folder, &variables));
         let machine = self.machine(&folder);
         let subject = if pid == std::process::id() { Subject::Own } else { Subject::Process(pid) };
         Ok(Facts { subject, variables, libraries, process: Some(process), machine, ..Facts::default() })
+    }
+
+    /// What a process was to load and could not: it is not mapped, hence would not be known of.
+    fn preloaded_in_vain(&self, folder: &str, variables: &Variables) -> Vec<Library> {
+        let root = self.proc.join(folder).join("root");
+        let is_missing = |library: &Library| {
+            let relative = library.path.strip_prefix("/");
+            relative.is_ok_and(|relative| !root.join(relative).exists())
+        };
+        preload_list(variables).into_iter().filter(is_missing).collect()
     }
 
     /// The environment that a process was started with.
@@ -80,4 +91,31 @@ pub fn preload_list(variables: &Variables) -> Vec<Library> {
     let list = variables.get("LD_PRELOAD").unwrap_or_default();
     let names = list.split([' ', ':']).filter(|name| !name.is_empty());
     names.map(|name| Library { path: name.into(), origin: Origin::Preload }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_lists_of_preloads_are_read() {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::write(folder.path().join("ld.so.preload"), "# for all\n/lib/a.so /lib/b.so\n")
+            .expect("a file");
+        let roots = Roots { etc: folder.path().into(), ..Roots::default() };
+        let facts = roots.inherited(Subject::Command, [("LD_PRELOAD", "c.so:/lib/d.so e.so")].into());
+        let all: Vec<_> =
+            facts.libraries.iter().map(|l| (l.path.to_str().unwrap_or_default(), l.origin)).collect();
+        let (own, system) = (Origin::Preload, Origin::SystemPreload);
+        let expected =
+            [("c.so", own), ("/lib/d.so", own), ("e.so", own), ("/lib/a.so", system), ("/lib/b.so", system)];
+        assert_eq!(all, expected);
+    }
+
+    #[test]
+    fn this_process_has_facts() {
+        let facts = Roots::default().of_process(std::process::id()).expect("we may look at ourselves");
+        assert_eq!(facts.subject, Subject::Own);
+        assert!(facts.process.is_some() && facts.libraries.len() > 1);
+    }
 }

@@ -1,0 +1,101 @@
+//! `heapwise doctor`: what outside the code slows the heap.
+
+mod probe;
+mod program;
+mod recorded;
+
+use crate::args::{DoctorArgs, DoctorFormat};
+use crate::{Failure, exit, report};
+use anyhow::{Context, anyhow};
+use heapwise_environment::facts::{OTHER_ALLOCATORS, Origin, Roots, Variables};
+use heapwise_environment::{Facts, Subject, examine};
+use heapwise_report::doctor::{Checkup, Patient};
+use std::ffi::OsString;
+
+pub(crate) use probe::{PROBE, answer as answer_probe};
+pub(crate) use recorded::{before, of_process as of_recorded, warn};
+
+/// Looks at what was asked for and says what was found.
+pub(crate) fn doctor(args: &DoctorArgs) -> Result<u8, Failure> {
+    let checkup = match (args.pid, args.command.as_slice()) {
+        (Some(pid), _) => of_process(pid)?,
+        (None, []) => of_machine(),
+        (None, command) => of_command(command)?,
+    };
+    report::write(args.output.as_deref(), |style| match args.format {
+        DoctorFormat::Text => checkup.text(style),
+        DoctorFormat::Json => checkup.json(),
+        DoctorFormat::Markdown => checkup.markdown(),
+    })?;
+    Ok(if checkup.is_clean() { exit::SUCCESS } else { exit::FOUND })
+}
+
+fn checkup(subject: Patient, facts: &Facts, unread: Vec<String>) -> Checkup {
+    Checkup { subject, seen: facts.described(), findings: examine(facts), unread, ..Checkup::default() }
+}
+
+/// What every program would inherit that is started from here.
+fn of_machine() -> Checkup {
+    let mut facts = Roots::default().inherited(Subject::Machine, Variables::own());
+    facts.probes = probe::ask(None);
+    checkup(Patient::Machine, &facts, Vec::new())
+}
+
+/// What a command would inherit.
+fn of_command(command: &[OsString]) -> Result<Checkup, Failure> {
+    let mut unread = Vec::new();
+    let facts = inherited(&command[0], &mut unread)?;
+    let words = command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    Ok(checkup(Patient::Command(words), &facts, unread))
+}
+
+/// The facts about a command that would be started from here.
+fn inherited(program: &OsString, unread: &mut Vec<String>) -> Result<Facts, Failure> {
+    let mut facts = Roots::default().inherited(Subject::Command, Variables::own());
+    match program::find(program) {
+        Ok(found) => {
+            facts.libraries.extend(program::needed(&found));
+            facts.program = Some(program::of_executable(&found));
+        }
+        Err(program::Unknown::Missing) => {
+            let error = anyhow!("there is no program {}; give its path", program.to_string_lossy());
+            return Err(Failure::new(exit::NO_SUCH_PROGRAM, error));
+        }
+        Err(program::Unknown::Unreadable(why)) => unread.push(why),
+    }
+    // The probe is a program of glibc with the same variables; what it is told goes for no other kind.
+    if facts.program.as_ref().is_none_or(program::takes_preloads) {
+        let needed = facts.libraries_like(OTHER_ALLOCATORS).find(|library| library.origin == Origin::Needed);
+        // A name is looked for by the loader in the system's folders; a path could lead anywhere.
+        let needed = needed.and_then(|library| library.path.to_str()).filter(|name| !name.contains('/'));
+        facts.probes = probe::ask(needed);
+    }
+    Ok(facts)
+}
+
+/// What a running process has.
+fn of_process(pid: u32) -> Result<Checkup, Failure> {
+    let roots = Roots::default();
+    let mut facts = roots.of_process(pid).map_err(|error| refused(pid, error))?;
+    let mut unread = Vec::new();
+    match program::of_process(pid) {
+        Ok(found) => facts.program = Some(program::of_executable(&found)),
+        Err(why) => unread.push(why),
+    }
+    let name = facts.process.as_ref().map(|process| process.name.clone()).unwrap_or_default();
+    let subject = Patient::Process { pid, name };
+    Ok(checkup(subject, &facts, unread))
+}
+
+fn refused(pid: u32, error: std::io::Error) -> Failure {
+    let hint = match error.kind() {
+        std::io::ErrorKind::NotFound => "there is no such process".to_owned(),
+        std::io::ErrorKind::PermissionDenied => {
+            "it belongs to somebody else, or the system protects it; its user, or root, may do this"
+                .to_owned()
+        }
+        _ => error.to_string(),
+    };
+    let error = Err::<(), _>(anyhow!(hint)).with_context(|| format!("cannot look at process {pid}"));
+    Failure::new(exit::UNEXPECTED, error.expect_err("it is an error"))
+}

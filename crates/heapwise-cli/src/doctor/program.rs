@@ -1,0 +1,77 @@
+//! A program file, for the checks.
+
+use crate::blind_spots;
+use heapwise_environment::facts::{Libc, Library, Origin, OwnAllocator, Program};
+use heapwise_symbols::inspect::{self, Executable};
+use std::ffi::OsStr;
+use std::path::Path;
+
+/// Names that [`inspect::inspect`] gives to sanitizers, which are no allocators that somebody chose.
+const SANITIZERS: &[&str] = &["AddressSanitizer", "MemorySanitizer", "ThreadSanitizer", "LeakSanitizer"];
+/// The allocator of a static executable, which may be that of its C library.
+const STATIC: &str = "static malloc";
+/// musl's, as its symbols tell.
+const MUSL: &str = "musl";
+
+/// Why nothing is known of a program.
+#[derive(Debug)]
+pub(crate) enum Unknown {
+    /// There is none.
+    Missing,
+    /// It is there, and cannot be read.
+    Unreadable(String),
+}
+
+/// The file that a command would execute in the end.
+pub(crate) fn find(program: &OsStr) -> Result<Executable, Unknown> {
+    let search = std::env::var_os("PATH");
+    let path = blind_spots::find(program, search.as_deref())
+        .filter(|path| path.is_file())
+        .ok_or(Unknown::Missing)?;
+    inspect::inspect(&path, search.as_deref()).map_err(|error| Unknown::Unreadable(error.to_string()))
+}
+
+/// The file that a process executes, even if it was replaced since.
+pub(crate) fn of_process(pid: u32) -> Result<Executable, String> {
+    let link = format!("/proc/{pid}/exe");
+    let mut found = inspect::inspect(Path::new(&link), None).map_err(|error| error.to_string())?;
+    if let Ok(path) = std::fs::read_link(&link) {
+        found.path = path;
+    }
+    Ok(found)
+}
+
+/// What checks want to know of it.
+pub(crate) fn of_executable(found: &Executable) -> Program {
+    let own = |wanted: &str| found.own_allocators.iter().any(|own| own.name == wanted);
+    let is_chosen = |name: &str| !SANITIZERS.contains(&name) && name != STATIC && name != MUSL;
+    let allocators = found.own_allocators.iter().filter(|own| is_chosen(own.name) && !own.reaches_libc);
+    let linked = SANITIZERS.iter().copied().filter(|name| own(name));
+    Program {
+        path: found.path.clone(),
+        libc: match found.libc {
+            inspect::Libc::Glibc => Libc::Glibc,
+            inspect::Libc::Musl => Libc::Musl,
+            inspect::Libc::Static if own(MUSL) => Libc::Musl,
+            _ => Libc::Unknown,
+        },
+        is_static: found.interpreter.is_none(),
+        is_privileged: found.privileges.any(),
+        exports_malloc: found.exports_malloc,
+        allocators: allocators
+            .map(|own| OwnAllocator { name: own.name, symbol: own.evidence_symbol.clone() })
+            .collect(),
+        sanitizers: linked.collect(),
+    }
+}
+
+/// The libraries that it asks for.
+pub(crate) fn needed(found: &Executable) -> Vec<Library> {
+    found.needed.iter().map(|name| Library { path: name.into(), origin: Origin::Needed }).collect()
+}
+
+/// Whether what is preloaded takes the place of its allocation functions.
+pub(crate) fn takes_preloads(program: &Program) -> bool {
+    let own = program.exports_malloc || !program.allocators.is_empty() || !program.sanitizers.is_empty();
+    program.libc == Libc::Glibc && !program.is_static && !program.is_privileged && !own
+}

@@ -1,0 +1,56 @@
+//! What slows a process's heap from outside of its code, asked when it joins.
+//!
+//! What can be wrong is known elsewhere; the collector only knows when to ask, and what is worth keeping.
+
+use heapwise_trace::file::records::{EnvironmentFinding, ProcessInfo};
+
+/// So many processes are looked at: each costs a few files of `/proc`, while rings fill.
+const MOST: u32 = 64;
+
+/// Asks about processes.
+#[derive(Debug)]
+pub struct Examiner {
+    ask: fn(u32) -> Vec<EnvironmentFinding>,
+    known: Vec<String>,
+    asked: u32,
+}
+
+impl Examiner {
+    /// `ask` tells what slows a process; what was `known` before the start is not kept again.
+    pub fn new(ask: fn(u32) -> Vec<EnvironmentFinding>, known: &[EnvironmentFinding]) -> Self {
+        Self { ask, known: known.iter().map(|finding| finding.check.clone()).collect(), asked: 0 }
+    }
+
+    /// Looks at a process that has just joined. A fork has what its parent has.
+    pub fn look(&mut self, process: &mut ProcessInfo) {
+        if process.forked_from.is_some() || self.asked == MOST {
+            return;
+        }
+        self.asked += 1;
+        let mut findings = (self.ask)(process.pid);
+        findings.retain(|finding| !self.known.contains(&finding.check));
+        process.environment_findings = findings;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use heapwise_trace::file::records::ProcessIndex;
+
+    fn two(_: u32) -> Vec<EnvironmentFinding> {
+        ["old", "new"].map(|check| EnvironmentFinding { check: check.into(), ..Default::default() }).into()
+    }
+
+    #[test]
+    fn what_was_known_is_not_told_again_and_forks_are_not_looked_at() {
+        let old = EnvironmentFinding { check: "old".into(), ..Default::default() };
+        let mut examiner = Examiner::new(two, &[old]);
+        let mut process = ProcessInfo::default();
+        examiner.look(&mut process);
+        assert_eq!(process.environment_findings.len(), 1);
+        let mut fork = ProcessInfo { forked_from: Some(ProcessIndex(0)), ..ProcessInfo::default() };
+        examiner.look(&mut fork);
+        assert_eq!(fork.environment_findings, []);
+    }
+}

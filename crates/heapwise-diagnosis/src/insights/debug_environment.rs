@@ -1,0 +1,86 @@
+//! `debug-environment`: something outside of the code slowed the heap while the program was recorded.
+//!
+//! What can be wrong is the shelf of checks of `heapwise doctor`; what they found is in the recording. What costs
+//! much stands before everything else: a time that was measured under a checking heap says little about the program.
+
+use super::{Finding, Rule};
+use crate::case::Case;
+use crate::insight::{Certainty, Estimate, Insight, Severity};
+use heapwise_analysis::EnvironmentFinding;
+
+pub(crate) struct DebugEnvironment;
+
+impl Rule for DebugEnvironment {
+    fn id(&self) -> &'static str {
+        "debug-environment"
+    }
+
+    fn find<'a>(&self, case: &'a Case<'a>) -> Vec<Finding<'a>> {
+        let found = case.analysis.environment.iter().filter(|found| severity_of(found).is_some());
+        found
+            .map(|found| {
+                let mut evidence = found.evidence.clone();
+                if !found.cost.is_empty() {
+                    evidence.push(format!("it costs: {}", found.cost));
+                }
+                Finding {
+                    certainty: Certainty::Certain,
+                    title: found.title.clone(),
+                    place: None,
+                    sites: Vec::new(),
+                    evidence,
+                    estimate: Estimate::default(),
+                    remedy: found.remedy.clone(),
+                }
+            })
+            .collect()
+    }
+
+    /// What an environment costs is not in the events: the check has weighed it.
+    fn severity(&self, case: &Case<'_>, finding: &Finding<'_>) -> Option<Severity> {
+        let found = case.analysis.environment.iter().find(|found| found.title == finding.title);
+        found.and_then(severity_of)
+    }
+}
+
+/// Whether an insight puts the numbers of all others in question.
+pub(super) fn comes_first(insight: &Insight) -> bool {
+    insight.id == DebugEnvironment.id() && insight.severity >= Severity::Medium
+}
+
+fn severity_of(found: &EnvironmentFinding) -> Option<Severity> {
+    [Severity::Low, Severity::Medium, Severity::High]
+        .into_iter()
+        .find(|severity| severity.id() == found.severity)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Program;
+
+    fn told(severity: &str) -> Vec<Insight> {
+        let mut p = Program::default();
+        let stack = p.stack(&["main|/u/src/a.c|7"]);
+        p.alloc(stack, 24);
+        let mut analysis = p.analysis();
+        analysis.environment = vec![EnvironmentFinding {
+            check: "malloc-perturb".into(),
+            severity: severity.into(),
+            title: "each freed block is overwritten".into(),
+            evidence: vec!["MALLOC_PERTURB_=1".into()],
+            cost: "twice as long".into(),
+            remedy: "unset it".into(),
+        }];
+        super::super::all(&analysis)
+    }
+
+    #[test]
+    fn it_has_the_weight_that_the_check_gave_it() {
+        let found = told("medium");
+        assert_eq!((found[0].id, found[0].severity), ("debug-environment", Severity::Medium));
+        assert_eq!(found[0].evidence, ["MALLOC_PERTURB_=1", "it costs: twice as long"]);
+        assert_eq!(told("note"), []);
+        assert_eq!(told("whatever a damaged file says"), []);
+    }
+}
