@@ -122,7 +122,7 @@ const LAB_EXAMPLES: &str = "\
 Examples:
   heapwise lab                                      which experiments there are
   heapwise lab debug-heap --quick                   does it work here? numbers of no great worth
-  heapwise lab debug-heap                           the whole of it: about ten minutes
+  heapwise lab debug-heap                           the whole of it: ten to twenty minutes
   heapwise lab debug-heap --workload hash-map       a part of it; may be repeated
   heapwise lab debug-heap --format markdown -o debug-heap.md
 

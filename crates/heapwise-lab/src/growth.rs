@@ -52,17 +52,20 @@ fn student(freedom: usize) -> f64 {
 }
 
 impl Growth {
-    /// In the words of a person who asks whether it is linear. What the interval allows is not denied.
+    /// In the words of a person who asks whether it is linear. Where the interval reaches from one answer into the next one,
+    /// none is given.
     pub fn words(&self) -> &'static str {
-        let may_be = |n: f64| (self.exponent - n).abs() <= TOLERANCE + self.plus_minus;
-        match (may_be(1.0), may_be(2.0)) {
+        let (b, low, high) =
+            (self.exponent, self.exponent - self.plus_minus, self.exponent + self.plus_minus);
+        let near = |n: f64| (b - n).abs() <= TOLERANCE;
+        match b {
             _ if !self.plus_minus.is_finite() || self.plus_minus > UNCLEAR => "unclear",
-            (true, true) => "unclear",
-            (true, false) => "O(n)",
-            (false, true) => "O(n^2)",
-            (false, false) if self.exponent < 1.0 => "below O(n)",
-            (false, false) if self.exponent < 2.0 => "above O(n)",
-            (false, false) => "above O(n^2)",
+            _ if near(1.0) => "O(n)",
+            _ if near(2.0) => "O(n^2)",
+            b if b < 1.0 && high < 1.0 - TOLERANCE => "below O(n)",
+            b if b > 2.0 && low > 2.0 + TOLERANCE => "above O(n^2)",
+            b if b > 1.0 && b < 2.0 && low > 1.0 + TOLERANCE && high < 2.0 - TOLERANCE => "above O(n)",
+            _ => "unclear",
         }
     }
 }
@@ -114,7 +117,9 @@ mod tests {
     fn the_words_follow_the_exponent_unless_it_is_not_known() {
         let words = |exponent, plus_minus| Growth { exponent, plus_minus, points: 4 }.words();
         assert_eq!(words(1.12, 0.05), "O(n)");
-        assert_eq!(words(1.3, 0.4), "O(n)");
+        assert_eq!(words(1.2, 0.4), "O(n)");
+        assert_eq!(words(1.3, 0.4), "unclear");
+        assert_eq!(words(1.57, 0.21), "unclear");
         assert_eq!(words(1.5, 0.3), "unclear");
         assert_eq!(words(1.95, 0.1), "O(n^2)");
         assert_eq!(words(1.5, 0.1), "above O(n)");

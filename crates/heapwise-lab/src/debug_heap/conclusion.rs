@@ -3,6 +3,7 @@
 use super::measure::{Plan, Series};
 use super::tables::largest;
 use crate::conditions::Role;
+use crate::growth::Growth;
 use crate::rounds::Job;
 use crate::spread::Spread;
 
@@ -14,7 +15,8 @@ struct Found {
     n: u64,
     unit: &'static str,
     ratio: Spread,
-    growth: &'static str,
+    /// How it grew, as the end of a sentence; empty if that is not clear.
+    growth: String,
     /// Whether it took long enough plainly for a ratio to mean something.
     is_long: bool,
 }
@@ -44,7 +46,7 @@ pub(super) fn conclusion(plan: &Plan, series: &Series) -> Vec<String> {
             thousands(worst.n),
             worst.unit,
             spread(&worst.ratio),
-            if worst.growth == "unclear" { String::new() } else { format!(", and grew as {}", worst.growth) },
+            worst.growth,
         ));
     }
     sentences.extend(per_block(&found, plan));
@@ -84,7 +86,8 @@ fn ratios(plan: &Plan, series: &Series) -> Vec<Found> {
                 let sizes = &plan.sizes[at];
                 let Some(job) = largest(series, at, condition, &phase, sizes) else { continue };
                 let Some(ratio) = series.ratio(job, &phase) else { continue };
-                let growth = series.growth(job, &phase, sizes).map_or("unclear", |growth| growth.words());
+                let growth = |job| series.growth(job, &phase, sizes);
+                let growth = grown(growth(job), growth(Job { condition: 0, ..job }));
                 let (workload, unit, n) = (work.name(), work.unit(), sizes[job.size]);
                 let plain = series.time(Job { condition: 0, ..job }, &phase);
                 let is_long = plain.is_some_and(|time| time.median >= LONG_NS);
@@ -105,6 +108,17 @@ fn ratios(plan: &Plan, series: &Series) -> Vec<Found> {
         found.retain(|f| f.is_long);
     }
     found
+}
+
+/// How a time grows, beside how it grows plainly.
+fn grown(growth: Option<Growth>, plain: Option<Growth>) -> String {
+    match (growth, plain) {
+        (Some(growth), Some(plain)) if growth.words() != "unclear" => {
+            let (b, words) = (growth.exponent, growth.words());
+            format!(", and grew as n^{b:.2}, {words} (plainly as n^{:.2})", plain.exponent)
+        }
+        _ => String::new(),
+    }
 }
 
 /// That the cost is one per block shows in two tables that do the same with many and with few. It is the building up that
@@ -182,7 +196,7 @@ mod tests_on_linux {
         let sentences = conclusion(&plan, &series);
         assert!(
             sentences[0].contains("the drop of hash-map (8,000 entries) took 800 (800..800) times as long")
-                && sentences[0].contains("grew as O(n^2)"),
+                && sentences[0].contains("grew as n^2.00, O(n^2) (plainly as n^1.00)"),
             "{sentences:?}"
         );
     }
