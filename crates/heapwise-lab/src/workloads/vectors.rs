@@ -40,8 +40,10 @@ impl Workload for Vectors {
         watch.phase("loop", || {
             for _ in 0..iterations {
                 for _ in 0..blocks {
-                    // Written element by element, as C++ does it, and not by asking for zeroed pages.
-                    let vector = black_box(vec![black_box(0i32); elements]);
+                    // As C++ does it: a block, and then zeros written to it. `vec![0; n]` would ask for a zeroed block.
+                    let mut vector: Vec<i32> = Vec::with_capacity(elements);
+                    vector.resize(elements, 0);
+                    let vector = black_box(vector);
                     let array = black_box(Box::<[i32]>::new_uninit_slice(elements));
                     made += (vector.len() + array.len()) as u64;
                 }
