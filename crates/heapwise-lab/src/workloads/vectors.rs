@@ -40,8 +40,9 @@ impl Workload for Vectors {
         watch.phase("loop", || {
             for _ in 0..iterations {
                 for _ in 0..blocks {
-                    // As C++ does it: a block, and then zeros written to it. `vec![0; n]` would ask for a zeroed block.
-                    let mut vector: Vec<i32> = Vec::with_capacity(elements);
+                    // As C++ does it: a block, and then zeros written to it. Were the compiler to see both at once, it
+                    // would ask for a zeroed block.
+                    let mut vector: Vec<i32> = black_box(Vec::with_capacity(elements));
                     vector.resize(elements, 0);
                     let vector = black_box(vector);
                     let array = black_box(Box::<[i32]>::new_uninit_slice(elements));
