@@ -6,6 +6,7 @@
 
 mod debug_heap;
 mod exit_codes;
+mod lab;
 mod recordings;
 mod registry;
 mod tool;

@@ -2,10 +2,10 @@
 
 #![cfg(feature = "switch")]
 
-use super::{Condition, Role, check_strongly, clean, is_checking};
+use super::{Condition, Role, clean, strongest};
 use crate::allocator::ALLOCATOR_VARIABLE;
-use crate::worker::Heap;
-use std::process::Command;
+use crate::worker::{Heap, WorkerError};
+use std::process::{Command, Output};
 
 pub(super) struct Mimalloc;
 
@@ -15,7 +15,7 @@ impl Condition for Mimalloc {
     }
 
     fn about(&self) -> String {
-        if cfg!(target_os = "linux") {
+        if cfg!(any(target_os = "linux", windows)) {
             "the checking heap is there, and Rust's blocks come from mimalloc".to_owned()
         } else {
             "Rust's blocks come from mimalloc".to_owned()
@@ -28,11 +28,15 @@ impl Condition for Mimalloc {
 
     fn prepare(&self, command: &mut Command) {
         clean(command);
-        check_strongly(command);
+        strongest::prepare(command);
         command.env(ALLOCATOR_VARIABLE, "mimalloc");
     }
 
+    fn run(&self, command: &mut Command) -> Result<Output, WorkerError> {
+        strongest::run(command)
+    }
+
     fn is_in_place(&self, heap: &Heap) -> bool {
-        heap.allocator == "mimalloc" && is_checking(heap)
+        heap.allocator == "mimalloc" && strongest::is_checking(heap)
     }
 }

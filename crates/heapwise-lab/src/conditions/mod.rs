@@ -8,6 +8,8 @@ mod clean;
 #[cfg(target_os = "linux")]
 mod linux;
 mod plain;
+#[cfg(windows)]
+mod windows;
 
 pub use clean::{clean, own_heap_variables};
 
@@ -46,6 +48,11 @@ pub trait Condition: Sync {
 
     /// What is done, in a few words.
     fn about(&self) -> String;
+
+    /// What has to be known before its numbers are believed, in a sentence.
+    fn caveat(&self) -> Option<String> {
+        None
+    }
 
     /// What part it has.
     fn role(&self) -> Role;
@@ -87,11 +94,12 @@ pub const CONDITIONS: &[&dyn Condition] = &[
     &bypass::Mimalloc,
 ];
 
-/// All that there are on this system, the plain one first. The debug heap of Windows takes a debugger as parent, which is
-/// a condition that runs its command itself.
+/// All that there are on this system, the plain one first.
 #[cfg(windows)]
 pub const CONDITIONS: &[&dyn Condition] = &[
     &plain::Plain,
+    &windows::DebugHeap,
+    &windows::Fixed,
     #[cfg(feature = "switch")]
     &bypass::Mimalloc,
 ];
@@ -104,24 +112,33 @@ pub const CONDITIONS: &[&dyn Condition] = &[
     &bypass::Mimalloc,
 ];
 
-/// Puts the strongest checking heap of this system around a command, for conditions that shall be seen to escape it.
+/// The strongest checking heap of this system, for conditions that shall be seen to escape it: puts it around a command,
+/// runs the command under it, and tells whether a worker had it.
 #[cfg(target_os = "linux")]
-fn check_strongly(command: &mut Command) {
-    linux::check_strongly(command);
+mod strongest {
+    pub(super) use super::linux::{check_strongly as prepare, is_checking};
+    pub(super) use crate::worker::run;
 }
 
-#[cfg(not(target_os = "linux"))]
-fn check_strongly(_: &mut Command) {}
+#[cfg(windows)]
+mod strongest {
+    pub(super) use super::windows::{debugged as run, is_checking};
 
-/// Whether the C library's heap of a worker is a checking one.
-#[cfg(target_os = "linux")]
-fn is_checking(heap: &Heap) -> bool {
-    linux::is_checking(heap)
+    /// A debugger is nothing that a command could be prepared with.
+    pub(super) fn prepare(_: &mut std::process::Command) {}
 }
 
-#[cfg(not(target_os = "linux"))]
-fn is_checking(_: &Heap) -> bool {
-    true
+#[cfg(not(any(target_os = "linux", windows)))]
+mod strongest {
+    pub(super) use crate::worker::run;
+
+    /// There is none.
+    pub(super) fn prepare(_: &mut std::process::Command) {}
+
+    /// There is none to be missed.
+    pub(super) fn is_checking(_: &crate::worker::Heap) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]

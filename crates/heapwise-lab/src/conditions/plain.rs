@@ -2,6 +2,7 @@
 
 use super::{Condition, Role, clean};
 use crate::worker::Heap;
+use heapwise_environment::facts::windows::FORCED_CHECKS;
 use std::process::Command;
 
 pub(super) struct Plain;
@@ -32,5 +33,6 @@ impl Condition for Plain {
 pub(super) fn is_usual(heap: &Heap) -> bool {
     let fills = heap.fresh_fill.is_some() || heap.freed_fill.is_some();
     let checks = heap.usable_of_193 == 193;
-    heap.allocator == "system" && !fills && !checks && heap.libraries.is_empty()
+    let is_forced = heap.force_flags.is_some_and(|flags| flags & FORCED_CHECKS != 0);
+    heap.allocator == "system" && !is_forced && !fills && !checks && heap.libraries.is_empty()
 }

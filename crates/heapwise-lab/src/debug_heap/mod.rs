@@ -43,7 +43,9 @@ impl Experiment for DebugHeap {
     fn run(&self, options: &Options, progress: &mut dyn FnMut(&Step)) -> Result<Outcome, Error> {
         let plan = plan(options)?;
         let series = measure(&plan, options, progress)?;
-        let mut caveats = plan.missing.clone();
+        let mut caveats: Vec<String> =
+            plan.conditions.iter().filter_map(|condition| condition.caveat()).collect();
+        caveats.extend(plan.missing.iter().cloned());
         caveats.extend(series.caveats.iter().cloned());
         let own = own_heap_variables();
         if !own.is_empty() {

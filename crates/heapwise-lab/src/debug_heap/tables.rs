@@ -20,6 +20,20 @@ fn columns(pairs: &[(&str, &str)]) -> Vec<Column> {
     pairs.iter().map(|(id, title)| Column::new(*id, *title)).collect()
 }
 
+/// What workers tell of their heap.
+const LOOKS: &[(&str, &str)] = if cfg!(windows) {
+    &[("runs", "runs"), ("allocator", "Rust's"), ("force_flags", "flags that are forced")]
+} else {
+    &[
+        ("runs", "runs"),
+        ("allocator", "Rust's"),
+        ("usable_of_193", "193 is"),
+        ("fresh_fill", "fresh"),
+        ("freed_fill", "freed"),
+        ("libraries", "libraries"),
+    ]
+};
+
 /// What the workers found when they looked at their own heap.
 fn heaps(plan: &Plan, series: &Series) -> Table {
     let byte = |byte: Option<u8>| byte.map_or(Cell::Nothing, |byte| Cell::text(format!("{byte:#04x}")));
@@ -27,6 +41,12 @@ fn heaps(plan: &Plan, series: &Series) -> Table {
         let role = condition.role().id();
         let start = [Cell::text(condition.name()), Cell::text(role), Cell::text(condition.about())];
         let rest = match series.any(at).map(|answer| &answer.heap) {
+            // Windows' heap says of itself what it does; others have to be asked for blocks.
+            Some(heap) if heap.force_flags.is_some() => vec![
+                Cell::Count(series.runs(at)),
+                Cell::text(&heap.allocator),
+                Cell::text(format!("{:#010x}", heap.force_flags.unwrap_or_default())),
+            ],
             Some(heap) => vec![
                 Cell::Count(series.runs(at)),
                 Cell::text(&heap.allocator),
@@ -35,7 +55,7 @@ fn heaps(plan: &Plan, series: &Series) -> Table {
                 byte(heap.freed_fill),
                 if heap.libraries.is_empty() { Cell::Nothing } else { Cell::text(heap.libraries.join(" ")) },
             ],
-            None => [vec![Cell::Count(0)], vec![Cell::Nothing; 5]].concat(),
+            None => [vec![Cell::Count(0)], vec![Cell::Nothing; LOOKS.len() - 1]].concat(),
         };
         [start.to_vec(), rest].concat()
     });
@@ -45,17 +65,14 @@ fn heaps(plan: &Plan, series: &Series) -> Table {
         aside: "as they found out by asking their allocators".to_owned(),
         labels: Vec::new(),
         is_detail: false,
-        columns: vec![
+        columns: [
             Column::new("condition", "condition"),
             Column::detail("role", "role"),
             Column::detail("about", "what it is"),
-            Column::new("runs", "runs"),
-            Column::new("allocator", "Rust's"),
-            Column::new("usable_of_193", "193 is"),
-            Column::new("fresh_fill", "fresh"),
-            Column::new("freed_fill", "freed"),
-            Column::new("libraries", "libraries"),
-        ],
+        ]
+        .into_iter()
+        .chain(columns(LOOKS))
+        .collect(),
         rows: rows.collect(),
     }
 }

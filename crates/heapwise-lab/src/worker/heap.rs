@@ -18,6 +18,9 @@ pub struct Heap {
     pub fresh_fill: Option<u8>,
     /// The byte that its freed blocks are full of, if it is one.
     pub freed_fill: Option<u8>,
+    /// `ForceFlags` of the process heap of Windows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub force_flags: Option<u32>,
     /// File names of the libraries in the process that have to do with allocation.
     pub libraries: Vec<String>,
 }
@@ -32,6 +35,7 @@ impl Heap {
             usable_of_193,
             fresh_fill,
             freed_fill,
+            force_flags: force_flags(),
             libraries: libraries(),
         }
     }
@@ -61,6 +65,16 @@ fn probes() -> Probes {
 #[cfg(not(unix))]
 fn probes() -> Probes {
     Probes::default()
+}
+
+#[cfg(windows)]
+fn force_flags() -> Option<u32> {
+    heapwise_environment::facts::own().windows?.force_flags
+}
+
+#[cfg(not(windows))]
+fn force_flags() -> Option<u32> {
+    None
 }
 
 #[cfg(target_os = "linux")]
