@@ -124,9 +124,11 @@ pub fn survey(places: &Places) -> Survey {
             walk.files.iter().filter(|file| tool.claims(file.strip_prefix(&places.folder).unwrap_or(file)));
         for (file, owner) in of_user.chain(of_project.map(|file| (file.clone(), Owner::Project))) {
             match Source::read(&file, owner, places) {
-                // A home folder may be the project, and a link lead to a file that is there besides.
+                // A home folder may be the project, under another name, and a link lead to a file that is there besides.
                 Ok(Some(source)) => {
-                    if seen.insert(source.file.clone()) {
+                    if seen
+                        .insert(std::fs::canonicalize(&source.file).unwrap_or_else(|_| source.file.clone()))
+                    {
                         found.push((*tool, source));
                     }
                 }

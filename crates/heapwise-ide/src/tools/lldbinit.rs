@@ -44,8 +44,11 @@ impl Tool for LldbInit {
             match lldb::command(line) {
                 Some(Command::Variable(value)) => {
                     let range = at + value.start..at + value.end;
-                    let change = Change::replace(range.clone(), "1");
-                    given = Given::value(source, &line[value], range.start, Some(change));
+                    // A value with quotes in it is not cut at the right place for certain.
+                    let is_plain =
+                        !line[value.clone()].contains(|c: char| c.is_whitespace() || "\"'=".contains(c));
+                    let change = is_plain.then(|| Change::replace(range.clone(), "1"));
+                    given = Given::value(source, &line[value], range.start, change);
                 }
                 Some(Command::Forgets) => given = Given::Absent,
                 Some(Command::Setting(value)) => {

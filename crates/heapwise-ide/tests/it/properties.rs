@@ -49,8 +49,22 @@ fn launch_json(gaps: &[String], trailing: bool, has_env: bool, mark: bool, crlf:
     [mark, text.as_bytes()].concat()
 }
 
+/// Files of real shape, and what they are called.
+const REAL: &[(&str, &str)] = &[
+    (".vscode/launch.json", "codelldb-generated/dot-vscode/launch.json.before"),
+    (".vscode/launch.json", "windows-programs/dot-vscode/launch.json.before"),
+    (".vscode/launch.json", "mistakes/dot-vscode/launch.json.before"),
+    (".vscode/settings.json", "rust-analyzer/dot-vscode/settings.json.before"),
+    ("a.code-workspace", "multi-root/all.code-workspace.before"),
+    (".idea/workspace.xml", "jetbrains/dot-idea/workspace.xml.before"),
+    ("a.vcxproj.user", "visual-studio/old.vcxproj.user.before"),
+    (".zed/debug.json", "zed/dot-zed/debug.json.before"),
+    (".lldbinit", "mistakes/dot-lldbinit.before"),
+    ("a.xcscheme", "xcode/App.xcodeproj/xcshareddata/xcschemes/App.xcscheme.before"),
+];
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn an_edit_of_json_only_inserts_and_works(
@@ -115,6 +129,33 @@ proptest! {
     fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         for name in [".vscode/launch.json", ".idea/workspace.xml", "a.vcxproj.user", ".lldbinit"] {
             look(name, &bytes);
+        }
+    }
+
+    #[test]
+    fn files_of_real_shape_stay_whole_whatever_is_done_to_them(
+        which in 0..REAL.len(),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), 0..3, any::<prop::sample::Index>()), 0..6),
+    ) {
+        let (name, file) = REAL[which];
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/files").join(file);
+        let mut bytes = std::fs::read(file).expect("is there");
+        for (at, what, other) in changes {
+            let (at, other) = (at.index(bytes.len()), other.index(bytes.len()));
+            match what {
+                0 => drop(bytes.remove(at)),
+                1 => bytes.insert(at, bytes[other]),
+                _ => drop(bytes.splice(at..at, bytes[other..(other + 40).min(bytes.len())].to_vec())),
+            }
+        }
+        let survey = look(name, &bytes);
+        for edit in survey.edits() {
+            prop_assert_eq!(&edit.before, &bytes);
+            let again = look(name, &edit.after);
+            let after = || String::from_utf8_lossy(&edit.after).into_owned();
+            prop_assert_eq!(&again.refused, &[], "{}", after());
+            prop_assert_eq!(again.launches.len(), survey.launches.len());
+            prop_assert_eq!(again.edits(), vec![], "{}", after());
         }
     }
 

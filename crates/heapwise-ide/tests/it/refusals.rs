@@ -82,3 +82,13 @@ fn names_in_files_cannot_control_a_terminal() {
     assert!(!harmful(&survey.launches[0].name));
     assert!(!harmful(&survey.proposals[0].finding.title));
 }
+
+#[test]
+fn a_value_that_is_not_cut_out_for_certain_is_named_and_left() {
+    let folder = folder();
+    let line = "settings set target.env-vars _NO_DEBUG_HEAP=x\"set target.env-vars _NO_DEBUG_HEAP=1\n";
+    fs::write(folder.path().join(".lldbinit"), line).expect("can be written");
+    let survey = look(folder.path());
+    assert_eq!(survey.edits(), []);
+    assert_eq!(survey.proposals[0].finding.check, "no-debug-heap-value");
+}

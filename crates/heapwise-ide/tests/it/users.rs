@@ -117,9 +117,12 @@ fn what_editors_inherit_counts_by_the_same_rule() {
 fn a_home_that_is_the_project_is_read_once() {
     let home = Home::new();
     Home::write(home.home.path(), ".lldbinit", "env _NO_DEBUG_HEAP=1\n");
-    let mut places = Places::only(home.home.path(), System::Linux);
-    places.home = Some(home.home.path().to_owned());
-    assert_eq!(survey(&places).launches.len(), 1);
+    Home::write(home.home.path(), "sub/file", "");
+    for folder in [home.home.path().to_owned(), home.home.path().join("sub/..")] {
+        let mut places = Places::only(folder, System::Linux);
+        places.home = Some(home.home.path().to_owned());
+        assert_eq!(survey(&places).launches.len(), 1);
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@ use crate::Style;
 use crate::escape::escape;
 use crate::text::page::{Ink, Page, left};
 use heapwise_environment::{Finding, Severity};
+use std::collections::HashSet;
 
 pub(super) fn text(checkup: &Checkup, style: Style) -> String {
     let mut page = Page::new(style);
@@ -18,14 +19,16 @@ pub(super) fn text(checkup: &Checkup, style: Style) -> String {
         checkup.findings.iter().partition(|finding| finding.severity == Severity::Note);
     if !found.is_empty() {
         page.heading("FINDINGS", "the worst first");
+        // Launches of one project all cost the same.
+        let mut told = HashSet::new();
         for (i, one) in found.iter().enumerate() {
-            finding(&mut page, &format!("{:>3}. ", i + 1), one);
+            finding(&mut page, &format!("{:>3}. ", i + 1), one, &mut told);
         }
     }
     if !notes.is_empty() {
         page.heading("NOTES", "these slow nothing down");
         for one in notes {
-            finding(&mut page, "  -  ", one);
+            finding(&mut page, "  -  ", one, &mut HashSet::new());
         }
     }
     launches(&mut page, &checkup.launches);
@@ -52,7 +55,7 @@ pub(super) fn text(checkup: &Checkup, style: Style) -> String {
     page.finish()
 }
 
-fn finding(page: &mut Page, number: &str, finding: &Finding) {
+fn finding<'a>(page: &mut Page, number: &str, finding: &'a Finding, told: &mut HashSet<&'a str>) {
     page.paragraph(Some(Ink::Heading), number, &escape(&finding.title));
     let fix = if finding.fixable { " · fixable" } else { "" };
     page.line(&[(Some(Ink::Faint), &format!("     {} · {}{fix}", finding.severity.id(), finding.check))]);
@@ -60,7 +63,8 @@ fn finding(page: &mut Page, number: &str, finding: &Finding) {
         page.paragraph(None, "     ", &escape(line));
     }
     if !finding.cost.is_empty() {
-        page.paragraph(None, "     costs: ", &escape(&finding.cost));
+        let cost = if told.insert(&finding.cost) { &finding.cost } else { "as above" };
+        page.paragraph(None, "     costs: ", &escape(cost));
     }
     page.paragraph(None, "     → ", &escape(&finding.remedy));
 }

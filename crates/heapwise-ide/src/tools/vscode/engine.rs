@@ -7,6 +7,8 @@ pub(super) enum Form {
     Object,
     /// `"env"` as an object or as an array of `"NAME=VALUE"`; what is there decides.
     ObjectOrLines,
+    /// `"env": ["NAME=VALUE"]`, unless there is an object already.
+    Lines,
     /// `"environment": [{"name": "NAME", "value": "VALUE"}]`.
     Pairs,
     /// Not known for sure; nothing is written.
@@ -46,11 +48,11 @@ pub(super) const CODELLDB: Engine = Engine {
 };
 
 /// LLDB's own extension.
-pub(super) const LLDB_DAP: Engine = Engine {
-    types: &["lldb-dap", "lldb-vscode"],
+const LLDB_DAP: Engine = Engine {
+    types: &["lldb-dap"],
     name: "lldb-dap",
     is_on: true,
-    // Source: llvm-project issue 201690, pull requests 212126 and 212290. `env` is an array of strings in older versions.
+    // Source: llvm-project issue 201690, pull requests 212126 and 212290; lldb/tools/lldb-dap/README.md for `env`.
     why: "lldb-dap leaves the debug heap on before LLDB 24",
     form: Form::ObjectOrLines,
 };
@@ -59,6 +61,8 @@ pub(super) const LLDB_DAP: Engine = Engine {
 const ENGINES: &[Engine] = &[
     CODELLDB,
     LLDB_DAP,
+    // What lldb-dap was called before LLDB 18. Its package.json has `env` as an array of strings (reviews.llvm.org/D104578).
+    Engine { types: &["lldb-vscode"], name: "lldb-vscode", form: Form::Lines, ..LLDB_DAP },
     Engine {
         types: &["cppvsdbg"],
         name: "C/C++ (cppvsdbg)",

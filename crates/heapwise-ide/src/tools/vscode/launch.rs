@@ -258,16 +258,20 @@ impl<'v, 'a> Configuration<'_, 'v, 'a> {
         let pair = || New::Object(vec![("name", New::Text(VARIABLE)), ("value", New::Text("1"))]);
         match (engine.form, self.value(key)) {
             (Form::Unsure, _) => Vec::new(),
-            (Form::Object | Form::ObjectOrLines, Some(Value::Object(env))) => {
+            (Form::Object | Form::ObjectOrLines | Form::Lines, Some(Value::Object(env))) => {
                 json::insert(text, &Container::from(env), Some(VARIABLE), &New::Text("1"))
             }
-            (Form::ObjectOrLines, Some(Value::Array(env))) => {
+            (Form::ObjectOrLines | Form::Lines, Some(Value::Array(env))) => {
                 json::insert(text, &Container::from(env), None, &New::Text("_NO_DEBUG_HEAP=1"))
             }
             (Form::Pairs, Some(Value::Array(env))) => {
                 json::insert(text, &Container::from(env), None, &pair())
             }
             (_, Some(_)) => Vec::new(),
+            (Form::Lines, None) => {
+                let env = New::Array(vec![New::Text("_NO_DEBUG_HEAP=1")]);
+                json::insert(text, &Container::from(home), Some(key), &env)
+            }
             (Form::Pairs, None) => {
                 json::insert(text, &Container::from(home), Some(key), &New::Array(vec![pair()]))
             }
