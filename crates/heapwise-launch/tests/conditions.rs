@@ -1,0 +1,49 @@
+//! The three ways to start a program, as an experiment uses them.
+
+use heapwise_launch::{Condition, ErrorKind, Launch};
+
+#[test]
+#[cfg(not(windows))]
+fn elsewhere_there_is_nothing_to_start_without() {
+    let error = Launch::new(["true"], Condition::Plain).run().expect_err("this is not Windows");
+    assert_eq!(error.kind(), ErrorKind::NotWindows);
+}
+
+#[test]
+#[cfg(windows)]
+fn output_and_exit_code_are_kept_in_each_condition() {
+    // More than fits into a pipe, on both.
+    let script = "for /L %i in (1,1,3000) do @(echo out %i of many and echo error %i of many 1>&2) & exit 5";
+    let script = script.replace(" and ", "& ");
+    for condition in [Condition::Plain, Condition::Debugged, Condition::DebuggedWithVariable] {
+        let outcome =
+            Launch::new(["cmd", "/d", "/c", &script], condition).capture().run().expect("cmd.exe runs");
+        let lines = |bytes: &[u8]| String::from_utf8_lossy(bytes).lines().count();
+        assert_eq!(
+            (outcome.code, lines(&outcome.stdout), lines(&outcome.stderr)),
+            (5, 3000, 3000),
+            "{condition:?}"
+        );
+    }
+}
+
+#[test]
+#[cfg(windows)]
+fn only_a_debugger_without_the_variable_needs_the_emulation() {
+    let wine = heapwise_environment::facts::windows::wine_version();
+    let emulated = |launch: Launch| launch.capture().run().expect("cmd.exe runs").emulated_by;
+    let command = ["cmd", "/d", "/c", "exit"];
+    assert_eq!(emulated(Launch::new(command, Condition::Debugged)), wine);
+    assert_eq!(emulated(Launch::new(command, Condition::DebuggedWithVariable)), None);
+    assert_eq!(emulated(Launch::new(command, Condition::Plain)), None);
+    assert_eq!(emulated(Launch::without_debug_heap(command)), None);
+}
+
+#[test]
+#[cfg(windows)]
+fn what_cannot_be_started_is_told_apart() {
+    let kind =
+        |command: &[&str]| Launch::new(command, Condition::Debugged).run().expect_err("it fails").kind();
+    assert_eq!(kind(&["no such program"]), ErrorKind::NoSuchProgram);
+    assert_eq!(kind(&[]), ErrorKind::Failed);
+}
