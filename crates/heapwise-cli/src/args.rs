@@ -27,6 +27,7 @@ Examples:
   heapwise diff base.hw new.hw                 what became better or worse
   heapwise export base.hw --to pprof -o base.pb.gz    for go tool pprof; also folded, dhat and firefox
   heapwise doctor -- ./my-program              what outside the code would slow its heap
+  heapwise lab debug-heap --quick              what a checking heap costs on this machine
 
 Exit codes: 0 success, 1 unexpected, 2 usage, 3 a threshold of `diff` is exceeded or `doctor` found something, 4 unreadable recording; `run` ends
 with the program's own code (128+n for a signal), 125 if heapwise failed, 126 if the program cannot be executed, 127 if there is none.";
@@ -51,6 +52,19 @@ pub(crate) enum Command {
     /// Start a program on Windows without the debug heap that debuggers give to programs.
     #[command(hide = cfg!(not(windows)), after_help = LAUNCH_EXAMPLES)]
     Launch(LaunchArgs),
+    /// Try out on this machine what an environment does to a heap; without a name, list the experiments.
+    #[command(after_help = LAB_EXAMPLES)]
+    Lab(LabArgs),
+    /// Do one run of an experiment and print its times.
+    #[command(hide = true, name = heapwise_lab::worker::COMMAND)]
+    LabWorker {
+        /// What to do.
+        #[arg(value_name = "WORKLOAD")]
+        workload: String,
+        /// How much of it.
+        #[arg(value_name = "N", required = true)]
+        numbers: Vec<u64>,
+    },
     /// Print a completion script for a shell.
     Completions {
         /// The shell.
@@ -110,6 +124,15 @@ Examples:
   heapwise doctor --fix                     set right what editors in this folder are configured to do
 
 Exit codes: 0 nothing that slows the heap (notes do not count), 3 findings, 1 the process cannot be looked at.";
+const LAB_EXAMPLES: &str = "\
+Examples:
+  heapwise lab                                      which experiments there are
+  heapwise lab debug-heap --quick                   does it work here? numbers of no great worth
+  heapwise lab debug-heap                           the whole of it: ten to twenty minutes
+  heapwise lab debug-heap --workload hash-map       a part of it; may be repeated
+  heapwise lab debug-heap --format markdown -o debug-heap.md
+
+Leave the machine alone meanwhile, or let it do more rounds (--runs).";
 
 const LAUNCH_EXAMPLES: &str = "\
 Examples:
@@ -215,12 +238,42 @@ pub(crate) struct DiffArgs {
     pub(crate) fail_on: Vec<String>,
 }
 
-/// Formats of a comparison.
+/// Arguments of `lab`.
+#[derive(Debug, Args)]
+pub(crate) struct LabArgs {
+    /// The experiment.
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Small sizes and few rounds: to see that it works, not how much it is.
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// The largest size, in entries of a map [default: 1000000, with --quick 20000].
+    #[arg(long, value_name = "N")]
+    pub(crate) size: Option<u64>,
+    /// How many rounds count [default: 5, with --quick 2].
+    #[arg(long, value_name = "N")]
+    pub(crate) runs: Option<u32>,
+    /// Only this workload; may be repeated, or separated by commas [default: all].
+    // Looked up later, since each experiment has its own.
+    #[arg(long = "workload", value_name = "NAME", value_delimiter = ',')]
+    pub(crate) workloads: Vec<String>,
+    /// Only this condition, and the plain one; may be repeated, or separated by commas [default: all].
+    #[arg(long = "condition", value_name = "NAME", value_delimiter = ',')]
+    pub(crate) conditions: Vec<String>,
+    /// For people, for machines or for a document.
+    #[arg(long, value_enum, default_value_t = DiffFormat::Text)]
+    pub(crate) format: DiffFormat,
+    /// Write to OUT instead of standard output.
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// Formats of a comparison, and of what an experiment found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DiffFormat {
     /// For a terminal.
     Text,
-    /// The schema heapwise.diff/1.
+    /// The schema heapwise.diff/1, or heapwise.lab/1.
     Json,
     /// For a comment on a pull request.
     Markdown,

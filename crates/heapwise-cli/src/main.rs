@@ -8,6 +8,7 @@ mod doctor;
 mod exit;
 mod export;
 mod fix;
+mod lab;
 mod launch;
 mod progress;
 mod report;
@@ -34,6 +35,10 @@ use clap::{CommandFactory, Parser};
 use std::io::ErrorKind;
 use std::process::ExitCode;
 
+/// The system's allocator, except in workers of experiments that are to have another one.
+#[global_allocator]
+static ALLOCATOR: heapwise_lab::Switch = heapwise_lab::Switch;
+
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let result = match cli.command {
@@ -43,6 +48,8 @@ fn main() -> ExitCode {
         Command::Diff(args) => diff::diff(&args),
         Command::Export(args) => export::export(&args),
         Command::Doctor(args) => doctor::doctor(&args),
+        Command::Lab(args) => lab::lab(&args),
+        Command::LabWorker { workload, numbers } => lab::work(&workload, &numbers),
         Command::Completions { shell } => completions(shell),
         #[cfg(target_os = "linux")]
         Command::UsableSizes => usable_sizes(),

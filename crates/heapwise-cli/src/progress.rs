@@ -42,6 +42,15 @@ impl Progress {
     }
 }
 
+impl Progress {
+    /// So many steps are done, and this is the one at hand.
+    pub(crate) fn at_step(&self, what: &str, done: u64, total: u64) {
+        self.0.set_length(total);
+        self.0.set_position(done);
+        self.0.set_message(what.to_owned());
+    }
+}
+
 impl Drop for Progress {
     fn drop(&mut self) {
         self.0.finish_and_clear();

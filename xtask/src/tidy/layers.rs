@@ -21,11 +21,19 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("heapwise-launch", &["heapwise-environment"]),
     // Configuration files of editors are nothing that other people's programs need.
     ("heapwise-ide", &["heapwise-environment"]),
+    // Experiments: what an environment does to a heap on this machine, measured.
+    ("heapwise-lab", &["heapwise-environment"]),
     ("heapwise-analysis", &["heapwise-trace"]),
     ("heapwise-diagnosis", &["heapwise-analysis", "heapwise-trace"]),
     (
         "heapwise-report",
-        &["heapwise-analysis", "heapwise-diagnosis", "heapwise-environment", "heapwise-trace"],
+        &[
+            "heapwise-analysis",
+            "heapwise-diagnosis",
+            "heapwise-environment",
+            "heapwise-lab",
+            "heapwise-trace",
+        ],
     ),
     ("heapwise-export", &["heapwise-analysis", "heapwise-trace"]),
     // The program puts them together, and carries the preload library as a file.
@@ -39,6 +47,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "heapwise-export",
             "heapwise-launch",
             "heapwise-ide",
+            "heapwise-lab",
             "heapwise-report",
             "heapwise-symbols",
             "heapwise-trace",

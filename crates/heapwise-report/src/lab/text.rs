@@ -1,0 +1,104 @@
+//! An outcome for people.
+
+use super::words::{is_number, short};
+use crate::escape::escape;
+use crate::style::Style;
+use crate::text::page::{Ink, Page, left, right};
+use heapwise_lab::{Cell, Outcome, Table};
+
+/// Between two columns.
+const GAP: &str = "  ";
+
+pub(super) fn text(outcome: &Outcome, style: Style) -> String {
+    let mut page = Page::new(style);
+    page.line(&[(Some(Ink::Heading), &format!("heapwise lab {}", outcome.experiment))]);
+    page.paragraph(None, "", outcome.shows);
+    page.empty();
+    for line in &outcome.setup {
+        page.paragraph(Some(Ink::Faint), "", &escape(line));
+    }
+    for table in outcome.tables.iter().filter(|table| !table.is_detail) {
+        write_table(&mut page, table);
+    }
+    if !outcome.caveats.is_empty() {
+        page.heading("MIND", "");
+        for caveat in &outcome.caveats {
+            page.paragraph(Some(Ink::Caveat), "  ! ", &escape(caveat));
+        }
+    }
+    page.heading("WHAT IT MEANS", "");
+    for sentence in &outcome.conclusion {
+        page.paragraph(None, "  → ", &escape(sentence));
+    }
+    page.finish()
+}
+
+fn write_table(page: &mut Page, table: &Table) {
+    page.heading(&table.title, &escape(&table.aside));
+    let shown: Vec<usize> = (0..table.columns.len()).filter(|at| !table.columns[*at].is_detail).collect();
+    let shorten = |row: &Vec<Cell>| shown.iter().map(|at| escape(&short(&row[*at])).into_owned()).collect();
+    let cells: Vec<Vec<String>> = table.rows.iter().map(shorten).collect();
+    let titles: Vec<&str> = shown.iter().map(|at| table.columns[*at].title.as_str()).collect();
+    let is_right: Vec<bool> =
+        shown.iter().map(|at| table.rows.iter().any(|row| is_number(&row[*at]))).collect();
+    let widths = widths(&titles, &cells, &is_right, page.columns);
+    let aligned = |at: usize, text: &str| match is_right[at] {
+        true => right(text, widths[at]),
+        false => left(text, widths[at]),
+    };
+    let head: Vec<String> = titles.iter().enumerate().map(|(at, title)| aligned(at, title)).collect();
+    page.line(&[(None, GAP), (Some(Ink::Faint), head.join(GAP).trim_end())]);
+    for row in &cells {
+        let row: Vec<String> = row.iter().enumerate().map(|(at, text)| aligned(at, text)).collect();
+        let Some((first, rest)) = row.split_first() else { continue };
+        let rest = format!("{GAP}{}", rest.join(GAP));
+        page.line(&[(None, GAP), (Some(Ink::Name), first), (None, rest.trim_end())]);
+    }
+}
+
+/// How wide each column is. If that is too much, the widest one of words gives way.
+fn widths(titles: &[&str], cells: &[Vec<String>], is_right: &[bool], columns: usize) -> Vec<usize> {
+    let wide = |text: &str| text.chars().count();
+    let widest = |(at, title): (usize, &&str)| {
+        cells.iter().map(|row| wide(&row[at])).max().unwrap_or(0).max(wide(title))
+    };
+    let mut widths: Vec<usize> = titles.iter().enumerate().map(widest).collect();
+    let whole = |widths: &[usize]| widths.iter().map(|width| GAP.len() + width).sum::<usize>();
+    while whole(&widths) > columns {
+        let words = (0..widths.len()).filter(|at| !is_right[*at] && widths[*at] > 8);
+        let Some(at) = words.max_by_key(|at| widths[*at]) else { break };
+        widths[at] -= 1;
+    }
+    widths
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::outcome;
+    use super::*;
+
+    #[test]
+    fn it_fits_eighty_columns_and_has_no_colours_that_nobody_wants() {
+        let text = text(&outcome(), Style { color: false, width: 80 });
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        assert!(!text.contains('\x1b'));
+        assert!(
+            text.contains("  tcmalloc-debug  1,000,000  20.1 s  106 (98.2..112)    1.04 ± 0.03  O(n)\n"),
+            "{text}"
+        );
+        assert!(text.contains("  → It is slow.\n") && text.contains("  ! hostile \\u{1b}[31m\n"), "{text}");
+        assert!(!text.contains("Every size"), "details are not for a terminal: {text}");
+    }
+
+    #[test]
+    fn a_column_of_words_gives_way_and_one_of_numbers_does_not() {
+        let cells = [vec!["name".to_owned(), "1,000,000".to_owned(), "x".repeat(90)]];
+        assert_eq!(widths(&["a", "b", "c"], &cells, &[false, true, false], 80), [4, 9, 61]);
+    }
+
+    #[test]
+    fn colours_are_there_for_who_wants_them() {
+        let text = text(&outcome(), Style { color: true, width: 80 });
+        assert!(text.contains("\x1b[1mhash-map: drop\x1b[0m"), "{text}");
+    }
+}
