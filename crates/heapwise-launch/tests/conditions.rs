@@ -41,6 +41,21 @@ fn only_a_debugger_without_the_variable_needs_the_emulation() {
 
 #[test]
 #[cfg(windows)]
+fn a_prepared_command_keeps_its_own_environment() {
+    let value = |own: &str, condition| {
+        let mut command = std::process::Command::new("cmd");
+        command.args(["/d", "/c", "echo %_NO_DEBUG_HEAP%"]).env("_no_debug_heap", own);
+        let outcome = heapwise_launch::output_of(&mut command, condition).expect("cmd.exe runs");
+        (String::from_utf8_lossy(&outcome.stdout).trim().to_owned(), outcome.emulated_by)
+    };
+    let wine = heapwise_environment::facts::windows::wine_version();
+    assert_eq!(value("2", Condition::Debugged), ("2".to_owned(), None));
+    assert_eq!(value("0", Condition::Debugged), ("0".to_owned(), wine));
+    assert_eq!(value("0", Condition::DebuggedWithVariable), ("1".to_owned(), None));
+}
+
+#[test]
+#[cfg(windows)]
 fn what_cannot_be_started_is_told_apart() {
     let kind =
         |command: &[&str]| Launch::new(command, Condition::Debugged).run().expect_err("it fails").kind();
