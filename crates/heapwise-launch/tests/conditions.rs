@@ -9,16 +9,28 @@ fn elsewhere_there_is_nothing_to_start_without() {
     assert_eq!(error.kind(), ErrorKind::NotWindows);
 }
 
+/// A program that says more than fits into a pipe, on both: this one, with one test only.
+#[test]
+#[cfg(windows)]
+fn talkative() {
+    if std::env::var_os("HEAPWISE_TEST_INNER").is_some() {
+        for line in 0..3000 {
+            println!("out {line} of many");
+            eprintln!("error {line} of many");
+        }
+        std::process::exit(5);
+    }
+}
+
 #[test]
 #[cfg(windows)]
 fn output_and_exit_code_are_kept_in_each_condition() {
-    // More than fits into a pipe, on both.
-    let script = "for /L %i in (1,1,3000) do @(echo out %i of many and echo error %i of many 1>&2) & exit 5";
-    let script = script.replace(" and ", "& ");
     for condition in [Condition::Plain, Condition::Debugged, Condition::DebuggedWithVariable] {
-        let outcome =
-            Launch::new(["cmd", "/d", "/c", &script], condition).capture().run().expect("cmd.exe runs");
-        let lines = |bytes: &[u8]| String::from_utf8_lossy(bytes).lines().count();
+        let mut command =
+            std::process::Command::new(std::env::current_exe().expect("a test knows its own file"));
+        command.args(["--exact", "talkative", "--nocapture"]).env("HEAPWISE_TEST_INNER", "1");
+        let outcome = heapwise_launch::output_of(&mut command, condition).expect("it runs");
+        let lines = |bytes: &[u8]| String::from_utf8_lossy(bytes).matches(" of many").count();
         assert_eq!(
             (outcome.code, lines(&outcome.stdout), lines(&outcome.stderr)),
             (5, 3000, 3000),
