@@ -45,6 +45,15 @@ fn a_file_that_cannot_be_executed_ends_with_126() {
 }
 
 #[test]
+fn launch_is_for_windows_and_says_what_is_for_linux() {
+    let folder = run::private_folder();
+    let outcome = heapwise(folder.path(), &["launch", "--", "touch", "started"]);
+    assert_eq!(outcome.code(), 2);
+    assert!(one_line(&outcome).contains("heapwise doctor"), "{}", outcome.stderr);
+    assert!(!folder.path().join("started").exists());
+}
+
+#[test]
 fn an_existing_file_is_not_touched_without_force() {
     let folder = run::private_folder();
     let path = folder.path().join("a.hw");

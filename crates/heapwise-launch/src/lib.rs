@@ -82,13 +82,18 @@ impl Launch {
     pub fn run(&self) -> Result<Outcome, Error> {
         Err(error::Repr::NotWindows.into())
     }
+}
 
-    /// The value that the variable is to have, or `None` if the program inherits it as it is.
-    #[cfg_attr(not(windows), expect(dead_code, reason = "for Windows"))]
-    fn variable(&self) -> Option<&'static str> {
-        let inherited = std::env::var_os(heapwise_environment::NO_DEBUG_HEAP);
-        variable::needed(inherited.as_deref()).filter(|_| self.with_variable)
-    }
+/// Runs a command that is prepared already, under a condition, and keeps what it writes. For an experiment whose command has
+/// an environment of its own; one that was cleared as a whole is not recognised as such.
+///
+/// # Errors
+///
+/// As those of [`Launch::run`].
+#[cfg(windows)]
+pub fn output_of(command: &mut std::process::Command, condition: Condition) -> Result<Outcome, Error> {
+    let with_variable = condition == Condition::DebuggedWithVariable;
+    windows::start(command, condition != Condition::Plain, with_variable, true)
 }
 
 /// What came of a program.

@@ -1,5 +1,7 @@
 //! Whether the variable has to be set.
 
+#![cfg_attr(not(any(windows, test)), expect(dead_code, reason = "for Windows"))]
+
 use heapwise_environment::turns_debug_heap_off;
 use std::ffi::OsStr;
 

@@ -5,22 +5,22 @@
 //! that is a number other than 0. On Windows nothing is done here.
 
 use super::sys;
+use crate::Error;
 use crate::error::Repr;
-use crate::{Error, Launch};
 use heapwise_environment::facts::windows::{DEBUG_HEAP, NT_GLOBAL_FLAG, image_options, peb_of, wine_version};
-use heapwise_environment::{NO_DEBUG_HEAP, turns_debug_heap_off};
+use heapwise_environment::turns_debug_heap_off;
+use std::ffi::OsStr;
 use std::os::windows::io::AsHandle;
 use std::path::Path;
-use std::process::Child;
+use std::process::{Child, Command};
 
 /// Turns the debug heap on if Windows would. Returns the version of Wine if it did.
-pub(super) fn apply(child: &Child, launch: &Launch) -> Result<Option<String>, Error> {
+pub(super) fn apply(child: &Child, command: &Command) -> Result<Option<String>, Error> {
     let Some(wine) = wine_version() else { return Ok(None) };
-    let inherited = std::env::var(NO_DEBUG_HEAP).ok();
-    let value = launch.variable().or(inherited.as_deref());
-    let has_options =
-        launch.command.first().is_some_and(|program| !image_options(Path::new(program)).is_empty());
-    if has_options || value.is_some_and(turns_debug_heap_off) || !cfg!(target_arch = "x86_64") {
+    let value = super::value_of(command);
+    let has_options = !image_options(Path::new(command.get_program())).is_empty();
+    let is_off = value.as_deref().and_then(OsStr::to_str).is_some_and(turns_debug_heap_off);
+    if has_options || is_off || !cfg!(target_arch = "x86_64") {
         return Ok(None);
     }
     let failed = |error| Repr::Call { what: "emulate the debug heap under Wine", error };

@@ -5,9 +5,10 @@ mod emulation;
 mod sys;
 
 use crate::error::Repr;
-use crate::{Condition, Error, Launch, Outcome};
+use crate::{Condition, Error, Launch, Outcome, variable};
 use heapwise_environment::NO_DEBUG_HEAP;
 use heapwise_environment::facts::windows::wine_version;
+use std::ffi::{OsStr, OsString};
 use std::io::Read;
 use std::os::windows::process::CommandExt;
 use std::process::{Child, Command, Stdio};
@@ -20,21 +21,30 @@ pub(crate) fn run(launch: &Launch) -> Result<Outcome, Error> {
     let (program, arguments) = launch.command.split_first().ok_or(Repr::NoCommand)?;
     let mut command = Command::new(program);
     command.args(arguments);
-    if let Some(value) = launch.variable() {
+    start(&mut command, launch.condition != Condition::Plain, launch.with_variable, launch.captures)
+}
+
+/// Starts a command and waits for its end.
+pub(crate) fn start(
+    command: &mut Command,
+    is_debugged: bool,
+    with_variable: bool,
+    captures: bool,
+) -> Result<Outcome, Error> {
+    if with_variable && let Some(value) = variable::needed(value_of(command).as_deref()) {
         command.env(NO_DEBUG_HEAP, value);
     }
-    if launch.captures {
+    if captures {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     }
-    let is_debugged = launch.condition != Condition::Plain;
     if is_debugged {
         command.creation_flags(DEBUG_ONLY_THIS_PROCESS);
     }
-    let start = |error| Repr::Start { program: program.to_string_lossy().into_owned(), error };
-    let mut child = command.spawn().map_err(start)?;
+    let program = command.get_program().to_string_lossy().into_owned();
+    let mut child = command.spawn().map_err(|error| Repr::Start { program, error })?;
     // The process was not allowed a single instruction yet: it waits for us to see that it was created.
-    let emulated_by = if is_debugged { emulation::apply(&child, launch)? } else { None };
-    if !launch.captures {
+    let emulated_by = if is_debugged { emulation::apply(&child, command)? } else { None };
+    if !captures {
         // Ctrl-C is for the program, which shares our console and decides what comes of it.
         sys::leave_interrupts_to_the_program();
     }
@@ -48,6 +58,15 @@ pub(crate) fn run(launch: &Launch) -> Result<Outcome, Error> {
     }
     let code = wait(&mut child)?;
     Ok(Outcome { code, stdout: read(stdout), stderr: read(stderr), emulated_by })
+}
+
+/// The value of `_NO_DEBUG_HEAP` that a command will have.
+fn value_of(command: &Command) -> Option<OsString> {
+    let mut own = command.get_envs().filter(|(name, _)| name.eq_ignore_ascii_case(NO_DEBUG_HEAP));
+    match own.next() {
+        Some((_, value)) => value.map(OsStr::to_owned),
+        None => std::env::var_os(NO_DEBUG_HEAP),
+    }
 }
 
 fn wait(child: &mut Child) -> Result<u32, Error> {
