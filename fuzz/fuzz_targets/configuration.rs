@@ -26,7 +26,10 @@ fuzz_target!(|bytes: &[u8]| {
     let survey = survey_file(name, bytes, &places);
     for proposal in &survey.proposals {
         assert_eq!(proposal.finding.fixable, proposal.edit.is_some());
-        assert!(!proposal.finding.title.contains(|c: char| c.is_control()), "a message controls the terminal");
+        assert!(
+            !proposal.finding.title.contains(|c: char| c.is_control()),
+            "a message controls the terminal"
+        );
     }
     let edits = survey.edits();
     assert!(edits.len() <= 1, "there is one file");
@@ -35,7 +38,8 @@ fuzz_target!(|bytes: &[u8]| {
         assert!(!edit.diff().is_empty());
         let again = survey_file(name, &edit.after, &places);
         assert_eq!(again.refused, [], "an edit never breaks a file");
-        assert_eq!(again.launches.len(), survey.launches.len());
+        // A setting for CodeLLDB is a sign that it is used, so there may be a launch more.
+        assert!(again.launches.len() >= survey.launches.len());
         assert_eq!(again.edits(), [], "an edit is made once");
     }
 });

@@ -154,7 +154,8 @@ proptest! {
             let again = look(name, &edit.after);
             let after = || String::from_utf8_lossy(&edit.after).into_owned();
             prop_assert_eq!(&again.refused, &[], "{}", after());
-            prop_assert_eq!(again.launches.len(), survey.launches.len());
+            // A setting for CodeLLDB is a sign that it is used, so there may be a launch more.
+            prop_assert!(again.launches.len() >= survey.launches.len());
             prop_assert_eq!(again.edits(), vec![], "{}", after());
         }
     }
