@@ -66,6 +66,12 @@ const CASES: &[Case] = &[
     case("no_fast_bins", "glibc-tunables", "medium", &[("GLIBC_TUNABLES", "glibc.malloc.mxfast=0")]),
     case("no_thread_cache", "glibc-tunables", "low", &[("GLIBC_TUNABLES", "glibc.malloc.tcache_count=0")]),
     case("trim_threshold", "glibc-tunables", "low", &[("GLIBC_TUNABLES", "glibc.malloc.trim_threshold=0")]),
+    case(
+        "huge_pages_of_an_empty_pool",
+        "transparent-huge-pages",
+        "low",
+        &[("GLIBC_TUNABLES", "glibc.malloc.hugetlb=2")],
+    ),
     case("unknown_tunable", "glibc-tunables", "note", &[("GLIBC_TUNABLES", "glibc.malloc.tcache=0")]),
     case("malloc_trace", "malloc-trace", "note", &[("MALLOC_TRACE", "trace.txt")]),
     case(

@@ -11,6 +11,8 @@ use crate::{Facts, Finding, Severity};
 const PLAIN: &str = "MALLOC_CONF";
 const OF_RUST: &str = "_RJEM_MALLOC_CONF";
 const PREFIX_OF_RUST: &str = "_rjem_";
+/// The link that both kinds of builds read.
+const FILE: &str = "/etc/malloc.conf";
 
 /// Options of jemalloc 5.0 to 5.3, from its manual page and `src/jemalloc.c`.
 const KNOWN: &[&str] = &[
@@ -153,7 +155,8 @@ impl Check for JemallocOptions {
         if facts.system == System::Windows {
             return Vec::new();
         }
-        [PLAIN, OF_RUST].iter().flat_map(|variable| self.of_variable(facts, variable)).collect()
+        let of_variables = [PLAIN, OF_RUST].iter().flat_map(|variable| self.of_variable(facts, variable));
+        of_variables.chain(self.of_file(facts)).collect()
     }
 }
 
@@ -199,6 +202,22 @@ impl JemallocOptions {
             }
             Reader::There | Reader::Unknown => {}
         }
+        self.of_text(facts, variable, text, &evidence)
+    }
+
+    /// `/etc/malloc.conf`, a link whose target are the options, goes for every jemalloc of the machine.
+    fn of_file(&self, facts: &Facts) -> Vec<Finding> {
+        let Some(text) = &facts.machine.malloc_conf else { return Vec::new() };
+        let is_there = [PLAIN, OF_RUST].iter().any(|variable| reader(facts, variable) == Reader::There);
+        let evidence = format!("{FILE} points to {text}");
+        if is_there { self.of_text(facts, FILE, text, &evidence) } else { Vec::new() }
+    }
+
+    /// What is wrong with options that a jemalloc reads, wherever they stand.
+    fn of_text(&self, facts: &Facts, place: &str, text: &str, evidence: &str) -> Vec<Finding> {
+        let found = |severity: Severity, title: String, remedy: String| {
+            Finding::new(self.id(), severity, title, remedy).because(evidence)
+        };
         let mut findings = Vec::new();
         let options: Vec<(&str, &str)> = text
             .split(',')
@@ -208,32 +227,25 @@ impl JemallocOptions {
         for slow in SLOW {
             // The last one counts.
             let value = options.iter().rev().find(|(name, _)| *name == slow.option).map(|(_, value)| *value);
-            if value.is_some_and(slow.is_slow) {
+            if let Some(value) = value.filter(|value| (slow.is_slow)(value)) {
                 let title = format!("jemalloc {} {}", facts.has(), slow.what);
-                let remedy = format!("take {}:{} out of {variable}", slow.option, value.unwrap_or_default());
-                findings.push(
-                    Finding::new(self.id(), slow.severity, title, remedy)
-                        .because(evidence.clone())
-                        .costs(slow.cost),
-                );
+                let remedy = format!("take {}:{value} out of {place}", slow.option);
+                findings.push(found(slow.severity, title, remedy).costs(slow.cost));
             }
         }
         let is_known =
             |name: &str| KNOWN.contains(&name) || KNOWN_STARTS.iter().any(|start| name.starts_with(start));
         for (name, value) in options {
             if REMOVED.contains(&name) {
-                let remedy = format!("take {name} out of {variable}");
-                findings.extend(note(
-                    format!("jemalloc 5 no longer has the option `{name}`, and ignores it"),
-                    remedy,
-                ));
+                let title = format!("jemalloc 5 no longer has the option `{name}`, and ignores it");
+                findings.push(found(Severity::Note, title, format!("take {name} out of {place}")));
             } else if !is_known(name) || value.is_empty() {
                 let title = format!(
                     "jemalloc does not know the option `{name}`, and ignores it with a warning at best"
                 );
                 let remedy = "correct it: options are NAME:VALUE with commas between them; `abort_conf:true` makes mistakes \
                               fatal";
-                findings.extend(note(title, remedy.to_owned()));
+                findings.push(found(Severity::Note, title, remedy.to_owned()));
             }
         }
         findings
@@ -301,6 +313,17 @@ mod tests {
         assert_eq!(told, ["_RJEM_MALLOC_CONF does not reach this program's jemalloc"]);
         let told = titles(&facts("MALLOC_CONF", "junk:true", None, false));
         assert_eq!(told, ["MALLOC_CONF is set, and there is no jemalloc that would read it"]);
+    }
+
+    #[test]
+    fn the_link_for_all_programs_counts_where_there_is_a_jemalloc() {
+        let with = |library: bool| {
+            let mut facts = facts("LD_PRELOAD", "", None, library);
+            facts.machine.malloc_conf = Some("junk:true".into());
+            titles(&facts)
+        };
+        assert_eq!(with(true), ["jemalloc would have each block filled with junk"]);
+        assert_eq!(with(false), [""; 0]);
     }
 
     #[test]

@@ -17,6 +17,10 @@ pub struct Machine {
     pub cgroup: Option<Cgroup>,
     /// Resource limits.
     pub limits: Limits,
+    /// What `/etc/malloc.conf` points to: options of jemalloc for every program of the machine.
+    pub malloc_conf: Option<String>,
+    /// Huge pages that were set aside, of the kind that has to be.
+    pub huge_page_pool: Option<u64>,
     /// Version of glibc, major and minor.
     pub glibc: Option<(u32, u32)>,
 }

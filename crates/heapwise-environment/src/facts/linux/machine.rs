@@ -16,17 +16,24 @@ impl Roots {
             max_map_count: number("max_map_count"),
             cgroup: self.cgroup(folder),
             limits: self.limits(folder),
+            // The options are the name of a file that need not exist.
+            malloc_conf: std::fs::read_link(self.etc.join("malloc.conf"))
+                .ok()
+                .map(|options| options.to_string_lossy().into_owned()),
+            huge_page_pool: self.meminfo("HugePages_Total"),
             glibc: glibc_version(),
         }
     }
 
     fn commit_left(&self) -> Option<u64> {
+        Some(self.meminfo("CommitLimit")?.saturating_sub(self.meminfo("Committed_AS")?) << 10)
+    }
+
+    /// A number of `meminfo`, in the unit that it has there.
+    fn meminfo(&self, name: &str) -> Option<u64> {
         let text = self.read(self.proc.join("meminfo"))?;
-        let kibibytes = |name: &str| {
-            let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
-            line.split_whitespace().next()?.parse::<u64>().ok()
-        };
-        Some(kibibytes("CommitLimit")?.saturating_sub(kibibytes("Committed_AS")?) << 10)
+        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+        line.split_whitespace().next()?.parse().ok()
     }
 
     fn limits(&self, folder: &str) -> Limits {
