@@ -49,10 +49,19 @@ pub fn victim_with_crates(name: &str, profile: &str) -> PathBuf {
     cargo("victims-with-crates", name, profile)
 }
 
-/// Path of snmalloc, as a library to be preloaded. It is built of its crate, as distributions do not have it.
-pub fn snmalloc() -> PathBuf {
+/// Path of an allocator of `allocators/`, as a library to be preloaded: of a version that distributions do not have.
+pub fn allocator(name: &str) -> PathBuf {
     let _held = exclusively("cargo");
-    cargo_build("snmalloc-preload", &["--lib"], "release", "libsnmalloc.so")
+    // Each is built alone, for cargo would unite the features of those that are the same crate.
+    let target = target_folder().join("allocators").join(name);
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.args(["build", "--quiet", "--locked", "--release", "-p", name]);
+    cargo.arg("--manifest-path").arg(workspace().join("allocators/Cargo.toml"));
+    cargo.arg("--target-dir").arg(&target);
+    let path = target.join("release").join(format!("lib{name}.so"));
+    let status = cargo.status().expect("cargo can be started");
+    assert!(status.success() && path.exists(), "cargo did not build {}", path.display());
+    path
 }
 
 fn built(package: &str, program: &str, profile: &str) -> PathBuf {
@@ -65,13 +74,9 @@ fn built(package: &str, program: &str, profile: &str) -> PathBuf {
 }
 
 fn cargo(package: &str, program: &str, profile: &str) -> PathBuf {
-    cargo_build(package, &["--bin", program], profile, program)
-}
-
-fn cargo_build(package: &str, target: &[&str], profile: &str, file: &str) -> PathBuf {
-    let path = program_path(file, profile);
+    let path = program_path(program, profile);
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args(["build", "--quiet", "-p", package, "--profile", profile]).args(target);
+    cargo.args(["build", "--quiet", "-p", package, "--bin", program, "--profile", profile]);
     cargo.arg("--manifest-path").arg(workspace().join("Cargo.toml"));
     cargo.arg("--target-dir").arg(target_folder());
     let status = cargo.status().expect("cargo can be started");

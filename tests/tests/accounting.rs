@@ -23,7 +23,7 @@ fn allocators() -> Vec<(&'static str, Option<PathBuf>)> {
     for (name, library) in OTHERS {
         all.extend(programs::library(library).map(|path| (name, Some(path))));
     }
-    all.push(("snmalloc", Some(tool::snmalloc())));
+    all.extend(["mimalloc", "snmalloc"].map(|name| (name, Some(tool::allocator(name)))));
     all
 }
 

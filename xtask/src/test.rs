@@ -67,6 +67,8 @@ pub fn run(options: &Options) -> Result<()> {
             Step::Fmt => {
                 install::component("rustfmt", "fmt", options.install)?;
                 cargo::run(&["fmt", "--all", "--check"])?;
+                // A workspace of its own, as fuzz is.
+                cargo::run(&["fmt", "--all", "--check", "--manifest-path", "allocators/Cargo.toml"])?;
             }
             Step::Tidy => tidy::run()?,
             Step::Clippy => {

@@ -55,7 +55,6 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
     // These look at heapwise from outside, as its users do.
     ("heapwise-tests", &["heapwise-analysis", "heapwise-symbols", "heapwise-trace"]),
-    ("snmalloc-preload", &[]),
     ("victims-with-crates", &[]),
     ("benches", &[]),
     ("async-server", &[]),
@@ -71,7 +70,6 @@ const TOPS: &[&str] = &[
     "benches",
     "async-server",
     "poetry-contest",
-    "snmalloc-preload",
     "victims-with-crates",
     "xtask",
 ];
