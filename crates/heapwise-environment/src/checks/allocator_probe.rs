@@ -58,7 +58,7 @@ impl Check for AllocatorProbe {
                     "turn it off where another finding says by what it was turned on, or build without it",
                 )
                 .because(format!("a {when} block of 3000 bytes was full of 0x{byte:02X}: {by}"))
-                .costs("1.7 to 2.5 times as long where blocks are dropped (measured, glibc 2.36 and jemalloc 5.3)"),
+                .costs("1.7 to 4.5 times as long where blocks are dropped (measured, glibc 2.36 and jemalloc 5.3)"),
             );
         }
         if probes.usable_of_193 == CHECKED && facts.libraries_like(CHECKING).next().is_none() {

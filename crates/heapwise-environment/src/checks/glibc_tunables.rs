@@ -40,7 +40,7 @@ const SLOW: &[Slow] = &[
         is_slow: |bytes| bytes < SMALL_THRESHOLD,
         what: "small blocks a mapping each",
         cost: "a block that is mapped costs two system calls and a page fault: with a threshold of 0 and no bound on their \
-               number, filling a map of strings takes 15 times as long and dropping it 72 times (measured, glibc 2.36)",
+               number, filling a map of strings takes 15 to 31 times as long and dropping it 72 to 290 times (measured, glibc 2.36)",
         severity: Severity::High,
     },
     Slow {
@@ -48,7 +48,7 @@ const SLOW: &[Slow] = &[
         variable: "",
         is_slow: |bytes| bytes == 0,
         what: "no fast bins",
-        cost: "dropping a map of a million strings takes 2.1 times as long (measured, glibc 2.36)",
+        cost: "dropping a map of a million strings takes 2.1 to 2.2 times as long (measured, glibc 2.36)",
         severity: Severity::Medium,
     },
     Slow {
@@ -56,7 +56,7 @@ const SLOW: &[Slow] = &[
         variable: "",
         is_slow: |count| count == 0,
         what: "no thread caches",
-        cost: "dropping a map of a million strings takes 1.1 times as long with one thread (measured, glibc 2.36); with more \
+        cost: "dropping a map of a million strings takes 1.0 to 1.1 times as long with one thread (measured, glibc 2.36); with more \
                of them, they wait for each other's locks",
         severity: Severity::Low,
     },
@@ -65,7 +65,7 @@ const SLOW: &[Slow] = &[
         variable: "MALLOC_TRIM_THRESHOLD_",
         is_slow: |bytes| bytes < SMALL_THRESHOLD,
         what: "the top of the heap given back at nearly every chance",
-        cost: "1.0 to 1.1 times as long in a map of strings (measured, glibc 2.36), more where the heap's end goes up and down",
+        cost: "0.9 to 1.1 times as long in a map of strings (measured, glibc 2.36), more where the heap's end goes up and down",
         severity: Severity::Low,
     },
 ];

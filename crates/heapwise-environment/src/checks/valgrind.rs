@@ -22,7 +22,7 @@ impl Check for Valgrind {
             Finding::new(self.id(), Severity::High, title, "measure without valgrind")
                 .because(super::loaded(library))
                 .costs(
-                    "filling and dropping a map of 20,000 strings take 23 and 29 times as long under memcheck, 26 and 87 \
+                    "filling and dropping a map of 20,000 strings take 15 to 23 and 29 to 35 times as long under memcheck, 26 and 87 \
                      under dhat, 9 and 19 under massif (measured, valgrind 3.19)",
                 ),
         ]
