@@ -13,7 +13,7 @@ fn victim(name: &str) -> PathBuf {
 
 const OTHERS: [(&str, &str); 3] = [
     ("jemalloc", "libjemalloc.so.2"),
-    ("mimalloc", "libmimalloc.so.2"),
+    ("mimalloc2", "libmimalloc.so.2"),
     ("tcmalloc", "libtcmalloc_minimal.so.4"),
 ];
 
