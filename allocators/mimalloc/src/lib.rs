@@ -1,4 +1,4 @@
-//! mimalloc 3 under the names of the C library's functions.
+//! mimalloc, of the version that the package chooses, under the names of the C library's functions.
 
 use libmimalloc_sys as mi;
 

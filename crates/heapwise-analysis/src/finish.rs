@@ -19,6 +19,10 @@ fn growth(counts: GrowthCounts) -> Growth {
     Growth { buffers, steps, final_sizes: sizes.spread(buffers, largest) }
 }
 
+/// Many times what all checks together can find. A damaged or hostile file may claim any number, each of which is compared with
+/// all before it.
+const MOST_FINDINGS: usize = 256;
+
 impl Run {
     pub(crate) fn finish(mut self, options: &Options) -> Analysis {
         self.sequence_held();
@@ -93,8 +97,12 @@ impl Run {
 
     /// What slowed the heap from outside of the code, each once.
     fn environment(&mut self) -> Vec<EnvironmentFinding> {
-        let mut all = self.meta.environment_findings.clone();
-        for finding in self.processes.iter().flat_map(|process| &process.info.environment_findings) {
+        let mut all: Vec<EnvironmentFinding> = Vec::new();
+        let of_processes = self.processes.iter().flat_map(|process| &process.info.environment_findings);
+        for finding in self.meta.environment_findings.iter().chain(of_processes) {
+            if all.len() == MOST_FINDINGS {
+                break;
+            }
             if all.iter().all(|known| (&known.check, &known.title) != (&finding.check, &finding.title)) {
                 all.push(finding.clone());
             }

@@ -3,7 +3,9 @@
 use heapwise_analysis::{Options, analyze};
 use heapwise_trace::event::{AllocFunction, BlockAddress, Epoch, Event, StackId};
 use heapwise_trace::file::columns::EventsEncoder;
-use heapwise_trace::file::records::{Meta, ProcessEnd, ProcessIndex, ThreadEnd, ThreadIndex, ThreadInfo};
+use heapwise_trace::file::records::{
+    EnvironmentFinding, Meta, ProcessEnd, ProcessIndex, ThreadEnd, ThreadIndex, ThreadInfo,
+};
 use heapwise_trace::file::tables::{Nodes, Sample, Samples};
 use heapwise_trace::file::{Reader, Writer};
 use heapwise_trace::live::words;
@@ -44,6 +46,16 @@ fn check_memory(writer: Writer<Vec<u8>>) {
     assert!(analysis.is_ok());
     let took = peak_memory() >> 20;
     assert!(took < 512, "{took} MiB for a file of {} bytes", file.len());
+}
+
+#[test]
+fn findings_about_the_environment_are_bounded() {
+    let finding = |i: u32| EnvironmentFinding { title: i.to_string(), ..Default::default() };
+    let meta = Meta { environment_findings: (0..100_000).map(finding).collect(), ..Default::default() };
+    let file = Writer::new(Vec::new(), &meta).expect("memory takes everything").into_inner();
+    let analysis = analyze(Reader::new(file.as_slice()).expect("sound"), &Options::default(), |_| {});
+    let kept = analysis.expect("it is sound").environment;
+    assert!(kept.len() <= 256 && kept[0].title == "0", "{}", kept.len());
 }
 
 /// One test for all, since the memory that is measured is that of the process.

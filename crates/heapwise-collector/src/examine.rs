@@ -11,14 +11,16 @@ const MOST: u32 = 64;
 #[derive(Debug)]
 pub struct Examiner {
     ask: fn(u32) -> Vec<EnvironmentFinding>,
-    known: Vec<String>,
+    /// Checks and titles.
+    known: Vec<(String, String)>,
     asked: u32,
 }
 
 impl Examiner {
     /// `ask` tells what slows a process; what was `known` before the start is not kept again.
     pub fn new(ask: fn(u32) -> Vec<EnvironmentFinding>, known: &[EnvironmentFinding]) -> Self {
-        Self { ask, known: known.iter().map(|finding| finding.check.clone()).collect(), asked: 0 }
+        let known = known.iter().map(|finding| (finding.check.clone(), finding.title.clone()));
+        Self { ask, known: known.collect(), asked: 0 }
     }
 
     /// Looks at a process that has just joined. A fork has what its parent has.
@@ -28,7 +30,11 @@ impl Examiner {
         }
         self.asked += 1;
         let mut findings = (self.ask)(process.pid);
-        findings.retain(|finding| !self.known.contains(&finding.check));
+        // A check can find several things, of which some were known.
+        let is_known = |finding: &EnvironmentFinding| {
+            self.known.iter().any(|(check, title)| (check, title) == (&finding.check, &finding.title))
+        };
+        findings.retain(|finding| !is_known(finding));
         process.environment_findings = findings;
     }
 }
@@ -38,17 +44,20 @@ mod tests {
     use super::*;
     use heapwise_trace::file::records::ProcessIndex;
 
+    fn finding(title: &str) -> EnvironmentFinding {
+        EnvironmentFinding { check: "glibc-tunables".into(), title: title.into(), ..Default::default() }
+    }
+
     fn two(_: u32) -> Vec<EnvironmentFinding> {
-        ["old", "new"].map(|check| EnvironmentFinding { check: check.into(), ..Default::default() }).into()
+        vec![finding("no fast bins"), finding("no thread caches")]
     }
 
     #[test]
     fn what_was_known_is_not_told_again_and_forks_are_not_looked_at() {
-        let old = EnvironmentFinding { check: "old".into(), ..Default::default() };
-        let mut examiner = Examiner::new(two, &[old]);
+        let mut examiner = Examiner::new(two, &[finding("no fast bins")]);
         let mut process = ProcessInfo::default();
         examiner.look(&mut process);
-        assert_eq!(process.environment_findings.len(), 1);
+        assert_eq!(process.environment_findings, [finding("no thread caches")]);
         let mut fork = ProcessInfo { forked_from: Some(ProcessIndex(0)), ..ProcessInfo::default() };
         examiner.look(&mut fork);
         assert_eq!(fork.environment_findings, []);

@@ -1,17 +1,2 @@
-// victim: the same, built with AddressSanitizer; flags: -fsanitize=address
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-
-static void *volatile sink;
-
-int main(void) {
-    for (int i = 1; i < 100; i++) {
-        sink = malloc(i * 8);
-        free(sink);
-    }
-    puts("ready");
-    fflush(stdout);
-    pause();
-    return 0;
-}
+// victim: the patient, built with AddressSanitizer; flags: -fsanitize=address
+#include "patient.c"

@@ -4,7 +4,8 @@ use crate::{Failure, exit};
 use heapwise_environment::facts::{Probes, probe};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::sync::mpsc::channel;
+use std::time::Duration;
 
 /// The command of this program that answers.
 pub(crate) const PROBE: &str = "allocator-probe";
@@ -40,17 +41,18 @@ pub(crate) fn ask(needed: Option<&str>) -> Option<Probes> {
     }
     let mut child = command.spawn().ok()?;
     let output = child.stdout.take()?;
-    let reader = std::thread::spawn(move || {
+    let (tell, told) = channel();
+    std::thread::spawn(move || {
         let mut line = String::new();
-        BufReader::new(output).read_line(&mut line).map(|_| line)
+        let _ = BufReader::new(output).read_line(&mut line);
+        // Nobody listens any more if it took too long.
+        let _ = tell.send(line);
     });
-    let began = Instant::now();
-    while !reader.is_finished() && began.elapsed() < PATIENCE {
-        std::thread::sleep(Duration::from_micros(200));
-    }
+    // Not until the pipe is closed: what is preloaded may have started something that keeps it open.
+    let line = told.recv_timeout(PATIENCE);
     let _ = child.kill();
     let _ = child.wait();
-    parse(&reader.join().ok()?.ok()?)
+    parse(&line.ok()?)
 }
 
 fn parse(line: &str) -> Option<Probes> {

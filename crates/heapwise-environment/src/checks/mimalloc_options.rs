@@ -103,7 +103,7 @@ const COSTLY: &[Costly] = &[
         option: "RESERVE_HUGE_OS_PAGES",
         is_costly: |value| value != "0",
         what: "huge pages of 1 GiB reserved at the start",
-        cost: "half a second per GiB at the start, and resident from then on",
+        cost: "these pages are filled at the start, and resident from then on",
         severity: Severity::Low,
     },
 ];
