@@ -1,6 +1,6 @@
 //! The same questions about a program that is recorded, so that the recording says in what environment it was made.
 
-use heapwise_environment::facts::{Machine, Roots};
+use heapwise_environment::facts::Roots;
 use heapwise_environment::{Facts, Finding, Severity, Subject, examine};
 use heapwise_trace::file::records::EnvironmentFinding;
 use std::ffi::OsString;
@@ -17,9 +17,7 @@ pub(crate) fn before(program: &OsString) -> Vec<EnvironmentFinding> {
 
 /// What a process has that has just joined the recording. The machine is the same as before.
 pub(crate) fn of_process(pid: u32) -> Vec<EnvironmentFinding> {
-    let Ok(mut facts) = Roots::default().of_process(pid) else { return Vec::new() };
-    let Machine { processors, glibc, .. } = facts.machine;
-    facts.machine = Machine { processors, glibc, ..Machine::default() };
+    let Ok(mut facts) = Roots::default().of_process_itself(pid) else { return Vec::new() };
     facts.libraries.retain(|library| !library.path.to_string_lossy().starts_with(OWN_MAPPINGS));
     let name = facts.process.as_ref().map(|process| process.name.clone()).unwrap_or_default();
     let mut findings = kept(&facts);

@@ -9,7 +9,6 @@ impl Roots {
         let thp = self.read(self.sys.join("kernel/mm/transparent_hugepage/enabled"));
         let number = |name: &str| self.read(self.proc.join("sys/vm").join(name))?.trim().parse::<u64>().ok();
         Machine {
-            processors: std::thread::available_parallelism().map_or(0, |n| n.get() as u32),
             thp: thp.and_then(|text| chosen(&text)),
             overcommit: number("overcommit_memory").map(|n| n as u8),
             commit_left_bytes: self.commit_left(),
@@ -21,7 +20,7 @@ impl Roots {
                 .ok()
                 .map(|options| options.to_string_lossy().into_owned()),
             huge_page_pool: self.meminfo("HugePages_Total"),
-            glibc: glibc_version(),
+            ..common()
         }
     }
 
@@ -43,6 +42,15 @@ impl Roots {
             line.split_whitespace().next()?.parse::<u64>().ok()
         };
         Limits { address_space_bytes: soft("Max address space"), data_bytes: soft("Max data size") }
+    }
+}
+
+/// What is the same for every process, and costs next to nothing to know.
+pub(super) fn common() -> Machine {
+    Machine {
+        processors: std::thread::available_parallelism().map_or(0, |n| n.get() as u32),
+        glibc: glibc_version(),
+        ..Machine::default()
     }
 }
 

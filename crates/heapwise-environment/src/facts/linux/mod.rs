@@ -42,13 +42,22 @@ impl Roots {
     ///
     /// If there is no such process, or it may not be looked at.
     pub fn of_process(&self, pid: u32) -> io::Result<Facts> {
+        Ok(Facts { machine: self.machine(&pid.to_string()), ..self.of_process_itself(pid)? })
+    }
+
+    /// The same without what it has in common with all processes of the machine or of its control group.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such process, or it may not be looked at.
+    pub fn of_process_itself(&self, pid: u32) -> io::Result<Facts> {
         let folder = pid.to_string();
         let process = self.process(pid)?;
         let variables = self.variables_of(&folder)?;
         let mut libraries = self.mapped(&folder)?;
         libraries.extend(self.preloaded_in_vain(&folder, &variables));
-        let machine = self.machine(&folder);
         let subject = if pid == std::process::id() { Subject::Own } else { Subject::Process(pid) };
+        let machine = machine::common();
         Ok(Facts { subject, variables, libraries, process: Some(process), machine, ..Facts::default() })
     }
 
