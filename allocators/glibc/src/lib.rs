@@ -87,7 +87,6 @@ unsafe extern "C" fn memalign_checked(block: *mut *mut c_void, alignment: usize,
     entry::DONE
 }
 
-
 entry::entry_points! {
     malloc: __libc_malloc,
     calloc: __libc_calloc,

@@ -41,13 +41,7 @@ unsafe fn read<T>(name: &CStr) -> Option<T> {
     let mut len = size_of::<T>();
     // SAFETY: the name is a C string, and there is room for as many bytes as we say.
     let result = unsafe {
-        je::mallctl(
-            name.as_ptr().cast(),
-            value.as_mut_ptr().cast(),
-            &raw mut len,
-            core::ptr::null_mut(),
-            0,
-        )
+        je::mallctl(name.as_ptr().cast(), value.as_mut_ptr().cast(), &raw mut len, core::ptr::null_mut(), 0)
     };
     // SAFETY: it was written as a whole.
     (result == 0 && len == size_of::<T>()).then(|| unsafe { value.assume_init() })
