@@ -250,6 +250,7 @@ const NEW_FAILS: &str = r#"
 #include <new>
 static volatile std::size_t too_much = SIZE_MAX / 4;
 static int handled, caught, null;
+static void *volatile sink;
 static void handler() {
     if (++handled % 3 == 0) std::set_new_handler(nullptr);
 }
@@ -258,7 +259,7 @@ int main() {
     for (int i = 0; i < 100; i++) {
         std::set_new_handler(handler);
         try {
-            ::operator new(too_much);
+            sink = ::operator new(too_much);
         } catch (const std::bad_alloc &) {
             caught++;
         }
