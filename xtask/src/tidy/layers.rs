@@ -37,6 +37,11 @@ const LAYERS: &[(&str, &[&str])] = &[
             "heapwise-trace",
         ],
     ),
+    // A recording done again, in processes of its own with other allocators.
+    (
+        "heapwise-replay",
+        &["heapwise-allocators", "heapwise-analysis", "heapwise-collector", "heapwise-trace"],
+    ),
     ("heapwise-export", &["heapwise-analysis", "heapwise-trace"]),
     // The program puts them together, and carries the preload library as a file.
     (
@@ -51,6 +56,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "heapwise-launch",
             "heapwise-ide",
             "heapwise-lab",
+            "heapwise-replay",
             "heapwise-report",
             "heapwise-symbols",
             "heapwise-trace",
