@@ -23,17 +23,23 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("heapwise-launch", &["heapwise-environment"]),
     // Configuration files of editors are nothing that other people's programs need.
     ("heapwise-ide", &["heapwise-environment"]),
+    // Numbers that were measured, and what can be said of them.
+    ("heapwise-statistics", &[]),
     // Experiments: what an environment does to a heap on this machine, measured.
-    ("heapwise-lab", &["heapwise-environment"]),
+    ("heapwise-lab", &["heapwise-environment", "heapwise-statistics"]),
+    // A program itself under one allocator after the other, measured.
+    ("heapwise-compare", &["heapwise-environment", "heapwise-statistics"]),
     ("heapwise-analysis", &["heapwise-trace"]),
     ("heapwise-diagnosis", &["heapwise-analysis", "heapwise-trace"]),
     (
         "heapwise-report",
         &[
             "heapwise-analysis",
+            "heapwise-compare",
             "heapwise-diagnosis",
             "heapwise-environment",
             "heapwise-lab",
+            "heapwise-statistics",
             "heapwise-trace",
         ],
     ),
@@ -50,6 +56,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "heapwise-allocators",
             "heapwise-analysis",
             "heapwise-collector",
+            "heapwise-compare",
             "heapwise-diagnosis",
             "heapwise-environment",
             "heapwise-export",
@@ -65,7 +72,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     // These look at heapwise from outside, as its users do.
     ("heapwise-tests", &["heapwise-analysis", "heapwise-symbols", "heapwise-trace"]),
     ("victims-with-crates", &[]),
-    ("benches", &[]),
+    ("benches", &["heapwise-environment"]),
     ("async-server", &[]),
     ("poetry-contest", &[]),
     ("xtask", &[]),

@@ -4,7 +4,7 @@ use crate::conditions::Condition;
 use crate::experiment::{Error, Options, Step};
 use crate::growth::{Growth, growth};
 use crate::rounds::{self, Job};
-use crate::spread::Spread;
+use heapwise_statistics::Spread;
 use crate::worker::{Answer, ask};
 use crate::workloads::Workload;
 use std::collections::{BTreeMap, BTreeSet};

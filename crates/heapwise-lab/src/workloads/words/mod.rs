@@ -11,7 +11,7 @@ mod std_map;
 mod text;
 
 use super::Workload;
-use crate::random::mixed;
+use heapwise_statistics::random::mixed;
 use crate::worker::Stopwatch;
 use std::marker::PhantomData;
 
