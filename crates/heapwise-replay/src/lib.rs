@@ -3,6 +3,7 @@
 //! * [`script`]: what each thread did with its heap, compiled from a recording;
 //! * [`worker`]: the process that does it again, with the allocator in question preloaded;
 //! * [`parent`]: starts that process, looks at its pages and gathers what it measured;
+//! * [`trial`]: one script under several allocators, side by side;
 //! * [`latency`]: durations in classes.
 //!
 //! Decision: an allocator is tried in a process of its own that has nothing else on its heap. What the replay needs for
@@ -15,6 +16,7 @@ mod outcome;
 mod parent;
 pub mod script;
 mod shared;
+pub mod trial;
 pub mod worker;
 
 pub use outcome::{CallTimes, Ending, Level, Measured, SlowCall};

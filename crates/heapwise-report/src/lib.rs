@@ -10,6 +10,7 @@
 
 pub mod diff;
 pub mod doctor;
+mod document;
 pub mod escape;
 mod html;
 mod json;

@@ -46,7 +46,13 @@ const LAYERS: &[(&str, &[&str])] = &[
     // A recording done again, in processes of its own with other allocators.
     (
         "heapwise-replay",
-        &["heapwise-allocators", "heapwise-analysis", "heapwise-collector", "heapwise-trace"],
+        &[
+            "heapwise-allocators",
+            "heapwise-analysis",
+            "heapwise-collector",
+            "heapwise-statistics",
+            "heapwise-trace",
+        ],
     ),
     ("heapwise-export", &["heapwise-analysis", "heapwise-trace"]),
     // The program puts them together, and carries the preload library as a file.
