@@ -27,6 +27,7 @@ Examples:
   heapwise diff base.hw new.hw                 what became better or worse
   heapwise export base.hw --to pprof -o base.pb.gz    for go tool pprof; also folded, dhat and firefox
   heapwise doctor -- ./my-program              what outside the code would slow its heap
+  heapwise replay base.hw                      its allocations again, with other allocators
   heapwise lab debug-heap --quick              what a checking heap costs on this machine
 
 Exit codes: 0 success, 1 unexpected, 2 usage, 3 a threshold of `diff` is exceeded or `doctor` found something, 4 unreadable recording; `run` ends
@@ -49,6 +50,10 @@ pub(crate) enum Command {
     /// Say what outside the code slows the heap, and what to do about it.
     #[command(after_help = DOCTOR_EXAMPLES)]
     Doctor(DoctorArgs),
+    /// Do a recording's allocations again with other allocators, and compare memory, time and latency.
+    #[cfg(target_os = "linux")]
+    #[command(after_help = REPLAY_EXAMPLES)]
+    Replay(ReplayArgs),
     /// Start a program on Windows without the debug heap that debuggers give to programs.
     #[command(hide = cfg!(not(windows)), after_help = LAUNCH_EXAMPLES)]
     Launch(LaunchArgs),
@@ -134,6 +139,18 @@ Examples:
 
 Leave the machine alone meanwhile, or let it do more rounds (--runs).";
 
+#[cfg(target_os = "linux")]
+const REPLAY_EXAMPLES: &str = "\
+Examples:
+  heapwise replay run.hw                                      glibc, jemalloc, mimalloc, snmalloc side by side
+  heapwise replay run.hw --with glibc,jemalloc:background_thread=true:dirty_decay_ms=1000
+  heapwise replay run.hw --timed --settle 12s                 with the pauses of the recording: memory after the load
+  heapwise replay run.hw --with glibc,./libmy.so              an allocator of your own
+  heapwise replay run.hw --format json -o replay.json
+
+Candidates are separated by commas, settings by colons; `heapwise allocators` lists them.
+Exit codes: 0, 3 if an allocator failed, 4 for a recording that cannot be read.";
+
 const LAUNCH_EXAMPLES: &str = "\
 Examples:
   heapwise launch -- devenv.exe my.sln        a debugger, whose children inherit the variable
@@ -184,6 +201,42 @@ pub(crate) struct RunArgs {
     /// The program and its arguments, behind `--`.
     #[arg(last = true, required = true, value_name = "CMD")]
     pub(crate) command: Vec<OsString>,
+}
+
+/// Arguments of `replay`.
+#[cfg(target_os = "linux")]
+#[derive(Debug, Args)]
+pub(crate) struct ReplayArgs {
+    /// The recording.
+    #[arg(value_name = "FILE")]
+    pub(crate) recording: PathBuf,
+    /// Allocators with settings, such as glibc,jemalloc:dirty_decay_ms=0,./my.so [default: those that are there].
+    #[arg(long, value_name = "LIST")]
+    pub(crate) with: Option<String>,
+    /// How many rounds count for times, besides the first; 0 for memory only.
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub(crate) runs: u32,
+    /// Replay with the pauses of the recording as well, for memory after the load.
+    #[arg(long)]
+    pub(crate) timed: bool,
+    /// With --timed: divide pauses by N, and the times that allocators are told [default: 1 up to half a minute].
+    #[arg(long, value_name = "N", requires = "timed", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) compress: Option<u32>,
+    /// With --timed: wait so long at the end before looking at memory again, such as 12s.
+    #[arg(long, value_name = "TIME", requires = "timed", value_parser = humantime::parse_duration)]
+    pub(crate) settle: Option<std::time::Duration>,
+    /// The process whose part is replayed [default: the one that allocates most].
+    #[arg(long, value_name = "PID")]
+    pub(crate) pid: Option<u32>,
+    /// How long an allocator may make no progress before it is given up.
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = humantime::parse_duration)]
+    pub(crate) timeout: std::time::Duration,
+    /// For people, for machines or for a pull request.
+    #[arg(long, value_enum, default_value_t = DiffFormat::Text)]
+    pub(crate) format: DiffFormat,
+    /// Write to OUT instead of standard output.
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: Option<PathBuf>,
 }
 
 /// Arguments of `launch`.

@@ -19,6 +19,10 @@ mod blind_spots;
 #[cfg(target_os = "linux")]
 mod preload;
 #[cfg(target_os = "linux")]
+mod machine;
+#[cfg(target_os = "linux")]
+mod replay;
+#[cfg(target_os = "linux")]
 mod run;
 #[cfg(target_os = "linux")]
 mod symbolize;
@@ -40,9 +44,13 @@ use std::process::ExitCode;
 static ALLOCATOR: heapwise_lab::Switch = heapwise_lab::Switch;
 
 fn main() -> ExitCode {
+    #[cfg(target_os = "linux")]
+    replay::work_if_asked();
     let cli = Cli::parse();
     let result = match cli.command {
         Command::Run(args) => run::run(args),
+        #[cfg(target_os = "linux")]
+        Command::Replay(args) => replay::replay(&args),
         Command::Launch(args) => launch::launch(args),
         Command::Report(args) => report::report(&args),
         Command::Diff(args) => diff::diff(&args),

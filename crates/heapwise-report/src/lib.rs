@@ -17,6 +17,8 @@ mod json;
 pub mod lab;
 mod markdown;
 pub mod names;
+#[cfg(target_os = "linux")]
+pub mod replay;
 mod source;
 mod style;
 mod text;

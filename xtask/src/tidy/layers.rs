@@ -39,6 +39,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "heapwise-diagnosis",
             "heapwise-environment",
             "heapwise-lab",
+            "heapwise-replay",
             "heapwise-statistics",
             "heapwise-trace",
         ],
