@@ -13,6 +13,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     // Outside of it. The collector speaks to the recorder through the formats and not through its code.
     ("heapwise-collector", &["heapwise-trace"]),
     ("heapwise-symbols", &[]),
+    // Other allocators, and how a program gets one.
+    ("heapwise-allocators", &[]),
     // What outside of the code slows a heap: built into programs of other people, so it needs nothing of ours.
     ("heapwise-environment", &[]),
     // What programs of other people use of ours.
@@ -46,6 +48,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "heapwise-cli",
         &[
+            "heapwise-allocators",
             "heapwise-analysis",
             "heapwise-collector",
             "heapwise-compare",
