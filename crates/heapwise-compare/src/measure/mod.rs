@@ -20,7 +20,7 @@ use std::fs::File;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tracer::{Ended, Started};
 use watch::{Seen, Watch};
 
@@ -73,8 +73,10 @@ pub fn measure(program: &Program, contender: &Contender, limits: &Limits<'_>) ->
     if let Some(service) = &program.service {
         service::refuse_foreign_listener(service)?;
     }
-    // What a child has before it becomes the program is a copy of ours, and counts in the kernel's account of it.
-    let own_mark = proc::high_water_mark(std::process::id() as i32).unwrap_or(0);
+    // What a child has before it becomes the program is a copy of ours, and counts in the kernel's account of it. Other threads
+    // may add to ours until then.
+    const MARGIN: u64 = 4 << 20;
+    let own_mark = proc::memory(std::process::id() as i32, false).map_or(0, |own| own.rss_bytes + MARGIN);
     let mut started = tracer::start(prepared(program, contender)?, contender.library.clone())?;
     let line = match program.service.as_ref().and_then(|service| service.ready.as_ref()) {
         Some(Ready::Line(line)) => Some(line.as_str()),
@@ -112,7 +114,13 @@ fn prepared(program: &Program, contender: &Contender) -> Result<Command, Error> 
         return Err(Error::NoSuchProgram { program: String::new() });
     };
     let mut command = Command::new(name);
-    command.args(arguments).envs(contender.environment.iter().map(|(name, value)| (name, value)));
+    command.args(arguments);
+    for (name, value) in &contender.environment {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
     let stdin = match &program.stdin {
         None => Stdio::null(),
         Some(path) => File::open(path)
@@ -193,10 +201,4 @@ fn code_and_signal(status: i32) -> (Option<i32>, Option<i32>) {
     use std::os::unix::process::ExitStatusExt;
     let status = std::process::ExitStatus::from_raw(status);
     (status.code(), status.signal())
-}
-
-/// How long something took, for limits that are made of it.
-pub(crate) fn timed<T>(f: impl FnOnce() -> T) -> (T, Duration) {
-    let at = Instant::now();
-    (f(), at.elapsed())
 }

@@ -1,7 +1,7 @@
 //! What `/proc` says of a process.
 
 use crate::Memory;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Resident bytes by the quick count, in pages.
 pub(super) fn rss_bytes(pid: i32, page_bytes: u64) -> Option<u64> {
@@ -47,9 +47,21 @@ pub(super) fn mapped(pid: i32, library: Option<&Path>) -> Option<Mapped> {
     if maps.is_empty() {
         return None;
     }
-    // The kernel tells paths without links; a preload list may have had any.
-    let resolved = library.map(|path| path.canonicalize().unwrap_or_else(|_| path.to_owned()));
-    Some(parse_maps(&String::from_utf8_lossy(&maps), resolved.as_deref()))
+    Some(parse_maps(&String::from_utf8_lossy(&maps), library.map(resolved).as_deref()))
+}
+
+/// A path as the kernel tells it of a mapping: without links. What a descriptor leads to need not be a file in a folder:
+/// `/memfd:name`.
+fn resolved(path: &Path) -> PathBuf {
+    path.canonicalize().or_else(|_| path.read_link()).map_or_else(
+        |_| path.to_owned(),
+        |path| path.to_str().map_or_else(|| path.clone(), |text| without_mark(text).into()),
+    )
+}
+
+/// A path without what the kernel appends to that of a file that has no name any more.
+fn without_mark(path: &str) -> &str {
+    path.strip_suffix(" (deleted)").unwrap_or(path)
 }
 
 fn parse_maps(maps: &str, library: Option<&Path>) -> Mapped {
@@ -57,8 +69,7 @@ fn parse_maps(maps: &str, library: Option<&Path>) -> Mapped {
     for line in maps.lines() {
         // Five fields, then the path, which may contain spaces.
         let Some(at) = line.find('/') else { continue };
-        let path = &line[at..];
-        let path = path.strip_suffix(" (deleted)").unwrap_or(path);
+        let path = without_mark(&line[at..]);
         if library.is_some_and(|library| library.to_string_lossy() == path) {
             found.has_library = Some(true);
             continue;

@@ -37,7 +37,7 @@ pub(super) struct Server<'a> {
     pub(super) watch: &'a Watch,
     pub(super) outputs: [&'a Reader; 2],
     pub(super) end: &'a Receiver<Ended>,
-    pub(super) limits: &'a Limits,
+    pub(super) limits: &'a Limits<'a>,
 }
 
 /// Whether somebody listens at the port that is to show that a server is ready: then it would show nothing.
@@ -74,7 +74,7 @@ impl Server<'_> {
 
     fn drive_into(&self, driven: &mut Driven) -> Result<(), Error> {
         if !self.wait_until_ready(driven)? {
-            driven.failure = Some(Outcome::NotReady);
+            driven.failure = driven.failure.take().or(Some(Outcome::NotReady));
             return Ok(());
         }
         let before = self.watch.cpu_time();
