@@ -55,7 +55,9 @@ impl fmt::Display for MachineDescription {
         if self.memory_bytes > 0 {
             write!(f, ", {:.1} GiB", self.memory_bytes as f64 / f64::from(1 << 30))?;
         }
-        write!(f, ", {}", self.kernel)?;
+        if !self.kernel.is_empty() {
+            write!(f, ", {}", self.kernel)?;
+        }
         if !self.glibc.is_empty() {
             write!(f, ", glibc {}", self.glibc)?;
         }

@@ -22,6 +22,8 @@ const ALLOWED: &[&str] = &[
     "crates/heapwise-environment/src/facts/probes_unix.rs",
     // Asks the C library for its version.
     "crates/heapwise-allocators/src/c_library.rs",
+    // Waits, traces, and what happens between fork and exec.
+    "crates/heapwise-compare/src/measure/sys.rs",
     // Functions of Windows: a process's memory, the registry, Wine.
     "crates/heapwise-environment/src/facts/windows/sys/",
     // Debugs a process.
