@@ -9,7 +9,9 @@
 #![deny(unsafe_code)]
 
 mod c_library;
+mod catalogue;
 mod fix;
+mod identity;
 mod libraries;
 mod memory;
 mod setting;
@@ -18,7 +20,13 @@ mod spec;
 mod tune;
 
 pub use c_library::version as c_library_version;
+pub use catalogue::{
+    Check, CheckError, SCHEMA, catalogue_json, catalogue_text, check, check_json, check_text,
+};
 pub use fix::{Call, Fix};
+pub use identity::{
+    COMMAND as IDENTITY_COMMAND, Identity, IdentityError, answer_here, identify, identify_with,
+};
 pub use libraries::{Error, Libraries, Prepared};
 pub use setting::{Kind, Setting, Unit};
 pub use shelf::{Allocator, Origin, all, by_name};

@@ -89,7 +89,7 @@ impl Libraries {
     /// Makes a candidate ready. It stays so while this process lives and the result is kept.
     ///
     /// # Errors
-    /// [`Error`]. Whether the library is an allocator, and is used, is a self-test's to say.
+    /// [`Error`]. Whether the library is an allocator, and is used, is [`identify`](crate::identify)'s to say.
     pub fn prepare(&self, candidate: &Candidate) -> Result<Prepared, Error> {
         let mut memory = None;
         let preload = match &candidate.which {

@@ -55,6 +55,10 @@ pub(crate) enum Command {
     /// Try out on this machine what an environment does to a heap; without a name, list the experiments.
     #[command(after_help = LAB_EXAMPLES)]
     Lab(LabArgs),
+    /// List the allocators that a program can be tried with, and what each can be told; or see that some are what they say.
+    #[cfg(target_os = "linux")]
+    #[command(after_help = ALLOCATORS_EXAMPLES)]
+    Allocators(AllocatorsArgs),
     /// Do one run of an experiment and print its times.
     #[command(hide = true, name = heapwise_lab::worker::COMMAND)]
     LabWorker {
@@ -78,6 +82,14 @@ pub(crate) enum Command {
     #[cfg(target_os = "linux")]
     #[command(hide = true, name = crate::doctor::PROBE)]
     AllocatorProbe,
+    /// Tell who this process's allocator is.
+    #[cfg(target_os = "linux")]
+    #[command(hide = true, name = heapwise_allocators::IDENTITY_COMMAND)]
+    AllocatorIdentity {
+        /// Settings to tell the values of.
+        #[arg(value_name = "SETTING")]
+        settings: Vec<String>,
+    },
     /// Write the manual pages into a folder.
     #[command(hide = true)]
     Man {
@@ -124,6 +136,16 @@ Examples:
   heapwise doctor --fix                     set right what editors in this folder are configured to do
 
 Exit codes: 0 nothing that slows the heap (notes do not count), 3 findings, 1 the process cannot be looked at.";
+#[cfg(target_os = "linux")]
+const ALLOCATORS_EXAMPLES: &str = "\
+Examples:
+  heapwise allocators                               what there is, and what each can be told
+  heapwise allocators jemalloc,mimalloc:purge_delay=0
+                                                    see that these are what a program gets
+  heapwise allocators /usr/lib/libany.so:env.ANY_CONF=quick
+
+A list has commas, settings have colons. Exit code 3: one of them cannot be used.";
+
 const LAB_EXAMPLES: &str = "\
 Examples:
   heapwise lab                                      which experiments there are
@@ -236,6 +258,31 @@ pub(crate) struct DiffArgs {
     // Parsed later, for an error in one line.
     #[arg(long, value_name = "EXPR", value_delimiter = ',')]
     pub(crate) fail_on: Vec<String>,
+}
+
+/// Arguments of `allocators`.
+#[cfg(target_os = "linux")]
+#[derive(Debug, Args)]
+pub(crate) struct AllocatorsArgs {
+    /// Candidates, separated by commas: see whether a program gets them, with their settings.
+    #[arg(value_name = "CANDIDATES")]
+    pub(crate) candidates: Option<String>,
+    /// For people or for machines.
+    #[arg(long, value_enum, default_value_t = PlainFormat::Text)]
+    pub(crate) format: PlainFormat,
+    /// Write to OUT instead of standard output.
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// Formats of a plain list.
+#[cfg(target_os = "linux")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PlainFormat {
+    /// For a terminal.
+    Text,
+    /// The schema heapwise.allocators/1.
+    Json,
 }
 
 /// Arguments of `lab`.

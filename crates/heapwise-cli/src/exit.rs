@@ -11,6 +11,9 @@ pub(crate) const USAGE: u8 = 2;
 pub(crate) const EXCEEDED: u8 = 3;
 /// `doctor`: something slows the heap.
 pub(crate) const FOUND: u8 = 3;
+/// `allocators`: a candidate cannot be used.
+#[cfg(target_os = "linux")]
+pub(crate) const UNUSABLE: u8 = 3;
 /// A recording cannot be read: missing, foreign, damaged or too new.
 pub(crate) const UNREADABLE: u8 = 4;
 /// `run` and `launch`: heapwise itself failed, or could not keep the whole recording.

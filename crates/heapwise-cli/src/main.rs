@@ -15,7 +15,11 @@ mod report;
 mod sources;
 
 #[cfg(target_os = "linux")]
+mod allocators;
+#[cfg(target_os = "linux")]
 mod blind_spots;
+#[cfg(target_os = "linux")]
+mod carried;
 #[cfg(target_os = "linux")]
 mod preload;
 #[cfg(target_os = "linux")]
@@ -55,6 +59,10 @@ fn main() -> ExitCode {
         Command::UsableSizes => usable_sizes(),
         #[cfg(target_os = "linux")]
         Command::AllocatorProbe => doctor::answer_probe(),
+        #[cfg(target_os = "linux")]
+        Command::AllocatorIdentity { settings } => allocators::answer(&settings),
+        #[cfg(target_os = "linux")]
+        Command::Allocators(args) => allocators::allocators(&args),
         Command::Man { folder } => man(&folder),
     };
     match result {

@@ -115,8 +115,20 @@ static SETTINGS: &[Setting] = &[
     LARGE_OS_PAGES,
 ];
 
+/// The variables. A bare number would be bytes where mimalloc counts in KiB.
+pub(super) fn variables(settings: &[Setting], chosen: &Settings) -> Vec<(String, String)> {
+    let mut variables = one_variable_each("MIMALLOC_", chosen);
+    for ((name, _), (_, value)) in chosen.iter().zip(&mut variables) {
+        let is_kib = |s: &&Setting| matches!(s.kind, Kind::Number { unit: Unit::Kibibytes, .. });
+        if settings.iter().filter(is_kib).any(|s| s.name == name) {
+            value.push_str("KiB");
+        }
+    }
+    variables
+}
+
 /// How mimalloc is written down, with the line of Cargo.toml that has this version.
-pub(super) fn fix(cargo: String, chosen: &Settings, link: &str) -> Fix {
+pub(super) fn fix(cargo: String, environment: Vec<(String, String)>, chosen: &Settings, link: &str) -> Fix {
     let mut caveats = vec![
         "Pages are purged when the thread allocates or frees again: a program that is idle keeps what it has, unless \
          purge_delay is 0."
@@ -141,7 +153,7 @@ pub(super) fn fix(cargo: String, chosen: &Settings, link: &str) -> Fix {
             "#[global_allocator]".into(),
             "static GLOBAL: MiMalloc = MiMalloc;".into(),
         ],
-        environment: one_variable_each("MIMALLOC_", chosen),
+        environment,
         other_languages: vec![link.to_owned()],
         calls: vec![Call::new(
             "in each thread that allocates, after a phase that gave much back: gives free pages back",
@@ -170,12 +182,13 @@ impl Allocator for Mimalloc {
     }
 
     fn variables(&self, chosen: &Settings) -> Vec<(String, String)> {
-        one_variable_each("MIMALLOC_", chosen)
+        variables(SETTINGS, chosen)
     }
 
     fn fix(&self, chosen: &Settings) -> Fix {
         fix(
             r#"mimalloc = "=0.1.52""#.into(),
+            self.variables(chosen),
             chosen,
             "Link mimalloc 3, -lmimalloc, or start the program with LD_PRELOAD=libmimalloc.so.3; Debian 12's package has \
              mimalloc 2, which is another allocator.",

@@ -1,7 +1,7 @@
 //! mimalloc 2: the version before, which gives memory back sooner and is still what distributions have.
 
 use super::mimalloc::{self, LONGEST_MS};
-use super::{Allocator, Origin, one_variable_each};
+use super::{Allocator, Origin};
 use crate::fix::Fix;
 use crate::setting::{Kind, Setting, Unit};
 use crate::spec::Settings;
@@ -93,12 +93,13 @@ impl Allocator for Mimalloc2 {
     }
 
     fn variables(&self, chosen: &Settings) -> Vec<(String, String)> {
-        one_variable_each("MIMALLOC_", chosen)
+        mimalloc::variables(SETTINGS, chosen)
     }
 
     fn fix(&self, chosen: &Settings) -> Fix {
         mimalloc::fix(
             r#"mimalloc = { version = "=0.1.52", features = ["v2"] }"#.into(),
+            self.variables(chosen),
             chosen,
             "Link mimalloc 2, -lmimalloc, or start the program with LD_PRELOAD=libmimalloc.so.2 (Debian 12: \
              libmimalloc2.0, an older 2.0); see that its version is the one above.",
