@@ -29,8 +29,10 @@ Examples:
   heapwise doctor -- ./my-program              what outside the code would slow its heap
   heapwise replay base.hw                      its allocations again, with other allocators
   heapwise lab debug-heap --quick              what a checking heap costs on this machine
+  heapwise compare -- ./my-program             the program under each allocator, measured
 
-Exit codes: 0 success, 1 unexpected, 2 usage, 3 a threshold of `diff` is exceeded or `doctor` found something, 4 unreadable recording; `run` ends
+Exit codes: 0 success, 1 unexpected, 2 usage, 3 a threshold of `diff` is exceeded, `doctor` found something or a program did not
+do the same in `compare`, 4 unreadable recording; `run` ends
 with the program's own code (128+n for a signal), 125 if heapwise failed, 126 if the program cannot be executed, 127 if there is none.";
 
 /// What to do.
@@ -64,6 +66,10 @@ pub(crate) enum Command {
     #[cfg(target_os = "linux")]
     #[command(after_help = ALLOCATORS_EXAMPLES)]
     Allocators(AllocatorsArgs),
+    /// Run a program itself under one allocator after the other, and say what differs and what is noise.
+    #[cfg(target_os = "linux")]
+    #[command(after_help = COMPARE_EXAMPLES)]
+    Compare(CompareArgs),
     /// Do one run of an experiment and print its times.
     #[command(hide = true, name = heapwise_lab::worker::COMMAND)]
     LabWorker {
@@ -150,6 +156,23 @@ Examples:
   heapwise allocators /usr/lib/libany.so:env.ANY_CONF=quick
 
 A list has commas, settings have colons. Exit code 3: one of them cannot be used.";
+
+#[cfg(target_os = "linux")]
+const COMPARE_EXAMPLES: &str = "\
+Examples:
+  heapwise compare -- ./my-program --its-option             every allocator that is there, five rounds
+  heapwise compare --with jemalloc,mimalloc:purge_delay=0 --runs 10 -- ./my-program
+  heapwise compare --with glibc,path/to/libany.so --stdin input.json -- ./my-program
+  heapwise compare --ready tcp:6379 --load 'redis-benchmark -q -n 100000' --settle 12s -- redis-server
+  heapwise compare --format markdown -o comment.md -- ./my-program
+  heapwise compare --format html -o compare.html -- ./my-program
+
+The first candidate is always `default`, the program as it is, which the others are compared with; it runs twice in each
+round to see how much is noise. See `heapwise allocators` for names and settings.
+
+Exit codes: 0 all did the same, 3 a candidate crashed, hung, wrote something else or could not be used, 1 the program as it
+is does not work, 2 usage or a program that no allocator can be put into, 126 it cannot be executed, 127 there is none, 130
+interrupted (what was measured is told).";
 
 const LAB_EXAMPLES: &str = "\
 Examples:
@@ -338,6 +361,46 @@ pub(crate) enum PlainFormat {
     Json,
 }
 
+/// Arguments of `compare`.
+#[cfg(target_os = "linux")]
+#[derive(Debug, Args)]
+pub(crate) struct CompareArgs {
+    /// Who is compared with the program as it is, separated by commas, with settings after colons [default: all that are there].
+    #[arg(long, value_name = "LIST")]
+    pub(crate) with: Option<String>,
+    /// How many rounds count, beside the first one [default: 5, or down to 3 if they would take more than ten minutes].
+    #[arg(long, value_name = "N")]
+    pub(crate) runs: Option<u32>,
+    /// Treat the program as a server that is ready when this port accepts (tcp:PORT), it has written a line with this text
+    /// (line:TEXT), or this shell command succeeds.
+    #[arg(long, value_name = "tcp:PORT|line:TEXT|CMD")]
+    pub(crate) ready: Option<String>,
+    /// How long it may take to become ready.
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, default_value = "30s")]
+    pub(crate) ready_timeout: std::time::Duration,
+    /// A shell command that gives the server something to do; its time is what is told.
+    #[arg(long, value_name = "CMD")]
+    pub(crate) load: Option<String>,
+    /// Look at the server's memory again when it was left alone for so long after the load.
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    pub(crate) settle: Option<std::time::Duration>,
+    /// End a run, or a load, that takes longer [default: ten times the first one, and a minute].
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    pub(crate) timeout: Option<std::time::Duration>,
+    /// What the program reads from standard input, in each run [default: nothing].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) stdin: Option<PathBuf>,
+    /// For people, machines, a browser or a pull request.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+    /// Write to OUT instead of standard output.
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: Option<PathBuf>,
+    /// The program and its arguments, behind `--`.
+    #[arg(last = true, required = true, value_name = "CMD")]
+    pub(crate) command: Vec<OsString>,
+}
+
 /// Arguments of `lab`.
 #[derive(Debug, Args)]
 pub(crate) struct LabArgs {
@@ -472,7 +535,7 @@ pub(crate) struct Look {
 pub(crate) enum Format {
     /// For a terminal.
     Text,
-    /// The schema heapwise.report/1.
+    /// The schema heapwise.report/1, or heapwise.compare/1.
     Json,
     /// One file for a browser, to be opened from disk.
     Html,

@@ -21,9 +21,11 @@ mod blind_spots;
 #[cfg(target_os = "linux")]
 mod carried;
 #[cfg(target_os = "linux")]
-mod preload;
+mod compare;
 #[cfg(target_os = "linux")]
 mod machine;
+#[cfg(target_os = "linux")]
+mod preload;
 #[cfg(target_os = "linux")]
 mod replay;
 #[cfg(target_os = "linux")]
@@ -61,6 +63,8 @@ fn main() -> ExitCode {
         Command::Export(args) => export::export(&args),
         Command::Doctor(args) => doctor::doctor(&args),
         Command::Lab(args) => lab::lab(&args),
+        #[cfg(target_os = "linux")]
+        Command::Compare(args) => compare::compare(&args),
         Command::LabWorker { workload, numbers } => lab::work(&workload, &numbers),
         Command::Completions { shell } => completions(shell),
         #[cfg(target_os = "linux")]

@@ -44,14 +44,8 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<u8, Failure> {
         compression: args.compress.unwrap_or_else(|| compression(Duration::from_nanos(script.duration().0))),
         settle: args.settle.unwrap_or_default(),
     });
-    let options = Options {
-        candidates,
-        rounds: args.runs,
-        fast: true,
-        timed,
-        patience: args.timeout,
-        seed: SEED,
-    };
+    let options =
+        Options { candidates, rounds: args.runs, fast: true, timed, patience: args.timeout, seed: SEED };
     let trial = trial(&script, libraries, &options)?;
     let machine = crate::machine::describe();
     let found = Replay { trial: &trial, analysis: &analysis, process, machine: &machine };
@@ -98,7 +92,10 @@ pub(crate) fn process_of(analysis: &Analysis, pid: Option<u32>) -> Result<usize,
             Failure::new(exit::USAGE, error)
         }),
         None => (0..all.len()).max_by_key(|&i| all[i].totals.allocations).ok_or_else(|| {
-            Failure::new(exit::UNREADABLE, anyhow!("there is no process in the recording, so nothing to replay"))
+            Failure::new(
+                exit::UNREADABLE,
+                anyhow!("there is no process in the recording, so nothing to replay"),
+            )
         }),
     }
 }
@@ -109,7 +106,8 @@ pub(crate) fn script_of(path: &Path, analysis: &Analysis, process: usize) -> Res
     let unreadable = |error: anyhow::Error| Failure::new(exit::UNREADABLE, error);
     let file = File::open(path).with_context(name).map_err(unreadable)?;
     let total = file.metadata().map_or(0, |m| m.len());
-    let reader = Reader::new(BufReader::with_capacity(1 << 20, file)).with_context(name).map_err(unreadable)?;
+    let reader =
+        Reader::new(BufReader::with_capacity(1 << 20, file)).with_context(name).map_err(unreadable)?;
     let progress = Progress::new();
     let script = compile(reader, analysis, process, |at| progress.at("compiling", at, total))?;
     if script.counts().calls() == 0 {

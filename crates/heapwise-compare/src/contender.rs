@@ -14,9 +14,10 @@ pub struct Contender {
     pub version: Option<String>,
     /// Settings that were asked for, names and values.
     pub settings: Vec<(String, String)>,
-    /// Variables that are set for the program, beside those that it inherits.
-    pub environment: Vec<(OsString, OsString)>,
-    /// The library that has to be in the process for the run to count. `None` for the program as it is.
+    /// Variables that are set for the program, or taken away (`None`); the others it inherits.
+    pub environment: Vec<(OsString, Option<OsString>)>,
+    /// The library that has to be in the process for the run to count, by a path that can be read while the comparison is
+    /// made. `None` for the program as it is.
     pub library: Option<PathBuf>,
 }
 

@@ -35,7 +35,7 @@ pub mod measure;
 #[cfg(target_os = "linux")]
 mod rounds;
 
-pub use comparison::{Comparison, Result, Setup, Winner};
+pub use comparison::{Comparison, Setup, Standing, Winner};
 pub use contender::{Contender, Unavailable};
 pub use error::Error;
 pub use finding::{Finding, FindingKind};

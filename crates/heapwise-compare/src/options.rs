@@ -1,5 +1,6 @@
 //! What is to be run, and how.
 
+use crate::Unavailable;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -69,13 +70,15 @@ pub struct Options {
     pub timeout: Option<Duration>,
     /// By which the order of each round is chosen.
     pub seed: u64,
+    /// Allocators that were asked for and cannot take part, to be told with the rest.
+    pub unavailable: Vec<Unavailable>,
     /// Set it to end: what was measured so far is then the result.
     pub interrupted: Arc<AtomicBool>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { runs: None, timeout: None, seed: 1, interrupted: Arc::default() }
+        Self { runs: None, timeout: None, seed: 1, unavailable: Vec::new(), interrupted: Arc::default() }
     }
 }
 
