@@ -32,6 +32,8 @@ mod replay;
 mod run;
 #[cfg(target_os = "linux")]
 mod symbolize;
+#[cfg(target_os = "linux")]
+mod tune;
 
 #[cfg(not(target_os = "linux"))]
 #[path = "elsewhere/run.rs"]
@@ -57,6 +59,8 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(args),
         #[cfg(target_os = "linux")]
         Command::Replay(args) => replay::replay(&args),
+        #[cfg(target_os = "linux")]
+        Command::Tune(args) => tune::tune(&args),
         Command::Launch(args) => launch::launch(args),
         Command::Report(args) => report::report(&args),
         Command::Diff(args) => diff::diff(&args),

@@ -160,6 +160,7 @@ pub fn record(request: Request) -> Result<Recorded, Error> {
         blind_spots: unseen(pid, &outcome, &request),
         refused_processes: session.header().refused.load(Ordering::Relaxed),
         peak_rss_bytes: outcome.peak_rss_bytes,
+        cpu_ns: sys::cpu_of_children_ns(),
         ticks_per_second: clocks.ticks_per_second(),
         ticks_overhead: ticks::overhead(),
     };

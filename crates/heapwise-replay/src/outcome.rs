@@ -34,6 +34,18 @@ pub enum Ending {
     },
 }
 
+impl std::fmt::Display for Ending {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Complete => f.write_str("did everything"),
+            Self::Killed { signal, calls } => write!(f, "died of signal {signal} after about {calls} calls"),
+            Self::Exited { code, calls } => write!(f, "ended with code {code} after about {calls} calls"),
+            Self::Hung { calls } => write!(f, "got no further after about {calls} calls"),
+            Self::Trouble { reason } => f.write_str(reason),
+        }
+    }
+}
+
 /// Times of calls of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CallTimes {
@@ -84,6 +96,9 @@ pub struct Measured {
     pub end_lazily_freed: Bytes,
     /// Resident anonymous memory after the pause that was asked for, and the part that the kernel may take.
     pub settled: Option<(Bytes, Bytes)>,
+    /// The same after a call that gives free pages back, without what the kernel may take; the thread that makes it is one that
+    /// stays. `None` if that was not asked for.
+    pub purged: Option<Bytes>,
     /// Over time.
     pub levels: Vec<Level>,
     /// What it consisted of when most was live.

@@ -57,6 +57,8 @@ pub(crate) struct Header {
     pub(crate) is_ready: AtomicU32,
     /// 1 to begin.
     pub(crate) begin: AtomicU32,
+    /// 1 to have the first thread give free pages back by a call; it makes 2 of it.
+    pub(crate) purge: AtomicU32,
     /// 1 to end.
     pub(crate) end: AtomicU32,
     /// Threads wait before this epoch until it is another one; 0 for none.

@@ -25,6 +25,8 @@ pub mod replay;
 mod source;
 mod style;
 mod text;
+#[cfg(target_os = "linux")]
+pub mod tune;
 pub use heapwise_diagnosis::units;
 
 pub use diff::Diff;

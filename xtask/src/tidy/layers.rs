@@ -34,6 +34,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "heapwise-report",
         &[
+            "heapwise-allocators",
             "heapwise-analysis",
             "heapwise-compare",
             "heapwise-diagnosis",
@@ -42,8 +43,11 @@ const LAYERS: &[(&str, &[&str])] = &[
             "heapwise-replay",
             "heapwise-statistics",
             "heapwise-trace",
+            "heapwise-tune",
         ],
     ),
+    // The search for what suits a program.
+    ("heapwise-tune", &["heapwise-allocators", "heapwise-compare", "heapwise-replay", "heapwise-statistics"]),
     // A recording done again, in processes of its own with other allocators.
     (
         "heapwise-replay",
@@ -74,6 +78,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "heapwise-report",
             "heapwise-symbols",
             "heapwise-trace",
+            "heapwise-tune",
         ],
     ),
     // These look at heapwise from outside, as its users do.

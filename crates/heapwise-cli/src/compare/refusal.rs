@@ -7,7 +7,7 @@ use heapwise_symbols::inspect::{Class, Executable, Libc, Machine};
 use std::ffi::OsStr;
 
 /// An error for a program that cannot be compared. A program that cannot be found is left to the start, which will say so.
-pub(super) fn check(program: &OsStr) -> Result<(), Failure> {
+pub(crate) fn check(program: &OsStr) -> Result<(), Failure> {
     let Some(executable) = blind_spots::executable_of(program) else { return Ok(()) };
     match reason(&executable) {
         None => Ok(()),

@@ -52,6 +52,8 @@ pub struct Plan {
     pub is_empty: bool,
     /// How long to wait at the end, with all threads still there, before looking again.
     pub settle: Duration,
+    /// Whether to try what a call that gives free pages back does at the very end.
+    pub purges: bool,
     /// A worker that makes no progress for so long is ended.
     pub patience: Duration,
 }
@@ -64,6 +66,7 @@ impl Default for Plan {
             time_every: 1,
             is_empty: false,
             settle: Duration::ZERO,
+            purges: false,
             patience: Duration::from_secs(30),
         }
     }
@@ -162,6 +165,7 @@ impl<'a> Replayer<'a> {
         if complete && plan.accounts {
             seen.at_end = look::look(&process, &memory, sizes);
         }
+        let purged = (complete && plan.purges).then(|| purge(&mut process, &memory)).flatten();
         memory.header().end.store(1, Ordering::Release);
         if !complete {
             process.kill();
@@ -178,6 +182,7 @@ impl<'a> Replayer<'a> {
             end_rss,
             end_lazily_freed,
             settled,
+            purged,
             levels: levels.finish(),
             at_peak: seen.at_peak,
             at_end: seen.at_end,
@@ -257,6 +262,21 @@ fn ending_of(status: ExitStatus, calls: u64) -> Ending {
         (None, Some(0)) => Ending::Complete,
         (None, code) => Ending::Exited { code: code.unwrap_or(-1), calls },
     }
+}
+
+/// Resident memory after a call that gives free pages back.
+fn purge(process: &mut Process, memory: &Memory) -> Option<Bytes> {
+    let header = memory.header();
+    header.purge.store(1, Ordering::Release);
+    let began = Instant::now();
+    while header.purge.load(Ordering::Acquire) != 2 {
+        if process.poll().is_some() || began.elapsed() > PATIENCE_AT_THE_START {
+            return None;
+        }
+        std::thread::sleep(Duration::from_micros(200));
+    }
+    let (rss, lazily_freed) = process.anonymous_now()?;
+    Some(Bytes(rss.0.saturating_sub(lazily_freed.0)))
 }
 
 fn settle(

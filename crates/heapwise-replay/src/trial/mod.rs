@@ -81,7 +81,9 @@ pub struct Results {
     pub timed: Option<Measured>,
     /// Highest resident memory in bytes, over all rounds.
     pub peak_rss: Option<Spread>,
-    /// Time in the allocator in nanoseconds, without what the replay itself takes.
+    /// Time in the allocator in nanoseconds in each round that counts, without what the replay itself takes.
+    pub allocator_rounds_ns: Vec<f64>,
+    /// Their middle and their ends.
     pub allocator_ns: Option<Spread>,
 }
 
@@ -151,6 +153,7 @@ pub fn try_all(
                     rounds: Vec::new(),
                     timed: None,
                     peak_rss: None,
+                    allocator_rounds_ns: Vec::new(),
                     allocator_ns: None,
                 };
                 (Some(Ready { prepared, sizes }), Ok(none))
@@ -173,10 +176,12 @@ pub fn try_all(
             results.peak_rss =
                 Spread::of(fast().filter(|m| m.ending == Ending::Complete).map(|m| m.peak_rss.0 as f64))
                     .or_else(|| Spread::of(complete().map(|m| m.peak_rss.0 as f64)));
-            results.allocator_ns = harness.as_ref().and_then(|harness| {
+            if let Some(harness) = &harness {
                 let rounds = results.rounds.iter().filter(|m| m.ending == Ending::Complete);
-                Spread::of(rounds.map(|m| harness.allocator_ns(m, script.counts())))
-            });
+                results.allocator_rounds_ns =
+                    rounds.map(|m| harness.allocator_ns(m, script.counts())).collect();
+            }
+            results.allocator_ns = Spread::of(results.allocator_rounds_ns.iter().copied());
         }
     }
     Trial {
@@ -276,6 +281,7 @@ impl Runner<'_> {
             settle: timed.settle / timed.compression.max(1),
             time_every: 0,
             accounts: true,
+            purges: true,
             ..self.plan()
         };
         let measured = self

@@ -1,5 +1,6 @@
 //! Threads of the replay: one for each recorded thread, started where it was started and ended where it ended.
 
+use super::calls;
 use super::interpret::{self, Ending};
 use super::memory::Memory;
 use super::wait;
@@ -91,7 +92,13 @@ fn work(memory: &Memory, thread: usize) {
 
 /// Sleeps until the parent has seen enough.
 fn stay(memory: &Memory) {
-    while memory.header().end.load(Ordering::Acquire) == 0 {
+    let header = memory.header();
+    while header.end.load(Ordering::Acquire) == 0 {
+        // One of the threads does it, whichever sees it first.
+        if header.purge.compare_exchange(1, 3, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+            calls::purge();
+            header.purge.store(2, Ordering::Release);
+        }
         std::thread::sleep(Duration::from_millis(1));
     }
 }

@@ -3,9 +3,13 @@
 //! Whoever has measured something puts it into a [`Document`], and gets it for a terminal, for a pull request and for a
 //! browser. Texts are put in as they are; each way of showing them makes them harmless for itself.
 
+#[cfg(target_os = "linux")]
+mod html;
 mod markdown;
 mod text;
 
+#[cfg(target_os = "linux")]
+pub(crate) use html::{Figure, html};
 pub(crate) use markdown::markdown;
 pub(crate) use text::text;
 
