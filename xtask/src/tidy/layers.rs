@@ -23,17 +23,39 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("heapwise-launch", &["heapwise-environment"]),
     // Configuration files of editors are nothing that other people's programs need.
     ("heapwise-ide", &["heapwise-environment"]),
+    // Numbers that were measured, and what can be said of them.
+    ("heapwise-statistics", &[]),
     // Experiments: what an environment does to a heap on this machine, measured.
-    ("heapwise-lab", &["heapwise-environment"]),
+    ("heapwise-lab", &["heapwise-environment", "heapwise-statistics"]),
+    // A program itself under one allocator after the other, measured.
+    ("heapwise-compare", &["heapwise-environment", "heapwise-statistics"]),
     ("heapwise-analysis", &["heapwise-trace"]),
     ("heapwise-diagnosis", &["heapwise-analysis", "heapwise-trace"]),
     (
         "heapwise-report",
         &[
+            "heapwise-allocators",
             "heapwise-analysis",
+            "heapwise-compare",
             "heapwise-diagnosis",
             "heapwise-environment",
             "heapwise-lab",
+            "heapwise-replay",
+            "heapwise-statistics",
+            "heapwise-trace",
+            "heapwise-tune",
+        ],
+    ),
+    // The search for what suits a program.
+    ("heapwise-tune", &["heapwise-allocators", "heapwise-compare", "heapwise-replay", "heapwise-statistics"]),
+    // A recording done again, in processes of its own with other allocators.
+    (
+        "heapwise-replay",
+        &[
+            "heapwise-allocators",
+            "heapwise-analysis",
+            "heapwise-collector",
+            "heapwise-statistics",
             "heapwise-trace",
         ],
     ),
@@ -45,21 +67,24 @@ const LAYERS: &[(&str, &[&str])] = &[
             "heapwise-allocators",
             "heapwise-analysis",
             "heapwise-collector",
+            "heapwise-compare",
             "heapwise-diagnosis",
             "heapwise-environment",
             "heapwise-export",
             "heapwise-launch",
             "heapwise-ide",
             "heapwise-lab",
+            "heapwise-replay",
             "heapwise-report",
             "heapwise-symbols",
             "heapwise-trace",
+            "heapwise-tune",
         ],
     ),
     // These look at heapwise from outside, as its users do.
     ("heapwise-tests", &["heapwise-allocators", "heapwise-analysis", "heapwise-symbols", "heapwise-trace"]),
     ("victims-with-crates", &[]),
-    ("benches", &[]),
+    ("benches", &["heapwise-environment"]),
     ("async-server", &[]),
     ("poetry-contest", &[]),
     ("xtask", &[]),

@@ -22,6 +22,8 @@ const ALLOWED: &[&str] = &[
     "crates/heapwise-environment/src/facts/probes_unix.rs",
     // Asks the C library for its version.
     "crates/heapwise-allocators/src/c_library.rs",
+    // Waits, traces, and what happens between fork and exec.
+    "crates/heapwise-compare/src/measure/sys.rs",
     // Asks the allocator of its own process who it is.
     "crates/heapwise-allocators/src/identity/answer.rs",
     // Functions of Windows: a process's memory, the registry, Wine.
