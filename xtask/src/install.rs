@@ -17,6 +17,7 @@ pub type Needed = (&'static str, &'static str);
 pub const FOR_TESTS: &[Needed] = &[
     ("cc", "gcc"),
     ("g++", "g++"),
+    ("make", "make"),
     ("objcopy", "binutils"),
     ("valgrind", "valgrind"),
     ("python3", "python3"),

@@ -82,7 +82,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         ],
     ),
     // These look at heapwise from outside, as its users do.
-    ("heapwise-tests", &["heapwise-analysis", "heapwise-symbols", "heapwise-trace"]),
+    ("heapwise-tests", &["heapwise-allocators", "heapwise-analysis", "heapwise-symbols", "heapwise-trace"]),
     ("victims-with-crates", &[]),
     ("benches", &["heapwise-environment"]),
     ("async-server", &[]),
