@@ -25,7 +25,8 @@ fn compare_with(mut command: Command, folder: &Path, arguments: &[&str]) -> run:
 }
 
 fn json(outcome: &run::Outcome) -> Value {
-    serde_json::from_slice(&outcome.stdout).unwrap_or_else(|e| panic!("{e}: {}{}", outcome.text(), outcome.stderr))
+    serde_json::from_slice(&outcome.stdout)
+        .unwrap_or_else(|e| panic!("{e}: {}{}", outcome.text(), outcome.stderr))
 }
 
 fn candidate<'a>(found: &'a Value, label: &str) -> &'a Value {
@@ -46,16 +47,27 @@ fn a_real_program_is_measured_under_every_allocator_and_each_was_in_use() {
     let mut command = run::command(tool::heapwise(), folder.path());
     command.env("PYTHONMALLOC", "malloc");
     let python = python.to_str().expect("a path");
-    let outcome = compare_with(command, folder.path(), &["--runs", "3", "--format", "json", "--", python, "-c", script]);
+    let outcome = compare_with(
+        command,
+        folder.path(),
+        &["--runs", "3", "--format", "json", "--", python, "-c", script],
+    );
     assert_eq!(outcome.code(), 0, "{}", outcome.stderr);
     assert_eq!(outcome.stderr, "", "there is no terminal that would want to see progress");
     let found = json(&outcome);
     assert_eq!(found["schema"], "heapwise.compare/1");
     assert_eq!(found["rounds"], 3);
     let machine = &found["machine"];
-    assert!(machine["cores"].as_u64() >= Some(1) && machine["kernel"].as_str().is_some_and(|k| k.starts_with("Linux ")));
-    let labels: Vec<&str> =
-        found["candidates"].as_array().expect("candidates").iter().filter_map(|c| c["label"].as_str()).collect();
+    assert!(
+        machine["cores"].as_u64() >= Some(1)
+            && machine["kernel"].as_str().is_some_and(|k| k.starts_with("Linux "))
+    );
+    let labels: Vec<&str> = found["candidates"]
+        .as_array()
+        .expect("candidates")
+        .iter()
+        .filter_map(|c| c["label"].as_str())
+        .collect();
     assert_eq!(&labels[..5], ["default", "jemalloc", "mimalloc", "mimalloc2", "snmalloc"], "{labels:?}");
     for label in labels {
         let candidate = candidate(&found, label);
@@ -68,7 +80,10 @@ fn a_real_program_is_measured_under_every_allocator_and_each_was_in_use() {
         assert!(runs.iter().all(|run| (run["round"] == 0) != run["counts"].as_bool().expect("yes or no")));
         let in_use = if is_baseline { Value::Null } else { true.into() };
         assert!(runs.iter().all(|run| run["in_use"] == in_use), "{label}: {runs:?}");
-        assert!(runs.iter().all(|run| run["stdout"]["sha256"] == found["candidates"][0]["runs"][0]["stdout"]["sha256"]));
+        assert!(
+            runs.iter()
+                .all(|run| run["stdout"]["sha256"] == found["candidates"][0]["runs"][0]["stdout"]["sha256"])
+        );
         assert!(runs.iter().all(|run| run["at_end_source"] == "at-exit"), "{runs:?}");
         let version = candidate["version"].as_str().unwrap_or_default();
         assert!(is_baseline || version.contains('.'), "{candidate}");
@@ -93,10 +108,16 @@ fn an_allocator_under_which_a_program_does_something_else_is_a_finding() {
     let [program, odd] = [&program, &odd].map(|path| path.to_str().expect("a path"));
     let of = |words: &[&str]| {
         let list = format!("jemalloc,{odd}");
-        let line = [&["--runs", "1", "--with", &list, "--timeout", "3s", "--format", "json", "--", program], words].concat();
+        let line =
+            [&["--runs", "1", "--with", &list, "--timeout", "3s", "--format", "json", "--", program], words]
+                .concat();
         let outcome = compare(folder.path(), &line);
         let found = json(&outcome);
-        assert_eq!(kinds(candidate(&found, "jemalloc")), [""; 0], "the other one is compared all the same: {found}");
+        assert_eq!(
+            kinds(candidate(&found, "jemalloc")),
+            [""; 0],
+            "the other one is compared all the same: {found}"
+        );
         assert_eq!(candidate(&found, "jemalloc")["runs_counted"], 1);
         (outcome.code(), candidate(&found, odd).clone())
     };
@@ -104,7 +125,11 @@ fn an_allocator_under_which_a_program_does_something_else_is_a_finding() {
     let (code, crashed) = of(&["100", "123457"]);
     assert_eq!((code, kinds(&crashed)), (3, vec!["crashed"]), "{crashed}");
     assert_eq!((&crashed["outcome"], &crashed["exit"]["signal"]), (&"killed".into(), &6.into()));
-    assert!(crashed["findings"][0]["what"].as_str().is_some_and(|what| what.contains("SIGABRT") && what.contains("odd: heap")));
+    assert!(
+        crashed["findings"][0]["what"]
+            .as_str()
+            .is_some_and(|what| what.contains("SIGABRT") && what.contains("odd: heap"))
+    );
     assert_eq!((&crashed["runs_counted"], &crashed["findings"][0]["of"]), (&0.into(), &2.into()));
 
     let began = Instant::now();
@@ -114,7 +139,11 @@ fn an_allocator_under_which_a_program_does_something_else_is_a_finding() {
 
     let (code, other) = of(&["345677"]);
     assert_eq!((code, kinds(&other)), (3, vec!["other-exit"]), "{other}");
-    assert!(other["findings"][0]["what"].as_str().is_some_and(|what| what.contains("exit code 5 instead of exit code 0")));
+    assert!(
+        other["findings"][0]["what"]
+            .as_str()
+            .is_some_and(|what| what.contains("exit code 5 instead of exit code 0"))
+    );
 
     let (code, fine) = of(&["100", "/7"]);
     assert_eq!((code, kinds(&fine)), (0, vec![]), "the program as it is ends with that code, too: {fine}");
@@ -141,12 +170,23 @@ fn another_output_is_a_finding_and_one_that_always_differs_is_not() {
 
     let varies = victim("varies");
     let varies = varies.to_str().expect("a path");
-    let outcome = compare(folder.path(), &["--runs", "2", "--with", "jemalloc,mimalloc", "--format", "json", "--", varies]);
+    let outcome = compare(
+        folder.path(),
+        &["--runs", "2", "--with", "jemalloc,mimalloc", "--format", "json", "--", varies],
+    );
     assert_eq!(outcome.code(), 0, "{}", outcome.stderr);
     let found = json(&outcome);
-    let notes: Vec<&str> = found["notes"].as_array().expect("notes").iter().filter_map(Value::as_str).collect();
-    assert_eq!(notes.iter().filter(|note| note.contains("outputs were not compared")).count(), 1, "{notes:?}");
-    assert!(["jemalloc", "mimalloc"].iter().all(|label| kinds(candidate(&found, label)).is_empty()), "{found}");
+    let notes: Vec<&str> =
+        found["notes"].as_array().expect("notes").iter().filter_map(Value::as_str).collect();
+    assert_eq!(
+        notes.iter().filter(|note| note.contains("outputs were not compared")).count(),
+        1,
+        "{notes:?}"
+    );
+    assert!(
+        ["jemalloc", "mimalloc"].iter().all(|label| kinds(candidate(&found, label)).is_empty()),
+        "{found}"
+    );
 }
 
 #[test]
@@ -158,7 +198,11 @@ fn programs_into_which_no_allocator_can_be_put_are_refused_with_a_remedy() {
         assert_eq!((outcome.stderr.lines().count(), outcome.text().as_str()), (1, ""), "{}", outcome.stderr);
         assert!(outcome.stderr.contains(word) && outcome.stderr.contains(remedy), "{}", outcome.stderr);
     };
-    refused(&build(&Victim::named("static_executable"), FlagSet::Release), "linked statically", "link it dynamically");
+    refused(
+        &build(&Victim::named("static_executable"), FlagSet::Release),
+        "linked statically",
+        "link it dynamically",
+    );
     let own = build(&Victim::named("own_malloc_in_executable"), FlagSet::Release);
     refused(&own, "defines malloc itself", "build it without");
     refused(&programs::rust_tool("rustc"), "defines malloc itself", "build it without");
@@ -173,7 +217,10 @@ fn programs_into_which_no_allocator_can_be_put_are_refused_with_a_remedy() {
 #[test]
 fn a_script_is_fine_and_a_program_without_the_allocator_is_seen() {
     let folder = run::private_folder();
-    let outcome = compare(folder.path(), &["--runs", "1", "--with", "snmalloc", "--format", "json", "--", "sh", "-c", "ls / | wc -l"]);
+    let outcome = compare(
+        folder.path(),
+        &["--runs", "1", "--with", "snmalloc", "--format", "json", "--", "sh", "-c", "ls / | wc -l"],
+    );
     assert_eq!(outcome.code(), 0, "{}", outcome.stderr);
     assert_eq!(candidate(&json(&outcome), "snmalloc")["runs"][0]["in_use"], true);
     // Who clears the environment starts the program without the library.
@@ -191,19 +238,41 @@ fn a_server_is_driven_and_its_memory_is_seen_after_the_load_and_later() {
     let server = victim("keeps_and_serves");
     let load = "kill -USR1 $(cat pid); while [ ! -e worked ]; do sleep 0.02; done; rm worked";
     let line = [
-        "--runs", "1", "--with", "jemalloc,jemalloc:dirty_decay_ms=0,glibc", "--ready", "line:ready to serve", "--load", load,
-        "--settle", "300ms", "--format", "json", "--", server.to_str().expect("a path"), "pid", "worked",
+        "--runs",
+        "1",
+        "--with",
+        "jemalloc,jemalloc:dirty_decay_ms=0,glibc",
+        "--ready",
+        "line:ready to serve",
+        "--load",
+        load,
+        "--settle",
+        "300ms",
+        "--format",
+        "json",
+        "--",
+        server.to_str().expect("a path"),
+        "pid",
+        "worked",
     ];
     let outcome = compare(folder.path(), &line);
     assert_eq!(outcome.code(), 0, "{}{}", outcome.stderr, outcome.text());
     let found = json(&outcome);
-    assert_eq!((&found["server"]["settle_ns"], &found["server"]["load"]), (&300_000_000.into(), &load.into()));
+    assert_eq!(
+        (&found["server"]["settle_ns"], &found["server"]["load"]),
+        (&300_000_000.into(), &load.into())
+    );
     let after = |label: &str, what: &str| {
-        candidate(&found, label)["measures"][what]["median"].as_u64().unwrap_or_else(|| panic!("{label} {what}: {found}"))
+        candidate(&found, label)["measures"][what]["median"]
+            .as_u64()
+            .unwrap_or_else(|| panic!("{label} {what}: {found}"))
     };
     for label in ["default", "jemalloc", "glibc"] {
         let runs = candidate(&found, label)["runs"].as_array().expect("runs");
-        assert!(runs.iter().all(|run| run["load"]["exit"]["code"] == 0 && run["exit"]["code"] == 0), "{runs:?}");
+        assert!(
+            runs.iter().all(|run| run["load"]["exit"]["code"] == 0 && run["exit"]["code"] == 0),
+            "{runs:?}"
+        );
         let peak = candidate(&found, label)["peak_rss_bytes"].as_u64().expect("a peak");
         assert!(peak > 62 << 20, "{label}: {peak}");
     }
@@ -216,14 +285,33 @@ fn a_server_is_driven_and_its_memory_is_seen_after_the_load_and_later() {
 
 #[test]
 fn redis_has_jemalloc_as_it_is_and_glibc_if_it_is_told() {
-    let (Some(redis), Some(_)) = (programs::find("redis-server"), programs::find("redis-cli")) else { return };
+    let (Some(redis), Some(_)) = (programs::find("redis-server"), programs::find("redis-cli")) else {
+        return;
+    };
     let folder = run::private_folder();
-    let port = std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("it has one").port();
+    let port =
+        std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("it has one").port();
     let (ready, port) = (format!("tcp:{port}"), port.to_string());
     let load = format!("for i in 1 2 3; do redis-cli -p {port} set key$i value || exit 1; done");
     let line = [
-        "--runs", "3", "--with", "glibc", "--ready", &ready, "--load", &load, "--format", "json", "--",
-        redis.to_str().expect("a path"), "--port", &port, "--save", "", "--dir", ".",
+        "--runs",
+        "3",
+        "--with",
+        "glibc",
+        "--ready",
+        &ready,
+        "--load",
+        &load,
+        "--format",
+        "json",
+        "--",
+        redis.to_str().expect("a path"),
+        "--port",
+        &port,
+        "--save",
+        "",
+        "--dir",
+        ".",
     ];
     let outcome = compare(folder.path(), &line);
     assert_eq!(outcome.code(), 0, "{}{}", outcome.stderr, outcome.text());
@@ -246,7 +334,10 @@ fn what_cannot_be_had_is_said_and_the_others_are_compared() {
     assert_eq!(outcome.code(), 3, "{}", outcome.stderr);
     let found = json(&outcome);
     assert_eq!(found["unavailable"][0]["label"], "./no.so");
-    assert!(found["unavailable"][0]["reason"].as_str().is_some_and(|r| r.contains("not a shared library")), "{found}");
+    assert!(
+        found["unavailable"][0]["reason"].as_str().is_some_and(|r| r.contains("not a shared library")),
+        "{found}"
+    );
     assert_eq!(candidate(&found, "mimalloc")["runs_counted"], 1);
     let alone = compare(folder.path(), &["--with", "./no.so", "--", program, "10"]);
     assert_eq!((alone.code(), alone.stderr.lines().count()), (3, 1), "{}", alone.stderr);
@@ -255,6 +346,7 @@ fn what_cannot_be_had_is_said_and_the_others_are_compared() {
 #[test]
 fn usage_errors_and_programs_that_do_not_work_are_told_in_a_line() {
     let folder = run::private_folder();
+    std::fs::write(folder.path().join("plain"), "nothing to be executed").expect("a file can be written");
     let cases: [(&[&str], i32, &str); 9] = [
         (&["--settle", "3s", "--", "ls"], 2, "--ready"),
         (&["--with", "jemaloc", "--", "ls"], 2, "name one of jemalloc"),
@@ -262,7 +354,7 @@ fn usage_errors_and_programs_that_do_not_work_are_told_in_a_line() {
         (&["--ready", "tcp:x", "--", "ls"], 2, "tcp:PORT"),
         (&["--stdin", "none", "--", "cat"], 2, "cannot read none"),
         (&["--with", "jemalloc", "--", "no-such-program"], 127, "no such program"),
-        (&["--with", "jemalloc", "--", "/etc/hostname"], 126, "cannot be executed"),
+        (&["--with", "jemalloc", "--", "./plain"], 126, "cannot be executed"),
         (&["--with", "jemalloc", "--timeout", "300ms", "--", "sleep", "100"], 1, "did not end in time"),
         (&["--with", "jemalloc", "--ready", "line:up", "--load", "true", "--", "ls"], 1, "without --ready"),
     ];
@@ -279,7 +371,9 @@ fn an_interrupt_tells_what_there_is_and_leaves_nothing_behind() {
     let folder = run::private_folder();
     let script = "echo $$ >> pids; sleep 0.2; exec sleep 0.1";
     let mut command = run::command(tool::heapwise(), folder.path());
-    command.args(["compare", "--runs", "1000", "--with", "jemalloc", "--format", "json", "--", "sh", "-c", script]);
+    command.args([
+        "compare", "--runs", "1000", "--with", "jemalloc", "--format", "json", "--", "sh", "-c", script,
+    ]);
     let running = run::start(&mut command, folder.path(), "heapwise");
     let pids = folder.path().join("pids");
     let count = || std::fs::read_to_string(&pids).map_or(0, |text| text.lines().count());
@@ -293,7 +387,10 @@ fn an_interrupt_tells_what_there_is_and_leaves_nothing_behind() {
     assert_eq!(outcome.code(), 130, "{}", outcome.stderr);
     let found = json(&outcome);
     assert_eq!(found["interrupted"], true);
-    assert!(found["rounds"].as_u64() >= Some(1) && candidate(&found, "jemalloc")["runs_counted"].as_u64() >= Some(1));
+    assert!(
+        found["rounds"].as_u64() >= Some(1)
+            && candidate(&found, "jemalloc")["runs_counted"].as_u64() >= Some(1)
+    );
     for pid in std::fs::read_to_string(&pids).expect("pids").lines() {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         assert!(!stat.contains("sleep"), "{pid} lives on");
@@ -308,7 +405,17 @@ fn the_text_fits_a_terminal_and_the_other_formats_hold_what_programs_say() {
     let line = |format: &str| {
         let mut command = run::command(tool::heapwise(), folder.path());
         command.env("COLUMNS", "80");
-        let words = ["--runs", "3", "--with", &list, "--format", format, "--", program.to_str().expect("a path"), "123457"];
+        let words = [
+            "--runs",
+            "3",
+            "--with",
+            &list,
+            "--format",
+            format,
+            "--",
+            program.to_str().expect("a path"),
+            "123457",
+        ];
         let outcome = compare_with(command, folder.path(), &words);
         assert_eq!(outcome.code(), 3, "{}", outcome.stderr);
         outcome.text()
@@ -317,7 +424,10 @@ fn the_text_fits_a_terminal_and_the_other_formats_hold_what_programs_say() {
     assert!(text.contains("WHAT IT MEANS") && !text.contains('\x1b'), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     let page = line("html");
-    assert!(page.contains("Content-Security-Policy") && page.contains("&lt;b&gt;") && !page.contains("<b>`"), "{page}");
+    assert!(
+        page.contains("Content-Security-Policy") && page.contains("&lt;b&gt;") && !page.contains("<b>`"),
+        "{page}"
+    );
     assert!(!page.contains("<script") && page.contains("<svg"), "{page}");
     let markdown = line("markdown");
     assert!(markdown.starts_with("### heapwise compare: `") && !markdown.contains("m<b>"), "{markdown}");

@@ -81,7 +81,14 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { runs: None, timeout: None, seed: 1, unavailable: Vec::new(), refuse: None, interrupted: Arc::default() }
+        Self {
+            runs: None,
+            timeout: None,
+            seed: 1,
+            unavailable: Vec::new(),
+            refuse: None,
+            interrupted: Arc::default(),
+        }
     }
 }
 

@@ -132,7 +132,9 @@ impl<'a> Course<'a> {
         let mut per_job = round / (self.contenders.len() as u32 + 1);
         for number in 1..=rounds {
             let all = jobs(self.contenders.len(), self.options.seed.wrapping_add(u64::from(number)));
-            for job in all.into_iter().filter(|job| !self.left_out.contains_key(&job.contender)).collect::<Vec<_>>() {
+            for job in
+                all.into_iter().filter(|job| !self.left_out.contains_key(&job.contender)).collect::<Vec<_>>()
+            {
                 let left = per_job * (total.saturating_sub(self.done)) as u32;
                 self.once(job, number, rounds, total, Some(left))?;
                 // The latest run says as much about the next one as all before.
@@ -155,7 +157,9 @@ impl<'a> Course<'a> {
         let rounds = self.options.runs.unwrap_or(ROUNDS);
         self.once(Job { contender: 0, is_second: false }, 0, rounds, total, None)?;
         let Some(sample) = self.samples[0].first() else { return Err(Error::Interrupted) };
-        if let Some(reason) = self.options.refuse.zip(sample.executable.as_deref()).and_then(|(refuse, path)| refuse(path)) {
+        if let Some(reason) =
+            self.options.refuse.zip(sample.executable.as_deref()).and_then(|(refuse, path)| refuse(path))
+        {
             return Err(Error::Refused { reason });
         }
         let failed = |what: String, hint: &str| Err(Error::Baseline { what, hint: hint.to_owned() });
@@ -198,7 +202,14 @@ impl<'a> Course<'a> {
         rounds
     }
 
-    fn once(&mut self, job: Job, round: u32, rounds: u32, total: u64, left: Option<Duration>) -> Result<(), Error> {
+    fn once(
+        &mut self,
+        job: Job,
+        round: u32,
+        rounds: u32,
+        total: u64,
+        left: Option<Duration>,
+    ) -> Result<(), Error> {
         let contender = &self.contenders[job.contender];
         let place = if round == 0 { "first round".to_owned() } else { format!("round {round} of {rounds}") };
         let what = format!("{}, {place}", contender.label);
@@ -264,12 +275,17 @@ fn notes_of(standings: &[Standing]) -> Vec<String> {
     };
     if reference.output_varies {
         notes.push(
-            "the program as it is writes something else in each run, so its outputs were not compared".to_owned(),
+            "the program as it is writes something else in each run, so its outputs were not compared"
+                .to_owned(),
         );
     }
     if reference.exit_varies {
-        notes.push("the program as it is does not always end in the same way, so exit codes were not compared".to_owned());
-    } else if let Some(code) = standings[0].samples.first().and_then(|s| s.outcome.code()).filter(|c| *c != 0) {
+        notes.push(
+            "the program as it is does not always end in the same way, so exit codes were not compared"
+                .to_owned(),
+        );
+    } else if let Some(code) = standings[0].samples.first().and_then(|s| s.outcome.code()).filter(|c| *c != 0)
+    {
         notes.push(format!("the program as it is ends with exit code {code}"));
     }
     let counted = || standings.iter().flat_map(Standing::counted);

@@ -33,7 +33,12 @@ impl Timeline {
             }
             _ => {
                 if self.points.len() == Self::MOST {
-                    self.points = self.points.chunks(2).map(|two| two.iter().copied().reduce(higher)).map_while(|p| p).collect();
+                    self.points = self
+                        .points
+                        .chunks(2)
+                        .map(|two| two.iter().copied().reduce(higher))
+                        .map_while(|p| p)
+                        .collect();
                     self.merged = per_point * 2 - 1;
                 }
                 self.points.push(point);

@@ -28,7 +28,10 @@ fn sh(script: &str) -> Program {
 fn a_program_is_measured_with_its_outputs_and_its_code() {
     let sample = run(&sh("echo out; echo err >&2; exit 7"));
     assert_eq!(sample.outcome, Outcome::Exited(7));
-    assert_eq!((sample.stdout.start.as_slice(), sample.stderr.start.as_slice()), (&b"out\n"[..], &b"err\n"[..]));
+    assert_eq!(
+        (sample.stdout.start.as_slice(), sample.stderr.start.as_slice()),
+        (&b"out\n"[..], &b"err\n"[..])
+    );
     assert!(sample.wall_ns > 0 && sample.cpu_ns > 0 && sample.minor_faults > 0);
     // A shell is small; our own memory, of which the child was a copy, must not count as its.
     assert!((256 << 10..6 << 20).contains(&sample.peak_rss_bytes), "{}", sample.peak_rss_bytes);
@@ -181,7 +184,8 @@ fn a_server_is_driven_looked_at_and_told_to_end() {
     let mark = folder.path().join("server");
     let script = format!("echo $$ > {0}; exec sleep 1000", mark.display());
     let kill = format!("kill -SEGV $(cat {}); sleep 0.2", mark.display());
-    let dies = Program { service: Some(service(&format!("test -s {}", mark.display()), &kill)), ..sh(&script) };
+    let dies =
+        Program { service: Some(service(&format!("test -s {}", mark.display()), &kill)), ..sh(&script) };
     assert_eq!(run(&dies).outcome, Outcome::Died { code: None, signal: Some(11) });
 }
 
@@ -193,7 +197,8 @@ fn a_server_that_ignores_the_end_is_killed() {
         stop_limit: Duration::from_millis(200),
         ..Service::default()
     };
-    let stubborn = Program { service: Some(service), ..sh("trap '' TERM; echo up; while :; do sleep 0.1; done") };
+    let stubborn =
+        Program { service: Some(service), ..sh("trap '' TERM; echo up; while :; do sleep 0.1; done") };
     let sample = run(&stubborn);
     assert_eq!(sample.outcome, Outcome::Stopped);
     assert!(sample.after_load.is_some_and(|memory| memory.rss_bytes > 0));

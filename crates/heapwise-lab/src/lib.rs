@@ -26,5 +26,5 @@ pub mod workloads;
 pub use allocator::{ALLOCATOR_VARIABLE, Switch};
 pub use experiment::{EXPERIMENTS, Error, Experiment, Options, Step, experiment};
 pub use growth::{Growth, growth};
-pub use outcome::{Cell, Column, Outcome, Table};
 pub use heapwise_statistics::Spread;
+pub use outcome::{Cell, Column, Outcome, Table};

@@ -23,7 +23,9 @@ const STOP_LIMIT: Duration = Duration::from_secs(10);
 pub(crate) fn compare(args: &CompareArgs) -> Result<u8, Failure> {
     let program = program(args)?;
     if args.format == Format::Html && args.output.is_none() && std::io::stdout().is_terminal() {
-        return Err(usage("HTML is for a browser, not for a terminal; write it to a file with -o compare.html".into()));
+        return Err(usage(
+            "HTML is for a browser, not for a terminal; write it to a file with -o compare.html".into(),
+        ));
     }
     refusal::check(&args.command[0])?;
     let field = contenders::field(args.with.as_deref())?;
@@ -68,7 +70,9 @@ fn program(args: &CompareArgs) -> Result<Program, Failure> {
         ));
     }
     if args.runs == Some(0) {
-        return Err(usage("--runs 0 leaves nothing to compare; 5 is the least that can find small differences".into()));
+        return Err(usage(
+            "--runs 0 leaves nothing to compare; 5 is the least that can find small differences".into(),
+        ));
     }
     let ready = args.ready.as_deref().map(str::parse::<Ready>).transpose();
     let ready = ready.map_err(|error| usage(format!("--ready {error}")))?;
@@ -101,7 +105,9 @@ struct Teller {
 impl Teller {
     fn tell(&mut self, step: &Step) {
         let left = step.left.map(|left| format!("about {}", rounded(left)));
-        if let Some(left) = left.as_deref().filter(|_| !self.has_told_the_time && std::io::stderr().is_terminal()) {
+        if let Some(left) =
+            left.as_deref().filter(|_| !self.has_told_the_time && std::io::stderr().is_terminal())
+        {
             self.has_told_the_time = true;
             let runs = step.total.saturating_sub(step.done);
             anstream::eprintln!("heapwise: {runs} more runs take {left}; Ctrl-C ends with what there is");

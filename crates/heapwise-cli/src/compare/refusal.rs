@@ -32,10 +32,14 @@ fn reason(executable: &Executable) -> Option<(String, &'static str)> {
                            one that you choose in its place";
     if executable.interpreter.is_none() {
         let what = "it is linked statically, and no library can be loaded into it".to_owned();
-        return Some((what, "link it dynamically against glibc (for Rust: a *-gnu target without +crt-static)"));
+        return Some((
+            what,
+            "link it dynamically against glibc (for Rust: a *-gnu target without +crt-static)",
+        ));
     }
     if executable.libc != Libc::Glibc {
-        let what = "it does not use glibc, whose allocation functions are the ones that can be replaced".to_owned();
+        let what =
+            "it does not use glibc, whose allocation functions are the ones that can be replaced".to_owned();
         return Some((what, "build it for a *-linux-gnu target"));
     }
     if (executable.class, executable.machine) != (Class::Elf64, Machine::X86_64) {
@@ -47,7 +51,8 @@ fn reason(executable: &Executable) -> Option<(String, &'static str)> {
         return Some((what, "compare a copy without set-uid, set-gid and file capabilities"));
     }
     if executable.exports_malloc {
-        let what = "it defines malloc itself, as rustc does, which takes precedence over any other".to_owned();
+        let what =
+            "it defines malloc itself, as rustc does, which takes precedence over any other".to_owned();
         return Some((what, WITHOUT));
     }
     let own = executable.own_allocators.iter().find(|own| !own.reaches_libc)?;

@@ -66,7 +66,8 @@ fn of_run(reference: &Reference<'_>, contender: &Contender, sample: &Sample) -> 
         && load.outcome != first.outcome
         && !has_failed
     {
-        let what = format!("the load ended with {} instead of {}", load.outcome.words(), first.outcome.words());
+        let what =
+            format!("the load ended with {} instead of {}", load.outcome.words(), first.outcome.words());
         found.push((FindingKind::LoadFailed, what));
     }
     // Who did not come to an end has another output, too, which is nothing new.
@@ -98,7 +99,12 @@ fn differs(expected: &Output, own: &Output, label: &str) -> String {
         at => {
             let at = at.unwrap_or(a.len().min(b.len()));
             let line = a[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
-            let _ = write!(what, " from line {line} on: {} as it is, {} with {label}", line_at(a, at), line_at(b, at));
+            let _ = write!(
+                what,
+                " from line {line} on: {} as it is, {} with {label}",
+                line_at(a, at),
+                line_at(b, at)
+            );
         }
     }
     if expected.bytes != own.bytes {
@@ -128,5 +134,6 @@ fn shortened(line: &str) -> String {
 
 /// Whether what drives a server worked with the program as it is.
 pub(crate) fn load_failure(load: &LoadSample) -> Option<String> {
-    (load.outcome != Outcome::Exited(0)).then(|| format!("was driven by a load that ended with {}", load.outcome.words()))
+    (load.outcome != Outcome::Exited(0))
+        .then(|| format!("was driven by a load that ended with {}", load.outcome.words()))
 }

@@ -7,8 +7,7 @@ use std::collections::BTreeMap;
 /// Which runs count: whole ones of rounds that count, which did what the program does, with the allocator in use.
 pub(crate) fn counted(samples: &[Sample], baseline: &[Sample]) -> Vec<usize> {
     let same = |sample: &Sample| baseline.iter().any(|other| other.outcome == sample.outcome);
-    let counts =
-        |s: &Sample| s.round > 0 && s.outcome.is_whole() && s.in_use != Some(false) && same(s);
+    let counts = |s: &Sample| s.round > 0 && s.outcome.is_whole() && s.in_use != Some(false) && same(s);
     (0..samples.len()).filter(|at| counts(&samples[*at])).collect()
 }
 

@@ -11,9 +11,7 @@ mod sys;
 mod tracer;
 mod watch;
 
-use crate::{
-    Contender, EndSource, Error, Memory, Outcome, PeakSource, Program, Ready, Sample,
-};
+use crate::{Contender, EndSource, Error, Memory, Outcome, PeakSource, Program, Ready, Sample};
 use output::Reader;
 use service::{Driven, Server};
 use std::fs::File;

@@ -146,7 +146,10 @@ mod tests {
                     7f03-7f04 r--p 00000000 fe:01 14   /home/u/jemalloc-notes.txt\n\
                     7f04-7f05 rw-p 00000000 00:00 0    [heap]\n";
         let found = parse_maps(maps, Some(Path::new("/a folder/libmine.so")));
-        assert_eq!((found.has_library, &found.allocators[..]), (Some(true), &["libjemalloc.so.2".to_owned()][..]));
+        assert_eq!(
+            (found.has_library, &found.allocators[..]),
+            (Some(true), &["libjemalloc.so.2".to_owned()][..])
+        );
         assert_eq!(parse_maps(maps, Some(Path::new("/other.so"))).has_library, Some(false));
     }
 }

@@ -158,7 +158,10 @@ impl Server<'_> {
         shell.args(["-c", command]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut started = tracer::start(shell, None)?;
         let Some(stdout) = started.stdout.take() else {
-            return Err(Error::System { what: "read what a command writes", reason: std::io::ErrorKind::BrokenPipe.into() });
+            return Err(Error::System {
+                what: "read what a command writes",
+                reason: std::io::ErrorKind::BrokenPipe.into(),
+            });
         };
         let output = Reader::new(stdout, None);
         let (outcome, wall) = match self.limits.wait(&started, limit) {

@@ -66,7 +66,12 @@ pub(super) fn start(command: Command, library: Option<PathBuf>) -> Result<Starte
 
 type Pieces = (i32, Instant, Option<ChildStdout>, Option<ChildStderr>);
 
-fn trace(command: Command, library: Option<&Path>, to_caller: &Sender<io::Result<Pieces>>, to_end: &Sender<Ended>) {
+fn trace(
+    command: Command,
+    library: Option<&Path>,
+    to_caller: &Sender<io::Result<Pieces>>,
+    to_end: &Sender<Ended>,
+) {
     let (pid, at, is_traced) = match start_here(command) {
         Ok((pieces, is_traced)) => {
             let (pid, at) = (pieces.0, pieces.1);

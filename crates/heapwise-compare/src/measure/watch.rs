@@ -83,7 +83,8 @@ impl Watch {
             let _ = thread.join();
         }
         sys::kill_group(self.shared.pid, libc::SIGKILL);
-        let left: Vec<(i32, u64)> = self.shared.with(|seen| seen.family.iter().map(|(p, b)| (*p, *b)).collect());
+        let left: Vec<(i32, u64)> =
+            self.shared.with(|seen| seen.family.iter().map(|(p, b)| (*p, *b)).collect());
         for (pid, began) in left.iter().filter(|(pid, _)| *pid != self.shared.pid) {
             if proc::began(*pid) == Some(*began) {
                 sys::kill(*pid, libc::SIGKILL);

@@ -48,7 +48,12 @@ pub(super) struct Axis {
 
 impl Axis {
     /// For all these numbers, on these places. It begins at zero unless that would press them into a corner.
-    pub(super) fn new(unit: Unit, numbers: impl Iterator<Item = f64>, from_zero: bool, places: [f64; 2]) -> Self {
+    pub(super) fn new(
+        unit: Unit,
+        numbers: impl Iterator<Item = f64>,
+        from_zero: bool,
+        places: [f64; 2],
+    ) -> Self {
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
         for number in numbers.filter(|number| number.is_finite()) {
             (low, high) = (low.min(number), high.max(number));
@@ -81,7 +86,8 @@ impl Axis {
         let (scale, name) = self.unit.scale(high);
         let rough = (high - low) / scale / wanted.max(1) as f64;
         let power = 10f64.powf(rough.log10().floor());
-        let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|s| s * power).find(|s| *s >= rough).unwrap_or(power);
+        let step =
+            [1.0, 2.0, 5.0, 10.0].into_iter().map(|s| s * power).find(|s| *s >= rough).unwrap_or(power);
         let digits = if step >= 1.0 { 0 } else { (-step.log10().floor()) as usize };
         let first = (low / scale / step).ceil() as i64;
         let last = (high / scale / step + 1e-9).floor() as i64;

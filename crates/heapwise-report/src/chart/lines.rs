@@ -37,7 +37,11 @@ pub(crate) fn lines(description: &str, [x_unit, y_unit]: [Unit; 2], curves: &[Cu
             .collect();
         let class = format!("line {}", curve.class);
         let title = element("title", &[], [text(curve.label)]);
-        parts.push(element("polyline", &[("class", &class), ("fill", "none"), ("points", &path.join(" "))], [title]));
+        parts.push(element(
+            "polyline",
+            &[("class", &class), ("fill", "none"), ("points", &path.join(" "))],
+            [title],
+        ));
     }
     drawing(HEIGHT, description, parts)
 }

@@ -16,7 +16,12 @@ const HEIGHT: f64 = 300.0;
 const LEFT: f64 = 72.0;
 
 /// The picture, with a dashed line along the front.
-pub(crate) fn scatter(description: &str, titles: [&str; 2], [x_unit, y_unit]: [Unit; 2], dots: &[Dot<'_>]) -> Markup {
+pub(crate) fn scatter(
+    description: &str,
+    titles: [&str; 2],
+    [x_unit, y_unit]: [Unit; 2],
+    dots: &[Dot<'_>],
+) -> Markup {
     let x_axis = Axis::new(x_unit, dots.iter().map(|d| d.place[0]), false, [LEFT, WIDTH - 90.0]);
     let y_axis = Axis::new(y_unit, dots.iter().map(|d| d.place[1]), false, [HEIGHT - 40.0, 24.0]);
     let mut parts = vec![
@@ -37,11 +42,11 @@ pub(crate) fn scatter(description: &str, titles: [&str; 2], [x_unit, y_unit]: [U
         .map(|n| format!("{},{}", at(x_axis.place(places[n][0])), at(y_axis.place(places[n][1]))))
         .collect();
     parts.push(element("polyline", &[("class", "front"), ("fill", "none"), ("points", &path.join(" "))], []));
-    let mut taken: Vec<[f64; 2]> = dots.iter().map(|d| [x_axis.place(d.place[0]), y_axis.place(d.place[1])]).collect();
+    let mut taken: Vec<[f64; 2]> =
+        dots.iter().map(|d| [x_axis.place(d.place[0]), y_axis.place(d.place[1])]).collect();
     for one in dots {
         let [x, y] = [x_axis.place(one.place[0]), y_axis.place(one.place[1])];
-        let title =
-            format!("{}: {}, {}", one.label, x_unit.words(one.place[0]), y_unit.words(one.place[1]));
+        let title = format!("{}: {}, {}", one.label, x_unit.words(one.place[0]), y_unit.words(one.place[1]));
         parts.push(dot(&format!("dot {}", one.class), [x, y], 5.0, &title));
         let at = free_place(&taken, [x, y]);
         taken.push([at[0] + 40.0, at[1] - 4.0]);
@@ -53,7 +58,8 @@ pub(crate) fn scatter(description: &str, titles: [&str; 2], [x_unit, y_unit]: [U
 /// Where a name can stand beside its point such that no other point or name is in its way: to the right, below or above.
 fn free_place(taken: &[[f64; 2]], [x, y]: [f64; 2]) -> [f64; 2] {
     let is_free = |at: &[f64; 2]| {
-        let is_hit = |[x, y]: &[f64; 2]| (at[0] - 4.0..at[0] + 84.0).contains(x) && (y - (at[1] - 4.0)).abs() < 10.0;
+        let is_hit =
+            |[x, y]: &[f64; 2]| (at[0] - 4.0..at[0] + 84.0).contains(x) && (y - (at[1] - 4.0)).abs() < 12.0;
         !taken.iter().any(is_hit)
     };
     let places = [4.0, 18.0, -9.0, 32.0, -23.0].map(|down| [x + 8.0, y + down]);
@@ -62,7 +68,8 @@ fn free_place(taken: &[[f64; 2]], [x, y]: [f64; 2]) -> [f64; 2] {
 
 /// Those that nobody beats in both, by the first dimension.
 pub(crate) fn front(places: &[[f64; 2]]) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..places.len()).filter(|n| places[*n].iter().all(|x| x.is_finite())).collect();
+    let mut order: Vec<usize> =
+        (0..places.len()).filter(|n| places[*n].iter().all(|x| x.is_finite())).collect();
     order.sort_by(|a, b| {
         let ([ax, ay], [bx, by]) = (places[*a], places[*b]);
         ax.total_cmp(&bx).then(ay.total_cmp(&by))
@@ -102,6 +109,9 @@ mod tests {
         ];
         let picture = scatter("front", ["CPU", "RSS"], [Unit::Nanos, Unit::Bytes], &dots).to_string();
         assert_eq!(picture.matches("<circle").count(), 2);
-        assert!(picture.contains("class=\"front\"") && picture.contains("&lt;x&gt;: 2.00 s, 9.54 MiB"), "{picture}");
+        assert!(
+            picture.contains("class=\"front\"") && picture.contains("&lt;x&gt;: 2.00 s, 9.54 MiB"),
+            "{picture}"
+        );
     }
 }

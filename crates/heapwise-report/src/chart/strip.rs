@@ -51,7 +51,8 @@ mod tests {
 
     #[test]
     fn each_run_is_a_point_and_names_stay_text() {
-        let row = |label| Strip { label, numbers: vec![1.0, 2.0, 3.0], median: Some(2.0), class: "s1".into() };
+        let row =
+            |label| Strip { label, numbers: vec![1.0, 2.0, 3.0], median: Some(2.0), class: "s1".into() };
         let picture = strip("runs", Unit::Count, &[row("<b>&"), row("two")]).to_string();
         assert_eq!(picture.matches("<circle").count(), 6);
         assert_eq!(picture.matches("class=\"median s1\"").count(), 2);

@@ -153,7 +153,11 @@ fn over_time(comparison: &Comparison) -> Option<Markup> {
     }
     let picture = lines("resident memory over time, by allocator", [Unit::Nanos, Unit::Bytes], &curves);
     let legend = element("div", &[("class", "legend")], legend);
-    Some([heading("Resident memory over time"), figure("The last run of each that counts", [picture, legend])].into_iter().collect())
+    Some(
+        [heading("Resident memory over time"), figure("The last run of each that counts", [picture, legend])]
+            .into_iter()
+            .collect(),
+    )
 }
 
 /// All numbers, folded.
@@ -164,7 +168,8 @@ fn raw(comparison: &Comparison) -> Markup {
     let mut rows = vec![head];
     for standing in &comparison.standings {
         for sample in &standing.samples {
-            let round = if sample.round == 0 { "first, does not count".to_owned() } else { sample.round.to_string() };
+            let round =
+                if sample.round == 0 { "first, does not count".to_owned() } else { sample.round.to_string() };
             let words = [standing.contender.label.clone(), round, sample.outcome.words()];
             let numbers =
                 measures.iter().map(|m| m.of(sample).map_or("–".to_owned(), |n| words::number(*m, n)));
@@ -186,7 +191,15 @@ mod tests {
         let page = html(&comparison());
         // Five measures, two who have runs that count.
         assert!(page.matches("<circle").count() >= 5 * (10 + 5), "{}", page.matches("<circle").count());
-        assert!(page.contains("within the noise") && page.contains("saying “\\u{1b}[31m&lt;b&gt;|`x`”"), "{page}");
-        assert!(!page.contains("<b>|") && !page.contains("<script") && !page.contains("style=") && !page.contains("NaN"));
+        assert!(
+            page.contains("within the noise") && page.contains("saying “\\u{1b}[31m&lt;b&gt;|`x`”"),
+            "{page}"
+        );
+        assert!(
+            !page.contains("<b>|")
+                && !page.contains("<script")
+                && !page.contains("style=")
+                && !page.contains("NaN")
+        );
     }
 }

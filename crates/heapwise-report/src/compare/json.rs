@@ -64,7 +64,10 @@ fn candidate(standing: &Standing, is_baseline: bool, measures: &[Measure]) -> Va
     let differences: Map<String, Value> =
         standing.differences.iter().map(|(m, d)| (m.id().to_owned(), difference(d))).collect();
     // How it ended when it did not end as it should, else how it always ended.
-    let telling = standing.samples.iter().find(|s| !standing.findings.is_empty() && s.round > 0 && !s.outcome.is_whole());
+    let telling = standing
+        .samples
+        .iter()
+        .find(|s| !standing.findings.is_empty() && s.round > 0 && !s.outcome.is_whole());
     let telling = telling.or(standing.samples.last());
     value!({
         "label": contender.label,

@@ -35,12 +35,17 @@ pub(super) fn markdown(comparison: &Comparison) -> String {
 
 fn table(comparison: &Comparison, cell: impl Fn(&Standing, Measure) -> String, skip: usize) -> String {
     let measures = comparison.measures();
-    let titles: Vec<String> =
-        std::iter::once("allocator".to_owned()).chain(measures.iter().map(|m| format!("{}:", m.title()))).collect();
+    let titles: Vec<String> = std::iter::once("allocator".to_owned())
+        .chain(measures.iter().map(|m| format!("{}:", m.title())))
+        .collect();
     let titles: Vec<&str> = titles.iter().map(String::as_str).collect();
     let mut table = Table::new(&titles);
     for standing in comparison.standings.iter().skip(skip) {
-        let mut row = vec![format!("{} {}", code(&standing.contender.label, Spot::Cell), prose(&words::aside(standing), Spot::Cell))];
+        let mut row = vec![format!(
+            "{} {}",
+            code(&standing.contender.label, Spot::Cell),
+            prose(&words::aside(standing), Spot::Cell)
+        )];
         // Numbers and our own words.
         row.extend(measures.iter().map(|m| cell(standing, *m)));
         table.row(&row);
@@ -59,7 +64,8 @@ fn medians(comparison: &Comparison) -> String {
     let cell = |standing: &Standing, measure: Measure| match standing.spread(measure) {
         None => "–".to_owned(),
         Some(spread) => {
-            let [median, low, high] = [spread.median, spread.low, spread.high].map(|n| words::number(measure, n));
+            let [median, low, high] =
+                [spread.median, spread.low, spread.high].map(|n| words::number(measure, n));
             format!("{median} ({low}..{high})")
         }
     };
@@ -76,7 +82,10 @@ mod tests {
         let text = markdown(&comparison());
         assert!(text.starts_with("### heapwise compare: `prog --x ''\\''\\u{1b}<b>'\\'''`\n"), "{text}");
         assert!(text.contains("| `quick` 1\\.2.3 | within the noise | −50 % ("), "{text}");
-        assert!(text.contains("> - broken: killed by SIGSEGV, saying “\\\\u\\{1b\\}\\[31m\\<b\\>\\|`x`”"), "{text}");
+        assert!(
+            text.contains("> - broken: killed by SIGSEGV, saying “\\\\u\\{1b\\}\\[31m\\<b\\>\\|`x`”"),
+            "{text}"
+        );
         assert!(!text.contains("<b>|"), "{text}");
     }
 }

@@ -1,8 +1,8 @@
 //! A comparison that never was: one candidate that is quick, one that crashes and says hostile things.
 
 use heapwise_compare::{
-    Comparison, Contender, Difference, EndSource, Finding, FindingKind, Measure, Memory, Outcome, Output, PeakSource,
-    Point, Sample, Setup, Standing, Timeline, Unavailable, Verdict, Winner,
+    Comparison, Contender, Difference, EndSource, Finding, FindingKind, Measure, Memory, Outcome, Output,
+    PeakSource, Point, Sample, Setup, Standing, Timeline, Unavailable, Verdict, Winner,
 };
 use std::collections::BTreeMap;
 
@@ -108,7 +108,11 @@ pub(super) fn comparison() -> Comparison {
             allocator: "absent".into(),
             reason: "not installed".into(),
         }],
-        winners: vec![winner(Measure::Wall, None), winner(Measure::Cpu, Some(1)), winner(Measure::PeakRss, None)],
+        winners: vec![
+            winner(Measure::Wall, None),
+            winner(Measure::Cpu, Some(1)),
+            winner(Measure::PeakRss, None),
+        ],
         notes: vec!["the program as it is ends with exit code 3".into()],
         is_interrupted: false,
     }

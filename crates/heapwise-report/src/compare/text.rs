@@ -61,8 +61,9 @@ fn table(page: &mut Page, comparison: &Comparison) {
         let row = |standing: &Standing| measures.iter().map(|m| cell(standing, *m, is_wide)).collect();
         comparison.standings.iter().map(row).collect()
     };
-    let longest_name =
-        |is_wide: bool| comparison.standings.iter().map(|s| name(s, is_wide).chars().count()).max().unwrap_or(0);
+    let longest_name = |is_wide: bool| {
+        comparison.standings.iter().map(|s| name(s, is_wide).chars().count()).max().unwrap_or(0)
+    };
     // Ranges are shown where nothing has to be cut for them.
     let wide = rows(true);
     let needed = |at: usize| wide.iter().map(|row| row[at].chars().count() + 2).max().unwrap_or(0);
@@ -78,7 +79,11 @@ fn table(page: &mut Page, comparison: &Comparison) {
     // What is left is for names; numbers are worth more than the end of a name.
     let names = page.columns.saturating_sub(numbers + 2).clamp(8, 40);
     let names = names.min(longest_name(is_wide).max(8));
-    let aside = if is_wide { "of runs that count, and in brackets the least and the greatest" } else { "of runs that count" };
+    let aside = if is_wide {
+        "of runs that count, and in brackets the least and the greatest"
+    } else {
+        "of runs that count"
+    };
     page.heading("MEDIANS", aside);
     let row = |cells: Vec<String>| -> String {
         cells.iter().zip(&widths).map(|(cell, width)| format!("  {}", right(cell, *width))).collect()
@@ -158,7 +163,9 @@ mod tests {
         let text = text(&comparison(), Style { color: false, width: 80 });
         let at = |what: &str| text.find(what).unwrap_or_else(|| panic!("{what}: {text}"));
         assert!(at("NOT THE SAME") < at("MEDIANS"));
-        assert!(at("  ! broken: killed by SIGSEGV, saying “\\u{1b}[31m<b>|`x`”, in all runs") < at("MEDIANS"));
+        assert!(
+            at("  ! broken: killed by SIGSEGV, saying “\\u{1b}[31m<b>|`x`”, in all runs") < at("MEDIANS")
+        );
         assert!(text.contains("less: CPU time −50 % ("), "{text}");
         assert!(text.contains("within the noise: wall time"), "{text}");
         assert!(text.contains("Least CPU time: quick, 500.0 ms instead of 1.00 s, −50 %"), "{text}");

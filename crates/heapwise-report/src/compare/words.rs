@@ -90,7 +90,8 @@ pub(super) fn drive(comparison: &Comparison) -> Option<String> {
     if !setup.is_server {
         return None;
     }
-    let load = setup.load.as_ref().map_or("without a load".to_owned(), |load| format!("under the load `{load}`"));
+    let load =
+        setup.load.as_ref().map_or("without a load".to_owned(), |load| format!("under the load `{load}`"));
     let settle = setup.settle_ns.map_or_else(String::new, |ns| format!(", then left alone for {}", time(ns)));
     Some(format!("as a server {load}{settle}; times are those of the load"))
 }
@@ -100,7 +101,11 @@ pub(super) fn findings(comparison: &Comparison) -> Vec<(String, String)> {
     let mut lines = Vec::new();
     for standing in &comparison.standings {
         for finding in &standing.findings {
-            let often = if finding.runs == finding.of { "in all runs".to_owned() } else { format!("in {} of {} runs", finding.runs, finding.of) };
+            let often = if finding.runs == finding.of {
+                "in all runs".to_owned()
+            } else {
+                format!("in {} of {} runs", finding.runs, finding.of)
+            };
             lines.push((standing.contender.label.clone(), format!("{}, {often}", finding.what)));
         }
         if let Some(reason) = &standing.left_out {
@@ -123,7 +128,9 @@ pub(super) fn verdicts(standing: &Standing, measures: &[Measure]) -> [(&'static 
             .filter_map(|m| {
                 let difference = standing.differences.get(m)?;
                 Some(match wanted {
-                    Verdict::Lower | Verdict::Higher => format!("{} {}", m.title(), with_interval(difference)),
+                    Verdict::Lower | Verdict::Higher => {
+                        format!("{} {}", m.title(), with_interval(difference))
+                    }
                     _ => m.title().to_owned(),
                 })
             })
@@ -159,10 +166,14 @@ pub(super) fn conclusion(comparison: &Comparison) -> Vec<String> {
         return vec!["Nothing can be said: no run counts.".to_owned()];
     }
     if comparison.candidates().iter().all(|s| s.counted.is_empty()) {
-        return vec!["Stay with what you have: under none of the others does the program do its work.".to_owned()];
+        return vec![
+            "Stay with what you have: under none of the others does the program do its work.".to_owned(),
+        ];
     }
     if comparison.setup.rounds < 3 {
-        return vec!["Less than three rounds cannot tell a difference from noise: let it do more (--runs).".to_owned()];
+        return vec![
+            "Less than three rounds cannot tell a difference from noise: let it do more (--runs).".to_owned(),
+        ];
     }
     let mut sentences: Vec<String> = told.iter().filter_map(|winner| best(comparison, winner)).collect();
     let nobody: Vec<&str> = told.iter().filter(|w| w.best.is_none()).map(|w| w.measure.title()).collect();
@@ -172,7 +183,8 @@ pub(super) fn conclusion(comparison: &Comparison) -> Vec<String> {
             listed(&nobody, "or")
         ));
     } else if !nobody.is_empty() {
-        sentences.push(format!("Nobody surely needs less {} than the program as it is.", listed(&nobody, "or")));
+        sentences
+            .push(format!("Nobody surely needs less {} than the program as it is.", listed(&nobody, "or")));
     }
     sentences
 }
@@ -195,8 +207,11 @@ fn best(comparison: &Comparison, winner: &Winner) -> Option<String> {
         number(winner.measure, before.median),
         with_interval(difference)
     );
-    let others: Vec<&str> =
-        winner.not_told_apart.iter().filter_map(|at| Some(comparison.standings.get(*at)?.contender.label.as_str())).collect();
+    let others: Vec<&str> = winner
+        .not_told_apart
+        .iter()
+        .filter_map(|at| Some(comparison.standings.get(*at)?.contender.label.as_str()))
+        .collect();
     if !others.is_empty() {
         sentence.push_str(&format!("; {} cannot be told from it", listed(&others, "and")));
     }

@@ -42,7 +42,10 @@ pub(crate) fn element(
     }
     out.extend(children.into_iter().map(|child| child.0));
     out.push_str(&format!("</{tag}>"));
-    if matches!(tag, "p" | "section" | "tr" | "table" | "h1" | "h2" | "h3" | "ul" | "li" | "svg" | "figure" | "details") {
+    if matches!(
+        tag,
+        "p" | "section" | "tr" | "table" | "h1" | "h2" | "h3" | "ul" | "li" | "svg" | "figure" | "details"
+    ) {
         out.push('\n');
     }
     Markup(out)

@@ -17,9 +17,13 @@ const STYLE: &str = include_str!("page.css");
 
 /// A whole file.
 pub(crate) fn page(title: &str, body: &Markup) -> String {
-    let policy = format!("default-src 'none'; style-src '{}'; base-uri 'none'; form-action 'none'", hash(STYLE));
+    let policy =
+        format!("default-src 'none'; style-src '{}'; base-uri 'none'; form-action 'none'", hash(STYLE));
     let title = text(title);
-    format!("{}<style>{STYLE}</style>\n</head>\n<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n", head(&policy, &title))
+    format!(
+        "{}<style>{STYLE}</style>\n</head>\n<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n",
+        head(&policy, &title)
+    )
 }
 
 /// How each file begins, up to its style.
