@@ -215,6 +215,7 @@ fn confirm(
         runs: args.runs,
         timeout: args.drive.timeout,
         unavailable,
+        refuse: Some(compare::refusal::of_file),
         interrupted: Arc::clone(interrupted),
         ..heapwise_compare::Options::default()
     };
