@@ -58,6 +58,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("victims-with-crates", &[]),
     ("benches", &[]),
     ("async-server", &[]),
+    ("fragmentation", &[]),
     ("poetry-contest", &[]),
     ("xtask", &[]),
 ];
@@ -69,6 +70,7 @@ const TOPS: &[&str] = &[
     "heapwise-tests",
     "benches",
     "async-server",
+    "fragmentation",
     "poetry-contest",
     "victims-with-crates",
     "xtask",
