@@ -34,12 +34,13 @@ of a hundred million events; or what slows a heap from outside, each thing that 
 Usage: bench record [--pairs N] [--only WORKLOAD] [--quick] [--target-dir DIR]
        bench analyze [--pairs N] [--quick] [--target-dir DIR]
        bench environment [--pairs N] [--quick] [--target-dir DIR]
-       bench replay [--pairs N] [--only WORKLOAD] [--quick] [--real-only] [--target-dir DIR]
+       bench replay [--pairs N] [--only WORKLOAD] [--quick] [--real-only] [--after-load] [--target-dir DIR]
 
   --pairs N         rounds of all tools (default 5, and 4 of all allocators after one that does not count; 2 with --quick)
   --only WORKLOAD   only this one; may be given several times
   --quick           a tenth of the usual sizes, to see that all works
   --real-only       only run the programs, without a recording and its replay
+  --after-load      what services keep twelve seconds after their load, instead of peaks and processor time
   --target-dir DIR  where release/heapwise and release/poetry-contest are (default target)
 ";
 
@@ -49,6 +50,7 @@ struct Request {
     only: Vec<String>,
     quick: bool,
     real_only: bool,
+    after_load: bool,
     target: PathBuf,
     task: Task,
 }
@@ -97,6 +99,7 @@ fn main() -> Result<()> {
             quick: plan.quick,
             only: &request.only,
             real_only: request.real_only,
+            after_load: request.after_load,
             target: &plan.target,
             folder: &folder,
         };
@@ -130,6 +133,7 @@ fn parse(mut parser: lexopt::Parser) -> Result<Option<Request>> {
         only: Vec::new(),
         quick: false,
         real_only: false,
+        after_load: false,
         target: "target".into(),
         task: Task::Record,
     };
@@ -140,6 +144,7 @@ fn parse(mut parser: lexopt::Parser) -> Result<Option<Request>> {
             Long("only") => request.only.push(parser.value()?.string()?),
             Long("quick") => request.quick = true,
             Long("real-only") => request.real_only = true,
+            Long("after-load") => request.after_load = true,
             Long("target-dir") => request.target = parser.value()?.into(),
             Short('h') | Long("help") => return Ok(None),
             Value(what) if task.is_none() && what == "record" => task = Some(Task::Record),
@@ -155,8 +160,8 @@ fn parse(mut parser: lexopt::Parser) -> Result<Option<Request>> {
             "say what to measure: `bench record`, `bench analyze`, `bench environment` or `bench replay`"
         ),
     }
-    if request.real_only && request.task != Task::Replay {
-        bail!("--real-only is for `bench replay`");
+    if (request.real_only || request.after_load) && request.task != Task::Replay {
+        bail!("--real-only and --after-load are for `bench replay`");
     }
     if request.pairs == Some(0) {
         bail!("--pairs must be at least 1");

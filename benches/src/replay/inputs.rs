@@ -112,7 +112,11 @@ pub(super) fn repository(folder: &Path, commits: usize) -> Result<()> {
         }
     }
     stream.push_str("done\n");
-    git(folder, &["fast-import", "--quiet", "--done"], stream.as_bytes())
+    git(folder, &["fast-import", "--quiet", "--done"], stream.as_bytes())?;
+    // What was imported is hardly compressed, and would be most of what is resident once it is mapped. One thread, for
+    // several would not find the same differences each time; and no bitmap, with which git would copy this pack as it is.
+    let options = ["-c", "pack.threads=1", "-c", "repack.writeBitmaps=false"];
+    git(folder, &[&options[..], &["repack", "-a", "-d", "-f", "-q"]].concat(), b"")
 }
 
 /// git without anybody's configuration.

@@ -1,8 +1,10 @@
 //! `bench replay`: how well `heapwise replay` predicts what real programs do under each allocator.
 //!
 //! Each program runs under each allocator, shuffled round by round, and is recorded once. The recording is replayed, and
-//! what the replay says is compared with what was measured (`fidelity.rs`).
+//! what the replay says is compared with what was measured (`fidelity.rs`). With `--after-load` it is services, and what they
+//! keep some seconds after their load (`after_load.rs`).
 
+mod after_load;
 mod allocators;
 mod fidelity;
 mod inputs;
@@ -16,10 +18,11 @@ use crate::statistics::Spread;
 use allocators::Allocator;
 use anyhow::{Context, Result, bail};
 use fidelity::{CpuRow, Row};
-use predictions::Prediction;
+use predictions::{Mode, Prediction};
 use real::Bench;
 use serde::Serialize;
 use std::path::Path;
+use std::time::Duration;
 use workloads::{Output, Place, Prepared, Workload};
 
 /// What to do.
@@ -31,6 +34,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) only: &'a [String],
     /// Nothing is recorded and replayed.
     pub(crate) real_only: bool,
+    /// What services keep after their load, instead of peaks and processor time.
+    pub(crate) after_load: bool,
     pub(crate) target: &'a Path,
     pub(crate) folder: &'a Path,
 }
@@ -57,7 +62,6 @@ struct Real {
 
 /// Measures, and returns tables to be shown.
 pub(crate) fn measure(plan: &Plan<'_>, heapwise: &Path) -> Result<String> {
-    let chosen = workloads::chosen(plan.only)?;
     let folder = plan.folder.join("replay");
     let inputs = folder.join("inputs");
     std::fs::create_dir_all(&inputs).with_context(|| format!("cannot make {}", inputs.display()))?;
@@ -66,6 +70,10 @@ pub(crate) fn measure(plan: &Plan<'_>, heapwise: &Path) -> Result<String> {
     let bench = Bench { launcher: &launcher, scratch: &scratch };
     let place = Place { target: plan.target, inputs: &inputs, quick: plan.quick };
     let allocators = allocators::present(plan.target, &folder)?;
+    if plan.after_load {
+        return after_load::measure(plan, heapwise, &bench, &place, &allocators, &folder);
+    }
+    let chosen = workloads::chosen(plan.only)?;
     let (mut all, mut figures) = (Vec::new(), String::new());
     for workload in chosen {
         let prepared = workload.prepare(&place)?;
@@ -160,9 +168,9 @@ fn predict(
 ) -> Result<Vec<Prediction>> {
     let recording = folder.join(format!("{}.hw", workload.name));
     eprintln!("bench:   {} is recorded and replayed", workload.name);
-    real::record(bench, prepared, heapwise, &recording)?;
+    real::record(bench, prepared, heapwise, &recording, Duration::ZERO)?;
     let names: Vec<_> = allocators.iter().map(|allocator| allocator.name).collect();
-    let predictions = predictions::replay(heapwise, &recording, &names)?;
+    let predictions = predictions::replay(heapwise, &recording, &names, Mode::Fast)?;
     if predictions.is_empty() {
         bail!("`heapwise replay` has no candidates");
     }

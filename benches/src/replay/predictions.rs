@@ -13,12 +13,45 @@ const SCHEMA: &str = "heapwise.replay/1";
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) struct Prediction {
     pub(crate) allocator: String,
+    /// Names and values, or nothing.
+    #[serde(default)]
+    settings: serde_json::Value,
     pub(crate) peak_rss_bytes: Option<u64>,
     pub(crate) rss_after_bytes: Option<u64>,
     pub(crate) cpu_ns: Option<Range>,
     /// Why there are no figures, for instance; it is shown as it is.
     #[serde(default)]
     pub(crate) outcome: serde_json::Value,
+}
+
+impl Prediction {
+    /// The allocator with its settings, sorted by name, as in `jemalloc:background_thread=true:dirty_decay_ms=1000`.
+    pub(crate) fn candidate(&self) -> String {
+        let mut settings: Vec<String> = match &self.settings {
+            serde_json::Value::Object(settings) => {
+                let text = |value: &serde_json::Value| {
+                    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+                };
+                settings.iter().map(|(name, value)| format!("{name}={}", text(value))).collect()
+            }
+            serde_json::Value::String(settings) => {
+                settings.split([':', ',']).filter(|setting| !setting.is_empty()).map(str::to_owned).collect()
+            }
+            _ => Vec::new(),
+        };
+        settings.sort();
+        let parts = std::iter::once(self.allocator.clone()).chain(settings);
+        parts.collect::<Vec<_>>().join(":")
+    }
+}
+
+/// How fast a recording is replayed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// As fast as it goes, for peaks and processor time.
+    Fast,
+    /// With the gaps between events, for what is left after the load.
+    Timed,
 }
 
 /// A figure and how far it may be off.
@@ -30,10 +63,16 @@ pub(crate) struct Range {
 }
 
 /// Replays a recording under the allocators.
-pub(crate) fn replay(heapwise: &Path, recording: &Path, allocators: &[&str]) -> Result<Vec<Prediction>> {
+pub(crate) fn replay(
+    heapwise: &Path,
+    recording: &Path,
+    candidates: &[&str],
+    mode: Mode,
+) -> Result<Vec<Prediction>> {
     let output = Command::new(heapwise)
         .args([OsStr::new("replay"), recording.as_os_str()])
-        .args(["--with", &allocators.join(","), "--format", "json"])
+        .args(["--with", &candidates.join(","), "--format", "json"])
+        .args((mode == Mode::Timed).then_some("--timed"))
         .output()
         .with_context(|| format!("cannot run {}", heapwise.display()))?;
     let messages = String::from_utf8_lossy(&output.stderr);
@@ -72,6 +111,17 @@ mod tests {
         let cpu = candidates[0].cpu_ns.unwrap();
         assert_eq!((cpu.median, cpu.low, cpu.high), (5.0, 4.5, 6.0));
         assert!(candidates[1].cpu_ns.is_none() && candidates[1].peak_rss_bytes.is_none());
+    }
+
+    #[test]
+    fn a_candidate_is_named_by_its_sorted_settings() {
+        let named = |settings: &str| {
+            let text = format!(r#"{{"allocator":"jemalloc","settings":{settings}}}"#);
+            serde_json::from_str::<Prediction>(&text).unwrap().candidate()
+        };
+        assert_eq!(named("null"), "jemalloc");
+        assert_eq!(named(r#"{"narenas":2,"dirty_decay_ms":"0"}"#), "jemalloc:dirty_decay_ms=0:narenas=2");
+        assert_eq!(named(r#""narenas=2,dirty_decay_ms=0""#), "jemalloc:dirty_decay_ms=0:narenas=2");
     }
 
     #[test]

@@ -38,7 +38,7 @@ pub(crate) fn run(
     let command = [bench.launcher.into(), path("result").into(), path("output").into()];
     // The launcher is linked statically, so the library is loaded into the program alone.
     let preload = [("LD_PRELOAD", allocator.library.as_os_str())];
-    execute(bench, prepared, &command, &preload)?;
+    execute(bench, prepared, &command, &preload, |_| Ok(()))?;
     // The loader says so and goes on with the allocator that there is.
     let messages = std::fs::read(path("messages"))?;
     let messages = String::from_utf8_lossy(&messages);
@@ -49,12 +49,43 @@ pub(crate) fn run(
     Ok((measured, comparable(prepared.output, std::fs::read(path("output"))?)))
 }
 
-/// Records the program under glibc's allocator.
+/// Runs a service under an allocator with settings, and returns what is resident, in bytes, so long after its load.
+pub(crate) fn resident_after_load(
+    bench: &Bench<'_>,
+    prepared: &Prepared,
+    environment: &[(&str, &OsStr)],
+    settle: Duration,
+) -> Result<u64> {
+    let _ = std::fs::remove_dir_all(bench.scratch);
+    std::fs::create_dir_all(bench.scratch)?;
+    let path = |name: &str| bench.scratch.join(name);
+    let command = [bench.launcher.into(), path("result").into(), path("output").into()];
+    let mut bytes = 0;
+    execute(bench, prepared, &command, environment, |launcher| {
+        sleep(settle);
+        bytes = resident(launcher)?;
+        Ok(())
+    })?;
+    Ok(bytes)
+}
+
+/// What is resident of the only child of a process.
+fn resident(parent: u32) -> Result<u64> {
+    let children = std::fs::read_to_string(format!("/proc/{parent}/task/{parent}/children"))?;
+    let child = children.split_whitespace().next().context("the launcher has no child")?;
+    let rollup = std::fs::read_to_string(format!("/proc/{child}/smaps_rollup"))?;
+    let line = rollup.lines().find_map(|line| line.strip_prefix("Rss:"));
+    let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    Ok(kib.context("the kernel does not say what is resident")? * 1024)
+}
+
+/// Records the program under glibc's allocator; a service is ended so long after its load.
 pub(crate) fn record(
     bench: &Bench<'_>,
     prepared: &Prepared,
     heapwise: &Path,
     recording: &Path,
+    settle: Duration,
 ) -> Result<()> {
     let _ = std::fs::remove_dir_all(bench.scratch);
     std::fs::create_dir_all(bench.scratch)?;
@@ -67,15 +98,20 @@ pub(crate) fn record(
         recording.into(),
         "--".into(),
     ];
-    execute(bench, prepared, &before, &[])
+    execute(bench, prepared, &before, &[], |_| {
+        sleep(settle);
+        Ok(())
+    })
 }
 
-/// Runs a command around the program, with everything that belongs to it.
+/// Runs a command around the program, with everything that belongs to it. When a service has had its load, and before it is
+/// ended, `loaded` is told the id of the command's process.
 fn execute(
     bench: &Bench<'_>,
     prepared: &Prepared,
     before: &[OsString],
     environment: &[(&str, &OsStr)],
+    loaded: impl FnOnce(u32) -> Result<()>,
 ) -> Result<()> {
     let port = free_port()?;
     let messages = bench.scratch.join("messages");
@@ -93,7 +129,7 @@ fn execute(
         .spawn()
         .with_context(|| format!("cannot run {}", line[0].display()))?;
     let mut group = Group(Some(child));
-    let ended = drive(&mut group, prepared, port);
+    let ended = drive(&mut group, prepared, port, loaded);
     let status = ended.and_then(|()| group.wait());
     let said = || std::fs::read_to_string(&messages).unwrap_or_default();
     let status = status.with_context(said)?;
@@ -102,10 +138,13 @@ fn execute(
 }
 
 /// Waits for a service and gives it its load.
-fn drive(group: &mut Group, prepared: &Prepared, port: u16) -> Result<()> {
-    if prepared.load.is_empty() {
-        return Ok(());
-    }
+fn drive(
+    group: &mut Group,
+    prepared: &Prepared,
+    port: u16,
+    loaded: impl FnOnce(u32) -> Result<()>,
+) -> Result<()> {
+    let Some((end, load)) = prepared.load.split_last() else { return Ok(()) };
     let start = Instant::now();
     while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {
         if let Some(status) = group.ended()? {
@@ -114,16 +153,21 @@ fn drive(group: &mut Group, prepared: &Prepared, port: u16) -> Result<()> {
         ensure!(start.elapsed() < READY, "the service does not listen on port {port}");
         sleep(PAUSE);
     }
-    for load in &prepared.load {
-        let load = with_port(load, port);
-        let output = Command::new(&load[0])
-            .args(&load[1..])
-            .stdin(Stdio::null())
-            .output()
-            .with_context(|| format!("cannot run {}", load[0].display()))?;
-        let messages = String::from_utf8_lossy(&output.stderr);
-        ensure!(output.status.success(), "{} ended with {}\n{messages}", load[0].display(), output.status);
-    }
+    load.iter().try_for_each(|command| client(command, port))?;
+    loaded(group.id().context("the service has ended")?)?;
+    client(end, port)
+}
+
+/// Runs a command against the service.
+fn client(command: &[OsString], port: u16) -> Result<()> {
+    let command = with_port(command, port);
+    let output = Command::new(&command[0])
+        .args(&command[1..])
+        .stdin(Stdio::null())
+        .output()
+        .with_context(|| format!("cannot run {}", command[0].display()))?;
+    let messages = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "{} ended with {}\n{messages}", command[0].display(), output.status);
     Ok(())
 }
 
@@ -152,6 +196,10 @@ fn comparable(output: Output, text: Vec<u8>) -> Vec<u8> {
 struct Group(Option<Child>);
 
 impl Group {
+    fn id(&self) -> Option<u32> {
+        Some(self.0.as_ref()?.id())
+    }
+
     fn ended(&mut self) -> Result<Option<std::process::ExitStatus>> {
         let Some(child) = &mut self.0 else { return Ok(None) };
         let status = child.try_wait()?;

@@ -103,7 +103,7 @@ pub(crate) fn predictions(workload: &str, memory: &[Row], cpu: &[CpuRow]) -> Str
     text
 }
 
-fn one_line(text: &str) -> String {
+pub(super) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

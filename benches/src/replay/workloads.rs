@@ -72,6 +72,13 @@ pub(crate) const PORT: &str = "{port}";
 pub(super) const GIT_ENVIRONMENT: [(&str, &str); 2] =
     [("GIT_CONFIG_NOSYSTEM", "1"), ("GIT_CONFIG_GLOBAL", "/dev/null")];
 
+/// Those that are looked at some seconds after their load, before they are ended.
+pub(crate) const SERVICES: [Workload; 3] = [
+    Workload { name: "async_server", mean_error: 0.05, prepare: async_server },
+    Workload { name: "redis", mean_error: 0.05, prepare: redis },
+    Workload { name: "service", mean_error: 0.05, prepare: service },
+];
+
 const ALL: [Workload; 8] = [
     Workload { name: "python_json", mean_error: 0.05, prepare: python_json },
     Workload { name: "sqlite", mean_error: 0.05, prepare: sqlite },
@@ -86,11 +93,21 @@ const ALL: [Workload; 8] = [
 
 /// The workloads with these names, or all of them.
 pub(crate) fn chosen(names: &[String]) -> Result<Vec<Workload>> {
-    if let Some(name) = names.iter().find(|name| !ALL.iter().any(|workload| workload.name == *name)) {
-        let known: Vec<_> = ALL.iter().map(|workload| workload.name).collect();
+    of(&ALL, names)
+}
+
+/// The services with these names, or all of them.
+pub(crate) fn chosen_services(names: &[String]) -> Result<Vec<Workload>> {
+    of(&SERVICES, names)
+}
+
+fn of(all: &[Workload], names: &[String]) -> Result<Vec<Workload>> {
+    if let Some(name) = names.iter().find(|name| !all.iter().any(|workload| workload.name == *name)) {
+        let known: Vec<_> = all.iter().map(|workload| workload.name).collect();
         bail!("there is no workload {name}, only {}", known.join(", "));
     }
-    Ok(ALL.into_iter().filter(|w| names.is_empty() || names.iter().any(|name| name == w.name)).collect())
+    let wanted = |name: &str| names.is_empty() || names.iter().any(|wanted| wanted == name);
+    Ok(all.iter().copied().filter(|workload| wanted(workload.name)).collect())
 }
 
 impl Workload {
@@ -134,16 +151,17 @@ fn sqlite(place: &Place<'_>) -> Result<Prepared> {
 fn async_server(place: &Place<'_>) -> Result<Prepared> {
     let load = place.built("async-server-load")?;
     let (keys, rounds) = (place.size(3_000).to_string(), "3");
-    let load =
-        words(load, &["--port", PORT, "--connections", "6", "--keys", &keys, "--rounds", rounds, "--stop"]);
+    let burst = ["--port", PORT, "--connections", "6", "--keys", &keys, "--rounds", rounds];
+    let stop = words(&load, &["--port", PORT, "--connections", "0", "--stop"]);
+    let load = words(&load, &burst);
     let command = words(place.built("async-server")?, &["4", PORT]);
     // It prints its port.
-    Ok(Prepared { load: vec![load], output: Output::Differs, ..program(command) })
+    Ok(Prepared { load: vec![load, stop], output: Output::Differs, ..program(command) })
 }
 
 fn ripgrep(place: &Place<'_>) -> Result<Prepared> {
     let tree = place.input("tree", place.size(6_000), inputs::tree)?;
-    let mut command = words("rg", &["--no-config", "-j4", "-n", r"buffer_\d+ (let|match)_4[0-9]* +\w+_7"]);
+    let mut command = words("rg", &["--no-config", "-j4", "-n", r"(buffer|token)_[0-9]*7 +\w+_4"]);
     command.push(tree.into());
     Ok(Prepared { output: Output::SameLines, ..program(command) })
 }
@@ -191,7 +209,7 @@ fn git(place: &Place<'_>) -> Result<Prepared> {
 
 fn contest(place: &Place<'_>) -> Result<Prepared> {
     let generate = place.built("poetry-generate")?;
-    let rounds = place.size(10).max(1);
+    let rounds = place.size(30);
     let data = inputs::once(place.inputs, &format!("poems-{rounds}"), |path| {
         let status = std::process::Command::new(&generate)
             .args(["--rounds", &rounds.to_string(), "--out"])
@@ -206,6 +224,18 @@ fn contest(place: &Place<'_>) -> Result<Prepared> {
     Ok(program(command))
 }
 
+fn service(place: &Place<'_>) -> Result<Prepared> {
+    let program = place.built("fragmentation")?;
+    let steps = place.size(100_000).to_string();
+    let command = words(&program, &["service", "--port", PORT]);
+    let load = vec![
+        words(&program, &["load", "--port", PORT, "--count", &steps]),
+        words(&program, &["stop", "--port", PORT]),
+    ];
+    // It prints its port.
+    Ok(Prepared { command, environment: Vec::new(), load, output: Output::Differs })
+}
+
 fn batch(place: &Place<'_>) -> Result<Prepared> {
     let texts = place.size(1_500).to_string();
     Ok(program(words(place.built("fragmentation")?, &["batch", "--count", &texts])))
@@ -218,6 +248,8 @@ mod tests {
     #[test]
     fn an_unknown_name_is_answered_with_the_known_ones() {
         assert_eq!(chosen(&[]).unwrap().len(), ALL.len());
+        assert_eq!(chosen_services(&["service".into()]).unwrap().len(), 1);
+        assert!(chosen_services(&["git".into()]).is_err());
         assert_eq!(chosen(&["git".into()]).unwrap()[0].name, "git");
         let error = chosen(&["svn".into()]).unwrap_err().to_string();
         assert!(error.contains("no workload svn") && error.contains("ripgrep"), "{error}");
