@@ -34,8 +34,10 @@ pub(crate) fn real(all: &[Results]) -> String {
                 shown(of(&crate::launcher::Measured::wall_seconds), 2),
             );
         }
+    }
+    for results in all {
         for failure in &results.failures {
-            let _ = writeln!(text, "\n{}: {}\n", results.workload, one_line(failure));
+            let _ = write!(text, "\n{}: {}\n", results.workload, one_line(failure));
         }
     }
     text

@@ -1,13 +1,12 @@
 //! What an asynchronous server allocates: buffers of many sizes, most of which live for a request, among some that live as
 //! long as a connection.
 
-use super::{DEFAULT, Experiment, Settings, joined, look_on};
+use super::staff::Staff;
+use super::{DEFAULT, Experiment, Settings, look_on};
 use crate::random::Random;
 use crate::report::{Report, Work};
 use std::hint::black_box;
 use std::io;
-use std::sync::Barrier;
-use std::thread;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "async-pattern",
@@ -73,48 +72,29 @@ impl Connections {
 }
 
 fn run(settings: &Settings, report: &mut Report) -> io::Result<Work> {
-    let barrier = || Barrier::new(settings.threads + 1);
-    let (halfway, go_on, full, seen, dropped, over) =
-        (barrier(), barrier(), barrier(), barrier(), barrier(), barrier());
-    let mut work = Work::default();
-    thread::scope(|scope| {
-        let handles: Vec<_> = (0..settings.threads)
-            .map(|thread| {
-                let (halfway, go_on, full, seen) = (&halfway, &go_on, &full, &seen);
-                let (dropped, over) = (&dropped, &over);
-                scope.spawn(move || {
-                    let mut work = Work::default();
-                    let mut connections = Connections::of_thread(settings.seed, thread);
-                    let half = settings.count / 2;
-                    (0..half).for_each(|_| connections.step(&mut work));
-                    halfway.wait();
-                    go_on.wait();
-                    (half..settings.count).for_each(|_| connections.step(&mut work));
-                    full.wait();
-                    seen.wait();
-                    connections.close_most(settings.keep_percent);
-                    dropped.wait();
-                    over.wait();
-                    work
-                })
-            })
-            .collect();
-        halfway.wait();
-        let half = report.phase("steady, half of it");
-        go_on.wait();
-        full.wait();
-        let all = report.phase("steady, all of it");
-        seen.wait();
-        dropped.wait();
-        let looked = report.phase("dropped").and_then(|()| look_on(settings, report));
-        over.wait();
-        for handle in handles {
-            work += joined(handle);
-        }
-        half.and(all).and(looked)
-    })?;
-    report.phase("threads ended")?;
-    Ok(work)
+    let staff = Staff::start(settings, |settings, thread, stages, work| {
+        let mut connections = Connections::of_thread(settings.seed, thread);
+        let half = settings.count / 2;
+        (0..half).for_each(|_| connections.step(work));
+        stages.next();
+        stages.next();
+        (half..settings.count).for_each(|_| connections.step(work));
+        stages.next();
+        stages.next();
+        connections.close_most(settings.keep_percent);
+        stages.next();
+        connections
+    });
+    staff.next();
+    report.phase("steady, half of it")?;
+    staff.next();
+    staff.next();
+    report.phase("steady, all of it")?;
+    staff.next();
+    staff.next();
+    report.phase("dropped")?;
+    look_on(settings, report)?;
+    Ok(staff.work())
 }
 
 #[cfg(test)]

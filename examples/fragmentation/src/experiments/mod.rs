@@ -6,6 +6,7 @@ mod cross;
 mod decay;
 mod server;
 mod shootout;
+mod staff;
 
 use crate::random::Random;
 use crate::report::{Report, Work};

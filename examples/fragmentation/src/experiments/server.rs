@@ -1,11 +1,11 @@
 //! Threads that stay: what a service does after a burst. They fill their heaps, drop nearly everything, and then sleep or
 //! have a trickle of work. Nothing ends, so no allocator gets an occasion to tidy up but those it makes itself.
 
-use super::{DEFAULT, Experiment, Settings, block, churn, drop_most, joined, look_on};
+use super::staff::Staff;
+use super::{DEFAULT, Experiment, Settings, block, churn, drop_most, look_on};
 use crate::random::Random;
 use crate::report::{Report, Work};
 use std::io;
-use std::sync::Barrier;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -21,39 +21,24 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 const PORTIONS_PER_SECOND: usize = 100;
 
 fn run(settings: &Settings, report: &mut Report) -> io::Result<Work> {
-    let barrier = || Barrier::new(settings.threads + 1);
-    let (full, seen, dropped, over) = (barrier(), barrier(), barrier(), barrier());
-    let mut work = Work::default();
-    thread::scope(|scope| {
-        let handles: Vec<_> = (0..settings.threads)
-            .map(|thread| {
-                let (full, seen, dropped, over) = (&full, &seen, &dropped, &over);
-                scope.spawn(move || {
-                    let mut random = Random::of_thread(settings.seed, thread);
-                    let (mut held, mut work) = churn(settings, &mut random);
-                    full.wait();
-                    seen.wait();
-                    drop_most(&mut held, settings.keep_percent);
-                    dropped.wait();
-                    trickle(settings, &mut random, &mut work);
-                    over.wait();
-                    work
-                })
-            })
-            .collect();
-        full.wait();
-        let peak = report.phase("peak");
-        seen.wait();
-        dropped.wait();
-        let looked = report.phase("dropped").and_then(|()| look_on(settings, report));
-        over.wait();
-        for handle in handles {
-            work += joined(handle);
-        }
-        peak.and(looked)
-    })?;
-    report.phase("threads ended")?;
-    Ok(work)
+    let staff = Staff::start(settings, |settings, thread, stages, work| {
+        let mut random = Random::of_thread(settings.seed, thread);
+        let (mut held, done) = churn(settings, &mut random);
+        *work += done;
+        stages.next();
+        stages.next();
+        drop_most(&mut held, settings.keep_percent);
+        stages.next();
+        trickle(settings, &mut random, work);
+        held
+    });
+    staff.next();
+    report.phase("peak")?;
+    staff.next();
+    staff.next();
+    report.phase("dropped")?;
+    look_on(settings, report)?;
+    Ok(staff.work())
 }
 
 /// Short-lived blocks for as long as the main thread looks on, the same number in every run.
