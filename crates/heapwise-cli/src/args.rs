@@ -27,9 +27,12 @@ Examples:
   heapwise diff base.hw new.hw                 what became better or worse
   heapwise export base.hw --to pprof -o base.pb.gz    for go tool pprof; also folded, dhat and firefox
   heapwise doctor -- ./my-program              what outside the code would slow its heap
+  heapwise replay base.hw                      its allocations again, with other allocators
   heapwise lab debug-heap --quick              what a checking heap costs on this machine
+  heapwise compare -- ./my-program             the program under each allocator, measured
 
-Exit codes: 0 success, 1 unexpected, 2 usage, 3 a threshold of `diff` is exceeded or `doctor` found something, 4 unreadable recording; `run` ends
+Exit codes: 0 success, 1 unexpected, 2 usage, 3 a threshold of `diff` is exceeded, `doctor` found something or a program did not
+do the same in `compare`, 4 unreadable recording; `run` ends
 with the program's own code (128+n for a signal), 125 if heapwise failed, 126 if the program cannot be executed, 127 if there is none.";
 
 /// What to do.
@@ -49,12 +52,24 @@ pub(crate) enum Command {
     /// Say what outside the code slows the heap, and what to do about it.
     #[command(after_help = DOCTOR_EXAMPLES)]
     Doctor(DoctorArgs),
+    /// Do a recording's allocations again with other allocators, and compare memory, time and latency.
+    #[cfg(target_os = "linux")]
+    #[command(after_help = REPLAY_EXAMPLES)]
+    Replay(ReplayArgs),
     /// Start a program on Windows without the debug heap that debuggers give to programs.
     #[command(hide = cfg!(not(windows)), after_help = LAUNCH_EXAMPLES)]
     Launch(LaunchArgs),
     /// Try out on this machine what an environment does to a heap; without a name, list the experiments.
     #[command(after_help = LAB_EXAMPLES)]
     Lab(LabArgs),
+    /// List the allocators that a program can be tried with, and what each can be told; or see that some are what they say.
+    #[cfg(target_os = "linux")]
+    #[command(after_help = ALLOCATORS_EXAMPLES)]
+    Allocators(AllocatorsArgs),
+    /// Run a program itself under one allocator after the other, and say what differs and what is noise.
+    #[cfg(target_os = "linux")]
+    #[command(after_help = COMPARE_EXAMPLES)]
+    Compare(CompareArgs),
     /// Do one run of an experiment and print its times.
     #[command(hide = true, name = heapwise_lab::worker::COMMAND)]
     LabWorker {
@@ -78,6 +93,14 @@ pub(crate) enum Command {
     #[cfg(target_os = "linux")]
     #[command(hide = true, name = crate::doctor::PROBE)]
     AllocatorProbe,
+    /// Tell who this process's allocator is.
+    #[cfg(target_os = "linux")]
+    #[command(hide = true, name = heapwise_allocators::IDENTITY_COMMAND)]
+    AllocatorIdentity {
+        /// Settings to tell the values of.
+        #[arg(value_name = "SETTING")]
+        settings: Vec<String>,
+    },
     /// Write the manual pages into a folder.
     #[command(hide = true)]
     Man {
@@ -124,6 +147,33 @@ Examples:
   heapwise doctor --fix                     set right what editors in this folder are configured to do
 
 Exit codes: 0 nothing that slows the heap (notes do not count), 3 findings, 1 the process cannot be looked at.";
+#[cfg(target_os = "linux")]
+const ALLOCATORS_EXAMPLES: &str = "\
+Examples:
+  heapwise allocators                               what there is, and what each can be told
+  heapwise allocators jemalloc,mimalloc:purge_delay=0
+                                                    see that these are what a program gets
+  heapwise allocators /usr/lib/libany.so:env.ANY_CONF=quick
+
+A list has commas, settings have colons. Exit code 3: one of them cannot be used.";
+
+#[cfg(target_os = "linux")]
+const COMPARE_EXAMPLES: &str = "\
+Examples:
+  heapwise compare -- ./my-program --its-option             every allocator that is there, five rounds
+  heapwise compare --with jemalloc,mimalloc:purge_delay=0 --runs 10 -- ./my-program
+  heapwise compare --with glibc,path/to/libany.so --stdin input.json -- ./my-program
+  heapwise compare --ready tcp:6379 --load 'redis-benchmark -q -n 100000' --settle 12s -- redis-server
+  heapwise compare --format markdown -o comment.md -- ./my-program
+  heapwise compare --format html -o compare.html -- ./my-program
+
+The first candidate is always `default`, the program as it is, which the others are compared with; it runs twice in each
+round to see how much is noise. See `heapwise allocators` for names and settings.
+
+Exit codes: 0 all did the same, 3 a candidate crashed, hung, wrote something else or could not be used, 1 the program as it
+is does not work, 2 usage or a program that no allocator can be put into, 126 it cannot be executed, 127 there is none, 130
+interrupted (what was measured is told).";
+
 const LAB_EXAMPLES: &str = "\
 Examples:
   heapwise lab                                      which experiments there are
@@ -133,6 +183,18 @@ Examples:
   heapwise lab debug-heap --format markdown -o debug-heap.md
 
 Leave the machine alone meanwhile, or let it do more rounds (--runs).";
+
+#[cfg(target_os = "linux")]
+const REPLAY_EXAMPLES: &str = "\
+Examples:
+  heapwise replay run.hw                                      glibc, jemalloc, mimalloc, snmalloc side by side
+  heapwise replay run.hw --with glibc,jemalloc:background_thread=true:dirty_decay_ms=1000
+  heapwise replay run.hw --timed --settle 12s                 with the pauses of the recording: memory after the load
+  heapwise replay run.hw --with glibc,./libmy.so              an allocator of your own
+  heapwise replay run.hw --format json -o replay.json
+
+Candidates are separated by commas, settings by colons; `heapwise allocators` lists them.
+Exit codes: 0, 3 if an allocator failed, 4 for a recording that cannot be read.";
 
 const LAUNCH_EXAMPLES: &str = "\
 Examples:
@@ -186,6 +248,42 @@ pub(crate) struct RunArgs {
     pub(crate) command: Vec<OsString>,
 }
 
+/// Arguments of `replay`.
+#[cfg(target_os = "linux")]
+#[derive(Debug, Args)]
+pub(crate) struct ReplayArgs {
+    /// The recording.
+    #[arg(value_name = "FILE")]
+    pub(crate) recording: PathBuf,
+    /// Allocators with settings, such as glibc,jemalloc:dirty_decay_ms=0,./my.so [default: those that are there].
+    #[arg(long, value_name = "LIST")]
+    pub(crate) with: Option<String>,
+    /// How many rounds count for times, besides the first; 0 for memory only.
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub(crate) runs: u32,
+    /// Replay with the pauses of the recording as well, for memory after the load.
+    #[arg(long)]
+    pub(crate) timed: bool,
+    /// With --timed: divide pauses by N, and the times that allocators are told [default: 1 up to half a minute].
+    #[arg(long, value_name = "N", requires = "timed", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) compress: Option<u32>,
+    /// With --timed: wait so long at the end before looking at memory again, such as 12s.
+    #[arg(long, value_name = "TIME", requires = "timed", value_parser = humantime::parse_duration)]
+    pub(crate) settle: Option<std::time::Duration>,
+    /// The process whose part is replayed [default: the one that allocates most].
+    #[arg(long, value_name = "PID")]
+    pub(crate) pid: Option<u32>,
+    /// How long an allocator may make no progress before it is given up.
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = humantime::parse_duration)]
+    pub(crate) timeout: std::time::Duration,
+    /// For people, for machines or for a pull request.
+    #[arg(long, value_enum, default_value_t = DiffFormat::Text)]
+    pub(crate) format: DiffFormat,
+    /// Write to OUT instead of standard output.
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: Option<PathBuf>,
+}
+
 /// Arguments of `launch`.
 #[derive(Debug, Args)]
 pub(crate) struct LaunchArgs {
@@ -236,6 +334,71 @@ pub(crate) struct DiffArgs {
     // Parsed later, for an error in one line.
     #[arg(long, value_name = "EXPR", value_delimiter = ',')]
     pub(crate) fail_on: Vec<String>,
+}
+
+/// Arguments of `allocators`.
+#[cfg(target_os = "linux")]
+#[derive(Debug, Args)]
+pub(crate) struct AllocatorsArgs {
+    /// Candidates, separated by commas: see whether a program gets them, with their settings.
+    #[arg(value_name = "CANDIDATES")]
+    pub(crate) candidates: Option<String>,
+    /// For people or for machines.
+    #[arg(long, value_enum, default_value_t = PlainFormat::Text)]
+    pub(crate) format: PlainFormat,
+    /// Write to OUT instead of standard output.
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// Formats of a plain list.
+#[cfg(target_os = "linux")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PlainFormat {
+    /// For a terminal.
+    Text,
+    /// The schema heapwise.allocators/1.
+    Json,
+}
+
+/// Arguments of `compare`.
+#[cfg(target_os = "linux")]
+#[derive(Debug, Args)]
+pub(crate) struct CompareArgs {
+    /// Who is compared with the program as it is, separated by commas, with settings after colons [default: all that are there].
+    #[arg(long, value_name = "LIST")]
+    pub(crate) with: Option<String>,
+    /// How many rounds count, beside the first one [default: 5, or down to 3 if they would take more than ten minutes].
+    #[arg(long, value_name = "N")]
+    pub(crate) runs: Option<u32>,
+    /// Treat the program as a server that is ready when this port accepts (tcp:PORT), it has written a line with this text
+    /// (line:TEXT), or this shell command succeeds.
+    #[arg(long, value_name = "tcp:PORT|line:TEXT|CMD")]
+    pub(crate) ready: Option<String>,
+    /// How long it may take to become ready.
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, default_value = "30s")]
+    pub(crate) ready_timeout: std::time::Duration,
+    /// A shell command that gives the server something to do; its time is what is told.
+    #[arg(long, value_name = "CMD")]
+    pub(crate) load: Option<String>,
+    /// Look at the server's memory again when it was left alone for so long after the load.
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    pub(crate) settle: Option<std::time::Duration>,
+    /// End a run, or a load, that takes longer [default: ten times the first one, and a minute].
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    pub(crate) timeout: Option<std::time::Duration>,
+    /// What the program reads from standard input, in each run [default: nothing].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) stdin: Option<PathBuf>,
+    /// For people, machines, a browser or a pull request.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+    /// Write to OUT instead of standard output.
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: Option<PathBuf>,
+    /// The program and its arguments, behind `--`.
+    #[arg(last = true, required = true, value_name = "CMD")]
+    pub(crate) command: Vec<OsString>,
 }
 
 /// Arguments of `lab`.
@@ -372,7 +535,7 @@ pub(crate) struct Look {
 pub(crate) enum Format {
     /// For a terminal.
     Text,
-    /// The schema heapwise.report/1.
+    /// The schema heapwise.report/1, or heapwise.compare/1.
     Json,
     /// One file for a browser, to be opened from disk.
     Html,

@@ -9,8 +9,11 @@ pub(crate) const UNEXPECTED: u8 = 1;
 pub(crate) const USAGE: u8 = 2;
 /// `diff`: a threshold is exceeded.
 pub(crate) const EXCEEDED: u8 = 3;
-/// `doctor`: something slows the heap.
+/// `doctor`: something slows the heap. `compare`: a program did not do the same.
 pub(crate) const FOUND: u8 = 3;
+/// `allocators` and `compare`: a candidate cannot be used.
+#[cfg(target_os = "linux")]
+pub(crate) const UNUSABLE: u8 = 3;
 /// A recording cannot be read: missing, foreign, damaged or too new.
 pub(crate) const UNREADABLE: u8 = 4;
 /// `run` and `launch`: heapwise itself failed, or could not keep the whole recording.
@@ -19,6 +22,6 @@ pub(crate) const RUN_FAILED: u8 = 125;
 pub(crate) const NOT_EXECUTABLE: u8 = 126;
 /// `run` and `launch`: there is no such program.
 pub(crate) const NO_SUCH_PROGRAM: u8 = 127;
-/// `run`: the user interrupted heapwise twice.
+/// `run`: the user interrupted heapwise twice. `compare`: once.
 #[cfg(target_os = "linux")]
 pub(crate) const INTERRUPTED: u8 = 130;

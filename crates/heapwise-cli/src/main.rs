@@ -15,9 +15,19 @@ mod report;
 mod sources;
 
 #[cfg(target_os = "linux")]
+mod allocators;
+#[cfg(target_os = "linux")]
 mod blind_spots;
 #[cfg(target_os = "linux")]
+mod carried;
+#[cfg(target_os = "linux")]
+mod compare;
+#[cfg(target_os = "linux")]
+mod machine;
+#[cfg(target_os = "linux")]
 mod preload;
+#[cfg(target_os = "linux")]
+mod replay;
 #[cfg(target_os = "linux")]
 mod run;
 #[cfg(target_os = "linux")]
@@ -40,21 +50,31 @@ use std::process::ExitCode;
 static ALLOCATOR: heapwise_lab::Switch = heapwise_lab::Switch;
 
 fn main() -> ExitCode {
+    #[cfg(target_os = "linux")]
+    replay::work_if_asked();
     let cli = Cli::parse();
     let result = match cli.command {
         Command::Run(args) => run::run(args),
+        #[cfg(target_os = "linux")]
+        Command::Replay(args) => replay::replay(&args),
         Command::Launch(args) => launch::launch(args),
         Command::Report(args) => report::report(&args),
         Command::Diff(args) => diff::diff(&args),
         Command::Export(args) => export::export(&args),
         Command::Doctor(args) => doctor::doctor(&args),
         Command::Lab(args) => lab::lab(&args),
+        #[cfg(target_os = "linux")]
+        Command::Compare(args) => compare::compare(&args),
         Command::LabWorker { workload, numbers } => lab::work(&workload, &numbers),
         Command::Completions { shell } => completions(shell),
         #[cfg(target_os = "linux")]
         Command::UsableSizes => usable_sizes(),
         #[cfg(target_os = "linux")]
         Command::AllocatorProbe => doctor::answer_probe(),
+        #[cfg(target_os = "linux")]
+        Command::AllocatorIdentity { settings } => allocators::answer(&settings),
+        #[cfg(target_os = "linux")]
+        Command::Allocators(args) => allocators::allocators(&args),
         Command::Man { folder } => man(&folder),
     };
     match result {

@@ -217,7 +217,8 @@ fn meta(request: &Request) -> Meta {
     }
 }
 
-fn page_bytes() -> u64 {
+/// Bytes of a page of memory.
+pub fn page_bytes() -> u64 {
     // SAFETY: asks for a constant.
     let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
     u64::try_from(bytes).unwrap_or(4096)

@@ -13,9 +13,11 @@
 pub mod checks;
 pub mod facts;
 mod finding;
+mod machine_description;
 mod no_debug_heap;
 
 pub use checks::{CHECKS, Check, examine, is_heap_variable};
 pub use facts::{Facts, Subject};
 pub use finding::{Finding, Severity};
+pub use machine_description::MachineDescription;
 pub use no_debug_heap::{LONGEST_VALUE, NO_DEBUG_HEAP, ntdll_integer, turns_debug_heap_off};

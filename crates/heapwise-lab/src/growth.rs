@@ -73,7 +73,7 @@ impl Growth {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::Random;
+    use heapwise_statistics::random::Random;
 
     fn curve(exponent: f64, noise: f64) -> Vec<(f64, f64)> {
         let mut random = Random::new(7);

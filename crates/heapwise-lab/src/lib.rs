@@ -18,9 +18,7 @@ mod debug_heap;
 mod experiment;
 mod growth;
 mod outcome;
-mod random;
 mod rounds;
-mod spread;
 pub mod worker;
 pub mod workloads;
 
@@ -28,5 +26,5 @@ pub mod workloads;
 pub use allocator::{ALLOCATOR_VARIABLE, Switch};
 pub use experiment::{EXPERIMENTS, Error, Experiment, Options, Step, experiment};
 pub use growth::{Growth, growth};
+pub use heapwise_statistics::Spread;
 pub use outcome::{Cell, Column, Outcome, Table};
-pub use spread::Spread;

@@ -4,7 +4,7 @@
 //! or Markdown of it.
 
 use crate::growth::Growth;
-use crate::spread::Spread;
+use heapwise_statistics::Spread;
 
 /// All that came out of an experiment.
 #[derive(Clone, Debug)]

@@ -3,7 +3,7 @@
 //! A machine is faster in one minute than in the next one. What is compared runs side by side and in a new order each time,
 //! so that such a change favours nobody. The first round warms up caches, shows how long things take, and does not count.
 
-use crate::random::Random;
+use heapwise_statistics::random::Random;
 
 /// One run: indices of a workload, of one of its sizes and of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

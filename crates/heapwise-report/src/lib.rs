@@ -1,6 +1,6 @@
 //! Renders the analysis of a recording: [`json()`] for machines, [`text()`] for a terminal, [`markdown()`] for a comment
 //! on a pull request, [`html()`] for a browser; and what changed between two ([`Diff`]) in the first three ways, as what
-//! an experiment found ([`lab`]).
+//! an experiment found ([`lab`]); and what a comparison of allocators found in all four ([`compare`]).
 //!
 //! Pure: an [`Analysis`](heapwise_analysis::Analysis) in, a string out. What the terminal is like comes in as a
 //! [`Style`]. Names come from the recorded program and may hold anything, so whatever is shown on a terminal passes
@@ -8,14 +8,20 @@
 
 #![forbid(unsafe_code)]
 
+mod chart;
+pub mod compare;
 pub mod diff;
 pub mod doctor;
+mod document;
 pub mod escape;
 mod html;
+mod html_page;
 mod json;
 pub mod lab;
 mod markdown;
 pub mod names;
+#[cfg(target_os = "linux")]
+pub mod replay;
 mod source;
 mod style;
 mod text;

@@ -13,6 +13,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     // Outside of it. The collector speaks to the recorder through the formats and not through its code.
     ("heapwise-collector", &["heapwise-trace"]),
     ("heapwise-symbols", &[]),
+    // Other allocators, and how a program gets one.
+    ("heapwise-allocators", &[]),
     // What outside of the code slows a heap: built into programs of other people, so it needs nothing of ours.
     ("heapwise-environment", &[]),
     // What programs of other people use of ours.
@@ -21,17 +23,35 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("heapwise-launch", &["heapwise-environment"]),
     // Configuration files of editors are nothing that other people's programs need.
     ("heapwise-ide", &["heapwise-environment"]),
+    // Numbers that were measured, and what can be said of them.
+    ("heapwise-statistics", &[]),
     // Experiments: what an environment does to a heap on this machine, measured.
-    ("heapwise-lab", &["heapwise-environment"]),
+    ("heapwise-lab", &["heapwise-environment", "heapwise-statistics"]),
+    // A program itself under one allocator after the other, measured.
+    ("heapwise-compare", &["heapwise-environment", "heapwise-statistics"]),
     ("heapwise-analysis", &["heapwise-trace"]),
     ("heapwise-diagnosis", &["heapwise-analysis", "heapwise-trace"]),
     (
         "heapwise-report",
         &[
             "heapwise-analysis",
+            "heapwise-compare",
             "heapwise-diagnosis",
             "heapwise-environment",
             "heapwise-lab",
+            "heapwise-replay",
+            "heapwise-statistics",
+            "heapwise-trace",
+        ],
+    ),
+    // A recording done again, in processes of its own with other allocators.
+    (
+        "heapwise-replay",
+        &[
+            "heapwise-allocators",
+            "heapwise-analysis",
+            "heapwise-collector",
+            "heapwise-statistics",
             "heapwise-trace",
         ],
     ),
@@ -40,14 +60,17 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "heapwise-cli",
         &[
+            "heapwise-allocators",
             "heapwise-analysis",
             "heapwise-collector",
+            "heapwise-compare",
             "heapwise-diagnosis",
             "heapwise-environment",
             "heapwise-export",
             "heapwise-launch",
             "heapwise-ide",
             "heapwise-lab",
+            "heapwise-replay",
             "heapwise-report",
             "heapwise-symbols",
             "heapwise-trace",
@@ -56,7 +79,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     // These look at heapwise from outside, as its users do.
     ("heapwise-tests", &["heapwise-analysis", "heapwise-symbols", "heapwise-trace"]),
     ("victims-with-crates", &[]),
-    ("benches", &[]),
+    ("benches", &["heapwise-environment"]),
     ("async-server", &[]),
     ("fragmentation", &[]),
     ("poetry-contest", &[]),

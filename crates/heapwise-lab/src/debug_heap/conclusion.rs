@@ -5,7 +5,7 @@ use super::tables::largest;
 use crate::conditions::Role;
 use crate::growth::Growth;
 use crate::rounds::Job;
-use crate::spread::Spread;
+use heapwise_statistics::Spread;
 
 /// The ratio of one part of a workload under a condition.
 struct Found {

@@ -4,9 +4,9 @@ use crate::conditions::Condition;
 use crate::experiment::{Error, Options, Step};
 use crate::growth::{Growth, growth};
 use crate::rounds::{self, Job};
-use crate::spread::Spread;
 use crate::worker::{Answer, ask};
 use crate::workloads::Workload;
+use heapwise_statistics::Spread;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 

@@ -163,7 +163,7 @@ fn sizes(plan: &Plan, series: &Series) -> Table {
 mod tests {
     use super::super::measure::tests::made_up;
     use super::*;
-    use crate::spread::Spread;
+    use heapwise_statistics::Spread;
 
     #[test]
     fn each_part_has_a_table_with_the_largest_size() {

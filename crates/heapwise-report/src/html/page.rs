@@ -7,10 +7,7 @@
 //! * The page's policy allows the one script and the one style sheet whose hashes it names, and no network at all.
 //! * The program puts text into the page as text. It never parses markup.
 
-use crate::escape::escape;
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-use sha2::{Digest, Sha256};
+use crate::html_page::{hash, head, text};
 
 /// Built from the folder `web`.
 const SCRIPT: &str = include_str!("bundle/report.js");
@@ -23,18 +20,10 @@ pub(super) fn page(title: &str, json: &str) -> String {
         hash(SCRIPT),
         hash(STYLE)
     );
-    let title = markup_safe(&escape(title));
     let mut page = String::with_capacity(json.len() + SCRIPT.len() + STYLE.len() + 2048);
     for part in [
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n",
-        // Before everything that it is to rule.
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"",
-        &policy,
-        "\">\n<meta name=\"referrer\" content=\"no-referrer\">\n",
-        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n",
-        "<meta name=\"color-scheme\" content=\"light dark\">\n<title>",
-        &title,
-        " · heapwise</title>\n<style>",
+        head(&policy, &text(title)).as_str(),
+        "<style>",
         STYLE,
         "</style>\n</head>\n<body>\n<div id=\"app\"></div>\n<noscript><p>This report is drawn by a script inside ",
         "this file, and scripts are turned off here. <code>heapwise report</code> prints it as text.</p></noscript>\n",
@@ -47,11 +36,6 @@ pub(super) fn page(title: &str, json: &str) -> String {
         page.push_str(part);
     }
     page
-}
-
-/// The name of a script or a style sheet in a content security policy.
-fn hash(text: &str) -> String {
-    format!("sha256-{}", STANDARD.encode(Sha256::digest(text)))
 }
 
 /// JSON that means the same and in which HTML and JavaScript find nothing of theirs. All these characters can only be
@@ -69,11 +53,6 @@ fn script_safe(json: &str) -> String {
         }
     }
     out
-}
-
-/// Text for a place between tags.
-fn markup_safe(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 #[cfg(test)]

@@ -11,8 +11,8 @@ mod std_map;
 mod text;
 
 use super::Workload;
-use crate::random::mixed;
 use crate::worker::Stopwatch;
+use heapwise_statistics::random::mixed;
 use std::marker::PhantomData;
 
 /// A table that counts words.

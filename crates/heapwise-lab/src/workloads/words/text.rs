@@ -3,7 +3,7 @@
 //! Of the words a quarter is different, whatever the length, so that a table grows in proportion with the text; common words
 //! come often and rare ones seldom, as in a language.
 
-use crate::random::{Random, mixed};
+use heapwise_statistics::random::{Random, mixed};
 
 /// A text of so many words, with a space between each two.
 pub(super) fn text(words: u64) -> String {

@@ -1,0 +1,10 @@
+//! The C library that programs on this machine are started with, as far as its allocator has a version.
+
+#![expect(unsafe_code, reason = "asks the C library for its version")]
+
+/// Its version, as "2.36".
+pub fn version() -> String {
+    // SAFETY: the result is a C string that nobody changes and that lives as long as the process.
+    let text = unsafe { std::ffi::CStr::from_ptr(libc::gnu_get_libc_version()) };
+    text.to_string_lossy().into_owned()
+}

@@ -1,0 +1,213 @@
+//! What a process says about the allocator that it has: the other side of [`identify`](super::identify).
+
+#![expect(unsafe_code, reason = "asks the allocator of this process, through its C functions")]
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::ffi::{CStr, CString, c_char, c_int, c_long, c_ulong, c_void};
+
+/// Blocks that are allocated to see whose numbers grow: together a bit more than a MB, each too small to be mapped alone.
+const BLOCKS: usize = 10_000;
+const BLOCK_BYTES: usize = 100;
+
+/// What a process says.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Answer {
+    /// The path of the object that has `malloc`, as the loader was told it.
+    pub(crate) object: String,
+    /// The path of the loader.
+    pub(crate) loader: String,
+    /// What the allocator calls itself, if it does.
+    pub(crate) name: Option<String>,
+    /// Its version, if it tells one.
+    pub(crate) version: Option<String>,
+    /// How many bytes a block has of which 100 were asked for.
+    pub(crate) usable_of_100: u64,
+    /// By how much the C library's own count of bytes in blocks grew while [`Self::allocated_bytes`] were allocated.
+    pub(crate) c_library_grew_bytes: i64,
+    /// How much was allocated, in bytes.
+    pub(crate) allocated_bytes: i64,
+    /// The values that are in force, of the settings that were asked about; without those that it does not tell.
+    pub(crate) settings: BTreeMap<String, String>,
+    /// Whether the allocator tells its own statistics.
+    pub(crate) has_statistics: bool,
+    /// Memory of the process after that.
+    pub(crate) rss_bytes: u64,
+}
+
+/// Asks the allocator of this process, and for the values of these settings.
+pub(crate) fn here(settings: &[String]) -> Answer {
+    let object = object_of(symbol(c"malloc"));
+    let (name, version) = name_and_version(&object);
+    let before = c_library_bytes();
+    // SAFETY: the blocks are kept, asked about and given back once.
+    let (usable_of_100, grew) = unsafe {
+        let blocks: Vec<*mut c_void> = (0..BLOCKS).map(|_| libc::malloc(BLOCK_BYTES)).collect();
+        let grew = c_library_bytes() - before - (blocks.capacity() * size_of::<*mut c_void>()) as i64;
+        let usable = blocks.first().map_or(0, |block| libc::malloc_usable_size(*block));
+        blocks.into_iter().for_each(|block| libc::free(block));
+        (usable as u64, grew)
+    };
+    let told = settings.iter().filter_map(|name| Some((name.clone(), setting(&object, name)?)));
+    Answer {
+        // SAFETY: returns a number that the kernel gave to the process.
+        loader: object_of(unsafe { libc::getauxval(libc::AT_BASE) } as *mut c_void),
+        name,
+        version,
+        usable_of_100,
+        c_library_grew_bytes: grew,
+        allocated_bytes: (BLOCKS * BLOCK_BYTES) as i64,
+        settings: told.collect(),
+        has_statistics: has_statistics(&object),
+        rss_bytes: rss_bytes(),
+        object,
+    }
+}
+
+/// The first symbol of a name in the order in which the program finds them. Null if there is none.
+fn symbol(name: &CStr) -> *mut c_void {
+    // SAFETY: the handle asks for that order; the name is a C string.
+    unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) }
+}
+
+/// The path of the object that an address belongs to.
+fn object_of(address: *mut c_void) -> String {
+    let mut info = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
+    // SAFETY: any address may be asked about; the structure is ours, and all its fields may be zero.
+    let info = unsafe {
+        if address.is_null() || libc::dladdr(address, info.as_mut_ptr()) == 0 {
+            return String::new();
+        }
+        info.assume_init()
+    };
+    // SAFETY: null, or a C string of an object that stays loaded.
+    unsafe { text(info.dli_fname) }
+}
+
+/// # Safety
+/// Null, or a C string that stays.
+unsafe fn text(at: *const c_char) -> String {
+    if at.is_null() {
+        return String::new();
+    }
+    // SAFETY: the caller says so.
+    unsafe { CStr::from_ptr(at) }.to_string_lossy().into_owned()
+}
+
+/// A symbol if it is in this object: others may have one of the name, too.
+fn symbol_in(object: &str, name: &CStr) -> Option<*mut c_void> {
+    let found = symbol(name);
+    (!found.is_null() && !object.is_empty() && object_of(found) == object).then_some(found)
+}
+
+/// Who the object is, by the functions of those that are known.
+fn name_and_version(object: &str) -> (Option<String>, Option<String>) {
+    type Text = unsafe extern "C" fn() -> *const c_char;
+    if let (Some(name), Some(version)) =
+        (symbol_in(object, c"heapwise_allocator_name"), symbol_in(object, c"heapwise_allocator_version"))
+    {
+        // SAFETY: functions of the libraries that heapwise carries, of this type; their results stay.
+        return unsafe {
+            let name: Text = std::mem::transmute(name);
+            let version: Text = std::mem::transmute(version);
+            (Some(text(name())), Some(text(version())))
+        };
+    }
+    if let Some(found) = symbol_in(object, c"mallctl") {
+        let mut version: *const c_char = std::ptr::null();
+        let mut len = size_of::<*const c_char>();
+        // SAFETY: jemalloc's function of this type, which writes a pointer to a C string that stays.
+        unsafe {
+            let mallctl: unsafe extern "C" fn(
+                *const c_char,
+                *mut c_void,
+                *mut usize,
+                *mut c_void,
+                usize,
+            ) -> c_int = std::mem::transmute(found);
+            mallctl(c"version".as_ptr(), (&raw mut version).cast(), &raw mut len, std::ptr::null_mut(), 0);
+            return (Some("jemalloc".into()), Some(text(version)));
+        }
+    }
+    if let Some(found) = symbol_in(object, c"tc_version") {
+        // SAFETY: gperftools' function of this type; any of its arguments may be null.
+        unsafe {
+            let version: unsafe extern "C" fn(*mut c_int, *mut c_int, *mut *const c_char) -> *const c_char =
+                std::mem::transmute(found);
+            let null = std::ptr::null_mut();
+            let told = text(version(null, null, std::ptr::null_mut()));
+            return (Some("tcmalloc".into()), Some(told.trim_start_matches("gperftools ").into()));
+        }
+    }
+    if let Some(found) = symbol_in(object, c"mi_version") {
+        // SAFETY: mimalloc's function of this type.
+        let number = unsafe {
+            let version: unsafe extern "C" fn() -> c_int = std::mem::transmute(found);
+            version()
+        };
+        // Three digits until 2.2 (212 is 2.1.2), and five from then on.
+        let version = match number {
+            0..10_000 => format!("{}.{}.{}", number / 100, number / 10 % 10, number % 10),
+            _ => format!("{}.{}.{}", number / 10_000, number / 100 % 100, number % 100),
+        };
+        return (Some("mimalloc".into()), Some(version));
+    }
+    if symbol_in(object, c"gnu_get_libc_version").is_some() {
+        return (Some("glibc".into()), Some(crate::c_library::version()));
+    }
+    (None, None)
+}
+
+/// What the C library's allocator has in blocks, all arenas together. Other allocators do not change it.
+fn c_library_bytes() -> i64 {
+    // SAFETY: fills a structure of numbers in.
+    let info = unsafe { libc::mallinfo2() };
+    (info.uordblks + info.hblkhd) as i64
+}
+
+/// The value of a setting that is in force.
+fn setting(object: &str, name: &str) -> Option<String> {
+    let c_name = CString::new(name).ok()?;
+    if let Some(found) = symbol_in(object, c"heapwise_allocator_setting") {
+        let mut room = [0 as c_char; 128];
+        // SAFETY: a function of the libraries that heapwise carries, of this type; there is as much room as it is told.
+        return unsafe {
+            let ask: unsafe extern "C" fn(*const c_char, *mut c_char, usize) -> c_int =
+                std::mem::transmute(found);
+            (ask(c_name.as_ptr(), room.as_mut_ptr(), room.len()) == 0).then(|| text(room.as_ptr()))
+        };
+    }
+    let property = match name {
+        "max_total_thread_cache_bytes" => c"tcmalloc.max_total_thread_cache_bytes",
+        "aggressive_decommit" => c"tcmalloc.aggressive_memory_decommit",
+        "heap_limit_mb" => c"tcmalloc.heap_limit_mb",
+        _ => return None,
+    };
+    let found = symbol_in(object, c"MallocExtension_GetNumericProperty")?;
+    let mut value = 0;
+    // SAFETY: gperftools' function of this type; the number is ours.
+    let is_known = unsafe {
+        let ask: unsafe extern "C" fn(*const c_char, *mut usize) -> c_int = std::mem::transmute(found);
+        ask(property.as_ptr(), &raw mut value)
+    };
+    (is_known == 1).then(|| value.to_string())
+}
+
+fn has_statistics(object: &str) -> bool {
+    let Some(found) = symbol_in(object, c"heapwise_allocator_statistics") else { return false };
+    let mut numbers = [0u64; 6];
+    // SAFETY: a function of the libraries that heapwise carries, which writes six numbers.
+    unsafe {
+        let ask: unsafe extern "C" fn(*mut u64) -> c_int = std::mem::transmute(found);
+        ask(numbers.as_mut_ptr()) == 0
+    }
+}
+
+/// Resident memory of this process.
+fn rss_bytes() -> u64 {
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages: u64 = statm.split(' ').nth(1).and_then(|n| n.parse().ok()).unwrap_or(0);
+    // SAFETY: asks for a number.
+    let page: c_long = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    pages * (page as c_ulong)
+}

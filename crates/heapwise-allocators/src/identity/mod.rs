@@ -1,0 +1,338 @@
+//! Whether a candidate is really what a program gets.
+//!
+//! A library that does not load is passed over by the loader with a line that nobody reads, and the program runs with the
+//! C library's allocator. A setting whose name or variable is wrong is passed over without even that. So before anything is
+//! measured, this program is started once more with the candidate, and asked who its `malloc` is, whose numbers grow when
+//! it allocates, and which values its settings have.
+
+mod answer;
+mod tunables;
+
+use crate::libraries::Prepared;
+use answer::Answer;
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::Path;
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
+
+/// The command of this program that answers; see [`answer_here`].
+pub const COMMAND: &str = "allocator-identity";
+/// A process that has not answered by then will not.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Variables that would make an allocator write files.
+const WRITERS: &[&str] = &["HEAPPROFILE", "HEAPCHECK", "CPUPROFILE", "MALLOC_TRACE"];
+/// Of what is printed, more is not kept.
+const MOST_BYTES: u64 = 64 << 10;
+
+/// Who answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Identity {
+    /// What the allocator calls itself; a library of the user's may not say.
+    pub name: Option<String>,
+    /// The exact version that it tells; for glibc and those of the shelf always there.
+    pub version: Option<String>,
+    /// The path of the object that has `malloc`.
+    pub object: String,
+    /// How many bytes a block has of which 100 were asked for.
+    pub usable_of_100: u64,
+    /// Resident memory of this program under the candidate, with 1 MB allocated and given back, in bytes.
+    pub rss_bytes: u64,
+    /// Settings that were chosen, with the value that the allocator says is in force; `None` if it does not tell.
+    pub settings: BTreeMap<String, Option<String>>,
+}
+
+/// Why a candidate is not what it is called.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum IdentityError {
+    /// The loader passed the library over.
+    #[error("{candidate} does not load: {message}")]
+    DoesNotLoad {
+        /// As on the command line.
+        candidate: String,
+        /// The loader's own line, without its beginning.
+        message: String,
+    },
+    /// It loads, and another allocator is in use.
+    #[error("{candidate} is not in use: malloc is that of {object} (has the library a malloc?)")]
+    NotInUse {
+        /// As on the command line.
+        candidate: String,
+        /// Who has it instead.
+        object: String,
+    },
+    /// It has malloc, and something else than what its name says.
+    #[error("{candidate} is not what it is called: {found}")]
+    Another {
+        /// As on the command line.
+        candidate: String,
+        /// What was found.
+        found: String,
+    },
+    /// A setting did not arrive.
+    #[error("{candidate}: the settings are not understood: {message}")]
+    Settings {
+        /// As on the command line.
+        candidate: String,
+        /// What the allocator said, or which value it has.
+        message: String,
+    },
+    /// The process that was to answer did not.
+    #[error("a program with {candidate} {what}")]
+    NoAnswer {
+        /// As on the command line.
+        candidate: String,
+        /// What it did instead, with what it said.
+        what: String,
+    },
+    /// Nothing could be started.
+    #[error("cannot start {program} to try {candidate}: {reason}")]
+    Start {
+        /// This program.
+        program: String,
+        /// As on the command line.
+        candidate: String,
+        /// The system's reason.
+        reason: std::io::Error,
+    },
+}
+
+/// Answers for this process, as one line of JSON, about its allocator and these settings. What [`identify`] starts prints
+/// it.
+pub fn answer_here(settings: &[String]) -> String {
+    serde_json::to_string(&answer::here(settings)).unwrap_or_default()
+}
+
+/// Starts this program with a candidate, and compares what it is told with what the candidate says. Takes some
+/// milliseconds, and 5 seconds at most.
+///
+/// # Errors
+/// [`IdentityError`]. If there is none, the candidate is in use, and each of its settings that the allocator tells has the
+/// value that was chosen.
+pub fn identify(prepared: &Prepared) -> Result<Identity, IdentityError> {
+    identify_with(Path::new("/proc/self/exe"), prepared)
+}
+
+/// The same with another program that has the command, for tests.
+///
+/// # Errors
+/// As [`identify`].
+pub fn identify_with(program: &Path, prepared: &Prepared) -> Result<Identity, IdentityError> {
+    let names = prepared.candidate().settings().iter().map(|(name, _)| name);
+    let mut command = Command::new(program);
+    command.arg(COMMAND).args(names);
+    prepared.apply(&mut command);
+    // A value that it cannot read is otherwise passed over without a word.
+    command.env("MIMALLOC_SHOW_ERRORS", "1");
+    for variable in WRITERS {
+        command.env_remove(variable);
+    }
+    let candidate = prepared.candidate().to_string();
+    let told = run(&mut command, PATIENCE).map_err(|failed| match failed {
+        Failed::Start(reason) => IdentityError::Start {
+            program: program.display().to_string(),
+            candidate: candidate.clone(),
+            reason,
+        },
+        Failed::Late => IdentityError::NoAnswer {
+            candidate: candidate.clone(),
+            what: format!("did not end within {} s", PATIENCE.as_secs()),
+        },
+    })?;
+    let mut identity = judge(prepared, &candidate, &told)?;
+    if prepared.candidate().name() == "glibc" {
+        tunables::prove(prepared, &mut identity, &told.loader())?;
+    }
+    Ok(identity)
+}
+
+/// What a process left.
+struct Told {
+    status: ExitStatus,
+    output: String,
+    errors: String,
+}
+
+impl Told {
+    fn answer(&self) -> Option<Answer> {
+        self.output.lines().find_map(|line| serde_json::from_str(line).ok())
+    }
+
+    fn loader(&self) -> String {
+        self.answer().unwrap_or_default().loader
+    }
+}
+
+enum Failed {
+    Start(std::io::Error),
+    Late,
+}
+
+/// Runs a command to its end, at most so long, and keeps what it printed.
+fn run(command: &mut Command, patience: Duration) -> Result<Told, Failed> {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(Failed::Start)?;
+    let read = |stream: Option<Box<dyn Read + Send>>| {
+        let (tell, told) = channel();
+        std::thread::spawn(move || {
+            let mut bytes = Vec::new();
+            if let Some(mut stream) = stream {
+                let _ = stream.by_ref().take(MOST_BYTES).read_to_end(&mut bytes);
+                // The rest is taken away, so that the process does not wait for room.
+                let _ = std::io::copy(&mut stream, &mut std::io::sink());
+            }
+            // Nobody listens any more if it took too long.
+            let _ = tell.send(String::from_utf8_lossy(&bytes).into_owned());
+        });
+        told
+    };
+    let output = read(child.stdout.take().map(|s| Box::new(s) as _));
+    let errors = read(child.stderr.take().map(|s| Box::new(s) as _));
+    let until = Instant::now() + patience;
+    let left = || until.saturating_duration_since(Instant::now());
+    let output = output.recv_timeout(left());
+    let errors = errors.recv_timeout(left());
+    let status = loop {
+        match child.try_wait() {
+            Ok(Some(status)) => break Some(status),
+            Ok(None) if !left().is_zero() => std::thread::sleep(Duration::from_micros(500)),
+            _ => break None,
+        }
+    };
+    if status.is_none() {
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+    match (status, output, errors) {
+        (Some(status), Ok(output), Ok(errors)) => Ok(Told { status, output, errors }),
+        _ => Err(Failed::Late),
+    }
+}
+
+/// What the loader says of a library that it passes over: `ERROR: ld.so: object '…' from LD_PRELOAD cannot be preloaded
+/// (reason): ignored.`
+fn loader_message(errors: &str, preload: &Path) -> Option<String> {
+    let object = format!("object '{}' from LD_PRELOAD ", preload.display());
+    let line = errors.lines().find(|line| line.contains("ld.so: ") && line.contains(&object))?;
+    let (_, message) = line.split_once(&object)?;
+    Some(message.trim_end_matches('.').trim_end_matches(": ignored").to_owned())
+}
+
+/// What allocators say of settings that they do not understand.
+fn complaint(errors: &str) -> Option<&str> {
+    let complains = |line: &&str| {
+        (line.starts_with("<jemalloc>: ") && (line.contains("nvalid") || line.contains("alformed")))
+            || (line.starts_with("mimalloc: warning: ") && line.contains("option"))
+    };
+    errors.lines().find(complains)
+}
+
+fn judge(prepared: &Prepared, candidate: &str, told: &Told) -> Result<Identity, IdentityError> {
+    let name = candidate.to_owned();
+    if let Some(message) = prepared.preload().and_then(|p| loader_message(&told.errors, p)) {
+        return Err(IdentityError::DoesNotLoad { candidate: name, message });
+    }
+    if let Some(line) = complaint(&told.errors) {
+        return Err(IdentityError::Settings { candidate: name, message: line.to_owned() });
+    }
+    let Some(answer) = told.answer().filter(|_| told.status.success()) else {
+        let said = told.errors.lines().find(|line| !line.trim().is_empty());
+        let said = said.map_or_else(|| "it said nothing".to_owned(), |line| format!("it said: {line}"));
+        return Err(IdentityError::NoAnswer {
+            candidate: name,
+            what: format!("ended with {}; {said}", told.status),
+        });
+    };
+    if let Some(preload) = prepared.preload()
+        && Path::new(&answer.object) != preload
+    {
+        return Err(IdentityError::NotInUse { candidate: name, object: answer.object });
+    }
+    let another = |found: String| Err(IdentityError::Another { candidate: name.clone(), found });
+    if answer.usable_of_100 < 100 {
+        return another(format!("it says that a block of 100 bytes has {}", answer.usable_of_100));
+    }
+    if let Some(allocator) = prepared.candidate().allocator() {
+        if answer.name.as_deref() != Some(allocator.name()) {
+            return another(format!("it calls itself {:?}", answer.name.unwrap_or_default()));
+        }
+        let version = answer.version.as_deref().unwrap_or_default();
+        let is_carried = !matches!(allocator.origin(), crate::Origin::Installed { .. });
+        // jemalloc adds where in its history it is: 5.3.1-0-g81034ce.
+        if is_carried && version.split('-').next() != Some(allocator.version().as_str()) {
+            return another(format!("it is {version}, and not {}", allocator.version()));
+        }
+        // The count of the C library's allocator gives a library away that hands calls on to it.
+        let (grew, allocated) = (answer.c_library_grew_bytes, answer.allocated_bytes);
+        let is_right = if allocator.name() == "glibc" { grew >= allocated } else { grew < allocated / 10 };
+        if !is_right {
+            return another(format!(
+                "the C library's own allocator grew by {grew} bytes while {allocated} were allocated"
+            ));
+        }
+    }
+    let settings = prove(prepared, candidate, &answer)?;
+    Ok(Identity {
+        name: answer.name,
+        version: answer.version,
+        object: answer.object,
+        usable_of_100: answer.usable_of_100,
+        rss_bytes: answer.rss_bytes,
+        settings,
+    })
+}
+
+/// Compares the values that are in force with those that were chosen.
+fn prove(
+    prepared: &Prepared,
+    candidate: &str,
+    answer: &Answer,
+) -> Result<BTreeMap<String, Option<String>>, IdentityError> {
+    let known = prepared.candidate().allocator().map_or(&[][..], |a| a.settings());
+    let mut proven = BTreeMap::new();
+    for (name, chosen) in prepared.candidate().settings().iter() {
+        let told = answer.settings.get(name);
+        let setting = known.iter().find(|s| s.name == name);
+        let told = told.map(|value| setting.and_then(|s| s.accept(value)).unwrap_or_else(|| value.clone()));
+        if let Some(told) = told.as_deref().filter(|told| *told != chosen) {
+            let message = format!("{name} is {told} in the program, and was to be {chosen}");
+            return Err(IdentityError::Settings { candidate: candidate.to_owned(), message });
+        }
+        proven.insert(name.to_owned(), told);
+    }
+    Ok(proven)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_loader_says_is_found() {
+        let errors = "noise\nERROR: ld.so: object '/a/b.so' from LD_PRELOAD cannot be preloaded (file too short): ignored.\n";
+        let found = loader_message(errors, Path::new("/a/b.so"));
+        assert_eq!(found.as_deref(), Some("cannot be preloaded (file too short)"));
+        assert_eq!(loader_message(errors, Path::new("/a/c.so")), None);
+    }
+
+    #[test]
+    fn complaints_of_allocators_are_found() {
+        assert!(complaint("<jemalloc>: Invalid conf pair: bogus:1\n").is_some());
+        assert!(
+            complaint("x\nmimalloc: warning: environment option mimalloc_purge_delay has an invalid value.")
+                .is_some()
+        );
+        assert!(complaint("mimalloc: process init: 0x7f\n<jemalloc>: statistics").is_none());
+    }
+
+    #[test]
+    fn a_process_that_hangs_is_ended() {
+        let began = Instant::now();
+        let told = run(Command::new("sleep").arg("60"), Duration::from_millis(50));
+        assert!(matches!(told, Err(Failed::Late)));
+        assert!(began.elapsed() < Duration::from_secs(20));
+    }
+}

@@ -1,0 +1,160 @@
+//! The allocator of the C library, which nearly every program on Linux has if it does nothing about it.
+
+use super::{Allocator, Origin};
+use crate::fix::{Call, Fix};
+use crate::setting::{Kind, Setting, Unit};
+use crate::spec::Settings;
+
+/// See the module's documentation.
+#[derive(Debug)]
+pub(super) struct Glibc;
+
+const GIB: i64 = 1 << 30;
+
+static SETTINGS: &[Setting] = &[
+    Setting {
+        name: "arena_max",
+        meaning: "how many arenas threads share at most; fewer hold less memory back and are waited for more",
+        kind: Kind::Number { least: 1, most: 4096, unit: Unit::Count },
+        default: "8 times the number of processors",
+        worth_trying: &["1", "2"],
+    },
+    Setting {
+        name: "trim_threshold",
+        meaning: "free bytes at the end of the main heap that are given back; setting it ends its growing by itself",
+        kind: Kind::Number { least: 0, most: 64 * GIB, unit: Unit::Bytes },
+        default: "131072, and grows with the blocks that the program gives back",
+        worth_trying: &["131072"],
+    },
+    Setting {
+        name: "mmap_threshold",
+        meaning: "blocks from this size on are mapped alone and given back at once; setting it ends its growing by itself",
+        // The library's own limit on 64-bit systems, `HEAP_MAX_SIZE / 2`.
+        kind: Kind::Number { least: 4096, most: 32 << 20, unit: Unit::Bytes },
+        default: "131072, and grows with the blocks that the program gives back",
+        worth_trying: &["131072"],
+    },
+    Setting {
+        name: "mmap_max",
+        meaning: "how many blocks are mapped alone at most",
+        kind: Kind::Number { least: 0, most: i32::MAX as i64, unit: Unit::Count },
+        default: "65536",
+        worth_trying: &[],
+    },
+    Setting {
+        name: "top_pad",
+        meaning: "bytes that are asked for, and kept when trimming, beyond what is needed",
+        kind: Kind::Number { least: 0, most: GIB, unit: Unit::Bytes },
+        default: "131072",
+        worth_trying: &[],
+    },
+    Setting {
+        name: "tcache_count",
+        meaning: "blocks of each size that a thread keeps for itself",
+        kind: Kind::Number { least: 0, most: 127, unit: Unit::Count },
+        default: "7",
+        worth_trying: &["64"],
+    },
+    Setting {
+        name: "tcache_max",
+        meaning: "largest block that a thread keeps for itself",
+        kind: Kind::Number { least: 24, most: 1032, unit: Unit::Bytes },
+        default: "1032",
+        worth_trying: &[],
+    },
+    Setting {
+        name: "mxfast",
+        meaning: "largest block that goes to the fast bins, which are not united with their neighbours",
+        kind: Kind::Number { least: 0, most: 160, unit: Unit::Bytes },
+        default: "128",
+        worth_trying: &[],
+    },
+    Setting {
+        name: "hugetlb",
+        meaning: "1: asks for transparent huge pages; 2: takes the system's reserved huge pages",
+        kind: Kind::Number { least: 0, most: 2, unit: Unit::Count },
+        default: "0",
+        worth_trying: &["1"],
+    },
+];
+
+/// Names of `mallopt` for settings that have one.
+const MALLOPT: &[(&str, &str)] = &[
+    ("arena_max", "M_ARENA_MAX"),
+    ("trim_threshold", "M_TRIM_THRESHOLD"),
+    ("mmap_threshold", "M_MMAP_THRESHOLD"),
+    ("mmap_max", "M_MMAP_MAX"),
+    ("top_pad", "M_TOP_PAD"),
+    ("mxfast", "M_MXFAST"),
+];
+
+impl Allocator for Glibc {
+    fn name(&self) -> &'static str {
+        "glibc"
+    }
+
+    fn version(&self) -> String {
+        crate::c_library::version()
+    }
+
+    fn origin(&self) -> Origin {
+        Origin::CLibrary
+    }
+
+    fn settings(&self) -> &'static [Setting] {
+        SETTINGS
+    }
+
+    fn variables(&self, chosen: &Settings) -> Vec<(String, String)> {
+        let tunables: Vec<_> =
+            chosen.iter().map(|(name, value)| format!("glibc.malloc.{name}={value}")).collect();
+        if tunables.is_empty() { Vec::new() } else { vec![("GLIBC_TUNABLES".into(), tunables.join(":"))] }
+    }
+
+    fn fix(&self, chosen: &Settings) -> Fix {
+        let mut calls = vec![Call::new(
+            "where the program is idle after it has given much back, or from a timer: gives all free pages back",
+            "malloc_trim(0); /* #include <malloc.h> */",
+            "unsafe { libc::malloc_trim(0) };",
+        )];
+        for (setting, option) in MALLOPT {
+            let Some(value) = chosen.get(setting) else { continue };
+            calls.push(Call::new(
+                "first in main, before threads are started",
+                &format!("mallopt({option}, {value}); /* #include <malloc.h> */"),
+                &format!("unsafe {{ libc::mallopt(libc::{option}, {value}) }};"),
+            ));
+        }
+        let mut caveats = vec![
+            "malloc_trim holds each arena while it walks it: some milliseconds for each GB of heap."
+                .to_owned(),
+        ];
+        if !chosen.is_empty() {
+            caveats.push(
+                "GLIBC_TUNABLES is read at the start, is inherited by the programs that the program starts, and has no \
+                 effect on setuid programs; names that the C library does not know are passed over without a word."
+                    .into(),
+            );
+        }
+        if chosen.get("arena_max").is_some() {
+            caveats.push(
+                "Threads that share an arena wait for one another: look at the CPU and latencies.".into(),
+            );
+        }
+        Fix {
+            rust: vec!["// No #[global_allocator]: Rust programs on Linux have the C library's allocator by themselves.".into()],
+            environment: self.variables(chosen),
+            other_languages: vec!["The C library's allocator is there unless another one is linked or preloaded.".into()],
+            calls,
+            caveats,
+            ..Fix::default()
+        }
+    }
+
+    fn combinations(&self) -> &'static [&'static [(&'static str, &'static str)]] {
+        &[
+            &[("mmap_threshold", "131072"), ("trim_threshold", "131072")],
+            &[("arena_max", "2"), ("trim_threshold", "131072")],
+        ]
+    }
+}

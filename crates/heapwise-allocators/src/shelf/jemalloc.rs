@@ -1,0 +1,199 @@
+//! jemalloc, as the crates of tikv build it: its names begin with `_rjem_`, and so does its variable.
+
+use super::{Allocator, Origin};
+use crate::fix::{Call, Fix};
+use crate::setting::{Kind, Setting, Unit};
+use crate::spec::Settings;
+
+/// See the module's documentation.
+#[derive(Debug)]
+pub(super) struct Jemalloc;
+
+/// A day: what is longer is no time to wait for, and `-1` says never.
+const LONGEST_MS: i64 = 86_400_000;
+
+static SETTINGS: &[Setting] = &[
+    Setting {
+        name: "background_thread",
+        meaning: "a thread of its own gives free pages back, also while the program does nothing",
+        kind: Kind::Switch,
+        default: "false",
+        worth_trying: &["true"],
+    },
+    Setting {
+        name: "dirty_decay_ms",
+        meaning: "how long free pages are kept; 0 gives them back at once, -1 never",
+        kind: Kind::Number { least: -1, most: LONGEST_MS, unit: Unit::Milliseconds },
+        default: "10000",
+        worth_trying: &["0", "1000"],
+    },
+    Setting {
+        name: "muzzy_decay_ms",
+        meaning: "how long pages that the kernel may take are kept after that; 0 passes the stage over",
+        kind: Kind::Number { least: -1, most: LONGEST_MS, unit: Unit::Milliseconds },
+        default: "0",
+        worth_trying: &[],
+    },
+    Setting {
+        name: "narenas",
+        meaning: "how many arenas threads share; fewer hold less memory back and are waited for more",
+        kind: Kind::Number { least: 1, most: 4094, unit: Unit::Count },
+        default: "4 times the number of processors",
+        worth_trying: &["1", "2"],
+    },
+    Setting {
+        name: "percpu_arena",
+        meaning: "an arena for each processor instead of some that threads share",
+        kind: Kind::Choice(&["disabled", "percpu", "phycpu"]),
+        default: "disabled",
+        worth_trying: &["percpu"],
+    },
+    Setting {
+        name: "tcache",
+        meaning: "threads keep small blocks for themselves",
+        kind: Kind::Switch,
+        default: "true",
+        worth_trying: &[],
+    },
+    Setting {
+        name: "tcache_max",
+        meaning: "largest block that a thread keeps for itself",
+        kind: Kind::Number { least: 0, most: 8 << 20, unit: Unit::Bytes },
+        default: "32768",
+        worth_trying: &["4096"],
+    },
+    Setting {
+        name: "thp",
+        meaning: "asks for transparent huge pages for all memory, or against them",
+        kind: Kind::Choice(&["default", "always", "never"]),
+        default: "default",
+        worth_trying: &["always"],
+    },
+    Setting {
+        name: "metadata_thp",
+        meaning: "transparent huge pages for jemalloc's own tables",
+        kind: Kind::Choice(&["disabled", "auto", "always"]),
+        default: "disabled",
+        worth_trying: &[],
+    },
+    Setting {
+        name: "oversize_threshold",
+        meaning: "blocks from this size on have an arena of their own, and are given back at once; 0 for never",
+        kind: Kind::Number { least: 0, most: 1 << 40, unit: Unit::Bytes },
+        default: "8388608",
+        worth_trying: &[],
+    },
+    Setting {
+        name: "lg_extent_max_active_fit",
+        meaning: "how much larger a free range may be than the block for which it is used, as a power of two",
+        kind: Kind::Number { least: 0, most: 63, unit: Unit::Count },
+        default: "6",
+        worth_trying: &[],
+    },
+    Setting {
+        name: "retain",
+        meaning: "keeps address space whose pages were given back, instead of unmapping it",
+        kind: Kind::Switch,
+        default: "true",
+        worth_trying: &[],
+    },
+];
+
+/// The settings as jemalloc reads them.
+fn configuration(chosen: &Settings) -> String {
+    let pairs: Vec<_> = chosen.iter().map(|(name, value)| format!("{name}:{value}")).collect();
+    pairs.join(",")
+}
+
+impl Allocator for Jemalloc {
+    fn name(&self) -> &'static str {
+        "jemalloc"
+    }
+
+    fn version(&self) -> String {
+        "5.3.1".into()
+    }
+
+    fn origin(&self) -> Origin {
+        Origin::Carried { source: "tikv-jemalloc-sys 0.7.1" }
+    }
+
+    fn settings(&self) -> &'static [Setting] {
+        SETTINGS
+    }
+
+    fn variables(&self, chosen: &Settings) -> Vec<(String, String)> {
+        let value = configuration(chosen);
+        if value.is_empty() { Vec::new() } else { vec![("_RJEM_MALLOC_CONF".into(), value)] }
+    }
+
+    fn fix(&self, chosen: &Settings) -> Fix {
+        let has_thread = chosen.get("background_thread") == Some("true");
+        let features = if has_thread { r#", features = ["background_threads"]"# } else { "" };
+        let mut rust = vec![
+            "#[global_allocator]".into(),
+            "static GLOBAL: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;".into(),
+        ];
+        if !chosen.is_empty() {
+            rust.push(format!(
+                "#[unsafe(export_name = \"_rjem_malloc_conf\")] pub static MALLOC_CONF: &[u8] = b\"{}\\0\";",
+                configuration(chosen)
+            ));
+        }
+        let mut other_languages = vec![
+            "Link it, -ljemalloc, or start the program with LD_PRELOAD=libjemalloc.so.2 (Debian and Ubuntu: \
+                 libjemalloc2); see that its version is the one above."
+                .to_owned(),
+        ];
+        if !chosen.is_empty() {
+            other_languages
+                .push(format!("There, the variable has no prefix: MALLOC_CONF={}", configuration(chosen)));
+        }
+        let mut caveats = vec![
+            "The crate's library reads _RJEM_MALLOC_CONF, and not MALLOC_CONF; a variable of the other name is passed \
+             over without a word."
+                .to_owned(),
+        ];
+        match chosen.get("dirty_decay_ms") {
+            Some("0") => caveats.push(
+                "With dirty_decay_ms:0 each emptied range is given back at once, and faulted in again when it is needed: \
+                 look at the CPU."
+                    .into(),
+            ),
+            Some(_) if !has_thread => caveats.push(
+                "Without background_thread:true pages decay only while the program allocates: a program that is idle \
+                 keeps them."
+                    .into(),
+            ),
+            _ => {}
+        }
+        if has_thread {
+            caveats.push(
+                "There is one more thread. It does not survive fork: a program that forks without exec starts it again \
+                 in the child by itself."
+                    .into(),
+            );
+        }
+        Fix {
+            cargo: vec![format!(r#"tikv-jemallocator = {{ version = "=0.7.1"{features} }}"#)],
+            rust,
+            environment: self.variables(chosen),
+            other_languages,
+            calls: vec![Call::new(
+                "after a phase that gave much back: gives the free pages of all arenas back",
+                r#"mallctl("arena.4096.purge", NULL, NULL, NULL, 0); /* #include <jemalloc/jemalloc.h> */"#,
+                r#"unsafe { tikv_jemalloc_sys::mallctl(c"arena.4096.purge".as_ptr().cast(), std::ptr::null_mut(), std::ptr::null_mut(), std::ptr::null_mut(), 0) };"#,
+            )],
+            caveats,
+        }
+    }
+
+    fn combinations(&self) -> &'static [&'static [(&'static str, &'static str)]] {
+        &[
+            &[("background_thread", "true"), ("dirty_decay_ms", "1000")],
+            &[("background_thread", "true"), ("dirty_decay_ms", "5000")],
+            &[("background_thread", "true"), ("dirty_decay_ms", "0")],
+            &[("background_thread", "true"), ("dirty_decay_ms", "1000"), ("narenas", "2")],
+        ]
+    }
+}

@@ -1,0 +1,55 @@
+//! snmalloc, which sends blocks that another thread gives back home in batches. It has nothing that could be set.
+
+use super::{Allocator, Origin};
+use crate::fix::Fix;
+use crate::setting::Setting;
+use crate::spec::Settings;
+
+/// See the module's documentation.
+#[derive(Debug)]
+pub(super) struct Snmalloc;
+
+impl Allocator for Snmalloc {
+    fn name(&self) -> &'static str {
+        "snmalloc"
+    }
+
+    fn version(&self) -> String {
+        "0.7.6".into()
+    }
+
+    fn origin(&self) -> Origin {
+        Origin::Carried { source: "snmalloc-sys 0.7.6" }
+    }
+
+    fn settings(&self) -> &'static [Setting] {
+        &[]
+    }
+
+    fn variables(&self, _: &Settings) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
+    fn fix(&self, _: &Settings) -> Fix {
+        Fix {
+            cargo: vec![
+                r#"snmalloc-rs = { version = "=0.7.6", default-features = false, features = ["build_cc"] }"#.into(),
+            ],
+            rust: vec![
+                "use snmalloc_rs::SnMalloc;".into(),
+                "#[global_allocator]".into(),
+                "static GLOBAL: SnMalloc = SnMalloc;".into(),
+            ],
+            other_languages: vec![
+                "Build its libsnmallocshim.so (github.com/microsoft/snmalloc), and link or preload it.".into(),
+            ],
+            caveats: vec![
+                "Free pages are given up lazily (MADV_FREE): they count as resident until the kernel needs them. A limit \
+                 that looks at RSS alone sees no difference."
+                    .into(),
+                "It has no settings at run time.".into(),
+            ],
+            ..Fix::default()
+        }
+    }
+}

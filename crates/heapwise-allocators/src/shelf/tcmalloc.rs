@@ -1,0 +1,102 @@
+//! The tcmalloc of gperftools, where it is installed. Google's newer one of the same name is another allocator.
+
+use super::{Allocator, Origin, one_variable_each};
+use crate::fix::{Call, Fix};
+use crate::libraries::find_installed;
+use crate::setting::{Kind, Setting, Unit};
+use crate::spec::Settings;
+
+/// See the module's documentation.
+#[derive(Debug)]
+pub(super) struct Tcmalloc;
+
+/// The minimal one first: the other one has a profiler, which starts when a variable asks for it.
+const FILES: &[&str] = &["libtcmalloc_minimal.so.4", "libtcmalloc.so.4"];
+
+static SETTINGS: &[Setting] = &[
+    Setting {
+        name: "release_rate",
+        meaning: "how eagerly free pages are given back; 0 for never",
+        kind: Kind::Number { least: 0, most: 1000, unit: Unit::Count },
+        default: "1",
+        worth_trying: &["10", "100"],
+    },
+    Setting {
+        name: "aggressive_decommit",
+        meaning: "gives each free range back at once",
+        kind: Kind::Switch,
+        default: "false",
+        worth_trying: &["true"],
+    },
+    Setting {
+        name: "max_total_thread_cache_bytes",
+        meaning: "what all threads together keep for themselves at most",
+        // The library's own bounds: half a MiB and a GiB.
+        kind: Kind::Number { least: 512 << 10, most: 1 << 30, unit: Unit::Bytes },
+        default: "33554432",
+        worth_trying: &["8388608"],
+    },
+    Setting {
+        name: "transfer_num_obj",
+        meaning: "how many blocks go from a thread to the others at a time at most",
+        kind: Kind::Number { least: 2, most: 65536, unit: Unit::Count },
+        default: "32",
+        worth_trying: &[],
+    },
+    Setting {
+        name: "heap_limit_mb",
+        meaning: "how large the heap may become, in MiB; 0 for no limit. Beyond it, allocations fail",
+        kind: Kind::Number { least: 0, most: 1 << 24, unit: Unit::Count },
+        default: "0",
+        worth_trying: &[],
+    },
+];
+
+impl Allocator for Tcmalloc {
+    fn name(&self) -> &'static str {
+        "tcmalloc"
+    }
+
+    fn version(&self) -> String {
+        // libtcmalloc_minimal.so.4 is a link to a file with the whole number of the interface, which is not that of
+        // gperftools; the library itself says that when it runs.
+        let file = find_installed(FILES).and_then(|path| path.canonicalize().ok());
+        let name = file.and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
+        name.and_then(|n| n.split_once(".so.").map(|(_, version)| format!("so.{version}")))
+            .unwrap_or_default()
+    }
+
+    fn origin(&self) -> Origin {
+        Origin::Installed { files: FILES, package: "libtcmalloc-minimal4" }
+    }
+
+    fn settings(&self) -> &'static [Setting] {
+        SETTINGS
+    }
+
+    fn variables(&self, chosen: &Settings) -> Vec<(String, String)> {
+        one_variable_each("TCMALLOC_", chosen)
+    }
+
+    fn fix(&self, chosen: &Settings) -> Fix {
+        Fix {
+            environment: self.variables(chosen),
+            other_languages: vec![
+                "Install gperftools (Debian and Ubuntu: libtcmalloc-minimal4) and start the program with \
+                 LD_PRELOAD=libtcmalloc_minimal.so.4, or link it, -ltcmalloc_minimal; this goes for Rust programs, too."
+                    .into(),
+            ],
+            calls: vec![Call::new(
+                "after a phase that gave much back: gives the free pages back",
+                "MallocExtension_ReleaseFreeMemory(); /* #include <gperftools/malloc_extension_c.h> */",
+                "unsafe extern \"C\" { fn MallocExtension_ReleaseFreeMemory(); } unsafe { MallocExtension_ReleaseFreeMemory() };",
+            )],
+            caveats: vec![
+                "This is the tcmalloc of gperftools. The crates of Google's tcmalloc are another allocator, which was not \
+                 measured."
+                    .into(),
+            ],
+            ..Fix::default()
+        }
+    }
+}

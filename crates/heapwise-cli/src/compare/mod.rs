@@ -1,0 +1,149 @@
+//! `heapwise compare`: the program itself under one allocator after the other.
+
+mod contenders;
+mod refusal;
+
+use crate::args::{CompareArgs, Format};
+use crate::progress::Progress;
+use crate::{Failure, exit, report};
+use anyhow::anyhow;
+use heapwise_compare::{Error, Options, Program, Ready, Service, Step};
+use heapwise_report::escape::escape;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
+use std::io::IsTerminal;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// How long a server may take to end when it was asked to.
+const STOP_LIMIT: Duration = Duration::from_secs(10);
+
+/// Compares.
+pub(crate) fn compare(args: &CompareArgs) -> Result<u8, Failure> {
+    let program = program(args)?;
+    if args.format == Format::Html && args.output.is_none() && std::io::stdout().is_terminal() {
+        return Err(usage(
+            "HTML is for a browser, not for a terminal; write it to a file with -o compare.html".into(),
+        ));
+    }
+    refusal::check(&args.command[0])?;
+    let field = contenders::field(args.with.as_deref())?;
+    let options = Options {
+        runs: args.runs,
+        timeout: args.timeout,
+        unavailable: field.unavailable,
+        interrupted: interruptible()?,
+        ..Options::default()
+    };
+    let was_asked_in_vain = args.with.is_some() && !options.unavailable.is_empty();
+    let mut teller = Teller { progress: Progress::new(), has_told_the_time: false };
+    let outcome = heapwise_compare::run(&program, &field.contenders, &options, &mut |step| teller.tell(step));
+    drop(teller);
+    let comparison = outcome.map_err(failure)?;
+    report::write(args.output.as_deref(), |style| match args.format {
+        Format::Text => heapwise_report::compare::text(&comparison, style),
+        Format::Json => heapwise_report::compare::json(&comparison),
+        Format::Markdown => heapwise_report::compare::markdown(&comparison),
+        Format::Html => heapwise_report::compare::html(&comparison),
+    })?;
+    if comparison.is_interrupted {
+        return Ok(exit::INTERRUPTED);
+    }
+    let is_clean = !comparison.has_findings() && !was_asked_in_vain;
+    Ok(if is_clean { exit::SUCCESS } else { exit::FOUND })
+}
+
+fn usage(message: String) -> Failure {
+    Failure::new(exit::USAGE, anyhow!(message))
+}
+
+/// What the command line says about the program.
+fn program(args: &CompareArgs) -> Result<Program, Failure> {
+    let is_server = args.ready.is_some() || args.load.is_some();
+    if args.settle.is_some() && !is_server {
+        return Err(usage(
+            "--settle is about a server that is left alone after its work: say how to see that it is ready (--ready) and what \
+             drives it (--load); of a program that ends by itself, the memory at its end is told without it"
+                .into(),
+        ));
+    }
+    if args.runs == Some(0) {
+        return Err(usage(
+            "--runs 0 leaves nothing to compare; 5 is the least that can find small differences".into(),
+        ));
+    }
+    let ready = args.ready.as_deref().map(str::parse::<Ready>).transpose();
+    let ready = ready.map_err(|error| usage(format!("--ready {error}")))?;
+    let service = is_server.then(|| Service {
+        ready,
+        ready_limit: args.ready_timeout,
+        load: args.load.clone(),
+        settle: args.settle,
+        stop_limit: STOP_LIMIT,
+    });
+    Ok(Program { command: args.command.clone(), stdin: args.stdin.clone(), service })
+}
+
+/// The first interrupt ends the comparison, and what was measured is told; the second one ends heapwise.
+fn interruptible() -> Result<Arc<AtomicBool>, Failure> {
+    let interrupted = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        flag::register_conditional_shutdown(signal, exit::INTERRUPTED.into(), Arc::clone(&interrupted))?;
+        flag::register(signal, Arc::clone(&interrupted))?;
+    }
+    Ok(interrupted)
+}
+
+/// Says where the work is.
+struct Teller {
+    progress: Progress,
+    has_told_the_time: bool,
+}
+
+impl Teller {
+    fn tell(&mut self, step: &Step) {
+        let left = step.left.map(|left| format!("about {}", rounded(left)));
+        if let Some(left) =
+            left.as_deref().filter(|_| !self.has_told_the_time && std::io::stderr().is_terminal())
+        {
+            self.has_told_the_time = true;
+            let runs = step.total.saturating_sub(step.done);
+            anstream::eprintln!("heapwise: {runs} more runs take {left}; Ctrl-C ends with what there is");
+        }
+        let what = left.map_or_else(|| step.what.clone(), |left| format!("{}, {left} left", step.what));
+        self.progress.at_step(&escape(&what), step.done, step.total);
+    }
+}
+
+/// A time as it is estimated: to the second, or to the minute.
+fn rounded(time: Duration) -> String {
+    match time.as_secs() {
+        0 => "a second".to_owned(),
+        seconds @ 1..120 => format!("{seconds} s"),
+        seconds => format!("{} min", (seconds + 30) / 60),
+    }
+}
+
+fn failure(error: Error) -> Failure {
+    let code = match error {
+        Error::NoSuchProgram { .. } => exit::NO_SUCH_PROGRAM,
+        Error::NotExecutable { .. } => exit::NOT_EXECUTABLE,
+        Error::Stdin { .. } => exit::USAGE,
+        Error::NoContender { .. } => exit::UNUSABLE,
+        Error::Interrupted => exit::INTERRUPTED,
+        _ => exit::UNEXPECTED,
+    };
+    Failure::new(code, error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn estimates_pretend_to_no_precision() {
+        let times = [0, 1, 119, 120, 200].map(|s| rounded(Duration::from_secs(s)));
+        assert_eq!(times, ["a second", "1 s", "119 s", "2 min", "3 min"]);
+    }
+}

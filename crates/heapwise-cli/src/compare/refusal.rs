@@ -1,0 +1,56 @@
+//! Programs into which no other allocator can be put: said before an hour of runs that would all be the same, and with what to
+//! do instead.
+
+use crate::{Failure, blind_spots, exit};
+use anyhow::anyhow;
+use heapwise_symbols::inspect::{Class, Executable, Libc, Machine};
+use std::ffi::OsStr;
+
+/// An error for a program that cannot be compared. A program that cannot be found is left to the start, which will say so.
+pub(super) fn check(program: &OsStr) -> Result<(), Failure> {
+    let Some(executable) = blind_spots::executable_of(program) else { return Ok(()) };
+    match reason(&executable) {
+        None => Ok(()),
+        Some((what, remedy)) => {
+            let path = executable.path.display();
+            Err(Failure::new(
+                exit::USAGE,
+                anyhow!("{path} cannot be given another allocator: {what}; {remedy}"),
+            ))
+        }
+    }
+}
+
+/// Why not, and what to do.
+fn reason(executable: &Executable) -> Option<(String, &'static str)> {
+    const WITHOUT: &str = "build it without its own allocator (for Rust: without #[global_allocator]), compare that, and put the \
+                           one that you choose in its place";
+    if executable.interpreter.is_none() {
+        let what = "it is linked statically, and no library can be loaded into it".to_owned();
+        return Some((
+            what,
+            "link it dynamically against glibc (for Rust: a *-gnu target without +crt-static)",
+        ));
+    }
+    if executable.libc != Libc::Glibc {
+        let what =
+            "it does not use glibc, whose allocation functions are the ones that can be replaced".to_owned();
+        return Some((what, "build it for a *-linux-gnu target"));
+    }
+    if (executable.class, executable.machine) != (Class::Elf64, Machine::X86_64) {
+        let what = "it is not for 64-bit x86, as the allocators are".to_owned();
+        return Some((what, "build it for x86_64-unknown-linux-gnu"));
+    }
+    if executable.privileges.any() {
+        let what = "it gains privileges when it starts, and the loader then ignores LD_PRELOAD".to_owned();
+        return Some((what, "compare a copy without set-uid, set-gid and file capabilities"));
+    }
+    if executable.exports_malloc {
+        let what =
+            "it defines malloc itself, as rustc does, which takes precedence over any other".to_owned();
+        return Some((what, WITHOUT));
+    }
+    let own = executable.own_allocators.iter().find(|own| !own.reaches_libc)?;
+    let what = format!("it contains an allocator of its own ({}; symbol {})", own.name, own.evidence_symbol);
+    Some((what, WITHOUT))
+}

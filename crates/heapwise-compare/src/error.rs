@@ -1,0 +1,56 @@
+//! What keeps a comparison from being made at all.
+
+use std::io;
+
+/// Why there is nothing to compare.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// There is no such program.
+    #[error("{program}: there is no such program")]
+    NoSuchProgram {
+        /// As it was given.
+        program: String,
+    },
+    /// The program is there and cannot be started.
+    #[error("{program} cannot be executed: {reason}")]
+    NotExecutable {
+        /// As it was given.
+        program: String,
+        /// The system's word.
+        reason: io::Error,
+    },
+    /// The file for standard input cannot be read.
+    #[error("cannot read {path} for standard input: {reason}")]
+    Stdin {
+        /// The file.
+        path: String,
+        /// The system's word.
+        reason: io::Error,
+    },
+    /// What the program does without any help is already a failure.
+    #[error("the program as it is {what}; nothing can be compared with that{hint}")]
+    Baseline {
+        /// What it did.
+        what: String,
+        /// What to do, behind a semicolon.
+        hint: String,
+    },
+    /// There is nothing to compare with.
+    #[error("no allocator is left to compare with: {reasons}")]
+    NoContender {
+        /// Why each cannot take part.
+        reasons: String,
+    },
+    /// It was interrupted before anything was measured.
+    #[error("interrupted before the first round was over: there is nothing to show")]
+    Interrupted,
+    /// The system refused something that measuring needs.
+    #[error("cannot {what}: {reason}")]
+    System {
+        /// What was tried.
+        what: &'static str,
+        /// The system's word.
+        reason: io::Error,
+    },
+}

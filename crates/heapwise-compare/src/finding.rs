@@ -1,0 +1,48 @@
+//! What is wrong with a candidate, whatever its numbers are.
+
+/// Something that a run did otherwise than the baseline.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// What it is.
+    pub kind: FindingKind,
+    /// In one sentence.
+    pub what: String,
+    /// In so many of its runs.
+    pub runs: u32,
+    /// Of so many.
+    pub of: u32,
+}
+
+/// Kinds of findings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FindingKind {
+    /// A signal ended it that did not end the baseline.
+    Crashed,
+    /// Another exit code.
+    OtherExit,
+    /// Another standard output.
+    OtherOutput,
+    /// It did not end in time.
+    TimedOut,
+    /// A server did not become ready.
+    NotReady,
+    /// The load failed, and did not with the baseline.
+    LoadFailed,
+    /// The allocator was not in the process: its numbers are those of another one.
+    NotInUse,
+}
+
+impl FindingKind {
+    /// In a word, for machines.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Crashed => "crashed",
+            Self::OtherExit => "other-exit",
+            Self::OtherOutput => "other-output",
+            Self::TimedOut => "timed-out",
+            Self::NotReady => "not-ready",
+            Self::LoadFailed => "load-failed",
+            Self::NotInUse => "not-in-use",
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Whether a program still does the same.
+//!
+//! The measure is what it did as it is, in its first run. If it does not even do that a second time (a time of day in its
+//! output, an address), nothing can be said about outputs, and that is said once, instead of a finding for each candidate.
+
+use crate::{Contender, Finding, FindingKind, LoadSample, Outcome, Output, Sample};
+use std::fmt::Write;
+
+/// What the program does as it is.
+#[derive(Debug)]
+pub(crate) struct Reference<'a> {
+    first: &'a Sample,
+    pub(crate) output_varies: bool,
+    pub(crate) exit_varies: bool,
+}
+
+impl<'a> Reference<'a> {
+    /// From all runs of the baseline; `None` if there is none.
+    pub(crate) fn of(samples: &'a [Sample]) -> Option<Self> {
+        let (first, rest) = samples.split_first()?;
+        let output_varies = rest.iter().any(|sample| sample.stdout.hash != first.stdout.hash);
+        let exit_varies = rest.iter().any(|sample| sample.outcome != first.outcome);
+        Some(Self { first, output_varies, exit_varies })
+    }
+}
+
+/// What a candidate did otherwise, in any of its runs.
+pub(crate) fn findings(reference: &Reference<'_>, contender: &Contender, samples: &[Sample]) -> Vec<Finding> {
+    let mut found: Vec<Finding> = Vec::new();
+    for sample in samples {
+        for (kind, what) in of_run(reference, contender, sample) {
+            match found.iter_mut().find(|finding| finding.kind == kind) {
+                Some(finding) => finding.runs += 1,
+                None => found.push(Finding { kind, what, runs: 1, of: samples.len() as u32 }),
+            }
+        }
+    }
+    found
+}
+
+fn of_run(reference: &Reference<'_>, contender: &Contender, sample: &Sample) -> Vec<(FindingKind, String)> {
+    let mut found = Vec::new();
+    let expected = reference.first;
+    if sample.in_use == Some(false) {
+        let what = "its library was not in the process, so its numbers are those of another allocator (does the program \
+                    clear its environment, or start another one?)";
+        found.push((FindingKind::NotInUse, what.to_owned()));
+    }
+    let failed = match (&sample.outcome, &expected.outcome) {
+        (own, other) if own == other => None,
+        (Outcome::TimedOut, _) => Some((FindingKind::TimedOut, sample.outcome.words())),
+        (Outcome::NotReady, _) => Some((FindingKind::NotReady, sample.outcome.words())),
+        (Outcome::Killed(_) | Outcome::Died { .. }, _) => {
+            let what = format!("{}{}", sample.outcome.words(), last_words(&sample.stderr));
+            Some((FindingKind::Crashed, what))
+        }
+        _ if reference.exit_varies => None,
+        (own, other) => {
+            let what = format!("{} instead of {}{}", own.words(), other.words(), last_words(&sample.stderr));
+            Some((FindingKind::OtherExit, what))
+        }
+    };
+    let has_failed = failed.is_some();
+    found.extend(failed);
+    if let (Some(load), Some(first)) = (&sample.load, &expected.load)
+        && load.outcome != first.outcome
+        && !has_failed
+    {
+        let what =
+            format!("the load ended with {} instead of {}", load.outcome.words(), first.outcome.words());
+        found.push((FindingKind::LoadFailed, what));
+    }
+    // Who did not come to an end has another output, too, which is nothing new.
+    if !has_failed && !reference.output_varies && sample.stdout.hash != expected.stdout.hash {
+        found.push((FindingKind::OtherOutput, differs(&expected.stdout, &sample.stdout, &contender.label)));
+    }
+    found
+}
+
+/// The last line that a program that failed wrote to standard error, for it often says why.
+fn last_words(stderr: &Output) -> String {
+    // What was written after the part that is kept is not known.
+    if stderr.bytes > stderr.start.len() as u64 {
+        return String::new();
+    }
+    let text = String::from_utf8_lossy(&stderr.start);
+    let last = text.lines().rev().find(|line| !line.trim().is_empty());
+    last.map_or_else(String::new, |line| format!(", saying “{}”", shortened(line.trim())))
+}
+
+/// Where two outputs part.
+fn differs(expected: &Output, own: &Output, label: &str) -> String {
+    let mut what = "another standard output".to_owned();
+    let (a, b) = (&expected.start, &own.start);
+    match a.iter().zip(b).position(|(a, b)| a != b) {
+        None if a.len() == b.len() => {
+            let _ = write!(what, ", beyond its first {} KiB", Output::KEPT >> 10);
+        }
+        at => {
+            let at = at.unwrap_or(a.len().min(b.len()));
+            let line = a[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
+            let _ = write!(
+                what,
+                " from line {line} on: {} as it is, {} with {label}",
+                line_at(a, at),
+                line_at(b, at)
+            );
+        }
+    }
+    if expected.bytes != own.bytes {
+        let _ = write!(what, " ({} instead of {} bytes)", own.bytes, expected.bytes);
+    }
+    what
+}
+
+/// The line around a byte.
+fn line_at(bytes: &[u8], at: usize) -> String {
+    if at >= bytes.len() {
+        return "the end".to_owned();
+    }
+    let start = bytes[..at].iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
+    let end = bytes[at..].iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |newline| at + newline);
+    format!("“{}”", shortened(&String::from_utf8_lossy(&bytes[start..end])))
+}
+
+/// What of a line fits into a sentence.
+fn shortened(line: &str) -> String {
+    const MOST: usize = 60;
+    if line.chars().count() <= MOST {
+        return line.to_owned();
+    }
+    format!("{}…", line.chars().take(MOST).collect::<String>())
+}
+
+/// Whether what drives a server worked with the program as it is.
+pub(crate) fn load_failure(load: &LoadSample) -> Option<String> {
+    (load.outcome != Outcome::Exited(0))
+        .then(|| format!("was driven by a load that ended with {}", load.outcome.words()))
+}

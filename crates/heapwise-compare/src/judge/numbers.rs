@@ -1,0 +1,79 @@
+//! Which runs count, what they differ by, and who needs least.
+
+use crate::{Difference, Measure, Sample, Standing, Verdict, Winner};
+use heapwise_statistics::difference;
+use std::collections::BTreeMap;
+
+/// Which runs count: whole ones of rounds that count, which did what the program does, with the allocator in use.
+pub(crate) fn counted(samples: &[Sample], baseline: &[Sample]) -> Vec<usize> {
+    let same = |sample: &Sample| baseline.iter().any(|other| other.outcome == sample.outcome);
+    let counts = |s: &Sample| s.round > 0 && s.outcome.is_whole() && s.in_use != Some(false) && same(s);
+    (0..samples.len()).filter(|at| counts(&samples[*at])).collect()
+}
+
+/// A candidate beside the baseline, measure by measure.
+pub(crate) fn differences(baseline: &Standing, candidate: &Standing) -> BTreeMap<Measure, Difference> {
+    let compared = Measure::ALL.into_iter().filter_map(|measure| {
+        let rows = rows(baseline, candidate, measure);
+        let (numbers, pairs): (Vec<f64>, Vec<[f64; 2]>) = rows.into_iter().unzip();
+        Some((measure, difference(&numbers, &pairs, measure.floor())?))
+    });
+    compared.collect()
+}
+
+/// The numbers of each round in which all three runs count.
+fn rows(baseline: &Standing, candidate: &Standing, measure: Measure) -> Vec<(f64, [f64; 2])> {
+    let own: BTreeMap<u32, f64> =
+        candidate.counted().filter_map(|s| Some((s.round, measure.of(s)?))).collect();
+    own.into_iter().filter_map(|(round, number)| Some((number, pair(baseline, round, measure)?))).collect()
+}
+
+/// The baseline's two numbers of a round.
+fn pair(baseline: &Standing, round: u32, measure: Measure) -> Option<[f64; 2]> {
+    let of = |is_second: bool| {
+        let sample = baseline.counted().find(|s| s.round == round && s.is_second == is_second)?;
+        measure.of(sample)
+    };
+    Some([of(false)?, of(true)?])
+}
+
+/// For each measure, who needs least.
+pub(crate) fn winners(standings: &[Standing], measures: &[Measure]) -> Vec<Winner> {
+    let median = |at: usize, m: Measure| standings[at].spread(m).map_or(f64::INFINITY, |s| s.median);
+    measures
+        .iter()
+        .map(|&measure| {
+            let is_lower = |at: &usize| {
+                let standing = &standings[*at];
+                // Nobody wants an allocator under which the program does something else.
+                standing.findings.is_empty() && standing.verdict(measure) == Some(Verdict::Lower)
+            };
+            let best = (1..standings.len())
+                .filter(is_lower)
+                .min_by(|a, b| median(*a, measure).total_cmp(&median(*b, measure)));
+            let others = (1..standings.len()).filter(|at| Some(*at) != best).filter(is_lower);
+            let not_told_apart = best.map_or_else(Vec::new, |best| {
+                others.filter(|other| !is_told_apart(standings, best, *other, measure)).collect()
+            });
+            Winner { measure, best, not_told_apart }
+        })
+        .collect()
+}
+
+/// Whether one candidate surely needs more than another, by the same test and with the baseline's noise.
+fn is_told_apart(standings: &[Standing], best: usize, other: usize, measure: Measure) -> bool {
+    let own: BTreeMap<u32, f64> =
+        standings[best].counted().filter_map(|s| Some((s.round, measure.of(s)?))).collect();
+    let rows: Vec<(f64, [f64; 2])> = rows(&standings[0], &standings[other], measure);
+    let rounds = standings[other].counted().map(|s| s.round);
+    let mut numbers = Vec::new();
+    let mut pairs = Vec::new();
+    for ((number, [a, b]), round) in rows.into_iter().zip(rounds) {
+        let Some(best) = own.get(&round) else { continue };
+        // A pair around the best one's number that differs as the baseline does from itself.
+        let noise = (b / a).sqrt();
+        numbers.push(number);
+        pairs.push([best / noise, best * noise]);
+    }
+    difference(&numbers, &pairs, measure.floor()).is_some_and(|d| d.verdict == Verdict::Higher)
+}

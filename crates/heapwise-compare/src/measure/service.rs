@@ -1,0 +1,197 @@
+//! Drives a server: waits until it is ready, gives it something to do, and looks at its memory afterwards.
+
+use super::output::Reader;
+use super::tracer::{self, Ended};
+use super::watch::Watch;
+use super::{Limits, proc, sys};
+use crate::{Error, LoadSample, Memory, Outcome, Ready, Service};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+/// Between two questions.
+const TICK: Duration = Duration::from_millis(10);
+/// How long one try of a command that asks whether the server is ready may take.
+const TRY_LIMIT: Duration = Duration::from_secs(10);
+/// Without anything that says when it is ready.
+const BLIND_WAIT: Duration = Duration::from_secs(1);
+
+/// What driving it brought.
+#[derive(Debug, Default)]
+pub(super) struct Driven {
+    /// If it did not go well.
+    pub(super) failure: Option<Outcome>,
+    pub(super) load: Option<LoadSample>,
+    pub(super) cpu: Duration,
+    pub(super) after_load: Option<Memory>,
+    pub(super) after_settle: Option<Memory>,
+    pub(super) ended: Option<Ended>,
+}
+
+/// What a server is driven with.
+#[derive(Debug)]
+pub(super) struct Server<'a> {
+    pub(super) service: &'a Service,
+    pub(super) pid: i32,
+    pub(super) watch: &'a Watch,
+    pub(super) outputs: [&'a Reader; 2],
+    pub(super) end: &'a Receiver<Ended>,
+    pub(super) limits: &'a Limits<'a>,
+}
+
+/// Whether somebody listens at the port that is to show that a server is ready: then it would show nothing.
+pub(super) fn refuse_foreign_listener(service: &Service) -> Result<(), Error> {
+    let Some(Ready::Port(port)) = service.ready else { return Ok(()) };
+    // The one before may need a moment to leave.
+    let until = Instant::now() + Duration::from_secs(5);
+    while accepts(port) {
+        if Instant::now() > until {
+            let what = format!("cannot be told from somebody else, who listens at port {port} already");
+            return Err(Error::Baseline { what, hint: "; end that program, or use another port".into() });
+        }
+        std::thread::sleep(TICK);
+    }
+    Ok(())
+}
+
+impl Server<'_> {
+    /// All of it. The server has ended afterwards.
+    pub(super) fn drive(&self) -> Result<Driven, Error> {
+        let mut driven = Driven::default();
+        self.drive_into(&mut driven)?;
+        if driven.ended.is_none() {
+            sys::kill(self.pid, libc::SIGTERM);
+            driven.ended = self.end.recv_timeout(self.service.stop_limit).ok();
+        }
+        if driven.ended.is_none() {
+            sys::kill_group(self.pid, libc::SIGKILL);
+            driven.ended = self.end.recv().ok();
+            driven.failure = driven.failure.or(Some(Outcome::Stopped));
+        }
+        Ok(driven)
+    }
+
+    fn drive_into(&self, driven: &mut Driven) -> Result<(), Error> {
+        if !self.wait_until_ready(driven)? {
+            driven.failure = driven.failure.take().or(Some(Outcome::NotReady));
+            return Ok(());
+        }
+        let before = self.watch.cpu_time();
+        if let Some(command) = &self.service.load {
+            driven.load = Some(self.load(command)?);
+        }
+        driven.cpu = self.watch.cpu_time().saturating_sub(before);
+        if self.has_died(driven) {
+            return Ok(());
+        }
+        driven.after_load = self.memory();
+        if let Some(time) = self.service.settle {
+            if !self.rest(time, driven)? {
+                return Ok(());
+            }
+            driven.after_settle = self.memory();
+        }
+        Ok(())
+    }
+
+    /// Notes the end of a server that should not have ended.
+    fn has_died(&self, driven: &mut Driven) -> bool {
+        driven.ended = self.end.try_recv().ok();
+        if let Some(ended) = &driven.ended {
+            let (code, signal) = super::code_and_signal(ended.status);
+            driven.failure = Some(Outcome::Died { code, signal });
+        }
+        driven.ended.is_some()
+    }
+
+    fn wait_until_ready(&self, driven: &mut Driven) -> Result<bool, Error> {
+        let Some(ready) = &self.service.ready else { return self.rest(BLIND_WAIT, driven) };
+        let until = Instant::now() + self.service.ready_limit;
+        loop {
+            let is_ready = match ready {
+                Ready::Port(port) => accepts(*port),
+                Ready::Line(_) => self.outputs.iter().any(|output| output.has_seen()),
+                Ready::Command(command) => {
+                    let tried = self.shell(command, TRY_LIMIT)?;
+                    tried.outcome == Outcome::Exited(0)
+                }
+            };
+            if is_ready {
+                return Ok(true);
+            }
+            if Instant::now() > until || !self.rest(TICK, driven)? {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// Waits; no if the server ended meanwhile.
+    fn rest(&self, time: Duration, driven: &mut Driven) -> Result<bool, Error> {
+        let until = Instant::now() + time;
+        loop {
+            self.limits.check_interrupt()?;
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(true);
+            }
+            match self.end.recv_timeout(left.min(Duration::from_millis(100))) {
+                Ok(ended) => {
+                    let (code, signal) = super::code_and_signal(ended.status);
+                    driven.failure = Some(Outcome::Died { code, signal });
+                    driven.ended = Some(ended);
+                    return Ok(false);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Ok(false),
+            }
+        }
+    }
+
+    fn load(&self, command: &str) -> Result<LoadSample, Error> {
+        self.shell(command, self.limits.timeout.unwrap_or(Duration::MAX))
+    }
+
+    /// Runs a shell command to its end or to a limit.
+    fn shell(&self, command: &str, limit: Duration) -> Result<LoadSample, Error> {
+        let mut shell = Command::new("/bin/sh");
+        shell.args(["-c", command]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut started = tracer::start(shell, None)?;
+        let Some(stdout) = started.stdout.take() else {
+            return Err(Error::System {
+                what: "read what a command writes",
+                reason: std::io::ErrorKind::BrokenPipe.into(),
+            });
+        };
+        let output = Reader::new(stdout, None);
+        let (outcome, wall) = match self.limits.wait(&started, limit) {
+            Ok(Some(ended)) => (super::outcome(ended.status), ended.wall),
+            other => {
+                sys::kill_group(started.pid, libc::SIGKILL);
+                let wall = started.at.elapsed();
+                let _ = started.end.recv();
+                other?;
+                (Outcome::TimedOut, wall)
+            }
+        };
+        sys::kill_group(started.pid, libc::SIGKILL);
+        let stdout = output.finish(Duration::from_secs(2));
+        Ok(LoadSample { outcome, wall_ns: wall.as_nanos() as u64, stdout })
+    }
+
+    /// Of all processes; `None` if nobody can look.
+    fn memory(&self) -> Option<Memory> {
+        let family = self.watch.family();
+        let parts: Vec<Memory> =
+            family.iter().filter_map(|pid| proc::memory(*pid, family.len() > 1)).collect();
+        parts.into_iter().reduce(|a, b| Memory {
+            rss_bytes: a.rss_bytes + b.rss_bytes,
+            lazily_freed_bytes: a.lazily_freed_bytes.zip(b.lazily_freed_bytes).map(|(a, b)| a + b),
+        })
+    }
+}
+
+fn accepts(port: u16) -> bool {
+    let addresses = [SocketAddr::from((Ipv4Addr::LOCALHOST, port)), (Ipv6Addr::LOCALHOST, port).into()];
+    addresses.iter().any(|address| TcpStream::connect_timeout(address, Duration::from_millis(200)).is_ok())
+}

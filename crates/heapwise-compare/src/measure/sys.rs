@@ -1,0 +1,134 @@
+//! The system calls that std does not have, each wrapped once.
+
+use std::io;
+use std::os::fd::RawFd;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+use std::time::Duration;
+
+fn check(result: libc::c_long) -> io::Result<()> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// What the kernel says of a process that ended and of the children that it waited for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Usage {
+    pub(super) user: Duration,
+    pub(super) system: Duration,
+    pub(super) max_rss_bytes: u64,
+    pub(super) minor_faults: u64,
+    pub(super) major_faults: u64,
+    pub(super) voluntary_switches: u64,
+    pub(super) involuntary_switches: u64,
+}
+
+impl From<&libc::rusage> for Usage {
+    fn from(usage: &libc::rusage) -> Self {
+        let time = |t: libc::timeval| {
+            Duration::new(t.tv_sec.max(0) as u64, t.tv_usec.clamp(0, 999_999) as u32 * 1000)
+        };
+        Self {
+            user: time(usage.ru_utime),
+            system: time(usage.ru_stime),
+            max_rss_bytes: (usage.ru_maxrss.max(0) as u64) << 10,
+            minor_faults: usage.ru_minflt.max(0) as u64,
+            major_faults: usage.ru_majflt.max(0) as u64,
+            voluntary_switches: usage.ru_nvcsw.max(0) as u64,
+            involuntary_switches: usage.ru_nivcsw.max(0) as u64,
+        }
+    }
+}
+
+/// Waits until something happens to a child: its status as `wait` has it, and its usage so far.
+pub(super) fn wait(pid: i32) -> io::Result<(i32, Usage)> {
+    loop {
+        let mut status = 0;
+        // SAFETY: zeroed memory is a valid `rusage`, a structure of integers.
+        let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+        // SAFETY: both pointers are to live variables that nobody else has, of the types that the kernel writes.
+        let waited = unsafe { libc::wait4(pid, &mut status, libc::__WALL, &mut usage) };
+        match check(libc::c_long::from(waited)) {
+            Ok(()) => return Ok((status, Usage::from(&usage))),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Takes a child's end if it has ended. For orphans that became ours.
+pub(super) fn reap(pid: i32) {
+    // SAFETY: a null pointer for a status that nobody wants; the id is a single process's.
+    unsafe { libc::waitpid(pid, std::ptr::null_mut(), libc::WNOHANG) };
+}
+
+/// Makes orphans of our descendants our children, so that their ends can be taken.
+pub(super) fn adopt_orphans() {
+    // SAFETY: integer arguments. Without it, somebody else takes their ends.
+    unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) };
+}
+
+/// Sends a signal to a process.
+pub(super) fn kill(pid: i32, signal: i32) {
+    // Zero and negative numbers would mean many processes.
+    if pid > 1 {
+        // SAFETY: integer arguments.
+        unsafe { libc::kill(pid, signal) };
+    }
+}
+
+/// Sends a signal to a process group.
+pub(super) fn kill_group(group: i32, signal: i32) {
+    if group > 1 {
+        // SAFETY: integer arguments; the number is greater than one, so it is that group and nobody else.
+        unsafe { libc::kill(-group, signal) };
+    }
+}
+
+/// Processor time of a running process with all its threads.
+pub(super) fn cpu_time(pid: i32) -> Option<Duration> {
+    /// The clock of a whole process's processor time, as `clock_getcpuclockid` makes it from an id.
+    const SCHEDULED: libc::clockid_t = 2;
+    let clock = (!pid << 3) | SCHEDULED;
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the kernel writes the structure, a live variable that nobody else has; a clock of a process that is gone is an error.
+    check(unsafe { libc::clock_gettime(clock, &mut time) }.into()).ok()?;
+    Some(Duration::new(time.tv_sec.max(0) as u64, time.tv_nsec.clamp(0, 999_999_999) as u32))
+}
+
+/// Has the child wait before it becomes the program: it writes its id, and goes on when it can read a byte.
+pub(super) fn wait_at_gate(command: &mut Command, id: RawFd, gate: RawFd) {
+    let wait = move || {
+        // SAFETY: asks for a number.
+        let pid = unsafe { libc::getpid() }.to_ne_bytes();
+        // SAFETY: the descriptor is open, since the command's owner keeps both until the start is over; the buffer is four
+        // bytes of our own.
+        check(unsafe { libc::write(id, pid.as_ptr().cast(), pid.len()) } as libc::c_long)?;
+        let mut byte = 0u8;
+        // SAFETY: as above, with one byte, which nobody else has.
+        check(unsafe { libc::read(gate, (&raw mut byte).cast(), 1) } as libc::c_long)
+    };
+    // SAFETY: runs in the child between fork and exec, and makes three system calls; it neither allocates nor locks.
+    unsafe { command.pre_exec(wait) };
+}
+
+/// Traces a process from now on: it will stop when it exits, and it dies with us.
+pub(super) fn seize(pid: i32) -> io::Result<()> {
+    let options = libc::PTRACE_O_TRACEEXIT | libc::PTRACE_O_EXITKILL;
+    ptrace(libc::PTRACE_SEIZE, pid, options)
+}
+
+/// Lets a stopped process go on, with a signal or none (0).
+pub(super) fn go_on(pid: i32, signal: i32) -> io::Result<()> {
+    ptrace(libc::PTRACE_CONT, pid, signal)
+}
+
+/// Leaves a process stopped, as somebody else wanted it, and hears of the end of that.
+pub(super) fn stay_stopped(pid: i32) -> io::Result<()> {
+    ptrace(libc::PTRACE_LISTEN, pid, 0)
+}
+
+fn ptrace(request: libc::c_uint, pid: i32, data: i32) -> io::Result<()> {
+    let data = data as usize as *mut libc::c_void;
+    // SAFETY: none of the three requests reads or writes our memory: the last argument is a number for each of them.
+    check(unsafe { libc::ptrace(request, pid, std::ptr::null_mut::<libc::c_void>(), data) })
+}

@@ -1,0 +1,64 @@
+//! Small pictures for pages: values side by side, curves, and points with a front.
+//!
+//! They are SVG inside of the page, drawn here and not by a script. Colours are classes, since the page's policy allows no style
+//! at an element, so they follow light and dark.
+
+mod axis;
+mod lines;
+mod scatter;
+mod strip;
+
+pub(crate) use axis::Unit;
+pub(crate) use lines::{Curve, lines};
+pub(crate) use scatter::{Dot, scatter};
+pub(crate) use strip::{Strip, strip};
+
+use crate::html_page::{Markup, element, text};
+
+/// Of the drawing, in its own units; the page scales it.
+const WIDTH: f64 = 520.0;
+
+/// The class of a colour, by a number; they begin again when they are used up.
+pub(crate) fn series(number: usize) -> String {
+    // The first one is grey, and the baseline's alone.
+    let number = if number == 0 { 0 } else { (number - 1) % 9 + 1 };
+    format!("s{number}")
+}
+
+/// A number with as many digits as a drawing needs.
+fn at(x: f64) -> String {
+    format!("{x:.1}")
+}
+
+/// A line between two points.
+fn rule(class: &str, [x1, y1]: [f64; 2], [x2, y2]: [f64; 2]) -> Markup {
+    let [x1, y1, x2, y2] = [x1, y1, x2, y2].map(at);
+    element("line", &[("class", class), ("x1", &x1), ("y1", &y1), ("x2", &x2), ("y2", &y2)], [])
+}
+
+/// A word. `anchor` is where its position is: `start`, `middle` or `end`.
+fn word(class: &str, anchor: &str, [x, y]: [f64; 2], what: &str) -> Markup {
+    let attributes = [("class", class), ("text-anchor", anchor), ("x", &at(x)), ("y", &at(y))];
+    element("text", &attributes, [text(what)])
+}
+
+/// A point with something to read when the pointer is on it.
+fn dot(class: &str, [x, y]: [f64; 2], radius: f64, title: &str) -> Markup {
+    let attributes = [("class", class), ("cx", &at(x)), ("cy", &at(y)), ("r", &at(radius))];
+    element("circle", &attributes, [element("title", &[], [text(title)])])
+}
+
+/// The whole drawing, described for those who do not see it.
+fn drawing(height: f64, description: &str, parts: Vec<Markup>) -> Markup {
+    let view = format!("0 0 {WIDTH} {height:.0}");
+    element("svg", &[("viewBox", &view), ("role", "img"), ("aria-label", description)], parts)
+}
+
+/// What of a name fits into so many columns of a drawing.
+fn short(name: &str, columns: usize) -> String {
+    if name.chars().count() <= columns {
+        return name.to_owned();
+    }
+    let kept: String = name.chars().take(columns.saturating_sub(1)).collect();
+    format!("{kept}…")
+}

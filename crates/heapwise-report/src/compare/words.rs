@@ -1,0 +1,251 @@
+//! What is said in the same words in all formats for people.
+
+use crate::text::page::counted;
+use crate::units::{bytes, count, time};
+use heapwise_compare::{Comparison, Difference, Measure, Standing, Verdict, Winner};
+
+/// A number of a measure, with its unit.
+pub(super) fn number(measure: Measure, number: f64) -> String {
+    let whole = number.max(0.0).round() as u64;
+    match measure {
+        m if m.is_memory() => bytes(whole),
+        m if m.is_time() => time(whole),
+        _ => count(whole),
+    }
+}
+
+/// A ratio as a change: `−31 %`, `+0.8 %`, `×3.4`.
+pub(super) fn change(ratio: f64) -> String {
+    let percent = (ratio - 1.0) * 100.0;
+    let sign = if percent < 0.0 { '−' } else { '+' };
+    match percent.abs() {
+        _ if ratio >= 2.995 => format!("×{ratio:.1}"),
+        p if p < 9.95 => format!("{sign}{p:.1} %"),
+        p => format!("{sign}{p:.0} %"),
+    }
+}
+
+/// A change with its interval: `−31 % (−35..−27)`.
+pub(super) fn with_interval(difference: &Difference) -> String {
+    let short = |ratio: f64| change(ratio).trim_end_matches(" %").to_owned();
+    format!("{} ({}..{})", change(difference.ratio), short(difference.low), short(difference.high))
+}
+
+/// What can be said of a difference, in a cell.
+pub(super) fn cell(difference: &Difference) -> String {
+    match difference.verdict {
+        Verdict::Lower | Verdict::Higher => with_interval(difference),
+        Verdict::WithinNoise => "within the noise".to_owned(),
+        Verdict::TooFew => "too few rounds".to_owned(),
+    }
+}
+
+/// Who somebody is, with the exact version: `jemalloc 5.3.1`, `default (as it is: libjemalloc.so.2)`.
+pub(super) fn who(standing: &Standing) -> String {
+    let contender = &standing.contender;
+    match aside(standing) {
+        aside if aside.is_empty() => contender.label.clone(),
+        aside if contender.library.is_none() => format!("{} ({aside})", contender.label),
+        aside => format!("{} {aside}", contender.label),
+    }
+}
+
+/// Its version; of the program as it is, what was seen in it.
+pub(super) fn aside(standing: &Standing) -> String {
+    let contender = &standing.contender;
+    if contender.library.is_some() {
+        return contender.version.clone().unwrap_or_default();
+    }
+    let seen = standing.allocators_seen();
+    if seen.is_empty() { "as it is".to_owned() } else { format!("as it is: {}", seen.join(", ")) }
+}
+
+/// How the runs were made, in a line.
+pub(super) fn course(comparison: &Comparison) -> String {
+    let setup = &comparison.setup;
+    let mut line = format!(
+        "{}, interleaved and shuffled, after one that does not count; {} in all",
+        counted(u64::from(setup.rounds), "round", "rounds"),
+        time(setup.took_ns)
+    );
+    if comparison.is_interrupted {
+        line.push_str("; interrupted, this is what was measured until then");
+    }
+    line
+}
+
+/// How a server was driven, if it is one.
+pub(super) fn drive(comparison: &Comparison) -> Option<String> {
+    let setup = &comparison.setup;
+    if !setup.is_server {
+        return None;
+    }
+    let load =
+        setup.load.as_ref().map_or("without a load".to_owned(), |load| format!("under the load `{load}`"));
+    let settle = setup.settle_ns.map_or_else(String::new, |ns| format!(", then left alone for {}", time(ns)));
+    Some(format!("as a server {load}{settle}; times are those of the load"))
+}
+
+/// Lines about what candidates did otherwise, the name first.
+pub(super) fn findings(comparison: &Comparison) -> Vec<(String, String)> {
+    let mut lines = Vec::new();
+    for standing in &comparison.standings {
+        for finding in &standing.findings {
+            let often = if finding.runs == finding.of {
+                "in all runs".to_owned()
+            } else {
+                format!("in {} of {} runs", finding.runs, finding.of)
+            };
+            lines.push((standing.contender.label.clone(), format!("{}, {often}", finding.what)));
+        }
+        if let Some(reason) = &standing.left_out {
+            lines.push((standing.contender.label.clone(), reason.clone()));
+        }
+    }
+    lines
+}
+
+/// Lines about who could not take part.
+pub(super) fn unavailable(comparison: &Comparison) -> Vec<String> {
+    comparison.unavailable.iter().map(|u| format!("{} was left out: {}", u.label, u.reason)).collect()
+}
+
+/// What a candidate surely needs less of, more of, and what nobody can tell.
+pub(super) fn verdicts(standing: &Standing, measures: &[Measure]) -> [(&'static str, Vec<String>); 4] {
+    let of = |wanted: Verdict| -> Vec<String> {
+        let those = measures.iter().filter(|m| standing.verdict(**m) == Some(wanted));
+        those
+            .filter_map(|m| {
+                let difference = standing.differences.get(m)?;
+                Some(match wanted {
+                    Verdict::Lower | Verdict::Higher => {
+                        format!("{} {}", m.title(), with_interval(difference))
+                    }
+                    _ => m.title().to_owned(),
+                })
+            })
+            .collect()
+    };
+    [
+        ("less", of(Verdict::Lower)),
+        ("more", of(Verdict::Higher)),
+        ("within the noise", of(Verdict::WithinNoise)),
+        ("too few rounds to tell", of(Verdict::TooFew)),
+    ]
+}
+
+/// Memory that is counted as resident and was given back, where it is worth a word.
+pub(super) fn lazily_freed(standing: &Standing) -> Option<String> {
+    let freed = |sample: &heapwise_compare::Sample| {
+        let memory = sample.after_settle.or(sample.after_load).unwrap_or(sample.end);
+        let freed = memory.lazily_freed_bytes?;
+        (freed * 100 > memory.rss_bytes).then_some(freed as f64)
+    };
+    let spread = heapwise_compare::Spread::of(standing.counted().filter_map(freed))?;
+    Some(format!(
+        "{} more count as resident at the end, but were given back and are taken when somebody needs them (MADV_FREE)",
+        bytes(spread.median as u64)
+    ))
+}
+
+/// The conclusion, in sentences.
+pub(super) fn conclusion(comparison: &Comparison) -> Vec<String> {
+    let told: Vec<&Winner> =
+        comparison.winners.iter().filter(|winner| winner.measure != Measure::Faults).collect();
+    if told.is_empty() {
+        return vec!["Nothing can be said: no run counts.".to_owned()];
+    }
+    if comparison.candidates().iter().all(|s| s.counted.is_empty()) {
+        return vec![
+            "Stay with what you have: under none of the others does the program do its work.".to_owned(),
+        ];
+    }
+    if comparison.setup.rounds < 3 {
+        return vec![
+            "Less than three rounds cannot tell a difference from noise: let it do more (--runs).".to_owned(),
+        ];
+    }
+    let mut sentences: Vec<String> = told.iter().filter_map(|winner| best(comparison, winner)).collect();
+    let nobody: Vec<&str> = told.iter().filter(|w| w.best.is_none()).map(|w| w.measure.title()).collect();
+    if sentences.is_empty() {
+        sentences.push(format!(
+            "Stay with what you have: nobody surely needs less {} than the program as it is.",
+            listed(&nobody, "or")
+        ));
+    } else if !nobody.is_empty() {
+        sentences
+            .push(format!("Nobody surely needs less {} than the program as it is.", listed(&nobody, "or")));
+    }
+    sentences
+}
+
+fn best(comparison: &Comparison, winner: &Winner) -> Option<String> {
+    let best = comparison.standings.get(winner.best?)?;
+    let difference = best.differences.get(&winner.measure)?;
+    let (own, before) = (best.spread(winner.measure)?, comparison.baseline().spread(winner.measure)?);
+    let mut sentence = format!(
+        "Least {}: {}, {} instead of {}, {}",
+        winner.measure.title(),
+        best.contender.label,
+        number(winner.measure, own.median),
+        number(winner.measure, before.median),
+        with_interval(difference)
+    );
+    let others: Vec<&str> = winner
+        .not_told_apart
+        .iter()
+        .filter_map(|at| Some(comparison.standings.get(*at)?.contender.label.as_str()))
+        .collect();
+    if !others.is_empty() {
+        sentence.push_str(&format!("; {} cannot be told from it", listed(&others, "and")));
+    }
+    sentence.push('.');
+    Some(sentence)
+}
+
+/// `a`, `a and b`, `a, b and c`.
+fn listed(words: &[&str], conjunction: &str) -> String {
+    match words {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [first @ .., last] => format!("{} {conjunction} {last}", first.join(", ")),
+    }
+}
+
+/// What intervals are, and how much noise there was.
+pub(super) fn about_noise(comparison: &Comparison) -> Option<String> {
+    let standing = comparison.candidates().iter().find(|s| !s.differences.is_empty())?;
+    let confidence = standing.differences.values().next()?.confidence;
+    let noise: Vec<String> = comparison
+        .measures()
+        .into_iter()
+        .filter_map(|m| Some(format!("{} {}", m.title(), share(standing.differences.get(&m)?.noise))))
+        .collect();
+    Some(format!(
+        "In brackets are {:.0} % intervals (Wilcoxon's signed ranks, rounds as pairs). Noise is what chance makes of two runs of \
+         the program as it is: {}.",
+        confidence * 100.0,
+        noise.join(", ")
+    ))
+}
+
+fn share(part: f64) -> String {
+    match part * 100.0 {
+        p if p < 0.05 => "0 %".to_owned(),
+        p if p < 9.95 => format!("{p:.1} %"),
+        p => format!("{p:.0} %"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_have_a_sign_and_two_digits() {
+        let words = [0.69, 1.008, 0.5, 1.0, 3.4, 2.0].map(change);
+        assert_eq!(words, ["−31 %", "+0.8 %", "−50 %", "+0.0 %", "×3.4", "+100 %"]);
+        assert_eq!([listed(&["a"], "or"), listed(&["a", "b", "c"], "and")], ["a", "a, b and c"]);
+        assert_eq!([0.0, 0.012, 0.31].map(share), ["0 %", "1.2 %", "31 %"]);
+    }
+}
