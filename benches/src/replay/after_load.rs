@@ -1,12 +1,12 @@
 //! What services keep after their load: twelve seconds later, under allocators with settings that are about this.
 //!
-//! It depends on time, so the recording is replayed with its gaps, and it is recorded with the quiet time at its end.
+//! It depends on time, so the recording is replayed with its gaps, and the replay waits as long at its end.
 
 use super::Plan;
 use super::allocators::Allocator;
 use super::fidelity::{BASELINE, Row};
 use super::predictions::{self, Mode, Prediction};
-use super::real::{self, Bench};
+use super::real::{self, Bench, End};
 use super::workloads::{self, Place, Prepared};
 use crate::statistics::Spread;
 use anyhow::{Context, Result};
@@ -92,8 +92,10 @@ pub(super) fn measure(
         if !plan.real_only {
             let recording = folder.join(format!("{}-after-load.hw", workload.name));
             let names: Vec<_> = results.real.iter().map(|(name, _)| *name).collect();
-            let predicted = real::record(bench, &prepared, heapwise, &recording, SETTLE)
-                .and_then(|()| predictions::replay(heapwise, &recording, &names, Mode::Timed));
+            let predicted =
+                real::record(bench, &prepared, heapwise, &recording, End::AfterTheLoad).and_then(|()| {
+                    predictions::replay(heapwise, &recording, &names, Mode::Timed { settle: SETTLE })
+                });
             match predicted {
                 Ok(predictions) => results.rows = rows(&results.real, &predictions),
                 Err(error) => results.failures.push(format!("no predictions: {error:#}")),

@@ -19,10 +19,9 @@ use allocators::Allocator;
 use anyhow::{Context, Result, bail};
 use fidelity::{CpuRow, Row};
 use predictions::{Mode, Prediction};
-use real::Bench;
+use real::{Bench, End};
 use serde::Serialize;
 use std::path::Path;
-use std::time::Duration;
 use workloads::{Output, Place, Prepared, Workload};
 
 /// What to do.
@@ -69,7 +68,7 @@ pub(crate) fn measure(plan: &Plan<'_>, heapwise: &Path) -> Result<String> {
     let scratch = folder.join("scratch");
     let bench = Bench { launcher: &launcher, scratch: &scratch };
     let place = Place { target: plan.target, inputs: &inputs, quick: plan.quick };
-    let allocators = allocators::present(plan.target, &folder)?;
+    let allocators = allocators::present(plan.target)?;
     if plan.after_load {
         return after_load::measure(plan, heapwise, &bench, &place, &allocators, &folder);
     }
@@ -168,7 +167,7 @@ fn predict(
 ) -> Result<Vec<Prediction>> {
     let recording = folder.join(format!("{}.hw", workload.name));
     eprintln!("bench:   {} is recorded and replayed", workload.name);
-    real::record(bench, prepared, heapwise, &recording, Duration::ZERO)?;
+    real::record(bench, prepared, heapwise, &recording, End::AsUsual)?;
     let names: Vec<_> = allocators.iter().map(|allocator| allocator.name).collect();
     let predictions = predictions::replay(heapwise, &recording, &names, Mode::Fast)?;
     if predictions.is_empty() {

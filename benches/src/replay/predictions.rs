@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 /// The schema that this reads.
 const SCHEMA: &str = "heapwise.replay/1";
@@ -50,8 +51,21 @@ impl Prediction {
 pub(crate) enum Mode {
     /// As fast as it goes, for peaks and processor time.
     Fast,
-    /// With the gaps between events, for what is left after the load.
-    Timed,
+    /// With the gaps between events, and so long without any, for what is left after the load.
+    Timed { settle: Duration },
+}
+
+impl Mode {
+    fn options(self) -> Vec<String> {
+        match self {
+            Self::Fast => Vec::new(),
+            Self::Timed { settle } => {
+                // Times of calls are not asked for.
+                let settle = format!("{}s", settle.as_secs());
+                vec!["--timed".into(), "--settle".into(), settle, "--runs".into(), "0".into()]
+            }
+        }
+    }
 }
 
 /// A figure and how far it may be off.
@@ -72,7 +86,7 @@ pub(crate) fn replay(
     let output = Command::new(heapwise)
         .args([OsStr::new("replay"), recording.as_os_str()])
         .args(["--with", &candidates.join(","), "--format", "json"])
-        .args((mode == Mode::Timed).then_some("--timed"))
+        .args(mode.options())
         .output()
         .with_context(|| format!("cannot run {}", heapwise.display()))?;
     let messages = String::from_utf8_lossy(&output.stderr);

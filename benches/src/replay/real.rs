@@ -38,7 +38,7 @@ pub(crate) fn run(
     let command = [bench.launcher.into(), path("result").into(), path("output").into()];
     // The launcher is linked statically, so the library is loaded into the program alone.
     let preload = [("LD_PRELOAD", allocator.library.as_os_str())];
-    execute(bench, prepared, &command, &preload, |_| Ok(()))?;
+    execute(bench, prepared, &command, &preload, |_| Ok(End::AsUsual))?;
     // The loader says so and goes on with the allocator that there is.
     let messages = std::fs::read(path("messages"))?;
     let messages = String::from_utf8_lossy(&messages);
@@ -64,28 +64,42 @@ pub(crate) fn resident_after_load(
     execute(bench, prepared, &command, environment, |launcher| {
         sleep(settle);
         bytes = resident(launcher)?;
-        Ok(())
+        Ok(End::AsUsual)
     })?;
     Ok(bytes)
 }
 
 /// What is resident of the only child of a process.
 fn resident(parent: u32) -> Result<u64> {
-    let children = std::fs::read_to_string(format!("/proc/{parent}/task/{parent}/children"))?;
-    let child = children.split_whitespace().next().context("the launcher has no child")?;
+    let child = only_child(parent)?;
     let rollup = std::fs::read_to_string(format!("/proc/{child}/smaps_rollup"))?;
     let line = rollup.lines().find_map(|line| line.strip_prefix("Rss:"));
     let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
     Ok(kib.context("the kernel does not say what is resident")? * 1024)
 }
 
-/// Records the program under glibc's allocator; a service is ended so long after its load.
+fn only_child(parent: u32) -> Result<u32> {
+    let children = std::fs::read_to_string(format!("/proc/{parent}/task/{parent}/children"))?;
+    let child = children.split_whitespace().next().and_then(|child| child.parse().ok());
+    child.context("nothing was started")
+}
+
+/// How a recorded service comes to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// As it always does, and it may free all that it has.
+    AsUsual,
+    /// At once when its load is over, so that the recording ends with what is live then.
+    AfterTheLoad,
+}
+
+/// Records the program under glibc's allocator.
 pub(crate) fn record(
     bench: &Bench<'_>,
     prepared: &Prepared,
     heapwise: &Path,
     recording: &Path,
-    settle: Duration,
+    end: End,
 ) -> Result<()> {
     let _ = std::fs::remove_dir_all(bench.scratch);
     std::fs::create_dir_all(bench.scratch)?;
@@ -98,20 +112,23 @@ pub(crate) fn record(
         recording.into(),
         "--".into(),
     ];
-    execute(bench, prepared, &before, &[], |_| {
-        sleep(settle);
-        Ok(())
+    execute(bench, prepared, &before, &[], |recorder| {
+        if end == End::AfterTheLoad {
+            let status = Command::new("kill").args(["-KILL", &only_child(recorder)?.to_string()]).status()?;
+            ensure!(status.success(), "the service could not be ended");
+        }
+        Ok(end)
     })
 }
 
-/// Runs a command around the program, with everything that belongs to it. When a service has had its load, and before it is
-/// ended, `loaded` is told the id of the command's process.
+/// Runs a command around the program, with everything that belongs to it. When a service has had its load, `loaded` is told
+/// the id of the command's process, and says whether it has ended the service itself.
 fn execute(
     bench: &Bench<'_>,
     prepared: &Prepared,
     before: &[OsString],
     environment: &[(&str, &OsStr)],
-    loaded: impl FnOnce(u32) -> Result<()>,
+    loaded: impl FnOnce(u32) -> Result<End>,
 ) -> Result<()> {
     let port = free_port()?;
     let messages = bench.scratch.join("messages");
@@ -130,10 +147,15 @@ fn execute(
         .with_context(|| format!("cannot run {}", line[0].display()))?;
     let mut group = Group(Some(child));
     let ended = drive(&mut group, prepared, port, loaded);
-    let status = ended.and_then(|()| group.wait());
+    let ended = ended.and_then(|end| Ok((end, group.wait()?)));
     let said = || std::fs::read_to_string(&messages).unwrap_or_default();
-    let status = status.with_context(said)?;
-    ensure!(status.success(), "{} ended with {status}\n{}", prepared.command[0].display(), said());
+    let (end, status) = ended.with_context(said)?;
+    ensure!(
+        status.success() || end == End::AfterTheLoad,
+        "{} ended with {status}\n{}",
+        prepared.command[0].display(),
+        said()
+    );
     Ok(())
 }
 
@@ -142,9 +164,9 @@ fn drive(
     group: &mut Group,
     prepared: &Prepared,
     port: u16,
-    loaded: impl FnOnce(u32) -> Result<()>,
-) -> Result<()> {
-    let Some((end, load)) = prepared.load.split_last() else { return Ok(()) };
+    loaded: impl FnOnce(u32) -> Result<End>,
+) -> Result<End> {
+    let Some((end, load)) = prepared.load.split_last() else { return Ok(End::AsUsual) };
     let start = Instant::now();
     while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {
         if let Some(status) = group.ended()? {
@@ -154,8 +176,11 @@ fn drive(
         sleep(PAUSE);
     }
     load.iter().try_for_each(|command| client(command, port))?;
-    loaded(group.id().context("the service has ended")?)?;
-    client(end, port)
+    let ending = loaded(group.id().context("the service has ended")?)?;
+    if ending == End::AsUsual {
+        client(end, port)?;
+    }
+    Ok(ending)
 }
 
 /// Runs a command against the service.

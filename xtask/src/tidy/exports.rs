@@ -11,8 +11,6 @@ const ALLOWED: &[&str] = &[
     "crates/heapwise-recorder/src/arch/x86_64/entry.rs",
     // Allocators to be preloaded: each is a library of its own.
     "allocators/",
-    // glibc's own, to be preloaded before a program's allocator in benchmarks.
-    "benches/launcher/glibc.rs",
     // Programs that are recorded.
     "tests/victims/",
 ];

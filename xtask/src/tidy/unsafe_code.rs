@@ -39,8 +39,7 @@ const ALLOWED: &[&str] = &[
     "crates/heapwise-symbols/src/inspect/xattr.rs",
     // Allocators under the names of the C library's functions.
     "allocators/",
-    // Programs that are recorded or measured, the one that measures them, and glibc's allocator under its names.
-    "benches/launcher/glibc.rs",
+    // Programs that are recorded or measured, and the one that measures them.
     "benches/launcher/measure.rs",
     "benches/workloads/",
     "tests/",
