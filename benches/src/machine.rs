@@ -1,6 +1,7 @@
 //! Where the numbers come from: the machine, how busy it was, and the versions of the tools.
 
 use crate::tools::Tool;
+use heapwise_environment::MachineDescription;
 use serde::Serialize;
 use std::fmt::Write;
 
@@ -16,19 +17,16 @@ pub(crate) struct Machine {
 
 impl Machine {
     pub(crate) fn look() -> Self {
-        let read = |path| std::fs::read_to_string(path).unwrap_or_default();
+        let machine = MachineDescription::look();
+        let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+        let unknown = machine.processor.is_empty();
         Self {
-            processor: model(&read("/proc/cpuinfo")).unwrap_or("unknown processor").to_owned(),
-            cores: std::thread::available_parallelism().map_or(1, |n| n.get()),
-            kernel: read("/proc/sys/kernel/osrelease").trim().to_owned(),
-            load: read("/proc/loadavg").split_whitespace().take(3).collect::<Vec<_>>().join(" "),
+            processor: if unknown { "unknown processor".to_owned() } else { machine.processor },
+            cores: machine.cores,
+            kernel: machine.kernel.trim_start_matches("Linux ").to_owned(),
+            load: load.split_whitespace().take(3).collect::<Vec<_>>().join(" "),
         }
     }
-}
-
-fn model(cpuinfo: &str) -> Option<&str> {
-    let line = cpuinfo.lines().find(|line| line.starts_with("model name"))?;
-    Some(line.split_once(':')?.1.trim())
 }
 
 /// A paragraph to put above the tables.
@@ -39,16 +37,4 @@ pub(crate) fn describe(before: &Machine, after: &Machine, tools: &[Tool]) -> Str
     let versions: Vec<_> = tools.iter().map(Tool::version).filter(|version| *version != "native").collect();
     let _ = writeln!(text, "{}.", versions.join(", "));
     text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_model_is_found() {
-        let cpuinfo = "processor\t: 0\nmodel\t\t: 85\nmodel name\t: Quick CPU @ 2.00GHz\nstepping\t: 4\n";
-        assert_eq!(model(cpuinfo), Some("Quick CPU @ 2.00GHz"));
-        assert_eq!(model(""), None);
-    }
 }

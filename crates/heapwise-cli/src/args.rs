@@ -437,9 +437,9 @@ pub(crate) struct TuneArgs {
     // Parsed later, for an error in one line.
     #[arg(long, value_name = "GOAL", default_value = "balanced")]
     pub(crate) goal: String,
-    /// What the program has now; everything is compared with that.
-    #[arg(long, value_name = "CANDIDATE", default_value = "glibc")]
-    pub(crate) now: String,
+    /// What everything is compared with [default: the allocator that the recorded program had].
+    #[arg(long, value_name = "CANDIDATE")]
+    pub(crate) now: Option<String>,
     /// Only these candidates [default: all allocators that are there, with all settings that are worth trying].
     #[arg(long, value_name = "LIST")]
     pub(crate) with: Option<String>,

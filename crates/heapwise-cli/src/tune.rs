@@ -31,7 +31,7 @@ pub(crate) fn tune(args: &TuneArgs) -> Result<u8, Failure> {
             "HTML is for a browser, not for a terminal; write it to a file with -o tune.html"
         )));
     }
-    let candidates = candidates(args)?;
+    let asked = asked(args)?;
     let program = match args.command.first() {
         Some(first) => {
             compare::refusal::check(first)?;
@@ -51,12 +51,13 @@ pub(crate) fn tune(args: &TuneArgs) -> Result<u8, Failure> {
     let analysis = report::load(&recording)?;
     let process = replay::process_of(&analysis, args.pid)?;
     let script = replay::script_of(&recording, &analysis, process)?;
+    let candidates = candidates(&asked, &analysis.processes[process].allocator)?;
     let found = look_for(&script, &analysis, goal, candidates, args, own, &interrupted);
     let shortlist: Vec<Candidate> =
         found.shortlist(args.confirm).iter().map(|ranked| ranked.candidate.clone()).collect();
     let comparison = match &program {
         Some(program) if !shortlist.is_empty() && !interrupted.load(Ordering::Relaxed) => {
-            Some(confirm(program, &shortlist, args, &interrupted)?)
+            Some(confirm(program, asked.now.as_ref(), &shortlist, args, &interrupted)?)
         }
         _ => None,
     };
@@ -82,13 +83,35 @@ pub(crate) fn tune(args: &TuneArgs) -> Result<u8, Failure> {
     Ok(if interrupted.load(Ordering::Relaxed) { exit::INTERRUPTED } else { exit::SUCCESS })
 }
 
-/// What there is now, and everything that is worth a try; each once, and only what is there.
-fn candidates(args: &TuneArgs) -> Result<Vec<Candidate>, Failure> {
+/// What the command line says about candidates.
+#[derive(Debug)]
+struct Asked {
+    now: Option<Candidate>,
+    with: Option<Vec<Candidate>>,
+}
+
+fn asked(args: &TuneArgs) -> Result<Asked, Failure> {
     let usage = |error: heapwise_allocators::SpecError| Failure::new(exit::USAGE, error);
-    let now = Candidate::parse(&args.now).map_err(usage)?;
+    let now = args.now.as_deref().map(Candidate::parse).transpose().map_err(usage)?;
+    let with = args.with.as_deref().map(Candidate::parse_list).transpose().map_err(usage)?;
+    Ok(Asked { now, with })
+}
+
+/// What there is now, and everything that is worth a try; each once, and only what is there. `allocator` is the file that had the
+/// recorded program's `malloc`.
+fn candidates(asked: &Asked, allocator: &str) -> Result<Vec<Candidate>, Failure> {
     let libraries = crate::carried::libraries();
-    let others = match &args.with {
-        Some(list) => Candidate::parse_list(list).map_err(usage)?,
+    let is_glibc =
+        allocator.rsplit('/').next().is_none_or(|file| file.is_empty() || file.starts_with("libc.so"));
+    let now = match &asked.now {
+        Some(now) => now.clone(),
+        None => {
+            let name = if is_glibc { "glibc" } else { allocator };
+            Candidate::parse(name).map_err(|error| Failure::new(exit::UNEXPECTED, error))?
+        }
+    };
+    let others = match &asked.with {
+        Some(list) => list.clone(),
         None => {
             let is_there = |c: &Candidate| c.allocator().is_some_and(|a| libraries.has(a));
             tunings().into_iter().filter(is_there).collect()
@@ -169,16 +192,16 @@ fn other_ns(analysis: &Analysis) -> Option<f64> {
 /// Tries the best few on the program itself.
 fn confirm(
     program: &Program,
+    now: Option<&Candidate>,
     shortlist: &[Candidate],
     args: &TuneArgs,
     interrupted: &Arc<AtomicBool>,
 ) -> Result<Comparison, Failure> {
     let mut contenders = Vec::new();
     let mut unavailable = Vec::new();
-    let now = Candidate::parse(&args.now).map_err(|error| Failure::new(exit::USAGE, error))?;
-    // A program has the C library's allocator as it is, but for those that link another one.
-    let baseline = if args.now == "glibc" { Candidate::default() } else { now };
-    for candidate in std::iter::once(&baseline).chain(shortlist) {
+    // The program as it is, unless somebody wants something else.
+    let as_it_is = Candidate::default();
+    for candidate in std::iter::once(now.unwrap_or(&as_it_is)).chain(shortlist) {
         match contender(candidate) {
             Ok(contender) => contenders.push(contender),
             Err(reason) => unavailable.push(heapwise_compare::Unavailable {
@@ -192,6 +215,7 @@ fn confirm(
         runs: args.runs,
         timeout: args.drive.timeout,
         unavailable,
+        refuse: Some(compare::refusal::of_file),
         interrupted: Arc::clone(interrupted),
         ..heapwise_compare::Options::default()
     };

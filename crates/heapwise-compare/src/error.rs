@@ -36,6 +36,12 @@ pub enum Error {
         /// What to do, behind a semicolon.
         hint: String,
     },
+    /// No other allocator can be put into what the program turned out to be.
+    #[error("{reason}")]
+    Refused {
+        /// Why not, and what to do.
+        reason: String,
+    },
     /// There is nothing to compare with.
     #[error("no allocator is left to compare with: {reasons}")]
     NoContender {

@@ -2,7 +2,7 @@
 
 use crate::Unavailable;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -72,13 +72,23 @@ pub struct Options {
     pub seed: u64,
     /// Allocators that were asked for and cannot take part, to be told with the rest.
     pub unavailable: Vec<Unavailable>,
+    /// Says of a program file why no other allocator can be put into it, if so. Asked about what the program turned out to be:
+    /// the command may only lead to it.
+    pub refuse: Option<fn(&Path) -> Option<String>>,
     /// Set it to end: what was measured so far is then the result.
     pub interrupted: Arc<AtomicBool>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { runs: None, timeout: None, seed: 1, unavailable: Vec::new(), interrupted: Arc::default() }
+        Self {
+            runs: None,
+            timeout: None,
+            seed: 1,
+            unavailable: Vec::new(),
+            refuse: None,
+            interrupted: Arc::default(),
+        }
     }
 }
 

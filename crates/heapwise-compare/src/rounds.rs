@@ -157,6 +157,11 @@ impl<'a> Course<'a> {
         let rounds = self.options.runs.unwrap_or(ROUNDS);
         self.once(Job { contender: 0, is_second: false }, 0, rounds, total, None)?;
         let Some(sample) = self.samples[0].first() else { return Err(Error::Interrupted) };
+        if let Some(reason) =
+            self.options.refuse.zip(sample.executable.as_deref()).and_then(|(refuse, path)| refuse(path))
+        {
+            return Err(Error::Refused { reason });
+        }
         let failed = |what: String, hint: &str| Err(Error::Baseline { what, hint: hint.to_owned() });
         let is_server = self.program.service.is_some();
         match &sample.outcome {

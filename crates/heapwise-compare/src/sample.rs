@@ -1,6 +1,7 @@
 //! What was measured of one run.
 
 use crate::{Outcome, Timeline};
+use std::path::PathBuf;
 
 /// One run of the program.
 #[derive(Clone, Debug)]
@@ -41,6 +42,9 @@ pub struct Sample {
     pub involuntary_switches: u64,
     /// The most processes at one time.
     pub processes: u32,
+    /// The program that the first process was in the end, after all that it may have replaced itself by; `None` if nobody could
+    /// look.
+    pub executable: Option<PathBuf>,
     /// Whether the allocator's library was mapped into the first process; `None` if nobody could look.
     pub in_use: Option<bool>,
     /// Libraries of allocators that were mapped into the first process, by their names.

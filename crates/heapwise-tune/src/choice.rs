@@ -41,7 +41,8 @@ pub enum Choice {
 
 impl Choice {
     /// By replays alone: the first one that is surely better than what there is now. Of those that cannot be told apart the one
-    /// with the fewest settings is taken, for each setting is something to be looked after.
+    /// with the fewest settings is taken, for each setting is something to be looked after, and of these the one that costs
+    /// least otherwise.
     pub fn by_replay(found: &Found) -> Self {
         match shortlist(found, usize::MAX).first() {
             None => Self::Stay(Reason::NothingIsBetter),
@@ -82,10 +83,24 @@ pub(crate) fn shortlist(found: &Found, most: usize) -> Vec<&Ranked> {
     if let Some(first) = better.first().and_then(|r| r.score) {
         let settings = |r: &Ranked| r.candidate.settings().iter().count();
         let alike = better.iter().take_while(|r| r.score.is_some_and(|s| s.is_like(&first))).count();
-        better[..alike].sort_by_key(|r| settings(r));
+        let base = found.baseline();
+        better[..alike].sort_by(|a, b| {
+            let besides = besides(a, base).total_cmp(&besides(b, base));
+            settings(a).cmp(&settings(b)).then(besides)
+        });
     }
     better.truncate(most);
     better
+}
+
+/// What a candidate does to all measures together, wanted or not: among those that are equally good at what is wanted, the
+/// one that costs least otherwise is the better one.
+fn besides(candidate: &Ranked, baseline: &Ranked) -> f64 {
+    let ratio = |measure: Measure| {
+        let (its, base) = (candidate.numbers.of(measure)?.median, baseline.numbers.of(measure)?.median);
+        Some((its.max(1.0) / base.max(1.0)).ln())
+    };
+    Measure::ALL.into_iter().filter_map(ratio).sum()
 }
 
 impl Found {

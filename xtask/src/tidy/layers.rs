@@ -86,6 +86,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("victims-with-crates", &[]),
     ("benches", &["heapwise-environment"]),
     ("async-server", &[]),
+    ("fragmentation", &[]),
     ("poetry-contest", &[]),
     ("xtask", &[]),
 ];
@@ -97,6 +98,7 @@ const TOPS: &[&str] = &[
     "heapwise-tests",
     "benches",
     "async-server",
+    "fragmentation",
     "poetry-contest",
     "victims-with-crates",
     "xtask",

@@ -39,6 +39,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<u8, Failure> {
         runs: args.runs,
         timeout: args.drive.timeout,
         unavailable: field.unavailable,
+        refuse: Some(refusal::of_file),
         interrupted: interruptible()?,
         ..Options::default()
     };
@@ -134,7 +135,7 @@ pub(crate) fn failure(error: Error) -> Failure {
     let code = match error {
         Error::NoSuchProgram { .. } => exit::NO_SUCH_PROGRAM,
         Error::NotExecutable { .. } => exit::NOT_EXECUTABLE,
-        Error::Stdin { .. } => exit::USAGE,
+        Error::Stdin { .. } | Error::Refused { .. } => exit::USAGE,
         Error::NoContender { .. } => exit::UNUSABLE,
         Error::Interrupted => exit::INTERRUPTED,
         _ => exit::UNEXPECTED,

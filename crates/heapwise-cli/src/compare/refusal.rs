@@ -3,22 +3,27 @@
 
 use crate::{Failure, blind_spots, exit};
 use anyhow::anyhow;
-use heapwise_symbols::inspect::{Class, Executable, Libc, Machine};
+use heapwise_symbols::inspect::{Class, Executable, Libc, Machine, inspect};
 use std::ffi::OsStr;
+use std::path::Path;
 
 /// An error for a program that cannot be compared. A program that cannot be found is left to the start, which will say so.
 pub(crate) fn check(program: &OsStr) -> Result<(), Failure> {
-    let Some(executable) = blind_spots::executable_of(program) else { return Ok(()) };
-    match reason(&executable) {
+    let executable = blind_spots::executable_of(program);
+    match executable.as_ref().and_then(sentence) {
         None => Ok(()),
-        Some((what, remedy)) => {
-            let path = executable.path.display();
-            Err(Failure::new(
-                exit::USAGE,
-                anyhow!("{path} cannot be given another allocator: {what}; {remedy}"),
-            ))
-        }
+        Some(sentence) => Err(Failure::new(exit::USAGE, anyhow!(sentence))),
     }
+}
+
+/// The same of a file that a process turned out to be: the command may have been a script, or one that looks for the program.
+pub(crate) fn of_file(path: &Path) -> Option<String> {
+    sentence(&inspect(path, None).ok()?)
+}
+
+fn sentence(executable: &Executable) -> Option<String> {
+    let (what, remedy) = reason(executable)?;
+    Some(format!("{} cannot be given another allocator: {what}; {remedy}", executable.path.display()))
 }
 
 /// Why not, and what to do.

@@ -176,6 +176,7 @@ fn sample(driven: Driven, seen: Seen, own_mark: u64) -> Result<Sample, Error> {
         voluntary_switches: usage.voluntary_switches,
         involuntary_switches: usage.involuntary_switches,
         processes: seen.processes.max(1),
+        executable: mapped.as_ref().and_then(|mapped| mapped.executable.clone()),
         in_use: mapped.as_ref().and_then(|mapped| mapped.has_library),
         allocators_seen: mapped.map(|mapped| mapped.allocators).unwrap_or_default(),
         stdout: crate::Output::default(),

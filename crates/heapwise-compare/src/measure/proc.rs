@@ -37,6 +37,8 @@ pub(super) fn high_water_mark(pid: i32) -> Option<u64> {
 pub(super) struct Mapped {
     /// Whether the library that was asked for is there.
     pub(super) has_library: Option<bool>,
+    /// The program that the process is.
+    pub(super) executable: Option<PathBuf>,
     /// Names of files that look like allocators.
     pub(super) allocators: Vec<String>,
 }
@@ -47,7 +49,9 @@ pub(super) fn mapped(pid: i32, library: Option<&Path>) -> Option<Mapped> {
     if maps.is_empty() {
         return None;
     }
-    Some(parse_maps(&String::from_utf8_lossy(&maps), library.map(resolved).as_deref()))
+    let executable = std::fs::read_link(format!("/proc/{pid}/exe")).ok();
+    let seen = parse_maps(&String::from_utf8_lossy(&maps), library.map(resolved).as_deref());
+    Some(Mapped { executable, ..seen })
 }
 
 /// A path as the kernel tells it of a mapping: without links. What a descriptor leads to need not be a file in a folder:
@@ -65,7 +69,7 @@ fn without_mark(path: &str) -> &str {
 }
 
 fn parse_maps(maps: &str, library: Option<&Path>) -> Mapped {
-    let mut found = Mapped { has_library: library.map(|_| false), allocators: Vec::new() };
+    let mut found = Mapped { has_library: library.map(|_| false), ..Mapped::default() };
     for line in maps.lines() {
         // Five fields, then the path, which may contain spaces.
         let Some(at) = line.find('/') else { continue };
@@ -142,7 +146,10 @@ mod tests {
                     7f03-7f04 r--p 00000000 fe:01 14   /home/u/jemalloc-notes.txt\n\
                     7f04-7f05 rw-p 00000000 00:00 0    [heap]\n";
         let found = parse_maps(maps, Some(Path::new("/a folder/libmine.so")));
-        assert_eq!(found, Mapped { has_library: Some(true), allocators: vec!["libjemalloc.so.2".into()] });
+        assert_eq!(
+            (found.has_library, &found.allocators[..]),
+            (Some(true), &["libjemalloc.so.2".to_owned()][..])
+        );
         assert_eq!(parse_maps(maps, Some(Path::new("/other.so"))).has_library, Some(false));
     }
 }

@@ -54,8 +54,9 @@ fn drawing(height: f64, description: &str, parts: Vec<Markup>) -> Markup {
     element("svg", &[("viewBox", &view), ("role", "img"), ("aria-label", description)], parts)
 }
 
-/// What of a name fits into so many columns of a drawing.
+/// What of a name fits into so many columns of a drawing: of a path, its end.
 fn short(name: &str, columns: usize) -> String {
+    let name = if name.starts_with(['/', '.']) { name.rsplit('/').next().unwrap_or(name) } else { name };
     if name.chars().count() <= columns {
         return name.to_owned();
     }

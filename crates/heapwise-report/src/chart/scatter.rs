@@ -42,13 +42,28 @@ pub(crate) fn scatter(
         .map(|n| format!("{},{}", at(x_axis.place(places[n][0])), at(y_axis.place(places[n][1]))))
         .collect();
     parts.push(element("polyline", &[("class", "front"), ("fill", "none"), ("points", &path.join(" "))], []));
+    let mut taken: Vec<[f64; 2]> =
+        dots.iter().map(|d| [x_axis.place(d.place[0]), y_axis.place(d.place[1])]).collect();
     for one in dots {
         let [x, y] = [x_axis.place(one.place[0]), y_axis.place(one.place[1])];
         let title = format!("{}: {}, {}", one.label, x_unit.words(one.place[0]), y_unit.words(one.place[1]));
         parts.push(dot(&format!("dot {}", one.class), [x, y], 5.0, &title));
-        parts.push(word("", "start", [x + 8.0, y + 4.0], &short(one.label, 16)));
+        let at = free_place(&taken, [x, y]);
+        taken.push([at[0] + 40.0, at[1] - 4.0]);
+        parts.push(word("", "start", at, &short(one.label, 14)));
     }
     drawing(HEIGHT, description, parts)
+}
+
+/// Where a name can stand beside its point such that no other point or name is in its way: to the right, below or above.
+fn free_place(taken: &[[f64; 2]], [x, y]: [f64; 2]) -> [f64; 2] {
+    let is_free = |at: &[f64; 2]| {
+        let is_hit =
+            |[x, y]: &[f64; 2]| (at[0] - 4.0..at[0] + 84.0).contains(x) && (y - (at[1] - 4.0)).abs() < 12.0;
+        !taken.iter().any(is_hit)
+    };
+    let places = [4.0, 18.0, -9.0, 32.0, -23.0].map(|down| [x + 8.0, y + down]);
+    places.iter().copied().find(is_free).unwrap_or(places[0])
 }
 
 /// Those that nobody beats in both, by the first dimension.
@@ -77,6 +92,13 @@ mod tests {
         let places = [[3.0, 1.0], [1.0, 5.0], [2.0, 3.0], [2.5, 4.0], [2.0, 3.5], [f64::NAN, 0.0]];
         assert_eq!(front(&places), [1, 2, 0]);
         assert_eq!(front(&[]), [0usize; 0]);
+    }
+
+    #[test]
+    fn names_go_out_of_each_others_way() {
+        let beside = free_place(&[[100.0, 100.0], [130.0, 101.0]], [100.0, 100.0]);
+        assert_eq!(beside, [108.0, 118.0]);
+        assert_eq!(free_place(&[[100.0, 100.0]], [100.0, 100.0]), [108.0, 104.0]);
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub(crate) fn strip(description: &str, unit: Unit, rows: &[Strip<'_>]) -> Markup
     }
     for (at, row) in rows.iter().enumerate() {
         let y = ROW * at as f64 + ROW / 2.0 + 2.0;
-        parts.push(word("", "end", [LABELS, y + 4.0], &short(row.label, 22)));
+        parts.push(word("", "end", [LABELS, y + 4.0], &short(row.label, 20)));
         for number in &row.numbers {
             let title = format!("{}: {}", row.label, unit.words(*number));
             parts.push(dot(&format!("dot {}", row.class), [axis.place(*number), y], 4.0, &title));

@@ -6,7 +6,7 @@ use crate::html_page::{Markup, element, page, text};
 use heapwise_compare::{Comparison, Measure, Standing, Verdict};
 
 pub(super) fn html(comparison: &Comparison) -> String {
-    let command = comparison.setup.command.join(" ");
+    let command = words::command(comparison);
     let mut parts = vec![
         element("h1", &[], [text("heapwise compare "), element("code", &[], [text(&command)])]),
         paragraph("faint", &words::course(comparison)),

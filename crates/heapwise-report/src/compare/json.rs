@@ -142,6 +142,7 @@ fn run(sample: &Sample, counts: bool) -> Value {
         "voluntary_switches": sample.voluntary_switches,
         "involuntary_switches": sample.involuntary_switches,
         "processes": sample.processes,
+        "executable": sample.executable.as_ref().map(|path| path.to_string_lossy()),
         "in_use": sample.in_use,
         "stdout": output(&sample.stdout),
         "stderr": output(&sample.stderr),

@@ -11,7 +11,7 @@ use heapwise_compare::{Comparison, Measure, Standing};
 const LONGEST_COMMAND: usize = 200;
 
 pub(super) fn markdown(comparison: &Comparison) -> String {
-    let command = fit(&comparison.setup.command.join(" "), LONGEST_COMMAND);
+    let command = fit(&words::command(comparison), LONGEST_COMMAND);
     let mut out = format!("### heapwise compare: {}\n\n", code(&command, Spot::Line));
     for sentence in words::conclusion(comparison) {
         out.push_str(&format!("- {}\n", prose(&sentence, Spot::Line)));
@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn it_is_a_table_and_what_a_program_says_stays_text() {
         let text = markdown(&comparison());
-        assert!(text.starts_with("### heapwise compare: `prog --x '\\u{1b}<b>'`\n"), "{text}");
+        assert!(text.starts_with("### heapwise compare: `prog --x ''\\''\\u{1b}<b>'\\'''`\n"), "{text}");
         assert!(text.contains("| `quick` 1\\.2.3 | within the noise | −50 % ("), "{text}");
         assert!(
             text.contains("> - broken: killed by SIGSEGV, saying “\\\\u\\{1b\\}\\[31m\\<b\\>\\|`x`”"),

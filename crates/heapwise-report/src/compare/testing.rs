@@ -29,6 +29,7 @@ fn sample(round: u32, cpu_ns: u64, outcome: Outcome) -> Sample {
         voluntary_switches: 3,
         involuntary_switches: 4,
         processes: 1,
+        executable: None,
         in_use: Some(true),
         allocators_seen: Vec::new(),
         stdout: Output::default(),

@@ -11,7 +11,7 @@ const WIDE: usize = 118;
 
 pub(super) fn text(comparison: &Comparison, style: Style) -> String {
     let mut page = Page::new(style);
-    let command = comparison.setup.command.join(" ");
+    let command = words::command(comparison);
     page.line(&[(Some(Ink::Heading), &format!("heapwise compare -- {}", escape(&command)))]);
     page.paragraph(Some(Ink::Faint), "", &words::course(comparison));
     if let Some(drive) = words::drive(comparison) {
@@ -56,13 +56,20 @@ fn title(measure: Measure) -> &'static str {
 }
 
 fn table(page: &mut Page, comparison: &Comparison) {
-    let is_wide = page.columns >= WIDE;
     let measures = comparison.measures();
-    let cells: Vec<Vec<String>> = comparison
-        .standings
-        .iter()
-        .map(|standing| measures.iter().map(|m| cell(standing, *m, is_wide)).collect())
-        .collect();
+    let rows = |is_wide: bool| -> Vec<Vec<String>> {
+        let row = |standing: &Standing| measures.iter().map(|m| cell(standing, *m, is_wide)).collect();
+        comparison.standings.iter().map(row).collect()
+    };
+    let longest_name = |is_wide: bool| {
+        comparison.standings.iter().map(|s| name(s, is_wide).chars().count()).max().unwrap_or(0)
+    };
+    // Ranges are shown where nothing has to be cut for them.
+    let wide = rows(true);
+    let needed = |at: usize| wide.iter().map(|row| row[at].chars().count() + 2).max().unwrap_or(0);
+    let all: usize = (0..measures.len()).map(needed).sum();
+    let is_wide = page.columns >= WIDE && all + longest_name(true).min(24) + 2 <= page.columns;
+    let cells = if is_wide { wide } else { rows(false) };
     let width = |at: usize| {
         let longest = cells.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
         longest.max(title(measures[at]).chars().count())
@@ -71,8 +78,7 @@ fn table(page: &mut Page, comparison: &Comparison) {
     let numbers: usize = widths.iter().map(|width| width + 2).sum();
     // What is left is for names; numbers are worth more than the end of a name.
     let names = page.columns.saturating_sub(numbers + 2).clamp(8, 40);
-    let longest = comparison.standings.iter().map(|s| name(s, is_wide).chars().count()).max().unwrap_or(0);
-    let names = names.min(longest.max(8));
+    let names = names.min(longest_name(is_wide).max(8));
     let aside = if is_wide {
         "of runs that count, and in brackets the least and the greatest"
     } else {
@@ -111,6 +117,9 @@ fn cell(standing: &Standing, measure: Measure, is_wide: bool) -> String {
 
 /// Each candidate beside the program as it is.
 fn beside(page: &mut Page, comparison: &Comparison) {
+    if comparison.setup.rounds < 3 {
+        return;
+    }
     page.heading("BESIDE THE PROGRAM AS IT IS", &escape(&words::aside(comparison.baseline())));
     let measures = comparison.measures();
     for standing in comparison.candidates() {

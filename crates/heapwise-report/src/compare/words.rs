@@ -60,6 +60,16 @@ pub(super) fn aside(standing: &Standing) -> String {
     if seen.is_empty() { "as it is".to_owned() } else { format!("as it is: {}", seen.join(", ")) }
 }
 
+/// The command as it could be typed.
+pub(super) fn command(comparison: &Comparison) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_./:=+,@%".contains(c);
+    let quote = |word: &String| match word {
+        word if !word.is_empty() && word.chars().all(plain) => word.clone(),
+        word => format!("'{}'", word.replace('\'', "'\\''")),
+    };
+    comparison.setup.command.iter().map(quote).collect::<Vec<_>>().join(" ")
+}
+
 /// How the runs were made, in a line.
 pub(super) fn course(comparison: &Comparison) -> String {
     let setup = &comparison.setup;
@@ -151,7 +161,7 @@ pub(super) fn lazily_freed(standing: &Standing) -> Option<String> {
 /// The conclusion, in sentences.
 pub(super) fn conclusion(comparison: &Comparison) -> Vec<String> {
     let told: Vec<&Winner> =
-        comparison.winners.iter().filter(|winner| winner.measure != Measure::Faults).collect();
+        comparison.winners.iter().filter(|winner| is_worth_a_choice(winner.measure)).collect();
     if told.is_empty() {
         return vec!["Nothing can be said: no run counts.".to_owned()];
     }
@@ -177,6 +187,12 @@ pub(super) fn conclusion(comparison: &Comparison) -> Vec<String> {
             .push(format!("Nobody surely needs less {} than the program as it is.", listed(&nobody, "or")));
     }
     sentences
+}
+
+/// Page faults cost what the times tell. What is left in the moment of the exit is as much what an allocator gives back then,
+/// when nobody is left who would want it, as what it held before.
+fn is_worth_a_choice(measure: Measure) -> bool {
+    !matches!(measure, Measure::Faults | Measure::EndRss)
 }
 
 fn best(comparison: &Comparison, winner: &Winner) -> Option<String> {
@@ -221,6 +237,9 @@ pub(super) fn about_noise(comparison: &Comparison) -> Option<String> {
         .into_iter()
         .filter_map(|m| Some(format!("{} {}", m.title(), share(standing.differences.get(&m)?.noise))))
         .collect();
+    if comparison.setup.rounds < 3 {
+        return None;
+    }
     Some(format!(
         "In brackets are {:.0} % intervals (Wilcoxon's signed ranks, rounds as pairs). Noise is what chance makes of two runs of \
          the program as it is: {}.",

@@ -17,9 +17,13 @@ pub(crate) fn html(document: &Document, figures: &[Figure]) -> String {
     parts.push(heading("What it means"));
     parts.extend(document.conclusion.iter().map(|sentence| paragraph("", sentence)));
     for snippet in &document.snippets {
+        parts.push(element("h3", &[], [text(&snippet.title)]));
+        if snippet.language.is_none() {
+            parts.extend(snippet.lines.iter().map(|sentence| paragraph("", sentence)));
+            continue;
+        }
         let code = element("code", &[], [text(&snippet.lines.join("\n"))]);
-        let title = element("h3", &[], [text(&snippet.title)]);
-        parts.extend([title, element("pre", &[], [code])]);
+        parts.push(element("pre", &[], [code]));
     }
     parts.extend(document.caveats.iter().map(|caveat| paragraph("note", caveat)));
     if !figures.is_empty() {

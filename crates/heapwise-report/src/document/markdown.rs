@@ -30,7 +30,12 @@ pub(crate) fn markdown(document: &Document) -> String {
         out.push_str(&format!("- {}\n", line(sentence)));
     }
     for snippet in &document.snippets {
-        out.push_str(&format!("\n{}:\n\n```{}\n", line(&snippet.title), snippet.language));
+        out.push_str(&format!("\n{}:\n\n", line(&snippet.title)));
+        let Some(language) = snippet.language else {
+            out.extend(snippet.lines.iter().map(|sentence| format!("- {}\n", line(sentence))));
+            continue;
+        };
+        out.push_str(&format!("```{language}\n"));
         for code in &snippet.lines {
             // Nothing of a snippet may end it.
             out.push_str(&crate::escape::escape(code).replace("```", "` ` `"));

@@ -36,8 +36,8 @@ pub(crate) struct Document {
 pub(crate) struct Snippet {
     /// Where they go.
     pub(crate) title: String,
-    /// The language, for colours.
-    pub(crate) language: &'static str,
+    /// The language; none for sentences.
+    pub(crate) language: Option<&'static str>,
     pub(crate) lines: Vec<String>,
 }
 

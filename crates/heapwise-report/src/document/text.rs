@@ -33,8 +33,11 @@ pub(crate) fn text(document: &Document, style: Style) -> String {
     for snippet in &document.snippets {
         page.heading(&escape(&snippet.title), "");
         for line in &snippet.lines {
-            // As it is to be pasted: not broken, and not cut.
-            page.verbatim("    ", &escape(line));
+            match snippet.language {
+                // As it is to be pasted: not broken, and not cut.
+                Some(_) => page.verbatim("    ", &escape(line)),
+                None => page.paragraph(None, "    ", &escape(line)),
+            }
         }
     }
     page.finish()

@@ -167,18 +167,18 @@ pub(super) fn snippets(tuned: &Tuned<'_>) -> Vec<Snippet> {
     let Choice::Take { candidate, .. } = tuned.choice else { return Vec::new() };
     let fix = candidate.fix();
     let mut snippets = Vec::new();
-    let mut add = |title: &str, language, lines: Vec<String>| {
+    let mut add = |title: &str, language: Option<&'static str>, lines: Vec<String>| {
         if !lines.is_empty() {
             snippets.push(Snippet { title: title.to_owned(), language, lines });
         }
     };
-    add("RUST: IN CARGO.TOML, UNDER [dependencies]", "toml", fix.cargo.clone());
-    add("RUST: IN THE MAIN FILE", "rust", fix.rust.clone());
+    add("RUST: IN CARGO.TOML, UNDER [dependencies]", Some("toml"), fix.cargo.clone());
+    add("RUST: IN THE MAIN FILE", Some("rust"), fix.rust.clone());
     let line = fix.environment_line();
     let environment = if line.is_empty() { Vec::new() } else { vec![line] };
-    add("OR IN THE ENVIRONMENT, FOR A PROGRAM THAT HAS THE ALLOCATOR", "sh", environment);
-    add("OTHER LANGUAGES", "text", fix.other_languages.clone());
-    add("MIND", "text", fix.caveats.clone());
+    add("OR IN THE ENVIRONMENT, FOR A PROGRAM THAT HAS THE ALLOCATOR", Some("sh"), environment);
+    add("OTHER LANGUAGES", None, fix.other_languages.clone());
+    add("WITH THAT, MIND", None, fix.caveats.clone());
     snippets
 }
 
