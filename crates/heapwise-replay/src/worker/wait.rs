@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-const LOOKS: u32 = 128;
-const YIELDS: u32 = 64;
+const LOOKS: u32 = 64;
+const YIELDS: u32 = 8;
 
 /// Returns when the condition holds.
 #[inline(always)]
