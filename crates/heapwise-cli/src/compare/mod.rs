@@ -1,6 +1,6 @@
 //! `heapwise compare`: the program itself under one allocator after the other.
 
-mod contenders;
+pub(crate) mod contenders;
 mod refusal;
 
 use crate::args::{CompareArgs, Format};
