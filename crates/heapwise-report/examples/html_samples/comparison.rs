@@ -51,7 +51,7 @@ fn standing(name: &str, number: u64) -> Standing {
 fn sample(round: u32, number: u64) -> Sample {
     let mut timeline = Timeline::default();
     for at in 0..200 {
-        timeline.add(Point { time_ns: at * 5_000_000, rss_bytes: (at % 50) * number << 18 });
+        timeline.add(Point { time_ns: at * 5_000_000, rss_bytes: ((at % 50) * number) << 18 });
     }
     let memory = Memory { rss_bytes: number << 23, lazily_freed_bytes: Some(1 << 20) };
     Sample {
