@@ -1,6 +1,7 @@
 //! `bench record`: what recording a program costs, measured beside a run without and a run under heaptrack.
 //! `bench analyze`: what analysing a recording costs, measured beside `heaptrack_print`.
 //! `bench environment`: what the things cost that `heapwise doctor` looks for, measured beside a plain run.
+//! `bench replay`: how well a replay predicts what programs really do under each allocator.
 //!
 //! `cargo xtask bench record` builds what is measured in release mode and calls this.
 
@@ -11,6 +12,7 @@ mod analyze;
 mod environment;
 mod launcher;
 mod machine;
+mod replay;
 mod rounds;
 mod run;
 mod statistics;
@@ -26,15 +28,19 @@ use std::path::PathBuf;
 
 const HELP: &str = "\
 Measures what recording costs: native, heapwise and heaptrack, interleaved; or what it costs to analyse the recording
-of a hundred million events; or what slows a heap from outside, each thing that `heapwise doctor` looks for.
+of a hundred million events; or what slows a heap from outside, each thing that `heapwise doctor` looks for; or how well
+`heapwise replay` predicts what real programs do under each allocator.
 
 Usage: bench record [--pairs N] [--only WORKLOAD] [--quick] [--target-dir DIR]
        bench analyze [--pairs N] [--quick] [--target-dir DIR]
        bench environment [--pairs N] [--quick] [--target-dir DIR]
+       bench replay [--pairs N] [--only WORKLOAD] [--quick] [--real-only] [--after-load] [--target-dir DIR]
 
-  --pairs N         rounds of all tools (default 5; 2 with --quick)
+  --pairs N         rounds of all tools (default 5, and 4 of all allocators after one that does not count; 2 with --quick)
   --only WORKLOAD   only this one; may be given several times
   --quick           a tenth of the usual sizes, to see that all works
+  --real-only       only run the programs, without a recording and its replay
+  --after-load      what services keep twelve seconds after their load, instead of peaks and processor time
   --target-dir DIR  where release/heapwise and release/poetry-contest are (default target)
 ";
 
@@ -43,6 +49,8 @@ struct Request {
     pairs: Option<usize>,
     only: Vec<String>,
     quick: bool,
+    real_only: bool,
+    after_load: bool,
     target: PathBuf,
     task: Task,
 }
@@ -52,6 +60,7 @@ enum Task {
     Record,
     Analyze,
     Environment,
+    Replay,
 }
 
 fn main() -> Result<()> {
@@ -60,11 +69,14 @@ fn main() -> Result<()> {
         return Ok(());
     };
     let plan = Plan {
-        pairs: request.pairs.unwrap_or(if request.quick { 2 } else { 5 }),
+        pairs: request.pairs.unwrap_or(match request.task {
+            _ if request.quick => 2,
+            Task::Replay => 4,
+            _ => 5,
+        }),
         quick: request.quick,
         target: request.target.canonicalize().with_context(|| format!("{}", request.target.display()))?,
     };
-    let chosen = workloads::chosen(&request.only)?;
     let folder = plan.target.join("bench");
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let before = Machine::look();
@@ -81,6 +93,21 @@ fn main() -> Result<()> {
         print!("{}\n{table}", machine::describe(&before, &Machine::look(), &tools));
         return Ok(());
     }
+    if request.task == Task::Replay {
+        let plan = replay::Plan {
+            rounds: plan.pairs,
+            quick: plan.quick,
+            only: &request.only,
+            real_only: request.real_only,
+            after_load: request.after_load,
+            target: &plan.target,
+            folder: &folder,
+        };
+        let text = replay::measure(&plan, &plan.target.join("release/heapwise"))?;
+        print!("{}\n{text}", machine::describe(&before, &Machine::look(), &tools));
+        return Ok(());
+    }
+    let chosen = workloads::chosen(&request.only)?;
     let results = rounds::measure(&plan, &folder, &chosen, &tools)?;
     let after = Machine::look();
 
@@ -101,25 +128,40 @@ fn main() -> Result<()> {
 
 /// Returns what to do, or `None` when help is asked for.
 fn parse(mut parser: lexopt::Parser) -> Result<Option<Request>> {
-    let mut request =
-        Request { pairs: None, only: Vec::new(), quick: false, target: "target".into(), task: Task::Record };
+    let mut request = Request {
+        pairs: None,
+        only: Vec::new(),
+        quick: false,
+        real_only: false,
+        after_load: false,
+        target: "target".into(),
+        task: Task::Record,
+    };
     let mut task = None;
     while let Some(argument) = parser.next()? {
         match argument {
             Long("pairs") => request.pairs = Some(parser.value()?.parse()?),
             Long("only") => request.only.push(parser.value()?.string()?),
             Long("quick") => request.quick = true,
+            Long("real-only") => request.real_only = true,
+            Long("after-load") => request.after_load = true,
             Long("target-dir") => request.target = parser.value()?.into(),
             Short('h') | Long("help") => return Ok(None),
             Value(what) if task.is_none() && what == "record" => task = Some(Task::Record),
             Value(what) if task.is_none() && what == "analyze" => task = Some(Task::Analyze),
             Value(what) if task.is_none() && what == "environment" => task = Some(Task::Environment),
+            Value(what) if task.is_none() && what == "replay" => task = Some(Task::Replay),
             _ => return Err(argument.unexpected().into()),
         }
     }
     match task {
         Some(task) => request.task = task,
-        None => bail!("say what to measure: `bench record`, `bench analyze` or `bench environment`"),
+        None => bail!(
+            "say what to measure: `bench record`, `bench analyze`, `bench environment` or `bench replay`"
+        ),
+    }
+    if (request.real_only || request.after_load) && request.task != Task::Replay {
+        bail!("--real-only and --after-load are for `bench replay`");
     }
     if request.pairs == Some(0) {
         bail!("--pairs must be at least 1");
@@ -142,11 +184,19 @@ mod tests {
         assert_eq!(request.only, ["mt"]);
         assert_eq!(parsed(&["analyze"]).unwrap().unwrap().task, Task::Analyze);
         assert_eq!(parsed(&["environment"]).unwrap().unwrap().task, Task::Environment);
+        let replay = parsed(&["replay", "--real-only", "--only", "git"]).unwrap().unwrap();
+        assert_eq!((replay.task, replay.real_only), (Task::Replay, true));
     }
 
     #[test]
     fn nonsense_is_refused() {
-        for line in [&["record", "--pairs", "0"][..], &["--quick"], &["replay"], &["record", "record"]] {
+        for line in [
+            &["record", "--pairs", "0"][..],
+            &["--quick"],
+            &["repeat"],
+            &["record", "record"],
+            &["analyze", "--real-only"],
+        ] {
             assert!(parsed(line).is_err(), "{line:?}");
         }
     }

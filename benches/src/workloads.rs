@@ -119,7 +119,7 @@ impl Workload {
 }
 
 /// The interpreter itself. What is called `python3` may be a script that looks for it.
-fn python() -> Result<PathBuf> {
+pub(crate) fn python() -> Result<PathBuf> {
     let output = Command::new("python3")
         .args(["-c", "import sys; print(sys.executable)"])
         .output()

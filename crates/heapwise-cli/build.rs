@@ -116,6 +116,9 @@ fn build_allocator(workspace: &Path, folder: &Path, name: &str) -> PathBuf {
         cargo.env_remove(name);
     }
     let status = cargo.status().unwrap_or_else(|e| panic!("cannot run cargo for {name}: {e}"));
-    assert!(status.success(), "the allocator {name} did not build; {WITHOUT}=1 leaves the allocators out");
+    assert!(
+        status.success(),
+        "the allocator {name} did not build (it needs make and a C++ compiler); {WITHOUT}=1 leaves all out"
+    );
     built.join("release").join(format!("lib{name}.so"))
 }

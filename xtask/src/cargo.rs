@@ -36,11 +36,21 @@ pub fn run(arguments: &[&str]) -> Result<()> {
 /// # Errors
 /// When cargo cannot read the workspace.
 pub fn metadata(dependencies: bool) -> Result<serde_json::Value> {
+    ask(if dependencies { &[] } else { &["--no-deps"] })
+}
+
+/// The same, with dependencies, about another workspace of the project.
+///
+/// # Errors
+/// When cargo cannot read the workspace.
+pub fn metadata_of(manifest: &str) -> Result<serde_json::Value> {
+    ask(&["--manifest-path", manifest])
+}
+
+fn ask(more: &[&str]) -> Result<serde_json::Value> {
     let mut cargo =
         command(&["metadata", "--format-version", "1", "--filter-platform", "x86_64-unknown-linux-gnu"]);
-    if !dependencies {
-        cargo.arg("--no-deps");
-    }
+    cargo.args(more);
     let output = cargo.output().context("cannot run cargo")?;
     ensure!(output.status.success(), "`cargo metadata` failed:\n{}", String::from_utf8_lossy(&output.stderr));
     Ok(serde_json::from_slice(&output.stdout)?)

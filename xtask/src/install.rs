@@ -17,6 +17,7 @@ pub type Needed = (&'static str, &'static str);
 pub const FOR_TESTS: &[Needed] = &[
     ("cc", "gcc"),
     ("g++", "g++"),
+    ("make", "make"),
     ("objcopy", "binutils"),
     ("valgrind", "valgrind"),
     ("python3", "python3"),
@@ -44,6 +45,17 @@ pub const FOR_WEB: &[Needed] = &[("node", "nodejs"), ("npm", "npm"), ("chromium"
 
 /// What the benchmarks compare with, and what it compresses with.
 pub const FOR_BENCHMARKS: &[Needed] = &[("python3", "python3"), ("heaptrack", "heaptrack"), ("zstd", "zstd")];
+
+/// What `bench replay` runs under each allocator, and the allocator that is not built.
+pub const FOR_REPLAYS: &[Needed] = &[
+    ("python3", "python3"),
+    ("sqlite3", "sqlite3"),
+    ("rg", "ripgrep"),
+    ("redis-server", "redis-server"),
+    ("redis-benchmark", "redis-tools"),
+    ("git", "git"),
+    ("libtcmalloc_minimal.so.4", "libtcmalloc-minimal4"),
+];
 
 /// Makes sure that the programs are there.
 ///

@@ -28,6 +28,8 @@ Usage: cargo xtask TASK
           what recording costs, beside a run without and a run under heaptrack
   bench analyze [--pairs N] [--quick]
           what it costs to analyse a hundred million events, beside heaptrack_print
+  bench replay [--pairs N] [--only WORKLOAD] [--quick] [--real-only]
+          how well a replay predicts what real programs do under each allocator
 ";
 
 fn main() -> ExitCode {

@@ -46,6 +46,22 @@ pub fn catalogue_text(libraries: &Libraries) -> String {
     text
 }
 
+/// The settings as tables of a document: docs/allocators.md has them.
+pub fn settings_markdown() -> String {
+    let mut text = String::new();
+    for allocator in shelf::all().iter().filter(|a| !a.settings().is_empty()) {
+        let _ = writeln!(text, "### {}\n", allocator.name());
+        text.push_str("| setting | what it does | values | default |\n|---|---|---|---|\n");
+        for setting in allocator.settings() {
+            let (name, meaning, range, default) =
+                (setting.name, setting.meaning, setting.range(), setting.default);
+            let _ = writeln!(text, "| `{name}` | {meaning} | {range} | {default} |");
+        }
+        text.push('\n');
+    }
+    text
+}
+
 fn setting_json(setting: &Setting) -> Value {
     let (kind, range) = match setting.kind {
         Kind::Switch => ("switch", json!({})),
@@ -146,6 +162,21 @@ mod tests {
         let jemalloc = all.iter().find(|a| a["name"] == "jemalloc").expect("it is there");
         assert_eq!(jemalloc["is_there"], true);
         assert_eq!(jemalloc["settings"][1]["range"]["most"], 86_400_000);
+    }
+
+    #[test]
+    fn the_document_has_the_settings_as_they_are() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/allocators.md");
+        let document = std::fs::read_to_string(path).expect("the document");
+        let (start, end) = ("<!-- settings -->\n\n", "<!-- end of settings -->");
+        let before = document.find(start).expect("where they begin") + start.len();
+        let after = document.find(end).expect("where they end");
+        if document[before..after] != settings_markdown() {
+            let renewed = format!("{}{}{}", &document[..before], settings_markdown(), &document[after..]);
+            let renew = std::env::var_os("UPDATE_SNAPSHOTS").is_some();
+            assert!(renew, "docs/allocators.md has other settings: UPDATE_SNAPSHOTS=1 renews it");
+            std::fs::write(path, renewed).expect("the document can be written");
+        }
     }
 
     #[test]

@@ -1,11 +1,13 @@
 //! Every resident byte and what it is there for.
 
 use crate::analysis::{Analysis, SiteId};
-use crate::heap::EverHeap;
-use crate::residency::{Residency, map, pins};
+use crate::heap::{EverHeap, LiveBlock};
+use crate::residency::{self, Look, Residency, map, pins};
 use crate::units::{Bytes, Nanos};
+use heapwise_trace::file::pages::{Snapshot, UsableSizes};
 use heapwise_trace::file::records::ProcessIndex;
 use rustc_hash::FxHashMap;
+use std::ops::Range;
 
 /// Resident memory, accounted for, at the moments at which pages were measured.
 #[derive(Clone, Debug, Default)]
@@ -92,6 +94,31 @@ pub(crate) struct Pages {
     pub(crate) residency: Residency,
     /// Pages that ever held a block, of the process with the highest resident set.
     pub(crate) ever: EverHeap,
+}
+
+/// What is known of a heap besides its resident pages, for [`account_for`].
+#[derive(Clone, Copy, Debug)]
+pub struct Heap<'a> {
+    /// Path of the allocator's object file.
+    pub allocator: &'a str,
+    /// How large its blocks are, if that is known.
+    pub sizes: Option<&'a UsableSizes>,
+    /// Address and requested bytes of each live block.
+    pub live: &'a [(u64, u64)],
+    /// Ranges of addresses that ever held blocks.
+    pub ever: &'a [Range<u64>],
+}
+
+/// Accounts for the resident bytes of any process whose live blocks are known at the moment of the snapshot.
+pub fn account_for(snapshot: Snapshot, heap: Heap<'_>) -> Breakdown {
+    let mut ever = EverHeap::default();
+    heap.ever.iter().for_each(|range| ever.mark(range.start, range.end.saturating_sub(range.start)));
+    let mut live: Vec<LiveBlock> =
+        heap.live.iter().map(|&(address, size)| LiveBlock { address, size, site: 0 }).collect();
+    live.sort_unstable_by_key(|block| block.address);
+    let live_bytes = live.iter().map(|block| block.size).sum();
+    let look = Look { slot: 0, snapshot, live, live_bytes };
+    residency::breakdown::Allocator::new(heap.allocator, heap.sizes, false).breakdown(&look, &ever)
 }
 
 impl Analysis {

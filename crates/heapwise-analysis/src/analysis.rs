@@ -11,6 +11,7 @@ use crate::timeline::Timeline;
 use crate::totals::Totals;
 use crate::units::{Bytes, Nanos};
 use crate::warning::Warning;
+use heapwise_trace::event::StackId;
 use heapwise_trace::file::records::{
     BlindSpot, EnvironmentFinding, Meta, ModuleInfo, ProcessIndex, RunEnd, ThreadIndex,
 };
@@ -56,6 +57,10 @@ pub struct Analysis {
     pub(crate) sites: Vec<Site>,
     pub(crate) residency: Pages,
     pub(crate) raw_sites: Vec<(NodeId, Site)>,
+    /// Process and stack of each raw site, as they were recorded.
+    pub(crate) stacks_of_raw: Vec<(u32, StackId)>,
+    /// Site of each raw one.
+    pub(crate) site_of_raw: Vec<SiteId>,
     pub(crate) images: Images,
     pub(crate) book: Book,
     pub(crate) names: Names,

@@ -2,6 +2,7 @@
 
 use crate::analysis::Analysis;
 use crate::error::Error;
+use crate::observer::Observer;
 use crate::order::Sequencer;
 use crate::stacks::modules::{Images, Modules};
 use crate::stacks::raw::RawTrie;
@@ -30,25 +31,26 @@ pub struct Options {
 /// # Errors
 /// Only if the stream cannot be read. Whatever is wrong with the recording itself is in [`Analysis::warnings`].
 pub fn analyze<R: Read>(
-    mut reader: Reader<R>,
+    reader: Reader<R>,
     options: &Options,
-    mut progress: impl FnMut(u64),
+    progress: impl FnMut(u64),
 ) -> Result<Analysis, Error> {
-    let mut run = Run::default();
-    loop {
-        match reader.next_section() {
-            Ok(Some(section)) => run.section(section),
-            Ok(None) => break,
-            Err(error) => run.skip(error)?,
-        }
-        progress(reader.offset());
-    }
-    match reader.tail() {
-        Some(Tail::Truncated) => run.warnings.push(Warning::Truncated),
-        Some(Tail::Damaged) => run.warnings.push(Warning::Damaged { offset: reader.offset() }),
-        Some(Tail::Clean) | None => {}
-    }
-    Ok(run.finish(options))
+    Run::<()>::default().read(reader, options, progress)
+}
+
+/// Does the same, and lets an observer see the events in their order.
+///
+/// # Errors
+/// As for [`analyze`].
+pub fn observe<R: Read>(
+    reader: Reader<R>,
+    options: &Options,
+    observer: &mut impl Observer,
+    progress: impl FnMut(u64),
+) -> Result<Analysis, Error> {
+    let mut run = Run::<Option<_>>::default();
+    run.sequencer.observer = Some(observer);
+    run.read(reader, options, progress)
 }
 
 #[derive(Debug, Default)]
@@ -71,10 +73,10 @@ pub(crate) struct ThreadState {
 
 /// Everything that is known so far.
 #[derive(Debug, Default)]
-pub(crate) struct Run {
+pub(crate) struct Run<O = ()> {
     pub(crate) meta: Meta,
     pub(crate) end: Option<RunEnd>,
-    pub(crate) sequencer: Sequencer,
+    pub(crate) sequencer: Sequencer<O>,
     /// Same index as in the ledger.
     pub(crate) processes: Vec<ProcessState>,
     pub(crate) threads: Vec<ThreadState>,
@@ -92,7 +94,29 @@ pub(crate) struct Run {
     pub(crate) first_skipped: String,
 }
 
-impl Run {
+impl<O: Observer> Run<O> {
+    fn read<R: Read>(
+        mut self,
+        mut reader: Reader<R>,
+        options: &Options,
+        mut progress: impl FnMut(u64),
+    ) -> Result<Analysis, Error> {
+        loop {
+            match reader.next_section() {
+                Ok(Some(section)) => self.section(section),
+                Ok(None) => break,
+                Err(error) => self.skip(error)?,
+            }
+            progress(reader.offset());
+        }
+        match reader.tail() {
+            Some(Tail::Truncated) => self.warnings.push(Warning::Truncated),
+            Some(Tail::Damaged) => self.warnings.push(Warning::Damaged { offset: reader.offset() }),
+            Some(Tail::Clean) | None => {}
+        }
+        Ok(self.finish(options))
+    }
+
     fn section(&mut self, section: Section) {
         match section {
             Section::Meta(meta) => self.meta = meta,
@@ -126,6 +150,7 @@ impl Run {
             Section::ProcessEnd(end) => {
                 let slot = self.process_slot(end.index);
                 self.sequencer.end_process(slot, end.epoch.0);
+                self.sequencer.observer.process_ended(slot as usize, end.epoch);
                 let process = &mut self.processes[slot as usize];
                 self.rss_now = self.rss_now.saturating_sub(process.rss);
                 process.rss = 0;
@@ -133,6 +158,7 @@ impl Run {
             }
             Section::ThreadEnd(end) => {
                 if let Some(&slot) = self.thread_slots.get(&end.index) {
+                    self.sequencer.observer.thread_ended(slot as usize, end.epoch);
                     self.threads[slot as usize].end = Some(end);
                 }
             }

@@ -4,6 +4,7 @@ use crate::accounting::{Accounting, Pages};
 use crate::analysis::{Analysis, Growth, Handover, Memory, Process, Site, SiteId, StackQuality, Thread};
 use crate::analyze::{Options, Run};
 use crate::heap::{GrowthCounts, SiteHandovers};
+use crate::observer::Observer;
 use crate::stacks::book::{Book, Entry};
 use crate::stacks::modules::Modules;
 use crate::stacks::trie::NodeId;
@@ -23,7 +24,7 @@ fn growth(counts: GrowthCounts) -> Growth {
 /// all before it.
 const MOST_FINDINGS: usize = 256;
 
-impl Run {
+impl<O: Observer> Run<O> {
     pub(crate) fn finish(mut self, options: &Options) -> Analysis {
         self.sequence_held();
         self.sequencer.finish();
@@ -80,6 +81,8 @@ impl Run {
             n_events: self.sequencer.n_events,
             sites: Vec::new(),
             raw_sites,
+            stacks_of_raw: std::mem::take(&mut ledger.site_stacks),
+            site_of_raw: Vec::new(),
             images: self.images,
             book,
             names: Default::default(),

@@ -28,6 +28,7 @@ mod error;
 mod exact;
 mod finish;
 mod heap;
+mod observer;
 mod order;
 mod residency;
 mod sites;
@@ -37,16 +38,17 @@ mod totals;
 pub mod units;
 mod warning;
 
-pub use accounting::{Accounting, Breakdown, PageMap, PageRegion, Pinned};
+pub use accounting::{Accounting, Breakdown, Heap, PageMap, PageRegion, Pinned, account_for};
 pub use analysis::{
     Analysis, EXIT_PARTS, Frame, Growth, Handover, ImageAddresses, Memory, MemorySample, Process, Site,
     SiteId, StackQuality, Thread,
 };
-pub use analyze::{Options, analyze};
+pub use analyze::{Options, analyze, observe};
 pub use error::{Error, ErrorKind};
 pub use exact::{ExactSite, Numbers, Place, PlaceId};
 pub use heap::{AllocatorTime, Lifetimes, SizeClass, SizeSpread, Sizes};
 pub use heapwise_trace::file::records::EnvironmentFinding;
+pub use observer::{Moment, Observer};
 pub use stacks::contexts::{CallSpot, Context};
 pub use stacks::modules::Image;
 pub use stacks::owner;

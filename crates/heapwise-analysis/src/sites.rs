@@ -6,6 +6,7 @@ use crate::stacks::book::Book;
 use crate::stacks::names::{FramesId, Names};
 use crate::stacks::owner::{FrameFacts, nearest_frame};
 use crate::stacks::trie::{CUT, NodeId, Trie, WHOLE};
+use heapwise_trace::event::StackId;
 use rustc_hash::FxHashMap;
 
 /// Pairs of threads that a site tells apart when it was put together from several stacks.
@@ -59,6 +60,15 @@ impl Analysis {
         let site_of: Vec<SiteId> = stack_of_raw.iter().map(|stack| ids[stack]).collect();
         self.sites = sites;
         self.account(&site_of);
+        self.site_of_raw = site_of;
+    }
+
+    /// The site of a recorded stack, by the process's place in [`Analysis::processes`]. For what an
+    /// [`Observer`](crate::Observer) has seen.
+    pub fn site_of_stack(&self, process: usize, stack: StackId) -> Option<SiteId> {
+        let key = (u32::try_from(process).ok()?, stack);
+        let raw = self.stacks_of_raw.iter().position(|known| *known == key)?;
+        self.site_of_raw.get(raw).copied()
     }
 
     /// From the calls that were measured to the time that each site took.

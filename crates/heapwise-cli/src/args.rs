@@ -27,6 +27,8 @@ Examples:
   heapwise diff base.hw new.hw                 what became better or worse
   heapwise export base.hw --to pprof -o base.pb.gz    for go tool pprof; also folded, dhat and firefox
   heapwise doctor -- ./my-program              what outside the code would slow its heap
+  heapwise replay base.hw                      its allocations again, with other allocators
+  heapwise tune --goal rss -- ./my-program     which allocator and settings suit it, and the lines to paste
   heapwise lab debug-heap --quick              what a checking heap costs on this machine
   heapwise compare -- ./my-program             the program under each allocator, measured
 
@@ -51,6 +53,14 @@ pub(crate) enum Command {
     /// Say what outside the code slows the heap, and what to do about it.
     #[command(after_help = DOCTOR_EXAMPLES)]
     Doctor(DoctorArgs),
+    /// Do a recording's allocations again with other allocators, and compare memory, time and latency.
+    #[cfg(target_os = "linux")]
+    #[command(after_help = REPLAY_EXAMPLES)]
+    Replay(ReplayArgs),
+    /// Search allocators and settings for what suits a program, try the best on it, and print what to paste.
+    #[cfg(target_os = "linux")]
+    #[command(after_help = TUNE_EXAMPLES)]
+    Tune(TuneArgs),
     /// Start a program on Windows without the debug heap that debuggers give to programs.
     #[command(hide = cfg!(not(windows)), after_help = LAUNCH_EXAMPLES)]
     Launch(LaunchArgs),
@@ -179,6 +189,30 @@ Examples:
 
 Leave the machine alone meanwhile, or let it do more rounds (--runs).";
 
+#[cfg(target_os = "linux")]
+const REPLAY_EXAMPLES: &str = "\
+Examples:
+  heapwise replay run.hw                                      glibc, jemalloc, mimalloc, snmalloc side by side
+  heapwise replay run.hw --with glibc,jemalloc:background_thread=true:dirty_decay_ms=1000
+  heapwise replay run.hw --timed --settle 12s                 with the pauses of the recording: memory after the load
+  heapwise replay run.hw --with glibc,./libmy.so              an allocator of your own
+  heapwise replay run.hw --format json -o replay.json
+
+Candidates are separated by commas, settings by colons; `heapwise allocators` lists them.
+Exit codes: 0, 3 if an allocator failed, 4 for a recording that cannot be read.";
+
+#[cfg(target_os = "linux")]
+const TUNE_EXAMPLES: &str = "\
+Examples:
+  heapwise tune --goal cpu -- ./batch input.csv         record it, search, and try the best on the program itself
+  heapwise tune run.hw --goal rss                       search with a recording, without running anything
+  heapwise tune run.hw --goal rss-after -- ./batch      search with a recording, then try the best
+  heapwise tune --goal rss-after --ready tcp:8080 --load ./load.sh --settle 12s -- ./server --port 8080
+  heapwise tune run.hw --goal rss=2,cpu=1 --with glibc,jemalloc,mimalloc:purge_delay=0
+
+Stay with what you have is an answer, too. Nothing is recommended that was not run.
+Exit codes: 0, 2 usage, 4 for a recording that cannot be read, 130 interrupted.";
+
 const LAUNCH_EXAMPLES: &str = "\
 Examples:
   heapwise launch -- devenv.exe my.sln        a debugger, whose children inherit the variable
@@ -229,6 +263,42 @@ pub(crate) struct RunArgs {
     /// The program and its arguments, behind `--`.
     #[arg(last = true, required = true, value_name = "CMD")]
     pub(crate) command: Vec<OsString>,
+}
+
+/// Arguments of `replay`.
+#[cfg(target_os = "linux")]
+#[derive(Debug, Args)]
+pub(crate) struct ReplayArgs {
+    /// The recording.
+    #[arg(value_name = "FILE")]
+    pub(crate) recording: PathBuf,
+    /// Allocators with settings, such as glibc,jemalloc:dirty_decay_ms=0,./my.so [default: those that are there].
+    #[arg(long, value_name = "LIST")]
+    pub(crate) with: Option<String>,
+    /// How many rounds count for times, besides the first; 0 for memory only.
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub(crate) runs: u32,
+    /// Replay with the pauses of the recording as well, for memory after the load.
+    #[arg(long)]
+    pub(crate) timed: bool,
+    /// With --timed: divide pauses by N, and the times that allocators are told [default: 1 up to half a minute].
+    #[arg(long, value_name = "N", requires = "timed", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) compress: Option<u32>,
+    /// With --timed: wait so long at the end before looking at memory again, such as 12s.
+    #[arg(long, value_name = "TIME", requires = "timed", value_parser = humantime::parse_duration)]
+    pub(crate) settle: Option<std::time::Duration>,
+    /// The process whose part is replayed [default: the one that allocates most].
+    #[arg(long, value_name = "PID")]
+    pub(crate) pid: Option<u32>,
+    /// How long an allocator may make no progress before it is given up.
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = humantime::parse_duration)]
+    pub(crate) timeout: std::time::Duration,
+    /// For people, for machines or for a pull request.
+    #[arg(long, value_enum, default_value_t = DiffFormat::Text)]
+    pub(crate) format: DiffFormat,
+    /// Write to OUT instead of standard output.
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: Option<PathBuf>,
 }
 
 /// Arguments of `launch`.
@@ -318,6 +388,23 @@ pub(crate) struct CompareArgs {
     /// How many rounds count, beside the first one [default: 5, or down to 3 if they would take more than ten minutes].
     #[arg(long, value_name = "N")]
     pub(crate) runs: Option<u32>,
+    /// How the program is driven.
+    #[command(flatten)]
+    pub(crate) drive: DriveArgs,
+    /// For people, machines, a browser or a pull request.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+    /// Write to OUT instead of standard output.
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: Option<PathBuf>,
+    /// The program and its arguments, behind `--`.
+    #[arg(last = true, required = true, value_name = "CMD")]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// How a program is driven that is run again and again.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct DriveArgs {
     /// Treat the program as a server that is ready when this port accepts (tcp:PORT), it has written a line with this text
     /// (line:TEXT), or this shell command succeeds.
     #[arg(long, value_name = "tcp:PORT|line:TEXT|CMD")]
@@ -337,14 +424,48 @@ pub(crate) struct CompareArgs {
     /// What the program reads from standard input, in each run [default: nothing].
     #[arg(long, value_name = "FILE")]
     pub(crate) stdin: Option<PathBuf>,
+}
+
+/// Arguments of `tune`.
+#[cfg(target_os = "linux")]
+#[derive(Debug, Args)]
+pub(crate) struct TuneArgs {
+    /// A recording of the program; without one, CMD is recorded.
+    #[arg(value_name = "FILE", required_unless_present = "command")]
+    pub(crate) recording: Option<PathBuf>,
+    /// What is to be little: rss, rss-after, cpu, latency, balanced, or weights such as rss=2,cpu=1.
+    // Parsed later, for an error in one line.
+    #[arg(long, value_name = "GOAL", default_value = "balanced")]
+    pub(crate) goal: String,
+    /// What everything is compared with [default: the allocator that the recorded program had].
+    #[arg(long, value_name = "CANDIDATE")]
+    pub(crate) now: Option<String>,
+    /// Only these candidates [default: all allocators that are there, with all settings that are worth trying].
+    #[arg(long, value_name = "LIST")]
+    pub(crate) with: Option<String>,
+    /// How many of the best are tried on the program itself; 0 for none.
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub(crate) confirm: usize,
+    /// How many rounds of the program itself count [default: 5, or down to 3 if they would take more than ten minutes].
+    #[arg(long, value_name = "N")]
+    pub(crate) runs: Option<u32>,
+    /// The process of the recording whose part is replayed [default: the one that allocates most].
+    #[arg(long, value_name = "PID")]
+    pub(crate) pid: Option<u32>,
+    /// What a replay with pauses may take; longer recordings are compressed.
+    #[arg(long, value_name = "TIME", default_value = "15s", value_parser = humantime::parse_duration)]
+    pub(crate) longest: std::time::Duration,
+    /// How the program is driven.
+    #[command(flatten)]
+    pub(crate) drive: DriveArgs,
     /// For people, machines, a browser or a pull request.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
     /// Write to OUT instead of standard output.
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
-    /// The program and its arguments, behind `--`.
-    #[arg(last = true, required = true, value_name = "CMD")]
+    /// The program and its arguments, behind `--`: what is best in replays is tried on it.
+    #[arg(last = true, value_name = "CMD")]
     pub(crate) command: Vec<OsString>,
 }
 

@@ -23,7 +23,7 @@ mod looks;
 pub mod output;
 pub mod process;
 pub mod record;
-mod residency;
+pub mod residency;
 mod ring;
 pub mod session;
 pub mod signals;
@@ -32,4 +32,4 @@ mod ticks;
 pub mod usable;
 
 pub use error::{Error, ErrorKind};
-pub use record::{Limits, Recorded, Request, record};
+pub use record::{Limits, Recorded, Request, page_bytes, record};

@@ -160,6 +160,7 @@ pub fn record(request: Request) -> Result<Recorded, Error> {
         blind_spots: unseen(pid, &outcome, &request),
         refused_processes: session.header().refused.load(Ordering::Relaxed),
         peak_rss_bytes: outcome.peak_rss_bytes,
+        cpu_ns: sys::cpu_of_children_ns(),
         ticks_per_second: clocks.ticks_per_second(),
         ticks_overhead: ticks::overhead(),
     };
@@ -217,7 +218,8 @@ fn meta(request: &Request) -> Meta {
     }
 }
 
-fn page_bytes() -> u64 {
+/// Bytes of a page of memory.
+pub fn page_bytes() -> u64 {
     // SAFETY: asks for a constant.
     let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
     u64::try_from(bytes).unwrap_or(4096)

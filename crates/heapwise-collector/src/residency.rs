@@ -29,6 +29,25 @@ pub(crate) struct Subject<'a> {
     pub(crate) page_bytes: u64,
 }
 
+/// Looks at a process of our own all of whose private memory but for stacks belongs to its allocator. `shared_inode` is that
+/// of a file whose pages do not count, and `thread_pointers` are those of its threads but the first.
+///
+/// # Errors
+/// The kernel's: the process is gone.
+pub fn of_worker(pid: u32, shared_inode: u64, thread_pointers: &[u64]) -> io::Result<Snapshot> {
+    let everywhere = 0..u64::MAX & !0xfff;
+    let subject = Subject {
+        pid,
+        process: ProcessIndex(0),
+        thread_pointers,
+        recorder: &[],
+        allocator: std::slice::from_ref(&everywhere),
+        session_inode: shared_inode,
+        page_bytes: crate::page_bytes(),
+    };
+    subject.snapshot(Epoch(0), 0, Reason::Requested)
+}
+
 /// A line of `/proc/PID/maps`.
 #[derive(Debug, PartialEq, Eq)]
 struct Line<'a> {

@@ -201,6 +201,18 @@ pub(crate) fn wait_for_children() {
     }
 }
 
+/// Processor time of all children that were waited for.
+pub(crate) fn cpu_of_children_ns() -> u64 {
+    // SAFETY: zeros are a valid structure of numbers, which the kernel fills in.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_CHILDREN, &raw mut usage);
+        usage
+    };
+    let ns = |t: libc::timeval| t.tv_sec as u64 * 1_000_000_000 + t.tv_usec as u64 * 1000;
+    ns(usage.ru_utime) + ns(usage.ru_stime)
+}
+
 /// Resident pages that follow each other.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PageRange {

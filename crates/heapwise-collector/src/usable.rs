@@ -80,11 +80,16 @@ pub fn measure(allocator: &str) -> Option<UsableSizes> {
     }
     let is_glibc = allocator.rsplit('/').next().is_some_and(|file| file.starts_with("libc.so"));
     let mut command = Command::new("/proc/self/exe");
-    command.arg(COMMAND).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-    command.env_remove("LD_PRELOAD");
+    command.arg(COMMAND).env_remove("LD_PRELOAD");
     if !is_glibc {
         command.env("LD_PRELOAD", allocator);
     }
+    ask(&mut command, allocator, is_glibc)
+}
+
+/// Asks with a command that runs [`ask_here`] with an allocator, whose name is only passed on. `None` if it does not answer.
+pub fn ask(command: &mut Command, allocator: &str, is_glibc: bool) -> Option<UsableSizes> {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn().ok()?;
     let mut output = child.stdout.take()?;
     let reader = std::thread::spawn(move || {

@@ -12,6 +12,7 @@ mod chart;
 pub mod compare;
 pub mod diff;
 pub mod doctor;
+mod document;
 pub mod escape;
 mod html;
 mod html_page;
@@ -19,9 +20,13 @@ mod json;
 pub mod lab;
 mod markdown;
 pub mod names;
+#[cfg(target_os = "linux")]
+pub mod replay;
 mod source;
 mod style;
 mod text;
+#[cfg(target_os = "linux")]
+pub mod tune;
 pub use heapwise_diagnosis::units;
 
 pub use diff::Diff;

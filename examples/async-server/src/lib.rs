@@ -100,6 +100,8 @@ async fn fan(n: u32) -> u64 {
 }
 
 async fn converse(store: &Store, stream: TcpStream) -> io::Result<()> {
+    // An answer is not held back until the one before it was acknowledged.
+    stream.set_nodelay(true)?;
     let (input, mut output) = stream.into_split();
     let mut lines = BufReader::new(input).lines();
     while let Some(line) = lines.next_line().await? {

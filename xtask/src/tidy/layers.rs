@@ -34,11 +34,27 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "heapwise-report",
         &[
+            "heapwise-allocators",
             "heapwise-analysis",
             "heapwise-compare",
             "heapwise-diagnosis",
             "heapwise-environment",
             "heapwise-lab",
+            "heapwise-replay",
+            "heapwise-statistics",
+            "heapwise-trace",
+            "heapwise-tune",
+        ],
+    ),
+    // The search for what suits a program.
+    ("heapwise-tune", &["heapwise-allocators", "heapwise-compare", "heapwise-replay", "heapwise-statistics"]),
+    // A recording done again, in processes of its own with other allocators.
+    (
+        "heapwise-replay",
+        &[
+            "heapwise-allocators",
+            "heapwise-analysis",
+            "heapwise-collector",
             "heapwise-statistics",
             "heapwise-trace",
         ],
@@ -58,16 +74,19 @@ const LAYERS: &[(&str, &[&str])] = &[
             "heapwise-launch",
             "heapwise-ide",
             "heapwise-lab",
+            "heapwise-replay",
             "heapwise-report",
             "heapwise-symbols",
             "heapwise-trace",
+            "heapwise-tune",
         ],
     ),
     // These look at heapwise from outside, as its users do.
-    ("heapwise-tests", &["heapwise-analysis", "heapwise-symbols", "heapwise-trace"]),
+    ("heapwise-tests", &["heapwise-allocators", "heapwise-analysis", "heapwise-symbols", "heapwise-trace"]),
     ("victims-with-crates", &[]),
     ("benches", &["heapwise-environment"]),
     ("async-server", &[]),
+    ("fragmentation", &[]),
     ("poetry-contest", &[]),
     ("xtask", &[]),
 ];
@@ -79,6 +98,7 @@ const TOPS: &[&str] = &[
     "heapwise-tests",
     "benches",
     "async-server",
+    "fragmentation",
     "poetry-contest",
     "victims-with-crates",
     "xtask",

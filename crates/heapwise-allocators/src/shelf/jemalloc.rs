@@ -129,7 +129,6 @@ impl Allocator for Jemalloc {
 
     fn fix(&self, chosen: &Settings) -> Fix {
         let has_thread = chosen.get("background_thread") == Some("true");
-        let features = if has_thread { r#", features = ["background_threads"]"# } else { "" };
         let mut rust = vec![
             "#[global_allocator]".into(),
             "static GLOBAL: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;".into(),
@@ -175,7 +174,10 @@ impl Allocator for Jemalloc {
             );
         }
         Fix {
-            cargo: vec![format!(r#"tikv-jemallocator = {{ version = "=0.7.1"{features} }}"#)],
+            cargo: vec![
+                r#"tikv-jemallocator = "=0.7.0""#.into(),
+                r#"tikv-jemalloc-sys = "=0.7.1" # jemalloc 5.3.1, the version that was measured"#.into(),
+            ],
             rust,
             environment: self.variables(chosen),
             other_languages,

@@ -147,7 +147,7 @@ pub(super) fn fix(cargo: String, environment: Vec<(String, String)>, chosen: &Se
         );
     }
     Fix {
-        cargo: vec![cargo],
+        cargo: vec![cargo, r#"libmimalloc-sys = "=0.1.49" # the version that was measured"#.into()],
         rust: vec![
             "use mimalloc::MiMalloc;".into(),
             "#[global_allocator]".into(),
@@ -158,7 +158,7 @@ pub(super) fn fix(cargo: String, environment: Vec<(String, String)>, chosen: &Se
         calls: vec![Call::new(
             "in each thread that allocates, after a phase that gave much back: gives free pages back",
             "mi_collect(true); /* #include <mimalloc.h> */",
-            r#"unsafe { libmimalloc_sys::mi_collect(true) }; // libmimalloc-sys with features = ["extended"]"#,
+            r#"unsafe { libmimalloc_sys::mi_collect(true) }; // libmimalloc-sys = { version = "=0.1.49", features = ["extended"] }"#,
         )],
         caveats,
     }

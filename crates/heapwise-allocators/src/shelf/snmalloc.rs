@@ -34,6 +34,7 @@ impl Allocator for Snmalloc {
         Fix {
             cargo: vec![
                 r#"snmalloc-rs = { version = "=0.7.6", default-features = false, features = ["build_cc"] }"#.into(),
+                r#"snmalloc-sys = { version = "=0.7.6", default-features = false } # the version that was measured"#.into(),
             ],
             rust: vec![
                 "use snmalloc_rs::SnMalloc;".into(),

@@ -3,8 +3,10 @@
 use super::stream::{LeftOver, Stream};
 use crate::clock::Clock;
 use crate::heap::Ledger;
+use crate::observer::{Moment, Observer};
 use crate::residency::{Look, Residency};
-use heapwise_trace::event::Event;
+use crate::units::Nanos;
+use heapwise_trace::event::{Epoch, Event};
 use heapwise_trace::file::columns::EventsSection;
 use heapwise_trace::file::pages::Snapshot;
 use heapwise_trace::file::records::ThreadIndex;
@@ -26,14 +28,15 @@ struct Known {
 
 /// The state between sections.
 #[derive(Debug, Default)]
-pub(crate) struct Sequencer {
+pub(crate) struct Sequencer<O = ()> {
+    pub(crate) observer: O,
     pub(crate) ledger: Ledger,
     pub(crate) clock: Clock,
     left: FxHashMap<u32, LeftOver>,
     known: Vec<Known>,
     created: FxHashSet<(u32, u64)>,
     watermark: u64,
-    epoch: u64,
+    now: Moment,
     /// Processes by the epoch of their end.
     ends: BTreeMap<u64, Vec<u32>>,
     /// Looks at the pages of processes, by the epoch that they begin.
@@ -46,11 +49,12 @@ pub(crate) struct Sequencer {
     pub(crate) after_epochs: BTreeMap<u64, (u64, u64)>,
 }
 
-impl Sequencer {
+impl<O: Observer> Sequencer<O> {
     /// A thread of a process of the ledger.
     pub(crate) fn add_thread(&mut self, process: u32, handle: u64) -> u32 {
         let thread = self.ledger.add_thread(process);
         self.known.push(Known { process, handle, born: false });
+        self.observer.thread(thread as usize, process as usize, handle);
         thread
     }
 
@@ -113,6 +117,7 @@ impl Sequencer {
 
     fn look(&mut self, slot: u32, snapshot: Snapshot) {
         let Some(process) = self.ledger.processes.get(slot as usize) else { return };
+        self.observer.snapshot(slot as usize, &snapshot);
         // A single process has no gauge of its own.
         let many = self.ledger.processes.len() > 1;
         let live_bytes = if many { process.live.bytes } else { self.ledger.overall.bytes };
@@ -147,9 +152,9 @@ impl Sequencer {
                 (0..streams.len()).filter(|&i| streams[i].front().is_some() && streams[i].epoch == epoch),
             );
             let now = self.clock.time_ns(epoch);
+            self.now = Moment { epoch: Epoch(epoch), time: Nanos(now) };
             let shared = active.len() > 1;
             self.ledger.open_epoch(epoch, now, epoch < before, shared);
-            self.epoch = epoch;
             if shared {
                 self.together(&mut streams, &mut active, epoch);
             } else {
@@ -183,6 +188,9 @@ impl Sequencer {
         self.known[thread as usize].born = true;
         while stream.epoch == epoch {
             let plain = self.ledger.run(thread, stream.ahead());
+            if plain > 0 {
+                self.observer.events(self.now, thread as usize, &stream.ahead()[..plain]);
+            }
             stream.advance_by(plain);
             let Some(event) = stream.front().filter(|_| stream.epoch == epoch) else { return };
             if let Event::ThreadCreate { handle } = event {
@@ -190,6 +198,7 @@ impl Sequencer {
             } else if !self.ledger.apply(thread, event) {
                 self.ledger.force(thread, event);
             }
+            self.observer.events(self.now, thread as usize, std::slice::from_ref(event));
             stream.advance();
         }
     }
@@ -260,6 +269,7 @@ impl Sequencer {
                     }
                 }
             }
+            self.observer.events(self.now, thread as usize, std::slice::from_ref(event));
             stream.advance();
         }
         (true, true)
@@ -283,7 +293,9 @@ impl Sequencer {
         };
         let Some(&i) = active.iter().find(is_free).or(active.first()) else { return };
         if let Some(event) = streams[i].front() {
-            self.ledger.force(streams[i].thread, event);
+            let thread = streams[i].thread;
+            self.ledger.force(thread, event);
+            self.observer.events(self.now, thread as usize, std::slice::from_ref(event));
             streams[i].advance();
         }
     }

@@ -231,7 +231,7 @@ fn analysed(file: &[u8]) -> Analysis {
 
 /// Puts the events of a recording in order, and returns what was live after each epoch.
 fn after_epochs(file: &[u8], threads: usize) -> BTreeMap<u64, (u64, u64)> {
-    let mut sequencer = super::Sequencer::default();
+    let mut sequencer = super::Sequencer::<()>::default();
     sequencer.ledger.add_process();
     for i in 0..threads {
         sequencer.add_thread(0, i as u64);

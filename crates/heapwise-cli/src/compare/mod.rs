@@ -1,9 +1,9 @@
 //! `heapwise compare`: the program itself under one allocator after the other.
 
 pub(crate) mod contenders;
-mod refusal;
+pub(crate) mod refusal;
 
-use crate::args::{CompareArgs, Format};
+use crate::args::{CompareArgs, DriveArgs, Format};
 use crate::progress::Progress;
 use crate::{Failure, exit, report};
 use anyhow::anyhow;
@@ -11,6 +11,7 @@ use heapwise_compare::{Error, Options, Program, Ready, Service, Step};
 use heapwise_report::escape::escape;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
+use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -21,7 +22,12 @@ const STOP_LIMIT: Duration = Duration::from_secs(10);
 
 /// Compares.
 pub(crate) fn compare(args: &CompareArgs) -> Result<u8, Failure> {
-    let program = program(args)?;
+    if args.runs == Some(0) {
+        return Err(usage(
+            "--runs 0 leaves nothing to compare; 5 is the least that can find small differences".into(),
+        ));
+    }
+    let program = program(&args.command, &args.drive)?;
     if args.format == Format::Html && args.output.is_none() && std::io::stdout().is_terminal() {
         return Err(usage(
             "HTML is for a browser, not for a terminal; write it to a file with -o compare.html".into(),
@@ -31,14 +37,14 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<u8, Failure> {
     let field = contenders::field(args.with.as_deref())?;
     let options = Options {
         runs: args.runs,
-        timeout: args.timeout,
+        timeout: args.drive.timeout,
         unavailable: field.unavailable,
         refuse: Some(refusal::of_file),
         interrupted: interruptible()?,
         ..Options::default()
     };
     let was_asked_in_vain = args.with.is_some() && !options.unavailable.is_empty();
-    let mut teller = Teller { progress: Progress::new(), has_told_the_time: false };
+    let mut teller = Teller::new();
     let outcome = heapwise_compare::run(&program, &field.contenders, &options, &mut |step| teller.tell(step));
     drop(teller);
     let comparison = outcome.map_err(failure)?;
@@ -60,34 +66,29 @@ fn usage(message: String) -> Failure {
 }
 
 /// What the command line says about the program.
-fn program(args: &CompareArgs) -> Result<Program, Failure> {
-    let is_server = args.ready.is_some() || args.load.is_some();
-    if args.settle.is_some() && !is_server {
+pub(crate) fn program(command: &[OsString], drive: &DriveArgs) -> Result<Program, Failure> {
+    let is_server = drive.ready.is_some() || drive.load.is_some();
+    if drive.settle.is_some() && !is_server {
         return Err(usage(
             "--settle is about a server that is left alone after its work: say how to see that it is ready (--ready) and what \
              drives it (--load); of a program that ends by itself, the memory at its end is told without it"
                 .into(),
         ));
     }
-    if args.runs == Some(0) {
-        return Err(usage(
-            "--runs 0 leaves nothing to compare; 5 is the least that can find small differences".into(),
-        ));
-    }
-    let ready = args.ready.as_deref().map(str::parse::<Ready>).transpose();
+    let ready = drive.ready.as_deref().map(str::parse::<Ready>).transpose();
     let ready = ready.map_err(|error| usage(format!("--ready {error}")))?;
     let service = is_server.then(|| Service {
         ready,
-        ready_limit: args.ready_timeout,
-        load: args.load.clone(),
-        settle: args.settle,
+        ready_limit: drive.ready_timeout,
+        load: drive.load.clone(),
+        settle: drive.settle,
         stop_limit: STOP_LIMIT,
     });
-    Ok(Program { command: args.command.clone(), stdin: args.stdin.clone(), service })
+    Ok(Program { command: command.to_vec(), stdin: drive.stdin.clone(), service })
 }
 
 /// The first interrupt ends the comparison, and what was measured is told; the second one ends heapwise.
-fn interruptible() -> Result<Arc<AtomicBool>, Failure> {
+pub(crate) fn interruptible() -> Result<Arc<AtomicBool>, Failure> {
     let interrupted = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
         flag::register_conditional_shutdown(signal, exit::INTERRUPTED.into(), Arc::clone(&interrupted))?;
@@ -97,18 +98,23 @@ fn interruptible() -> Result<Arc<AtomicBool>, Failure> {
 }
 
 /// Says where the work is.
-struct Teller {
+pub(crate) struct Teller {
     progress: Progress,
     has_told_the_time: bool,
 }
 
 impl Teller {
-    fn tell(&mut self, step: &Step) {
+    pub(crate) fn new() -> Self {
+        Self { progress: Progress::new(), has_told_the_time: false }
+    }
+
+    pub(crate) fn tell(&mut self, step: &Step) {
         let left = step.left.map(|left| format!("about {}", rounded(left)));
         if let Some(left) = left.as_deref().filter(|_| !self.has_told_the_time) {
             self.has_told_the_time = true;
             let runs = step.total.saturating_sub(step.done);
-            self.progress.say(&format!("heapwise: {runs} more runs take {left}; Ctrl-C ends with what there is"));
+            self.progress
+                .say(&format!("heapwise: {runs} more runs take {left}; Ctrl-C ends with what there is"));
         }
         let what = left.map_or_else(|| step.what.clone(), |left| format!("{}, {left} left", step.what));
         self.progress.at_step(&escape(&what), step.done, step.total);
@@ -116,7 +122,7 @@ impl Teller {
 }
 
 /// A time as it is estimated: to the second, or to the minute.
-fn rounded(time: Duration) -> String {
+pub(crate) fn rounded(time: Duration) -> String {
     match time.as_secs() {
         0 => "a second".to_owned(),
         seconds @ 1..120 => format!("{seconds} s"),
@@ -124,7 +130,7 @@ fn rounded(time: Duration) -> String {
     }
 }
 
-fn failure(error: Error) -> Failure {
+pub(crate) fn failure(error: Error) -> Failure {
     let code = match error {
         Error::NoSuchProgram { .. } => exit::NO_SUCH_PROGRAM,
         Error::NotExecutable { .. } => exit::NOT_EXECUTABLE,

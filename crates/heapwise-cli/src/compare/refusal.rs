@@ -8,7 +8,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 /// An error for a program that cannot be compared. A program that cannot be found is left to the start, which will say so.
-pub(super) fn check(program: &OsStr) -> Result<(), Failure> {
+pub(crate) fn check(program: &OsStr) -> Result<(), Failure> {
     let executable = blind_spots::executable_of(program);
     match executable.as_ref().and_then(sentence) {
         None => Ok(()),
@@ -17,7 +17,7 @@ pub(super) fn check(program: &OsStr) -> Result<(), Failure> {
 }
 
 /// The same of a file that a process turned out to be: the command may have been a script, or one that looks for the program.
-pub(super) fn of_file(path: &Path) -> Option<String> {
+pub(crate) fn of_file(path: &Path) -> Option<String> {
     sentence(&inspect(path, None).ok()?)
 }
 

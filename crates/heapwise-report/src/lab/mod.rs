@@ -3,10 +3,9 @@
 //! The tables come as they are, and nothing here knows what an experiment is about. What was printed by workers was made
 //! harmless where it was read.
 
+mod document;
 mod json;
 mod list;
-mod markdown;
-mod text;
 mod words;
 
 pub use json::SCHEMA;
@@ -17,7 +16,7 @@ use heapwise_lab::Outcome;
 
 /// For a terminal.
 pub fn text(outcome: &Outcome, style: Style) -> String {
-    text::text(outcome, style)
+    crate::document::text(&document::document(outcome), style)
 }
 
 /// The schema `heapwise.lab/1`.
@@ -27,7 +26,7 @@ pub fn json(outcome: &Outcome) -> String {
 
 /// For a comment or a document.
 pub fn markdown(outcome: &Outcome) -> String {
-    markdown::markdown(outcome)
+    crate::document::markdown(&document::document(outcome))
 }
 
 #[cfg(test)]

@@ -63,6 +63,12 @@ impl Page {
         self.out.push('\n');
     }
 
+    /// A line that is to be copied, however long it is.
+    pub(crate) fn verbatim(&mut self, indent: &str, text: &str) {
+        self.out.push_str(format!("{indent}{text}").trim_end());
+        self.out.push('\n');
+    }
+
     pub(crate) fn empty(&mut self) {
         self.out.push('\n');
     }

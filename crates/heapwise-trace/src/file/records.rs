@@ -198,6 +198,9 @@ pub struct RunEnd {
     pub refused_processes: u32,
     /// Highest resident set size of the command's processes together, in bytes.
     pub peak_rss_bytes: u64,
+    /// Processor time of the command and of what it started and waited for, with that of recording, in nanoseconds; 0 if it is
+    /// not known.
+    pub cpu_ns: u64,
     /// Ticks of the processor's clock in a second, as far as events have ticks.
     pub ticks_per_second: u64,
     /// Ticks between two readings of that clock with nothing in between.

@@ -1,46 +1,59 @@
-//! An outcome for people.
+//! A document for people at a terminal.
 
-use super::words::{is_number, short};
+use super::{Document, Table};
 use crate::escape::escape;
 use crate::style::Style;
 use crate::text::page::{Ink, Page, left, right};
-use heapwise_lab::{Cell, Outcome, Table};
 
 /// Between two columns.
 const GAP: &str = "  ";
 
-pub(super) fn text(outcome: &Outcome, style: Style) -> String {
+/// Renders it.
+pub(crate) fn text(document: &Document, style: Style) -> String {
     let mut page = Page::new(style);
-    page.line(&[(Some(Ink::Heading), &format!("heapwise lab {}", outcome.experiment))]);
-    page.paragraph(None, "", outcome.shows);
+    page.line(&[(Some(Ink::Heading), &escape(&document.title))]);
+    page.paragraph(None, "", &escape(&document.lead));
     page.empty();
-    for line in &outcome.setup {
+    for line in &document.setup {
         page.paragraph(Some(Ink::Faint), "", &escape(line));
     }
-    for table in outcome.tables.iter().filter(|table| !table.is_detail) {
+    for table in document.tables.iter().filter(|table| !table.is_detail) {
         write_table(&mut page, table);
     }
-    if !outcome.caveats.is_empty() {
+    if !document.caveats.is_empty() {
         page.heading("MIND", "");
-        for caveat in &outcome.caveats {
+        for caveat in &document.caveats {
             page.paragraph(Some(Ink::Caveat), "  ! ", &escape(caveat));
         }
     }
     page.heading("WHAT IT MEANS", "");
-    for sentence in &outcome.conclusion {
+    for sentence in &document.conclusion {
         page.paragraph(None, "  → ", &escape(sentence));
+    }
+    for snippet in &document.snippets {
+        page.heading(&escape(&snippet.title), "");
+        for line in &snippet.lines {
+            match snippet.language {
+                // As it is to be pasted: not broken, and not cut.
+                Some(_) => page.verbatim("    ", &escape(line)),
+                None => page.paragraph(None, "    ", &escape(line)),
+            }
+        }
     }
     page.finish()
 }
 
 fn write_table(page: &mut Page, table: &Table) {
-    page.heading(&table.title, &escape(&table.aside));
+    page.heading(&escape(&table.title), &escape(&table.aside));
     let shown: Vec<usize> = (0..table.columns.len()).filter(|at| !table.columns[*at].is_detail).collect();
-    let shorten = |row: &Vec<Cell>| shown.iter().map(|at| escape(&short(&row[*at])).into_owned()).collect();
-    let cells: Vec<Vec<String>> = table.rows.iter().map(shorten).collect();
+    let cells: Vec<Vec<String>> = table
+        .rows
+        .iter()
+        .map(|row| shown.iter().map(|at| escape(&row[*at].short).into_owned()).collect())
+        .collect();
     let titles: Vec<&str> = shown.iter().map(|at| table.columns[*at].title.as_str()).collect();
     let is_right: Vec<bool> =
-        shown.iter().map(|at| table.rows.iter().any(|row| is_number(&row[*at]))).collect();
+        shown.iter().map(|at| table.rows.iter().any(|row| row[*at].is_number)).collect();
     let widths = widths(&titles, &cells, &is_right, page.columns);
     let aligned = |at: usize, text: &str| match is_right[at] {
         true => right(text, widths[at]),
@@ -74,31 +87,11 @@ fn widths(titles: &[&str], cells: &[Vec<String>], is_right: &[bool], columns: us
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::outcome;
     use super::*;
-
-    #[test]
-    fn it_fits_eighty_columns_and_has_no_colours_that_nobody_wants() {
-        let text = text(&outcome(), Style { color: false, width: 80 });
-        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-        assert!(!text.contains('\x1b'));
-        assert!(
-            text.contains("  tcmalloc-debug  1,000,000  20.1 s  106 (98.2..112)    1.04 ± 0.03  O(n)\n"),
-            "{text}"
-        );
-        assert!(text.contains("  → It is slow.\n") && text.contains("  ! hostile \\u{1b}[31m\n"), "{text}");
-        assert!(!text.contains("Every size"), "details are not for a terminal: {text}");
-    }
 
     #[test]
     fn a_column_of_words_gives_way_and_one_of_numbers_does_not() {
         let cells = [vec!["name".to_owned(), "1,000,000".to_owned(), "x".repeat(90)]];
         assert_eq!(widths(&["a", "b", "c"], &cells, &[false, true, false], 80), [4, 9, 61]);
-    }
-
-    #[test]
-    fn colours_are_there_for_who_wants_them() {
-        let text = text(&outcome(), Style { color: true, width: 80 });
-        assert!(text.contains("\x1b[1mhash-map: drop\x1b[0m"), "{text}");
     }
 }

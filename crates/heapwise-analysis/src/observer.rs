@@ -1,0 +1,65 @@
+//! Somebody who looks on while the events pass.
+//!
+//! Putting the events of all threads in one order is most of what an analysis is, and a replay needs the same order. So
+//! the analysis lets an observer see each event in its turn, instead of keeping them.
+
+use crate::units::Nanos;
+use heapwise_trace::event::{Epoch, Event};
+use heapwise_trace::file::pages::Snapshot;
+
+/// When events happened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Moment {
+    /// The clock of the session.
+    pub epoch: Epoch,
+    /// Since the command was started.
+    pub time: Nanos,
+}
+
+/// Sees what a recording tells, in the order that was found for it. Threads and processes are named by their places in
+/// [`Analysis::threads`](crate::Analysis::threads) and [`Analysis::processes`](crate::Analysis::processes).
+pub trait Observer {
+    /// A thread of a process is known; `handle` is its `pthread_t`.
+    fn thread(&mut self, thread: usize, process: usize, handle: u64);
+
+    /// Events of a thread happened, none of them an [`Event::Epoch`]. What is impossible in this order, such as a free of
+    /// an unknown block, is told when nothing else is possible any more.
+    fn events(&mut self, at: Moment, thread: usize, events: &[Event]);
+
+    /// A thread was found to be gone at this epoch. Its last events may be told later.
+    fn thread_ended(&mut self, thread: usize, epoch: Epoch);
+
+    /// A process was found to be gone at this epoch. Its last events may be told later.
+    fn process_ended(&mut self, process: usize, epoch: Epoch);
+
+    /// Somebody looked at the pages of a process. Told before the events of that moment.
+    fn snapshot(&mut self, process: usize, snapshot: &Snapshot);
+}
+
+/// Nobody.
+impl Observer for () {
+    fn thread(&mut self, _: usize, _: usize, _: u64) {}
+    fn events(&mut self, _: Moment, _: usize, _: &[Event]) {}
+    fn thread_ended(&mut self, _: usize, _: Epoch) {}
+    fn process_ended(&mut self, _: usize, _: Epoch) {}
+    fn snapshot(&mut self, _: usize, _: &Snapshot) {}
+}
+
+/// Perhaps somebody.
+impl<O: Observer> Observer for Option<&mut O> {
+    fn thread(&mut self, thread: usize, process: usize, handle: u64) {
+        self.iter_mut().for_each(|o| o.thread(thread, process, handle));
+    }
+    fn events(&mut self, at: Moment, thread: usize, events: &[Event]) {
+        self.iter_mut().for_each(|o| o.events(at, thread, events));
+    }
+    fn thread_ended(&mut self, thread: usize, epoch: Epoch) {
+        self.iter_mut().for_each(|o| o.thread_ended(thread, epoch));
+    }
+    fn process_ended(&mut self, process: usize, epoch: Epoch) {
+        self.iter_mut().for_each(|o| o.process_ended(process, epoch));
+    }
+    fn snapshot(&mut self, process: usize, snapshot: &Snapshot) {
+        self.iter_mut().for_each(|o| o.snapshot(process, snapshot));
+    }
+}

@@ -1,0 +1,125 @@
+//! `heapwise replay`: a recording's allocations again, with other allocators; and the process that does it.
+
+use crate::args::{DiffFormat, ReplayArgs};
+use crate::progress::Progress;
+use crate::{Failure, exit, report};
+use anyhow::{Context, anyhow};
+use heapwise_allocators::{Candidate, Libraries};
+use heapwise_analysis::Analysis;
+use heapwise_replay::trial::{Options, Timed, Trial, try_all};
+use heapwise_replay::{Script, compile, worker};
+use heapwise_report::replay::{Replay, json, markdown, text};
+use heapwise_trace::file::Reader;
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// What a replay with pauses may take if nobody says how long.
+const LONGEST: Duration = Duration::from_secs(30);
+/// Decides on the order of rounds: any number.
+const SEED: u64 = 0x5eed;
+
+/// Replays and does not return if this process was started for that. It comes before everything else, since what this process
+/// allocates would lie on the heap that is measured.
+pub(crate) fn work_if_asked() {
+    let mut arguments = std::env::args_os().skip(1);
+    if arguments.next().is_some_and(|first| first == worker::COMMAND) {
+        let rest: Vec<String> = arguments.map(|a| a.to_string_lossy().into_owned()).collect();
+        if let [parent, shared, records] = rest.as_slice() {
+            worker::work(parent, shared, records);
+        }
+    }
+}
+
+/// Replays a recording.
+pub(crate) fn replay(args: &ReplayArgs) -> Result<u8, Failure> {
+    let libraries = crate::carried::libraries();
+    let candidates = candidates(args.with.as_deref(), libraries)?;
+    let analysis = report::load(&args.recording)?;
+    let process = process_of(&analysis, args.pid)?;
+    let script = script_of(&args.recording, &analysis, process)?;
+    let timed = args.timed.then(|| Timed {
+        compression: args.compress.unwrap_or_else(|| compression(Duration::from_nanos(script.duration().0))),
+        settle: args.settle.unwrap_or_default(),
+    });
+    let options =
+        Options { candidates, rounds: args.runs, fast: true, timed, patience: args.timeout, seed: SEED };
+    let trial = trial(&script, libraries, &options)?;
+    let machine = crate::machine::describe();
+    let found = Replay { trial: &trial, analysis: &analysis, process, machine: &machine };
+    report::write(args.output.as_deref(), |style| match args.format {
+        DiffFormat::Text => text(&found, style),
+        DiffFormat::Json => json(&found),
+        DiffFormat::Markdown => markdown(&found),
+    })?;
+    let failed = |t: &heapwise_replay::trial::Tried| {
+        t.results.as_ref().map_or(true, |results| results.failure().is_some())
+    };
+    Ok(if trial.tried.iter().any(failed) { exit::FOUND } else { exit::SUCCESS })
+}
+
+/// Tries all candidates, with progress for those who watch.
+pub(crate) fn trial(script: &Script, libraries: &Libraries, options: &Options) -> Result<Trial, Failure> {
+    let program = std::env::current_exe().context("cannot find out where heapwise itself is")?;
+    let progress = Progress::new();
+    let interrupted = AtomicBool::new(false);
+    let trial = try_all(script, program, libraries, options, &interrupted, &|step| {
+        progress.at_step(&step.what, step.done as u64, step.total as u64);
+    });
+    drop(progress);
+    Ok(trial)
+}
+
+/// What is tried: what was asked for, or each allocator that is there. glibc comes first, for it is what programs have.
+pub(crate) fn candidates(list: Option<&str>, libraries: &Libraries) -> Result<Vec<Candidate>, Failure> {
+    let usage = |error: heapwise_allocators::SpecError| Failure::new(exit::USAGE, error);
+    if let Some(list) = list {
+        return Candidate::parse_list(list).map_err(usage);
+    }
+    let there = heapwise_allocators::all().iter().filter(|allocator| libraries.has(**allocator));
+    there.map(|allocator| Candidate::parse(allocator.name()).map_err(usage)).collect()
+}
+
+/// The process that was asked for, or the one that allocates most.
+pub(crate) fn process_of(analysis: &Analysis, pid: Option<u32>) -> Result<usize, Failure> {
+    let all = &analysis.processes;
+    match pid {
+        Some(pid) => all.iter().position(|p| p.pid == pid).ok_or_else(|| {
+            let known: Vec<String> = all.iter().map(|p| p.pid.to_string()).collect();
+            let error = anyhow!("the recording has no process {pid}; it has {}", known.join(", "));
+            Failure::new(exit::USAGE, error)
+        }),
+        None => (0..all.len()).max_by_key(|&i| all[i].totals.allocations).ok_or_else(|| {
+            Failure::new(
+                exit::UNREADABLE,
+                anyhow!("there is no process in the recording, so nothing to replay"),
+            )
+        }),
+    }
+}
+
+/// Compiles the script of a process.
+pub(crate) fn script_of(path: &Path, analysis: &Analysis, process: usize) -> Result<Script, Failure> {
+    let name = || format!("cannot read {}", path.display());
+    let unreadable = |error: anyhow::Error| Failure::new(exit::UNREADABLE, error);
+    let file = File::open(path).with_context(name).map_err(unreadable)?;
+    let total = file.metadata().map_or(0, |m| m.len());
+    let reader =
+        Reader::new(BufReader::with_capacity(1 << 20, file)).with_context(name).map_err(unreadable)?;
+    let progress = Progress::new();
+    let script = compile(reader, analysis, process, |at| progress.at("compiling", at, total))?;
+    if script.counts().calls() == 0 {
+        let error = anyhow!(
+            "the process allocates nothing that was recorded, so there is nothing to replay; --pid names another one"
+        );
+        return Err(Failure::new(exit::UNREADABLE, error));
+    }
+    Ok(script)
+}
+
+/// How much pauses have to be compressed for a replay that nobody minds waiting for.
+pub(crate) fn compression(duration: Duration) -> u32 {
+    u32::try_from(duration.as_nanos().div_ceil(LONGEST.as_nanos())).unwrap_or(1000).clamp(1, 1000)
+}

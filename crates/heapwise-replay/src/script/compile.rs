@@ -1,0 +1,442 @@
+//! Writes the script of a process while the events of its recording pass.
+
+use super::epochs::{Epochs, Number};
+use super::record::{Operation, Record, WHOLE, share};
+use super::slots::Slots;
+use super::streams::{Position, Stream, Streams, stack_at};
+use super::threads::Threads;
+use heapwise_analysis::{Bytes, Moment, Nanos, Observer};
+use heapwise_trace::event::{AllocFunction, BlockAddress, Epoch, Event, StackId, TouchedPages};
+use heapwise_trace::file::pages::Snapshot;
+use rustc_hash::FxHashMap;
+use std::fs::File;
+use std::io;
+
+/// Blocks of which the recorder measures what was touched.
+const LARGE: u64 = 128 << 10;
+
+/// What a script contains.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Blocks that are asked for.
+    pub allocations: u64,
+    /// Blocks that are given back.
+    pub deallocations: u64,
+    /// Blocks that are resized.
+    pub reallocations: u64,
+    /// Threads that do something.
+    pub threads: u64,
+    /// Blocks that are live at the end.
+    pub live_blocks: u64,
+    /// Their requested bytes.
+    pub live_bytes: Bytes,
+    /// Most requested bytes of live blocks at a time.
+    pub peak_live_bytes: Bytes,
+    /// Large blocks of which it is not known what part was touched. They are touched as a whole.
+    pub untold_large_blocks: u64,
+    /// Large blocks of which it is known.
+    pub told_large_blocks: u64,
+    /// Frees and resizes of blocks that the recording does not know, such as those of a parent process. Left out.
+    pub skipped: u64,
+    /// Allocations that the recorded allocator refused. Left out.
+    pub refused: u64,
+}
+
+impl Counts {
+    /// Calls of the allocator that a replay makes.
+    pub fn calls(&self) -> u64 {
+        self.allocations + self.deallocations + self.reallocations
+    }
+}
+
+/// Why a script could not be written.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "cannot write the script of the replay to a temporary file in {folder}: {source}; make room there, or name another folder in TMPDIR"
+)]
+pub struct CompileError {
+    folder: String,
+    source: io::Error,
+}
+
+/// A thread of a script.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ThreadScript {
+    /// Where its stream begins in the file of records.
+    pub(crate) first: u64,
+    /// Whether another thread starts it; the others begin with the process.
+    pub(crate) is_spawned: bool,
+    /// Whether another thread waits for its end.
+    pub(crate) is_joined: bool,
+}
+
+/// What the threads of a process did with their heap.
+#[derive(Debug)]
+pub struct Script {
+    pub(crate) records: File,
+    stacks: File,
+    pub(crate) threads: Vec<ThreadScript>,
+    /// The thread that each creation made, unless that never did anything.
+    pub(crate) created: Vec<Option<u32>>,
+    pub(crate) slots: u32,
+    /// The number of the epoch before which most was live, 0 if that was at the end.
+    pub(crate) peak: u32,
+    /// From the first event to the end of the process.
+    pub(crate) duration: Nanos,
+    counts: Counts,
+}
+
+impl Script {
+    /// What it contains.
+    pub fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// From the first event to the end of the process.
+    pub fn duration(&self) -> Nanos {
+        self.duration
+    }
+
+    /// The recorded stack of whoever made the call at a place of the script.
+    pub(crate) fn stack(&self, position: u64) -> Option<StackId> {
+        stack_at(&self.stacks, Position(position)).ok().map(StackId)
+    }
+}
+
+/// A live block.
+#[derive(Clone, Copy, Debug)]
+struct Block {
+    slot: u32,
+    generation: u16,
+    /// Who filled the slot last.
+    thread: u32,
+    size: u64,
+    /// The record that asked for it, of a large block.
+    asked: Option<Position>,
+}
+
+/// The script that is being written.
+#[derive(Debug)]
+pub(crate) struct Compiler {
+    process: usize,
+    /// By thread of the recording.
+    threads_of: FxHashMap<usize, usize>,
+    threads: Threads,
+    streams: Streams,
+    stream: Vec<Stream>,
+    /// The epoch that each stream is in.
+    entered: Vec<Number>,
+    slots: Slots,
+    epochs: Epochs,
+    live: FxHashMap<u64, Block>,
+    live_bytes: u64,
+    /// Most live bytes between two epochs, and the number of the later one.
+    best: (u64, Number),
+    /// Blocks that are on their way to another place, by thread.
+    in_transit: FxHashMap<usize, Option<Block>>,
+    last_look: Option<Snapshot>,
+    process_end: Option<Epoch>,
+    counts: Counts,
+    error: Option<io::Error>,
+}
+
+impl Compiler {
+    pub(crate) fn new(process: usize) -> Result<Self, CompileError> {
+        Ok(Self {
+            process,
+            threads_of: FxHashMap::default(),
+            threads: Threads::default(),
+            streams: Streams::new().map_err(failed)?,
+            stream: Vec::new(),
+            entered: Vec::new(),
+            slots: Slots::default(),
+            epochs: Epochs::default(),
+            live: FxHashMap::default(),
+            live_bytes: 0,
+            best: (0, Number(0)),
+            in_transit: FxHashMap::default(),
+            last_look: None,
+            process_end: None,
+            counts: Counts::default(),
+            error: None,
+        })
+    }
+
+    /// Ends all streams. `end` is when the process ended, since the command began.
+    pub(crate) fn finish(mut self, end: Option<Nanos>) -> Result<Script, CompileError> {
+        self.tell_touched_at_the_end();
+        let last = self.epochs.last();
+        for thread in 0..self.stream.len() {
+            self.end_thread(thread, last);
+        }
+        if let Some(error) = self.error {
+            return Err(failed(error));
+        }
+        if self.live_bytes >= self.best.0 {
+            // The end is looked at in any case.
+            self.best = (self.live_bytes, Number(0));
+        }
+        self.counts.live_blocks = self.live.len() as u64;
+        self.counts.live_bytes = Bytes(self.live_bytes);
+        let threads: Vec<ThreadScript> = (self.stream.iter().zip(&self.threads.lives))
+            .map(|(stream, life)| ThreadScript {
+                first: stream.first,
+                is_spawned: life.is_spawned,
+                is_joined: life.joined.is_some(),
+            })
+            .collect();
+        self.counts.threads = threads.len() as u64;
+        let events_end = self.epochs.time_ns(last);
+        let end = end.map_or(0, |end| end.0.saturating_sub(self.epochs.start_ns()));
+        Ok(Script {
+            records: self.streams.records,
+            stacks: self.streams.stacks,
+            threads,
+            created: self.threads.created,
+            slots: self.slots.count,
+            peak: self.best.1.0,
+            duration: Nanos(end.max(events_end)),
+            counts: self.counts,
+        })
+    }
+
+    fn end_thread(&mut self, thread: usize, last: Number) {
+        let life = self.threads.lives[thread];
+        let noticed = life.ended.filter(|&epoch| self.process_end.is_none_or(|end| epoch < end));
+        let noticed = noticed.map(|epoch| self.epochs.at(epoch));
+        // The first thread is the process's own and ends with it.
+        let end = match (life.joined, noticed) {
+            _ if thread == 0 => None,
+            (Some(joined), Some(noticed)) => Some(joined.min(noticed)),
+            (joined, noticed) => joined.or(noticed),
+        };
+        match end {
+            Some(end) => {
+                let end = end.max(self.entered[thread]).min(last);
+                self.enter(thread, end);
+                self.push(thread, Record::plain(Operation::End, 0, 0), 0);
+            }
+            None => {
+                self.push(thread, Record::plain(Operation::Stay, 0, 0), 0);
+            }
+        }
+        if let Err(error) = self.streams.flush(&self.stream[thread]) {
+            self.error.get_or_insert(error);
+        }
+    }
+
+    fn enter(&mut self, thread: usize, epoch: Number) {
+        if self.entered[thread] < epoch {
+            self.entered[thread] = epoch;
+            let time = self.epochs.time_ns(epoch);
+            self.push(thread, Record::plain(Operation::Epoch, epoch.0, time), 0);
+        }
+    }
+
+    fn push(&mut self, thread: usize, record: Record, stack: u32) -> Option<Position> {
+        match self.streams.push(&mut self.stream[thread], record, stack) {
+            Ok(at) => Some(at),
+            Err(error) => {
+                self.error.get_or_insert(error);
+                None
+            }
+        }
+    }
+
+    fn event(&mut self, thread: usize, event: &Event) {
+        match *event {
+            Event::Alloc { address, size, align_log2, function, stack } => {
+                self.alloc(thread, address, (size, align_log2), function, stack);
+            }
+            Event::Free { address, touched } => self.free(thread, address, touched),
+            Event::Realloc { old, new, size, stack, touched } => {
+                let block = self.take(old, touched);
+                self.resize(thread, block, new, size, stack);
+            }
+            Event::ReallocBegin { old, touched } => {
+                let block = self.take(old, touched);
+                self.in_transit.insert(thread, block);
+            }
+            Event::ReallocEnd { new, size, stack } => {
+                let block = self.in_transit.remove(&thread).flatten();
+                self.resize(thread, block, new, size, stack);
+            }
+            Event::Failed { .. } => self.counts.refused += 1,
+            Event::ThreadCreate { handle } => {
+                let creation = self.threads.create(handle);
+                self.push(thread, Record::plain(Operation::Spawn, creation, 0), 0);
+            }
+            Event::ThreadJoin { handle } => {
+                if let Some(ended) = self.threads.join(handle, self.epochs.last()) {
+                    self.push(thread, Record::plain(Operation::Join, ended as u32, 0), 0);
+                }
+            }
+            Event::Epoch(_) | Event::Timed { .. } => {}
+        }
+    }
+
+    fn alloc(
+        &mut self,
+        thread: usize,
+        address: BlockAddress,
+        (size, align_log2): (u64, u8),
+        function: AllocFunction,
+        stack: StackId,
+    ) {
+        if self.live.contains_key(&address.0) {
+            // Its free was lost.
+            self.free(thread, address, None);
+        }
+        let place = self.slots.take(thread);
+        let operation = Operation::of(function);
+        let record = Record::block(operation, place.slot, place.generation, place.waits, size);
+        let at = self.push(thread, record.aligned(align_log2), stack.0);
+        self.counts.allocations += 1;
+        self.put(thread, address, place.slot, place.generation, size, at);
+    }
+
+    fn put(
+        &mut self,
+        thread: usize,
+        address: BlockAddress,
+        slot: u32,
+        generation: u16,
+        size: u64,
+        at: Option<Position>,
+    ) {
+        let asked = at.filter(|_| size >= LARGE);
+        let block = Block { slot, generation, thread: thread as u32, size, asked };
+        self.live.insert(address.0, block);
+        self.live_bytes = self.live_bytes.saturating_add(size);
+        self.counts.peak_live_bytes = self.counts.peak_live_bytes.max(Bytes(self.live_bytes));
+    }
+
+    fn take(&mut self, address: BlockAddress, touched: TouchedPages) -> Option<Block> {
+        let block = self.live.remove(&address.0)?;
+        self.live_bytes = self.live_bytes.saturating_sub(block.size);
+        self.tell_touched(&block, touched.map(|pages| u64::from(pages) * PAGE_BYTES));
+        Some(block)
+    }
+
+    fn free(&mut self, thread: usize, address: BlockAddress, touched: TouchedPages) {
+        let Some(block) = self.take(address, touched) else {
+            self.counts.skipped += 1;
+            return;
+        };
+        let waits = block.thread as usize != thread;
+        self.push(thread, Record::block(Operation::Free, block.slot, block.generation, waits, 0), 0);
+        self.counts.deallocations += 1;
+        self.slots.give_back(thread, block.slot, block.generation);
+    }
+
+    fn resize(&mut self, thread: usize, block: Option<Block>, new: BlockAddress, size: u64, stack: StackId) {
+        if self.live.contains_key(&new.0) {
+            self.free(thread, new, None);
+        }
+        let Some(block) = block else {
+            // A block that the recording does not know begins here.
+            self.counts.skipped += 1;
+            return self.alloc(thread, new, (size, 0), AllocFunction::Malloc, stack);
+        };
+        let waits = block.thread as usize != thread;
+        let record = Record::block(Operation::Realloc, block.slot, block.generation, waits, size);
+        let at = self.push(thread, record, stack.0);
+        self.counts.reallocations += 1;
+        self.put(thread, new, block.slot, block.generation.wrapping_add(1), size, at);
+    }
+
+    /// How much of a large block was resident when it was given back, or `None` if nobody knows.
+    fn tell_touched(&mut self, block: &Block, resident_bytes: Option<u64>) {
+        let Some(asked) = block.asked else { return };
+        let Some(resident) = resident_bytes else {
+            self.counts.untold_large_blocks += 1;
+            return;
+        };
+        self.counts.told_large_blocks += 1;
+        let share = share(resident, block.size);
+        if share < WHOLE {
+            let second = Record::touching(block.size, share);
+            let stream = &mut self.stream[block.thread as usize];
+            if let Err(error) = self.streams.set_second(stream, asked, second) {
+                self.error.get_or_insert(error);
+            }
+        }
+    }
+
+    /// Blocks that were never given back: what the last look at the pages has of them.
+    fn tell_touched_at_the_end(&mut self) {
+        let look = self.last_look.take();
+        let large: Vec<(u64, Block)> =
+            self.live.iter().filter(|(_, b)| b.asked.is_some()).map(|(&a, &b)| (a, b)).collect();
+        for (address, block) in large {
+            let resident = look.as_ref().map(|look| resident(look, address, block.size));
+            self.tell_touched(&block, resident);
+        }
+    }
+}
+
+/// What the recorder counts in.
+const PAGE_BYTES: u64 = 4096;
+
+/// Resident bytes in the range of a block.
+fn resident(look: &Snapshot, address: u64, size: u64) -> u64 {
+    let end = address.saturating_add(size);
+    let page = look.page_bytes;
+    let near = look.mappings.iter().filter(|m| m.start < end && address < m.end);
+    let runs = near.flat_map(|m| &m.runs);
+    runs.map(|run| {
+        let run_end = run.start + run.pages * page;
+        run_end.min(end).saturating_sub(run.start.max(address))
+    })
+    .sum()
+}
+
+fn failed(source: io::Error) -> CompileError {
+    CompileError { folder: std::env::temp_dir().display().to_string(), source }
+}
+
+impl Observer for Compiler {
+    fn thread(&mut self, thread: usize, process: usize, handle: u64) {
+        if process == self.process {
+            let own = self.threads.add(handle);
+            self.threads_of.insert(thread, own);
+            self.slots.add_thread();
+            self.stream.push(self.streams.begin());
+            self.entered.push(Number(0));
+        }
+    }
+
+    fn events(&mut self, at: Moment, thread: usize, events: &[Event]) {
+        let Some(&thread) = self.threads_of.get(&thread) else { return };
+        let before = self.epochs.last();
+        let now = self.epochs.enter(at);
+        if now > before && self.live_bytes > self.best.0 {
+            self.best = (self.live_bytes, now);
+        }
+        if !self.threads.lives[thread].began {
+            self.threads.begin(thread);
+        }
+        self.enter(thread, now);
+        for event in events {
+            self.event(thread, event);
+        }
+    }
+
+    fn thread_ended(&mut self, thread: usize, epoch: Epoch) {
+        if let Some(&thread) = self.threads_of.get(&thread) {
+            self.threads.lives[thread].ended = Some(epoch);
+        }
+    }
+
+    fn process_ended(&mut self, process: usize, epoch: Epoch) {
+        if process == self.process {
+            self.process_end = Some(epoch);
+        }
+    }
+
+    fn snapshot(&mut self, process: usize, snapshot: &Snapshot) {
+        if process == self.process {
+            self.last_look = Some(snapshot.clone());
+        }
+    }
+}

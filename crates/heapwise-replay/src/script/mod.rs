@@ -1,0 +1,54 @@
+//! A *script*: what each thread of a program did with its heap, in a form that can be done again at once.
+//!
+//! A recording names blocks by address, and addresses are what another allocator will not repeat. In a script every block
+//! has a *slot*, a place in a table, and whoever gives the block back or resizes it names the slot. Each thread has a
+//! stream of records of 16 bytes ([`record`]); streams of all threads lie in pieces in one temporary file ([`streams`]).
+//!
+//! The order across threads is kept where it matters: a record whose block comes from another thread says so, and which
+//! *generation* of the slot it means, so that it can wait for it. All waiting goes backwards in the one order that the
+//! analysis found for the recording, so it ends.
+
+mod compile;
+mod epochs;
+pub(crate) mod record;
+mod slots;
+pub(crate) mod streams;
+mod threads;
+
+pub use compile::{CompileError, Counts, Script};
+
+use heapwise_analysis::{Analysis, Error as AnalysisError, Options, observe};
+use heapwise_trace::file::Reader;
+use std::io::Read;
+
+/// Why there is no script.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The recording cannot be read.
+    #[error(transparent)]
+    Recording(#[from] AnalysisError),
+    /// The script cannot be written.
+    #[error(transparent)]
+    Script(#[from] CompileError),
+}
+
+/// Compiles the script of a process, by its place in [`Analysis::processes`] of an earlier analysis of the same recording.
+/// `progress` is told the bytes that were read.
+///
+/// # Errors
+/// The recording cannot be read, or the script not be written. A recording that is damaged or was cut off gives the script
+/// of what is there.
+pub fn compile<R: Read>(
+    reader: Reader<R>,
+    analysis: &Analysis,
+    process: usize,
+    progress: impl FnMut(u64),
+) -> Result<Script, Error> {
+    let mut compiler = compile::Compiler::new(process)?;
+    let mut options = Options::default();
+    options.ignore_symbols = true;
+    observe(reader, &options, &mut compiler, progress)?;
+    let end = analysis.processes.get(process).and_then(|p| p.end);
+    Ok(compiler.finish(end)?)
+}

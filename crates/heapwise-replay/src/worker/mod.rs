@@ -1,0 +1,37 @@
+//! The replaying process: it has the allocator in question and does nothing but what the script says.
+//!
+//! What it needs for itself is in memory that it shares with its parent, so all of its anonymous memory is the allocator's but
+//! for the stacks of its threads. It is started as a hidden command of the same program, with the allocator preloaded.
+
+#![expect(unsafe_code, reason = "calls the C allocation functions and works in shared memory")]
+
+mod calls;
+mod interpret;
+mod memory;
+mod meter;
+mod threads;
+mod touch;
+mod wait;
+
+use memory::Memory;
+
+/// The hidden command, followed by the process id of the parent, and its descriptors of the shared memory and the records.
+pub const COMMAND: &str = "replay-worker";
+
+/// Exit code of a worker that could not begin.
+pub const CANNOT_BEGIN: i32 = 120;
+
+/// Replays. To be called before the process has done anything else, since all that it has allocated is on the heap that is
+/// looked at. Does not return.
+pub fn work(parent: &str, shared: &str, records: &str) -> ! {
+    let code = match Memory::open(parent, shared, records) {
+        Some(memory) => {
+            threads::run(&memory);
+            0
+        }
+        None => CANNOT_BEGIN,
+    };
+    // SAFETY: ends the process at once. Destructors and exit handlers would give back memory that is being looked at, and
+    // other threads still run.
+    unsafe { libc::_exit(code) }
+}

@@ -1,0 +1,94 @@
+//! What replays of a recording found out, for people, machines and pull requests.
+
+mod facts;
+mod json;
+mod means;
+mod tables;
+
+pub use json::SCHEMA;
+
+use crate::document::{self, Document};
+use crate::style::Style;
+use crate::units::{bytes, count, time};
+use heapwise_analysis::Analysis;
+use heapwise_replay::trial::Trial;
+
+/// A trial and what it was about.
+#[derive(Clone, Copy, Debug)]
+pub struct Replay<'a> {
+    /// What was measured.
+    pub trial: &'a Trial,
+    /// The recording.
+    pub analysis: &'a Analysis,
+    /// Whose part of it was replayed, as a place in [`Analysis::processes`].
+    pub process: usize,
+    /// The machine, in words.
+    pub machine: &'a str,
+}
+
+/// For a terminal.
+pub fn text(replay: &Replay<'_>, style: Style) -> String {
+    document::text(&document(replay), style)
+}
+
+/// For a pull request.
+pub fn markdown(replay: &Replay<'_>) -> String {
+    document::markdown(&document(replay))
+}
+
+/// The schema `heapwise.replay/1`.
+pub fn json(replay: &Replay<'_>) -> String {
+    format!("{:#}\n", json::value(replay))
+}
+
+pub(crate) fn document(replay: &Replay<'_>) -> Document {
+    let mut tables = vec![tables::overview(replay)];
+    tables.extend(tables::waterfall(replay, "WHAT RESIDENT MEMORY CONSISTS OF AT THE PEAK", |m| m.at_peak));
+    tables.extend(tables::waterfall(replay, "AND AT THE END", |m| m.at_end));
+    tables.extend(tables::latency(replay));
+    tables.extend(tables::slowest(replay));
+    Document {
+        title: format!("heapwise replay {}", command(replay)),
+        lead: lead(replay),
+        setup: setup(replay),
+        tables,
+        caveats: means::caveats(replay),
+        conclusion: means::conclusion(replay),
+        snippets: Vec::new(),
+    }
+}
+
+fn command(replay: &Replay<'_>) -> String {
+    replay.analysis.processes.get(replay.process).map(|p| p.command.join(" ")).unwrap_or_default()
+}
+
+fn lead(replay: &Replay<'_>) -> String {
+    let counts = &replay.trial.counts;
+    format!(
+        "{} calls of {}, recorded in {}: at most {} were live, {} in {} blocks at the end.",
+        count(counts.calls()),
+        if counts.threads == 1 { "one thread".to_owned() } else { format!("{} threads", counts.threads) },
+        time(replay.trial.duration.0),
+        bytes(counts.peak_live_bytes.0),
+        bytes(counts.live_bytes.0),
+        count(counts.live_blocks),
+    )
+}
+
+fn setup(replay: &Replay<'_>) -> Vec<String> {
+    let mut lines = vec![replay.machine.to_owned()];
+    if let Some(harness) = &replay.trial.harness {
+        lines.push(format!(
+            "The replay itself takes {:.1} ns a call ({:.1} ns without clocks); that is subtracted from the allocator's time.",
+            harness.ns, harness.untimed_ns
+        ));
+    }
+    if let Some(timed) = &replay.trial.timed {
+        let pace = match timed.compression {
+            1 => "in real time".to_owned(),
+            n => format!("{n} times as fast, with the times that allocators are told divided by {n}"),
+        };
+        lines.push(format!("With pauses: {pace}."));
+    }
+    lines
+}

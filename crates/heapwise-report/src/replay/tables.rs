@@ -1,0 +1,185 @@
+//! The tables of a trial.
+
+use super::Replay;
+use super::facts::{after, main, measured, per_call, trouble};
+use crate::document::{Cell, Column, Table};
+use crate::names;
+use crate::units::{bytes, count, time};
+use heapwise_analysis::{Breakdown, Frame};
+use heapwise_replay::{CallTimes, Measured};
+use heapwise_statistics::Spread;
+
+fn difference(value: f64, base: Option<f64>) -> Cell {
+    match base {
+        Some(base) if base > 0.0 => Cell::number(format!("{:+.1} %", (value / base - 1.0) * 100.0)),
+        _ => Cell::nothing(),
+    }
+}
+
+/// A range of nanoseconds, and its middle where room is scarce.
+fn times(spread: Option<Spread>) -> Cell {
+    let Some(Spread { median, low, high }) = spread else { return Cell::nothing() };
+    let word = |ns: f64| time(ns.round() as u64);
+    Cell::spread(word(median), format!("{} ({}..{})", word(median), word(low), word(high)))
+}
+
+fn nanoseconds(spread: Option<Spread>) -> Cell {
+    let Some(Spread { median, low, high }) = spread else { return Cell::nothing() };
+    let text = format!("{median:.1} ({low:.1}..{high:.1})");
+    Cell::spread(text.clone(), text)
+}
+
+/// Each candidate in a row. The first one that has results is what the others are compared with.
+pub(super) fn overview(replay: &Replay<'_>) -> Table {
+    let trial = replay.trial;
+    let has =
+        |f: &dyn Fn(&heapwise_replay::trial::Results) -> bool| measured(&trial.tried).any(|(_, r)| f(r));
+    let (has_after, has_time) = (has(&|r| after(r).is_some()), has(&|r| r.allocator_ns.is_some()));
+    let base = measured(&trial.tried).find_map(|(_, r)| r.peak_rss).map(|s| s.median);
+    let mut columns = vec![
+        Column::new("allocator"),
+        Column::new("version"),
+        Column::new("peak RSS"),
+        Column::new(""),
+        Column::detail("RSS at the end"),
+    ];
+    if has_after {
+        columns.extend([Column::new("after load"), Column::new("lazily freed")]);
+    }
+    if has_time {
+        columns.extend([
+            Column::new("in the allocator"),
+            Column::new("ns a call"),
+            Column::detail("page faults"),
+        ]);
+    }
+    let row = |tried: &heapwise_replay::trial::Tried| {
+        let mut row = vec![Cell::text(tried.candidate.to_string()), Cell::text(tried.candidate.version())];
+        let results = tried.results.as_ref().ok();
+        let (Some(results), None) = (results, trouble(tried)) else {
+            let (_, words) = trouble(tried).unwrap_or(("", String::new()));
+            row.push(Cell::text(words));
+            row.resize(columns.len(), Cell::nothing());
+            return row;
+        };
+        let peak = results.peak_rss;
+        row.push(match peak {
+            Some(Spread { median, low, high }) => Cell::spread(
+                bytes(median as u64),
+                format!("{} ({}..{})", bytes(median as u64), bytes(low as u64), bytes(high as u64)),
+            ),
+            None => Cell::nothing(),
+        });
+        row.push(peak.map_or_else(Cell::nothing, |peak| difference(peak.median, base)));
+        row.push(main(results).map_or_else(Cell::nothing, |m| Cell::number(bytes(m.end_rss.0))));
+        if has_after {
+            let after = after(results);
+            row.push(after.map_or_else(Cell::nothing, |(rss, _)| Cell::number(bytes(rss))));
+            row.push(after.map_or_else(Cell::nothing, |(_, lazy)| Cell::number(bytes(lazy))));
+        }
+        if has_time {
+            row.push(times(results.allocator_ns));
+            row.push(nanoseconds(per_call(results, trial.counts.calls())));
+            row.push(main(results).map_or_else(Cell::nothing, |m| Cell::number(count(m.page_faults.0))));
+        }
+        row
+    };
+    let rows = trial.tried.iter().map(row).collect();
+    Table { title: "CANDIDATES".into(), columns, rows, ..Table::default() }
+}
+
+/// What resident memory consists of at a moment, if anybody looked at it.
+pub(super) fn waterfall(
+    replay: &Replay<'_>,
+    title: &str,
+    moment: fn(&Measured) -> Option<Breakdown>,
+) -> Option<Table> {
+    let rows: Vec<(String, Breakdown)> = measured(&replay.trial.tried)
+        .filter_map(|(tried, results)| Some((tried.candidate.to_string(), main(results).and_then(moment)?)))
+        .collect();
+    if rows.is_empty() {
+        return None;
+    }
+    let columns =
+        ["allocator", "live", "rounding", "holes", "retained", "metadata", "lazily freed", "huge pages"];
+    let row = |(name, b): &(String, Breakdown)| {
+        let metadata = b.metadata.0 + b.unaccounted.0;
+        let parts =
+            [b.live.0, b.rounding.0, b.holes.0, b.retained.0, metadata, b.lazily_freed.0, b.huge_pages.0];
+        let parts = parts.iter().map(|part| Cell::number(bytes(*part)));
+        std::iter::once(Cell::text(name.as_str())).chain(parts).collect()
+    };
+    Some(Table {
+        title: title.to_owned(),
+        aside: "the last two are parts of the others".to_owned(),
+        columns: columns.iter().map(|title| Column::new(*title)).collect(),
+        rows: rows.iter().map(row).collect(),
+        ..Table::default()
+    })
+}
+
+/// How long single calls take.
+pub(super) fn latency(replay: &Replay<'_>) -> Option<Table> {
+    let of = |times: &CallTimes| -> Vec<Cell> {
+        [times.p50_ns, times.p99_ns, times.p999_ns, times.p9999_ns]
+            .iter()
+            .map(|q| q.map_or_else(Cell::nothing, |ns| Cell::number(time(ns.round() as u64))))
+            .collect()
+    };
+    let rows: Vec<Vec<Cell>> = measured(&replay.trial.tried)
+        .filter_map(|(tried, results)| {
+            let first = results.first.as_ref().filter(|m| m.allocate.timed > 0)?;
+            let mut row = vec![Cell::text(tried.candidate.to_string())];
+            row.extend(of(&first.allocate));
+            row.extend(of(&first.free));
+            Some(row)
+        })
+        .collect();
+    let columns = ["allocator", "p50", "p99", "p99.9", "p99.99", "free p50", "p99", "p99.9", "p99.99"];
+    (!rows.is_empty()).then(|| Table {
+        title: "HOW LONG CALLS TAKE".into(),
+        aside: "asking for a block, then giving it back; with some 15 ns for reading the clock".into(),
+        columns: columns.iter().map(|title| Column::new(*title)).collect(),
+        rows,
+        ..Table::default()
+    })
+}
+
+/// How many of the slowest calls are shown for each candidate.
+const SHOWN: usize = 3;
+
+/// The slowest calls and who makes them.
+pub(super) fn slowest(replay: &Replay<'_>) -> Option<Table> {
+    let mut rows = Vec::new();
+    for (tried, results) in measured(&replay.trial.tried) {
+        let slowest = results.first.iter().flat_map(|m| &m.slowest);
+        for slow in slowest.filter(|slow| slow.stack.is_some()).take(SHOWN) {
+            rows.push(vec![
+                Cell::text(tried.candidate.to_string()),
+                Cell::number(time(slow.ns.round() as u64)),
+                Cell::text(caller(replay, slow).unwrap_or_default()),
+            ]);
+        }
+    }
+    (!rows.is_empty()).then(|| Table {
+        title: "THE SLOWEST CALLS THAT ASK FOR A BLOCK".into(),
+        aside: "and who makes them in the recorded program".into(),
+        columns: ["allocator", "takes", "from"].iter().map(|title| Column::new(*title)).collect(),
+        rows,
+        ..Table::default()
+    })
+}
+
+/// The user's nearest frame of a slow call.
+pub(super) fn caller(replay: &Replay<'_>, slow: &heapwise_replay::SlowCall) -> Option<String> {
+    let site = replay.analysis.site_of_stack(replay.process, slow.stack?)?;
+    let site = replay.analysis.sites().iter().find(|s| s.id == site)?;
+    let frames: Vec<Frame<'_>> = replay.analysis.stack(site);
+    let frame = site.user_frame.and_then(|at| frames.get(at)).or(frames.first())?;
+    let function = names::function(frame.function?);
+    let place = match (frame.file, frame.line) {
+        (Some(file), Some(line)) => format!(" {}:{line}", file.rsplit('/').next().unwrap_or(file)),
+        _ => String::new(),
+    };
+    Some(format!("{function}{place}"))
+}

@@ -1,0 +1,201 @@
+//! What to do, what to paste, and what it costs.
+
+use super::Tuned;
+use super::tables::change;
+use crate::document::Snippet;
+use crate::units::{bytes, share, time};
+use heapwise_allocators::Candidate;
+use heapwise_compare::{Measure as Real, Standing, Verdict};
+use heapwise_tune::{Choice, Measure, Ranked, Reason, Verified};
+
+pub(super) fn caveats(tuned: &Tuned<'_>) -> Vec<String> {
+    let mut caveats: Vec<String> = tuned.analysis.warnings.iter().map(ToString::to_string).collect();
+    for ranked in &tuned.found.ranked {
+        if let Some(trouble) = &ranked.trouble {
+            caveats.push(format!("{}: {trouble}", ranked.candidate));
+        }
+    }
+    if let Some(comparison) = tuned.comparison {
+        for standing in &comparison.standings {
+            let findings = standing.findings.iter();
+            caveats.extend(findings.map(|f| format!("{}: {}", standing.contender.label, f.what)));
+        }
+        caveats.extend(comparison.unavailable.iter().map(|u| format!("{}: {}", u.label, u.reason)));
+        caveats.extend(comparison.notes.iter().cloned());
+    }
+    if tuned.found.is_interrupted {
+        caveats.push("Interrupted: what was measured until then is what there is.".to_owned());
+    }
+    caveats
+}
+
+pub(super) fn conclusion(tuned: &Tuned<'_>) -> Vec<String> {
+    let mut sentences = vec![what_to_do(tuned)];
+    sentences.extend(cost(tuned));
+    sentences.extend(call(tuned));
+    sentences.push(allocator_share(tuned));
+    sentences
+}
+
+fn what_to_do(tuned: &Tuned<'_>) -> String {
+    let now = &tuned.found.baseline().candidate;
+    match tuned.choice {
+        Choice::Stay(Reason::NothingIsBetter) => format!(
+            "Stay with {now}: on replays nothing needs less {} by more than replays differ from each other.",
+            super::goal(tuned)
+        ),
+        Choice::Stay(Reason::NotConfirmed) => format!(
+            "Stay with {now}: what was better on replays was not on the program itself, or not by more than the noise."
+        ),
+        Choice::Take { candidate, verified: Verified::ByTheProgram, factor } => format!(
+            "Take {candidate} ({}): on the program itself {} is {}.",
+            candidate.version(),
+            super::goal(tuned),
+            change(*factor)
+        ),
+        Choice::Take { candidate, verified: Verified::ByReplay, factor } => format!(
+            "Take {candidate} ({}): on replays {} is {}. It was not tried on the program itself; name its command behind -- to \
+             have that done.",
+            candidate.version(),
+            super::goal(tuned),
+            change(*factor)
+        ),
+    }
+}
+
+fn ranked<'a>(tuned: &'a Tuned<'_>, candidate: &Candidate) -> Option<&'a Ranked> {
+    tuned.found.ranked.iter().find(|r| r.candidate == *candidate)
+}
+
+fn standing<'a>(tuned: &Tuned<'a>, candidate: &Candidate) -> Option<&'a Standing> {
+    tuned.comparison?.candidates().iter().find(|s| s.contender.label == candidate.to_string())
+}
+
+/// What else changes.
+fn cost(tuned: &Tuned<'_>) -> Option<String> {
+    let Choice::Take { candidate, verified, .. } = tuned.choice else { return None };
+    let changes: Vec<String> = match verified {
+        Verified::ByTheProgram => {
+            let standing = standing(tuned, candidate)?;
+            let told =
+                [Real::Cpu, Real::Wall, Real::PeakRss, Real::EndRss, Real::AfterLoad, Real::AfterSettle];
+            let told = told.into_iter().filter_map(|real| {
+                let difference = standing.differences.get(&real)?;
+                Some(match difference.verdict {
+                    Verdict::Lower | Verdict::Higher => format!(
+                        "{} {} ({}..{})",
+                        real.title(),
+                        change(difference.ratio),
+                        change(difference.low),
+                        change(difference.high)
+                    ),
+                    Verdict::WithinNoise | Verdict::TooFew => format!("{} within the noise", real.title()),
+                })
+            });
+            told.collect()
+        }
+        Verified::ByReplay => {
+            let (its, base) = (ranked(tuned, candidate)?, tuned.found.baseline());
+            let told = Measure::ALL.into_iter().filter_map(|measure| {
+                let (a, b) = (its.numbers.of(measure)?.median, base.numbers.of(measure)?.median);
+                let title = if measure == Measure::Cpu { "time in the allocator" } else { measure.title() };
+                Some(format!("{title} {}", change(a / b.max(1.0))))
+            });
+            told.collect()
+        }
+    };
+    (!changes.is_empty()).then(|| format!("What it changes: {}.", changes.join(", ")))
+}
+
+/// What a call that gives pages back would do instead, where that is much.
+fn call(tuned: &Tuned<'_>) -> Option<String> {
+    if !tuned.found.goal.wants(Measure::RssAfter) {
+        return None;
+    }
+    let now = tuned.found.baseline();
+    let (after, purged) = (now.numbers.of(Measure::RssAfter)?.median, now.numbers.purged()?);
+    let call = now.candidate.fix().calls.into_iter().next()?;
+    (purged < after * 0.7).then(|| {
+        format!(
+            "Or stay with {} and call `{}`, {}: on the replay it left {} of {}. That was tried on the replay only.",
+            now.candidate,
+            call.rust,
+            call.place,
+            bytes(purged as u64),
+            bytes(after as u64)
+        )
+    })
+}
+
+/// How much of the program's time there is to be won at all.
+fn allocator_share(tuned: &Tuned<'_>) -> String {
+    let found = tuned.found;
+    let Some(now) = found.baseline().numbers.of(Measure::Cpu) else {
+        return "How much time the allocator takes was not measured.".to_owned();
+    };
+    let whole = now.median + found.other_ns;
+    let best = found
+        .ranked
+        .iter()
+        .filter_map(|r| Some((r, r.numbers.of(Measure::Cpu)?)))
+        .filter(|(r, s)| r.rung + 1 == found.rungs.len() && s.high < now.low)
+        .min_by(|a, b| a.1.median.total_cmp(&b.1.median));
+    let base = format!(
+        "The allocator takes {} of about {} of processor time ({}).",
+        time(now.median as u64),
+        time(whole as u64),
+        share(now.median as u64, whole.max(1.0) as u64)
+    );
+    let noise = whole * 0.01;
+    match best {
+        Some((best, spread)) if now.median - spread.median > noise => {
+            // Predictions were between 0.6 and 1.7 times of what came out in real programs.
+            let (low, high) = ((now.low - spread.high) * 0.6, (now.high - spread.low) * 1.7);
+            format!(
+                "{base} With {} the program would take between {} and {} less.",
+                best.candidate,
+                time(low.max(0.0) as u64),
+                time(high.max(0.0) as u64)
+            )
+        }
+        _ => format!("{base} No other one is faster by so much that it would be seen."),
+    }
+}
+
+/// The lines to paste. None for those who stay.
+pub(super) fn snippets(tuned: &Tuned<'_>) -> Vec<Snippet> {
+    let Choice::Take { candidate, .. } = tuned.choice else { return Vec::new() };
+    let fix = candidate.fix();
+    let mut snippets = Vec::new();
+    let mut add = |title: &str, language: Option<&'static str>, lines: Vec<String>| {
+        if !lines.is_empty() {
+            snippets.push(Snippet { title: title.to_owned(), language, lines });
+        }
+    };
+    add("RUST: IN CARGO.TOML, UNDER [dependencies]", Some("toml"), fix.cargo.clone());
+    add("RUST: IN THE MAIN FILE", Some("rust"), fix.rust.clone());
+    let line = fix.environment_line();
+    let environment = if line.is_empty() { Vec::new() } else { vec![line] };
+    add("OR IN THE ENVIRONMENT, FOR A PROGRAM THAT HAS THE ALLOCATOR", Some("sh"), environment);
+    add("OTHER LANGUAGES", None, fix.other_languages.clone());
+    add("WITH THAT, MIND", None, fix.caveats.clone());
+    snippets
+}
+
+/// The kind of a fix for machines, and its text.
+pub(super) fn fix(tuned: &Tuned<'_>) -> (&'static str, Vec<String>) {
+    match tuned.choice {
+        Choice::Stay(_) => ("stay", Vec::new()),
+        Choice::Take { candidate, .. } => {
+            let fix = candidate.fix();
+            let kind = if fix.cargo.is_empty() { "environment" } else { "allocator" };
+            let mut text = fix.cargo.clone();
+            text.extend(fix.rust.iter().cloned());
+            let line = fix.environment_line();
+            if !line.is_empty() {
+                text.push(line);
+            }
+            (kind, text)
+        }
+    }
+}

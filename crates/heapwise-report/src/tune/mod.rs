@@ -1,0 +1,107 @@
+//! What a search for allocators and settings found, and what to paste.
+
+mod advice;
+mod html;
+mod json;
+mod tables;
+
+pub use json::SCHEMA;
+
+use crate::document::{self, Document};
+use crate::style::Style;
+use crate::units::{count, time};
+use heapwise_analysis::Analysis;
+use heapwise_compare::Comparison;
+use heapwise_tune::{Choice, Found};
+
+/// A search and what it was about.
+#[derive(Clone, Copy, Debug)]
+pub struct Tuned<'a> {
+    /// What replays found.
+    pub found: &'a Found,
+    /// The best of them on the program itself.
+    pub comparison: Option<&'a Comparison>,
+    /// What to do.
+    pub choice: &'a Choice,
+    /// The recording.
+    pub analysis: &'a Analysis,
+    /// Whose part of it was replayed, as a place in [`Analysis::processes`].
+    pub process: usize,
+    /// The machine, in words.
+    pub machine: &'a str,
+}
+
+/// For a terminal.
+pub fn text(tuned: &Tuned<'_>, style: Style) -> String {
+    document::text(&document(tuned), style)
+}
+
+/// For a pull request.
+pub fn markdown(tuned: &Tuned<'_>) -> String {
+    document::markdown(&document(tuned))
+}
+
+/// For a browser, with a picture of memory and time.
+pub fn html(tuned: &Tuned<'_>) -> String {
+    html::html(tuned)
+}
+
+/// The schema `heapwise.tune/1`.
+pub fn json(tuned: &Tuned<'_>) -> String {
+    format!("{:#}\n", json::value(tuned))
+}
+
+fn document(tuned: &Tuned<'_>) -> Document {
+    let mut tables = vec![tables::ranked(tuned)];
+    tables.extend(tables::confirmed(tuned));
+    Document {
+        title: format!("heapwise tune {}", command(tuned)),
+        lead: lead(tuned),
+        setup: setup(tuned),
+        tables,
+        caveats: advice::caveats(tuned),
+        conclusion: advice::conclusion(tuned),
+        snippets: advice::snippets(tuned),
+    }
+}
+
+fn command(tuned: &Tuned<'_>) -> String {
+    tuned.analysis.processes.get(tuned.process).map(|p| p.command.join(" ")).unwrap_or_default()
+}
+
+fn lead(tuned: &Tuned<'_>) -> String {
+    let found = tuned.found;
+    format!(
+        "Looked for little {}: {} candidates on replays of {} calls, then {} on more of them.",
+        goal(tuned),
+        found.rungs.first().copied().unwrap_or(0),
+        count(found.counts.calls()),
+        found.rungs.iter().skip(1).map(ToString::to_string).collect::<Vec<_>>().join(" and "),
+    )
+}
+
+/// The goal in words.
+fn goal(tuned: &Tuned<'_>) -> String {
+    let weights = tuned.found.goal.weights();
+    let words = |(measure, weight): &(heapwise_tune::Measure, f64)| match weights.len() {
+        1 => measure.title().to_owned(),
+        _ => format!("{} ({:.0} %)", measure.title(), weight * 100.0),
+    };
+    weights.iter().map(words).collect::<Vec<_>>().join(", ")
+}
+
+fn setup(tuned: &Tuned<'_>) -> Vec<String> {
+    let mut lines = vec![tuned.machine.to_owned()];
+    if let Some(timed) = &tuned.found.timed {
+        let settle = match timed.settle.as_nanos() as u64 {
+            0 => String::new(),
+            ns => format!(", and {} of rest", time(ns)),
+        };
+        let pace = match timed.compression {
+            1 => "in real time".to_owned(),
+            n => format!("{n} times as fast, with the times that allocators are told divided by {n}"),
+        };
+        lines.push(format!("Memory after the load is that of replays with pauses, {pace}{settle}."));
+    }
+    lines
+}

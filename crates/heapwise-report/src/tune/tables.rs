@@ -1,0 +1,144 @@
+//! The tables of a search.
+
+use super::Tuned;
+use crate::document::{Cell, Column, Table};
+use crate::units::{bytes, time};
+use heapwise_compare::{Comparison, Difference, Measure as Real, Standing, Verdict};
+use heapwise_statistics::Spread;
+use heapwise_tune::{Measure, Ranked};
+
+/// Candidates that a terminal shows.
+const SHOWN: usize = 12;
+
+fn size(spread: Option<Spread>) -> Cell {
+    let Some(Spread { median, low, high }) = spread else { return Cell::nothing() };
+    let word = |n: f64| bytes(n as u64);
+    Cell::spread(word(median), format!("{} ({}..{})", word(median), word(low), word(high)))
+}
+
+fn duration(spread: Option<Spread>) -> Cell {
+    let Some(Spread { median, low, high }) = spread else { return Cell::nothing() };
+    let word = |n: f64| time(n.round() as u64);
+    Cell::spread(word(median), format!("{} ({}..{})", word(median), word(low), word(high)))
+}
+
+/// A factor as a change, with what it may be as well.
+pub(super) fn change(factor: f64) -> String {
+    format!("{:+.0} %", (factor - 1.0) * 100.0)
+}
+
+fn score(ranked: &Ranked, is_baseline: bool) -> Cell {
+    match (ranked.score, is_baseline) {
+        (_, true) => Cell::number("what there is"),
+        (Some(score), _) => Cell::number(format!(
+            "{} ({}..{})",
+            change(score.value),
+            change(score.low).trim_end_matches(" %"),
+            change(score.high).trim_end_matches(" %"),
+        )),
+        (None, _) => Cell::nothing(),
+    }
+}
+
+/// The candidates by what was wanted, best first; what there is now is always among those that are shown.
+pub(super) fn ranked(tuned: &Tuned<'_>) -> Table {
+    let found = tuned.found;
+    let has = |measure: Measure| found.ranked.iter().any(|r| r.numbers.of(measure).is_some());
+    let measures: Vec<Measure> = Measure::ALL.into_iter().filter(|m| has(*m)).collect();
+    let mut columns = vec![Column::new("candidate"), Column::detail("version"), Column::new("goal")];
+    for measure in &measures {
+        let title = match measure {
+            Measure::PeakRss => "peak RSS",
+            Measure::RssAfter => "RSS after",
+            Measure::Cpu => "allocator",
+            Measure::Latency => "p99.9",
+        };
+        let is_detail = *measure == Measure::Latency && !found.goal.wants(Measure::Latency);
+        columns.push(Column { title: title.to_owned(), is_detail });
+    }
+    columns.push(Column::detail("after a call that gives pages back"));
+    columns.push(Column::new("front"));
+    let row = |(at, ranked): (usize, &Ranked)| {
+        let mut row = vec![
+            Cell::text(ranked.candidate.to_string()),
+            Cell::text(ranked.candidate.version()),
+            match &ranked.trouble {
+                Some(trouble) => Cell::text(trouble.clone()),
+                None => score(ranked, at == found.baseline),
+            },
+        ];
+        for measure in &measures {
+            let spread = ranked.numbers.of(*measure);
+            row.push(match measure {
+                Measure::PeakRss | Measure::RssAfter => size(spread),
+                Measure::Cpu | Measure::Latency => duration(spread),
+            });
+        }
+        let purged = ranked.numbers.purged();
+        row.push(purged.map_or_else(Cell::nothing, |rss| Cell::number(bytes(rss as u64))));
+        row.push(Cell::text(if ranked.is_on_front { "*" } else { "" }));
+        row
+    };
+    let shown = |at: &usize| *at < SHOWN || *at == found.baseline;
+    let all: Vec<usize> = (0..found.ranked.len()).collect();
+    let rows = all.iter().filter(|at| shown(at)).map(|&at| row((at, &found.ranked[at]))).collect();
+    let left_out = all.iter().filter(|at| !shown(at)).count();
+    let [a, b] = found.front_of.map(Measure::title);
+    let aside = match left_out {
+        0 => format!("* nobody is better in {a} and {b}"),
+        n => format!("* nobody is better in {a} and {b}; {n} more in JSON"),
+    };
+    Table { title: "ON REPLAYS".into(), aside, columns, rows, ..Table::default() }
+}
+
+/// What came out on the program itself.
+pub(super) fn confirmed(tuned: &Tuned<'_>) -> Option<Table> {
+    let comparison = tuned.comparison?;
+    let measures: Vec<Real> = comparison.measures().into_iter().filter(|m| *m != Real::Faults).collect();
+    let mut columns = vec![Column::new("candidate")];
+    columns.extend(measures.iter().map(|m| Column::new(m.title())));
+    let rows = comparison
+        .standings
+        .iter()
+        .map(|standing| {
+            let name = Cell::text(standing.contender.label.clone());
+            let cells = measures.iter().map(|measure| cell(standing, *measure));
+            std::iter::once(name).chain(cells).collect()
+        })
+        .collect();
+    Some(Table {
+        title: "ON THE PROGRAM ITSELF".into(),
+        aside: course(comparison),
+        columns,
+        rows,
+        ..Table::default()
+    })
+}
+
+fn course(comparison: &Comparison) -> String {
+    format!("medians of {} rounds, shuffled; ~ is within the noise", comparison.setup.rounds)
+}
+
+fn cell(standing: &Standing, measure: Real) -> Cell {
+    let Some(spread) = standing.spread(measure) else { return Cell::nothing() };
+    let number = if measure.is_memory() { bytes(spread.median as u64) } else { time(spread.median as u64) };
+    match standing.differences.get(&measure) {
+        None => Cell::number(number),
+        Some(difference) => Cell::spread(
+            format!("{number} {}", verdict(difference)),
+            format!(
+                "{number} {} ({}..{})",
+                verdict(difference),
+                change(difference.low),
+                change(difference.high)
+            ),
+        ),
+    }
+}
+
+fn verdict(difference: &Difference) -> String {
+    match difference.verdict {
+        Verdict::Lower | Verdict::Higher => change(difference.ratio),
+        Verdict::WithinNoise | Verdict::TooFew => "~".to_owned(),
+    }
+}

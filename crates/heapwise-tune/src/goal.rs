@@ -1,0 +1,141 @@
+//! What is wanted.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// What can be wanted to be little.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Measure {
+    /// Highest resident memory.
+    PeakRss,
+    /// Resident memory after the load, when the program is idle.
+    RssAfter,
+    /// Processor time.
+    Cpu,
+    /// How long the slow calls take.
+    Latency,
+}
+
+impl Measure {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::PeakRss, Self::RssAfter, Self::Cpu, Self::Latency];
+
+    /// As in a goal.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::PeakRss => "rss",
+            Self::RssAfter => "rss-after",
+            Self::Cpu => "cpu",
+            Self::Latency => "latency",
+        }
+    }
+
+    /// For people.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::PeakRss => "peak RSS",
+            Self::RssAfter => "RSS after the load",
+            Self::Cpu => "CPU time",
+            Self::Latency => "latency",
+        }
+    }
+}
+
+/// Weights of measures, which add up to 1.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Goal {
+    name: String,
+    weights: Vec<(Measure, f64)>,
+}
+
+/// A goal that nobody understands.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{text:?} is no goal: say rss, rss-after, cpu, latency, balanced, or weights such as rss=2,cpu=1")]
+pub struct GoalError {
+    text: String,
+}
+
+impl Goal {
+    /// The measures that count, with their weights.
+    pub fn weights(&self) -> &[(Measure, f64)] {
+        &self.weights
+    }
+
+    /// The weight of a measure.
+    pub fn weight(&self, measure: Measure) -> f64 {
+        self.weights.iter().find(|(m, _)| *m == measure).map_or(0.0, |(_, weight)| *weight)
+    }
+
+    /// Whether the measure counts at all.
+    pub fn wants(&self, measure: Measure) -> bool {
+        self.weight(measure) > 0.0
+    }
+
+    /// The measure that counts most.
+    pub fn main(&self) -> Measure {
+        let most = self.weights.iter().max_by(|a, b| a.1.total_cmp(&b.1));
+        most.map_or(Measure::PeakRss, |(measure, _)| *measure)
+    }
+}
+
+impl fmt::Display for Goal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)
+    }
+}
+
+impl FromStr for Goal {
+    type Err = GoalError;
+
+    fn from_str(text: &str) -> Result<Self, GoalError> {
+        let failed = || GoalError { text: text.to_owned() };
+        let named = |name: &str| Measure::ALL.into_iter().find(|m| m.name() == name);
+        let pairs: Vec<(Measure, f64)> = if text == "balanced" {
+            // Memory twice: what is held for good, and what has to be there at worst.
+            vec![(Measure::PeakRss, 1.0), (Measure::RssAfter, 1.0), (Measure::Cpu, 2.0)]
+        } else if let Some(measure) = named(text) {
+            vec![(measure, 1.0)]
+        } else {
+            let pair = |part: &str| -> Option<(Measure, f64)> {
+                let (name, weight) = part.split_once('=')?;
+                let weight: f64 = weight.trim().parse().ok()?;
+                (weight.is_finite() && weight > 0.0).then_some((named(name.trim())?, weight))
+            };
+            text.split(',').map(pair).collect::<Option<_>>().ok_or_else(failed)?
+        };
+        let mut seen = Vec::new();
+        for (measure, _) in &pairs {
+            if seen.contains(measure) {
+                return Err(failed());
+            }
+            seen.push(*measure);
+        }
+        let sum: f64 = pairs.iter().map(|(_, weight)| weight).sum();
+        let weights = pairs.into_iter().map(|(measure, weight)| (measure, weight / sum)).collect();
+        Ok(Self { name: text.to_owned(), weights })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn goals_are_names_or_weights() {
+        let goal: Goal = "rss-after".parse().expect("a name");
+        assert_eq!((goal.weights(), goal.main()), (&[(Measure::RssAfter, 1.0)][..], Measure::RssAfter));
+        let goal: Goal = "rss=1,cpu=3".parse().expect("weights");
+        assert_eq!((goal.weight(Measure::PeakRss), goal.weight(Measure::Cpu)), (0.25, 0.75));
+        assert!(!goal.wants(Measure::Latency) && goal.main() == Measure::Cpu);
+        let sum: f64 = "balanced".parse::<Goal>().expect("a name").weights().iter().map(|w| w.1).sum();
+        assert!((sum - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_is_no_goal_is_refused_with_those_that_are() {
+        for wrong in ["", "memory", "rss=0", "rss=-1", "rss=nan", "rss=1,rss=2", "rss=1,", "cpu=inf"] {
+            let error = wrong.parse::<Goal>().expect_err(wrong);
+            assert!(error.to_string().contains("rss-after"), "{error}");
+        }
+    }
+}

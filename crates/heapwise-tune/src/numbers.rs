@@ -1,0 +1,63 @@
+//! What replays say of a candidate, put together over all rounds that it took part in.
+
+use crate::goal::Measure;
+use heapwise_replay::trial::Results;
+use heapwise_replay::{Ending, Measured};
+use heapwise_statistics::Spread;
+
+/// The measurements so far.
+#[derive(Clone, Debug, Default)]
+pub struct Numbers {
+    peak_rss: Vec<f64>,
+    rss_after: Vec<f64>,
+    purged: Vec<f64>,
+    allocator_ns: Vec<f64>,
+    tail_ns: Vec<f64>,
+}
+
+impl Numbers {
+    /// Adds what another rung measured. `allocator_ns` is what the trial makes of its rounds, one for each.
+    pub(crate) fn add(&mut self, results: &Results) {
+        let complete = |m: &&Measured| m.ending == Ending::Complete;
+        let fast = || results.first.iter().chain(&results.rounds).filter(complete);
+        self.peak_rss.extend(fast().map(|m| m.peak_rss.0 as f64));
+        self.tail_ns.extend(fast().filter_map(tail));
+        self.allocator_ns.extend(results.allocator_rounds_ns.iter().copied());
+        for timed in results.timed.iter().filter(complete) {
+            let (rss, lazily_freed) = timed.settled.unwrap_or((timed.end_rss, timed.end_lazily_freed));
+            // What the kernel may take at any time is nobody's loss.
+            self.rss_after.push(rss.0.saturating_sub(lazily_freed.0) as f64);
+            self.purged.extend(timed.purged.map(|rss| rss.0 as f64));
+            if results.first.is_none() {
+                self.peak_rss.push(timed.peak_rss.0 as f64);
+            }
+        }
+    }
+
+    /// A measure. CPU time is that in the allocator, in nanoseconds; latency is that of the slowest call in a thousand.
+    pub fn of(&self, measure: Measure) -> Option<Spread> {
+        Spread::of(self.all(measure).iter().copied())
+    }
+
+    /// All measurements of a measure.
+    pub fn all(&self, measure: Measure) -> &[f64] {
+        match measure {
+            Measure::PeakRss => &self.peak_rss,
+            Measure::RssAfter => &self.rss_after,
+            Measure::Cpu => &self.allocator_ns,
+            Measure::Latency => &self.tail_ns,
+        }
+    }
+
+    /// Resident memory in bytes after a call at the end that gives free pages back.
+    pub fn purged(&self) -> Option<f64> {
+        Spread::of(self.purged.iter().copied()).map(|s| s.median)
+    }
+}
+
+/// How long the slowest thousandth of calls takes: of those that ask for blocks and those that give them back, whichever is
+/// longer.
+fn tail(measured: &Measured) -> Option<f64> {
+    let (allocate, free) = (measured.allocate.p999_ns?, measured.free.p999_ns.unwrap_or(0.0));
+    Some(allocate.max(free))
+}

@@ -1,0 +1,240 @@
+//! Successive halving: all candidates get a little time, the better half more, the better half of those more again.
+//!
+//! Most settings of most allocators do nothing for most programs, and that shows at once. Time is better spent on telling the
+//! few apart that are good. The scheme is that of Jamieson and Talwalkar, "Non-stochastic Best Arm Identification and
+//! Hyperparameter Optimization" (2016).
+
+use crate::front::front;
+use crate::goal::{Goal, Measure};
+use crate::numbers::Numbers;
+use crate::score::Score;
+use heapwise_allocators::{Candidate, Libraries};
+use heapwise_replay::trial::{self, Step, Timed, Trial, try_all};
+use heapwise_replay::{Counts, Script};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// How to search.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// What is wanted.
+    pub goal: Goal,
+    /// What there is now comes first.
+    pub candidates: Vec<Candidate>,
+    /// How long the program is idle after the load before its memory counts.
+    pub settle: Duration,
+    /// Time that the program takes outside of the allocator, if that is known. In nanoseconds.
+    pub other_ns: Option<f64>,
+    /// How long an allocator may make no progress.
+    pub patience: Duration,
+    /// What a replay with pauses may take.
+    pub longest: Duration,
+    /// Decides on the order of rounds.
+    pub seed: u64,
+}
+
+/// A candidate in the order of the search.
+#[derive(Clone, Debug)]
+pub struct Ranked {
+    /// The candidate.
+    pub candidate: Candidate,
+    /// What was measured.
+    pub numbers: Numbers,
+    /// Beside what there is now; `None` if something was not measured.
+    pub score: Option<Score>,
+    /// The last rung that it took part in, from 0.
+    pub rung: usize,
+    /// Why it has no numbers, if it has none.
+    pub trouble: Option<String>,
+    /// Whether nobody is better in all measures that count and in memory and time.
+    pub is_on_front: bool,
+}
+
+/// What a search found.
+#[derive(Debug)]
+pub struct Found {
+    /// What was wanted.
+    pub goal: Goal,
+    /// Best first; those without a score come last.
+    pub ranked: Vec<Ranked>,
+    /// What there is now, as a place in `ranked`.
+    pub baseline: usize,
+    /// Which two measures the front is about.
+    pub front_of: [Measure; 2],
+    /// What the script contains.
+    pub counts: Counts,
+    /// Time that the program takes outside of the allocator, as it was reckoned with. In nanoseconds.
+    pub other_ns: f64,
+    /// How many candidates each rung had.
+    pub rungs: Vec<usize>,
+    /// How the replays with pauses went.
+    pub timed: Option<Timed>,
+    /// What the replay itself takes.
+    pub harness: Option<trial::Harness>,
+    /// Whether it was ended early.
+    pub is_interrupted: bool,
+}
+
+impl Found {
+    /// What there is now.
+    pub fn baseline(&self) -> &Ranked {
+        &self.ranked[self.baseline]
+    }
+}
+
+/// Rounds that count in each rung; the last one tells the best few apart.
+const ROUNDS: [u32; 3] = [1, 2, 4];
+/// At least so many go on.
+const LEAST: usize = 4;
+
+/// Searches. `progress` hears of each replay before it begins.
+///
+/// # Panics
+/// Without candidates: the first one is what there is now.
+pub fn search(
+    script: &Script,
+    program: &PathBuf,
+    libraries: &Libraries,
+    options: &Options,
+    interrupted: &AtomicBool,
+    progress: &(dyn Fn(&Step) + Sync),
+) -> Found {
+    let goal = &options.goal;
+    let mut all: Vec<Ranked> = options.candidates.iter().map(unknown).collect();
+    let mut taking_part: Vec<usize> = (0..all.len()).collect();
+    let needs_time = goal.wants(Measure::Cpu) || goal.wants(Measure::Latency);
+    let needs_pauses = goal.wants(Measure::RssAfter);
+    let mut rungs = Vec::new();
+    let (mut timed, mut harness, mut is_interrupted) = (None, None, false);
+    let mut other_ns = 0.0;
+    for (rung, rounds) in ROUNDS.into_iter().enumerate() {
+        let is_last = rung + 1 == ROUNDS.len();
+        // Memory is the same each time, so only times need more rounds; those are told for the last few in any case.
+        let rounds = if needs_time || is_last { rounds } else { 0 };
+        let pauses = needs_pauses || is_last;
+        let trial_options = trial::Options {
+            candidates: taking_part.iter().map(|&at| all[at].candidate.clone()).collect(),
+            rounds,
+            fast: true,
+            timed: pauses.then(|| pace(script, options, is_last)),
+            patience: options.patience,
+            seed: options.seed + rung as u64,
+        };
+        rungs.push(taking_part.len());
+        let trial = try_all(script, program.clone(), libraries, &trial_options, interrupted, &|step| {
+            let what = format!("rung {} of {}: {}", rung + 1, ROUNDS.len(), step.what);
+            progress(&Step { what, ..step.clone() });
+        });
+        timed = trial.timed.or(timed);
+        harness = trial.harness.or(harness);
+        take(&mut all, &taking_part, trial, rung);
+        other_ns = outside(&all[0].numbers, script, options);
+        let base = all[0].numbers.clone();
+        for ranked in &mut all {
+            ranked.score = Score::of(goal, &ranked.numbers, &base, other_ns);
+        }
+        is_interrupted = interrupted.load(Ordering::Relaxed);
+        if is_last || is_interrupted {
+            break;
+        }
+        taking_part = better_half(&all, &taking_part);
+    }
+    let front_of = [if needs_pauses { Measure::RssAfter } else { Measure::PeakRss }, Measure::Cpu];
+    mark_front(&mut all, front_of);
+    let now = all[0].candidate.clone();
+    // Those that went further were measured better, and were better before.
+    all.sort_by(|a, b| {
+        let value = |r: &Ranked| r.score.map_or(f64::INFINITY, |s| s.value);
+        value(a).total_cmp(&value(b)).then(b.rung.cmp(&a.rung))
+    });
+    let baseline = all.iter().position(|ranked| ranked.candidate == now).unwrap_or(0);
+    Found {
+        goal: goal.clone(),
+        ranked: all,
+        baseline,
+        front_of,
+        counts: *script.counts(),
+        other_ns,
+        rungs,
+        timed,
+        harness,
+        is_interrupted,
+    }
+}
+
+fn unknown(candidate: &Candidate) -> Ranked {
+    Ranked {
+        candidate: candidate.clone(),
+        numbers: Numbers::default(),
+        score: None,
+        rung: 0,
+        trouble: None,
+        is_on_front: false,
+    }
+}
+
+/// Pauses short enough that nobody minds; for the last few, longer.
+fn pace(script: &Script, options: &Options, is_last: bool) -> Timed {
+    let longest = if is_last { options.longest } else { options.longest / 3 };
+    let whole = Duration::from_nanos(script.duration().0) + options.settle;
+    let compression = whole.as_nanos().div_ceil(longest.as_nanos().max(1));
+    Timed {
+        compression: u32::try_from(compression).unwrap_or(u32::MAX).clamp(1, 1000),
+        settle: options.settle,
+    }
+}
+
+fn take(all: &mut [Ranked], taking_part: &[usize], trial: Trial, rung: usize) {
+    for (&at, tried) in taking_part.iter().zip(trial.tried) {
+        let ranked = &mut all[at];
+        ranked.rung = rung;
+        match tried.results {
+            Ok(results) => {
+                if let Some(ending) = results.failure() {
+                    ranked.trouble = Some(ending.to_string());
+                }
+                let refused = results.all().map(|m| m.refused).max().unwrap_or(0);
+                if refused > 0 {
+                    ranked.trouble = Some(format!("refused {refused} calls for want of memory"));
+                }
+                ranked.numbers.add(&results);
+            }
+            Err(reason) => ranked.trouble = Some(reason),
+        }
+        if ranked.trouble.is_some() {
+            ranked.numbers = Numbers::default();
+        }
+    }
+}
+
+/// The time that the program takes outside of the allocator it has now.
+fn outside(now: &Numbers, script: &Script, options: &Options) -> f64 {
+    let allocator = now.of(Measure::Cpu).map_or(0.0, |s| s.median);
+    options.other_ns.unwrap_or_else(|| (script.duration().0 as f64 - allocator).max(0.0))
+}
+
+/// Those that go on: what there is now, and the better half of the others.
+fn better_half(all: &[Ranked], taking_part: &[usize]) -> Vec<usize> {
+    let mut others: Vec<usize> =
+        taking_part.iter().copied().filter(|&at| at != 0 && all[at].score.is_some()).collect();
+    others.sort_by(|&a, &b| {
+        let value = |at: usize| all[at].score.map_or(f64::INFINITY, |s| s.value);
+        value(a).total_cmp(&value(b))
+    });
+    others.truncate((others.len() / 2).max(LEAST));
+    others.insert(0, 0);
+    others
+}
+
+fn mark_front(all: &mut [Ranked], of: [Measure; 2]) {
+    let point = |ranked: &Ranked| {
+        let [a, b] = of.map(|measure| ranked.numbers.of(measure).map(|s| s.median));
+        Some([a?, b?])
+    };
+    let places: Vec<usize> = (0..all.len()).filter(|&at| point(&all[at]).is_some()).collect();
+    let points: Vec<[f64; 2]> = places.iter().filter_map(|&at| point(&all[at])).collect();
+    for at in front(&points) {
+        all[places[at]].is_on_front = true;
+    }
+}
