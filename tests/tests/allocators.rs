@@ -254,6 +254,8 @@ static void *volatile sink;
 static void handler() {
     if (++handled % 3 == 0) std::set_new_handler(nullptr);
 }
+struct Full {};
+static void throwing() { throw Full(); }
 struct alignas(256) Wide { char bytes[300]; };
 int main() {
     for (int i = 0; i < 100; i++) {
@@ -263,7 +265,14 @@ int main() {
         } catch (const std::bad_alloc &) {
             caught++;
         }
+        std::set_new_handler(nullptr);
         if (!::operator new(too_much, std::nothrow)) null++;
+        std::set_new_handler(throwing);
+        try {
+            sink = ::operator new(too_much, std::align_val_t(64));
+        } catch (const Full &) {
+            caught++;
+        }
         Wide *wide = new Wide[3];
         if (reinterpret_cast<std::uintptr_t>(wide) % 256) return 1;
         delete[] wide;
@@ -301,7 +310,7 @@ fn a_cpp_program_that_links_jemalloc_gets_all_of_another() {
     for candidate in CARRIED {
         let (preload, outcome) = run_with(candidate);
         // Handlers are called and exceptions thrown as they should be.
-        assert_eq!(outcome.text(), "handled 300 caught 100 null 100\n", "{candidate}");
+        assert_eq!(outcome.text(), "handled 300 caught 200 null 100\n", "{candidate}");
         let library = preload.expect("a library").display().to_string();
         let from = format!("binding file {} ", program.display());
         let bound: Vec<_> =

@@ -4,8 +4,9 @@
 //! gperftools' tcmalloc, gets that one's operators instead, which do not: its blocks would never come to the preloaded
 //! allocator, and nobody would notice. So ours are there, too.
 //!
-//! A failed `new` throws. Rust code that is compiled without unwinding cannot be thrown through, so the function that
-//! throws is jumped to from a few instructions of assembly, with the stack as it was on entry.
+//! A failed `new` calls the program's handler and throws, and the handler may throw itself. Rust code that is compiled
+//! without unwinding cannot be thrown through, so both are called from a few instructions of assembly. (A handler that
+//! throws under the `new` that returns null ends the process: to catch is more than those instructions can do.)
 
 use core::ffi::{CStr, c_char, c_void};
 
@@ -19,23 +20,31 @@ fn find(name: &CStr) -> *mut c_void {
     unsafe { dlsym(core::ptr::null_mut(), name.as_ptr()) }
 }
 
-/// The program's handler for memory that is missing, called until there is some or there is none.
-///
-/// Returns a block, or null if there is no handler.
+/// The program's handler for memory that is missing; null if there is none.
+pub extern "C" fn new_handler() -> *mut c_void {
+    let get = find(c"_ZSt15get_new_handlerv");
+    if get.is_null() {
+        return core::ptr::null_mut();
+    }
+    // SAFETY: `std::get_new_handler()` of libstdc++, which returns a function or null.
+    unsafe {
+        let get: unsafe extern "C" fn() -> *mut c_void = core::mem::transmute(get);
+        get()
+    }
+}
+
+/// Calls the program's handler until there is memory, for a `new` that returns null if there is none.
 pub fn after_handler(allocate: impl Fn() -> *mut c_void) -> *mut c_void {
     loop {
-        let get = find(c"_ZSt15get_new_handlerv");
-        if get.is_null() {
+        let handler = new_handler();
+        if handler.is_null() {
             return core::ptr::null_mut();
         }
-        // SAFETY: `std::get_new_handler()` of libstdc++, which returns a function without arguments or null.
-        let handler = unsafe {
-            let get: unsafe extern "C" fn() -> Option<unsafe extern "C" fn()> = core::mem::transmute(get);
-            get()
-        };
-        let Some(handler) = handler else { return core::ptr::null_mut() };
-        // SAFETY: the program has set it to be called here.
-        unsafe { handler() };
+        // SAFETY: a function without arguments, which the program has set to be called here.
+        unsafe {
+            let handler: unsafe extern "C" fn() = core::mem::transmute(handler);
+            handler();
+        }
         let block = allocate();
         if !block.is_null() {
             return block;
@@ -58,12 +67,7 @@ macro_rules! cxx_operators {
             /// Allocates for `new`; null if there is no memory.
             unsafe extern "C" fn allocate(size: usize) -> *mut c_void {
                 // SAFETY: any size may be asked for.
-                let block = unsafe { $malloc(size.max(1)) };
-                if !block.is_null() {
-                    return block;
-                }
-                // SAFETY: as above.
-                $crate::after_handler(|| unsafe { $malloc(size.max(1)) })
+                unsafe { $malloc(size.max(1)) }
             }
 
             /// The same for types with an alignment of their own.
@@ -72,22 +76,31 @@ macro_rules! cxx_operators {
                     return ::core::ptr::null_mut();
                 };
                 // SAFETY: a power of two, as the compiler passes it, and a multiple of it.
-                let block = unsafe { $aligned_alloc(alignment, size) };
-                if !block.is_null() {
-                    return block;
-                }
-                // SAFETY: as above.
-                $crate::after_handler(|| unsafe { $aligned_alloc(alignment, size) })
+                unsafe { $aligned_alloc(alignment, size) }
+            }
+
+            unsafe extern "C" fn try_allocate(size: usize) -> *mut c_void {
+                // SAFETY: any size may be asked for.
+                let ask = || unsafe { allocate(size) };
+                let block = ask();
+                if block.is_null() { $crate::after_handler(ask) } else { block }
+            }
+
+            unsafe extern "C" fn try_allocate_aligned(size: usize, alignment: usize) -> *mut c_void {
+                // SAFETY: the compiler passes an alignment.
+                let ask = || unsafe { allocate_aligned(size, alignment) };
+                let block = ask();
+                if block.is_null() { $crate::after_handler(ask) } else { block }
             }
 
             $crate::cxx_operators!(@new allocate: _Znwm _Znam);
             $crate::cxx_operators!(@new allocate_aligned: _ZnwmSt11align_val_t _ZnamSt11align_val_t);
             $crate::cxx_operators!(@plain
-                allocate, (size: usize) -> *mut c_void:
+                try_allocate, (size: usize) -> *mut c_void:
                 _ZnwmRKSt9nothrow_t _ZnamRKSt9nothrow_t
             );
             $crate::cxx_operators!(@plain
-                allocate_aligned, (size: usize, alignment: usize) -> *mut c_void:
+                try_allocate_aligned, (size: usize, alignment: usize) -> *mut c_void:
                 _ZnwmSt11align_val_tRKSt9nothrow_t _ZnamSt11align_val_tRKSt9nothrow_t
             );
             $crate::cxx_operators!(@plain
@@ -107,20 +120,41 @@ macro_rules! cxx_operators {
         #[unsafe(no_mangle)]
         #[unsafe(naked)]
         pub unsafe extern "C" fn $name() -> *mut c_void {
-            // The arguments are in the registers in which the callee wants them. Eight bytes align the stack for the call,
-            // and are gone again when the function that throws is jumped to: it sees our caller as its own.
+            // The arguments are kept on the stack, which is aligned for calls by that. The directives say where our caller
+            // is, for a handler that throws; the function that throws is jumped to, and sees our caller as its own.
             ::core::arch::naked_asm!(
+                ".cfi_startproc",
+                "push rdi",
+                ".cfi_adjust_cfa_offset 8",
+                "push rsi",
+                ".cfi_adjust_cfa_offset 8",
                 "sub rsp, 8",
+                ".cfi_adjust_cfa_offset 8",
+                "3:",
+                "mov rdi, [rsp + 16]",
+                "mov rsi, [rsp + 8]",
                 "call {allocate}",
                 "test rax, rax",
+                "jne 4f",
+                "call {new_handler}",
+                "test rax, rax",
                 "je 2f",
-                "add rsp, 8",
-                "ret",
+                "call rax",
+                "jmp 3b",
                 "2:",
                 "call {no_memory}",
-                "add rsp, 8",
+                ".cfi_remember_state",
+                "add rsp, 24",
+                ".cfi_adjust_cfa_offset -24",
                 "jmp rax",
+                ".cfi_restore_state",
+                "4:",
+                "add rsp, 24",
+                ".cfi_adjust_cfa_offset -24",
+                "ret",
+                ".cfi_endproc",
                 allocate = sym $allocate,
+                new_handler = sym $crate::new_handler,
                 no_memory = sym $crate::no_memory,
             )
         }

@@ -11,7 +11,7 @@
 mod cxx;
 mod text;
 
-pub use cxx::{after_handler, no_memory};
+pub use cxx::{after_handler, new_handler, no_memory};
 pub use text::Text;
 
 use core::ffi::c_int;

@@ -3,7 +3,7 @@
 use crate::memory::MemoryLibrary;
 use crate::shelf::{self, Allocator, Origin};
 use crate::spec::{Candidate, Which};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -236,14 +236,6 @@ fn environment_of(command: &Command) -> HashMap<OsString, OsString> {
         };
     }
     all
-}
-
-/// The names of what is carried, for those who list it.
-impl Libraries {
-    /// The allocators whose libraries the program carries.
-    pub fn carried(&self) -> BTreeSet<&'static str> {
-        self.carried.iter().map(|(name, _)| *name).collect()
-    }
 }
 
 #[cfg(test)]

@@ -168,8 +168,8 @@ impl Allocator for Jemalloc {
         }
         if has_thread {
             caveats.push(
-                "There is one more thread. It does not survive fork: a program that forks without exec starts it again \
-                 in the child by itself."
+                "There is one more thread. In a child of fork it is off, and stays off unless the program turns it on \
+                 (mallctl \"background_thread\"), or executes another program."
                     .into(),
             );
         }

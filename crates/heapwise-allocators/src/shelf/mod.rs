@@ -141,6 +141,25 @@ mod tests {
     }
 
     #[test]
+    fn what_is_recommended_is_what_is_carried() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../allocators/Cargo.lock");
+        let lock = std::fs::read_to_string(path).expect("the versions that are built");
+        for allocator in all() {
+            let Origin::Carried { source } = allocator.origin() else { continue };
+            let mut words = source.split([' ', ',']);
+            let (krate, version) = (words.next().expect("a crate"), words.next().expect("its version"));
+            // jemalloc's crate adds the version of the C library: 0.7.1+5.3.1-0-g81034ce….
+            let entry = format!("name = \"{krate}\"\nversion = \"{version}");
+            assert!(lock.contains(&entry), "{krate} {version} is not what is built");
+            let fix = allocator.fix(&Settings::default());
+            let line = fix.cargo.iter().find(|line| line.starts_with(&format!("{krate} = ")));
+            let line = line.unwrap_or_else(|| panic!("{krate} is not pinned: {:?}", fix.cargo));
+            assert!(line.contains(&format!("\"={version}\"")), "{line}");
+            assert_eq!(fix.rust.iter().filter(|line| line.contains("global_allocator")).count(), 1);
+        }
+    }
+
+    #[test]
     fn variables_of_allocators_are_known() {
         for name in [
             "MALLOC_ARENA_MAX",
