@@ -324,6 +324,21 @@ fn redis_has_jemalloc_as_it_is_and_glibc_if_it_is_told() {
 }
 
 #[test]
+fn a_server_that_cannot_be_told_from_another_one_or_whose_load_fails_is_not_compared() {
+    let folder = run::private_folder();
+    let other = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let ready = format!("tcp:{}", other.local_addr().expect("it has one").port());
+    let line = ["--with", "jemalloc", "--ready", &ready, "--load", "true", "--", "sleep", "100"];
+    let outcome = compare(folder.path(), &line);
+    assert_eq!(outcome.code(), 1, "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("listens at port"), "{}", outcome.stderr);
+    let line = ["--with", "jemalloc", "--ready", "true", "--load", "exit 4", "--", "sleep", "100"];
+    let outcome = compare(folder.path(), &line);
+    assert_eq!(outcome.code(), 1, "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("a load that ended with exit code 4"), "{}", outcome.stderr);
+}
+
+#[test]
 fn what_cannot_be_had_is_said_and_the_others_are_compared() {
     let folder = run::private_folder();
     let program = victim("asks_for");

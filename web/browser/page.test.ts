@@ -27,6 +27,8 @@ after(() => browser?.close());
 interface Look {
   width?: number;
   dark?: boolean;
+  /** Whether the page has no program that says when it is ready. */
+  still?: boolean;
 }
 
 /** Opens a page, lets `use` use it, and sees that nothing was fetched and nothing went wrong. */
@@ -49,7 +51,7 @@ async function on(name: string, look: Look, use: (page: Page) => Promise<void>):
   });
   try {
     await page.goto(address);
-    await page.waitForSelector("html[data-ready]");
+    if (!look.still) await page.waitForSelector("html[data-ready]");
     await use(page);
     assert.deepEqual(problems, []);
   } finally {
@@ -341,4 +343,24 @@ test("twelve thousand frames of recursion are no problem", async (t) => {
     assert.ok((await page.locator(".stack li").count()) <= 40, "of a long stack the two ends");
     assert.match(await text(page, ".stack .omitted"), /more frames/);
   });
+});
+
+test("a comparison of allocators is a page without a script, and hostile names are text in it", async () => {
+  for (const [name, look] of [["compare-light", {}], ["compare-dark", { dark: true }], ["compare-phone", { width: 380 }]] as const) {
+    await on("compare", { ...look, still: true }, async (page) => {
+      assert.equal(await page.locator("script, img").count(), 0);
+      // Six measures, memory over time, and CPU time and memory together.
+      assert.equal(await page.locator("svg").count(), 8);
+      assert.equal(await page.locator("svg circle").count(), 6 * 4 * 5 + 4);
+      assert.equal(await page.locator("svg polyline.line").count(), 4);
+      assert.match(await text(page, ".finding"), /<script>alert\(2\)<\/script>/);
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+      assert.ok(wide <= 0, `${wide} pixels too wide`);
+      const colour = await page.locator("svg .dot").first().evaluate((dot) => getComputedStyle(dot).fill);
+      assert.notEqual(colour, "rgb(0, 0, 0)", "the style is in force");
+      await page.getByText("All runs").click();
+      assert.equal(await page.locator("details tr").count(), 1 + 4 * 6);
+      await shot(page, name);
+    });
+  }
 });

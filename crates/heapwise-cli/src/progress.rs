@@ -51,6 +51,14 @@ impl Progress {
     }
 }
 
+impl Progress {
+    /// A line above the bar, where there is one.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn say(&self, line: &str) {
+        self.0.println(line);
+    }
+}
+
 impl Drop for Progress {
     fn drop(&mut self) {
         self.0.finish_and_clear();

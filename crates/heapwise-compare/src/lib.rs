@@ -34,6 +34,8 @@ mod judge;
 pub mod measure;
 #[cfg(target_os = "linux")]
 mod rounds;
+#[cfg(all(test, target_os = "linux"))]
+mod testing;
 
 pub use comparison::{Comparison, Setup, Standing, Winner};
 pub use contender::{Contender, Unavailable};

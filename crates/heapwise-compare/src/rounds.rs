@@ -296,9 +296,8 @@ fn notes_of(standings: &[Standing]) -> Vec<String> {
                 .to_owned(),
         );
     }
-    if counted().any(|sample| sample.in_use.is_none() && sample.round > 0)
-        && standings[1..].iter().flat_map(Standing::counted).any(|s| s.in_use.is_none())
-    {
+    let preloaded = standings.iter().filter(|standing| standing.contender.library.is_some());
+    if preloaded.flat_map(Standing::counted).any(|sample| sample.in_use.is_none()) {
         notes.push("whether the allocators were in use could not be seen in some runs".to_owned());
     }
     if let Some(most) = counted().map(|sample| sample.processes).max().filter(|n| *n > 1) {

@@ -44,6 +44,7 @@ fn usual() -> Result<Vec<Candidate>, Failure> {
     there.map(|a| Candidate::parse(a.name()).map_err(|error| Failure::new(exit::UNEXPECTED, error))).collect()
 }
 
+/// A candidate as somebody who takes part, made ready and seen to be what it is called; or why not.
 pub(crate) fn contender(candidate: &Candidate) -> Result<Contender, String> {
     let prepared = libraries().prepare(candidate).map_err(|error| error.to_string())?;
     let mut version = Some(candidate.version()).filter(|version| !version.is_empty());

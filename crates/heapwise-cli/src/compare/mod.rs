@@ -110,12 +110,11 @@ impl Teller {
 
     pub(crate) fn tell(&mut self, step: &Step) {
         let left = step.left.map(|left| format!("about {}", rounded(left)));
-        if let Some(left) =
-            left.as_deref().filter(|_| !self.has_told_the_time && std::io::stderr().is_terminal())
-        {
+        if let Some(left) = left.as_deref().filter(|_| !self.has_told_the_time) {
             self.has_told_the_time = true;
             let runs = step.total.saturating_sub(step.done);
-            anstream::eprintln!("heapwise: {runs} more runs take {left}; Ctrl-C ends with what there is");
+            self.progress
+                .say(&format!("heapwise: {runs} more runs take {left}; Ctrl-C ends with what there is"));
         }
         let what = left.map_or_else(|| step.what.clone(), |left| format!("{}, {left} left", step.what));
         self.progress.at_step(&escape(&what), step.done, step.total);

@@ -137,3 +137,71 @@ pub(crate) fn load_failure(load: &LoadSample) -> Option<String> {
     (load.outcome != Outcome::Exited(0))
         .then(|| format!("was driven by a load that ended with {}", load.outcome.words()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::sample;
+
+    fn with(outcome: Outcome, stdout: &str) -> Sample {
+        let mut sample = sample(1, 1.0, outcome);
+        sample.stdout = written(stdout);
+        sample
+    }
+
+    fn written(text: &str) -> Output {
+        let mut hash = [0; 32];
+        text.bytes().enumerate().for_each(|(at, byte)| hash[at % 32] ^= byte.rotate_left(at as u32 % 7));
+        Output { bytes: text.len() as u64, hash, start: text.into() }
+    }
+
+    fn kinds(baseline: &[Sample], own: &Sample) -> Vec<FindingKind> {
+        let reference = Reference::of(baseline).unwrap();
+        let all = findings(&reference, &Contender::default(), std::slice::from_ref(own));
+        all.iter().map(|finding| finding.kind).collect()
+    }
+
+    #[test]
+    fn only_what_the_baseline_does_not_do_is_a_finding() {
+        let fine = || with(Outcome::Exited(0), "a\nb\n");
+        let cases = [
+            (with(Outcome::Exited(0), "a\nb\n"), vec![]),
+            (with(Outcome::Exited(0), "a\nc\n"), vec![FindingKind::OtherOutput]),
+            (with(Outcome::Exited(1), "a\n"), vec![FindingKind::OtherExit]),
+            (with(Outcome::Killed(11), ""), vec![FindingKind::Crashed]),
+            (with(Outcome::TimedOut, ""), vec![FindingKind::TimedOut]),
+        ];
+        for (own, expected) in cases {
+            assert_eq!(kinds(&[fine(), fine()], &own), expected, "{:?}", own.outcome);
+        }
+        let elsewhere = Sample { in_use: Some(false), ..fine() };
+        assert_eq!(kinds(&[fine()], &elsewhere), [FindingKind::NotInUse]);
+        // A baseline that says something else each time, or ends as it pleases, says nothing about others.
+        let other = with(Outcome::Exited(0), "x");
+        assert_eq!(kinds(&[fine(), other], &with(Outcome::Exited(0), "y")), []);
+        assert_eq!(
+            kinds(&[fine(), with(Outcome::Exited(2), "a\nb\n")], &with(Outcome::Exited(3), "a\nb\n")),
+            []
+        );
+        assert_eq!(kinds(&[with(Outcome::Killed(6), "")], &with(Outcome::Killed(6), "")), []);
+    }
+
+    #[test]
+    fn the_first_line_that_differs_is_told() {
+        let told = |a: &str, b: &str| differs(&written(a), &written(b), "x");
+        assert_eq!(
+            told("one\ntwo\nthree\n", "one\ntwx\nthree\n"),
+            "another standard output from line 2 on: “two” as it is, “twx” with x"
+        );
+        assert_eq!(
+            told("one\n", "one\nmore\n"),
+            "another standard output from line 2 on: the end as it is, “more” with x (9 instead of 4 bytes)"
+        );
+        let long = "y".repeat(500);
+        assert!(told("x", &long).chars().count() < 200);
+        let far = |end: &str| Output { bytes: 1 << 20, ..written(&format!("{}{end}", "z\n".repeat(10))) };
+        let (a, mut b) = (far(""), far(""));
+        b.hash[0] ^= 1;
+        assert_eq!(differs(&a, &b, "x"), "another standard output, beyond its first 256 KiB");
+    }
+}

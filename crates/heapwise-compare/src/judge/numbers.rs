@@ -77,3 +77,63 @@ fn is_told_apart(standings: &[Standing], best: usize, other: usize, measure: Mea
     }
     difference(&numbers, &pairs, measure.floor()).is_some_and(|d| d.verdict == Verdict::Higher)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{sample, standing};
+    use crate::{Finding, FindingKind, Outcome};
+
+    /// The numbers of five rounds, with a little noise.
+    fn around(number: f64) -> Vec<f64> {
+        [0.99, 1.01, 1.0, 1.005, 0.995].iter().map(|factor| number * factor).collect()
+    }
+
+    fn field(numbers: &[f64]) -> Vec<Standing> {
+        let mut standings = vec![standing(&around(1e9), true)];
+        for number in numbers {
+            let mut other = standing(&around(*number), false);
+            other.differences = differences(&standings[0], &other);
+            standings.push(other);
+        }
+        standings
+    }
+
+    #[test]
+    fn who_needs_least_is_named_with_those_who_may_be_as_good() {
+        let standings = field(&[0.5e9, 0.501e9, 0.7e9, 1.001e9]);
+        let [winner] = &winners(&standings, &[Measure::Cpu])[..] else { panic!("one measure") };
+        assert_eq!(winner.best, Some(1));
+        assert_eq!(winner.not_told_apart, [2]);
+        assert_eq!(standings[3].verdict(Measure::Cpu), Some(Verdict::Lower));
+        assert_eq!(standings[4].verdict(Measure::Cpu), Some(Verdict::WithinNoise));
+    }
+
+    #[test]
+    fn nobody_wins_who_breaks_the_program_or_is_no_better() {
+        let mut standings = field(&[0.5e9, 1.2e9]);
+        let what = String::new();
+        standings[1].findings.push(Finding { kind: FindingKind::Crashed, what, runs: 1, of: 6 });
+        assert_eq!(winners(&standings, &[Measure::Cpu])[0].best, None);
+        assert_eq!(standings[2].verdict(Measure::Cpu), Some(Verdict::Higher));
+    }
+
+    #[test]
+    fn a_run_counts_if_it_is_whole_and_what_it_should_be() {
+        let baseline = [sample(0, 1.0, Outcome::Exited(0))];
+        let mut runs = vec![
+            sample(0, 1.0, Outcome::Exited(0)),
+            sample(1, 1.0, Outcome::Exited(0)),
+            sample(2, 1.0, Outcome::Exited(1)),
+            sample(3, 1.0, Outcome::TimedOut),
+            sample(4, 1.0, Outcome::Killed(11)),
+            sample(5, 1.0, Outcome::Exited(0)),
+        ];
+        runs[5].in_use = Some(false);
+        assert_eq!(counted(&runs, &baseline), [1]);
+        // Rounds in which somebody is missing are no rounds.
+        let [first, mut second] = [standing(&around(1e9), true), standing(&around(0.5e9), false)];
+        second.counted.truncate(3);
+        assert_eq!(differences(&first, &second)[&Measure::Cpu].rounds, 3);
+    }
+}

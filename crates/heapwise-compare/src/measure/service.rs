@@ -47,10 +47,11 @@ pub(super) fn refuse_foreign_listener(service: &Service) -> Result<(), Error> {
     let until = Instant::now() + Duration::from_secs(5);
     while accepts(port) {
         if Instant::now() > until {
-            let what = format!("cannot be told from somebody else, who listens at port {port} already");
+            let what = format!("cannot be told from another one, which listens at port {port} already");
             return Err(Error::Baseline { what, hint: "; end that program, or use another port".into() });
         }
-        std::thread::sleep(TICK);
+        // Each question is a connection that somebody has to accept: not too many.
+        std::thread::sleep(Duration::from_millis(250));
     }
     Ok(())
 }

@@ -4,6 +4,7 @@
 
 #![forbid(unsafe_code)]
 
+mod comparison;
 mod program;
 mod samples;
 
@@ -25,9 +26,12 @@ fn main() -> ExitCode {
         eprintln!("usage: html_samples FOLDER");
         return ExitCode::FAILURE;
     };
-    for (name, sample) in SAMPLES {
+    let mut pages: Vec<(&str, String)> =
+        SAMPLES.iter().map(|(name, sample)| (*name, page(&sample()))).collect();
+    pages.push(("compare", heapwise_report::compare::html(&comparison::hostile())));
+    for (name, page) in pages {
         let path = Path::new(&folder).join(name).with_extension("html");
-        if let Err(error) = std::fs::write(&path, page(&sample())) {
+        if let Err(error) = std::fs::write(&path, page) {
             eprintln!("cannot write {}: {error}", path.display());
             return ExitCode::FAILURE;
         }

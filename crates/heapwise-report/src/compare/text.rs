@@ -123,8 +123,13 @@ fn beside(page: &mut Page, comparison: &Comparison) {
     page.heading("BESIDE THE PROGRAM AS IT IS", &escape(&words::aside(comparison.baseline())));
     let measures = comparison.measures();
     for standing in comparison.candidates() {
-        let name = words::who(standing);
-        page.line(&[(None, "  "), (Some(Ink::Name), &escape(&name))]);
+        let who = words::who(standing);
+        if who.chars().count() + 2 <= page.columns {
+            page.line(&[(None, "  "), (Some(Ink::Name), &escape(&who))]);
+        } else {
+            page.line(&[(None, "  "), (Some(Ink::Name), &escape(&standing.contender.label))]);
+            page.line(&[(None, "    "), (Some(Ink::Faint), &escape(&words::aside(standing)))]);
+        }
         if standing.counted.is_empty() {
             page.paragraph(None, "    ", "no run counts");
             continue;
