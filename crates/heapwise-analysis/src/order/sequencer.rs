@@ -193,8 +193,8 @@ impl<O: Observer> Sequencer<O> {
             }
             stream.advance_by(plain);
             let Some(event) = stream.front().filter(|_| stream.epoch == epoch) else { return };
-            if let Event::ThreadCreate { handle } = event {
-                self.created.insert((self.known[thread as usize].process, *handle));
+            if matches!(event, Event::ThreadCreate { .. } | Event::ThreadJoin { .. }) {
+                note_thread(&mut self.created, self.known[thread as usize].process, event);
             } else if !self.ledger.apply(thread, event) {
                 self.ledger.force(thread, event);
             }
@@ -260,8 +260,8 @@ impl<O: Observer> Sequencer<O> {
             };
             match event {
                 Event::ThreadJoin { .. } if n > 0 => return (true, true),
-                Event::ThreadCreate { handle } => {
-                    self.created.insert((self.known[thread as usize].process, *handle));
+                Event::ThreadCreate { .. } | Event::ThreadJoin { .. } => {
+                    note_thread(&mut self.created, self.known[thread as usize].process, event);
                 }
                 event => {
                     if !self.ledger.apply(thread, event) {
@@ -278,20 +278,35 @@ impl<O: Observer> Sequencer<O> {
     /// Nothing is possible: threads whose creation was not seen begin; if there is none, one event is forced.
     fn unblock(&mut self, streams: &mut [Stream<'_>], active: &[usize], epoch: u64) {
         debug_assert!(active.iter().all(|&i| streams[i].front().is_some() && streams[i].epoch == epoch));
-        let mut born = false;
-        for &i in active {
-            let known = &mut self.known[streams[i].thread as usize];
-            born |= !known.born;
-            known.born = true;
-        }
-        if born {
+        let unborn = |i: &&usize| !self.known[streams[**i].thread as usize].born;
+        if active.iter().any(|i| unborn(&i)) {
+            // Not those whose creation is still to come, unless there is nobody else: the first thread of a process was
+            // created by nobody, and would let them all begin before their time.
+            let mut to_come: FxHashSet<(u32, u64)> = FxHashSet::default();
+            for stream in active.iter().map(|&i| &streams[i]) {
+                let process = self.known[stream.thread as usize].process;
+                to_come.extend(stream.ahead().iter().filter_map(|event| match event {
+                    Event::ThreadCreate { handle } => Some((process, *handle)),
+                    _ => None,
+                }));
+            }
+            let is_to_come = |known: Known| to_come.contains(&(known.process, known.handle));
+            let of = |i: &usize| streams[*i].thread as usize;
+            let all: Vec<usize> = active.iter().filter(unborn).map(of).collect();
+            let some: Vec<usize> = all.iter().copied().filter(|&t| !is_to_come(self.known[t])).collect();
+            for thread in if some.is_empty() { all } else { some } {
+                self.known[thread].born = true;
+            }
             return;
         }
         // A free first: blocks from before the recording are freed more often than events are lost.
         let is_free = |&&i: &&usize| {
             matches!(streams[i].front(), Some(Event::Free { .. } | Event::ReallocBegin { .. }))
         };
-        let Some(&i) = active.iter().find(is_free).or(active.first()) else { return };
+        // A join last: it would leave the thread that is joined with a life after its end.
+        let is_join = |&&i: &&usize| matches!(streams[i].front(), Some(Event::ThreadJoin { .. }));
+        let other = || active.iter().find(|i| !is_join(i)).or(active.first());
+        let Some(&i) = active.iter().find(is_free).or_else(other) else { return };
         if let Some(event) = streams[i].front() {
             let thread = streams[i].thread;
             self.ledger.force(thread, event);
@@ -299,4 +314,13 @@ impl<O: Observer> Sequencer<O> {
             streams[i].advance();
         }
     }
+}
+
+/// A thread was created, or is over: its handle is then free for another one, whose creation comes later.
+fn note_thread(created: &mut FxHashSet<(u32, u64)>, process: u32, event: &Event) {
+    match event {
+        Event::ThreadCreate { handle } => created.insert((process, *handle)),
+        Event::ThreadJoin { handle } => created.remove(&(process, *handle)),
+        _ => false,
+    };
 }
