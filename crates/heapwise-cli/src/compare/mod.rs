@@ -4,16 +4,12 @@ mod contenders;
 mod refusal;
 
 use crate::args::{CompareArgs, Format};
-use crate::progress::Progress;
-use crate::{Failure, exit, report};
+use crate::progress::{Progress, rounded};
+use crate::{Failure, exit, interrupt, report};
 use anyhow::anyhow;
 use heapwise_compare::{Error, Options, Program, Ready, Service, Step};
 use heapwise_report::escape::escape;
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::flag;
 use std::io::IsTerminal;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// How long a server may take to end when it was asked to.
@@ -33,7 +29,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<u8, Failure> {
         runs: args.runs,
         timeout: args.timeout,
         unavailable: field.unavailable,
-        interrupted: interruptible()?,
+        interrupted: interrupt::flag()?,
         ..Options::default()
     };
     let was_asked_in_vain = args.with.is_some() && !options.unavailable.is_empty();
@@ -85,16 +81,6 @@ fn program(args: &CompareArgs) -> Result<Program, Failure> {
     Ok(Program { command: args.command.clone(), stdin: args.stdin.clone(), service })
 }
 
-/// The first interrupt ends the comparison, and what was measured is told; the second one ends heapwise.
-fn interruptible() -> Result<Arc<AtomicBool>, Failure> {
-    let interrupted = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        flag::register_conditional_shutdown(signal, exit::INTERRUPTED.into(), Arc::clone(&interrupted))?;
-        flag::register(signal, Arc::clone(&interrupted))?;
-    }
-    Ok(interrupted)
-}
-
 /// Says where the work is.
 struct Teller {
     progress: Progress,
@@ -116,15 +102,6 @@ impl Teller {
     }
 }
 
-/// A time as it is estimated: to the second, or to the minute.
-fn rounded(time: Duration) -> String {
-    match time.as_secs() {
-        0 => "a second".to_owned(),
-        seconds @ 1..120 => format!("{seconds} s"),
-        seconds => format!("{} min", (seconds + 30) / 60),
-    }
-}
-
 fn failure(error: Error) -> Failure {
     let code = match error {
         Error::NoSuchProgram { .. } => exit::NO_SUCH_PROGRAM,
@@ -135,15 +112,4 @@ fn failure(error: Error) -> Failure {
         _ => exit::UNEXPECTED,
     };
     Failure::new(code, error)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn estimates_pretend_to_no_precision() {
-        let times = [0, 1, 119, 120, 200].map(|s| rounded(Duration::from_secs(s)));
-        assert_eq!(times, ["a second", "1 s", "119 s", "2 min", "3 min"]);
-    }
 }

@@ -25,8 +25,7 @@ fn times(spread: Option<Spread>) -> Cell {
 
 fn nanoseconds(spread: Option<Spread>) -> Cell {
     let Some(Spread { median, low, high }) = spread else { return Cell::nothing() };
-    let text = format!("{median:.1} ({low:.1}..{high:.1})");
-    Cell::spread(text.clone(), text)
+    Cell::spread(format!("{median:.1}"), format!("{median:.1} ({low:.1}..{high:.1})"))
 }
 
 /// Each candidate in a row. The first one that has results is what the others are compared with.
@@ -44,14 +43,12 @@ pub(super) fn overview(replay: &Replay<'_>) -> Table {
         Column::detail("RSS at the end"),
     ];
     if has_after {
-        columns.extend([Column::new("after load"), Column::new("lazily freed")]);
+        columns.extend([Column::new("after load"), Column::new("of it lazy")]);
     }
     if has_time {
-        columns.extend([
-            Column::new("in the allocator"),
-            Column::new("ns a call"),
-            Column::detail("page faults"),
-        ]);
+        // A line of 80 columns has room for one of them beside memory after the load.
+        let whole = if has_after { Column::detail } else { Column::new };
+        columns.extend([whole("in the allocator"), Column::new("ns a call"), Column::detail("page faults")]);
     }
     let row = |tried: &heapwise_replay::trial::Tried| {
         let mut row = vec![Cell::text(tried.candidate.to_string()), Cell::text(tried.candidate.version())];
