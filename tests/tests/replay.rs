@@ -7,6 +7,14 @@ use heapwise_tests::report::Process;
 use heapwise_tests::run::{self, Outcome, private_folder};
 use heapwise_tests::tool::heapwise;
 use heapwise_tests::victim::Victim;
+use heapwise_trace::event::{AllocFunction, BlockAddress, Epoch, Event, StackId};
+use heapwise_trace::file::Writer;
+use heapwise_trace::file::columns::EventsEncoder;
+use heapwise_trace::file::records::{
+    Meta, ProcessEnd, ProcessIndex, ProcessInfo, RunEnd, ThreadIndex, ThreadInfo,
+};
+use heapwise_trace::file::tables::ClockReadings;
+use heapwise_trace::live::words;
 use serde_json::Value;
 use std::fs;
 use std::os::unix::process::CommandExt;
@@ -142,7 +150,7 @@ fn library(folder: &Path, name: &str, code: &str) -> String {
 /// One that does something instead of the call with a number.
 fn misbehaving(folder: &Path, name: &str, what: &str) -> String {
     let code = format!(
-        "static int wrong(void) {{ return is_worker() && __atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED) > 3000; }}\n\
+        "static int wrong(void) {{ return is_worker() && __atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED) > 500; }}\n\
          static void before(size_t n) {{}}\n\
          void *malloc(size_t n) {{ if (wrong()) {{ {what} }} return __libc_malloc(n); }}"
     );
@@ -254,6 +262,43 @@ fn a_recording_that_was_cut_off_is_replayed_as_far_as_it_goes() {
     assert!(replayed >= 3, "{replayed}");
 }
 
+/// As a recorder writes it that does not look at what was touched.
+fn recording_without_touching(file: &Path) {
+    let mut writer = Writer::new(Vec::new(), &Meta::default()).expect("memory");
+    let process = ProcessIndex(0);
+    writer.process(&ProcessInfo { index: process, pid: 5, ..ProcessInfo::default() }).expect("memory");
+    writer.thread(&ThreadInfo { process, handle: 1, ..ThreadInfo::default() }).expect("memory");
+    let mut events = vec![Event::Epoch(Epoch(1))];
+    for address in (1..=20u64).map(|n| BlockAddress(n << 24)) {
+        let (function, stack) = (AllocFunction::Malloc, StackId(0));
+        events.push(Event::Alloc { address, size: 1 << 20, align_log2: 0, function, stack });
+        events.extend((address.0 < 11 << 24).then_some(Event::Free { address, touched: None }));
+    }
+    let encoded = events.iter().map(|&event| words::encode(event));
+    let words: Vec<u64> = encoded.flat_map(|w| w.words[..w.len].to_vec()).collect();
+    let mut encoder = EventsEncoder::default();
+    encoder.add_block(ThreadIndex(0), Epoch(0), &words);
+    writer.events(&encoder.finish(Epoch(2))).expect("memory");
+    writer.clock(&ClockReadings(vec![(Epoch(2), 1_000_000)])).expect("memory");
+    let end = ProcessEnd { index: process, epoch: Epoch(2), ..ProcessEnd::default() };
+    writer.process_end(&end).expect("memory");
+    writer.run_end(&RunEnd::default()).expect("memory");
+    fs::write(file, writer.into_inner()).expect("a file");
+}
+
+#[test]
+fn large_blocks_that_nobody_measured_are_touched_as_a_whole_and_that_is_said() {
+    let folder = private_folder();
+    let file = folder.path().join("old.hw");
+    recording_without_touching(&file);
+    let outcome = replay(&file, folder.path(), &["--with", "glibc", "--runs", "0"]);
+    assert_eq!(outcome.code(), 0, "{}", outcome.stderr);
+    let all = parsed(&outcome);
+    assert_eq!(number(&all["script"], "large_blocks_with_unknown_touch"), 20);
+    assert!(caveats(&all).iter().any(|c| c.contains("of 20 of 20 large blocks")), "{:?}", caveats(&all));
+    assert!(number(candidate(&all, "glibc"), "rss_at_end_bytes") >= 10 << 20);
+}
+
 #[test]
 fn what_is_no_recording_is_refused() {
     let folder = private_folder();
@@ -286,7 +331,7 @@ fn wrong_candidates_are_refused_before_anything_is_done() {
 fn an_allocator_that_fails_does_not_keep_others_from_being_measured() {
     let folder = private_folder();
     let folder = folder.path();
-    let file = small(folder);
+    let file = record("temporary_pairs", folder).file;
     let text = folder.join("text.so");
     fs::write(&text, "no library").expect("a file");
     let empty = {
@@ -379,7 +424,7 @@ fn too_little_address_space_is_told_for_each_candidate() {
 #[test]
 fn an_interrupt_ends_with_what_was_measured() {
     let folder = private_folder();
-    let file = small(folder.path());
+    let file = record("temporary_pairs", folder.path()).file;
     let hangs = misbehaving(folder.path(), "hangs", "for (;;) sleep(1);");
     let list = format!("glibc,{hangs}");
     let mut command = replay_command(&file, folder.path(), &["--with", &list, "--runs", "3"]);

@@ -35,6 +35,8 @@ pub(crate) struct Sequencer<O = ()> {
     left: FxHashMap<u32, LeftOver>,
     known: Vec<Known>,
     created: FxHashSet<(u32, u64)>,
+    /// The thread that began last with a handle and was not joined.
+    joinable: FxHashMap<(u32, u64), u32>,
     watermark: u64,
     now: Moment,
     /// Processes by the epoch of their end.
@@ -185,7 +187,7 @@ impl<O: Observer> Sequencer<O> {
     #[inline(never)]
     fn alone(&mut self, stream: &mut Stream<'_>, epoch: u64) {
         let thread = stream.thread;
-        self.known[thread as usize].born = true;
+        self.bear(thread);
         while stream.epoch == epoch {
             let plain = self.ledger.run(thread, stream.ahead());
             if plain > 0 {
@@ -194,7 +196,7 @@ impl<O: Observer> Sequencer<O> {
             stream.advance_by(plain);
             let Some(event) = stream.front().filter(|_| stream.epoch == epoch) else { return };
             if matches!(event, Event::ThreadCreate { .. } | Event::ThreadJoin { .. }) {
-                note_thread(&mut self.created, self.known[thread as usize].process, event);
+                self.note_thread(thread, event);
             } else if !self.ledger.apply(thread, event) {
                 self.ledger.force(thread, event);
             }
@@ -230,16 +232,21 @@ impl<O: Observer> Sequencer<O> {
 
     /// Whether other threads come first: the one that creates this thread, or the one whose end it waited for.
     fn must_wait(&mut self, thread: u32, front: Option<&Event>, streams: &[Stream<'_>], epoch: u64) -> bool {
-        let known = &mut self.known[thread as usize];
+        let known = self.known[thread as usize];
         if !known.born {
             // Handles are used again: the creation is used up by the first thread with its handle.
-            known.born = self.created.remove(&(known.process, known.handle));
-            if !known.born {
+            if !self.created.remove(&(known.process, known.handle)) {
                 return true;
             }
+            self.bear(thread);
         }
         let Some(Event::ThreadJoin { handle }) = front else { return false };
         let process = known.process;
+        if let Some(&joined) = self.joinable.get(&(process, *handle)) {
+            // Others with its handle have not begun, and are created when this one is over.
+            return joined != thread
+                && streams.iter().any(|s| s.thread == joined && s.front().is_some() && s.epoch == epoch);
+        }
         streams.iter().any(|s| {
             let other = self.known[s.thread as usize];
             s.thread != thread
@@ -261,7 +268,7 @@ impl<O: Observer> Sequencer<O> {
             match event {
                 Event::ThreadJoin { .. } if n > 0 => return (true, true),
                 Event::ThreadCreate { .. } | Event::ThreadJoin { .. } => {
-                    note_thread(&mut self.created, self.known[thread as usize].process, event);
+                    self.note_thread(thread, event);
                 }
                 event => {
                     if !self.ledger.apply(thread, event) {
@@ -295,7 +302,7 @@ impl<O: Observer> Sequencer<O> {
             let all: Vec<usize> = active.iter().filter(unborn).map(of).collect();
             let some: Vec<usize> = all.iter().copied().filter(|&t| !is_to_come(self.known[t])).collect();
             for thread in if some.is_empty() { all } else { some } {
-                self.known[thread].born = true;
+                self.bear(thread as u32);
             }
             return;
         }
@@ -314,13 +321,30 @@ impl<O: Observer> Sequencer<O> {
             streams[i].advance();
         }
     }
-}
 
-/// A thread was created, or is over: its handle is then free for another one, whose creation comes later.
-fn note_thread(created: &mut FxHashSet<(u32, u64)>, process: u32, event: &Event) {
-    match event {
-        Event::ThreadCreate { handle } => created.insert((process, *handle)),
-        Event::ThreadJoin { handle } => created.remove(&(process, *handle)),
-        _ => false,
-    };
+    /// From now on events of a thread may come.
+    fn bear(&mut self, thread: u32) {
+        let known = &mut self.known[thread as usize];
+        if !known.born {
+            known.born = true;
+            self.joinable.insert((known.process, known.handle), thread);
+        }
+    }
+
+    /// A thread creates another one, or has waited for its end: then its handle is free for another one.
+    fn note_thread(&mut self, thread: u32, event: &Event) {
+        let process = self.known[thread as usize].process;
+        match event {
+            Event::ThreadCreate { handle } => {
+                self.created.insert((process, *handle));
+            }
+            Event::ThreadJoin { handle } => {
+                // A thread that never did anything has not used its creation up.
+                if self.joinable.remove(&(process, *handle)).is_none() {
+                    self.created.remove(&(process, *handle));
+                }
+            }
+            _ => {}
+        }
+    }
 }

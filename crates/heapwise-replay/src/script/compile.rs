@@ -143,6 +143,8 @@ pub(crate) struct Compiler {
     /// Blocks that are on their way to another place, by thread.
     in_transit: FxHashMap<usize, Transit>,
     amends: Amends,
+    /// The thread of the last event.
+    recent: Option<usize>,
     /// The epoch of the session that the events at hand are of, and whether others of later ones came before.
     now: (Epoch, bool),
     last_look: Option<Snapshot>,
@@ -167,6 +169,7 @@ impl Compiler {
             best: (0, Number(0)),
             in_transit: FxHashMap::default(),
             amends: Amends::default(),
+            recent: None,
             now: (Epoch(0), false),
             last_look: None,
             process_end: None,
@@ -237,6 +240,17 @@ impl Compiler {
         if let Err(error) = self.streams.flush(&self.stream[thread]) {
             self.error.get_or_insert(error);
         }
+    }
+
+    /// A thread whose creation was not recorded is started by whoever did something last: if all of those began with the
+    /// process, there would be as many threads at a time as there ever were.
+    fn start_without_creation(&mut self, thread: usize) {
+        let Some(by) = self.recent.filter(|&by| by != thread) else { return };
+        if thread == 0 || self.threads.lives[thread].is_spawned || self.threads.lives[by].joined.is_some() {
+            return;
+        }
+        let creation = self.threads.create_now(thread);
+        self.push(by, Record::plain(Operation::Spawn, creation, 0), 0);
     }
 
     fn enter(&mut self, thread: usize, epoch: Number) {
@@ -477,7 +491,9 @@ impl Observer for Compiler {
         self.threads.lives[thread].joined = None;
         if !self.threads.lives[thread].began {
             self.threads.begin(thread);
+            self.start_without_creation(thread);
         }
+        self.recent = Some(thread);
         self.enter(thread, now);
         for event in events {
             self.event(thread, event);

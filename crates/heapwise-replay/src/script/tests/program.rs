@@ -109,6 +109,7 @@ pub(super) struct Thread {
     pub(super) calls: Vec<Call>,
     is_gone: bool,
     pub(super) is_joined: bool,
+    joined_by: Option<usize>,
     noticed: Option<u64>,
     ring: Vec<Event>,
     epoch: u64,
@@ -257,7 +258,7 @@ impl Program {
                     return;
                 }
                 let by = self.running(who);
-                let handle = self.handle();
+                let handle = self.handle(by);
                 self.write(by, Event::ThreadCreate { handle });
                 let thread = self.threads.len();
                 self.threads[by].calls.push(Call::Spawn { thread });
@@ -270,6 +271,7 @@ impl Program {
                     return;
                 }
                 (self.threads[thread].is_gone, self.threads[thread].is_joined) = (true, true);
+                self.threads[thread].joined_by = Some(by);
                 self.write(by, Event::ThreadJoin { handle: self.threads[thread].handle });
                 self.threads[by].calls.push(Call::Join { thread });
             }
@@ -286,15 +288,18 @@ impl Program {
         }
     }
 
-    /// The `pthread_t` of a new thread: that of one that was joined, as glibc does it, or a new one. A new epoch is between
-    /// the two.
-    fn handle(&mut self) -> u64 {
+    /// The `pthread_t` of a new thread: that of one that was joined, as glibc does it, or a new one.
+    fn handle(&mut self, by: usize) -> u64 {
         let is_free = |handle: u64| {
             let mut with = self.threads.iter().filter(|t| t.handle == handle);
             with.all(|t| t.is_joined)
         };
         let again = self.threads.iter().map(|t| t.handle).find(|&handle| is_free(handle));
-        if again.is_some() {
+        let with = |handle| self.threads.iter().filter(move |t| t.handle == handle);
+        let is_clear = |handle| with(handle).all(|t| t.is_seen && t.joined_by == Some(by));
+        if again.is_some_and(|handle| !is_clear(handle)) {
+            // Within an epoch nobody could tell which of two creations made the thread that did something, or whether the
+            // one was joined before the other was created.
             self.tick();
         }
         again.unwrap_or(self.threads.len() as u64 + 1)
