@@ -196,10 +196,11 @@ Examples:
   heapwise replay run.hw --with glibc,jemalloc:background_thread=true:dirty_decay_ms=1000
   heapwise replay run.hw --timed --settle 12s                 with the pauses of the recording: memory after the load
   heapwise replay run.hw --with glibc,./libmy.so              an allocator of your own
-  heapwise replay run.hw --format json -o replay.json
+  heapwise replay run.hw --format html -o replay.html          for a browser; json and markdown too
 
 Candidates are separated by commas, settings by colons; `heapwise allocators` lists them.
-Exit codes: 0, 3 if an allocator failed, 4 for a recording that cannot be read.";
+Ctrl-C ends with what was measured until then.
+Exit codes: 0, 3 if an allocator failed, 4 for a recording that cannot be read, 130 if it was interrupted.";
 
 #[cfg(target_os = "linux")]
 const TUNE_EXAMPLES: &str = "\
@@ -293,9 +294,9 @@ pub(crate) struct ReplayArgs {
     /// How long an allocator may make no progress before it is given up.
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = humantime::parse_duration)]
     pub(crate) timeout: std::time::Duration,
-    /// For people, for machines or for a pull request.
-    #[arg(long, value_enum, default_value_t = DiffFormat::Text)]
-    pub(crate) format: DiffFormat,
+    /// For people, for machines, for a browser or for a pull request.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
     /// Write to OUT instead of standard output.
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
@@ -603,7 +604,7 @@ pub(crate) struct Look {
 pub(crate) enum Format {
     /// For a terminal.
     Text,
-    /// The schema heapwise.report/1, or heapwise.compare/1.
+    /// The schema heapwise.report/1, heapwise.compare/1 or heapwise.replay/1.
     Json,
     /// One file for a browser, to be opened from disk.
     Html,

@@ -23,7 +23,7 @@ mod carried;
 #[cfg(target_os = "linux")]
 mod compare;
 #[cfg(target_os = "linux")]
-mod machine;
+mod interrupt;
 #[cfg(target_os = "linux")]
 mod preload;
 #[cfg(target_os = "linux")]

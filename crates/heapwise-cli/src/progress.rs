@@ -59,8 +59,29 @@ impl Progress {
     }
 }
 
+/// A time as it is estimated: to the second, or to the minute.
+#[cfg(target_os = "linux")]
+pub(crate) fn rounded(time: Duration) -> String {
+    match time.as_secs() {
+        0 => "a second".to_owned(),
+        seconds @ 1..120 => format!("{seconds} s"),
+        seconds => format!("{} min", (seconds + 30) / 60),
+    }
+}
+
 impl Drop for Progress {
     fn drop(&mut self) {
         self.0.finish_and_clear();
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn estimates_pretend_to_no_precision() {
+        let times = [0, 1, 119, 120, 200].map(|s| rounded(Duration::from_secs(s)));
+        assert_eq!(times, ["a second", "1 s", "119 s", "2 min", "3 min"]);
     }
 }

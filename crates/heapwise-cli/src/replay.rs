@@ -1,19 +1,20 @@
 //! `heapwise replay`: a recording's allocations again, with other allocators; and the process that does it.
 
-use crate::args::{DiffFormat, ReplayArgs};
-use crate::progress::Progress;
-use crate::{Failure, exit, report};
+use crate::args::{Format, ReplayArgs};
+use crate::progress::{Progress, rounded};
+use crate::{Failure, exit, interrupt, report};
 use anyhow::{Context, anyhow};
 use heapwise_allocators::{Candidate, Libraries};
 use heapwise_analysis::Analysis;
+use heapwise_environment::MachineDescription;
 use heapwise_replay::trial::{Options, Timed, Trial, try_all};
-use heapwise_replay::{Script, compile, worker};
-use heapwise_report::replay::{Replay, json, markdown, text};
+use heapwise_replay::{Script, ScriptError, compile, worker};
+use heapwise_report::escape::escape;
+use heapwise_report::replay::{Replay, html, json, markdown, text};
 use heapwise_trace::file::Reader;
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufReader, IsTerminal};
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// What a replay with pauses may take if nobody says how long.
@@ -35,6 +36,12 @@ pub(crate) fn work_if_asked() {
 
 /// Replays a recording.
 pub(crate) fn replay(args: &ReplayArgs) -> Result<u8, Failure> {
+    if args.format == Format::Html && args.output.is_none() && std::io::stdout().is_terminal() {
+        let what = "HTML is for a browser, not for a terminal; write it to a file with -o replay.html";
+        return Err(Failure::new(exit::USAGE, anyhow!(what)));
+    }
+    // A script that does not fit is an error to be told.
+    heapwise_collector::signals::survive_size_limit();
     let libraries = crate::carried::libraries();
     let candidates = candidates(args.with.as_deref(), libraries)?;
     let analysis = report::load(&args.recording)?;
@@ -47,13 +54,17 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<u8, Failure> {
     let options =
         Options { candidates, rounds: args.runs, fast: true, timed, patience: args.timeout, seed: SEED };
     let trial = trial(&script, libraries, &options)?;
-    let machine = crate::machine::describe();
+    let machine = MachineDescription::look();
     let found = Replay { trial: &trial, analysis: &analysis, process, machine: &machine };
     report::write(args.output.as_deref(), |style| match args.format {
-        DiffFormat::Text => text(&found, style),
-        DiffFormat::Json => json(&found),
-        DiffFormat::Markdown => markdown(&found),
+        Format::Text => text(&found, style),
+        Format::Json => json(&found),
+        Format::Markdown => markdown(&found),
+        Format::Html => html(&found),
     })?;
+    if trial.is_interrupted {
+        return Ok(exit::INTERRUPTED);
+    }
     let failed = |t: &heapwise_replay::trial::Tried| {
         t.results.as_ref().map_or(true, |results| results.failure().is_some())
     };
@@ -64,9 +75,11 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<u8, Failure> {
 pub(crate) fn trial(script: &Script, libraries: &Libraries, options: &Options) -> Result<Trial, Failure> {
     let program = std::env::current_exe().context("cannot find out where heapwise itself is")?;
     let progress = Progress::new();
-    let interrupted = AtomicBool::new(false);
+    let interrupted = interrupt::flag()?;
     let trial = try_all(script, program, libraries, options, &interrupted, &|step| {
-        progress.at_step(&step.what, step.done as u64, step.total as u64);
+        let left = step.left.map(|left| format!(", about {} left", rounded(left)));
+        let what = format!("{}{}", step.what, left.unwrap_or_default());
+        progress.at_step(&escape(&what), step.done as u64, step.total as u64);
     });
     drop(progress);
     Ok(trial)
@@ -109,7 +122,11 @@ pub(crate) fn script_of(path: &Path, analysis: &Analysis, process: usize) -> Res
     let reader =
         Reader::new(BufReader::with_capacity(1 << 20, file)).with_context(name).map_err(unreadable)?;
     let progress = Progress::new();
-    let script = compile(reader, analysis, process, |at| progress.at("compiling", at, total))?;
+    let script = compile(reader, analysis, process, |at| progress.at("compiling", at, total));
+    let script = script.map_err(|error| match error {
+        ScriptError::Recording(error) => unreadable(anyhow!(error).context(name())),
+        error => Failure::new(exit::UNEXPECTED, error),
+    })?;
     if script.counts().calls() == 0 {
         let error = anyhow!(
             "the process allocates nothing that was recorded, so there is nothing to replay; --pid names another one"

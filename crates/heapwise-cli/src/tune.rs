@@ -8,6 +8,7 @@ use anyhow::{Context, anyhow};
 use heapwise_allocators::{Candidate, tunings};
 use heapwise_analysis::Analysis;
 use heapwise_compare::{Comparison, Contender, Program, measure};
+use heapwise_environment::MachineDescription;
 use heapwise_replay::Script;
 use heapwise_report::escape::escape;
 use heapwise_report::tune::{Tuned, html, json, markdown, text};
@@ -39,7 +40,7 @@ pub(crate) fn tune(args: &TuneArgs) -> Result<u8, Failure> {
         }
         None => None,
     };
-    let interrupted = compare::interruptible()?;
+    let interrupted = crate::interrupt::flag()?;
     let own = std::env::current_exe().context("cannot find out where heapwise itself is")?;
     // Recordings hold names of the program; a folder of its own is for its owner only.
     let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
@@ -65,7 +66,7 @@ pub(crate) fn tune(args: &TuneArgs) -> Result<u8, Failure> {
         Some(comparison) => Choice::confirmed(&found, comparison),
         None => Choice::by_replay(&found),
     };
-    let machine = crate::machine::describe();
+    let machine = MachineDescription::look().to_string();
     let tuned = Tuned {
         found: &found,
         comparison: comparison.as_ref(),
@@ -175,8 +176,9 @@ fn look_for(
     search(script, &own, crate::carried::libraries(), &options, interrupted, &|step| {
         let left =
             (step.done > 3).then(|| began.elapsed() / step.done as u32 * (step.total - step.done) as u32);
-        let left =
-            left.map_or_else(String::new, |left| format!(", about {} left in it", compare::rounded(left)));
+        let left = left.map_or_else(String::new, |left| {
+            format!(", about {} left in it", crate::progress::rounded(left))
+        });
         progress.at_step(&escape(&format!("{}{left}", step.what)), step.done as u64, step.total as u64);
     })
 }

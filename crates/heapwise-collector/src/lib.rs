@@ -33,3 +33,4 @@ pub mod usable;
 
 pub use error::{Error, ErrorKind};
 pub use record::{Limits, Recorded, Request, page_bytes, record};
+pub use sys::set_len_unlimited;

@@ -25,7 +25,10 @@ pub(crate) fn memory_file(name: &CStr, executable: bool) -> io::Result<OwnedFd> 
 
 /// Gives a file a length, as far as this user may go beyond the limit on file sizes: to the kernel, sparse shared memory
 /// is a large file.
-pub(crate) fn set_len_unlimited(file: &std::fs::File, len: u64) -> io::Result<()> {
+///
+/// # Errors
+/// The system's.
+pub fn set_len_unlimited(file: &std::fs::File, len: u64) -> io::Result<()> {
     let mut before = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: the kernel fills in the structure.
     check(unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &mut before) })?;

@@ -18,6 +18,7 @@ mod html;
 mod html_page;
 mod json;
 pub mod lab;
+mod machine;
 mod markdown;
 pub mod names;
 #[cfg(target_os = "linux")]

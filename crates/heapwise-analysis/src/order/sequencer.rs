@@ -35,6 +35,8 @@ pub(crate) struct Sequencer<O = ()> {
     left: FxHashMap<u32, LeftOver>,
     known: Vec<Known>,
     created: FxHashSet<(u32, u64)>,
+    /// The thread that began last with a handle and was not joined.
+    joinable: FxHashMap<(u32, u64), u32>,
     watermark: u64,
     now: Moment,
     /// Processes by the epoch of their end.
@@ -185,7 +187,7 @@ impl<O: Observer> Sequencer<O> {
     #[inline(never)]
     fn alone(&mut self, stream: &mut Stream<'_>, epoch: u64) {
         let thread = stream.thread;
-        self.known[thread as usize].born = true;
+        self.bear(thread);
         while stream.epoch == epoch {
             let plain = self.ledger.run(thread, stream.ahead());
             if plain > 0 {
@@ -193,8 +195,8 @@ impl<O: Observer> Sequencer<O> {
             }
             stream.advance_by(plain);
             let Some(event) = stream.front().filter(|_| stream.epoch == epoch) else { return };
-            if let Event::ThreadCreate { handle } = event {
-                self.created.insert((self.known[thread as usize].process, *handle));
+            if matches!(event, Event::ThreadCreate { .. } | Event::ThreadJoin { .. }) {
+                self.note_thread(thread, event);
             } else if !self.ledger.apply(thread, event) {
                 self.ledger.force(thread, event);
             }
@@ -230,16 +232,21 @@ impl<O: Observer> Sequencer<O> {
 
     /// Whether other threads come first: the one that creates this thread, or the one whose end it waited for.
     fn must_wait(&mut self, thread: u32, front: Option<&Event>, streams: &[Stream<'_>], epoch: u64) -> bool {
-        let known = &mut self.known[thread as usize];
+        let known = self.known[thread as usize];
         if !known.born {
             // Handles are used again: the creation is used up by the first thread with its handle.
-            known.born = self.created.remove(&(known.process, known.handle));
-            if !known.born {
+            if !self.created.remove(&(known.process, known.handle)) {
                 return true;
             }
+            self.bear(thread);
         }
         let Some(Event::ThreadJoin { handle }) = front else { return false };
         let process = known.process;
+        if let Some(&joined) = self.joinable.get(&(process, *handle)) {
+            // Others with its handle have not begun, and are created when this one is over.
+            return joined != thread
+                && streams.iter().any(|s| s.thread == joined && s.front().is_some() && s.epoch == epoch);
+        }
         streams.iter().any(|s| {
             let other = self.known[s.thread as usize];
             s.thread != thread
@@ -260,8 +267,8 @@ impl<O: Observer> Sequencer<O> {
             };
             match event {
                 Event::ThreadJoin { .. } if n > 0 => return (true, true),
-                Event::ThreadCreate { handle } => {
-                    self.created.insert((self.known[thread as usize].process, *handle));
+                Event::ThreadCreate { .. } | Event::ThreadJoin { .. } => {
+                    self.note_thread(thread, event);
                 }
                 event => {
                     if !self.ledger.apply(thread, event) {
@@ -278,25 +285,66 @@ impl<O: Observer> Sequencer<O> {
     /// Nothing is possible: threads whose creation was not seen begin; if there is none, one event is forced.
     fn unblock(&mut self, streams: &mut [Stream<'_>], active: &[usize], epoch: u64) {
         debug_assert!(active.iter().all(|&i| streams[i].front().is_some() && streams[i].epoch == epoch));
-        let mut born = false;
-        for &i in active {
-            let known = &mut self.known[streams[i].thread as usize];
-            born |= !known.born;
-            known.born = true;
-        }
-        if born {
+        let unborn = |i: &&usize| !self.known[streams[**i].thread as usize].born;
+        if active.iter().any(|i| unborn(&i)) {
+            // Not those whose creation is still to come, unless there is nobody else: the first thread of a process was
+            // created by nobody, and would let them all begin before their time.
+            let mut to_come: FxHashSet<(u32, u64)> = FxHashSet::default();
+            for stream in active.iter().map(|&i| &streams[i]) {
+                let process = self.known[stream.thread as usize].process;
+                to_come.extend(stream.ahead().iter().filter_map(|event| match event {
+                    Event::ThreadCreate { handle } => Some((process, *handle)),
+                    _ => None,
+                }));
+            }
+            let is_to_come = |known: Known| to_come.contains(&(known.process, known.handle));
+            let of = |i: &usize| streams[*i].thread as usize;
+            let all: Vec<usize> = active.iter().filter(unborn).map(of).collect();
+            let some: Vec<usize> = all.iter().copied().filter(|&t| !is_to_come(self.known[t])).collect();
+            for thread in if some.is_empty() { all } else { some } {
+                self.bear(thread as u32);
+            }
             return;
         }
         // A free first: blocks from before the recording are freed more often than events are lost.
         let is_free = |&&i: &&usize| {
             matches!(streams[i].front(), Some(Event::Free { .. } | Event::ReallocBegin { .. }))
         };
-        let Some(&i) = active.iter().find(is_free).or(active.first()) else { return };
+        // A join last: it would leave the thread that is joined with a life after its end.
+        let is_join = |&&i: &&usize| matches!(streams[i].front(), Some(Event::ThreadJoin { .. }));
+        let other = || active.iter().find(|i| !is_join(i)).or(active.first());
+        let Some(&i) = active.iter().find(is_free).or_else(other) else { return };
         if let Some(event) = streams[i].front() {
             let thread = streams[i].thread;
             self.ledger.force(thread, event);
             self.observer.events(self.now, thread as usize, std::slice::from_ref(event));
             streams[i].advance();
+        }
+    }
+
+    /// From now on events of a thread may come.
+    fn bear(&mut self, thread: u32) {
+        let known = &mut self.known[thread as usize];
+        if !known.born {
+            known.born = true;
+            self.joinable.insert((known.process, known.handle), thread);
+        }
+    }
+
+    /// A thread creates another one, or has waited for its end: then its handle is free for another one.
+    fn note_thread(&mut self, thread: u32, event: &Event) {
+        let process = self.known[thread as usize].process;
+        match event {
+            Event::ThreadCreate { handle } => {
+                self.created.insert((process, *handle));
+            }
+            Event::ThreadJoin { handle } => {
+                // A thread that never did anything has not used its creation up.
+                if self.joinable.remove(&(process, *handle)).is_none() {
+                    self.created.remove(&(process, *handle));
+                }
+            }
+            _ => {}
         }
     }
 }

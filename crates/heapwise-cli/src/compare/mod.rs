@@ -4,17 +4,13 @@ pub(crate) mod contenders;
 pub(crate) mod refusal;
 
 use crate::args::{CompareArgs, DriveArgs, Format};
-use crate::progress::Progress;
-use crate::{Failure, exit, report};
+use crate::progress::{Progress, rounded};
+use crate::{Failure, exit, interrupt, report};
 use anyhow::anyhow;
 use heapwise_compare::{Error, Options, Program, Ready, Service, Step};
 use heapwise_report::escape::escape;
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::flag;
 use std::ffi::OsString;
 use std::io::IsTerminal;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// How long a server may take to end when it was asked to.
@@ -40,7 +36,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<u8, Failure> {
         timeout: args.drive.timeout,
         unavailable: field.unavailable,
         refuse: Some(refusal::of_file),
-        interrupted: interruptible()?,
+        interrupted: interrupt::flag()?,
         ..Options::default()
     };
     let was_asked_in_vain = args.with.is_some() && !options.unavailable.is_empty();
@@ -87,16 +83,6 @@ pub(crate) fn program(command: &[OsString], drive: &DriveArgs) -> Result<Program
     Ok(Program { command: command.to_vec(), stdin: drive.stdin.clone(), service })
 }
 
-/// The first interrupt ends the comparison, and what was measured is told; the second one ends heapwise.
-pub(crate) fn interruptible() -> Result<Arc<AtomicBool>, Failure> {
-    let interrupted = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        flag::register_conditional_shutdown(signal, exit::INTERRUPTED.into(), Arc::clone(&interrupted))?;
-        flag::register(signal, Arc::clone(&interrupted))?;
-    }
-    Ok(interrupted)
-}
-
 /// Says where the work is.
 pub(crate) struct Teller {
     progress: Progress,
@@ -121,15 +107,6 @@ impl Teller {
     }
 }
 
-/// A time as it is estimated: to the second, or to the minute.
-pub(crate) fn rounded(time: Duration) -> String {
-    match time.as_secs() {
-        0 => "a second".to_owned(),
-        seconds @ 1..120 => format!("{seconds} s"),
-        seconds => format!("{} min", (seconds + 30) / 60),
-    }
-}
-
 pub(crate) fn failure(error: Error) -> Failure {
     let code = match error {
         Error::NoSuchProgram { .. } => exit::NO_SUCH_PROGRAM,
@@ -140,15 +117,4 @@ pub(crate) fn failure(error: Error) -> Failure {
         _ => exit::UNEXPECTED,
     };
     Failure::new(code, error)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn estimates_pretend_to_no_precision() {
-        let times = [0, 1, 119, 120, 200].map(|s| rounded(Duration::from_secs(s)));
-        assert_eq!(times, ["a second", "1 s", "119 s", "2 min", "3 min"]);
-    }
 }

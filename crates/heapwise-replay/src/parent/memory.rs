@@ -37,7 +37,8 @@ impl Memory {
         }
         // SAFETY: a new descriptor that nobody else owns.
         let file = unsafe { File::from_raw_fd(fd) };
-        file.set_len(layout.bytes as u64)?;
+        // Nearly all of it is never touched, but a limit on the size of files counts it.
+        heapwise_collector::set_len_unlimited(&file, layout.bytes as u64)?;
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_SHARED | libc::MAP_NORESERVE;
         // SAFETY: the kernel chooses free addresses.

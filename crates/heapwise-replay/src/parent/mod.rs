@@ -19,10 +19,10 @@ use levels::Levels;
 use memory::Memory;
 use std::io::Read;
 use std::os::fd::AsRawFd;
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use ticks::Clock;
 
@@ -105,6 +105,9 @@ pub enum Error {
         /// What it said, or how it ended.
         reason: String,
     },
+    /// Somebody does not want to wait any longer.
+    #[error("interrupted")]
+    Interrupted,
 }
 
 /// Replays a script under one allocator after another.
@@ -113,13 +116,25 @@ pub struct Replayer<'a> {
     script: &'a Script,
     program: PathBuf,
     clock: Clock,
+    interrupted: Option<&'a AtomicBool>,
 }
 
 impl<'a> Replayer<'a> {
     /// `program` is one that calls [`worker::work`] when it gets [`worker::COMMAND`], and
     /// [`usable::ask_here`] when it gets [`usable::COMMAND`]: usually the running one.
     pub fn new(script: &'a Script, program: PathBuf) -> Self {
-        Self { script, program, clock: Clock::start() }
+        Self { script, program, clock: Clock::start(), interrupted: None }
+    }
+
+    /// Gives a replay up with [`Error::Interrupted`] when this becomes true.
+    #[must_use]
+    pub fn until(mut self, interrupted: &'a AtomicBool) -> Self {
+        self.interrupted = Some(interrupted);
+        self
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.interrupted.is_some_and(|flag| flag.load(Ordering::Relaxed))
     }
 
     /// How large an allocator's blocks are; `None` if it does not say.
@@ -149,7 +164,7 @@ impl<'a> Replayer<'a> {
         let mut levels = Levels::default();
         let began = Instant::now();
         memory.header().begin.store(1, Ordering::Release);
-        let watch = Watch { script: self.script, memory: &memory, sizes, plan, began };
+        let watch = Watch { replayer: self, memory: &memory, sizes, plan, began };
         let mut seen = watch.follow(&mut process, &mut levels);
         let wall = began.elapsed();
         let high = process.high_water();
@@ -159,8 +174,11 @@ impl<'a> Replayer<'a> {
         }
         let complete = seen.ending.is_none();
         let settled = (complete && !plan.settle.is_zero())
-            .then(|| settle(&mut process, plan.settle, &mut levels, began))
+            .then(|| self.settle(&mut process, plan.settle, &mut levels, began))
             .flatten();
+        if self.is_interrupted() {
+            return Err(Error::Interrupted);
+        }
         let live = memory.live_blocks();
         if complete && plan.accounts {
             seen.at_end = look::look(&process, &memory, sizes);
@@ -224,6 +242,8 @@ impl<'a> Replayer<'a> {
             .arg(self.script.records.as_raw_fd().to_string())
             .stdin(Stdio::null())
             .stdout(Stdio::null());
+        // An interrupt from the terminal is for us alone, or it would look like a failure of the allocator.
+        command.process_group(0);
         allocator.apply(&mut command);
         let mut said = tempfile::tempfile().map_err(Error::Memory)?;
         command.stderr(said.try_clone().map_err(Error::Memory)?);
@@ -243,6 +263,25 @@ impl<'a> Replayer<'a> {
             std::thread::sleep(Duration::from_micros(200));
         }
         Ok(process)
+    }
+
+    /// Waits while all threads are still there, and looks again.
+    fn settle(
+        &self,
+        process: &mut Process,
+        time: Duration,
+        levels: &mut Levels,
+        began: Instant,
+    ) -> Option<(Bytes, Bytes)> {
+        let until = Instant::now() + time;
+        while Instant::now() < until && process.poll().is_none() && !self.is_interrupted() {
+            let left = until.saturating_duration_since(Instant::now());
+            std::thread::sleep(left.min(Duration::from_millis(20)));
+            if let Some(rss) = process.anonymous() {
+                levels.add(began.elapsed(), rss);
+            }
+        }
+        process.anonymous_now()
     }
 }
 
@@ -279,26 +318,10 @@ fn purge(process: &mut Process, memory: &Memory) -> Option<Bytes> {
     Some(Bytes(rss.0.saturating_sub(lazily_freed.0)))
 }
 
-fn settle(
-    process: &mut Process,
-    time: Duration,
-    levels: &mut Levels,
-    began: Instant,
-) -> Option<(Bytes, Bytes)> {
-    let until = Instant::now() + time;
-    while Instant::now() < until && process.poll().is_none() {
-        std::thread::sleep(until.saturating_duration_since(Instant::now()).min(Duration::from_millis(20)));
-        if let Some(rss) = process.anonymous() {
-            levels.add(began.elapsed(), rss);
-        }
-    }
-    process.anonymous_now()
-}
-
 /// What is needed to watch a worker.
 #[derive(Debug)]
 struct Watch<'a> {
-    script: &'a Script,
+    replayer: &'a Replayer<'a>,
     memory: &'a Memory,
     sizes: Option<&'a UsableSizes>,
     plan: &'a Plan,
@@ -324,6 +347,9 @@ impl Watch<'_> {
         loop {
             if let Some((status, _)) = process.poll() {
                 seen.ending = Some(ending_of(status, gather::n_calls(self.memory)));
+                return seen;
+            }
+            if self.replayer.is_interrupted() {
                 return seen;
             }
             let trouble = header.trouble.load(Ordering::Acquire);
@@ -360,7 +386,7 @@ impl Watch<'_> {
         match self.plan.pace {
             Pace::Fast => self.plan.patience,
             Pace::Timed { compression } => {
-                let duration = Duration::from_nanos(self.script.duration().0);
+                let duration = Duration::from_nanos(self.replayer.script.duration().0);
                 self.plan.patience + duration / compression.max(1)
             }
         }

@@ -1,5 +1,6 @@
 //! Writes the script of a process while the events of its recording pass.
 
+use super::amends::Amends;
 use super::epochs::{Epochs, Number};
 use super::record::{Operation, Record, WHOLE, share};
 use super::slots::Slots;
@@ -13,7 +14,7 @@ use std::fs::File;
 use std::io;
 
 /// Blocks of which the recorder measures what was touched.
-const LARGE: u64 = 128 << 10;
+pub(super) const LARGE: u64 = 128 << 10;
 
 /// What a script contains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -105,14 +106,21 @@ impl Script {
 
 /// A live block.
 #[derive(Clone, Copy, Debug)]
-struct Block {
-    slot: u32,
+pub(super) struct Block {
+    pub(super) slot: u32,
     generation: u16,
     /// Who filled the slot last.
     thread: u32,
     size: u64,
     /// The record that asked for it, of a large block.
     asked: Option<Position>,
+}
+
+/// A block on its way to another place, if it is known.
+#[derive(Clone, Copy, Debug)]
+struct Transit {
+    from: BlockAddress,
+    block: Option<Block>,
 }
 
 /// The script that is being written.
@@ -133,7 +141,12 @@ pub(crate) struct Compiler {
     /// Most live bytes between two epochs, and the number of the later one.
     best: (u64, Number),
     /// Blocks that are on their way to another place, by thread.
-    in_transit: FxHashMap<usize, Option<Block>>,
+    in_transit: FxHashMap<usize, Transit>,
+    amends: Amends,
+    /// The thread of the last event.
+    recent: Option<usize>,
+    /// The epoch of the session that the events at hand are of, and whether others of later ones came before.
+    now: (Epoch, bool),
     last_look: Option<Snapshot>,
     process_end: Option<Epoch>,
     counts: Counts,
@@ -155,6 +168,9 @@ impl Compiler {
             live_bytes: 0,
             best: (0, Number(0)),
             in_transit: FxHashMap::default(),
+            amends: Amends::default(),
+            recent: None,
+            now: (Epoch(0), false),
             last_look: None,
             process_end: None,
             counts: Counts::default(),
@@ -164,6 +180,7 @@ impl Compiler {
 
     /// Ends all streams. `end` is when the process ended, since the command began.
     pub(crate) fn finish(mut self, end: Option<Nanos>) -> Result<Script, CompileError> {
+        self.close_epoch();
         self.tell_touched_at_the_end();
         let last = self.epochs.last();
         for thread in 0..self.stream.len() {
@@ -225,6 +242,17 @@ impl Compiler {
         }
     }
 
+    /// A thread whose creation was not recorded is started by whoever did something last: if all of those began with the
+    /// process, there would be as many threads at a time as there ever were.
+    fn start_without_creation(&mut self, thread: usize) {
+        let Some(by) = self.recent.filter(|&by| by != thread) else { return };
+        if thread == 0 || self.threads.lives[thread].is_spawned || self.threads.lives[by].joined.is_some() {
+            return;
+        }
+        let creation = self.threads.create_now(thread);
+        self.push(by, Record::plain(Operation::Spawn, creation, 0), 0);
+    }
+
     fn enter(&mut self, thread: usize, epoch: Number) {
         if self.entered[thread] < epoch {
             self.entered[thread] = epoch;
@@ -250,15 +278,15 @@ impl Compiler {
             }
             Event::Free { address, touched } => self.free(thread, address, touched),
             Event::Realloc { old, new, size, stack, touched } => {
-                let block = self.take(old, touched);
+                let block = self.take(thread, old, touched, true);
                 self.resize(thread, block, new, size, stack);
             }
             Event::ReallocBegin { old, touched } => {
-                let block = self.take(old, touched);
-                self.in_transit.insert(thread, block);
+                let block = self.take(thread, old, touched, true);
+                self.in_transit.insert(thread, Transit { from: old, block });
             }
             Event::ReallocEnd { new, size, stack } => {
-                let block = self.in_transit.remove(&thread).flatten();
+                let block = self.in_transit.remove(&thread).and_then(|transit| transit.block);
                 self.resize(thread, block, new, size, stack);
             }
             Event::Failed { .. } => self.counts.refused += 1,
@@ -283,10 +311,6 @@ impl Compiler {
         function: AllocFunction,
         stack: StackId,
     ) {
-        if self.live.contains_key(&address.0) {
-            // Its free was lost.
-            self.free(thread, address, None);
-        }
         let place = self.slots.take(thread);
         let operation = Operation::of(function);
         let record = Record::block(operation, place.slot, place.generation, place.waits, size);
@@ -306,23 +330,73 @@ impl Compiler {
     ) {
         let asked = at.filter(|_| size >= LARGE);
         let block = Block { slot, generation, thread: thread as u32, size, asked };
-        self.live.insert(address.0, block);
+        if let Some(displaced) = self.live.insert(address.0, block) {
+            self.amends.displace(address.0, displaced);
+        }
         self.live_bytes = self.live_bytes.saturating_add(size);
         self.counts.peak_live_bytes = self.counts.peak_live_bytes.max(Bytes(self.live_bytes));
+        self.cancel(thread, address);
     }
 
-    fn take(&mut self, address: BlockAddress, touched: TouchedPages) -> Option<Block> {
-        let block = self.live.remove(&address.0)?;
+    /// Lets a new block go again at once if it was given back in advance.
+    #[inline(always)]
+    fn cancel(&mut self, thread: usize, address: BlockAddress) {
+        let Some(advance) = self.amends.cancel(address.0, thread) else { return };
+        let Some(block) = self.live.remove(&address.0) else { return };
+        if let Some(displaced) = self.amends.take_displaced(address.0) {
+            self.live.insert(address.0, displaced);
+        }
+        self.counts.skipped = self.counts.skipped.saturating_sub(1);
+        self.live_bytes = self.live_bytes.saturating_sub(block.size);
+        match self.in_transit.get_mut(&advance.thread) {
+            // The resize is still going on: this is the block that it is moving.
+            Some(transit) if advance.is_resize && transit.from == address && transit.block.is_none() => {
+                transit.block = Some(block);
+            }
+            // Whoever has waited for the end of the thread would wait for this as well, and perhaps for itself.
+            _ if self.threads.lives[advance.thread].joined.is_some() => self.give_back(thread, &block),
+            _ => self.give_back(advance.thread, &block),
+        }
+    }
+
+    /// The block at an address, which a thread gives back or resizes.
+    fn take(
+        &mut self,
+        thread: usize,
+        address: BlockAddress,
+        touched: TouchedPages,
+        is_resize: bool,
+    ) -> Option<Block> {
+        let displaced = self.amends.take_displaced(address.0);
+        if displaced.is_none() && self.now.1 && self.amends.was_given_up(address.0, self.now.0.0) {
+            return None;
+        }
+        let Some(block) = displaced.or_else(|| self.live.remove(&address.0)) else {
+            self.counts.skipped += 1;
+            self.amends.free_in_advance(address.0, thread, is_resize);
+            return None;
+        };
+        self.amends.log_free(address.0, thread);
         self.live_bytes = self.live_bytes.saturating_sub(block.size);
         self.tell_touched(&block, touched.map(|pages| u64::from(pages) * PAGE_BYTES));
         Some(block)
     }
 
+    /// Blocks of which no free was seen, although their addresses were handed out again, are given back by those who had them.
+    fn close_epoch(&mut self) {
+        for block in self.amends.close(self.now.0.0) {
+            self.live_bytes = self.live_bytes.saturating_sub(block.size);
+            self.give_back(block.thread as usize, &block);
+        }
+    }
+
     fn free(&mut self, thread: usize, address: BlockAddress, touched: TouchedPages) {
-        let Some(block) = self.take(address, touched) else {
-            self.counts.skipped += 1;
-            return;
-        };
+        if let Some(block) = self.take(thread, address, touched, false) {
+            self.give_back(thread, &block);
+        }
+    }
+
+    fn give_back(&mut self, thread: usize, block: &Block) {
         let waits = block.thread as usize != thread;
         self.push(thread, Record::block(Operation::Free, block.slot, block.generation, waits, 0), 0);
         self.counts.deallocations += 1;
@@ -330,12 +404,8 @@ impl Compiler {
     }
 
     fn resize(&mut self, thread: usize, block: Option<Block>, new: BlockAddress, size: u64, stack: StackId) {
-        if self.live.contains_key(&new.0) {
-            self.free(thread, new, None);
-        }
         let Some(block) = block else {
             // A block that the recording does not know begins here.
-            self.counts.skipped += 1;
             return self.alloc(thread, new, (size, 0), AllocFunction::Malloc, stack);
         };
         let waits = block.thread as usize != thread;
@@ -410,12 +480,20 @@ impl Observer for Compiler {
         let Some(&thread) = self.threads_of.get(&thread) else { return };
         let before = self.epochs.last();
         let now = self.epochs.enter(at);
+        if at.epoch != self.now.0 {
+            self.close_epoch();
+            self.now = (at.epoch, at.epoch < self.now.0 || now == before);
+        }
         if now > before && self.live_bytes > self.best.0 {
             self.best = (self.live_bytes, now);
         }
+        // A thread that comes after its own end was ordered wrongly, and whoever waits for it might wait for ever.
+        self.threads.lives[thread].joined = None;
         if !self.threads.lives[thread].began {
             self.threads.begin(thread);
+            self.start_without_creation(thread);
         }
+        self.recent = Some(thread);
         self.enter(thread, now);
         for event in events {
             self.event(thread, event);

@@ -8,11 +8,14 @@
 //! *generation* of the slot it means, so that it can wait for it. All waiting goes backwards in the one order that the
 //! analysis found for the recording, so it ends.
 
+mod amends;
 mod compile;
 mod epochs;
 pub(crate) mod record;
 mod slots;
 pub(crate) mod streams;
+#[cfg(test)]
+mod tests;
 mod threads;
 
 pub use compile::{CompileError, Counts, Script};

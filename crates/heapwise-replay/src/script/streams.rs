@@ -91,6 +91,7 @@ pub(crate) fn stack_at(stacks: &File, at: Position) -> io::Result<u32> {
     Ok(u32::from_ne_bytes(bytes))
 }
 
+/// All records of a stream, with the one that ends it.
 #[cfg(test)]
 pub(crate) fn read_back(records: &File, first: u64) -> Vec<Record> {
     let mut all = Vec::new();
@@ -102,7 +103,10 @@ pub(crate) fn read_back(records: &File, first: u64) -> Vec<Record> {
         let record = Record([word(0), word(8)]);
         match record.operation() {
             Operation::Next => at = record.0[1],
-            Operation::End | Operation::Stay => return all,
+            Operation::End | Operation::Stay => {
+                all.push(record);
+                return all;
+            }
             _ => {
                 all.push(record);
                 at += RECORD_BYTES;
@@ -134,7 +138,8 @@ mod tests {
             streams.flush(stream).expect("written");
         }
         for (i, stream) in two.iter().enumerate() {
-            let records = read_back(&streams.records, stream.first);
+            let mut records = read_back(&streams.records, stream.first);
+            assert_eq!(records.pop().map(Record::operation), Some(Operation::End));
             assert_eq!(records.len(), 10_000);
             let changed = |n: usize| if i == 0 { [1, 9_999].iter().position(|&c| c == n) } else { None };
             for (n, record) in records.iter().enumerate() {

@@ -60,6 +60,13 @@ impl Threads {
         creation
     }
 
+    /// A thread begins that nobody is known to have created: the number of a creation for it.
+    pub(crate) fn create_now(&mut self, thread: usize) -> u32 {
+        self.lives[thread].is_spawned = true;
+        self.created.push(Some(thread as u32));
+        self.created.len() as u32 - 1
+    }
+
     /// A thread has waited for the end of another one, which is returned unless it never did anything.
     pub(crate) fn join(&mut self, handle: u64, now: Number) -> Option<usize> {
         self.awaited.remove(&handle);

@@ -28,7 +28,7 @@ impl Harness {
     }
 
     /// Nanoseconds in the allocator over all calls of a replay.
-    pub(super) fn allocator_ns(&self, measured: &Measured, counts: &Counts) -> f64 {
+    pub fn allocator_ns(&self, measured: &Measured, counts: &Counts) -> f64 {
         let kinds = [&measured.allocate, &measured.free, &measured.resize];
         let calls = [counts.allocations, counts.deallocations, counts.reallocations];
         let of_kind = |kind: usize| {

@@ -5,16 +5,18 @@
 //! last the timed replays run beside each other, since most of what they do is to wait.
 
 mod cost;
+mod estimate;
 
 use crate::outcome::{Ending, Measured};
-use crate::parent::{Pace, Plan, Replayer};
+use crate::parent::{Error, Pace, Plan, Replayer};
 use crate::script::{Counts, Script};
 pub use cost::Harness;
-use heapwise_allocators::{Candidate, Libraries, Prepared};
+use estimate::Estimate;
+use heapwise_allocators::{Candidate, Libraries, Prepared, identify_with};
 use heapwise_analysis::Nanos;
 use heapwise_statistics::{Spread, random::Random};
 use heapwise_trace::file::pages::UsableSizes;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -59,6 +61,8 @@ pub struct Step {
     pub done: usize,
     /// Replays in all.
     pub total: usize,
+    /// About how long the rest takes, once that can be told.
+    pub left: Option<Duration>,
 }
 
 /// A candidate and what came out.
@@ -124,10 +128,12 @@ struct Runner<'a> {
     interrupted: &'a AtomicBool,
     total: usize,
     done: AtomicUsize,
+    estimate: Estimate,
 }
 
 /// Tries all candidates. `program` is the one that workers are started from; see [`Replayer::new`]. `progress` hears of each
-/// replay before it begins. When `interrupted` becomes true, what was measured so far is the result.
+/// replay before it begins. `program` has to answer [`heapwise_allocators::IDENTITY_COMMAND`] as well, with
+/// [`heapwise_allocators::answer_here`]. When `interrupted` becomes true, what was measured so far is the result.
 pub fn try_all(
     script: &Script,
     program: PathBuf,
@@ -136,16 +142,18 @@ pub fn try_all(
     interrupted: &AtomicBool,
     progress: &(dyn Fn(&Step) + Sync),
 ) -> Trial {
-    let replayer = Replayer::new(script, program);
+    let replayer = Replayer::new(script, program.clone()).until(interrupted);
     let fast = if options.fast { 1 + options.rounds as usize } else { 0 };
     let of_each = fast + usize::from(options.timed.is_some());
     let total = options.candidates.len() * of_each;
-    let runner = Runner { replayer, libraries, options, interrupted, total, done: AtomicUsize::new(0) };
+    let estimate = Estimate::new(options, fast, script.duration());
+    let done = AtomicUsize::new(0);
+    let runner = Runner { replayer, libraries, options, interrupted, total, done, estimate };
     let harness = (options.fast && options.rounds > 0).then(|| runner.harness()).flatten();
     let mut tried: Vec<Tried> = Vec::new();
     let mut ready: Vec<Option<Ready>> = Vec::new();
     for candidate in &options.candidates {
-        let (prepared, results) = match libraries.prepare(candidate) {
+        let (prepared, results) = match ready_to_use(libraries, &program, candidate) {
             Ok(prepared) => {
                 let sizes = options.fast.then(|| runner.replayer.sizes(&prepared)).flatten();
                 let none = Results {
@@ -158,7 +166,7 @@ pub fn try_all(
                 };
                 (Some(Ready { prepared, sizes }), Ok(none))
             }
-            Err(error) => (None, Err(error.to_string())),
+            Err(reason) => (None, Err(reason)),
         };
         ready.push(prepared);
         tried.push(Tried { candidate: candidate.clone(), results });
@@ -194,6 +202,16 @@ pub fn try_all(
     }
 }
 
+/// Prepares a candidate and sees that a process which is given it really has it: one that is not what it is called would be
+/// measured under a name that is not its own.
+fn ready_to_use(libraries: &Libraries, program: &Path, candidate: &Candidate) -> Result<Prepared, String> {
+    let prepared = libraries.prepare(candidate).map_err(|error| error.to_string())?;
+    if prepared.preload().is_some() {
+        identify_with(program, &prepared).map_err(|error| error.to_string())?;
+    }
+    Ok(prepared)
+}
+
 /// A candidate that is ready.
 struct Ready {
     prepared: Prepared,
@@ -223,7 +241,7 @@ impl Runner<'_> {
 
     fn tell(&self, what: String, progress: &(dyn Fn(&Step) + Sync)) {
         let done = self.done.fetch_add(1, Ordering::Relaxed);
-        progress(&Step { what, done, total: self.total });
+        progress(&Step { what, done, total: self.total, left: self.estimate.left(done) });
     }
 
     /// The replays without pauses.
@@ -249,6 +267,7 @@ impl Runner<'_> {
                 match self.replayer.replay(&ready.prepared, ready.sizes.as_ref(), &plan) {
                     Ok(measured) if round == 0 => results.first = Some(measured),
                     Ok(measured) => results.rounds.push(measured),
+                    Err(Error::Interrupted) => return,
                     Err(error) => tried[at].results = Err(error.to_string()),
                 }
             }
@@ -290,10 +309,13 @@ impl Runner<'_> {
             .map_err(|error| error.to_string())
             .and_then(|prepared| {
                 let sizes = self.replayer.sizes(&prepared);
-                self.replayer.replay(&prepared, sizes.as_ref(), &plan).map_err(|error| error.to_string())
+                match self.replayer.replay(&prepared, sizes.as_ref(), &plan) {
+                    Err(Error::Interrupted) => Ok(None),
+                    result => result.map(Some).map_err(|error| error.to_string()),
+                }
             });
         match (measured, &mut tried.results) {
-            (Ok(measured), Ok(results)) => results.timed = Some(measured),
+            (Ok(measured), Ok(results)) => results.timed = measured,
             (Err(error), results) => *results = Err(error),
             (Ok(_), Err(_)) => {}
         }

@@ -24,6 +24,7 @@ pub const CANNOT_BEGIN: i32 = 120;
 /// Replays. To be called before the process has done anything else, since all that it has allocated is on the heap that is
 /// looked at. Does not return.
 pub fn work(parent: &str, shared: &str, records: &str) -> ! {
+    end_with_parent(parent);
     let code = match Memory::open(parent, shared, records) {
         Some(memory) => {
             threads::run(&memory);
@@ -34,4 +35,16 @@ pub fn work(parent: &str, shared: &str, records: &str) -> ! {
     // SAFETY: ends the process at once. Destructors and exit handlers would give back memory that is being looked at, and
     // other threads still run.
     unsafe { libc::_exit(code) }
+}
+
+/// Has the kernel end this process when the one that watches it is gone: nobody else would.
+fn end_with_parent(parent: &str) {
+    // SAFETY: integer arguments, and a question without any. A process whose parent ended before the first call has another
+    // one by the time of the second.
+    unsafe {
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        if parent.parse() != Ok(libc::getppid()) {
+            libc::_exit(CANNOT_BEGIN);
+        }
+    }
 }

@@ -1,14 +1,18 @@
-//! Small pictures for pages: values side by side, curves, and points with a front.
+//! Small pictures for pages: values side by side, curves, bars of parts, and points with a front.
 //!
 //! They are SVG inside of the page, drawn here and not by a script. Colours are classes, since the page's policy allows no style
 //! at an element, so they follow light and dark.
 
 mod axis;
+#[cfg(target_os = "linux")]
+mod bars;
 mod lines;
 mod scatter;
 mod strip;
 
 pub(crate) use axis::Unit;
+#[cfg(target_os = "linux")]
+pub(crate) use bars::{Bar, bars, class_of_part};
 pub(crate) use lines::{Curve, lines};
 pub(crate) use scatter::{Dot, scatter};
 pub(crate) use strip::{Strip, strip};

@@ -31,15 +31,7 @@ pub(super) fn json(comparison: &Comparison) -> String {
         "began_unix": setup.began_unix,
         "took_ns": setup.took_ns,
         "interrupted": comparison.is_interrupted,
-        "machine": {
-            "processor": machine.processor,
-            "cores": machine.cores,
-            "memory_bytes": machine.memory_bytes,
-            "kernel": machine.kernel,
-            "glibc": machine.glibc,
-            "transparent_huge_pages": machine.transparent_huge_pages,
-            "load": machine.load,
-        },
+        "machine": crate::machine::json(machine),
         "candidates": comparison.standings.iter().enumerate().map(|(at, s)| candidate(s, at == 0, &measures)).collect::<Vec<_>>(),
         "unavailable": comparison.unavailable.iter().map(|u| value!({
             "label": u.label, "allocator": u.allocator, "reason": u.reason,

@@ -3,13 +3,18 @@
 //! Whoever has measured something puts it into a [`Document`], and gets it for a terminal, for a pull request and for a
 //! browser. Texts are put in as they are; each way of showing them makes them harmless for itself.
 
+// Only replays have pictures, and they are Linux's.
+#[cfg(target_os = "linux")]
+mod figure;
 #[cfg(target_os = "linux")]
 mod html;
 mod markdown;
 mod text;
 
 #[cfg(target_os = "linux")]
-pub(crate) use html::{Figure, html};
+pub(crate) use figure::{Figure, Picture, Row};
+#[cfg(target_os = "linux")]
+pub(crate) use html::html;
 pub(crate) use markdown::markdown;
 pub(crate) use text::text;
 
@@ -23,6 +28,9 @@ pub(crate) struct Document {
     /// How it was done, a line each.
     pub(crate) setup: Vec<String>,
     pub(crate) tables: Vec<Table>,
+    /// Pictures, for a browser.
+    #[cfg(target_os = "linux")]
+    pub(crate) figures: Vec<Figure>,
     /// What makes the numbers worth less.
     pub(crate) caveats: Vec<String>,
     /// What it means and what to do.

@@ -24,6 +24,12 @@ pub(crate) fn text(text: &str) -> Markup {
     Markup(escape(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;"))
 }
 
+/// An end of line, for lines that are shown as they are.
+#[cfg(target_os = "linux")]
+pub(crate) fn end_of_line() -> Markup {
+    Markup("\n".to_owned())
+}
+
 /// An element. Tags and names of attributes are ours; values may contain anything.
 pub(crate) fn element(
     tag: &'static str,

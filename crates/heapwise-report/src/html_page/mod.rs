@@ -6,6 +6,8 @@
 
 mod markup;
 
+#[cfg(target_os = "linux")]
+pub(crate) use markup::end_of_line;
 pub(crate) use markup::{Markup, element, text};
 
 use base64::Engine;

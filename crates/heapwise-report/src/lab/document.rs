@@ -12,7 +12,7 @@ pub(super) fn document(outcome: &Outcome) -> Document {
         tables: outcome.tables.iter().map(table).collect(),
         caveats: outcome.caveats.clone(),
         conclusion: outcome.conclusion.clone(),
-        snippets: Vec::new(),
+        ..Document::default()
     }
 }
 

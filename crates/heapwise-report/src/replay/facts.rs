@@ -31,6 +31,9 @@ pub(super) fn per_call(results: &Results, calls: u64) -> Option<Spread> {
 /// How it ended, in a word for machines and in words for people. `None` if all went well.
 pub(super) fn trouble(tried: &Tried) -> Option<(&'static str, String)> {
     let results = match &tried.results {
+        Ok(results) if results.all().next().is_none() => {
+            return Some(("interrupted", "was not tried before the interrupt".to_owned()));
+        }
         Ok(results) => results,
         Err(reason) => return Some(("unavailable", reason.clone())),
     };

@@ -20,7 +20,7 @@ pub(super) fn value(replay: &Replay<'_>) -> Value {
         "schema": SCHEMA,
         "command": analysis.meta.command,
         "process": process.map(|p| json!({ "pid": p.pid, "command": p.command, "allocator": p.allocator })),
-        "machine": replay.machine,
+        "machine": crate::machine::json(replay.machine),
         "script": {
             "allocations": counts.allocations,
             "deallocations": counts.deallocations,

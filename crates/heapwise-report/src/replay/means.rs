@@ -19,8 +19,8 @@ pub(super) fn caveats(replay: &Replay<'_>) -> Vec<String> {
     let counts = &trial.counts;
     if counts.untold_large_blocks > 0 {
         caveats.push(format!(
-            "Of {} large blocks out of {} it is not recorded what part was touched: they are touched as a whole, and \
-             memory may come out too high.",
+            "It is not recorded what part was touched of {} of {} large blocks: they are touched as a whole, and memory \
+             may come out too high.",
             counts.untold_large_blocks,
             counts.untold_large_blocks + counts.told_large_blocks
         ));

@@ -1,6 +1,7 @@
 //! What replays of a recording found out, for people, machines and pull requests.
 
 mod facts;
+mod figures;
 mod json;
 mod means;
 mod tables;
@@ -11,6 +12,7 @@ use crate::document::{self, Document};
 use crate::style::Style;
 use crate::units::{bytes, count, time};
 use heapwise_analysis::Analysis;
+use heapwise_environment::MachineDescription;
 use heapwise_replay::trial::Trial;
 
 /// A trial and what it was about.
@@ -22,8 +24,8 @@ pub struct Replay<'a> {
     pub analysis: &'a Analysis,
     /// Whose part of it was replayed, as a place in [`Analysis::processes`].
     pub process: usize,
-    /// The machine, in words.
-    pub machine: &'a str,
+    /// Where it was measured.
+    pub machine: &'a MachineDescription,
 }
 
 /// For a terminal.
@@ -34,6 +36,11 @@ pub fn text(replay: &Replay<'_>, style: Style) -> String {
 /// For a pull request.
 pub fn markdown(replay: &Replay<'_>) -> String {
     document::markdown(&document(replay))
+}
+
+/// For a browser.
+pub fn html(replay: &Replay<'_>) -> String {
+    document::html(&document(replay))
 }
 
 /// The schema `heapwise.replay/1`.
@@ -52,6 +59,7 @@ pub(crate) fn document(replay: &Replay<'_>) -> Document {
         lead: lead(replay),
         setup: setup(replay),
         tables,
+        figures: figures::figures(replay),
         caveats: means::caveats(replay),
         conclusion: means::conclusion(replay),
         snippets: Vec::new(),
@@ -76,7 +84,7 @@ fn lead(replay: &Replay<'_>) -> String {
 }
 
 fn setup(replay: &Replay<'_>) -> Vec<String> {
-    let mut lines = vec![replay.machine.to_owned()];
+    let mut lines = vec![replay.machine.to_string()];
     if let Some(harness) = &replay.trial.harness {
         lines.push(format!(
             "The replay itself takes {:.1} ns a call ({:.1} ns without clocks); that is subtracted from the allocator's time.",

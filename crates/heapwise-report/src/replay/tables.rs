@@ -25,8 +25,7 @@ fn times(spread: Option<Spread>) -> Cell {
 
 fn nanoseconds(spread: Option<Spread>) -> Cell {
     let Some(Spread { median, low, high }) = spread else { return Cell::nothing() };
-    let text = format!("{median:.1} ({low:.1}..{high:.1})");
-    Cell::spread(text.clone(), text)
+    Cell::spread(format!("{median:.1}"), format!("{median:.1} ({low:.1}..{high:.1})"))
 }
 
 /// Each candidate in a row. The first one that has results is what the others are compared with.
@@ -44,14 +43,12 @@ pub(super) fn overview(replay: &Replay<'_>) -> Table {
         Column::detail("RSS at the end"),
     ];
     if has_after {
-        columns.extend([Column::new("after load"), Column::new("lazily freed")]);
+        columns.extend([Column::new("after load"), Column::new("of it lazy")]);
     }
     if has_time {
-        columns.extend([
-            Column::new("in the allocator"),
-            Column::new("ns a call"),
-            Column::detail("page faults"),
-        ]);
+        // A line of 80 columns has room for one of them beside memory after the load.
+        let whole = if has_after { Column::detail } else { Column::new };
+        columns.extend([whole("in the allocator"), Column::new("ns a call"), Column::detail("page faults")]);
     }
     let row = |tried: &heapwise_replay::trial::Tried| {
         let mut row = vec![Cell::text(tried.candidate.to_string()), Cell::text(tried.candidate.version())];
@@ -100,8 +97,7 @@ pub(super) fn waterfall(
     if rows.is_empty() {
         return None;
     }
-    let columns =
-        ["allocator", "live", "rounding", "holes", "retained", "metadata", "lazily freed", "huge pages"];
+    let columns = ["allocator", "live", "rounding", "holes", "retained", "metadata", "lazy"];
     let row = |(name, b): &(String, Breakdown)| {
         let metadata = b.metadata.0 + b.unaccounted.0;
         let parts =
@@ -111,8 +107,8 @@ pub(super) fn waterfall(
     };
     Some(Table {
         title: title.to_owned(),
-        aside: "the last two are parts of the others".to_owned(),
-        columns: columns.iter().map(|title| Column::new(*title)).collect(),
+        aside: "lazy and huge are parts of others".to_owned(),
+        columns: columns.map(Column::new).into_iter().chain([Column::detail("huge pages")]).collect(),
         rows: rows.iter().map(row).collect(),
         ..Table::default()
     })
@@ -138,7 +134,7 @@ pub(super) fn latency(replay: &Replay<'_>) -> Option<Table> {
     let columns = ["allocator", "p50", "p99", "p99.9", "p99.99", "free p50", "p99", "p99.9", "p99.99"];
     (!rows.is_empty()).then(|| Table {
         title: "HOW LONG CALLS TAKE".into(),
-        aside: "asking for a block, then giving it back; with some 15 ns for reading the clock".into(),
+        aside: "asking, then giving back; with 15 ns for the clock".into(),
         columns: columns.iter().map(|title| Column::new(*title)).collect(),
         rows,
         ..Table::default()
@@ -157,13 +153,13 @@ pub(super) fn slowest(replay: &Replay<'_>) -> Option<Table> {
             rows.push(vec![
                 Cell::text(tried.candidate.to_string()),
                 Cell::number(time(slow.ns.round() as u64)),
-                Cell::text(caller(replay, slow).unwrap_or_default()),
+                caller(replay, slow).map_or_else(Cell::nothing, Cell::text),
             ]);
         }
     }
     (!rows.is_empty()).then(|| Table {
         title: "THE SLOWEST CALLS THAT ASK FOR A BLOCK".into(),
-        aside: "and who makes them in the recorded program".into(),
+        aside: "and who makes them".into(),
         columns: ["allocator", "takes", "from"].iter().map(|title| Column::new(*title)).collect(),
         rows,
         ..Table::default()

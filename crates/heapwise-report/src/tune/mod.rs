@@ -1,8 +1,8 @@
 //! What a search for allocators and settings found, and what to paste.
 
 mod advice;
-mod html;
 mod json;
+mod picture;
 mod tables;
 
 pub use json::SCHEMA;
@@ -43,7 +43,7 @@ pub fn markdown(tuned: &Tuned<'_>) -> String {
 
 /// For a browser, with a picture of memory and time.
 pub fn html(tuned: &Tuned<'_>) -> String {
-    html::html(tuned)
+    document::html(&document(tuned))
 }
 
 /// The schema `heapwise.tune/1`.
@@ -62,6 +62,7 @@ fn document(tuned: &Tuned<'_>) -> Document {
         caveats: advice::caveats(tuned),
         conclusion: advice::conclusion(tuned),
         snippets: advice::snippets(tuned),
+        figures: picture::picture(tuned).into_iter().collect(),
     }
 }
 

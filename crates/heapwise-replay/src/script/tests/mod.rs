@@ -1,0 +1,165 @@
+//! Scripts of simulated programs whose truth is known.
+
+mod interpreter;
+mod program;
+
+use super::compile::LARGE;
+use super::record::Operation;
+use super::streams::read_back;
+use super::{Script, compile};
+use heapwise_analysis::{Analysis, Options, analyze};
+use heapwise_trace::file::Reader;
+use program::{Call, Program, Step, steps};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+fn compiled(file: &[u8]) -> (Script, Analysis) {
+    let analysis = analyze(Reader::new(file).expect("own recording"), &Options::default(), |_| {});
+    let analysis = analysis.expect("memory does not fail");
+    let reader = Reader::new(file).expect("own recording");
+    let script = compile(reader, &analysis, 0, |_| {}).expect("a temporary file");
+    (script, analysis)
+}
+
+/// Places of the script's threads among those of the truth.
+fn in_recording(program: &Program) -> Vec<usize> {
+    (0..program.threads.len()).filter(|&t| program.threads[t].is_seen).collect()
+}
+
+/// Each record says the same as the call of the truth, with slots and generations for the names of blocks.
+fn check_records(program: &Program, script: &Script) -> Result<(), TestCaseError> {
+    let threads = in_recording(program);
+    let place = |thread: usize| threads.iter().position(|&t| t == thread);
+    prop_assert_eq!(script.threads.len(), threads.len());
+    // What is asked for and what is resized gives a name to a generation of a slot, once.
+    let mut names: BTreeMap<(u32, u16), usize> = BTreeMap::new();
+    let mut touched: BTreeMap<usize, (u64, u64)> = BTreeMap::new();
+    for look in ["names", "uses"] {
+        for (own, &thread) in threads.iter().enumerate() {
+            let mut records = read_back(&script.records, script.threads[own].first);
+            let last = records.pop().expect("a stream ends");
+            let is_gone = program.threads[thread].is_joined;
+            if thread == 0 || is_gone {
+                let ends = if is_gone { Operation::End } else { Operation::Stay };
+                prop_assert_eq!(last.operation(), ends);
+            }
+            prop_assert_eq!(script.threads[own].is_joined, is_gone);
+            records.retain(|r| r.operation() != Operation::Epoch);
+            let calls = program.threads[thread].calls.iter().filter(|call| match call {
+                Call::Join { thread } => place(*thread).is_some(),
+                _ => true,
+            });
+            prop_assert_eq!(records.len(), calls.clone().count());
+            for (record, call) in records.iter().zip(calls) {
+                let here = (record.number(), record.generation());
+                let next = (here.0, here.1.wrapping_add(1));
+                let (operation, made) = match *call {
+                    Call::Alloc { block, size } => (Operation::Malloc, Some((here, block, size))),
+                    Call::Free { .. } => (Operation::Free, None),
+                    Call::Resize { block, size, .. } => (Operation::Realloc, Some((next, block, size))),
+                    Call::Spawn { .. } => (Operation::Spawn, None),
+                    Call::Join { .. } => (Operation::Join, None),
+                };
+                prop_assert_eq!(record.operation(), operation);
+                match (look, *call, made) {
+                    ("names", _, Some((at, block, size))) => {
+                        prop_assert_eq!(record.size() as u64, size);
+                        prop_assert_eq!(names.insert(at, block), None, "a generation is there once");
+                        touched.insert(block, (size, record.touched_bytes() as u64));
+                    }
+                    ("uses", Call::Free { block } | Call::Resize { before: block, .. }, _) => {
+                        prop_assert_eq!(names.get(&here), Some(&block));
+                    }
+                    ("uses", Call::Spawn { thread }, _) => {
+                        let made = script.created[record.number() as usize];
+                        prop_assert_eq!(made.map(|t| t as usize), place(thread));
+                    }
+                    ("uses", Call::Join { thread }, _) => {
+                        prop_assert_eq!(Some(record.number() as usize), place(thread));
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+    let (mut told, mut large) = (0, 0);
+    for (block, (size, bytes)) in touched {
+        large += u64::from(size >= LARGE);
+        match program.touched.get(&block) {
+            Some(&true_bytes) if size >= LARGE => {
+                told += 1;
+                prop_assert!(bytes.abs_diff(true_bytes) <= size / 30_000 + 1, "{} of {}", bytes, true_bytes);
+            }
+            _ => prop_assert_eq!(bytes, size, "what nobody measured is touched as a whole"),
+        }
+    }
+    prop_assert_eq!(
+        (script.counts().told_large_blocks, script.counts().untold_large_blocks),
+        (told, large - told)
+    );
+    Ok(())
+}
+
+/// Whatever the order, it comes to its end with the live blocks of the truth.
+fn check_runs(program: &Program, script: &Script, seed: u64) -> Result<(), TestCaseError> {
+    let mut live: Vec<u64> = program.live.iter().map(|block| block.size).collect();
+    live.sort_unstable();
+    let counts = script.counts();
+    prop_assert_eq!(counts.live_blocks, live.len() as u64);
+    prop_assert_eq!(counts.live_bytes.0, live.iter().sum::<u64>());
+    prop_assert_eq!((counts.skipped, counts.refused), (0, 0));
+    for seed in seed..seed + 4 {
+        let run = interpreter::run(script, seed).map_err(TestCaseError::fail)?;
+        prop_assert_eq!(&run.live, &live);
+        let at_look = run.at_look.unwrap_or(counts.live_bytes.0);
+        prop_assert_eq!(run.at_look.is_some(), script.peak != 0);
+        prop_assert!(at_look >= program.most, "{} live at the look, {} at most", at_look, program.most);
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_program_is_told_call_by_call_and_done_again_in_any_order(steps in steps(), seed: u64) {
+        let mut program = Program::new(false).run(&steps);
+        let (script, _) = compiled(&program.recording());
+        check_records(&program, &script)?;
+        check_runs(&program, &script, seed >> 1)?;
+    }
+
+    #[test]
+    fn addresses_that_come_again_are_told_apart(steps in steps(), seed: u64) {
+        let mut program = Program::new(true).run(&steps);
+        let (script, analysis) = compiled(&program.recording());
+        let totals = &analysis.totals;
+        prop_assert_eq!((totals.unknown_frees, totals.implicit_frees), (0, 0));
+        check_runs(&program, &script, seed >> 1)?;
+    }
+}
+
+#[test]
+fn a_producer_that_runs_ahead_waits_for_its_consumer() {
+    let mut steps = vec![Step::Spawn { who: 0 }];
+    for _ in 0..2000 {
+        steps.push(Step::Alloc { who: 0, size: 100 });
+        steps.push(Step::Free { who: 1, which: 0, touched: None });
+        steps.extend([Step::Tick].repeat(usize::from(steps.len().is_multiple_of(50))));
+    }
+    let mut program = Program::new(false).run(&steps);
+    let (script, _) = compiled(&program.recording());
+    check_records(&program, &script).unwrap();
+    check_runs(&program, &script, 1).unwrap();
+    assert!(script.slots <= 1024, "{}: never more than a few were live", script.slots);
+}
+
+#[test]
+fn a_thread_of_the_first_epoch_is_started_by_the_first_thread() {
+    let mut steps = vec![Step::Alloc { who: 0, size: 10 }; 40];
+    steps.extend([Step::Spawn { who: 0 }, Step::Spawn { who: 1 }]);
+    let mut program = Program::new(false).run(&steps);
+    let (script, _) = compiled(&program.recording());
+    assert_eq!(script.created, [Some(1), None], "the second one never does anything");
+    check_records(&program, &script).unwrap();
+}

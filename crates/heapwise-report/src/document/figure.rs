@@ -1,0 +1,31 @@
+//! Pictures of a document, as numbers: how they are drawn is a matter of whoever shows them.
+
+use crate::chart::Unit;
+
+/// A picture and what is seen on it.
+#[derive(Clone, Debug)]
+pub(crate) struct Figure {
+    pub(crate) caption: String,
+    pub(crate) picture: Picture,
+}
+
+/// Somebody's numbers. Those of all pictures who have the same series have the same colour.
+#[derive(Clone, Debug)]
+pub(crate) struct Row<T> {
+    pub(crate) label: String,
+    pub(crate) series: usize,
+    pub(crate) numbers: Vec<T>,
+}
+
+/// A picture.
+#[derive(Clone, Debug)]
+pub(crate) enum Picture {
+    /// Every number of a row as a point, and their median.
+    Strips { unit: Unit, rows: Vec<Row<f64>> },
+    /// A curve for each row.
+    Lines { units: [Unit; 2], rows: Vec<Row<[f64; 2]>> },
+    /// What each row consists of.
+    Bars { unit: Unit, parts: Vec<String>, rows: Vec<Row<f64>> },
+    /// A point for each row that has one, of both of whose numbers less is better.
+    Scatter { titles: [String; 2], units: [Unit; 2], rows: Vec<Row<[f64; 2]>> },
+}

@@ -1,0 +1,466 @@
+//! `heapwise replay`: what real programs did, done again with each allocator. No test looks at a time.
+
+use heapwise_tests::build::{FlagSet, build};
+use heapwise_tests::programs;
+use heapwise_tests::recording::{Recorded, Recording};
+use heapwise_tests::report::Process;
+use heapwise_tests::run::{self, Outcome, private_folder};
+use heapwise_tests::tool::heapwise;
+use heapwise_tests::victim::Victim;
+use heapwise_trace::event::{AllocFunction, BlockAddress, Epoch, Event, StackId};
+use heapwise_trace::file::Writer;
+use heapwise_trace::file::columns::EventsEncoder;
+use heapwise_trace::file::records::{
+    Meta, ProcessEnd, ProcessIndex, ProcessInfo, RunEnd, ThreadIndex, ThreadInfo,
+};
+use heapwise_trace::file::tables::ClockReadings;
+use heapwise_trace::live::words;
+use serde_json::Value;
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const ALLOCATORS: &str = "glibc,jemalloc,mimalloc,mimalloc2,snmalloc";
+
+fn replay_command(file: &Path, folder: &Path, options: &[&str]) -> Command {
+    let mut command = run::command(heapwise(), folder);
+    command.arg("replay").arg(file).args(["--format", "json"]).args(options);
+    command
+}
+
+fn replay(file: &Path, folder: &Path, options: &[&str]) -> Outcome {
+    run::finish(&mut replay_command(file, folder, options), folder, "replay")
+}
+
+fn parsed(outcome: &Outcome) -> Value {
+    serde_json::from_str(&outcome.text())
+        .unwrap_or_else(|e| panic!("no JSON: {e}\n{}\n{}", outcome.text(), outcome.stderr))
+}
+
+fn number(value: &Value, name: &str) -> u64 {
+    value[name].as_u64().unwrap_or_else(|| panic!("no number {name} in {value}"))
+}
+
+fn candidates(all: &Value) -> &[Value] {
+    all["candidates"].as_array().expect("candidates")
+}
+
+fn candidate<'a>(all: &'a Value, name: &str) -> &'a Value {
+    let found = candidates(all).iter().find(|c| c["candidate"] == name);
+    found.unwrap_or_else(|| panic!("no {name} in {all}"))
+}
+
+fn caveats(all: &Value) -> Vec<&str> {
+    all["caveats"].as_array().expect("caveats").iter().filter_map(Value::as_str).collect()
+}
+
+/// The parts of a moment are all of it.
+fn check_parts(moment: &Value) {
+    let parts = ["live", "rounding", "holes", "retained", "metadata", "not_heap", "unaccounted"];
+    let sum: u64 = parts.iter().map(|part| number(moment, &format!("{part}_bytes"))).sum();
+    assert_eq!(sum, number(moment, "rss_bytes"), "{moment}");
+}
+
+/// All allocators do all of it, and end with the live blocks that the report tells.
+fn check_all(recorded: &Recorded, folder: &Path, options: &[&str]) -> Value {
+    let mut all_options = vec!["--with", ALLOCATORS];
+    all_options.extend(options);
+    let outcome = replay(&recorded.file, folder, &all_options);
+    assert_eq!(outcome.code(), 0, "{}\n{}", outcome.text(), outcome.stderr);
+    let all = parsed(&outcome);
+    let own = process(recorded, &all);
+    let at_exit = (own.totals.live_at_exit_bytes, own.totals.live_at_exit_blocks);
+    let script = &all["script"];
+    assert_eq!((number(script, "live_at_end_bytes"), number(script, "live_at_end_blocks")), at_exit);
+    assert_eq!(candidates(&all).len(), 5);
+    for candidate in candidates(&all) {
+        assert_eq!(candidate["outcome"], "complete", "{candidate}");
+        assert_eq!(number(candidate, "refused"), 0);
+        check_parts(&candidate["at_peak"]);
+        check_parts(&candidate["at_end"]);
+        assert!(number(candidate, "peak_rss_bytes") >= number(candidate, "rss_at_end_bytes") / 2);
+    }
+    all
+}
+
+/// The report's process that was replayed.
+fn process<'a>(recorded: &'a Recorded, all: &Value) -> &'a Process {
+    let pid = number(&all["process"], "pid");
+    let found = recorded.report().processes.iter().find(|p| u64::from(p.pid) == pid);
+    found.expect("the process is in the report")
+}
+
+/// `glibc`'s replay needs about as much for its heap as the recorded program did.
+fn check_peak(all: &Value, recorded: &Recorded) {
+    let moment = &candidate(all, "glibc")["at_peak"];
+    let replayed = (number(moment, "rss_bytes") - number(moment, "not_heap_bytes")) as f64;
+    let real = recorded.report().memory.at_peak.expect("somebody looked");
+    let real = (real.rss_bytes - real.not_heap_bytes) as f64;
+    assert!((0.85..=1.15).contains(&(replayed / real)), "{replayed} instead of {real}");
+}
+
+fn record(victim: &str, folder: &Path) -> Recorded {
+    let program = build(&Victim::named(victim), FlagSet::Release);
+    Recording::new(folder).record(program, &[])
+}
+
+/// A recording that is quickly replayed.
+fn small(folder: &Path) -> PathBuf {
+    record("growth_by_realloc", folder).file
+}
+
+/// A library in C, which stands between the program and glibc.
+fn library(folder: &Path, name: &str, code: &str) -> String {
+    let source = folder.join(format!("{name}.c"));
+    let text = format!(
+        "#include <stdlib.h>\n#include <unistd.h>\n#include <errno.h>\n#include <string.h>\n#include <stdint.h>\n\
+         extern void *__libc_malloc(size_t); extern void __libc_free(void *);\n\
+         extern void *__libc_realloc(void *, size_t); extern void *__libc_calloc(size_t, size_t);\n\
+         extern void *__libc_memalign(size_t, size_t);\n\
+         static unsigned long calls;\n\
+         static int is_worker(void) {{\n\
+           static int known = -1;\n\
+           if (known < 0) {{\n\
+             extern char **environ; (void)environ;\n\
+             char line[4096]; int fd = 0; ssize_t n = 0;\n\
+             fd = __open_cmdline();\n\
+             n = read(fd, line, sizeof line); close(fd);\n\
+             known = n > 0 && memmem(line, n, \"replay-worker\", 13) != 0;\n\
+           }}\n\
+           return known;\n\
+         }}\n{code}\n\
+         void free(void *p) {{ __libc_free(p); }}\n\
+         void *realloc(void *p, size_t n) {{ before(n); return __libc_realloc(p, n); }}\n\
+         void *calloc(size_t a, size_t b) {{ return __libc_calloc(a, b); }}\n\
+         void *memalign(size_t a, size_t n) {{ return __libc_memalign(a, n); }}\n\
+         void *aligned_alloc(size_t a, size_t n) {{ return __libc_memalign(a, n); }}\n\
+         int posix_memalign(void **p, size_t a, size_t n) {{ *p = __libc_memalign(a, n); return *p ? 0 : ENOMEM; }}\n"
+    )
+    .replace("#include <stdlib.h>", "#define _GNU_SOURCE\n#include <stdlib.h>\n#include <fcntl.h>")
+    .replace("__open_cmdline()", "open(\"/proc/self/cmdline\", O_RDONLY)");
+    fs::write(&source, text).expect("a source");
+    let file = folder.join(format!("{name}.so"));
+    let status =
+        Command::new("cc").args(["-shared", "-fPIC", "-O1", "-w", "-o"]).arg(&file).arg(&source).status();
+    assert!(status.expect("cc can be started").success(), "{name} does not compile");
+    file.display().to_string()
+}
+
+/// One that does something instead of the call with a number.
+fn misbehaving(folder: &Path, name: &str, what: &str) -> String {
+    let code = format!(
+        "static int wrong(void) {{ return is_worker() && __atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED) > 500; }}\n\
+         static void before(size_t n) {{}}\n\
+         void *malloc(size_t n) {{ if (wrong()) {{ {what} }} return __libc_malloc(n); }}"
+    );
+    library(folder, name, &code)
+}
+
+#[test]
+fn python_does_again_what_it_did_with_every_allocator() {
+    let Some(python) = programs::python() else { return };
+    let folder = private_folder();
+    let code = "import json\nd = [json.loads(json.dumps({'k%d' % i: [i] * 20})) for i in range(6000)]\nprint(len(d))";
+    let recording = Recording::new(folder.path()).variable("PYTHONMALLOC", "malloc");
+    let recorded = recording.record(python, &["-c", code]);
+    let all = check_all(&recorded, folder.path(), &["--runs", "1"]);
+    check_peak(&all, &recorded);
+    assert_eq!(all["schema"], "heapwise.replay/1");
+    assert!(caveats(&all).is_empty(), "{:?}", caveats(&all));
+    let glibc = candidate(&all, "glibc");
+    assert!(glibc["latency_ns"]["allocate"]["timed"].as_u64() > Some(100_000));
+    assert!(!glibc["slowest"].as_array().expect("slowest calls").is_empty());
+    assert!(all["machine"]["cores"].as_u64() >= Some(1), "{}", all["machine"]);
+}
+
+#[test]
+fn a_database_does_again_what_it_did_with_every_allocator() {
+    let Some(sqlite) = programs::find("sqlite3") else { return };
+    let folder = private_folder();
+    let sql = "create table t(a integer, b text);\
+               insert into t select value, hex(randomblob(20)) from generate_series(1, 60000);\
+               create index i on t(b); select count(*) from t;";
+    let recorded = Recording::new(folder.path()).record(sqlite, &[":memory:", sql]);
+    let all = check_all(&recorded, folder.path(), &["--runs", "0"]);
+    check_peak(&all, &recorded);
+    assert!(caveats(&all).is_empty(), "{:?}", caveats(&all));
+    assert!(candidate(&all, "glibc")["cpu_ns"].is_null(), "no rounds, no times");
+}
+
+#[test]
+fn threads_are_started_and_ended_as_they_were() {
+    for victim in
+        ["threads_producer_consumer", "threads_random", "threads_short_lived", "rust_scoped_threads"]
+    {
+        let folder = private_folder();
+        let recorded = record(victim, folder.path());
+        let all = check_all(&recorded, folder.path(), &["--runs", "1"]);
+        assert!(number(&all["script"], "threads") > 1, "{victim}");
+        assert_eq!(number(&all["script"], "skipped"), 0, "{victim}");
+        assert!(caveats(&all).is_empty(), "{victim}: {:?}", caveats(&all));
+    }
+}
+
+#[test]
+fn each_process_can_be_replayed() {
+    let folder = private_folder();
+    let recorded = record("fork_child_allocates", folder.path());
+    let mut replayed = 0;
+    for process in recorded.report().processes.iter().filter(|p| p.totals.allocations > 0) {
+        let pid = process.pid.to_string();
+        let outcome =
+            replay(&recorded.file, folder.path(), &["--with", "glibc", "--runs", "0", "--pid", &pid]);
+        assert_eq!(outcome.code(), 0, "{}{}", outcome.text(), outcome.stderr);
+        let all = parsed(&outcome);
+        assert_eq!(all["process"]["pid"].to_string(), pid);
+        assert_eq!(candidate(&all, "glibc")["outcome"], "complete");
+        replayed += 1;
+    }
+    assert!(replayed > 1, "a parent and a child");
+    let outcome = replay(&recorded.file, folder.path(), &["--pid", "1"]);
+    assert_eq!(outcome.code(), 2, "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("no process 1"), "{}", outcome.stderr);
+}
+
+#[test]
+fn memory_after_the_load_is_measured_with_the_pauses() {
+    let folder = private_folder();
+    let recorded = record("retention_burst", folder.path());
+    let options = ["--with", "glibc,jemalloc:dirty_decay_ms=0", "--runs", "0", "--timed", "--settle", "1s"];
+    let outcome = replay(&recorded.file, folder.path(), &options);
+    assert_eq!(outcome.code(), 0, "{}", outcome.stderr);
+    let all = parsed(&outcome);
+    assert_eq!(all["timed"]["settle_ns"], 1_000_000_000);
+    for candidate in candidates(&all) {
+        let (peak, after) = (number(candidate, "peak_rss_bytes"), number(candidate, "rss_after_bytes"));
+        assert!(after <= peak, "{candidate}");
+        assert!(!candidate["timeline"].as_array().expect("a timeline").is_empty());
+    }
+}
+
+#[test]
+fn a_recording_that_was_cut_off_is_replayed_as_far_as_it_goes() {
+    let folder = private_folder();
+    let recorded = record("threads_producer_consumer", folder.path());
+    let whole = fs::read(&recorded.file).expect("the recording");
+    let cut = folder.path().join("cut.hw");
+    let mut replayed = 0;
+    for part in [0, 3, 30, 50, 70, 90, 99] {
+        fs::write(&cut, &whole[..whole.len() * part / 100]).expect("a copy");
+        let outcome = replay(&cut, folder.path(), &["--with", "glibc", "--runs", "0"]);
+        assert!([0, 4].contains(&outcome.code()), "{part} %: {}", outcome.stderr);
+        if outcome.code() == 4 {
+            assert_eq!(outcome.stderr.trim().lines().count(), 1, "{part} %: {}", outcome.stderr);
+            continue;
+        }
+        let all = parsed(&outcome);
+        assert_eq!(candidate(&all, "glibc")["outcome"], "complete", "{part} %");
+        assert!(!caveats(&all).is_empty(), "{part} % is not the whole recording");
+        replayed += 1;
+    }
+    assert!(replayed >= 3, "{replayed}");
+}
+
+/// As a recorder writes it that does not look at what was touched.
+fn recording_without_touching(file: &Path) {
+    let mut writer = Writer::new(Vec::new(), &Meta::default()).expect("memory");
+    let process = ProcessIndex(0);
+    writer.process(&ProcessInfo { index: process, pid: 5, ..ProcessInfo::default() }).expect("memory");
+    writer.thread(&ThreadInfo { process, handle: 1, ..ThreadInfo::default() }).expect("memory");
+    let mut events = vec![Event::Epoch(Epoch(1))];
+    for address in (1..=20u64).map(|n| BlockAddress(n << 24)) {
+        let (function, stack) = (AllocFunction::Malloc, StackId(0));
+        events.push(Event::Alloc { address, size: 1 << 20, align_log2: 0, function, stack });
+        events.extend((address.0 < 11 << 24).then_some(Event::Free { address, touched: None }));
+    }
+    let encoded = events.iter().map(|&event| words::encode(event));
+    let words: Vec<u64> = encoded.flat_map(|w| w.words[..w.len].to_vec()).collect();
+    let mut encoder = EventsEncoder::default();
+    encoder.add_block(ThreadIndex(0), Epoch(0), &words);
+    writer.events(&encoder.finish(Epoch(2))).expect("memory");
+    writer.clock(&ClockReadings(vec![(Epoch(2), 1_000_000)])).expect("memory");
+    let end = ProcessEnd { index: process, epoch: Epoch(2), ..ProcessEnd::default() };
+    writer.process_end(&end).expect("memory");
+    writer.run_end(&RunEnd::default()).expect("memory");
+    fs::write(file, writer.into_inner()).expect("a file");
+}
+
+#[test]
+fn large_blocks_that_nobody_measured_are_touched_as_a_whole_and_that_is_said() {
+    let folder = private_folder();
+    let file = folder.path().join("old.hw");
+    recording_without_touching(&file);
+    let outcome = replay(&file, folder.path(), &["--with", "glibc", "--runs", "0"]);
+    assert_eq!(outcome.code(), 0, "{}", outcome.stderr);
+    let all = parsed(&outcome);
+    assert_eq!(number(&all["script"], "large_blocks_with_unknown_touch"), 20);
+    assert!(caveats(&all).iter().any(|c| c.contains("of 20 of 20 large blocks")), "{:?}", caveats(&all));
+    assert!(number(candidate(&all, "glibc"), "rss_at_end_bytes") >= 10 << 20);
+}
+
+#[test]
+fn what_is_no_recording_is_refused() {
+    let folder = private_folder();
+    let foreign = folder.path().join("foreign.hw");
+    fs::write(&foreign, "# A text\n").expect("a file");
+    for file in [foreign, folder.path().join("missing.hw"), folder.path().to_owned()] {
+        let outcome = replay(&file, folder.path(), &[]);
+        assert_eq!(outcome.code(), 4, "{}: {}", file.display(), outcome.stderr);
+        assert_eq!(outcome.stderr.trim().lines().count(), 1, "{}", outcome.stderr);
+    }
+}
+
+#[test]
+fn wrong_candidates_are_refused_before_anything_is_done() {
+    let folder = private_folder();
+    let file = small(folder.path());
+    for (list, word) in [
+        ("jemaloc", "jemalloc"),
+        ("jemalloc:dirty_decay=5", "dirty_decay"),
+        ("jemalloc:dirty_decay_ms=often", "often"),
+    ] {
+        let outcome = replay(&file, folder.path(), &["--with", list]);
+        assert_eq!(outcome.code(), 2, "{list}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains(word), "{}", outcome.stderr);
+    }
+}
+
+/// Candidates that cannot be used, or fail on the way, are told, and the others are measured.
+#[test]
+fn an_allocator_that_fails_does_not_keep_others_from_being_measured() {
+    let folder = private_folder();
+    let folder = folder.path();
+    let file = record("temporary_pairs", folder).file;
+    let text = folder.join("text.so");
+    fs::write(&text, "no library").expect("a file");
+    let empty = {
+        let source = folder.join("empty.c");
+        fs::write(&source, "int nothing;").expect("a source");
+        let library = folder.join("empty.so");
+        let status = Command::new("cc").args(["-shared", "-fPIC", "-o"]).arg(&library).arg(&source).status();
+        assert!(status.expect("cc can be started").success());
+        library
+    };
+    let crashes = misbehaving(folder, "crashes", "abort();");
+    let leaves = misbehaving(folder, "leaves", "_exit(7);");
+    let hangs = misbehaving(folder, "hangs", "for (;;) sleep(1);");
+    let refuses = misbehaving(folder, "refuses", "errno = ENOMEM; return 0;");
+    let well = library(
+        folder,
+        "well",
+        "static void before(size_t n) {} void *malloc(size_t n) { return __libc_malloc(n); }",
+    );
+    let (text, empty) = (text.display().to_string(), empty.display().to_string());
+    let list =
+        ["glibc", "/no/such.so", &text, &empty, &crashes, &leaves, &hangs, &refuses, &well, "jemalloc"];
+    let outcome = replay(&file, folder, &["--with", &list.join(","), "--runs", "1", "--timeout", "2s"]);
+    assert_eq!(outcome.code(), 3, "{}", outcome.stderr);
+    let all = parsed(&outcome);
+    let of = |name: &str| candidate(&all, name)["outcome"].as_str().expect("an outcome").to_owned();
+    let trouble = |name: &str| candidate(&all, name)["trouble"].as_str().unwrap_or_default().to_owned();
+    for good in ["glibc", "jemalloc", &well] {
+        assert_eq!(of(good), "complete", "{good}: {}", trouble(good));
+        assert!(number(candidate(&all, good), "peak_rss_bytes") > 0);
+    }
+    for there_is_none in ["/no/such.so", &text, &empty] {
+        assert_eq!(of(there_is_none), "unavailable", "{}", trouble(there_is_none));
+    }
+    for (name, outcome, word) in [
+        (&crashes, "killed", "signal 6"),
+        (&leaves, "exited", "code 7"),
+        (&hangs, "hung", "no further"),
+        (&refuses, "out-of-memory", "want of memory"),
+    ] {
+        assert_eq!(of(name), outcome, "{}", trouble(name));
+        assert!(trouble(name).contains(word), "{}", trouble(name));
+        assert!(caveats(&all).iter().any(|caveat| caveat.contains(name.as_str())), "{:?}", caveats(&all));
+    }
+}
+
+/// Limits of the process that replays, as a shell sets them.
+fn limited(command: &mut Command, resource: libc::__rlimit_resource_t, bytes: u64) -> &mut Command {
+    let limit = libc::rlimit { rlim_cur: bytes, rlim_max: bytes };
+    // SAFETY: the closure makes a system call with a structure of its own and nothing else.
+    unsafe {
+        command.pre_exec(move || match libc::setrlimit(resource, &limit) {
+            0 => Ok(()),
+            _ => Err(std::io::Error::last_os_error()),
+        })
+    }
+}
+
+#[test]
+fn a_script_that_finds_no_room_is_an_error_in_one_line() {
+    let folder = private_folder();
+    let file = small(folder.path());
+    let mut command = replay_command(&file, folder.path(), &["--with", "glibc", "--runs", "0"]);
+    let outcome = run::finish(limited(&mut command, libc::RLIMIT_FSIZE, 16 << 10), folder.path(), "limited");
+    // Root may go beyond the limit for shared memory, but not for the script.
+    assert_eq!(outcome.code(), 1, "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("TMPDIR"), "{}", outcome.stderr);
+    assert_eq!(outcome.stderr.trim().lines().count(), 1, "{}", outcome.stderr);
+    let mut command = replay_command(&file, folder.path(), &["--with", "glibc", "--runs", "0"]);
+    command.env("TMPDIR", folder.path().join("nowhere"));
+    let outcome = run::finish(&mut command, folder.path(), "nowhere");
+    assert_eq!(outcome.code(), 1, "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("nowhere"), "{}", outcome.stderr);
+}
+
+#[test]
+fn too_little_address_space_is_told_for_each_candidate() {
+    let folder = private_folder();
+    let file = small(folder.path());
+    let mut command = replay_command(&file, folder.path(), &["--with", "glibc,jemalloc", "--runs", "0"]);
+    let outcome = run::finish(limited(&mut command, libc::RLIMIT_AS, 2 << 30), folder.path(), "limited");
+    assert_eq!(outcome.code(), 3, "{}", outcome.stderr);
+    let all = parsed(&outcome);
+    for candidate in candidates(&all) {
+        assert_eq!(candidate["outcome"], "unavailable", "{candidate}");
+        assert!(candidate["trouble"].as_str().is_some_and(|t| t.contains("memory")), "{candidate}");
+    }
+}
+
+#[test]
+fn an_interrupt_ends_with_what_was_measured() {
+    let folder = private_folder();
+    let file = record("temporary_pairs", folder.path()).file;
+    let hangs = misbehaving(folder.path(), "hangs", "for (;;) sleep(1);");
+    let list = format!("glibc,{hangs}");
+    let mut command = replay_command(&file, folder.path(), &["--with", &list, "--runs", "3"]);
+    let running = run::start(&mut command, folder.path(), "interrupted");
+    std::thread::sleep(std::time::Duration::from_secs(5));
+    running.signal_group(libc::SIGINT);
+    let outcome = running.wait(run::PATIENCE);
+    assert_eq!(outcome.code(), 130, "{}", outcome.stderr);
+    let all = parsed(&outcome);
+    assert_eq!(all["is_interrupted"], true);
+    assert_ne!(candidate(&all, &hangs)["outcome"], "killed", "it was heapwise that ended it");
+}
+
+#[test]
+fn the_page_for_a_browser_is_one_file_without_scripts() {
+    let folder = private_folder();
+    let hostile = folder.path().join("<b>&\"x");
+    fs::copy(build(&Victim::named("growth_by_realloc"), FlagSet::Release), &hostile).expect("a copy");
+    let recorded = Recording::new(folder.path()).record(&hostile, &["<script>alert(1)</script>"]);
+    let page = folder.path().join("replay.html");
+    let mut command = run::command(heapwise(), folder.path());
+    command.arg("replay").arg(&recorded.file).args([
+        "--with",
+        "glibc,jemalloc",
+        "--runs",
+        "1",
+        "--format",
+        "html",
+    ]);
+    command.arg("-o").arg(&page);
+    let outcome = run::finish(&mut command, folder.path(), "html");
+    assert_eq!(outcome.code(), 0, "{}", outcome.stderr);
+    let text = fs::read_to_string(&page).expect("a page");
+    assert!(text.matches("<svg").count() >= 5, "strips, levels, bars");
+    assert!(text.contains("&lt;script&gt;alert(1)&lt;/script&gt;"));
+    for never in ["<script", "<b>&", "http://", "https://", "NaN"] {
+        assert!(!text.contains(never), "{never}");
+    }
+}
