@@ -35,7 +35,7 @@ pub(crate) struct Subject<'a> {
 /// # Errors
 /// The kernel's: the process is gone.
 pub fn of_worker(pid: u32, shared_inode: u64, thread_pointers: &[u64]) -> io::Result<Snapshot> {
-    let everywhere = 0..u64::MAX & !0xfff;
+    let everywhere = 0..!0xfff;
     let subject = Subject {
         pid,
         process: ProcessIndex(0),

@@ -106,7 +106,7 @@ pub fn location(differences: &[f64]) -> Option<Location> {
     let refused = |sum: usize| 2.0 * at_most(&ranks, 2 * sum);
     // So many of the means are left out at either end.
     let mut left_out = 0;
-    while left_out + 1 <= middle && refused(left_out) <= 0.05 {
+    while left_out < middle && refused(left_out) <= 0.05 {
         left_out += 1;
     }
     // At least none: the interval is then from the least mean to the greatest.

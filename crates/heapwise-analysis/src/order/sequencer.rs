@@ -349,7 +349,8 @@ impl<O: Observer> Sequencer<O> {
             }
             Event::ThreadJoin { handle } => {
                 // A thread that never did anything has not used its creation up.
-                if self.joinable.remove(&(process, *handle)).is_none() {
+                let has_begun = self.joinable.remove(&(process, *handle)).is_some();
+                if !has_begun {
                     self.created.remove(&(process, *handle));
                 }
             }

@@ -179,6 +179,10 @@ impl<'a> Replayer<'a> {
         let live = memory.live_blocks();
         if complete && plan.accounts {
             seen.at_end = look::look(&process, &memory, sizes);
+            if self.script.peak == 0 && plan.settle.is_zero() {
+                // Most was live at the end.
+                seen.at_peak = seen.at_end;
+            }
         }
         memory.header().end.store(1, Ordering::Release);
         if !complete {
