@@ -190,9 +190,7 @@ fn a_database_does_again_what_it_did_with_every_allocator() {
 
 #[test]
 fn threads_are_started_and_ended_as_they_were() {
-    for victim in
-        ["threads_producer_consumer", "threads_random", "threads_short_lived", "rust_scoped_threads"]
-    {
+    for victim in ["threads_producer_consumer", "threads_random", "threads_detached"] {
         let folder = private_folder();
         let recorded = record(victim, folder.path());
         let all = check_all(&recorded, folder.path(), &["--runs", "1"]);
@@ -200,6 +198,18 @@ fn threads_are_started_and_ended_as_they_were() {
         assert_eq!(number(&all["script"], "skipped"), 0, "{victim}");
         assert!(caveats(&all).is_empty(), "{victim}: {:?}", caveats(&all));
     }
+}
+
+/// Two thousand threads, never more than a few at a time: if they all began at once, that would be seen in their stacks.
+#[test]
+fn threads_that_come_and_go_are_not_there_all_at_once() {
+    let folder = private_folder();
+    let recorded = record("threads_short_lived", folder.path());
+    let outcome = replay(&recorded.file, folder.path(), &["--with", "glibc", "--runs", "0"]);
+    assert_eq!(outcome.code(), 0, "{}", outcome.stderr);
+    let all = parsed(&outcome);
+    assert_eq!(number(&all["script"], "threads"), 2001);
+    assert!(number(candidate(&all, "glibc"), "peak_rss_bytes") < 8 << 20, "{}", candidate(&all, "glibc"));
 }
 
 #[test]

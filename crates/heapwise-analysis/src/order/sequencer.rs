@@ -24,6 +24,8 @@ struct Known {
     handle: u64,
     /// Whether its first event may come: it was created, or something of it was seen.
     born: bool,
+    /// Whether it was born without its creation, which is told when the creating call is over and may come later.
+    is_early: bool,
 }
 
 /// The state between sections.
@@ -55,7 +57,7 @@ impl<O: Observer> Sequencer<O> {
     /// A thread of a process of the ledger.
     pub(crate) fn add_thread(&mut self, process: u32, handle: u64) -> u32 {
         let thread = self.ledger.add_thread(process);
-        self.known.push(Known { process, handle, born: false });
+        self.known.push(Known { process, handle, born: false, is_early: false });
         self.observer.thread(thread as usize, process as usize, handle);
         thread
     }
@@ -187,7 +189,7 @@ impl<O: Observer> Sequencer<O> {
     #[inline(never)]
     fn alone(&mut self, stream: &mut Stream<'_>, epoch: u64) {
         let thread = stream.thread;
-        self.bear(thread);
+        self.bear(thread, true);
         while stream.epoch == epoch {
             let plain = self.ledger.run(thread, stream.ahead());
             if plain > 0 {
@@ -238,7 +240,7 @@ impl<O: Observer> Sequencer<O> {
             if !self.created.remove(&(known.process, known.handle)) {
                 return true;
             }
-            self.bear(thread);
+            self.bear(thread, false);
         }
         let Some(Event::ThreadJoin { handle }) = front else { return false };
         let process = known.process;
@@ -302,7 +304,7 @@ impl<O: Observer> Sequencer<O> {
             let all: Vec<usize> = active.iter().filter(unborn).map(of).collect();
             let some: Vec<usize> = all.iter().copied().filter(|&t| !is_to_come(self.known[t])).collect();
             for thread in if some.is_empty() { all } else { some } {
-                self.bear(thread as u32);
+                self.bear(thread as u32, true);
             }
             return;
         }
@@ -323,10 +325,10 @@ impl<O: Observer> Sequencer<O> {
     }
 
     /// From now on events of a thread may come.
-    fn bear(&mut self, thread: u32) {
+    fn bear(&mut self, thread: u32, is_early: bool) {
         let known = &mut self.known[thread as usize];
         if !known.born {
-            known.born = true;
+            (known.born, known.is_early) = (true, is_early);
             self.joinable.insert((known.process, known.handle), thread);
         }
     }
@@ -336,11 +338,19 @@ impl<O: Observer> Sequencer<O> {
         let process = self.known[thread as usize].process;
         match event {
             Event::ThreadCreate { handle } => {
-                self.created.insert((process, *handle));
+                let running = self.joinable.get(&(process, *handle)).copied();
+                let running = running.filter(|&t| t != thread).map(|t| &mut self.known[t as usize]);
+                match running.filter(|known| known.is_early) {
+                    Some(known) => known.is_early = false,
+                    None => {
+                        self.created.insert((process, *handle));
+                    }
+                }
             }
             Event::ThreadJoin { handle } => {
                 // A thread that never did anything has not used its creation up.
-                if self.joinable.remove(&(process, *handle)).is_none() {
+                let has_begun = self.joinable.remove(&(process, *handle)).is_some();
+                if !has_begun {
                     self.created.remove(&(process, *handle));
                 }
             }

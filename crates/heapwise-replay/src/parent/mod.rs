@@ -182,6 +182,10 @@ impl<'a> Replayer<'a> {
         let live = memory.live_blocks();
         if complete && plan.accounts {
             seen.at_end = look::look(&process, &memory, sizes);
+            if self.script.peak == 0 && plan.settle.is_zero() {
+                // Most was live at the end.
+                seen.at_peak = seen.at_end;
+            }
         }
         let purged = (complete && plan.purges).then(|| purge(&mut process, &memory)).flatten();
         memory.header().end.store(1, Ordering::Release);

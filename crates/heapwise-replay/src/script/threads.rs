@@ -16,6 +16,8 @@ pub(crate) struct Life {
     pub(crate) began: bool,
     /// Whether another thread starts it.
     pub(crate) is_spawned: bool,
+    /// Whether it was there before its creation was told, which is when the creating call is over.
+    is_early: bool,
     /// The epoch in which its end was waited for.
     pub(crate) joined: Option<Number>,
     /// When its end was noticed.
@@ -55,6 +57,12 @@ impl Threads {
     pub(crate) fn create(&mut self, handle: u64) -> u32 {
         let creation = self.created.len() as u32;
         self.created.push(None);
+        let running = self.by_handle.get(&handle).map(|&thread| &mut self.lives[thread]);
+        if let Some(early) = running.filter(|life| life.is_early) {
+            // Somebody else has started it.
+            early.is_early = false;
+            return creation;
+        }
         self.awaited.insert(handle, creation);
         self.by_handle.remove(&handle);
         creation
@@ -63,6 +71,7 @@ impl Threads {
     /// A thread begins that nobody is known to have created: the number of a creation for it.
     pub(crate) fn create_now(&mut self, thread: usize) -> u32 {
         self.lives[thread].is_spawned = true;
+        self.lives[thread].is_early = true;
         self.created.push(Some(thread as u32));
         self.created.len() as u32 - 1
     }
@@ -73,5 +82,26 @@ impl Threads {
         let thread = self.by_handle.remove(&handle)?;
         self.lives[thread].joined = Some(now);
         Some(thread)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_creation_that_is_told_late_is_that_of_the_thread_that_runs() {
+        let mut threads = Threads::default();
+        let [_, early, next] = [1, 7, 7].map(|handle| threads.add(handle));
+        threads.begin(early);
+        let started = threads.create_now(early);
+        let told = threads.create(7);
+        assert_eq!((threads.created[started as usize], threads.created[told as usize]), (Some(1), None));
+        assert_eq!(threads.join(7, Number(1)), Some(early));
+        // The next one has the handle of the first, and a creation in time.
+        let creation = threads.create(7);
+        threads.begin(next);
+        assert_eq!(threads.created[creation as usize], Some(2));
+        assert_eq!(threads.join(7, Number(2)), Some(next));
     }
 }
