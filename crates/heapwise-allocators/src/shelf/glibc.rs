@@ -1,7 +1,7 @@
 //! The allocator of the C library, which nearly every program on Linux has if it does nothing about it.
 
 use super::{Allocator, Origin};
-use crate::fix::{Call, Fix, before_main};
+use crate::fix::{Call, Fix, UNSAFE, before_main};
 use crate::setting::{Kind, Setting, Unit};
 use crate::spec::Settings;
 
@@ -92,7 +92,8 @@ const MALLOPT: &[(&str, &str)] = &[
 /// was measured: then there is the environment only.
 fn in_rust(chosen: &Settings) -> (Vec<String>, Vec<String>) {
     let mut rust = vec![
-        "// No #[global_allocator]: Rust programs on Linux have the C library's allocator by themselves.".to_owned(),
+        "// No #[global_allocator]: Rust programs on Linux have the C library's allocator by themselves."
+            .to_owned(),
     ];
     let call = |(name, value): (&str, &str)| {
         let option = MALLOPT.iter().find(|(setting, _)| *setting == name)?.1;
@@ -162,11 +163,16 @@ impl Allocator for Glibc {
             );
         }
         let (cargo, rust) = in_rust(chosen);
+        if !cargo.is_empty() {
+            caveats.push(UNSAFE.into());
+        }
         Fix {
             cargo,
             rust,
             environment: self.variables(chosen),
-            other_languages: vec!["The C library's allocator is there unless another one is linked or preloaded.".into()],
+            other_languages: vec![
+                "The C library's allocator is there unless another one is linked or preloaded.".into(),
+            ],
             calls,
             caveats,
         }

@@ -1,7 +1,7 @@
 //! jemalloc, as the crates of tikv build it: its names begin with `_rjem_`, and so does its variable.
 
 use super::{Allocator, Origin};
-use crate::fix::{Call, Fix};
+use crate::fix::{Call, Fix, UNSAFE};
 use crate::setting::{Kind, Setting, Unit};
 use crate::spec::Settings;
 
@@ -155,6 +155,9 @@ impl Allocator for Jemalloc {
              over without a word."
                 .to_owned(),
         ];
+        if !chosen.is_empty() {
+            caveats.push(UNSAFE.into());
+        }
         match chosen.get("dirty_decay_ms") {
             Some("0") => caveats.push(
                 "With dirty_decay_ms:0 each emptied range is given back at once, and faulted in again when it is needed: \
@@ -208,7 +211,8 @@ mod tests {
 
     #[test]
     fn the_configuration_in_rust_is_a_pointer_to_text_that_ends() {
-        let candidate = Candidate::parse("jemalloc:background_thread=true:dirty_decay_ms=1000").expect("a candidate");
+        let candidate =
+            Candidate::parse("jemalloc:background_thread=true:dirty_decay_ms=1000").expect("a candidate");
         let rust = candidate.fix().rust;
         assert_eq!(
             rust[2..],

@@ -1,7 +1,7 @@
 //! mimalloc 3, which Rust's crate has by default, and what it has in common with mimalloc 2.
 
 use super::{Allocator, Origin, one_variable_each};
-use crate::fix::{Call, Fix, before_main};
+use crate::fix::{Call, Fix, UNSAFE, before_main};
 use crate::setting::{Kind, Setting, Unit};
 use crate::spec::Settings;
 
@@ -163,9 +163,7 @@ fn calls(options: &[(&str, u32)], chosen: &Settings) -> Vec<String> {
             "false" => "0",
             number => number,
         };
-        Some(format!(
-            "unsafe {{ libmimalloc_sys::mi_option_set({number}, {value}) }}; // mi_option_{name}"
-        ))
+        Some(format!("unsafe {{ libmimalloc_sys::mi_option_set({number}, {value}) }}; // mi_option_{name}"))
     };
     chosen.iter().filter_map(call).collect()
 }
@@ -200,6 +198,7 @@ pub(super) fn fix(version: &Version<'_>, environment: Vec<(String, String)>, cho
              option is set in the code. The code is for Linux: other systems have no section .init_array."
                 .into(),
         );
+        caveats.push(UNSAFE.into());
     }
     Fix {
         cargo: vec![version.cargo.into(), sys.into()],
@@ -265,7 +264,10 @@ mod tests {
                 let spec = format!("{name}:{}={value}", setting.name);
                 let fix = Candidate::parse(&spec).expect(&spec).fix();
                 let line = fix.rust.iter().find(|line| line.contains("mi_option_set("));
-                assert!(line.is_some_and(|line| line.ends_with(&format!("// mi_option_{}", setting.name))), "{spec}");
+                assert!(
+                    line.is_some_and(|line| line.ends_with(&format!("// mi_option_{}", setting.name))),
+                    "{spec}"
+                );
                 assert!(fix.cargo[1].contains("extended"), "{fix:?}");
             }
         }
