@@ -34,6 +34,22 @@ impl Numbers {
         }
     }
 
+    /// Measurements that nobody made.
+    #[cfg(test)]
+    pub(crate) fn made_up(all: &[(Measure, &[f64])]) -> Self {
+        let mut numbers = Self::default();
+        for (measure, values) in all {
+            let list = match measure {
+                Measure::PeakRss => &mut numbers.peak_rss,
+                Measure::RssAfter => &mut numbers.rss_after,
+                Measure::Cpu => &mut numbers.allocator_ns,
+                Measure::Latency => &mut numbers.tail_ns,
+            };
+            list.extend_from_slice(values);
+        }
+        numbers
+    }
+
     /// A measure. CPU time is that in the allocator, in nanoseconds; latency is that of the slowest call in a thousand.
     pub fn of(&self, measure: Measure) -> Option<Spread> {
         Spread::of(self.all(measure).iter().copied())

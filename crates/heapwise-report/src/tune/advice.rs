@@ -78,9 +78,8 @@ fn cost(tuned: &Tuned<'_>) -> Option<String> {
     let changes: Vec<String> = match verified {
         Verified::ByTheProgram => {
             let standing = standing(tuned, candidate)?;
-            let told =
-                [Real::Cpu, Real::Wall, Real::PeakRss, Real::EndRss, Real::AfterLoad, Real::AfterSettle];
-            let told = told.into_iter().filter_map(|real| {
+            let told = tuned.comparison?.measures().into_iter().filter(|real| *real != Real::Faults);
+            let told = told.filter_map(|real| {
                 let difference = standing.differences.get(&real)?;
                 Some(match difference.verdict {
                     Verdict::Lower | Verdict::Higher => format!(
