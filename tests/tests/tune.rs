@@ -159,7 +159,7 @@ fn what_is_wrong_is_told_in_one_line() {
         (&[&file, "--with", "jemalloc:dirty_decay=1"], 2, "dirty_decay_ms"),
         (&[broken], 4, "broken.hw"),
         (&["missing.hw"], 4, "missing.hw"),
-        (&["--", rustc], 3, "defines malloc itself"),
+        (&["--", rustc], 2, "defines malloc itself"),
     ];
     for (arguments, code, word) in cases {
         let outcome = tune(folder.path(), arguments);

@@ -128,7 +128,7 @@ pub fn search(
         });
         timed = trial.timed.or(timed);
         harness = trial.harness.or(harness);
-        take(&mut all, &taking_part, trial, rung);
+        take(&mut all, &taking_part, trial, rung, is_last);
         other_ns = outside(&all[0].numbers, script, options);
         let base = all[0].numbers.clone();
         for ranked in &mut all {
@@ -185,7 +185,7 @@ fn pace(script: &Script, options: &Options, is_last: bool) -> Timed {
     }
 }
 
-fn take(all: &mut [Ranked], taking_part: &[usize], trial: Trial, rung: usize) {
+fn take(all: &mut [Ranked], taking_part: &[usize], trial: Trial, rung: usize, is_last: bool) {
     for (&at, tried) in taking_part.iter().zip(trial.tried) {
         let ranked = &mut all[at];
         ranked.rung = rung;
@@ -198,7 +198,8 @@ fn take(all: &mut [Ranked], taking_part: &[usize], trial: Trial, rung: usize) {
                 if refused > 0 {
                     ranked.trouble = Some(format!("refused {refused} calls for want of memory"));
                 }
-                ranked.numbers.add(&results);
+                // The last rung has the longest pauses.
+                ranked.numbers.add(&results, is_last);
             }
             Err(reason) => ranked.trouble = Some(reason),
         }
