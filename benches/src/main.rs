@@ -2,6 +2,7 @@
 //! `bench analyze`: what analysing a recording costs, measured beside `heaptrack_print`.
 //! `bench environment`: what the things cost that `heapwise doctor` looks for, measured beside a plain run.
 //! `bench replay`: how well a replay predicts what programs really do under each allocator.
+//! `bench tune`: whether what `heapwise tune` promises is what its fix does in a fresh project.
 //!
 //! `cargo xtask bench record` builds what is measured in release mode and calls this.
 
@@ -18,6 +19,7 @@ mod run;
 mod statistics;
 mod tables;
 mod tools;
+mod tuned;
 mod workloads;
 
 use anyhow::{Context, Result, bail};
@@ -29,12 +31,14 @@ use std::path::PathBuf;
 const HELP: &str = "\
 Measures what recording costs: native, heapwise and heaptrack, interleaved; or what it costs to analyse the recording
 of a hundred million events; or what slows a heap from outside, each thing that `heapwise doctor` looks for; or how well
-`heapwise replay` predicts what real programs do under each allocator.
+`heapwise replay` predicts what real programs do under each allocator; or whether the fix of `heapwise tune` does in a
+fresh project what was promised.
 
 Usage: bench record [--pairs N] [--only WORKLOAD] [--quick] [--target-dir DIR]
        bench analyze [--pairs N] [--quick] [--target-dir DIR]
        bench environment [--pairs N] [--quick] [--target-dir DIR]
        bench replay [--pairs N] [--only WORKLOAD] [--quick] [--real-only] [--after-load] [--target-dir DIR]
+       bench tune [--pairs N] [--only SERVICE] [--quick] [--target-dir DIR]
 
   --pairs N         rounds of all tools (default 5, and 4 of all allocators after one that does not count; 2 with --quick)
   --only WORKLOAD   only this one; may be given several times
@@ -61,6 +65,7 @@ enum Task {
     Analyze,
     Environment,
     Replay,
+    Tune,
 }
 
 fn main() -> Result<()> {
@@ -104,6 +109,18 @@ fn main() -> Result<()> {
             folder: &folder,
         };
         let text = replay::measure(&plan, &plan.target.join("release/heapwise"))?;
+        print!("{}\n{text}", machine::describe(&before, &Machine::look(), &tools));
+        return Ok(());
+    }
+    if request.task == Task::Tune {
+        let plan = tuned::Plan {
+            rounds: plan.pairs,
+            quick: plan.quick,
+            only: &request.only,
+            target: &plan.target,
+            folder: &folder,
+        };
+        let text = tuned::measure(&plan)?;
         print!("{}\n{text}", machine::describe(&before, &Machine::look(), &tools));
         return Ok(());
     }
@@ -151,13 +168,14 @@ fn parse(mut parser: lexopt::Parser) -> Result<Option<Request>> {
             Value(what) if task.is_none() && what == "analyze" => task = Some(Task::Analyze),
             Value(what) if task.is_none() && what == "environment" => task = Some(Task::Environment),
             Value(what) if task.is_none() && what == "replay" => task = Some(Task::Replay),
+            Value(what) if task.is_none() && what == "tune" => task = Some(Task::Tune),
             _ => return Err(argument.unexpected().into()),
         }
     }
     match task {
         Some(task) => request.task = task,
         None => bail!(
-            "say what to measure: `bench record`, `bench analyze`, `bench environment` or `bench replay`"
+            "say what to measure: `bench record`, `bench analyze`, `bench environment`, `bench replay` or `bench tune`"
         ),
     }
     if (request.real_only || request.after_load) && request.task != Task::Replay {
@@ -186,6 +204,7 @@ mod tests {
         assert_eq!(parsed(&["environment"]).unwrap().unwrap().task, Task::Environment);
         let replay = parsed(&["replay", "--real-only", "--only", "git"]).unwrap().unwrap();
         assert_eq!((replay.task, replay.real_only), (Task::Replay, true));
+        assert_eq!(parsed(&["tune", "--only", "batch"]).unwrap().unwrap().task, Task::Tune);
     }
 
     #[test]

@@ -14,8 +14,11 @@ pub fn run(arguments: &[OsString]) -> Result<()> {
     cargo::run(&["build", "--release", "-p", "heapwise-cli", "-p", "poetry-contest", "-p", "benches"])?;
     let target = cargo::target()?;
     let is_replay = arguments.first().is_some_and(|task| task == "replay");
-    if is_replay {
+    let is_tune = arguments.first().is_some_and(|task| task == "tune");
+    if is_replay || is_tune {
         cargo::run(&["build", "--release", "-p", "async-server", "-p", "fragmentation"])?;
+    }
+    if is_replay {
         allocators(&target)?;
     }
     // Without heaptrack there is still something to measure.

@@ -7,11 +7,11 @@
 mod after_load;
 mod allocators;
 mod fidelity;
-mod inputs;
+pub(crate) mod inputs;
 mod predictions;
-mod real;
+pub(crate) mod real;
 mod tables;
-mod workloads;
+pub(crate) mod workloads;
 
 use crate::launcher::{self, Measured};
 use crate::statistics::Spread;
@@ -148,7 +148,7 @@ fn measure_real(
 }
 
 /// The order of a round.
-fn shuffled(random: &mut inputs::Random, count: usize) -> Vec<usize> {
+pub(crate) fn shuffled(random: &mut inputs::Random, count: usize) -> Vec<usize> {
     let mut order: Vec<_> = (0..count).collect();
     for at in (1..count).rev() {
         order.swap(at, random.below(at + 1));

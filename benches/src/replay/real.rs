@@ -31,14 +31,22 @@ pub(crate) fn run(
     prepared: &Prepared,
     allocator: &Allocator,
 ) -> Result<(Measured, Vec<u8>)> {
+    // The launcher is linked statically, so the library is loaded into the program alone.
+    run_with(bench, prepared, &[("LD_PRELOAD", allocator.library.as_os_str())])
+}
+
+/// Runs the program with these variables. Returns what it took, and what it printed if that is the same each time.
+pub(crate) fn run_with(
+    bench: &Bench<'_>,
+    prepared: &Prepared,
+    environment: &[(&str, &OsStr)],
+) -> Result<(Measured, Vec<u8>)> {
     // A file of the run before must not be taken for one of this run.
     let _ = std::fs::remove_dir_all(bench.scratch);
     std::fs::create_dir_all(bench.scratch)?;
     let path = |name: &str| bench.scratch.join(name);
     let command = [bench.launcher.into(), path("result").into(), path("output").into()];
-    // The launcher is linked statically, so the library is loaded into the program alone.
-    let preload = [("LD_PRELOAD", allocator.library.as_os_str())];
-    execute(bench, prepared, &command, &preload, |_| Ok(End::AsUsual))?;
+    execute(bench, prepared, &command, environment, |_| Ok(End::AsUsual))?;
     // The loader says so and goes on with the allocator that there is.
     let messages = std::fs::read(path("messages"))?;
     let messages = String::from_utf8_lossy(&messages);
@@ -196,12 +204,12 @@ fn client(command: &[OsString], port: u16) -> Result<()> {
     Ok(())
 }
 
-fn with_port(command: &[OsString], port: u16) -> Vec<OsString> {
+pub(crate) fn with_port(command: &[OsString], port: u16) -> Vec<OsString> {
     command.iter().map(|word| if word == PORT { port.to_string().into() } else { word.clone() }).collect()
 }
 
 /// A port that is free now; somebody may take it before the service does, which then says so.
-fn free_port() -> Result<u16> {
+pub(crate) fn free_port() -> Result<u16> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
 }
 

@@ -46,6 +46,25 @@ impl Fix {
     }
 }
 
+/// Lines of Rust that have these statements run when the program is loaded, before `main` and before anything is allocated.
+/// An allocator that takes settings from calls gets them in time that way, also those that it reads once.
+pub(crate) fn before_main(statements: &[String]) -> Vec<String> {
+    let mut lines = vec![
+        "#[used]".to_owned(),
+        // Those with a number run first, in its order; up to 100 belong to the system.
+        "#[unsafe(link_section = \".init_array.00101\")]".to_owned(),
+        "static ALLOCATOR_OPTIONS: extern \"C\" fn() = {".to_owned(),
+        "    extern \"C\" fn set() {".to_owned(),
+    ];
+    lines.extend(statements.iter().map(|statement| format!("        {statement}")));
+    lines.extend(["    }", "    set", "};"].map(str::to_owned));
+    lines
+}
+
+/// What is to be said with lines of Rust that set options.
+pub(crate) const UNSAFE: &str = "A crate with #![forbid(unsafe_code)] refuses the lines that set options: say deny there, and \
+                                 allow it for these lines, or have them in a crate of their own.";
+
 /// A word for a shell, in quotes only if it needs them.
 fn quote(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=,+@%".contains(c);

@@ -289,7 +289,8 @@ fn notes_of(standings: &[Standing]) -> Vec<String> {
         notes.push(format!("the program as it is ends with exit code {code}"));
     }
     let counted = || standings.iter().flat_map(Standing::counted);
-    if counted().any(|sample| sample.end_source == EndSource::LastSample) {
+    // A server is looked at after its load, and nobody is told what it had at its end.
+    if counted().any(|sample| sample.end_source == EndSource::LastSample && sample.load.is_none()) {
         notes.push(
             "memory at the end is that of the last look before it in some runs, for they could not be stopped at their \
              exit (is ptrace forbidden here?)"

@@ -1,9 +1,10 @@
 //! What to recommend.
 
 use crate::goal::{Goal, Measure};
+use crate::score::Score;
 use crate::search::{Found, Ranked};
 use heapwise_allocators::Candidate;
-use heapwise_compare::{Comparison, Measure as Real, Standing, Verdict};
+use heapwise_compare::{Comparison, Difference, Measure as Real, Standing, Verdict};
 
 /// How sure a recommendation is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,21 +56,47 @@ impl Choice {
     }
 
     /// By the program itself: the comparison's candidates are those of the shortlist, in any order. The best one that did the same
-    /// as the program as it is and surely needs less of what counts most.
+    /// as the program as it is and surely needs less of what counts most; of those that cannot be told apart from it, the one with
+    /// the fewest settings, and of these the one that costs least otherwise.
     pub fn confirmed(found: &Found, comparison: &Comparison) -> Self {
-        let mut good: Vec<(f64, &Standing)> = comparison
+        let mut good: Vec<Confirmed> = comparison
             .candidates()
             .iter()
             .filter(|standing| standing.findings.is_empty() && standing.left_out.is_none())
-            .filter_map(|standing| Some((factor(&found.goal, standing)?, standing)))
-            .filter(|(factor, standing)| *factor < 1.0 && is_seen(&found.goal, standing))
+            .filter_map(|standing| Confirmed::of(&found.goal, standing))
             .collect();
-        good.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let best = good.first().and_then(|(factor, standing)| {
-            let candidate = Candidate::parse(&standing.contender.label).ok()?;
-            Some(Self::Take { candidate, verified: Verified::ByTheProgram, factor: *factor })
-        });
-        best.unwrap_or(Self::Stay(Reason::NotConfirmed))
+        good.sort_by(|a, b| a.factor.value.total_cmp(&b.factor.value));
+        let Some(first) = good.first().map(|best| best.factor) else {
+            return Self::Stay(Reason::NotConfirmed);
+        };
+        let alike = good.into_iter().filter(|candidate| candidate.factor.is_like(&first));
+        let settings = |c: &Confirmed| c.candidate.settings().iter().count();
+        let best = alike.min_by(|a, b| settings(a).cmp(&settings(b)).then(a.besides.total_cmp(&b.besides)));
+        best.map_or(Self::Stay(Reason::NotConfirmed), |best| Self::Take {
+            candidate: best.candidate,
+            verified: Verified::ByTheProgram,
+            factor: best.factor.value,
+        })
+    }
+}
+
+/// A candidate that is better on the program itself.
+struct Confirmed {
+    candidate: Candidate,
+    factor: Score,
+    /// What it does to everything that was measured, as a sum of logarithms.
+    besides: f64,
+}
+
+impl Confirmed {
+    fn of(goal: &Goal, standing: &Standing) -> Option<Self> {
+        let factor = factor(goal, standing)?;
+        if factor.value >= 1.0 || !is_seen(goal, standing) {
+            return None;
+        }
+        let told = standing.differences.iter().filter(|(real, d)| **real != Real::Faults && is_told(d));
+        let besides = told.map(|(_, difference)| difference.ratio.ln()).sum();
+        Some(Self { candidate: Candidate::parse(&standing.contender.label).ok()?, factor, besides })
     }
 }
 
@@ -123,15 +150,23 @@ pub(crate) fn real(measure: Measure, standing: &Standing) -> Option<Real> {
     kinds.iter().copied().find(has)
 }
 
+/// Whether a difference is more than noise.
+fn is_told(difference: &Difference) -> bool {
+    matches!(difference.verdict, Verdict::Lower | Verdict::Higher)
+}
+
 /// What a candidate does to the goal in the program itself. A measure that is within the noise is taken to be as it was.
-fn factor(goal: &Goal, standing: &Standing) -> Option<f64> {
-    let mut sum = 0.0;
+fn factor(goal: &Goal, standing: &Standing) -> Option<Score> {
+    let (mut value, mut low, mut high) = (0.0, 0.0, 0.0);
     for &(measure, weight) in goal.weights() {
         let difference = standing.differences.get(&real(measure, standing)?)?;
-        let is_told = matches!(difference.verdict, Verdict::Lower | Verdict::Higher);
-        sum += weight * if is_told { difference.ratio.ln() } else { 0.0 };
+        if is_told(difference) {
+            value += weight * difference.ratio.ln();
+            low += weight * difference.low.ln();
+            high += weight * difference.high.ln();
+        }
     }
-    Some(sum.exp())
+    Some(Score { value: value.exp(), low: low.exp(), high: high.exp() })
 }
 
 /// Whether some measure that counts is surely lower.
@@ -140,4 +175,81 @@ fn is_seen(goal: &Goal, standing: &Standing) -> bool {
         let real = real(measure, standing);
         real.and_then(|real| standing.verdict(real)) == Some(Verdict::Lower)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{comparison, found, standing};
+
+    const HALF: (f64, f64, f64) = (0.5, 0.49, 0.51);
+
+    fn taken(choice: &Choice) -> String {
+        match choice {
+            Choice::Take { candidate, .. } => candidate.to_string(),
+            Choice::Stay(reason) => format!("{reason:?}"),
+        }
+    }
+
+    #[test]
+    fn a_replay_recommends_what_is_surely_better_and_nothing_else() {
+        let of = |candidates: &[(&str, f64, f64)]| taken(&Choice::by_replay(&found("rss", candidates)));
+        let glibc = ("glibc", 100.0, 10.0);
+        assert_eq!(of(&[glibc, ("jemalloc", 60.0, 10.0), ("mimalloc", 80.0, 10.0)]), "jemalloc");
+        assert_eq!(of(&[glibc, ("jemalloc", 99.5, 10.0), ("mimalloc", 120.0, 1.0)]), "NothingIsBetter");
+        // Of those that are alike the one without settings, and then the one that is faster.
+        let alike =
+            [glibc, ("jemalloc:narenas=1", 60.0, 1.0), ("snmalloc", 60.5, 9.0), ("mimalloc", 60.6, 5.0)];
+        assert_eq!(of(&alike), "mimalloc");
+    }
+
+    #[test]
+    fn a_shortlist_has_no_more_than_what_is_better_and_asked_for() {
+        let found = found(
+            "rss",
+            &[
+                ("glibc", 100.0, 1.0),
+                ("jemalloc", 50.0, 1.0),
+                ("mimalloc", 70.0, 1.0),
+                ("snmalloc", 130.0, 1.0),
+            ],
+        );
+        let names =
+            |most| -> Vec<String> { found.shortlist(most).iter().map(|r| r.candidate.to_string()).collect() };
+        assert_eq!(names(9), ["jemalloc", "mimalloc"]);
+        assert_eq!(names(1), ["jemalloc"]);
+    }
+
+    #[test]
+    fn the_program_itself_decides() {
+        let found = found("rss-after", &[("glibc", 1.0, 1.0), ("jemalloc", 1.0, 1.0)]);
+        let of = |standings| taken(&Choice::confirmed(&found, &comparison(standings)));
+        let told = |label, numbers| standing(label, &[(Real::AfterSettle, Verdict::Lower, numbers)]);
+        assert_eq!(of(vec![]), "NotConfirmed");
+        assert_eq!(of(vec![told("jemalloc", HALF), told("mimalloc", (0.3, 0.29, 0.31))]), "mimalloc");
+        let noise = standing("jemalloc", &[(Real::AfterSettle, Verdict::WithinNoise, HALF)]);
+        assert_eq!(of(vec![noise]), "NotConfirmed");
+        let more = standing("jemalloc", &[(Real::AfterSettle, Verdict::Higher, (1.5, 1.4, 1.6))]);
+        assert_eq!(of(vec![more]), "NotConfirmed");
+        // What nobody measured is no reason.
+        assert_eq!(of(vec![standing("jemalloc", &[(Real::Cpu, Verdict::Lower, HALF)])]), "NotConfirmed");
+        let mut crashed = told("mimalloc", (0.1, 0.1, 0.1));
+        crashed.left_out = Some("it crashed".into());
+        assert_eq!(of(vec![crashed, told("jemalloc", HALF)]), "jemalloc");
+    }
+
+    #[test]
+    fn of_those_that_are_alike_the_simple_and_cheap_one_is_taken() {
+        let found = found("rss-after", &[("glibc", 1.0, 1.0)]);
+        let of = |label, after, cpu| {
+            let cpu = (cpu, cpu, cpu);
+            let verdict = if cpu.0 > 1.0 { Verdict::Higher } else { Verdict::Lower };
+            standing(label, &[(Real::AfterSettle, Verdict::Lower, after), (Real::Cpu, verdict, cpu)])
+        };
+        let settings = of("jemalloc:dirty_decay_ms=0", (0.5, 0.49, 0.51), 0.7);
+        let slow = of("mimalloc", (0.505, 0.5, 0.52), 1.3);
+        let quick = of("mimalloc2", (0.505, 0.5, 0.52), 0.9);
+        let choice = Choice::confirmed(&found, &comparison(vec![settings, slow, quick]));
+        assert_eq!(taken(&choice), "mimalloc2");
+    }
 }

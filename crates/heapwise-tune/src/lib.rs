@@ -16,6 +16,8 @@ mod goal;
 mod numbers;
 mod score;
 mod search;
+#[cfg(test)]
+mod testing;
 
 pub use choice::{Choice, Reason, Verified};
 pub use front::front;

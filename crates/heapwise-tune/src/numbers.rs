@@ -16,8 +16,14 @@ pub struct Numbers {
 }
 
 impl Numbers {
-    /// Adds what another rung measured. `allocator_ns` is what the trial makes of its rounds, one for each.
-    pub(crate) fn add(&mut self, results: &Results) {
+    /// Adds what another rung measured. Where it replayed with longer pauses than those before (`is_truer`), what they said of
+    /// memory after the load is forgotten: work is not compressed as pauses are, so an allocator that waits for a time has
+    /// less of it, and gives back what it would keep in the program.
+    pub(crate) fn add(&mut self, results: &Results, is_truer: bool) {
+        if is_truer && results.timed.as_ref().is_some_and(|m| m.ending == Ending::Complete) {
+            self.rss_after.clear();
+            self.purged.clear();
+        }
         let complete = |m: &&Measured| m.ending == Ending::Complete;
         let fast = || results.first.iter().chain(&results.rounds).filter(complete);
         self.peak_rss.extend(fast().map(|m| m.peak_rss.0 as f64));
@@ -32,6 +38,22 @@ impl Numbers {
                 self.peak_rss.push(timed.peak_rss.0 as f64);
             }
         }
+    }
+
+    /// Measurements that nobody made.
+    #[cfg(test)]
+    pub(crate) fn made_up(all: &[(Measure, &[f64])]) -> Self {
+        let mut numbers = Self::default();
+        for (measure, values) in all {
+            let list = match measure {
+                Measure::PeakRss => &mut numbers.peak_rss,
+                Measure::RssAfter => &mut numbers.rss_after,
+                Measure::Cpu => &mut numbers.allocator_ns,
+                Measure::Latency => &mut numbers.tail_ns,
+            };
+            list.extend_from_slice(values);
+        }
+        numbers
     }
 
     /// A measure. CPU time is that in the allocator, in nanoseconds; latency is that of the slowest call in a thousand.

@@ -128,7 +128,7 @@ pub fn search(
         });
         timed = trial.timed.or(timed);
         harness = trial.harness.or(harness);
-        take(&mut all, &taking_part, trial, rung);
+        take(&mut all, &taking_part, trial, rung, is_last);
         other_ns = outside(&all[0].numbers, script, options);
         let base = all[0].numbers.clone();
         for ranked in &mut all {
@@ -185,7 +185,7 @@ fn pace(script: &Script, options: &Options, is_last: bool) -> Timed {
     }
 }
 
-fn take(all: &mut [Ranked], taking_part: &[usize], trial: Trial, rung: usize) {
+fn take(all: &mut [Ranked], taking_part: &[usize], trial: Trial, rung: usize, is_last: bool) {
     for (&at, tried) in taking_part.iter().zip(trial.tried) {
         let ranked = &mut all[at];
         ranked.rung = rung;
@@ -198,7 +198,8 @@ fn take(all: &mut [Ranked], taking_part: &[usize], trial: Trial, rung: usize) {
                 if refused > 0 {
                     ranked.trouble = Some(format!("refused {refused} calls for want of memory"));
                 }
-                ranked.numbers.add(&results);
+                // The last rung has the longest pauses.
+                ranked.numbers.add(&results, is_last);
             }
             Err(reason) => ranked.trouble = Some(reason),
         }
@@ -236,5 +237,47 @@ fn mark_front(all: &mut [Ranked], of: [Measure; 2]) {
     let points: Vec<[f64; 2]> = places.iter().filter_map(|&at| point(&all[at])).collect();
     for at in front(&points) {
         all[places[at]].is_on_front = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::ranked;
+
+    /// Peaks of candidates; the first one is what there is now. Those below zero have no numbers.
+    fn scored(peaks: &[f64]) -> Vec<Ranked> {
+        let goal: Goal = "rss".parse().expect("a goal");
+        let mut all: Vec<Ranked> = peaks.iter().map(|peak| ranked("glibc", *peak, 1.0)).collect();
+        let base = all[0].numbers.clone();
+        for (ranked, peak) in all.iter_mut().zip(peaks) {
+            ranked.score = (*peak > 0.0).then(|| Score::of(&goal, &ranked.numbers, &base, 0.0)).flatten();
+        }
+        all
+    }
+
+    #[test]
+    fn the_better_half_goes_on_and_what_there_is_now_always_does() {
+        let all = scored(&[100.0, 90.0, 10.0, 80.0, 20.0, 70.0, 30.0, 60.0, 40.0, 50.0, 200.0]);
+        let everybody: Vec<usize> = (0..all.len()).collect();
+        assert_eq!(better_half(&all, &everybody), [0, 2, 4, 6, 8, 9]);
+        // Only those who took part, and not fewer than a few.
+        assert_eq!(better_half(&all, &[0, 2, 4, 6, 8, 9]), [0, 2, 4, 6, 8]);
+        assert_eq!(better_half(&all, &[0]), [0]);
+    }
+
+    #[test]
+    fn who_has_no_numbers_does_not_go_on() {
+        let all = scored(&[100.0, -1.0, 50.0, -1.0]);
+        assert_eq!(better_half(&all, &[0, 1, 2, 3]), [0, 2]);
+    }
+
+    #[test]
+    fn the_front_leaves_out_who_was_not_measured() {
+        let mut all =
+            vec![ranked("glibc", 10.0, 10.0), ranked("jemalloc", 20.0, 5.0), ranked("mimalloc", 30.0, 6.0)];
+        all.push(Ranked { numbers: Numbers::default(), ..ranked("snmalloc", 1.0, 1.0) });
+        mark_front(&mut all, [Measure::PeakRss, Measure::Cpu]);
+        assert_eq!(all.iter().map(|r| r.is_on_front).collect::<Vec<_>>(), [true, true, false, false]);
     }
 }

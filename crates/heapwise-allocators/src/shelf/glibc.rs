@@ -1,7 +1,7 @@
 //! The allocator of the C library, which nearly every program on Linux has if it does nothing about it.
 
 use super::{Allocator, Origin};
-use crate::fix::{Call, Fix};
+use crate::fix::{Call, Fix, UNSAFE, before_main};
 use crate::setting::{Kind, Setting, Unit};
 use crate::spec::Settings;
 
@@ -88,6 +88,27 @@ const MALLOPT: &[(&str, &str)] = &[
     ("mxfast", "M_MXFAST"),
 ];
 
+/// Lines for Cargo.toml and for the main file. `mallopt` does not know all settings, and half of what was measured is not what
+/// was measured: then there is the environment only.
+fn in_rust(chosen: &Settings) -> (Vec<String>, Vec<String>) {
+    let mut rust = vec![
+        "// No #[global_allocator]: Rust programs on Linux have the C library's allocator by themselves."
+            .to_owned(),
+    ];
+    let call = |(name, value): (&str, &str)| {
+        let option = MALLOPT.iter().find(|(setting, _)| *setting == name)?.1;
+        Some(format!("unsafe {{ libc::mallopt(libc::{option}, {value}) }};"))
+    };
+    let calls: Option<Vec<String>> = chosen.iter().map(call).collect();
+    match calls {
+        Some(calls) if !calls.is_empty() => {
+            rust.extend(before_main(&calls));
+            (vec![r#"libc = "0.2""#.to_owned()], rust)
+        }
+        _ => (Vec::new(), rust),
+    }
+}
+
 impl Allocator for Glibc {
     fn name(&self) -> &'static str {
         "glibc"
@@ -143,13 +164,19 @@ impl Allocator for Glibc {
                 "Threads that share an arena wait for one another: look at the CPU and latencies.".into(),
             );
         }
+        let (cargo, rust) = in_rust(chosen);
+        if !cargo.is_empty() {
+            caveats.push(UNSAFE.into());
+        }
         Fix {
-            rust: vec!["// No #[global_allocator]: Rust programs on Linux have the C library's allocator by themselves.".into()],
+            cargo,
+            rust,
             environment: self.variables(chosen),
-            other_languages: vec!["The C library's allocator is there unless another one is linked or preloaded.".into()],
+            other_languages: vec![
+                "The C library's allocator is there unless another one is linked or preloaded.".into(),
+            ],
             calls,
             caveats,
-            ..Fix::default()
         }
     }
 

@@ -1,7 +1,7 @@
 //! jemalloc, as the crates of tikv build it: its names begin with `_rjem_`, and so does its variable.
 
 use super::{Allocator, Origin};
-use crate::fix::{Call, Fix};
+use crate::fix::{Call, Fix, UNSAFE};
 use crate::setting::{Kind, Setting, Unit};
 use crate::spec::Settings;
 
@@ -134,10 +134,12 @@ impl Allocator for Jemalloc {
             "static GLOBAL: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;".into(),
         ];
         if !chosen.is_empty() {
-            rust.push(format!(
-                "#[unsafe(export_name = \"_rjem_malloc_conf\")] pub static MALLOC_CONF: &[u8] = b\"{}\\0\";",
-                configuration(chosen)
-            ));
+            // jemalloc reads a `const char *`. A reference to an array is one; a slice would have its length behind it, and
+            // nobody promises that the pointer comes first.
+            let configuration = configuration(chosen);
+            let length = configuration.len() + 1;
+            rust.push("#[unsafe(export_name = \"_rjem_malloc_conf\")]".into());
+            rust.push(format!("pub static MALLOC_CONF: &[u8; {length}] = b\"{configuration}\\0\";"));
         }
         let mut other_languages = vec![
             "Link it, -ljemalloc, or start the program with LD_PRELOAD=libjemalloc.so.2 (Debian and Ubuntu: \
@@ -153,6 +155,9 @@ impl Allocator for Jemalloc {
              over without a word."
                 .to_owned(),
         ];
+        if !chosen.is_empty() {
+            caveats.push(UNSAFE.into());
+        }
         match chosen.get("dirty_decay_ms") {
             Some("0") => caveats.push(
                 "With dirty_decay_ms:0 each emptied range is given back at once, and faulted in again when it is needed: \
@@ -197,5 +202,25 @@ impl Allocator for Jemalloc {
             &[("background_thread", "true"), ("dirty_decay_ms", "0")],
             &[("background_thread", "true"), ("dirty_decay_ms", "1000"), ("narenas", "2")],
         ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Candidate;
+
+    #[test]
+    fn the_configuration_in_rust_is_a_pointer_to_text_that_ends() {
+        let candidate =
+            Candidate::parse("jemalloc:background_thread=true:dirty_decay_ms=1000").expect("a candidate");
+        let rust = candidate.fix().rust;
+        assert_eq!(
+            rust[2..],
+            [
+                r#"#[unsafe(export_name = "_rjem_malloc_conf")]"#,
+                r#"pub static MALLOC_CONF: &[u8; 43] = b"background_thread:true,dirty_decay_ms:1000\0";"#,
+            ]
+        );
+        assert_eq!(b"background_thread:true,dirty_decay_ms:1000\0".len(), 43);
     }
 }

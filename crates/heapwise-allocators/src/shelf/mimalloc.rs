@@ -1,7 +1,7 @@
 //! mimalloc 3, which Rust's crate has by default, and what it has in common with mimalloc 2.
 
 use super::{Allocator, Origin, one_variable_each};
-use crate::fix::{Call, Fix};
+use crate::fix::{Call, Fix, UNSAFE, before_main};
 use crate::setting::{Kind, Setting, Unit};
 use crate::spec::Settings;
 
@@ -127,8 +127,59 @@ pub(super) fn variables(settings: &[Setting], chosen: &Settings) -> Vec<(String,
     variables
 }
 
-/// How mimalloc is written down, with the line of Cargo.toml that has this version.
-pub(super) fn fix(cargo: String, environment: Vec<(String, String)>, chosen: &Settings, link: &str) -> Fix {
+/// The numbers of options that the crate has no names for, or not for all versions: `mi_option_e` of `mimalloc.h`.
+const OPTIONS: &[(&str, u32)] = &[
+    ("arena_eager_commit", 4),
+    ("purge_decommits", 5),
+    ("allow_large_os_pages", 6),
+    ("purge_delay", 15),
+    ("arena_reserve", 23),
+    ("arena_purge_mult", 24),
+    ("generic_collect", 33),
+    ("page_reclaim_on_free", 34),
+    ("page_full_retain", 35),
+    ("page_max_candidates", 36),
+    ("allow_thp", 42),
+    ("minimal_purge_size", 43),
+    ("arena_max_object_size", 44),
+];
+
+/// A version of mimalloc, as far as writing it down goes.
+pub(super) struct Version<'a> {
+    /// The line of Cargo.toml that has it.
+    pub(super) cargo: &'a str,
+    /// Its options' numbers.
+    pub(super) options: &'a [(&'a str, u32)],
+    /// How other languages get it.
+    pub(super) link: &'a str,
+}
+
+/// Calls that set the options. Not all take effect later than at the first allocation.
+fn calls(options: &[(&str, u32)], chosen: &Settings) -> Vec<String> {
+    let call = |(name, value): (&str, &str)| {
+        let number = options.iter().find(|(option, _)| *option == name)?.1;
+        let value = match value {
+            "true" => "1",
+            "false" => "0",
+            number => number,
+        };
+        Some(format!("unsafe {{ libmimalloc_sys::mi_option_set({number}, {value}) }}; // mi_option_{name}"))
+    };
+    chosen.iter().filter_map(call).collect()
+}
+
+/// How mimalloc is written down.
+pub(super) fn fix(version: &Version<'_>, environment: Vec<(String, String)>, chosen: &Settings) -> Fix {
+    let mut rust: Vec<String> = vec![
+        "use mimalloc::MiMalloc;".into(),
+        "#[global_allocator]".into(),
+        "static GLOBAL: MiMalloc = MiMalloc;".into(),
+    ];
+    let mut sys = r#"libmimalloc-sys = "=0.1.49" # the version that was measured"#;
+    if !chosen.is_empty() {
+        rust.extend(before_main(&calls(version.options, chosen)));
+        sys = r#"libmimalloc-sys = { version = "=0.1.49", features = ["extended"] } # the version that was measured"#;
+    }
     let mut caveats = vec![
         "Pages are purged when the thread allocates or frees again: a program that is idle keeps what it has, unless \
          purge_delay is 0."
@@ -143,18 +194,17 @@ pub(super) fn fix(cargo: String, environment: Vec<(String, String)>, chosen: &Se
     }
     if !chosen.is_empty() {
         caveats.push(
-            "The variables are read at the start; a value that mimalloc cannot read is passed over.".into(),
+            "The variables are read at the start; a value that mimalloc cannot read is passed over, and so is a variable whose \
+             option is set in the code. The code is for Linux: other systems have no section .init_array."
+                .into(),
         );
+        caveats.push(UNSAFE.into());
     }
     Fix {
-        cargo: vec![cargo, r#"libmimalloc-sys = "=0.1.49" # the version that was measured"#.into()],
-        rust: vec![
-            "use mimalloc::MiMalloc;".into(),
-            "#[global_allocator]".into(),
-            "static GLOBAL: MiMalloc = MiMalloc;".into(),
-        ],
+        cargo: vec![version.cargo.into(), sys.into()],
+        rust,
         environment,
-        other_languages: vec![link.to_owned()],
+        other_languages: vec![version.link.to_owned()],
         calls: vec![Call::new(
             "in each thread that allocates, after a phase that gave much back: gives free pages back",
             "mi_collect(true); /* #include <mimalloc.h> */",
@@ -186,16 +236,41 @@ impl Allocator for Mimalloc {
     }
 
     fn fix(&self, chosen: &Settings) -> Fix {
-        fix(
-            r#"mimalloc = "=0.1.52""#.into(),
-            self.variables(chosen),
-            chosen,
-            "Link mimalloc 3, -lmimalloc, or start the program with LD_PRELOAD=libmimalloc.so.3; Debian 12's package has \
-             mimalloc 2, which is another allocator.",
-        )
+        let version = Version {
+            cargo: r#"mimalloc = "=0.1.52""#,
+            options: OPTIONS,
+            link: "Link mimalloc 3, -lmimalloc, or start the program with LD_PRELOAD=libmimalloc.so.3; Debian 12's package \
+                   has mimalloc 2, which is another allocator.",
+        };
+        fix(&version, self.variables(chosen), chosen)
     }
 
     fn combinations(&self) -> &'static [&'static [(&'static str, &'static str)]] {
         &[&[("purge_delay", "0"), ("page_full_retain", "0")]]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Candidate;
+
+    #[test]
+    fn every_setting_can_be_set_in_code() {
+        for name in ["mimalloc", "mimalloc2"] {
+            let allocator = crate::all().iter().find(|a| a.name() == name).expect("it is on the shelf");
+            for setting in allocator.settings() {
+                let value = if setting.accept("true").is_some() { "true" } else { "1" };
+                let value = if setting.accept(value).is_some() { value } else { "1048576" };
+                let spec = format!("{name}:{}={value}", setting.name);
+                let fix = Candidate::parse(&spec).expect(&spec).fix();
+                let line = fix.rust.iter().find(|line| line.contains("mi_option_set("));
+                assert!(
+                    line.is_some_and(|line| line.ends_with(&format!("// mi_option_{}", setting.name))),
+                    "{spec}"
+                );
+                assert!(fix.cargo[1].contains("extended"), "{fix:?}");
+            }
+        }
+        assert!(Candidate::parse("mimalloc").expect("a name").fix().rust.len() == 3);
     }
 }

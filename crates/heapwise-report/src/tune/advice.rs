@@ -7,6 +7,7 @@ use crate::units::{bytes, share, time};
 use heapwise_allocators::Candidate;
 use heapwise_compare::{Measure as Real, Standing, Verdict};
 use heapwise_tune::{Choice, Measure, Ranked, Reason, Verified};
+use serde_json::{Value, json};
 
 pub(super) fn caveats(tuned: &Tuned<'_>) -> Vec<String> {
     let mut caveats: Vec<String> = tuned.analysis.warnings.iter().map(ToString::to_string).collect();
@@ -77,9 +78,8 @@ fn cost(tuned: &Tuned<'_>) -> Option<String> {
     let changes: Vec<String> = match verified {
         Verified::ByTheProgram => {
             let standing = standing(tuned, candidate)?;
-            let told =
-                [Real::Cpu, Real::Wall, Real::PeakRss, Real::EndRss, Real::AfterLoad, Real::AfterSettle];
-            let told = told.into_iter().filter_map(|real| {
+            let told = tuned.comparison?.measures().into_iter().filter(|real| *real != Real::Faults);
+            let told = told.filter_map(|real| {
                 let difference = standing.differences.get(&real)?;
                 Some(match difference.verdict {
                     Verdict::Lower | Verdict::Higher => format!(
@@ -182,20 +182,20 @@ pub(super) fn snippets(tuned: &Tuned<'_>) -> Vec<Snippet> {
     snippets
 }
 
-/// The kind of a fix for machines, and its text.
-pub(super) fn fix(tuned: &Tuned<'_>) -> (&'static str, Vec<String>) {
-    match tuned.choice {
-        Choice::Stay(_) => ("stay", Vec::new()),
-        Choice::Take { candidate, .. } => {
-            let fix = candidate.fix();
-            let kind = if fix.cargo.is_empty() { "environment" } else { "allocator" };
-            let mut text = fix.cargo.clone();
-            text.extend(fix.rust.iter().cloned());
-            let line = fix.environment_line();
-            if !line.is_empty() {
-                text.push(line);
-            }
-            (kind, text)
-        }
-    }
+/// A fix for machines: `kind` is `stay`, `allocator` (another one), `settings` (of the one that there is, in code) or
+/// `environment`; `text` has all lines, and they are told apart beside it.
+pub(super) fn fix(tuned: &Tuned<'_>) -> Value {
+    let Choice::Take { candidate, .. } = tuned.choice else {
+        return json!({ "kind": "stay", "text": [], "cargo": [], "rust": [], "environment": "" });
+    };
+    let fix = candidate.fix();
+    let kind = match (fix.cargo.is_empty(), candidate.name()) {
+        (true, _) => "environment",
+        (false, "glibc") => "settings",
+        (false, _) => "allocator",
+    };
+    let environment = fix.environment_line();
+    let text: Vec<&String> =
+        fix.cargo.iter().chain(&fix.rust).chain([&environment]).filter(|line| !line.is_empty()).collect();
+    json!({ "kind": kind, "text": text, "cargo": fix.cargo, "rust": fix.rust, "environment": environment })
 }

@@ -12,7 +12,6 @@ pub(super) fn value(tuned: &Tuned<'_>) -> Value {
     let found = tuned.found;
     let goal: Map<String, Value> =
         found.goal.weights().iter().map(|(m, weight)| (m.name().to_owned(), json!(weight))).collect();
-    let (kind, text) = advice::fix(tuned);
     let front = found.ranked.iter().filter(|r| r.is_on_front).map(|r| r.candidate.to_string());
     let choice = match tuned.choice {
         Choice::Stay(reason) => json!({
@@ -42,7 +41,7 @@ pub(super) fn value(tuned: &Tuned<'_>) -> Value {
         "ranked": found.ranked.iter().map(|r| ranked(tuned, r)).collect::<Vec<_>>(),
         "pareto": { "measures": found.front_of.map(Measure::name), "candidates": front.collect::<Vec<_>>() },
         "choice": choice,
-        "fix": { "kind": kind, "text": text },
+        "fix": advice::fix(tuned),
         "confirmed": tuned.comparison.map(|c| {
             serde_json::from_str::<Value>(&crate::compare::json(c)).unwrap_or(Value::Null)
         }),

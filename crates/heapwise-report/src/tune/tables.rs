@@ -96,7 +96,7 @@ pub(super) fn confirmed(tuned: &Tuned<'_>) -> Option<Table> {
     let comparison = tuned.comparison?;
     let measures: Vec<Real> = comparison.measures().into_iter().filter(|m| *m != Real::Faults).collect();
     let mut columns = vec![Column::new("candidate")];
-    columns.extend(measures.iter().map(|m| Column::new(m.title())));
+    columns.extend(measures.iter().map(|m| Column::new(short(*m))));
     let rows = comparison
         .standings
         .iter()
@@ -113,6 +113,18 @@ pub(super) fn confirmed(tuned: &Tuned<'_>) -> Option<Table> {
         rows,
         ..Table::default()
     })
+}
+
+/// A title that leaves room for names of candidates.
+fn short(measure: Real) -> &'static str {
+    match measure {
+        Real::Wall => "wall",
+        Real::Cpu => "CPU",
+        Real::EndRss => "end RSS",
+        Real::AfterLoad => "after load",
+        Real::AfterSettle => "settled",
+        Real::PeakRss | Real::Faults => measure.title(),
+    }
 }
 
 fn course(comparison: &Comparison) -> String {
