@@ -56,8 +56,8 @@ impl Choice {
     }
 
     /// By the program itself: the comparison's candidates are those of the shortlist, in any order. The best one that did the same
-    /// as the program as it is and surely needs less of what counts most; of those that cannot be told apart from it, the one with
-    /// the fewest settings, and of these the one that costs least otherwise.
+    /// as the program as it is and surely needs less of what counts most. Of those that are about as good those come first
+    /// that do not have many more page faults, then those with the fewest settings, then who costs least otherwise.
     pub fn confirmed(found: &Found, comparison: &Comparison) -> Self {
         let mut good: Vec<Confirmed> = comparison
             .candidates()
@@ -69,9 +69,13 @@ impl Choice {
         let Some(first) = good.first().map(|best| best.factor) else {
             return Self::Stay(Reason::NotConfirmed);
         };
-        let alike = good.into_iter().filter(|candidate| candidate.factor.is_like(&first));
+        let is_near = |factor: &Score| factor.value <= first.value * NEAR || factor.is_like(&first);
+        let alike = good.into_iter().filter(|candidate| is_near(&candidate.factor));
         let settings = |c: &Confirmed| c.candidate.settings().iter().count();
-        let best = alike.min_by(|a, b| settings(a).cmp(&settings(b)).then(a.besides.total_cmp(&b.besides)));
+        let best = alike.min_by(|a, b| {
+            let order = a.has_many_faults.cmp(&b.has_many_faults).then(settings(a).cmp(&settings(b)));
+            order.then(a.besides.total_cmp(&b.besides))
+        });
         best.map_or(Self::Stay(Reason::NotConfirmed), |best| Self::Take {
             candidate: best.candidate,
             verified: Verified::ByTheProgram,
@@ -80,11 +84,19 @@ impl Choice {
     }
 }
 
+/// A twentieth of what is left is nothing to pay for with settings or page faults.
+const NEAR: f64 = 1.05;
+/// Half as many again: memory that is given back at once is faulted in again, and what that costs shows in page faults on a busy
+/// machine when it does not in processor time.
+const MANY_FAULTS: f64 = 1.5;
+
 /// A candidate that is better on the program itself.
 struct Confirmed {
     candidate: Candidate,
     factor: Score,
-    /// What it does to everything that was measured, as a sum of logarithms.
+    /// Whether it surely has many more page faults than the program as it is.
+    has_many_faults: bool,
+    /// What it does to everything else that was measured, as a sum of logarithms.
     besides: f64,
 }
 
@@ -96,7 +108,10 @@ impl Confirmed {
         }
         let told = standing.differences.iter().filter(|(real, d)| **real != Real::Faults && is_told(d));
         let besides = told.map(|(_, difference)| difference.ratio.ln()).sum();
-        Some(Self { candidate: Candidate::parse(&standing.contender.label).ok()?, factor, besides })
+        let faults = standing.differences.get(&Real::Faults);
+        let has_many_faults = faults.is_some_and(|d| d.verdict == Verdict::Higher && d.ratio > MANY_FAULTS);
+        let candidate = Candidate::parse(&standing.contender.label).ok()?;
+        Some(Self { candidate, factor, has_many_faults, besides })
     }
 }
 
@@ -251,5 +266,27 @@ mod tests {
         let quick = of("mimalloc2", (0.505, 0.5, 0.52), 0.9);
         let choice = Choice::confirmed(&found, &comparison(vec![settings, slow, quick]));
         assert_eq!(taken(&choice), "mimalloc2");
+    }
+
+    #[test]
+    fn page_faults_say_who_gives_memory_back_too_eagerly() {
+        let found = found("rss-after", &[("glibc", 1.0, 1.0)]);
+        let of = |label, after, faults| {
+            standing(
+                label,
+                &[
+                    (Real::AfterSettle, Verdict::Lower, after),
+                    (Real::Faults, Verdict::Higher, (faults, faults, faults)),
+                ],
+            )
+        };
+        let eager = of("jemalloc:dirty_decay_ms=0", HALF, 2.4);
+        let later = of("jemalloc:background_thread=true:dirty_decay_ms=1000", (0.505, 0.5, 0.52), 1.1);
+        let choice = Choice::confirmed(&found, &comparison(vec![eager.clone(), later]));
+        assert_eq!(taken(&choice), "jemalloc:background_thread=true:dirty_decay_ms=1000");
+        // Who is not as good is no choice for that.
+        let worse = of("mimalloc", (0.7, 0.69, 0.71), 1.0);
+        let choice = Choice::confirmed(&found, &comparison(vec![eager, worse]));
+        assert_eq!(taken(&choice), "jemalloc:dirty_decay_ms=0");
     }
 }

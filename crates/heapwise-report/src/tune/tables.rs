@@ -28,16 +28,14 @@ pub(super) fn change(factor: f64) -> String {
 }
 
 fn score(ranked: &Ranked, is_baseline: bool) -> Cell {
-    match (ranked.score, is_baseline) {
-        (_, true) => Cell::number("what there is"),
-        (Some(score), _) => Cell::number(format!(
-            "{} ({}..{})",
-            change(score.value),
-            change(score.low).trim_end_matches(" %"),
-            change(score.high).trim_end_matches(" %"),
-        )),
-        (None, _) => Cell::nothing(),
+    let Some(score) = ranked.score.filter(|_| !is_baseline) else {
+        return if is_baseline { Cell::number("now") } else { Cell::nothing() };
+    };
+    let [value, low, high] = [score.value, score.low, score.high].map(change);
+    if low == value && high == value {
+        return Cell::number(value);
     }
+    Cell::number(format!("{value} ({}..{})", low.trim_end_matches(" %"), high.trim_end_matches(" %")))
 }
 
 /// The candidates by what was wanted, best first; what there is now is always among those that are shown.
@@ -63,7 +61,8 @@ pub(super) fn ranked(tuned: &Tuned<'_>) -> Table {
             Cell::text(ranked.candidate.to_string()),
             Cell::text(ranked.candidate.version()),
             match &ranked.trouble {
-                Some(trouble) => Cell::text(trouble.clone()),
+                // Why is told below; names of candidates need the room.
+                Some(trouble) => Cell { short: "failed".to_owned(), ..Cell::text(trouble.clone()) },
                 None => score(ranked, at == found.baseline),
             },
         ];
