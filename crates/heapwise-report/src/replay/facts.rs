@@ -14,6 +14,11 @@ pub(super) fn main(results: &Results) -> Option<&Measured> {
     results.first.as_ref().or(results.timed.as_ref())
 }
 
+/// The replay that says most about the end: that with pauses, else the first one.
+pub(super) fn last(results: &Results) -> Option<&Measured> {
+    results.timed.as_ref().or(results.first.as_ref())
+}
+
 /// Resident bytes after the load, and the part of them that the kernel may take. Only a replay with pauses says.
 pub(super) fn after(results: &Results) -> Option<(u64, u64)> {
     let timed = results.timed.as_ref()?;

@@ -1,7 +1,7 @@
 //! The pictures of a trial.
 
 use super::Replay;
-use super::facts::{after, main, measured};
+use super::facts::{after, last, main, measured};
 use crate::chart::Unit;
 use crate::document::{Figure, Picture, Row};
 use heapwise_analysis::Breakdown;
@@ -31,7 +31,7 @@ pub(super) fn figures(replay: &Replay<'_>) -> Vec<Figure> {
     let mut all: Vec<Figure> = strips.collect();
     all.extend(both(replay));
     let levels = |results: &Results| {
-        let shown = results.timed.as_ref().or(main(results));
+        let shown = last(results);
         let levels = shown.iter().flat_map(|m| &m.levels);
         levels.map(|level| [level.time.0 as f64, level.rss.0 as f64]).collect()
     };
@@ -39,8 +39,9 @@ pub(super) fn figures(replay: &Replay<'_>) -> Vec<Figure> {
     let pace = if replay.trial.timed.is_some() { "with pauses" } else { "without pauses" };
     let picture = Picture::Lines { units, rows: rows(replay, &levels) };
     all.extend(figure(&format!("RSS over time, {pace}"), picture));
-    all.extend(parts(replay, "What the heap's RSS consists of at the peak", |m| m.at_peak));
-    all.extend(parts(replay, "What the heap's RSS consists of at the end", |m| m.at_end));
+    all.extend(parts(replay, "What the heap's RSS consists of at the peak", |r| main(r)?.at_peak));
+    let end = format!("What the heap's RSS consists of at the end, {pace}");
+    all.extend(parts(replay, &end, |r| last(r)?.at_end));
     all
 }
 
@@ -86,9 +87,9 @@ fn both(replay: &Replay<'_>) -> Option<Figure> {
         .filter(|figure| matches!(&figure.picture, Picture::Scatter { rows, .. } if rows.len() > 1))
 }
 
-fn parts(replay: &Replay<'_>, caption: &str, moment: fn(&Measured) -> Option<Breakdown>) -> Option<Figure> {
+fn parts(replay: &Replay<'_>, caption: &str, moment: fn(&Results) -> Option<Breakdown>) -> Option<Figure> {
     let numbers = |results: &Results| {
-        let Some(b) = main(results).and_then(moment) else { return Vec::new() };
+        let Some(b) = moment(results) else { return Vec::new() };
         // Not what is not on the heap: that is the replay's own code.
         let parts = [b.live, b.rounding, b.holes, b.retained, b.metadata, b.unaccounted];
         parts.iter().map(|part| part.0 as f64).collect()

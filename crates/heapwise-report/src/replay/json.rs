@@ -1,7 +1,7 @@
 //! The schema `heapwise.replay/1`: field names are a contract, see the README.
 
 use super::Replay;
-use super::facts::{after, main, per_call, trouble};
+use super::facts::{after, last, main, per_call, trouble};
 use super::tables::caller;
 use heapwise_analysis::Breakdown;
 use heapwise_replay::trial::{Results, Tried};
@@ -93,7 +93,7 @@ fn numbers(replay: &Replay<'_>, results: &Results) -> Map<String, Value> {
         "page_faults": main.map(|m| m.page_faults.0),
         "refused": results.all().map(|m| m.refused).max(),
         "at_peak": main.and_then(|m| m.at_peak).map(breakdown),
-        "at_end": main.and_then(|m| m.at_end).map(breakdown),
+        "at_end": last(results).and_then(|m| m.at_end).map(breakdown),
         "timeline": timeline(results.timed.as_ref().or(main)),
     });
     match fields {

@@ -50,8 +50,10 @@ pub fn json(replay: &Replay<'_>) -> String {
 
 pub(crate) fn document(replay: &Replay<'_>) -> Document {
     let mut tables = vec![tables::overview(replay)];
-    tables.extend(tables::waterfall(replay, "WHAT RESIDENT MEMORY CONSISTS OF AT THE PEAK", |m| m.at_peak));
-    tables.extend(tables::waterfall(replay, "AND AT THE END", |m| m.at_end));
+    tables.extend(tables::waterfall(replay, "WHAT RESIDENT MEMORY CONSISTS OF AT THE PEAK", |r| {
+        facts::main(r)?.at_peak
+    }));
+    tables.extend(tables::waterfall(replay, end_title(replay), |r| facts::last(r)?.at_end));
     tables.extend(tables::latency(replay));
     tables.extend(tables::slowest(replay));
     Document {
@@ -64,6 +66,11 @@ pub(crate) fn document(replay: &Replay<'_>) -> Document {
         conclusion: means::conclusion(replay),
         snippets: Vec::new(),
     }
+}
+
+/// With pauses the end is another one than without.
+fn end_title(replay: &Replay<'_>) -> &'static str {
+    if replay.trial.timed.is_some() { "AND AT THE END, WITH PAUSES" } else { "AND AT THE END" }
 }
 
 fn command(replay: &Replay<'_>) -> String {

@@ -6,7 +6,8 @@ use crate::document::{Cell, Column, Table};
 use crate::names;
 use crate::units::{bytes, count, time};
 use heapwise_analysis::{Breakdown, Frame};
-use heapwise_replay::{CallTimes, Measured};
+use heapwise_replay::CallTimes;
+use heapwise_replay::trial::Results;
 use heapwise_statistics::Spread;
 
 fn difference(value: f64, base: Option<f64>) -> Cell {
@@ -89,10 +90,10 @@ pub(super) fn overview(replay: &Replay<'_>) -> Table {
 pub(super) fn waterfall(
     replay: &Replay<'_>,
     title: &str,
-    moment: fn(&Measured) -> Option<Breakdown>,
+    moment: fn(&Results) -> Option<Breakdown>,
 ) -> Option<Table> {
     let rows: Vec<(String, Breakdown)> = measured(&replay.trial.tried)
-        .filter_map(|(tried, results)| Some((tried.candidate.to_string(), main(results).and_then(moment)?)))
+        .filter_map(|(tried, results)| Some((tried.candidate.to_string(), moment(results)?)))
         .collect();
     if rows.is_empty() {
         return None;
