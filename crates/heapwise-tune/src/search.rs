@@ -11,7 +11,7 @@ use crate::score::Score;
 use heapwise_allocators::{Candidate, Libraries};
 use heapwise_replay::trial::{self, Step, Timed, Trial, try_all};
 use heapwise_replay::{Counts, Script};
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -94,7 +94,7 @@ const LEAST: usize = 4;
 /// Without candidates: the first one is what there is now.
 pub fn search(
     script: &Script,
-    program: &PathBuf,
+    program: &Path,
     libraries: &Libraries,
     options: &Options,
     interrupted: &AtomicBool,
@@ -122,7 +122,7 @@ pub fn search(
             seed: options.seed + rung as u64,
         };
         rungs.push(taking_part.len());
-        let trial = try_all(script, program.clone(), libraries, &trial_options, interrupted, &|step| {
+        let trial = try_all(script, program.to_path_buf(), libraries, &trial_options, interrupted, &|step| {
             let what = format!("rung {} of {}: {}", rung + 1, ROUNDS.len(), step.what);
             progress(&Step { what, ..step.clone() });
         });
