@@ -27,8 +27,8 @@ pub(super) struct Promise {
     pub(super) is_confirmed: bool,
     /// What it does to the goal.
     pub(super) factor: f64,
-    cargo: Vec<String>,
-    rust: Vec<String>,
+    pub(super) cargo: Vec<String>,
+    pub(super) rust: Vec<String>,
 }
 
 /// What is to be pasted.

@@ -86,6 +86,7 @@ mod tests {
         assert_eq!(of(Goal::Cpu, 0.8, 95.0), "**MISSED**: too little");
         let mut stays = results(Goal::Cpu, 1.0, 1.0, 1.0);
         stays.without.clear();
+        stays.with.clear();
         stays.promise.is_stay = true;
         stays.failure = Some("no".into());
         let text = table(&[stays, results(Goal::RssAfter, 0.2, 1048576.0, 262144.0)]);

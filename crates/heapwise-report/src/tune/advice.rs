@@ -151,6 +151,8 @@ fn allocator_share(tuned: &Tuned<'_>) -> String {
         Some((best, spread)) if now.median - spread.median > noise => {
             // Predictions were between 0.6 and 1.7 times of what came out in real programs.
             let (low, high) = ((now.low - spread.high) * 0.6, (now.high - spread.low) * 1.7);
+            // Nobody saves more than all that there is.
+            let high = high.min(now.median);
             format!(
                 "{base} With {} the program would take between {} and {} less.",
                 best.candidate,
