@@ -7,12 +7,12 @@ use crate::shared::KINDS;
 /// What a replay without calls takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Harness {
-    /// Wall-clock nanoseconds of a record that is not timed, with all threads.
+    /// Wall-clock nanoseconds of a record that is not timed, with all threads and what they wait for each other.
     pub untimed_ns: f64,
     /// Wall-clock nanoseconds of a record when as many are timed as in rounds that count.
     pub ns: f64,
     /// What a timed call seems to take that does nothing: asking, giving back, resizing.
-    bias_ns: [f64; KINDS],
+    pub bias_ns: [f64; KINDS],
 }
 
 impl Harness {

@@ -33,7 +33,7 @@ pub(super) fn value(replay: &Replay<'_>) -> Value {
             "skipped": counts.skipped,
             "duration_ns": trial.duration.0,
         },
-        "harness_ns_per_call": trial.harness.map(|h| json!({ "timed": h.ns, "untimed": h.untimed_ns })),
+        "harness_ns_per_call": trial.harness.map(|h| json!({ "timed": h.ns, "untimed": h.untimed_ns, "subtracted": h.bias_ns[0] })),
         "timed": trial.timed.map(|t| json!({
             "compression": t.compression,
             "settle_ns": t.settle.as_nanos() as u64,

@@ -94,8 +94,11 @@ fn setup(replay: &Replay<'_>) -> Vec<String> {
     let mut lines = vec![replay.machine.to_string()];
     if let Some(harness) = &replay.trial.harness {
         lines.push(format!(
-            "The replay itself takes {:.1} ns a call ({:.1} ns without clocks); that is subtracted from the allocator's time.",
-            harness.ns, harness.untimed_ns
+            "A timed call that does nothing takes {:.0} ns, which is subtracted from times in the allocator. Without any calls, the \
+             replay takes {:.1} ns a call{}.",
+            harness.bias_ns[0],
+            harness.ns,
+            if replay.trial.counts.threads > 1 { ", with what threads wait for each other" } else { "" },
         ));
     }
     if let Some(timed) = &replay.trial.timed {
