@@ -36,8 +36,7 @@ pub(super) struct Meter<'a> {
     before: u64,
     /// A call that is longer is one of the slowest.
     fast: u64,
-    /// How often another process had the processor.
-    switches: i64,
+    switches: Switches,
 }
 
 /// Counters have one writer, so they need no atomic addition.
@@ -69,24 +68,39 @@ impl<'a> Meter<'a> {
         let taken = now.wrapping_sub(self.before);
         self.before = now;
         let times = &self.state.times[kind as usize];
-        if taken > self.fast && self.is_slow(taken, position) {
-            add(&times.disturbed, 1);
-            self.begin();
-            return;
+        if taken > self.fast {
+            match self.slow(taken, position) {
+                Slowness::Own => {}
+                // It took so long, but was asleep: a wait for another thread is no processor time.
+                Slowness::Waited => {
+                    count(&times.classes[class(taken)]);
+                    return;
+                }
+                Slowness::Disturbed => {
+                    add(&times.disturbed, 1);
+                    self.begin();
+                    return;
+                }
+            }
         }
         add(&times.timed, 1);
         add(&times.ticks, taken);
         count(&times.classes[class(taken)]);
     }
 
-    /// Keeps a call that is one of the slowest. Says whether another process had the processor meanwhile.
+    /// Keeps a call that is one of the slowest, and says why it was slow.
     #[cold]
     #[inline(never)]
-    fn is_slow(&mut self, taken: u64, position: impl Fn() -> u64) -> bool {
+    fn slow(&mut self, taken: u64, position: impl Fn() -> u64) -> Slowness {
+        let mut slowness = Slowness::Own;
         if taken >= self.suspicious {
-            let switches = switches();
-            if std::mem::replace(&mut self.switches, switches) != switches {
-                return true;
+            let now = switches();
+            let before = std::mem::replace(&mut self.switches, now);
+            if now.lost != before.lost {
+                return Slowness::Disturbed;
+            }
+            if now.given_up != before.given_up {
+                slowness = Slowness::Waited;
             }
         }
         let load = |slow: &Slow| slow.ticks.load(Ordering::Relaxed);
@@ -97,20 +111,42 @@ impl<'a> Meter<'a> {
                 shortest = i;
             }
         }
-        slowest[shortest].ticks.store(taken, Ordering::Relaxed);
-        slowest[shortest].position.store(position(), Ordering::Relaxed);
-        self.fast = slowest.iter().map(load).min().unwrap_or(0);
-        false
+        if taken > load(&slowest[shortest]) {
+            slowest[shortest].ticks.store(taken, Ordering::Relaxed);
+            slowest[shortest].position.store(position(), Ordering::Relaxed);
+        }
+        // Whether a call was disturbed has to be looked at, even if it is none of the slowest.
+        self.fast = slowest.iter().map(load).min().unwrap_or(0).min(self.suspicious);
+        slowness
     }
 }
 
-/// How often this thread lost the processor to another one.
-fn switches() -> i64 {
+/// Why a call took long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Slowness {
+    /// It did something.
+    Own,
+    /// It waited for another thread.
+    Waited,
+    /// Another process had the processor.
+    Disturbed,
+}
+
+/// How often this thread did not have the processor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Switches {
+    /// Taken away.
+    lost: i64,
+    /// Left, to wait for something.
+    given_up: i64,
+}
+
+fn switches() -> Switches {
     // SAFETY: the structure is plain numbers, for which zeros are valid, and the kernel fills it in.
     let usage = unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();
         libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage);
         usage
     };
-    usage.ru_nivcsw
+    Switches { lost: usage.ru_nivcsw, given_up: usage.ru_nvcsw }
 }

@@ -5,6 +5,9 @@ use super::facts::{after, measured, trouble};
 use crate::units::{bytes, share};
 use heapwise_statistics::Spread;
 
+/// A share of the program's time. What would change by less is not told: programs themselves differ by as much from run to run,
+/// and what an allocator does to caches and page faults outside of its calls may be as much.
+pub(crate) const SEEN: f64 = 0.05;
 /// Differences of memory below this share are nobody's business: the same replay differs by as much from run to run.
 const SAME_MEMORY: f64 = 0.03;
 
@@ -109,7 +112,7 @@ fn time(replay: &Replay<'_>) -> Option<String> {
         share(base.median as u64, duration),
         crate::units::time(duration),
     );
-    if best.1.high >= base.low || base.median - best.1.median < duration as f64 * 0.01 {
+    if best.1.high >= base.low || base.median - best.1.median < duration as f64 * SEEN {
         return Some(format!(
             "Time in the allocator: {of_all}; no other one is faster by so much that it would be seen in the program."
         ));

@@ -7,6 +7,7 @@ mod means;
 mod tables;
 
 pub use json::SCHEMA;
+pub(crate) use means::SEEN;
 
 use crate::document::{self, Document};
 use crate::style::Style;

@@ -146,7 +146,7 @@ fn allocator_share(tuned: &Tuned<'_>) -> String {
         time(whole as u64),
         share(now.median as u64, whole.max(1.0) as u64)
     );
-    let noise = whole * 0.01;
+    let noise = whole * crate::replay::SEEN;
     match best {
         Some((best, spread)) if now.median - spread.median > noise => {
             // Predictions were between 0.6 and 1.7 times of what came out in real programs.
