@@ -128,11 +128,18 @@ pub(crate) fn shortlist(found: &Found, most: usize) -> Vec<&Ranked> {
         let base = found.baseline();
         better[..alike].sort_by(|a, b| {
             let besides = besides(a, base).total_cmp(&besides(b, base));
-            settings(a).cmp(&settings(b)).then(besides)
+            let faults = has_many_faults(a, base).cmp(&has_many_faults(b, base));
+            faults.then(settings(a).cmp(&settings(b))).then(besides)
         });
     }
     better.truncate(most);
     better
+}
+
+/// Whether a candidate has many more page faults on replays than what there is now.
+fn has_many_faults(candidate: &Ranked, baseline: &Ranked) -> bool {
+    let (its, base) = (candidate.numbers.page_faults(), baseline.numbers.page_faults());
+    its.zip(base).is_some_and(|(its, base)| its > base * MANY_FAULTS)
 }
 
 /// What a candidate does to all measures together, wanted or not: among those that are equally good at what is wanted, the
@@ -216,6 +223,24 @@ mod tests {
         let alike =
             [glibc, ("jemalloc:narenas=1", 60.0, 1.0), ("snmalloc", 60.5, 9.0), ("mimalloc", 60.6, 5.0)];
         assert_eq!(of(&alike), "mimalloc");
+    }
+
+    #[test]
+    fn on_replays_too_page_faults_are_worth_a_setting() {
+        let candidates = [
+            ("glibc", 100.0, 10.0),
+            ("jemalloc:dirty_decay_ms=0", 50.0, 10.0),
+            ("jemalloc:background_thread=true:dirty_decay_ms=1000", 50.5, 10.0),
+        ];
+        let mut found = found("rss", &candidates);
+        assert_eq!(taken(&Choice::by_replay(&found)), "jemalloc:dirty_decay_ms=0");
+        for ranked in &mut found.ranked {
+            let faults =
+                if ranked.candidate.settings().get("dirty_decay_ms") == Some("0") { 1600.0 } else { 1000.0 };
+            ranked.numbers = std::mem::take(&mut ranked.numbers).with_page_faults(faults);
+        }
+        let choice = taken(&Choice::by_replay(&found));
+        assert_eq!(choice, "jemalloc:background_thread=true:dirty_decay_ms=1000");
     }
 
     #[test]

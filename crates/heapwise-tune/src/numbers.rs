@@ -13,6 +13,8 @@ pub struct Numbers {
     purged: Vec<f64>,
     allocator_ns: Vec<f64>,
     tail_ns: Vec<f64>,
+    /// Page faults of replays with pauses, and of those without.
+    faults: [Vec<f64>; 2],
 }
 
 impl Numbers {
@@ -23,16 +25,19 @@ impl Numbers {
         if is_truer && results.timed.as_ref().is_some_and(|m| m.ending == Ending::Complete) {
             self.rss_after.clear();
             self.purged.clear();
+            self.faults[0].clear();
         }
         let complete = |m: &&Measured| m.ending == Ending::Complete;
         let fast = || results.first.iter().chain(&results.rounds).filter(complete);
         self.peak_rss.extend(fast().map(|m| m.peak_rss.0 as f64));
         self.tail_ns.extend(fast().filter_map(tail));
+        self.faults[1].extend(fast().map(|m| m.page_faults.0 as f64));
         self.allocator_ns.extend(results.allocator_rounds_ns.iter().copied());
         for timed in results.timed.iter().filter(complete) {
             let (rss, lazily_freed) = timed.settled.unwrap_or((timed.end_rss, timed.end_lazily_freed));
             // What the kernel may take at any time is nobody's loss.
             self.rss_after.push(rss.0.saturating_sub(lazily_freed.0) as f64);
+            self.faults[0].push(timed.page_faults.0 as f64);
             self.purged.extend(timed.purged.map(|rss| rss.0 as f64));
             if results.first.is_none() {
                 self.peak_rss.push(timed.peak_rss.0 as f64);
@@ -69,6 +74,19 @@ impl Numbers {
             Measure::Cpu => &self.allocator_ns,
             Measure::Latency => &self.tail_ns,
         }
+    }
+
+    /// Page faults: in replays with pauses, or without where there were none with.
+    pub fn page_faults(&self) -> Option<f64> {
+        let median = |list: &Vec<f64>| Spread::of(list.iter().copied()).map(|s| s.median);
+        median(&self.faults[0]).or_else(|| median(&self.faults[1]))
+    }
+
+    /// With page faults that nobody counted.
+    #[cfg(test)]
+    pub(crate) fn with_page_faults(mut self, faults: f64) -> Self {
+        self.faults[0].push(faults);
+        self
     }
 
     /// Resident memory in bytes after a call at the end that gives free pages back.
