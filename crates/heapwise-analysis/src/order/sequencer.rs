@@ -189,7 +189,11 @@ impl<O: Observer> Sequencer<O> {
     #[inline(never)]
     fn alone(&mut self, stream: &mut Stream<'_>, epoch: u64) {
         let thread = stream.thread;
-        self.bear(thread, true);
+        let known = self.known[thread as usize];
+        if !known.born {
+            let was_created = self.created.remove(&(known.process, known.handle));
+            self.bear(thread, !was_created);
+        }
         while stream.epoch == epoch {
             let plain = self.ledger.run(thread, stream.ahead());
             if plain > 0 {

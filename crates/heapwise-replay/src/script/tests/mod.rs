@@ -163,3 +163,24 @@ fn a_thread_of_the_first_epoch_is_started_by_the_first_thread() {
     assert_eq!(script.created, [Some(1), None], "the second one never does anything");
     check_records(&program, &script).unwrap();
 }
+
+#[test]
+fn a_handle_that_three_threads_have_one_after_another_is_told_apart() {
+    let steps = [
+        Step::Spawn { who: 0 },
+        Step::Leave { which: 91 },
+        Step::Spawn { who: 0 },
+        Step::Spawn { who: 1 },
+        Step::Join { who: 9, which: 130 },
+        Step::Spawn { who: 0 },
+        Step::Alloc { who: 0, size: 0 },
+        Step::Leave { which: 103 },
+        Step::TickDuring { who: 5, which: 0, size: 0 },
+        Step::Join { who: 0, which: 24 },
+        Step::Spawn { who: 0 },
+        Step::Alloc { who: 7, size: 0 },
+    ];
+    let mut program = Program::new(false).run(&steps);
+    let (script, _) = compiled(&program.recording());
+    check_records(&program, &script).expect("as it was");
+}
