@@ -270,6 +270,12 @@ impl Program {
                 if thread == by || thread == 0 || self.threads[thread].is_joined {
                     return;
                 }
+                let handle = self.threads[thread].handle;
+                let had_it = self.threads.iter().filter(|t| t.handle == handle).count();
+                if had_it > 1 && !self.threads[thread].is_seen {
+                    // Of two joins of a handle within an epoch nobody could tell which is that of the thread that did something.
+                    self.tick();
+                }
                 (self.threads[thread].is_gone, self.threads[thread].is_joined) = (true, true);
                 self.threads[thread].joined_by = Some(by);
                 self.write(by, Event::ThreadJoin { handle: self.threads[thread].handle });
