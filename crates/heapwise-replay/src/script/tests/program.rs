@@ -110,6 +110,7 @@ pub(super) struct Thread {
     is_gone: bool,
     pub(super) is_joined: bool,
     joined_by: Option<usize>,
+    joined_at: u64,
     noticed: Option<u64>,
     ring: Vec<Event>,
     epoch: u64,
@@ -271,11 +272,14 @@ impl Program {
                     return;
                 }
                 let handle = self.threads[thread].handle;
-                let had_it = self.threads.iter().filter(|t| t.handle == handle).count();
-                if had_it > 1 && !self.threads[thread].is_seen {
-                    // Of two joins of a handle within an epoch nobody could tell which is that of the thread that did something.
+                let others = || self.threads.iter().filter(|t| t.handle == handle && t.is_joined);
+                let is_clear = self.threads[thread].is_seen && others().all(|t| t.joined_at < self.clock);
+                if others().next().is_some() && !is_clear {
+                    // Of two joins of a handle within an epoch nobody could tell which is that of which thread, and a thread
+                    // that did nothing has no other place in the order.
                     self.tick();
                 }
+                self.threads[thread].joined_at = self.clock;
                 (self.threads[thread].is_gone, self.threads[thread].is_joined) = (true, true);
                 self.threads[thread].joined_by = Some(by);
                 self.write(by, Event::ThreadJoin { handle: self.threads[thread].handle });
