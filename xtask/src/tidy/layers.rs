@@ -31,6 +31,19 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("heapwise-compare", &["heapwise-environment", "heapwise-statistics"]),
     ("heapwise-analysis", &["heapwise-trace"]),
     ("heapwise-diagnosis", &["heapwise-analysis", "heapwise-trace"]),
+    // A recording done again, in processes of its own with other allocators.
+    (
+        "heapwise-replay",
+        &[
+            "heapwise-allocators",
+            "heapwise-analysis",
+            "heapwise-collector",
+            "heapwise-statistics",
+            "heapwise-trace",
+        ],
+    ),
+    // The search for what suits a program.
+    ("heapwise-tune", &["heapwise-allocators", "heapwise-compare", "heapwise-replay", "heapwise-statistics"]),
     (
         "heapwise-report",
         &[
@@ -44,19 +57,6 @@ const LAYERS: &[(&str, &[&str])] = &[
             "heapwise-statistics",
             "heapwise-trace",
             "heapwise-tune",
-        ],
-    ),
-    // The search for what suits a program.
-    ("heapwise-tune", &["heapwise-allocators", "heapwise-compare", "heapwise-replay", "heapwise-statistics"]),
-    // A recording done again, in processes of its own with other allocators.
-    (
-        "heapwise-replay",
-        &[
-            "heapwise-allocators",
-            "heapwise-analysis",
-            "heapwise-collector",
-            "heapwise-statistics",
-            "heapwise-trace",
         ],
     ),
     ("heapwise-export", &["heapwise-analysis", "heapwise-trace"]),
@@ -156,8 +156,8 @@ mod tests {
 
     #[test]
     fn a_new_crate_needs_a_place() {
-        let problems = check(&Packages { all: vec![member("heapwise-replay", &[])] });
-        assert!(lines(&problems)[0].starts_with("heapwise-replay: has no place"));
+        let problems = check(&Packages { all: vec![member("heapwise-new", &[])] });
+        assert!(lines(&problems)[0].starts_with("heapwise-new: has no place"));
     }
 
     #[test]
