@@ -56,6 +56,7 @@ pub(super) fn check_strongly(command: &mut Command) {
 }
 
 /// Whether the C library's heap of a worker is one of those.
+#[cfg(feature = "switch")]
 pub(super) fn is_checking(heap: &Heap) -> bool {
     [&MallocCheck as &dyn Condition, &Perturb, &TcmallocDebug].iter().any(|c| c.is_in_place(heap))
 }

@@ -114,13 +114,13 @@ pub const CONDITIONS: &[&dyn Condition] = &[
 
 /// The strongest checking heap of this system, for conditions that shall be seen to escape it: puts it around a command,
 /// runs the command under it, and tells whether a worker had it.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "switch"))]
 mod strongest {
     pub(super) use super::linux::{check_strongly as prepare, is_checking};
     pub(super) use crate::worker::run;
 }
 
-#[cfg(windows)]
+#[cfg(all(windows, feature = "switch"))]
 mod strongest {
     pub(super) use super::windows::{debugged as run, is_checking};
 

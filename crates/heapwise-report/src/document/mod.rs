@@ -70,6 +70,8 @@ pub(crate) struct Column {
     pub(crate) is_detail: bool,
 }
 
+// What the experiments of other systems have is converted, column by column and cell by cell.
+#[cfg(target_os = "linux")]
 impl Column {
     pub(crate) fn new(title: impl Into<String>) -> Self {
         Self { title: title.into(), is_detail: false }
@@ -92,6 +94,7 @@ pub(crate) struct Cell {
     pub(crate) is_foreign: bool,
 }
 
+#[cfg(target_os = "linux")]
 impl Cell {
     pub(crate) fn text(text: impl Into<String>) -> Self {
         let text = text.into();
