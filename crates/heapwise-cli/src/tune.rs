@@ -54,6 +54,14 @@ pub(crate) fn tune(args: &TuneArgs) -> Result<u8, Failure> {
     let script = replay::script_of(&recording, &analysis, process)?;
     let candidates = candidates(&asked, &analysis.processes[process].allocator)?;
     let found = look_for(&script, &analysis, goal, candidates, args, own, &interrupted);
+    if let Some(trouble) = &found.baseline().trouble {
+        let now = &found.baseline().candidate;
+        let error = anyhow!(
+            "{now}, which everything would be compared with, cannot be replayed: {trouble}; name something else with --now, \
+             such as --now glibc"
+        );
+        return Err(Failure::new(exit::UNUSABLE, error));
+    }
     let shortlist: Vec<Candidate> =
         found.shortlist(args.confirm).iter().map(|ranked| ranked.candidate.clone()).collect();
     let comparison = match &program {

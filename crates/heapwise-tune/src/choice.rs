@@ -120,7 +120,9 @@ pub(crate) fn shortlist(found: &Found, most: usize) -> Vec<&Ranked> {
     let mut better: Vec<&Ranked> = found
         .ranked
         .iter()
-        .filter(|r| r.trouble.is_none() && r.score.is_some_and(|s| s.is_better()))
+        // Those that left the search earlier were not measured as those that stayed were.
+        .filter(|r| found.is_finalist(r) && r.trouble.is_none())
+        .filter(|r| r.score.is_some_and(|s| s.is_better()))
         .collect();
     if let Some(first) = better.first().and_then(|r| r.score) {
         let settings = |r: &Ranked| r.candidate.settings().iter().count();
@@ -223,6 +225,17 @@ mod tests {
         let alike =
             [glibc, ("jemalloc:narenas=1", 60.0, 1.0), ("snmalloc", 60.5, 9.0), ("mimalloc", 60.6, 5.0)];
         assert_eq!(of(&alike), "mimalloc");
+    }
+
+    #[test]
+    fn who_left_the_search_early_is_not_recommended_however_good_it_looked() {
+        let mut found =
+            found("rss", &[("glibc", 100.0, 1.0), ("jemalloc", 10.0, 1.0), ("mimalloc", 70.0, 1.0)]);
+        found.rungs = vec![3, 2];
+        for ranked in &mut found.ranked {
+            ranked.rung = usize::from(ranked.candidate.name() != "jemalloc");
+        }
+        assert_eq!(taken(&Choice::by_replay(&found)), "mimalloc");
     }
 
     #[test]

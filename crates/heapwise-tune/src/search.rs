@@ -56,7 +56,7 @@ pub struct Ranked {
 pub struct Found {
     /// What was wanted.
     pub goal: Goal,
-    /// Best first; those without a score come last.
+    /// Those that took part to the end, best first, then those that did to the rung before, and so on.
     pub ranked: Vec<Ranked>,
     /// What there is now, as a place in `ranked`.
     pub baseline: usize,
@@ -77,6 +77,11 @@ pub struct Found {
 }
 
 impl Found {
+    /// Whether a candidate took part to the end.
+    pub fn is_finalist(&self, ranked: &Ranked) -> bool {
+        ranked.rung + 1 == self.rungs.len()
+    }
+
     /// What there is now.
     pub fn baseline(&self) -> &Ranked {
         &self.ranked[self.baseline]
@@ -131,8 +136,9 @@ pub fn search(
         take(&mut all, &taking_part, trial, rung, is_last);
         other_ns = outside(&all[0].numbers, script, options);
         let base = all[0].numbers.clone();
-        for ranked in &mut all {
-            ranked.score = Score::of(goal, &ranked.numbers, &base, other_ns);
+        // Those that left keep the score with which they left.
+        for &at in &taking_part {
+            all[at].score = Score::of(goal, &all[at].numbers, &base, other_ns);
         }
         is_interrupted = interrupted.load(Ordering::Relaxed);
         if is_last || is_interrupted {
@@ -141,12 +147,13 @@ pub fn search(
         taking_part = better_half(&all, &taking_part);
     }
     let front_of = [if needs_pauses { Measure::RssAfter } else { Measure::PeakRss }, Measure::Cpu];
-    mark_front(&mut all, front_of);
+    mark_front(&mut all, front_of, rungs.len());
     let now = all[0].candidate.clone();
-    // Those that went further were measured better, and were better before.
+    // Those that went further were better before, and what is measured in one rung is not what is measured in another one: the
+    // pauses of the last one are the longest, and memory after the load is another one with them.
     all.sort_by(|a, b| {
         let value = |r: &Ranked| r.score.map_or(f64::INFINITY, |s| s.value);
-        value(a).total_cmp(&value(b)).then(b.rung.cmp(&a.rung))
+        b.rung.cmp(&a.rung).then(value(a).total_cmp(&value(b)))
     });
     let baseline = all.iter().position(|ranked| ranked.candidate == now).unwrap_or(0);
     Found {
@@ -228,12 +235,14 @@ fn better_half(all: &[Ranked], taking_part: &[usize]) -> Vec<usize> {
     others
 }
 
-fn mark_front(all: &mut [Ranked], of: [Measure; 2]) {
+/// Marks those that nobody beats in both measures, of those that took part to the end: `rungs` is how many rungs there were.
+fn mark_front(all: &mut [Ranked], of: [Measure; 2], rungs: usize) {
     let point = |ranked: &Ranked| {
         let [a, b] = of.map(|measure| ranked.numbers.of(measure).map(|s| s.median));
         Some([a?, b?])
     };
-    let places: Vec<usize> = (0..all.len()).filter(|&at| point(&all[at]).is_some()).collect();
+    let places: Vec<usize> =
+        (0..all.len()).filter(|&at| all[at].rung + 1 == rungs && point(&all[at]).is_some()).collect();
     let points: Vec<[f64; 2]> = places.iter().filter_map(|&at| point(&all[at])).collect();
     for at in front(&points) {
         all[places[at]].is_on_front = true;
@@ -277,7 +286,7 @@ mod tests {
         let mut all =
             vec![ranked("glibc", 10.0, 10.0), ranked("jemalloc", 20.0, 5.0), ranked("mimalloc", 30.0, 6.0)];
         all.push(Ranked { numbers: Numbers::default(), ..ranked("snmalloc", 1.0, 1.0) });
-        mark_front(&mut all, [Measure::PeakRss, Measure::Cpu]);
+        mark_front(&mut all, [Measure::PeakRss, Measure::Cpu], 1);
         assert_eq!(all.iter().map(|r| r.is_on_front).collect::<Vec<_>>(), [true, true, false, false]);
     }
 }

@@ -138,7 +138,7 @@ fn allocator_share(tuned: &Tuned<'_>) -> String {
         .ranked
         .iter()
         .filter_map(|r| Some((r, r.numbers.of(Measure::Cpu)?)))
-        .filter(|(r, s)| r.rung + 1 == found.rungs.len() && s.high < now.low)
+        .filter(|(r, s)| found.is_finalist(r) && s.high < now.low)
         .min_by(|a, b| a.1.median.total_cmp(&b.1.median));
     let base = format!(
         "The allocator takes {} of about {} of processor time ({}).",
