@@ -362,8 +362,9 @@ impl Watch<'_> {
                 seen.ending = Some(Ending::Trouble { reason });
                 return seen;
             }
-            let (running, staying, parked) =
-                (get(&header.running), get(&header.staying), get(&header.parked));
+            // In this order: those that stay or wait start nobody, so if they are all that run now, nobody else is at work.
+            let (parked, staying) = (get(&header.parked), get(&header.staying));
+            let running = get(&header.running);
             if running > 0 && staying == running {
                 return seen;
             }

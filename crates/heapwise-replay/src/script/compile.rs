@@ -33,7 +33,8 @@ pub struct Counts {
     pub live_bytes: Bytes,
     /// Most requested bytes of live blocks at a time.
     pub peak_live_bytes: Bytes,
-    /// Large blocks of which it is not known what part was touched. They are touched as a whole.
+    /// Large blocks of which it is not known what part was touched. They are touched as a whole, but never by more than the
+    /// program had resident at most.
     pub untold_large_blocks: u64,
     /// Large blocks of which it is known.
     pub told_large_blocks: u64,
@@ -149,12 +150,15 @@ pub(crate) struct Compiler {
     now: (Epoch, bool),
     last_look: Option<Snapshot>,
     process_end: Option<Epoch>,
+    /// What the program had resident at most, in bytes; `u64::MAX` if nobody knows.
+    most_resident: u64,
     counts: Counts,
     error: Option<io::Error>,
 }
 
 impl Compiler {
-    pub(crate) fn new(process: usize) -> Result<Self, CompileError> {
+    /// `peak_rss` is what the whole program had resident at most; 0 if nobody knows.
+    pub(crate) fn new(process: usize, peak_rss: Bytes) -> Result<Self, CompileError> {
         Ok(Self {
             process,
             threads_of: FxHashMap::default(),
@@ -173,6 +177,7 @@ impl Compiler {
             now: (Epoch(0), false),
             last_look: None,
             process_end: None,
+            most_resident: if peak_rss.0 > 0 { peak_rss.0 } else { u64::MAX },
             counts: Counts::default(),
             error: None,
         })
@@ -418,11 +423,12 @@ impl Compiler {
     /// How much of a large block was resident when it was given back, or `None` if nobody knows.
     fn tell_touched(&mut self, block: &Block, resident_bytes: Option<u64>) {
         let Some(asked) = block.asked else { return };
-        let Some(resident) = resident_bytes else {
-            self.counts.untold_large_blocks += 1;
-            return;
-        };
-        self.counts.told_large_blocks += 1;
+        match resident_bytes {
+            Some(_) => self.counts.told_large_blocks += 1,
+            None => self.counts.untold_large_blocks += 1,
+        }
+        // Of a block that is larger than the program ever was, most was never touched.
+        let resident = resident_bytes.unwrap_or(self.most_resident);
         let share = share(resident, block.size);
         if share < WHOLE {
             let second = Record::touching(block.size, share);

@@ -48,7 +48,7 @@ pub fn compile<R: Read>(
     process: usize,
     progress: impl FnMut(u64),
 ) -> Result<Script, Error> {
-    let mut compiler = compile::Compiler::new(process)?;
+    let mut compiler = compile::Compiler::new(process, analysis.memory.peak_rss)?;
     let mut options = Options::default();
     options.ignore_symbols = true;
     observe(reader, &options, &mut compiler, progress)?;

@@ -107,7 +107,8 @@ impl Interpreter<'_> {
                 _ => self.allocate::<TIMED, EMPTY>(record, position),
             }
         }
-        // The file could not be read; the header says why.
+        // Each stream has an end, so the file could not be read as far as that; the header says why, or it is shorter than it was.
+        let _ = memory.header().trouble.compare_exchange(0, libc::EIO, Ordering::AcqRel, Ordering::Relaxed);
         Err(Ending::Stays)
     }
 

@@ -33,16 +33,17 @@ pub(super) fn run(memory: &Memory) {
         std::thread::sleep(Duration::from_micros(100));
     }
     BEGINNING.store(now_ns(), Ordering::Release);
-    let own = |thread: usize| memory.thread(thread).is_spawned.load(Ordering::Relaxed) == 0;
-    let first: Vec<usize> = (0..memory.n_threads()).filter(|&thread| own(thread)).collect();
-    for &thread in &first {
+    let is_first = |thread: &usize| memory.thread(*thread).is_spawned.load(Ordering::Relaxed) == 0;
+    // Gone through again each time, since a list of them would lie on the heap that is looked at.
+    let first = || (0..memory.n_threads()).filter(is_first);
+    for thread in first() {
         memory.progress()[thread].store(0, Ordering::Release);
+        header.running.fetch_add(1, Ordering::AcqRel);
     }
-    header.running.fetch_add(first.len() as u32, Ordering::AcqRel);
-    for &thread in first.iter().filter(|&&thread| thread != 0) {
+    for thread in first().filter(|&thread| thread != 0) {
         start(memory, thread);
     }
-    if first.first() == Some(&0) {
+    if first().next() == Some(0) {
         work(memory, 0);
     }
     stay(memory);

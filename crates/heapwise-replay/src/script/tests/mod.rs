@@ -8,7 +8,11 @@ use super::record::Operation;
 use super::streams::read_back;
 use super::{Script, compile};
 use heapwise_analysis::{Analysis, Options, analyze};
-use heapwise_trace::file::Reader;
+use heapwise_trace::event::{AllocFunction, BlockAddress, Epoch, Event, StackId};
+use heapwise_trace::file::columns::EventsEncoder;
+use heapwise_trace::file::records::{Meta, ProcessIndex, ProcessInfo, RunEnd, ThreadIndex, ThreadInfo};
+use heapwise_trace::file::{Reader, Writer};
+use heapwise_trace::live::words;
 use program::{Call, Program, Step, steps};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -183,4 +187,31 @@ fn a_handle_that_three_threads_have_one_after_another_is_told_apart() {
     let mut program = Program::new(false).run(&steps);
     let (script, _) = compiled(&program.recording());
     check_records(&program, &script).expect("as it was");
+}
+
+#[test]
+fn of_a_block_larger_than_the_program_ever_was_only_so_much_is_touched() {
+    let (address, function) = (BlockAddress(1 << 30), AllocFunction::Malloc);
+    let event = Event::Alloc { address, size: 1 << 34, align_log2: 0, function, stack: StackId(1) };
+    let touched = |peak_rss_bytes| {
+        let mut writer = Writer::new(Vec::new(), &Meta::default()).expect("memory");
+        let process = ProcessIndex(0);
+        writer.process(&ProcessInfo { index: process, pid: 5, ..ProcessInfo::default() }).expect("memory");
+        writer.thread(&ThreadInfo { process, handle: 1, ..ThreadInfo::default() }).expect("memory");
+        let encoded = [Event::Epoch(Epoch(1)), event].map(words::encode);
+        let words: Vec<u64> = encoded.iter().flat_map(|w| w.words[..w.len].to_vec()).collect();
+        let mut encoder = EventsEncoder::default();
+        encoder.add_block(ThreadIndex(0), Epoch(0), &words);
+        writer.events(&encoder.finish(Epoch(2))).expect("memory");
+        writer.run_end(&RunEnd { peak_rss_bytes, ..RunEnd::default() }).expect("memory");
+        let (script, _) = compiled(&writer.into_inner());
+        assert_eq!(script.counts().untold_large_blocks, 1);
+        let records = read_back(&script.records, script.threads[0].first);
+        let block = records.iter().find(|r| r.operation() == Operation::Malloc).expect("it is asked for");
+        (block.size() as u64, block.touched_bytes() as u64)
+    };
+    assert_eq!(touched(0), (1 << 34, 1 << 34), "nobody knows what the program had");
+    let (size, bytes) = touched(100 << 20);
+    assert_eq!(size, 1 << 34);
+    assert!(((100 << 20)..(101 << 20)).contains(&bytes), "{bytes}");
 }
