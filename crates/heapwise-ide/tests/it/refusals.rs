@@ -51,9 +51,9 @@ fn links_are_followed_within_the_folder_and_stay_links() {
     assert!(survey.refused[0].why.contains("outside"), "{:?}", survey.refused);
 
     fs::remove_file(&link).expect("is there");
-    let inside = folder.path().join("shared.json");
+    let inside = folder.path().join("common.json");
     fs::write(&inside, LAUNCH).expect("can be written");
-    symlink("../shared.json", &link).expect("can be made");
+    symlink("../common.json", &link).expect("can be made");
     let edits = look(folder.path()).edits();
     edits[0].apply().expect("nothing is in the way");
     assert!(fs::symlink_metadata(&link).expect("is there").is_symlink());
