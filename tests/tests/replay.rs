@@ -182,6 +182,33 @@ fn python_does_again_what_it_did_with_every_allocator() {
     assert!(all["machine"]["cores"].as_u64() >= Some(1), "{}", all["machine"]);
 }
 
+/// Two that know nothing of each other count the same: we by looking at blocks and pages, the allocator by what it handed out.
+#[test]
+fn what_allocators_say_of_themselves_agrees_with_the_accounts() {
+    let Some(python) = programs::python() else { return };
+    let folder = private_folder();
+    let code = "import os\nd = [{'k%d' % i: [i] * 20} for i in range(60000)]\nos._exit(0)";
+    let recording = Recording::new(folder.path()).variable("PYTHONMALLOC", "malloc");
+    let recorded = recording.record(python, &["-c", code]);
+    let all = check_all(&recorded, folder.path(), &["--runs", "0"]);
+    let live = number(&all["script"], "live_at_end_bytes");
+    assert!(live > 10 << 20, "{live} is too little to compare");
+    for name in ["glibc", "jemalloc"] {
+        let (own, end) = (&candidate(&all, name)["own_statistics"], &candidate(&all, name)["at_end"]);
+        // glibc counts the header of each block with it.
+        let headers = if name == "glibc" { number(end, "metadata_bytes") } else { 0 };
+        let ours = (live + number(end, "rounding_bytes") + headers) as f64;
+        let theirs = number(own, "allocated_bytes") as f64;
+        // What lies in the caches of threads, and what the replaying process itself has.
+        assert!((0.99..=1.03).contains(&(theirs / ours)), "{name}: {theirs} instead of {ours}: {own}");
+    }
+    for name in ["mimalloc", "mimalloc2", "snmalloc"] {
+        let (own, end) = (&candidate(&all, name)["own_statistics"], &candidate(&all, name)["at_end"]);
+        assert!(number(own, "mapped_bytes") >= live, "{name}: {own} for {live}, {end}");
+        assert!(own["allocated_bytes"].is_null(), "{name} does not tell");
+    }
+}
+
 #[test]
 fn a_database_does_again_what_it_did_with_every_allocator() {
     let Some(sqlite) = programs::find("sqlite3") else { return };

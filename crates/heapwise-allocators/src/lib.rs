@@ -26,7 +26,8 @@ pub use catalogue::{
 };
 pub use fix::{Call, Fix};
 pub use identity::{
-    COMMAND as IDENTITY_COMMAND, Identity, IdentityError, answer_here, identify, identify_with,
+    COMMAND as IDENTITY_COMMAND, Identity, IdentityError, OwnStatistics, answer_here, identify,
+    identify_with, own_statistics,
 };
 pub use libraries::{Error, Libraries, Prepared};
 pub use setting::{Kind, Setting, Unit};

@@ -1,5 +1,6 @@
 //! What a replay found out about an allocator.
 
+use heapwise_allocators::OwnStatistics;
 use heapwise_analysis::{Breakdown, Bytes, Nanos};
 use heapwise_trace::event::StackId;
 
@@ -99,6 +100,8 @@ pub struct Measured {
     /// The same after a call that gives free pages back, without what the kernel may take; the thread that makes it is one that
     /// stays. `None` if that was not asked for.
     pub purged: Option<Bytes>,
+    /// What the allocator itself said at the end, if it says anything and the replay accounts for memory.
+    pub own: Option<OwnStatistics>,
     /// Over time.
     pub levels: Vec<Level>,
     /// What it consisted of when most was live.

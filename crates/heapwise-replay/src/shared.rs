@@ -14,6 +14,7 @@
 //! | pages that ever held a block | a bit for each page of the address space; nearly all of it is never touched |
 
 use crate::script::record::PIECE_BYTES;
+use heapwise_allocators::OwnStatistics;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
 
 /// The first word of the header.
@@ -57,8 +58,8 @@ pub(crate) struct Header {
     pub(crate) is_ready: AtomicU32,
     /// 1 to begin.
     pub(crate) begin: AtomicU32,
-    /// 1 to have the first thread give free pages back by a call; it makes 2 of it.
-    pub(crate) purge: AtomicU32,
+    /// What one of the threads that stay shall do; see [`wish`].
+    pub(crate) wish: AtomicU32,
     /// 1 to end.
     pub(crate) end: AtomicU32,
     /// Threads wait before this epoch until it is another one; 0 for none.
@@ -73,6 +74,22 @@ pub(crate) struct Header {
     pub(crate) trouble: AtomicI32,
     /// Calls that got no memory.
     pub(crate) refused: AtomicU64,
+    /// What the allocator says about its memory, as [`OwnStatistics::numbers`].
+    pub(crate) own: [AtomicU64; OwnStatistics::LEN],
+}
+
+/// Values of [`Header::wish`].
+pub(crate) mod wish {
+    /// Ask the allocator for its own statistics.
+    pub(crate) const TELL: u32 = 1;
+    /// Give free pages back by a call.
+    pub(crate) const PURGE: u32 = 2;
+    /// A thread is at it.
+    pub(crate) const TAKEN: u32 = 3;
+    /// It was done.
+    pub(crate) const DONE: u32 = 4;
+    /// The allocator has nothing of the kind.
+    pub(crate) const NOT_POSSIBLE: u32 = 5;
 }
 
 /// A block's place.

@@ -31,6 +31,8 @@ const ALLOWED: &[&str] = &[
     "crates/heapwise-replay/src/parent/ticks.rs",
     // Asks the allocator of its own process who it is.
     "crates/heapwise-allocators/src/identity/answer.rs",
+    "crates/heapwise-allocators/src/identity/own.rs",
+    "crates/heapwise-allocators/src/identity/symbols.rs",
     // Functions of Windows: a process's memory, the registry, Wine.
     "crates/heapwise-environment/src/facts/windows/sys/",
     // Debugs a process.

@@ -2,9 +2,11 @@
 
 #![expect(unsafe_code, reason = "asks the allocator of this process, through its C functions")]
 
+use super::own;
+use super::symbols::{object_of, symbol, symbol_in, text};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::ffi::{CStr, CString, c_char, c_int, c_long, c_ulong, c_void};
+use std::ffi::{CString, c_char, c_int, c_long, c_ulong, c_void};
 
 /// Blocks that are allocated to see whose numbers grow: together a bit more than a MB, each too small to be mapped alone.
 const BLOCKS: usize = 10_000;
@@ -58,46 +60,10 @@ pub(crate) fn here(settings: &[String]) -> Answer {
         c_library_grew_bytes: grew,
         allocated_bytes: (BLOCKS * BLOCK_BYTES) as i64,
         settings: told.collect(),
-        has_statistics: has_statistics(&object),
+        has_statistics: own::told_by(&object).is_some(),
         rss_bytes: rss_bytes(),
         object,
     }
-}
-
-/// The first symbol of a name in the order in which the program finds them. Null if there is none.
-fn symbol(name: &CStr) -> *mut c_void {
-    // SAFETY: the handle asks for that order; the name is a C string.
-    unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) }
-}
-
-/// The path of the object that an address belongs to.
-fn object_of(address: *mut c_void) -> String {
-    let mut info = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
-    // SAFETY: any address may be asked about; the structure is ours, and all its fields may be zero.
-    let info = unsafe {
-        if address.is_null() || libc::dladdr(address, info.as_mut_ptr()) == 0 {
-            return String::new();
-        }
-        info.assume_init()
-    };
-    // SAFETY: null, or a C string of an object that stays loaded.
-    unsafe { text(info.dli_fname) }
-}
-
-/// # Safety
-/// Null, or a C string that stays.
-unsafe fn text(at: *const c_char) -> String {
-    if at.is_null() {
-        return String::new();
-    }
-    // SAFETY: the caller says so.
-    unsafe { CStr::from_ptr(at) }.to_string_lossy().into_owned()
-}
-
-/// A symbol if it is in this object: others may have one of the name, too.
-fn symbol_in(object: &str, name: &CStr) -> Option<*mut c_void> {
-    let found = symbol(name);
-    (!found.is_null() && !object.is_empty() && object_of(found) == object).then_some(found)
 }
 
 /// Who the object is, by the functions of those that are known.
@@ -191,16 +157,6 @@ fn setting(object: &str, name: &str) -> Option<String> {
         ask(property.as_ptr(), &raw mut value)
     };
     (is_known == 1).then(|| value.to_string())
-}
-
-fn has_statistics(object: &str) -> bool {
-    let Some(found) = symbol_in(object, c"heapwise_allocator_statistics") else { return false };
-    let mut numbers = [0u64; 6];
-    // SAFETY: a function of the libraries that heapwise carries, which writes six numbers.
-    unsafe {
-        let ask: unsafe extern "C" fn(*mut u64) -> c_int = std::mem::transmute(found);
-        ask(numbers.as_mut_ptr()) == 0
-    }
 }
 
 /// Resident memory of this process.

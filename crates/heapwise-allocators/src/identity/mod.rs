@@ -6,6 +6,8 @@
 //! it allocates, and which values its settings have.
 
 mod answer;
+mod own;
+mod symbols;
 mod tunables;
 
 use crate::libraries::Prepared;
@@ -16,6 +18,8 @@ use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
+
+pub use own::{OwnStatistics, own_statistics};
 
 /// The command of this program that answers; see [`answer_here`].
 pub const COMMAND: &str = "allocator-identity";

@@ -6,6 +6,7 @@ mod levels;
 mod look;
 mod memory;
 mod ticks;
+mod wishes;
 
 use crate::outcome::{Ending, Measured};
 use crate::script::Script;
@@ -187,7 +188,10 @@ impl<'a> Replayer<'a> {
                 seen.at_peak = seen.at_end;
             }
         }
-        let purged = (complete && plan.purges).then(|| purge(&mut process, &memory)).flatten();
+        let own = (complete && plan.accounts && !plan.is_empty)
+            .then(|| wishes::statistics(&mut process, &memory))
+            .flatten();
+        let purged = (complete && plan.purges).then(|| wishes::purge(&mut process, &memory)).flatten();
         memory.header().end.store(1, Ordering::Release);
         if !complete {
             process.kill();
@@ -205,6 +209,7 @@ impl<'a> Replayer<'a> {
             end_lazily_freed,
             settled,
             purged,
+            own,
             levels: levels.finish(),
             at_peak: seen.at_peak,
             at_end: seen.at_end,
@@ -305,21 +310,6 @@ fn ending_of(status: ExitStatus, calls: u64) -> Ending {
         (None, Some(0)) => Ending::Complete,
         (None, code) => Ending::Exited { code: code.unwrap_or(-1), calls },
     }
-}
-
-/// Resident memory after a call that gives free pages back.
-fn purge(process: &mut Process, memory: &Memory) -> Option<Bytes> {
-    let header = memory.header();
-    header.purge.store(1, Ordering::Release);
-    let began = Instant::now();
-    while header.purge.load(Ordering::Acquire) != 2 {
-        if process.poll().is_some() || began.elapsed() > PATIENCE_AT_THE_START {
-            return None;
-        }
-        std::thread::sleep(Duration::from_micros(200));
-    }
-    let (rss, lazily_freed) = process.anonymous_now()?;
-    Some(Bytes(rss.0.saturating_sub(lazily_freed.0)))
 }
 
 /// What is needed to watch a worker.

@@ -45,20 +45,6 @@ fn otherwise(record: Record) -> *mut u8 {
     block.cast()
 }
 
-/// Gives free pages back, by the call that the allocator has for it: that of our own libraries, or the C library's.
-pub(super) fn purge() {
-    // SAFETY: the names are C strings.
-    let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"heapwise_allocator_purge".as_ptr()) };
-    if found.is_null() {
-        // SAFETY: an integer argument.
-        unsafe { libc::malloc_trim(0) };
-        return;
-    }
-    // SAFETY: a function of this name takes nothing and returns an integer.
-    let purge: extern "C" fn() -> i32 = unsafe { std::mem::transmute(found) };
-    purge();
-}
-
 /// Gives a block back.
 ///
 /// # Safety

@@ -12,6 +12,7 @@ mod meter;
 mod threads;
 mod touch;
 mod wait;
+mod wishes;
 
 use memory::Memory;
 

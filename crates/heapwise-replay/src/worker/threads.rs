@@ -1,9 +1,8 @@
 //! Threads of the replay: one for each recorded thread, started where it was started and ended where it ended.
 
-use super::calls;
 use super::interpret::{self, Ending};
 use super::memory::Memory;
-use super::wait;
+use super::{wait, wishes};
 use crate::script::record::Record;
 use crate::shared::{NOBODY, NOT_RUNNING};
 use std::ffi::c_void;
@@ -95,11 +94,7 @@ fn work(memory: &Memory, thread: usize) {
 fn stay(memory: &Memory) {
     let header = memory.header();
     while header.end.load(Ordering::Acquire) == 0 {
-        // One of the threads does it, whichever sees it first.
-        if header.purge.compare_exchange(1, 3, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
-            calls::purge();
-            header.purge.store(2, Ordering::Release);
-        }
+        wishes::fulfil(header);
         std::thread::sleep(Duration::from_millis(1));
     }
 }

@@ -3,6 +3,7 @@
 use super::Replay;
 use super::facts::{after, last, main, per_call, trouble};
 use super::tables::caller;
+use heapwise_allocators::OwnStatistics;
 use heapwise_analysis::Breakdown;
 use heapwise_replay::trial::{Results, Tried};
 use heapwise_replay::{CallTimes, Measured};
@@ -94,6 +95,7 @@ fn numbers(replay: &Replay<'_>, results: &Results) -> Map<String, Value> {
         "refused": results.all().map(|m| m.refused).max(),
         "at_peak": main.and_then(|m| m.at_peak).map(breakdown),
         "at_end": last(results).and_then(|m| m.at_end).map(breakdown),
+        "own_statistics": last(results).and_then(|m| m.own).map(own),
         "timeline": timeline(results.timed.as_ref().or(main)),
     });
     match fields {
@@ -126,6 +128,17 @@ fn breakdown(b: Breakdown) -> Value {
         "unaccounted_bytes": b.unaccounted.0,
         "lazily_freed_bytes": b.lazily_freed.0,
         "huge_pages_bytes": b.huge_pages.0,
+    })
+}
+
+fn own(own: OwnStatistics) -> Value {
+    json!({
+        "allocated_bytes": own.allocated_bytes,
+        "active_bytes": own.active_bytes,
+        "metadata_bytes": own.metadata_bytes,
+        "resident_bytes": own.resident_bytes,
+        "mapped_bytes": own.mapped_bytes,
+        "retained_bytes": own.retained_bytes,
     })
 }
 

@@ -55,6 +55,7 @@ pub(crate) fn document(replay: &Replay<'_>) -> Document {
         facts::main(r)?.at_peak
     }));
     tables.extend(tables::waterfall(replay, end_title(replay), |r| facts::last(r)?.at_end));
+    tables.extend(tables::own(replay));
     tables.extend(tables::latency(replay));
     tables.extend(tables::slowest(replay));
     Document {

@@ -1,7 +1,7 @@
 //! The tables of a trial.
 
 use super::Replay;
-use super::facts::{after, main, measured, per_call, trouble};
+use super::facts::{after, last, main, measured, per_call, trouble};
 use crate::document::{Cell, Column, Table};
 use crate::names;
 use crate::units::{bytes, count, time};
@@ -111,6 +111,33 @@ pub(super) fn waterfall(
         aside: "lazy and huge are parts of others".to_owned(),
         columns: columns.map(Column::new).into_iter().chain([Column::detail("huge pages")]).collect(),
         rows: rows.iter().map(row).collect(),
+        ..Table::default()
+    })
+}
+
+/// What allocators say of themselves at the end, for comparison with what was found. Without any that says something, nothing.
+pub(super) fn own(replay: &Replay<'_>) -> Option<Table> {
+    let rows: Vec<Vec<Cell>> = measured(&replay.trial.tried)
+        .filter_map(|(tried, results)| {
+            let own = last(results)?.own?;
+            let parts = [
+                own.allocated_bytes,
+                own.active_bytes,
+                own.metadata_bytes,
+                own.resident_bytes,
+                own.mapped_bytes,
+                own.retained_bytes,
+            ];
+            let parts = parts.map(|part| part.map_or_else(Cell::nothing, |n| Cell::number(bytes(n))));
+            Some(std::iter::once(Cell::text(tried.candidate.to_string())).chain(parts).collect())
+        })
+        .collect();
+    let columns = ["allocator", "allocated", "active", "metadata", "resident", "mapped", "retained"];
+    (!rows.is_empty()).then(|| Table {
+        title: "WHAT ALLOCATORS SAY OF THEMSELVES AT THE END".into(),
+        aside: "in their own terms".into(),
+        columns: columns.map(Column::new).into(),
+        rows,
         ..Table::default()
     })
 }
