@@ -127,35 +127,23 @@ pub(super) fn variables(settings: &[Setting], chosen: &Settings) -> Vec<(String,
     variables
 }
 
-/// The numbers of options that the crate has no names for, or not for all versions: `mi_option_e` of `mimalloc.h`.
-const OPTIONS: &[(&str, u32)] = &[
-    ("arena_eager_commit", 4),
-    ("purge_decommits", 5),
-    ("allow_large_os_pages", 6),
-    ("purge_delay", 15),
-    ("arena_reserve", 23),
-    ("arena_purge_mult", 24),
-    ("generic_collect", 33),
-    ("page_reclaim_on_free", 34),
-    ("page_full_retain", 35),
-    ("page_max_candidates", 36),
-    ("allow_thp", 42),
-    ("minimal_purge_size", 43),
-    ("arena_max_object_size", 44),
-];
+/// The numbers of options, by which our own libraries read settings back: one table, so that what a fix sets is what was measured.
+pub(super) mod numbers {
+    include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../allocators/mimalloc/src/numbers.rs"));
+}
 
 /// A version of mimalloc, as far as writing it down goes.
 pub(super) struct Version<'a> {
     /// The line of Cargo.toml that has it.
     pub(super) cargo: &'a str,
     /// Its options' numbers.
-    pub(super) options: &'a [(&'a str, u32)],
+    pub(super) options: &'a [(&'a str, i32)],
     /// How other languages get it.
     pub(super) link: &'a str,
 }
 
 /// Calls that set the options. Not all take effect later than at the first allocation.
-fn calls(options: &[(&str, u32)], chosen: &Settings) -> Vec<String> {
+fn calls(options: &[(&str, i32)], chosen: &Settings) -> Vec<String> {
     let call = |(name, value): (&str, &str)| {
         let number = options.iter().find(|(option, _)| *option == name)?.1;
         let value = match value {
@@ -238,7 +226,7 @@ impl Allocator for Mimalloc {
     fn fix(&self, chosen: &Settings) -> Fix {
         let version = Version {
             cargo: r#"mimalloc = "=0.1.52""#,
-            options: OPTIONS,
+            options: numbers::V3,
             link: "Link mimalloc 3, -lmimalloc, or start the program with LD_PRELOAD=libmimalloc.so.3; Debian 12's package \
                    has mimalloc 2, which is another allocator.",
         };

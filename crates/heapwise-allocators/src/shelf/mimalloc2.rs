@@ -75,24 +75,6 @@ static SETTINGS: &[Setting] = &[
     mimalloc::LARGE_OS_PAGES,
 ];
 
-/// The numbers of its options: `mi_option_e` of its `mimalloc.h`, which are not those of mimalloc 3.
-const OPTIONS: &[(&str, u32)] = &[
-    ("eager_commit", 3),
-    ("arena_eager_commit", 4),
-    ("purge_decommits", 5),
-    ("allow_large_os_pages", 6),
-    ("abandoned_page_purge", 12),
-    ("eager_commit_delay", 14),
-    ("purge_delay", 15),
-    ("arena_reserve", 23),
-    ("arena_purge_mult", 24),
-    ("purge_extend_delay", 25),
-    ("abandoned_reclaim_on_free", 26),
-    ("target_segments_per_thread", 35),
-    ("generic_collect", 36),
-    ("allow_thp", 37),
-];
-
 impl Allocator for Mimalloc2 {
     fn name(&self) -> &'static str {
         "mimalloc2"
@@ -117,7 +99,7 @@ impl Allocator for Mimalloc2 {
     fn fix(&self, chosen: &Settings) -> Fix {
         let version = mimalloc::Version {
             cargo: r#"mimalloc = { version = "=0.1.52", features = ["v2"] }"#,
-            options: OPTIONS,
+            options: mimalloc::numbers::V2,
             link: "Link mimalloc 2, -lmimalloc, or start the program with LD_PRELOAD=libmimalloc.so.2 (Debian 12: \
                    libmimalloc2.0, an older 2.0); see that its version is the one above.",
         };
