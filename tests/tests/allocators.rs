@@ -243,6 +243,58 @@ fn a_program_that_links_jemalloc_gets_glibc() {
     }
 }
 
+/// Asks in each way for what cannot be, and sees that it is told as the C library tells it.
+const REFUSES: &str = r#"
+#define _GNU_SOURCE
+#include <errno.h>
+#include <malloc.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+static volatile size_t most = SIZE_MAX, two = 2;
+#define REFUSED(call) (errno = 0, (call) == NULL && errno == ENOMEM ? 1 : (printf("%s: errno %d\n", #call, errno), 0))
+int main(void) {
+    int right = 0;
+    char *kept = malloc(100);
+    kept[99] = 7;
+    right += REFUSED(malloc(most - 100));
+    right += REFUSED(calloc(most / 2, 3 * two));
+    right += REFUSED(realloc(kept, most - 100));
+    right += REFUSED(reallocarray(kept, most, two));
+    right += REFUSED(reallocarray(NULL, most, two));
+    right += REFUSED(pvalloc(most));
+    void *block = (void *)1;
+    errno = 0;
+    right += posix_memalign(&block, 24, 100) == EINVAL && block == (void *)1 && errno == 0;
+    right += posix_memalign(&block, 64, most - 100) == ENOMEM && block == (void *)1;
+    right += kept[99] == 7;
+    errno = 5;
+    free(kept);
+    free(NULL);
+    right += errno == 5;
+    printf("%d right\n", right);
+}
+"#;
+
+#[test]
+fn what_cannot_be_had_is_refused_as_the_c_library_refuses_it() {
+    let folder = run::private_folder();
+    let program = folder.path().join("refuses");
+    let source = folder.path().join("refuses.c");
+    std::fs::write(&source, REFUSES).expect("written");
+    let mut compiler = Command::new("cc");
+    compiler.args(["-O1", "-fno-builtin", "-w"]).arg(&source).arg("-o").arg(&program);
+    assert!(compiler.status().expect("cc can be started").success());
+    for candidate in ["default"].iter().chain(&CARRIED) {
+        let mut command = run::command(&program, folder.path());
+        prepare(candidate).apply(&mut command);
+        let outcome = run::finish(&mut command, folder.path(), "program");
+        // mimalloc returns null and leaves errno alone, in its own library as in ours.
+        let expected = if candidate.starts_with("mimalloc") { "7 right" } else { "10 right" };
+        assert_eq!((outcome.code(), outcome.text().lines().last()), (0, Some(expected)), "{candidate}");
+    }
+}
+
 /// Asks for more than there is, with a handler that gives up the third time.
 const NEW_FAILS: &str = r#"
 #include <cstdint>

@@ -14,7 +14,7 @@ mod text;
 pub use cxx::{after_handler, new_handler, no_memory};
 pub use text::Text;
 
-use core::ffi::c_int;
+use core::ffi::{c_int, c_void};
 
 /// Bytes of a page, to which `valloc` and `pvalloc` round.
 pub const PAGE: usize = 4096;
@@ -84,11 +84,11 @@ macro_rules! entry_points {
             valloc(size: usize) -> *mut c_void => $aligned_alloc($crate::PAGE, size);
             pvalloc(size: usize) -> *mut c_void => match size.checked_next_multiple_of($crate::PAGE) {
                 Some(size) => $aligned_alloc($crate::PAGE, size.max($crate::PAGE)),
-                None => ::core::ptr::null_mut(),
+                None => $crate::too_much(),
             };
             reallocarray(block: *mut c_void, count: usize, size: usize) -> *mut c_void => match count.checked_mul(size) {
                 Some(size) => $realloc(block, size),
-                None => ::core::ptr::null_mut(),
+                None => $crate::too_much(),
             };
             free_sized(block: *mut c_void, _size: usize) => $free(block);
             free_aligned_sized(block: *mut c_void, _alignment: usize, _size: usize) => $free(block);
@@ -191,6 +191,18 @@ macro_rules! about {
 
 unsafe extern "C" {
     safe fn abort() -> !;
+}
+
+unsafe extern "C" {
+    safe fn __errno_location() -> *mut c_int;
+}
+
+/// What a call returns that asks for more bytes than there are numbers for.
+pub fn too_much() -> *mut c_void {
+    const ENOMEM: c_int = 12;
+    // SAFETY: the C library's place for this thread's number.
+    unsafe { __errno_location().write(ENOMEM) };
+    core::ptr::null_mut()
 }
 
 /// Ends the process.

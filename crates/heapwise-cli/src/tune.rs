@@ -207,11 +207,18 @@ fn confirm(
     args: &TuneArgs,
     interrupted: &Arc<AtomicBool>,
 ) -> Result<Comparison, Failure> {
-    let mut contenders = Vec::new();
-    let mut unavailable = Vec::new();
     // The program as it is, unless somebody wants something else.
     let as_it_is = Candidate::default();
-    for candidate in std::iter::once(now.unwrap_or(&as_it_is)).chain(shortlist) {
+    let now = now.unwrap_or(&as_it_is);
+    let baseline = contender(now).map_err(|reason| {
+        let error = anyhow!(
+            "{now}, which everything is compared with, could be replayed and is no longer there: {reason}"
+        );
+        Failure::new(exit::UNUSABLE, error)
+    })?;
+    let mut contenders = vec![baseline];
+    let mut unavailable = Vec::new();
+    for candidate in shortlist {
         match contender(candidate) {
             Ok(contender) => contenders.push(contender),
             Err(reason) => unavailable.push(heapwise_compare::Unavailable {

@@ -88,6 +88,12 @@ const MALLOPT: &[(&str, &str)] = &[
     ("mxfast", "M_MXFAST"),
 ];
 
+/// The name of `mallopt` for a setting, if it has one and takes this value, which is an `int` there.
+fn mallopt(setting: &str, value: &str) -> Option<&'static str> {
+    value.parse::<i32>().ok()?;
+    Some(MALLOPT.iter().find(|(name, _)| *name == setting)?.1)
+}
+
 /// Lines for Cargo.toml and for the main file. `mallopt` does not know all settings, and half of what was measured is not what
 /// was measured: then there is the environment only.
 fn in_rust(chosen: &Settings) -> (Vec<String>, Vec<String>) {
@@ -96,7 +102,7 @@ fn in_rust(chosen: &Settings) -> (Vec<String>, Vec<String>) {
             .to_owned(),
     ];
     let call = |(name, value): (&str, &str)| {
-        let option = MALLOPT.iter().find(|(setting, _)| *setting == name)?.1;
+        let option = mallopt(name, value)?;
         Some(format!("unsafe {{ libc::mallopt(libc::{option}, {value}) }};"))
     };
     let calls: Option<Vec<String>> = chosen.iter().map(call).collect();
@@ -138,8 +144,8 @@ impl Allocator for Glibc {
             "malloc_trim(0); /* #include <malloc.h> */",
             "unsafe { libc::malloc_trim(0) };",
         )];
-        for (setting, option) in MALLOPT {
-            let Some(value) = chosen.get(setting) else { continue };
+        for (setting, value) in chosen.iter() {
+            let Some(option) = mallopt(setting, value) else { continue };
             calls.push(Call::new(
                 "first in main, before threads are started",
                 &format!("mallopt({option}, {value}); /* #include <malloc.h> */"),
@@ -185,5 +191,27 @@ impl Allocator for Glibc {
             &[("mmap_threshold", "131072"), ("trim_threshold", "131072")],
             &[("arena_max", "2"), ("trim_threshold", "131072")],
         ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::spec::Candidate;
+
+    /// `mallopt` takes an `int`: what does not fit would be another value, or no program at all.
+    #[test]
+    fn a_value_that_is_no_int_is_for_the_environment_only() {
+        let fix = Candidate::parse("glibc:trim_threshold=4294967296").expect("a value").fix();
+        assert_eq!(
+            fix.environment,
+            [("GLIBC_TUNABLES".into(), "glibc.malloc.trim_threshold=4294967296".into())]
+        );
+        assert!(fix.cargo.is_empty() && !fix.rust.iter().any(|line| line.contains("mallopt")), "{fix:?}");
+        assert!(!fix.calls.iter().any(|call| format!("{call:?}").contains("mallopt")), "{fix:?}");
+        let fix = Candidate::parse("glibc:trim_threshold=131072").expect("a value").fix();
+        assert!(
+            fix.rust.iter().any(|line| line.contains("mallopt(libc::M_TRIM_THRESHOLD, 131072)")),
+            "{fix:?}"
+        );
     }
 }
