@@ -223,6 +223,30 @@ fn a_database_does_again_what_it_did_with_every_allocator() {
     assert!(candidate(&all, "glibc")["cpu_ns"].is_null(), "no rounds, no times");
 }
 
+/// Debian's redis links libjemalloc: that is what it would stay with.
+#[test]
+fn what_the_program_had_is_what_others_are_compared_with() {
+    let Some(redis) = programs::find("redis-server") else { return };
+    let folder = private_folder();
+    let recorded = Recording::new(folder.path()).record(redis, &["--version"]);
+    let all = parsed(&replay(&recorded.file, folder.path(), &["--runs", "0"]));
+    let now = all["process"]["allocator"].as_str().expect("a path").to_owned();
+    if !now.contains("libjemalloc") {
+        eprintln!("SKIPPED: this redis does not link jemalloc");
+        return;
+    }
+    let first = &candidates(&all)[0];
+    assert_eq!((first["candidate"].as_str(), &first["outcome"]), (Some(now.as_str()), &"complete".into()));
+    assert!(first["version"].as_str().is_some_and(|v| v.starts_with("5.")), "{first}");
+    let conclusion = all["conclusion"].to_string();
+    assert!(conclusion.contains("libjemalloc") && !conclusion.contains("stay with glibc"), "{conclusion}");
+    let all = parsed(&replay(&recorded.file, folder.path(), &["--runs", "0", "--with", "mimalloc,default"]));
+    assert_eq!(candidate(&all, &now)["outcome"], "complete");
+    let all = parsed(&replay(&recorded.file, folder.path(), &["--runs", "0", "--with", "mimalloc,glibc"]));
+    assert!(caveats(&all).iter().any(|caveat| caveat.contains("was not replayed")), "{:?}", caveats(&all));
+    assert!(!all["conclusion"].to_string().contains("stay with"), "{}", all["conclusion"]);
+}
+
 #[test]
 fn threads_are_started_and_ended_as_they_were() {
     for victim in ["threads_producer_consumer", "threads_random", "threads_detached"] {

@@ -95,6 +95,15 @@ pub struct Process {
     pub modules: Vec<ModuleInfo>,
 }
 
+/// Processor time of a process outside of its allocator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutsideTime {
+    /// The time.
+    pub time: Nanos,
+    /// Whether it may be less, since other processes were recorded as well.
+    pub is_at_most: bool,
+}
+
 /// A recorded thread.
 #[derive(Clone, Debug)]
 pub struct Thread {
@@ -337,6 +346,20 @@ impl Analysis {
             error: Nanos(squares.sqrt() as u64),
             samples: times.iter().map(|t| t.samples).sum(),
         })
+    }
+
+    /// Processor time that a process took outside of its allocator, with what recording took; `None` if the recording does not
+    /// say. The kernel tells it of all processes together. Of one of several it is what it could have taken at most: as long as
+    /// it ran, by as many threads as it had.
+    pub fn time_outside_allocator(&self, process: usize) -> Option<OutsideTime> {
+        let all = self.end.as_ref()?.cpu_ns;
+        let outside = all.checked_sub(self.allocator_time()?.time.0).filter(|_| all > 0)?;
+        let process = self.processes.get(process)?;
+        let is_alone = self.processes.len() == 1;
+        let threads = self.threads.iter().filter(|thread| thread.process == process.index).count().max(1);
+        let ran = process.end.unwrap_or(self.duration).0.saturating_sub(process.start.0);
+        let most = if is_alone { u64::MAX } else { ran.saturating_mul(threads as u64) };
+        Some(OutsideTime { time: Nanos(outside.min(most)), is_at_most: !is_alone })
     }
 
     /// Frames of a site from the innermost outwards.

@@ -40,8 +40,8 @@ mod warning;
 
 pub use accounting::{Accounting, Breakdown, Heap, PageMap, PageRegion, Pinned, account_for};
 pub use analysis::{
-    Analysis, EXIT_PARTS, Frame, Growth, Handover, ImageAddresses, Memory, MemorySample, Process, Site,
-    SiteId, StackQuality, Thread,
+    Analysis, EXIT_PARTS, Frame, Growth, Handover, ImageAddresses, Memory, MemorySample, OutsideTime,
+    Process, Site, SiteId, StackQuality, Thread,
 };
 pub use analyze::{Options, analyze, observe};
 pub use error::{Error, ErrorKind};

@@ -12,6 +12,7 @@ use heapwise_replay::{Script, ScriptError, compile, worker};
 use heapwise_report::escape::escape;
 use heapwise_report::replay::{Replay, html, json, markdown, text};
 use heapwise_trace::file::Reader;
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{BufReader, IsTerminal};
 use std::path::Path;
@@ -43,9 +44,11 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<u8, Failure> {
     // A script that does not fit is an error to be told.
     heapwise_collector::signals::survive_size_limit();
     let libraries = crate::carried::libraries();
-    let candidates = candidates(args.with.as_deref(), libraries)?;
+    let asked = asked(args.with.as_deref())?;
     let analysis = report::load(&args.recording)?;
     let process = process_of(&analysis, args.pid)?;
+    let now = recorded(&analysis.processes[process].allocator)?;
+    let candidates = candidates(asked, &now, libraries)?;
     let script = script_of(&args.recording, &analysis, process)?;
     let timed = args.timed.then(|| Timed {
         compression: args.compress.unwrap_or_else(|| compression(Duration::from_nanos(script.duration().0))),
@@ -55,7 +58,7 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<u8, Failure> {
         Options { candidates, rounds: args.runs, fast: true, timed, patience: args.timeout, seed: SEED };
     let trial = trial(&script, libraries, &options)?;
     let machine = MachineDescription::look();
-    let found = Replay { trial: &trial, analysis: &analysis, process, machine: &machine };
+    let found = Replay { trial: &trial, analysis: &analysis, process, now: &now, machine: &machine };
     report::write(args.output.as_deref(), |style| match args.format {
         Format::Text => text(&found, style),
         Format::Json => json(&found),
@@ -85,14 +88,38 @@ pub(crate) fn trial(script: &Script, libraries: &Libraries, options: &Options) -
     Ok(trial)
 }
 
-/// What is tried: what was asked for, or each allocator that is there. glibc comes first, for it is what programs have.
-pub(crate) fn candidates(list: Option<&str>, libraries: &Libraries) -> Result<Vec<Candidate>, Failure> {
-    let usage = |error: heapwise_allocators::SpecError| Failure::new(exit::USAGE, error);
-    if let Some(list) = list {
-        return Candidate::parse_list(list).map_err(usage);
-    }
-    let there = heapwise_allocators::all().iter().filter(|allocator| libraries.has(**allocator));
-    there.map(|allocator| Candidate::parse(allocator.name()).map_err(usage)).collect()
+/// The candidates of the command line.
+fn asked(list: Option<&str>) -> Result<Option<Vec<Candidate>>, Failure> {
+    list.map(Candidate::parse_list).transpose().map_err(|error| Failure::new(exit::USAGE, error))
+}
+
+/// What is tried: what was asked for, or what the program had and each allocator that is there.
+fn candidates(
+    asked: Option<Vec<Candidate>>,
+    now: &Candidate,
+    libraries: &Libraries,
+) -> Result<Vec<Candidate>, Failure> {
+    let all = match asked {
+        Some(asked) => asked,
+        None => {
+            let there = heapwise_allocators::all().iter().filter(|allocator| libraries.has(**allocator));
+            let parse =
+                |name: &str| Candidate::parse(name).map_err(|error| Failure::new(exit::UNEXPECTED, error));
+            let others: Result<Vec<_>, _> = there.map(|allocator| parse(allocator.name())).collect();
+            std::iter::once(now.clone()).chain(others?).collect()
+        }
+    };
+    // The program as it is, is what it had.
+    let all = all.into_iter().map(|c| if c.is_as_it_is() { now.clone() } else { c });
+    let mut seen = HashSet::new();
+    Ok(all.filter(|candidate| seen.insert(candidate.clone())).collect())
+}
+
+/// What a recorded program had, from the path of the object that had its `malloc`.
+pub(crate) fn recorded(object: &str) -> Result<Candidate, Failure> {
+    let file = object.rsplit('/').next().unwrap_or_default();
+    let name = if file.is_empty() || file.starts_with("libc.so") { "glibc" } else { object };
+    Candidate::parse(name).map_err(|error| Failure::new(exit::UNEXPECTED, error))
 }
 
 /// The process that was asked for, or the one that allocates most.

@@ -53,7 +53,7 @@ pub(crate) fn tune(args: &TuneArgs) -> Result<u8, Failure> {
     let process = replay::process_of(&analysis, args.pid)?;
     let script = replay::script_of(&recording, &analysis, process)?;
     let candidates = candidates(&asked, &analysis.processes[process].allocator)?;
-    let found = look_for(&script, &analysis, goal, candidates, args, own, &interrupted);
+    let found = look_for(&script, (&analysis, process), goal, candidates, args, own, &interrupted);
     if let Some(trouble) = &found.baseline().trouble {
         let now = &found.baseline().candidate;
         let error = anyhow!(
@@ -110,14 +110,9 @@ fn asked(args: &TuneArgs) -> Result<Asked, Failure> {
 /// recorded program's `malloc`.
 fn candidates(asked: &Asked, allocator: &str) -> Result<Vec<Candidate>, Failure> {
     let libraries = crate::carried::libraries();
-    let is_glibc =
-        allocator.rsplit('/').next().is_none_or(|file| file.is_empty() || file.starts_with("libc.so"));
     let now = match &asked.now {
         Some(now) => now.clone(),
-        None => {
-            let name = if is_glibc { "glibc" } else { allocator };
-            Candidate::parse(name).map_err(|error| Failure::new(exit::UNEXPECTED, error))?
-        }
+        None => replay::recorded(allocator)?,
     };
     let others = match &asked.with {
         Some(list) => list.clone(),
@@ -162,7 +157,7 @@ fn record(
 
 fn look_for(
     script: &Script,
-    analysis: &Analysis,
+    (analysis, process): (&Analysis, usize),
     goal: Goal,
     candidates: Vec<Candidate>,
     args: &TuneArgs,
@@ -174,7 +169,7 @@ fn look_for(
         goal,
         candidates,
         settle,
-        other_ns: other_ns(analysis),
+        other_ns: analysis.time_outside_allocator(process).map(|outside| outside.time.0 as f64),
         patience: std::time::Duration::from_secs(30),
         longest: args.longest,
         seed: SEED,
@@ -189,14 +184,6 @@ fn look_for(
         });
         progress.at_step(&escape(&format!("{}{left}", step.what)), step.done as u64, step.total as u64);
     })
-}
-
-/// Processor time that the recorded program took outside of its allocator, as far as the recording says. What recording itself
-/// took is in it, so a faster allocator rather counts for too little.
-fn other_ns(analysis: &Analysis) -> Option<f64> {
-    let all = analysis.end.as_ref()?.cpu_ns;
-    let allocator = analysis.allocator_time()?.time.0;
-    (all > 0).then(|| all.saturating_sub(allocator) as f64)
 }
 
 /// Tries the best few on the program itself.

@@ -39,6 +39,8 @@ pub struct Options {
 pub struct Ranked {
     /// The candidate.
     pub candidate: Candidate,
+    /// Its exact version, as its process told it.
+    pub version: String,
     /// What was measured.
     pub numbers: Numbers,
     /// Beside what there is now; `None` if something was not measured.
@@ -173,6 +175,7 @@ pub fn search(
 fn unknown(candidate: &Candidate) -> Ranked {
     Ranked {
         candidate: candidate.clone(),
+        version: candidate.version(),
         numbers: Numbers::default(),
         score: None,
         rung: 0,
@@ -196,6 +199,7 @@ fn take(all: &mut [Ranked], taking_part: &[usize], trial: Trial, rung: usize, is
     for (&at, tried) in taking_part.iter().zip(trial.tried) {
         let ranked = &mut all[at];
         ranked.rung = rung;
+        ranked.version = tried.version;
         match tried.results {
             Ok(results) => {
                 if let Some(ending) = results.failure() {

@@ -11,6 +11,7 @@ use heapwise_environment::MachineDescription;
 /// A candidate with two equal measurements each: peak in bytes and time in the allocator in nanoseconds.
 pub(crate) fn ranked(candidate: &str, peak: f64, allocator_ns: f64) -> Ranked {
     Ranked {
+        version: "1".to_owned(),
         candidate: Candidate::parse(candidate).expect("a candidate"),
         numbers: Numbers::made_up(&[
             (Measure::PeakRss, &[peak, peak]),

@@ -70,6 +70,8 @@ pub struct Step {
 pub struct Tried {
     /// The candidate.
     pub candidate: Candidate,
+    /// The exact version, as its process told it; without that, what is known of it; empty if nothing is.
+    pub version: String,
     /// Results, or why there are none.
     pub results: Result<Results, String>,
 }
@@ -153,8 +155,10 @@ pub fn try_all(
     let mut tried: Vec<Tried> = Vec::new();
     let mut ready: Vec<Option<Ready>> = Vec::new();
     for candidate in &options.candidates {
+        let mut version = candidate.version();
         let (prepared, results) = match ready_to_use(libraries, &program, candidate) {
-            Ok(prepared) => {
+            Ok((prepared, told)) => {
+                version = told.unwrap_or(version);
                 let sizes = options.fast.then(|| runner.replayer.sizes(&prepared)).flatten();
                 let none = Results {
                     first: None,
@@ -169,7 +173,7 @@ pub fn try_all(
             Err(reason) => (None, Err(reason)),
         };
         ready.push(prepared);
-        tried.push(Tried { candidate: candidate.clone(), results });
+        tried.push(Tried { candidate: candidate.clone(), version, results });
     }
     if options.fast {
         runner.fast(&mut tried, &ready, progress);
@@ -203,13 +207,16 @@ pub fn try_all(
 }
 
 /// Prepares a candidate and sees that a process which is given it really has it: one that is not what it is called would be
-/// measured under a name that is not its own.
-fn ready_to_use(libraries: &Libraries, program: &Path, candidate: &Candidate) -> Result<Prepared, String> {
+/// measured under a name that is not its own. With the version that it told.
+fn ready_to_use(
+    libraries: &Libraries,
+    program: &Path,
+    candidate: &Candidate,
+) -> Result<(Prepared, Option<String>), String> {
     let prepared = libraries.prepare(candidate).map_err(|error| error.to_string())?;
-    if prepared.preload().is_some() {
-        identify_with(program, &prepared).map_err(|error| error.to_string())?;
-    }
-    Ok(prepared)
+    let identity = prepared.preload().is_some().then(|| identify_with(program, &prepared));
+    let identity = identity.transpose().map_err(|error| error.to_string())?;
+    Ok((prepared, identity.and_then(|identity| identity.version)))
 }
 
 /// A candidate that is ready.

@@ -53,7 +53,7 @@ fn candidate(replay: &Replay<'_>, tried: &Tried) -> Value {
     let mut all = json!({
         "candidate": tried.candidate.to_string(),
         "allocator": tried.candidate.name(),
-        "version": tried.candidate.version(),
+        "version": tried.version,
         "settings": settings,
         "outcome": trouble.as_ref().map_or("complete", |(word, _)| word),
         "trouble": trouble.map(|(_, words)| words),

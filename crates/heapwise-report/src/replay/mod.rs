@@ -8,10 +8,12 @@ mod tables;
 
 pub use json::SCHEMA;
 pub(crate) use means::SEEN;
+pub(crate) use tables::version;
 
 use crate::document::{self, Document};
 use crate::style::Style;
 use crate::units::{bytes, count, time};
+use heapwise_allocators::Candidate;
 use heapwise_analysis::Analysis;
 use heapwise_environment::MachineDescription;
 use heapwise_replay::trial::Trial;
@@ -25,6 +27,8 @@ pub struct Replay<'a> {
     pub analysis: &'a Analysis,
     /// Whose part of it was replayed, as a place in [`Analysis::processes`].
     pub process: usize,
+    /// What the recorded process had, in the words of the command line.
+    pub now: &'a Candidate,
     /// Where it was measured.
     pub machine: &'a MachineDescription,
 }

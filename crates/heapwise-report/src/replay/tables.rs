@@ -29,6 +29,11 @@ fn nanoseconds(spread: Option<Spread>) -> Cell {
     Cell::spread(format!("{median:.1}"), format!("{median:.1} ({low:.1}..{high:.1})"))
 }
 
+/// A version without the revision that jemalloc appends to it.
+pub(crate) fn version(told: &str) -> &str {
+    told.split_once('-').map_or(told, |(version, _)| version)
+}
+
 /// Each candidate in a row. The first one that has results is what the others are compared with.
 pub(super) fn overview(replay: &Replay<'_>) -> Table {
     let trial = replay.trial;
@@ -52,7 +57,7 @@ pub(super) fn overview(replay: &Replay<'_>) -> Table {
         columns.extend([whole("in the allocator"), Column::new("ns a call"), Column::detail("page faults")]);
     }
     let row = |tried: &heapwise_replay::trial::Tried| {
-        let mut row = vec![Cell::text(tried.candidate.to_string()), Cell::text(tried.candidate.version())];
+        let mut row = vec![Cell::text(tried.candidate.to_string()), Cell::text(version(&tried.version))];
         let results = tried.results.as_ref().ok();
         let (Some(results), None) = (results, trouble(tried)) else {
             let (_, words) = trouble(tried).unwrap_or(("", String::new()));

@@ -62,7 +62,7 @@ fn ranked(tuned: &Tuned<'_>, ranked: &Ranked) -> Value {
     json!({
         "candidate": ranked.candidate.to_string(),
         "allocator": ranked.candidate.name(),
-        "version": ranked.candidate.version(),
+        "version": ranked.version,
         "settings": settings,
         "is_now": ranked.candidate == tuned.found.baseline().candidate,
         "rung": ranked.rung,

@@ -59,7 +59,7 @@ pub(super) fn ranked(tuned: &Tuned<'_>) -> Table {
     let row = |(at, ranked): (usize, &Ranked)| {
         let mut row = vec![
             Cell::text(ranked.candidate.to_string()),
-            Cell::text(ranked.candidate.version()),
+            Cell::text(crate::replay::version(&ranked.version)),
             match &ranked.trouble {
                 // Why is told below; names of candidates need the room.
                 Some(trouble) => Cell { short: "failed".to_owned(), ..Cell::text(trouble.clone()) },
