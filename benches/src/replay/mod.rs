@@ -249,8 +249,8 @@ mod tests {
             cpu: None,
         };
         let predictions: Vec<Prediction> = serde_json::from_value(serde_json::json!([
-            {"allocator": "jemalloc", "peak_rss_bytes": 1 << 20, "cpu_ns": {"median": 1e8, "low": 1e8, "high": 2e8}},
-            {"allocator": "glibc", "peak_rss_bytes": 1 << 19, "cpu_ns": {"median": 5e8, "low": 4e8, "high": 6e8}},
+            {"allocator": "jemalloc", "peak_rss_bytes": 1 << 20, "heap_cpu_ns": {"median": 1e8, "low": 1e8, "high": 2e8}},
+            {"allocator": "glibc", "peak_rss_bytes": 1 << 19, "heap_cpu_ns": {"median": 5e8, "low": 4e8, "high": 6e8}},
             {"allocator": "snmalloc", "outcome": "died"}
         ]))
         .unwrap();

@@ -19,6 +19,8 @@ pub(crate) struct Prediction {
     settings: serde_json::Value,
     pub(crate) peak_rss_bytes: Option<u64>,
     pub(crate) rss_after_bytes: Option<u64>,
+    /// Of the allocator and for its pages.
+    #[serde(rename = "heap_cpu_ns")]
     pub(crate) cpu_ns: Option<Range>,
     /// Why there are no figures, for instance; it is shown as it is.
     #[serde(default)]
@@ -118,7 +120,7 @@ mod tests {
     fn candidates_are_read_with_and_without_figures() {
         let document = br#"{"schema":"heapwise.replay/1","later":1,"candidates":[
             {"allocator":"glibc","version":"2.36","settings":{},"peak_rss_bytes":1000,"rss_after_bytes":null,
-             "cpu_ns":{"median":5,"low":4.5,"high":6},"outcome":"ok"},
+             "heap_cpu_ns":{"median":5,"low":4.5,"high":6},"outcome":"ok"},
             {"allocator":"snmalloc","outcome":{"died":"signal 9"}}]}"#;
         let candidates = read(document).unwrap();
         assert_eq!((candidates[0].peak_rss_bytes, candidates[0].rss_after_bytes), (Some(1000), None));

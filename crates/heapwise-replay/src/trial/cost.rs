@@ -11,6 +11,8 @@ pub struct Harness {
     pub untimed_ns: f64,
     /// Wall-clock nanoseconds of a record when as many are timed as in rounds that count.
     pub ns: f64,
+    /// Processor nanoseconds of such a replay.
+    pub cpu_ns: f64,
     /// What a timed call seems to take that does nothing: asking, giving back, resizing.
     pub bias_ns: [f64; KINDS],
 }
@@ -23,8 +25,15 @@ impl Harness {
         Self {
             untimed_ns: per_call(untimed),
             ns: per_call(timed),
+            cpu_ns: timed.cpu.0 as f64,
             bias_ns: [bias(&timed.allocate), bias(&timed.free), bias(&timed.resize)],
         }
+    }
+
+    /// Processor nanoseconds of a replay that are not its own work: in the allocator, and for the first writing to pages, which the
+    /// program does outside of its calls.
+    pub fn heap_ns(&self, measured: &Measured) -> f64 {
+        (measured.cpu.0 as f64 - self.cpu_ns).max(0.0)
     }
 
     /// Nanoseconds in the allocator over all calls of a replay.

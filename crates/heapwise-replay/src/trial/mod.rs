@@ -91,6 +91,8 @@ pub struct Results {
     pub allocator_rounds_ns: Vec<f64>,
     /// Their middle and their ends.
     pub allocator_ns: Option<Spread>,
+    /// The same with what writing to its pages takes.
+    pub heap_ns: Option<Spread>,
 }
 
 impl Results {
@@ -167,6 +169,7 @@ pub fn try_all(
                     peak_rss: None,
                     allocator_rounds_ns: Vec::new(),
                     allocator_ns: None,
+                    heap_ns: None,
                 };
                 (Some(Ready { prepared, sizes }), Ok(none))
             }
@@ -189,9 +192,10 @@ pub fn try_all(
                 Spread::of(fast().filter(|m| m.ending == Ending::Complete).map(|m| m.peak_rss.0 as f64))
                     .or_else(|| Spread::of(complete().map(|m| m.peak_rss.0 as f64)));
             if let Some(harness) = &harness {
-                let rounds = results.rounds.iter().filter(|m| m.ending == Ending::Complete);
+                let rounds = || results.rounds.iter().filter(|m| m.ending == Ending::Complete);
+                results.heap_ns = Spread::of(rounds().map(|m| harness.heap_ns(m)));
                 results.allocator_rounds_ns =
-                    rounds.map(|m| harness.allocator_ns(m, script.counts())).collect();
+                    rounds().map(|m| harness.allocator_ns(m, script.counts())).collect();
             }
             results.allocator_ns = Spread::of(results.allocator_rounds_ns.iter().copied());
         }

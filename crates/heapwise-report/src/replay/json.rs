@@ -87,7 +87,7 @@ fn numbers(replay: &Replay<'_>, results: &Results) -> Map<String, Value> {
         "ns_per_call": per_call(results, replay.trial.counts.calls())
             .map(|s| json!({ "median": s.median, "low": s.low, "high": s.high })),
         "wall_ns": walls.map(rounded),
-        "replay_cpu_ns": Spread::of(results.rounds.iter().map(|m| m.cpu.0 as f64)).map(rounded),
+        "heap_cpu_ns": results.heap_ns.map(rounded),
         "latency_ns": first.map(|m| json!({
             "allocate": latency(&m.allocate), "free": latency(&m.free), "resize": latency(&m.resize),
         })),
