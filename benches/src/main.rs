@@ -40,7 +40,7 @@ Usage: bench record [--pairs N] [--only WORKLOAD] [--quick] [--target-dir DIR]
        bench replay [--pairs N] [--only WORKLOAD] [--quick] [--real-only] [--after-load] [--target-dir DIR]
        bench tune [--pairs N] [--only SERVICE] [--quick] [--target-dir DIR]
 
-  --pairs N         rounds of all tools (default 5, and 4 of all allocators after one that does not count; 2 with --quick)
+  --pairs N         rounds of all tools (default 5, and 7 of all allocators after one that does not count; 2 with --quick)
   --only WORKLOAD   only this one; may be given several times
   --quick           a tenth of the usual sizes, to see that all works
   --real-only       only run the programs, without a recording and its replay
@@ -76,7 +76,7 @@ fn main() -> Result<()> {
     let plan = Plan {
         pairs: request.pairs.unwrap_or(match request.task {
             _ if request.quick => 2,
-            Task::Replay => 4,
+            Task::Replay => 7,
             _ => 5,
         }),
         quick: request.quick,

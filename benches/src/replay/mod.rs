@@ -78,7 +78,7 @@ pub(crate) fn measure(plan: &Plan<'_>, heapwise: &Path) -> Result<String> {
         let prepared = workload.prepare(&place)?;
         let mut results = measure_real(&bench, plan.rounds, &workload, &prepared, &allocators)?;
         if !plan.real_only {
-            match predict(&bench, &workload, &prepared, heapwise, &folder, &allocators) {
+            match predict(&bench, &workload, &prepared, heapwise, &folder, &allocators, plan.rounds) {
                 Ok(predictions) => figures.push_str(&compare(&mut results, &predictions)),
                 Err(error) => results.failures.push(format!("no predictions: {error:#}")),
             }
@@ -164,12 +164,13 @@ fn predict(
     heapwise: &Path,
     folder: &Path,
     allocators: &[Allocator],
+    rounds: usize,
 ) -> Result<Vec<Prediction>> {
     let recording = folder.join(format!("{}.hw", workload.name));
     eprintln!("bench:   {} is recorded and replayed", workload.name);
     real::record(bench, prepared, heapwise, &recording, End::AsUsual)?;
     let names: Vec<_> = allocators.iter().map(|allocator| allocator.name).collect();
-    let predictions = predictions::replay(heapwise, &recording, &names, Mode::Fast)?;
+    let predictions = predictions::replay(heapwise, &recording, &names, Mode::Fast { rounds })?;
     if predictions.is_empty() {
         bail!("`heapwise replay` has no candidates");
     }

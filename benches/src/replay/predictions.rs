@@ -51,8 +51,8 @@ impl Prediction {
 /// How fast a recording is replayed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// As fast as it goes, for peaks and processor time.
-    Fast,
+    /// As fast as it goes, for peaks and processor time, as often as the program ran: some peaks are one of two values.
+    Fast { rounds: usize },
     /// With the gaps between events, and so long without any, for what is left after the load.
     Timed { settle: Duration },
 }
@@ -60,7 +60,7 @@ pub(crate) enum Mode {
 impl Mode {
     fn options(self) -> Vec<String> {
         match self {
-            Self::Fast => Vec::new(),
+            Self::Fast { rounds } => vec!["--runs".into(), rounds.to_string()],
             Self::Timed { settle } => {
                 // Times of calls are not asked for.
                 let settle = format!("{}s", settle.as_secs());
