@@ -98,7 +98,7 @@ fn mallopt(setting: &str, value: &str) -> Option<&'static str> {
 /// was measured: then there is the environment only.
 fn in_rust(chosen: &Settings) -> (Vec<String>, Vec<String>) {
     let mut rust = vec![
-        "// No #[global_allocator]: Rust programs on Linux have the C library's allocator by themselves."
+        "// No #[global_allocator]: Rust programs on Linux have the C library's allocator by themselves. Take another one out."
             .to_owned(),
     ];
     let call = |(name, value): (&str, &str)| {
@@ -179,7 +179,9 @@ impl Allocator for Glibc {
             rust,
             environment: self.variables(chosen),
             other_languages: vec![
-                "The C library's allocator is there unless another one is linked or preloaded.".into(),
+                "The C library's allocator is there unless another one is linked or preloaded: leave -ljemalloc and the like out \
+                 (redis: make MALLOC=libc), and variables such as LD_PRELOAD."
+                    .into(),
             ],
             calls,
             caveats,
