@@ -35,7 +35,8 @@ static SETTINGS: &[Setting] = &[
         meaning: "a thread of its own gives free pages back and moves what the caches hold to where it is needed",
         kind: Kind::Switch,
         default: "false",
-        worth_trying: &["true"],
+        // By itself it gives little back: see the combinations.
+        worth_trying: &[],
     },
     Setting {
         name: "background_release_rate",
@@ -159,8 +160,6 @@ fn statements(name: &str, value: &str) -> Vec<String> {
         "memory_limit" => {
             let limit = if value == "0" { "usize::MAX" } else { value };
             vec![
-                // The library's initialisation would take the limit away.
-                "drop(std::hint::black_box(Box::new(0u8))); // the first block".into(),
                 declare("MallocExtension_Internal_SetMemoryLimit(value: usize, kind: i32)"),
                 format!(
                     "unsafe {{ MallocExtension_Internal_SetMemoryLimit({limit}, 0) }}; // 0: not a hard one"
@@ -222,6 +221,10 @@ impl Allocator for TcmallocGoogle {
             if name == THREAD { &mut last } else { &mut all }.extend(statements(name, value));
         }
         all.append(&mut last);
+        if !all.is_empty() {
+            // The library is initialised by the first block. That would take a limit away, and the thread finds nothing.
+            all.insert(0, "drop(std::hint::black_box(Box::new(0u8))); // the first block".into());
+        }
         let mut caveats = vec![
             "It has no handlers for fork. A child of a program with threads may wait for ever for a lock that one of them \
              had, unless it executes another program at once."
