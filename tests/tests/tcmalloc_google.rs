@@ -32,8 +32,8 @@ fn json(outcome: &run::Outcome) -> Value {
 /// What the list of the program under test says of it.
 fn listed(folder: &Path) -> Value {
     let found = json(&heapwise(folder, &["allocators", "--format", "json"]));
-    let all = found["allocators"].as_array().expect("a list").iter();
-    all.cloned().find(|a| a["name"] == NAME).expect("it is listed, there or not")
+    let mut all = found["allocators"].as_array().expect("a list").iter();
+    all.find(|a| a["name"] == NAME).cloned().expect("it is listed, there or not")
 }
 
 /// Says so if the program under test has not got it.

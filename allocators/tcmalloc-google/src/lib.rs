@@ -81,7 +81,7 @@ fn purge() -> bool {
         MallocExtension_Internal_GetSkipSubreleaseShortInterval,
         MallocExtension_Internal_GetSkipSubreleaseLongInterval,
     ];
-    let [short, long] = get.map(|get| duration(get));
+    let [short, long] = get.map(duration);
     let set = |short, long| {
         MallocExtension_Internal_SetSkipSubreleaseShortInterval(short);
         MallocExtension_Internal_SetSkipSubreleaseLongInterval(long);
