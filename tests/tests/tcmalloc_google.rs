@@ -71,6 +71,10 @@ fn a_heapwise_without_it_says_how_to_get_it() {
         assert!(outcome.stderr.contains(&error), "{arguments:?}: {}", outcome.stderr);
         assert_eq!(outcome.stderr.lines().count(), 1, "{arguments:?}: {}", outcome.stderr);
     }
+    // Where nobody asked for it, nobody is told.
+    let usual = heapwise(at, &["compare", "--runs", "1", "--", "/bin/true"]);
+    let said = format!("{}{}", usual.text(), usual.stderr);
+    assert!(said.contains("snmalloc") && !said.contains(NAME), "{said}");
 }
 
 #[test]
