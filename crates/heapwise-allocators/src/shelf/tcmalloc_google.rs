@@ -251,6 +251,13 @@ impl Allocator for TcmallocGoogle {
                     .into(),
             );
         }
+        if chosen.get("memory_limit").is_some_and(|limit| limit != "0") {
+            caveats.push(
+                "Once it cannot keep to the memory_limit, it says so on standard error, once, and gives parts of huge \
+                 pages back from then on."
+                    .into(),
+            );
+        }
         if !all.is_empty() {
             rust.extend(before_main(&all));
             caveats.push("The code is for Linux: other systems have no section .init_array.".into());
