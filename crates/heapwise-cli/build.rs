@@ -10,8 +10,12 @@ use std::process::Command;
 
 /// Members of `allocators/` that the program carries, each a library that begins with `lib`.
 const ALLOCATORS: [&str; 5] = ["glibc", "jemalloc", "mimalloc", "mimalloc2", "snmalloc"];
-/// Set to anything but nothing, it leaves the allocators out: the first build takes minutes less.
+/// Set to anything but nothing, it leaves those out: the first build takes minutes less.
 const WITHOUT: &str = "HEAPWISE_WITHOUT_ALLOCATORS";
+/// Members that it carries as well if they are asked for. Google's tcmalloc is 164 files of C++.
+const ON_REQUEST: [&str; 1] = ["tcmalloc-google"];
+/// Names of those, with commas between them.
+const WITH: &str = "HEAPWISE_WITH_ALLOCATORS";
 /// What the outer build was told about flags and wrappers (coverage, sanitizers, a linter in rustc's place) is not meant
 /// for code that runs in other processes.
 const OUTER: [&str; 5] = [
@@ -70,26 +74,45 @@ fn build(package: &Path, target: &Path, features: &str) -> PathBuf {
 /// Writes a table of the allocators' libraries for the program to include.
 fn carry_allocators(workspace: &Path, out: &Path) {
     println!("cargo::rerun-if-env-changed={WITHOUT}");
+    println!("cargo::rerun-if-env-changed={WITH}");
     println!("cargo::rerun-if-changed={}", workspace.join("allocators").display());
     let mut table = String::from("&[");
-    if std::env::var_os(WITHOUT).is_none_or(|value| value.is_empty()) {
-        let folder = shared_folder(out);
-        // Most of the time goes by in one process of each (a configure script, one large file of C), so side by side is
-        // quicker; cargo hands out the jobs that are left.
-        let built: Vec<PathBuf> = std::thread::scope(|scope| {
-            let builds = ALLOCATORS.map(|name| scope.spawn(|| build_allocator(workspace, &folder, name)));
-            builds.into_iter().map(|build| build.join().expect("the reason is above")).collect()
-        });
-        for (name, built) in ALLOCATORS.into_iter().zip(built) {
-            // The shared folder may be built into again while this program is compiled.
-            let kept = out.join(format!("lib{name}.so"));
-            std::fs::copy(&built, &kept).unwrap_or_else(|e| panic!("cannot copy {}: {e}", built.display()));
-            write!(table, "({name:?}, include_bytes!({:?})), ", kept.display().to_string())
-                .expect("a String takes it");
-        }
+    let folder = shared_folder(out);
+    let chosen = chosen_allocators();
+    // Most of the time goes by in one process of each (a configure script, one large file of C), so side by side is
+    // quicker; cargo hands out the jobs that are left.
+    let built: Vec<PathBuf> = std::thread::scope(|scope| {
+        let one = |name| {
+            let folder = &folder;
+            scope.spawn(move || build_allocator(workspace, folder, name))
+        };
+        let builds: Vec<_> = chosen.iter().copied().map(one).collect();
+        builds.into_iter().map(|build| build.join().expect("the reason is above")).collect()
+    });
+    for (name, built) in chosen.into_iter().zip(built) {
+        // The shared folder may be built into again while this program is compiled.
+        let kept = out.join(format!("lib{name}.so"));
+        std::fs::copy(&built, &kept).unwrap_or_else(|e| panic!("cannot copy {}: {e}", built.display()));
+        write!(table, "({name:?}, include_bytes!({:?})), ", kept.display().to_string())
+            .expect("a String takes it");
     }
     table.push(']');
     std::fs::write(out.join("allocators.rs"), table).expect("the folder is for this");
+}
+
+/// Those that this heapwise is to carry.
+fn chosen_allocators() -> Vec<&'static str> {
+    let is_without = std::env::var_os(WITHOUT).is_some_and(|value| !value.is_empty());
+    let mut chosen = if is_without { Vec::new() } else { ALLOCATORS.to_vec() };
+    for name in std::env::var(WITH).unwrap_or_default().split(',').map(str::trim).filter(|n| !n.is_empty()) {
+        let known = ON_REQUEST.into_iter().find(|known| *known == name);
+        let known =
+            known.unwrap_or_else(|| panic!("{WITH} names {name:?}; it can name {}", ON_REQUEST.join(", ")));
+        if !chosen.contains(&known) {
+            chosen.push(known);
+        }
+    }
+    chosen
 }
 
 /// Where the allocators are built: the same folder for all profiles, and for the tests, which build them as well. jemalloc
@@ -118,7 +141,8 @@ fn build_allocator(workspace: &Path, folder: &Path, name: &str) -> PathBuf {
     let status = cargo.status().unwrap_or_else(|e| panic!("cannot run cargo for {name}: {e}"));
     assert!(
         status.success(),
-        "the allocator {name} did not build (it needs make and a C++ compiler); {WITHOUT}=1 leaves all out"
+        "the allocator {name} did not build (it needs make and a C++ compiler); {WITHOUT}=1 leaves out all that {WITH} does \
+         not name"
     );
-    built.join("release").join(format!("lib{name}.so"))
+    built.join("release").join(format!("lib{}.so", name.replace('-', "_")))
 }

@@ -58,7 +58,7 @@ pub fn allocator(name: &str) -> PathBuf {
     cargo.args(["build", "--quiet", "--locked", "--release", "-p", name]);
     cargo.arg("--manifest-path").arg(workspace().join("allocators/Cargo.toml"));
     cargo.arg("--target-dir").arg(&target);
-    let path = target.join("release").join(format!("lib{name}.so"));
+    let path = target.join("release").join(format!("lib{}.so", name.replace('-', "_")));
     let status = cargo.status().expect("cargo can be started");
     assert!(status.success() && path.exists(), "cargo did not build {}", path.display());
     path

@@ -1,7 +1,7 @@
 //! What `heapwise tune` does with small programs: who takes part, what is recommended, and that what it prints builds and does
 //! what it says. What is asserted is memory and words, and never a time.
 
-use heapwise_allocators::{Candidate, Fix, tunings};
+use heapwise_allocators::{Candidate, Fix, Origin, tunings};
 use heapwise_tests::build::{FlagSet, build};
 use heapwise_tests::folders::target_folder;
 use heapwise_tests::recording::Recording;
@@ -233,6 +233,8 @@ fn the_lines_that_are_printed_build_and_set_what_they_say() {
     let project_folder = folder.path().join("project");
     let fixes: Vec<(Candidate, Fix)> = tunings()
         .into_iter()
+        // One that takes minutes to compile has a test of its own (tcmalloc_google.rs).
+        .filter(|c| !c.allocator().is_some_and(|a| matches!(a.origin(), Origin::OnRequest { .. })))
         .map(|c| (c.clone(), c.fix()))
         .filter(|(_, fix)| !fix.cargo.is_empty())
         .collect();

@@ -15,11 +15,16 @@ pub const SCHEMA: &str = "heapwise.allocators/1";
 fn source(allocator: &dyn Allocator, libraries: &Libraries) -> String {
     let is_there = libraries.has(allocator);
     match allocator.origin() {
-        Origin::Carried { source } if is_there => format!("carried by heapwise, built from {source}"),
+        Origin::Carried { source } | Origin::OnRequest { source } if is_there => {
+            format!("carried by heapwise, built from {source}")
+        }
         Origin::CLibrary if is_there => {
             "the C library's own, by a library of heapwise's that passes calls on".into()
         }
         Origin::Carried { .. } | Origin::CLibrary => "not there: this heapwise was built without it".into(),
+        Origin::OnRequest { .. } => {
+            format!("not there: this heapwise was built without it; {}", shelf::request(allocator.name()))
+        }
         Origin::Installed { files, .. } if is_there => {
             format!("installed with the system ({})", files.join(" or "))
         }
@@ -81,6 +86,7 @@ pub fn catalogue_json(libraries: &Libraries) -> String {
     let one = |allocator: &&'static dyn Allocator| {
         let (origin, is_carried) = match allocator.origin() {
             Origin::Carried { source } => (source, true),
+            Origin::OnRequest { source } => (source, libraries.has(*allocator)),
             Origin::CLibrary => ("the C library", true),
             Origin::Installed { .. } => ("installed", false),
         };
@@ -154,6 +160,10 @@ mod tests {
         let text = catalogue_text(&libraries);
         assert!(text.contains("jemalloc 5.3.1\n  carried by heapwise, built from tikv-jemalloc-sys 0.7.1\n"));
         assert!(text.contains("snmalloc 0.7.6\n  not there: this heapwise was built without it\n"));
+        let remedy = "built without it; build it again with HEAPWISE_WITH_ALLOCATORS=tcmalloc-google\n";
+        assert!(text.contains(remedy), "{text}");
+        let with = Libraries::new(&[("tcmalloc-google", b"bytes")]);
+        assert!(catalogue_text(&with).contains("  carried by heapwise, built from libtcmalloc-sys 0.1.14\n"));
         assert!(text.contains("  dirty_decay_ms: a whole number from -1 to 86400000 ms [default: 10000]\n"));
         let json: Value = serde_json::from_str(&catalogue_json(&libraries)).expect("JSON");
         assert_eq!(json["schema"], SCHEMA);
@@ -161,6 +171,8 @@ mod tests {
         assert_eq!(all.len(), shelf::all().len());
         let jemalloc = all.iter().find(|a| a["name"] == "jemalloc").expect("it is there");
         assert_eq!(jemalloc["is_there"], true);
+        let google = all.iter().find(|a| a["name"] == "tcmalloc-google").expect("it is listed");
+        assert_eq!((&google["is_there"], &google["is_carried"]), (&json!(false), &json!(false)));
         assert_eq!(jemalloc["settings"][1]["range"]["most"], 86_400_000);
     }
 

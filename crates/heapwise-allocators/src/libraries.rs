@@ -23,6 +23,12 @@ pub enum Error {
         /// The allocator.
         name: &'static str,
     },
+    /// This heapwise does not carry the allocator, and does so only if it is asked to.
+    #[error("this heapwise was built without {name}: {}", shelf::request(name))]
+    NotRequested {
+        /// The allocator.
+        name: &'static str,
+    },
     /// The allocator is not installed.
     #[error("{name} is not installed (no {files}): on Debian and Ubuntu, apt-get install {package}")]
     NotInstalled {
@@ -99,7 +105,10 @@ impl Libraries {
                 Origin::Installed { files, package } => find_installed(files).ok_or_else(|| {
                     Error::NotInstalled { name: allocator.name(), files: files.join(", "), package }
                 })?,
-                Origin::Carried { .. } | Origin::CLibrary => {
+                Origin::OnRequest { .. } if !self.has(*allocator) => {
+                    return Err(Error::NotRequested { name: allocator.name() });
+                }
+                Origin::Carried { .. } | Origin::OnRequest { .. } | Origin::CLibrary => {
                     memory.insert(self.carried_library(allocator.name())?).path()
                 }
             }),
@@ -262,6 +271,9 @@ mod tests {
                 || std::fs::write(&path, b"x").is_err()
         );
         assert!(matches!(prepared("mimalloc"), Err(Error::NotCarried { name: "mimalloc" })));
+        let error = prepared("tcmalloc-google").expect_err("it was not asked for").to_string();
+        let remedy = "build it again with HEAPWISE_WITH_ALLOCATORS=tcmalloc-google";
+        assert_eq!(error, format!("this heapwise was built without tcmalloc-google: {remedy}"));
     }
 
     #[test]

@@ -49,6 +49,8 @@ pub enum Unit {
     Kibibytes,
     /// Milliseconds. A replay that is faster than the program was has to divide them.
     Milliseconds,
+    /// Bytes in a second. Such a replay has to multiply them.
+    BytesPerSecond,
 }
 
 impl Unit {
@@ -59,6 +61,7 @@ impl Unit {
             Self::Bytes => "bytes",
             Self::Kibibytes => "KiB",
             Self::Milliseconds => "ms",
+            Self::BytesPerSecond => "bytes per second",
         }
     }
 }
@@ -67,6 +70,19 @@ impl Setting {
     /// Whether it is a time for which the allocator waits, as for decay or purging.
     pub fn is_time(&self) -> bool {
         matches!(self.kind, Kind::Number { unit: Unit::Milliseconds, .. })
+    }
+
+    /// Its value where time goes by faster by this factor: times are divided, and what is done in a second is multiplied,
+    /// within the range. `None` if that changes nothing; what is not 0 does not become 0, for that means something else.
+    pub(crate) fn scaled(&self, value: &str, divisor: u32) -> Option<String> {
+        let Kind::Number { most, unit, .. } = self.kind else { return None };
+        let number: i64 = value.parse().ok().filter(|n| *n > 0 && divisor > 1)?;
+        let divisor = i64::from(divisor);
+        match unit {
+            Unit::Milliseconds => Some((number / divisor).max(1).to_string()),
+            Unit::BytesPerSecond => Some(number.saturating_mul(divisor).min(most).to_string()),
+            _ => None,
+        }
     }
 
     /// The canonical form of a value; `None` if the setting does not take it.

@@ -319,15 +319,15 @@ impl Candidate {
     }
 
     /// The same candidate for a time that goes by faster by this factor: all times for which the allocator waits are
-    /// divided, also those that nobody chose. What is not 0 does not become 0, for that means something else.
+    /// divided, also those that nobody chose, and what it does in a second is multiplied. What is not 0 does not become 0,
+    /// for that means something else.
     pub fn scaled(&self, divisor: u32) -> Self {
         let mut other = self.clone();
         let settings = self.allocator().map_or(&[][..], |a| a.settings());
-        for setting in settings.iter().filter(|s| s.is_time()) {
+        for setting in settings {
             let now = self.settings.get(setting.name).unwrap_or(setting.default);
-            let Ok(ms) = now.parse::<i64>() else { continue };
-            if ms > 0 && divisor > 1 {
-                other.settings.0.insert(setting.name, (ms / i64::from(divisor)).max(1).to_string());
+            if let Some(value) = setting.scaled(now, divisor) {
+                other.settings.0.insert(setting.name, value);
             }
         }
         other
@@ -483,6 +483,12 @@ mod tests {
         assert_eq!(scaled("mimalloc:purge_delay=-1"), "mimalloc:purge_delay=-1");
         assert_eq!(scaled("mimalloc2"), "mimalloc2:purge_delay=1:purge_extend_delay=1");
         assert_eq!(scaled("glibc:arena_max=20"), "glibc:arena_max=20");
+        let rate = scaled("tcmalloc-google:background_release_rate=7:memory_limit=50");
+        assert!(rate.starts_with(
+            "tcmalloc-google:background_release_rate=70:background_sleep_ms=100:memory_limit=50:"
+        ));
+        let most = scaled("tcmalloc-google:background_release_rate=1099511627776");
+        assert!(most.contains("rate=1099511627776:"), "{most}");
         assert_eq!(Candidate::parse("jemalloc").expect("it is").scaled(1).to_string(), "jemalloc");
     }
 

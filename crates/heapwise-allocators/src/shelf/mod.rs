@@ -6,6 +6,7 @@ mod mimalloc;
 mod mimalloc2;
 mod snmalloc;
 mod tcmalloc;
+mod tcmalloc_google;
 
 use crate::fix::Fix;
 use crate::setting::Setting;
@@ -47,6 +48,11 @@ pub enum Origin {
         /// The crate with its source, with the exact version: "tikv-jemalloc-sys 0.7.1".
         source: &'static str,
     },
+    /// heapwise carries it if it was built with it, which the usual build is not.
+    OnRequest {
+        /// The crate with its source, with the exact version.
+        source: &'static str,
+    },
     /// It is used if it is installed.
     Installed {
         /// Names of its file, the one to be preferred first.
@@ -67,6 +73,7 @@ static SHELF: &[&dyn Allocator] = &[
     &mimalloc2::Mimalloc2,
     &snmalloc::Snmalloc,
     &tcmalloc::Tcmalloc,
+    &tcmalloc_google::TcmallocGoogle,
 ];
 
 /// All allocators of the shelf.
@@ -79,10 +86,15 @@ pub fn by_name(name: &str) -> Option<&'static dyn Allocator> {
     SHELF.iter().copied().find(|a| a.name() == name)
 }
 
+/// What to do for an allocator that heapwise is built with on request alone ([`Origin::OnRequest`]).
+pub(crate) fn request(name: &str) -> String {
+    format!("build it again with HEAPWISE_WITH_ALLOCATORS={name}")
+}
+
 /// Variables that tell an allocator something. They are taken away from a candidate's environment, for they would change
 /// what is measured, and nobody would see it.
 pub(crate) fn is_heap_variable(name: &str) -> bool {
-    const PREFIXES: [&str; 4] = ["MALLOC_", "MIMALLOC_", "TCMALLOC_", "SNMALLOC_"];
+    const PREFIXES: [&str; 5] = ["MALLOC_", "MIMALLOC_", "TCMALLOC_", "SNMALLOC_", tcmalloc_google::PREFIX];
     let upper = name.to_ascii_uppercase();
     PREFIXES.iter().any(|prefix| upper.starts_with(prefix)) || upper.ends_with("_MALLOC_CONF")
 }
@@ -145,7 +157,9 @@ mod tests {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../allocators/Cargo.lock");
         let lock = std::fs::read_to_string(path).expect("the versions that are built");
         for allocator in all() {
-            let Origin::Carried { source } = allocator.origin() else { continue };
+            let (Origin::Carried { source } | Origin::OnRequest { source }) = allocator.origin() else {
+                continue;
+            };
             let mut words = source.split([' ', ',']);
             let (krate, version) = (words.next().expect("a crate"), words.next().expect("its version"));
             // jemalloc's crate adds the version of the C library: 0.7.1+5.3.1-0-g81034ce….
@@ -169,10 +183,11 @@ mod tests {
             "mimalloc_purge_delay",
             "TCMALLOC_RELEASE_RATE",
             "JE_MALLOC_CONF",
+            "HEAPWISE_TCMALLOC_MEMORY_LIMIT",
         ] {
             assert!(is_heap_variable(name), "{name}");
         }
-        for name in ["PATH", "GLIBC_TUNABLES", "LD_PRELOAD", "PYTHONMALLOC"] {
+        for name in ["PATH", "GLIBC_TUNABLES", "LD_PRELOAD", "PYTHONMALLOC", "HEAPWISE_BIN"] {
             assert!(!is_heap_variable(name), "{name}");
         }
         assert_eq!(

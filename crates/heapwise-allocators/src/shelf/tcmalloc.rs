@@ -92,8 +92,7 @@ impl Allocator for Tcmalloc {
                 "unsafe extern \"C\" { fn MallocExtension_ReleaseFreeMemory(); } unsafe { MallocExtension_ReleaseFreeMemory() };",
             )],
             caveats: vec![
-                "This is the tcmalloc of gperftools. The crates of Google's tcmalloc are another allocator, which was not \
-                 measured."
+                "This is the tcmalloc of gperftools. Google's is another allocator, tcmalloc-google."
                     .into(),
             ],
             ..Fix::default()

@@ -39,8 +39,9 @@ pub(super) fn field(list: Option<&str>) -> Result<Field, Failure> {
 /// The allocators of the shelf that are there, without the C library's own: most programs have that as they are.
 fn usual() -> Result<Vec<Candidate>, Failure> {
     let usual = all().iter().filter(|a| !matches!(a.origin(), Origin::CLibrary));
-    // One that is carried and is not there is worth a word, one that would have to be installed is not.
-    let there = usual.filter(|a| !matches!(a.origin(), Origin::Installed { .. }) || libraries().has(**a));
+    // One that is carried and is not there is worth a word, one that would have to be installed or asked for is not.
+    let is_extra = |origin| matches!(origin, Origin::Installed { .. } | Origin::OnRequest { .. });
+    let there = usual.filter(|a| !is_extra(a.origin()) || libraries().has(**a));
     there.map(|a| Candidate::parse(a.name()).map_err(|error| Failure::new(exit::UNEXPECTED, error))).collect()
 }
 
