@@ -74,7 +74,7 @@ impl Measure {
     pub fn of(self, sample: &Sample) -> Option<f64> {
         let number = match self {
             Self::Wall => sample.wall_ns,
-            Self::Cpu => sample.cpu_ns,
+            Self::Cpu => sample.cpu_ns?,
             Self::PeakRss => sample.peak_tree_bytes.unwrap_or(0).max(sample.peak_rss_bytes),
             Self::EndRss => sample.end.held_bytes(),
             Self::AfterLoad => sample.after_load?.held_bytes(),

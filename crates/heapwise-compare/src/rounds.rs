@@ -297,6 +297,13 @@ fn notes_of(standings: &[Standing]) -> Vec<String> {
                 .to_owned(),
         );
     }
+    if counted().any(|sample| sample.load.is_some() && sample.cpu_ns.is_none()) {
+        notes.push(
+            "the CPU time of some runs is not known, for a process of the server ignores the ends of its children, and what \
+             they needed is gone with them"
+                .to_owned(),
+        );
+    }
     let preloaded = standings.iter().filter(|standing| standing.contender.library.is_some());
     if preloaded.flat_map(Standing::counted).any(|sample| sample.in_use.is_none()) {
         notes.push("whether the allocators were in use could not be seen in some runs".to_owned());

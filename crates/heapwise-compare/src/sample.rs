@@ -15,8 +15,9 @@ pub struct Sample {
     /// From the start to the end. Of a server: of the load.
     pub wall_ns: u64,
     /// Processor time of the program and of the children it waited for, in user and in kernel mode together. Of a server:
-    /// during the load, with all its processes.
-    pub cpu_ns: u64,
+    /// during the load, with all its processes; `None` if some of it is not known, since a process that ignores the ends of its
+    /// children lost what they needed.
+    pub cpu_ns: Option<u64>,
     /// The part of it in user mode. Of a server: of its whole life.
     pub user_ns: u64,
     /// The part of it in kernel mode. Of a server: of its whole life.

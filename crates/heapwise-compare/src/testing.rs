@@ -10,7 +10,7 @@ pub(crate) fn sample(round: u32, cpu_ns: f64, outcome: Outcome) -> Sample {
         is_second: false,
         outcome,
         wall_ns: cpu_ns as u64,
-        cpu_ns: cpu_ns as u64,
+        cpu_ns: Some(cpu_ns as u64),
         user_ns: 0,
         system_ns: 0,
         peak_rss_bytes: 10 << 20,

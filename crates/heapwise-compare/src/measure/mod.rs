@@ -1,8 +1,9 @@
 //! One run of a program, measured from outside.
 //!
 //! `tracer` starts it and hears of its end, `watch` looks at it meanwhile, `output` reads what it writes, `service` drives it if
-//! it is a server. `proc` reads `/proc`, `sys` makes the system calls.
+//! it is a server, `household` ends what it leaves behind. `proc` reads `/proc`, `sys` makes the system calls.
 
+mod household;
 mod output;
 mod proc;
 mod service;
@@ -12,12 +13,14 @@ mod tracer;
 mod watch;
 
 use crate::{Contender, EndSource, Error, Memory, Outcome, PeakSource, Program, Ready, Sample};
+use household::Household;
 use output::Reader;
 use service::{Driven, Server};
 use std::fs::File;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tracer::{Ended, Started};
 use watch::{Seen, Watch};
@@ -62,12 +65,17 @@ fn lost() -> Error {
     Error::System { what: "wait for the program", reason: std::io::ErrorKind::NotFound.into() }
 }
 
-/// Runs the program once under a contender.
+/// Who measures: two at a time would disturb each other, and take each other's orphans for their own.
+static MEASURING: Mutex<()> = Mutex::new(());
+
+/// Runs the program once under a contender. Runs take turns in a process, which must not have other children in process groups
+/// of their own meanwhile: they would be ended with what the run left behind.
 ///
 /// # Errors
 /// If it cannot be started, or somebody interrupts. What goes wrong with it afterwards is an [`Outcome`].
 pub fn measure(program: &Program, contender: &Contender, limits: &Limits<'_>) -> Result<Sample, Error> {
-    sys::adopt_orphans();
+    let _alone = MEASURING.lock().unwrap_or_else(PoisonError::into_inner);
+    let household = Arc::new(Household::new());
     if let Some(service) = &program.service {
         service::refuse_foreign_listener(service)?;
     }
@@ -76,6 +84,7 @@ pub fn measure(program: &Program, contender: &Contender, limits: &Limits<'_>) ->
     const MARGIN: u64 = 4 << 20;
     let own_mark = proc::memory(std::process::id() as i32, false).map_or(0, |own| own.rss_bytes + MARGIN);
     let mut started = tracer::start(prepared(program, contender)?, contender.library.clone())?;
+    household.program_runs(started.pid);
     let line = match program.service.as_ref().and_then(|service| service.ready.as_ref()) {
         Some(Ready::Line(line)) => Some(line.as_str()),
         _ => None,
@@ -84,12 +93,13 @@ pub fn measure(program: &Program, contender: &Contender, limits: &Limits<'_>) ->
         return Err(lost());
     };
     let outputs = [Reader::new(stdout, line), Reader::new(stderr, line)];
-    let watch = Watch::new(started.pid, started.at, contender.library.clone());
+    let watch = Watch::new(started.pid, started.at, contender.library.clone(), Arc::clone(&household));
     let driven = match &program.service {
         Some(service) => {
             let [out, err] = &outputs;
             let (pid, end) = (started.pid, &started.end);
-            let server = Server { service, pid, watch: &watch, outputs: [out, err], end, limits };
+            let household = &household;
+            let server = Server { service, pid, watch: &watch, household, outputs: [out, err], end, limits };
             server.drive()
         }
         None => run_to_end(&started, limits),
@@ -101,7 +111,7 @@ pub fn measure(program: &Program, contender: &Contender, limits: &Limits<'_>) ->
     }
     let seen = watch.finish();
     let [stdout, stderr] = outputs.map(|reader| reader.finish(LAST_OUTPUT));
-    let mut sample = sample(driven?, seen, own_mark)?;
+    let mut sample = sample(driven?, seen, own_mark, program.service.is_some())?;
     (sample.stdout, sample.stderr) = (stdout, stderr);
     Ok(sample)
 }
@@ -142,7 +152,7 @@ fn run_to_end(started: &Started, limits: &Limits<'_>) -> Result<Driven, Error> {
 }
 
 /// Puts together what was seen.
-fn sample(driven: Driven, seen: Seen, own_mark: u64) -> Result<Sample, Error> {
+fn sample(driven: Driven, seen: Seen, own_mark: u64, is_server: bool) -> Result<Sample, Error> {
     let Some(Ended { status, usage, wall, last_look }) = driven.ended else { return Err(lost()) };
     let look = last_look.filter(|look| look.before_end < ENDING);
     let at_exit = look.as_ref().and_then(|look| look.memory).filter(|memory| memory.rss_bytes > 0);
@@ -156,14 +166,13 @@ fn sample(driven: Driven, seen: Seen, own_mark: u64) -> Result<Sample, Error> {
         _ => (highest, PeakSource::Sampled),
     };
     let mapped = look.and_then(|look| look.mapped).or(seen.mapped);
-    let whole_cpu = (usage.user + usage.system).as_nanos() as u64;
-    let is_server = driven.after_load.is_some() || driven.load.is_some();
+    let cpu = if is_server { driven.cpu } else { Some(usage.user + usage.system) };
     Ok(Sample {
         round: 0,
         is_second: false,
         outcome: driven.failure.unwrap_or_else(|| outcome(status)),
         wall_ns: driven.load.as_ref().map_or(wall.as_nanos() as u64, |load| load.wall_ns),
-        cpu_ns: if is_server { driven.cpu.as_nanos() as u64 } else { whole_cpu },
+        cpu_ns: cpu.map(|time| time.as_nanos() as u64),
         user_ns: usage.user.as_nanos() as u64,
         system_ns: usage.system.as_nanos() as u64,
         peak_rss_bytes,

@@ -16,7 +16,7 @@ fn sample(round: u32, cpu_ns: u64, outcome: Outcome) -> Sample {
         is_second: false,
         outcome,
         wall_ns: 1_100_000_000 + u64::from(round) * 1_000_000,
-        cpu_ns,
+        cpu_ns: Some(cpu_ns),
         user_ns: cpu_ns,
         system_ns: 0,
         peak_rss_bytes: 20 << 20,
