@@ -4,7 +4,7 @@
 //! contenders take turns, in a new order each round, and what is compared is compared within a round. The first round warms up,
 //! shows how long things take, and does not count.
 
-use crate::judge::{Reference, counted, differences, findings, load_failure, winners};
+use crate::judge::{Reference, differences, findings, load_failure, winners};
 use crate::measure::{Limits, measure};
 use crate::{
     Comparison, Contender, EndSource, Error, Options, Outcome, Program, Sample, Setup, Standing, Step,
@@ -234,9 +234,11 @@ impl<'a> Course<'a> {
         let mut standings: Vec<Standing> = Vec::with_capacity(samples.len());
         for (at, (contender, samples)) in self.contenders.iter().zip(samples).enumerate() {
             let baseline = standings.first().map_or(&samples[..], |first| &first.samples);
-            let counted = counted(&samples, baseline);
-            let findings = match Reference::of(baseline) {
-                Some(reference) if at > 0 => findings(&reference, contender, &samples),
+            let reference = Reference::of(baseline);
+            let counts = |at: &usize| reference.as_ref().is_some_and(|r| r.counts(&samples[*at]));
+            let counted = (0..samples.len()).filter(counts).collect();
+            let findings = match &reference {
+                Some(reference) if at > 0 => findings(reference, contender, &samples),
                 _ => Vec::new(),
             };
             let mut standing = Standing {
@@ -281,7 +283,8 @@ fn notes_of(standings: &[Standing]) -> Vec<String> {
     }
     if reference.exit_varies {
         notes.push(
-            "the program as it is does not always end in the same way, so exit codes were not compared"
+            "the program as it is does not always end in the same way, so exit codes were not compared, and only runs that \
+             ended as its first one did count"
                 .to_owned(),
         );
     } else if let Some(code) = standings[0].samples.first().and_then(|s| s.outcome.code()).filter(|c| *c != 0)

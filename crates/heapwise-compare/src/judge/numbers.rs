@@ -1,15 +1,8 @@
-//! Which runs count, what they differ by, and who needs least.
+//! What runs that count differ by, and who needs least.
 
-use crate::{Difference, Measure, Sample, Standing, Verdict, Winner};
+use crate::{Difference, Measure, Standing, Verdict, Winner};
 use heapwise_statistics::difference;
 use std::collections::BTreeMap;
-
-/// Which runs count: whole ones of rounds that count, which did what the program does, with the allocator in use.
-pub(crate) fn counted(samples: &[Sample], baseline: &[Sample]) -> Vec<usize> {
-    let same = |sample: &Sample| baseline.iter().any(|other| other.outcome == sample.outcome);
-    let counts = |s: &Sample| s.round > 0 && s.outcome.is_whole() && s.in_use != Some(false) && same(s);
-    (0..samples.len()).filter(|at| counts(&samples[*at])).collect()
-}
 
 /// A candidate beside the baseline, measure by measure.
 pub(crate) fn differences(baseline: &Standing, candidate: &Standing) -> BTreeMap<Measure, Difference> {
@@ -121,6 +114,7 @@ mod tests {
     #[test]
     fn a_run_counts_if_it_is_whole_and_what_it_should_be() {
         let baseline = [sample(0, 1.0, Outcome::Exited(0))];
+        let reference = crate::judge::Reference::of(&baseline).unwrap();
         let mut runs = vec![
             sample(0, 1.0, Outcome::Exited(0)),
             sample(1, 1.0, Outcome::Exited(0)),
@@ -130,7 +124,9 @@ mod tests {
             sample(5, 1.0, Outcome::Exited(0)),
         ];
         runs[5].in_use = Some(false);
-        assert_eq!(counted(&runs, &baseline), [1]);
+        let counted: Vec<u32> =
+            runs.iter().filter(|run| reference.counts(run)).map(|run| run.round).collect();
+        assert_eq!(counted, [1]);
         // Rounds in which somebody is missing are no rounds.
         let [first, mut second] = [standing(&around(1e9), true), standing(&around(0.5e9), false)];
         second.counted.truncate(3);
