@@ -8,17 +8,28 @@ use std::collections::BTreeMap;
 pub(crate) fn differences(baseline: &Standing, candidate: &Standing) -> BTreeMap<Measure, Difference> {
     let compared = Measure::ALL.into_iter().filter_map(|measure| {
         let rows = rows(baseline, candidate, measure);
-        let (numbers, pairs): (Vec<f64>, Vec<[f64; 2]>) = rows.into_iter().unzip();
+        let (numbers, pairs): (Vec<f64>, Vec<[f64; 2]>) =
+            rows.into_iter().map(|row| (row.number, row.baseline)).unzip();
         Some((measure, difference(&numbers, &pairs, measure.floor())?))
     });
     compared.collect()
 }
 
-/// The numbers of each round in which all three runs count.
-fn rows(baseline: &Standing, candidate: &Standing, measure: Measure) -> Vec<(f64, [f64; 2])> {
-    let own: BTreeMap<u32, f64> =
-        candidate.counted().filter_map(|s| Some((s.round, measure.of(s)?))).collect();
-    own.into_iter().filter_map(|(round, number)| Some((number, pair(baseline, round, measure)?))).collect()
+/// The numbers of a round in which all three runs count.
+struct Row {
+    round: u32,
+    number: f64,
+    baseline: [f64; 2],
+}
+
+fn rows(baseline: &Standing, candidate: &Standing, measure: Measure) -> Vec<Row> {
+    let row = |(round, number)| Some(Row { round, number, baseline: pair(baseline, round, measure)? });
+    by_round(candidate, measure).into_iter().filter_map(row).collect()
+}
+
+/// Somebody's numbers of runs that count.
+fn by_round(standing: &Standing, measure: Measure) -> BTreeMap<u32, f64> {
+    standing.counted().filter_map(|s| Some((s.round, measure.of(s)?))).collect()
 }
 
 /// The baseline's two numbers of a round.
@@ -55,13 +66,10 @@ pub(crate) fn winners(standings: &[Standing], measures: &[Measure]) -> Vec<Winne
 
 /// Whether one candidate surely needs more than another, by the same test and with the baseline's noise.
 fn is_told_apart(standings: &[Standing], best: usize, other: usize, measure: Measure) -> bool {
-    let own: BTreeMap<u32, f64> =
-        standings[best].counted().filter_map(|s| Some((s.round, measure.of(s)?))).collect();
-    let rows: Vec<(f64, [f64; 2])> = rows(&standings[0], &standings[other], measure);
-    let rounds = standings[other].counted().map(|s| s.round);
+    let own = by_round(&standings[best], measure);
     let mut numbers = Vec::new();
     let mut pairs = Vec::new();
-    for ((number, [a, b]), round) in rows.into_iter().zip(rounds) {
+    for Row { round, number, baseline: [a, b] } in rows(&standings[0], &standings[other], measure) {
         let Some(best) = own.get(&round) else { continue };
         // A pair around the best one's number that differs as the baseline does from itself.
         let noise = (b / a).sqrt();
@@ -100,6 +108,23 @@ mod tests {
         assert_eq!(winner.not_told_apart, [2]);
         assert_eq!(standings[3].verdict(Measure::Cpu), Some(Verdict::Lower));
         assert_eq!(standings[4].verdict(Measure::Cpu), Some(Verdict::WithinNoise));
+    }
+
+    #[test]
+    fn those_who_are_compared_are_compared_within_rounds_whoever_is_missing() {
+        // The machine is faster in each round, far more than the two differ: only the same rounds tell them apart.
+        let faster = |number: f64| -> Vec<f64> { (0..8).map(|round| number * 0.7f64.powi(round)).collect() };
+        let mut standings = vec![standing(&faster(1e9), true)];
+        for number in [0.5e9, 0.55e9] {
+            let mut other = standing(&faster(number), false);
+            other.differences = differences(&standings[0], &other);
+            standings.push(other);
+        }
+        assert!(is_told_apart(&standings, 1, 2, Measure::Cpu));
+        // The baseline lacks the first two rounds.
+        let gap = |standing: &Standing, at: usize| standing.samples[at].round > 2;
+        standings[0].counted = (0..16).filter(|at| gap(&standings[0], *at)).collect();
+        assert!(is_told_apart(&standings, 1, 2, Measure::Cpu), "other rounds were paired");
     }
 
     #[test]
