@@ -7,7 +7,8 @@
 use crate::judge::{Reference, differences, findings, load_failure, winners};
 use crate::measure::{Limits, measure};
 use crate::{
-    Comparison, Contender, EndSource, Error, Options, Outcome, Program, Sample, Setup, Standing, Step,
+    Comparison, Contender, EndSource, Error, Finding, FindingKind, Options, Outcome, Program, Sample, Setup,
+    Standing, Step,
 };
 use heapwise_environment::MachineDescription;
 use heapwise_statistics::random::Random;
@@ -20,7 +21,7 @@ const ROUNDS: u32 = 5;
 const FEWEST: u32 = 3;
 /// From this on it takes long.
 const LONG: Duration = Duration::from_secs(600);
-/// So many runs that do not end are enough.
+/// So many runs that do not end, or cannot be made, are enough.
 const MOST_TIMEOUTS: usize = 2;
 
 /// Runs the program under each contender, the first of which is the baseline, and compares.
@@ -29,7 +30,8 @@ const MOST_TIMEOUTS: usize = 2;
 ///
 /// # Errors
 /// If the program cannot be started, does not work as it is, or if it was interrupted in the first round. Whatever goes wrong
-/// with a candidate is a [`Finding`](crate::Finding) instead.
+/// with a candidate is a [`Finding`](crate::Finding) instead, and what goes wrong with the program as it is later ends the
+/// comparison with what there is.
 pub fn run(
     program: &Program,
     contenders: &[Contender],
@@ -48,6 +50,15 @@ pub fn run(
         Ok(()) => false,
         // What is there so far is worth something, if there is anything.
         Err(Error::Interrupted) if course.rounds_done > 0 => true,
+        Err(error) if course.rounds_done > 0 => {
+            let note = format!(
+                "ended after {} of the rounds, for the program as it is could not be run any more: {}",
+                course.rounds_done,
+                error.of_a_run()
+            );
+            course.notes.push(note);
+            true
+        }
         Err(error) => return Err(error),
     };
     let setup = Setup {
@@ -85,6 +96,8 @@ struct Course<'a> {
     options: &'a Options,
     progress: &'a mut dyn FnMut(&Step),
     samples: Vec<Vec<Sample>>,
+    /// Why runs could not be made.
+    failures: Vec<Vec<String>>,
     left_out: BTreeMap<usize, String>,
     notes: Vec<String>,
     timeout: Option<Duration>,
@@ -105,6 +118,7 @@ impl<'a> Course<'a> {
             options,
             progress,
             samples: vec![Vec::new(); contenders.len()],
+            failures: vec![Vec::new(); contenders.len()],
             left_out: BTreeMap::new(),
             notes: Vec::new(),
             timeout: options.timeout,
@@ -215,11 +229,22 @@ impl<'a> Course<'a> {
         let what = format!("{}, {place}", contender.label);
         (self.progress)(&Step { what, done: self.done, total, left });
         let limits = Limits { timeout: self.timeout, interrupted: &self.options.interrupted };
-        let mut sample = measure(self.program, contender, &limits)?;
-        (sample.round, sample.is_second) = (round, job.is_second);
+        let measured = measure(self.program, contender, &limits);
         self.done += 1;
         let samples = &mut self.samples[job.contender];
-        samples.push(sample);
+        match measured {
+            Ok(sample) => samples.push(Sample { round, is_second: job.is_second, ..sample }),
+            // One run is no reason to throw away all others.
+            Err(error) if job.contender > 0 && !matches!(error, Error::Interrupted) => {
+                let failures = &mut self.failures[job.contender];
+                failures.push(error.of_a_run());
+                if failures.len() >= MOST_TIMEOUTS {
+                    let reason = format!("left out after {} runs that could not be made", failures.len());
+                    self.left_out.insert(job.contender, reason);
+                }
+            }
+            Err(error) => return Err(error),
+        }
         let slow = |s: &&Sample| matches!(s.outcome, Outcome::TimedOut | Outcome::NotReady);
         let timeouts = samples.iter().filter(slow).count();
         if job.contender > 0 && timeouts >= MOST_TIMEOUTS {
@@ -237,10 +262,11 @@ impl<'a> Course<'a> {
             let reference = Reference::of(baseline);
             let counts = |at: &usize| reference.as_ref().is_some_and(|r| r.counts(&samples[*at]));
             let counted = (0..samples.len()).filter(counts).collect();
-            let findings = match &reference {
+            let mut findings = match &reference {
                 Some(reference) if at > 0 => findings(reference, contender, &samples),
                 _ => Vec::new(),
             };
+            findings.extend(not_run(&self.failures[at], samples.len()));
             let mut standing = Standing {
                 contender: contender.clone(),
                 samples,
@@ -267,6 +293,13 @@ impl<'a> Course<'a> {
         comparison.winners = winners(&comparison.standings, &comparison.measures());
         comparison
     }
+}
+
+/// Runs that could not be made, beside so many that were.
+fn not_run(failures: &[String], made: usize) -> Option<Finding> {
+    let what = format!("could not be run: {}", failures.first()?);
+    let runs = failures.len() as u32;
+    Some(Finding { kind: FindingKind::NotRun, what, runs, of: runs + made as u32 })
 }
 
 /// What makes the numbers less than they seem to be.
