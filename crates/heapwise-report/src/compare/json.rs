@@ -22,6 +22,7 @@ pub(super) fn json(comparison: &Comparison) -> String {
             (winner.measure.id().to_owned(), value!({"best": best, "not_told_apart": others}))
         })
         .collect();
+    let baseline = comparison.standings.first().map_or(&[][..], |standing| &standing.samples);
     let all = value!({
         "schema": SCHEMA,
         "command": setup.command,
@@ -32,7 +33,7 @@ pub(super) fn json(comparison: &Comparison) -> String {
         "took_ns": setup.took_ns,
         "interrupted": comparison.is_interrupted,
         "machine": crate::machine::json(machine),
-        "candidates": comparison.standings.iter().enumerate().map(|(at, s)| candidate(s, at == 0, &measures)).collect::<Vec<_>>(),
+        "candidates": comparison.standings.iter().enumerate().map(|(at, s)| candidate(s, baseline, at == 0, &measures)).collect::<Vec<_>>(),
         "unavailable": comparison.unavailable.iter().map(|u| value!({
             "label": u.label, "allocator": u.allocator, "reason": u.reason,
         })).collect::<Vec<_>>(),
@@ -42,7 +43,7 @@ pub(super) fn json(comparison: &Comparison) -> String {
     format!("{all:#}\n")
 }
 
-fn candidate(standing: &Standing, is_baseline: bool, measures: &[Measure]) -> Value {
+fn candidate(standing: &Standing, baseline: &[Sample], is_baseline: bool, measures: &[Measure]) -> Value {
     let contender = &standing.contender;
     let median = |m: Measure| standing.spread(m).map(|s| s.median.round() as u64);
     let memory = |of: fn(&Memory) -> u64| {
@@ -55,12 +56,9 @@ fn candidate(standing: &Standing, is_baseline: bool, measures: &[Measure]) -> Va
         measures.iter().map(|m| (m.id().to_owned(), spread(standing.spread(*m)))).collect();
     let differences: Map<String, Value> =
         standing.differences.iter().map(|(m, d)| (m.id().to_owned(), difference(d))).collect();
-    // How it ended when it did not end as it should, else how it always ended.
-    let telling = standing
-        .samples
-        .iter()
-        .find(|s| !standing.findings.is_empty() && s.round > 0 && !s.outcome.is_whole());
-    let telling = telling.or(standing.samples.last());
+    // How it ended when it did not end as the program as it is ever does, else how it ended last.
+    let is_known = |sample: &Sample| baseline.iter().any(|other| other.outcome == sample.outcome);
+    let telling = standing.samples.iter().find(|sample| !is_known(sample)).or(standing.samples.last());
     value!({
         "label": contender.label,
         "allocator": contender.allocator,
@@ -167,6 +165,7 @@ fn output(output: &Output) -> Value {
 mod tests {
     use super::super::testing::comparison;
     use super::*;
+    use heapwise_compare::Outcome;
 
     #[test]
     fn the_fields_that_others_rely_on_are_there() {
@@ -185,6 +184,13 @@ mod tests {
         assert_eq!(all["least"]["cpu_ns"]["best"], "quick");
         assert_eq!(candidates[2]["findings"][0]["kind"], "crashed");
         assert_eq!(candidates[2]["outcome"], "killed");
+        // One crash is not hidden by the runs after it, whether it counts as the whole of the program or not.
+        let mut once = comparison();
+        once.standings[2].samples.iter_mut().skip(2).for_each(|s| s.outcome = Outcome::Exited(0));
+        let all_of_once: Value = serde_json::from_str(&json(&once)).unwrap();
+        let crashed = &all_of_once["candidates"][2];
+        assert_eq!((&crashed["outcome"], &crashed["exit"]["signal"]), (&value!("killed"), &value!(11)));
+        assert_eq!(all_of_once["candidates"][1]["exit"]["code"], 0);
         assert_eq!(candidates[0]["against_baseline"], Value::Null);
     }
 }
