@@ -75,8 +75,8 @@ impl Measure {
         let number = match self {
             Self::Wall => sample.wall_ns,
             Self::Cpu => sample.cpu_ns?,
-            Self::PeakRss => sample.peak_tree_bytes.unwrap_or(0).max(sample.peak_rss_bytes),
-            Self::EndRss => sample.end.held_bytes(),
+            Self::PeakRss => sample.peak_tree_bytes.max(sample.peak_rss_bytes)?,
+            Self::EndRss => sample.end?.held_bytes(),
             Self::AfterLoad => sample.after_load?.held_bytes(),
             Self::AfterSettle => sample.after_settle?.held_bytes(),
             Self::Faults => sample.minor_faults + sample.major_faults,

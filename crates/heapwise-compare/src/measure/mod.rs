@@ -156,7 +156,9 @@ fn sample(driven: Driven, seen: Seen, own_mark: u64, is_server: bool) -> Result<
     let Some(Ended { status, usage, wall, last_look }) = driven.ended else { return Err(lost()) };
     let look = last_look.filter(|look| look.before_end < ENDING);
     let at_exit = look.as_ref().and_then(|look| look.memory).filter(|memory| memory.rss_bytes > 0);
-    let sampled = Memory { rss_bytes: seen.last_bytes, lazily_freed_bytes: None };
+    // Without the last look, a short program may have ended before the first one, which is no memory of zero bytes.
+    let sampled =
+        (seen.last_bytes > 0).then_some(Memory { rss_bytes: seen.last_bytes, lazily_freed_bytes: None });
     let mark = look.as_ref().and_then(|look| look.high_water_mark);
     let highest = mark.unwrap_or(0).max(seen.peak_bytes);
     // The kernel's account also knows children that were waited for, but begins with a copy of our own process.
@@ -165,7 +167,12 @@ fn sample(driven: Driven, seen: Seen, own_mark: u64, is_server: bool) -> Result<
         _ if mark.is_some() => (highest, PeakSource::HighWaterMark),
         _ => (highest, PeakSource::Sampled),
     };
-    let mapped = look.and_then(|look| look.mapped).or(seen.mapped);
+    // What was sampled while the loader was at work says nothing of what it loaded afterwards.
+    let sampled_maps = seen.mapped.map(|mapped| proc::Mapped {
+        has_library: mapped.has_library.filter(|has| *has || mapped.has_any_library),
+        ..mapped
+    });
+    let mapped = look.and_then(|look| look.mapped).or(sampled_maps);
     let cpu = if is_server { driven.cpu } else { Some(usage.user + usage.system) };
     Ok(Sample {
         round: 0,
@@ -175,10 +182,10 @@ fn sample(driven: Driven, seen: Seen, own_mark: u64, is_server: bool) -> Result<
         cpu_ns: cpu.map(|time| time.as_nanos() as u64),
         user_ns: usage.user.as_nanos() as u64,
         system_ns: usage.system.as_nanos() as u64,
-        peak_rss_bytes,
+        peak_rss_bytes: (peak_rss_bytes > 0).then_some(peak_rss_bytes),
         peak_source,
         peak_tree_bytes: seen.peak_tree_bytes,
-        end: at_exit.unwrap_or(sampled),
+        end: at_exit.or(sampled),
         end_source: if at_exit.is_some() { EndSource::AtExit } else { EndSource::LastSample },
         minor_faults: usage.minor_faults,
         major_faults: usage.major_faults,
@@ -209,4 +216,37 @@ fn code_and_signal(status: i32) -> (Option<i32>, Option<i32>) {
     use std::os::unix::process::ExitStatusExt;
     let status = std::process::ExitStatus::from_raw(status);
     (status.code(), status.signal())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ended_without_a_last_look(seen: Seen) -> Sample {
+        let wall = Duration::from_millis(1);
+        let ended = Ended { status: 0, usage: sys::Usage::default(), wall, last_look: None };
+        sample(Driven { ended: Some(ended), ..Driven::default() }, seen, 16 << 20, false).unwrap()
+    }
+
+    #[test]
+    fn who_was_not_seen_has_no_memory_that_is_known() {
+        let sample = ended_without_a_last_look(Seen::default());
+        assert_eq!((sample.peak_rss_bytes, sample.end, sample.in_use), (None, None, None));
+        let seen = Seen { last_bytes: 4096, peak_bytes: 8192, ..Seen::default() };
+        let sample = ended_without_a_last_look(seen);
+        assert_eq!((sample.peak_rss_bytes, sample.end.map(|end| end.rss_bytes)), (Some(8192), Some(4096)));
+        assert_eq!((sample.peak_source, sample.end_source), (PeakSource::Sampled, EndSource::LastSample));
+    }
+
+    #[test]
+    fn a_library_is_only_missing_where_others_were_loaded() {
+        let with = |has_library: bool, has_any_library: bool| {
+            let mapped =
+                proc::Mapped { has_library: Some(has_library), has_any_library, ..Default::default() };
+            ended_without_a_last_look(Seen { mapped: Some(mapped), ..Seen::default() }).in_use
+        };
+        assert_eq!(with(false, false), None, "only the loader was there");
+        assert_eq!(with(false, true), Some(false));
+        assert_eq!([with(true, false), with(true, true)], [Some(true); 2]);
+    }
 }

@@ -41,6 +41,9 @@ pub(super) fn high_water_mark(pid: i32) -> Option<u64> {
 pub(super) struct Mapped {
     /// Whether the library that was asked for is there.
     pub(super) has_library: Option<bool>,
+    /// Whether any library is there beside the loader, which comes before all of them. What is preloaded comes before what the
+    /// program is linked with.
+    pub(super) has_any_library: bool,
     /// The program that the process is.
     pub(super) executable: Option<PathBuf>,
     /// Names of files that look like allocators.
@@ -80,10 +83,12 @@ fn parse_maps(maps: &str, library: Option<&Path>) -> Mapped {
         let path = without_mark(&line[at..]);
         if library.is_some_and(|library| library.to_string_lossy() == path) {
             found.has_library = Some(true);
+            found.has_any_library = true;
             continue;
         }
         let name = path.rsplit('/').next().unwrap_or_default();
         let is_library = name.ends_with(".so") || name.contains(".so.");
+        found.has_any_library |= is_library && !name.starts_with("ld-linux") && !name.starts_with("ld-2.");
         let is_allocator = heapwise_environment::facts::OTHER_ALLOCATORS.iter().any(|a| name.contains(a));
         if is_library && is_allocator && !found.allocators.iter().any(|known| known == name) {
             found.allocators.push(name.to_owned());
@@ -203,6 +208,11 @@ mod tests {
             (found.has_library, &found.allocators[..]),
             (Some(true), &["libjemalloc.so.2".to_owned()][..])
         );
-        assert_eq!(parse_maps(maps, Some(Path::new("/other.so"))).has_library, Some(false));
+        let other = parse_maps(maps, Some(Path::new("/other.so")));
+        assert_eq!((other.has_library, other.has_any_library), (Some(false), true));
+        let early = "7f00-7f01 r-xp 00000000 fe:01 12   /usr/bin/true\n\
+                     7f01-7f02 r-xp 00000000 fe:01 12   /usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2\n";
+        let early = parse_maps(early, Some(Path::new("/other.so")));
+        assert_eq!((early.has_library, early.has_any_library), (Some(false), false));
     }
 }

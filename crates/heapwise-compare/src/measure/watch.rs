@@ -67,7 +67,7 @@ pub(super) struct Seen {
     pub(super) processes: u32,
     pub(super) mapped: Option<proc::Mapped>,
     /// Beginnings of the processes, by id.
-    family: BTreeMap<i32, u64>,
+    pub(super) family: BTreeMap<i32, u64>,
 }
 
 impl Watch {

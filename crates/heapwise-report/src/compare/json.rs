@@ -47,8 +47,9 @@ fn candidate(standing: &Standing, baseline: &[Sample], is_baseline: bool, measur
     let contender = &standing.contender;
     let median = |m: Measure| standing.spread(m).map(|s| s.median.round() as u64);
     let memory = |of: fn(&Memory) -> u64| {
-        let after = |s: &Sample| s.after_settle.or(s.after_load).unwrap_or(s.end);
-        Spread::of(standing.counted().map(|s| of(&after(s)) as f64)).map(|s| s.median.round() as u64)
+        let after = |s: &Sample| s.after_settle.or(s.after_load).or(s.end);
+        Spread::of(standing.counted().filter_map(|s| Some(of(&after(s)?) as f64)))
+            .map(|s| s.median.round() as u64)
     };
     let settings: Map<String, Value> =
         contender.settings.iter().map(|(name, setting)| (name.clone(), value!(setting))).collect();
@@ -122,7 +123,7 @@ fn run(sample: &Sample, counts: bool) -> Value {
             PeakSource::Sampled => "sampled",
         },
         "peak_tree_rss_bytes": sample.peak_tree_bytes,
-        "at_end": memory(sample.end),
+        "at_end": sample.end.map(memory),
         "at_end_source": match sample.end_source {
             EndSource::AtExit => "at-exit",
             EndSource::LastSample => "last-sample",

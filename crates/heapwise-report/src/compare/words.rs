@@ -147,7 +147,7 @@ pub(super) fn verdicts(standing: &Standing, measures: &[Measure]) -> [(&'static 
 /// Memory that is counted as resident and was given back, where it is worth a word.
 pub(super) fn lazily_freed(standing: &Standing) -> Option<String> {
     let freed = |sample: &heapwise_compare::Sample| {
-        let memory = sample.after_settle.or(sample.after_load).unwrap_or(sample.end);
+        let memory = sample.after_settle.or(sample.after_load).or(sample.end)?;
         let freed = memory.lazily_freed_bytes?;
         (freed * 100 > memory.rss_bytes).then_some(freed as f64)
     };
