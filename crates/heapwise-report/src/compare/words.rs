@@ -2,7 +2,7 @@
 
 use crate::text::page::counted;
 use crate::units::{bytes, count, time};
-use heapwise_compare::{Comparison, Difference, Measure, Standing, Verdict, Winner};
+use heapwise_compare::{Comparison, Difference, FindingKind, Measure, Standing, Verdict, Winner};
 
 /// A number of a measure, with its unit.
 pub(super) fn number(measure: Measure, number: f64) -> String {
@@ -166,9 +166,7 @@ pub(super) fn conclusion(comparison: &Comparison) -> Vec<String> {
         return vec!["Nothing can be said: no run counts.".to_owned()];
     }
     if comparison.candidates().iter().all(|s| s.counted.is_empty()) {
-        return vec![
-            "Stay with what you have: under none of the others does the program do its work.".to_owned(),
-        ];
+        return nobody_counts(comparison);
     }
     if comparison.setup.rounds < 3 {
         return vec![
@@ -187,6 +185,34 @@ pub(super) fn conclusion(comparison: &Comparison) -> Vec<String> {
             .push(format!("Nobody surely needs less {} than the program as it is.", listed(&nobody, "or")));
     }
     sentences
+}
+
+/// What can be said if no run of a candidate counts.
+fn nobody_counts(comparison: &Comparison) -> Vec<String> {
+    let names = |is_wanted: &dyn Fn(&Standing) -> bool| -> Vec<&str> {
+        let wanted = comparison.candidates().iter().filter(|standing| is_wanted(standing));
+        wanted.map(|standing| standing.contender.label.as_str()).collect()
+    };
+    let has_not_reached =
+        |standing: &Standing| standing.findings.iter().any(|f| f.kind == FindingKind::NotInUse);
+    let (without, others) = (names(&has_not_reached), names(&|standing| !has_not_reached(standing)));
+    if without.is_empty() {
+        return vec![
+            "Stay with what you have: under none of the others does the program do its work.".to_owned(),
+        ];
+    }
+    const REMEDY: &str = "Put the program itself behind --, without what clears its environment (env -i, sudo) or starts it in \
+                          another way, and see that it is linked dynamically.";
+    if others.is_empty() {
+        return vec![format!("Nothing can be said: the allocators did not reach the program. {REMEDY}")];
+    }
+    vec![
+        format!(
+            "Nothing can be said of {}: they did not reach the program. {REMEDY}",
+            listed(&without, "and")
+        ),
+        format!("Under {} the program does not do its work.", listed(&others, "and")),
+    ]
 }
 
 /// Page faults cost what the times tell. What is left in the moment of the exit is as much what an allocator gives back then,
@@ -258,7 +284,27 @@ fn share(part: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing::comparison;
     use super::*;
+    use heapwise_compare::Finding;
+
+    #[test]
+    fn allocators_that_did_not_reach_the_program_say_nothing_about_it() {
+        let mut none = comparison();
+        none.standings.truncate(2);
+        none.standings[1].counted.clear();
+        assert!(conclusion(&none)[0].starts_with("Stay with what you have"), "{:?}", conclusion(&none));
+        let what = String::new();
+        none.standings[1].findings = vec![Finding { kind: FindingKind::NotInUse, what, runs: 6, of: 6 }];
+        let [sentence] = &conclusion(&none)[..] else { panic!("one sentence: {:?}", conclusion(&none)) };
+        assert!(sentence.starts_with("Nothing can be said: the allocators did not reach the program. Put "));
+        // Beside one that crashes.
+        none.standings.push(comparison().standings[2].clone());
+        let both = conclusion(&none);
+        assert!(
+            both[0].starts_with("Nothing can be said of quick: ") && both[1].starts_with("Under broken ")
+        );
+    }
 
     #[test]
     fn changes_have_a_sign_and_two_digits() {
