@@ -73,7 +73,7 @@ impl Measure {
     /// The number, if the run has it.
     pub fn of(self, sample: &Sample) -> Option<f64> {
         let number = match self {
-            Self::Wall => sample.wall_ns,
+            Self::Wall => sample.wall_ns?,
             Self::Cpu => sample.cpu_ns?,
             Self::PeakRss => sample.peak_tree_bytes.max(sample.peak_rss_bytes)?,
             Self::EndRss => sample.end?.held_bytes(),

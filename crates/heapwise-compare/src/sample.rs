@@ -12,10 +12,11 @@ pub struct Sample {
     pub is_second: bool,
     /// How it ended.
     pub outcome: Outcome,
-    /// From the start to the end. Of a server: of the load.
-    pub wall_ns: u64,
+    /// From the start to the end. Of a server: of the load; `None` without one, for how long somebody waits for a server to be
+    /// ready, and lets it live, says nothing about it.
+    pub wall_ns: Option<u64>,
     /// Processor time of the program and of the children it waited for, in user and in kernel mode together. Of a server:
-    /// during the load, with all its processes; `None` if some of it is not known, since a process that ignores the ends of its
+    /// during the load, with all its processes; `None` without a load, or if some of it is not known, since a process that ignores the ends of its
     /// children lost what they needed.
     pub cpu_ns: Option<u64>,
     /// The part of it in user mode. Of a server: of its whole life.

@@ -9,7 +9,7 @@ pub(crate) fn sample(round: u32, cpu_ns: f64, outcome: Outcome) -> Sample {
         round,
         is_second: false,
         outcome,
-        wall_ns: cpu_ns as u64,
+        wall_ns: Some(cpu_ns as u64),
         cpu_ns: Some(cpu_ns as u64),
         user_ns: 0,
         system_ns: 0,

@@ -178,7 +178,11 @@ fn sample(driven: Driven, seen: Seen, own_mark: u64, is_server: bool) -> Result<
         round: 0,
         is_second: false,
         outcome: driven.failure.unwrap_or_else(|| outcome(status)),
-        wall_ns: driven.load.as_ref().map_or(wall.as_nanos() as u64, |load| load.wall_ns),
+        wall_ns: if is_server {
+            driven.load.as_ref().map(|load| load.wall_ns)
+        } else {
+            Some(wall.as_nanos() as u64)
+        },
         cpu_ns: cpu.map(|time| time.as_nanos() as u64),
         user_ns: usage.user.as_nanos() as u64,
         system_ns: usage.system.as_nanos() as u64,

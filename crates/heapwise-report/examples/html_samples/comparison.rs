@@ -58,7 +58,7 @@ fn sample(round: u32, number: u64) -> Sample {
         round,
         is_second: false,
         outcome: Outcome::Exited(0),
-        wall_ns: 900_000_000 + number * 50_000_000 + u64::from(round) * 7_000_000,
+        wall_ns: Some(900_000_000 + number * 50_000_000 + u64::from(round) * 7_000_000),
         cpu_ns: Some(800_000_000 - number * 50_000_000 + u64::from(round) * 3_000_000),
         user_ns: 0,
         system_ns: 0,

@@ -15,7 +15,7 @@ fn sample(round: u32, cpu_ns: u64, outcome: Outcome) -> Sample {
         round,
         is_second: false,
         outcome,
-        wall_ns: 1_100_000_000 + u64::from(round) * 1_000_000,
+        wall_ns: Some(1_100_000_000 + u64::from(round) * 1_000_000),
         cpu_ns: Some(cpu_ns),
         user_ns: cpu_ns,
         system_ns: 0,

@@ -90,10 +90,13 @@ pub(super) fn drive(comparison: &Comparison) -> Option<String> {
     if !setup.is_server {
         return None;
     }
-    let load =
-        setup.load.as_ref().map_or("without a load".to_owned(), |load| format!("under the load `{load}`"));
     let settle = setup.settle_ns.map_or_else(String::new, |ns| format!(", then left alone for {}", time(ns)));
-    Some(format!("as a server {load}{settle}; times are those of the load"))
+    Some(match &setup.load {
+        Some(load) => format!("as a server under the load `{load}`{settle}; times are those of the load"),
+        None => format!(
+            "as a server without a load{settle}: there are no times to compare; --load gives it something to do"
+        ),
+    })
 }
 
 /// Lines about what candidates did otherwise, the name first.
@@ -303,6 +306,30 @@ mod tests {
         let both = conclusion(&none);
         assert!(
             both[0].starts_with("Nothing can be said of quick: ") && both[1].starts_with("Under broken ")
+        );
+    }
+
+    #[test]
+    fn a_server_without_a_load_has_no_times() {
+        let mut idle = comparison();
+        idle.setup.is_server = true;
+        idle.winners.retain(|winner| !winner.measure.is_time());
+        assert!(drive(&idle).is_some_and(|drive| drive.contains("without a load: there are no times")));
+        for standing in &mut idle.standings {
+            standing.samples.iter_mut().for_each(|s| (s.wall_ns, s.cpu_ns) = (None, None));
+            standing.differences.retain(|measure, _| !measure.is_time());
+        }
+        assert!(idle.measures().iter().all(|measure| !measure.is_time()));
+        let page = super::super::html(&idle);
+        assert!(!page.contains("CPU time and memory together") && !page.contains("NaN"), "{page}");
+        let markdown = super::super::markdown(&idle);
+        assert!(!markdown.contains("wall time") && !markdown.contains("CPU time"), "{markdown}");
+        // What somebody lacks whose runs count is not said to lack runs.
+        idle.standings[1].differences.clear();
+        let markdown = super::super::markdown(&idle);
+        assert!(
+            markdown.contains("| `quick` 1\\.2.3 | – |") && markdown.contains("no run counts"),
+            "{markdown}"
         );
     }
 
