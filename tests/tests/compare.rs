@@ -383,6 +383,13 @@ fn usage_errors_and_programs_that_do_not_work_are_told_in_a_line() {
 
 #[test]
 fn an_interrupt_tells_what_there_is_and_leaves_nothing_behind() {
+    // A terminal that is gone is an interrupt, too.
+    for signal in [libc::SIGINT, libc::SIGHUP] {
+        interrupt(signal);
+    }
+}
+
+fn interrupt(signal: i32) {
     let folder = run::private_folder();
     let script = "echo $$ >> pids; sleep 0.2; exec sleep 0.1";
     let mut command = run::command(tool::heapwise(), folder.path());
@@ -397,7 +404,7 @@ fn an_interrupt_tells_what_there_is_and_leaves_nothing_behind() {
     while count() < 9 && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(20));
     }
-    running.signal(libc::SIGINT);
+    running.signal(signal);
     let outcome = running.wait(run::PATIENCE);
     assert_eq!(outcome.code(), 130, "{}", outcome.stderr);
     let found = json(&outcome);
@@ -409,6 +416,30 @@ fn an_interrupt_tells_what_there_is_and_leaves_nothing_behind() {
     for pid in std::fs::read_to_string(&pids).expect("pids").lines() {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         assert!(!stat.contains("sleep"), "{pid} lives on");
+    }
+}
+
+#[test]
+fn two_interrupts_end_heapwise_and_what_it_runs() {
+    let folder = run::private_folder();
+    // One process of a session of its own, and one that nobody waits for.
+    let script = "(setsid sh -c 'echo $$ >> pids; exec sleep 286' &); echo $$ >> pids; exec sleep 286";
+    let mut command = run::command(tool::heapwise(), folder.path());
+    command.args(["compare", "--with", "jemalloc", "--", "sh", "-c", script]);
+    let running = run::start(&mut command, folder.path(), "heapwise");
+    let pids = || std::fs::read_to_string(folder.path().join("pids")).unwrap_or_default();
+    let until = Instant::now() + run::PATIENCE;
+    while pids().lines().count() < 2 && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    running.signal(libc::SIGINT);
+    running.signal(libc::SIGTERM);
+    let outcome = running.wait(run::PATIENCE);
+    assert_eq!(outcome.code(), 130, "{}", outcome.stderr);
+    assert_eq!(pids().lines().count(), 2);
+    for pid in pids().lines() {
+        let line = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        assert!(!line.contains("sleep"), "{pid} lives on");
     }
 }
 

@@ -13,6 +13,8 @@ mod tracer;
 mod watch;
 
 use crate::{Contender, EndSource, Error, Memory, Outcome, PeakSource, Program, Ready, Sample};
+pub use household::end_everything;
+
 use household::Household;
 use output::Reader;
 use service::{Driven, Server};
