@@ -259,21 +259,23 @@ fn listed(words: &[&str], conjunction: &str) -> String {
 
 /// What intervals are, and how much noise there was.
 pub(super) fn about_noise(comparison: &Comparison) -> Option<String> {
-    let standing = comparison.candidates().iter().find(|s| !s.differences.is_empty())?;
-    let confidence = standing.differences.values().next()?.confidence;
-    let noise: Vec<String> = comparison
-        .measures()
-        .into_iter()
-        .filter_map(|m| Some(format!("{} {}", m.title(), share(standing.differences.get(&m)?.noise))))
-        .collect();
-    if comparison.setup.rounds < 3 {
-        return None;
-    }
+    // Who has fewer rounds than three has no interval that is shown. Rounds in which somebody is missing make its own wider.
+    let of = |measure: Measure| {
+        let all = comparison.candidates().iter().filter_map(move |s| s.differences.get(&measure));
+        all.filter(|difference| difference.verdict != Verdict::TooFew)
+    };
+    let measures = comparison.measures();
+    let sure = measures.iter().flat_map(|m| of(*m)).map(|d| (d.confidence * 100.0).round() as u32);
+    let (least, most) = (sure.clone().min()?, sure.max()?);
+    let confidence = if least == most { format!("{most} %") } else { format!("{least} % to {most} %") };
+    let noise = measures.iter().filter_map(|m| {
+        let best = of(*m).max_by_key(|difference| difference.rounds)?;
+        Some(format!("{} {}", m.title(), share(best.noise)))
+    });
     Some(format!(
-        "In brackets are {:.0} % intervals (Wilcoxon's signed ranks, rounds as pairs). Noise is what chance makes of two runs of \
-         the program as it is: {}.",
-        confidence * 100.0,
-        noise.join(", ")
+        "In brackets are {confidence} intervals (Wilcoxon's signed ranks, rounds as pairs). Noise is what chance makes of two \
+         runs of the program as it is: {}.",
+        noise.collect::<Vec<_>>().join(", ")
     ))
 }
 
@@ -306,6 +308,37 @@ mod tests {
         let both = conclusion(&none);
         assert!(
             both[0].starts_with("Nothing can be said of quick: ") && both[1].starts_with("Under broken ")
+        );
+    }
+
+    #[test]
+    fn intervals_are_those_of_rounds_that_there_are() {
+        let whole = comparison();
+        assert!(about_noise(&whole).is_some_and(|about| about.contains("94 % intervals")));
+        // The first candidate has one round only, whose interval is none.
+        let mut few = comparison();
+        let mut less = few.standings[1].clone();
+        for difference in less.differences.values_mut() {
+            *difference = Difference {
+                verdict: Verdict::TooFew,
+                confidence: 0.0,
+                noise: 9.0,
+                rounds: 1,
+                ..*difference
+            };
+        }
+        few.standings.insert(1, less.clone());
+        assert_eq!(about_noise(&few), about_noise(&whole));
+        few.standings.truncate(2);
+        assert_eq!(about_noise(&few), None);
+        // And one with three of five.
+        less.differences
+            .values_mut()
+            .for_each(|d| (d.verdict, d.confidence, d.rounds) = (Verdict::Lower, 0.75, 3));
+        few.standings = vec![few.standings[0].clone(), less, whole.standings[1].clone()];
+        assert!(
+            about_noise(&few)
+                .is_some_and(|a| a.contains("75 % to 94 % intervals") && a.contains("wall time 1.2 %"))
         );
     }
 
