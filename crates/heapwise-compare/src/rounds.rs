@@ -103,6 +103,8 @@ struct Course<'a> {
     timeout: Option<Duration>,
     rounds_done: u32,
     done: u64,
+    /// Runs in all, without those of candidates that were left out.
+    total: u64,
 }
 
 impl<'a> Course<'a> {
@@ -124,24 +126,25 @@ impl<'a> Course<'a> {
             timeout: options.timeout,
             rounds_done: 0,
             done: 0,
+            total: 0,
         }
     }
 
     fn run(&mut self) -> Result<(), Error> {
         let began = Instant::now();
         let asked = self.options.runs.unwrap_or(ROUNDS);
-        let mut total = self.total(asked, 0);
-        self.baseline_first(total)?;
+        self.total = self.runs_of(asked);
+        self.baseline_first()?;
         if self.timeout.is_none() {
             self.timeout = Some(began.elapsed() * 10 + Duration::from_secs(60));
         }
         for contender in 1..self.contenders.len() {
-            self.once(Job { contender, is_second: false }, 0, asked, total, None)?;
+            self.once(Job { contender, is_second: false }, 0, asked, None)?;
         }
         // The baseline runs twice in each of the others.
         let round = began.elapsed() * (self.contenders.len() as u32 + 1) / self.contenders.len() as u32;
         let rounds = self.rounds(round);
-        total = self.total(rounds, 0);
+        self.total = self.runs_of(rounds);
         let mut at = Instant::now();
         let mut per_job = round / (self.contenders.len() as u32 + 1);
         for number in 1..=rounds {
@@ -149,8 +152,8 @@ impl<'a> Course<'a> {
             for job in
                 all.into_iter().filter(|job| !self.left_out.contains_key(&job.contender)).collect::<Vec<_>>()
             {
-                let left = per_job * (total.saturating_sub(self.done)) as u32;
-                self.once(job, number, rounds, total, Some(left))?;
+                let left = per_job * (self.total.saturating_sub(self.done)) as u32;
+                self.once(job, number, rounds, Some(left))?;
                 // The latest run says as much about the next one as all before.
                 per_job = (per_job + at.elapsed()) / 2;
                 at = Instant::now();
@@ -161,15 +164,22 @@ impl<'a> Course<'a> {
     }
 
     /// Runs in all: a first round, and others in which the baseline runs twice.
-    fn total(&self, rounds: u32, less: u64) -> u64 {
+    fn runs_of(&self, rounds: u32) -> u64 {
         let contenders = self.contenders.len() as u64;
-        contenders + u64::from(rounds) * (contenders + 1) - less
+        contenders + u64::from(rounds) * (contenders + 1)
+    }
+
+    /// Leaves a candidate out from the next round on.
+    fn leave_out(&mut self, contender: usize, reason: String, round: u32, rounds: u32) {
+        if self.left_out.insert(contender, reason).is_none() {
+            self.total = self.total.saturating_sub(u64::from(rounds.saturating_sub(round)));
+        }
     }
 
     /// The first run of all: what the program does as it is.
-    fn baseline_first(&mut self, total: u64) -> Result<(), Error> {
+    fn baseline_first(&mut self) -> Result<(), Error> {
         let rounds = self.options.runs.unwrap_or(ROUNDS);
-        self.once(Job { contender: 0, is_second: false }, 0, rounds, total, None)?;
+        self.once(Job { contender: 0, is_second: false }, 0, rounds, None)?;
         let Some(sample) = self.samples[0].first() else { return Err(Error::Interrupted) };
         if let Some(reason) =
             self.options.refuse.zip(sample.executable.as_deref()).and_then(|(refuse, path)| refuse(path))
@@ -216,18 +226,11 @@ impl<'a> Course<'a> {
         rounds
     }
 
-    fn once(
-        &mut self,
-        job: Job,
-        round: u32,
-        rounds: u32,
-        total: u64,
-        left: Option<Duration>,
-    ) -> Result<(), Error> {
+    fn once(&mut self, job: Job, round: u32, rounds: u32, left: Option<Duration>) -> Result<(), Error> {
         let contender = &self.contenders[job.contender];
         let place = if round == 0 { "first round".to_owned() } else { format!("round {round} of {rounds}") };
         let what = format!("{}, {place}", contender.label);
-        (self.progress)(&Step { what, done: self.done, total, left });
+        (self.progress)(&Step { what, done: self.done, total: self.total, left });
         let limits = Limits { timeout: self.timeout, interrupted: &self.options.interrupted };
         let measured = measure(self.program, contender, &limits);
         self.done += 1;
@@ -240,8 +243,9 @@ impl<'a> Course<'a> {
                 failures.push(error.of_a_run());
                 if failures.len() >= MOST_TIMEOUTS {
                     let reason = format!("left out after {} runs that could not be made", failures.len());
-                    self.left_out.insert(job.contender, reason);
+                    self.leave_out(job.contender, reason, round, rounds);
                 }
+                return Ok(());
             }
             Err(error) => return Err(error),
         }
@@ -249,7 +253,7 @@ impl<'a> Course<'a> {
         let timeouts = samples.iter().filter(slow).count();
         if job.contender > 0 && timeouts >= MOST_TIMEOUTS {
             let reason = format!("left out after {timeouts} runs that were not over in time");
-            self.left_out.insert(job.contender, reason);
+            self.leave_out(job.contender, reason, round, rounds);
         }
         Ok(())
     }

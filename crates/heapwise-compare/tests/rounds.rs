@@ -22,7 +22,11 @@ fn script(folder: &Path, text: &str) -> Program {
 fn compare(program: &Program, others: &[Contender], runs: u32) -> Result<Comparison, Error> {
     let contenders: Vec<Contender> =
         std::iter::once(contender("default", &[])).chain(others.iter().cloned()).collect();
-    run(program, &contenders, &Options { runs: Some(runs), ..Options::default() }, &mut |_| {})
+    let mut last = (0, 0);
+    let options = Options { runs: Some(runs), ..Options::default() };
+    let found = run(program, &contenders, &options, &mut |step| last = (step.done, step.total))?;
+    assert!(found.is_interrupted || last.0 + 1 == last.1, "{} of {} runs were made", last.0 + 1, last.1);
+    Ok(found)
 }
 
 #[test]
@@ -31,13 +35,13 @@ fn a_run_that_cannot_be_made_is_a_finding_and_the_others_are_compared() {
     // The kernel takes no variable that is so long.
     let impossible = contender("impossible", &[("LONG", "x".repeat(1 << 20))]);
     let fine = contender("fine", &[("SHORT", "x".into())]);
-    let found = compare(&script(folder.path(), "exit 0"), &[impossible, fine], 2).unwrap();
+    let found = compare(&script(folder.path(), "exit 0"), &[impossible, fine], 4).unwrap();
     let [_, impossible, fine] = &found.standings[..] else { panic!("three took part") };
     let [finding] = &impossible.findings[..] else { panic!("{:?}", impossible.findings) };
     assert_eq!((finding.kind, finding.runs, finding.of), (FindingKind::NotRun, 2, 2));
     assert!(finding.what.contains("cannot be executed"), "{}", finding.what);
     assert!(impossible.left_out.is_some() && impossible.samples.is_empty());
-    assert_eq!((fine.counted.len(), fine.findings.len(), found.is_interrupted), (2, 0, false));
+    assert_eq!((fine.counted.len(), fine.findings.len(), found.is_interrupted), (4, 0, false));
 }
 
 #[test]
