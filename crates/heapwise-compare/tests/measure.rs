@@ -197,6 +197,20 @@ fn a_server_is_driven_looked_at_and_told_to_end() {
 }
 
 #[test]
+fn times_that_no_clock_can_tell_are_waited_for_as_long_as_there_is_anything_to_wait_for() {
+    let service = |ready: &str| Service {
+        ready: Some(ready.parse::<Ready>().unwrap()),
+        ready_limit: Duration::MAX,
+        settle: Some(Duration::MAX),
+        ..Service::default()
+    };
+    for ready in ["false", "true"] {
+        let ends = Program { service: Some(service(ready)), ..sh("sleep 0.5; exit 4") };
+        assert_eq!(run(&ends).outcome, Outcome::Died { code: Some(4), signal: None }, "{ready}");
+    }
+}
+
+#[test]
 fn a_server_that_ignores_the_end_is_killed() {
     let service = Service {
         ready: Some(Ready::Line("up".into())),

@@ -18,6 +18,12 @@ const TRY_LIMIT: Duration = Duration::from_secs(10);
 /// Without anything that says when it is ready.
 const BLIND_WAIT: Duration = Duration::from_secs(1);
 
+/// The moment when a time is over; one that no clock can tell is as good as never.
+fn over(time: Duration) -> Instant {
+    const NEVER: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
+    Instant::now() + time.min(NEVER)
+}
+
 /// What driving it brought.
 #[derive(Debug, Default)]
 pub(super) struct Driven {
@@ -111,7 +117,7 @@ impl Server<'_> {
 
     fn wait_until_ready(&self, driven: &mut Driven) -> Result<bool, Error> {
         let Some(ready) = &self.service.ready else { return self.rest(BLIND_WAIT, driven) };
-        let until = Instant::now() + self.service.ready_limit;
+        let until = over(self.service.ready_limit);
         loop {
             let is_ready = match ready {
                 Ready::Port(port) => accepts(*port),
@@ -132,7 +138,7 @@ impl Server<'_> {
 
     /// Waits; no if the server ended meanwhile.
     fn rest(&self, time: Duration, driven: &mut Driven) -> Result<bool, Error> {
-        let until = Instant::now() + time;
+        let until = over(time);
         loop {
             self.limits.check_interrupt()?;
             let left = until.saturating_duration_since(Instant::now());
