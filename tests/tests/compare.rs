@@ -362,12 +362,15 @@ fn what_cannot_be_had_is_said_and_the_others_are_compared() {
 fn usage_errors_and_programs_that_do_not_work_are_told_in_a_line() {
     let folder = run::private_folder();
     std::fs::write(folder.path().join("plain"), "nothing to be executed").expect("a file can be written");
-    let cases: [(&[&str], i32, &str); 9] = [
+    let cases: [(&[&str], i32, &str); 12] = [
         (&["--settle", "3s", "--", "ls"], 2, "--ready"),
         (&["--with", "jemaloc", "--", "ls"], 2, "name one of jemalloc"),
         (&["--runs", "0", "--", "ls"], 2, "leaves nothing"),
         (&["--ready", "tcp:x", "--", "ls"], 2, "tcp:PORT"),
         (&["--stdin", "none", "--", "cat"], 2, "cannot read none"),
+        (&["--with", "default", "--", "true"], 2, "nothing but the program as it is"),
+        (&["-o", "no/folder/out", "--", "touch", "was-run"], 1, "cannot write no/folder/out"),
+        (&["-o", ".", "--", "touch", "was-run"], 1, "cannot write ."),
         (&["--with", "jemalloc", "--", "no-such-program"], 127, "no such program"),
         (&["--with", "jemalloc", "--", "./plain"], 126, "cannot be executed"),
         (&["--with", "jemalloc", "--timeout", "300ms", "--", "sleep", "100"], 1, "did not end in time"),
@@ -378,6 +381,25 @@ fn usage_errors_and_programs_that_do_not_work_are_told_in_a_line() {
         assert_eq!(outcome.code(), code, "{arguments:?}: {}", outcome.stderr);
         assert!(outcome.stderr.contains(word), "{arguments:?}: {}", outcome.stderr);
         assert_eq!(outcome.stderr.lines().count(), 1, "{arguments:?}: {}", outcome.stderr);
+    }
+    assert!(
+        !folder.path().join("was-run").exists(),
+        "it was run before anybody saw that nothing can be written"
+    );
+    // A result that is there stays until there is another one.
+    std::fs::write(folder.path().join("old"), "kept").expect("a file can be written");
+    let failed = compare(folder.path(), &["-o", "old", "--with", "jemalloc", "--", "no-such-program"]);
+    assert_eq!(
+        (failed.code(), std::fs::read_to_string(folder.path().join("old")).ok()),
+        (127, Some("kept".into()))
+    );
+    compare(folder.path(), &["-o", "new", "--with", "jemalloc", "--", "no-such-program"]);
+    assert!(!folder.path().join("new").exists());
+    for option in ["--settle", "--ready-timeout"] {
+        let line = [option, "18446744073709551615s", "--ready", "true", "--", "sleep", "9"];
+        let outcome = compare(folder.path(), &line);
+        assert_eq!(outcome.code(), 2, "{}", outcome.stderr);
+        assert!(outcome.stderr.contains("ten years"), "{}", outcome.stderr);
     }
 }
 
