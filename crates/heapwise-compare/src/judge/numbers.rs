@@ -140,7 +140,7 @@ mod tests {
     fn a_run_counts_if_it_is_whole_and_what_it_should_be() {
         let baseline = [sample(0, 1.0, Outcome::Exited(0))];
         let reference = crate::judge::Reference::of(&baseline).unwrap();
-        let mut runs = vec![
+        let mut runs = [
             sample(0, 1.0, Outcome::Exited(0)),
             sample(1, 1.0, Outcome::Exited(0)),
             sample(2, 1.0, Outcome::Exited(1)),
