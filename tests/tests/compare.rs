@@ -167,6 +167,13 @@ fn another_output_is_a_finding_and_one_that_always_differs_is_not() {
     );
     assert!(!words.contains("! glibc"), "{text}");
     assert!(text.find("NOT THE SAME") < text.find("MEDIANS"), "{text}");
+    // Its numbers are those of other work.
+    let line = ["--runs", "1", "--with", "jemalloc,glibc", "--format", "json", "--", tells];
+    let found = json(&compare(folder.path(), &line));
+    let (other, same) = (candidate(&found, "jemalloc"), candidate(&found, "glibc"));
+    assert_eq!((&other["runs_counted"], &same["runs_counted"]), (&0.into(), &1.into()), "{found}");
+    assert!(other["runs"].as_array().expect("runs").iter().all(|run| run["counts"] == false), "{other}");
+    assert_eq!((&other["cpu_ns"], &other["against_baseline"]), (&Value::Null, &serde_json::json!({})));
 
     let varies = victim("varies");
     let varies = varies.to_str().expect("a path");

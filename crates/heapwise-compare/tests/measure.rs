@@ -385,5 +385,7 @@ fn nothing_of_a_run_is_left_behind_whatever_it_did_to_stay() {
     });
     assert_eq!(seen, Some(true), "the server's own was ended with the load's");
     assert!(!is_alive(std::fs::read_to_string(path("server")).unwrap().trim()));
+    // Not while another test has its own.
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     assert_eq!(children(), [""; 0], "somebody was not waited for");
 }
