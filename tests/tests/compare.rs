@@ -167,6 +167,13 @@ fn another_output_is_a_finding_and_one_that_always_differs_is_not() {
     );
     assert!(!words.contains("! glibc"), "{text}");
     assert!(text.find("NOT THE SAME") < text.find("MEDIANS"), "{text}");
+    // Its numbers are those of other work.
+    let line = ["--runs", "1", "--with", "jemalloc,glibc", "--format", "json", "--", tells];
+    let found = json(&compare(folder.path(), &line));
+    let (other, same) = (candidate(&found, "jemalloc"), candidate(&found, "glibc"));
+    assert_eq!((&other["runs_counted"], &same["runs_counted"]), (&0.into(), &1.into()), "{found}");
+    assert!(other["runs"].as_array().expect("runs").iter().all(|run| run["counts"] == false), "{other}");
+    assert_eq!((&other["cpu_ns"], &other["against_baseline"]), (&Value::Null, &serde_json::json!({})));
 
     let varies = victim("varies");
     let varies = varies.to_str().expect("a path");
@@ -362,12 +369,15 @@ fn what_cannot_be_had_is_said_and_the_others_are_compared() {
 fn usage_errors_and_programs_that_do_not_work_are_told_in_a_line() {
     let folder = run::private_folder();
     std::fs::write(folder.path().join("plain"), "nothing to be executed").expect("a file can be written");
-    let cases: [(&[&str], i32, &str); 9] = [
+    let cases: [(&[&str], i32, &str); 12] = [
         (&["--settle", "3s", "--", "ls"], 2, "--ready"),
         (&["--with", "jemaloc", "--", "ls"], 2, "name one of jemalloc"),
         (&["--runs", "0", "--", "ls"], 2, "leaves nothing"),
         (&["--ready", "tcp:x", "--", "ls"], 2, "tcp:PORT"),
         (&["--stdin", "none", "--", "cat"], 2, "cannot read none"),
+        (&["--with", "default", "--", "true"], 2, "nothing but the program as it is"),
+        (&["-o", "no/folder/out", "--", "touch", "was-run"], 1, "cannot write no/folder/out"),
+        (&["-o", ".", "--", "touch", "was-run"], 1, "cannot write ."),
         (&["--with", "jemalloc", "--", "no-such-program"], 127, "no such program"),
         (&["--with", "jemalloc", "--", "./plain"], 126, "cannot be executed"),
         (&["--with", "jemalloc", "--timeout", "300ms", "--", "sleep", "100"], 1, "did not end in time"),
@@ -379,10 +389,36 @@ fn usage_errors_and_programs_that_do_not_work_are_told_in_a_line() {
         assert!(outcome.stderr.contains(word), "{arguments:?}: {}", outcome.stderr);
         assert_eq!(outcome.stderr.lines().count(), 1, "{arguments:?}: {}", outcome.stderr);
     }
+    assert!(
+        !folder.path().join("was-run").exists(),
+        "it was run before anybody saw that nothing can be written"
+    );
+    // A result that is there stays until there is another one.
+    std::fs::write(folder.path().join("old"), "kept").expect("a file can be written");
+    let failed = compare(folder.path(), &["-o", "old", "--with", "jemalloc", "--", "no-such-program"]);
+    assert_eq!(
+        (failed.code(), std::fs::read_to_string(folder.path().join("old")).ok()),
+        (127, Some("kept".into()))
+    );
+    compare(folder.path(), &["-o", "new", "--with", "jemalloc", "--", "no-such-program"]);
+    assert!(!folder.path().join("new").exists());
+    for option in ["--settle", "--ready-timeout"] {
+        let line = [option, "18446744073709551615s", "--ready", "true", "--", "sleep", "9"];
+        let outcome = compare(folder.path(), &line);
+        assert_eq!(outcome.code(), 2, "{}", outcome.stderr);
+        assert!(outcome.stderr.contains("ten years"), "{}", outcome.stderr);
+    }
 }
 
 #[test]
 fn an_interrupt_tells_what_there_is_and_leaves_nothing_behind() {
+    // A terminal that is gone is an interrupt, too.
+    for signal in [libc::SIGINT, libc::SIGHUP] {
+        interrupt(signal);
+    }
+}
+
+fn interrupt(signal: i32) {
     let folder = run::private_folder();
     let script = "echo $$ >> pids; sleep 0.2; exec sleep 0.1";
     let mut command = run::command(tool::heapwise(), folder.path());
@@ -397,7 +433,7 @@ fn an_interrupt_tells_what_there_is_and_leaves_nothing_behind() {
     while count() < 9 && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(20));
     }
-    running.signal(libc::SIGINT);
+    running.signal(signal);
     let outcome = running.wait(run::PATIENCE);
     assert_eq!(outcome.code(), 130, "{}", outcome.stderr);
     let found = json(&outcome);
@@ -409,6 +445,30 @@ fn an_interrupt_tells_what_there_is_and_leaves_nothing_behind() {
     for pid in std::fs::read_to_string(&pids).expect("pids").lines() {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         assert!(!stat.contains("sleep"), "{pid} lives on");
+    }
+}
+
+#[test]
+fn two_interrupts_end_heapwise_and_what_it_runs() {
+    let folder = run::private_folder();
+    // One process of a session of its own, and one that nobody waits for.
+    let script = "(setsid sh -c 'echo $$ >> pids; exec sleep 286' &); echo $$ >> pids; exec sleep 286";
+    let mut command = run::command(tool::heapwise(), folder.path());
+    command.args(["compare", "--with", "jemalloc", "--", "sh", "-c", script]);
+    let running = run::start(&mut command, folder.path(), "heapwise");
+    let pids = || std::fs::read_to_string(folder.path().join("pids")).unwrap_or_default();
+    let until = Instant::now() + run::PATIENCE;
+    while pids().lines().count() < 2 && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    running.signal(libc::SIGINT);
+    running.signal(libc::SIGTERM);
+    let outcome = running.wait(run::PATIENCE);
+    assert_eq!(outcome.code(), 130, "{}", outcome.stderr);
+    assert_eq!(pids().lines().count(), 2);
+    for pid in pids().lines() {
+        let line = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        assert!(!line.contains("sleep"), "{pid} lives on");
     }
 }
 

@@ -237,16 +237,16 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) wait: bool,
     /// Begin recording after this time, such as 500ms, 10s or 2m.
-    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = time)]
     pub(crate) delay: Option<std::time::Duration>,
     /// Stop recording after this time; the program goes on.
-    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = time)]
     pub(crate) duration: Option<std::time::Duration>,
     /// Stop recording when the file has this size, such as 100MiB; the program goes on.
     #[arg(long, value_name = "SIZE")]
     pub(crate) max_size: Option<ByteSize>,
     /// Account for all resident memory this often, such as 10s; SIGUSR2 to heapwise does it once.
-    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = time)]
     pub(crate) snapshot_every: Option<std::time::Duration>,
     /// No diagnosis; the recording is complete all the same, with names.
     #[arg(long)]
@@ -286,13 +286,13 @@ pub(crate) struct ReplayArgs {
     #[arg(long, value_name = "N", requires = "timed", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) compress: Option<u32>,
     /// With --timed: wait so long at the end before looking at memory again, such as 12s.
-    #[arg(long, value_name = "TIME", requires = "timed", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", requires = "timed", value_parser = time)]
     pub(crate) settle: Option<std::time::Duration>,
     /// The process whose part is replayed [default: the one that allocates most].
     #[arg(long, value_name = "PID")]
     pub(crate) pid: Option<u32>,
     /// How long an allocator may make no progress before it is given up.
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = time)]
     pub(crate) timeout: std::time::Duration,
     /// For people, for machines, for a browser or for a pull request.
     #[arg(long, value_enum, default_value_t = Format::Text)]
@@ -411,16 +411,16 @@ pub(crate) struct DriveArgs {
     #[arg(long, value_name = "tcp:PORT|line:TEXT|CMD")]
     pub(crate) ready: Option<String>,
     /// How long it may take to become ready.
-    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, default_value = "30s")]
+    #[arg(long, value_name = "TIME", value_parser = time, default_value = "30s")]
     pub(crate) ready_timeout: std::time::Duration,
     /// A shell command that gives the server something to do; its time is what is told.
     #[arg(long, value_name = "CMD")]
     pub(crate) load: Option<String>,
     /// Look at the server's memory again when it was left alone for so long after the load.
-    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = time)]
     pub(crate) settle: Option<std::time::Duration>,
     /// End a run, or a load, that takes longer [default: ten times the first one, and a minute].
-    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = time)]
     pub(crate) timeout: Option<std::time::Duration>,
     /// What the program reads from standard input, in each run [default: nothing].
     #[arg(long, value_name = "FILE")]
@@ -454,7 +454,7 @@ pub(crate) struct TuneArgs {
     #[arg(long, value_name = "PID")]
     pub(crate) pid: Option<u32>,
     /// What a replay with pauses may take; longer recordings are compressed.
-    #[arg(long, value_name = "TIME", default_value = "15s", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "15s", value_parser = time)]
     pub(crate) longest: std::time::Duration,
     /// How the program is driven.
     #[command(flatten)]
@@ -566,6 +566,16 @@ pub(crate) struct ExportArgs {
     pub(crate) at: Option<Moment>,
 }
 
+/// A time with its unit. Ten years are more than anybody waits, and what is far longer does not fit into a clock.
+fn time(text: &str) -> Result<std::time::Duration, String> {
+    const LONGEST: std::time::Duration = std::time::Duration::from_secs(10 * 365 * 24 * 3600);
+    match humantime::parse_duration(text) {
+        Ok(time) if time > LONGEST => Err("nobody waits for more than ten years".to_owned()),
+        Ok(time) => Ok(time),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
 /// The shelf of formats as clap wants it.
 fn formats() -> impl TypedValueParser<Value = &'static dyn heapwise_export::Format> {
     let named = FORMATS.iter().map(|f| PossibleValue::new(f.name()).help(f.about()));
@@ -642,5 +652,7 @@ mod tests {
         assert_eq!(run.duration, Some(std::time::Duration::from_secs(120)));
         assert_eq!(run.max_size, Some(ByteSize::mib(3)));
         assert_eq!(run.command, ["ls", "-l"]);
+        assert!(time("18446744073709551615s").is_err_and(|error| error.contains("ten years")));
+        assert!(time("3").is_err() && time("3650d").is_ok());
     }
 }

@@ -47,6 +47,23 @@ pub(crate) fn load(path: &Path) -> Result<Analysis, Failure> {
     Ok(analysis)
 }
 
+/// Sees that there will be a place for a result, before the work of hours whose result it is. What is there stays as it is.
+pub(crate) fn check_output(out: Option<&Path>) -> Result<(), Failure> {
+    let Some(out) = out else { return Ok(()) };
+    // Only files: to open a pipe would wait for its reader.
+    if out.metadata().is_ok_and(|m| !m.is_file() && !m.is_dir()) {
+        return Ok(());
+    }
+    let is_new = std::fs::symlink_metadata(out).is_err();
+    let opened = std::fs::OpenOptions::new().write(true).create(true).truncate(false).open(out);
+    opened.with_context(|| format!("cannot write {}", out.display()))?;
+    if is_new {
+        // It is made again when there is something to be written; without that it would only be left behind.
+        std::fs::remove_file(out).with_context(|| format!("cannot write {}", out.display()))?;
+    }
+    Ok(())
+}
+
 /// Writes what `render` makes to a file, or to standard output.
 pub(crate) fn write(out: Option<&Path>, render: impl FnOnce(Style) -> String) -> Result<(), Failure> {
     match out {

@@ -32,6 +32,7 @@ pub(crate) fn tune(args: &TuneArgs) -> Result<u8, Failure> {
             "HTML is for a browser, not for a terminal; write it to a file with -o tune.html"
         )));
     }
+    report::check_output(args.output.as_deref())?;
     let asked = asked(args)?;
     let program = match args.command.first() {
         Some(first) => {

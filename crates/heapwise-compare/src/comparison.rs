@@ -79,7 +79,8 @@ pub struct Standing {
     pub contender: Contender,
     /// All runs in the order in which they were made, with that of the first round, which does not count.
     pub samples: Vec<Sample>,
-    /// Which of them count: whole runs of rounds that count, with the allocator in use. Indices of `samples`.
+    /// Which of them count: those of rounds that count, with the allocator in use, which ended as the baseline's first run did, with
+    /// the same load and the same output (unless the baseline's own outputs differ). Indices of `samples`.
     pub counted: Vec<usize>,
     /// What it did otherwise than the baseline.
     pub findings: Vec<Finding>,

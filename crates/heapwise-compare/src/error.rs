@@ -60,3 +60,13 @@ pub enum Error {
         reason: io::Error,
     },
 }
+
+impl Error {
+    /// What it means for one run of many.
+    pub(crate) fn of_a_run(&self) -> String {
+        match self {
+            Self::Baseline { what, .. } => format!("it {what}"),
+            other => other.to_string(),
+        }
+    }
+}

@@ -28,6 +28,8 @@ pub enum FindingKind {
     NotReady,
     /// The load failed, and did not with the baseline.
     LoadFailed,
+    /// A run could not be made or not be watched.
+    NotRun,
     /// The allocator was not in the process: its numbers are those of another one.
     NotInUse,
 }
@@ -42,6 +44,7 @@ impl FindingKind {
             Self::TimedOut => "timed-out",
             Self::NotReady => "not-ready",
             Self::LoadFailed => "load-failed",
+            Self::NotRun => "not-run",
             Self::NotInUse => "not-in-use",
         }
     }

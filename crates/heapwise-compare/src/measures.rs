@@ -73,10 +73,10 @@ impl Measure {
     /// The number, if the run has it.
     pub fn of(self, sample: &Sample) -> Option<f64> {
         let number = match self {
-            Self::Wall => sample.wall_ns,
-            Self::Cpu => sample.cpu_ns,
-            Self::PeakRss => sample.peak_tree_bytes.unwrap_or(0).max(sample.peak_rss_bytes),
-            Self::EndRss => sample.end.held_bytes(),
+            Self::Wall => sample.wall_ns?,
+            Self::Cpu => sample.cpu_ns?,
+            Self::PeakRss => sample.peak_tree_bytes.max(sample.peak_rss_bytes)?,
+            Self::EndRss => sample.end?.held_bytes(),
             Self::AfterLoad => sample.after_load?.held_bytes(),
             Self::AfterSettle => sample.after_settle?.held_bytes(),
             Self::Faults => sample.minor_faults + sample.major_faults,

@@ -4,10 +4,11 @@
 //! contenders take turns, in a new order each round, and what is compared is compared within a round. The first round warms up,
 //! shows how long things take, and does not count.
 
-use crate::judge::{Reference, counted, differences, findings, load_failure, winners};
+use crate::judge::{Reference, differences, findings, load_failure, winners};
 use crate::measure::{Limits, measure};
 use crate::{
-    Comparison, Contender, EndSource, Error, Options, Outcome, Program, Sample, Setup, Standing, Step,
+    Comparison, Contender, EndSource, Error, Finding, FindingKind, Options, Outcome, Program, Sample, Setup,
+    Standing, Step,
 };
 use heapwise_environment::MachineDescription;
 use heapwise_statistics::random::Random;
@@ -20,7 +21,7 @@ const ROUNDS: u32 = 5;
 const FEWEST: u32 = 3;
 /// From this on it takes long.
 const LONG: Duration = Duration::from_secs(600);
-/// So many runs that do not end are enough.
+/// So many runs that do not end, or cannot be made, are enough.
 const MOST_TIMEOUTS: usize = 2;
 
 /// Runs the program under each contender, the first of which is the baseline, and compares.
@@ -29,7 +30,8 @@ const MOST_TIMEOUTS: usize = 2;
 ///
 /// # Errors
 /// If the program cannot be started, does not work as it is, or if it was interrupted in the first round. Whatever goes wrong
-/// with a candidate is a [`Finding`](crate::Finding) instead.
+/// with a candidate is a [`Finding`](crate::Finding) instead, and what goes wrong with the program as it is later ends the
+/// comparison with what there is.
 pub fn run(
     program: &Program,
     contenders: &[Contender],
@@ -48,6 +50,15 @@ pub fn run(
         Ok(()) => false,
         // What is there so far is worth something, if there is anything.
         Err(Error::Interrupted) if course.rounds_done > 0 => true,
+        Err(error) if course.rounds_done > 0 => {
+            let note = format!(
+                "ended after {} of the rounds, for the program as it is could not be run any more: {}",
+                course.rounds_done,
+                error.of_a_run()
+            );
+            course.notes.push(note);
+            true
+        }
         Err(error) => return Err(error),
     };
     let setup = Setup {
@@ -85,11 +96,15 @@ struct Course<'a> {
     options: &'a Options,
     progress: &'a mut dyn FnMut(&Step),
     samples: Vec<Vec<Sample>>,
+    /// Why runs could not be made.
+    failures: Vec<Vec<String>>,
     left_out: BTreeMap<usize, String>,
     notes: Vec<String>,
     timeout: Option<Duration>,
     rounds_done: u32,
     done: u64,
+    /// Runs in all, without those of candidates that were left out.
+    total: u64,
 }
 
 impl<'a> Course<'a> {
@@ -105,29 +120,31 @@ impl<'a> Course<'a> {
             options,
             progress,
             samples: vec![Vec::new(); contenders.len()],
+            failures: vec![Vec::new(); contenders.len()],
             left_out: BTreeMap::new(),
             notes: Vec::new(),
             timeout: options.timeout,
             rounds_done: 0,
             done: 0,
+            total: 0,
         }
     }
 
     fn run(&mut self) -> Result<(), Error> {
         let began = Instant::now();
         let asked = self.options.runs.unwrap_or(ROUNDS);
-        let mut total = self.total(asked, 0);
-        self.baseline_first(total)?;
+        self.total = self.runs_of(asked);
+        self.baseline_first()?;
         if self.timeout.is_none() {
             self.timeout = Some(began.elapsed() * 10 + Duration::from_secs(60));
         }
         for contender in 1..self.contenders.len() {
-            self.once(Job { contender, is_second: false }, 0, asked, total, None)?;
+            self.once(Job { contender, is_second: false }, 0, asked, None)?;
         }
         // The baseline runs twice in each of the others.
         let round = began.elapsed() * (self.contenders.len() as u32 + 1) / self.contenders.len() as u32;
         let rounds = self.rounds(round);
-        total = self.total(rounds, 0);
+        self.total = self.runs_of(rounds);
         let mut at = Instant::now();
         let mut per_job = round / (self.contenders.len() as u32 + 1);
         for number in 1..=rounds {
@@ -135,8 +152,8 @@ impl<'a> Course<'a> {
             for job in
                 all.into_iter().filter(|job| !self.left_out.contains_key(&job.contender)).collect::<Vec<_>>()
             {
-                let left = per_job * (total.saturating_sub(self.done)) as u32;
-                self.once(job, number, rounds, total, Some(left))?;
+                let left = per_job * (self.total.saturating_sub(self.done)) as u32;
+                self.once(job, number, rounds, Some(left))?;
                 // The latest run says as much about the next one as all before.
                 per_job = (per_job + at.elapsed()) / 2;
                 at = Instant::now();
@@ -147,15 +164,22 @@ impl<'a> Course<'a> {
     }
 
     /// Runs in all: a first round, and others in which the baseline runs twice.
-    fn total(&self, rounds: u32, less: u64) -> u64 {
+    fn runs_of(&self, rounds: u32) -> u64 {
         let contenders = self.contenders.len() as u64;
-        contenders + u64::from(rounds) * (contenders + 1) - less
+        contenders + u64::from(rounds) * (contenders + 1)
+    }
+
+    /// Leaves a candidate out from the next round on.
+    fn leave_out(&mut self, contender: usize, reason: String, round: u32, rounds: u32) {
+        if self.left_out.insert(contender, reason).is_none() {
+            self.total = self.total.saturating_sub(u64::from(rounds.saturating_sub(round)));
+        }
     }
 
     /// The first run of all: what the program does as it is.
-    fn baseline_first(&mut self, total: u64) -> Result<(), Error> {
+    fn baseline_first(&mut self) -> Result<(), Error> {
         let rounds = self.options.runs.unwrap_or(ROUNDS);
-        self.once(Job { contender: 0, is_second: false }, 0, rounds, total, None)?;
+        self.once(Job { contender: 0, is_second: false }, 0, rounds, None)?;
         let Some(sample) = self.samples[0].first() else { return Err(Error::Interrupted) };
         if let Some(reason) =
             self.options.refuse.zip(sample.executable.as_deref()).and_then(|(refuse, path)| refuse(path))
@@ -202,29 +226,34 @@ impl<'a> Course<'a> {
         rounds
     }
 
-    fn once(
-        &mut self,
-        job: Job,
-        round: u32,
-        rounds: u32,
-        total: u64,
-        left: Option<Duration>,
-    ) -> Result<(), Error> {
+    fn once(&mut self, job: Job, round: u32, rounds: u32, left: Option<Duration>) -> Result<(), Error> {
         let contender = &self.contenders[job.contender];
         let place = if round == 0 { "first round".to_owned() } else { format!("round {round} of {rounds}") };
         let what = format!("{}, {place}", contender.label);
-        (self.progress)(&Step { what, done: self.done, total, left });
+        (self.progress)(&Step { what, done: self.done, total: self.total, left });
         let limits = Limits { timeout: self.timeout, interrupted: &self.options.interrupted };
-        let mut sample = measure(self.program, contender, &limits)?;
-        (sample.round, sample.is_second) = (round, job.is_second);
+        let measured = measure(self.program, contender, &limits);
         self.done += 1;
         let samples = &mut self.samples[job.contender];
-        samples.push(sample);
+        match measured {
+            Ok(sample) => samples.push(Sample { round, is_second: job.is_second, ..sample }),
+            // One run is no reason to throw away all others.
+            Err(error) if job.contender > 0 && !matches!(error, Error::Interrupted) => {
+                let failures = &mut self.failures[job.contender];
+                failures.push(error.of_a_run());
+                if failures.len() >= MOST_TIMEOUTS {
+                    let reason = format!("left out after {} runs that could not be made", failures.len());
+                    self.leave_out(job.contender, reason, round, rounds);
+                }
+                return Ok(());
+            }
+            Err(error) => return Err(error),
+        }
         let slow = |s: &&Sample| matches!(s.outcome, Outcome::TimedOut | Outcome::NotReady);
         let timeouts = samples.iter().filter(slow).count();
         if job.contender > 0 && timeouts >= MOST_TIMEOUTS {
             let reason = format!("left out after {timeouts} runs that were not over in time");
-            self.left_out.insert(job.contender, reason);
+            self.leave_out(job.contender, reason, round, rounds);
         }
         Ok(())
     }
@@ -234,11 +263,14 @@ impl<'a> Course<'a> {
         let mut standings: Vec<Standing> = Vec::with_capacity(samples.len());
         for (at, (contender, samples)) in self.contenders.iter().zip(samples).enumerate() {
             let baseline = standings.first().map_or(&samples[..], |first| &first.samples);
-            let counted = counted(&samples, baseline);
-            let findings = match Reference::of(baseline) {
-                Some(reference) if at > 0 => findings(&reference, contender, &samples),
+            let reference = Reference::of(baseline);
+            let counts = |at: &usize| reference.as_ref().is_some_and(|r| r.counts(&samples[*at]));
+            let counted = (0..samples.len()).filter(counts).collect();
+            let mut findings = match &reference {
+                Some(reference) if at > 0 => findings(reference, contender, &samples),
                 _ => Vec::new(),
             };
+            findings.extend(not_run(&self.failures[at], samples.len()));
             let mut standing = Standing {
                 contender: contender.clone(),
                 samples,
@@ -267,6 +299,13 @@ impl<'a> Course<'a> {
     }
 }
 
+/// Runs that could not be made, beside so many that were.
+fn not_run(failures: &[String], made: usize) -> Option<Finding> {
+    let what = format!("could not be run: {}", failures.first()?);
+    let runs = failures.len() as u32;
+    Some(Finding { kind: FindingKind::NotRun, what, runs, of: runs + made as u32 })
+}
+
 /// What makes the numbers less than they seem to be.
 fn notes_of(standings: &[Standing]) -> Vec<String> {
     let mut notes = Vec::new();
@@ -281,7 +320,8 @@ fn notes_of(standings: &[Standing]) -> Vec<String> {
     }
     if reference.exit_varies {
         notes.push(
-            "the program as it is does not always end in the same way, so exit codes were not compared"
+            "the program as it is does not always end in the same way, so exit codes were not compared, and only runs that \
+             ended as its first one did count"
                 .to_owned(),
         );
     } else if let Some(code) = standings[0].samples.first().and_then(|s| s.outcome.code()).filter(|c| *c != 0)
@@ -294,6 +334,13 @@ fn notes_of(standings: &[Standing]) -> Vec<String> {
         notes.push(
             "memory at the end is that of the last look before it in some runs, for they could not be stopped at their \
              exit (is ptrace forbidden here?)"
+                .to_owned(),
+        );
+    }
+    if counted().any(|sample| sample.load.is_some() && sample.cpu_ns.is_none()) {
+        notes.push(
+            "the CPU time of some runs is not known, for a process of the server ignores the ends of its children, and what \
+             they needed is gone with them"
                 .to_owned(),
         );
     }

@@ -12,24 +12,26 @@ pub struct Sample {
     pub is_second: bool,
     /// How it ended.
     pub outcome: Outcome,
-    /// From the start to the end. Of a server: of the load.
-    pub wall_ns: u64,
+    /// From the start to the end. Of a server: of the load; `None` without one, for how long somebody waits for a server to be
+    /// ready, and lets it live, says nothing about it.
+    pub wall_ns: Option<u64>,
     /// Processor time of the program and of the children it waited for, in user and in kernel mode together. Of a server:
-    /// during the load, with all its processes.
-    pub cpu_ns: u64,
+    /// during the load, with all its processes; `None` without a load, or if some of it is not known, since a process that ignores the ends of its
+    /// children lost what they needed.
+    pub cpu_ns: Option<u64>,
     /// The part of it in user mode. Of a server: of its whole life.
     pub user_ns: u64,
     /// The part of it in kernel mode. Of a server: of its whole life.
     pub system_ns: u64,
-    /// The most resident memory that one process had.
-    pub peak_rss_bytes: u64,
+    /// The most resident memory that one process had; `None` if it ended before anybody could look.
+    pub peak_rss_bytes: Option<u64>,
     /// Where that comes from.
     pub peak_source: PeakSource,
     /// The highest sum of the resident memory of all processes of the run, if there was more than one, as it was sampled;
     /// pages that they share are counted for each.
     pub peak_tree_bytes: Option<u64>,
-    /// Resident memory at the moment of the exit, of the first process.
-    pub end: Memory,
+    /// Resident memory at the moment of the exit, of the first process; `None` if it ended before anybody could look.
+    pub end: Option<Memory>,
     /// Where that comes from.
     pub end_source: EndSource,
     /// Page faults without disk.
@@ -45,7 +47,8 @@ pub struct Sample {
     /// The program that the first process was in the end, after all that it may have replaced itself by; `None` if nobody could
     /// look.
     pub executable: Option<PathBuf>,
-    /// Whether the allocator's library was mapped into the first process; `None` if nobody could look.
+    /// Whether the allocator's library was mapped into the first process; `None` if nobody could look, or the program was still
+    /// being loaded then.
     pub in_use: Option<bool>,
     /// Libraries of allocators that were mapped into the first process, by their names.
     pub allocators_seen: Vec<String>,

@@ -102,7 +102,7 @@ struct Confirmed {
 
 impl Confirmed {
     fn of(goal: &Goal, standing: &Standing) -> Option<Self> {
-        let factor = factor(goal, standing)?;
+        let factor = factor(goal, standing);
         if factor.value >= 1.0 || !is_seen(goal, standing) {
             return None;
         }
@@ -179,18 +179,19 @@ fn is_told(difference: &Difference) -> bool {
     matches!(difference.verdict, Verdict::Lower | Verdict::Higher)
 }
 
-/// What a candidate does to the goal in the program itself. A measure that is within the noise is taken to be as it was.
-fn factor(goal: &Goal, standing: &Standing) -> Option<Score> {
+/// What a candidate does to the goal in the program itself. A measure that is within the noise, or that nobody has (the times of
+/// a server without a load), is taken to be as it was.
+fn factor(goal: &Goal, standing: &Standing) -> Score {
     let (mut value, mut low, mut high) = (0.0, 0.0, 0.0);
     for &(measure, weight) in goal.weights() {
-        let difference = standing.differences.get(&real(measure, standing)?)?;
-        if is_told(difference) {
+        let difference = real(measure, standing).and_then(|real| standing.differences.get(&real));
+        if let Some(difference) = difference.filter(|difference| is_told(difference)) {
             value += weight * difference.ratio.ln();
             low += weight * difference.low.ln();
             high += weight * difference.high.ln();
         }
     }
-    Some(Score { value: value.exp(), low: low.exp(), high: high.exp() })
+    Score { value: value.exp(), low: low.exp(), high: high.exp() }
 }
 
 /// Whether some measure that counts is surely lower.
@@ -289,6 +290,14 @@ mod tests {
         let mut crashed = told("mimalloc", (0.1, 0.1, 0.1));
         crashed.left_out = Some("it crashed".into());
         assert_eq!(of(vec![crashed, told("jemalloc", HALF)]), "jemalloc");
+    }
+
+    #[test]
+    fn what_nobody_can_have_is_no_obstacle() {
+        // A server without a load has no times.
+        let found = found("rss-after=1,cpu=1", &[("glibc", 1.0, 1.0), ("jemalloc", 1.0, 1.0)]);
+        let less = standing("jemalloc", &[(Real::AfterSettle, Verdict::Lower, HALF)]);
+        assert_eq!(taken(&Choice::confirmed(&found, &comparison(vec![less]))), "jemalloc");
     }
 
     #[test]

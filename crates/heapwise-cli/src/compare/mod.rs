@@ -1,6 +1,7 @@
 //! `heapwise compare`: the program itself under one allocator after the other.
 
 pub(crate) mod contenders;
+mod hint;
 pub(crate) mod refusal;
 
 use crate::args::{CompareArgs, DriveArgs, Format};
@@ -29,8 +30,16 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<u8, Failure> {
             "HTML is for a browser, not for a terminal; write it to a file with -o compare.html".into(),
         ));
     }
+    report::check_output(args.output.as_deref())?;
     refusal::check(&args.command[0])?;
     let field = contenders::field(args.with.as_deref())?;
+    if field.contenders.len() < 2 && field.unavailable.is_empty() {
+        return Err(usage(
+            "--with names nothing but the program as it is, which takes part anyway; name an allocator to compare with, such \
+             as --with jemalloc,mimalloc"
+                .into(),
+        ));
+    }
     let options = Options {
         runs: args.runs,
         timeout: args.drive.timeout,
@@ -41,8 +50,15 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<u8, Failure> {
     };
     let was_asked_in_vain = args.with.is_some() && !options.unavailable.is_empty();
     let mut teller = Teller::new();
-    let outcome = heapwise_compare::run(&program, &field.contenders, &options, &mut |step| teller.tell(step));
-    drop(teller);
+    let is_driven = program.service.is_some() || options.timeout.is_some();
+    let mut hint = (!is_driven).then(|| hint::Hint::new(hint::PATIENCE, hint::say));
+    let outcome = heapwise_compare::run(&program, &field.contenders, &options, &mut |step| {
+        if step.done > 0 {
+            hint = None;
+        }
+        teller.tell(step);
+    });
+    drop((teller, hint));
     let comparison = outcome.map_err(failure)?;
     report::write(args.output.as_deref(), |style| match args.format {
         Format::Text => heapwise_report::compare::text(&comparison, style),

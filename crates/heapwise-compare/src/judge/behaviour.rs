@@ -10,6 +10,7 @@ use std::fmt::Write;
 #[derive(Debug)]
 pub(crate) struct Reference<'a> {
     first: &'a Sample,
+    all: &'a [Sample],
     pub(crate) output_varies: bool,
     pub(crate) exit_varies: bool,
 }
@@ -18,9 +19,33 @@ impl<'a> Reference<'a> {
     /// From all runs of the baseline; `None` if there is none.
     pub(crate) fn of(samples: &'a [Sample]) -> Option<Self> {
         let (first, rest) = samples.split_first()?;
-        let output_varies = rest.iter().any(|sample| sample.stdout.hash != first.stdout.hash);
+        // Who did not come to the same end has another output for that.
+        let alike = || rest.iter().filter(|sample| sample.outcome == first.outcome);
+        let output_varies = alike().any(|sample| sample.stdout.hash != first.stdout.hash);
         let exit_varies = rest.iter().any(|sample| sample.outcome != first.outcome);
-        Some(Self { first, output_varies, exit_varies })
+        Some(Self { first, all: samples, output_varies, exit_varies })
+    }
+
+    /// Whether the program ends like this without anybody's help.
+    fn ends_like(&self, outcome: &Outcome) -> bool {
+        self.all.iter().any(|sample| sample.outcome == *outcome)
+    }
+
+    /// Whether a run's output is the one that it should be, as far as that can be told.
+    fn has_same_output(&self, sample: &Sample) -> bool {
+        self.output_varies || sample.stdout.hash == self.first.stdout.hash
+    }
+
+    /// Whether the numbers of a run say something: of a round that counts, with the allocator in use, and of the same work with
+    /// the same load as the first run.
+    pub(crate) fn counts(&self, sample: &Sample) -> bool {
+        let load = |sample: &Sample| sample.load.as_ref().map(|load| load.outcome.clone());
+        sample.round > 0
+            && sample.in_use != Some(false)
+            && sample.outcome.is_whole()
+            && sample.outcome == self.first.outcome
+            && load(sample) == load(self.first)
+            && self.has_same_output(sample)
     }
 }
 
@@ -47,7 +72,8 @@ fn of_run(reference: &Reference<'_>, contender: &Contender, sample: &Sample) -> 
         found.push((FindingKind::NotInUse, what.to_owned()));
     }
     let failed = match (&sample.outcome, &expected.outcome) {
-        (own, other) if own == other => None,
+        // What it does by itself is nobody's fault, even if it does it rarely.
+        (own, _) if reference.ends_like(own) => None,
         (Outcome::TimedOut, _) => Some((FindingKind::TimedOut, sample.outcome.words())),
         (Outcome::NotReady, _) => Some((FindingKind::NotReady, sample.outcome.words())),
         (Outcome::Killed(_) | Outcome::Died { .. }, _) => {
@@ -63,15 +89,15 @@ fn of_run(reference: &Reference<'_>, contender: &Contender, sample: &Sample) -> 
     let has_failed = failed.is_some();
     found.extend(failed);
     if let (Some(load), Some(first)) = (&sample.load, &expected.load)
-        && load.outcome != first.outcome
+        && !reference.all.iter().filter_map(|s| s.load.as_ref()).any(|known| known.outcome == load.outcome)
         && !has_failed
     {
         let what =
             format!("the load ended with {} instead of {}", load.outcome.words(), first.outcome.words());
         found.push((FindingKind::LoadFailed, what));
     }
-    // Who did not come to an end has another output, too, which is nothing new.
-    if !has_failed && !reference.output_varies && sample.stdout.hash != expected.stdout.hash {
+    // Who did not come to the same end has another output, too, which is nothing new.
+    if sample.outcome == expected.outcome && !reference.has_same_output(sample) {
         found.push((FindingKind::OtherOutput, differs(&expected.stdout, &sample.stdout, &contender.label)));
     }
     found
@@ -184,6 +210,40 @@ mod tests {
             []
         );
         assert_eq!(kinds(&[with(Outcome::Killed(6), "")], &with(Outcome::Killed(6), "")), []);
+    }
+
+    #[test]
+    fn a_flaky_program_is_not_held_against_a_candidate() {
+        let fine = || with(Outcome::Exited(0), "a\nb\n");
+        let baseline = [fine(), with(Outcome::Killed(11), "a\n"), with(Outcome::TimedOut, ""), fine()];
+        for rare in [with(Outcome::Killed(11), "a"), with(Outcome::TimedOut, ""), fine()] {
+            assert_eq!(kinds(&baseline, &rare), [], "{:?}", rare.outcome);
+        }
+        // Another signal is new, and so is another output of a run that came to its end: the crashes of the program as it is do
+        // not make its output one that varies.
+        assert_eq!(kinds(&baseline, &with(Outcome::Killed(6), "")), [FindingKind::Crashed]);
+        assert_eq!(kinds(&baseline, &with(Outcome::Exited(0), "a\n")), [FindingKind::OtherOutput]);
+        let reference = Reference::of(&baseline).unwrap();
+        assert!(reference.counts(&fine()) && !reference.counts(&with(Outcome::Killed(11), "a\nb\n")));
+    }
+
+    #[test]
+    fn a_run_counts_if_it_did_the_same_work_under_the_same_load() {
+        let loaded = |outcome| {
+            let load = LoadSample { outcome, wall_ns: 1, stdout: Output::default() };
+            Sample { load: Some(load), ..with(Outcome::Exited(0), "a\n") }
+        };
+        let baseline = [loaded(Outcome::Exited(0)), loaded(Outcome::Exited(0))];
+        let reference = Reference::of(&baseline).unwrap();
+        assert!(reference.counts(&loaded(Outcome::Exited(0))));
+        assert!(!reference.counts(&loaded(Outcome::Exited(1))), "the load failed");
+        assert!(!reference.counts(&loaded(Outcome::TimedOut)), "the load did not end");
+        let other = Sample { stdout: written("b\n"), ..loaded(Outcome::Exited(0)) };
+        assert!(!reference.counts(&other), "another output");
+        // Unless the program never writes the same.
+        let varies = [loaded(Outcome::Exited(0)), other.clone()];
+        let third = Sample { stdout: written("c\n"), ..other };
+        assert!(Reference::of(&varies).unwrap().counts(&third));
     }
 
     #[test]

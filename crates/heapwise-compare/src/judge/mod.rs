@@ -4,4 +4,4 @@ mod behaviour;
 mod numbers;
 
 pub(crate) use behaviour::{Reference, findings, load_failure};
-pub(crate) use numbers::{counted, differences, winners};
+pub(crate) use numbers::{differences, winners};

@@ -1,31 +1,35 @@
-//! Which runs count, what they differ by, and who needs least.
+//! What runs that count differ by, and who needs least.
 
-use crate::{Difference, Measure, Sample, Standing, Verdict, Winner};
+use crate::{Difference, Measure, Standing, Verdict, Winner};
 use heapwise_statistics::difference;
 use std::collections::BTreeMap;
-
-/// Which runs count: whole ones of rounds that count, which did what the program does, with the allocator in use.
-pub(crate) fn counted(samples: &[Sample], baseline: &[Sample]) -> Vec<usize> {
-    let same = |sample: &Sample| baseline.iter().any(|other| other.outcome == sample.outcome);
-    let counts = |s: &Sample| s.round > 0 && s.outcome.is_whole() && s.in_use != Some(false) && same(s);
-    (0..samples.len()).filter(|at| counts(&samples[*at])).collect()
-}
 
 /// A candidate beside the baseline, measure by measure.
 pub(crate) fn differences(baseline: &Standing, candidate: &Standing) -> BTreeMap<Measure, Difference> {
     let compared = Measure::ALL.into_iter().filter_map(|measure| {
         let rows = rows(baseline, candidate, measure);
-        let (numbers, pairs): (Vec<f64>, Vec<[f64; 2]>) = rows.into_iter().unzip();
+        let (numbers, pairs): (Vec<f64>, Vec<[f64; 2]>) =
+            rows.into_iter().map(|row| (row.number, row.baseline)).unzip();
         Some((measure, difference(&numbers, &pairs, measure.floor())?))
     });
     compared.collect()
 }
 
-/// The numbers of each round in which all three runs count.
-fn rows(baseline: &Standing, candidate: &Standing, measure: Measure) -> Vec<(f64, [f64; 2])> {
-    let own: BTreeMap<u32, f64> =
-        candidate.counted().filter_map(|s| Some((s.round, measure.of(s)?))).collect();
-    own.into_iter().filter_map(|(round, number)| Some((number, pair(baseline, round, measure)?))).collect()
+/// The numbers of a round in which all three runs count.
+struct Row {
+    round: u32,
+    number: f64,
+    baseline: [f64; 2],
+}
+
+fn rows(baseline: &Standing, candidate: &Standing, measure: Measure) -> Vec<Row> {
+    let row = |(round, number)| Some(Row { round, number, baseline: pair(baseline, round, measure)? });
+    by_round(candidate, measure).into_iter().filter_map(row).collect()
+}
+
+/// Somebody's numbers of runs that count.
+fn by_round(standing: &Standing, measure: Measure) -> BTreeMap<u32, f64> {
+    standing.counted().filter_map(|s| Some((s.round, measure.of(s)?))).collect()
 }
 
 /// The baseline's two numbers of a round.
@@ -62,13 +66,10 @@ pub(crate) fn winners(standings: &[Standing], measures: &[Measure]) -> Vec<Winne
 
 /// Whether one candidate surely needs more than another, by the same test and with the baseline's noise.
 fn is_told_apart(standings: &[Standing], best: usize, other: usize, measure: Measure) -> bool {
-    let own: BTreeMap<u32, f64> =
-        standings[best].counted().filter_map(|s| Some((s.round, measure.of(s)?))).collect();
-    let rows: Vec<(f64, [f64; 2])> = rows(&standings[0], &standings[other], measure);
-    let rounds = standings[other].counted().map(|s| s.round);
+    let own = by_round(&standings[best], measure);
     let mut numbers = Vec::new();
     let mut pairs = Vec::new();
-    for ((number, [a, b]), round) in rows.into_iter().zip(rounds) {
+    for Row { round, number, baseline: [a, b] } in rows(&standings[0], &standings[other], measure) {
         let Some(best) = own.get(&round) else { continue };
         // A pair around the best one's number that differs as the baseline does from itself.
         let noise = (b / a).sqrt();
@@ -110,6 +111,23 @@ mod tests {
     }
 
     #[test]
+    fn those_who_are_compared_are_compared_within_rounds_whoever_is_missing() {
+        // The machine is faster in each round, far more than the two differ: only the same rounds tell them apart.
+        let faster = |number: f64| -> Vec<f64> { (0..8).map(|round| number * 0.7f64.powi(round)).collect() };
+        let mut standings = vec![standing(&faster(1e9), true)];
+        for number in [0.5e9, 0.55e9] {
+            let mut other = standing(&faster(number), false);
+            other.differences = differences(&standings[0], &other);
+            standings.push(other);
+        }
+        assert!(is_told_apart(&standings, 1, 2, Measure::Cpu));
+        // The baseline lacks the first two rounds.
+        let gap = |standing: &Standing, at: usize| standing.samples[at].round > 2;
+        standings[0].counted = (0..16).filter(|at| gap(&standings[0], *at)).collect();
+        assert!(is_told_apart(&standings, 1, 2, Measure::Cpu), "other rounds were paired");
+    }
+
+    #[test]
     fn nobody_wins_who_breaks_the_program_or_is_no_better() {
         let mut standings = field(&[0.5e9, 1.2e9]);
         let what = String::new();
@@ -121,7 +139,8 @@ mod tests {
     #[test]
     fn a_run_counts_if_it_is_whole_and_what_it_should_be() {
         let baseline = [sample(0, 1.0, Outcome::Exited(0))];
-        let mut runs = vec![
+        let reference = crate::judge::Reference::of(&baseline).unwrap();
+        let mut runs = [
             sample(0, 1.0, Outcome::Exited(0)),
             sample(1, 1.0, Outcome::Exited(0)),
             sample(2, 1.0, Outcome::Exited(1)),
@@ -130,7 +149,9 @@ mod tests {
             sample(5, 1.0, Outcome::Exited(0)),
         ];
         runs[5].in_use = Some(false);
-        assert_eq!(counted(&runs, &baseline), [1]);
+        let counted: Vec<u32> =
+            runs.iter().filter(|run| reference.counts(run)).map(|run| run.round).collect();
+        assert_eq!(counted, [1]);
         // Rounds in which somebody is missing are no rounds.
         let [first, mut second] = [standing(&around(1e9), true), standing(&around(0.5e9), false)];
         second.counted.truncate(3);

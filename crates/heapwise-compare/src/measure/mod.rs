@@ -1,8 +1,9 @@
 //! One run of a program, measured from outside.
 //!
 //! `tracer` starts it and hears of its end, `watch` looks at it meanwhile, `output` reads what it writes, `service` drives it if
-//! it is a server. `proc` reads `/proc`, `sys` makes the system calls.
+//! it is a server, `household` ends what it leaves behind. `proc` reads `/proc`, `sys` makes the system calls.
 
+mod household;
 mod output;
 mod proc;
 mod service;
@@ -12,12 +13,16 @@ mod tracer;
 mod watch;
 
 use crate::{Contender, EndSource, Error, Memory, Outcome, PeakSource, Program, Ready, Sample};
+pub use household::end_everything;
+
+use household::Household;
 use output::Reader;
 use service::{Driven, Server};
 use std::fs::File;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tracer::{Ended, Started};
 use watch::{Seen, Watch};
@@ -62,12 +67,17 @@ fn lost() -> Error {
     Error::System { what: "wait for the program", reason: std::io::ErrorKind::NotFound.into() }
 }
 
-/// Runs the program once under a contender.
+/// Who measures: two at a time would disturb each other, and take each other's orphans for their own.
+static MEASURING: Mutex<()> = Mutex::new(());
+
+/// Runs the program once under a contender. Runs take turns in a process, which must not have other children in process groups
+/// of their own meanwhile: they would be ended with what the run left behind.
 ///
 /// # Errors
 /// If it cannot be started, or somebody interrupts. What goes wrong with it afterwards is an [`Outcome`].
 pub fn measure(program: &Program, contender: &Contender, limits: &Limits<'_>) -> Result<Sample, Error> {
-    sys::adopt_orphans();
+    let _alone = MEASURING.lock().unwrap_or_else(PoisonError::into_inner);
+    let household = Arc::new(Household::new());
     if let Some(service) = &program.service {
         service::refuse_foreign_listener(service)?;
     }
@@ -76,6 +86,7 @@ pub fn measure(program: &Program, contender: &Contender, limits: &Limits<'_>) ->
     const MARGIN: u64 = 4 << 20;
     let own_mark = proc::memory(std::process::id() as i32, false).map_or(0, |own| own.rss_bytes + MARGIN);
     let mut started = tracer::start(prepared(program, contender)?, contender.library.clone())?;
+    household.program_runs(started.pid);
     let line = match program.service.as_ref().and_then(|service| service.ready.as_ref()) {
         Some(Ready::Line(line)) => Some(line.as_str()),
         _ => None,
@@ -84,12 +95,13 @@ pub fn measure(program: &Program, contender: &Contender, limits: &Limits<'_>) ->
         return Err(lost());
     };
     let outputs = [Reader::new(stdout, line), Reader::new(stderr, line)];
-    let watch = Watch::new(started.pid, started.at, contender.library.clone());
+    let watch = Watch::new(started.pid, started.at, contender.library.clone(), Arc::clone(&household));
     let driven = match &program.service {
         Some(service) => {
             let [out, err] = &outputs;
             let (pid, end) = (started.pid, &started.end);
-            let server = Server { service, pid, watch: &watch, outputs: [out, err], end, limits };
+            let household = &household;
+            let server = Server { service, pid, watch: &watch, household, outputs: [out, err], end, limits };
             server.drive()
         }
         None => run_to_end(&started, limits),
@@ -101,7 +113,7 @@ pub fn measure(program: &Program, contender: &Contender, limits: &Limits<'_>) ->
     }
     let seen = watch.finish();
     let [stdout, stderr] = outputs.map(|reader| reader.finish(LAST_OUTPUT));
-    let mut sample = sample(driven?, seen, own_mark)?;
+    let mut sample = sample(driven?, seen, own_mark, program.service.is_some())?;
     (sample.stdout, sample.stderr) = (stdout, stderr);
     Ok(sample)
 }
@@ -142,11 +154,13 @@ fn run_to_end(started: &Started, limits: &Limits<'_>) -> Result<Driven, Error> {
 }
 
 /// Puts together what was seen.
-fn sample(driven: Driven, seen: Seen, own_mark: u64) -> Result<Sample, Error> {
+fn sample(driven: Driven, seen: Seen, own_mark: u64, is_server: bool) -> Result<Sample, Error> {
     let Some(Ended { status, usage, wall, last_look }) = driven.ended else { return Err(lost()) };
     let look = last_look.filter(|look| look.before_end < ENDING);
     let at_exit = look.as_ref().and_then(|look| look.memory).filter(|memory| memory.rss_bytes > 0);
-    let sampled = Memory { rss_bytes: seen.last_bytes, lazily_freed_bytes: None };
+    // Without the last look, a short program may have ended before the first one, which is no memory of zero bytes.
+    let sampled =
+        (seen.last_bytes > 0).then_some(Memory { rss_bytes: seen.last_bytes, lazily_freed_bytes: None });
     let mark = look.as_ref().and_then(|look| look.high_water_mark);
     let highest = mark.unwrap_or(0).max(seen.peak_bytes);
     // The kernel's account also knows children that were waited for, but begins with a copy of our own process.
@@ -155,21 +169,29 @@ fn sample(driven: Driven, seen: Seen, own_mark: u64) -> Result<Sample, Error> {
         _ if mark.is_some() => (highest, PeakSource::HighWaterMark),
         _ => (highest, PeakSource::Sampled),
     };
-    let mapped = look.and_then(|look| look.mapped).or(seen.mapped);
-    let whole_cpu = (usage.user + usage.system).as_nanos() as u64;
-    let is_server = driven.after_load.is_some() || driven.load.is_some();
+    // What was sampled while the loader was at work says nothing of what it loaded afterwards.
+    let sampled_maps = seen.mapped.map(|mapped| proc::Mapped {
+        has_library: mapped.has_library.filter(|has| *has || mapped.has_any_library),
+        ..mapped
+    });
+    let mapped = look.and_then(|look| look.mapped).or(sampled_maps);
+    let cpu = if is_server { driven.cpu } else { Some(usage.user + usage.system) };
     Ok(Sample {
         round: 0,
         is_second: false,
         outcome: driven.failure.unwrap_or_else(|| outcome(status)),
-        wall_ns: driven.load.as_ref().map_or(wall.as_nanos() as u64, |load| load.wall_ns),
-        cpu_ns: if is_server { driven.cpu.as_nanos() as u64 } else { whole_cpu },
+        wall_ns: if is_server {
+            driven.load.as_ref().map(|load| load.wall_ns)
+        } else {
+            Some(wall.as_nanos() as u64)
+        },
+        cpu_ns: cpu.map(|time| time.as_nanos() as u64),
         user_ns: usage.user.as_nanos() as u64,
         system_ns: usage.system.as_nanos() as u64,
-        peak_rss_bytes,
+        peak_rss_bytes: (peak_rss_bytes > 0).then_some(peak_rss_bytes),
         peak_source,
         peak_tree_bytes: seen.peak_tree_bytes,
-        end: at_exit.unwrap_or(sampled),
+        end: at_exit.or(sampled),
         end_source: if at_exit.is_some() { EndSource::AtExit } else { EndSource::LastSample },
         minor_faults: usage.minor_faults,
         major_faults: usage.major_faults,
@@ -200,4 +222,37 @@ fn code_and_signal(status: i32) -> (Option<i32>, Option<i32>) {
     use std::os::unix::process::ExitStatusExt;
     let status = std::process::ExitStatus::from_raw(status);
     (status.code(), status.signal())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ended_without_a_last_look(seen: Seen) -> Sample {
+        let wall = Duration::from_millis(1);
+        let ended = Ended { status: 0, usage: sys::Usage::default(), wall, last_look: None };
+        sample(Driven { ended: Some(ended), ..Driven::default() }, seen, 16 << 20, false).unwrap()
+    }
+
+    #[test]
+    fn who_was_not_seen_has_no_memory_that_is_known() {
+        let sample = ended_without_a_last_look(Seen::default());
+        assert_eq!((sample.peak_rss_bytes, sample.end, sample.in_use), (None, None, None));
+        let seen = Seen { last_bytes: 4096, peak_bytes: 8192, ..Seen::default() };
+        let sample = ended_without_a_last_look(seen);
+        assert_eq!((sample.peak_rss_bytes, sample.end.map(|end| end.rss_bytes)), (Some(8192), Some(4096)));
+        assert_eq!((sample.peak_source, sample.end_source), (PeakSource::Sampled, EndSource::LastSample));
+    }
+
+    #[test]
+    fn a_library_is_only_missing_where_others_were_loaded() {
+        let with = |has_library: bool, has_any_library: bool| {
+            let mapped =
+                proc::Mapped { has_library: Some(has_library), has_any_library, ..Default::default() };
+            ended_without_a_last_look(Seen { mapped: Some(mapped), ..Seen::default() }).in_use
+        };
+        assert_eq!(with(false, false), None, "only the loader was there");
+        assert_eq!(with(false, true), Some(false));
+        assert_eq!([with(true, false), with(true, true)], [Some(true); 2]);
+    }
 }

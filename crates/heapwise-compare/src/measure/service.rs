@@ -1,5 +1,6 @@
 //! Drives a server: waits until it is ready, gives it something to do, and looks at its memory afterwards.
 
+use super::household::Household;
 use super::output::Reader;
 use super::tracer::{self, Ended};
 use super::watch::Watch;
@@ -17,13 +18,20 @@ const TRY_LIMIT: Duration = Duration::from_secs(10);
 /// Without anything that says when it is ready.
 const BLIND_WAIT: Duration = Duration::from_secs(1);
 
+/// The moment when a time is over; one that no clock can tell is as good as never.
+fn over(time: Duration) -> Instant {
+    const NEVER: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
+    Instant::now() + time.min(NEVER)
+}
+
 /// What driving it brought.
 #[derive(Debug, Default)]
 pub(super) struct Driven {
     /// If it did not go well.
     pub(super) failure: Option<Outcome>,
     pub(super) load: Option<LoadSample>,
-    pub(super) cpu: Duration,
+    /// Processor time during the load; `None` if some of it is not known.
+    pub(super) cpu: Option<Duration>,
     pub(super) after_load: Option<Memory>,
     pub(super) after_settle: Option<Memory>,
     pub(super) ended: Option<Ended>,
@@ -35,6 +43,7 @@ pub(super) struct Server<'a> {
     pub(super) service: &'a Service,
     pub(super) pid: i32,
     pub(super) watch: &'a Watch,
+    pub(super) household: &'a Household,
     pub(super) outputs: [&'a Reader; 2],
     pub(super) end: &'a Receiver<Ended>,
     pub(super) limits: &'a Limits<'a>,
@@ -78,11 +87,11 @@ impl Server<'_> {
             driven.failure = driven.failure.take().or(Some(Outcome::NotReady));
             return Ok(());
         }
-        let before = self.watch.cpu_time();
         if let Some(command) = &self.service.load {
+            let mark = self.watch.cpu_mark();
             driven.load = Some(self.load(command)?);
+            driven.cpu = self.watch.cpu_since(mark);
         }
-        driven.cpu = self.watch.cpu_time().saturating_sub(before);
         if self.has_died(driven) {
             return Ok(());
         }
@@ -108,7 +117,7 @@ impl Server<'_> {
 
     fn wait_until_ready(&self, driven: &mut Driven) -> Result<bool, Error> {
         let Some(ready) = &self.service.ready else { return self.rest(BLIND_WAIT, driven) };
-        let until = Instant::now() + self.service.ready_limit;
+        let until = over(self.service.ready_limit);
         loop {
             let is_ready = match ready {
                 Ready::Port(port) => accepts(*port),
@@ -129,7 +138,7 @@ impl Server<'_> {
 
     /// Waits; no if the server ended meanwhile.
     fn rest(&self, time: Duration, driven: &mut Driven) -> Result<bool, Error> {
-        let until = Instant::now() + time;
+        let until = over(time);
         loop {
             self.limits.check_interrupt()?;
             let left = until.saturating_duration_since(Instant::now());
@@ -157,7 +166,9 @@ impl Server<'_> {
     fn shell(&self, command: &str, limit: Duration) -> Result<LoadSample, Error> {
         let mut shell = Command::new("/bin/sh");
         shell.args(["-c", command]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        self.household.mark_driver(&mut shell);
         let mut started = tracer::start(shell, None)?;
+        self.household.driver_runs(started.pid);
         let Some(stdout) = started.stdout.take() else {
             return Err(Error::System {
                 what: "read what a command writes",
@@ -165,17 +176,17 @@ impl Server<'_> {
             });
         };
         let output = Reader::new(stdout, None);
-        let (outcome, wall) = match self.limits.wait(&started, limit) {
-            Ok(Some(ended)) => (super::outcome(ended.status), ended.wall),
-            other => {
-                sys::kill_group(started.pid, libc::SIGKILL);
-                let wall = started.at.elapsed();
-                let _ = started.end.recv();
-                other?;
-                (Outcome::TimedOut, wall)
-            }
-        };
+        let ended = self.limits.wait(&started, limit);
+        let wall = started.at.elapsed();
         sys::kill_group(started.pid, libc::SIGKILL);
+        if !matches!(ended, Ok(Some(_))) {
+            let _ = started.end.recv();
+        }
+        self.household.driver_ended(started.pid);
+        let (outcome, wall) = match ended? {
+            Some(ended) => (super::outcome(ended.status), ended.wall),
+            None => (Outcome::TimedOut, wall),
+        };
         let stdout = output.finish(Duration::from_secs(2));
         Ok(LoadSample { outcome, wall_ns: wall.as_nanos() as u64, stdout })
     }

@@ -55,10 +55,15 @@ pub(super) fn wait(pid: i32) -> io::Result<(i32, Usage)> {
     }
 }
 
-/// Takes a child's end if it has ended. For orphans that became ours.
-pub(super) fn reap(pid: i32) {
-    // SAFETY: a null pointer for a status that nobody wants; the id is a single process's.
-    unsafe { libc::waitpid(pid, std::ptr::null_mut(), libc::WNOHANG) };
+/// Takes a child's end if it has ended, and what it needed. For orphans that became ours.
+pub(super) fn reap(pid: i32) -> Option<Usage> {
+    let mut status = 0;
+    // SAFETY: zeroed memory is a valid `rusage`, a structure of integers.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: both pointers are to live variables that nobody else has, of the types that the kernel writes; the id is a single
+    // process's.
+    let waited = unsafe { libc::wait4(pid, &mut status, libc::__WALL | libc::WNOHANG, &mut usage) };
+    (waited == pid).then(|| Usage::from(&usage))
 }
 
 /// Makes orphans of our descendants our children, so that their ends can be taken.

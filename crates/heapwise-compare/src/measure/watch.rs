@@ -1,11 +1,17 @@
 //! Looks at a program while it runs: how much memory it has, and which processes it consists of.
 //!
-//! Processes are remembered by id and beginning, so that those whose parent has ended stay known, are counted, and can be ended
-//! with the run.
+//! Processes are remembered by id and beginning. Those whose parent has ended are ours then (`household`), so they stay known and
+//! are counted.
+//!
+//! Processor time moves: what a process needed is its parent's when that waits for it, and ours if we have to. Hence the sum of
+//! what all of them had, with what they waited for and what we did, never loses anything, however many came and went. But the
+//! kernel lets a process ignore its children; then what they needed is gone, and that is seen by who vanished without having
+//! left anything to the parent.
 
+use super::household::Household;
 use super::{proc, sys};
 use crate::{Point, Timeline};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,6 +21,10 @@ use std::time::{Duration, Instant};
 const INTERVAL: Duration = Duration::from_millis(10);
 /// How often new processes are looked for: that costs more.
 const FAMILY_INTERVAL: Duration = Duration::from_millis(50);
+/// What a parent's account may be short of what its child needed: each of two numbers is rounded down, before and after.
+const ROUNDED: Duration = proc::TICK.saturating_mul(3);
+/// How often the processes are counted until twice the same ones are there.
+const COUNTS: u32 = 20;
 
 /// Somebody who watches.
 #[derive(Debug)]
@@ -30,7 +40,18 @@ struct Shared {
     library: Option<PathBuf>,
     page_bytes: u64,
     is_over: AtomicBool,
+    household: Arc<Household>,
+    /// Who looks for processes: one at a time.
+    last_look: Mutex<LastLook>,
     seen: Mutex<Seen>,
+}
+
+#[derive(Debug, Default)]
+struct LastLook {
+    /// Everybody who was there, with those who had ended and were not waited for.
+    all: BTreeMap<i32, proc::Stat>,
+    /// Whether somebody took processor time along.
+    has_lost: bool,
 }
 
 /// What was seen.
@@ -46,17 +67,24 @@ pub(super) struct Seen {
     pub(super) processes: u32,
     pub(super) mapped: Option<proc::Mapped>,
     /// Beginnings of the processes, by id.
-    family: BTreeMap<i32, u64>,
+    pub(super) family: BTreeMap<i32, u64>,
 }
 
 impl Watch {
-    pub(super) fn new(pid: i32, started: Instant, library: Option<PathBuf>) -> Self {
+    pub(super) fn new(
+        pid: i32,
+        started: Instant,
+        library: Option<PathBuf>,
+        household: Arc<Household>,
+    ) -> Self {
         let shared = Arc::new(Shared {
             pid,
             started,
             library,
             page_bytes: page_bytes(),
             is_over: AtomicBool::new(false),
+            household,
+            last_look: Mutex::default(),
             seen: Mutex::new(Seen::default()),
         });
         let theirs = Arc::clone(&shared);
@@ -70,9 +98,18 @@ impl Watch {
         self.shared.with(|seen| seen.family.keys().copied().collect())
     }
 
-    /// Processor time that all of them had so far.
-    pub(super) fn cpu_time(&self) -> Duration {
-        self.family().into_iter().filter_map(sys::cpu_time).sum()
+    /// Processor time that all of them had so far, to be taken from a later one. `None` if they come and go too quickly.
+    pub(super) fn cpu_mark(&self) -> Option<Duration> {
+        self.shared.look_for_family();
+        self.shared.with_last(|last| last.has_lost = false);
+        self.shared.cpu_time()
+    }
+
+    /// What they had since a mark. `None` if some of it is not known.
+    pub(super) fn cpu_since(&self, mark: Option<Duration>) -> Option<Duration> {
+        self.shared.look_for_family();
+        let now = self.shared.cpu_time()?;
+        if self.shared.with_last(|last| last.has_lost) { None } else { now.checked_sub(mark?) }
     }
 
     /// Ends all processes that are left, and says what was seen.
@@ -83,15 +120,7 @@ impl Watch {
             let _ = thread.join();
         }
         sys::kill_group(self.shared.pid, libc::SIGKILL);
-        let left: Vec<(i32, u64)> =
-            self.shared.with(|seen| seen.family.iter().map(|(p, b)| (*p, *b)).collect());
-        for (pid, began) in left.iter().filter(|(pid, _)| *pid != self.shared.pid) {
-            if proc::began(*pid) == Some(*began) {
-                sys::kill(*pid, libc::SIGKILL);
-                std::thread::sleep(Duration::from_millis(1));
-            }
-            sys::reap(*pid);
-        }
+        self.shared.household.end_all();
         self.shared.with(std::mem::take)
     }
 }
@@ -145,22 +174,75 @@ impl Shared {
         });
     }
 
+    fn with_last<T>(&self, f: impl FnOnce(&mut LastLook) -> T) -> T {
+        f(&mut self.last_look.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
     /// Forgets processes that have ended, and finds those that the others started.
     fn look_for_family(&self) {
-        let mut open: Vec<i32> = self.with(|seen| seen.family.keys().copied().collect());
+        self.with_last(|last| {
+            self.household.inherited();
+            let all = self.everybody();
+            last.has_lost |= has_lost(&last.all, &all);
+            let alive = all.iter().filter(|(_, stat)| !stat.has_ended);
+            let family = alive.map(|(pid, stat)| (*pid, stat.began)).collect();
+            last.all = all;
+            self.with(|seen| seen.family = family);
+        });
+    }
+
+    /// The program's processes, parents before their children. Those that ended and were not waited for are among them.
+    fn everybody(&self) -> BTreeMap<i32, proc::Stat> {
+        let mut open = self.household.orphans();
         open.push(self.pid);
-        let mut family = BTreeMap::new();
-        let known = self.with(|seen| seen.family.clone());
+        let mut all = BTreeMap::new();
         while let Some(pid) = open.pop() {
-            let Some(began) = proc::began(pid) else { continue };
-            // The id of one that has ended may be somebody else's now.
-            let is_other = known.get(&pid).is_some_and(|known| *known != began);
-            if !is_other && family.insert(pid, began).is_none() {
+            let Some(stat) = proc::stat(pid) else { continue };
+            if all.insert(pid, stat).is_none() {
                 open.extend(proc::children(pid));
             }
         }
-        self.with(|seen| seen.family = family);
+        all
     }
+
+    /// What everybody needed so far, who is there and who was.
+    fn cpu_time(&self) -> Option<Duration> {
+        let mut before = None;
+        for _ in 0..COUNTS {
+            let inherited = self.household.inherited();
+            let all = self.everybody();
+            // The clock is exact, and the ticks have to do for one that it is not told of.
+            let of =
+                |(pid, stat): (&i32, &proc::Stat)| sys::cpu_time(*pid).unwrap_or(stat.own) + stat.waited_for;
+            let sum: Duration = all.iter().map(of).sum();
+            let who: BTreeSet<(i32, u64)> = all.iter().map(|(pid, stat)| (*pid, stat.began)).collect();
+            // Somebody who ended meanwhile may be in it twice or not at all.
+            let found = (who, inherited);
+            if before.as_ref() == Some(&found) {
+                return Some(sum + inherited);
+            }
+            before = Some(found);
+        }
+        None
+    }
+}
+
+/// Whether a process vanished and its parent, which is still there, did not get what it needed.
+fn has_lost(before: &BTreeMap<i32, proc::Stat>, now: &BTreeMap<i32, proc::Stat>) -> bool {
+    let is_there = |pid: &i32, stat: &proc::Stat| {
+        let same = |other: proc::Stat| other.began == stat.began;
+        now.get(pid).copied().is_some_and(same) || proc::stat(*pid).is_some_and(same)
+    };
+    let mut left: BTreeMap<i32, Duration> = BTreeMap::new();
+    for (_, stat) in before.iter().filter(|(pid, stat)| !is_there(pid, stat)) {
+        *left.entry(stat.parent).or_default() += stat.own + stat.waited_for;
+    }
+    left.into_iter().any(|(parent, needed)| {
+        let Some(known) = before.get(&parent) else { return false };
+        let Some(stat) = proc::stat(parent).filter(|stat| stat.began == known.began) else { return false };
+        let got = stat.waited_for.saturating_sub(known.waited_for);
+        proc::ignores_children(parent) || got + ROUNDED < needed
+    })
 }
 
 fn page_bytes() -> u64 {

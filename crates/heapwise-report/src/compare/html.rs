@@ -126,6 +126,9 @@ fn both(comparison: &Comparison) -> Option<Markup> {
             Some(Dot { label: &standing.contender.label, place: [x, y], class: series(at) })
         })
         .collect();
+    if dots.is_empty() {
+        return None;
+    }
     let titles = [Measure::Cpu.title(), memory.title()];
     let picture =
         scatter("CPU time and memory, medians by allocator", titles, [Unit::Nanos, Unit::Bytes], &dots);

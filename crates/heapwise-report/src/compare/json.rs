@@ -22,6 +22,7 @@ pub(super) fn json(comparison: &Comparison) -> String {
             (winner.measure.id().to_owned(), value!({"best": best, "not_told_apart": others}))
         })
         .collect();
+    let baseline = comparison.standings.first().map_or(&[][..], |standing| &standing.samples);
     let all = value!({
         "schema": SCHEMA,
         "command": setup.command,
@@ -32,7 +33,7 @@ pub(super) fn json(comparison: &Comparison) -> String {
         "took_ns": setup.took_ns,
         "interrupted": comparison.is_interrupted,
         "machine": crate::machine::json(machine),
-        "candidates": comparison.standings.iter().enumerate().map(|(at, s)| candidate(s, at == 0, &measures)).collect::<Vec<_>>(),
+        "candidates": comparison.standings.iter().enumerate().map(|(at, s)| candidate(s, baseline, at == 0, &measures)).collect::<Vec<_>>(),
         "unavailable": comparison.unavailable.iter().map(|u| value!({
             "label": u.label, "allocator": u.allocator, "reason": u.reason,
         })).collect::<Vec<_>>(),
@@ -42,12 +43,13 @@ pub(super) fn json(comparison: &Comparison) -> String {
     format!("{all:#}\n")
 }
 
-fn candidate(standing: &Standing, is_baseline: bool, measures: &[Measure]) -> Value {
+fn candidate(standing: &Standing, baseline: &[Sample], is_baseline: bool, measures: &[Measure]) -> Value {
     let contender = &standing.contender;
     let median = |m: Measure| standing.spread(m).map(|s| s.median.round() as u64);
     let memory = |of: fn(&Memory) -> u64| {
-        let after = |s: &Sample| s.after_settle.or(s.after_load).unwrap_or(s.end);
-        Spread::of(standing.counted().map(|s| of(&after(s)) as f64)).map(|s| s.median.round() as u64)
+        let after = |s: &Sample| s.after_settle.or(s.after_load).or(s.end);
+        Spread::of(standing.counted().filter_map(|s| Some(of(&after(s)?) as f64)))
+            .map(|s| s.median.round() as u64)
     };
     let settings: Map<String, Value> =
         contender.settings.iter().map(|(name, setting)| (name.clone(), value!(setting))).collect();
@@ -55,12 +57,9 @@ fn candidate(standing: &Standing, is_baseline: bool, measures: &[Measure]) -> Va
         measures.iter().map(|m| (m.id().to_owned(), spread(standing.spread(*m)))).collect();
     let differences: Map<String, Value> =
         standing.differences.iter().map(|(m, d)| (m.id().to_owned(), difference(d))).collect();
-    // How it ended when it did not end as it should, else how it always ended.
-    let telling = standing
-        .samples
-        .iter()
-        .find(|s| !standing.findings.is_empty() && s.round > 0 && !s.outcome.is_whole());
-    let telling = telling.or(standing.samples.last());
+    // How it ended when it did not end as the program as it is ever does, else how it ended last.
+    let is_known = |sample: &Sample| baseline.iter().any(|other| other.outcome == sample.outcome);
+    let telling = standing.samples.iter().find(|sample| !is_known(sample)).or(standing.samples.last());
     value!({
         "label": contender.label,
         "allocator": contender.allocator,
@@ -124,7 +123,7 @@ fn run(sample: &Sample, counts: bool) -> Value {
             PeakSource::Sampled => "sampled",
         },
         "peak_tree_rss_bytes": sample.peak_tree_bytes,
-        "at_end": memory(sample.end),
+        "at_end": sample.end.map(memory),
         "at_end_source": match sample.end_source {
             EndSource::AtExit => "at-exit",
             EndSource::LastSample => "last-sample",
@@ -167,6 +166,7 @@ fn output(output: &Output) -> Value {
 mod tests {
     use super::super::testing::comparison;
     use super::*;
+    use heapwise_compare::Outcome;
 
     #[test]
     fn the_fields_that_others_rely_on_are_there() {
@@ -185,6 +185,13 @@ mod tests {
         assert_eq!(all["least"]["cpu_ns"]["best"], "quick");
         assert_eq!(candidates[2]["findings"][0]["kind"], "crashed");
         assert_eq!(candidates[2]["outcome"], "killed");
+        // One crash is not hidden by the runs after it, whether it counts as the whole of the program or not.
+        let mut once = comparison();
+        once.standings[2].samples.iter_mut().skip(2).for_each(|s| s.outcome = Outcome::Exited(0));
+        let all_of_once: Value = serde_json::from_str(&json(&once)).unwrap();
+        let crashed = &all_of_once["candidates"][2];
+        assert_eq!((&crashed["outcome"], &crashed["exit"]["signal"]), (&value!("killed"), &value!(11)));
+        assert_eq!(all_of_once["candidates"][1]["exit"]["code"], 0);
         assert_eq!(candidates[0]["against_baseline"], Value::Null);
     }
 }

@@ -55,7 +55,8 @@ fn table(comparison: &Comparison, cell: impl Fn(&Standing, Measure) -> String, s
 
 fn differences(comparison: &Comparison) -> String {
     let cell = |standing: &Standing, measure: Measure| {
-        standing.differences.get(&measure).map_or("no run counts".to_owned(), words::cell)
+        let without = if standing.counted.is_empty() { "no run counts" } else { "–" };
+        standing.differences.get(&measure).map_or(without.to_owned(), words::cell)
     };
     table(comparison, cell, 1)
 }

@@ -2,7 +2,7 @@
 
 use crate::text::page::counted;
 use crate::units::{bytes, count, time};
-use heapwise_compare::{Comparison, Difference, Measure, Standing, Verdict, Winner};
+use heapwise_compare::{Comparison, Difference, FindingKind, Measure, Standing, Verdict, Winner};
 
 /// A number of a measure, with its unit.
 pub(super) fn number(measure: Measure, number: f64) -> String {
@@ -90,10 +90,13 @@ pub(super) fn drive(comparison: &Comparison) -> Option<String> {
     if !setup.is_server {
         return None;
     }
-    let load =
-        setup.load.as_ref().map_or("without a load".to_owned(), |load| format!("under the load `{load}`"));
     let settle = setup.settle_ns.map_or_else(String::new, |ns| format!(", then left alone for {}", time(ns)));
-    Some(format!("as a server {load}{settle}; times are those of the load"))
+    Some(match &setup.load {
+        Some(load) => format!("as a server under the load `{load}`{settle}; times are those of the load"),
+        None => format!(
+            "as a server without a load{settle}: there are no times to compare; --load gives it something to do"
+        ),
+    })
 }
 
 /// Lines about what candidates did otherwise, the name first.
@@ -147,7 +150,7 @@ pub(super) fn verdicts(standing: &Standing, measures: &[Measure]) -> [(&'static 
 /// Memory that is counted as resident and was given back, where it is worth a word.
 pub(super) fn lazily_freed(standing: &Standing) -> Option<String> {
     let freed = |sample: &heapwise_compare::Sample| {
-        let memory = sample.after_settle.or(sample.after_load).unwrap_or(sample.end);
+        let memory = sample.after_settle.or(sample.after_load).or(sample.end)?;
         let freed = memory.lazily_freed_bytes?;
         (freed * 100 > memory.rss_bytes).then_some(freed as f64)
     };
@@ -166,9 +169,7 @@ pub(super) fn conclusion(comparison: &Comparison) -> Vec<String> {
         return vec!["Nothing can be said: no run counts.".to_owned()];
     }
     if comparison.candidates().iter().all(|s| s.counted.is_empty()) {
-        return vec![
-            "Stay with what you have: under none of the others does the program do its work.".to_owned(),
-        ];
+        return nobody_counts(comparison);
     }
     if comparison.setup.rounds < 3 {
         return vec![
@@ -187,6 +188,34 @@ pub(super) fn conclusion(comparison: &Comparison) -> Vec<String> {
             .push(format!("Nobody surely needs less {} than the program as it is.", listed(&nobody, "or")));
     }
     sentences
+}
+
+/// What can be said if no run of a candidate counts.
+fn nobody_counts(comparison: &Comparison) -> Vec<String> {
+    let names = |is_wanted: &dyn Fn(&Standing) -> bool| -> Vec<&str> {
+        let wanted = comparison.candidates().iter().filter(|standing| is_wanted(standing));
+        wanted.map(|standing| standing.contender.label.as_str()).collect()
+    };
+    let has_not_reached =
+        |standing: &Standing| standing.findings.iter().any(|f| f.kind == FindingKind::NotInUse);
+    let (without, others) = (names(&has_not_reached), names(&|standing| !has_not_reached(standing)));
+    if without.is_empty() {
+        return vec![
+            "Stay with what you have: under none of the others does the program do its work.".to_owned(),
+        ];
+    }
+    const REMEDY: &str = "Put the program itself behind --, without what clears its environment (env -i, sudo) or starts it in \
+                          another way, and see that it is linked dynamically.";
+    if others.is_empty() {
+        return vec![format!("Nothing can be said: the allocators did not reach the program. {REMEDY}")];
+    }
+    vec![
+        format!(
+            "Nothing can be said of {}: they did not reach the program. {REMEDY}",
+            listed(&without, "and")
+        ),
+        format!("Under {} the program does not do its work.", listed(&others, "and")),
+    ]
 }
 
 /// Page faults cost what the times tell. What is left in the moment of the exit is as much what an allocator gives back then,
@@ -230,21 +259,23 @@ fn listed(words: &[&str], conjunction: &str) -> String {
 
 /// What intervals are, and how much noise there was.
 pub(super) fn about_noise(comparison: &Comparison) -> Option<String> {
-    let standing = comparison.candidates().iter().find(|s| !s.differences.is_empty())?;
-    let confidence = standing.differences.values().next()?.confidence;
-    let noise: Vec<String> = comparison
-        .measures()
-        .into_iter()
-        .filter_map(|m| Some(format!("{} {}", m.title(), share(standing.differences.get(&m)?.noise))))
-        .collect();
-    if comparison.setup.rounds < 3 {
-        return None;
-    }
+    // Who has fewer rounds than three has no interval that is shown. Rounds in which somebody is missing make its own wider.
+    let of = |measure: Measure| {
+        let all = comparison.candidates().iter().filter_map(move |s| s.differences.get(&measure));
+        all.filter(|difference| difference.verdict != Verdict::TooFew)
+    };
+    let measures = comparison.measures();
+    let sure = measures.iter().flat_map(|m| of(*m)).map(|d| (d.confidence * 100.0).round() as u32);
+    let (least, most) = (sure.clone().min()?, sure.max()?);
+    let confidence = if least == most { format!("{most} %") } else { format!("{least} % to {most} %") };
+    let noise = measures.iter().filter_map(|m| {
+        let best = of(*m).max_by_key(|difference| difference.rounds)?;
+        Some(format!("{} {}", m.title(), share(best.noise)))
+    });
     Some(format!(
-        "In brackets are {:.0} % intervals (Wilcoxon's signed ranks, rounds as pairs). Noise is what chance makes of two runs of \
-         the program as it is: {}.",
-        confidence * 100.0,
-        noise.join(", ")
+        "In brackets are {confidence} intervals (Wilcoxon's signed ranks, rounds as pairs). Noise is what chance makes of two \
+         runs of the program as it is: {}.",
+        noise.collect::<Vec<_>>().join(", ")
     ))
 }
 
@@ -258,7 +289,82 @@ fn share(part: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing::comparison;
     use super::*;
+    use heapwise_compare::Finding;
+
+    #[test]
+    fn allocators_that_did_not_reach_the_program_say_nothing_about_it() {
+        let mut none = comparison();
+        none.standings.truncate(2);
+        none.standings[1].counted.clear();
+        assert!(conclusion(&none)[0].starts_with("Stay with what you have"), "{:?}", conclusion(&none));
+        let what = String::new();
+        none.standings[1].findings = vec![Finding { kind: FindingKind::NotInUse, what, runs: 6, of: 6 }];
+        let [sentence] = &conclusion(&none)[..] else { panic!("one sentence: {:?}", conclusion(&none)) };
+        assert!(sentence.starts_with("Nothing can be said: the allocators did not reach the program. Put "));
+        // Beside one that crashes.
+        none.standings.push(comparison().standings[2].clone());
+        let both = conclusion(&none);
+        assert!(
+            both[0].starts_with("Nothing can be said of quick: ") && both[1].starts_with("Under broken ")
+        );
+    }
+
+    #[test]
+    fn intervals_are_those_of_rounds_that_there_are() {
+        let whole = comparison();
+        assert!(about_noise(&whole).is_some_and(|about| about.contains("94 % intervals")));
+        // The first candidate has one round only, whose interval is none.
+        let mut few = comparison();
+        let mut less = few.standings[1].clone();
+        for difference in less.differences.values_mut() {
+            *difference = Difference {
+                verdict: Verdict::TooFew,
+                confidence: 0.0,
+                noise: 9.0,
+                rounds: 1,
+                ..*difference
+            };
+        }
+        few.standings.insert(1, less.clone());
+        assert_eq!(about_noise(&few), about_noise(&whole));
+        few.standings.truncate(2);
+        assert_eq!(about_noise(&few), None);
+        // And one with three of five.
+        less.differences
+            .values_mut()
+            .for_each(|d| (d.verdict, d.confidence, d.rounds) = (Verdict::Lower, 0.75, 3));
+        few.standings = vec![few.standings[0].clone(), less, whole.standings[1].clone()];
+        assert!(
+            about_noise(&few)
+                .is_some_and(|a| a.contains("75 % to 94 % intervals") && a.contains("wall time 1.2 %"))
+        );
+    }
+
+    #[test]
+    fn a_server_without_a_load_has_no_times() {
+        let mut idle = comparison();
+        idle.setup.is_server = true;
+        idle.winners.retain(|winner| !winner.measure.is_time());
+        assert!(drive(&idle).is_some_and(|drive| drive.contains("without a load: there are no times")));
+        for standing in &mut idle.standings {
+            standing.samples.iter_mut().for_each(|s| (s.wall_ns, s.cpu_ns) = (None, None));
+            standing.differences.retain(|measure, _| !measure.is_time());
+        }
+        assert!(idle.measures().iter().all(|measure| !measure.is_time()));
+        let page = super::super::html(&idle);
+        assert!(!page.contains("CPU time and memory together") && !page.contains("NaN"), "{page}");
+        let markdown = super::super::markdown(&idle);
+        assert!(!markdown.contains("wall time") && !markdown.contains("CPU time"), "{markdown}");
+        // What somebody lacks whose runs count is not said to lack runs.
+        idle.standings[1].differences.clear();
+        let markdown = super::super::markdown(&idle);
+        assert!(
+            markdown.contains("| `quick` 1\\.2.3 | – |") && markdown.contains("no run counts"),
+            "{markdown}"
+        );
+    }
 
     #[test]
     fn changes_have_a_sign_and_two_digits() {
