@@ -236,6 +236,9 @@ pub(crate) struct RunArgs {
     /// Go on until every recorded process has ended, not only the first one.
     #[arg(long)]
     pub(crate) wait: bool,
+    /// End the program when heapwise ends, however that comes.
+    #[arg(long, hide = true)]
+    pub(crate) end_together: bool,
     /// Begin recording after this time, such as 500ms, 10s or 2m.
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub(crate) delay: Option<std::time::Duration>,
