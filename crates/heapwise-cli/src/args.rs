@@ -435,7 +435,8 @@ pub(crate) struct DriveArgs {
 #[derive(Debug, Args)]
 pub(crate) struct TuneArgs {
     /// A recording of the program; without one, CMD is recorded.
-    #[arg(value_name = "FILE", required_unless_present = "command")]
+    // That one of both is needed is said later, in a line that names both.
+    #[arg(value_name = "FILE")]
     pub(crate) recording: Option<PathBuf>,
     /// What is to be little: rss, rss-after, cpu, latency, balanced, or weights such as rss=2,cpu=1.
     // Parsed later, for an error in one line.
