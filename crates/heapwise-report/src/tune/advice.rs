@@ -6,7 +6,7 @@ use crate::document::Snippet;
 use crate::units::{bytes, share, time};
 use heapwise_allocators::Candidate;
 use heapwise_compare::{Measure as Real, Standing, Verdict};
-use heapwise_tune::{Choice, Measure, Ranked, Reason, Verified, is_told_by};
+use heapwise_tune::{Choice, Measure, Ranked, Reason, Verified, is_told_by, real};
 use serde_json::{Value, json};
 
 pub(super) fn caveats(tuned: &Tuned<'_>) -> Vec<String> {
@@ -73,30 +73,52 @@ fn what_to_do(tuned: &Tuned<'_>) -> String {
     let now = &tuned.found.baseline().candidate;
     match tuned.choice {
         Choice::Stay(Reason::NothingIsBetter) => format!(
-            "Stay with {now}: on replays nothing needs less {} by more than replays differ from each other.",
-            super::goal(tuned)
+            "Stay with {now}: on replays nothing {} by more than replays differ from each other.",
+            better(tuned)
         ),
         Choice::Stay(Reason::Interrupted) => format!(
-            "Nothing is recommended instead of {now}: the search was interrupted before it could tell whether something needs less {}.",
-            super::goal(tuned)
+            "Nothing is recommended instead of {now}: the search was interrupted before it could tell whether something {}.",
+            better(tuned)
         ),
         Choice::Stay(Reason::NotConfirmed) => format!(
             "Stay with {now}: what was better on replays was not on the program itself, or not by more than the noise."
         ),
         Choice::Take { candidate, verified: Verified::ByTheProgram, factor } => format!(
-            "Take {candidate} ({}): on the program itself {} is {}.",
+            "Take {candidate} ({}): on the program itself {} is at {}.",
             candidate.version(),
-            super::goal(tuned),
+            judged_on_the_program(tuned, candidate),
             change(*factor)
         ),
         Choice::Take { candidate, verified: Verified::ByReplay, factor } => format!(
-            "Take {candidate} ({}): on replays {} is {}. {}",
+            "Take {candidate} ({}): on replays {} is at {}. {}",
             candidate.version(),
-            super::goal(tuned),
+            judged(tuned, Measure::title),
             change(*factor),
             not_confirmed(tuned)
         ),
     }
+}
+
+/// What is wanted, in words: of one measure, less.
+fn better(tuned: &Tuned<'_>) -> String {
+    match tuned.found.goal.weights() {
+        [(measure, _)] => format!("needs less {}", measure.title()),
+        _ => "does better at the goal".to_owned(),
+    }
+}
+
+/// What a factor is about: a measure, or the goal, whose weights are told at the head.
+fn judged(tuned: &Tuned<'_>, title: impl Fn(Measure) -> &'static str) -> &'static str {
+    match tuned.found.goal.weights() {
+        [(measure, _)] => title(*measure),
+        _ => "the goal",
+    }
+}
+
+/// The same of the program itself, where memory after the load is one of several measures.
+fn judged_on_the_program(tuned: &Tuned<'_>, candidate: &Candidate) -> &'static str {
+    let standing = standing(tuned, candidate);
+    judged(tuned, |measure| standing.and_then(|s| real(measure, s)).map_or(measure.title(), Real::title))
 }
 
 /// Why a recommendation rests on replays, and what to do about it.
