@@ -28,13 +28,14 @@ Examples:
   heapwise export base.hw --to pprof -o base.pb.gz    for go tool pprof; also folded, dhat and firefox
   heapwise doctor -- ./my-program              what outside the code would slow its heap
   heapwise replay base.hw                      its allocations again, with other allocators
-  heapwise tune --goal rss -- ./my-program     which allocator and settings suit it, and the lines to paste
+  heapwise tune --goal rss -- ./my-program     which allocator and settings suit it, with the fix
   heapwise lab debug-heap --quick              what a checking heap costs on this machine
   heapwise compare -- ./my-program             the program under each allocator, measured
 
-Exit codes: 0 success, 1 unexpected, 2 usage, 3 a threshold of `diff` is exceeded, `doctor` found something or a program did not
-do the same in `compare`, 4 unreadable recording; `run` ends
-with the program's own code (128+n for a signal), 125 if heapwise failed, 126 if the program cannot be executed, 127 if there is none.";
+Exit codes: 0 success, 1 unexpected, 2 usage, 3 a threshold of `diff` is exceeded, `doctor` found something, a program did not do \
+the same in `compare`, an allocator failed in `replay` or cannot be used in `allocators`, or nothing could be tried on the program \
+in `tune`, 4 unreadable recording, 126 the program cannot be executed, 127 there is none, 130 interrupted; `run` ends with the \
+program's own code (128+n for a signal), or 125 if heapwise failed.";
 
 /// What to do.
 #[derive(Debug, Subcommand)]
@@ -129,8 +130,8 @@ Examples:
   heapwise diff base.hw new.hw --fail-on allocations+5%,peak_live_bytes+1MiB --format markdown -o comment.md
   heapwise diff base.hw new.hw --fail-on 'allocations>100000'
 
-Thresholds: MEASURE+PERCENT% and MEASURE+AMOUNT bound the increase, 'MEASURE>AMOUNT' bounds the newer recording (in
-quotes: a shell takes > for itself). Measures: allocations, reallocations, allocated_bytes, temporary_allocations,
+Thresholds: MEASURE+PERCENT% and MEASURE+AMOUNT bound the increase, 'MEASURE>AMOUNT' bounds the newer recording (in \
+quotes: a shell takes > for itself). Measures: allocations, reallocations, allocated_bytes, temporary_allocations, \
 peak_live_bytes, live_at_exit_bytes, live_at_exit_blocks, peak_rss_bytes. Exit code 3 if one is exceeded.";
 
 const EXPORT_EXAMPLES: &str = "\
@@ -165,18 +166,18 @@ A list has commas, settings have colons. Exit code 3: one of them cannot be used
 #[cfg(target_os = "linux")]
 const COMPARE_EXAMPLES: &str = "\
 Examples:
-  heapwise compare -- ./my-program --its-option             every allocator that is there, five rounds
+  heapwise compare -- ./my-program --its-option      every allocator that is there, five rounds
   heapwise compare --with jemalloc,mimalloc:purge_delay=0 --runs 10 -- ./my-program
   heapwise compare --with glibc,path/to/libany.so --stdin input.json -- ./my-program
-  heapwise compare --ready tcp:6379 --load 'redis-benchmark -q -n 100000' --settle 12s -- redis-server
+  heapwise compare --ready tcp:6379 --load 'redis-benchmark -q' --settle 12s -- redis-server
   heapwise compare --format markdown -o comment.md -- ./my-program
   heapwise compare --format html -o compare.html -- ./my-program
 
-The first candidate is always `default`, the program as it is, which the others are compared with; it runs twice in each
+The first candidate is always `default`, the program as it is, which the others are compared with; it runs twice in each \
 round to see how much is noise. See `heapwise allocators` for names and settings.
 
-Exit codes: 0 all did the same, 3 a candidate crashed, hung, wrote something else or could not be used, 1 the program as it
-is does not work, 2 usage or a program that no allocator can be put into, 126 it cannot be executed, 127 there is none, 130
+Exit codes: 0 all did the same, 3 a candidate crashed, hung, wrote something else or could not be used, 1 the program as it \
+is does not work, 2 usage or a program that no allocator can be put into, 126 it cannot be executed, 127 there is none, 130 \
 interrupted (what was measured is told).";
 
 const LAB_EXAMPLES: &str = "\
@@ -205,14 +206,19 @@ Exit codes: 0, 3 if an allocator failed, 4 for a recording that cannot be read, 
 #[cfg(target_os = "linux")]
 const TUNE_EXAMPLES: &str = "\
 Examples:
-  heapwise tune --goal cpu -- ./batch input.csv         record it, search, and try the best on the program itself
-  heapwise tune run.hw --goal rss                       search with a recording, without running anything
-  heapwise tune run.hw --goal rss-after -- ./batch      search with a recording, then try the best
-  heapwise tune --goal rss-after --ready tcp:8080 --load ./load.sh --settle 12s -- ./server --port 8080
+  heapwise tune --goal cpu -- ./batch input.csv       record it, search, then try the best on it
+  heapwise tune run.hw --goal rss                     search with a recording, run nothing
+  heapwise tune run.hw --goal rss-after -- ./batch    search with a recording, then try the best
+  heapwise tune --goal rss-after --ready tcp:80 --load ./load.sh --settle 12s -- ./server
   heapwise tune run.hw --goal rss=2,cpu=1 --with glibc,jemalloc,mimalloc:purge_delay=0
 
-Stay with what you have is an answer, too. Nothing is recommended that was not run.
-Exit codes: 0, 2 usage, 4 for a recording that cannot be read, 130 interrupted.";
+Stay with what you have is an answer, too. Nothing is recommended that was not run. --settle holds for replays, and for the \
+program if it is driven as a server.
+
+Exit codes: 0 an answer, 1 unexpected, such as a program that cannot be recorded, 2 usage or a program that no allocator can be \
+put into, 3 nothing could be tried on the program (what replays found is told) or what everything is compared with cannot be \
+replayed, 4 a recording that cannot be read, 126 the program cannot be executed, 127 there is none, 130 interrupted (what was \
+measured is told).";
 
 const LAUNCH_EXAMPLES: &str = "\
 Examples:
@@ -434,7 +440,7 @@ pub(crate) struct DriveArgs {
 #[cfg(target_os = "linux")]
 #[derive(Debug, Args)]
 pub(crate) struct TuneArgs {
-    /// A recording of the program; without one, CMD is recorded.
+    /// A recording of the program; without one, CMD is recorded first.
     // That one of both is needed is said later, in a line that names both.
     #[arg(value_name = "FILE")]
     pub(crate) recording: Option<PathBuf>,
@@ -608,7 +614,7 @@ pub(crate) struct Look {
 pub(crate) enum Format {
     /// For a terminal.
     Text,
-    /// The schema heapwise.report/1, heapwise.compare/1 or heapwise.replay/1.
+    /// The schema heapwise.report/1, heapwise.compare/1, heapwise.replay/1 or heapwise.tune/1.
     Json,
     /// One file for a browser, to be opened from disk.
     Html,
