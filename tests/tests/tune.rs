@@ -192,7 +192,7 @@ fn what_is_wrong_is_told_in_one_line() {
 fn a_server_is_judged_by_the_memory_that_it_has_when_it_is_left_alone() {
     let folder = run::private_folder();
     let program = retains();
-    let drive = ["--ready", "true", "--load", "sleep 0.3", "--settle", "300ms", "--runs", "3"];
+    let drive = ["--ready", "line:retained", "--load", "true", "--settle", "300ms", "--runs", "3"];
     let search = ["--goal", "rss-after", "--with", "jemalloc:dirty_decay_ms=0", "--longest", "1s"];
     let command = ["--format", "json", "--", program.to_str().expect("a path"), "4", "12000", "100000"];
     let found = json(&tune(folder.path(), &[&drive[..], &search, &command].concat()));

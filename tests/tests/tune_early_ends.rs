@@ -197,6 +197,17 @@ fn what_replays_found_is_told_when_the_program_cannot_be_tried() {
     assert!(caveats.contains("Nothing was tried") && caveats.contains("the program as it is"), "{caveats}");
     assert!(!sentences(&found, "conclusion").contains("name its command"), "{found:#}");
 
+    // The same is said before the search if there is no recording yet.
+    let outcome =
+        place.tune(&["--ready", "tcp:1", "--", place.program(), "1", "50", "1"]).wait(run::PATIENCE);
+    assert_eq!((outcome.code(), outcome.text().as_str()), (1, ""), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("without --ready"), "{}", outcome.stderr);
+
+    let server = ["--ready", "line:retained", "--load", "exit 7", "--", place.program(), "1", "50", "100000"];
+    let outcome = place.tune(&server).wait(run::PATIENCE);
+    assert_eq!((outcome.code(), outcome.text().as_str()), (1, ""), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("a load that ended with exit code 7"), "{}", outcome.stderr);
+
     // Nobody wanted it; and a time of rest is that of the replays.
     let outcome = tune(&["--settle", "100ms", "--confirm", "0", "--", place.program(), "1", "50", "1"]);
     assert_eq!(outcome.code(), 0, "{}", outcome.stderr);

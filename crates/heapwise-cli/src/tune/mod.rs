@@ -60,11 +60,12 @@ pub(crate) fn tune(args: &TuneArgs) -> Result<u8, Failure> {
     let machine = MachineDescription::look().to_string();
     let tried_program = program.as_ref().filter(|_| comparison.is_some());
     let other_program = tried_program.and_then(|program| usage::other_program(&analysis, program));
+    let notes: Vec<String> = recording.caveat().into_iter().chain(other_program).collect();
     let tuned = Tuned {
         found: &found,
         comparison: comparison.as_ref(),
         untried: untried.as_ref(),
-        other_program: other_program.as_deref(),
+        notes: &notes,
         choice: &choice,
         analysis: &analysis,
         process,

@@ -8,7 +8,7 @@ use crate::progress::Progress;
 use crate::{Failure, compare, exit, replay, report};
 use anyhow::{Context, anyhow};
 use heapwise_analysis::Analysis;
-use heapwise_compare::{Contender, Error, Outcome, Program, Sample, measure};
+use heapwise_compare::{Contender, Error, Outcome, Program, Sample, Service, measure};
 use heapwise_replay::Script;
 use std::fs::File;
 use std::io::{self, Seek};
@@ -19,6 +19,9 @@ use std::time::Duration;
 
 /// How often the recorder is asked whether its file is there.
 const LOOK: Duration = Duration::from_millis(1);
+
+/// How long a recorder may take to write the rest when a server was told to end.
+const STOP_LIMIT: Duration = Duration::from_secs(60);
 
 /// A recording that can be read.
 #[derive(Debug)]
@@ -49,7 +52,8 @@ impl Recording {
         let mut command = vec![own.into(), "run".into(), "--no-report".into(), "--end-together".into()];
         command.extend(["-o".into(), path.clone().into(), "--".into()]);
         command.extend(program.command.iter().cloned());
-        let recorded = Program { command, ..program.clone() };
+        let service = program.service.clone().map(|service| Service { stop_limit: STOP_LIMIT, ..service });
+        let recorded = Program { command, service, ..program.clone() };
         let progress = Progress::new();
         progress.at_step("recording the program", 0, 1);
         let limits = measure::Limits { timeout: None, interrupted };
@@ -65,8 +69,22 @@ impl Recording {
             Error::Interrupted => interrupted_early(),
             error => compare::failure(error),
         })?;
+        if let Some(what) = not_driven(&sample) {
+            return Err(Failure::new(exit::UNEXPECTED, anyhow!("{} {what}", name(program))));
+        }
         let Some(file) = file else { return Err(not_recorded(program, &sample)) };
         Ok(Self { file, name: "the recording".into(), made: Some(sample) })
+    }
+
+    /// What makes less of a program that was recorded for this than it should be, in a sentence.
+    pub(super) fn caveat(&self) -> Option<String> {
+        let sample = self.made.as_ref()?;
+        let is_odd = match sample.outcome {
+            Outcome::Exited(code) => code != 0 && sample.load.is_none(),
+            Outcome::Killed(_) | Outcome::TimedOut => true,
+            Outcome::NotReady | Outcome::Died { .. } | Outcome::Stopped => false,
+        };
+        is_odd.then(|| format!("When the program was recorded, it ended with {}.", sample.outcome.words()))
     }
 
     /// Analyses it, and compiles the script of the process with this id, or of the one that allocates most.
@@ -116,6 +134,33 @@ fn open_without_name(path: &Path, is_over: &AtomicBool) -> Option<File> {
     }
 }
 
+/// Why a server was not recorded doing what it is there for: a search would be about something else.
+fn not_driven(sample: &Sample) -> Option<String> {
+    let load =
+        sample.load.as_ref().map(|load| &load.outcome).filter(|outcome| **outcome != Outcome::Exited(0));
+    match (&sample.outcome, load) {
+        (Outcome::NotReady, _) => Some(
+            "did not become ready in time when it was recorded; look at --ready, and at what it says when it is started alone"
+                .to_owned(),
+        ),
+        // The recorder's own codes; what it said is told elsewhere.
+        (Outcome::Died { code: Some(125..=127), .. }, _) => None,
+        (Outcome::Died { .. }, _) => Some(format!(
+            "ended when it was recorded ({}); a program that ends by itself is tuned without --ready and --load",
+            sample.outcome.words()
+        )),
+        (_, Some(load)) => Some(format!(
+            "was recorded under a load that ended with {}; try the command of --load by itself",
+            load.words()
+        )),
+        _ => None,
+    }
+}
+
+fn name(program: &Program) -> String {
+    program.command.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
 fn interrupted_early() -> Failure {
     let error = anyhow!("interrupted before anything was replayed: there is nothing to show");
     Failure::new(exit::INTERRUPTED, error)
@@ -123,25 +168,24 @@ fn interrupted_early() -> Failure {
 
 /// What the recorder said, with the code that it would have ended with by itself.
 fn not_recorded(program: &Program, sample: &Sample) -> Failure {
-    let name = || program.command.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let said = String::from_utf8_lossy(&sample.stderr.start);
     let said = said.lines().filter_map(|line| line.strip_prefix("heapwise: error: ")).next_back();
-    match (&sample.outcome, said) {
-        (Outcome::Exited(code), Some(said)) if (125..=127).contains(code) => {
-            let code = match *code {
+    match (sample.outcome.code(), said) {
+        (Some(code @ 125..=127), Some(said)) => {
+            let code = match code {
                 126 => exit::NOT_EXECUTABLE,
                 127 => exit::NO_SUCH_PROGRAM,
                 _ => exit::UNEXPECTED,
             };
             Failure::new(code, anyhow!("{}", heapwise_report::escape::escape(said)))
         }
-        (outcome, said) => {
+        (_, said) => {
             let said =
                 said.map_or_else(String::new, |said| format!(": {}", heapwise_report::escape::escape(said)));
             let error = anyhow!(
                 "{} could not be recorded ({}){said}; see what heapwise run says about it",
-                name(),
-                outcome.words()
+                name(program),
+                sample.outcome.words()
             );
             Failure::new(exit::UNEXPECTED, error)
         }

@@ -25,7 +25,7 @@ pub(super) fn caveats(tuned: &Tuned<'_>) -> Vec<String> {
         caveats.extend(comparison.notes.iter().cloned());
     }
     caveats.extend(interrupt(tuned));
-    caveats.extend(tuned.other_program.map(ToOwned::to_owned));
+    caveats.extend(tuned.notes.iter().cloned());
     if let Some(Untried::Failed(why)) = tuned.untried {
         caveats.push(format!("Nothing was tried on the program itself: {why}"));
     }

@@ -23,8 +23,8 @@ pub struct Tuned<'a> {
     pub comparison: Option<&'a Comparison>,
     /// Why there is no such comparison, if there is none.
     pub untried: Option<&'a Untried>,
-    /// A sentence about a recording of another program than the one that was tried.
-    pub other_program: Option<&'a str>,
+    /// What makes less of the recording, or of the program beside it, than there seems to be: sentences.
+    pub notes: &'a [String],
     /// What to do.
     pub choice: &'a Choice,
     /// The recording.
