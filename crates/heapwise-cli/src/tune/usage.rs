@@ -4,7 +4,7 @@ use crate::args::{Format, TuneArgs};
 use crate::compare;
 use crate::{Failure, blind_spots, exit};
 use anyhow::anyhow;
-use heapwise_analysis::{Analysis, Process};
+use heapwise_analysis::Analysis;
 use heapwise_compare::{Error, Program};
 use std::ffi::OsStr;
 use std::io::IsTerminal;
@@ -74,24 +74,25 @@ fn can_be_started(program: &OsStr) -> Result<(), Error> {
     Err(Error::NotExecutable { program: name(), reason })
 }
 
-/// A warning if the recording is of something else than the program on which the best are tried, as far as names tell: a
-/// command that leads to the program is one of those that were recorded.
+/// A warning if the recording is of something else than the program on which the best are tried, as far as names tell. A script
+/// is an argument of what runs it, and another name of the same file is seen by what it leads to.
 pub(super) fn other_program(analysis: &Analysis, program: &Program) -> Option<String> {
-    let name = |command: &str| Path::new(command).file_name().map(OsStr::to_owned);
-    let asked = program.command.first()?.to_string_lossy().into_owned();
-    let commands = std::iter::once(&analysis.meta.command).chain(analysis.processes.iter().map(command));
-    let recorded: Vec<&String> = commands.filter_map(|command| command.first()).collect();
-    let first = recorded.first()?;
-    let is_known = recorded.iter().any(|one| name(one) == name(&asked));
-    (!is_known).then(|| {
+    let asked = program.command.first()?;
+    let commands = std::iter::once(&analysis.meta.command);
+    let commands: Vec<&Vec<String>> = commands.chain(analysis.processes.iter().map(|p| &p.command)).collect();
+    let name = Path::new(asked).file_name();
+    let is_named = commands.iter().copied().flatten().any(|word| Path::new(word).file_name() == name);
+    let file = blind_spots::find(asked, std::env::var_os("PATH").as_deref());
+    let file = file.and_then(|file| file.canonicalize().ok());
+    let mut modules = analysis.processes.iter().flat_map(|process| &process.modules);
+    let is_loaded = file.is_some_and(|file| modules.any(|module| Path::new(&module.path) == file));
+    let recorded = commands.iter().find_map(|command| command.first())?;
+    (!is_named && !is_loaded).then(|| {
         format!(
-            "The recording is of {first}, and what was best for that was tried on {asked}: what one needs says little of the other."
+            "The recording is of {recorded}, and what was best for that was tried on {}: what one needs says little of the other.",
+            asked.to_string_lossy()
         )
     })
-}
-
-fn command(process: &Process) -> &Vec<String> {
-    &process.command
 }
 
 #[cfg(test)]
