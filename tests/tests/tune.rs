@@ -119,6 +119,9 @@ fn memory_that_is_kept_is_halved_and_the_program_agrees() {
         found.and_then(|c| c["rss_after_bytes"].as_f64()).unwrap_or_else(|| panic!("{label}: {found:?}"))
     };
     assert!(of(label) < of("default") * 0.7, "{} of {}", of(label), of("default"));
+    // A program that ends by itself is judged by what it has at its end.
+    let said = names(&found["conclusion"])[0];
+    assert!(said.contains("on the program itself RSS at the end is at -"), "{said}");
     assert_eq!(found["fix"]["kind"], "allocator");
     let rust = names(&found["fix"]["rust"]).join("\n");
     assert!(rust.contains("#[global_allocator]") && rust.contains('0'), "{rust}");
@@ -153,13 +156,28 @@ fn what_is_wrong_is_told_in_one_line() {
     let broken = broken.to_str().expect("a path");
     let rustc = programs::rust_tool("rustc");
     let rustc = rustc.to_str().expect("a path");
-    let cases: [(&[&str], i32, &str); 6] = [
+    let text = folder.path().join("text");
+    fs::write(&text, b"no program").expect("a file");
+    let text = text.to_str().expect("a path");
+    let program = retains();
+    let program = program.to_str().expect("a path");
+    let cases: [(&[&str], i32, &str); 16] = [
         (&[&file, "--goal", "memory"], 2, "rss-after"),
         (&[&file, "--with", "jemaloc"], 2, "jemalloc"),
         (&[&file, "--with", "jemalloc:dirty_decay=1"], 2, "dirty_decay_ms"),
         (&[broken], 4, "broken.hw"),
         (&["missing.hw"], 4, "missing.hw"),
         (&["--", rustc], 2, "defines malloc itself"),
+        (&[], 2, "heapwise tune -- CMD"),
+        (&[&file, "--load", "true"], 2, "--load"),
+        (&[&file, "--ready", "true"], 2, "--ready"),
+        (&[&file, "--stdin", "x"], 2, "--stdin"),
+        (&[&file, "--runs", "3"], 2, "--runs"),
+        (&[&file, "--runs", "0", "--", program], 2, "--runs 0"),
+        (&["--", "no-such-program"], 127, "no-such-program"),
+        (&[&file, "--", "no-such-program"], 127, "no-such-program"),
+        (&["--", text], 126, "cannot be executed"),
+        (&[&file, "--", text], 126, "cannot be executed"),
     ];
     for (arguments, code, word) in cases {
         let outcome = tune(folder.path(), arguments);
@@ -168,6 +186,47 @@ fn what_is_wrong_is_told_in_one_line() {
         assert!(outcome.stderr.contains(word), "{arguments:?}: {}", outcome.stderr);
         assert_eq!(outcome.text(), "", "{arguments:?}");
     }
+}
+
+#[test]
+fn a_server_is_judged_by_the_memory_that_it_has_when_it_is_left_alone() {
+    let folder = run::private_folder();
+    let program = retains();
+    let drive = ["--ready", "line:retained", "--load", "true", "--settle", "300ms", "--runs", "3"];
+    let search = ["--goal", "rss-after", "--with", "jemalloc:dirty_decay_ms=0", "--longest", "1s"];
+    let command = ["--format", "json", "--", program.to_str().expect("a path"), "4", "12000", "100000"];
+    let found = json(&tune(folder.path(), &[&drive[..], &search, &command].concat()));
+    assert_eq!(found["choice"]["verified"], "program", "{found:#}");
+    let said = names(&found["conclusion"])[0];
+    assert!(said.contains("on the program itself RSS after settling is at -"), "{said}");
+}
+
+#[test]
+fn pages_and_comments_have_everything_and_nothing_of_what_a_program_smuggles_in() {
+    let folder = run::private_folder();
+    let hostile = folder.path().join("<b>&\"x");
+    fs::copy(retains(), &hostile).expect("a copy");
+    let file = recorded(folder.path(), &hostile, &["4", "12000", "1"]);
+    let line =
+        [&file, "--goal", "rss-after=3,cpu=0.01", "--with", "jemalloc:dirty_decay_ms=0", "--longest", "1s"];
+    let page = folder.path().join("tune.html");
+    let html = ["--format", "html", "-o", page.to_str().expect("a path")];
+    let outcome = tune(folder.path(), &[&line[..], &html].concat());
+    assert_eq!((outcome.code(), outcome.text().as_str()), (0, ""), "{}", outcome.stderr);
+    let text = fs::read_to_string(&page).expect("a page");
+    assert!(text.contains("<svg") && text.contains("&lt;b&gt;&amp;"), "a picture, and the program's name");
+    assert!(text.contains("jemalloc:dirty_decay_ms=0") && text.contains("global_allocator"));
+    for never in ["<script", "<b>&", "http://", "https://", "NaN"] {
+        assert!(!text.contains(never), "{never}");
+    }
+
+    let markdown = tune(folder.path(), &[&line[..], &["--format", "markdown"]].concat());
+    assert_eq!(markdown.code(), 0, "{}", markdown.stderr);
+    let text = markdown.text();
+    assert!(text.contains("\n| candidate ") && text.contains("\n```rust\n"), "{text}");
+    // Of several measures none is the goal.
+    assert!(text.contains("on replays the goal is at "), "{text}");
+    assert!(!text.contains("<b>"), "{text}");
 }
 
 /// A workspace with a package for each set of lines of Cargo.toml, and a program for each candidate in it.

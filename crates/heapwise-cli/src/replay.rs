@@ -14,7 +14,7 @@ use heapwise_report::replay::{Replay, html, json, markdown, text};
 use heapwise_trace::file::Reader;
 use std::collections::HashSet;
 use std::fs::File;
-use std::io::{BufReader, IsTerminal};
+use std::io::{BufReader, IsTerminal, Read};
 use std::path::Path;
 use std::time::Duration;
 
@@ -143,12 +143,22 @@ pub(crate) fn process_of(analysis: &Analysis, pid: Option<u32>) -> Result<usize,
 
 /// Compiles the script of a process.
 pub(crate) fn script_of(path: &Path, analysis: &Analysis, process: usize) -> Result<Script, Failure> {
+    let file = report::open(path)?;
+    compile_from(BufReader::with_capacity(1 << 20, &file), &file, path, analysis, process)
+}
+
+/// The same with what reads the file.
+pub(crate) fn compile_from(
+    input: impl Read,
+    file: &File,
+    path: &Path,
+    analysis: &Analysis,
+    process: usize,
+) -> Result<Script, Failure> {
     let name = || format!("cannot read {}", path.display());
     let unreadable = |error: anyhow::Error| Failure::new(exit::UNREADABLE, error);
-    let file = File::open(path).with_context(name).map_err(unreadable)?;
     let total = file.metadata().map_or(0, |m| m.len());
-    let reader =
-        Reader::new(BufReader::with_capacity(1 << 20, file)).with_context(name).map_err(unreadable)?;
+    let reader = Reader::new(input).with_context(name).map_err(unreadable)?;
     let progress = Progress::new();
     let script = compile(reader, analysis, process, |at| progress.at("compiling", at, total));
     let script = script.map_err(|error| match error {

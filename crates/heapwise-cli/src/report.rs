@@ -13,7 +13,7 @@ use heapwise_report::{
 };
 use heapwise_trace::file::{Reader, tables::Symbols};
 use std::fs::File;
-use std::io::{BufReader, IsTerminal, Write};
+use std::io::{BufReader, IsTerminal, Read, Write};
 use std::path::Path;
 
 /// Prints the diagnosis of a recording.
@@ -36,15 +36,18 @@ pub(crate) fn report(args: &ReportArgs) -> Result<u8, Failure> {
 
 /// A recording from a file, with names.
 pub(crate) fn load(path: &Path) -> Result<Analysis, Failure> {
-    let unreadable = |error: anyhow::Error| Failure::new(exit::UNREADABLE, error);
-    let file =
-        File::open(path).with_context(|| format!("cannot read {}", path.display())).map_err(unreadable)?;
-    let mut analysis = read(&file, path).map_err(unreadable)?;
+    let mut analysis = read(&open(path)?, path).map_err(|error| Failure::new(exit::UNREADABLE, error))?;
     if !analysis.has_symbols() {
         // The recording was cut off before its symbols were written; this machine may still have the files.
         add_symbols(&mut analysis);
     }
     Ok(analysis)
+}
+
+/// A recording's file.
+pub(crate) fn open(path: &Path) -> Result<File, Failure> {
+    let file = File::open(path).with_context(|| format!("cannot read {}", path.display()));
+    file.map_err(|error| Failure::new(exit::UNREADABLE, error))
 }
 
 /// Sees that there will be a place for a result, before the work of hours whose result it is. What is there stays as it is.
@@ -81,12 +84,17 @@ pub(crate) fn write(out: Option<&Path>, render: impl FnOnce(Style) -> String) ->
 
 /// Reads and analyses a recording.
 pub(crate) fn read(file: &File, path: &Path) -> anyhow::Result<Analysis> {
+    read_from(BufReader::with_capacity(1 << 20, file), file, path)
+}
+
+/// The same with what reads the file.
+pub(crate) fn read_from(input: impl Read, file: &File, path: &Path) -> anyhow::Result<Analysis> {
     let total = file.metadata().map_or(0, |m| m.len());
     let name = || format!("cannot read {}", path.display());
     if file.metadata().is_ok_and(|m| m.is_dir()) {
         return Err(anyhow!("cannot read {}: it is a folder, not a recording", path.display()));
     }
-    let reader = Reader::new(BufReader::with_capacity(1 << 20, file)).with_context(name)?;
+    let reader = Reader::new(input).with_context(name)?;
     let progress = Progress::new();
     analyze(reader, &Options::default(), |at| progress.at("analysing", at, total)).with_context(name)
 }

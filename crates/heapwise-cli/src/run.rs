@@ -28,6 +28,7 @@ pub(crate) fn run(args: RunArgs) -> Result<u8, Failure> {
         force: args.force,
         follow: !args.no_follow,
         wait: args.wait,
+        end_together: args.end_together,
         limits: Limits {
             delay: args.delay,
             snapshot_every: args.snapshot_every,

@@ -31,6 +31,15 @@ impl From<std::process::ExitStatus> for Exit {
     }
 }
 
+/// How a program is started.
+#[derive(Clone, Copy, Debug)]
+pub struct How {
+    /// Its children are recorded, too.
+    pub follow: bool,
+    /// The kernel ends it when the thread ends that starts it.
+    pub end_together: bool,
+}
+
 /// Starts the program.
 ///
 /// # Errors
@@ -39,14 +48,14 @@ pub fn start(
     command: &[OsString],
     session: &Session,
     preload: &PreloadLibrary,
-    follow: bool,
+    how: How,
 ) -> Result<Child, Error> {
     let program = &command[0];
     let mut process = Command::new(program);
     process.args(&command[1..]);
     process.env(SESSION_VARIABLE, session.path());
     process.env("LD_PRELOAD", preload_list(&preload.path(), std::env::var_os("LD_PRELOAD").as_deref()));
-    if !follow {
+    if !how.follow {
         let only = std::sync::atomic::AtomicPtr::new(session.header().only_pid.as_ptr());
         // SAFETY: runs in the child between fork and exec; it stores to shared memory and asks for its own id.
         unsafe {
@@ -54,6 +63,17 @@ pub fn start(
                 let pid = libc::getpid() as u32;
                 only.load(std::sync::atomic::Ordering::Relaxed).write_volatile(pid);
                 Ok(())
+            });
+        }
+    }
+    if how.end_together {
+        let parent = std::process::id();
+        // SAFETY: runs in the child between fork and exec; it makes two system calls with integer arguments.
+        unsafe {
+            process.pre_exec(move || {
+                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+                // It may have ended before that was set.
+                if libc::getppid() as u32 == parent { Ok(()) } else { Err(io::ErrorKind::BrokenPipe.into()) }
             });
         }
     }

@@ -32,6 +32,8 @@ pub struct Request {
     pub follow: bool,
     /// Wait for recorded processes that outlive the program.
     pub wait: bool,
+    /// The program does not outlive its recorder, however that ends.
+    pub end_together: bool,
     /// When to stop by itself.
     pub limits: Limits,
     /// Compare every n-th stack with a full unwind; 0 for never.
@@ -101,8 +103,9 @@ pub fn record(request: Request) -> Result<Recorded, Error> {
         sys::adopt_orphans();
     }
     let (started, clocks) = (Instant::now(), ticks::Moment::now());
-    let mut child = command::start(&request.command, &session, &preload, request.follow)
-        .inspect_err(|_| remove(&early_path))?;
+    let how = command::How { follow: request.follow, end_together: request.end_together };
+    let mut child =
+        command::start(&request.command, &session, &preload, how).inspect_err(|_| remove(&early_path))?;
     let pid = child.id();
     let wait = request.wait;
     signals::pass_on_to(pid as i32);

@@ -22,6 +22,8 @@ pub enum Reason {
     NothingIsBetter,
     /// What was better in replays was not in the program itself.
     NotConfirmed,
+    /// The search was ended before it could tell: nobody knows whether something is better.
+    Interrupted,
 }
 
 /// What to do.
@@ -45,19 +47,29 @@ impl Choice {
     /// with the fewest settings is taken, for each setting is something to be looked after, and of these the one that costs
     /// least otherwise.
     pub fn by_replay(found: &Found) -> Self {
-        match shortlist(found, usize::MAX).first() {
-            None => Self::Stay(Reason::NothingIsBetter),
+        Self::by_replay_of(found, |_| true)
+    }
+
+    /// The same among those that `may` be recommended.
+    fn by_replay_of(found: &Found, may: impl Fn(&Candidate) -> bool) -> Self {
+        let list = shortlist(found, usize::MAX);
+        match list.iter().find(|ranked| may(&ranked.candidate)) {
             Some(best) => Self::Take {
                 candidate: best.candidate.clone(),
                 verified: Verified::ByReplay,
                 factor: best.score.map_or(1.0, |s| s.value),
             },
+            None if !list.is_empty() => Self::Stay(Reason::NotConfirmed),
+            None if found.is_interrupted => Self::Stay(Reason::Interrupted),
+            None => Self::Stay(Reason::NothingIsBetter),
         }
     }
 
     /// By the program itself: the comparison's candidates are those of the shortlist, in any order. The best one that did the same
     /// as the program as it is and surely needs less of what counts most. Of those that are about as good those come first
     /// that do not have many more page faults, then those with the fewest settings, then who costs least otherwise.
+    ///
+    /// Too few rounds tell nothing of the program: then replays decide, among those that did nothing wrong in it.
     pub fn confirmed(found: &Found, comparison: &Comparison) -> Self {
         let mut good: Vec<Confirmed> = comparison
             .candidates()
@@ -67,7 +79,15 @@ impl Choice {
             .collect();
         good.sort_by(|a, b| a.factor.value.total_cmp(&b.factor.value));
         let Some(first) = good.first().map(|best| best.factor) else {
-            return Self::Stay(Reason::NotConfirmed);
+            if is_told_by(&found.goal, comparison) {
+                return Self::Stay(Reason::NotConfirmed);
+            }
+            return Self::by_replay_of(found, |candidate| {
+                let label = candidate.to_string();
+                let standing = comparison.candidates().iter().find(|s| s.contender.label == label);
+                standing.is_none_or(|s| s.findings.is_empty() && s.left_out.is_none())
+                    && comparison.unavailable.iter().all(|gone| gone.label != label)
+            });
         };
         let is_near = |factor: &Score| factor.value <= first.value * NEAR || factor.is_like(&first);
         let alike = good.into_iter().filter(|candidate| is_near(&candidate.factor));
@@ -162,8 +182,8 @@ impl Found {
 }
 
 /// The measures of the real program that stand for those of a goal. Of a program that ends by itself the memory after the load
-/// is that at its end.
-pub(crate) fn real(measure: Measure, standing: &Standing) -> Option<Real> {
+/// is that at its end. `None` if nothing of the kind was measured.
+pub fn real(measure: Measure, standing: &Standing) -> Option<Real> {
     let has = |real: &Real| standing.differences.contains_key(real);
     let kinds: &[Real] = match measure {
         Measure::PeakRss => &[Real::PeakRss],
@@ -172,6 +192,15 @@ pub(crate) fn real(measure: Measure, standing: &Standing) -> Option<Real> {
         Measure::Latency => &[Real::Wall],
     };
     kinds.iter().copied().find(has)
+}
+
+/// Whether a comparison has rounds enough to tell anything of a goal, of anybody in it.
+pub fn is_told_by(goal: &Goal, comparison: &Comparison) -> bool {
+    let has_too_few = |standing: &Standing| {
+        let verdict = |&(measure, _): &(Measure, f64)| standing.verdict(real(measure, standing)?);
+        goal.weights().iter().any(|weight| verdict(weight) == Some(Verdict::TooFew))
+    };
+    !comparison.candidates().iter().any(has_too_few)
 }
 
 /// Whether a difference is more than noise.
@@ -226,6 +255,39 @@ mod tests {
         let alike =
             [glibc, ("jemalloc:narenas=1", 60.0, 1.0), ("snmalloc", 60.5, 9.0), ("mimalloc", 60.6, 5.0)];
         assert_eq!(of(&alike), "mimalloc");
+    }
+
+    #[test]
+    fn who_was_interrupted_does_not_claim_that_nothing_is_better() {
+        let mut all = found("rss", &[("glibc", 100.0, 10.0), ("jemalloc", 60.0, 10.0)]);
+        all.is_interrupted = true;
+        assert_eq!(taken(&Choice::by_replay(&all)), "jemalloc");
+        for ranked in &mut all.ranked {
+            (ranked.numbers, ranked.score) = (crate::Numbers::default(), None);
+        }
+        all.rungs = Vec::new();
+        assert_eq!((taken(&Choice::by_replay(&all)).as_str(), all.tried()), ("Interrupted", 0));
+    }
+
+    #[test]
+    fn too_few_rounds_of_the_program_leave_the_choice_to_replays_but_not_to_who_crashed_in_it() {
+        let candidates = [("glibc", 100.0, 1.0), ("jemalloc", 50.0, 1.0), ("mimalloc", 70.0, 1.0)];
+        let found = found("rss", &candidates);
+        let of = |label, verdict| standing(label, &[(Real::PeakRss, verdict, HALF)]);
+        let choice = |standings| Choice::confirmed(&found, &comparison(standings));
+        let few = || of("jemalloc", Verdict::TooFew);
+        let Choice::Take { candidate, verified, .. } = choice(vec![few(), of("mimalloc", Verdict::TooFew)])
+        else {
+            panic!("replays found something");
+        };
+        assert_eq!((candidate.to_string().as_str(), verified), ("jemalloc", Verified::ByReplay));
+        let mut crashed = few();
+        crashed.left_out = Some("it crashed".into());
+        assert_eq!(taken(&choice(vec![crashed.clone(), of("mimalloc", Verdict::TooFew)])), "mimalloc");
+        let mut other = of("mimalloc", Verdict::TooFew);
+        other.left_out = crashed.left_out.clone();
+        assert_eq!(taken(&choice(vec![crashed, other])), "NotConfirmed");
+        assert_eq!(taken(&choice(vec![of("jemalloc", Verdict::WithinNoise)])), "NotConfirmed");
     }
 
     #[test]

@@ -19,7 +19,7 @@ mod search;
 #[cfg(test)]
 mod testing;
 
-pub use choice::{Choice, Reason, Verified};
+pub use choice::{Choice, Reason, Verified, is_told_by, real};
 pub use front::front;
 pub use goal::{Goal, GoalError, Measure};
 pub use numbers::Numbers;

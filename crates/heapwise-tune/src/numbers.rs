@@ -66,6 +66,11 @@ impl Numbers {
         Spread::of(self.all(measure).iter().copied())
     }
 
+    /// Whether nothing was measured.
+    pub fn is_empty(&self) -> bool {
+        Measure::ALL.into_iter().all(|measure| self.all(measure).is_empty())
+    }
+
     /// All measurements of a measure.
     pub fn all(&self, measure: Measure) -> &[f64] {
         match measure {

@@ -68,7 +68,7 @@ pub struct Found {
     pub counts: Counts,
     /// Time that the program takes outside of the allocator, as it was reckoned with. In nanoseconds.
     pub other_ns: f64,
-    /// How many candidates each rung had.
+    /// How many candidates each rung had; one in which nothing was replayed before an interrupt is none.
     pub rungs: Vec<usize>,
     /// How the replays with pauses went.
     pub timed: Option<Timed>,
@@ -87,6 +87,11 @@ impl Found {
     /// What there is now.
     pub fn baseline(&self) -> &Ranked {
         &self.ranked[self.baseline]
+    }
+
+    /// How many candidates were replayed, or tried in vain.
+    pub fn tried(&self) -> usize {
+        self.ranked.iter().filter(|r| r.trouble.is_some() || !r.numbers.is_empty()).count()
     }
 }
 
@@ -128,11 +133,16 @@ pub fn search(
             patience: options.patience,
             seed: options.seed + rung as u64,
         };
+        let mut trial =
+            try_all(script, program.to_path_buf(), libraries, &trial_options, interrupted, &|step| {
+                let what = format!("rung {} of {}: {}", rung + 1, ROUNDS.len(), step.what);
+                progress(&Step { what, ..step.clone() });
+            });
+        is_interrupted = interrupted.load(Ordering::Relaxed);
+        if is_interrupted && !keep_comparable(&mut trial, is_last) {
+            break;
+        }
         rungs.push(taking_part.len());
-        let trial = try_all(script, program.to_path_buf(), libraries, &trial_options, interrupted, &|step| {
-            let what = format!("rung {} of {}: {}", rung + 1, ROUNDS.len(), step.what);
-            progress(&Step { what, ..step.clone() });
-        });
         timed = trial.timed.or(timed);
         harness = trial.harness.or(harness);
         take(&mut all, &taking_part, trial, rung, is_last);
@@ -142,7 +152,6 @@ pub fn search(
         for &at in &taking_part {
             all[at].score = Score::of(goal, &all[at].numbers, &base, other_ns);
         }
-        is_interrupted = interrupted.load(Ordering::Relaxed);
         if is_last || is_interrupted {
             break;
         }
@@ -193,6 +202,17 @@ fn pace(script: &Script, options: &Options, is_last: bool) -> Timed {
         compression: u32::try_from(compression).unwrap_or(u32::MAX).clamp(1, 1000),
         settle: options.settle,
     }
+}
+
+/// Leaves of a trial that was interrupted only what can be compared, and says whether that is anything. The longest pauses say
+/// something else of memory after the load than shorter ones, so either all have them or nobody has.
+fn keep_comparable(trial: &mut Trial, is_last: bool) -> bool {
+    let mut all: Vec<_> = trial.tried.iter_mut().filter_map(|tried| tried.results.as_mut().ok()).collect();
+    if is_last && !all.iter().all(|results| results.timed.is_some() || results.failure().is_some()) {
+        all.iter_mut().for_each(|results| results.timed = None);
+        trial.timed = None;
+    }
+    all.iter().any(|results| results.all().next().is_some())
 }
 
 fn take(all: &mut [Ranked], taking_part: &[usize], trial: Trial, rung: usize, is_last: bool) {

@@ -39,6 +39,8 @@ int main(int argc, char **argv) {
     }
     pthread_barrier_wait(&barrier);
     pthread_barrier_wait(&barrier);
+    puts("retained");
+    fflush(stdout);
     usleep(atoi(argv[3]) * 1000);
     puts("idle");
     return 0;

@@ -77,7 +77,7 @@ pub struct Tried {
 }
 
 /// What was measured of a candidate.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Results {
     /// With accounts; `None` if only replays with pauses were asked for.
     pub first: Option<Measured>,
@@ -153,27 +153,22 @@ pub fn try_all(
     let estimate = Estimate::new(options, fast, script.duration());
     let done = AtomicUsize::new(0);
     let runner = Runner { replayer, libraries, options, interrupted, total, done, estimate };
-    let harness = (options.fast && options.rounds > 0).then(|| runner.harness()).flatten();
+    let is_wanted = options.fast && options.rounds > 0 && !runner.is_interrupted();
+    let harness = is_wanted.then(|| runner.harness()).flatten();
     let mut tried: Vec<Tried> = Vec::new();
     let mut ready: Vec<Option<Ready>> = Vec::new();
     for candidate in &options.candidates {
         let mut version = candidate.version();
-        let (prepared, results) = match ready_to_use(libraries, &program, candidate) {
-            Ok((prepared, told)) => {
+        // A process for each of them takes its time, and nothing will be done with it.
+        let made_ready = (!runner.is_interrupted()).then(|| ready_to_use(libraries, &program, candidate));
+        let (prepared, results) = match made_ready {
+            None => (None, Ok(Results::default())),
+            Some(Ok((prepared, told))) => {
                 version = told.unwrap_or(version);
                 let sizes = options.fast.then(|| runner.replayer.sizes(&prepared)).flatten();
-                let none = Results {
-                    first: None,
-                    rounds: Vec::new(),
-                    timed: None,
-                    peak_rss: None,
-                    allocator_rounds_ns: Vec::new(),
-                    allocator_ns: None,
-                    heap_ns: None,
-                };
-                (Some(Ready { prepared, sizes }), Ok(none))
+                (Some(Ready { prepared, sizes }), Ok(Results::default()))
             }
-            Err(reason) => (None, Err(reason)),
+            Some(Err(reason)) => (None, Err(reason)),
         };
         ready.push(prepared);
         tried.push(Tried { candidate: candidate.clone(), version, results });

@@ -1,12 +1,12 @@
 //! What to do, what to paste, and what it costs.
 
-use super::Tuned;
 use super::tables::change;
+use super::{Tuned, Untried};
 use crate::document::Snippet;
 use crate::units::{bytes, share, time};
 use heapwise_allocators::Candidate;
 use heapwise_compare::{Measure as Real, Standing, Verdict};
-use heapwise_tune::{Choice, Measure, Ranked, Reason, Verified};
+use heapwise_tune::{Choice, Measure, Ranked, Reason, Verified, is_told_by, real};
 use serde_json::{Value, json};
 
 pub(super) fn caveats(tuned: &Tuned<'_>) -> Vec<String> {
@@ -24,10 +24,41 @@ pub(super) fn caveats(tuned: &Tuned<'_>) -> Vec<String> {
         caveats.extend(comparison.unavailable.iter().map(|u| format!("{}: {}", u.label, u.reason)));
         caveats.extend(comparison.notes.iter().cloned());
     }
-    if tuned.found.is_interrupted {
-        caveats.push("Interrupted: what was measured until then is what there is.".to_owned());
+    caveats.extend(interrupt(tuned));
+    caveats.extend(tuned.notes.iter().cloned());
+    if let Some(Untried::Failed(why)) = tuned.untried {
+        caveats.push(format!("Nothing was tried on the program itself: {why}"));
     }
     caveats
+}
+
+/// Whether the search, or what followed it, was ended early.
+pub(super) fn is_interrupted(tuned: &Tuned<'_>) -> bool {
+    tuned.found.is_interrupted || is_interrupted_later(tuned)
+}
+
+fn is_interrupted_later(tuned: &Tuned<'_>) -> bool {
+    match tuned.comparison {
+        Some(comparison) => comparison.is_interrupted,
+        None => tuned.untried == Some(&Untried::Interrupted),
+    }
+}
+
+/// What is not known because somebody did not want to wait.
+fn interrupt(tuned: &Tuned<'_>) -> Option<String> {
+    let found = tuned.found;
+    Some(match (found.is_interrupted, found.tried()) {
+        (true, 0) => "Interrupted before anything was replayed.".to_owned(),
+        (true, tried) if tried < found.ranked.len() => format!(
+            "Interrupted when {tried} of {} candidates were replayed; others may be better.",
+            found.ranked.len()
+        ),
+        (true, _) => "Interrupted before the best were told apart; others may be better.".to_owned(),
+        _ if is_interrupted_later(tuned) => {
+            "Interrupted while the best were tried on the program itself; the search was over.".to_owned()
+        }
+        _ => return None,
+    })
 }
 
 pub(super) fn conclusion(tuned: &Tuned<'_>) -> Vec<String> {
@@ -42,25 +73,70 @@ fn what_to_do(tuned: &Tuned<'_>) -> String {
     let now = &tuned.found.baseline().candidate;
     match tuned.choice {
         Choice::Stay(Reason::NothingIsBetter) => format!(
-            "Stay with {now}: on replays nothing needs less {} by more than replays differ from each other.",
-            super::goal(tuned)
+            "Stay with {now}: on replays nothing {} by more than replays differ from each other.",
+            better(tuned)
+        ),
+        Choice::Stay(Reason::Interrupted) => format!(
+            "Nothing is recommended instead of {now}: the search was interrupted before it could tell whether something {}.",
+            better(tuned)
         ),
         Choice::Stay(Reason::NotConfirmed) => format!(
             "Stay with {now}: what was better on replays was not on the program itself, or not by more than the noise."
         ),
         Choice::Take { candidate, verified: Verified::ByTheProgram, factor } => format!(
-            "Take {candidate} ({}): on the program itself {} is {}.",
+            "Take {candidate} ({}): on the program itself {} is at {}.",
             candidate.version(),
-            super::goal(tuned),
+            judged_on_the_program(tuned, candidate),
             change(*factor)
         ),
         Choice::Take { candidate, verified: Verified::ByReplay, factor } => format!(
-            "Take {candidate} ({}): on replays {} is {}. It was not tried on the program itself; name its command behind -- to \
-             have that done.",
+            "Take {candidate} ({}): on replays {} is at {}. {}",
             candidate.version(),
-            super::goal(tuned),
-            change(*factor)
+            judged(tuned, Measure::title),
+            change(*factor),
+            not_confirmed(tuned)
         ),
+    }
+}
+
+/// What is wanted, in words: of one measure, less.
+fn better(tuned: &Tuned<'_>) -> String {
+    match tuned.found.goal.weights() {
+        [(measure, _)] => format!("needs less {}", measure.title()),
+        _ => "does better at the goal".to_owned(),
+    }
+}
+
+/// What a factor is about: a measure, or the goal, whose weights are told at the head.
+fn judged(tuned: &Tuned<'_>, title: impl Fn(Measure) -> &'static str) -> &'static str {
+    match tuned.found.goal.weights() {
+        [(measure, _)] => title(*measure),
+        _ => "the goal",
+    }
+}
+
+/// The same of the program itself, where memory after the load is one of several measures.
+fn judged_on_the_program(tuned: &Tuned<'_>, candidate: &Candidate) -> &'static str {
+    let standing = standing(tuned, candidate);
+    judged(tuned, |measure| standing.and_then(|s| real(measure, s)).map_or(measure.title(), Real::title))
+}
+
+/// Why a recommendation rests on replays, and what to do about it.
+fn not_confirmed(tuned: &Tuned<'_>) -> String {
+    const NOT_TRIED: &str = "It was not tried on the program itself";
+    if let Some(comparison) = tuned.comparison.filter(|c| !is_told_by(&tuned.found.goal, c)) {
+        let why = if comparison.is_interrupted { "it was interrupted" } else { "--runs 5 is enough" };
+        return format!(
+            "The program itself ran too few rounds to tell ({}): {why}.",
+            comparison.setup.rounds
+        );
+    }
+    match tuned.untried {
+        Some(Untried::NoCommand) => format!("{NOT_TRIED}; name its command behind -- to have that done."),
+        Some(Untried::NotWanted) => format!("{NOT_TRIED}; without --confirm 0 it would be."),
+        Some(Untried::Interrupted) => format!("{NOT_TRIED}, for the search was interrupted."),
+        Some(Untried::Failed(_)) => format!("{NOT_TRIED}, for that did not work."),
+        Some(Untried::NothingToTry) | None => format!("{NOT_TRIED}."),
     }
 }
 

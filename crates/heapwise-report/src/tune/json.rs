@@ -1,6 +1,6 @@
 //! The schema `heapwise.tune/1`: field names are a contract, see the README.
 
-use super::{Tuned, advice};
+use super::{Tuned, Untried, advice};
 use heapwise_statistics::Spread;
 use heapwise_tune::{Choice, Measure, Ranked, Verified};
 use serde_json::{Map, Value, json};
@@ -20,6 +20,7 @@ pub(super) fn value(tuned: &Tuned<'_>) -> Value {
             "reason": match reason {
                 heapwise_tune::Reason::NothingIsBetter => "nothing-is-better",
                 heapwise_tune::Reason::NotConfirmed => "not-confirmed",
+                heapwise_tune::Reason::Interrupted => "interrupted",
             },
         }),
         Choice::Take { candidate, verified, factor } => json!({
@@ -45,9 +46,16 @@ pub(super) fn value(tuned: &Tuned<'_>) -> Value {
         "confirmed": tuned.comparison.map(|c| {
             serde_json::from_str::<Value>(&crate::compare::json(c)).unwrap_or(Value::Null)
         }),
+        "unconfirmed": tuned.untried.map(|untried| match untried {
+            Untried::NoCommand => "no-command",
+            Untried::NotWanted => "not-wanted",
+            Untried::NothingToTry => "nothing-to-try",
+            Untried::Interrupted => "interrupted",
+            Untried::Failed(_) => "failed",
+        }),
         "rungs": found.rungs,
         "other_ns": found.other_ns.round(),
-        "is_interrupted": found.is_interrupted,
+        "is_interrupted": advice::is_interrupted(tuned),
         "caveats": advice::caveats(tuned),
         "conclusion": advice::conclusion(tuned),
     })

@@ -21,6 +21,10 @@ pub struct Tuned<'a> {
     pub found: &'a Found,
     /// The best of them on the program itself.
     pub comparison: Option<&'a Comparison>,
+    /// Why there is no such comparison, if there is none.
+    pub untried: Option<&'a Untried>,
+    /// What makes less of the recording, or of the program beside it, than there seems to be: sentences.
+    pub notes: &'a [String],
     /// What to do.
     pub choice: &'a Choice,
     /// The recording.
@@ -29,6 +33,21 @@ pub struct Tuned<'a> {
     pub process: usize,
     /// The machine, in words.
     pub machine: &'a str,
+}
+
+/// Why nothing was tried on the program itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Untried {
+    /// Nobody said how the program is started.
+    NoCommand,
+    /// Nobody wanted it to be.
+    NotWanted,
+    /// Replays found nothing that is worth it.
+    NothingToTry,
+    /// It was interrupted before.
+    Interrupted,
+    /// It did not work: why, in one line.
+    Failed(String),
 }
 
 /// For a terminal.
@@ -72,13 +91,16 @@ fn command(tuned: &Tuned<'_>) -> String {
 
 fn lead(tuned: &Tuned<'_>) -> String {
     let found = tuned.found;
-    format!(
-        "Looked for little {}: {} candidates on replays of {} calls, then {} on more of them.",
-        goal(tuned),
-        found.rungs.first().copied().unwrap_or(0),
-        count(found.counts.calls()),
-        found.rungs.iter().skip(1).map(ToString::to_string).collect::<Vec<_>>().join(" and "),
-    )
+    let (all, tried) = (found.ranked.len(), found.tried());
+    let how_many = if tried < all { format!("{tried} of {all}") } else { all.to_string() };
+    let then: Vec<String> = found.rungs.iter().skip(1).map(ToString::to_string).collect();
+    let then = if then.is_empty() {
+        String::new()
+    } else {
+        format!(", then {} on more of them", then.join(" and "))
+    };
+    let calls = count(found.counts.calls());
+    format!("Looked for little {}: {how_many} candidates on replays of {calls} calls{then}.", goal(tuned))
 }
 
 /// The goal in words.

@@ -1,22 +1,24 @@
 //! `heapwise tune`: searches for what suits a program, on replays of a recording and then on the program itself.
 
+mod confirm;
+mod interruptible;
+mod recording;
+mod usage;
+
 use crate::args::{Format, TuneArgs};
-use crate::compare::contenders::contender;
 use crate::progress::Progress;
-use crate::{Failure, compare, exit, replay, report};
+use crate::{Failure, exit, report};
 use anyhow::{Context, anyhow};
 use heapwise_allocators::{Candidate, tunings};
 use heapwise_analysis::Analysis;
-use heapwise_compare::{Comparison, Contender, Program, measure};
 use heapwise_environment::MachineDescription;
 use heapwise_replay::Script;
 use heapwise_report::escape::escape;
 use heapwise_report::tune::{Tuned, html, json, markdown, text};
 use heapwise_tune::{Choice, Found, Goal, Options, search};
+use recording::Recording;
 use std::collections::HashSet;
-use std::io::IsTerminal;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
@@ -25,34 +27,19 @@ const SEED: u64 = 0x7e57;
 
 /// Searches.
 pub(crate) fn tune(args: &TuneArgs) -> Result<u8, Failure> {
-    let usage = |error: anyhow::Error| Failure::new(exit::USAGE, error);
-    let goal: Goal = args.goal.parse().map_err(|error| usage(anyhow!("--goal: {error}")))?;
-    if args.format == Format::Html && args.output.is_none() && std::io::stdout().is_terminal() {
-        return Err(usage(anyhow!(
-            "HTML is for a browser, not for a terminal; write it to a file with -o tune.html"
-        )));
-    }
+    let goal: Goal =
+        args.goal.parse().map_err(|error| Failure::new(exit::USAGE, anyhow!("--goal: {error}")))?;
     report::check_output(args.output.as_deref())?;
     let asked = asked(args)?;
-    let program = match args.command.first() {
-        Some(first) => {
-            compare::refusal::check(first)?;
-            Some(compare::program(&args.command, &args.drive)?)
-        }
-        None => None,
-    };
+    let program = usage::program(args)?;
     let interrupted = crate::interrupt::flag()?;
     let own = std::env::current_exe().context("cannot find out where heapwise itself is")?;
-    // Recordings hold names of the program; a folder of its own is for its owner only.
-    let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
     let recording = match (&args.recording, &program) {
-        (Some(recording), _) => recording.clone(),
-        (None, Some(program)) => record(program, &own, folder.path(), &interrupted)?,
-        (None, None) => return Err(usage(anyhow!("name a recording, or a program behind --"))),
+        (Some(recording), _) => Recording::open(recording)?,
+        (None, Some(program)) => Recording::make(program, &own, &interrupted)?,
+        (None, None) => return Err(usage::nothing()),
     };
-    let analysis = report::load(&recording)?;
-    let process = replay::process_of(&analysis, args.pid)?;
-    let script = replay::script_of(&recording, &analysis, process)?;
+    let (analysis, process, script) = recording.script(program.as_ref(), args.pid, &interrupted)?;
     let candidates = candidates(&asked, &analysis.processes[process].allocator)?;
     let found = look_for(&script, (&analysis, process), goal, candidates, args, own, &interrupted);
     if let Some(trouble) = &found.baseline().trouble {
@@ -63,22 +50,23 @@ pub(crate) fn tune(args: &TuneArgs) -> Result<u8, Failure> {
         );
         return Err(Failure::new(exit::UNUSABLE, error));
     }
-    let shortlist: Vec<Candidate> =
-        found.shortlist(args.confirm).iter().map(|ranked| ranked.candidate.clone()).collect();
-    let comparison = match &program {
-        Some(program) if !shortlist.is_empty() && !interrupted.load(Ordering::Relaxed) => {
-            Some(confirm(program, asked.now.as_ref(), &shortlist, args, &interrupted)?)
-        }
-        _ => None,
+    let (comparison, untried) = match confirm::confirm(program.as_ref(), &found, &asked, args, &interrupted) {
+        Ok(comparison) => (Some(comparison), None),
+        Err(untried) => (None, Some(untried)),
     };
     let choice = match &comparison {
         Some(comparison) => Choice::confirmed(&found, comparison),
         None => Choice::by_replay(&found),
     };
     let machine = MachineDescription::look().to_string();
+    let tried_program = program.as_ref().filter(|_| comparison.is_some());
+    let other_program = tried_program.and_then(|program| usage::other_program(&analysis, program));
+    let notes: Vec<String> = recording.caveat().into_iter().chain(other_program).collect();
     let tuned = Tuned {
         found: &found,
         comparison: comparison.as_ref(),
+        untried: untried.as_ref(),
+        notes: &notes,
         choice: &choice,
         analysis: &analysis,
         process,
@@ -90,7 +78,10 @@ pub(crate) fn tune(args: &TuneArgs) -> Result<u8, Failure> {
         Format::Markdown => markdown(&tuned),
         Format::Html => html(&tuned),
     })?;
-    Ok(if interrupted.load(Ordering::Relaxed) { exit::INTERRUPTED } else { exit::SUCCESS })
+    if interrupted.load(Ordering::Relaxed) {
+        return Ok(exit::INTERRUPTED);
+    }
+    Ok(untried.as_ref().map_or(exit::SUCCESS, confirm::code))
 }
 
 /// What the command line says about candidates.
@@ -113,7 +104,7 @@ fn candidates(asked: &Asked, allocator: &str) -> Result<Vec<Candidate>, Failure>
     let libraries = crate::carried::libraries();
     let now = match &asked.now {
         Some(now) => now.clone(),
-        None => replay::recorded(allocator)?,
+        None => crate::replay::recorded(allocator)?,
     };
     let others = match &asked.with {
         Some(list) => list.clone(),
@@ -125,35 +116,6 @@ fn candidates(asked: &Asked, allocator: &str) -> Result<Vec<Candidate>, Failure>
     let mut seen = HashSet::new();
     let all = std::iter::once(now).chain(others.into_iter().filter(|c| !c.is_as_it_is()));
     Ok(all.filter(|candidate| seen.insert(candidate.clone())).collect())
-}
-
-/// Records the program once, driven as it will be later.
-fn record(
-    program: &Program,
-    own: &Path,
-    folder: &Path,
-    interrupted: &Arc<AtomicBool>,
-) -> Result<PathBuf, Failure> {
-    let recording = folder.join("tune.hw");
-    let mut command =
-        vec![own.into(), "run".into(), "--no-report".into(), "-o".into(), recording.clone().into()];
-    command.push("--".into());
-    command.extend(program.command.iter().cloned());
-    let recorded = Program { command, ..program.clone() };
-    let progress = Progress::new();
-    progress.at_step("recording the program", 0, 1);
-    let limits = measure::Limits { timeout: None, interrupted };
-    let sample = measure::measure(&recorded, &Contender::default(), &limits);
-    drop(progress);
-    let sample = sample.map_err(compare::failure)?;
-    if recording.exists() {
-        return Ok(recording);
-    }
-    let how = sample.outcome.words();
-    Err(Failure::new(
-        exit::UNEXPECTED,
-        anyhow!("the program could not be recorded ({how}); see what heapwise run says about it"),
-    ))
 }
 
 fn look_for(
@@ -185,47 +147,4 @@ fn look_for(
         });
         progress.at_step(&escape(&format!("{}{left}", step.what)), step.done as u64, step.total as u64);
     })
-}
-
-/// Tries the best few on the program itself.
-fn confirm(
-    program: &Program,
-    now: Option<&Candidate>,
-    shortlist: &[Candidate],
-    args: &TuneArgs,
-    interrupted: &Arc<AtomicBool>,
-) -> Result<Comparison, Failure> {
-    // The program as it is, unless somebody wants something else.
-    let as_it_is = Candidate::default();
-    let now = now.unwrap_or(&as_it_is);
-    let baseline = contender(now).map_err(|reason| {
-        let error = anyhow!(
-            "{now}, which everything is compared with, could be replayed and is no longer there: {reason}"
-        );
-        Failure::new(exit::UNUSABLE, error)
-    })?;
-    let mut contenders = vec![baseline];
-    let mut unavailable = Vec::new();
-    for candidate in shortlist {
-        match contender(candidate) {
-            Ok(contender) => contenders.push(contender),
-            Err(reason) => unavailable.push(heapwise_compare::Unavailable {
-                label: candidate.to_string(),
-                allocator: candidate.name().to_owned(),
-                reason,
-            }),
-        }
-    }
-    let options = heapwise_compare::Options {
-        runs: args.runs,
-        timeout: args.drive.timeout,
-        unavailable,
-        refuse: Some(compare::refusal::of_file),
-        interrupted: Arc::clone(interrupted),
-        ..heapwise_compare::Options::default()
-    };
-    let mut teller = compare::Teller::new();
-    let comparison = heapwise_compare::run(program, &contenders, &options, &mut |step| teller.tell(step));
-    drop(teller);
-    comparison.map_err(compare::failure)
 }
