@@ -22,6 +22,8 @@ mod blind_spots;
 mod carried;
 #[cfg(target_os = "linux")]
 mod compare;
+#[cfg(all(test, target_os = "linux"))]
+mod documented;
 #[cfg(target_os = "linux")]
 mod interrupt;
 #[cfg(target_os = "linux")]

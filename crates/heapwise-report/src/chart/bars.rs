@@ -1,7 +1,8 @@
 //! What something consists of, a row for each: bars whose parts lie beside each other.
 
 use super::axis::{Axis, Unit};
-use super::{WIDTH, at, drawing, rule, series, short, word};
+use super::labels::Labels;
+use super::{WIDTH, at, drawing, rule, series, word};
 use crate::html_page::{Markup, element, text};
 
 /// A row.
@@ -12,9 +13,6 @@ pub(crate) struct Bar<'a> {
     pub(crate) parts: Vec<f64>,
 }
 
-/// Room for labels at the left.
-const LABELS: f64 = 140.0;
-const ROW: f64 = 26.0;
 const THICK: f64 = 16.0;
 /// A part that is narrower would not be seen.
 const NARROWEST: f64 = 0.3;
@@ -22,8 +20,9 @@ const NARROWEST: f64 = 0.3;
 /// The picture. The legend, with the classes of [`class_of_part`], is the page's.
 pub(crate) fn bars(description: &str, unit: Unit, names: &[&str], rows: &[Bar<'_>]) -> Markup {
     let wholes = rows.iter().map(|row| row.parts.iter().sum::<f64>());
-    let axis = Axis::new(unit, wholes, true, [LABELS + 8.0, WIDTH - 24.0]);
-    let height = ROW * rows.len() as f64 + 26.0;
+    let labels = Labels::of(rows.iter().map(|row| row.label));
+    let axis = Axis::new(unit, wholes, true, [labels.numbers_from(), WIDTH - 24.0]);
+    let height = labels.height(rows.len()) + 26.0;
     let mut parts = Vec::new();
     for (number, words) in axis.marks(4) {
         let x = axis.place(number);
@@ -31,8 +30,8 @@ pub(crate) fn bars(description: &str, unit: Unit, names: &[&str], rows: &[Bar<'_
         parts.push(word("tick", "middle", [x, height - 6.0], &words));
     }
     for (row_at, row) in rows.iter().enumerate() {
-        let y = ROW * row_at as f64 + ROW / 2.0 + 2.0;
-        parts.push(word("", "end", [LABELS, y + 4.0], &short(row.label, 22)));
+        let y = labels.middle(row_at);
+        parts.push(labels.name(row_at, row.label));
         let mut before = 0.0;
         for (part_at, (part, name)) in row.parts.iter().zip(names).enumerate() {
             let (from, to) = (axis.place(before), axis.place(before + part));

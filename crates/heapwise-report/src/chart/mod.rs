@@ -6,6 +6,7 @@
 mod axis;
 #[cfg(target_os = "linux")]
 mod bars;
+mod labels;
 mod lines;
 mod scatter;
 mod strip;
@@ -15,6 +16,8 @@ pub(crate) use axis::Unit;
 pub(crate) use bars::{Bar, bars, class_of_part};
 pub(crate) use lines::{Curve, lines};
 pub(crate) use scatter::{Dot, scatter};
+#[cfg(target_os = "linux")]
+pub(crate) use scatter::{Emphasis, emphasized};
 pub(crate) use strip::{Strip, strip};
 
 use crate::html_page::{Markup, element, text};
@@ -58,12 +61,41 @@ fn drawing(height: f64, description: &str, parts: Vec<Markup>) -> Markup {
     element("svg", &[("viewBox", &view), ("role", "img"), ("aria-label", description)], parts)
 }
 
-/// What of a name fits into so many columns of a drawing: of a path, its end.
-fn short(name: &str, columns: usize) -> String {
+/// How wide a text in a drawing is at most, in the drawing's units: fonts differ, and those of DejaVu Sans are wide.
+fn width(text: &str) -> f64 {
+    let wide = |letter: char| match letter {
+        'i' | 'j' | 'l' | '.' | ',' | ':' | ';' | '/' | '-' | '(' | ')' | ' ' => 4.7,
+        'f' | 't' | 'r' => 5.0,
+        'a'..='z' if letter != 'm' && letter != 'w' => 7.7,
+        '0'..='9' | '_' => 7.7,
+        'm' | 'w' | '=' | 'A'..='Z' => 11.0,
+        _ => 12.0,
+    };
+    text.chars().map(wide).sum()
+}
+
+/// What of a name fits into so much of a drawing: its beginning and its end, since names with settings differ there; of a path,
+/// the file.
+fn short(name: &str, room: f64) -> String {
     let name = if name.starts_with(['/', '.']) { name.rsplit('/').next().unwrap_or(name) } else { name };
-    if name.chars().count() <= columns {
-        return name.to_owned();
+    let mut letters = name.chars().count();
+    let mut fitting = name.to_owned();
+    while width(&fitting) > room && letters > 1 {
+        letters -= 1;
+        fitting = crate::names::fit(name, letters);
     }
-    let kept: String = name.chars().take(columns.saturating_sub(1)).collect();
-    format!("{kept}…")
+    fitting
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_cut_where_they_are_alike() {
+        assert_eq!(short("glibc", 100.0), "glibc");
+        assert_eq!(short("./target/release/libodd.so", 100.0), "libodd.so");
+        let cut = short("jemalloc:background_thread=true:dirty_decay_ms=1000", 140.0);
+        assert!(cut.starts_with("jema") && cut.ends_with("1000") && width(&cut) <= 140.0, "{cut}");
+    }
 }

@@ -1,7 +1,8 @@
 //! Every single run as a point, a row for each who ran: what medians hide is seen here.
 
 use super::axis::{Axis, Unit};
-use super::{WIDTH, dot, drawing, rule, short, word};
+use super::labels::Labels;
+use super::{WIDTH, dot, drawing, rule, word};
 use crate::html_page::Markup;
 
 /// A row.
@@ -14,15 +15,12 @@ pub(crate) struct Strip<'a> {
     pub(crate) class: String,
 }
 
-/// Room for labels at the left.
-const LABELS: f64 = 140.0;
-const ROW: f64 = 26.0;
-
 /// The picture.
 pub(crate) fn strip(description: &str, unit: Unit, rows: &[Strip<'_>]) -> Markup {
     let numbers = rows.iter().flat_map(|row| row.numbers.iter().copied());
-    let axis = Axis::new(unit, numbers, false, [LABELS + 8.0, WIDTH - 24.0]);
-    let height = ROW * rows.len() as f64 + 26.0;
+    let labels = Labels::of(rows.iter().map(|row| row.label));
+    let axis = Axis::new(unit, numbers, false, [labels.numbers_from(), WIDTH - 24.0]);
+    let height = labels.height(rows.len()) + 26.0;
     let bottom = height - 20.0;
     let mut parts = Vec::new();
     for (number, words) in axis.marks(4) {
@@ -31,8 +29,8 @@ pub(crate) fn strip(description: &str, unit: Unit, rows: &[Strip<'_>]) -> Markup
         parts.push(word("tick", "middle", [x, height - 6.0], &words));
     }
     for (at, row) in rows.iter().enumerate() {
-        let y = ROW * at as f64 + ROW / 2.0 + 2.0;
-        parts.push(word("", "end", [LABELS, y + 4.0], &short(row.label, 20)));
+        let y = labels.middle(at);
+        parts.push(labels.name(at, row.label));
         for number in &row.numbers {
             let title = format!("{}: {}", row.label, unit.words(*number));
             parts.push(dot(&format!("dot {}", row.class), [axis.place(*number), y], 4.0, &title));

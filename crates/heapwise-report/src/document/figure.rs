@@ -1,6 +1,6 @@
 //! Pictures of a document, as numbers: how they are drawn is a matter of whoever shows them.
 
-use crate::chart::Unit;
+use crate::chart::{Emphasis, Unit};
 
 /// A picture and what is seen on it.
 #[derive(Clone, Debug)]
@@ -26,6 +26,13 @@ pub(crate) enum Picture {
     Lines { units: [Unit; 2], rows: Vec<Row<[f64; 2]>> },
     /// What each row consists of.
     Bars { unit: Unit, parts: Vec<String>, rows: Vec<Row<f64>> },
-    /// A point for each row that has one, of both of whose numbers less is better.
-    Scatter { titles: [String; 2], units: [Unit; 2], rows: Vec<Row<[f64; 2]>> },
+    /// A point for each row that has one, of both of whose numbers less is better. The front is drawn as it comes out of the points
+    /// unless `emphasis` says for each row how it is shown; whose colour is whose is in `legend`, where names do not say.
+    Scatter {
+        titles: [String; 2],
+        units: [Unit; 2],
+        rows: Vec<Row<[f64; 2]>>,
+        emphasis: Vec<Emphasis>,
+        legend: Vec<Row<()>>,
+    },
 }

@@ -1,7 +1,8 @@
 //! A document for a browser.
 
+use super::sentence::sentence;
 use super::{Cell, Document, Figure, Picture, Snippet, Table};
-use crate::chart::{Bar, Curve, Dot, Strip, bars, class_of_part, lines, scatter, series, strip};
+use crate::chart::{Bar, Curve, Dot, Strip, bars, class_of_part, emphasized, lines, scatter, series, strip};
 use crate::html_page::{Markup, element, end_of_line, page, text};
 
 /// Renders it as a whole file.
@@ -16,15 +17,19 @@ pub(crate) fn html(document: &Document) -> String {
     parts.extend(document.caveats.iter().map(|caveat| paragraph("note", caveat)));
     parts.extend(pictures(&document.figures));
     for shown in document.tables.iter().filter(|table| !table.is_detail) {
-        parts.push(heading(&title(shown)));
+        parts.push(heading(&sentence(&shown.title)));
         if !shown.aside.is_empty() {
             parts.push(paragraph("faint", &shown.aside));
         }
-        parts.push(table(shown));
+        parts.push(table(shown, &shown.rows));
+        if !shown.more.is_empty() {
+            let summary = element("summary", &[], [text(&format!("{} more", shown.more.len()))]);
+            parts.push(element("details", &[], [summary, table(shown, &shown.more)]));
+        }
     }
     for folded in document.tables.iter().filter(|table| table.is_detail) {
-        let summary = element("summary", &[], [text(&title(folded))]);
-        parts.push(element("details", &[], [summary, table(folded)]));
+        let summary = element("summary", &[], [text(&sentence(&folded.title))]);
+        parts.push(element("details", &[], [summary, table(folded, &folded.rows)]));
     }
     let name = document.title.strip_prefix("heapwise ").unwrap_or(&document.title);
     page(name, &parts.into_iter().collect())
@@ -38,19 +43,9 @@ fn paragraph(class: &str, what: &str) -> Markup {
     element("p", &[("class", class)], [text(what)])
 }
 
-/// Titles of tables are in capitals for terminals, which have nothing else to set them off.
-fn title(table: &Table) -> String {
-    let mut letters = table.title.chars();
-    let Some(first) = letters.next().filter(|_| table.title == table.title.to_uppercase()) else {
-        return table.title.clone();
-    };
-    let rest: String = letters.collect();
-    format!("{first}{}", rest.to_lowercase().replace("rss", "RSS").replace("cpu", "CPU"))
-}
-
 /// What is to be pasted as it is, or sentences.
 fn lines_of(snippet: &Snippet) -> Vec<Markup> {
-    let mut parts = vec![paragraph("", &format!("{}:", snippet.title))];
+    let mut parts = vec![paragraph("", &format!("{}:", sentence(&snippet.title)))];
     if snippet.language.is_none() {
         parts.extend(snippet.lines.iter().map(|sentence| paragraph("note", sentence)));
         return parts;
@@ -65,8 +60,9 @@ fn text_of_lines(lines: &[String]) -> Markup {
     lines.iter().flat_map(|line| [text(line), end_of_line()]).collect()
 }
 
-fn table(table: &Table) -> Markup {
-    let has_numbers = |at: usize| table.rows.iter().any(|row| row[at].is_number);
+/// Some rows of a table.
+fn table(table: &Table, rows: &[Vec<Cell>]) -> Markup {
+    let has_numbers = |at: usize| table.has_numbers(at);
     let class = |at: usize| if at > 0 && !has_numbers(at) { "words" } else { "" };
     let titles = table.columns.iter().enumerate();
     let head = titles.map(|(at, column)| element("th", &[("class", class(at))], [text(&column.title)]));
@@ -79,7 +75,7 @@ fn table(table: &Table) -> Markup {
         element("tr", &[], cells)
     };
     let head = element("tr", &[], head);
-    let rows = std::iter::once(head).chain(table.rows.iter().map(row));
+    let rows = std::iter::once(head).chain(rows.iter().map(row));
     element("div", &[("class", "scroll")], [element("table", &[], rows)])
 }
 
@@ -126,7 +122,7 @@ fn picture(picture: &Picture, description: &str) -> Vec<Markup> {
             let legend = legend(names.iter().enumerate().map(|(at, name)| (class_of_part(at), *name)));
             vec![bars(description, *unit, &names, &rows), legend]
         }
-        Picture::Scatter { titles, units, rows } => {
+        Picture::Scatter { titles: [x, y], units, rows, emphasis, legend: colours } => {
             let dots: Vec<Dot<'_>> = rows
                 .iter()
                 .filter_map(|row| {
@@ -134,8 +130,12 @@ fn picture(picture: &Picture, description: &str) -> Vec<Markup> {
                     Some(Dot { label: &row.label, place, class: series(row.series) })
                 })
                 .collect();
-            let [x, y] = titles;
-            vec![scatter(description, [x, y], *units, &dots)]
+            let picture = match emphasis.len() == dots.len() {
+                true => emphasized(description, [x, y], *units, &dots, emphasis),
+                false => scatter(description, [x, y], *units, &dots),
+            };
+            let legend = legend(colours.iter().map(|row| (series(row.series), row.label.as_str())));
+            std::iter::once(picture).chain((!colours.is_empty()).then_some(legend)).collect()
         }
     }
 }
@@ -174,6 +174,8 @@ mod tests {
                 titles: [HOSTILE.into(), HOSTILE.into()],
                 units: [Unit::Nanos, Unit::Bytes],
                 rows: vec![points()],
+                emphasis: Vec::new(),
+                legend: vec![Row { label: HOSTILE.into(), series: 2, numbers: Vec::new() }],
             },
         ];
         let figure = |picture| Figure { caption: HOSTILE.into(), picture };
@@ -183,6 +185,7 @@ mod tests {
             is_detail,
             columns: vec![Column::new(HOSTILE), Column::new("number"), Column::new("from")],
             rows: vec![vec![Cell::text(HOSTILE), Cell::spread("1", "1 (0..2)"), Cell::text("f</td>")]],
+            more: vec![vec![Cell::text(HOSTILE), Cell::nothing(), Cell::text("folded")]],
         };
         Document {
             title: format!("heapwise replay {HOSTILE}"),
@@ -209,6 +212,8 @@ mod tests {
         assert!(page.contains("<pre><code>one &lt;/pre&gt;\ntwo\n</code></pre>"), "{page}");
         assert!(page.contains("<td class=\"\">1 (0..2)</td><td class=\"words\">f&lt;/td&gt;</td>"), "{page}");
         assert!(page.contains("<details><summary>Peak RSS of all</summary>"), "{page}");
+        let folded = page.split("<details><summary>1 more</summary>").nth(1).expect("what is folded");
+        assert!(folded[..folded.find("</details>").unwrap()].contains("folded</td>"), "{page}");
         for never in ["<script", "<b>", "\u{1b}", "style=", "NaN"] {
             assert!(!page.contains(never), "{never}");
         }

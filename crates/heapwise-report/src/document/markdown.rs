@@ -1,5 +1,6 @@
 //! A document for a comment on a pull request.
 
+use super::sentence::sentence;
 use super::{Cell, Document, Table};
 use crate::markdown::escape::{Spot, prose};
 use crate::markdown::head::warn;
@@ -14,15 +15,18 @@ pub(crate) fn markdown(document: &Document) -> String {
     }
     warn(&mut out, document.caveats.iter().cloned());
     for table in &document.tables {
-        let rows = rows(table);
+        let (title, shown) = (line(&sentence(&table.title)), rows(table, &table.rows));
         if table.is_detail {
-            out.push_str(&folded(&line(&table.title), &rows));
+            out.push_str(&folded(&title, &shown));
         } else {
-            out.push_str(&format!("\n#### {}\n\n", line(&table.title)));
+            out.push_str(&format!("\n#### {title}\n\n"));
             if !table.aside.is_empty() {
                 out.push_str(&format!("{}\n\n", line(&table.aside)));
             }
-            out.push_str(&rows);
+            out.push_str(&shown);
+        }
+        if !table.more.is_empty() {
+            out.push_str(&folded(&format!("{} more", table.more.len()), &rows(table, &table.more)));
         }
     }
     out.push_str("\n#### What it means\n\n");
@@ -30,7 +34,7 @@ pub(crate) fn markdown(document: &Document) -> String {
         out.push_str(&format!("- {}\n", line(sentence)));
     }
     for snippet in &document.snippets {
-        out.push_str(&format!("\n{}:\n\n", line(&snippet.title)));
+        out.push_str(&format!("\n{}:\n\n", line(&sentence(&snippet.title))));
         let Some(language) = snippet.language else {
             out.extend(snippet.lines.iter().map(|sentence| format!("- {}\n", line(sentence))));
             continue;
@@ -46,14 +50,13 @@ pub(crate) fn markdown(document: &Document) -> String {
     out
 }
 
-fn rows(table: &Table) -> String {
+fn rows(table: &Table, shown_rows: &[Vec<Cell>]) -> String {
     let title = |(at, title): (usize, &str)| {
-        let is_right = table.rows.iter().any(|row| row[at].is_number);
-        format!("{}{}", prose(title, Spot::Cell), if is_right { ":" } else { "" })
+        format!("{}{}", prose(title, Spot::Cell), if table.has_numbers(at) { ":" } else { "" })
     };
     let titles: Vec<String> = table.columns.iter().map(|c| c.title.as_str()).enumerate().map(title).collect();
     let mut rows = Rows::new(&titles.iter().map(String::as_str).collect::<Vec<_>>());
-    for row in &table.rows {
+    for row in shown_rows {
         rows.row(&row.iter().map(shown).collect::<Vec<_>>());
     }
     rows.finish()

@@ -9,6 +9,7 @@ mod figure;
 #[cfg(target_os = "linux")]
 mod html;
 mod markdown;
+mod sentence;
 mod text;
 
 #[cfg(target_os = "linux")]
@@ -60,6 +61,15 @@ pub(crate) struct Table {
     pub(crate) columns: Vec<Column>,
     /// The rows; each has a cell for each column.
     pub(crate) rows: Vec<Vec<Cell>>,
+    /// Further rows, folded where something can be folded. A terminal says how many there are in JSON.
+    pub(crate) more: Vec<Vec<Cell>>,
+}
+
+impl Table {
+    /// Whether a column has any number; such columns are aligned to the right.
+    fn has_numbers(&self, column: usize) -> bool {
+        self.rows.iter().chain(&self.more).any(|row| row[column].is_number)
+    }
 }
 
 /// A column of a table.

@@ -44,7 +44,11 @@ pub(crate) fn text(document: &Document, style: Style) -> String {
 }
 
 fn write_table(page: &mut Page, table: &Table) {
-    page.heading(&escape(&table.title), &escape(&table.aside));
+    let aside = match table.more.len() {
+        0 => table.aside.clone(),
+        n => format!("{}{}{n} more in JSON", table.aside, if table.aside.is_empty() { "" } else { "; " }),
+    };
+    page.heading(&escape(&table.title), &escape(&aside));
     let shown: Vec<usize> = (0..table.columns.len()).filter(|at| !table.columns[*at].is_detail).collect();
     let cells: Vec<Vec<String>> = table
         .rows

@@ -4,6 +4,8 @@
 //! written becomes an element. The page's policy allows the one style sheet whose hash it names: no script, no picture from
 //! elsewhere, no style at an element.
 
+#[cfg(test)]
+mod colours;
 mod markup;
 
 #[cfg(target_os = "linux")]

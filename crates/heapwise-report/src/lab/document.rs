@@ -30,6 +30,7 @@ fn table(table: &heapwise_lab::Table) -> Table {
         is_detail: table.is_detail,
         columns,
         rows: table.rows.iter().map(|row| row.iter().map(cell).collect()).collect(),
+        ..Table::default()
     }
 }
 

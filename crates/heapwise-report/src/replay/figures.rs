@@ -82,7 +82,14 @@ fn both(replay: &Replay<'_>) -> Option<Figure> {
     let memory = if has_after { "RSS after the load, without what is lazily freed" } else { "peak RSS" };
     let titles = ["time in the allocator".to_owned(), memory.to_owned()];
     let caption = "Nobody is better in both than who is on the dashed line; the noise is not drawn";
-    let picture = Picture::Scatter { titles, units: [Unit::Nanos, Unit::Bytes], rows };
+    let legend = rows.iter().map(|row| Row { label: row.label.clone(), series: row.series, numbers: vec![] });
+    let picture = Picture::Scatter {
+        titles,
+        units: [Unit::Nanos, Unit::Bytes],
+        legend: legend.collect(),
+        rows,
+        emphasis: Vec::new(),
+    };
     figure(caption, picture)
         .filter(|figure| matches!(&figure.picture, Picture::Scatter { rows, .. } if rows.len() > 1))
 }

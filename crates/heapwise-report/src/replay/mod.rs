@@ -5,6 +5,8 @@ mod figures;
 mod json;
 mod means;
 mod tables;
+#[cfg(test)]
+mod testing;
 
 pub use json::SCHEMA;
 pub(crate) use means::SEEN;

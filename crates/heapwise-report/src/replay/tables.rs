@@ -34,11 +34,15 @@ pub(crate) fn version(told: &str) -> &str {
     told.split_once('-').map_or(told, |(version, _)| version)
 }
 
+/// Whether so much of what is resident after the load is lazily freed that a terminal's narrow line has room for it.
+fn is_lazy(results: &Results) -> bool {
+    after(results).is_some_and(|(rss, lazy)| lazy as f64 > rss as f64 * 0.01)
+}
+
 /// Each candidate in a row. The first one that has results is what the others are compared with.
 pub(super) fn overview(replay: &Replay<'_>) -> Table {
     let trial = replay.trial;
-    let has =
-        |f: &dyn Fn(&heapwise_replay::trial::Results) -> bool| measured(&trial.tried).any(|(_, r)| f(r));
+    let has = |f: &dyn Fn(&Results) -> bool| measured(&trial.tried).any(|(_, r)| f(r));
     let (has_after, has_time) = (has(&|r| after(r).is_some()), has(&|r| r.allocator_ns.is_some()));
     let base = measured(&trial.tried).find_map(|(_, r)| r.peak_rss).map(|s| s.median);
     let mut columns = vec![
@@ -49,7 +53,8 @@ pub(super) fn overview(replay: &Replay<'_>) -> Table {
         Column::detail("RSS at the end"),
     ];
     if has_after {
-        columns.extend([Column::new("after load"), Column::new("of it lazy")]);
+        let lazy = if has(&is_lazy) { Column::new } else { Column::detail };
+        columns.extend([Column::new("after load"), lazy("of it lazy")]);
     }
     if has_time {
         // A line of 80 columns has room for one of them beside memory after the load.
@@ -60,8 +65,10 @@ pub(super) fn overview(replay: &Replay<'_>) -> Table {
         let mut row = vec![Cell::text(tried.candidate.to_string()), Cell::text(version(&tried.version))];
         let results = tried.results.as_ref().ok();
         let (Some(results), None) = (results, trouble(tried)) else {
-            let (_, words) = trouble(tried).unwrap_or(("", String::new()));
-            row.push(Cell::text(words));
+            // Why is told below: a sentence here would take the room of everybody's numbers.
+            let outcome = trouble(tried).map_or("", |(outcome, _)| outcome);
+            let short = if outcome == "interrupted" { "not run" } else { "failed" };
+            row.push(Cell { short: short.to_owned(), ..Cell::text(outcome) });
             row.resize(columns.len(), Cell::nothing());
             return row;
         };
@@ -211,4 +218,48 @@ pub(super) fn caller(replay: &Replay<'_>, slow: &heapwise_replay::SlowCall) -> O
         _ => String::new(),
     };
     Some(format!("{function}{place}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{failed, interrupted, replayed, with};
+    use super::super::{html, markdown, text};
+    use crate::style::Style;
+
+    const LONG: &str = "jemalloc:background_thread=true:dirty_decay_ms=1000";
+    const WHY: &str = "cannot read \"./nix.so\": No such file or directory (os error 2)";
+
+    /// The line that begins with a candidate, or with as much of its name as there is room for.
+    fn line<'a>(page: &'a str, name: &str) -> &'a str {
+        page.lines().find(|line| line.trim_start().starts_with(name)).unwrap_or_else(|| panic!("{page}"))
+    }
+
+    #[test]
+    fn who_failed_does_not_take_the_room_of_others() {
+        let trial = with([
+            replayed("glibc", 14, 13, 0),
+            replayed(LONG, 12, 3, 0),
+            failed("./nix.so", WHY),
+            interrupted("snmalloc"),
+        ]);
+        let page = trial.show(|replay| text(replay, Style { color: false, width: 80 }));
+        let (glibc, long) = (line(&page, "glibc"), line(&page, "jemalloc:b"));
+        assert!(glibc.contains("14.0 MiB") && glibc.contains("13.0 MiB"), "{page}");
+        assert!(long.contains("12.0 MiB") && long.contains("-14.3 %") && long.contains("3.00 MiB"), "{page}");
+        assert!(line(&page, "./nix.so").contains("failed") && line(&page, "snmalloc").contains("not run"));
+        assert_eq!(page.matches("No such file").count(), 1, "{page}");
+        for page in [trial.show(markdown), trial.show(html)] {
+            assert_eq!(page.matches("No such file").count(), 1, "{page}");
+            assert!(page.contains("unavailable") && page.contains("interrupted"), "{page}");
+        }
+    }
+
+    #[test]
+    fn what_is_lazily_freed_has_a_column_where_there_is_some() {
+        let shown = |lazy| {
+            let trial = with([replayed("glibc", 14, 13, 0), replayed("snmalloc", 12, 11, lazy)]);
+            trial.show(|replay| text(replay, Style { color: false, width: 80 })).contains("of it lazy")
+        };
+        assert!(shown(4) && !shown(0));
+    }
 }

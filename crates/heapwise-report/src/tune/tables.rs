@@ -7,7 +7,7 @@ use heapwise_compare::{Comparison, Difference, Measure as Real, Standing, Verdic
 use heapwise_statistics::Spread;
 use heapwise_tune::{Measure, Ranked};
 
-/// Candidates that a terminal shows.
+/// Candidates that are seen at once; the others are folded.
 const SHOWN: usize = 12;
 
 fn size(spread: Option<Spread>) -> Cell {
@@ -38,7 +38,7 @@ fn score(ranked: &Ranked, is_baseline: bool) -> Cell {
     Cell::number(format!("{value} ({}..{})", low.trim_end_matches(" %"), high.trim_end_matches(" %")))
 }
 
-/// The candidates by what was wanted, best first; what there is now is always among those that are shown.
+/// The candidates by what was wanted, best first; what there is now is always among those that are seen at once.
 pub(super) fn ranked(tuned: &Tuned<'_>) -> Table {
     let found = tuned.found;
     let has = |measure: Measure| found.ranked.iter().any(|r| r.numbers.of(measure).is_some());
@@ -62,7 +62,7 @@ pub(super) fn ranked(tuned: &Tuned<'_>) -> Table {
             Cell::text(crate::replay::version(&ranked.version)),
             match &ranked.trouble {
                 // Why is told below; names of candidates need the room.
-                Some(trouble) => Cell { short: "failed".to_owned(), ..Cell::text(trouble.clone()) },
+                Some(_) => Cell::text("failed"),
                 None => score(ranked, at == found.baseline),
             },
         ];
@@ -78,16 +78,13 @@ pub(super) fn ranked(tuned: &Tuned<'_>) -> Table {
         row.push(Cell::text(if ranked.is_on_front { "*" } else { "" }));
         row
     };
-    let shown = |at: &usize| *at < SHOWN || *at == found.baseline;
-    let all: Vec<usize> = (0..found.ranked.len()).collect();
-    let rows = all.iter().filter(|at| shown(at)).map(|&at| row((at, &found.ranked[at]))).collect();
-    let left_out = all.iter().filter(|at| !shown(at)).count();
+    let all = found.ranked.iter().enumerate();
+    let (shown, more): (Vec<_>, Vec<_>) = all.partition(|(at, _)| *at < SHOWN || *at == found.baseline);
+    let rows = shown.into_iter().map(row).collect();
+    let more = more.into_iter().map(row).collect();
     let [a, b] = found.front_of.map(Measure::title);
-    let aside = match left_out {
-        0 => format!("* nobody is better in {a} and {b}"),
-        n => format!("* nobody is better in {a} and {b}; {n} more in JSON"),
-    };
-    Table { title: "ON REPLAYS".into(), aside, columns, rows, ..Table::default() }
+    let aside = format!("* nobody is better in {a} and {b}");
+    Table { title: "ON REPLAYS".into(), aside, columns, rows, more, ..Table::default() }
 }
 
 /// What came out on the program itself.
