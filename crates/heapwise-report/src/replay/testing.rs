@@ -20,7 +20,9 @@ pub(super) struct MadeUp {
 impl MadeUp {
     pub(super) fn show<T>(&self, how: impl FnOnce(&Replay<'_>) -> T) -> T {
         let machine = MachineDescription::default();
-        how(&Replay { trial: &self.trial, analysis: &self.analysis, process: 0, machine: &machine })
+        let now = Candidate::parse("glibc").expect("a candidate");
+        let (trial, analysis) = (&self.trial, &self.analysis);
+        how(&Replay { trial, analysis, process: 0, now: &now, machine: &machine })
     }
 }
 
@@ -79,7 +81,8 @@ pub(super) fn interrupted(name: &str) -> Tried {
 }
 
 fn results(name: &str, results: Result<Results, String>) -> Tried {
-    Tried { candidate: Candidate::parse(name).expect("a candidate"), results }
+    let candidate = Candidate::parse(name).expect("a candidate");
+    Tried { version: candidate.version(), candidate, results }
 }
 
 fn of(measured: Vec<Measured>) -> Results {
@@ -88,6 +91,7 @@ fn of(measured: Vec<Measured>) -> Results {
         peak_rss: Spread::of(measured.iter().map(|m| m.peak_rss.0 as f64)),
         allocator_rounds_ns: times().collect(),
         allocator_ns: Spread::of(times()),
+        heap_ns: Spread::of(times()),
         first: measured.first().cloned(),
         rounds: measured,
         timed: None,
