@@ -70,6 +70,30 @@ fn an_existing_file_is_not_touched_without_force() {
 }
 
 #[test]
+fn a_result_does_not_overwrite_the_recording_that_it_comes_from() {
+    let folder = run::private_folder();
+    let file = recording(folder.path());
+    let before = std::fs::read(&file).expect("a recording");
+    std::os::unix::fs::symlink(&file, folder.path().join("link.hw")).expect("a link");
+    let name = file.display().to_string();
+    let commands: [&[&str]; 5] = [
+        &["report", &name],
+        &["diff", &name, &name],
+        &["export", &name, "--to", "folded"],
+        &["replay", &name],
+        &["tune", &name],
+    ];
+    for command in commands {
+        for out in [name.as_str(), "link.hw"] {
+            let outcome = heapwise(folder.path(), &[command, &["-o", out]].concat());
+            assert_eq!(outcome.code(), 2, "{command:?}: {}", outcome.stderr);
+            assert!(one_line(&outcome).contains("would overwrite the recording"), "{}", outcome.stderr);
+            assert!(std::fs::read(&file).expect("a recording") == before, "{command:?} has overwritten it");
+        }
+    }
+}
+
+#[test]
 fn a_folder_that_cannot_be_written_to_is_said_before_the_program_runs() {
     let folder = run::private_folder();
     // Not even root can create files in /proc, nor in what does not exist.

@@ -10,6 +10,7 @@ use heapwise_report::diff::{DiffOptions, Recording, exceeded_line};
 pub(crate) fn diff(args: &DiffArgs) -> Result<u8, Failure> {
     let thresholds: Result<Vec<Threshold>, _> = args.fail_on.iter().map(|text| text.parse()).collect();
     let thresholds = thresholds.map_err(|error| Failure::new(exit::USAGE, error))?;
+    report::check_output(args.output.as_deref(), &[&args.old, &args.new])?;
     let (old, new) = (report::load(&args.old)?, report::load(&args.new)?);
     let comparison = compare(&old, &new);
     let exceeded: Vec<_> = thresholds.iter().filter_map(|t| t.exceeded(&comparison.totals)).collect();

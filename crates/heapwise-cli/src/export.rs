@@ -11,6 +11,7 @@ use std::io::{BufWriter, IsTerminal, Write};
 /// Writes a recording in another format.
 pub(crate) fn export(args: &ExportArgs) -> Result<u8, Failure> {
     check(args).map_err(|error| Failure::new(exit::USAGE, error))?;
+    report::check_output(args.output.as_deref(), &[&args.recording])?;
     let analysis = report::load(&args.recording)?;
     // The formats have no place for it that is sure to be read.
     for warning in &analysis.warnings {

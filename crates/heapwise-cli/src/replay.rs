@@ -41,7 +41,7 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<u8, Failure> {
         let what = "HTML is for a browser, not for a terminal; write it to a file with -o replay.html";
         return Err(Failure::new(exit::USAGE, anyhow!(what)));
     }
-    report::check_output(args.output.as_deref())?;
+    report::check_output(args.output.as_deref(), &[&args.recording])?;
     // A script that does not fit is an error to be told.
     heapwise_collector::signals::survive_size_limit();
     let libraries = crate::carried::libraries();

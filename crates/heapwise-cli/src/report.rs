@@ -29,6 +29,7 @@ pub(crate) fn report(args: &ReportArgs) -> Result<u8, Failure> {
             ),
         ));
     }
+    check_output(args.output.as_deref(), &[path])?;
     let analysis = load(path)?;
     write(args.output.as_deref(), |style| render(&analysis, path, args.look, style))?;
     Ok(exit::SUCCESS)
@@ -50,9 +51,15 @@ pub(crate) fn open(path: &Path) -> Result<File, Failure> {
     file.map_err(|error| Failure::new(exit::UNREADABLE, error))
 }
 
-/// Sees that there will be a place for a result, before the work of hours whose result it is. What is there stays as it is.
-pub(crate) fn check_output(out: Option<&Path>) -> Result<(), Failure> {
+/// Sees that there will be a place for a result, before the work of hours whose result it is. What is there stays as it is; a
+/// recording that the result comes from is no place for it.
+pub(crate) fn check_output(out: Option<&Path>, inputs: &[&Path]) -> Result<(), Failure> {
     let Some(out) = out else { return Ok(()) };
+    let place = |path: &Path| path.canonicalize().ok();
+    if place(out).is_some_and(|out| inputs.iter().any(|input| place(input).as_ref() == Some(&out))) {
+        let error = anyhow!("-o {} would overwrite the recording itself; name another file", out.display());
+        return Err(Failure::new(exit::USAGE, error));
+    }
     // Only files: to open a pipe would wait for its reader.
     if out.metadata().is_ok_and(|m| !m.is_file() && !m.is_dir()) {
         return Ok(());

@@ -30,7 +30,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<u8, Failure> {
             "HTML is for a browser, not for a terminal; write it to a file with -o compare.html".into(),
         ));
     }
-    report::check_output(args.output.as_deref())?;
+    report::check_output(args.output.as_deref(), &[])?;
     refusal::check(&args.command[0])?;
     let field = contenders::field(args.with.as_deref())?;
     if field.contenders.len() < 2 && field.unavailable.is_empty() {

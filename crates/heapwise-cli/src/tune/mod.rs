@@ -29,7 +29,7 @@ const SEED: u64 = 0x7e57;
 pub(crate) fn tune(args: &TuneArgs) -> Result<u8, Failure> {
     let goal: Goal =
         args.goal.parse().map_err(|error| Failure::new(exit::USAGE, anyhow!("--goal: {error}")))?;
-    report::check_output(args.output.as_deref())?;
+    report::check_output(args.output.as_deref(), args.recording.as_deref().as_slice())?;
     let asked = asked(args)?;
     let program = usage::program(args)?;
     let interrupted = crate::interrupt::flag()?;

@@ -209,19 +209,25 @@ fn allocator_share(tuned: &Tuned<'_>) -> String {
     let Some(now) = found.baseline().numbers.of(Measure::Cpu) else {
         return "How much time the allocator takes was not measured.".to_owned();
     };
-    let whole = now.median + found.other_ns;
+    // Where the program itself was measured, that is what it takes.
+    let measured = tuned.comparison.and_then(|c| c.baseline().spread(Real::Cpu)).map(|spread| spread.median);
+    let whole = measured.unwrap_or(now.median + found.other_ns);
     let best = found
         .ranked
         .iter()
         .filter_map(|r| Some((r, r.numbers.of(Measure::Cpu)?)))
         .filter(|(r, s)| found.is_finalist(r) && s.high < now.low)
         .min_by(|a, b| a.1.median.total_cmp(&b.1.median));
-    let base = format!(
-        "The allocator takes {} of about {} of processor time ({}).",
-        time(now.median as u64),
-        time(whole as u64),
-        share(now.median as u64, whole.max(1.0) as u64)
-    );
+    let (its, all) = (time(now.median as u64), time(whole as u64));
+    let base = if now.median < whole {
+        let share = share(now.median as u64, whole.max(1.0) as u64);
+        format!("The allocator takes {its} of about {all} of processor time ({share}).")
+    } else {
+        // Threads that do nothing but allocate wait for each other more than those of the program.
+        format!(
+            "The allocator takes {its} on the replay, and the program no more than {all} in all: nearly all is the allocator's."
+        )
+    };
     let noise = whole * crate::replay::SEEN;
     match best {
         Some((best, spread)) if now.median - spread.median > noise => {
