@@ -108,7 +108,7 @@ fn every_command_that_is_printed_is_accepted() {
             assert_eq!(refusal(&arguments), None, "{}: {command}", path.display());
         }
     }
-    assert!(found > 60, "{found} commands are not all");
+    assert!(found > 50, "{found} commands are not all");
 }
 
 #[test]
