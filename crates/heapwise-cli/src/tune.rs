@@ -74,7 +74,7 @@ pub(crate) fn tune(args: &TuneArgs) -> Result<u8, Failure> {
         Some(comparison) => Choice::confirmed(&found, comparison),
         None => Choice::by_replay(&found),
     };
-    let machine = MachineDescription::look().to_string();
+    let machine = MachineDescription::look();
     let tuned = Tuned {
         found: &found,
         comparison: comparison.as_ref(),
