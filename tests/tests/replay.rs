@@ -20,6 +20,7 @@ use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 const ALLOCATORS: &str = "glibc,jemalloc,mimalloc,mimalloc2,snmalloc";
 
@@ -79,7 +80,12 @@ fn check_all(recorded: &Recorded, folder: &Path, options: &[&str]) -> Value {
         assert_eq!(number(candidate, "refused"), 0);
         check_parts(&candidate["at_peak"]);
         check_parts(&candidate["at_end"]);
-        assert!(number(candidate, "peak_rss_bytes") >= number(candidate, "rss_at_end_bytes") / 2);
+        // Of all rounds: those with threads differ. The kernel counts pages of each thread in portions.
+        let peak = candidate["peak_rss_spread_bytes"]["high"].as_f64().expect("a peak") as u64 + (1 << 18);
+        assert!(peak >= number(candidate, "rss_at_end_bytes"), "{candidate}");
+        assert!(peak >= number(&candidate["at_peak"], "live_bytes"), "{candidate}");
+        let on_pages = number(&candidate["at_end"], "live_bytes");
+        assert!(on_pages <= at_exit.0, "{on_pages} of {} live at the end: {candidate}", at_exit.0);
     }
     all
 }
@@ -91,19 +97,26 @@ fn process<'a>(recorded: &'a Recorded, all: &Value) -> &'a Process {
     found.expect("the process is in the report")
 }
 
-/// `glibc`'s replay has what was live on its pages at the peak; and needs about as much for its heap as the recorded program did,
-/// if somebody looked at that near enough to its own peak, which is a matter of time.
+/// `glibc`'s replay has what was live on its pages at the peak.
+fn check_live_at_peak(all: &Value) {
+    let live = number(&all["script"], "peak_live_bytes") as f64;
+    let seen = number(&candidate(all, "glibc")["at_peak"], "live_bytes") as f64;
+    assert!((0.9..=1.0).contains(&(seen / live)), "{seen} live on pages of {live}");
+}
+
+/// And it needs about as much for its heap as the recorded program did, which has to stay at its peak for a moment, so that somebody
+/// looks at it there.
 fn check_peak(all: &Value, recorded: &Recorded) {
+    check_live_at_peak(all);
+    let live = number(&all["script"], "peak_live_bytes");
+    let real = recorded.report().memory.at_peak.expect("somebody looked");
+    let looked_at = real.live_bytes;
+    assert!(
+        looked_at as f64 >= live as f64 * 0.97,
+        "nobody looked at the program at its peak: {looked_at} of {live} were live"
+    );
     let moment = &candidate(all, "glibc")["at_peak"];
     let replayed = (number(moment, "rss_bytes") - number(moment, "not_heap_bytes")) as f64;
-    let live = number(&all["script"], "peak_live_bytes") as f64;
-    let seen = number(moment, "live_bytes") as f64;
-    assert!((0.9..=1.0).contains(&(seen / live)), "{seen} live on pages of {live}");
-    let real = recorded.report().memory.at_peak.expect("somebody looked");
-    if (real.live_bytes as f64) < live * 0.97 {
-        eprintln!("nobody looked at the program at its peak: {} of {live} were live", real.live_bytes);
-        return;
-    }
     let real = (real.rss_bytes - real.not_heap_bytes) as f64;
     assert!((0.85..=1.15).contains(&(replayed / real)), "{replayed} instead of {real}");
 }
@@ -169,7 +182,8 @@ fn misbehaving(folder: &Path, name: &str, what: &str) -> String {
 fn python_does_again_what_it_did_with_every_allocator() {
     let Some(python) = programs::python() else { return };
     let folder = private_folder();
-    let code = "import json\nd = [json.loads(json.dumps({'k%d' % i: [i] * 20})) for i in range(6000)]\nprint(len(d))";
+    let code = "import json\nd = [json.loads(json.dumps({'k%d' % i: [i] * 20})) for i in range(6000)]\nprint(len(d))\n\
+                import time\ntime.sleep(1)";
     let recording = Recording::new(folder.path()).variable("PYTHONMALLOC", "malloc");
     let recorded = recording.record(python, &["-c", code]);
     let all = check_all(&recorded, folder.path(), &["--runs", "1"]);
@@ -218,7 +232,8 @@ fn a_database_does_again_what_it_did_with_every_allocator() {
                create index i on t(b); select count(*) from t;";
     let recorded = Recording::new(folder.path()).record(sqlite, &[":memory:", sql]);
     let all = check_all(&recorded, folder.path(), &["--runs", "0"]);
-    check_peak(&all, &recorded);
+    // Its peak is a moment while it sorts, at which nobody may have looked at the program itself.
+    check_live_at_peak(&all);
     assert!(caveats(&all).is_empty(), "{:?}", caveats(&all));
     assert!(candidate(&all, "glibc")["cpu_ns"].is_null(), "no rounds, no times");
 }
@@ -301,11 +316,21 @@ fn memory_after_the_load_is_measured_with_the_pauses() {
     assert_eq!(outcome.code(), 0, "{}", outcome.stderr);
     let all = parsed(&outcome);
     assert_eq!(all["timed"]["settle_ns"], 1_000_000_000);
+    let duration = number(&all["script"], "duration_ns");
+    assert!(duration > 400_000_000, "the program rests forty times for ten milliseconds: {duration}");
     for candidate in candidates(&all) {
-        let (peak, after) = (number(candidate, "peak_rss_bytes"), number(candidate, "rss_after_bytes"));
-        assert!(after <= peak, "{candidate}");
-        assert!(!candidate["timeline"].as_array().expect("a timeline").is_empty());
+        let timeline = candidate["timeline"].as_array().expect("a timeline");
+        let end = timeline.last().and_then(|level| level[0].as_u64()).expect("a time");
+        // Without pauses it takes a few milliseconds.
+        assert!(end as f64 > (duration + 1_000_000_000) as f64 * 0.9, "{end} of {duration} and a second");
     }
+    let left = |name: &str| {
+        let of = |what: &str| number(candidate(&all, name), what) as f64;
+        of("rss_after_bytes") / of("peak_rss_bytes")
+    };
+    let (kept, given_back) = (left("glibc"), left("jemalloc:dirty_decay_ms=0"));
+    assert!(kept > 0.9, "the last block is on top of glibc's heap, and {kept} of the peak is left");
+    assert!(given_back < 0.5, "{given_back} of the peak is left where each free page is given back");
 }
 
 #[test]
@@ -507,17 +532,38 @@ fn too_little_address_space_is_told_for_each_candidate() {
 fn an_interrupt_ends_with_what_was_measured() {
     let folder = private_folder();
     let file = record("temporary_pairs", folder.path()).file;
-    let hangs = misbehaving(folder.path(), "hangs", "for (;;) sleep(1);");
+    // Its first replay goes well, and so does glibc's, for the second round begins behind both. The next one gets stuck, and
+    // leaves a sign of that.
+    let [first, stuck] = ["first", "stuck"].map(|name| folder.path().join(name));
+    let what = format!(
+        "static int state; if (!state) {{ state = 1; \
+         int fd = open(\"{}\", O_CREAT | O_EXCL | O_WRONLY, 0600); \
+         if (fd < 0) {{ state = 2; fd = open(\"{}\", O_CREAT | O_WRONLY, 0600); }} close(fd); }} \
+         while (state == 2) sleep(1);",
+        first.display(),
+        stuck.display()
+    );
+    let hangs = misbehaving(folder.path(), "hangs", &what);
     let list = format!("glibc,{hangs}");
-    let mut command = replay_command(&file, folder.path(), &["--with", &list, "--runs", "3"]);
+    let mut command =
+        replay_command(&file, folder.path(), &["--with", &list, "--runs", "3", "--timeout", "10m"]);
     let running = run::start(&mut command, folder.path(), "interrupted");
-    std::thread::sleep(std::time::Duration::from_secs(5));
+    let began = Instant::now();
+    while !stuck.exists() {
+        assert!(began.elapsed() < run::PATIENCE, "nobody got stuck");
+        std::thread::sleep(Duration::from_millis(20));
+    }
     running.signal_group(libc::SIGINT);
     let outcome = running.wait(run::PATIENCE);
     assert_eq!(outcome.code(), 130, "{}", outcome.stderr);
     let all = parsed(&outcome);
     assert_eq!(all["is_interrupted"], true);
-    assert_ne!(candidate(&all, &hangs)["outcome"], "killed", "it was heapwise that ended it");
+    for name in ["glibc", &hangs] {
+        let candidate = candidate(&all, name);
+        assert_eq!(candidate["outcome"], "complete", "it was heapwise that ended it: {candidate}");
+        assert!(number(candidate, "peak_rss_bytes") > 0, "{candidate}");
+        check_parts(&candidate["at_peak"]);
+    }
 }
 
 #[test]

@@ -58,7 +58,7 @@ pub(crate) fn tune(args: &TuneArgs) -> Result<u8, Failure> {
         Some(comparison) => Choice::confirmed(&found, comparison),
         None => Choice::by_replay(&found),
     };
-    let machine = MachineDescription::look().to_string();
+    let machine = MachineDescription::look();
     let tried_program = program.as_ref().filter(|_| comparison.is_some());
     let other_program = tried_program.and_then(|program| usage::other_program(&analysis, program));
     let notes: Vec<String> = recording.caveat().into_iter().chain(other_program).collect();

@@ -17,6 +17,10 @@ pub(super) fn fulfil(header: &Header) {
 }
 
 fn tell(header: &Header) -> bool {
+    // Asking takes a little memory, and who gets none of it would end this process.
+    if header.refused.load(Ordering::Relaxed) > 0 {
+        return false;
+    }
     let Some(own) = own_statistics() else { return false };
     for (place, number) in header.own.iter().zip(own.numbers()) {
         place.store(number, Ordering::Relaxed);

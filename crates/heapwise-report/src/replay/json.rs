@@ -1,4 +1,4 @@
-//! The schema `heapwise.replay/1`: field names are a contract, see the README.
+//! The schema `heapwise.replay/1`: field names are a contract, see docs/replay.md.
 
 use super::Replay;
 use super::facts::{after, last, main, per_call, trouble};
@@ -58,8 +58,10 @@ fn candidate(replay: &Replay<'_>, tried: &Tried) -> Value {
         "outcome": trouble.as_ref().map_or("complete", |(word, _)| word),
         "trouble": trouble.map(|(_, words)| words),
     });
-    if let (Ok(results), Value::Object(all)) = (&tried.results, &mut all) {
-        all.extend(numbers(replay, results));
+    // Who could not be tried has the same fields, without numbers.
+    let nothing = Results::default();
+    if let Value::Object(all) = &mut all {
+        all.extend(numbers(replay, tried.results.as_ref().unwrap_or(&nothing)));
     }
     all
 }
@@ -145,4 +147,28 @@ fn own(own: OwnStatistics) -> Value {
 
 fn timeline(measured: Option<&Measured>) -> Vec<[u64; 2]> {
     measured.map(|m| m.levels.iter().map(|l| [l.time.0, l.rss.0]).collect()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{failed, interrupted, replayed, with};
+    use super::*;
+
+    #[test]
+    fn who_failed_has_the_same_fields_without_numbers() {
+        let trial = with([replayed("glibc", 14, 13, 0), failed("./nix.so", "no"), interrupted("snmalloc")]);
+        let all = trial.show(value);
+        let candidates = all["candidates"].as_array().expect("candidates");
+        let fields = |at: usize| candidates[at].as_object().expect("an object").keys().collect::<Vec<_>>();
+        assert_eq!(fields(1), fields(0));
+        assert_eq!(fields(2), fields(0));
+        assert_eq!(candidates[0]["peak_rss_bytes"], 14 << 20);
+        for candidate in &candidates[1..] {
+            for (name, value) in candidate.as_object().expect("an object") {
+                let is_number =
+                    ["bytes", "ns", "call", "faults", "refused"].iter().any(|end| name.ends_with(end));
+                assert!(!is_number || value.is_null(), "{name}: {value}");
+            }
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! The schema `heapwise.tune/1`: field names are a contract, see the README.
+//! The schema `heapwise.tune/1`: field names are a contract, see docs/tune.md.
 
 use super::{Tuned, Untried, advice};
 use heapwise_statistics::Spread;
@@ -22,10 +22,13 @@ pub(super) fn value(tuned: &Tuned<'_>) -> Value {
                 heapwise_tune::Reason::NotConfirmed => "not-confirmed",
                 heapwise_tune::Reason::Interrupted => "interrupted",
             },
+            "verified": null,
+            "factor": null,
         }),
         Choice::Take { candidate, verified, factor } => json!({
             "candidate": candidate.to_string(),
             "stay": false,
+            "reason": null,
             "verified": match verified {
                 Verified::ByTheProgram => "program",
                 Verified::ByReplay => "replay",
@@ -37,12 +40,12 @@ pub(super) fn value(tuned: &Tuned<'_>) -> Value {
         "schema": SCHEMA,
         "goal": { "name": found.goal.to_string(), "weights": goal },
         "command": tuned.analysis.meta.command,
-        "machine": tuned.machine,
+        "machine": crate::machine::json(tuned.machine),
         "now": found.baseline().candidate.to_string(),
         "ranked": found.ranked.iter().map(|r| ranked(tuned, r)).collect::<Vec<_>>(),
         "pareto": { "measures": found.front_of.map(Measure::name), "candidates": front.collect::<Vec<_>>() },
         "choice": choice,
-        "fix": advice::fix(tuned),
+        "fix": fix(tuned),
         "confirmed": tuned.comparison.map(|c| {
             serde_json::from_str::<Value>(&crate::compare::json(c)).unwrap_or(Value::Null)
         }),
@@ -59,6 +62,35 @@ pub(super) fn value(tuned: &Tuned<'_>) -> Value {
         "caveats": advice::caveats(tuned),
         "conclusion": advice::conclusion(tuned),
     })
+}
+
+/// What to paste, with what is said beside it: how other languages get the allocator, what to mind, and the call that would do
+/// something of the kind without another allocator.
+fn fix(tuned: &Tuned<'_>) -> Value {
+    let mut all = advice::fix(tuned);
+    let taken = match tuned.choice {
+        Choice::Take { candidate, .. } => Some(candidate.fix()),
+        Choice::Stay(_) => None,
+    };
+    let (other_languages, caveats) = taken.map(|fix| (fix.other_languages, fix.caveats)).unwrap_or_default();
+    all["other_languages"] = json!(other_languages);
+    all["caveats"] = json!(caveats);
+    all["call"] = call(tuned).unwrap_or_default();
+    all
+}
+
+/// A call into the allocator that there is now, with what it left on the replay. Nothing if that was not tried.
+fn call(tuned: &Tuned<'_>) -> Option<Value> {
+    let now = tuned.found.baseline();
+    let (after, purged) = (now.numbers.of(Measure::RssAfter)?.median, now.numbers.purged()?);
+    let call = now.candidate.fix().calls.into_iter().next()?;
+    Some(json!({
+        "place": call.place,
+        "c": call.c,
+        "rust": call.rust,
+        "rss_after_bytes": after.round(),
+        "rss_after_purge_bytes": purged.round(),
+    }))
 }
 
 fn ranked(tuned: &Tuned<'_>, ranked: &Ranked) -> Value {

@@ -12,6 +12,7 @@ use crate::style::Style;
 use crate::units::{count, time};
 use heapwise_analysis::Analysis;
 use heapwise_compare::Comparison;
+use heapwise_environment::MachineDescription;
 use heapwise_tune::{Choice, Found};
 
 /// A search and what it was about.
@@ -31,8 +32,8 @@ pub struct Tuned<'a> {
     pub analysis: &'a Analysis,
     /// Whose part of it was replayed, as a place in [`Analysis::processes`].
     pub process: usize,
-    /// The machine, in words.
-    pub machine: &'a str,
+    /// Where it was measured.
+    pub machine: &'a MachineDescription,
 }
 
 /// Why nothing was tried on the program itself.
@@ -114,7 +115,7 @@ fn goal(tuned: &Tuned<'_>) -> String {
 }
 
 fn setup(tuned: &Tuned<'_>) -> Vec<String> {
-    let mut lines = vec![tuned.machine.to_owned()];
+    let mut lines = vec![tuned.machine.to_string()];
     if let Some(timed) = &tuned.found.timed {
         let settle = match timed.settle.as_nanos() as u64 {
             0 => String::new(),
