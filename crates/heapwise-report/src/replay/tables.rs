@@ -5,6 +5,7 @@ use super::facts::{after, last, main, measured, per_call, trouble};
 use crate::document::{Cell, Column, Table};
 use crate::names;
 use crate::units::{bytes, count, time};
+use heapwise_allocators::Candidate;
 use heapwise_analysis::{Breakdown, Frame};
 use heapwise_replay::CallTimes;
 use heapwise_replay::trial::Results;
@@ -39,12 +40,15 @@ fn is_lazy(results: &Results) -> bool {
     after(results).is_some_and(|(rss, lazy)| lazy as f64 > rss as f64 * 0.01)
 }
 
-/// Each candidate in a row. The first one that has results is what the others are compared with.
+/// Each candidate in a row. Others are compared with what the program had, or else with the first one that has results.
 pub(super) fn overview(replay: &Replay<'_>) -> Table {
     let trial = replay.trial;
     let has = |f: &dyn Fn(&Results) -> bool| measured(&trial.tried).any(|(_, r)| f(r));
     let (has_after, has_time) = (has(&|r| after(r).is_some()), has(&|r| r.allocator_ns.is_some()));
-    let base = measured(&trial.tried).find_map(|(_, r)| r.peak_rss).map(|s| s.median);
+    let peak = |is_base: &dyn Fn(&Candidate) -> bool| {
+        measured(&trial.tried).find_map(|(t, r)| r.peak_rss.filter(|_| is_base(&t.candidate)))
+    };
+    let base = peak(&|candidate| candidate == replay.now).or_else(|| peak(&|_| true)).map(|s| s.median);
     let mut columns = vec![
         Column::new("allocator"),
         Column::new("version"),
