@@ -82,18 +82,25 @@ pub(crate) fn emphasized(
             parts.push(dot(&format!("{class} {}", one.class), [x, y], radius, &title));
         }
     }
-    let seen = |what: &Emphasis| *what != Emphasis::Faint;
-    let points = dots.iter().zip(emphasis).filter(|(_, e)| seen(e)).map(|(dot, _)| Area::of_dot(place(dot)));
-    // The title of the axis is in the way as well.
-    let mut taken: Vec<Area> = points.collect();
+    let areas = |is_faint: bool| -> Vec<Area> {
+        let points = dots.iter().zip(emphasis).filter(|(_, e)| (**e == Emphasis::Faint) == is_faint);
+        points.map(|(dot, _)| Area::of_dot(place(dot))).collect()
+    };
+    let (mut taken, faint) = (areas(false), areas(true));
+    // The numbers and the title of the axis are in the way as well.
+    taken.push(Area { x: [0.0, LEFT], y: [0.0, HEIGHT] });
     taken.push(Area { x: [0.0, 4.0 + width(titles[1])], y: [0.0, 15.0] });
     for named in [Emphasis::OnFront, Emphasis::Named].into_iter().flat_map(of) {
         let [x, y] = place(named);
-        // With less and less of the name, until there is room.
+        // With less and less of the name, until there is room; rather beside those that are hardly seen than over them.
         let rooms = [WIDTH, 200.0, 110.0];
         let found = rooms.iter().find_map(|room| {
             let name = short(named.label, *room);
-            free_place(&taken, [x, y], width(&name)).map(|area| (name, area))
+            let wide = width(&name);
+            let all = [taken.as_slice(), &faint].concat();
+            free_place(&all, [x, y], wide)
+                .or_else(|| free_place(&taken, [x, y], wide))
+                .map(|area| (name, area))
         });
         // Who has no room for a name has its colour in the legend, and its name where the pointer is.
         let Some((name, area)) = found else { continue };

@@ -65,3 +65,28 @@ fn rows(table: &Table, shown_rows: &[Vec<Cell>]) -> String {
 fn shown(cell: &Cell) -> String {
     if cell.is_foreign { prose(&cell.whole, Spot::Cell) } else { cell.whole.clone() }
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::super::Column;
+    use super::*;
+    use crate::style::Style;
+
+    #[test]
+    fn further_rows_are_folded_and_a_terminal_says_where_they_are() {
+        let table = Table {
+            title: "ON REPLAYS".into(),
+            columns: vec![Column::new("candidate"), Column::new("goal")],
+            rows: vec![vec![Cell::text("first"), Cell::number("1")]],
+            more: vec![vec![Cell::text("second"), Cell::number("2")]],
+            ..Table::default()
+        };
+        let document = Document { tables: vec![table], ..Document::default() };
+        let page = markdown(&document);
+        let (seen, folded) = page.split_once("<summary>1 more</summary>").expect("something folded");
+        assert!(seen.contains("#### On replays") && seen.contains("| first | 1 |"), "{page}");
+        assert!(!seen.contains("second") && folded.contains("| second | 2 |"), "{page}");
+        let text = super::super::text(&document, Style { color: false, width: 80 });
+        assert!(text.contains("ON REPLAYS  1 more in JSON") && !text.contains("second"), "{text}");
+    }
+}
