@@ -22,6 +22,27 @@ impl Spread {
             if numbers.len() % 2 == 1 { numbers[half] } else { (numbers[half - 1] + numbers[half]) / 2.0 };
         Some(Self { median, low, high })
     }
+
+    /// The median, and the range that holds the true one with a confidence of 87 % or more, whatever the distribution (the
+    /// interval of the sign test). Of fewer than seven numbers it is all of them; it does not grow with more, as all of them do.
+    pub fn of_median(numbers: impl IntoIterator<Item = f64>) -> Option<Self> {
+        let mut sorted: Vec<f64> = numbers.into_iter().collect();
+        sorted.sort_by(f64::total_cmp);
+        let all = Self::of(sorted.iter().copied())?;
+        let n = sorted.len();
+        // Ends are left out as long as at most one in sixteen has so few numbers on one side of the true median.
+        let (mut ends, mut exactly) = (0, 0.5f64.powi(n as i32));
+        let mut at_most = exactly;
+        while 2 * (ends + 1) < n {
+            exactly *= (n - ends) as f64 / (ends + 1) as f64;
+            at_most += exactly;
+            if at_most > 1.0 / 16.0 {
+                break;
+            }
+            ends += 1;
+        }
+        Some(Self { low: sorted[ends], high: sorted[n - 1 - ends], ..all })
+    }
 }
 
 #[cfg(test)]
@@ -33,6 +54,26 @@ mod tests {
         assert_eq!(Spread::of([9.0, 1.0, 2.0]), Some(Spread { median: 2.0, low: 1.0, high: 9.0 }));
         assert_eq!(Spread::of([4.0, 1.0, 2.0, 9.0]).unwrap().median, 3.0);
         assert_eq!(Spread::of([]), None);
+    }
+
+    #[test]
+    fn the_range_of_a_median_leaves_ends_out_once_there_are_enough() {
+        let ends = |n: i32| {
+            let spread = Spread::of_median((1..=n).map(f64::from)).unwrap();
+            (spread.low, spread.high)
+        };
+        // 2 (1 + 7) / 2^7 is an eighth, and 2 (1 + 6) / 2^6 is more.
+        assert_eq!([ends(1), ends(3), ends(6)], [(1.0, 1.0), (1.0, 3.0), (1.0, 6.0)]);
+        assert_eq!([ends(7), ends(9), ends(10)], [(2.0, 6.0), (2.0, 8.0), (3.0, 8.0)]);
+        assert_eq!(Spread::of_median([]), None);
+        // How often a median of nothing but chance is in it.
+        let mut random = crate::random::Random::new(3);
+        let held = (0..4000).filter(|_| {
+            let spread = Spread::of_median((0..9).map(|_| random.unit())).unwrap();
+            (spread.low..=spread.high).contains(&0.5)
+        });
+        let held = held.count() as f64 / 4000.0;
+        assert!((0.94..0.98).contains(&held), "{held}: it should be 96 %");
     }
 
     #[test]

@@ -89,7 +89,7 @@ pub struct Results {
     pub peak_rss: Option<Spread>,
     /// Time in the allocator in nanoseconds in each round that counts, without what the replay itself takes.
     pub allocator_rounds_ns: Vec<f64>,
-    /// Their middle and their ends.
+    /// Their median, and the range that holds the true one.
     pub allocator_ns: Option<Spread>,
     /// The same with what writing to its pages takes.
     pub heap_ns: Option<Spread>,
@@ -188,11 +188,11 @@ pub fn try_all(
                     .or_else(|| Spread::of(complete().map(|m| m.peak_rss.0 as f64)));
             if let Some(harness) = &harness {
                 let rounds = || results.rounds.iter().filter(|m| m.ending == Ending::Complete);
-                results.heap_ns = Spread::of(rounds().map(|m| harness.heap_ns(m)));
+                results.heap_ns = Spread::of_median(rounds().map(|m| harness.heap_ns(m)));
                 results.allocator_rounds_ns =
                     rounds().map(|m| harness.allocator_ns(m, script.counts())).collect();
             }
-            results.allocator_ns = Spread::of(results.allocator_rounds_ns.iter().copied());
+            results.allocator_ns = Spread::of_median(results.allocator_rounds_ns.iter().copied());
         }
     }
     Trial {
