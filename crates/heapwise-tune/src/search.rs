@@ -11,6 +11,7 @@ use crate::score::Score;
 use heapwise_allocators::{Candidate, Libraries};
 use heapwise_replay::trial::{self, Step, Timed, Trial, try_all};
 use heapwise_replay::{Counts, Script};
+use heapwise_statistics::Spread;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -66,7 +67,7 @@ pub struct Found {
     pub front_of: [Measure; 2],
     /// What the script contains.
     pub counts: Counts,
-    /// Time that the program takes outside of the allocator, as it was reckoned with. In nanoseconds.
+    /// Time that the program takes for anything but its heap, as it was reckoned with. In nanoseconds.
     pub other_ns: f64,
     /// How many candidates each rung had; one in which nothing was replayed before an interrupt is none.
     pub rungs: Vec<usize>,
@@ -240,10 +241,13 @@ fn take(all: &mut [Ranked], taking_part: &[usize], trial: Trial, rung: usize, is
     }
 }
 
-/// The time that the program takes outside of the allocator it has now.
+/// The time that the program takes for anything but its heap.
 fn outside(now: &Numbers, script: &Script, options: &Options) -> f64 {
-    let allocator = now.of(Measure::Cpu).map_or(0.0, |s| s.median);
-    options.other_ns.unwrap_or_else(|| (script.duration().0 as f64 - allocator).max(0.0))
+    let median = |spread: Option<Spread>| spread.map_or(0.0, |s| s.median);
+    let (heap, calls) = (median(now.of(Measure::Cpu)), median(now.in_allocator()));
+    // What the kernel told of the program is less its calls, but has the faults of its pages, which count for the heap here.
+    let outside = options.other_ns.map(|outside| outside - (heap - calls).max(0.0));
+    outside.unwrap_or(script.duration().0 as f64 - heap).max(0.0)
 }
 
 /// Those that go on: what there is now, and the better half of the others.

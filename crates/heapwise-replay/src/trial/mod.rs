@@ -91,7 +91,9 @@ pub struct Results {
     pub allocator_rounds_ns: Vec<f64>,
     /// Their median, and the range that holds the true one.
     pub allocator_ns: Option<Spread>,
-    /// The same with what writing to its pages takes.
+    /// The same with what writing to its pages takes, of each round.
+    pub heap_rounds_ns: Vec<f64>,
+    /// Their median, and the range that holds the true one.
     pub heap_ns: Option<Spread>,
 }
 
@@ -188,10 +190,11 @@ pub fn try_all(
                     .or_else(|| Spread::of(complete().map(|m| m.peak_rss.0 as f64)));
             if let Some(harness) = &harness {
                 let rounds = || results.rounds.iter().filter(|m| m.ending == Ending::Complete);
-                results.heap_ns = Spread::of_median(rounds().map(|m| harness.heap_ns(m)));
+                results.heap_rounds_ns = rounds().map(|m| harness.heap_ns(m)).collect();
                 results.allocator_rounds_ns =
                     rounds().map(|m| harness.allocator_ns(m, script.counts())).collect();
             }
+            results.heap_ns = Spread::of_median(results.heap_rounds_ns.iter().copied());
             results.allocator_ns = Spread::of_median(results.allocator_rounds_ns.iter().copied());
         }
     }

@@ -91,6 +91,7 @@ fn of(measured: Vec<Measured>) -> Results {
         peak_rss: Spread::of(measured.iter().map(|m| m.peak_rss.0 as f64)),
         allocator_rounds_ns: times().collect(),
         allocator_ns: Spread::of(times()),
+        heap_rounds_ns: times().collect(),
         heap_ns: Spread::of(times()),
         first: measured.first().cloned(),
         rounds: measured,

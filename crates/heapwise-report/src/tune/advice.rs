@@ -174,7 +174,7 @@ fn cost(tuned: &Tuned<'_>) -> Option<String> {
             let (its, base) = (ranked(tuned, candidate)?, tuned.found.baseline());
             let told = Measure::ALL.into_iter().filter_map(|measure| {
                 let (a, b) = (its.numbers.of(measure)?.median, base.numbers.of(measure)?.median);
-                let title = if measure == Measure::Cpu { "time in the allocator" } else { measure.title() };
+                let title = if measure == Measure::Cpu { "CPU time for the heap" } else { measure.title() };
                 Some(format!("{title} {}", change(a / b.max(1.0))))
             });
             told.collect()
@@ -207,7 +207,7 @@ fn call(tuned: &Tuned<'_>) -> Option<String> {
 fn allocator_share(tuned: &Tuned<'_>) -> String {
     let found = tuned.found;
     let Some(now) = found.baseline().numbers.of(Measure::Cpu) else {
-        return "How much time the allocator takes was not measured.".to_owned();
+        return "How much time the heap takes was not measured.".to_owned();
     };
     // Where the program itself was measured, that is what it takes.
     let measured = tuned.comparison.and_then(|c| c.baseline().spread(Real::Cpu)).map(|spread| spread.median);
@@ -221,11 +221,11 @@ fn allocator_share(tuned: &Tuned<'_>) -> String {
     let (its, all) = (time(now.median as u64), time(whole as u64));
     let base = if now.median < whole {
         let share = share(now.median as u64, whole.max(1.0) as u64);
-        format!("The allocator takes {its} of about {all} of processor time ({share}).")
+        format!("The heap takes {its} of about {all} of processor time ({share}), page faults included.")
     } else {
         // Threads that do nothing but allocate wait for each other more than those of the program.
         format!(
-            "The allocator takes {its} on the replay, and the program no more than {all} in all: nearly all is the allocator's."
+            "The heap takes {its} on the replay, and the program no more than {all} in all: nearly all is for the heap."
         )
     };
     let noise = whole * crate::replay::SEEN;

@@ -41,7 +41,7 @@ pub(super) fn picture(tuned: &Tuned<'_>) -> Option<Figure> {
     Some(Figure {
         caption: format!("On replays: nobody is better in both than who is on the dashed line{faint}"),
         picture: Picture::Scatter {
-            titles: ["time in the allocator".to_owned(), y.to_owned()],
+            titles: ["CPU time for the heap".to_owned(), y.to_owned()],
             units: [Unit::Nanos, Unit::Bytes],
             rows: shown.iter().map(row).collect(),
             emphasis: shown.iter().map(|(ranked, _)| emphasis(found, ranked)).collect(),

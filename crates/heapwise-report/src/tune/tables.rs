@@ -48,7 +48,7 @@ pub(super) fn ranked(tuned: &Tuned<'_>) -> Table {
         let title = match measure {
             Measure::PeakRss => "peak RSS",
             Measure::RssAfter => "RSS after",
-            Measure::Cpu => "allocator",
+            Measure::Cpu => "CPU",
             Measure::Latency => "p99.9",
         };
         let is_detail = *measure == Measure::Latency && !found.goal.wants(Measure::Latency);
