@@ -421,8 +421,9 @@ fn an_interrupt_tells_what_there_is_and_leaves_nothing_behind() {
 fn interrupt(signal: i32) {
     let folder = run::private_folder();
     let script = "echo $$ >> pids; sleep 0.2; exec sleep 0.1";
-    let mut command = run::command(tool::heapwise(), folder.path());
-    command.args([
+    // Under nohup, the tests would be told nothing of a terminal that is gone, and nor would heapwise.
+    let mut command = run::command("env", folder.path());
+    command.arg("--default-signal=HUP").arg(tool::heapwise()).args([
         "compare", "--runs", "1000", "--with", "jemalloc", "--format", "json", "--", "sh", "-c", script,
     ]);
     let running = run::start(&mut command, folder.path(), "heapwise");
