@@ -326,7 +326,10 @@ fn redis_has_jemalloc_as_it_is_and_glibc_if_it_is_told() {
     let seen = candidate(&found, "default")["allocators_seen"].to_string();
     assert!(seen.contains("libjemalloc"), "{seen}");
     let glibc = candidate(&found, "glibc");
-    assert!(glibc["runs"].as_array().expect("runs").iter().all(|run| run["in_use"] == true));
+    let runs = glibc["runs"].as_array().expect("runs");
+    assert!(runs.iter().all(|run| run["in_use"] == true));
+    // What drives it is none of its processes, from its first moment on.
+    assert!(runs.iter().all(|run| run["processes"] == 1), "{runs:?}");
     assert!(glibc["against_baseline"]["rss_after_load_bytes"]["rounds"] == 3, "{glibc}");
 }
 

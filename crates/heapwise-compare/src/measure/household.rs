@@ -9,7 +9,9 @@
 //! The commands that drive a server leave orphans, too. They are told from the server's by a variable that only those
 //! commands get.
 
+use super::tracer::{self, Started};
 use super::{proc, sys};
+use crate::Error;
 use std::collections::BTreeSet;
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
@@ -66,17 +68,15 @@ impl Household {
         self.with(|state| state.running.insert(pid));
     }
 
-    /// A command that drives the server is about to be started.
-    pub(super) fn mark_driver(&self, command: &mut Command) {
+    /// Starts a command that drives the server. Nobody looks for orphans meanwhile, who would take it for one of the server's.
+    pub(super) fn start_driver(&self, mut command: Command) -> Result<Started, Error> {
         command.env(MARK, self.own.to_string());
-    }
-
-    /// It was started.
-    pub(super) fn driver_runs(&self, pid: i32) {
         self.with(|state| {
-            state.running.insert(pid);
-            state.driver = Some(pid);
-        });
+            let started = tracer::start(command, None)?;
+            state.running.insert(started.pid);
+            state.driver = Some(started.pid);
+            Ok(started)
+        })
     }
 
     /// It has ended, and what it left behind is ended.

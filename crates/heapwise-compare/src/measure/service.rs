@@ -2,7 +2,7 @@
 
 use super::household::Household;
 use super::output::Reader;
-use super::tracer::{self, Ended};
+use super::tracer::Ended;
 use super::watch::Watch;
 use super::{Limits, proc, sys};
 use crate::{Error, LoadSample, Memory, Outcome, Ready, Service};
@@ -166,9 +166,7 @@ impl Server<'_> {
     fn shell(&self, command: &str, limit: Duration) -> Result<LoadSample, Error> {
         let mut shell = Command::new("/bin/sh");
         shell.args(["-c", command]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-        self.household.mark_driver(&mut shell);
-        let mut started = tracer::start(shell, None)?;
-        self.household.driver_runs(started.pid);
+        let mut started = self.household.start_driver(shell)?;
         let Some(stdout) = started.stdout.take() else {
             return Err(Error::System {
                 what: "read what a command writes",
