@@ -194,7 +194,9 @@ impl Shared {
     /// The program's processes, parents before their children. Those that ended and were not waited for are among them.
     fn everybody(&self) -> BTreeMap<i32, proc::Stat> {
         let mut open = self.household.orphans();
-        open.push(self.pid);
+        // When it has ended and was waited for, its id may be somebody else's.
+        let own = std::process::id() as i32;
+        open.extend(proc::stat(self.pid).filter(|stat| stat.parent == own).map(|_| self.pid));
         let mut all = BTreeMap::new();
         while let Some(pid) = open.pop() {
             let Some(stat) = proc::stat(pid) else { continue };
