@@ -132,12 +132,14 @@ pub fn find_loader() {
     TABLE.dl_find_object.store(crate::arch::weak::dl_find_object() as *mut c_void, Ordering::Relaxed);
 }
 
-/// Takes the `malloc` that this object is linked with for the real one: the allocator below the program's own.
-pub fn use_linked_malloc() {
-    unsafe extern "C" {
-        fn malloc(size: usize) -> *mut c_void;
-    }
-    TABLE.malloc.store(malloc as *mut c_void, Ordering::Relaxed);
+/// Says which `malloc` is the real one: for a recorder that is built into the program.
+pub fn set_malloc(at: *const c_void) {
+    TABLE.malloc.store(at.cast_mut(), Ordering::Relaxed);
+}
+
+/// Address of the real `malloc`; null before it is known.
+pub fn malloc_address() -> *const c_void {
+    TABLE.malloc.load(Ordering::Relaxed)
 }
 
 /// Names the allocator, where it is no object file's.

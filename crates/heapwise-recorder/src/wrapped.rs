@@ -67,28 +67,33 @@ pub fn begin(inner: Inner) -> bool {
     match inner {
         Inner::Malloc => {
             real::name_allocator(c"malloc");
-            real::use_linked_malloc();
+            real::set_malloc(malloc_below());
         }
         Inner::Named(name) => real::name_allocator(name),
     }
     true
 }
 
-/// Whether the preload library records this process. It has seen to it before the first call of the wrapper.
-fn is_recorded_by_preload() -> bool {
+/// A function of the preload library, if that is in this process; else null.
+fn preload_function(name: &CStr) -> *const c_void {
     let dlsym = weak::dlsym();
     if dlsym == 0 {
-        return false;
+        return core::ptr::null();
     }
     const RTLD_DEFAULT: *mut c_void = core::ptr::null_mut();
     // SAFETY: the C library's function of that name, which has this type.
-    let found = unsafe {
-        let dlsym = core::mem::transmute::<
-            usize,
-            unsafe extern "C" fn(*mut c_void, *const c_char) -> *const c_void,
-        >(dlsym);
-        dlsym(RTLD_DEFAULT, c"heapwise_is_recording".as_ptr())
+    let dlsym = unsafe {
+        core::mem::transmute::<usize, unsafe extern "C" fn(*mut c_void, *const c_char) -> *const c_void>(
+            dlsym,
+        )
     };
+    // SAFETY: the name is a C string.
+    unsafe { dlsym(RTLD_DEFAULT, name.as_ptr()) }
+}
+
+/// Whether the preload library records this process. It has seen to it before the first call of the wrapper.
+fn is_recorded_by_preload() -> bool {
+    let found = preload_function(c"heapwise_is_recording");
     if found.is_null() {
         return false;
     }
@@ -96,6 +101,22 @@ fn is_recorded_by_preload() -> bool {
     let is_recording = unsafe { core::mem::transmute::<*const c_void, unsafe extern "C" fn() -> u32>(found) };
     // SAFETY: it only reads the recorder's state.
     unsafe { is_recording() != 0 }
+}
+
+/// The `malloc` that serves this program: what it is linked with, or what the preload library stands in front of.
+fn malloc_below() -> *const c_void {
+    unsafe extern "C" {
+        fn malloc(size: usize) -> *mut c_void;
+    }
+    let found = preload_function(c"heapwise_real_malloc");
+    if found.is_null() {
+        return malloc as *const c_void;
+    }
+    // SAFETY: the preload library's function of that name, which has this type.
+    let real_malloc =
+        unsafe { core::mem::transmute::<*const c_void, unsafe extern "C" fn() -> *const c_void>(found) };
+    // SAFETY: it only reads an address.
+    unsafe { real_malloc() }
 }
 
 /// What `malloc` aligns every block to.
