@@ -66,6 +66,8 @@ mod warning;
 pub use allocator::Allocator;
 pub use environment::Environment;
 pub use heapwise_environment::{Finding, NO_DEBUG_HEAP, Severity, turns_debug_heap_off};
+#[cfg(feature = "record-to")]
+pub use record::{Recorded, Recording, record_to};
 pub use tally::Counts;
 pub use warning::{QUIET, warn_at_start};
 
