@@ -57,6 +57,11 @@ mod allocator;
 #[cfg(feature = "budgets")]
 mod budget;
 mod environment;
+mod harmless;
+#[cfg(feature = "operations")]
+mod operations;
+#[cfg(feature = "operations")]
+mod output;
 mod record;
 mod state;
 #[expect(unsafe_code, reason = "threads' counters live as long as the process, and are reached by pointers")]
@@ -66,6 +71,11 @@ mod warning;
 pub use allocator::Allocator;
 pub use environment::Environment;
 pub use heapwise_environment::{Finding, NO_DEBUG_HEAP, Severity, turns_debug_heap_off};
+#[cfg(feature = "operations")]
+pub use operations::{
+    FirstSpan, LaterSpans, Measured, Operation, OperationReport, PerIteration, ProcessSpan, Report, Scope,
+    ScopeGuard, ScopeHandle, Session, ThreadSpan,
+};
 pub use tally::Counts;
 pub use warning::{QUIET, warn_at_start};
 
