@@ -54,8 +54,12 @@ static ALLOCATOR: Allocator = Allocator::system();
 
 #[expect(unsafe_code, reason = "the interface of allocators is unsafe")]
 mod allocator;
+#[cfg(feature = "operations")]
+pub mod bench;
 #[cfg(feature = "budgets")]
 mod budget;
+#[cfg(feature = "criterion")]
+pub mod criterion;
 mod environment;
 mod harmless;
 #[cfg(feature = "operations")]

@@ -75,21 +75,24 @@ fn target_folder(
 /// The most letters of a name that a file is called by; file systems take 255, and an ending and a hash come on top.
 const LONGEST: usize = 150;
 
-/// What the file of a name is called: the name, where it may be one, and otherwise what is harmless of it with a hash of all of
-/// it, so that different names have different files.
+/// What the file of a name is called.
 pub(crate) fn file_name(name: &str) -> String {
+    plain_name(name) + ".json"
+}
+
+/// A name, where a file may be called so, and otherwise what is harmless of it with a hash of all of it, so that different names
+/// have different files.
+pub(crate) fn plain_name(name: &str) -> String {
     let is_harmless = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
     let plain: String = name.chars().take(LONGEST).map(|c| if is_harmless(c) { c } else { '_' }).collect();
-    // Names of devices, on Windows with any ending; and a file that begins with a dot is hidden elsewhere.
+    // Names of devices, on Windows with any ending. A file that begins with a dot is hidden elsewhere.
     let stem = plain.split('.').next().unwrap_or_default().to_ascii_uppercase();
-    let is_numbered = |kind: &str| {
-        stem.strip_prefix(kind).is_some_and(|n| n.len() == 1 && n.starts_with(|c: char| c.is_ascii_digit()))
-    };
-    let is_device =
-        ["", "CON", "PRN", "AUX", "NUL"].contains(&stem.as_str()) || is_numbered("COM") || is_numbered("LPT");
-    match plain == name && !is_device {
-        true => format!("{plain}.json"),
-        false => format!("{}-{:016x}.json", plain.replacen('.', "_", usize::from(is_device)), hash(name)),
+    let number = stem.strip_prefix("COM").or_else(|| stem.strip_prefix("LPT"));
+    let is_port = number.is_some_and(|n| n.len() == 1 && n.bytes().all(|b| b.is_ascii_digit()));
+    let is_special = is_port || ["", "CON", "PRN", "AUX", "NUL"].contains(&stem.as_str());
+    match plain == name && !is_special {
+        true => plain,
+        false => format!("{}-{:016x}", plain.replacen('.', "_", usize::from(is_special)), hash(name)),
     }
 }
 

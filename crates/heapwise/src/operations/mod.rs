@@ -41,4 +41,5 @@ pub use operation::Operation;
 pub use report::{OperationReport, Report};
 pub use scope::{Scope, ScopeGuard, ScopeHandle};
 pub use session::Session;
+pub(crate) use span::ProcessWatch;
 pub use span::{ProcessSpan, ThreadSpan};
