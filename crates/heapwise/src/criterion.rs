@@ -28,7 +28,7 @@
 //!
 //! ```text
 //! owned                   time:   [84.112 ns 84.395 ns 84.701 ns]
-//!                         heap:   [4 requests  107 bytes  peak 107 bytes]
+//! owned                   heap:   [4 requests  107 bytes  peak 107 bytes]
 //! ```
 //!
 //! The heap is measured as [`bench`](crate::bench) says, in iterations of its own before Criterion's first one, inside of the
@@ -38,7 +38,7 @@
 //! It is not a `Measurement` of Criterion's, because those are times to it: one of zero is refused, and one that is the same each
 //! time has no distribution for its comparison with the run before (as of 0.8.2). `cargo heapwise bench` compares heaps.
 
-use crate::bench::{Figures, Mode, count, count_batched, keep, print};
+use crate::bench::{Figures, Mode, count, count_batched, tell};
 use ::criterion::measurement::Measurement;
 use ::criterion::{BatchSize, Bencher, BenchmarkGroup, Criterion};
 use std::fmt;
@@ -241,9 +241,7 @@ impl Heap {
     /// Says what was found, when Criterion has said its part. It has called nothing if the benchmark was not wanted.
     fn tell(&self) {
         if let Some(figures) = &self.figures {
-            // Where Criterion writes `time:`.
-            print(&format!("{:24}", ""), figures);
-            keep(&self.id, figures);
+            tell(&self.id, figures);
         }
     }
 }

@@ -70,7 +70,7 @@ use std::io::{self, Write};
 /// Measures the heap of a routine as a benchmark, prints it in one line, and writes it to its file: see [the module](self).
 ///
 /// ```text
-/// split                   heap: [4 requests  107 bytes  peak 107 bytes]
+/// split                   heap:   [4 requests  107 bytes  peak 107 bytes]
 /// ```
 ///
 /// The figures are returned, too, if anything was measured; not where benchmarks are tested or listed.
@@ -95,23 +95,26 @@ pub fn measure<T>(id: impl AsRef<str>, mut routine: impl FnMut() -> T) -> Option
         }
         Mode::Measure { iterations } => count(iterations, routine),
     };
-    print(&format!("{:<23} ", harmless(id.as_ref())), &figures);
-    keep(id.as_ref(), &figures);
+    tell(id.as_ref(), &figures);
     Some(figures)
 }
 
-/// Prints figures in one line.
-pub(crate) fn print(before: &str, figures: &Figures) {
+/// Prints figures in one line, as Criterion prints times, and writes them to their file, or says why that is impossible.
+pub(crate) fn tell(id: &str, figures: &Figures) {
     let _ignore = Ignore::begin();
+    let line = format!("{}heap:   [{figures}]\n", label(&harmless(id)));
     // Who has closed standard output does not want to read it.
-    let _ = io::stdout().lock().write_all(format!("{before}heap: [{figures}]\n").as_bytes());
-}
-
-/// Writes figures to their file, or says why that is impossible.
-pub(crate) fn keep(id: &str, figures: &Figures) {
-    let _ignore = Ignore::begin();
+    let _ = io::stdout().lock().write_all(line.as_bytes());
     if let Err(error) = file::write(id, figures) {
         say(&format!("the figures of {id} are not kept: {error}"));
+    }
+}
+
+/// An id in Criterion's column; a long one has a line of its own.
+fn label(id: &str) -> String {
+    match id.chars().count() {
+        0..24 => format!("{id:24}"),
+        _ => format!("{id}\n{:24}", ""),
     }
 }
 
