@@ -181,18 +181,41 @@ impl OperationReport {
     }
 
     /// Its name.
+    ///
+    /// ```
+    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # let session = heapwise::Session::new();
+    /// let operation = session.operation("example");
+    /// assert_eq!(operation.report().name(), "example");
+    /// ```
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// Spans that have ended as they should.
+    ///
+    /// ```
+    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # let session = heapwise::Session::new();
+    /// let operation = session.operation("example");
+    /// drop(operation.measure_thread());
+    /// assert_eq!(operation.report().spans(), 1);
+    /// ```
     #[must_use]
     pub fn spans(&self) -> u64 {
         self.metrics.spans()
     }
 
     /// The iterations of these spans.
+    ///
+    /// ```
+    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # let session = heapwise::Session::new();
+    /// let operation = session.operation("example");
+    /// drop(operation.measure_thread().iterations(9));
+    /// assert_eq!(operation.report().iterations(), 9);
+    /// ```
     #[must_use]
     pub fn iterations(&self) -> u64 {
         self.metrics.iterations()
@@ -200,24 +223,59 @@ impl OperationReport {
 
     /// Spans of which nothing else is known: a panic has ended them, or they had no iterations, or were futures that were dropped
     /// before they were ready.
+    ///
+    /// ```
+    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # let session = heapwise::Session::new();
+    /// let operation = session.operation("example");
+    /// drop(operation.measure_thread().iterations(0));
+    /// assert_eq!(operation.report().unfinished_spans(), 1);
+    /// ```
     #[must_use]
     pub fn unfinished_spans(&self) -> u64 {
         self.metrics.unfinished()
     }
 
     /// How often a thread was in a [`Scope`](crate::Scope) when that ended, or came when it had: what it did is missing.
+    ///
+    /// ```
+    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # let session = heapwise::Session::new();
+    /// let operation = session.operation("example");
+    /// let handle = operation.measure_scope().handle();
+    /// handle.run(|| "the scope has ended already");
+    /// assert_eq!(operation.report().late_guards(), 1);
+    /// ```
     #[must_use]
     pub fn late_guards(&self) -> u64 {
         self.metrics.late()
     }
 
     /// What all iterations did together.
+    ///
+    /// ```
+    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # let session = heapwise::Session::new();
+    /// let operation = session.operation("example");
+    /// let span = operation.measure_thread();
+    /// let kept = vec![0u8; 50];
+    /// drop(span);
+    /// assert_eq!(operation.report().total().net_bytes(), 50);
+    /// # drop(kept);
+    /// ```
     #[must_use]
     pub fn total(&self) -> Counts {
         self.metrics.total()
     }
 
     /// What one iteration does: the total by the iterations. `None` if no span has ended as it should.
+    ///
+    /// ```
+    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # let session = heapwise::Session::new();
+    /// let operation = session.operation("example");
+    /// assert_eq!(operation.report().mean(), None);
+    /// ```
     #[must_use]
     pub fn mean(&self) -> Option<PerIteration> {
         self.metrics.mean()
@@ -225,18 +283,49 @@ impl OperationReport {
 
     /// The first span that has ended; a part of [`total`](Self::total) and [`mean`](Self::mean), and told apart since it may have to
     /// do what the others need not.
+    ///
+    /// ```
+    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # let session = heapwise::Session::new();
+    /// let operation = session.operation("example");
+    /// drop(operation.measure_thread().iterations(3));
+    /// assert_eq!(operation.report().first().map(|span| span.iterations), Some(3));
+    /// ```
     #[must_use]
     pub fn first(&self) -> Option<FirstSpan> {
         self.metrics.first()
     }
 
     /// All other spans, and how they differ. `None` if there are none.
+    ///
+    /// ```
+    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # let session = heapwise::Session::new();
+    /// let operation = session.operation("example");
+    /// for n in 0..5 {
+    ///     let _span = operation.measure_thread();
+    ///     drop(std::hint::black_box(vec![0u8; n * 10]));
+    /// }
+    /// let later = operation.report().later().expect("there are four");
+    /// assert_eq!((later.min.allocated_bytes, later.max.allocated_bytes), (10.0, 40.0));
+    /// ```
     #[must_use]
     pub fn later(&self) -> Option<LaterSpans> {
         self.metrics.later()
     }
 
     /// The most bytes that were live in a span above what was live at its begin. `None` if no span knows.
+    ///
+    /// ```
+    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # let session = heapwise::Session::new();
+    /// let operation = session.operation("example");
+    /// for bytes in [30, 70, 20] {
+    ///     let _span = operation.measure_thread();
+    ///     drop(std::hint::black_box(vec![0u8; bytes]));
+    /// }
+    /// assert_eq!(operation.report().peak_live_bytes(), Some(70));
+    /// ```
     #[must_use]
     pub fn peak_live_bytes(&self) -> Option<u64> {
         self.metrics.peak()
