@@ -38,6 +38,10 @@ pub struct Request {
     pub limits: Limits,
     /// Compare every n-th stack with a full unwind; 0 for never.
     pub verify_every: u32,
+    /// Programs that have wrapped their allocator leave the recording to the preload library.
+    pub through_preload: bool,
+    /// Whether the program has wrapped its allocator, and records itself.
+    pub records_itself: bool,
     /// What is known to be invisible.
     pub blind_spots: Vec<BlindSpot>,
     /// Tells why a program that recorded nothing could not be seen.
@@ -103,7 +107,11 @@ pub fn record(request: Request) -> Result<Recorded, Error> {
         sys::adopt_orphans();
     }
     let (started, clocks) = (Instant::now(), ticks::Moment::now());
-    let how = command::How { follow: request.follow, end_together: request.end_together };
+    let how = command::How {
+        follow: request.follow,
+        end_together: request.end_together,
+        through_preload: request.through_preload,
+    };
     let mut child =
         command::start(&request.command, &session, &preload, how).inspect_err(|_| remove(&early_path))?;
     let pid = child.id();
@@ -210,7 +218,7 @@ fn meta(request: &Request) -> Meta {
         architecture: std::env::consts::ARCH.into(),
         page_bytes: page_bytes(),
         processors: std::thread::available_parallelism().map_or(1, |n| n.get() as u32),
-        interception: "preload".into(),
+        interception: if request.records_itself { "wrapper" } else { "preload" }.into(),
         environment: command::environment(request.concerns_heap),
         blind_spots: request.blind_spots.clone(),
         environment_findings: request.environment_findings.clone(),

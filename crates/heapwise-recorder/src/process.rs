@@ -10,6 +10,7 @@ use crate::session::{self, Refusal, SessionPath};
 use crate::sys;
 use crate::trie::Trie;
 use crate::unwind::modules;
+use crate::wrapped;
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use heapwise_trace::live::layout::{
@@ -184,6 +185,9 @@ impl ProcessState {
     }
 
     fn join(&self, held: &Held<'_>) -> Joined {
+        if wrapped::is_left_to_the_program() {
+            return Joined::Unwanted;
+        }
         let Some(path) = session_path(held) else { return Joined::Unwanted };
         let session = match path.open().map_err(Refusal::System).and_then(|file| session::map(&file)) {
             Ok(session) => core::ptr::from_ref(session).cast_mut(),

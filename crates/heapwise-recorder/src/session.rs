@@ -43,7 +43,8 @@ unsafe extern "C" {
     static environ: *const *const c_char;
 }
 
-fn variable(name: &str) -> Option<&'static CStr> {
+/// The value of an environment variable.
+pub fn variable(name: &str) -> Option<&'static CStr> {
     // SAFETY: libc keeps `environ` pointing at a null-terminated array of strings. This runs when the recorder
     // attaches, before the program could be changing it on another thread.
     unsafe {

@@ -29,11 +29,11 @@ pub(crate) fn now() -> State {
     State(STATE.0.load(Ordering::Relaxed))
 }
 
-/// The same, after the first call of the process has found out whether it is recorded. `A` is the inner allocator.
-pub(crate) fn decided<A>() -> State {
+/// The same, after the first call of the process has asked whether it is recorded.
+pub(crate) fn decided(begin_if_wanted: impl FnOnce() -> bool) -> State {
     if now().has(UNDECIDED) {
         clear(UNDECIDED);
-        if crate::record::begin_if_wanted(std::any::type_name::<A>()) {
+        if begin_if_wanted() {
             set(RECORDING);
         }
     }

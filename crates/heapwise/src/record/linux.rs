@@ -1,0 +1,48 @@
+//! On Linux the wrapper has the recorder inside, and speaks to the collector of `heapwise run`.
+
+use super::Function;
+use heapwise_recorder::wrapped::{self, Inner};
+use std::alloc::{Layout, System};
+use std::any::type_name;
+use std::ffi::CStr;
+use std::sync::OnceLock;
+
+/// Whether the first call of a process has to find out whether it is recorded.
+pub(crate) const POSSIBLE: bool = true;
+
+/// Bytes kept of the name of the inner allocator's type, with a zero at the end.
+const NAME_BYTES: usize = 256;
+
+/// Begins to record if `heapwise run` has started this program. `inner` is the name of the inner allocator's type.
+pub(crate) fn begin_if_wanted(inner: &'static str) -> bool {
+    static NAME: OnceLock<[u8; NAME_BYTES]> = OnceLock::new();
+    if inner == type_name::<System>() {
+        return wrapped::begin(Inner::Malloc);
+    }
+    let name = NAME.get_or_init(|| {
+        let mut name = [0; NAME_BYTES];
+        name.iter_mut().take(NAME_BYTES - 1).zip(inner.bytes()).for_each(|(to, from)| *to = from);
+        name
+    });
+    wrapped::begin(Inner::Named(CStr::from_bytes_until_nul(name).unwrap_or(c"")))
+}
+
+#[inline(always)]
+pub(crate) fn allocation(layout: &Layout, function: Function, call: impl FnOnce() -> *mut u8) -> *mut u8 {
+    wrapped::allocation(layout.size(), layout.align(), function == Function::AllocZeroed, call)
+}
+
+#[inline(always)]
+pub(crate) fn deallocation(block: *mut u8, call: impl FnOnce()) {
+    wrapped::deallocation(block, call);
+}
+
+#[inline(always)]
+pub(crate) fn reallocation(
+    block: *mut u8,
+    _layout: &Layout,
+    size: usize,
+    call: impl FnOnce() -> *mut u8,
+) -> *mut u8 {
+    wrapped::reallocation(block, size, call)
+}
