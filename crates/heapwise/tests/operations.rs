@@ -253,7 +253,9 @@ fn spans_of_a_thread_at_its_very_end() {
         threads.spawn(|| LAST.set(Some(Last(operation.clone()))));
     });
     // How much is left of a thread then differs between systems; nothing may panic or abort.
-    assert_eq!(operation.report().spans(), 2);
+    let report = operation.report();
+    let is_counted = report.total().allocated_bytes == 2 * 77;
+    assert!(report.spans() == 2 && (is_counted || report.late_guards() > 0), "{report:?}");
 }
 
 fn json(report: &Report) -> Value {

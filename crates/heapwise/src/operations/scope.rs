@@ -152,7 +152,10 @@ impl Scope {
         });
         let ending = Ending::new(operation);
         let peak = Some(ThreadPeak::begin());
-        shared.enter(false);
+        if !shared.enter(false) {
+            // A thread at its very end keeps no list any more.
+            ending.operation().add_late(1);
+        }
         Self { ending, shared, peak, on_this_thread: PhantomData }
     }
 
