@@ -55,7 +55,7 @@ static ALLOCATOR: Allocator = Allocator::system();
 #[expect(unsafe_code, reason = "the interface of allocators is unsafe")]
 mod allocator;
 #[cfg(feature = "budgets")]
-mod budget;
+pub mod budget;
 mod environment;
 mod record;
 mod state;
