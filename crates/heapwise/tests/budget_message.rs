@@ -71,13 +71,17 @@ fn the_message_names_the_right_lines() {
     );
     assert_eq!(next(), "");
     assert_eq!(next(), "  3 times, 12 bytes:", "{text}");
+    // Where only lines are in the debug information, names of inlined functions have no modules.
     let called = next();
-    assert!(called.starts_with(&format!("      budget_message::called at {}", at("called"))), "{text}");
+    assert!(
+        called.starts_with("      ") && called.contains(&format!("called at {}, ", at("called"))),
+        "{text}"
+    );
     let by = next();
-    assert!(by.starts_with("      by budget_message::fails::") && by.ends_with(&at("loop")), "{text}");
+    assert!(by.starts_with("      by ") && by.ends_with(&at("loop")), "{text}");
     assert_eq!(next(), "  once, 80 bytes:", "the stack ends at the closure: {text}");
     let inlined = next();
-    assert!(inlined.starts_with(&format!("      budget_message::inlined at {}", at("inlined"))), "{text}");
+    assert!(inlined.contains(&format!("inlined at {}, ", at("inlined"))), "{text}");
     assert!(inlined.contains(", calling ") && inlined.contains("reserve_exact"), "{text}");
     assert!(next().ends_with(&at("call of inlined")), "{text}");
     assert_eq!(next(), "", "{text}");

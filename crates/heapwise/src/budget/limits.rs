@@ -191,10 +191,7 @@ impl Budget {
     pub fn check<T>(&self, closure: impl FnOnce() -> T) -> Result<T, Exceeded> {
         let location = Location::caller();
         let watch = Watch::new();
-        let value = {
-            let _inside = watch.enter(stack_end(&watch));
-            call(closure)
-        };
+        let value = call(&watch, closure);
         self.judge(watch, location).map(|()| value)
     }
 
@@ -242,10 +239,7 @@ impl Budget {
     pub fn check_scope<T>(&self, closure: impl FnOnce(&Scope) -> T) -> Result<T, Exceeded> {
         let location = Location::caller();
         let scope = Scope::new();
-        let value = {
-            let _inside = scope.watch().enter(stack_end(&scope));
-            call(|| closure(&scope))
-        };
+        let value = call(scope.watch(), || closure(&scope));
         self.judge(scope.into_watch(), location).map(|()| value)
     }
 
@@ -294,10 +288,7 @@ impl Budget {
         async move {
             let watch = Watch::new();
             let mut future = std::pin::pin!(future);
-            let value = std::future::poll_fn(|context| {
-                let _inside = watch.enter(stack_end(&context));
-                call(|| future.as_mut().poll(context))
-            });
+            let value = std::future::poll_fn(|context| call(&watch, || future.as_mut().poll(context)));
             let value = value.await;
             budget.judge(watch, location).map(|()| value)
         }
@@ -343,16 +334,11 @@ impl Budget {
     }
 }
 
-/// Where the stack of a closure ends: at the frame in which this variable is, which is not the one of [`call`].
-fn stack_end<T>(of_the_caller: &T) -> usize {
-    std::ptr::from_ref(of_the_caller).addr()
-}
-
-/// Calls it in a frame of its own: code of the closure may be in this frame, and not in that of the caller.
+/// Calls it inside of the watch, in a frame of its own, which is the last one that stacks have: code of the closure may be in
+/// this frame, but none of its caller.
 #[inline(never)]
-fn call<T>(closure: impl FnOnce() -> T) -> T {
-    // Without something after it, this would be a jump, and no frame.
-    let value = closure();
-    std::hint::black_box(());
-    value
+fn call<T>(watch: &Watch, closure: impl FnOnce() -> T) -> T {
+    let of_this_frame = std::hint::black_box(0u8);
+    let _inside = watch.enter(std::ptr::from_ref(&of_this_frame).addr());
+    closure()
 }

@@ -139,16 +139,24 @@ const LIBRARY_FOLDERS: &[&str] =
     &["/rustc/", "/lib/rustlib/src/", "/rust/deps/", "/registry/src/", "/git/checkouts/"];
 
 /// Whether a function is not the user's: of the standard library, of a package, or of none that has a name in Rust.
+///
+/// The file decides if it is known: where only lines are in the debug information, names of inlined functions lack their
+/// modules.
 fn is_a_librarys(function: &str, file: Option<&Path>) -> bool {
-    if file.is_some_and(|file| {
-        let file = file.to_string_lossy().replace('\\', "/");
-        LIBRARY_FOLDERS.iter().any(|folder| file.contains(folder))
-    }) {
+    // The compiler makes these where the global allocator is named.
+    if function.trim_start_matches("__rustc::").starts_with("__r") {
         return true;
     }
-    let krate = first_crate(function);
-    // A name without a module is one of C, or of the program's start.
-    !function.contains("::") || LIBRARIES.contains(&krate)
+    let Some(file) = file else {
+        // A name without a module is one of C, or of the program's start.
+        return !function.contains("::") || LIBRARIES.contains(&first_crate(function));
+    };
+    let file = file.to_string_lossy().replace('\\', "/");
+    // This crate's sources, wherever they are.
+    let own = file!().replace('\\', "/");
+    let own = own.trim_end_matches("budget/sites.rs");
+    let is_own = file.strip_suffix(".rs").is_some_and(|file| file.contains(own));
+    is_own || LIBRARY_FOLDERS.iter().any(|folder| file.contains(folder))
 }
 
 /// The crate of the type or module that a name begins with: `<alloc::vec::Vec<T> as …>::push` begins with `alloc`.
@@ -161,7 +169,9 @@ fn first_crate(function: &str) -> &str {
 
 /// Whether a function only leads to the allocator, so that nobody learns anything by it.
 fn is_the_entry_of_the_allocator(function: &str) -> bool {
-    function.starts_with("__rust") || function.starts_with("alloc::alloc::")
+    function.starts_with("__r")
+        || function.starts_with("alloc::alloc::")
+        || matches!(function, "alloc" | "alloc_zeroed" | "realloc" | "exchange_malloc")
 }
 
 /// Names and paths may have anything in them; nothing of it is to reach a terminal but text.
@@ -185,13 +195,17 @@ mod tests {
         assert!(users("<&mut my_crate::Type>::grow"));
         assert!(!users("<alloc::vec::Vec<my_crate::Type> as core::clone::Clone>::clone"));
         assert!(!users("core::ops::function::FnOnce::call_once"));
-        assert!(!users("<[T] as alloc::slice::Concat<T>>::concat") || first_crate("<[T] as x>") == "T");
         assert!(!users("__libc_start_main"));
         let package = Path::new("/home/me/.cargo/registry/src/index-0/serde_json-1.0.0/src/de.rs");
         assert!(is_a_librarys("serde_json::de::from_str", Some(package)));
         let windows = Path::new(r"C:\Users\me\.cargo\registry\src\index-0\serde_json-1.0.0\src\de.rs");
         assert!(is_a_librarys("serde_json::de::from_str", Some(windows)));
-        assert!(!is_a_librarys("my_crate::parse", Some(Path::new("src/parse.rs"))));
+        // As they are called where only lines are known.
+        assert!(!is_a_librarys("parse", Some(Path::new("src/parse.rs"))));
+        assert!(!is_a_librarys("{closure#0}", Some(Path::new("/home/me/crates/heapwise/tests/budget.rs"))));
+        assert!(is_a_librarys("call<()>", Some(Path::new(file!()))));
+        assert!(is_a_librarys("__rustc::__rust_alloc", Some(Path::new("src/main.rs"))));
+        assert!(is_a_librarys("push<u8>", Some(Path::new("/rustc/0123/library/alloc/src/vec/mod.rs"))));
     }
 
     #[test]

@@ -33,7 +33,7 @@ struct Open {
     before: Counts,
     /// Net bytes of the thread that the watch's level knows of.
     level: i64,
-    /// Frames above this address on the stack are of whoever entered. 0 if that is not known.
+    /// Frames whose stack pointer is above this address are of whoever entered. 0 if that is not known.
     stack_end: usize,
 }
 
