@@ -90,7 +90,7 @@ enum How {
     Walk,
     Skip,
     /// A function gives its data.
-    With(Expr),
+    With(Box<Expr>),
 }
 
 impl How {
@@ -102,7 +102,7 @@ impl How {
                     how = Self::Skip;
                     Ok(())
                 } else if meta.path.is_ident("with") {
-                    how = Self::With(meta.value()?.parse()?);
+                    how = Self::With(Box::new(meta.value()?.parse()?));
                     Ok(())
                 } else {
                     Err(meta.error("expected `skip`, or `with = function` that gives the data of the field"))

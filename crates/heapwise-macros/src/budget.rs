@@ -30,8 +30,7 @@ pub(crate) fn expand(arguments: TokenStream, function: TokenStream) -> syn::Resu
     let budget = budget(arguments)?;
     let not_a_function =
         |error: Error| Error::new(error.span(), format!("a budget is for functions with a body: {error}"));
-    let ItemFn { attrs, vis, sig, block, .. } =
-        syn::parse2(function).map_err(not_a_function)?;
+    let ItemFn { attrs, vis, sig, block, .. } = syn::parse2(function).map_err(not_a_function)?;
     if let Some(constness) = &sig.constness {
         return Err(Error::new(
             constness.span(),

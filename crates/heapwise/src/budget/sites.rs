@@ -81,11 +81,15 @@ impl std::fmt::Display for StackFrame {
 pub(super) fn named(table: &Table, caller: &str) -> Vec<Site> {
     // Debug information is read, and kept for the next time: none of that is the program's.
     let _ignore = Ignore::begin();
-    let root = root(caller);
+    let stacks: Vec<_> = table.stacks().map(|(addresses, sum)| (functions(addresses), sum)).collect();
+    let files =
+        stacks.iter().flat_map(|(functions, _)| functions).filter_map(|function| function.file.as_deref());
+    let root = root(caller, files);
     let mut sites: Vec<Site> = Vec::new();
     let mut known: HashMap<(Option<String>, Vec<StackFrame>), usize> = HashMap::new();
-    for (addresses, sum) in table.stacks() {
-        let key = of_the_user(frames(addresses, root.as_deref()));
+    for (functions, sum) in stacks {
+        let frames = functions.into_iter().map(|function| function.told_below(root.as_deref())).collect();
+        let key = of_the_user(frames);
         let at = *known.entry(key).or_insert_with_key(|(calls, stack)| {
             sites.push(Site { requests: 0, bytes: 0, calls: calls.clone(), stack: stack.clone() });
             sites.len() - 1
@@ -96,30 +100,48 @@ pub(super) fn named(table: &Table, caller: &str) -> Vec<Site> {
     sites
 }
 
+/// A function as the debug information has it.
+struct Function {
+    name: String,
+    file: Option<PathBuf>,
+    line: Option<u32>,
+}
+
+impl Function {
+    /// The frame with its path below a folder, and whether it is the user's.
+    fn told_below(self, root: Option<&Path>) -> (StackFrame, bool) {
+        let is_users = !is_a_librarys(&self.name, self.file.as_deref());
+        let shown = |path: &Path| {
+            let below = root.and_then(|root| path.strip_prefix(root).ok()).unwrap_or(path);
+            harmless(&below.to_string_lossy())
+        };
+        let file = self.file.as_deref().map(shown);
+        (StackFrame { function: harmless(&self.name), file, line: self.line }, is_users)
+    }
+}
+
 /// The folder that paths of this compilation begin at, such as that of the workspace.
-fn root(caller: &str) -> Option<PathBuf> {
+fn root<'a>(caller: &str, mut files: impl Iterator<Item = &'a Path>) -> Option<PathBuf> {
+    let length = Path::new(caller).components().count();
+    if let Some(of_the_caller) = files.find(|file| file.ends_with(caller)) {
+        return of_the_caller.ancestors().nth(length).map(Path::to_owned);
+    }
     let here = std::env::current_dir().ok()?;
     here.ancestors().find(|folder| folder.join(caller).is_file()).map(Path::to_owned)
 }
 
-/// All functions of a stack, inlined ones too, and whether each is the user's.
-fn frames(addresses: &[usize], root: Option<&Path>) -> Vec<(StackFrame, bool)> {
-    let mut frames = Vec::new();
+/// All functions of a stack, inlined ones too.
+fn functions(addresses: &[usize]) -> Vec<Function> {
+    let mut functions = Vec::new();
     for &address in addresses {
         backtrace::resolve(std::ptr::without_provenance_mut(address), |symbol| {
             // Without the hash that the compiler adds.
-            let Some(function) = symbol.name().map(|name| format!("{name:#}")) else { return };
-            let is_users = !is_a_librarys(&function, symbol.filename());
-            let shown = |path: &Path| {
-                let below = root.and_then(|root| path.strip_prefix(root).ok()).unwrap_or(path);
-                harmless(&below.to_string_lossy())
-            };
-            let file = symbol.filename().map(shown);
-            frames
-                .push((StackFrame { function: harmless(&function), file, line: symbol.lineno() }, is_users));
+            let Some(name) = symbol.name().map(|name| format!("{name:#}")) else { return };
+            let file = symbol.filename().map(Path::to_owned);
+            functions.push(Function { name, file, line: symbol.lineno() });
         });
     }
-    frames
+    functions
 }
 
 /// The function that the user calls, and the user's frames; all frames if none is.
@@ -216,6 +238,18 @@ mod tests {
         let mixed =
             vec![(frame("alloc::vec::push"), false), (frame("mine::f"), true), (frame("std::x"), false)];
         assert_eq!(of_the_user(mixed), (Some("alloc::vec::push".to_owned()), vec![frame("mine::f")]));
+    }
+
+    #[test]
+    fn paths_begin_where_those_of_the_compiler_do() {
+        let files =
+            ["/rustc/0/library/alloc/src/vec/mod.rs", "/home/me/work/crates/a/src/lib.rs"].map(Path::new);
+        let root_of = |caller| root(caller, files.into_iter());
+        assert_eq!(root_of("crates/a/src/lib.rs"), Some("/home/me/work".into()));
+        assert_eq!(root_of("src/lib.rs"), Some("/home/me/work/crates/a".into()));
+        assert_eq!(root_of("/home/me/work/crates/a/src/lib.rs"), None, "it is told whole");
+        // Neither in a stack nor anywhere on the disk.
+        assert_eq!(root_of("crates/b/src/no_such_file.rs"), None);
     }
 
     #[test]
