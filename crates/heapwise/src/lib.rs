@@ -69,7 +69,15 @@ mod operations;
 #[cfg(feature = "operations")]
 mod output;
 mod record;
+#[cfg_attr(
+    not(feature = "budgets"),
+    allow(dead_code, reason = "only those who count or record use all of it")
+)]
 mod state;
+#[cfg_attr(
+    not(all(feature = "operations", feature = "budgets")),
+    allow(dead_code, unused_imports, reason = "operations and budgets each use their part of it")
+)]
 #[expect(unsafe_code, reason = "threads' counters live as long as the process, and are reached by pointers")]
 mod tally;
 mod warning;
