@@ -153,7 +153,10 @@ fn the_events_add_up_to_what_the_program_does() {
                     Event::Failed { .. } => failed += 1,
                     Event::ThreadCreate { handle } => created.push(handle),
                     Event::ThreadJoin { handle } => joined.push(handle),
-                    Event::Epoch(_) | Event::ReallocBegin { .. } | Event::Timed { .. } => {}
+                    Event::Epoch(_)
+                    | Event::ReallocBegin { .. }
+                    | Event::Timed { .. }
+                    | Event::Mark { .. } => {}
                 }
             }
             assert!(!decoded.damaged());
@@ -271,9 +274,9 @@ fn a_changed_header_is_refused_or_does_not_matter() {
             (at, other) => panic!("byte {at} changed: {other:?}"),
         }
     }
-    let newer = [&V1_0[..8], &[3, 0], &V1_0[10..]].concat();
+    let newer = [&V1_0[..8], &[4, 0], &V1_0[10..]].concat();
     let refused = Reader::new(newer.as_slice()).map(|_| ()).expect_err("a newer major version is refused");
-    assert!(matches!(refused.kind(), ErrorKind::TooNew { supported: 2, .. }));
+    assert!(matches!(refused.kind(), ErrorKind::TooNew { supported: 3, .. }));
 }
 
 #[test]
