@@ -64,8 +64,8 @@ fn list(page: &mut Page, marks: &Marks, top: usize) {
         page.line(&[(None, &numbers), (Some(Ink::Name), &name_of(&mark.name)), (None, what)]);
     }
     if marks.not_listed() > 0 {
-        let more = counted(marks.not_listed(), "more mark", "more marks");
-        page.line(&[(Some(Ink::Faint), &format!("  and {more}, of which only spans were counted"))]);
+        let more = counted(marks.not_listed(), "more mark is", "more marks are");
+        page.line(&[(Some(Ink::Faint), &format!("  {more} not listed one by one; spans count them all"))]);
     }
 }
 
