@@ -1,6 +1,7 @@
 //! What programs say of themselves by `heapwise_mark`, from the call to the reports.
 
 use heapwise_tests::build::{FlagSet, build};
+use heapwise_tests::export::firefox::Profile;
 use heapwise_tests::recording::{Recorded, Recording};
 use heapwise_tests::run::{self, private_folder};
 use heapwise_tests::tool::heapwise;
@@ -147,6 +148,11 @@ fn everything_else_works_as_without_marks() {
     for format in ["pprof", "folded", "dhat", "firefox"] {
         heapwise(&["export", file, "--to", format, "-o", &format!("exported.{format}")]);
     }
+    let profile = Profile::read(&folder.join("exported.firefox"));
+    let loaded = profile.markers().into_iter().find(|(name, ..)| *name == "loaded").expect("a marker");
+    assert!(loaded.1.is_some() && loaded.2.is_none(), "{loaded:?}");
+    let freeing = profile.markers().into_iter().find(|(name, ..)| *name == "freeing").expect("a marker");
+    assert!(freeing.1 <= freeing.2 && loaded.1 <= freeing.1, "{freeing:?}");
     heapwise(&["diff", file, file]);
     // A replay does what the program did; what the program said is nothing to be done.
     let replay = heapwise(&["replay", file, "--with", "glibc", "--runs", "1", "--format", "json"]);

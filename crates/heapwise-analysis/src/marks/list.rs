@@ -51,14 +51,14 @@ impl List {
         let per_name = self.per_name.entry(name).or_insert(new);
         let ordinal = per_name.seen;
         per_name.seen += 1;
-        if ordinal % per_name.stride != 0 {
+        if !ordinal.is_multiple_of(per_name.stride) {
             return None;
         }
         if self.entries.len() == MOST_ENTRIES {
             self.thin();
         }
         let per_name = self.per_name.get_mut(&name)?;
-        if self.entries.len() == MOST_ENTRIES || ordinal % per_name.stride != 0 {
+        if self.entries.len() == MOST_ENTRIES || !ordinal.is_multiple_of(per_name.stride) {
             return None;
         }
         per_name.kept += 1;
@@ -85,7 +85,7 @@ impl List {
         let per_name = &mut self.per_name;
         self.entries.retain(|entry| {
             let Some(name) = per_name.get(&entry.name) else { return false };
-            entry.ordinal % name.stride == 0
+            entry.ordinal.is_multiple_of(name.stride)
         });
         per_name.values_mut().for_each(|name| name.kept = 0);
         for entry in &self.entries {
