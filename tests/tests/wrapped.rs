@@ -3,7 +3,9 @@
 //!
 //! What they did they say themselves: an allocator below the wrapper has counted it.
 
-use heapwise_tests::recording::{Recorded, Recording};
+use heapwise_tests::recording::{Recorded, Recording, report_on};
+use heapwise_tests::report::Report;
+use heapwise_tests::run::Outcome;
 use heapwise_tests::{run, tool};
 use std::path::{Path, PathBuf};
 
@@ -141,4 +143,98 @@ fn nobody_records_it_unasked() {
     let outcome = run::finish(&mut command, folder.path(), "alone");
     assert_eq!(outcome.code(), 0);
     assert!(counted(&outcome.text())[0] > 10_000);
+}
+
+/// Runs the program that records itself; returns how it ended and what it has recorded.
+fn inside(way: &str) -> (Outcome, Report) {
+    let program = tool::victim_wrapped("wrapped_inside", "dev");
+    let folder = run::private_folder();
+    let outcome = run::finish(
+        run::command(&program, folder.path()).args(["own.hw", way]),
+        folder.path(),
+        "recorded itself",
+    );
+    let (_, report) = report_on(&folder.path().join("own.hw"), folder.path());
+    (outcome, report.expect("the recording can be read"))
+}
+
+/// What was recorded is the phase between beginning and end, and nothing of the collector's.
+fn is_one_phase(report: &Report, deallocations: u64) {
+    let totals = &report.totals;
+    let site =
+        report.sites.iter().find(|site| site.allocations == 1000).expect("a thousand blocks at one place");
+    let names = site.stack.iter().filter_map(|frame| frame.function.as_deref());
+    assert!(names.clone().any(|name| name.contains("phase")), "{:?}", names.collect::<Vec<_>>());
+    assert!(totals.allocations >= 1001 && totals.allocations < 1020, "{totals:?}");
+    assert!(totals.deallocations >= deallocations && totals.deallocations < deallocations + 20, "{totals:?}");
+    assert_eq!((totals.lost_events, report.interception.mode.as_str()), (0, "wrapper"));
+    assert!(report.warnings.is_empty(), "{:?}", report.warnings);
+}
+
+#[test]
+fn a_part_of_a_life_is_recorded_from_inside() {
+    let (outcome, report) = inside("finish");
+    assert_eq!(outcome.code(), 0, "{}", outcome.stderr);
+    is_one_phase(&report, 990);
+    assert_eq!(report.totals.allocations, 1001);
+    assert!(outcome.text().ends_with("events, 20 blocks\n"), "{}", outcome.text());
+}
+
+#[test]
+fn a_recording_that_nobody_ends_ends_with_the_process() {
+    let (outcome, report) = inside("leave");
+    assert_eq!(outcome.code(), 0, "{}", outcome.stderr);
+    is_one_phase(&report, 1001);
+    let (outcome, report) = inside("exit");
+    assert_eq!(outcome.code(), 7, "{}", outcome.stderr);
+    is_one_phase(&report, 990);
+}
+
+#[test]
+fn a_forked_child_leaves_its_parents_recording_alone() {
+    let (outcome, report) = inside("fork");
+    assert_eq!(outcome.code(), 0, "{}", outcome.stderr);
+    is_one_phase(&report, 990);
+    assert_eq!(report.processes.len(), 1);
+}
+
+#[test]
+fn a_process_is_recorded_once() {
+    let (outcome, report) = inside("twice");
+    assert!(outcome.text().starts_with("refused: this process is recorded already"), "{}", outcome.text());
+    is_one_phase(&report, 1001);
+    let program = tool::victim_wrapped("wrapped_inside", "dev");
+    let folder = run::private_folder();
+    let recorded = Recording::new(folder.path()).record(&program, &["own.hw", "finish"]);
+    let said = recorded.outcome.text();
+    assert!(said.starts_with("refused: this process is recorded already"), "{said}");
+    assert!(!folder.path().join("own.hw").exists(), "nothing is left of it");
+}
+
+#[test]
+fn a_variable_records_a_whole_program() {
+    let folder = run::private_folder();
+    let program = tool::victim_wrapped("wrapped_system", "dev");
+    let mut command = run::command(&program, folder.path());
+    command.arg("child").env("HEAPWISE_RECORD_TO", "whole.hw");
+    let outcome = run::finish(&mut command, folder.path(), "recorded itself");
+    let (_, report) = report_on(&folder.path().join("whole.hw"), folder.path());
+    let report = report.expect("the recording can be read");
+    // The counter below the wrapper has counted the collector, too.
+    let [allocations, reallocations, _] = counted(&outcome.text());
+    assert!(
+        report.totals.allocations > 10_000 && report.totals.allocations < allocations,
+        "{:?}",
+        report.totals
+    );
+    assert!(report.totals.reallocations > 1_000 && report.totals.reallocations <= reallocations);
+    assert_eq!(report.totals.lost_events, 0);
+    // A file that exists is not replaced, and the program goes on.
+    let again = run::finish(&mut command, folder.path(), "again");
+    assert_eq!(again.code(), 0);
+    assert!(
+        again.stderr.starts_with("heapwise: the recording failed: ") && again.stderr.contains("whole.hw"),
+        "{}",
+        again.stderr
+    );
 }

@@ -6,6 +6,7 @@ use crate::encode::Packer;
 use crate::error::{Error, ErrorKind};
 use crate::examine::Examiner;
 use crate::session::{PreloadLibrary, Session, Settings};
+use crate::usable::Probes;
 use crate::{output, signals, sys, ticks};
 use heapwise_trace::file::Error as FileError;
 use heapwise_trace::file::records::{BlindSpot, EnvironmentFinding, Meta, RunEnd};
@@ -100,7 +101,8 @@ pub fn record(request: Request) -> Result<Recorded, Error> {
         what: "cannot write the recording",
         reason: std::io::Error::other(error.to_string()),
     };
-    let packer = Packer::start(file, &meta(&request)).map_err(failed).inspect_err(|_| remove(&early_path))?;
+    let packer =
+        Packer::start(file, &meta(&request), || {}).map_err(failed).inspect_err(|_| remove(&early_path))?;
     signals::install().map_err(|reason| ErrorKind::System { what: "cannot handle signals", reason })?;
 
     if request.wait {
@@ -123,7 +125,9 @@ pub fn record(request: Request) -> Result<Recorded, Error> {
     };
     let control = Control::default();
     let examiner = Examiner::new(request.examine, &request.environment_findings);
-    let collector = Collector::new(&session, &packer, request.limits, started, page_bytes(), examiner);
+    let probes = Probes::default();
+    let collector =
+        Collector::new(&session, &packer, request.limits, started, page_bytes(), examiner, probes);
     let (exit, ended, outcome) = std::thread::scope(|scope| {
         let collecting = scope.spawn(|| collector.run(&control));
         let (tell, told) = channel();

@@ -310,6 +310,19 @@ impl ProcessState {
     }
 }
 
+/// Says where the session is, for a program that makes one itself. Returns whether none was known before.
+pub fn set_session_path(path: &[u8]) -> bool {
+    let Some(_held) = PROCESS.lock.acquire() else { return false };
+    let Some(path) = SessionPath::new(path) else { return false };
+    if INHERITED.path_known.load(Ordering::Acquire) != 0 {
+        return false;
+    }
+    // SAFETY: written under the lock, once, before anybody reads it.
+    unsafe { *INHERITED.path.get() = Some(path) };
+    INHERITED.path_known.store(1, Ordering::Release);
+    true
+}
+
 fn session_path(_held: &Held<'_>) -> Option<&'static SessionPath> {
     if INHERITED.path_known.load(Ordering::Acquire) == 0 {
         let path = SessionPath::from_environment()?;

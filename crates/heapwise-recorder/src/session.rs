@@ -19,7 +19,11 @@ pub struct SessionPath {
 impl SessionPath {
     /// The path that the environment names; `None` if there is none, or it is not of the expected form.
     pub fn from_environment() -> Option<Self> {
-        let value = variable(SESSION_VARIABLE)?.to_bytes();
+        Self::new(variable(SESSION_VARIABLE)?.to_bytes())
+    }
+
+    /// This path; `None` if it is not of the expected form.
+    pub fn new(value: &[u8]) -> Option<Self> {
         let mut bytes = [0; PATH_BYTES];
         if value.len() >= PATH_BYTES || !value.starts_with(b"/proc/") {
             return None;

@@ -8,13 +8,14 @@
 
 use crate::arch::entry::Entry;
 use crate::arch::{tls, weak};
+use crate::process::{PROCESS, set_session_path};
 use crate::session::{SessionPath, variable};
 use crate::stopwatch::Stopwatch;
 use crate::turn::begin as begin_turn;
 use crate::unwind::elf;
 use crate::{describe, large, real, sys};
 use core::ffi::{CStr, c_char, c_void};
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use heapwise_trace::event::AllocFunction;
 use heapwise_trace::live::layout::{THROUGH_PRELOAD, THROUGH_VARIABLE, WRAPPER_NOTE, WRAPPER_NOTE_KIND};
 
@@ -24,11 +25,25 @@ use heapwise_trace::live::layout::{THROUGH_PRELOAD, THROUGH_VARIABLE, WRAPPER_NO
 static FAREWELL: extern "C" fn() = {
     extern "C" fn farewell() {
         if is_used() {
-            crate::farewell::say();
+            let end = AT_END.load(Ordering::Acquire);
+            if end.is_null() {
+                return crate::farewell::say();
+            }
+            // SAFETY: stored by `at_end`, of this type.
+            let end = unsafe { core::mem::transmute::<*mut c_void, fn()>(end) };
+            end();
         }
     }
     farewell
 };
+
+/// What to do at the end of the process, instead of saying farewell.
+static AT_END: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
+
+/// Has something done when the process ends by itself.
+pub fn at_end(end: fn()) {
+    AT_END.store(end as *mut c_void, Ordering::Release);
+}
 
 /// Whether this recorder is a part of the program.
 static USED: AtomicU32 = AtomicU32::new(0);
@@ -62,6 +77,32 @@ pub fn begin(inner: Inner) -> bool {
     if SessionPath::from_environment().is_none() || is_recorded_by_preload() {
         return false;
     }
+    take_over(inner);
+    true
+}
+
+/// Joins a session that this program has made itself, by the path of its memory. Returns whether it did: a process can do so
+/// once.
+pub fn join(path: &[u8], inner: Inner) -> bool {
+    if is_used() || is_recorded_by_preload() || !set_session_path(path) {
+        return false;
+    }
+    take_over(inner);
+    let _aside = Aside::begin();
+    PROCESS.attach()
+}
+
+/// Whether this process is recorded, by whomever, or was.
+pub fn is_taken() -> bool {
+    is_used() || is_recorded_by_preload()
+}
+
+/// Lets the collector look at this process's pages for the last time, and waits until it has.
+pub fn take_leave() {
+    crate::farewell::say();
+}
+
+fn take_over(inner: Inner) {
     USED.store(1, Ordering::Relaxed);
     real::find_loader();
     match inner {
@@ -71,7 +112,6 @@ pub fn begin(inner: Inner) -> bool {
         }
         Inner::Named(name) => real::name_allocator(name),
     }
-    true
 }
 
 /// A function of the preload library, if that is in this process; else null.
@@ -226,6 +266,8 @@ mod entries {
     }
 }
 
+// The functions below hand pointers on without looking at what they point to.
+
 /// Calls the inner allocator for a new block, and describes the call.
 #[inline(always)]
 pub fn allocation(size: usize, align: usize, zeroed: bool, call: impl FnOnce() -> *mut u8) -> *mut u8 {
@@ -238,6 +280,7 @@ pub fn allocation(size: usize, align: usize, zeroed: bool, call: impl FnOnce() -
 
 /// Describes that a block is given back, and calls the inner allocator.
 #[inline(always)]
+#[expect(clippy::not_unsafe_ptr_arg_deref, reason = "the block's address is written down, and nothing else")]
 pub fn deallocation(block: *mut u8, call: impl FnOnce()) {
     // SAFETY: any argument will do; the block is not touched.
     unsafe { entries::deallocation(block) };
@@ -252,6 +295,7 @@ pub fn deallocation(block: *mut u8, call: impl FnOnce()) {
 
 /// Calls the inner allocator to resize a block, and describes the call.
 #[inline(always)]
+#[expect(clippy::not_unsafe_ptr_arg_deref, reason = "the block's address is written down, and nothing else")]
 pub fn reallocation(block: *mut u8, size: usize, call: impl FnOnce() -> *mut u8) -> *mut u8 {
     let mut begun = Resizing::default();
     // SAFETY: the second argument is a variable of ours; the block is not touched.

@@ -13,6 +13,14 @@ pub(crate) use linux::{POSSIBLE, allocation, begin_if_wanted, deallocation, real
 #[cfg(not(all(feature = "record", target_os = "linux", target_arch = "x86_64")))]
 pub(crate) use nothing::{POSSIBLE, allocation, begin_if_wanted, deallocation, reallocation};
 
+#[cfg(feature = "record-to")]
+mod recording;
+
+#[cfg(all(feature = "record-to", feature = "record", target_os = "linux", target_arch = "x86_64"))]
+use recording::{Ended, NOT_INSTALLED, complain};
+#[cfg(feature = "record-to")]
+pub use recording::{Recorded, Recording, record_to};
+
 /// Which function of the wrapper was called for a new block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Function {

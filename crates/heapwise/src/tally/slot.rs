@@ -287,6 +287,12 @@ impl Ignore {
     }
 }
 
+/// Whether what this thread does now is heapwise at work, and not the program.
+#[cfg(feature = "budgets")]
+pub(crate) fn is_ignoring() -> bool {
+    ptr::eq(SLOT.get(), &raw const IGNORED)
+}
+
 impl Drop for Ignore {
     fn drop(&mut self) {
         SLOT.set(self.before);
