@@ -45,6 +45,27 @@
 //! malloc. It reads files of the system and starts nothing; that takes a few milliseconds at most.
 //!
 //! The program `heapwise doctor` finds the same from outside.
+//!
+//! # What parts of a program allocate
+//!
+//! With [`Allocator`] as its global allocator, a program can count what it allocates, by names of its own:
+//!
+//! ```
+//! #[global_allocator]
+//! static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+//!
+//! fn main() {
+//!     let session = heapwise::Session::new();
+//!     for line in ["a b c", "d e f"] {
+//!         let _span = session.operation("split").measure_thread();
+//!         std::hint::black_box(line.split(' ').collect::<Vec<_>>());
+//!     }
+//!     session.print_to_stdout();
+//! }
+//! ```
+//!
+//! [`Operation`] has spans of threads, of the process, of work that is handed out, and of futures; [`bench`] measures the heap of
+//! benchmarks beside their time.
 
 #![deny(unsafe_code)]
 
