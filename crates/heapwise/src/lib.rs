@@ -93,7 +93,7 @@ pub use heapwise_macros::BorrowReport;
 /// Limits are `allocations`, a number of [requests](budget::Budget::allocations), and `bytes` and `peak`, numbers of bytes or
 /// texts such as `"4 KiB"`; or any expression of type `u64`, such as the name of a constant. Of an `async fn` is counted
 /// what happens while it is polled. Other attributes stay, so it goes with `#[test]`, `#[should_panic]` and tests that return
-/// a `Result`.
+/// a `Result`. In front of attributes that make the runtime of an async test, it counts the test; after them, the runtime, too.
 ///
 /// ```
 /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();

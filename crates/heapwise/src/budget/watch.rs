@@ -25,6 +25,15 @@ struct Entered {
     spare: Option<Box<Table>>,
 }
 
+impl Drop for Entered {
+    fn drop(&mut self) {
+        // It was not counted when it was allocated, and the thread that ends may be counted still.
+        let _ignore = Ignore::begin();
+        self.watches = Vec::new();
+        self.spare = None;
+    }
+}
+
 /// A watch that this thread has entered.
 struct Open {
     watch: Arc<Shared>,
