@@ -80,6 +80,8 @@ pub fn run(options: &Options) -> Result<()> {
             Step::Test => {
                 install::programs(install::FOR_TESTS, options.install)?;
                 tests()?;
+                // What budgets say depends on what an optimised program knows of its lines.
+                cargo::run(&["test", "--release", "-p", "heapwise", "--test", "budget_message"])?;
             }
         }
     }

@@ -37,6 +37,24 @@
 //! }
 //! ```
 //!
+//! # In tests
+//!
+//! A test fails when its code allocates more than it should, and says where: see [`budget`](mod@budget).
+//!
+//! ```
+//! # #[cfg(feature = "budgets")] mod example {
+//! #[global_allocator]
+//! static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+//!
+//! # fn main() {
+//! let list = heapwise::assert_allocations!(<= 1, || vec![1, 2, 3]);
+//! # drop(list);
+//! # }
+//! # }
+//! ```
+//!
+//! And [`borrow`] tells what a deserializer has borrowed, and what it had to allocate.
+//!
 //! # What it looks at
 //!
 //! On Windows: the flags of the process and of its heap, page heap, the application verifier, Image File Execution Options,
