@@ -28,6 +28,10 @@ pub enum Limit {
 
 impl Limit {
     /// Whether so many keep to it.
+    ///
+    /// ```
+    /// assert!(heapwise::budget::Limit::Exactly(3).allows(3));
+    /// ```
     #[must_use]
     pub fn allows(self, count: u64) -> bool {
         match self {
