@@ -211,6 +211,24 @@ fn a_result_goes_where_it_is_to_go() {
 }
 
 #[test]
+fn colours_are_for_terminals_and_those_who_ask() {
+    let fixture = Fixture::new();
+    assert_eq!(fixture.bench(TWO, &["--save-baseline", "main"]).code, Some(0));
+    let has_colours = |variables: &[(&str, &str)]| {
+        let mut command = fixture.command();
+        command
+            .args(["bench", "--offline", "--baseline", "main", "--color", "never"])
+            .env(LEAVE, "parse|99|4096|1024");
+        let outcome = Outcome::of(command.envs(variables.iter().copied()));
+        assert_eq!(outcome.code, Some(3), "{outcome:#?}");
+        outcome.stdout.contains('\x1b')
+    };
+    assert!(!has_colours(&[]));
+    assert!(has_colours(&[("CLICOLOR_FORCE", "1")]));
+    assert!(!has_colours(&[("NO_COLOR", "1")]));
+}
+
+#[test]
 fn folders_of_the_user_are_cargos_too() {
     let fixture = Fixture::new();
     let elsewhere = |words: &[&str], variable: Option<&str>| {

@@ -80,6 +80,11 @@ impl Level {
             max: measure.whole(&bench.max),
         }
     }
+
+    /// Whether the first iteration is one that no other was like.
+    pub(crate) fn is_first_special(&self) -> bool {
+        self.first < self.min || self.first > self.max
+    }
 }
 
 /// What became of a measure, or of a benchmark.
@@ -130,6 +135,13 @@ impl Pair {
         Some(self.new?.mean - self.old?.mean)
     }
 
+    /// The first iterations before and now, if they differ in what is theirs alone: what the others need, too, is told of those.
+    pub(crate) fn first_change(&self) -> Option<[u64; 2]> {
+        let (old, new) = (self.old?, self.new?);
+        let is_special = old.is_first_special() || new.is_first_special();
+        (is_special && old.first != new.first).then_some([old.first, new.first])
+    }
+
     /// The change as a part of what there was, if there was anything.
     pub(crate) fn share(&self) -> Option<f64> {
         let old = self.old?.mean;
@@ -146,6 +158,13 @@ pub(crate) struct Row<'a> {
     pub(crate) iterations: [Option<u64>; 2],
     pub(crate) pairs: [Pair; 3],
     pub(crate) verdict: Verdict,
+}
+
+impl Row<'_> {
+    /// What first iterations needed before and now, where that changed.
+    pub(crate) fn first_changes(&self) -> impl Iterator<Item = (Measure, [u64; 2])> {
+        self.pairs.iter().filter_map(|pair| Some((pair.measure, pair.first_change()?)))
+    }
 }
 
 /// All benchmarks.
@@ -302,6 +321,19 @@ mod tests {
         assert_eq!(pair(Some(level(0, 0)), Some(level(1, 1))).change(), Some(1.0));
         assert_eq!(pair(Some(level(4, 4)), Some(level(2, 2))).share(), Some(-0.5));
         assert_eq!(pair(None, Some(level(2, 2))).change(), None);
+    }
+
+    #[test]
+    fn a_first_iteration_is_told_if_it_changed_and_is_not_like_the_others() {
+        let first = |old, new| {
+            let level = |(first, n)| Some(Level { first, ..level(n, n) });
+            let pair = Pair { measure: Measure::Bytes, old: level(old), new: level(new), verdict: Same };
+            pair.first_change()
+        };
+        assert_eq!(first((5000, 0), (7000, 0)), Some([5000, 7000]));
+        assert_eq!(first((0, 0), (1, 0)), Some([0, 1]));
+        assert_eq!(first((5000, 0), (5000, 0)), None);
+        assert_eq!(first((3, 3), (4, 4)), None, "all iterations changed alike");
     }
 
     #[test]

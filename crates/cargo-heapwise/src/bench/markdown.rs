@@ -6,7 +6,7 @@
 use super::compare::{Comparison, Measure, Pair, Row, Verdict};
 use super::escape::cell;
 use super::numbers::percent;
-use super::text::{level, summary};
+use super::text::{first, level, summary};
 use std::fmt::Write;
 
 /// GitHub refuses comments of more than 65,536 characters.
@@ -27,7 +27,8 @@ pub(crate) fn render(comparison: &Comparison<'_>) -> String {
     };
     let summary = summary(comparison);
     let _ = write!(out, ", compared with baseline {}\n\n{verdict} {summary}.\n\n", cell(baseline));
-    let is_changed = |row: &&Row<'_>| !matches!(row.verdict, Verdict::Same | Verdict::Varies);
+    let is_changed =
+        |row: &&Row<'_>| !matches!(row.verdict, Verdict::Same | Verdict::Varies) || first(row).is_some();
     let (mut changed, rest): (Vec<_>, Vec<_>) = comparison.rows.iter().partition(is_changed);
     // What has to be looked at comes first.
     changed.sort_by_key(|row| match row.verdict {
@@ -63,8 +64,9 @@ fn rows(out: &mut String, rows: Vec<&Row<'_>>) {
             Verdict::Measured => "",
             other => other.name(),
         };
+        let first = first(row).map(|words| format!("; {words}")).unwrap_or_default();
         let (target, id) = (cell(row.target), cell(row.id));
-        let line = format!("| {target} {id} | {requests} | {bytes} | {peak} | {verdict} |\n");
+        let line = format!("| {target} {id} | {requests} | {bytes} | {peak} | {verdict}{first} |\n");
         if out.len() + line.len() > MOST_CHARACTERS {
             let _ = write!(out, "\n{} more are left out here.\n", rows.len() - at);
             break;

@@ -34,6 +34,9 @@ pub(crate) fn render(comparison: &Comparison<'_>, color: bool) -> String {
         if row.verdict != Verdict::Same {
             table(&mut out, &row.pairs.iter().map(cells).collect::<Vec<_>>(), "            ");
         }
+        if let Some(words) = first(row) {
+            let _ = writeln!(out, "            {words}");
+        }
     }
     let _ = writeln!(out, "{}", summary(comparison));
     out
@@ -53,6 +56,14 @@ pub(crate) fn summary(comparison: &Comparison<'_>) -> String {
     let parts = order.into_iter().map(|(verdict, words)| (comparison.count(verdict), words));
     let parts: Vec<_> = parts.filter(|(n, _)| *n > 0).map(|(n, words)| format!("{n} {words}")).collect();
     format!("{n} benchmark{}: {}", if n == 1 { "" } else { "s" }, parts.join(", "))
+}
+
+/// What changed in the first iteration alone, which is told and not judged.
+pub(crate) fn first(row: &Row<'_>) -> Option<String> {
+    let changes = row.first_changes();
+    let words = changes.map(|(m, [old, new])| format!("{} {} → {}", m.title(), count(old), count(new)));
+    let words: Vec<_> = words.collect();
+    (!words.is_empty()).then(|| format!("first iteration: {}", words.join(", ")))
 }
 
 /// A mean, with its range if iterations differ.
@@ -115,17 +126,12 @@ fn measured(out: &mut String, comparison: &Comparison<'_>) {
             row.pairs.iter().map(move |p| p.new.as_ref().map_or(String::new(), of))
         };
         rows.push(std::iter::once(format!("  {}", escape(row.id))).chain(levels(level)).collect());
-        if differs(row) {
+        if row.pairs.iter().filter_map(|pair| pair.new).any(|new| new.is_first_special()) {
             let first = |level: &Level| count(level.first);
             rows.push(std::iter::once("    first iteration".to_owned()).chain(levels(first)).collect());
         }
     }
     table(out, &rows, "  ");
-}
-
-/// Whether the first iteration is one that no other was like.
-fn differs(row: &Row<'_>) -> bool {
-    row.pairs.iter().filter_map(|pair| pair.new).any(|new| new.first < new.min || new.first > new.max)
 }
 
 #[cfg(test)]
@@ -159,6 +165,18 @@ HEAP PER ITERATION  compared with baseline main
         assert!(text.ends_with(summary), "{text}");
         assert!(!text.contains('\x1b'));
         assert!(render(&comparison, true).contains("\x1b[31mworse"));
+    }
+
+    #[test]
+    fn a_first_iteration_that_changed_is_told() {
+        let [mut old, mut new] = [[found("t", "a", [0, 0, 0])], [found("t", "a", [0, 0, 0])]];
+        old[0].bench.first.allocated_bytes = 5000;
+        new[0].bench.first.allocated_bytes = 70_000;
+        let text = render(&Comparison::new(Some("m"), Some(&old), &new, Thresholds::default()), false);
+        assert!(
+            text.contains("  same      t  a\n            first iteration: bytes 5,000 → 70,000\n"),
+            "{text}"
+        );
     }
 
     #[test]
