@@ -90,11 +90,11 @@ pub struct Packed {
 }
 
 impl Packer {
-    /// Begins a recording in `file`.
+    /// Begins a recording in `file`. The packer's thread calls `prepare` first.
     ///
     /// # Errors
     /// The file's.
-    pub fn start(file: File, meta: &Meta) -> Result<Self, Error> {
+    pub fn start(file: File, meta: &Meta, prepare: fn()) -> Result<Self, Error> {
         let mut writer = Writer::new(SectionFile::new(file), meta)?;
         writer.flush()?;
         let (batches, queue) = sync_channel(QUEUE);
@@ -111,7 +111,10 @@ impl Packer {
             error: None,
             buffers: Arc::clone(&buffers),
         };
-        let spawn = std::thread::Builder::new().name("packer".into()).spawn(move || work.run(&queue));
+        let spawn = std::thread::Builder::new().name("packer".into()).spawn(move || {
+            prepare();
+            work.run(&queue)
+        });
         Ok(Self { batches, buffers, written, thread: spawn? })
     }
 

@@ -103,6 +103,18 @@ pub unsafe extern "C" fn dlclose(handle: *mut core::ffi::c_void) -> core::ffi::c
     unsafe { lifecycle::dlclose(handle) }
 }
 
+/// Whether this library records the process: not so if nobody wants it, or the program records itself.
+#[unsafe(no_mangle)]
+pub extern "C" fn heapwise_is_recording() -> u32 {
+    u32::from(heapwise_recorder::process::PROCESS.header().is_some())
+}
+
+/// The `malloc` behind this library's, for a program that records itself.
+#[unsafe(no_mangle)]
+pub extern "C" fn heapwise_real_malloc() -> *const core::ffi::c_void {
+    heapwise_recorder::real::malloc_address()
+}
+
 /// Runs when the library is loaded.
 #[used]
 #[unsafe(link_section = ".init_array")]

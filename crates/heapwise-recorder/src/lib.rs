@@ -36,3 +36,4 @@ pub mod thread;
 pub mod trie;
 pub mod turn;
 pub mod unwind;
+pub mod wrapped;

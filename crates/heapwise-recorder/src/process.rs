@@ -10,6 +10,7 @@ use crate::session::{self, Refusal, SessionPath};
 use crate::sys;
 use crate::trie::Trie;
 use crate::unwind::modules;
+use crate::wrapped;
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use heapwise_trace::live::layout::{
@@ -184,6 +185,9 @@ impl ProcessState {
     }
 
     fn join(&self, held: &Held<'_>) -> Joined {
+        if wrapped::is_left_to_the_program() {
+            return Joined::Unwanted;
+        }
         let Some(path) = session_path(held) else { return Joined::Unwanted };
         let session = match path.open().map_err(Refusal::System).and_then(|file| session::map(&file)) {
             Ok(session) => core::ptr::from_ref(session).cast_mut(),
@@ -304,6 +308,19 @@ impl ProcessState {
         }
         Some(())
     }
+}
+
+/// Says where the session is, for a program that makes one itself. Returns whether none was known before.
+pub fn set_session_path(path: &[u8]) -> bool {
+    let Some(_held) = PROCESS.lock.acquire() else { return false };
+    let Some(path) = SessionPath::new(path) else { return false };
+    if INHERITED.path_known.load(Ordering::Acquire) != 0 {
+        return false;
+    }
+    // SAFETY: written under the lock, once, before anybody reads it.
+    unsafe { *INHERITED.path.get() = Some(path) };
+    INHERITED.path_known.store(1, Ordering::Release);
+    true
 }
 
 fn session_path(_held: &Held<'_>) -> Option<&'static SessionPath> {

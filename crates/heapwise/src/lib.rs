@@ -46,13 +46,29 @@
 //!
 //! The program `heapwise doctor` finds the same from outside.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
+#[cfg(test)]
+#[global_allocator]
+static ALLOCATOR: Allocator = Allocator::system();
+
+#[expect(unsafe_code, reason = "the interface of allocators is unsafe")]
+mod allocator;
+#[cfg(feature = "budgets")]
+mod budget;
 mod environment;
+mod record;
+mod state;
+#[expect(unsafe_code, reason = "threads' counters live as long as the process, and are reached by pointers")]
+mod tally;
 mod warning;
 
+pub use allocator::Allocator;
 pub use environment::Environment;
 pub use heapwise_environment::{Finding, NO_DEBUG_HEAP, Severity, turns_debug_heap_off};
+#[cfg(feature = "record-to")]
+pub use record::{Recorded, Recording, record_to};
+pub use tally::Counts;
 pub use warning::{QUIET, warn_at_start};
 
 /// Looks at this process: its variables, its libraries, its heap, and what the system gives to it.

@@ -18,7 +18,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     // What outside of the code slows a heap: built into programs of other people, so it needs nothing of ours.
     ("heapwise-environment", &[]),
     // What programs of other people use of ours.
-    ("heapwise", &["heapwise-environment"]),
+    ("heapwise", &["heapwise-environment", "heapwise-recorder"]),
     // Starts programs on Windows, with or without the debug heap.
     ("heapwise-launch", &["heapwise-environment"]),
     // Configuration files of editors are nothing that other people's programs need.
@@ -86,6 +86,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     // These look at heapwise from outside, as its users do.
     ("heapwise-tests", &["heapwise-allocators", "heapwise-analysis", "heapwise-symbols", "heapwise-trace"]),
     ("victims-with-crates", &[]),
+    ("victims-wrapped", &["heapwise"]),
     ("benches", &["heapwise-environment"]),
     ("async-server", &[]),
     ("fragmentation", &[]),
@@ -104,6 +105,7 @@ const TOPS: &[&str] = &[
     "fragmentation",
     "poetry-contest",
     "victims-with-crates",
+    "victims-wrapped",
     "xtask",
 ];
 

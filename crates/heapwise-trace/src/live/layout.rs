@@ -11,6 +11,15 @@ pub const LIVE_VERSION: u32 = 2;
 
 /// Environment variable that names the session file to a recorded process.
 pub const SESSION_VARIABLE: &str = "HEAPWISE_SESSION";
+/// Environment variable that says who records a program that has wrapped its allocator.
+pub const THROUGH_VARIABLE: &str = "HEAPWISE_THROUGH";
+/// Its value if the preload library is to record such a program, and not the wrapper.
+pub const THROUGH_PRELOAD: &[u8] = b"preload";
+
+/// Name of the note by which an executable says that it has wrapped its allocator and records itself.
+pub const WRAPPER_NOTE: &[u8] = b"heapwise\0";
+/// Kind of that note.
+pub const WRAPPER_NOTE_KIND: u32 = 1;
 
 /// Bytes of the session file: sparse, and never grown, so that no process can be left without.
 pub const SESSION_BYTES: u64 = 1 << 46;

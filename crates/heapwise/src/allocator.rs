@@ -1,0 +1,247 @@
+//! The global allocator that passes everything on, and lets others watch.
+//!
+//! Nobody watches most of the time, so that has to cost nothing: one relaxed load of a byte that hardly ever changes, and a
+//! branch that is always the same. Everything else is behind that branch.
+
+use crate::state::{self, COUNTING, State};
+use crate::{record, tally};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::any::type_name;
+
+/// A global allocator that passes every call on to another one, and can be watched.
+///
+/// As long as nothing watches, a call costs one relaxed load more than it would without. What watches: an
+/// [operation](crate::Session) or a [budget](crate::assert_allocations) counts, and `heapwise run` records.
+///
+/// Calls are passed on as what they are: `alloc_zeroed` may get fresh pages that are zero anyhow, and `realloc` may grow a
+/// block where it is.
+///
+/// # Examples
+///
+/// Over the system's allocator, which Rust uses by default:
+///
+/// ```
+/// #[global_allocator]
+/// static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+/// # fn main() { assert_eq!(*Box::new(7), 7); }
+/// ```
+///
+/// Over any other, such as jemalloc (`tikv-jemallocator`):
+///
+/// ```
+/// # mod tikv_jemallocator { pub use std::alloc::System as Jemalloc; }
+/// use heapwise::Allocator;
+/// use tikv_jemallocator::Jemalloc;
+///
+/// #[global_allocator]
+/// static ALLOCATOR: Allocator<Jemalloc> = Allocator::new(Jemalloc);
+/// # fn main() { assert_eq!(*Box::new(7), 7); }
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Allocator<A = System> {
+    inner: A,
+}
+
+impl Allocator<System> {
+    /// Over the system's allocator: what a Rust program has that names none.
+    ///
+    /// ```
+    /// #[global_allocator]
+    /// static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # fn main() {}
+    /// ```
+    #[must_use]
+    pub const fn system() -> Self {
+        Self::new(System)
+    }
+}
+
+impl<A> Allocator<A> {
+    /// Over an allocator of your choice.
+    ///
+    /// ```
+    /// use std::alloc::System;
+    ///
+    /// #[global_allocator]
+    /// static ALLOCATOR: heapwise::Allocator<System> = heapwise::Allocator::new(System);
+    /// # fn main() {}
+    /// ```
+    #[must_use]
+    pub const fn new(inner: A) -> Self {
+        Self { inner }
+    }
+}
+
+// SAFETY: every call is passed on to the inner allocator with the arguments that it came with, and its answer is returned;
+// what watches neither touches the blocks nor unwinds.
+unsafe impl<A: GlobalAlloc> GlobalAlloc for Allocator<A> {
+    #[inline]
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let state = state::now();
+        if state.is_inert() {
+            // SAFETY: the caller's call.
+            return unsafe { self.inner.alloc(layout) };
+        }
+        // SAFETY: the caller's call.
+        unsafe { self.alloc_watched(layout, state) }
+    }
+
+    #[inline]
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        let state = state::now();
+        if state.is_inert() {
+            // SAFETY: the caller's call.
+            return unsafe { self.inner.alloc_zeroed(layout) };
+        }
+        // SAFETY: the caller's call.
+        unsafe { self.alloc_zeroed_watched(layout, state) }
+    }
+
+    #[inline]
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        let state = state::now();
+        if state.is_inert() {
+            // SAFETY: the caller's call.
+            return unsafe { self.inner.dealloc(block, layout) };
+        }
+        // SAFETY: the caller's call.
+        unsafe { self.dealloc_watched(block, layout, state) }
+    }
+
+    #[inline]
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        let state = state::now();
+        if state.is_inert() {
+            // SAFETY: the caller's call.
+            return unsafe { self.inner.realloc(block, layout, size) };
+        }
+        // SAFETY: the caller's call.
+        unsafe { self.realloc_watched(block, layout, size, state) }
+    }
+}
+
+impl<A: GlobalAlloc> Allocator<A> {
+    /// # Safety
+    /// As [`GlobalAlloc::alloc`].
+    unsafe fn alloc_watched(&self, layout: Layout, state: State) -> *mut u8 {
+        if state == COUNTING {
+            // SAFETY: the caller's call.
+            let block = unsafe { self.inner.alloc(layout) };
+            if !block.is_null() {
+                tally::allocated(layout.size());
+            }
+            return block;
+        }
+        // SAFETY: the caller's call.
+        let call = || unsafe { self.inner.alloc(layout) };
+        watch_allocation::<A>(&layout, record::Function::Alloc, call)
+    }
+
+    /// # Safety
+    /// As [`GlobalAlloc::alloc_zeroed`].
+    unsafe fn alloc_zeroed_watched(&self, layout: Layout, state: State) -> *mut u8 {
+        if state == COUNTING {
+            // SAFETY: the caller's call.
+            let block = unsafe { self.inner.alloc_zeroed(layout) };
+            if !block.is_null() {
+                tally::allocated(layout.size());
+            }
+            return block;
+        }
+        // SAFETY: the caller's call.
+        let call = || unsafe { self.inner.alloc_zeroed(layout) };
+        watch_allocation::<A>(&layout, record::Function::AllocZeroed, call)
+    }
+
+    /// # Safety
+    /// As [`GlobalAlloc::dealloc`].
+    unsafe fn dealloc_watched(&self, block: *mut u8, layout: Layout, state: State) {
+        if state.has(COUNTING) {
+            tally::deallocated(layout.size());
+        }
+        if state == COUNTING {
+            // SAFETY: the caller's call.
+            return unsafe { self.inner.dealloc(block, layout) };
+        }
+        // SAFETY: the caller's call.
+        let call = || unsafe { self.inner.dealloc(block, layout) };
+        if decided::<A>().has(state::RECORDING) { record::deallocation(block, call) } else { call() }
+    }
+
+    /// # Safety
+    /// As [`GlobalAlloc::realloc`].
+    unsafe fn realloc_watched(&self, block: *mut u8, layout: Layout, size: usize, state: State) -> *mut u8 {
+        if state == COUNTING {
+            // SAFETY: the caller's call.
+            let new = unsafe { self.inner.realloc(block, layout, size) };
+            if !new.is_null() {
+                tally::reallocated(layout.size(), size);
+            }
+            return new;
+        }
+        // SAFETY: the caller's call.
+        let call = || unsafe { self.inner.realloc(block, layout, size) };
+        watch_reallocation::<A>(block, &layout, size, call)
+    }
+}
+
+/// Who watches, after the first call of the process has found out whether it is recorded.
+fn decided<A>() -> State {
+    state::decided(|| {
+        #[cfg(all(feature = "record", target_os = "linux", target_arch = "x86_64"))]
+        // SAFETY: puts a few bytes into a section of their own; there is no instruction among them.
+        unsafe {
+            heapwise_recorder::executable_note!();
+        }
+        record::begin_if_wanted(type_name::<A>())
+    })
+}
+
+/// An allocation that somebody watches who wants more than to count, or the first one of the process.
+#[inline(never)]
+fn watch_allocation<A>(
+    layout: &Layout,
+    function: record::Function,
+    call: impl FnOnce() -> *mut u8,
+) -> *mut u8 {
+    let state = decided::<A>();
+    let block = match state.has(state::RECORDING) {
+        true => record::allocation(layout, function, call),
+        false => call(),
+    };
+    if !block.is_null() {
+        if state.has(COUNTING) {
+            tally::allocated(layout.size());
+        }
+        #[cfg(feature = "budgets")]
+        if state.has(state::STACKS) {
+            crate::budget::requested(layout.size());
+        }
+    }
+    block
+}
+
+/// The same for a block that is resized.
+#[inline(never)]
+fn watch_reallocation<A>(
+    block: *mut u8,
+    layout: &Layout,
+    size: usize,
+    call: impl FnOnce() -> *mut u8,
+) -> *mut u8 {
+    let state = decided::<A>();
+    let new = match state.has(state::RECORDING) {
+        true => record::reallocation(block, layout, size, call),
+        false => call(),
+    };
+    if !new.is_null() {
+        if state.has(COUNTING) {
+            tally::reallocated(layout.size(), size);
+        }
+        #[cfg(feature = "budgets")]
+        if state.has(state::STACKS) {
+            crate::budget::requested(size);
+        }
+    }
+    new
+}

@@ -1,0 +1,124 @@
+//! Who watches at the moment, in one byte that every call looks at.
+
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+
+/// Who watches: a set of the constants below.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct State(u8);
+
+/// The first call of the process finds out whether it is to be recorded.
+const UNDECIDED: State = State(1);
+/// Somebody counts.
+pub(crate) const COUNTING: State = State(2);
+/// Somebody wants the stacks of requests.
+#[cfg(feature = "budgets")]
+pub(crate) const STACKS: State = State(4);
+/// Everything is recorded.
+pub(crate) const RECORDING: State = State(8);
+
+/// A cache line that nobody writes to but those who begin or stop to watch.
+#[repr(align(128))]
+struct Alone(AtomicU8);
+
+static STATE: Alone = Alone(AtomicU8::new(if crate::record::POSSIBLE { UNDECIDED.0 } else { 0 }));
+
+/// Who watches. A watcher that has just begun, or just stopped, may be missed for a moment on another thread; on its own
+/// thread it is not.
+#[inline(always)]
+pub(crate) fn now() -> State {
+    State(STATE.0.load(Ordering::Relaxed))
+}
+
+/// The same, after the first call of the process has asked whether it is recorded.
+pub(crate) fn decided(begin_if_wanted: impl FnOnce() -> bool) -> State {
+    if now().has(UNDECIDED) {
+        clear(UNDECIDED);
+        if begin_if_wanted() {
+            set(RECORDING);
+        }
+    }
+    now()
+}
+
+impl State {
+    /// Whether nobody watches.
+    #[inline(always)]
+    pub(crate) fn is_inert(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Whether this watcher is one of them.
+    #[inline(always)]
+    pub(crate) fn has(self, watcher: State) -> bool {
+        self.0 & watcher.0 != 0
+    }
+}
+
+pub(crate) fn set(watcher: State) {
+    STATE.0.fetch_or(watcher.0, Ordering::AcqRel);
+}
+
+pub(crate) fn clear(watcher: State) {
+    STATE.0.fetch_and(!watcher.0, Ordering::AcqRel);
+}
+
+/// Somebody who wants something to be watched; as long as one lives, it is.
+#[derive(Debug)]
+pub(crate) struct Use {
+    watcher: State,
+    users: &'static AtomicUsize,
+}
+
+/// How many want to count.
+static COUNTERS: AtomicUsize = AtomicUsize::new(0);
+/// How many want stacks.
+#[cfg(feature = "budgets")]
+static STACK_USERS: AtomicUsize = AtomicUsize::new(0);
+
+impl Use {
+    /// Wants to count.
+    pub(crate) fn counting() -> Self {
+        Self::of(COUNTING, &COUNTERS)
+    }
+
+    /// Wants the stacks of requests.
+    #[cfg(feature = "budgets")]
+    pub(crate) fn stacks() -> Self {
+        Self::of(STACKS, &STACK_USERS)
+    }
+
+    fn of(watcher: State, users: &'static AtomicUsize) -> Self {
+        users.fetch_add(1, Ordering::SeqCst);
+        set(watcher);
+        Self { watcher, users }
+    }
+}
+
+impl Drop for Use {
+    fn drop(&mut self) {
+        if self.users.fetch_sub(1, Ordering::SeqCst) == 1 {
+            clear(self.watcher);
+            // Somebody may have come in between the two.
+            if self.users.load(Ordering::SeqCst) != 0 {
+                set(self.watcher);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_watched_as_long_as_somebody_wants_it() {
+        static USERS: AtomicUsize = AtomicUsize::new(0);
+        const NOBODY_ELSE: State = State(128);
+        let first = Use::of(NOBODY_ELSE, &USERS);
+        let second = Use::of(NOBODY_ELSE, &USERS);
+        drop(first);
+        assert!(now().has(NOBODY_ELSE));
+        drop(second);
+        assert!(!now().has(NOBODY_ELSE));
+    }
+}

@@ -1,0 +1,81 @@
+//! How often, and how much.
+
+use std::ops::{Add, AddAssign, Sub};
+
+/// What was asked of the allocator.
+///
+/// ```
+/// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+/// let session = heapwise::Session::new();
+/// let operation = session.operation("a list that grows");
+/// {
+///     let _span = operation.measure_thread();
+///     let mut list = Vec::with_capacity(4);
+///     list.extend([1u64, 2, 3, 4, 5]);
+/// }
+/// let counts = operation.total();
+/// assert_eq!((counts.allocations, counts.reallocations, counts.deallocations), (1, 1, 1));
+/// assert_eq!(counts.requests(), 2);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Counts {
+    /// Blocks that were handed out.
+    pub allocations: u64,
+    /// Blocks that were resized, whether they moved or not.
+    pub reallocations: u64,
+    /// Blocks that were given back.
+    pub deallocations: u64,
+    /// Bytes asked for, by allocations and, with their new size, by reallocations.
+    pub allocated_bytes: u64,
+    /// Bytes given back, by deallocations and, with the old size, by reallocations.
+    pub freed_bytes: u64,
+}
+
+impl Counts {
+    /// Allocations and reallocations: how often the allocator was asked for memory.
+    #[must_use]
+    pub fn requests(&self) -> u64 {
+        self.allocations + self.reallocations
+    }
+
+    /// Bytes that were asked for and not given back. Negative where blocks were given back that others had allocated.
+    #[must_use]
+    pub fn net_bytes(&self) -> i64 {
+        self.allocated_bytes.wrapping_sub(self.freed_bytes) as i64
+    }
+}
+
+impl Sub for Counts {
+    type Output = Self;
+
+    fn sub(self, before: Self) -> Self {
+        Self {
+            allocations: self.allocations.wrapping_sub(before.allocations),
+            reallocations: self.reallocations.wrapping_sub(before.reallocations),
+            deallocations: self.deallocations.wrapping_sub(before.deallocations),
+            allocated_bytes: self.allocated_bytes.wrapping_sub(before.allocated_bytes),
+            freed_bytes: self.freed_bytes.wrapping_sub(before.freed_bytes),
+        }
+    }
+}
+
+impl Add for Counts {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            allocations: self.allocations.wrapping_add(other.allocations),
+            reallocations: self.reallocations.wrapping_add(other.reallocations),
+            deallocations: self.deallocations.wrapping_add(other.deallocations),
+            allocated_bytes: self.allocated_bytes.wrapping_add(other.allocated_bytes),
+            freed_bytes: self.freed_bytes.wrapping_add(other.freed_bytes),
+        }
+    }
+}
+
+impl AddAssign for Counts {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}

@@ -1,0 +1,127 @@
+//! What each thread has allocated since somebody began to count.
+//!
+//! Each thread counts for itself, in a [`slot`] that only it writes to, so counting does not get slower with threads.
+//! Whoever wants the counts of a thread takes them before and after; those of the process are the sum over all slots, also
+//! of threads that have ended.
+
+mod counts;
+mod peak;
+mod slot;
+
+pub use counts::Counts;
+pub(crate) use peak::{ProcessPeak, ThreadPeak};
+pub(crate) use slot::{Ignore, allocated, deallocated, process, reallocated, thread};
+
+use std::hint::black_box;
+
+/// What is missing in a program where nothing can be counted.
+const NOT_INSTALLED: &str = "heapwise counts nothing, because it is not the global allocator of this program; add to it:\n\n    \
+     #[global_allocator]\n    static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();\n";
+
+/// Whether [`Allocator`](crate::Allocator) is the global allocator of this program. Somebody counts.
+pub(crate) fn is_installed() -> bool {
+    let before = thread();
+    drop(black_box(Box::new(black_box(0u64))));
+    thread().allocations != before.allocations
+}
+
+/// Panics with what to do if nothing can be counted: zeroes would look like success. Somebody counts.
+#[track_caller]
+pub(crate) fn ensure_installed() {
+    assert!(is_installed(), "{NOT_INSTALLED}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::state::Use;
+
+    fn buffer(bytes: usize) -> Vec<u8> {
+        black_box(Vec::with_capacity(bytes))
+    }
+
+    #[test]
+    fn a_thread_counts_its_own_calls() {
+        let _use = Use::counting();
+        ensure_installed();
+        let before = thread();
+        let mut block = buffer(100);
+        std::thread::spawn(|| drop(buffer(5000))).join().expect("it does not panic");
+        block.reserve_exact(300);
+        drop(block);
+        let counts = thread() - before;
+        assert_eq!(counts.reallocations, 1);
+        // What std allocates for a thread is this thread's, too; but not what that thread does.
+        assert!(counts.allocated_bytes >= 400 && counts.allocated_bytes < 5000, "{counts:?}");
+    }
+
+    #[test]
+    fn the_process_counts_threads_that_have_ended() {
+        let _use = Use::counting();
+        let before = process();
+        for _ in 0..40 {
+            std::thread::spawn(|| drop(buffer(1 << 20))).join().expect("it does not panic");
+        }
+        let counts = process() - before;
+        assert!(counts.allocated_bytes >= 40 << 20, "{counts:?}");
+        assert!(counts.allocations >= 40 && counts.deallocations >= 40);
+    }
+
+    #[test]
+    fn what_is_ignored_is_not_counted() {
+        let _use = Use::counting();
+        let before = thread();
+        {
+            let _ignore = Ignore::begin();
+            drop(buffer(100));
+        }
+        assert_eq!(thread() - before, Counts::default());
+    }
+
+    #[test]
+    fn peaks_of_watchers_that_nest_and_overlap() {
+        let _use = Use::counting();
+        let outer = ThreadPeak::begin();
+        let first = buffer(1000);
+        let a = ThreadPeak::begin();
+        drop(buffer(500));
+        let b = ThreadPeak::begin();
+        drop(first);
+        drop(buffer(1200));
+        // The first to begin ends first: they overlap.
+        assert_eq!(a.end(), 500);
+        drop(buffer(2000));
+        assert_eq!(b.end(), 1000, "it began a thousand bytes higher");
+        assert_eq!(outer.end(), 2000);
+        let after = ThreadPeak::begin();
+        assert_eq!(after.end(), 0);
+    }
+
+    #[test]
+    fn more_watchers_than_there_is_room_for() {
+        let _use = Use::counting();
+        let watchers: [ThreadPeak; 40] = std::array::from_fn(|_| ThreadPeak::begin());
+        drop(buffer(700));
+        for watcher in watchers.into_iter().rev() {
+            assert_eq!(watcher.end(), 700);
+        }
+    }
+
+    #[test]
+    fn the_peak_of_the_process_holds_all_threads() {
+        let _use = Use::counting();
+        let peak = ProcessPeak::begin();
+        let both = std::sync::Barrier::new(2);
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    let block = buffer(8 << 20);
+                    both.wait();
+                    drop(block);
+                });
+            }
+        });
+        let peak = peak.end();
+        assert!(peak >= (16 << 20) - (64 << 10), "{peak}");
+    }
+}

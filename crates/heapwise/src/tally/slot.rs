@@ -1,0 +1,294 @@
+//! The counters of one thread.
+//!
+//! A slot is written by its thread alone and read by anybody, so its fields are atomics that are loaded and stored, never
+//! exchanged: the processor has nothing to lock. Slots stay for ever. The slot of a thread that has ended keeps its counts,
+//! which belong to the process, and goes to the next new thread.
+
+use super::counts::Counts;
+use super::peak::{self, Segments};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::ptr;
+use std::sync::atomic::{AtomicI64, AtomicPtr, AtomicU64, Ordering};
+use std::sync::{Mutex, TryLockError};
+
+/// One thread's counters. Aligned to two cache lines, since processors fetch two at a time.
+// NOTE: the order matters: what every call touches comes first.
+#[derive(Debug)]
+#[repr(C, align(128))]
+pub(super) struct Slot {
+    allocations: AtomicU64,
+    allocated_bytes: AtomicU64,
+    deallocations: AtomicU64,
+    freed_bytes: AtomicU64,
+    reallocations: AtomicU64,
+    /// Highest net bytes since somebody wanted to know.
+    pub(super) peak: AtomicI64,
+    /// Net bytes that the process's level knows of.
+    flushed: AtomicI64,
+    pub(super) segments: Segments,
+    /// The slot that was made before this one.
+    older: AtomicPtr<Slot>,
+    /// The next one that is free.
+    next_free: AtomicPtr<Slot>,
+}
+
+/// The newest slot; each names the one before.
+static NEWEST: AtomicPtr<Slot> = AtomicPtr::new(ptr::null_mut());
+/// Slots whose threads have ended, as an address.
+static FREE: Mutex<usize> = Mutex::new(0);
+/// Counts what nobody wants to have counted: what heapwise itself allocates. Several threads write to it at once, and it is
+/// never read.
+static IGNORED: Slot = Slot::new();
+/// Counts for threads that are at their very end, with exchanges.
+static LATE: Slot = Slot::new();
+
+thread_local! {
+    /// Null before the first call that is counted, and again at the thread's end.
+    static SLOT: Cell<*const Slot> = const { Cell::new(ptr::null()) };
+    static ENDING: Cell<bool> = const { Cell::new(false) };
+    /// Gives the slot back when the thread ends.
+    static LEASE: Lease = const { Lease };
+}
+
+struct Lease;
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        ENDING.set(true);
+        let slot = SLOT.replace(ptr::null()).cast_mut();
+        // A slot whose list is locked for too long (a forked child's may be, for ever) is not used again; it is no loss.
+        if !slot.is_null()
+            && !ptr::eq(slot, &raw const IGNORED)
+            && let Some(mut free) = lock(&FREE)
+        {
+            // SAFETY: the slot was this thread's, and slots are never freed.
+            unsafe { (*slot).next_free.store(*free as *mut Slot, Ordering::Relaxed) };
+            *free = slot as usize;
+        }
+    }
+}
+
+/// Takes a lock that is held for a few instructions only; `None` if that does not seem to be so.
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> Option<std::sync::MutexGuard<'_, T>> {
+    for _ in 0..10_000 {
+        match mutex.try_lock() {
+            Ok(guard) => return Some(guard),
+            Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => std::thread::yield_now(),
+        }
+    }
+    None
+}
+
+/// Adds to a counter that only this thread writes to.
+#[inline(always)]
+fn add(counter: &AtomicU64, n: u64) -> u64 {
+    let sum = counter.load(Ordering::Relaxed).wrapping_add(n);
+    counter.store(sum, Ordering::Relaxed);
+    sum
+}
+
+impl Slot {
+    const fn new() -> Self {
+        Self {
+            allocations: AtomicU64::new(0),
+            allocated_bytes: AtomicU64::new(0),
+            deallocations: AtomicU64::new(0),
+            freed_bytes: AtomicU64::new(0),
+            reallocations: AtomicU64::new(0),
+            peak: AtomicI64::new(0),
+            flushed: AtomicI64::new(0),
+            segments: Segments::new(),
+            older: AtomicPtr::new(ptr::null_mut()),
+            next_free: AtomicPtr::new(ptr::null_mut()),
+        }
+    }
+
+    fn counts(&self) -> Counts {
+        Counts {
+            allocations: self.allocations.load(Ordering::Relaxed),
+            reallocations: self.reallocations.load(Ordering::Relaxed),
+            deallocations: self.deallocations.load(Ordering::Relaxed),
+            allocated_bytes: self.allocated_bytes.load(Ordering::Relaxed),
+            freed_bytes: self.freed_bytes.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Bytes that this thread has asked for and not given back.
+    pub(super) fn net(&self) -> i64 {
+        self.counts().net_bytes()
+    }
+
+    #[inline(always)]
+    fn rise(&self, allocated: u64) {
+        let net = allocated.wrapping_sub(self.freed_bytes.load(Ordering::Relaxed)) as i64;
+        if net > self.peak.load(Ordering::Relaxed) {
+            self.peak.store(net, Ordering::Relaxed);
+        }
+        self.flush_if_far(net);
+    }
+
+    /// Tells the process's level, now and then.
+    #[inline(always)]
+    fn flush_if_far(&self, net: i64) {
+        let news = net.wrapping_sub(self.flushed.load(Ordering::Relaxed));
+        if news.unsigned_abs() >= peak::STEP {
+            self.flush(net, news);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn flush(&self, net: i64, news: i64) {
+        self.flushed.store(net, Ordering::Relaxed);
+        if !ptr::eq(self, &raw const IGNORED) {
+            peak::process_moved(news);
+        }
+    }
+
+    /// Counts with exchanges what several threads may count at the same time.
+    fn add_late(&self, counts: Counts) {
+        self.allocations.fetch_add(counts.allocations, Ordering::Relaxed);
+        self.reallocations.fetch_add(counts.reallocations, Ordering::Relaxed);
+        self.deallocations.fetch_add(counts.deallocations, Ordering::Relaxed);
+        self.allocated_bytes.fetch_add(counts.allocated_bytes, Ordering::Relaxed);
+        self.freed_bytes.fetch_add(counts.freed_bytes, Ordering::Relaxed);
+    }
+}
+
+/// The slot of this thread; `None` at the very end of a thread, when it has given it back.
+#[inline(always)]
+pub(super) fn own() -> Option<&'static Slot> {
+    let slot = SLOT.get();
+    if slot.is_null() {
+        return claim();
+    }
+    // SAFETY: not null, so a slot; slots are never freed, and all their fields are atomics.
+    Some(unsafe { &*slot })
+}
+
+/// Takes a slot for this thread.
+#[cold]
+#[inline(never)]
+fn claim() -> Option<&'static Slot> {
+    if ENDING.get() {
+        return None;
+    }
+    // What happens in here is not counted, should it allocate.
+    SLOT.set(&raw const IGNORED);
+    let slot = reused().or_else(made);
+    SLOT.set(slot.map_or(ptr::null(), |slot| ptr::from_ref(slot)));
+    // From here on the slot is given back when the thread ends. What std keeps for that it takes from the system's allocator.
+    if slot.is_some() && LEASE.try_with(|_| ()).is_err() {
+        ENDING.set(true);
+        SLOT.set(ptr::null());
+        return None;
+    }
+    slot
+}
+
+fn reused() -> Option<&'static Slot> {
+    let mut free = lock(&FREE)?;
+    // SAFETY: null, or a slot that was put there when its thread ended; slots are never freed.
+    let slot = unsafe { (*free as *const Slot).as_ref() }?;
+    *free = slot.next_free.load(Ordering::Relaxed) as usize;
+    slot.segments.clear();
+    Some(slot)
+}
+
+fn made() -> Option<&'static Slot> {
+    let layout = Layout::new::<Slot>();
+    // SAFETY: the layout has a size.
+    let slot = unsafe { System.alloc(layout) }.cast::<Slot>();
+    if slot.is_null() {
+        return None;
+    }
+    // SAFETY: fresh memory of the right size and alignment, that nobody else knows.
+    unsafe { slot.write(Slot::new()) };
+    // SAFETY: just initialised, and never freed.
+    let made = unsafe { &*slot };
+    let mut older = NEWEST.load(Ordering::Acquire);
+    loop {
+        made.older.store(older, Ordering::Relaxed);
+        match NEWEST.compare_exchange_weak(older, slot, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => return Some(made),
+            Err(now) => older = now,
+        }
+    }
+}
+
+/// Counts a block that was handed out.
+#[inline(always)]
+pub(crate) fn allocated(bytes: usize) {
+    let bytes = bytes as u64;
+    let Some(slot) = own() else {
+        return LATE.add_late(Counts { allocations: 1, allocated_bytes: bytes, ..Counts::default() });
+    };
+    add(&slot.allocations, 1);
+    slot.rise(add(&slot.allocated_bytes, bytes));
+}
+
+/// Counts a block that is given back.
+#[inline(always)]
+pub(crate) fn deallocated(bytes: usize) {
+    let bytes = bytes as u64;
+    let Some(slot) = own() else {
+        return LATE.add_late(Counts { deallocations: 1, freed_bytes: bytes, ..Counts::default() });
+    };
+    add(&slot.deallocations, 1);
+    let freed = add(&slot.freed_bytes, bytes);
+    slot.flush_if_far(slot.allocated_bytes.load(Ordering::Relaxed).wrapping_sub(freed) as i64);
+}
+
+/// Counts a block that was resized.
+#[inline(always)]
+pub(crate) fn reallocated(old: usize, new: usize) {
+    let (old, new) = (old as u64, new as u64);
+    let Some(slot) = own() else {
+        let counts = Counts { reallocations: 1, allocated_bytes: new, freed_bytes: old, ..Counts::default() };
+        return LATE.add_late(counts);
+    };
+    add(&slot.reallocations, 1);
+    add(&slot.freed_bytes, old);
+    slot.rise(add(&slot.allocated_bytes, new));
+}
+
+/// What this thread has done since somebody first counted. Only differences mean something.
+pub(crate) fn thread() -> Counts {
+    own().map_or_else(Counts::default, Slot::counts)
+}
+
+/// What all threads have done, also those that have ended. Only differences mean something.
+///
+/// A thread that is at work meanwhile may have counted a part of a call.
+pub(crate) fn process() -> Counts {
+    let mut sum = LATE.counts();
+    let mut at = NEWEST.load(Ordering::Acquire);
+    // SAFETY: null or a slot, as above.
+    while let Some(slot) = unsafe { at.as_ref() } {
+        sum += slot.counts();
+        at = slot.older.load(Ordering::Relaxed);
+    }
+    sum
+}
+
+/// While it lives, what this thread does is not counted: it is heapwise at work, and not the program.
+#[derive(Debug)]
+pub(crate) struct Ignore {
+    before: *const Slot,
+}
+
+impl Ignore {
+    pub(crate) fn begin() -> Self {
+        // A thread without a slot gets one first, or it would get it in between.
+        let _ = own();
+        Self { before: SLOT.replace(&raw const IGNORED) }
+    }
+}
+
+impl Drop for Ignore {
+    fn drop(&mut self) {
+        SLOT.set(self.before);
+    }
+}
