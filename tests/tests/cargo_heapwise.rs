@@ -155,6 +155,29 @@ fn a_program_is_built_optimised_and_with_lines_and_ends_as_it_does() {
 }
 
 #[test]
+fn options_of_recordings_are_those_of_heapwise() {
+    let package = Package::new();
+    let flags =
+        ["--no-follow", "--wait", "--no-source", "--force", "--through", "preload", "--max-size", "99MiB"];
+    let times =
+        ["--duration", "2h", "--snapshot-every", "1h 5m", "--report-file", "own page.html", "-o", "own.hw"];
+    let outcome = package.run(&[&["run", "--offline"][..], &flags, &times].concat());
+    assert_eq!(outcome.code(), 0, "{outcome:#?}");
+    assert!(
+        package.root.join("own page.html").exists() && !package.root.join("own.html").exists(),
+        "{outcome:#?}"
+    );
+    assert_eq!(blocks_at_the_line(&package.root.join("own.hw")), BLOCKS);
+    let outcome = package.run(&["run", "--offline", "--delay", "1h", "-o", "late.hw"]);
+    assert_eq!(outcome.code(), 0, "{outcome:#?}");
+    assert_eq!(blocks_at_the_line(&package.root.join("late.hw")), 0, "nothing was recorded so early");
+    // What heapwise refuses is told by it, and nothing is replaced.
+    let outcome = package.run(&["run", "--offline", "-o", "late.hw"]);
+    assert_eq!(outcome.code(), 125, "{outcome:#?}");
+    assert!(outcome.stderr.contains("--force"), "{outcome:#?}");
+}
+
+#[test]
 fn a_profile_that_has_more_stays_as_it_is_and_one_that_strips_does_not() {
     let package = Package::new();
     package.add_to_manifest("[profile.release]\ndebug = true\n");

@@ -247,6 +247,50 @@ fn folders_of_the_user_are_cargos_too() {
     assert!(!fixture.path("target").exists());
 }
 
+/// The steps of docs/heap.yml are done in a shell, as GitHub does them.
+#[test]
+fn the_example_of_a_workflow_does_what_it_says() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/heap.yml");
+    let workflow = fs::read_to_string(path).expect("the example");
+    let workflow: Value = serde_saphyr::from_str(&workflow).expect("a workflow");
+    let step = |name: &str| {
+        let steps = workflow["jobs"]["heap"]["steps"].as_array().expect("steps");
+        let step = steps.iter().find(|step| step["name"] == name);
+        step.and_then(|step| step["run"].as_str()).unwrap_or_else(|| panic!("no step {name}")).to_owned()
+    };
+    let fixture = Fixture::new();
+    let tools = fixture.path("tools");
+    fs::create_dir_all(&tools).expect("a folder");
+    let program = env!("CARGO_BIN_EXE_cargo-heapwise");
+    std::os::unix::fs::symlink(program, tools.join("cargo-heapwise")).expect("a link");
+    fs::write(tools.join("gh"), "#!/bin/sh\necho \"$@\" > commented\n").expect("a file");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(tools.join("gh"), mode).expect("it is ours");
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path =
+        std::env::join_paths(std::iter::once(tools).chain(std::env::split_paths(&path))).expect("a path");
+    let shell = |script: &str, leave: &str| {
+        let mut command = fixture::without_cargo(std::process::Command::new("bash"));
+        command.args(["-e", "-c", script]).current_dir(fixture.path("")).env("PATH", &path).env(LEAVE, leave);
+        Outcome::of(command.env("GITHUB_STEP_SUMMARY", "summary.md").env("NUMBER", "17"))
+    };
+    for name in ["Summary", "Comment"] {
+        assert_eq!(shell(&step(name), "").code, Some(0), "nothing is there yet");
+    }
+    assert_eq!(shell(&step("Compare with main"), TWO).code, Some(4), "the first time");
+    assert_eq!(shell(&step("Measure main"), TWO).code, Some(0));
+    assert_eq!(shell(&step("Compare with main"), TWO).code, Some(0));
+    let outcome = shell(&step("Compare with main"), "parse|32|4096|1024\nsum|0|0|0");
+    assert_eq!(outcome.code, Some(3), "{outcome:#?}");
+    for name in ["Summary", "Comment"] {
+        assert_eq!(shell(&step(name), "").code, Some(0));
+    }
+    let summary = fs::read_to_string(fixture.path("summary.md")).expect("a summary");
+    assert!(summary.contains("| 31 → **32** (+3.2 %) |"), "{summary}");
+    let comment = fs::read_to_string(fixture.path("commented")).expect("a comment");
+    assert_eq!(comment, "pr comment 17 --body-file heap.md --edit-last --create-if-none\n");
+}
+
 #[test]
 fn cargo_finds_it_as_a_command_of_its_own() {
     let fixture = Fixture::new();
