@@ -5,7 +5,7 @@
 
 use crate::args::{FlamegraphArgs, Measure};
 use crate::record::{Request, record};
-use crate::{Failure, browser, cargo, exit, program};
+use crate::{Failure, browser, cargo, exit, output, program};
 use anyhow::{Context, anyhow};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -28,7 +28,7 @@ enum Output {
 
 /// Records a program and ends as it does.
 pub(crate) fn flamegraph(args: &FlamegraphArgs) -> Result<u8, Failure> {
-    let output = output(args.output.as_deref(), args.measure)?;
+    let output = destination(args.output.as_deref(), args.measure)?;
     let mut options = args.recording.words();
     match &output {
         Output::Page(page) => {
@@ -70,11 +70,15 @@ pub(crate) fn flamegraph(args: &FlamegraphArgs) -> Result<u8, Failure> {
 }
 
 /// Looks for what cannot work, before anything is built.
-fn output(path: Option<&Path>, measure: Option<Measure>) -> Result<Output, Failure> {
+fn destination(path: Option<&Path>, measure: Option<Measure>) -> Result<Output, Failure> {
     let usage = |error| Failure::new(exit::USAGE, error);
     let path = path.map(std::path::absolute).transpose().context("there is no current folder")?;
     let extension =
         path.as_deref().and_then(Path::extension).unwrap_or_default().to_string_lossy().into_owned();
+    let is_known = ["html", "folded", "svg"].contains(&extension.as_str());
+    if let Some(path) = path.as_deref().filter(|_| is_known) {
+        output::check(path)?;
+    }
     let output = match (path, extension.as_str()) {
         (None, _) => Output::Page(None),
         (Some(path), "html") => Output::Page(Some(path)),
@@ -146,15 +150,15 @@ mod tests {
 
     #[test]
     fn what_cannot_work_is_said_at_once() {
-        let code = |path: &str, measure| output(Some(Path::new(path)), measure).map_err(|f| f.code);
-        assert_eq!(output(None, None).expect("the report"), Output::Page(None));
-        assert_eq!(code("/x.html", None).expect("a report"), Output::Page(Some("/x.html".into())));
-        assert_eq!(
-            code("/x.folded", Some(Measure::Peak)).expect("stacks"),
-            Output::Folded("/x.folded".into())
-        );
-        assert_eq!(code("/x.html", Some(Measure::Peak)), Err(exit::USAGE));
-        assert_eq!(code("/x.png", None), Err(exit::USAGE));
-        assert_eq!(code("/x", None), Err(exit::USAGE));
+        let folder = tempfile::tempdir().expect("a folder");
+        let named = |name: &str| folder.path().join(name);
+        let code = |name: &str, measure| destination(Some(&named(name)), measure).map_err(|f| f.code);
+        assert_eq!(destination(None, None).expect("the report"), Output::Page(None));
+        assert_eq!(code("x.html", None), Ok(Output::Page(Some(named("x.html")))));
+        assert_eq!(code("x.folded", Some(Measure::Peak)), Ok(Output::Folded(named("x.folded"))));
+        assert_eq!(code("no/such/x.folded", None), Err(exit::UNEXPECTED));
+        assert_eq!(code("x.html", Some(Measure::Peak)), Err(exit::USAGE));
+        assert_eq!(code("x.png", None), Err(exit::USAGE));
+        assert_eq!(code("x", None), Err(exit::USAGE));
     }
 }

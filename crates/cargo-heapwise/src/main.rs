@@ -9,6 +9,7 @@ mod cargo;
 mod config;
 mod exit;
 mod flamegraph;
+mod output;
 mod profile;
 mod program;
 mod record;

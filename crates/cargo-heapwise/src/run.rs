@@ -2,7 +2,7 @@
 
 use crate::args::{ReportFormat, RunArgs};
 use crate::record::{Request, record};
-use crate::{Failure, browser};
+use crate::{Failure, browser, output};
 use anyhow::Context;
 use std::path::{Path, PathBuf};
 
@@ -16,6 +16,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
     let report_file = args.report_file.as_deref().map(std::path::absolute).transpose();
     let report_file = report_file.context("there is no current folder")?;
     if let Some(path) = &report_file {
+        output::check(path)?;
         let path = path.to_str().context("the path of the report is not UTF-8; choose another one")?;
         options.extend(["--report-file".to_owned(), path.to_owned()]);
     }

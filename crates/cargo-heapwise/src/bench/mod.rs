@@ -20,14 +20,13 @@ pub(crate) use numbers::count;
 
 use crate::args::{BenchArgs, BenchFormat, Cargo};
 use crate::cargo::{self, Places};
-use crate::{Failure, exit};
+use crate::{Failure, exit, output};
 use anstream::ColorChoice;
 use anyhow::{Context, anyhow};
 use baseline::Name;
 use compare::Comparison;
 use folder::Found;
 use std::io::Write;
-use std::path::Path;
 use std::process::Stdio;
 use std::time::{SystemTime, UNIX_EPOCH};
 use threshold::Thresholds;
@@ -45,7 +44,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<u8, Failure> {
     let places = Places::of(&args.build)?;
     let old = old_name.as_ref().map(|name| baseline::load(&places.baselines(), name)).transpose()?;
     if let Some(path) = &args.output {
-        check_output(path)?;
+        output::check(path)?;
     }
     let run = run_name();
     let code = run_benchmarks(args, &places, &run)?;
@@ -128,20 +127,6 @@ fn measured(places: &Places, run: &str) -> Result<Vec<Found>, Failure> {
         folder.display()
     );
     Err(Failure::new(exit::UNEXPECTED, error))
-}
-
-/// Sees that there will be a place for the result. Pipes and devices are not opened: that would wait for a reader.
-fn check_output(path: &Path) -> Result<(), Failure> {
-    if path.metadata().is_ok_and(|m| !m.is_file() && !m.is_dir()) {
-        return Ok(());
-    }
-    let is_new = path.symlink_metadata().is_err();
-    let opened = std::fs::OpenOptions::new().write(true).create(true).truncate(false).open(path);
-    opened.with_context(|| format!("cannot write {}", path.display()))?;
-    if is_new {
-        std::fs::remove_file(path).with_context(|| format!("cannot write {}", path.display()))?;
-    }
-    Ok(())
 }
 
 fn write(args: &BenchArgs, comparison: &Comparison<'_>) -> Result<(), Failure> {
