@@ -54,9 +54,18 @@ static ALLOCATOR: Allocator = Allocator::system();
 
 #[expect(unsafe_code, reason = "the interface of allocators is unsafe")]
 mod allocator;
+#[cfg(feature = "operations")]
+pub mod bench;
 #[cfg(feature = "budgets")]
 mod budget;
+#[cfg(feature = "criterion")]
+pub mod criterion;
 mod environment;
+mod harmless;
+#[cfg(feature = "operations")]
+mod operations;
+#[cfg(feature = "operations")]
+mod output;
 mod record;
 mod state;
 #[expect(unsafe_code, reason = "threads' counters live as long as the process, and are reached by pointers")]
@@ -68,6 +77,11 @@ pub use environment::Environment;
 pub use heapwise_environment::{Finding, NO_DEBUG_HEAP, Severity, turns_debug_heap_off};
 #[cfg(feature = "record-to")]
 pub use record::{Recorded, Recording, record_to};
+#[cfg(feature = "operations")]
+pub use operations::{
+    FirstSpan, LaterSpans, Measured, Operation, OperationReport, PerIteration, ProcessSpan, Report, Scope,
+    ScopeGuard, ScopeHandle, Session, ThreadSpan,
+};
 pub use tally::Counts;
 pub use warning::{QUIET, warn_at_start};
 

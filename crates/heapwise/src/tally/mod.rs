@@ -13,6 +13,7 @@ pub(crate) use peak::{ProcessPeak, ThreadPeak};
 pub(crate) use slot::{Ignore, allocated, deallocated, process, reallocated, thread};
 
 use std::hint::black_box;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What is missing in a program where nothing can be counted.
 const NOT_INSTALLED: &str = "heapwise counts nothing, because it is not the global allocator of this program; add to it:\n\n    \
@@ -20,9 +21,16 @@ const NOT_INSTALLED: &str = "heapwise counts nothing, because it is not the glob
 
 /// Whether [`Allocator`](crate::Allocator) is the global allocator of this program. Somebody counts.
 pub(crate) fn is_installed() -> bool {
+    // The trial is counted with whatever is measured at that moment, so there is only one that succeeds.
+    static IS_KNOWN: AtomicBool = AtomicBool::new(false);
+    if IS_KNOWN.load(Ordering::Relaxed) {
+        return true;
+    }
     let before = thread();
     drop(black_box(Box::new(black_box(0u64))));
-    thread().allocations != before.allocations
+    let is_installed = thread().allocations != before.allocations;
+    IS_KNOWN.store(is_installed, Ordering::Relaxed);
+    is_installed
 }
 
 /// Panics with what to do if nothing can be counted: zeroes would look like success. Somebody counts.
