@@ -133,14 +133,14 @@ fn preload_function(name: &CStr) -> *const c_void {
 
 /// Whether the preload library records this process. It has seen to it before the first call of the wrapper.
 fn is_recorded_by_preload() -> bool {
-    let found = preload_function(c"heapwise_is_recording");
+    let found = preload_function(c"heapwise_has_joined");
     if found.is_null() {
         return false;
     }
     // SAFETY: the preload library's function of that name, which has this type.
     let is_recording = unsafe { core::mem::transmute::<*const c_void, unsafe extern "C" fn() -> u32>(found) };
     // SAFETY: it only reads the recorder's state.
-    unsafe { is_recording() != 0 }
+    unsafe { has_joined() != 0 }
 }
 
 /// The `malloc` that serves this program: what it is linked with, or what the preload library stands in front of.

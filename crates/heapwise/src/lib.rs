@@ -37,6 +37,24 @@
 //! }
 //! ```
 //!
+//! # In tests
+//!
+//! A test fails when its code allocates more than it should, and says where: see [`budget`](mod@budget).
+//!
+//! ```
+//! # #[cfg(feature = "budgets")] mod example {
+//! #[global_allocator]
+//! static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+//!
+//! # fn main() {
+//! let list = heapwise::assert_allocations!(<= 1, || vec![1, 2, 3]);
+//! # drop(list);
+//! # }
+//! # }
+//! ```
+//!
+//! And [`borrow`] tells what a deserializer has borrowed, and what it had to allocate.
+//!
 //! # What it looks at
 //!
 //! On Windows: the flags of the process and of its heap, page heap, the application verifier, Image File Execution Options,
@@ -45,6 +63,27 @@
 //! malloc. It reads files of the system and starts nothing; that takes a few milliseconds at most.
 //!
 //! The program `heapwise doctor` finds the same from outside.
+//!
+//! # What parts of a program allocate
+//!
+//! With [`Allocator`] as its global allocator, a program can count what it allocates, by names of its own:
+//!
+//! ```
+//! #[global_allocator]
+//! static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+//!
+//! fn main() {
+//!     let session = heapwise::Session::new();
+//!     for line in ["a b c", "d e f"] {
+//!         let _span = session.operation("split").measure_thread();
+//!         std::hint::black_box(line.split(' ').collect::<Vec<_>>());
+//!     }
+//!     session.print_to_stdout();
+//! }
+//! ```
+//!
+//! [`Operation`] has spans of threads, of the process, of work that is handed out, and of futures; [`bench`] measures the heap of
+//! benchmarks beside their time.
 
 #![deny(unsafe_code)]
 
@@ -57,7 +96,9 @@ mod allocator;
 #[cfg(feature = "operations")]
 pub mod bench;
 #[cfg(feature = "budgets")]
-mod budget;
+pub mod borrow;
+#[cfg(feature = "budgets")]
+pub mod budget;
 #[cfg(feature = "criterion")]
 pub mod criterion;
 mod environment;
@@ -67,21 +108,86 @@ mod operations;
 #[cfg(feature = "operations")]
 mod output;
 mod record;
+#[cfg_attr(
+    not(feature = "budgets"),
+    allow(dead_code, reason = "only those who count or record use all of it")
+)]
 mod state;
+#[cfg_attr(
+    not(all(feature = "operations", feature = "budgets")),
+    allow(dead_code, unused_imports, reason = "operations and budgets each use their part of it")
+)]
 #[expect(unsafe_code, reason = "threads' counters live as long as the process, and are reached by pointers")]
 mod tally;
 mod warning;
 
 pub use allocator::Allocator;
+#[cfg(feature = "budgets")]
+pub use borrow::BorrowReport;
 pub use environment::Environment;
 pub use heapwise_environment::{Finding, NO_DEBUG_HEAP, Severity, turns_debug_heap_off};
-#[cfg(feature = "record-to")]
-pub use record::{Recorded, Recording, record_to};
+/// Derives [`BorrowReport`](trait@BorrowReport), with which a test sees what a deserializer borrowed: see [`borrow`].
+///
+/// ```
+/// use heapwise::BorrowReport;
+///
+/// #[derive(BorrowReport)]
+/// enum Token<'a> {
+///     Word { text: &'a str },
+///     Number(f64),
+///     Other(#[borrow_report(skip)] std::process::ExitCode),
+/// }
+///
+/// let line = "pi 3.14";
+/// let tokens = [Token::Word { text: &line[..2] }, Token::Number(3.14), Token::Other(0.into())];
+/// tokens.borrow_report(line).assert_borrowed("[].Word.text");
+/// ```
+#[cfg(feature = "budgets")]
+pub use heapwise_macros::BorrowReport;
+/// Holds a function to a budget of allocations, a test for instance. It panics if the function exceeds it.
+///
+/// Limits are `allocations`, a number of [requests](budget::Budget::allocations), and `bytes` and `peak`, numbers of bytes or
+/// texts such as `"4 KiB"`; or any expression of type `u64`, such as the name of a constant. Of an `async fn` is counted
+/// what happens while it is polled. Other attributes stay, so it goes with `#[test]`, `#[should_panic]` and tests that return
+/// a `Result`. In front of attributes that make the runtime of an async test, it counts the test; after them, the runtime, too.
+///
+/// ```
+/// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+/// #[heapwise::budget(allocations = 1, bytes = "1 KiB")]
+/// fn numbers() -> Vec<u64> {
+///     (0..100).collect()
+/// }
+/// # fn main() {
+/// assert_eq!(numbers().len(), 100);
+/// # }
+/// ```
+///
+/// ```should_panic
+/// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+/// #[heapwise::budget(bytes = 799)]
+/// fn numbers() -> Vec<u64> {
+///     (0..100).collect()
+/// }
+/// # fn main() {
+/// numbers();
+/// # }
+/// ```
+///
+/// A limit that does not exist is a compile error:
+///
+/// ```compile_fail
+/// #[heapwise::budget(allocation = 1)]
+/// fn numbers() {}
+/// ```
+#[cfg(feature = "budgets")]
+pub use heapwise_macros::budget;
 #[cfg(feature = "operations")]
 pub use operations::{
     FirstSpan, LaterSpans, Measured, Operation, OperationReport, PerIteration, ProcessSpan, Report, Scope,
     ScopeGuard, ScopeHandle, Session, ThreadSpan,
 };
+#[cfg(feature = "record-to")]
+pub use record::{Recorded, Recording, record_to};
 pub use tally::Counts;
 pub use warning::{QUIET, warn_at_start};
 

@@ -139,7 +139,7 @@ fn tasks_that_take_turns_on_threads_are_told_apart() {
         }
         threads.len()
     };
-    let moved: usize = runtime.block_on(async {
+    let round = async || {
         let tasks: Vec<_> = (0..40)
             .map(|n| match n % 2 {
                 0 => tokio::spawn(small.measure(task(1 << 10))),
@@ -151,14 +151,21 @@ fn tasks_that_take_turns_on_threads_are_told_apart() {
             moved += task.await.expect("it does not panic") - 1;
         }
         moved
-    });
-    assert!(moved > 0, "no task has ever changed its thread, so this shows nothing");
+    };
+    let mut rounds = 0;
+    // On a machine that is busy with other things one thread may do all the work for a while.
+    while {
+        rounds += 1;
+        runtime.block_on(round()) == 0
+    } {
+        assert!(rounds < 1000, "no task has ever changed its thread, so this shows nothing");
+    }
     for (operation, bytes) in [(&small, 1u64 << 10), (&large, 1 << 20)] {
         let report = operation.report();
-        assert_eq!((report.spans(), report.unfinished_spans()), (20, 0));
+        assert_eq!((report.spans(), report.unfinished_spans()), (20 * rounds, 0));
         // Each task has its set of threads besides; tokio notes who lets others go first.
-        let own = 20 * 100 * bytes;
+        let own = rounds * 20 * 100 * bytes;
         let more = report.total().allocated_bytes - own;
-        assert!(more < 400 << 10, "{more} bytes too many of {own}");
+        assert!(more < rounds * (400 << 10), "{more} bytes too many of {own}");
     }
 }

@@ -20,6 +20,7 @@ const MAX_CONTENTS_BYTES: usize = 1000;
 
 #[serde_as]
 #[derive(Deserialize)]
+#[cfg_attr(test, derive(heapwise::BorrowReport))]
 struct Manifest<'json> {
     #[serde(borrow)]
     categories: Vec<Category<'json>>,
@@ -29,18 +30,21 @@ struct Manifest<'json> {
 
 #[serde_as]
 #[derive(Deserialize)]
+#[cfg_attr(test, derive(heapwise::BorrowReport))]
 struct Category<'json> {
     #[serde_as(as = "Vec<BorrowCow>")]
     keywords: Vec<Cow<'json, str>>,
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(test, derive(heapwise::BorrowReport))]
 struct Round<'json> {
     #[serde(borrow)]
     entries: Vec<Entry<'json>>,
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(test, derive(heapwise::BorrowReport))]
 struct Entry<'json> {
     #[serde(borrow)]
     author: Cow<'json, str>,
@@ -143,15 +147,24 @@ fn weight_of(contents: &str) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::Manifest;
-    use std::borrow::Cow;
+    use super::{Manifest, Round};
+    use heapwise::BorrowReport;
 
     const MANIFEST: &str = r#"{"categories":[{"keywords":["night"]}],"rounds":["round_1.json"]}"#;
+    const ROUND: &str = r#"{"entries":[{"author":"Ana","title":"Night","contents":"one\ntwo"}]}"#;
 
     #[test]
     fn manifest_is_borrowed() {
         let manifest: Manifest<'_> = serde_json::from_str(MANIFEST).unwrap();
-        assert!(matches!(manifest.categories[0].keywords[0], Cow::Borrowed("night")));
-        assert!(matches!(manifest.rounds[0], Cow::Borrowed("round_1.json")));
+        let report = manifest.borrow_report(MANIFEST);
+        report.assert_all_borrowed().assert_borrowed("categories[].keywords[]").assert_borrowed("rounds[]");
+    }
+
+    #[test]
+    fn contents_are_owned_still() {
+        let round: Round<'_> = serde_json::from_str(ROUND).unwrap();
+        let report = round.borrow_report(ROUND);
+        report.assert_borrowed("entries[].author").assert_borrowed("entries[].title");
+        report.assert_owned("entries[].contents");
     }
 }

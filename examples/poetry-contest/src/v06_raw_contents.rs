@@ -25,6 +25,7 @@ thread_local! {
 
 #[serde_as]
 #[derive(Deserialize)]
+#[cfg_attr(test, derive(heapwise::BorrowReport))]
 struct Manifest<'json> {
     #[serde(borrow)]
     categories: Vec<Category<'json>>,
@@ -34,18 +35,21 @@ struct Manifest<'json> {
 
 #[serde_as]
 #[derive(Deserialize)]
+#[cfg_attr(test, derive(heapwise::BorrowReport))]
 struct Category<'json> {
     #[serde_as(as = "Vec<BorrowCow>")]
     keywords: Vec<Cow<'json, str>>,
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(test, derive(heapwise::BorrowReport))]
 struct Round<'json> {
     #[serde(borrow)]
     entries: Vec<Entry<'json>>,
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(test, derive(heapwise::BorrowReport))]
 struct Entry<'json> {
     #[serde(borrow)]
     author: Cow<'json, str>,
@@ -53,6 +57,7 @@ struct Entry<'json> {
     title: Cow<'json, str>,
     /// A string in its JSON form, with quotes and escapes.
     #[serde(borrow)]
+    #[cfg_attr(test, borrow_report(with = RawValue::get))]
     contents: &'json RawValue,
 }
 
@@ -167,4 +172,21 @@ fn weight_of(contents: &RawValue) -> Option<f64> {
             words => Some(text.len() as f64 / words as f64),
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Manifest, Round};
+    use heapwise::BorrowReport;
+
+    const MANIFEST: &str = r#"{"categories":[{"keywords":["night"]}],"rounds":["round_1.json"]}"#;
+    const ROUND: &str = r#"{"entries":[{"author":"Ana","title":"Night","contents":"one\ntwo"}]}"#;
+
+    #[test]
+    fn everything_is_borrowed() {
+        let manifest: Manifest<'_> = serde_json::from_str(MANIFEST).unwrap();
+        manifest.borrow_report(MANIFEST).assert_all_borrowed();
+        let round: Round<'_> = serde_json::from_str(ROUND).unwrap();
+        round.borrow_report(ROUND).assert_all_borrowed().assert_borrowed("entries[].contents");
+    }
 }

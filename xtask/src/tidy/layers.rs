@@ -17,8 +17,10 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("heapwise-allocators", &[]),
     // What outside of the code slows a heap: built into programs of other people, so it needs nothing of ours.
     ("heapwise-environment", &[]),
+    // Attributes and derives run inside of the compiler.
+    ("heapwise-macros", &[]),
     // What programs of other people use of ours.
-    ("heapwise", &["heapwise-environment", "heapwise-recorder"]),
+    ("heapwise", &["heapwise-collector", "heapwise-environment", "heapwise-macros", "heapwise-recorder"]),
     // Starts programs on Windows, with or without the debug heap.
     ("heapwise-launch", &["heapwise-environment"]),
     // Configuration files of editors are nothing that other people's programs need.

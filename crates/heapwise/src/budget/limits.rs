@@ -1,0 +1,353 @@
+//! A budget: what is allowed, and closures that are held to it.
+
+use super::exceeded::Exceeded;
+use super::scope::Scope;
+use super::watch::Watch;
+use std::fmt;
+use std::panic::Location;
+
+/// How many of something are allowed.
+///
+/// ```
+/// use heapwise::budget::Limit;
+///
+/// assert!(Limit::AtMost(3).allows(3));
+/// assert!(!Limit::Below(3).allows(3));
+/// assert!(!Limit::Exactly(3).allows(2));
+/// assert_eq!(Limit::from(3), Limit::AtMost(3));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// This many or fewer.
+    AtMost(u64),
+    /// Fewer than this many.
+    Below(u64),
+    /// This many: fewer are news, too, such as an optimisation whose test should hold it.
+    Exactly(u64),
+}
+
+impl Limit {
+    /// Whether so many keep to it.
+    ///
+    /// ```
+    /// assert!(heapwise::budget::Limit::Exactly(3).allows(3));
+    /// ```
+    #[must_use]
+    pub fn allows(self, count: u64) -> bool {
+        match self {
+            Self::AtMost(most) => count <= most,
+            Self::Below(end) => count < end,
+            Self::Exactly(number) => count == number,
+        }
+    }
+}
+
+impl From<u64> for Limit {
+    /// At most so many.
+    fn from(most: u64) -> Self {
+        Self::AtMost(most)
+    }
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::AtMost(0) | Self::Below(1) | Self::Exactly(0) => write!(f, "none allowed"),
+            Self::AtMost(most) => write!(f, "at most {most} allowed"),
+            Self::Below(end) => write!(f, "fewer than {end} allowed"),
+            Self::Exactly(number) => write!(f, "exactly {number} expected"),
+        }
+    }
+}
+
+/// What some code may ask of the allocator.
+///
+/// Counted are the *requests* of this thread, its allocations and reallocations, while the closure runs, including those of all
+/// that it calls. Other threads are not counted, whatever they do meanwhile; those that belong to the work are, with
+/// [`check_scope`](Budget::check_scope). What is dropped inside of the closure counts as given back for the
+/// [peak](Budget::peak), and as nothing for the other limits.
+///
+/// Budgets nest: what the inner closure does is part of what the outer one does. A closure that panics is not judged; its
+/// panic goes on.
+///
+/// # What it costs
+///
+/// The stack of each request is kept for the message, which takes about two microseconds; after the first 4,096 requests only
+/// of some, fewer the more there are, so that ten million requests take about 20,000 stacks. Counts are exact always. The
+/// memory for the stacks is allocated beforehand and not counted.
+///
+/// # What is easily forgotten
+///
+/// What happens once, such as the first use of a `LazyLock`, is a part of the closure that comes first; a call before
+/// the closure keeps it out. `println!` allocates in tests, because their output is kept.
+///
+/// ```
+/// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+/// use heapwise::budget::Budget;
+///
+/// const SMALL: Budget = Budget::new().allocations(1).bytes(64);
+///
+/// let text = SMALL.check(|| "kept".to_owned()).expect("one small string");
+/// assert_eq!(text, "kept");
+///
+/// let exceeded = SMALL.check(|| vec![0u8; 4096]).unwrap_err();
+/// assert_eq!((exceeded.requests(), exceeded.bytes()), (1, 4096));
+/// println!("{exceeded}"); // with the stacks of those who allocated
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[must_use = "a budget does nothing until something is checked against it"]
+pub struct Budget {
+    pub(super) requests: Option<Limit>,
+    pub(super) bytes: Option<Limit>,
+    pub(super) peak: Option<Limit>,
+}
+
+impl Budget {
+    /// Without any limit.
+    ///
+    /// ```
+    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// heapwise::budget::Budget::new().assert(|| vec![1, 2, 3]);
+    /// ```
+    pub const fn new() -> Self {
+        Self { requests: None, bytes: None, peak: None }
+    }
+
+    /// At most this many requests: allocations and reallocations.
+    ///
+    /// ```
+    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// heapwise::budget::Budget::new().allocations(2).assert(|| vec![Box::new(1)]);
+    /// ```
+    pub const fn allocations(self, most: u64) -> Self {
+        self.limit_allocations(Limit::AtMost(most))
+    }
+
+    /// A limit of requests that is not an upper one.
+    ///
+    /// ```
+    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// use heapwise::budget::{Budget, Limit};
+    ///
+    /// Budget::new().limit_allocations(Limit::Exactly(1)).assert(|| Box::new(1));
+    /// ```
+    pub const fn limit_allocations(self, limit: Limit) -> Self {
+        Self { requests: Some(limit), ..self }
+    }
+
+    /// At most this many bytes asked for, by allocations and, with their new size, by reallocations.
+    ///
+    /// ```
+    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// heapwise::budget::Budget::new().bytes(4096).assert(|| vec![0u8; 4096]);
+    /// ```
+    pub const fn bytes(self, most: u64) -> Self {
+        self.limit_bytes(Limit::AtMost(most))
+    }
+
+    /// A limit of bytes that is not an upper one.
+    ///
+    /// ```
+    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// use heapwise::budget::{Budget, Limit};
+    ///
+    /// Budget::new().limit_bytes(Limit::Below(4097)).assert(|| vec![0u8; 4096]);
+    /// ```
+    pub const fn limit_bytes(self, limit: Limit) -> Self {
+        Self { bytes: Some(limit), ..self }
+    }
+
+    /// At most this many bytes live at a time, above what was live when the closure began.
+    ///
+    /// ```
+    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// heapwise::budget::Budget::new().peak(1024).assert(|| {
+    ///     for _ in 0..100 {
+    ///         drop(vec![0u8; 1024]);
+    ///     }
+    /// });
+    /// ```
+    pub const fn peak(self, most: u64) -> Self {
+        self.limit_peak(Limit::AtMost(most))
+    }
+
+    /// A limit of the peak that is not an upper one.
+    ///
+    /// ```
+    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// use heapwise::budget::{Budget, Limit};
+    ///
+    /// Budget::new().limit_peak(Limit::Exactly(1024)).assert(|| vec![0u8; 1024]);
+    /// ```
+    pub const fn limit_peak(self, limit: Limit) -> Self {
+        Self { peak: Some(limit), ..self }
+    }
+
+    /// Runs a closure, and returns what it returns if it kept to the budget.
+    ///
+    /// ```
+    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// let exceeded = heapwise::budget::Budget::new().allocations(0).check(|| Box::new(1)).unwrap_err();
+    /// assert_eq!(exceeded.requests(), 1);
+    /// ```
+    ///
+    /// # Errors
+    /// If it did not keep to it.
+    ///
+    /// # Panics
+    /// If [`Allocator`](crate::Allocator) is not the global allocator of the program, since nothing can be counted then.
+    #[track_caller]
+    pub fn check<T>(&self, closure: impl FnOnce() -> T) -> Result<T, Exceeded> {
+        let location = Location::caller();
+        let watch = Watch::new();
+        let value = call(&watch, closure);
+        self.judge(watch, location).map(|()| value)
+    }
+
+    /// As [`check`](Budget::check), but panics with the message.
+    ///
+    /// ```
+    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// let numbers = heapwise::budget::Budget::new().allocations(1).assert(|| vec![1, 2, 3]);
+    /// assert_eq!(numbers.len(), 3);
+    /// ```
+    ///
+    /// # Panics
+    /// If the closure did not keep to the budget, and where [`check`](Budget::check) does.
+    #[track_caller]
+    pub fn assert<T>(&self, closure: impl FnOnce() -> T) -> T {
+        match self.check(closure) {
+            Ok(value) => value,
+            Err(exceeded) => panic!("{exceeded}"),
+        }
+    }
+
+    /// Runs a closure whose work is done by several threads: this one, and those that enter the scope that it gets.
+    ///
+    /// The peak is that of all of them together. It may be found too high by what one thread has given back after its last
+    /// request, while another asks for more.
+    ///
+    /// ```
+    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// use heapwise::budget::Budget;
+    ///
+    /// let exceeded = Budget::new().bytes(2999).check_scope(|scope| {
+    ///     let handle = scope.handle();
+    ///     let worker = std::thread::spawn(move || handle.run(|| vec![0u8; 3000]));
+    ///     worker.join().expect("it does not panic")
+    /// });
+    /// assert!(exceeded.unwrap_err().bytes() >= 3000); // and what it takes to start a thread
+    /// ```
+    ///
+    /// # Errors
+    /// If they did not keep to the budget.
+    ///
+    /// # Panics
+    /// As [`check`](Budget::check).
+    #[track_caller]
+    pub fn check_scope<T>(&self, closure: impl FnOnce(&Scope) -> T) -> Result<T, Exceeded> {
+        let location = Location::caller();
+        let scope = Scope::new();
+        let value = call(scope.watch(), || closure(&scope));
+        self.judge(scope.into_watch(), location).map(|()| value)
+    }
+
+    /// As [`check_scope`](Budget::check_scope), but panics with the message.
+    ///
+    /// ```
+    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// heapwise::budget::Budget::new().allocations(0).assert_scope(|scope| scope.handle().run(|| 1 + 1));
+    /// ```
+    ///
+    /// # Panics
+    /// If they did not keep to the budget, and where [`check`](Budget::check) does.
+    #[track_caller]
+    pub fn assert_scope<T>(&self, closure: impl FnOnce(&Scope) -> T) -> T {
+        match self.check_scope(closure) {
+            Ok(value) => value,
+            Err(exceeded) => panic!("{exceeded}"),
+        }
+    }
+
+    /// Holds a future to the budget: counted is what happens while it is polled, on whichever thread, and nothing in between.
+    ///
+    /// The location in the message is that of this call.
+    ///
+    /// ```
+    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use std::{future::Future, pin::pin, task::{Context, Poll, Waker}};
+    /// # fn block_on<F: Future>(future: F) -> F::Output {
+    /// #     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) { Poll::Ready(value) => value, Poll::Pending => unreachable!() }
+    /// # }
+    /// let future = heapwise::budget::Budget::new().allocations(0).check_future(async { Box::new(1) });
+    /// assert_eq!(block_on(future).unwrap_err().requests(), 1);
+    /// ```
+    ///
+    /// # Errors
+    /// If it did not keep to the budget.
+    ///
+    /// # Panics
+    /// When it is polled, as [`check`](Budget::check).
+    #[track_caller]
+    pub fn check_future<F: Future>(
+        &self,
+        future: F,
+    ) -> impl Future<Output = Result<F::Output, Exceeded>> + use<F> {
+        let (budget, location) = (*self, Location::caller());
+        async move {
+            let watch = Watch::new();
+            let mut future = std::pin::pin!(future);
+            let value = std::future::poll_fn(|context| call(&watch, || future.as_mut().poll(context)));
+            let value = value.await;
+            budget.judge(watch, location).map(|()| value)
+        }
+    }
+
+    /// As [`check_future`](Budget::check_future), but panics with the message.
+    ///
+    /// ```
+    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # use std::{future::Future, pin::pin, task::{Context, Waker}};
+    /// let future = heapwise::budget::Budget::new().allocations(1).assert_future(async { Box::new(1) });
+    /// assert!(pin!(future).poll(&mut Context::from_waker(Waker::noop())).is_ready());
+    /// ```
+    ///
+    /// # Panics
+    /// When it is polled: if it did not keep to the budget, and where [`check`](Budget::check) does.
+    #[track_caller]
+    pub fn assert_future<F: Future>(&self, future: F) -> impl Future<Output = F::Output> + use<F> {
+        let location = Location::caller();
+        let checked = self.check_future(future);
+        async move {
+            match checked.await {
+                Ok(value) => value,
+                // The location of the panic is of no use here.
+                Err(exceeded) => panic!("at {location}: {exceeded}"),
+            }
+        }
+    }
+
+    /// Whether a watch that is over has kept to the budget.
+    fn judge(&self, watch: Watch, location: &'static Location<'static>) -> Result<(), Exceeded> {
+        let (total, peak) = watch.end();
+        let is_kept = |limit: Option<Limit>, count| limit.is_none_or(|limit| limit.allows(count));
+        if is_kept(self.requests, total.counts.requests())
+            && is_kept(self.bytes, total.counts.allocated_bytes)
+            && is_kept(self.peak, peak)
+        {
+            let _ignore = crate::tally::Ignore::begin();
+            drop(total);
+            return Ok(());
+        }
+        Err(Exceeded::new(*self, total, peak, location))
+    }
+}
+
+/// Calls it inside of the watch, in a frame of its own, which is the last one that stacks have: code of the closure may be in
+/// this frame, but none of its caller.
+#[inline(never)]
+fn call<T>(watch: &Watch, closure: impl FnOnce() -> T) -> T {
+    let of_this_frame = std::hint::black_box(0u8);
+    let _inside = watch.enter(std::ptr::from_ref(&of_this_frame).addr());
+    closure()
+}
