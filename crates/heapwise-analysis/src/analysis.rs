@@ -1,7 +1,7 @@
 //! The tables.
 
 use crate::accounting::{Accounting, Pages};
-use crate::heap::{AllocatorTime, CallTimes, Lifetimes, SizeClass, SizeSpread, Sizes};
+use crate::heap::{AllocatorTime, CallTimes, Lifetimes, Sampled, SizeClass, SizeSpread, Sizes};
 use crate::stacks::book::Book;
 use crate::stacks::modules::{Image, Images};
 use crate::stacks::names::{FramesId, Names, StoredFrame};
@@ -41,6 +41,8 @@ pub struct Analysis {
     pub memory: Memory,
     /// What resident memory consists of.
     pub accounting: Accounting,
+    /// If only a sample of the blocks was recorded: which, and how far the totals may be off.
+    pub sampled: Option<Sampled>,
     /// How large the requests were.
     pub sizes: Sizes,
     /// How far the captured stacks can be trusted.
@@ -278,6 +280,8 @@ pub struct Site {
     pub exit_births: [u64; EXIT_PARTS],
     /// Requests that were refused.
     pub failed_allocations: u64,
+    /// Of the allocations and resizes, how many were recorded: all of them, unless the recording is a sample.
+    pub samples: u64,
     /// Time that the allocator took for handing these blocks out, resizing them and taking them back, from the calls that
     /// were measured; `None` if none was.
     pub allocator_time: Option<AllocatorTime>,

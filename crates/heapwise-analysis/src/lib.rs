@@ -46,7 +46,7 @@ pub use analysis::{
 pub use analyze::{Options, analyze, observe};
 pub use error::{Error, ErrorKind};
 pub use exact::{ExactSite, Numbers, Place, PlaceId};
-pub use heap::{AllocatorTime, Lifetimes, SizeClass, SizeSpread, Sizes};
+pub use heap::{AllocatorTime, Lifetimes, Sampled, SizeClass, SizeSpread, Sizes};
 pub use heapwise_trace::file::records::EnvironmentFinding;
 pub use observer::{Moment, Observer};
 pub use stacks::contexts::{CallSpot, Context};
