@@ -66,6 +66,11 @@ mod warning;
 pub use allocator::Allocator;
 pub use environment::Environment;
 pub use heapwise_environment::{Finding, NO_DEBUG_HEAP, Severity, turns_debug_heap_off};
+#[cfg(all(
+    feature = "record-to",
+    any(feature = "portable-recorder", not(all(target_os = "linux", target_arch = "x86_64")))
+))]
+pub use record::{Recorded, Recorder, Recording, record_to};
 pub use tally::Counts;
 pub use warning::{QUIET, warn_at_start};
 

@@ -1,0 +1,135 @@
+//! What users see of it.
+
+use super::active;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// One block for every 512 KiB: a program that allocates a gigabyte in a second makes some thousand events of it, which cost a
+/// few milliseconds, and a site with a hundredth of that is told to within a fifth.
+pub(super) const DEFAULT_SAMPLE_BYTES: u64 = 512 << 10;
+const MOST_SAMPLE_BYTES: u64 = 1 << 30;
+
+/// Records this program from now on into a new file, until the returned value is [finished](Recording::finish) or dropped, or
+/// the program exits. `heapwise report FILE` tells what is in it.
+///
+/// [`Allocator`](crate::Allocator) has to be the global allocator. A sample of the blocks is recorded; [`Recorder`] has
+/// options.
+///
+/// # Errors
+/// The file exists or cannot be created, or a recording of this program is under way.
+///
+/// # Examples
+///
+/// ```
+/// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+/// # fn main() -> std::io::Result<()> {
+/// # let folder = std::env::temp_dir().join(format!("heapwise-doc-{}", std::process::id()));
+/// # std::fs::create_dir_all(&folder)?;
+/// # let path = folder.join("program.hw");
+/// let recording = heapwise::record_to(&path)?;
+/// let list: Vec<u64> = (0..1_000_000).collect();
+/// let recorded = recording.finish()?;
+/// println!("{} events in {}", recorded.events, recorded.path.display());
+/// # assert!(recorded.events > 0 && list.len() == 1_000_000);
+/// # std::fs::remove_dir_all(&folder)?;
+/// # Ok(())
+/// # }
+/// ```
+pub fn record_to(path: impl AsRef<Path>) -> io::Result<Recording> {
+    Recorder::options().start(path)
+}
+
+/// What may be chosen about a recording from inside.
+///
+/// ```
+/// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+/// # fn main() -> std::io::Result<()> {
+/// # let path = std::env::temp_dir().join(format!("heapwise-doc-all-{}.hw", std::process::id()));
+/// // Every block, however small.
+/// let recording = heapwise::Recorder::options().sample_every_bytes(1).start(&path)?;
+/// let block = std::hint::black_box(Box::new(7));
+/// assert!(recording.finish()?.events >= 1);
+/// # std::fs::remove_file(&path)?;
+/// # drop(block);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Recorder {
+    sample_bytes: u64,
+}
+
+impl Recorder {
+    /// The usual options: a sample of one block for every 512 KiB.
+    #[must_use]
+    pub fn options() -> Self {
+        Self { sample_bytes: DEFAULT_SAMPLE_BYTES }
+    }
+
+    /// At most how many bytes lie between two recorded blocks on average, up to 1 GiB and rounded up to a power of two. 0 or 1
+    /// records everything, which takes microseconds for each block.
+    #[must_use]
+    pub fn sample_every_bytes(mut self, bytes: u64) -> Self {
+        self.sample_bytes = bytes;
+        self
+    }
+
+    /// Begins to record into a new file.
+    ///
+    /// # Errors
+    /// As [`record_to`].
+    pub fn start(&self, path: impl AsRef<Path>) -> io::Result<Recording> {
+        Recording::begin(path.as_ref(), rounded(self.sample_bytes))
+    }
+}
+
+pub(super) fn rounded(sample_bytes: u64) -> u64 {
+    sample_bytes.clamp(1, MOST_SAMPLE_BYTES).next_power_of_two()
+}
+
+/// A recording that is under way. It ends when this is dropped; [`Recording::finish`] says whether it is complete.
+#[derive(Debug)]
+#[must_use = "the recording ends when this is dropped"]
+pub struct Recording {
+    number: u32,
+}
+
+impl Recording {
+    fn begin(path: &Path, sample_bytes: u64) -> io::Result<Self> {
+        active::start(path, sample_bytes).map(|number| Self { number })
+    }
+
+    /// Ends the recording and waits until all of it is in the file, with the names of functions.
+    ///
+    /// # Errors
+    /// The file could not be written, because the disk is full for instance: it can be read up to there. In a child that was
+    /// forked meanwhile, where nothing is recorded.
+    pub fn finish(self) -> io::Result<Recorded> {
+        let outcome = active::finish(self.number, None);
+        std::mem::forget(self);
+        outcome.unwrap_or_else(|| {
+            Err(io::Error::other("the recording is another process's, or was over before"))
+        })
+    }
+}
+
+impl Drop for Recording {
+    fn drop(&mut self) {
+        // Who wants to know how it ended calls `finish`.
+        let _ = active::finish(self.number, None);
+    }
+}
+
+/// What came of a recording.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Recorded {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Events in it: blocks that were handed out, given back or resized. Of a sample, those that were recorded.
+    pub events: u64,
+    /// Events that are missing, because there was no room for them.
+    pub lost_events: u64,
+    /// Bytes of the file.
+    pub bytes: u64,
+}
