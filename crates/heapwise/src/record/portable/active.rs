@@ -160,13 +160,18 @@ fn prepare(file: File, path: &Path, sample_bytes: u64, may_wait: bool) -> io::Re
     let job = Job { file, path: path.to_owned(), sample_bytes, began, started_unix_ns };
     std::thread::Builder::new().name("heapwise-record".to_owned()).spawn(move || {
         local::stay_busy();
-        tell(Writer::AtWork);
         let mut last = Last(Err(io::Error::other("the thread that writes the recording has panicked")));
-        last.0 = writer::run(job);
+        last.0 = writer::run(job, || tell(Writer::AtWork));
     })?;
     if may_wait {
         let is_starting = |writer: &mut Writer| matches!(writer, Writer::Starting);
-        drop(HAS_NEWS.wait_while(lock(&OUTCOME), is_starting));
+        let news = HAS_NEWS.wait_while(lock(&OUTCOME), is_starting);
+        let mut news = news.unwrap_or_else(PoisonError::into_inner);
+        if matches!(*news, Writer::Done(_))
+            && let Writer::Done(Err(error)) = std::mem::replace(&mut *news, Writer::Starting)
+        {
+            return Err(error);
+        }
     }
     Ok(())
 }

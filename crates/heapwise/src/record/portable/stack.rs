@@ -17,7 +17,9 @@ impl Stack {
     #[inline(never)]
     pub(super) fn capture() -> Self {
         let mut stack = Self { frames: [0; MOST_FRAMES], len: 0 };
-        stack.len = system::capture(&mut stack.frames).min(MOST_FRAMES);
+        let len = system::capture(&mut stack.frames).min(MOST_FRAMES);
+        // A caller at zero is how some systems say that there is none, and Wine.
+        stack.len = stack.frames[..len].iter().position(|frame| *frame == 0).unwrap_or(len);
         stack
     }
 

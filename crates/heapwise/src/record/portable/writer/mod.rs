@@ -38,8 +38,8 @@ pub(super) struct Job {
     pub(super) started_unix_ns: u64,
 }
 
-/// Writes until it is to stop.
-pub(super) fn run(job: Job) -> io::Result<Recorded> {
+/// Writes until it is to stop. Tells when the file is a recording.
+pub(super) fn run(job: Job, tell_begun: impl FnOnce()) -> io::Result<Recorded> {
     let mut scribe = Scribe {
         output: Output::begin(&job.file, &facts::meta(&job))?,
         threads: Threads::new(job.sample_bytes > 1),
@@ -53,6 +53,7 @@ pub(super) fn run(job: Job) -> io::Result<Recorded> {
     };
     let process = facts::process();
     scribe.output.write(|w| w.process(&process))?;
+    tell_begun();
     let mut empty = queue::buffer();
     loop {
         let is_last = active::is_to_stop();

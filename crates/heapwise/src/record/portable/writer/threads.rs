@@ -72,6 +72,15 @@ impl Threads {
     }
 
     pub(super) fn name(&mut self, thread: u32, id: u64, name: String) {
+        // Where a thread's storage is gone before its last events (Windows), these come with a new number. A system's number
+        // that another thread of the same name has later makes one of both.
+        let is_same = |t: &Thread| t.info.tid == id as u32 && t.name == name;
+        if cfg!(windows)
+            && !self.indices.contains_key(&thread)
+            && let Some(at) = self.threads.iter().rposition(is_same)
+        {
+            self.indices.insert(thread, at);
+        }
         match self.indices.get(&thread) {
             Some(&at) => self.threads[at].name = name,
             None => {
