@@ -13,7 +13,7 @@ use crate::units::{Bytes, Nanos};
 use crate::warning::Warning;
 use heapwise_trace::event::StackId;
 use heapwise_trace::file::records::{
-    BlindSpot, EnvironmentFinding, Meta, ModuleInfo, ProcessIndex, RunEnd, ThreadIndex,
+    BlindSpot, EnvironmentFinding, FROM_INSIDE, Meta, ModuleInfo, ProcessIndex, RunEnd, ThreadIndex,
 };
 use heapwise_trace::file::tables::Symbols;
 
@@ -339,6 +339,11 @@ impl Analysis {
     /// Call sites, most allocated bytes first.
     pub fn sites(&self) -> &[Site] {
         &self.sites
+    }
+
+    /// Whether the program recorded itself, from when it said so.
+    pub fn is_from_inside(&self) -> bool {
+        self.meta.interception == FROM_INSIDE
     }
 
     /// Time that the allocator took for all sites, from the calls that were measured.

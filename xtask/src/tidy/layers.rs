@@ -18,7 +18,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     // What outside of the code slows a heap: built into programs of other people, so it needs nothing of ours.
     ("heapwise-environment", &[]),
     // What programs of other people use of ours.
-    ("heapwise", &["heapwise-environment"]),
+    ("heapwise", &["heapwise-environment", "heapwise-trace"]),
     // Starts programs on Windows, with or without the debug heap.
     ("heapwise-launch", &["heapwise-environment"]),
     // Configuration files of editors are nothing that other people's programs need.

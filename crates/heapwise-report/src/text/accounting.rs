@@ -6,7 +6,6 @@ use crate::escape::escape;
 use crate::units::{bytes, count, share, time};
 use heapwise_analysis::{Analysis, Breakdown, Bytes, Warning};
 use heapwise_diagnosis::{Diagnosis, Verdict};
-use heapwise_trace::file::records::FROM_INSIDE;
 
 type Part = (&'static str, fn(&Breakdown) -> Bytes, &'static str);
 
@@ -96,7 +95,7 @@ pub(crate) fn accounts(page: &mut Page, analysis: &Analysis, diagnosis: &Diagnos
 
 /// What probably kept heapwise from looking at pages.
 fn why_unseen(analysis: &Analysis) -> &'static str {
-    if analysis.meta.interception == FROM_INSIDE {
+    if analysis.is_from_inside() {
         return "a program that records itself does not look at them";
     }
     let lost = |w: &Warning| matches!(w, Warning::SkippedSections { .. } | Warning::Damaged { .. });

@@ -6,14 +6,14 @@ use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::path::Path;
 
-pub const SCENE: &str = "HEAPWISE_TEST_SCENE";
-pub const FILE: &str = "HEAPWISE_TEST_FILE";
+pub(crate) const SCENE: &str = "HEAPWISE_TEST_SCENE";
+pub(crate) const FILE: &str = "HEAPWISE_TEST_FILE";
 
 /// What a program says.
-pub struct Truth(BTreeMap<String, u64>);
+pub(crate) struct Truth(BTreeMap<String, u64>);
 
 impl Truth {
-    pub fn parse(said: &str) -> Self {
+    pub(crate) fn parse(said: &str) -> Self {
         let lines = said.lines().filter_map(|line| {
             let (name, value) = line.split("expect ").nth(1)?.split_once(' ')?;
             Some((name.to_owned(), value.trim().parse().ok()?))
@@ -21,7 +21,7 @@ impl Truth {
         Self(lines.collect())
     }
 
-    pub fn get(&self, name: &str) -> u64 {
+    pub(crate) fn get(&self, name: &str) -> u64 {
         *self.0.get(name).unwrap_or_else(|| panic!("the program does not say {name}: {:?}", self.0))
     }
 }
@@ -53,7 +53,7 @@ fn inner() -> Vec<u8> {
     black_box(Vec::with_capacity(77))
 }
 
-pub fn play(scene: &str, file: &Path) {
+pub(crate) fn play(scene: &str, file: &Path) {
     match scene {
         "exact" => exact(file),
         "sampled" => sampled(file),

@@ -110,26 +110,28 @@ pub(in super::super) fn module_of(address: u64) -> Option<Module> {
         let (info, search) = unsafe { (&*info, &mut *search.cast::<Search>()) };
         // SAFETY: the loader's table of that many entries, which stays as long as the object is loaded.
         let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
-        let bias = info.dlpi_addr as u64;
+        // Numbers of 32 or 64 bits, as the processor has.
+        let bias = info.dlpi_addr as usize;
         let loaded = headers.iter().filter(|h| h.p_type == libc::PT_LOAD);
         let ranges = loaded.map(|h| {
-            let start = bias.wrapping_add(h.p_vaddr as u64);
-            (start, start.wrapping_add(h.p_memsz as u64))
+            let start = bias.wrapping_add(h.p_vaddr as usize);
+            (start, start.wrapping_add(h.p_memsz as usize))
         });
         let (start, end) =
-            ranges.fold((u64::MAX, 0), |(from, to), (start, end)| (from.min(start), to.max(end)));
-        if !(start..end).contains(&search.address) {
+            ranges.fold((usize::MAX, 0), |(from, to), (start, end)| (from.min(start), to.max(end)));
+        if !(start..end).contains(&(search.address as usize)) {
             return 0;
         }
         let mut build_id = String::new();
         for note in headers.iter().filter(|h| h.p_type == libc::PT_NOTE) {
-            let start = bias.wrapping_add(note.p_vaddr as u64) as usize as *const u8;
+            let start = bias.wrapping_add(note.p_vaddr as usize) as *const u8;
             // SAFETY: a segment of an object that is loaded, and notes are within what is loaded and only read.
             let bytes = unsafe { std::slice::from_raw_parts(start, note.p_memsz as usize) };
             build_id = gnu_build_id(bytes).unwrap_or(build_id);
         }
         // SAFETY: a string of the loader's that ends in zero, or null.
         let name = if info.dlpi_name.is_null() { c"" } else { unsafe { CStr::from_ptr(info.dlpi_name) } };
+        let (start, end, bias) = (start as u64, end as u64, bias as u64);
         search.found = Some(Module { start, end, bias, build_id, path: path_of(name) });
         1
     }
