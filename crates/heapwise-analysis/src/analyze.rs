@@ -2,6 +2,7 @@
 
 use crate::analysis::Analysis;
 use crate::error::Error;
+use crate::heap::Sampling;
 use crate::marks::Names;
 use crate::observer::Observer;
 use crate::order::Sequencer;
@@ -121,7 +122,10 @@ impl<O: Observer> Run<O> {
 
     fn section(&mut self, section: Section) {
         match section {
-            Section::Meta(meta) => self.meta = meta,
+            Section::Meta(meta) => {
+                self.sequencer.ledger.sampling = Sampling::new(meta.sample_bytes);
+                self.meta = meta;
+            }
             Section::Process(info) => {
                 let slot = self.process_slot(info.index);
                 self.sequencer.residency.describe(slot, &info.allocator, info.forked_from.is_some());

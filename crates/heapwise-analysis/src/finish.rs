@@ -13,7 +13,7 @@ use crate::totals::Totals;
 use crate::units::{Bytes, Nanos};
 use crate::warning::Warning;
 use heapwise_trace::event::Epoch;
-use heapwise_trace::file::records::{EnvironmentFinding, ProcessIndex};
+use heapwise_trace::file::records::{EnvironmentFinding, FROM_INSIDE, ProcessIndex};
 use rustc_hash::FxHashMap;
 
 fn growth(counts: GrowthCounts) -> Growth {
@@ -41,9 +41,17 @@ impl<O: Observer> Run<O> {
         let stacks = self.stack_quality();
         // A forked child gives back what it inherited, and a recording that began late what was there before.
         let forked = processes.iter().filter(|p| p.forked_from.is_some());
-        let late = if self.meta.delay_ns > 0 { totals.unknown_frees } else { 0 };
+        let late = if self.meta.delay_ns > 0 || self.meta.interception == FROM_INSIDE {
+            totals.unknown_frees
+        } else {
+            0
+        };
         let expected = late.max(forked.map(|p| p.totals.unknown_frees).sum());
         let environment = self.environment();
+        let sampled = self.sequencer.ledger.variances.told(self.sequencer.ledger.sampling);
+        if let Some(sample) = sampled {
+            self.warnings.push(Warning::Sampled { sample, totals });
+        }
         self.final_warnings(&totals, expected, &stacks);
         let end = self.end.as_ref();
         let found = end.map(|e| e.blind_spots.as_slice()).unwrap_or_default();
@@ -76,6 +84,7 @@ impl<O: Observer> Run<O> {
             marks,
             accounting: Accounting::default(),
             residency,
+            sampled,
             sizes: std::mem::take(&mut ledger.sizes),
             stacks,
             blind_spots,
@@ -170,6 +179,10 @@ impl<O: Observer> Run<O> {
                 handovers: stats.handovers.map(|h| self.site_handovers(&h)).unwrap_or_default(),
                 exit_births: stats.exit_births.map(|b| *b).unwrap_or_default(),
                 failed_allocations: stats.failed,
+                samples: match ledger.sampling.is_on() {
+                    true => stats.samples,
+                    false => stats.allocations + stats.reallocations,
+                },
                 allocator_time: None,
                 times: stats.times,
                 cut: false,

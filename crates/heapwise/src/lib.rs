@@ -191,7 +191,7 @@ pub use operations::{
     ScopeGuard, ScopeHandle, Session, ThreadSpan,
 };
 #[cfg(feature = "record-to")]
-pub use record::{Recorded, Recording, record_to};
+pub use record::{Recorded, Recorder, Recording, record_to};
 pub use tally::Counts;
 pub use warning::{QUIET, warn_at_start};
 

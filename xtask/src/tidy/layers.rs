@@ -20,7 +20,16 @@ const LAYERS: &[(&str, &[&str])] = &[
     // Attributes and derives run inside of the compiler.
     ("heapwise-macros", &[]),
     // What programs of other people use of ours.
-    ("heapwise", &["heapwise-collector", "heapwise-environment", "heapwise-macros", "heapwise-recorder"]),
+    (
+        "heapwise",
+        &[
+            "heapwise-collector",
+            "heapwise-environment",
+            "heapwise-macros",
+            "heapwise-recorder",
+            "heapwise-trace",
+        ],
+    ),
     // Starts programs on Windows, with or without the debug heap.
     ("heapwise-launch", &["heapwise-environment"]),
     // Configuration files of editors are nothing that other people's programs need.

@@ -45,6 +45,10 @@ const ALLOWED: &[&str] = &[
     "crates/heapwise/src/allocator.rs",
     "crates/heapwise/src/budget/capture.rs",
     "crates/heapwise/src/tally/slot.rs",
+    // Asks the system for stacks, object files and threads.
+    "crates/heapwise/src/record/portable/system/",
+    // Forks, to see that a child is not recorded.
+    "crates/heapwise/tests/recording/scenes.rs",
     // Files as memory, and a system call that std lacks.
     "crates/heapwise-symbols/src/mmap.rs",
     "crates/heapwise-symbols/src/inspect/xattr.rs",

@@ -31,6 +31,6 @@ pub const MAGIC: [u8; 8] = *b"\x89hw\r\n\x1a\n\0";
 /// Raised when old readers would misread; they refuse.
 pub const MAJOR: u16 = 3;
 /// Raised when something is added that old readers may skip.
-pub const MINOR: u16 = 0;
+pub const MINOR: u16 = 1;
 /// Bytes of the file header.
 pub const HEADER_BYTES: usize = 16;

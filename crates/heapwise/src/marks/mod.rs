@@ -4,16 +4,36 @@
 //! recorder in the wrapper, or the library that `heapwise run` has preloaded. Where nobody does, they cost a load and a
 //! comparison.
 
-#[cfg(all(feature = "record", target_os = "linux", target_arch = "x86_64"))]
+#[cfg(all(
+    feature = "record",
+    target_os = "linux",
+    target_arch = "x86_64",
+    not(feature = "portable-recorder")
+))]
 mod linux;
-#[cfg(not(all(feature = "record", target_os = "linux", target_arch = "x86_64")))]
+#[cfg(not(all(
+    feature = "record",
+    target_os = "linux",
+    target_arch = "x86_64",
+    not(feature = "portable-recorder")
+)))]
 mod nothing;
 #[cfg(feature = "tracing")]
 pub mod tracing;
 
-#[cfg(all(feature = "record", target_os = "linux", target_arch = "x86_64"))]
+#[cfg(all(
+    feature = "record",
+    target_os = "linux",
+    target_arch = "x86_64",
+    not(feature = "portable-recorder")
+))]
 use linux::send;
-#[cfg(not(all(feature = "record", target_os = "linux", target_arch = "x86_64")))]
+#[cfg(not(all(
+    feature = "record",
+    target_os = "linux",
+    target_arch = "x86_64",
+    not(feature = "portable-recorder")
+)))]
 use nothing::send;
 
 use std::borrow::Cow;
