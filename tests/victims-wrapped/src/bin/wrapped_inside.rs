@@ -8,11 +8,14 @@ use std::hint::black_box;
 #[global_allocator]
 static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
 
+/// A block of the usual size.
+type Block = [u64; 4];
+
 /// 1001 blocks, of which 10 stay.
 #[inline(never)]
-fn phase() -> Vec<Box<u64>> {
+fn phase() -> Vec<Option<Box<Block>>> {
     let mut blocks = Vec::with_capacity(1000);
-    blocks.extend((0..1000).map(|n| black_box(Box::new(n))));
+    blocks.extend((0..1000).map(|n| Some(black_box(Box::new([n; 4])))));
     blocks.truncate(10);
     blocks
 }
