@@ -49,6 +49,47 @@ pub fn victim_with_crates(name: &str, profile: &str) -> PathBuf {
     cargo("victims-with-crates", name, profile)
 }
 
+/// Path of a program that has wrapped its allocator, from a profile of cargo's: `dev` or `release`.
+pub fn victim_wrapped(name: &str, profile: &str) -> PathBuf {
+    let _held = exclusively("cargo");
+    cargo("victims-wrapped", name, profile)
+}
+
+/// Path of such a program that is linked statically, for a target of rustc's. Allocators written in C are left out.
+pub fn static_victim(name: &str, target: &str) -> PathBuf {
+    let _held = exclusively("cargo");
+    let folder = target_folder().join("static");
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.args([
+        "build",
+        "--quiet",
+        "-p",
+        "victims-wrapped",
+        "--bin",
+        name,
+        "--release",
+        "--no-default-features",
+    ]);
+    cargo.args(["--target", target]).arg("--manifest-path").arg(workspace().join("Cargo.toml"));
+    cargo.arg("--target-dir").arg(&folder).env("RUSTFLAGS", "-C target-feature=+crt-static");
+    let path = folder.join(target).join("release").join(name);
+    let status = cargo.status().expect("cargo can be started");
+    assert!(status.success() && path.exists(), "cargo did not build {}", path.display());
+    path
+}
+
+/// Whether rustc has the standard library for a target. `cargo xtask test` has tried to get it; where that cannot be had, what
+/// needs it is left out, and says so.
+pub fn has_target(target: &str) -> bool {
+    let output = Command::new("rustc").args(["--print", "target-libdir", "--target", target]).output();
+    let folder = output.map(|o| PathBuf::from(String::from_utf8_lossy(&o.stdout).trim())).unwrap_or_default();
+    let found = folder.is_dir();
+    if !found {
+        eprintln!("SKIPPED: rustc lacks {target}: rustup target add {target}");
+    }
+    found
+}
+
 /// Path of an allocator of `allocators/`, as a library to be preloaded: of a version that distributions do not have.
 pub fn allocator(name: &str) -> PathBuf {
     let _held = exclusively("cargo");

@@ -109,6 +109,17 @@ fn apt_get(arguments: &[&str]) -> Result<()> {
     Ok(())
 }
 
+/// Gets the standard library for another target, if rustup can. Tests that need it say so where it is missing.
+pub fn target(target: &str, may_install: bool) {
+    if may_install {
+        let output =
+            Command::new("rustup").args(["target", "add", target]).current_dir(cargo::root()).output();
+        if !output.is_ok_and(|output| output.status.success()) {
+            eprintln!("xtask: rustup cannot add {target}; what needs it is not tested");
+        }
+    }
+}
+
 /// Makes sure that a command of cargo is there, which belongs to a component of rustup.
 ///
 /// # Errors

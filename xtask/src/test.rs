@@ -79,6 +79,8 @@ pub fn run(options: &Options) -> Result<()> {
             Step::Windows => windows::run(options.install)?,
             Step::Test => {
                 install::programs(install::FOR_TESTS, options.install)?;
+                // Statically linked programs that record themselves.
+                install::target("x86_64-unknown-linux-musl", options.install);
                 tests()?;
                 // What budgets say depends on what an optimised program knows of its lines.
                 cargo::run(&["test", "--release", "-p", "heapwise", "--test", "budget_message"])?;

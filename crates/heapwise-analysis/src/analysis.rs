@@ -2,6 +2,7 @@
 
 use crate::accounting::{Accounting, Pages};
 use crate::heap::{AllocatorTime, CallTimes, Lifetimes, SizeClass, SizeSpread, Sizes};
+use crate::marks::Marks;
 use crate::stacks::book::Book;
 use crate::stacks::modules::{Image, Images};
 use crate::stacks::names::{FramesId, Names, StoredFrame};
@@ -39,6 +40,8 @@ pub struct Analysis {
     pub other_handovers: u64,
     /// Memory over time.
     pub memory: Memory,
+    /// What the program said of itself, and what it allocated meanwhile.
+    pub marks: Marks,
     /// What resident memory consists of.
     pub accounting: Accounting,
     /// How large the requests were.

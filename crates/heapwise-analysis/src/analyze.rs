@@ -2,6 +2,7 @@
 
 use crate::analysis::Analysis;
 use crate::error::Error;
+use crate::marks::Names;
 use crate::observer::Observer;
 use crate::order::Sequencer;
 use crate::stacks::modules::{Images, Modules};
@@ -61,6 +62,7 @@ pub(crate) struct ProcessState {
     pub(crate) modules: Modules,
     pub(crate) module_infos: Vec<ModuleInfo>,
     pub(crate) rss: u64,
+    pub(crate) mark_names: Names,
 }
 
 #[derive(Debug, Default)]
@@ -166,6 +168,10 @@ impl<O: Observer> Run<O> {
                 let slot = self.process_slot(snapshot.process);
                 self.sequencer.look_at(slot, snapshot);
             }
+            Section::MarkNames(names) => {
+                let slot = self.process_slot(names.process);
+                self.processes[slot as usize].mark_names.add(names);
+            }
             Section::UsableSizes(sizes) => self.sequencer.residency.add_sizes(sizes),
             Section::Symbols(symbols) => self.symbols.push(symbols),
             Section::RunEnd(end) => self.end = Some(end),
@@ -235,6 +241,7 @@ impl<O: Observer> Run<O> {
         self.rss_now = self.rss_now.saturating_sub(self.processes[slot].rss).saturating_add(sample.rss_bytes);
         self.processes[slot].rss = sample.rss_bytes;
         self.rss.raise(self.rss_now);
+        self.sequencer.ledger.marks.rss.add(sample.time_ns, self.rss_now);
         self.peak_rss = self.peak_rss.max(self.rss_now);
     }
 }

@@ -4,6 +4,7 @@ use crate::accounting::{Accounting, Pages};
 use crate::analysis::{Analysis, Growth, Handover, Memory, Process, Site, SiteId, StackQuality, Thread};
 use crate::analyze::{Options, Run};
 use crate::heap::{GrowthCounts, SiteHandovers};
+use crate::marks::Marks;
 use crate::observer::Observer;
 use crate::stacks::book::{Book, Entry};
 use crate::stacks::modules::Modules;
@@ -49,6 +50,7 @@ impl<O: Observer> Run<O> {
         let mut blind_spots = self.meta.blind_spots.clone();
         blind_spots.extend(found.iter().filter(|s| !self.meta.blind_spots.contains(s)).cloned());
         let peak_rss = end.map_or(0, |e| e.peak_rss_bytes).max(self.peak_rss);
+        let marks = self.marks();
         let ledger = &mut self.sequencer.ledger;
         let memory = Memory {
             live: std::mem::take(&mut ledger.timeline),
@@ -71,6 +73,7 @@ impl<O: Observer> Run<O> {
             thread_matrix,
             other_handovers,
             memory,
+            marks,
             accounting: Accounting::default(),
             residency,
             sizes: std::mem::take(&mut ledger.sizes),
@@ -96,6 +99,15 @@ impl<O: Observer> Run<O> {
             analysis.stacks.cut_captures += if site.cut { captures } else { 0 };
         }
         analysis
+    }
+
+    fn marks(&mut self) -> Marks {
+        let account = std::mem::take(&mut self.sequencer.ledger.marks);
+        let names: Vec<_> = self.processes.iter().map(|process| &process.mark_names).collect();
+        let process = |slot: u32| self.processes[slot as usize].info.index;
+        let thread = |slot: u32| self.threads[slot as usize].info.index;
+        let ticks_per_second = self.end.as_ref().map_or(0, |end| end.ticks_per_second);
+        account.finish(&names, process, thread, ticks_per_second)
     }
 
     /// What slowed the heap from outside of the code, each once.

@@ -1,13 +1,22 @@
 //! What is known before a program starts to be invisible to a preload library.
 
+use crate::args::Through;
 use heapwise_symbols::inspect::{Executable, Libc, inspect};
 use heapwise_trace::file::records::BlindSpot;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-/// What heapwise will not see of a program. Nothing for a program that cannot be found: starting it will say so.
-pub(crate) fn of_program(program: &OsStr) -> Vec<BlindSpot> {
-    executable_of(program).map_or_else(Vec::new, |executable| of_executable(&executable))
+/// What heapwise will not see of a program. Nothing for a program that cannot be found: starting it will say so. A program
+/// that records itself may be recorded through the preload library all the same.
+pub(crate) fn of_program(program: &OsStr, through: Through) -> Vec<BlindSpot> {
+    let Some(mut executable) = executable_of(program) else { return Vec::new() };
+    executable.records_itself &= through == Through::Wrapper;
+    of_executable(&executable)
+}
+
+/// Whether a program has wrapped its allocator, and records itself.
+pub(crate) fn records_itself(program: &OsStr) -> bool {
+    executable_of(program).is_some_and(|executable| executable.records_itself)
 }
 
 /// The same for a program file that a recorded process has executed.
@@ -29,7 +38,35 @@ pub(crate) fn find(program: &OsStr, search: Option<&OsStr>) -> Option<PathBuf> {
     folders.into_iter().find(|path| path.is_file())
 }
 
+/// Libraries that every program has, and that allocate next to nothing by themselves.
+const USUAL_LIBRARIES: [&str; 8] =
+    ["libc.", "libgcc_s.", "libm.", "libpthread.", "libdl.", "librt.", "ld-linux", "linux-vdso"];
+
+/// What a program that records itself does not see: what others in it allocate.
+fn beside_the_wrapper(executable: &Executable) -> Vec<BlindSpot> {
+    let is_usual = |library: &String| USUAL_LIBRARIES.iter().any(|usual| library.starts_with(usual));
+    let others: Vec<&str> =
+        executable.needed.iter().filter(|library| !is_usual(library)).map(String::as_str).collect();
+    if others.is_empty() {
+        return Vec::new();
+    }
+    let name = executable.path.display();
+    let list = others.join(", ");
+    vec![BlindSpot {
+        id: "beside-the-wrapper".into(),
+        what: format!(
+            "{name} is recorded through heapwise::Allocator: what its libraries allocate by themselves is not seen ({list})"
+        ),
+        remedy: "record its malloc instead, which sees them, too, if the allocator below the wrapper is the system's: \
+                 heapwise run --through preload"
+            .into(),
+    }]
+}
+
 fn of_executable(executable: &Executable) -> Vec<BlindSpot> {
+    if executable.records_itself {
+        return beside_the_wrapper(executable);
+    }
     let name = executable.path.display();
     let mut spots = Vec::new();
     let mut add = |id: &str, what: String, remedy: &str| {
@@ -41,15 +78,16 @@ fn of_executable(executable: &Executable) -> Vec<BlindSpot> {
             format!(
                 "{name} is statically linked: no library can be loaded into it, and nothing will be recorded"
             ),
-            "link it dynamically against glibc (for Rust: a *-gnu target without +crt-static)",
+            "link it dynamically against glibc (for Rust: a *-gnu target without +crt-static), or wrap its allocator in \
+             heapwise::Allocator",
         );
         return spots;
     }
     if executable.libc == Libc::Musl {
         add(
             "musl",
-            format!("{name} uses musl, which heapwise does not record yet"),
-            "build it for a *-linux-gnu target",
+            format!("{name} uses musl, into which heapwise cannot be preloaded"),
+            "build it for a *-linux-gnu target, or wrap its allocator in heapwise::Allocator",
         );
     }
     if executable.privileges.any() {
@@ -77,7 +115,8 @@ fn of_executable(executable: &Executable) -> Vec<BlindSpot> {
                      goes through the C library",
                 allocator.name, allocator.evidence_symbol
             ),
-            "build it with the system allocator to record it (for Rust: without #[global_allocator])",
+            "wrap it in heapwise::Allocator, or build the program with the system allocator (for Rust: without \
+             #[global_allocator])",
         );
     }
     spots

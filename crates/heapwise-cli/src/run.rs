@@ -1,6 +1,6 @@
 //! `heapwise run`: record a program, then say where its memory comes from.
 
-use crate::args::{Format, Look, RunArgs};
+use crate::args::{Format, Look, RunArgs, Through};
 use crate::{Failure, blind_spots, doctor, exit, preload, report};
 use anyhow::{Context, anyhow};
 use heapwise_analysis::Analysis;
@@ -13,7 +13,8 @@ use std::path::{Path, PathBuf};
 
 /// Records a program and prints the diagnosis.
 pub(crate) fn run(args: RunArgs) -> Result<u8, Failure> {
-    let blind_spots = blind_spots::of_program(&args.command[0]);
+    let through_preload = args.through == Through::Preload;
+    let blind_spots = blind_spots::of_program(&args.command[0], args.through);
     blind_spots::print(&args.command[0], &blind_spots);
     let library = preload::library_for(&args.command[0]);
     let (look, force) = (args.look, args.force);
@@ -23,6 +24,8 @@ pub(crate) fn run(args: RunArgs) -> Result<u8, Failure> {
     let environment_findings = doctor::before(&args.command[0]);
     doctor::warn(&environment_findings);
     let request = Request {
+        through_preload,
+        records_itself: !through_preload && blind_spots::records_itself(&args.command[0]),
         command: args.command,
         output: args.output,
         force: args.force,

@@ -71,6 +71,8 @@ pub struct Control {
     pub finish: AtomicBool,
     /// Set when nobody waits for processes that outlive the command.
     pub abandon: AtomicBool,
+    /// The recorded process is this one: it goes on when the recording has ended, and keeps its shared memory.
+    pub is_own: bool,
 }
 
 /// The collector's loop.
@@ -104,6 +106,7 @@ impl<'a> Collector<'a> {
         started: Instant,
         page_bytes: u64,
         examiner: Examiner,
+        probes: Probes,
     ) -> Self {
         Self {
             session,
@@ -118,7 +121,7 @@ impl<'a> Collector<'a> {
             pending_bytes: 0,
             page_bytes,
             outcome: Outcome::default(),
-            probes: Probes::default(),
+            probes,
             examiner,
             resumed: stops.delay.is_none(),
             failed: false,
@@ -165,7 +168,7 @@ impl<'a> Collector<'a> {
             }
             self.sleep(if idle_ticks > IDLE_AFTER_TICKS { IDLE_TICK } else { TICK });
         }
-        self.end_all();
+        self.end_all(control.is_own);
         self.outcome
     }
 
@@ -210,7 +213,7 @@ impl<'a> Collector<'a> {
             let pid = process.info.pid;
             // A program that a process executes takes its id over: whoever had it before is over.
             while let Some(old) = self.processes.iter().position(|p| p.info.pid == pid) {
-                self.end(old, false);
+                self.end(old);
             }
             self.outcome.joined.push(pid);
             self.examiner.look(&mut process.info);
@@ -237,7 +240,7 @@ impl<'a> Collector<'a> {
         self.outcome.peak_rss_bytes = self.outcome.peak_rss_bytes.max(total);
         due.into_iter().for_each(|(i, reason)| self.look(i, reason));
         for i in gone.into_iter().rev() {
-            self.end(i, false);
+            self.end(i);
         }
     }
 
@@ -258,8 +261,13 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Drains what a process has left behind, and forgets it.
-    fn end(&mut self, index: usize, still_running: bool) {
+    /// Drains what a process has left behind, forgets it, and gives its shared memory back.
+    fn end(&mut self, index: usize) {
+        self.take_out(index, false).release(self.session);
+    }
+
+    /// The same but for the memory: it may still be used.
+    fn take_out(&mut self, index: usize, still_running: bool) -> Process {
         let mut process = self.processes.remove(index);
         self.pending_bytes += process.drain(self.session, &mut self.next_thread, &mut self.batch.news);
         let described = process.describe();
@@ -276,9 +284,7 @@ impl<'a> Collector<'a> {
         if process.is_silent() {
             self.outcome.silent.extend(process.executable.take());
         }
-        if !still_running {
-            process.release(self.session);
-        }
+        process
     }
 
     fn obey_stops(&mut self, now: Duration) {
@@ -343,8 +349,8 @@ impl<'a> Collector<'a> {
     }
 
     /// The last words of processes that are still running, and of the loop.
-    fn end_all(&mut self) {
-        self.outcome.still_running = self.processes.len() as u32;
+    fn end_all(&mut self, is_own: bool) {
+        self.outcome.still_running = if is_own { 0 } else { self.processes.len() as u32 };
         if !self.processes.is_empty() {
             self.session.stop();
         }
@@ -352,7 +358,7 @@ impl<'a> Collector<'a> {
         self.batch.clock.0.push((epoch, self.started.elapsed().as_nanos() as u64));
         self.batch.watermark = epoch;
         while !self.processes.is_empty() {
-            self.end(0, true);
+            self.take_out(0, !is_own);
         }
         self.send(true);
     }

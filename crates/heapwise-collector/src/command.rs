@@ -2,10 +2,11 @@
 
 use crate::error::{Error, ErrorKind};
 use crate::session::{PreloadLibrary, Session};
-use heapwise_trace::live::layout::SESSION_VARIABLE;
+use heapwise_trace::live::layout::{SESSION_VARIABLE, THROUGH_PRELOAD, THROUGH_VARIABLE};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command};
 
@@ -38,6 +39,8 @@ pub struct How {
     pub follow: bool,
     /// The kernel ends it when the thread ends that starts it.
     pub end_together: bool,
+    /// The preload library records also programs that would record themselves.
+    pub through_preload: bool,
 }
 
 /// Starts the program.
@@ -55,6 +58,10 @@ pub fn start(
     process.args(&command[1..]);
     process.env(SESSION_VARIABLE, session.path());
     process.env("LD_PRELOAD", preload_list(&preload.path(), std::env::var_os("LD_PRELOAD").as_deref()));
+    match how.through_preload {
+        true => process.env(THROUGH_VARIABLE, OsStr::from_bytes(THROUGH_PRELOAD)),
+        false => process.env_remove(THROUGH_VARIABLE),
+    };
     if !how.follow {
         let only = std::sync::atomic::AtomicPtr::new(session.header().only_pid.as_ptr());
         // SAFETY: runs in the child between fork and exec; it stores to shared memory and asks for its own id.

@@ -22,7 +22,7 @@ pub struct Batch {
     pub watermark: Epoch,
     /// Processes that joined.
     pub processes: Vec<ProcessInfo>,
-    /// Threads, modules and nodes that are new, and threads that ended.
+    /// Threads, modules, nodes and names of marks that are new, and threads that ended.
     pub news: News,
     /// Words of each thread.
     pub blocks: Vec<(ThreadIndex, Vec<u64>)>,
@@ -90,11 +90,11 @@ pub struct Packed {
 }
 
 impl Packer {
-    /// Begins a recording in `file`.
+    /// Begins a recording in `file`. The packer's thread calls `prepare` first.
     ///
     /// # Errors
     /// The file's.
-    pub fn start(file: File, meta: &Meta) -> Result<Self, Error> {
+    pub fn start(file: File, meta: &Meta, prepare: fn()) -> Result<Self, Error> {
         let mut writer = Writer::new(SectionFile::new(file), meta)?;
         writer.flush()?;
         let (batches, queue) = sync_channel(QUEUE);
@@ -111,7 +111,10 @@ impl Packer {
             error: None,
             buffers: Arc::clone(&buffers),
         };
-        let spawn = std::thread::Builder::new().name("packer".into()).spawn(move || work.run(&queue));
+        let spawn = std::thread::Builder::new().name("packer".into()).spawn(move || {
+            prepare();
+            work.run(&queue)
+        });
         Ok(Self { batches, buffers, written, thread: spawn? })
     }
 
@@ -193,6 +196,7 @@ impl Work {
                 w.nodes(&Nodes { process: nodes.process, first_id, nodes: chunk.to_vec() })?;
             }
         }
+        batch.news.mark_names.iter().try_for_each(|names| w.mark_names(names))?;
         batch.sizes.iter().try_for_each(|s| w.usable_sizes(s))?;
         // In front of the events: a reader has to know of a look when it comes to its epoch.
         batch.snapshots.iter().try_for_each(|s| w.snapshot(s))?;

@@ -7,7 +7,8 @@
 //! * `looks` and `residency`: when to look at the pages of a process, and how,
 //! * [`usable`]: how large an allocator's blocks really are,
 //! * [`command`]: starts the program, passes signals on and waits,
-//! * [`record`]: all of it together.
+//! * [`record`]: all of it together,
+//! * [`inside`]: the same for the process that it runs in.
 //!
 //! Decision: the loop only copies. Packing is a thread of its own behind a bounded queue, so a slow disk slows
 //! draining, then fills the rings, and only then makes the program wait; nothing is dropped silently and memory stays
@@ -19,6 +20,7 @@ pub mod command;
 pub mod encode;
 mod error;
 mod examine;
+pub mod inside;
 mod looks;
 pub mod output;
 pub mod process;

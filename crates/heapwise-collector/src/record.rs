@@ -6,6 +6,7 @@ use crate::encode::Packer;
 use crate::error::{Error, ErrorKind};
 use crate::examine::Examiner;
 use crate::session::{PreloadLibrary, Session, Settings};
+use crate::usable::Probes;
 use crate::{output, signals, sys, ticks};
 use heapwise_trace::file::Error as FileError;
 use heapwise_trace::file::records::{BlindSpot, EnvironmentFinding, Meta, RunEnd};
@@ -38,6 +39,10 @@ pub struct Request {
     pub limits: Limits,
     /// Compare every n-th stack with a full unwind; 0 for never.
     pub verify_every: u32,
+    /// Programs that have wrapped their allocator leave the recording to the preload library.
+    pub through_preload: bool,
+    /// Whether the program has wrapped its allocator, and records itself.
+    pub records_itself: bool,
     /// What is known to be invisible.
     pub blind_spots: Vec<BlindSpot>,
     /// Tells why a program that recorded nothing could not be seen.
@@ -96,14 +101,19 @@ pub fn record(request: Request) -> Result<Recorded, Error> {
         what: "cannot write the recording",
         reason: std::io::Error::other(error.to_string()),
     };
-    let packer = Packer::start(file, &meta(&request)).map_err(failed).inspect_err(|_| remove(&early_path))?;
+    let packer =
+        Packer::start(file, &meta(&request), || {}).map_err(failed).inspect_err(|_| remove(&early_path))?;
     signals::install().map_err(|reason| ErrorKind::System { what: "cannot handle signals", reason })?;
 
     if request.wait {
         sys::adopt_orphans();
     }
     let (started, clocks) = (Instant::now(), ticks::Moment::now());
-    let how = command::How { follow: request.follow, end_together: request.end_together };
+    let how = command::How {
+        follow: request.follow,
+        end_together: request.end_together,
+        through_preload: request.through_preload,
+    };
     let mut child =
         command::start(&request.command, &session, &preload, how).inspect_err(|_| remove(&early_path))?;
     let pid = child.id();
@@ -115,7 +125,9 @@ pub fn record(request: Request) -> Result<Recorded, Error> {
     };
     let control = Control::default();
     let examiner = Examiner::new(request.examine, &request.environment_findings);
-    let collector = Collector::new(&session, &packer, request.limits, started, page_bytes(), examiner);
+    let probes = Probes::default();
+    let collector =
+        Collector::new(&session, &packer, request.limits, started, page_bytes(), examiner, probes);
     let (exit, ended, outcome) = std::thread::scope(|scope| {
         let collecting = scope.spawn(|| collector.run(&control));
         let (tell, told) = channel();
@@ -210,7 +222,7 @@ fn meta(request: &Request) -> Meta {
         architecture: std::env::consts::ARCH.into(),
         page_bytes: page_bytes(),
         processors: std::thread::available_parallelism().map_or(1, |n| n.get() as u32),
-        interception: "preload".into(),
+        interception: if request.records_itself { "wrapper" } else { "preload" }.into(),
         environment: command::environment(request.concerns_heap),
         blind_spots: request.blind_spots.clone(),
         environment_findings: request.environment_findings.clone(),

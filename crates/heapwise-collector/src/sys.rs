@@ -206,10 +206,19 @@ pub(crate) fn wait_for_children() {
 
 /// Processor time of all children that were waited for.
 pub(crate) fn cpu_of_children_ns() -> u64 {
+    cpu_ns(libc::RUSAGE_CHILDREN)
+}
+
+/// Processor time of this process.
+pub(crate) fn own_cpu_ns() -> u64 {
+    cpu_ns(libc::RUSAGE_SELF)
+}
+
+fn cpu_ns(whose: libc::c_int) -> u64 {
     // SAFETY: zeros are a valid structure of numbers, which the kernel fills in.
     let usage = unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();
-        libc::getrusage(libc::RUSAGE_CHILDREN, &raw mut usage);
+        libc::getrusage(whose, &raw mut usage);
         usage
     };
     let ns = |t: libc::timeval| t.tv_sec as u64 * 1_000_000_000 + t.tv_usec as u64 * 1000;
@@ -283,7 +292,9 @@ pub(crate) fn scan_resident(pagemap: &std::fs::File, found: &mut impl FnMut(Page
         };
         // SAFETY: the kernel reads and writes the structure, and writes at most `vec_len` regions to `vec`; both live
         // until the call returns and nobody else refers to them.
-        let n = check(unsafe { libc::ioctl(pagemap.as_raw_fd(), PAGEMAP_SCAN, &raw mut arguments) })?;
+        let n = check(unsafe {
+            libc::ioctl(pagemap.as_raw_fd(), PAGEMAP_SCAN as libc::Ioctl, &raw mut arguments)
+        })?;
         for region in &regions[..n as usize] {
             let huge = region.categories & PAGE_IS_HUGE != 0;
             found(PageRange { start: region.start, end: region.end, huge });

@@ -29,9 +29,12 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Asks the allocator of this process: for each size that blocks have, the next larger one.
 pub fn ask_here() -> Vec<u64> {
+    #[cfg(target_env = "gnu")]
     // SAFETY: an integer argument. Without mappings of their own, large blocks of glibc have the sizes that they have in
     // the heap; those that have are told apart by their addresses. Other allocators do not know the function's option.
-    unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, i32::MAX) };
+    unsafe {
+        libc::mallopt(libc::M_MMAP_THRESHOLD, i32::MAX)
+    };
     let mut sizes: Vec<u64> = Vec::new();
     let mut requested = 1usize;
     let mut steady = 0;
@@ -115,15 +118,22 @@ pub fn ask(command: &mut Command, allocator: &str, is_glibc: bool) -> Option<Usa
 /// Questions under way: each allocator that occurs is asked once, beside everything else.
 #[derive(Debug, Default)]
 pub struct Probes {
+    /// Nobody may be asked: this program is not ours, and must not be started once more.
+    off: bool,
     asked: BTreeSet<String>,
     running: Vec<JoinHandle<Option<UsableSizes>>>,
 }
 
 impl Probes {
+    /// Asks nobody.
+    pub fn off() -> Self {
+        Self { off: true, ..Self::default() }
+    }
+
     /// Asks the allocator of a process that has just been described, unless it was asked before.
     pub fn want(&mut self, process: Option<&ProcessInfo>) {
         let Some(path) = process.map(|p| p.allocator.clone()) else { return };
-        if self.asked.insert(path.clone()) {
+        if !self.off && self.asked.insert(path.clone()) {
             let thread = std::thread::Builder::new().name("usable sizes".into());
             self.running.extend(thread.spawn(move || measure(&path)).ok());
         }

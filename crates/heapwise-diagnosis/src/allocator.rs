@@ -6,6 +6,8 @@ use heapwise_analysis::{Analysis, Breakdown};
 pub(crate) struct Allocator {
     /// What its file's name begins with.
     file: &'static str,
+    /// What the name of its type has in it, where a program has wrapped it.
+    type_part: &'static str,
     /// How it gives free pages back.
     pub(crate) retention: &'static str,
     /// What keeps its pages from being pinned.
@@ -17,6 +19,8 @@ const ELSEWHERE: &str = "An allocator that keeps sizes apart (jemalloc, mimalloc
 const ALLOCATORS: &[Allocator] = &[
     Allocator {
         file: "libc.so",
+        // It has no crate: the system's allocator is known by its library.
+        type_part: "",
         retention: "Call `malloc_trim(0);` after the phase that frees much, or set \
                     `GLIBC_TUNABLES=glibc.malloc.trim_threshold=131072`. Free memory below a block that lives on is only \
                     given back by `malloc_trim`; an allocator that gives pages back by itself (jemalloc with a background \
@@ -25,6 +29,7 @@ const ALLOCATORS: &[Allocator] = &[
     },
     Allocator {
         file: "libjemalloc",
+        type_part: "jemalloc",
         retention: "Pages are given back as time goes by, but only while something allocates. Let jemalloc do it by \
                     itself: `background_thread:true,dirty_decay_ms:1000` in its configuration (`_RJEM_MALLOC_CONF` with \
                     tikv-jemallocator, `MALLOC_CONF` otherwise).",
@@ -32,18 +37,21 @@ const ALLOCATORS: &[Allocator] = &[
     },
     Allocator {
         file: "libmimalloc",
+        type_part: "mimalloc",
         retention: "Let mimalloc give pages back at once: `MIMALLOC_PURGE_DELAY=0`; or call `mi_collect(true);` after the \
                     phase that frees much.",
         fragmentation: "Allocate what lives long in a heap of its own (`mi_heap_new`).",
     },
     Allocator {
         file: "libtcmalloc",
+        type_part: "tcmalloc",
         retention: "Let tcmalloc give pages back: `TCMALLOC_RELEASE_RATE=10`; or call \
                     `MallocExtension::ReleaseFreeMemory` after the phase that frees much.",
         fragmentation: ELSEWHERE,
     },
     Allocator {
         file: "libsnmalloc",
+        type_part: "snmalloc",
         retention: "snmalloc gives pages up lazily: the kernel takes them when memory is short, and until then they count \
                     as resident. See whether memory is short before acting.",
         fragmentation: ELSEWHERE,
@@ -52,6 +60,7 @@ const ALLOCATORS: &[Allocator] = &[
 
 const UNKNOWN: Allocator = Allocator {
     file: "",
+    type_part: "",
     retention: "Look for the allocator's settings for giving pages back: decay, purge, trim or release.",
     fragmentation: ELSEWHERE,
 };
@@ -60,5 +69,30 @@ const UNKNOWN: Allocator = Allocator {
 pub(crate) fn of(analysis: &Analysis, moment: &Breakdown) -> &'static Allocator {
     let process = analysis.processes.iter().find(|p| p.index == moment.process);
     let file = process.map_or("", |p| p.allocator.rsplit('/').next().unwrap_or_default());
-    ALLOCATORS.iter().find(|a| file.starts_with(a.file)).unwrap_or(&UNKNOWN)
+    by_name(file)
+}
+
+/// By the name of a library, or by that of a type such as `tikv_jemallocator::Jemalloc`.
+fn by_name(name: &str) -> &'static Allocator {
+    let by_file = || ALLOCATORS.iter().find(|a| name.starts_with(a.file));
+    let (package, is_type) = name.split_once("::").map_or((name, false), |(package, _)| (package, true));
+    let by_type = || ALLOCATORS.iter().skip(1).find(|a| is_type && package.contains(a.type_part));
+    by_file().or_else(by_type).unwrap_or(&UNKNOWN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn libraries_and_types_are_known() {
+        let file = |name: &str| by_name(name).file;
+        assert_eq!(file("libc.so.6"), "libc.so");
+        assert_eq!(file("libjemalloc.so.2"), "libjemalloc");
+        assert_eq!(file("tikv_jemallocator::Jemalloc"), "libjemalloc");
+        assert_eq!(file("mimalloc::MiMalloc"), "libmimalloc");
+        assert_eq!(file("snmalloc_rs::SnMalloc"), "libsnmalloc");
+        assert_eq!(file("my_app::Counting"), "");
+        assert_eq!(file("malloc"), "");
+    }
 }

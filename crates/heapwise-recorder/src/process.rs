@@ -6,10 +6,12 @@
 
 use crate::lock::{Held, Lock};
 use crate::mappings;
+use crate::marks::MarkNames;
 use crate::session::{self, Refusal, SessionPath};
 use crate::sys;
 use crate::trie::Trie;
 use crate::unwind::modules;
+use crate::wrapped;
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use heapwise_trace::live::layout::{
@@ -43,6 +45,8 @@ pub struct ProcessState {
     pub trie: Trie,
     /// Which modules the collector has been told of.
     pub published: modules::Published,
+    /// The names of this process's marks.
+    pub marks: MarkNames,
 }
 
 #[derive(Debug)]
@@ -73,6 +77,7 @@ pub static PROCESS: ProcessState = ProcessState {
     rings: [const { AtomicPtr::new(core::ptr::null_mut()) }; MAX_RINGS],
     trie: Trie::new(),
     published: modules::Published::new(),
+    marks: MarkNames::new(),
 };
 
 /// What a forked child does inherit.
@@ -184,6 +189,9 @@ impl ProcessState {
     }
 
     fn join(&self, held: &Held<'_>) -> Joined {
+        if wrapped::is_left_to_the_program() {
+            return Joined::Unwanted;
+        }
         let Some(path) = session_path(held) else { return Joined::Unwanted };
         let session = match path.open().map_err(Refusal::System).and_then(|file| session::map(&file)) {
             Ok(session) => core::ptr::from_ref(session).cast_mut(),
@@ -304,6 +312,19 @@ impl ProcessState {
         }
         Some(())
     }
+}
+
+/// Says where the session is, for a program that makes one itself. Returns whether none was known before.
+pub fn set_session_path(path: &[u8]) -> bool {
+    let Some(_held) = PROCESS.lock.acquire() else { return false };
+    let Some(path) = SessionPath::new(path) else { return false };
+    if INHERITED.path_known.load(Ordering::Acquire) != 0 {
+        return false;
+    }
+    // SAFETY: written under the lock, once, before anybody reads it.
+    unsafe { *INHERITED.path.get() = Some(path) };
+    INHERITED.path_known.store(1, Ordering::Release);
+    true
 }
 
 fn session_path(_held: &Held<'_>) -> Option<&'static SessionPath> {

@@ -126,6 +126,27 @@ pub fn resolve() -> bool {
     true
 }
 
+/// Finds the loader's function by a weak reference: for a recorder that is built into the program, and calls no real
+/// functions.
+pub fn find_loader() {
+    TABLE.dl_find_object.store(crate::arch::weak::dl_find_object() as *mut c_void, Ordering::Relaxed);
+}
+
+/// Says which `malloc` is the real one: for a recorder that is built into the program.
+pub fn set_malloc(at: *const c_void) {
+    TABLE.malloc.store(at.cast_mut(), Ordering::Relaxed);
+}
+
+/// Address of the real `malloc`; null before it is known.
+pub fn malloc_address() -> *const c_void {
+    TABLE.malloc.load(Ordering::Relaxed)
+}
+
+/// Names the allocator, where it is no object file's.
+pub fn name_allocator(name: &'static CStr) {
+    ALLOCATOR.store(name.as_ptr().cast_mut(), Ordering::Relaxed);
+}
+
 /// Looks which object provides the real `malloc`. The loader cannot say so before it has started the program.
 pub fn identify() {
     let Some(find) = dl_find_object() else { return };
@@ -137,9 +158,13 @@ pub fn identify() {
     }
     // SAFETY: the loader's structure of a loaded object begins like this.
     let name = unsafe { (*(object.link_map as *const LinkMap)).name };
-    ALLOCATOR.store(name.cast_mut(), Ordering::Relaxed);
     // SAFETY: the loader keeps a C string there.
     let path = unsafe { CStr::from_ptr(name) }.to_bytes();
+    if path.is_empty() && !ALLOCATOR.load(Ordering::Relaxed).is_null() {
+        // The program itself has it, and has said what it is called.
+        return;
+    }
+    ALLOCATOR.store(name.cast_mut(), Ordering::Relaxed);
     let is_libc = path.rsplit(|&b| b == b'/').next().is_some_and(|file| file.starts_with(b"libc.so"));
     IS_GLIBC.store(u32::from(is_libc), Ordering::Relaxed);
     ALLOCATOR_CODE.store(&object);

@@ -19,7 +19,11 @@ pub struct SessionPath {
 impl SessionPath {
     /// The path that the environment names; `None` if there is none, or it is not of the expected form.
     pub fn from_environment() -> Option<Self> {
-        let value = variable(SESSION_VARIABLE)?.to_bytes();
+        Self::new(variable(SESSION_VARIABLE)?.to_bytes())
+    }
+
+    /// This path; `None` if it is not of the expected form.
+    pub fn new(value: &[u8]) -> Option<Self> {
         let mut bytes = [0; PATH_BYTES];
         if value.len() >= PATH_BYTES || !value.starts_with(b"/proc/") {
             return None;
@@ -43,7 +47,8 @@ unsafe extern "C" {
     static environ: *const *const c_char;
 }
 
-fn variable(name: &str) -> Option<&'static CStr> {
+/// The value of an environment variable.
+pub fn variable(name: &str) -> Option<&'static CStr> {
     // SAFETY: libc keeps `environ` pointing at a null-terminated array of strings. This runs when the recorder
     // attaches, before the program could be changing it on another thread.
     unsafe {

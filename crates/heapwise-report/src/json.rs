@@ -1,9 +1,11 @@
 //! The schema `heapwise.report/1`: field names are a contract, see the README.
 
+mod marks;
 mod memory;
 
 use heapwise_analysis::{Analysis, Frame, Handover, Site, Totals};
 use heapwise_diagnosis::{Diagnosis, Insight};
+use marks::JsonSpan;
 use memory::Memory;
 use serde::Serialize;
 
@@ -46,6 +48,7 @@ struct Report<'a> {
     thread_matrix: Vec<JsonHandover>,
     other_handovers: u64,
     memory: Memory<'a>,
+    spans: Vec<JsonSpan<'a>>,
     sizes: Vec<SizeClass>,
     n_sites: usize,
     sites: Vec<JsonSite<'a>>,
@@ -311,6 +314,7 @@ impl<'a> Report<'a> {
             thread_matrix: a.thread_matrix.iter().map(|h| handover(h, Some(h.bytes.0))).collect(),
             other_handovers: a.other_handovers,
             memory: Memory::new(a, d.verdict.as_ref()),
+            spans: marks::spans(a),
             sizes: a
                 .size_classes()
                 .map(|c| SizeClass {

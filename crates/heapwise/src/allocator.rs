@@ -6,6 +6,7 @@
 use crate::state::{self, COUNTING, State};
 use crate::{record, tally};
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::any::type_name;
 
 /// A global allocator that passes every call on to another one, and can be watched.
 ///
@@ -164,7 +165,7 @@ impl<A: GlobalAlloc> Allocator<A> {
         }
         // SAFETY: the caller's call.
         let call = || unsafe { self.inner.dealloc(block, layout) };
-        if state::decided::<A>().has(state::RECORDING) { record::deallocation(block, call) } else { call() }
+        if decided::<A>().has(state::RECORDING) { record::deallocation(block, call) } else { call() }
     }
 
     /// # Safety
@@ -184,6 +185,18 @@ impl<A: GlobalAlloc> Allocator<A> {
     }
 }
 
+/// Who watches, after the first call of the process has found out whether it is recorded.
+fn decided<A>() -> State {
+    state::decided(|| {
+        #[cfg(all(feature = "record", target_os = "linux", target_arch = "x86_64"))]
+        // SAFETY: puts a few bytes into a section of their own; there is no instruction among them.
+        unsafe {
+            heapwise_recorder::executable_note!();
+        }
+        record::begin_if_wanted(type_name::<A>())
+    })
+}
+
 /// An allocation that somebody watches who wants more than to count, or the first one of the process.
 #[inline(never)]
 fn watch_allocation<A>(
@@ -191,7 +204,7 @@ fn watch_allocation<A>(
     function: record::Function,
     call: impl FnOnce() -> *mut u8,
 ) -> *mut u8 {
-    let state = state::decided::<A>();
+    let state = decided::<A>();
     let block = match state.has(state::RECORDING) {
         true => record::allocation(layout, function, call),
         false => call(),
@@ -216,7 +229,7 @@ fn watch_reallocation<A>(
     size: usize,
     call: impl FnOnce() -> *mut u8,
 ) -> *mut u8 {
-    let state = state::decided::<A>();
+    let state = decided::<A>();
     let new = match state.has(state::RECORDING) {
         true => record::reallocation(block, layout, size, call),
         false => call(),

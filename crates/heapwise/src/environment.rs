@@ -1,5 +1,6 @@
 //! What was found, and how it reads.
 
+use crate::harmless::harmless;
 use heapwise_environment::{Facts, Finding, Severity, examine};
 use std::fmt;
 
@@ -64,22 +65,6 @@ impl fmt::Display for Environment {
         }
         Ok(())
     }
-}
-
-/// Variables and paths may hold anything, also what a terminal takes for commands.
-fn harmless(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            // Marks that turn the direction of text around make a line read as another one.
-            '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
-                out.push('\u{fffd}')
-            }
-            c if c.is_control() => out.extend(c.escape_default()),
-            c => out.push(c),
-        }
-    }
-    out
 }
 
 #[cfg(test)]

@@ -63,6 +63,27 @@
 //! malloc. It reads files of the system and starts nothing; that takes a few milliseconds at most.
 //!
 //! The program `heapwise doctor` finds the same from outside.
+//!
+//! # What parts of a program allocate
+//!
+//! With [`Allocator`] as its global allocator, a program can count what it allocates, by names of its own:
+//!
+//! ```
+//! #[global_allocator]
+//! static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+//!
+//! fn main() {
+//!     let session = heapwise::Session::new();
+//!     for line in ["a b c", "d e f"] {
+//!         let _span = session.operation("split").measure_thread();
+//!         std::hint::black_box(line.split(' ').collect::<Vec<_>>());
+//!     }
+//!     session.print_to_stdout();
+//! }
+//! ```
+//!
+//! [`Operation`] has spans of threads, of the process, of work that is handed out, and of futures; [`bench`] measures the heap of
+//! benchmarks beside their time.
 
 #![deny(unsafe_code)]
 
@@ -72,13 +93,30 @@ static ALLOCATOR: Allocator = Allocator::system();
 
 #[expect(unsafe_code, reason = "the interface of allocators is unsafe")]
 mod allocator;
+#[cfg(feature = "operations")]
+pub mod bench;
 #[cfg(feature = "budgets")]
 pub mod borrow;
 #[cfg(feature = "budgets")]
 pub mod budget;
+#[cfg(feature = "criterion")]
+pub mod criterion;
 mod environment;
+mod harmless;
+#[cfg(feature = "operations")]
+mod operations;
+#[cfg(feature = "operations")]
+mod output;
 mod record;
+#[cfg_attr(
+    not(feature = "budgets"),
+    allow(dead_code, reason = "only those who count or record use all of it")
+)]
 mod state;
+#[cfg_attr(
+    not(all(feature = "operations", feature = "budgets")),
+    allow(dead_code, unused_imports, reason = "operations and budgets each use their part of it")
+)]
 #[expect(unsafe_code, reason = "threads' counters live as long as the process, and are reached by pointers")]
 mod tally;
 mod warning;
@@ -143,6 +181,13 @@ pub use heapwise_macros::BorrowReport;
 /// ```
 #[cfg(feature = "budgets")]
 pub use heapwise_macros::budget;
+#[cfg(feature = "operations")]
+pub use operations::{
+    FirstSpan, LaterSpans, Measured, Operation, OperationReport, PerIteration, ProcessSpan, Report, Scope,
+    ScopeGuard, ScopeHandle, Session, ThreadSpan,
+};
+#[cfg(feature = "record-to")]
+pub use record::{Recorded, Recording, record_to};
 pub use tally::Counts;
 pub use warning::{QUIET, warn_at_start};
 

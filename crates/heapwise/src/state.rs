@@ -1,6 +1,7 @@
 //! Who watches at the moment, in one byte that every call looks at.
 
-use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// Who watches: a set of the constants below.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,11 +30,11 @@ pub(crate) fn now() -> State {
     State(STATE.0.load(Ordering::Relaxed))
 }
 
-/// The same, after the first call of the process has found out whether it is recorded. `A` is the inner allocator.
-pub(crate) fn decided<A>() -> State {
+/// The same, after the first call of the process has asked whether it is recorded.
+pub(crate) fn decided(begin_if_wanted: impl FnOnce() -> bool) -> State {
     if now().has(UNDECIDED) {
         clear(UNDECIDED);
-        if crate::record::begin_if_wanted(std::any::type_name::<A>()) {
+        if begin_if_wanted() {
             set(RECORDING);
         }
     }
@@ -66,14 +67,14 @@ pub(crate) fn clear(watcher: State) {
 #[derive(Debug)]
 pub(crate) struct Use {
     watcher: State,
-    users: &'static AtomicUsize,
+    users: &'static Mutex<usize>,
 }
 
 /// How many want to count.
-static COUNTERS: AtomicUsize = AtomicUsize::new(0);
+static COUNTERS: Mutex<usize> = Mutex::new(0);
 /// How many want stacks.
 #[cfg(feature = "budgets")]
-static STACK_USERS: AtomicUsize = AtomicUsize::new(0);
+static STACK_USERS: Mutex<usize> = Mutex::new(0);
 
 impl Use {
     /// Wants to count.
@@ -87,21 +88,22 @@ impl Use {
         Self::of(STACKS, &STACK_USERS)
     }
 
-    fn of(watcher: State, users: &'static AtomicUsize) -> Self {
-        users.fetch_add(1, Ordering::SeqCst);
+    fn of(watcher: State, users: &'static Mutex<usize>) -> Self {
+        // Number and state change together, or the last one who stops could take the state away from one who has just begun.
+        let mut number = users.lock().unwrap_or_else(PoisonError::into_inner);
+        *number += 1;
         set(watcher);
+        drop(number);
         Self { watcher, users }
     }
 }
 
 impl Drop for Use {
     fn drop(&mut self) {
-        if self.users.fetch_sub(1, Ordering::SeqCst) == 1 {
+        let mut number = self.users.lock().unwrap_or_else(PoisonError::into_inner);
+        *number -= 1;
+        if *number == 0 {
             clear(self.watcher);
-            // Somebody may have come in between the two.
-            if self.users.load(Ordering::SeqCst) != 0 {
-                set(self.watcher);
-            }
         }
     }
 }
@@ -112,7 +114,7 @@ mod tests {
 
     #[test]
     fn it_is_watched_as_long_as_somebody_wants_it() {
-        static USERS: AtomicUsize = AtomicUsize::new(0);
+        static USERS: Mutex<usize> = Mutex::new(0);
         const NOBODY_ELSE: State = State(128);
         let first = Use::of(NOBODY_ELSE, &USERS);
         let second = Use::of(NOBODY_ELSE, &USERS);
@@ -120,5 +122,21 @@ mod tests {
         assert!(now().has(NOBODY_ELSE));
         drop(second);
         assert!(!now().has(NOBODY_ELSE));
+    }
+
+    #[test]
+    fn who_stops_does_not_stop_those_who_have_just_begun() {
+        static USERS: Mutex<usize> = Mutex::new(0);
+        const NOBODY_ELSE: State = State(64);
+        std::thread::scope(|threads| {
+            for _ in 0..2 {
+                threads.spawn(|| {
+                    for _ in 0..200_000 {
+                        let _use = Use::of(NOBODY_ELSE, &USERS);
+                        assert!((0..20).all(|_| now().has(NOBODY_ELSE)));
+                    }
+                });
+            }
+        });
     }
 }

@@ -20,7 +20,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     // Attributes and derives run inside of the compiler.
     ("heapwise-macros", &[]),
     // What programs of other people use of ours.
-    ("heapwise", &["heapwise-environment", "heapwise-macros"]),
+    ("heapwise", &["heapwise-collector", "heapwise-environment", "heapwise-macros", "heapwise-recorder"]),
     // Starts programs on Windows, with or without the debug heap.
     ("heapwise-launch", &["heapwise-environment"]),
     // Configuration files of editors are nothing that other people's programs need.
@@ -86,6 +86,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     // These look at heapwise from outside, as its users do.
     ("heapwise-tests", &["heapwise-allocators", "heapwise-analysis", "heapwise-symbols", "heapwise-trace"]),
     ("victims-with-crates", &[]),
+    ("victims-wrapped", &["heapwise"]),
     ("benches", &["heapwise-environment"]),
     ("async-server", &[]),
     ("fragmentation", &[]),
@@ -103,6 +104,7 @@ const TOPS: &[&str] = &[
     "fragmentation",
     "poetry-contest",
     "victims-with-crates",
+    "victims-wrapped",
     "xtask",
 ];
 

@@ -9,6 +9,7 @@ use super::site::{Gauge, SiteStats};
 use super::sizes::Sizes;
 use super::timing::{Call, NOTHING_TOLD, Told};
 use crate::analysis::EXIT_PARTS;
+use crate::marks::{MarkAccount, Now};
 use crate::timeline::Timeline;
 use crate::totals::Totals;
 use crate::units::Bytes;
@@ -79,6 +80,7 @@ pub(crate) struct Ledger {
     pub(crate) sizes: Sizes,
     pub(crate) timeline: Timeline,
     pub(crate) handovers: Handovers,
+    pub(crate) marks: MarkAccount,
     pub(super) amends: Amends,
     pub(super) epoch: u64,
     /// Whether events of this epoch were expected in an earlier section.
@@ -200,7 +202,27 @@ impl Ledger {
                 }
                 true
             }
+            Event::Mark { kind, name, ticks } => {
+                let now = self.now(thread, ticks);
+                self.marks.mark(kind, name, now);
+                true
+            }
             Event::Epoch(_) | Event::ThreadCreate { .. } | Event::ThreadJoin { .. } => true,
+        }
+    }
+
+    /// What the accounts say for a mark of a thread.
+    fn now(&self, thread: u32, ticks: u64) -> Now {
+        let ledger = &self.threads[thread as usize];
+        let own = if self.many.threads { &ledger.live } else { &self.overall };
+        Now {
+            thread,
+            process: ledger.process,
+            time_ns: self.now_ns,
+            ticks,
+            counts: ledger.counts,
+            own_live_bytes: own.bytes,
+            live_bytes: self.overall.bytes,
         }
     }
 

@@ -74,6 +74,7 @@ impl Names {
                 list.push(StoredFrame { function, file, line, inlined, image, address });
             }
             let id = names.list(list, images);
+            let id = names.without_wrapper(id, images);
             names.of_location.push(id);
         }
         names
@@ -102,6 +103,19 @@ impl Names {
         self.lists.push(owned.collect());
         self.list_ids.insert(frames.into(), id);
         id
+    }
+
+    /// The same frames without those of heapwise's wrapper, which is as little part of a program's stacks as the preload
+    /// library is.
+    fn without_wrapper(&mut self, id: FramesId, images: &Images) -> FramesId {
+        let frames = self.frames(id);
+        let is_wrapper =
+            |frame: &(StoredFrame, Owner)| frame.1 == Owner::Recorder && frame.0.function.is_some();
+        if !frames.iter().any(is_wrapper) {
+            return id;
+        }
+        let rest = frames.iter().filter(|frame| !is_wrapper(frame)).map(|frame| frame.0).collect();
+        self.list(rest, images)
     }
 
     pub(crate) fn text(&self, id: Option<u32>) -> Option<&str> {

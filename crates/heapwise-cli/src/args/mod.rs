@@ -29,7 +29,7 @@ pub(crate) use launch::LaunchArgs;
 #[cfg(target_os = "linux")]
 pub(crate) use replay::ReplayArgs;
 pub(crate) use report::{Format, Look, ReportArgs};
-pub(crate) use run::RunArgs;
+pub(crate) use run::{RunArgs, Through};
 #[cfg(target_os = "linux")]
 pub(crate) use tune::TuneArgs;
 

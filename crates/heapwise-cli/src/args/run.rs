@@ -15,6 +15,15 @@ Examples:
 
 Ctrl-C goes to the program, and the diagnosis still comes; a second Ctrl-C stops at once and keeps the recording.";
 
+/// The two ways into a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Through {
+    /// The program itself: Rust's allocations, whatever the allocator is, also in static programs.
+    Wrapper,
+    /// The preload library: all calls of malloc, also those of C libraries.
+    Preload,
+}
+
 /// Arguments of `run`.
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
@@ -45,6 +54,9 @@ pub(crate) struct RunArgs {
     /// Account for all resident memory this often, such as 10s; SIGUSR2 to heapwise does it once.
     #[arg(long, value_name = "TIME", value_parser = super::time)]
     pub(crate) snapshot_every: Option<std::time::Duration>,
+    /// Who records a program that has wrapped its allocator in heapwise::Allocator.
+    #[arg(long, value_enum, value_name = "DOOR", default_value_t = Through::Wrapper)]
+    pub(crate) through: Through,
     /// No diagnosis; the recording is complete all the same, with names.
     #[arg(long)]
     pub(crate) no_report: bool,

@@ -7,4 +7,8 @@ mod linux;
 #[cfg(target_os = "linux")]
 pub mod maps;
 #[cfg(target_os = "linux")]
+mod start;
+#[cfg(target_os = "linux")]
 pub use linux::*;
+#[cfg(target_os = "linux")]
+pub use start::{initial_stack, program_headers};

@@ -72,6 +72,14 @@ pub fn segment_end(start: usize, end: usize, at: usize) -> usize {
 pub fn build_id(start: usize, end: usize) -> ([u8; BUILD_ID_BYTES], usize) {
     const NT_GNU_BUILD_ID: u32 = 3;
     let mut id = [0; BUILD_ID_BYTES];
+    let Some(data) = note(start, end, b"GNU\0", NT_GNU_BUILD_ID) else { return (id, 0) };
+    let len = data.len().min(BUILD_ID_BYTES);
+    id[..len].copy_from_slice(&data[..len]);
+    (id, len)
+}
+
+/// What an object's first note of this name (with the zero byte at its end) and kind holds.
+pub fn note(start: usize, end: usize, name: &[u8], wanted: u32) -> Option<&'static [u8]> {
     let bias = bias(start, end);
     for note in program_headers(start, end).filter(|p| p.kind == PT_NOTE) {
         let from = bias.wrapping_add(note.address);
@@ -85,14 +93,12 @@ pub fn build_id(start: usize, end: usize) -> ([u8; BUILD_ID_BYTES], usize) {
             let (name_len, data_len, kind) = (word(0) as usize, word(4) as usize, word(8));
             let data_at = name_len.next_multiple_of(4);
             let Some(data) = body.get(data_at..).and_then(|b| b.get(..data_len)) else { break };
-            if kind == NT_GNU_BUILD_ID && body.starts_with(b"GNU\0") {
-                let len = data.len().min(BUILD_ID_BYTES);
-                id[..len].copy_from_slice(&data[..len]);
-                return (id, len);
+            if kind == wanted && body.starts_with(name) {
+                return Some(data);
             }
             let Some(next) = body.get(data_at + data_len.next_multiple_of(4)..) else { break };
             rest = next;
         }
     }
-    (id, 0)
+    None
 }

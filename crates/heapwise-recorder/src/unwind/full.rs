@@ -102,7 +102,7 @@ fn by_frame_pointer(frame: &FullFrame, memory: &StackMemory) -> Next {
         return Next::Outermost;
     }
     if fp < frame.regs.sp {
-        return Next::Lost;
+        return if memory::is_near_start(frame.regs.sp) { Next::Outermost } else { Next::Lost };
     }
     match (memory.word(fp), memory.word(fp.wrapping_add(8))) {
         (Some(caller_fp), Some(pc)) => {

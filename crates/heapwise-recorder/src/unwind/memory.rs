@@ -7,11 +7,6 @@ use crate::arch::tls::thread_pointer;
 use crate::sys;
 use core::ops::Range;
 
-unsafe extern "C" {
-    /// The loader's note of where the main thread's stack begins.
-    static __libc_stack_end: usize;
-}
-
 /// Near the thread's control block, which glibc puts at the upper end of a thread's stack, no mapping is looked up:
 /// no thread's stack is smaller than this allows for.
 const NEAR_THREAD_POINTER: usize = 64 << 10;
@@ -80,8 +75,7 @@ fn bounds_of(sp: usize) -> Option<(usize, usize)> {
         return Some((pointer - NEAR_THREAD_POINTER, pointer));
     }
     let (start, end) = sys::maps::mapping_of(sp)?;
-    // SAFETY: set by the loader before any code of the program ran, and never again.
-    let main = unsafe { __libc_stack_end };
+    let main = sys::initial_stack();
     if start <= main && main < end {
         return Some((start - GROWTH_GAP, end));
     }
@@ -92,13 +86,22 @@ fn bounds_of(sp: usize) -> Option<(usize, usize)> {
 
 /// Whether a frame that ends at `sp` is the process's first: the loader's entry point has no unwind table.
 pub fn is_process_start(sp: usize) -> bool {
-    // SAFETY: as in `bounds_of`.
-    let start = unsafe { __libc_stack_end };
+    let start = sys::initial_stack();
     sp <= start && start - sp <= ENTRY_FRAME
 }
 
 /// What the loader's entry point may have pushed before it called anything.
 const ENTRY_FRAME: usize = 128;
+
+/// Whether a frame that ends at `sp` may be that of the function that starts a thread or the program: near the upper end of
+/// its stack. musl has no unwind tables for these, and no frame pointers.
+pub fn is_near_start(sp: usize) -> bool {
+    let (start, pointer) = (sys::initial_stack(), thread_pointer());
+    [start, pointer].iter().any(|&end| sp <= end && end - sp <= START_FRAMES)
+}
+
+/// What the functions that start a thread or a program, and its thread-local variables, may take of a stack.
+const START_FRAMES: usize = 2048;
 
 /// The readable part of the current stack: from the innermost frame to its upper end.
 #[derive(Clone, Copy, Debug)]

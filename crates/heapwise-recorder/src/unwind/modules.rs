@@ -323,12 +323,12 @@ fn publish(_held: &Held<'_>, index: usize, module: &Module) {
     header.module_log_len.store((used + len) as u32, Ordering::Release);
 }
 
-/// The name under which the recorder itself appears.
+/// The name under which the recorder itself appears, unless it is a part of the program.
 const OWN_NAME: &[u8] = b"libheapwise_preload.so";
 
 fn path_of<'a>(module: &Module, buffer: &'a mut [u8; 1024]) -> &'a [u8] {
     let own = path_of as *const () as usize;
-    if module.start <= own && own < module.end {
+    if !crate::wrapped::is_used() && module.start <= own && own < module.end {
         return OWN_NAME;
     }
     if module.link_map == 0 {

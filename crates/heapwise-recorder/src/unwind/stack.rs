@@ -399,7 +399,9 @@ fn step(frame: &mut Fresh, memory: &StackMemory) -> Step {
         Some(Kind::FramePointer) => (frame.fp, size, slot, FpUse::Needed),
         // The frame-pointer chain, as long as it leads outwards.
         Some(Kind::NoTable) if memory::is_process_start(frame.sp) => return Step::Outermost,
-        Some(Kind::NoTable) if frame.fp < frame.sp => return Step::Lost,
+        Some(Kind::NoTable) if frame.fp < frame.sp => {
+            return if memory::is_near_start(frame.sp) { Step::Outermost } else { Step::Lost };
+        }
         Some(Kind::NoTable) => (frame.fp, 16, 16, FpUse::Needed),
         Some(Kind::Outermost) => {
             frame.fp_use = FpUse::Replaced;

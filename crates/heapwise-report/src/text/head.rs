@@ -37,15 +37,22 @@ fn interception(analysis: &Analysis) -> String {
         analysis.processes.iter().map(|p| p.allocator.as_str()).filter(|a| !a.is_empty()).collect();
     allocators.dedup();
     let name = |path: &str| escape(path.rsplit('/').next().unwrap_or(path)).into_owned();
+    let wrapper = mode == "wrapper";
+    let below = if wrapper { " over " } else { ", malloc of " };
     let of = match allocators.as_slice() {
         [] => String::new(),
-        [one] => format!(", malloc of {}", name(one)),
-        [first, more @ ..] => format!(", malloc of {} and {} more", name(first), more.len()),
+        [one] => format!("{below}{}", name(one)),
+        [first, more @ ..] => format!("{below}{} and {} more", name(first), more.len()),
     };
     if mode.is_empty() && of.is_empty() {
         return "interception unknown".to_owned();
     }
-    format!("seen by {}{of}", if mode.is_empty() { "?" } else { &mode })
+    let door = match () {
+        () if mode.is_empty() => "?",
+        () if wrapper => "heapwise::Allocator",
+        () => &mode,
+    };
+    format!("seen by {door}{of}")
 }
 
 /// Blind spots and warnings.

@@ -49,9 +49,23 @@ fn describe_class<Elf: FileHeader>(
         needed,
         privileges,
         own_allocators,
+        records_itself: has_note(file, WRAPPER_NOTE),
         exports_malloc: symbols.exports_malloc,
         stripped: file.elf_symbol_table().is_empty(),
         path,
+    })
+}
+
+/// Name and kind of the note by which an executable says that it has heapwise's allocator.
+const WRAPPER_NOTE: (&[u8], u32) = (b"heapwise", 1);
+
+fn has_note<Elf: FileHeader>(file: &ElfFile<'_, Elf>, (name, kind): (&[u8], u32)) -> bool {
+    file.elf_program_headers().iter().any(|header| {
+        let notes = header.notes(file.endian(), file.data()).ok().flatten();
+        notes.is_some_and(|mut notes| {
+            std::iter::from_fn(|| notes.next().ok().flatten())
+                .any(|note| note.name() == name && note.n_type(file.endian()).0 == kind)
+        })
     })
 }
 

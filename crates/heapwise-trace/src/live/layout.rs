@@ -7,10 +7,19 @@ use core::sync::atomic::{AtomicU32, AtomicU64};
 /// The first eight bytes of a session.
 pub const SESSION_MAGIC: u64 = u64::from_le_bytes(*b"heapwise");
 /// A recorder and a collector of different versions do not talk to each other.
-pub const LIVE_VERSION: u32 = 2;
+pub const LIVE_VERSION: u32 = 3;
 
 /// Environment variable that names the session file to a recorded process.
 pub const SESSION_VARIABLE: &str = "HEAPWISE_SESSION";
+/// Environment variable that says who records a program that has wrapped its allocator.
+pub const THROUGH_VARIABLE: &str = "HEAPWISE_THROUGH";
+/// Its value if the preload library is to record such a program, and not the wrapper.
+pub const THROUGH_PRELOAD: &[u8] = b"preload";
+
+/// Name of the note by which an executable says that it has wrapped its allocator and records itself.
+pub const WRAPPER_NOTE: &[u8] = b"heapwise\0";
+/// Kind of that note.
+pub const WRAPPER_NOTE_KIND: u32 = 1;
 
 /// Bytes of the session file: sparse, and never grown, so that no process can be left without.
 pub const SESSION_BYTES: u64 = 1 << 46;
@@ -72,6 +81,12 @@ pub const MAX_INDEX_TABLES: usize = 11;
 pub const FIRST_TABLE_BUCKETS: usize = 1 << 10;
 /// Bytes of the log of modules of one process.
 pub const MODULE_LOG_BYTES: usize = 1 << 20;
+/// Most names of marks of one process.
+pub const MAX_MARK_NAMES: usize = 4096;
+/// Most bytes of the name of a mark.
+pub const MARK_NAME_BYTES: usize = 200;
+/// Bytes of the log of names of one process: room for all of them.
+pub const MARK_LOG_BYTES: usize = MAX_MARK_NAMES * (2 + MARK_NAME_BYTES);
 /// Mappings of an allocator's own that are told.
 pub const MAX_ALLOCATOR_MAPPINGS: usize = 1024;
 /// Bytes kept of a process's command line.
@@ -115,6 +130,12 @@ pub struct ProcessHeader {
     pub exiting: AtomicU32,
     /// Offset of the module log.
     pub module_log: AtomicU64,
+    /// Offset of the log of names of marks, 0 until there is one; see [`super::marks`].
+    pub mark_log: AtomicU64,
+    /// Bytes used in that log, published.
+    pub mark_log_len: AtomicU32,
+    /// Padding.
+    pub reserved: AtomicU32,
     /// Offsets of this process's arenas; the first one begins with this header.
     pub arenas: [AtomicU64; MAX_ARENAS],
     /// Offsets of the rings.

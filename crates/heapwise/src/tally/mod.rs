@@ -15,6 +15,7 @@ pub(crate) use slot::is_ignoring;
 pub(crate) use slot::{Ignore, allocated, deallocated, process, reallocated, thread};
 
 use std::hint::black_box;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What is missing in a program where nothing can be counted.
 const NOT_INSTALLED: &str = "heapwise counts nothing, because it is not the global allocator of this program; add to it:\n\n    \
@@ -22,14 +23,20 @@ const NOT_INSTALLED: &str = "heapwise counts nothing, because it is not the glob
 
 /// Whether [`Allocator`](crate::Allocator) is the global allocator of this program. Somebody counts.
 pub(crate) fn is_installed() -> bool {
+    static IS_KNOWN: AtomicBool = AtomicBool::new(false);
+    if IS_KNOWN.load(Ordering::Relaxed) {
+        return true;
+    }
     // Those who count already are not to count this. What is ignored goes into one slot for all threads, where one of them
     // may overwrite what another has just counted; hence more than one attempt.
     let _ignore = Ignore::begin();
-    (0..1000).any(|_| {
+    let is_installed = (0..1000).any(|_| {
         let before = thread();
         drop(black_box(Box::new(black_box(0u64))));
         thread().allocations != before.allocations
-    })
+    });
+    IS_KNOWN.store(is_installed, Ordering::Relaxed);
+    is_installed
 }
 
 /// Panics with what to do if nothing can be counted: zeroes would look like success. Somebody counts.

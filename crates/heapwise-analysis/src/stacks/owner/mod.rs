@@ -71,6 +71,21 @@ mod tests {
             &["||/usr/bin/heapwise-user"],
         ),
         (
+            "recorder-in-program",
+            &[
+                "<heapwise::allocator::Allocator<A> as core::alloc::global::GlobalAlloc>::alloc||/a/app",
+                "heapwise::allocator::watch_allocation|/u/heapwise/src/allocator.rs|/a/app",
+                "allocation|/u/crates/heapwise-recorder/src/wrapped.rs|/a/app",
+                "alloc|/c/registry/src/i/heapwise-0.1.0/src/allocator.rs|/a/app",
+                "reallocation|/u/heapwise/src/record/linux.rs|/a/app",
+            ],
+            &[
+                "my::allocator::Wrapper::alloc|/u/mine/src/allocator.rs|/a/app",
+                "heapwise_user::run|/u/heapwise_user/src/wrapped.rs|/a/app",
+                "x|/u/heapwise-like/src/record/a.rs|/a/app",
+            ],
+        ),
+        (
             "system-module",
             &[
                 "qsort||/lib/x86_64-linux-gnu/libc.so.6",

@@ -18,6 +18,30 @@ pub(super) const RULES: &[Rule] = &[
         owner: Owner::Recorder,
         matches: |f| module_is(f, &["libheapwise"]) || module_has(f, "memfd:heapwise"),
     },
+    // The wrapper in a program that records itself. Inlined functions may have lost their paths, so files count, too.
+    Rule {
+        name: "recorder-in-program",
+        owner: Owner::Recorder,
+        matches: |f| {
+            const FILES: &[&str] = &["/src/allocator.rs", "/src/record/", "/src/wrapped.rs"];
+            let names = ["heapwise::allocator::", "heapwise::record::", "heapwise_recorder::"];
+            let by_name = f.function.is_some_and(|function| {
+                let function = function.strip_prefix('<').unwrap_or(function);
+                names.iter().any(|name| function.starts_with(name))
+            });
+            // The package's folder may have a version behind its name.
+            let by_file = f.file.is_some_and(|file| {
+                FILES.iter().any(|part| {
+                    file.split_once(part).is_some_and(|(package, _)| {
+                        let package = package.rsplit('/').next().unwrap_or_default();
+                        let name = package.split_once("-0.").map_or(package, |(name, _)| name);
+                        matches!(name, "heapwise" | "heapwise-recorder")
+                    })
+                })
+            });
+            by_name || by_file
+        },
+    },
     Rule {
         name: "system-module",
         owner: Owner::System,

@@ -29,13 +29,21 @@ macro_rules! entry_point {
         #[unsafe(no_mangle)]
         #[unsafe(naked)]
         pub unsafe extern "C" fn $name() {
-            core::arch::naked_asm!(
-                concat!("mov ", $sp, ", rsp"),
-                concat!("mov ", $fp, ", rbp"),
-                "jmp {hook}",
-                hook = sym $hook,
-            )
+            $crate::jump_with_entry!($sp, $fp, $hook)
         }
+    };
+}
+
+/// The body of a naked function that jumps to `$hook` with the stack pointer and the frame pointer in two registers more.
+#[macro_export]
+macro_rules! jump_with_entry {
+    ($sp:literal, $fp:literal, $hook:path) => {
+        core::arch::naked_asm!(
+            concat!("mov ", $sp, ", rsp"),
+            concat!("mov ", $fp, ", rbp"),
+            "jmp {hook}",
+            hook = sym $hook,
+        )
     };
 }
 

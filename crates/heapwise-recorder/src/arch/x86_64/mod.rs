@@ -2,6 +2,8 @@
 
 pub mod clock;
 pub mod entry;
+pub mod note;
 pub mod registers;
 pub mod syscall;
 pub mod tls;
+pub mod weak;

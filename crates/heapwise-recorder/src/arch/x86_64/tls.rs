@@ -9,6 +9,8 @@ use core::arch::{asm, global_asm};
 global_asm!(
     ".pushsection .tbss.heapwise,\"awT\",@nobits",
     ".balign 16",
+    // The recorder may consist of several object files, all of one executable or library.
+    ".globl heapwise_thread_words",
     ".hidden heapwise_thread_words",
     ".type heapwise_thread_words,@object",
     ".size heapwise_thread_words,32",

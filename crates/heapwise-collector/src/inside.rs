@@ -1,0 +1,160 @@
+//! A recording of the process that the collector itself runs in.
+//!
+//! For programs that have the recorder as a part of them, and want a recording of a part of their life. The collector's
+//! threads are threads of the program then, and what they allocate must not be recorded: whoever begins says how a thread
+//! asks for that. Nothing is done here that would change the program: no signal is handled, and nobody is started.
+
+use crate::collect::{Collector, Control, Outcome, Stops};
+use crate::command;
+use crate::encode::Packer;
+use crate::error::{Error, ErrorKind};
+use crate::examine::Examiner;
+use crate::record::page_bytes;
+use crate::session::{Session, Settings};
+use crate::usable::Probes;
+use crate::{output, sys, ticks};
+use heapwise_trace::file::records::{Meta, RunEnd};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// What is to be recorded.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// The file, which must not exist.
+    pub output: &'a Path,
+    /// Compare every n-th stack with a full unwind; 0 for never.
+    pub verify_every: u32,
+    /// Called by each thread of the collector first: what it does is not to be recorded.
+    pub prepare: fn(),
+    /// Tells which environment variables concern the heap; no others are recorded.
+    pub concerns_heap: fn(&str) -> bool,
+    /// Version of the library.
+    pub version: &'a str,
+}
+
+/// A recording of this process that is under way.
+#[derive(Debug)]
+pub struct Inside {
+    session: Arc<Session>,
+    control: Arc<Control>,
+    thread: JoinHandle<(Outcome, Packer)>,
+    started: Instant,
+    cpu_before_ns: u64,
+    clocks: ticks::Moment,
+    path: PathBuf,
+}
+
+/// What came of it.
+#[derive(Clone, Debug)]
+pub struct Ended {
+    /// Where the recording is.
+    pub path: PathBuf,
+    /// Events in it.
+    pub events: u64,
+    /// Comparisons with a full unwind that failed.
+    pub verify_failed: u64,
+}
+
+impl Inside {
+    /// Threads of a recording: the collector's and the packer's.
+    pub const THREADS: usize = 2;
+
+    /// Makes the file and starts the collector. The recorder joins at [`session_path`](Self::session_path).
+    ///
+    /// # Errors
+    /// The file cannot be made, or the system has no memory or thread left.
+    pub fn begin(request: &Request<'_>) -> Result<Self, Error> {
+        let session = Session::new(Settings { verify_every: request.verify_every, paused: false })?;
+        // A child that is forked shares nothing with this process that could be drained here.
+        session.header().only_pid.store(std::process::id(), Ordering::Release);
+        let file = output::create(request.output, false)?;
+        let failed = |what| move |reason| ErrorKind::System { what, reason };
+        let packer = Packer::start(file, &meta(request), request.prepare)
+            .map_err(|error| std::io::Error::other(error.to_string()))
+            .map_err(failed("cannot write the recording"))?;
+        let (session, control) =
+            (Arc::new(session), Arc::new(Control { is_own: true, ..Control::default() }));
+        let (started, clocks) = (Instant::now(), ticks::Moment::now());
+        let (prepare, theirs) = (request.prepare, (Arc::clone(&session), Arc::clone(&control)));
+        let collect = move || {
+            prepare();
+            let (session, control) = theirs;
+            let nobody = Examiner::new(|_| Vec::new(), &[]);
+            let stops = Stops::default();
+            let probes = Probes::off();
+            let collector = Collector::new(&session, &packer, stops, started, page_bytes(), nobody, probes);
+            (collector.run(&control), packer)
+        };
+        let thread = std::thread::Builder::new().name("heapwise".into()).spawn(collect);
+        let thread = thread.map_err(failed("cannot start a thread"))?;
+        let path = request.output.to_owned();
+        Ok(Self { session, control, thread, started, cpu_before_ns: sys::own_cpu_ns(), clocks, path })
+    }
+
+    /// Where the recorder finds the shared memory.
+    pub fn session_path(&self) -> String {
+        self.session.path()
+    }
+
+    /// Ends the recording: nothing is recorded any more, and everything that was is in the file.
+    ///
+    /// # Errors
+    /// What kept the file from being written. What was written before that is in it.
+    pub fn finish(self) -> Result<Ended, Error> {
+        self.session.stop();
+        self.control.abandon.store(true, Ordering::Release);
+        self.control.finish.store(true, Ordering::Release);
+        let duration = self.started.elapsed();
+        let (outcome, packer) = match self.thread.join() {
+            Ok(both) => both,
+            Err(panic) => std::panic::resume_unwind(panic),
+        };
+        let run_end = RunEnd {
+            duration_ns: duration.as_nanos() as u64,
+            stopped_early: outcome.stopped_early,
+            refused_processes: self.session.header().refused.load(Ordering::Relaxed),
+            peak_rss_bytes: outcome.peak_rss_bytes,
+            // The collector's threads are a part of it.
+            cpu_ns: sys::own_cpu_ns().saturating_sub(self.cpu_before_ns),
+            ticks_per_second: self.clocks.ticks_per_second(),
+            ticks_overhead: ticks::overhead(),
+            ..RunEnd::default()
+        };
+        let packed = packer.finish(&run_end);
+        if let Some(error) = packed.error {
+            let reason = std::io::Error::other(error.to_string());
+            return Err(
+                ErrorKind::System { what: "the recording could not be written to its end", reason }.into()
+            );
+        }
+        let verify_failed = outcome.verify_failed.map_or(0, |(n, _)| n);
+        Ok(Ended { path: self.path, events: packed.events, verify_failed })
+    }
+}
+
+/// The arguments of this process, as the kernel has them: not every C library tells them before `main`.
+fn command_line() -> Vec<String> {
+    let line = std::fs::read("/proc/self/cmdline").unwrap_or_default();
+    let arguments = line.strip_suffix(b"\0").unwrap_or(&line).split(|&b| b == 0);
+    arguments.map(|argument| String::from_utf8_lossy(argument).into_owned()).collect()
+}
+
+fn meta(request: &Request<'_>) -> Meta {
+    let system = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
+    Meta {
+        heapwise: request.version.to_owned(),
+        command: command_line(),
+        started_unix_ns: now.as_nanos() as u64,
+        system: format!("Linux {}", system.trim()),
+        architecture: std::env::consts::ARCH.into(),
+        page_bytes: page_bytes(),
+        processors: std::thread::available_parallelism().map_or(1, |n| n.get() as u32),
+        interception: "wrapper".into(),
+        environment: command::environment(request.concerns_heap),
+        ..Meta::default()
+    }
+}

@@ -1,0 +1,77 @@
+//! What the kernel told the process when it started.
+
+use super::File;
+use crate::arch::weak;
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+/// Where the main thread's stack began: the stack pointer at the process's first instruction. 0 if that is not known.
+pub fn initial_stack() -> usize {
+    /// Known once it was asked for; a forked child's is the same.
+    static KNOWN: AtomicUsize = AtomicUsize::new(0);
+    let known = KNOWN.load(Ordering::Relaxed);
+    if known != 0 {
+        return known;
+    }
+    let variable = weak::libc_stack_end() as *const usize;
+    // SAFETY: null, or glibc's variable, which its loader or start code sets before any code of the program runs.
+    let start = match unsafe { variable.as_ref() } {
+        Some(&start) if start != 0 => start,
+        _ => from_the_kernel().unwrap_or(0),
+    };
+    KNOWN.store(start, Ordering::Relaxed);
+    start
+}
+
+/// Field 28 of `/proc/self/stat`, `startstack`. The second field is the program's name in parentheses, which may hold
+/// anything, so fields are counted from the last parenthesis on.
+fn from_the_kernel() -> Option<usize> {
+    const FIELDS_AFTER_NAME: usize = 28 - 3;
+    let mut buffer = [0u8; 1024];
+    let len = read_whole(c"/proc/self/stat", &mut buffer)?;
+    let text = buffer.get(..len)?;
+    let name_ends = text.iter().rposition(|&b| b == b')')?;
+    let field = text.get(name_ends + 2..)?.split(|&b| b == b' ').nth(FIELDS_AFTER_NAME)?;
+    core::str::from_utf8(field).ok()?.parse().ok().filter(|&start| start != 0)
+}
+
+/// Where the program headers of the executable are mapped.
+pub fn program_headers() -> Option<usize> {
+    const AT_PHDR: usize = 3;
+    let mut buffer = [0u8; 1024];
+    let len = read_whole(c"/proc/self/auxv", &mut buffer)?;
+    let word = |bytes: &[u8]| bytes.try_into().ok().map(usize::from_ne_bytes);
+    let entries = buffer.get(..len)?.chunks_exact(16);
+    let mut pairs = entries.filter_map(|entry| Some((word(&entry[..8])?, word(&entry[8..])?)));
+    pairs.find(|&(kind, _)| kind == AT_PHDR).map(|(_, at)| at)
+}
+
+/// Reads a file that fits in the buffer.
+fn read_whole(path: &core::ffi::CStr, buffer: &mut [u8]) -> Option<usize> {
+    let file = File::open(path).ok()?;
+    let mut len = 0;
+    loop {
+        match file.read(buffer.get_mut(len..)?).ok()? {
+            0 => return Some(len),
+            n => len += n,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernel_and_the_loader_agree_on_where_the_stack_began() {
+        let loader = initial_stack();
+        assert_eq!(from_the_kernel(), Some(loader));
+    }
+
+    #[test]
+    fn the_program_headers_follow_the_header_of_the_executable() {
+        let headers = program_headers().expect("the kernel says so");
+        let (start, end) = crate::sys::maps::mapping_of(headers).expect("they are mapped");
+        let own = program_headers as *const () as usize;
+        assert!(start <= headers && headers < end && own > start && own - start < 1 << 30);
+    }
+}

@@ -1,0 +1,341 @@
+//! The recorder as a part of a program, behind a global allocator that the program has wrapped.
+//!
+//! Nothing is interposed: the wrapper calls the functions here, around its calls of the inner allocator. Stacks begin at the
+//! wrapper. A program that is linked statically, or has an allocator of its own, is recorded just so.
+//!
+//! A dynamic program of this kind has the preload library in it, too: its children may need it. The wrapper says so by a
+//! *note* in the executable, and the preload library leaves the recording to it.
+
+use crate::arch::entry::Entry;
+use crate::arch::{tls, weak};
+use crate::process::{PROCESS, set_session_path};
+use crate::session::{SessionPath, variable};
+use crate::stopwatch::Stopwatch;
+use crate::turn::begin as begin_turn;
+use crate::unwind::elf;
+use crate::{describe, large, real, sys};
+use core::ffi::{CStr, c_char, c_void};
+use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use heapwise_trace::event::AllocFunction;
+use heapwise_trace::live::layout::{THROUGH_PRELOAD, THROUGH_VARIABLE, WRAPPER_NOTE, WRAPPER_NOTE_KIND};
+
+/// Runs when the process ends by itself, after the destructors of the program.
+#[used]
+#[unsafe(link_section = ".fini_array")]
+static FAREWELL: extern "C" fn() = {
+    extern "C" fn farewell() {
+        if is_used() {
+            let end = AT_END.load(Ordering::Acquire);
+            if end.is_null() {
+                return crate::farewell::say();
+            }
+            // SAFETY: stored by `at_end`, of this type.
+            let end = unsafe { core::mem::transmute::<*mut c_void, fn()>(end) };
+            end();
+        }
+    }
+    farewell
+};
+
+/// What to do at the end of the process, instead of saying farewell.
+static AT_END: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
+
+/// Has something done when the process ends by itself.
+pub fn at_end(end: fn()) {
+    AT_END.store(end as *mut c_void, Ordering::Release);
+}
+
+/// Whether this recorder is a part of the program.
+static USED: AtomicU32 = AtomicU32::new(0);
+
+/// Whether this recorder is a part of the program.
+pub fn is_used() -> bool {
+    USED.load(Ordering::Relaxed) != 0
+}
+
+/// Whether this is the preload library in a program that records itself.
+pub(crate) fn is_left_to_the_program() -> bool {
+    if is_used() || variable(THROUGH_VARIABLE).is_some_and(|value| value.to_bytes() == THROUGH_PRELOAD) {
+        return false;
+    }
+    let Some(headers) = sys::program_headers() else { return false };
+    let Some((start, end)) = sys::maps::mapping_of(headers) else { return false };
+    elf::note(start, end, WRAPPER_NOTE, WRAPPER_NOTE_KIND).is_some()
+}
+
+/// What is below the wrapper.
+#[derive(Clone, Copy, Debug)]
+pub enum Inner {
+    /// The C library's `malloc`, or what takes its place.
+    Malloc,
+    /// Another allocator, by its name.
+    Named(&'static CStr),
+}
+
+/// Whether this process is to be recorded through the wrapper. To be asked once, at the wrapper's first call.
+pub fn begin(inner: Inner) -> bool {
+    if SessionPath::from_environment().is_none() || is_recorded_by_preload() {
+        return false;
+    }
+    take_over(inner);
+    true
+}
+
+/// Joins a session that this program has made itself, by the path of its memory. Returns whether it did: a process can do so
+/// once.
+pub fn join(path: &[u8], inner: Inner) -> bool {
+    if is_used() || is_recorded_by_preload() || !set_session_path(path) {
+        return false;
+    }
+    take_over(inner);
+    let _aside = Aside::begin();
+    PROCESS.attach()
+}
+
+/// Whether this process is recorded, by whomever, or was.
+pub fn is_taken() -> bool {
+    is_used() || is_recorded_by_preload()
+}
+
+/// Lets the collector look at this process's pages for the last time, and waits until it has.
+pub fn take_leave() {
+    crate::farewell::say();
+}
+
+fn take_over(inner: Inner) {
+    USED.store(1, Ordering::Relaxed);
+    real::find_loader();
+    match inner {
+        Inner::Malloc => {
+            real::name_allocator(c"malloc");
+            real::set_malloc(malloc_below());
+        }
+        Inner::Named(name) => real::name_allocator(name),
+    }
+}
+
+/// A function of the preload library, if that is in this process; else null.
+fn preload_function(name: &CStr) -> *const c_void {
+    let dlsym = weak::dlsym();
+    if dlsym == 0 {
+        return core::ptr::null();
+    }
+    const RTLD_DEFAULT: *mut c_void = core::ptr::null_mut();
+    // SAFETY: the C library's function of that name, which has this type.
+    let dlsym = unsafe {
+        core::mem::transmute::<usize, unsafe extern "C" fn(*mut c_void, *const c_char) -> *const c_void>(
+            dlsym,
+        )
+    };
+    // SAFETY: the name is a C string.
+    unsafe { dlsym(RTLD_DEFAULT, name.as_ptr()) }
+}
+
+/// Whether the preload library records this process. It has seen to it before the first call of the wrapper.
+fn is_recorded_by_preload() -> bool {
+    let found = preload_function(c"heapwise_has_joined");
+    if found.is_null() {
+        return false;
+    }
+    // SAFETY: the preload library's function of that name, which has this type.
+    let is_recording = unsafe { core::mem::transmute::<*const c_void, unsafe extern "C" fn() -> u32>(found) };
+    // SAFETY: it only reads the recorder's state.
+    unsafe { has_joined() != 0 }
+}
+
+/// The `malloc` that serves this program: what it is linked with, or what the preload library stands in front of.
+fn malloc_below() -> *const c_void {
+    unsafe extern "C" {
+        fn malloc(size: usize) -> *mut c_void;
+    }
+    let found = preload_function(c"heapwise_real_malloc");
+    if found.is_null() {
+        return malloc as *const c_void;
+    }
+    // SAFETY: the preload library's function of that name, which has this type.
+    let real_malloc =
+        unsafe { core::mem::transmute::<*const c_void, unsafe extern "C" fn() -> *const c_void>(found) };
+    // SAFETY: it only reads an address.
+    unsafe { real_malloc() }
+}
+
+/// What `malloc` aligns every block to.
+const MIN_ALIGN: usize = 16;
+
+macro_rules! entry {
+    ($sp:ident, $fp:ident) => {
+        Entry { stack_pointer: $sp, frame_pointer: $fp }
+    };
+}
+
+unsafe extern "C" fn describe_allocation(
+    block: *mut u8,
+    size: usize,
+    align: usize,
+    function: usize,
+    sp: usize,
+    fp: usize,
+) {
+    const ZEROED: usize = AllocFunction::Calloc as usize;
+    // As Rust's own allocator does it: what every block is aligned to needs no asking for.
+    let (function, align) = match (function, align) {
+        (_, align) if align > MIN_ALIGN => (AllocFunction::PosixMemalign, align),
+        (ZEROED, _) => (AllocFunction::Calloc, 0),
+        _ => (AllocFunction::Malloc, 0),
+    };
+    describe::handed_out(block, size, align, function, &entry!(sp, fp));
+}
+
+unsafe extern "C" fn describe_deallocation(block: *mut u8, sp: usize, fp: usize) {
+    describe::given_back(block, &entry!(sp, fp));
+}
+
+unsafe extern "C" fn describe_time(sp: usize, fp: usize) {
+    describe::tell_time(&entry!(sp, fp));
+}
+
+/// What has to be known of a block before it is resized.
+#[derive(Clone, Copy, Debug, Default)]
+struct Resizing {
+    is_recorded: bool,
+    clock: u64,
+    touched: Option<u32>,
+}
+
+unsafe extern "C" fn describe_resizing(block: *mut u8, out: *mut Resizing, sp: usize, fp: usize) {
+    let Some(turn) = begin_turn(&entry!(sp, fp)) else { return };
+    let touched = large::freed(block as usize, &mut turn.thread.large_budget);
+    let clock = turn.clock().max(turn.thread.clock);
+    // SAFETY: the caller's own variable.
+    unsafe { out.write(Resizing { is_recorded: true, clock, touched }) };
+}
+
+unsafe extern "C" fn describe_reallocation(
+    old: *mut u8,
+    new: *mut u8,
+    size: usize,
+    begun: *const Resizing,
+    sp: usize,
+    fp: usize,
+) {
+    // SAFETY: the caller's own variable.
+    let begun = unsafe { begun.read() };
+    if begun.is_recorded {
+        describe::resized(old, new, size, begun.clock, begun.touched, &entry!(sp, fp));
+    } else {
+        describe::forget_time();
+    }
+}
+
+/// Functions that add where they were called from to their arguments.
+mod entries {
+    use super::{
+        Resizing, describe_allocation, describe_deallocation, describe_reallocation, describe_resizing,
+        describe_time,
+    };
+    use crate::jump_with_entry;
+
+    #[unsafe(naked)]
+    pub(super) unsafe extern "C" fn allocation(block: *mut u8, size: usize, align: usize, function: usize) {
+        jump_with_entry!("r8", "r9", describe_allocation)
+    }
+
+    #[unsafe(naked)]
+    pub(super) unsafe extern "C" fn deallocation(block: *mut u8) {
+        jump_with_entry!("rsi", "rdx", describe_deallocation)
+    }
+
+    #[unsafe(naked)]
+    pub(super) unsafe extern "C" fn time() {
+        jump_with_entry!("rdi", "rsi", describe_time)
+    }
+
+    #[unsafe(naked)]
+    pub(super) unsafe extern "C" fn resizing(block: *mut u8, out: *mut Resizing) {
+        jump_with_entry!("rdx", "rcx", describe_resizing)
+    }
+
+    #[unsafe(naked)]
+    pub(super) unsafe extern "C" fn reallocation(
+        old: *mut u8,
+        new: *mut u8,
+        size: usize,
+        begun: *const Resizing,
+    ) {
+        jump_with_entry!("r8", "r9", describe_reallocation)
+    }
+}
+
+// The functions below hand pointers on without looking at what they point to.
+
+/// Calls the inner allocator for a new block, and describes the call.
+#[inline(always)]
+pub fn allocation(size: usize, align: usize, zeroed: bool, call: impl FnOnce() -> *mut u8) -> *mut u8 {
+    let block = timed(call);
+    let function = if zeroed { AllocFunction::Calloc } else { AllocFunction::Malloc };
+    // SAFETY: any arguments will do; the block is not touched.
+    unsafe { entries::allocation(block, size, align, function as usize) };
+    block
+}
+
+/// Describes that a block is given back, and calls the inner allocator.
+#[inline(always)]
+#[expect(clippy::not_unsafe_ptr_arg_deref, reason = "the block's address is written down, and nothing else")]
+pub fn deallocation(block: *mut u8, call: impl FnOnce()) {
+    // SAFETY: any argument will do; the block is not touched.
+    unsafe { entries::deallocation(block) };
+    timed(call);
+    let words = tls::words();
+    // SAFETY: this thread's own word, read as a whole; no reference to it lives.
+    if unsafe { (*words).ticks } != 0 {
+        // SAFETY: it has no arguments of ours.
+        unsafe { entries::time() };
+    }
+}
+
+/// Calls the inner allocator to resize a block, and describes the call.
+#[inline(always)]
+#[expect(clippy::not_unsafe_ptr_arg_deref, reason = "the block's address is written down, and nothing else")]
+pub fn reallocation(block: *mut u8, size: usize, call: impl FnOnce() -> *mut u8) -> *mut u8 {
+    let mut begun = Resizing::default();
+    // SAFETY: the second argument is a variable of ours; the block is not touched.
+    unsafe { entries::resizing(block, &raw mut begun) };
+    let new = timed(call);
+    // SAFETY: as above.
+    unsafe { entries::reallocation(block, new, size, &raw const begun) };
+    new
+}
+
+#[inline(always)]
+fn timed<T>(call: impl FnOnce() -> T) -> T {
+    let words = tls::words();
+    let watch = Stopwatch::start(words);
+    let result = call();
+    watch.stop(words);
+    result
+}
+
+/// Keeps what this thread does from being recorded, until [`Aside`] is dropped: for threads that work for heapwise.
+#[derive(Debug)]
+pub struct Aside {
+    before: usize,
+    /// It belongs to its thread.
+    _thread: core::marker::PhantomData<*mut ()>,
+}
+
+impl Aside {
+    /// Begins.
+    pub fn begin() -> Self {
+        let words = tls::words();
+        // SAFETY: this thread's own word, exchanged as a whole; no reference to it lives.
+        let before = unsafe { core::ptr::replace(&raw mut (*words).guard, crate::guard::INTERNAL) };
+        Self { before, _thread: core::marker::PhantomData }
+    }
+}
+
+impl Drop for Aside {
+    fn drop(&mut self) {
+        // SAFETY: as in `begin`.
+        unsafe { (*tls::words()).guard = self.before };
+    }
+}

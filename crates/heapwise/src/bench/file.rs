@@ -1,0 +1,66 @@
+//! The file of a benchmark, `heapwise.bench/1`, which `cargo heapwise bench` reads.
+
+use super::{Figures, Iteration, MeanIteration};
+use crate::output;
+use serde::Serialize;
+use std::path::Path;
+use std::{env, io};
+
+#[derive(Serialize)]
+struct Document<'figures> {
+    schema: &'static str,
+    id: &'figures str,
+    target: &'figures str,
+    run: &'figures str,
+    heapwise: &'static str,
+    iterations: u64,
+    first: &'figures Iteration,
+    mean: &'figures MeanIteration,
+    min: &'figures Iteration,
+    max: &'figures Iteration,
+}
+
+pub(super) fn write(id: &str, figures: &Figures) -> io::Result<()> {
+    let target = target(&env::current_exe()?);
+    let run = env::var_os("HEAPWISE_RUN").unwrap_or_default();
+    let document = Document {
+        schema: "heapwise.bench/1",
+        id,
+        target: &target,
+        run: &run.to_string_lossy(),
+        heapwise: env!("CARGO_PKG_VERSION"),
+        iterations: figures.iterations,
+        first: &figures.first,
+        mean: &figures.mean,
+        min: &figures.min,
+        max: &figures.max,
+    };
+    let folder = output::folder()?.join("bench").join(output::plain_name(&target));
+    output::write(&folder.join(output::file_name(id)), &output::json(&document))
+}
+
+/// The benchmark's name: that of its program without the hash that cargo adds.
+fn target(program: &Path) -> String {
+    let name = program.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+    let name = name.strip_suffix(".exe").unwrap_or(&name);
+    let is_hash =
+        |end: &str| end.len() == 16 && end.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+    match name.rsplit_once('-') {
+        Some((name, end)) if is_hash(end) && !name.is_empty() => name.to_owned(),
+        _ => name.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hash_of_cargo_is_no_part_of_the_name() {
+        let of = |name: &str| target(&Path::new("deps").join(name));
+        assert_eq!(of("contest-0123456789abcdef"), "contest");
+        assert_eq!(of("my-bench-0123456789abcdef.exe"), "my-bench");
+        let others = ["my-bench", "contest-0123456789ABCDEF", "contest-123", "-0123456789abcdef"];
+        assert_eq!(others.map(of), others);
+    }
+}

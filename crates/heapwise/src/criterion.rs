@@ -1,0 +1,247 @@
+//! Criterion's benchmarks, with their heap beside the time: one line for each.
+//!
+//! ```
+//! # // A benchmark that is tested, as `cargo test` does it: nothing is printed but what Criterion prints.
+//! use criterion::{Criterion, criterion_group};
+//! use heapwise::criterion::BenchHeap;
+//!
+//! #[global_allocator]
+//! static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+//!
+//! fn words(c: &mut Criterion) {
+//!     let text = "one two three";
+//!     c.bench_heap("owned", || text.split(' ').map(str::to_owned).collect::<Vec<_>>());
+//!     let mut group = c.heap_group("words");
+//!     group.sample_size(20);
+//!     group.bench_heap("borrowed", || text.split(' ').collect::<Vec<_>>());
+//!     group.finish();
+//! }
+//!
+//! criterion_group!(benches, words);
+//! # /*
+//! criterion_main!(benches);
+//! # */
+//! # fn main() { benches() }
+//! ```
+//!
+//! Criterion measures the time and prints it, and a line of ours follows:
+//!
+//! ```text
+//! owned                   time:   [84.112 ns 84.395 ns 84.701 ns]
+//! owned                   heap:   [4 requests  107 bytes  peak 107 bytes]
+//! ```
+//!
+//! The heap is measured as [`bench`](crate::bench) says, in iterations of its own before Criterion's first one, inside of the
+//! function that Criterion calls. So its filters, `--list` and `--test` hold for the heap as well. While Criterion measures the
+//! time, nothing is counted, unless a [`Session`](crate::Session) is alive.
+//!
+//! It is not a `Measurement` of Criterion's, because those are times to it: one of zero is refused, and one that is the same each
+//! time has no distribution for its comparison with the run before (as of 0.8.2). `cargo heapwise bench` compares heaps.
+
+use crate::bench::{Figures, Mode, count, count_batched, tell};
+use ::criterion::measurement::Measurement;
+use ::criterion::{BatchSize, Bencher, BenchmarkGroup, Criterion};
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+
+/// One line for a benchmark with time and heap. For [`Criterion`], and for groups: [`HeapGroup`].
+///
+/// The example is that of [the module](self).
+pub trait BenchHeap<M: Measurement> {
+    /// As `bench_function` with `iter`: time by Criterion, and the heap beside it. What the routine returns is dropped as a part of
+    /// the iteration, for both.
+    ///
+    /// ```
+    /// # use criterion::Criterion;
+    /// # use heapwise::criterion::BenchHeap;
+    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// fn sum(c: &mut Criterion) {
+    ///     c.bench_heap("sum", || (1..100u64).sum::<u64>());
+    /// }
+    /// # sum(&mut Criterion::default().configure_from_args());
+    /// ```
+    fn bench_heap<T>(&mut self, id: impl Into<String>, routine: impl FnMut() -> T) -> &mut Self;
+
+    /// As `bench_function` with `iter_batched`: `setup` makes what the routine uses up, and is neither timed nor counted; nor is
+    /// it how the result is dropped.
+    ///
+    /// ```
+    /// # use criterion::{BatchSize, Criterion};
+    /// # use heapwise::criterion::BenchHeap;
+    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// fn sort(c: &mut Criterion) {
+    ///     let setup = || vec![3, 1, 2];
+    ///     c.bench_heap_batched("sort", setup, |mut list| { list.sort(); list }, BatchSize::SmallInput);
+    /// }
+    /// # sort(&mut Criterion::default().configure_from_args());
+    /// ```
+    fn bench_heap_batched<I, T>(
+        &mut self,
+        id: impl Into<String>,
+        setup: impl FnMut() -> I,
+        routine: impl FnMut(I) -> T,
+        size: BatchSize,
+    ) -> &mut Self;
+
+    /// As `benchmark_group`, and a group that knows its name: Criterion's own keeps it to itself, and the files of
+    /// benchmarks need it.
+    ///
+    /// ```
+    /// # use criterion::Criterion;
+    /// # use heapwise::criterion::BenchHeap;
+    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// fn boxes(c: &mut Criterion) {
+    ///     let mut group = c.heap_group("boxes");
+    ///     for size in [1usize, 10] {
+    ///         group.bench_heap(size.to_string(), || vec![0u8; size].into_boxed_slice());
+    ///     }
+    /// }
+    /// # boxes(&mut Criterion::default().configure_from_args());
+    /// ```
+    fn heap_group(&mut self, name: impl Into<String>) -> HeapGroup<'_, M>;
+}
+
+/// A group of Criterion's with heaps. It can do all that a `BenchmarkGroup` can, which it is inside.
+///
+/// The example is that of [`BenchHeap::heap_group`].
+pub struct HeapGroup<'criterion, M: Measurement> {
+    group: BenchmarkGroup<'criterion, M>,
+    name: String,
+}
+
+impl<M: Measurement> HeapGroup<'_, M> {
+    /// As `bench_heap` of [`BenchHeap`]; the id of the benchmark is that of the group, a slash, and this one.
+    ///
+    /// The example is that of [`BenchHeap::heap_group`].
+    pub fn bench_heap<T>(&mut self, id: impl Into<String>, mut routine: impl FnMut() -> T) -> &mut Self {
+        let id = id.into();
+        let mut heap = Heap::new(format!("{}/{id}", self.name));
+        self.group.bench_function(id, |bencher| heap.iter(bencher, &mut routine));
+        heap.tell();
+        self
+    }
+
+    /// As `bench_heap_batched` of [`BenchHeap`].
+    ///
+    /// ```
+    /// # use criterion::{BatchSize, Criterion};
+    /// # use heapwise::criterion::BenchHeap;
+    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// fn sort(c: &mut Criterion) {
+    ///     let mut group = c.heap_group("sort");
+    ///     let setup = || vec![3, 1, 2];
+    ///     group.bench_heap_batched("stable", setup, |mut list| list.sort(), BatchSize::SmallInput);
+    ///     group.bench_heap_batched("unstable", setup, |mut list| list.sort_unstable(), BatchSize::SmallInput);
+    /// }
+    /// # sort(&mut Criterion::default().configure_from_args());
+    /// ```
+    pub fn bench_heap_batched<I, T>(
+        &mut self,
+        id: impl Into<String>,
+        mut setup: impl FnMut() -> I,
+        mut routine: impl FnMut(I) -> T,
+        size: BatchSize,
+    ) -> &mut Self {
+        let id = id.into();
+        let mut heap = Heap::new(format!("{}/{id}", self.name));
+        self.group.bench_function(id, |bencher| heap.iter_batched(bencher, &mut setup, &mut routine, size));
+        heap.tell();
+        self
+    }
+
+    /// As that of Criterion's groups, which comes with a summary.
+    ///
+    /// The example is that of [the module](self).
+    pub fn finish(self) {
+        self.group.finish();
+    }
+}
+
+impl<'criterion, M: Measurement> Deref for HeapGroup<'criterion, M> {
+    type Target = BenchmarkGroup<'criterion, M>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.group
+    }
+}
+
+impl<M: Measurement> DerefMut for HeapGroup<'_, M> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.group
+    }
+}
+
+impl<M: Measurement> fmt::Debug for HeapGroup<'_, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HeapGroup").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl<M: Measurement + 'static> BenchHeap<M> for Criterion<M> {
+    fn bench_heap<T>(&mut self, id: impl Into<String>, mut routine: impl FnMut() -> T) -> &mut Self {
+        let mut heap = Heap::new(id.into());
+        let id = heap.id.clone();
+        self.bench_function(&id, |bencher| heap.iter(bencher, &mut routine));
+        heap.tell();
+        self
+    }
+
+    fn bench_heap_batched<I, T>(
+        &mut self,
+        id: impl Into<String>,
+        mut setup: impl FnMut() -> I,
+        mut routine: impl FnMut(I) -> T,
+        size: BatchSize,
+    ) -> &mut Self {
+        let mut heap = Heap::new(id.into());
+        let id = heap.id.clone();
+        self.bench_function(&id, |bencher| heap.iter_batched(bencher, &mut setup, &mut routine, size));
+        heap.tell();
+        self
+    }
+
+    fn heap_group(&mut self, name: impl Into<String>) -> HeapGroup<'_, M> {
+        let name = name.into();
+        HeapGroup { group: self.benchmark_group(&name), name }
+    }
+}
+
+/// The heap of one benchmark. Criterion calls its function many times, and the heap is measured the first time.
+struct Heap {
+    id: String,
+    mode: Mode,
+    figures: Option<Figures>,
+}
+
+impl Heap {
+    fn new(id: String) -> Self {
+        Self { id, mode: Mode::now(), figures: None }
+    }
+
+    fn iter<T, M: Measurement>(&mut self, bencher: &mut Bencher<'_, M>, routine: &mut impl FnMut() -> T) {
+        if let (Mode::Measure { iterations }, None) = (self.mode, &self.figures) {
+            self.figures = Some(count(iterations, &mut *routine));
+        }
+        bencher.iter(routine);
+    }
+
+    fn iter_batched<I, T, M: Measurement>(
+        &mut self,
+        bencher: &mut Bencher<'_, M>,
+        setup: &mut impl FnMut() -> I,
+        routine: &mut impl FnMut(I) -> T,
+        size: BatchSize,
+    ) {
+        if let (Mode::Measure { iterations }, None) = (self.mode, &self.figures) {
+            self.figures = Some(count_batched(iterations, &mut *setup, &mut *routine));
+        }
+        bencher.iter_batched(setup, routine, size);
+    }
+
+    /// Says what was found, when Criterion has said its part. It has called nothing if the benchmark was not wanted.
+    fn tell(&self) {
+        if let Some(figures) = &self.figures {
+            tell(&self.id, figures);
+        }
+    }
+}

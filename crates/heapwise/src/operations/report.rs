@@ -1,0 +1,376 @@
+//! What is known of operations, as a value.
+
+use super::metrics::{FirstSpan, LaterSpans, Metrics, PerIteration};
+use super::own::Own;
+use super::table;
+use crate::Counts;
+use crate::output::CountsJson;
+use serde::Serialize;
+use std::fmt;
+
+/// What is known of the operations of a session at a moment. [`Session::to_report`](crate::Session::to_report) makes one.
+///
+/// It may be copied, sent elsewhere, and merged with others. `Display` is the table:
+///
+/// ```
+/// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+/// let session = heapwise::Session::new();
+/// {
+///     let _span = session.operation("bytes").measure_thread();
+///     drop(std::hint::black_box(vec![0u8; 1234]));
+/// }
+/// let expected = "\
+/// | Operation | Mean bytes | Mean count | Peak live bytes |
+/// |-----------|------------|------------|-----------------|
+/// | bytes     |       1234 |          1 |            1234 |
+/// ";
+/// assert_eq!(session.to_report().to_string(), expected);
+/// ```
+///
+/// *Mean bytes* are those that one iteration asks for, *mean count* is how often it asks: allocations and reallocations. *Peak live
+/// bytes* are the most of a single span, above the level at its begin, and `?` where no span knows.
+#[derive(Clone, Debug)]
+pub struct Report {
+    operations: Own<Vec<OperationReport>>,
+}
+
+impl Report {
+    pub(super) fn new(operations: impl FnOnce() -> Vec<OperationReport>) -> Self {
+        Self { operations: Own::make(operations) }
+    }
+
+    /// The operations, in the order in which they were named.
+    ///
+    /// ```
+    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # let session = heapwise::Session::new();
+    /// drop(session.operation("b").measure_thread());
+    /// drop(session.operation("a").measure_thread());
+    /// let report = session.to_report();
+    /// assert_eq!(report.operations().map(|operation| operation.name()).collect::<Vec<_>>(), ["b", "a"]);
+    /// ```
+    pub fn operations(&self) -> impl ExactSizeIterator<Item = &OperationReport> {
+        self.operations.iter()
+    }
+
+    /// The operation of a name.
+    ///
+    /// ```
+    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # let session = heapwise::Session::new();
+    /// drop(session.operation("a").measure_thread());
+    /// let report = session.to_report();
+    /// assert!(report.get("a").is_some() && report.get("b").is_none());
+    /// ```
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&OperationReport> {
+        self.operations().find(|operation| operation.name() == name)
+    }
+
+    /// Whether there were no spans.
+    ///
+    /// ```
+    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # let session = heapwise::Session::new();
+    /// let operation = session.operation("a");
+    /// assert!(session.to_report().is_empty());
+    /// ```
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.operations.is_empty()
+    }
+
+    /// Both reports as one. Operations of the same name become one, whose first span is that of `a`; that of `b` is one of its
+    /// later ones.
+    ///
+    /// ```
+    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// use heapwise::{Report, Session};
+    ///
+    /// let (one, other) = (Session::new(), Session::new());
+    /// drop(one.operation("both").measure_thread());
+    /// drop(other.operation("both").measure_thread().iterations(4));
+    /// drop(other.operation("only here").measure_thread());
+    /// let merged = Report::merge(&one.to_report(), &other.to_report());
+    /// assert_eq!(merged.get("both").expect("it is there").iterations(), 5);
+    /// assert_eq!(merged.operations().len(), 2);
+    /// ```
+    #[must_use]
+    pub fn merge(a: &Self, b: &Self) -> Self {
+        Self::new(|| {
+            let mut operations = a.operations.to_vec();
+            for operation in b.operations() {
+                match operations.iter_mut().find(|known| known.name == operation.name) {
+                    Some(known) => known.metrics.merge(&operation.metrics),
+                    None => operations.push(operation.clone()),
+                }
+            }
+            operations
+        })
+    }
+
+    /// The report as JSON, schema `heapwise.operations/1`:
+    ///
+    /// ```text
+    /// { "schema": "heapwise.operations/1", "heapwise": "0.1.0",
+    ///   "operations": [
+    ///     { "name": "parse", "spans": 3, "iterations": 30, "unfinished_spans": 0, "late_guards": 0,
+    ///       "total": COUNTS, "mean": MEAN, "peak_live_bytes": 4096,
+    ///       "first": { "iterations": 10, "total": COUNTS, "peak_live_bytes": 4096 },
+    ///       "later": { "spans": 2, "iterations": 20, "mean": MEAN, "min": MEAN, "max": MEAN, "standard_deviation": MEAN } } ] }
+    /// ```
+    ///
+    /// `COUNTS` has `requests`, `allocations`, `reallocations`, `deallocations`, `allocated_bytes` and `freed_bytes`; `MEAN` has the
+    /// same with fractions, per iteration. `mean` and `first` are null without a span that has ended, `later` with no more than one,
+    /// `peak_live_bytes` where it is not known.
+    ///
+    /// ```
+    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # let session = heapwise::Session::new();
+    /// drop(session.operation("nothing").measure_thread());
+    /// let json: serde_json::Value = serde_json::from_str(&session.to_report().to_json()).expect("it is JSON");
+    /// assert_eq!(json["schema"], "heapwise.operations/1");
+    /// assert_eq!(json["operations"][0]["total"]["requests"], 0);
+    /// ```
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        #[derive(Serialize)]
+        struct Json<'report> {
+            schema: &'static str,
+            heapwise: &'static str,
+            operations: Vec<OperationJson<'report>>,
+        }
+        let operations = self.operations().map(OperationJson::from).collect();
+        let heapwise = env!("CARGO_PKG_VERSION");
+        crate::output::json(&Json { schema: "heapwise.operations/1", heapwise, operations })
+    }
+}
+
+impl fmt::Display for Report {
+    /// The table, with a line for each that is missing something. Names are made harmless for terminals and Markdown.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        table::write(f, self)
+    }
+}
+
+/// What is known of one operation.
+///
+/// ```
+/// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+/// let session = heapwise::Session::new();
+/// let operation = session.operation("grow");
+/// for capacity in [16, 32] {
+///     let _span = operation.measure_thread();
+///     let mut text = String::with_capacity(capacity);
+///     text.push_str("a text of twenty-three");
+/// }
+/// let report = operation.report();
+/// assert_eq!(report.total().allocations, 2);
+/// assert_eq!(report.total().reallocations, 1);
+/// assert_eq!(report.later().expect("there is one").max.reallocations, 0.0);
+/// ```
+#[derive(Clone, Debug)]
+pub struct OperationReport {
+    name: Box<str>,
+    metrics: Metrics,
+}
+
+impl OperationReport {
+    pub(super) fn new(name: &str, metrics: Metrics) -> Self {
+        Self { name: name.into(), metrics }
+    }
+
+    /// Its name.
+    ///
+    /// ```
+    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # let session = heapwise::Session::new();
+    /// let operation = session.operation("example");
+    /// assert_eq!(operation.report().name(), "example");
+    /// ```
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Spans that have ended as they should.
+    ///
+    /// ```
+    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # let session = heapwise::Session::new();
+    /// let operation = session.operation("example");
+    /// drop(operation.measure_thread());
+    /// assert_eq!(operation.report().spans(), 1);
+    /// ```
+    #[must_use]
+    pub fn spans(&self) -> u64 {
+        self.metrics.spans()
+    }
+
+    /// The iterations of these spans.
+    ///
+    /// ```
+    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # let session = heapwise::Session::new();
+    /// let operation = session.operation("example");
+    /// drop(operation.measure_thread().iterations(9));
+    /// assert_eq!(operation.report().iterations(), 9);
+    /// ```
+    #[must_use]
+    pub fn iterations(&self) -> u64 {
+        self.metrics.iterations()
+    }
+
+    /// Spans of which nothing else is known: a panic has ended them, or they had no iterations, or were futures that were dropped
+    /// before they were ready.
+    ///
+    /// ```
+    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # let session = heapwise::Session::new();
+    /// let operation = session.operation("example");
+    /// drop(operation.measure_thread().iterations(0));
+    /// assert_eq!(operation.report().unfinished_spans(), 1);
+    /// ```
+    #[must_use]
+    pub fn unfinished_spans(&self) -> u64 {
+        self.metrics.unfinished()
+    }
+
+    /// How often a thread was in a [`Scope`](crate::Scope) when that ended, or came when it had: what it did is missing.
+    ///
+    /// ```
+    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # let session = heapwise::Session::new();
+    /// let operation = session.operation("example");
+    /// let handle = operation.measure_scope().handle();
+    /// handle.run(|| "the scope has ended already");
+    /// assert_eq!(operation.report().late_guards(), 1);
+    /// ```
+    #[must_use]
+    pub fn late_guards(&self) -> u64 {
+        self.metrics.late()
+    }
+
+    /// What all iterations did together.
+    ///
+    /// ```
+    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # let session = heapwise::Session::new();
+    /// let operation = session.operation("example");
+    /// let span = operation.measure_thread();
+    /// let kept = vec![0u8; 50];
+    /// drop(span);
+    /// assert_eq!(operation.report().total().net_bytes(), 50);
+    /// # drop(kept);
+    /// ```
+    #[must_use]
+    pub fn total(&self) -> Counts {
+        self.metrics.total()
+    }
+
+    /// What one iteration does: the total by the iterations. `None` if no span has ended as it should.
+    ///
+    /// ```
+    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # let session = heapwise::Session::new();
+    /// let operation = session.operation("example");
+    /// assert_eq!(operation.report().mean(), None);
+    /// ```
+    #[must_use]
+    pub fn mean(&self) -> Option<PerIteration> {
+        self.metrics.mean()
+    }
+
+    /// The first span that has ended; a part of [`total`](Self::total) and [`mean`](Self::mean), and told apart since it may have to
+    /// do what the others need not.
+    ///
+    /// ```
+    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # let session = heapwise::Session::new();
+    /// let operation = session.operation("example");
+    /// drop(operation.measure_thread().iterations(3));
+    /// assert_eq!(operation.report().first().map(|span| span.iterations), Some(3));
+    /// ```
+    #[must_use]
+    pub fn first(&self) -> Option<FirstSpan> {
+        self.metrics.first()
+    }
+
+    /// All other spans, and how they differ. `None` if there are none.
+    ///
+    /// ```
+    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # let session = heapwise::Session::new();
+    /// let operation = session.operation("example");
+    /// for n in 0..5 {
+    ///     let _span = operation.measure_thread();
+    ///     drop(std::hint::black_box(vec![0u8; n * 10]));
+    /// }
+    /// let later = operation.report().later().expect("there are four");
+    /// assert_eq!((later.min.allocated_bytes, later.max.allocated_bytes), (10.0, 40.0));
+    /// ```
+    #[must_use]
+    pub fn later(&self) -> Option<LaterSpans> {
+        self.metrics.later()
+    }
+
+    /// The most bytes that were live in a span above what was live at its begin. `None` if no span knows.
+    ///
+    /// ```
+    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # let session = heapwise::Session::new();
+    /// let operation = session.operation("example");
+    /// for bytes in [30, 70, 20] {
+    ///     let _span = operation.measure_thread();
+    ///     drop(std::hint::black_box(vec![0u8; bytes]));
+    /// }
+    /// assert_eq!(operation.report().peak_live_bytes(), Some(70));
+    /// ```
+    #[must_use]
+    pub fn peak_live_bytes(&self) -> Option<u64> {
+        self.metrics.peak()
+    }
+}
+
+#[derive(Serialize)]
+struct OperationJson<'report> {
+    name: &'report str,
+    spans: u64,
+    iterations: u64,
+    unfinished_spans: u64,
+    late_guards: u64,
+    total: CountsJson,
+    mean: Option<PerIteration>,
+    peak_live_bytes: Option<u64>,
+    first: Option<FirstJson>,
+    later: Option<LaterSpans>,
+}
+
+#[derive(Serialize)]
+struct FirstJson {
+    iterations: u64,
+    total: CountsJson,
+    peak_live_bytes: Option<u64>,
+}
+
+impl<'report> From<&'report OperationReport> for OperationJson<'report> {
+    fn from(operation: &'report OperationReport) -> Self {
+        let first = |span: FirstSpan| FirstJson {
+            iterations: span.iterations,
+            total: CountsJson::from(&span.total),
+            peak_live_bytes: span.peak_live_bytes,
+        };
+        Self {
+            name: operation.name(),
+            spans: operation.spans(),
+            iterations: operation.iterations(),
+            unfinished_spans: operation.unfinished_spans(),
+            late_guards: operation.late_guards(),
+            total: CountsJson::from(&operation.total()),
+            mean: operation.mean(),
+            peak_live_bytes: operation.peak_live_bytes(),
+            first: operation.first().map(first),
+            later: operation.later(),
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! The operations of a run.
+
+use super::operation::Entry;
+use super::own::Own;
+use super::{Operation, OperationReport, Report};
+use crate::output;
+use crate::state::Use;
+use crate::tally::{self, Ignore};
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The operations of a run, and its report. Counting is on as long as it, or one of its operations, is there.
+///
+/// ```
+/// #[global_allocator]
+/// static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+///
+/// fn main() {
+///     let session = heapwise::Session::new();
+///     {
+///         let _span = session.operation("join").measure_thread();
+///         std::hint::black_box(["a", "b"].join(", "));
+///     }
+///     session.print_to_stdout();
+/// }
+/// ```
+///
+/// It prints nothing by itself when it is dropped.
+#[derive(Debug)]
+pub struct Session {
+    entries: Own<Mutex<Vec<Arc<Entry>>>>,
+    _use: Use,
+}
+
+impl Session {
+    /// Begins to count.
+    ///
+    /// ```
+    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// let session = heapwise::Session::new();
+    /// assert!(session.to_report().is_empty());
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When [`Allocator`](crate::Allocator) is not the global allocator of the program: all counts would be zero, which looks
+    /// like success. The message has the lines that are missing.
+    ///
+    /// ```should_panic
+    /// let session = heapwise::Session::new();
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub fn new() -> Self {
+        let counting = Use::counting();
+        tally::ensure_installed();
+        Self { entries: Own::make(Mutex::default), _use: counting }
+    }
+
+    /// The operation of a name. The same name is the same operation.
+    ///
+    /// ```
+    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # let session = heapwise::Session::new();
+    /// drop(session.operation("parse").measure_thread());
+    /// drop(session.operation("parse").measure_thread());
+    /// assert_eq!(session.operation("parse").report().spans(), 2);
+    /// ```
+    pub fn operation(&self, name: impl AsRef<str>) -> Operation {
+        let name = name.as_ref();
+        let entry = Own::make(|| {
+            let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(entry) = entries.iter().find(|entry| *entry.name == *name) {
+                return Arc::clone(entry);
+            }
+            let entry = Arc::new(Entry::new(name));
+            entries.push(Arc::clone(&entry));
+            entry
+        });
+        Operation { entry }
+    }
+
+    /// What is known at the moment, as a value: the operations in the order in which they were named, those without a span left
+    /// out.
+    ///
+    /// ```
+    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # let session = heapwise::Session::new();
+    /// drop(session.operation("first").measure_thread());
+    /// let report = session.to_report();
+    /// drop(session.operation("second").measure_thread());
+    /// assert_eq!(report.operations().count(), 1);
+    /// ```
+    #[must_use]
+    pub fn to_report(&self) -> Report {
+        Report::new(|| {
+            let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+            let told = entries.iter().map(|entry| (entry, entry.metrics())).filter(|(_, m)| !m.is_empty());
+            told.map(|(entry, metrics)| OperationReport::new(&entry.name, metrics)).collect()
+        })
+    }
+
+    /// Prints the table to standard output. Nothing at all is printed if there are no spans: benchmarks are programs that
+    /// `cargo test` runs, too, and that filters may leave without anything to do.
+    ///
+    /// ```
+    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # let session = heapwise::Session::new();
+    /// drop(session.operation("nothing").measure_thread());
+    /// session.print_to_stdout();
+    /// ```
+    ///
+    /// ```text
+    /// Allocation statistics:
+    ///
+    /// | Operation | Mean bytes | Mean count | Peak live bytes |
+    /// |-----------|------------|------------|-----------------|
+    /// | nothing   |          0 |          0 |               0 |
+    /// ```
+    pub fn print_to_stdout(&self) {
+        let report = self.to_report();
+        if !report.is_empty() {
+            let _ignore = Ignore::begin();
+            let text = format!("\nAllocation statistics:\n\n{report}\n");
+            // Who has closed standard output does not want to read it.
+            let _ = io::stdout().lock().write_all(text.as_bytes());
+        }
+    }
+
+    /// Writes the report as JSON ([`Report::to_json`]) to `<target>/heapwise/operations/<name>.json`, beside the folder
+    /// `<target>/criterion` of Criterion's own files, and returns the path. Without spans there is no file, and `None`.
+    ///
+    /// It is a call and nothing that printing does along with it, because only the program knows the name that tells its run from
+    /// others: a file with figures of a quick trial must not take the place of real ones.
+    ///
+    /// `<target>` is `CARGO_TARGET_DIR`, or the folder above the running program that cargo has marked as its own. Letters of a
+    /// name that may mean something to a file system are replaced.
+    ///
+    /// ```
+    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # let session = heapwise::Session::new();
+    /// assert_eq!(session.save("parsing").expect("nothing to write"), None);
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// When there is no such folder, or it cannot be written to. The message names the file.
+    pub fn save(&self, name: impl AsRef<str>) -> io::Result<Option<PathBuf>> {
+        let report = self.to_report();
+        let _ignore = Ignore::begin();
+        let path = match report.is_empty() {
+            true => return Ok(None),
+            false => output::folder()?.join("operations").join(output::file_name(name.as_ref())),
+        };
+        output::write(&path, &report.to_json())?;
+        Ok(Some(path))
+    }
+}
+
+impl Default for Session {
+    /// As [`Session::new`].
+    #[track_caller]
+    fn default() -> Self {
+        Self::new()
+    }
+}

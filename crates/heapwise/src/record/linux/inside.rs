@@ -1,0 +1,108 @@
+//! A collector in the program itself.
+
+#![expect(unsafe_code, reason = "a function that the loader calls has to be put into a section of its own")]
+
+use super::INNER;
+use crate::record::{Ended, NOT_INSTALLED};
+use crate::state;
+use heapwise_collector::inside::{Inside, Request};
+use heapwise_recorder::wrapped::{self, Aside};
+use std::hint::black_box;
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// The variable that has a program recorded from its start to its end.
+const RECORD_TO: &str = "HEAPWISE_RECORD_TO";
+
+/// The recording that is under way, and the process that began it: a forked child has a copy that is not its own.
+static ACTIVE: Mutex<Option<(u32, Inside)>> = Mutex::new(None);
+
+/// Begins a recording.
+pub(crate) fn begin(path: &Path) -> io::Result<()> {
+    // The first call tells what is below the wrapper.
+    drop(black_box(Box::new(black_box(0u8))));
+    let Some(&inner) = INNER.get() else { return Err(io::Error::other(NOT_INSTALLED)) };
+    let mut active = ACTIVE.lock().unwrap_or_else(PoisonError::into_inner);
+    if wrapped::is_taken() {
+        let problem =
+            "this process is recorded already, or was; it can be once, by itself or by `heapwise run`";
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, problem));
+    }
+    let request = Request {
+        output: path,
+        verify_every: 0,
+        prepare: stand_aside,
+        concerns_heap: heapwise_environment::is_heap_variable,
+        version: env!("CARGO_PKG_VERSION"),
+    };
+    let inside = Inside::begin(&request).map_err(io::Error::other)?;
+    if !wrapped::join(inside.session_path().as_bytes(), inner) {
+        return Err(io::Error::other("the recorder could not reach its memory through /proc"));
+    }
+    wrapped::at_end(at_end);
+    wait_until(|| STANDING_ASIDE.load(Ordering::Acquire) >= Inside::THREADS);
+    *active = Some((std::process::id(), inside));
+    state::set(state::RECORDING);
+    Ok(())
+}
+
+/// Threads of the collector that have begun.
+static STANDING_ASIDE: AtomicUsize = AtomicUsize::new(0);
+
+/// A thread of the collector is none of the program's.
+fn stand_aside() {
+    std::mem::forget(Aside::begin());
+    STANDING_ASIDE.fetch_add(1, Ordering::Release);
+}
+
+/// Waits a while: what a thread allocates before it stands aside would be recorded. Where threads do not run yet, as in a
+/// loader that holds them back, that is all that is lost.
+fn wait_until(done: impl Fn() -> bool) {
+    const STEPS: u32 = 100;
+    for _ in 0..STEPS {
+        if done() {
+            return;
+        }
+        std::thread::sleep(Duration::from_micros(500));
+    }
+}
+
+/// Ends the recording; `None` if there is none.
+pub(crate) fn finish() -> Option<io::Result<Ended>> {
+    let taken = ACTIVE.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let (pid, inside) = taken?;
+    if pid != std::process::id() {
+        // The threads of the recording are the parent's.
+        std::mem::forget(inside);
+        return None;
+    }
+    let _aside = Aside::begin();
+    wrapped::take_leave();
+    state::clear(state::RECORDING);
+    let ended = inside.finish().map_err(io::Error::other);
+    Some(ended.map(|ended| Ended { path: ended.path, events: ended.events }))
+}
+
+/// What nobody has ended, ends with the process.
+fn at_end() {
+    if let Some(Err(error)) = finish() {
+        crate::record::complain(&error);
+    }
+}
+
+/// Runs when the program is loaded.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static START: extern "C" fn() = {
+    extern "C" fn start() {
+        if let Some(path) = std::env::var_os(RECORD_TO).filter(|path| !path.is_empty())
+            && let Err(error) = begin(Path::new(&path))
+        {
+            crate::record::complain(&error);
+        }
+    }
+    start
+};

@@ -1,0 +1,60 @@
+//! On Linux the wrapper has the recorder inside, and speaks to the collector of `heapwise run`, or to one in its own process.
+
+#[cfg(feature = "record-to")]
+mod inside;
+
+#[cfg(feature = "record-to")]
+pub(crate) use inside::{begin, finish};
+
+use super::Function;
+use heapwise_recorder::wrapped::{self, Inner};
+use std::alloc::{Layout, System};
+use std::any::type_name;
+use std::ffi::CStr;
+use std::sync::OnceLock;
+
+/// Whether the first call of a process has to find out whether it is recorded.
+pub(crate) const POSSIBLE: bool = true;
+
+/// Bytes kept of the name of the inner allocator's type, with a zero at the end.
+const NAME_BYTES: usize = 256;
+
+/// What is below the wrapper, since the first call.
+static INNER: OnceLock<Inner> = OnceLock::new();
+
+/// Begins to record if `heapwise run` has started this program. `inner` is the name of the inner allocator's type.
+pub(crate) fn begin_if_wanted(inner: &'static str) -> bool {
+    static NAME: OnceLock<[u8; NAME_BYTES]> = OnceLock::new();
+    let inner = *INNER.get_or_init(|| {
+        if inner == type_name::<System>() {
+            return Inner::Malloc;
+        }
+        let name = NAME.get_or_init(|| {
+            let mut name = [0; NAME_BYTES];
+            name.iter_mut().take(NAME_BYTES - 1).zip(inner.bytes()).for_each(|(to, from)| *to = from);
+            name
+        });
+        Inner::Named(CStr::from_bytes_until_nul(name).unwrap_or(c""))
+    });
+    wrapped::begin(inner)
+}
+
+#[inline(always)]
+pub(crate) fn allocation(layout: &Layout, function: Function, call: impl FnOnce() -> *mut u8) -> *mut u8 {
+    wrapped::allocation(layout.size(), layout.align(), function == Function::AllocZeroed, call)
+}
+
+#[inline(always)]
+pub(crate) fn deallocation(block: *mut u8, call: impl FnOnce()) {
+    wrapped::deallocation(block, call);
+}
+
+#[inline(always)]
+pub(crate) fn reallocation(
+    block: *mut u8,
+    _layout: &Layout,
+    size: usize,
+    call: impl FnOnce() -> *mut u8,
+) -> *mut u8 {
+    wrapped::reallocation(block, size, call)
+}

@@ -1,0 +1,240 @@
+//! Programs that have wrapped their allocator record themselves: every call, with its stack, whatever is below the wrapper
+//! and however they are linked.
+//!
+//! What they did they say themselves: an allocator below the wrapper has counted it.
+
+use heapwise_tests::recording::{Recorded, Recording, report_on};
+use heapwise_tests::report::Report;
+use heapwise_tests::run::Outcome;
+use heapwise_tests::{run, tool};
+use std::path::{Path, PathBuf};
+
+/// Allocations, reallocations and bytes that a program and its child have counted.
+fn counted(text: &str) -> [u64; 3] {
+    let lines = text.lines().filter_map(|line| line.strip_prefix("expect "));
+    let numbers = lines.map(|line| {
+        let mut words = line.split(' ').map(|word| word.parse().expect("a number"));
+        std::array::from_fn(|_| words.next().expect("three numbers"))
+    });
+    numbers
+        .reduce(|a: [u64; 3], b| std::array::from_fn(|i| a[i] + b[i]))
+        .expect("the program says what it did")
+}
+
+/// Records a program, and finds everything that it counted.
+fn exact(program: &Path, allocator: &str) -> Recorded {
+    let folder = run::private_folder();
+    let recorded = Recording::new(folder.path()).verify(10).record(program, &[]);
+    assert_eq!(recorded.outcome.code(), 0, "{}", recorded.outcome.stderr);
+    let report = recorded.report();
+    let [allocations, reallocations, bytes] = counted(&recorded.outcome.text());
+    let totals = &report.totals;
+    assert_eq!(
+        [totals.allocations, totals.reallocations, totals.allocated_bytes],
+        [allocations, reallocations, bytes],
+        "recorded (left) and counted (right)"
+    );
+    assert!(allocations > 10_000 && reallocations > 1_000, "it has done its work twice");
+    assert_eq!(totals.lost_events, 0);
+    assert_eq!(report.interception.mode, "wrapper");
+    assert_eq!(report.interception.allocator, allocator);
+    assert!(report.interception.blind_spots.is_empty(), "{:?}", report.interception.blind_spots);
+    assert!(report.stacks.verified > 1_000 && report.stacks.verify_failed == 0, "{:?}", report.stacks);
+    assert_eq!(report.processes.len(), 2, "it has started itself once more");
+    let names: Vec<_> = report.threads.iter().map(|thread| thread.name.as_str()).collect();
+    assert!(names.contains(&"worker 3"), "{names:?}");
+    recorded
+}
+
+/// The stacks lead from the user's line to the start of the thread, and heapwise is not in them.
+fn has_whole_stacks(recorded: &Recorded) {
+    let report = recorded.report();
+    let nested = report.sites.iter().filter(|site| {
+        site.stack.iter().any(|frame| frame.function.as_deref().is_some_and(|name| name.contains("nested")))
+    });
+    let mut n_sites = 0;
+    for site in nested {
+        n_sites += 1;
+        for frame in &site.stack {
+            let file = frame.file.as_deref().unwrap_or_default();
+            assert!(
+                !file.contains("heapwise-recorder/") && !file.ends_with("heapwise/src/allocator.rs"),
+                "{frame:?}"
+            );
+        }
+    }
+    assert!(n_sites >= 3, "{n_sites} sites");
+    assert_eq!(report.stacks.cut_captures, 0, "no stack ends early");
+}
+
+#[test]
+fn over_the_systems_allocator() {
+    for profile in ["dev", "release"] {
+        let program = tool::victim_wrapped("wrapped_system", profile);
+        // The system's allocator is below one that counts, and so has the name of that.
+        has_whole_stacks(&exact(&program, "victims_wrapped::Counting<std::alloc::System>"));
+    }
+}
+
+#[test]
+fn over_jemalloc_that_is_linked_in() {
+    let program = tool::victim_wrapped("wrapped_jemalloc", "release");
+    has_whole_stacks(&exact(&program, "victims_wrapped::Counting<tikv_jemallocator::Jemalloc>"));
+}
+
+#[test]
+fn over_mimalloc_that_is_linked_in() {
+    let program = tool::victim_wrapped("wrapped_mimalloc", "release");
+    has_whole_stacks(&exact(&program, "victims_wrapped::Counting<mimalloc::MiMalloc>"));
+}
+
+/// Where a program is that was linked without shared libraries.
+fn static_program(target: &str) -> PathBuf {
+    let program = tool::static_victim("wrapped_system", target);
+    let file = std::fs::read(&program).expect("it was built");
+    assert!(!file.windows(10).any(|part| part == b"/ld-linux-"), "no loader is asked for");
+    program
+}
+
+#[test]
+fn in_a_program_that_is_linked_statically_against_glibc() {
+    let program = static_program("x86_64-unknown-linux-gnu");
+    has_whole_stacks(&exact(&program, "victims_wrapped::Counting<std::alloc::System>"));
+}
+
+#[test]
+fn in_a_program_with_musl() {
+    if !tool::has_target("x86_64-unknown-linux-musl") {
+        return;
+    }
+    let program = static_program("x86_64-unknown-linux-musl");
+    has_whole_stacks(&exact(&program, "victims_wrapped::Counting<std::alloc::System>"));
+}
+
+#[test]
+fn the_preload_library_can_take_its_place() {
+    let program = tool::victim_wrapped("wrapped_system", "release");
+    let folder = run::private_folder();
+    let recorded = Recording::new(folder.path()).with(&["--through", "preload"]).record(&program, &[]);
+    let report = recorded.report();
+    let [allocations, reallocations, bytes] = counted(&recorded.outcome.text());
+    let totals = &report.totals;
+    // All of that, and what the C library allocates for itself.
+    assert!(totals.allocations >= allocations && totals.reallocations >= reallocations);
+    assert!(totals.allocated_bytes >= bytes && totals.allocated_bytes < bytes + bytes / 10);
+    assert_eq!(report.interception.mode, "preload");
+}
+
+#[test]
+fn a_program_that_only_uses_the_library_is_recorded_as_any_other() {
+    let program = tool::victim_wrapped("not_wrapped", "dev");
+    let folder = run::private_folder();
+    let recorded = Recording::new(folder.path()).record(&program, &[]);
+    let report = recorded.report();
+    assert_eq!(report.interception.mode, "preload");
+    assert!(report.totals.allocations >= 1000, "{:?}", report.totals);
+}
+
+#[test]
+fn nobody_records_it_unasked() {
+    let program = tool::victim_wrapped("wrapped_system", "release");
+    let folder = run::private_folder();
+    let mut command = run::command(&program, folder.path());
+    let outcome = run::finish(&mut command, folder.path(), "alone");
+    assert_eq!(outcome.code(), 0);
+    assert!(counted(&outcome.text())[0] > 10_000);
+}
+
+/// Runs the program that records itself; returns how it ended and what it has recorded.
+fn inside(way: &str) -> (Outcome, Report) {
+    let program = tool::victim_wrapped("wrapped_inside", "dev");
+    let folder = run::private_folder();
+    let outcome = run::finish(
+        run::command(&program, folder.path()).args(["own.hw", way]),
+        folder.path(),
+        "recorded itself",
+    );
+    let (_, report) = report_on(&folder.path().join("own.hw"), folder.path());
+    (outcome, report.expect("the recording can be read"))
+}
+
+/// What was recorded is the phase between beginning and end, and nothing of the collector's.
+fn is_one_phase(report: &Report, deallocations: u64) {
+    let totals = &report.totals;
+    let site =
+        report.sites.iter().find(|site| site.allocations == 1000).expect("a thousand blocks at one place");
+    let names = site.stack.iter().filter_map(|frame| frame.function.as_deref());
+    assert!(names.clone().any(|name| name.contains("phase")), "{:?}", names.collect::<Vec<_>>());
+    assert!(totals.allocations >= 1001 && totals.allocations < 1020, "{totals:?}");
+    assert!(totals.deallocations >= deallocations && totals.deallocations < deallocations + 20, "{totals:?}");
+    assert_eq!((totals.lost_events, report.interception.mode.as_str()), (0, "wrapper"));
+    assert!(report.warnings.is_empty(), "{:?}", report.warnings);
+}
+
+#[test]
+fn a_part_of_a_life_is_recorded_from_inside() {
+    let (outcome, report) = inside("finish");
+    assert_eq!(outcome.code(), 0, "{}", outcome.stderr);
+    is_one_phase(&report, 990);
+    assert_eq!(report.totals.allocations, 1001);
+    assert!(outcome.text().ends_with("events, 20 blocks\n"), "{}", outcome.text());
+}
+
+#[test]
+fn a_recording_that_nobody_ends_ends_with_the_process() {
+    let (outcome, report) = inside("leave");
+    assert_eq!(outcome.code(), 0, "{}", outcome.stderr);
+    is_one_phase(&report, 1001);
+    let (outcome, report) = inside("exit");
+    assert_eq!(outcome.code(), 7, "{}", outcome.stderr);
+    is_one_phase(&report, 990);
+}
+
+#[test]
+fn a_forked_child_leaves_its_parents_recording_alone() {
+    let (outcome, report) = inside("fork");
+    assert_eq!(outcome.code(), 0, "{}", outcome.stderr);
+    is_one_phase(&report, 990);
+    assert_eq!(report.processes.len(), 1);
+}
+
+#[test]
+fn a_process_is_recorded_once() {
+    let (outcome, report) = inside("twice");
+    assert!(outcome.text().starts_with("refused: this process is recorded already"), "{}", outcome.text());
+    is_one_phase(&report, 1001);
+    let program = tool::victim_wrapped("wrapped_inside", "dev");
+    let folder = run::private_folder();
+    let recorded = Recording::new(folder.path()).record(&program, &["own.hw", "finish"]);
+    let said = recorded.outcome.text();
+    assert!(said.starts_with("refused: this process is recorded already"), "{said}");
+    assert!(!folder.path().join("own.hw").exists(), "nothing is left of it");
+}
+
+#[test]
+fn a_variable_records_a_whole_program() {
+    let folder = run::private_folder();
+    let program = tool::victim_wrapped("wrapped_system", "dev");
+    let mut command = run::command(&program, folder.path());
+    command.arg("child").env("HEAPWISE_RECORD_TO", "whole.hw");
+    let outcome = run::finish(&mut command, folder.path(), "recorded itself");
+    let (_, report) = report_on(&folder.path().join("whole.hw"), folder.path());
+    let report = report.expect("the recording can be read");
+    // The counter below the wrapper has counted the collector, too.
+    let [allocations, reallocations, _] = counted(&outcome.text());
+    assert!(
+        report.totals.allocations > 10_000 && report.totals.allocations < allocations,
+        "{:?}",
+        report.totals
+    );
+    assert!(report.totals.reallocations > 1_000 && report.totals.reallocations <= reallocations);
+    assert_eq!(report.totals.lost_events, 0);
+    // A file that exists is not replaced, and the program goes on.
+    let again = run::finish(&mut command, folder.path(), "again");
+    assert_eq!(again.code(), 0);
+    assert!(
+        again.stderr.starts_with("heapwise: the recording failed: ") && again.stderr.contains("whole.hw"),
+        "{}",
+        again.stderr
+    );
+}

@@ -1,0 +1,69 @@
+//! Records a part of its own life: `wrapped_inside FILE WAY`.
+//!
+//! Ways: `finish` ends the recording, `leave` leaves that to the end of the process, `exit` ends the process at once, `fork`
+//! has a child that goes on with what it inherited, and `twice` wants two.
+
+use std::hint::black_box;
+
+#[global_allocator]
+static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+
+/// 1001 blocks, of which 10 stay.
+#[inline(never)]
+fn phase() -> Vec<Box<u64>> {
+    let mut blocks = Vec::with_capacity(1000);
+    blocks.extend((0..1000).map(|n| black_box(Box::new(n))));
+    blocks.truncate(10);
+    blocks
+}
+
+fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let (path, way) = (arguments.next().expect("a file"), arguments.next().expect("a way"));
+    let before = phase();
+    let recording = heapwise::record_to(path);
+    let kept = phase();
+    let recording = match recording {
+        Ok(recording) => recording,
+        Err(error) => {
+            println!("refused: {error}");
+            return;
+        }
+    };
+    match way.as_str() {
+        "finish" => {
+            let recorded = recording.finish();
+            let after = phase();
+            let recorded = recorded.expect("it can be written");
+            println!("{} events, {} blocks", recorded.events, after.len() + before.len());
+        }
+        "leave" => {
+            std::mem::forget(recording);
+            black_box(&kept);
+        }
+        "exit" => std::process::exit(7),
+        "fork" => {
+            // SAFETY: the child allocates, and leaves; the collector's thread is not in it.
+            match unsafe { libc::fork() } {
+                0 => {
+                    drop(phase());
+                    drop(recording);
+                    std::process::exit(0);
+                }
+                child => {
+                    let mut status = 0;
+                    // SAFETY: waits for the child that was just made; the status is ours.
+                    let waited = unsafe { libc::waitpid(child, &raw mut status, 0) };
+                    assert_eq!((waited, status), (child, 0), "the child ends well");
+                    recording.finish().expect("it can be written");
+                }
+            }
+        }
+        "twice" => match heapwise::record_to("another.hw") {
+            Err(error) => println!("refused: {error}"),
+            Ok(_) => println!("it was allowed"),
+        },
+        other => panic!("there is no way {other}"),
+    }
+    drop(kept);
+}
