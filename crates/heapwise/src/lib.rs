@@ -101,6 +101,7 @@ pub mod budget;
 pub mod criterion;
 mod environment;
 mod harmless;
+mod marks;
 #[cfg(feature = "operations")]
 mod operations;
 #[cfg(feature = "operations")]
@@ -179,6 +180,9 @@ pub use heapwise_macros::BorrowReport;
 /// ```
 #[cfg(feature = "budgets")]
 pub use heapwise_macros::budget;
+#[cfg(feature = "tracing")]
+pub use marks::tracing;
+pub use marks::{SpanGuard, mark, span};
 #[cfg(feature = "operations")]
 pub use operations::{
     FirstSpan, LaterSpans, Measured, Operation, OperationReport, PerIteration, ProcessSpan, Report, Scope,

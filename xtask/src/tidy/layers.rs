@@ -83,6 +83,8 @@ const LAYERS: &[(&str, &[&str])] = &[
             "heapwise-tune",
         ],
     ),
+    // Starts the program, and reads what benchmarks leave: it needs nothing of ours.
+    ("cargo-heapwise", &[]),
     // These look at heapwise from outside, as its users do.
     ("heapwise-tests", &["heapwise-allocators", "heapwise-analysis", "heapwise-symbols", "heapwise-trace"]),
     ("victims-with-crates", &[]),
@@ -96,6 +98,7 @@ const LAYERS: &[(&str, &[&str])] = &[
 
 /// Crates that nothing may be built from, nor tested with.
 const TOPS: &[&str] = &[
+    "cargo-heapwise",
     "heapwise-cli",
     "heapwise-preload",
     "heapwise-tests",
