@@ -42,14 +42,12 @@
 //! A test fails when its code allocates more than it should, and says where: see [`budget`](mod@budget).
 //!
 //! ```
-//! # #[cfg(feature = "budgets")] mod example {
 //! #[global_allocator]
 //! static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
 //!
 //! # fn main() {
 //! let list = heapwise::assert_allocations!(<= 1, || vec![1, 2, 3]);
 //! # drop(list);
-//! # }
 //! # }
 //! ```
 //!

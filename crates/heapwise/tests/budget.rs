@@ -254,10 +254,27 @@ fn backtraces_on_several_threads_do_not_wait_for_each_other() {
         for _ in 0..3 {
             threads.spawn(|| {
                 for _ in 0..5 {
-                    let exceeded = NOTHING.check(|| drop(black_box(backtrace()))).unwrap_err();
+                    let exceeded = NOTHING.check(backtrace).unwrap_err();
                     assert!(exceeded.to_string().contains("Backtrace"), "{exceeded}");
                 }
             });
         }
     });
+}
+
+#[test]
+fn an_operation_around_a_budget_counts_the_closure_and_not_heapwise() {
+    let session = heapwise::Session::new();
+    let operation = session.operation("budgets");
+    {
+        let _span = operation.measure_thread();
+        for _ in 0..10 {
+            Budget::new().allocations(1).assert(|| drop(buffer(100)));
+            let exceeded = NOTHING.check(|| drop(buffer(100))).unwrap_err();
+            assert_eq!(exceeded.sites().len(), 1);
+        }
+    }
+    let total = operation.total();
+    assert_eq!((total.allocations, total.reallocations, total.deallocations), (20, 0, 20));
+    assert_eq!((total.allocated_bytes, total.net_bytes()), (2000, 0));
 }

@@ -4,6 +4,7 @@
 //! packages and of heapwise itself are left out, but for the function that his line calls.
 
 use super::stacks::Table;
+use crate::harmless::harmless;
 use crate::tally::Ignore;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -219,15 +220,6 @@ fn is_the_entry_of_the_allocator(function: &str) -> bool {
         || matches!(function, "alloc" | "alloc_zeroed" | "realloc" | "exchange_malloc")
 }
 
-/// Names and paths may have anything in them; nothing of it is to reach a terminal but text.
-fn harmless(text: &str) -> String {
-    let harmful = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
-    text.chars().map(|c| if harmful(c) { '\u{fffd}' } else { c }).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -288,10 +280,5 @@ mod tests {
         assert_eq!(root_of("/home/me/work/crates/a/src/lib.rs"), None, "it is told whole");
         // Neither in a stack nor anywhere on the disk.
         assert_eq!(root_of("crates/b/src/no_such_file.rs"), None);
-    }
-
-    #[test]
-    fn names_do_not_command_a_terminal() {
-        assert_eq!(harmless("a\x1b[31mb\u{202e}"), "a\u{fffd}[31mb\u{fffd}");
     }
 }

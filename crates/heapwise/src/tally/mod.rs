@@ -136,6 +136,7 @@ mod tests {
             }
         });
         let peak = peak.end();
-        assert!(peak >= (16 << 20) - (64 << 10), "{peak}");
+        // Other tests give back in the meantime what they had before.
+        assert!(peak >= (16 << 20) - (1 << 20), "{peak}");
     }
 }
