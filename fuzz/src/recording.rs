@@ -4,7 +4,7 @@
 use crate::frame::RawSection;
 use crate::number::Number;
 use arbitrary::Arbitrary;
-use heapwise_trace::event::{AllocFunction, BlockAddress, Epoch, Event, StackId};
+use heapwise_trace::event::{AllocFunction, BlockAddress, Epoch, Event, MarkId, MarkKind, StackId};
 use heapwise_trace::file::columns::EventsEncoder;
 use heapwise_trace::file::records::{
     BlindSpot, Meta, ModuleInfo, ProcessEnd, ProcessIndex, ProcessInfo, RunEnd, ThreadEnd, ThreadIndex,
@@ -14,7 +14,7 @@ use heapwise_trace::file::pages::{
     MappedPages, MappingKind, PageRun, Reason, Snapshot, UsableSizes,
 };
 use heapwise_trace::file::tables::{
-    ClockReadings, ImageSymbols, Nodes, Sample, Samples, SymbolFrame, Symbols,
+    ClockReadings, ImageSymbols, MarkNames, Nodes, Sample, Samples, SymbolFrame, Symbols,
 };
 use heapwise_trace::file::{Error, Writer};
 use heapwise_trace::live::node::{EXACT_PC, root_key};
@@ -70,6 +70,11 @@ enum Piece {
         reason: u8,
         rss: Number,
         mappings: Vec<AnyMapping>,
+    },
+    MarkNames {
+        process: Number,
+        first: Number,
+        names: Vec<String>,
     },
     UsableSizes {
         path: Path,
@@ -231,6 +236,8 @@ pub enum AnyEvent {
     ThreadJoin(Number),
     /// A call was measured.
     Timed(u32),
+    /// The program said something.
+    Mark(u8, Number, u64),
 }
 
 impl AnyEvent {
@@ -269,6 +276,11 @@ impl AnyEvent {
             },
             AnyEvent::ThreadCreate(handle) => Event::ThreadCreate { handle: handle.0 },
             AnyEvent::Timed(ticks) => Event::Timed { ticks: *ticks },
+            AnyEvent::Mark(kind, name, ticks) => Event::Mark {
+                kind: MarkKind::from_code(u64::from(kind % 3)).unwrap_or_default(),
+                name: MarkId(name.short()),
+                ticks: *ticks,
+            },
             AnyEvent::ThreadJoin(handle) => Event::ThreadJoin { handle: handle.0 },
         }
     }
@@ -376,6 +388,11 @@ impl Piece {
                     mappings: mappings.iter().map(AnyMapping::mapped).collect(),
                 })?;
             }
+            Piece::MarkNames { process, first, names } => writer.mark_names(&MarkNames {
+                process: process_index(process),
+                first_id: first.short(),
+                names: names.clone(),
+            })?,
             Piece::UsableSizes { path, header, steps } => {
                 let sizes = steps.iter().scan(0u64, |sum, step| {
                     *sum = sum.checked_add(step.0.max(1))?;
@@ -415,6 +432,7 @@ impl Piece {
                     peak_rss_bytes: peak_rss.0,
                     ticks_per_second: peak_rss.0,
                     ticks_overhead: duration.0,
+                    cpu_ns: 0,
                 })?
             }
             // Written by the caller, who has the file.

@@ -51,6 +51,7 @@ impl Facts {
             "fork_exec_self" => Self { processes: Some(3), ..PLAIN },
             "fork_from_thread" => Self { processes: Some(51), kinds: &[("child", 50)], ..PLAIN },
             "fork_handlers" => Self { processes: Some(21), kinds: &[("child", 20)], ..PLAIN },
+            "marks_and_spans" => Self { processes: Some(2), ..PLAIN },
             "posix_spawn_self" => Self { processes: Some(2), ..PLAIN },
             "rust_spawn_command" => Self { processes: Some(2), ..PLAIN },
             "system_command" => Self { processes: None, ..PLAIN },

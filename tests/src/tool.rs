@@ -20,6 +20,12 @@ pub fn heapwise() -> &'static Path {
     })
 }
 
+/// Path of `cargo-heapwise`, which is built if it is missing. Only its tests need it, so cargo looks whether it is up to date.
+pub fn cargo_heapwise() -> PathBuf {
+    let _held = exclusively("cargo");
+    cargo("cargo-heapwise", "cargo-heapwise", &profile_name())
+}
+
 /// Path of the contest program, the project's example of one that allocates too much.
 pub fn poetry_contest() -> &'static Path {
     static PATH: OnceLock<PathBuf> = OnceLock::new();

@@ -167,7 +167,7 @@ fn is_one_phase(report: &Report, deallocations: u64) {
     assert!(names.clone().any(|name| name.contains("phase")), "{:?}", names.collect::<Vec<_>>());
     assert!(totals.allocations >= 1001 && totals.allocations < 1020, "{totals:?}");
     assert!(totals.deallocations >= deallocations && totals.deallocations < deallocations + 20, "{totals:?}");
-    assert_eq!((totals.lost_events, report.interception.mode.as_str()), (0, "wrapper"));
+    assert_eq!((totals.lost_events, report.interception.mode.as_str()), (0, "inside"));
     assert!(report.warnings.is_empty(), "{:?}", report.warnings);
 }
 
@@ -233,8 +233,39 @@ fn a_variable_records_a_whole_program() {
     let again = run::finish(&mut command, folder.path(), "again");
     assert_eq!(again.code(), 0);
     assert!(
-        again.stderr.starts_with("heapwise: the recording failed: ") && again.stderr.contains("whole.hw"),
+        again.stderr.starts_with("heapwise: warning: HEAPWISE_RECORD_TO: ")
+            && again.stderr.contains("whole.hw"),
         "{}",
         again.stderr
     );
+}
+
+#[test]
+fn marks_and_spans_arrive_through_both_doors() {
+    let program = tool::victim_wrapped("wrapped_marks", "dev");
+    for door in ["wrapper", "preload"] {
+        let folder = run::private_folder();
+        let recorded = Recording::new(folder.path()).with(&["--through", door]).record(&program, &[]);
+        assert_eq!(recorded.outcome.code(), 0, "{}", recorded.outcome.stderr);
+        let report = std::fs::read_to_string(folder.path().join("report.json")).expect("a report");
+        let report: serde_json::Value = serde_json::from_str(&report).expect("it is JSON");
+        let spans = report["spans"].as_array().expect("a list");
+        let facts = |name: &str| {
+            let span =
+                spans.iter().find(|span| span["name"] == name).unwrap_or_else(|| panic!("no span {name}"));
+            ["count", "allocations", "unended", "unbegun"]
+                .map(|field| span[field].as_u64().expect("a number"))
+        };
+        assert_eq!(facts("round"), [5, 50, 0, 0], "{door}");
+        assert_eq!(facts("traced"), [3, 21, 0, 0], "{door}");
+        assert_eq!(facts("in a thread"), [1, 20, 0, 0], "{door}");
+        let marks = report["memory"]["marks"].as_array().expect("a list");
+        let moments: Vec<_> =
+            marks.iter().filter(|m| m["kind"] == "point").map(|m| m["name"].as_str()).collect();
+        assert_eq!(moments, [Some("begun"), Some("wrapped_marks")], "{door}: {marks:?}");
+    }
+    // Where nobody records, nothing comes of them.
+    let folder = run::private_folder();
+    let outcome = run::finish(&mut run::command(&program, folder.path()), folder.path(), "alone");
+    assert_eq!((outcome.code(), outcome.text().as_str()), (0, "done\n"));
 }

@@ -102,7 +102,7 @@ async function readiness(page: Page): Promise<string> {
 
 test("every part is there", async () => {
   await on("full", {}, async (page) => {
-    for (const id of ["summary", "findings", "accounting", "timeline", "flame", "sites", "sizes", "pages", "threads"]) {
+    for (const id of ["summary", "findings", "accounting", "timeline", "spans", "flame", "sites", "sizes", "pages", "threads"]) {
       assert.equal(await page.locator(`#${id}`).count(), 1, id);
     }
     assert.match(await text(page, ".verdict"), /Fragmentation: .*What to do: /s);
@@ -117,7 +117,11 @@ test("every part is there", async () => {
     assert.match(await text(page, "[data-term=holes]"), /10\.4 MiB\s*40 %/);
     await page.getByRole("button", { name: "At the end" }).click();
     assert.match(await text(page, "[data-term=holes]"), /10\.1 MiB/);
-    assert.equal(await page.locator("#timeline canvas").count(), 1);
+    assert.equal(await page.locator("#timeline canvas").count(), 2, "the curves, and the spans below them");
+    assert.match(await text(page, "#timeline .keys"), /Marks of the program\s*Its spans/);
+    assert.ok((await drawing(page, "canvas.lanes")).painted > 3000, "spans are drawn");
+    assert.match(await text(page, "#spans"), /serve\s+1\s+1\.13 s\s+1\.13 s/);
+    assert.match(await text(page, "#spans"), /connection that stays 1 without an end/);
     assert.match(await text(page, ".matrix"), /52k.*9\.3k/s);
     assert.match(await text(page, "#pages"), /of the heap resident/);
     assert.ok((await drawing(page, ".page-maps canvas")).painted > 1000, "pages are drawn");
@@ -194,6 +198,9 @@ test("a keyboard is enough", async () => {
     await page.locator(".chart").focus();
     await page.keyboard.press("End");
     assert.match(await text(page, "#timeline .readout"), /resident .* live /s);
+    await page.keyboard.press("Home");
+    for (let i = 0; i < 21; i++) await page.keyboard.press("PageDown");
+    assert.match(await text(page, "#timeline .readout"), /in request, serve, connection that stays/);
 
     await page.locator(".page-maps canvas").first().focus();
     await page.keyboard.press("ArrowRight");

@@ -22,6 +22,8 @@ export interface Data {
   moments: Moment[];
   pages: Pages | null;
   curves: { step_ns: number; live: number[]; rss: (number | null)[] };
+  /** What the program said of itself, or null if it said nothing. */
+  marks: Marks | null;
   /** `[from bytes, to bytes, requests, bytes]` of each class of request sizes, ascending. */
   sizes: [number, number, number, number][];
   insights: Insight[];
@@ -64,6 +66,28 @@ export interface Moment {
   unaccounted: number;
   huge_pages: number;
   live_not_resident: number;
+}
+
+export interface Marks {
+  /** `[time, name, thread, live bytes]` of each mark that is no part of a span, by time. */
+  points: [number, number, number, number][];
+  /** `[begin, end, name, thread]` of spans; the end is null if it was not seen. */
+  bars: [number, number | null, number, number][];
+  not_listed: number;
+  spans: Span[];
+}
+
+/** All spans of one name. */
+export interface Span {
+  name: number;
+  count: number;
+  time_ns: number;
+  longest_ns: number;
+  requests: number;
+  bytes: number;
+  growth: number;
+  unended: number;
+  unbegun: number;
 }
 
 /** Cells are bytes in base64: 0 to 254 is the share in use, 255 is not resident. */

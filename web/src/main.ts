@@ -10,6 +10,7 @@ import { caveats, head } from "./parts/head.ts";
 import { pageMap } from "./parts/pagemap.ts";
 import { sitesTable } from "./parts/sites.ts";
 import { sizes } from "./parts/sizes.ts";
+import { spans } from "./parts/spans.ts";
 import { threads } from "./parts/threads.ts";
 import { timeline } from "./parts/timeline.ts";
 import { waterfall } from "./parts/waterfall.ts";
@@ -21,6 +22,7 @@ const SHORT: Record<string, string> = {
   findings: "Findings",
   accounting: "Resident memory",
   timeline: "Timeline",
+  spans: "Spans",
   flame: "Flame graph",
   sites: "Call sites",
   sizes: "Sizes",
@@ -52,6 +54,7 @@ function start(): void {
     findings(model, { sites: showSites, flame: showFlame }),
     waterfall(model),
     timeline(model),
+    spans(model),
     flameGraph.element,
     table.element,
     sizes(model),

@@ -19,7 +19,7 @@ function data(): Data {
       exit_blocks: 0, temporary: 60, failed: 0, lost: 0,
     },
     peak_rss: 0, peak_live_at_ns: 0, captures: 100, cut_captures: 0, caveats: [], verdict: null, moments: [],
-    pages: null, curves: { step_ns: 0, live: [], rss: [] }, sizes: [], insights: [],
+    pages: null, curves: { step_ns: 0, live: [], rss: [] }, marks: null, sizes: [], insights: [],
     strings: ["", "everything", "main", "parse", "clone", "src/main.rs", "/x/src/main.rs", "/rust/string.rs", "libc.so"],
     frames: {
       name: [1, 2, 3, 3, 4], function: [0, 2, 3, 3, 4], file: [0, 6, 6, 6, 7], path: [0, 5, 5, 5, 7],

@@ -1,7 +1,8 @@
 //! The tables.
 
 use crate::accounting::{Accounting, Pages};
-use crate::heap::{AllocatorTime, CallTimes, Lifetimes, SizeClass, SizeSpread, Sizes};
+use crate::heap::{AllocatorTime, CallTimes, Lifetimes, Sampled, SizeClass, SizeSpread, Sizes};
+use crate::marks::Marks;
 use crate::stacks::book::Book;
 use crate::stacks::modules::{Image, Images};
 use crate::stacks::names::{FramesId, Names, StoredFrame};
@@ -13,7 +14,7 @@ use crate::units::{Bytes, Nanos};
 use crate::warning::Warning;
 use heapwise_trace::event::StackId;
 use heapwise_trace::file::records::{
-    BlindSpot, EnvironmentFinding, Meta, ModuleInfo, ProcessIndex, RunEnd, ThreadIndex,
+    BlindSpot, EnvironmentFinding, FROM_INSIDE, Meta, ModuleInfo, ProcessIndex, RunEnd, ThreadIndex,
 };
 use heapwise_trace::file::tables::Symbols;
 
@@ -39,8 +40,12 @@ pub struct Analysis {
     pub other_handovers: u64,
     /// Memory over time.
     pub memory: Memory,
+    /// What the program said of itself, and what it allocated meanwhile.
+    pub marks: Marks,
     /// What resident memory consists of.
     pub accounting: Accounting,
+    /// If only a sample of the blocks was recorded: which, and how far the totals may be off.
+    pub sampled: Option<Sampled>,
     /// How large the requests were.
     pub sizes: Sizes,
     /// How far the captured stacks can be trusted.
@@ -278,6 +283,8 @@ pub struct Site {
     pub exit_births: [u64; EXIT_PARTS],
     /// Requests that were refused.
     pub failed_allocations: u64,
+    /// Of the allocations and resizes, how many were recorded: all of them, unless the recording is a sample.
+    pub samples: u64,
     /// Time that the allocator took for handing these blocks out, resizing them and taking them back, from the calls that
     /// were measured; `None` if none was.
     pub allocator_time: Option<AllocatorTime>,
@@ -335,6 +342,11 @@ impl Analysis {
     /// Call sites, most allocated bytes first.
     pub fn sites(&self) -> &[Site] {
         &self.sites
+    }
+
+    /// Whether the program recorded itself, from when it said so.
+    pub fn is_from_inside(&self) -> bool {
+        self.meta.interception == FROM_INSIDE
     }
 
     /// Time that the allocator took for all sites, from the calls that were measured.

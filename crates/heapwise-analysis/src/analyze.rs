@@ -2,6 +2,8 @@
 
 use crate::analysis::Analysis;
 use crate::error::Error;
+use crate::heap::Sampling;
+use crate::marks::Names;
 use crate::observer::Observer;
 use crate::order::Sequencer;
 use crate::stacks::modules::{Images, Modules};
@@ -61,6 +63,7 @@ pub(crate) struct ProcessState {
     pub(crate) modules: Modules,
     pub(crate) module_infos: Vec<ModuleInfo>,
     pub(crate) rss: u64,
+    pub(crate) mark_names: Names,
 }
 
 #[derive(Debug, Default)]
@@ -119,7 +122,10 @@ impl<O: Observer> Run<O> {
 
     fn section(&mut self, section: Section) {
         match section {
-            Section::Meta(meta) => self.meta = meta,
+            Section::Meta(meta) => {
+                self.sequencer.ledger.sampling = Sampling::new(meta.sample_bytes);
+                self.meta = meta;
+            }
             Section::Process(info) => {
                 let slot = self.process_slot(info.index);
                 self.sequencer.residency.describe(slot, &info.allocator, info.forked_from.is_some());
@@ -165,6 +171,10 @@ impl<O: Observer> Run<O> {
             Section::Snapshot(snapshot) => {
                 let slot = self.process_slot(snapshot.process);
                 self.sequencer.look_at(slot, snapshot);
+            }
+            Section::MarkNames(names) => {
+                let slot = self.process_slot(names.process);
+                self.processes[slot as usize].mark_names.add(names);
             }
             Section::UsableSizes(sizes) => self.sequencer.residency.add_sizes(sizes),
             Section::Symbols(symbols) => self.symbols.push(symbols),
@@ -235,6 +245,7 @@ impl<O: Observer> Run<O> {
         self.rss_now = self.rss_now.saturating_sub(self.processes[slot].rss).saturating_add(sample.rss_bytes);
         self.processes[slot].rss = sample.rss_bytes;
         self.rss.raise(self.rss_now);
+        self.sequencer.ledger.marks.rss.add(sample.time_ns, self.rss_now);
         self.peak_rss = self.peak_rss.max(self.rss_now);
     }
 }

@@ -4,6 +4,7 @@ use crate::accounting::{Accounting, Pages};
 use crate::analysis::{Analysis, Growth, Handover, Memory, Process, Site, SiteId, StackQuality, Thread};
 use crate::analyze::{Options, Run};
 use crate::heap::{GrowthCounts, SiteHandovers};
+use crate::marks::Marks;
 use crate::observer::Observer;
 use crate::stacks::book::{Book, Entry};
 use crate::stacks::modules::Modules;
@@ -12,7 +13,7 @@ use crate::totals::Totals;
 use crate::units::{Bytes, Nanos};
 use crate::warning::Warning;
 use heapwise_trace::event::Epoch;
-use heapwise_trace::file::records::{EnvironmentFinding, ProcessIndex};
+use heapwise_trace::file::records::{EnvironmentFinding, FROM_INSIDE, ProcessIndex};
 use rustc_hash::FxHashMap;
 
 fn growth(counts: GrowthCounts) -> Growth {
@@ -40,15 +41,24 @@ impl<O: Observer> Run<O> {
         let stacks = self.stack_quality();
         // A forked child gives back what it inherited, and a recording that began late what was there before.
         let forked = processes.iter().filter(|p| p.forked_from.is_some());
-        let late = if self.meta.delay_ns > 0 { totals.unknown_frees } else { 0 };
+        let late = if self.meta.delay_ns > 0 || self.meta.interception == FROM_INSIDE {
+            totals.unknown_frees
+        } else {
+            0
+        };
         let expected = late.max(forked.map(|p| p.totals.unknown_frees).sum());
         let environment = self.environment();
+        let sampled = self.sequencer.ledger.variances.told(self.sequencer.ledger.sampling);
+        if let Some(sample) = sampled {
+            self.warnings.push(Warning::Sampled { sample, totals });
+        }
         self.final_warnings(&totals, expected, &stacks);
         let end = self.end.as_ref();
         let found = end.map(|e| e.blind_spots.as_slice()).unwrap_or_default();
         let mut blind_spots = self.meta.blind_spots.clone();
         blind_spots.extend(found.iter().filter(|s| !self.meta.blind_spots.contains(s)).cloned());
         let peak_rss = end.map_or(0, |e| e.peak_rss_bytes).max(self.peak_rss);
+        let marks = self.marks();
         let ledger = &mut self.sequencer.ledger;
         let memory = Memory {
             live: std::mem::take(&mut ledger.timeline),
@@ -71,8 +81,10 @@ impl<O: Observer> Run<O> {
             thread_matrix,
             other_handovers,
             memory,
+            marks,
             accounting: Accounting::default(),
             residency,
+            sampled,
             sizes: std::mem::take(&mut ledger.sizes),
             stacks,
             blind_spots,
@@ -96,6 +108,15 @@ impl<O: Observer> Run<O> {
             analysis.stacks.cut_captures += if site.cut { captures } else { 0 };
         }
         analysis
+    }
+
+    fn marks(&mut self) -> Marks {
+        let account = std::mem::take(&mut self.sequencer.ledger.marks);
+        let names: Vec<_> = self.processes.iter().map(|process| &process.mark_names).collect();
+        let process = |slot: u32| self.processes[slot as usize].info.index;
+        let thread = |slot: u32| self.threads[slot as usize].info.index;
+        let ticks_per_second = self.end.as_ref().map_or(0, |end| end.ticks_per_second);
+        account.finish(&names, process, thread, ticks_per_second)
     }
 
     /// What slowed the heap from outside of the code, each once.
@@ -158,6 +179,10 @@ impl<O: Observer> Run<O> {
                 handovers: stats.handovers.map(|h| self.site_handovers(&h)).unwrap_or_default(),
                 exit_births: stats.exit_births.map(|b| *b).unwrap_or_default(),
                 failed_allocations: stats.failed,
+                samples: match ledger.sampling.is_on() {
+                    true => stats.samples,
+                    false => stats.allocations + stats.reallocations,
+                },
                 allocator_time: None,
                 times: stats.times,
                 cut: false,

@@ -148,6 +148,7 @@ impl Site {
         self.exit_births.iter_mut().zip(other.exit_births).for_each(|(ours, theirs)| *ours += theirs);
         self.most_resizes = self.most_resizes.max(other.most_resizes);
         self.failed_allocations += other.failed_allocations;
+        self.samples += other.samples;
         if let Some(times) = &other.times {
             self.times.get_or_insert_default().merge(times);
         }

@@ -1,5 +1,7 @@
 //! What makes a report less than the whole truth.
 
+use crate::heap::Sampled;
+use crate::totals::Totals;
 use std::fmt;
 
 /// Something the reader of a report should know before trusting its numbers.
@@ -66,6 +68,13 @@ pub enum Warning {
         /// How many.
         count: u64,
     },
+    /// Only a sample of the blocks was recorded.
+    Sampled {
+        /// Which, and how far the totals may be off.
+        sample: Sampled,
+        /// What the totals are.
+        totals: Totals,
+    },
     /// Something outside of the code slowed the heap.
     Environment {
         /// What was found, separated by semicolons.
@@ -89,6 +98,7 @@ impl Warning {
             Warning::WrongStacks { .. } => "wrong-stacks",
             Warning::UncertainOrder { .. } => "uncertain-order",
             Warning::UnknownThreads { .. } => "unknown-threads",
+            Warning::Sampled { .. } => "sampled",
             Warning::Environment { .. } => "debug-environment",
         }
     }
@@ -108,6 +118,9 @@ impl Warning {
                 "blocks from before the recording, from a parent process, or of lost events"
             }
             Warning::UnknownThreads { .. } => "their events are counted under an unnamed process",
+            Warning::Sampled { .. } => {
+                "± is two standard errors; temporary blocks and growing buffers cannot be seen in a sample"
+            }
             Warning::Environment { .. } => {
                 "times, and what the allocator adds to blocks, are not those of the program alone"
             }
@@ -142,6 +155,20 @@ impl fmt::Display for Warning {
                 "{unknown_frees} frees of blocks whose allocation was not seen, {implicit_frees} blocks whose free was not seen"
             ),
             Warning::UnknownThreads { count } => write!(f, "{count} thread(s) without a record"),
+            Warning::Sampled { sample, totals } => {
+                let of = |error: u64, of: u64| 200.0 * error as f64 / of.max(1) as f64;
+                write!(
+                    f,
+                    "sampled: one block for every {} KiB, {} in all; the figures are estimates: requests ± {:.1} %, \
+                     requested bytes ± {:.1} %, peak ± {:.1} %, live at exit ± {:.1} %",
+                    sample.every.0 as f64 / 1024.0,
+                    sample.requests,
+                    of(sample.requests_error, totals.allocations.saturating_add(totals.reallocations)),
+                    of(sample.allocated_bytes_error.0, totals.allocated_bytes.0),
+                    of(sample.peak_live_bytes_error.0, totals.peak_live_bytes.0),
+                    of(sample.live_at_exit_bytes_error.0, totals.live_at_exit_bytes.0),
+                )
+            }
             Warning::Environment { what } => {
                 write!(f, "recorded in an environment that slows the heap: {what}")
             }

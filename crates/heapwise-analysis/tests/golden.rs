@@ -7,6 +7,8 @@ use heapwise_trace::file::{HEADER_BYTES, Reader};
 const V1_0: &[u8] = include_bytes!("../../heapwise-trace/tests/golden/v1.0.hw");
 /// The same program with looks at its pages.
 const V2_0: &[u8] = include_bytes!("../../heapwise-trace/tests/golden/v2.0.hw");
+/// A program that says what it is doing, `v3.0.c` beside it.
+const V3_0: &[u8] = include_bytes!("../../heapwise-trace/tests/golden/v3.0.hw");
 
 fn analysis(file: &[u8]) -> Analysis {
     let reader = Reader::new(file).expect("the header is sound");
@@ -39,7 +41,7 @@ fn the_tables_say_what_the_program_does() {
 
 #[test]
 fn a_file_cut_anywhere_is_analysed_as_far_as_it_goes() {
-    for file in [V1_0, V2_0] {
+    for file in [V1_0, V2_0, V3_0] {
         a_file_cut_anywhere_is_analysed_as_far_as_it_goes_of(file);
     }
 }
@@ -61,7 +63,7 @@ fn a_file_cut_anywhere_is_analysed_as_far_as_it_goes_of(whole_file: &[u8]) {
 
 #[test]
 fn a_byte_changed_anywhere_is_told_and_costs_nothing_before_it() {
-    for file in [V1_0, V2_0] {
+    for file in [V1_0, V2_0, V3_0] {
         a_byte_changed_anywhere_is_told_and_costs_nothing_before_it_of(file);
     }
 }
@@ -79,4 +81,20 @@ fn a_byte_changed_anywhere_is_told_and_costs_nothing_before_it_of(whole_file: &[
         let told = damaged.warnings.iter().any(|w| matches!(w, Warning::Truncated | Warning::Damaged { .. }));
         assert!(told, "byte {at} changed: {:?}", damaged.warnings);
     }
+}
+
+#[test]
+fn spans_say_what_their_thread_requested() {
+    let marks = analysis(V3_0).marks;
+    let facts = |name: &str| {
+        let span = marks.spans.iter().find(|span| &*span.name == name).expect("a span of that name");
+        (span.count, span.allocations, span.reallocations, span.allocated_bytes.0, span.unended, span.unbegun)
+    };
+    // The C library's block for the second thread is the main one's.
+    assert_eq!(facts("main"), (1, 2, 1, 288 + 10 + 1000, 0, 1));
+    assert_eq!(facts("item"), (6, 6, 0, 5 * 100 + 10 + 150, 0, 0));
+    assert_eq!(facts("work"), (1, 5, 0, 510, 0, 0));
+    assert_eq!(facts("child"), (1, 1, 0, 150, 0, 0));
+    assert_eq!(facts("handed over"), (0, 0, 0, 0, 1, 1));
+    assert_eq!((marks.total, marks.not_listed(), marks.spans.len()), (23, 0, 5));
 }

@@ -163,6 +163,7 @@ pub(crate) fn compile_from(
     let script = compile(reader, analysis, process, |at| progress.at("compiling", at, total));
     let script = script.map_err(|error| match error {
         ScriptError::Recording(error) => unreadable(anyhow!(error).context(name())),
+        error @ ScriptError::Sampled { .. } => unreadable(anyhow!(error)),
         error => Failure::new(exit::UNEXPECTED, error),
     })?;
     if script.counts().calls() == 0 {

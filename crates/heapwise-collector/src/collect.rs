@@ -60,6 +60,8 @@ pub struct Outcome {
     pub still_running: u32,
     /// Highest sum of resident bytes.
     pub peak_rss_bytes: u64,
+    /// Events that could not be recorded.
+    pub lost_events: u64,
     /// Comparisons with a full unwind that failed, and the last frame address at which one did.
     pub verify_failed: Option<(u64, u64)>,
 }
@@ -276,6 +278,7 @@ impl<'a> Collector<'a> {
         process.read_tables(&mut self.batch.news, true);
         self.batch.blocks.extend(process.take_pending(&self.packer.buffers));
         let end = process.end(self.session, still_running, &mut self.batch.news);
+        self.outcome.lost_events += end.lost_events;
         if end.verify_failed > 0 {
             let before = self.outcome.verify_failed.map_or(0, |(n, _)| n);
             self.outcome.verify_failed = Some((before + end.verify_failed, process.verify_failed_at()));

@@ -22,7 +22,7 @@ pub struct Batch {
     pub watermark: Epoch,
     /// Processes that joined.
     pub processes: Vec<ProcessInfo>,
-    /// Threads, modules and nodes that are new, and threads that ended.
+    /// Threads, modules, nodes and names of marks that are new, and threads that ended.
     pub news: News,
     /// Words of each thread.
     pub blocks: Vec<(ThreadIndex, Vec<u64>)>,
@@ -196,6 +196,7 @@ impl Work {
                 w.nodes(&Nodes { process: nodes.process, first_id, nodes: chunk.to_vec() })?;
             }
         }
+        batch.news.mark_names.iter().try_for_each(|names| w.mark_names(names))?;
         batch.sizes.iter().try_for_each(|s| w.usable_sizes(s))?;
         // In front of the events: a reader has to know of a look when it comes to its epoch.
         batch.snapshots.iter().try_for_each(|s| w.snapshot(s))?;

@@ -13,7 +13,7 @@ use crate::record::page_bytes;
 use crate::session::{Session, Settings};
 use crate::usable::Probes;
 use crate::{output, sys, ticks};
-use heapwise_trace::file::records::{Meta, RunEnd};
+use heapwise_trace::file::records::{FROM_INSIDE, Meta, RunEnd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -25,8 +25,6 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 pub struct Request<'a> {
     /// The file, which must not exist.
     pub output: &'a Path,
-    /// Compare every n-th stack with a full unwind; 0 for never.
-    pub verify_every: u32,
     /// Called by each thread of the collector first: what it does is not to be recorded.
     pub prepare: fn(),
     /// Tells which environment variables concern the heap; no others are recorded.
@@ -54,8 +52,10 @@ pub struct Ended {
     pub path: PathBuf,
     /// Events in it.
     pub events: u64,
-    /// Comparisons with a full unwind that failed.
-    pub verify_failed: u64,
+    /// Events that are missing, because there was no room for them.
+    pub lost_events: u64,
+    /// Bytes of the file.
+    pub bytes: u64,
 }
 
 impl Inside {
@@ -67,7 +67,7 @@ impl Inside {
     /// # Errors
     /// The file cannot be made, or the system has no memory or thread left.
     pub fn begin(request: &Request<'_>) -> Result<Self, Error> {
-        let session = Session::new(Settings { verify_every: request.verify_every, paused: false })?;
+        let session = Session::new(Settings::default())?;
         // A child that is forked shares nothing with this process that could be drained here.
         session.header().only_pid.store(std::process::id(), Ordering::Release);
         let file = output::create(request.output, false)?;
@@ -130,8 +130,8 @@ impl Inside {
                 ErrorKind::System { what: "the recording could not be written to its end", reason }.into()
             );
         }
-        let verify_failed = outcome.verify_failed.map_or(0, |(n, _)| n);
-        Ok(Ended { path: self.path, events: packed.events, verify_failed })
+        let bytes = packed.file.metadata().map_or(0, |facts| facts.len());
+        Ok(Ended { path: self.path, events: packed.events, lost_events: outcome.lost_events, bytes })
     }
 }
 
@@ -153,7 +153,7 @@ fn meta(request: &Request<'_>) -> Meta {
         architecture: std::env::consts::ARCH.into(),
         page_bytes: page_bytes(),
         processors: std::thread::available_parallelism().map_or(1, |n| n.get() as u32),
-        interception: "wrapper".into(),
+        interception: FROM_INSIDE.into(),
         environment: command::environment(request.concerns_heap),
         ..Meta::default()
     }

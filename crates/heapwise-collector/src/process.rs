@@ -12,12 +12,13 @@ use heapwise_trace::file::pages::{Reason, Snapshot};
 use heapwise_trace::file::records::{
     ModuleInfo, ProcessEnd, ProcessIndex, ProcessInfo, ThreadEnd, ThreadIndex, ThreadInfo,
 };
-use heapwise_trace::file::tables::Nodes;
+use heapwise_trace::file::tables::{MarkNames, Nodes};
 use heapwise_trace::live::layout::{
-    ALLOCATOR_BYTES, ARENA_BYTES, BUILD_ID_BYTES, COMMAND_BYTES, MAX_ARENAS, MAX_NODE_CHUNKS, MAX_RINGS,
-    MODULE_LOG_BYTES, MODULE_RECORD_HEADER, NODES_PER_CHUNK, NodeRecord, ProcessHeader, RING_DATA_OFFSET,
-    RingHeader, exit_state, ring_state,
+    ALLOCATOR_BYTES, ARENA_BYTES, BUILD_ID_BYTES, COMMAND_BYTES, MARK_LOG_BYTES, MAX_ARENAS, MAX_MARK_NAMES,
+    MAX_NODE_CHUNKS, MAX_RINGS, MODULE_LOG_BYTES, MODULE_RECORD_HEADER, NODES_PER_CHUNK, NodeRecord,
+    ProcessHeader, RING_DATA_OFFSET, RingHeader, exit_state, ring_state,
 };
+use heapwise_trace::live::marks;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -32,6 +33,8 @@ pub struct News {
     pub modules: Vec<ModuleInfo>,
     /// Nodes that are new.
     pub nodes: Vec<Nodes>,
+    /// Names of marks that are new.
+    pub mark_names: Vec<MarkNames>,
 }
 
 /// One recorded process.
@@ -49,6 +52,8 @@ pub struct Process {
     pub executable: Option<std::path::PathBuf>,
 
     modules_read: usize,
+    /// Bytes of the log of names of marks, and names.
+    marks_read: (usize, usize),
     nodes_read: u32,
     /// How often an unpublished node has held up the reading of nodes.
     nodes_waited: u32,
@@ -96,6 +101,7 @@ impl Process {
             described: false,
             executable,
             modules_read: 0,
+            marks_read: (0, 0),
             nodes_read: 1,
             nodes_waited: 0,
             checks: 0,
@@ -157,9 +163,10 @@ impl Process {
         })
     }
 
-    /// Reads modules and nodes that are new. Every node that occurs in events drained before is among them.
+    /// Reads modules, names of marks and nodes that are new. Every node and name that occurs in events drained before is among them.
     pub fn read_tables(&mut self, news: &mut News, at_end: bool) {
         self.read_modules(news);
+        self.read_mark_names(news);
         self.read_nodes(news, at_end);
     }
 
@@ -179,6 +186,33 @@ impl Process {
             rest = &rest[used..];
         }
         self.modules_read = len;
+    }
+
+    fn read_mark_names(&mut self, news: &mut News) {
+        let (from, known) = self.marks_read;
+        let len = (self.header().mark_log_len.load(Ordering::Acquire) as usize).min(MARK_LOG_BYTES);
+        if len <= from {
+            return;
+        }
+        let log = self.header().mark_log.load(Ordering::Acquire);
+        // It may lie in an arena that is not mapped yet: then it is read the next time.
+        let place = self.arenas.find(log);
+        let Some(bytes) = place.and_then(|(mapping, at)| mapping.copy_bytes(at + from, len - from)) else {
+            return;
+        };
+        let mut rest = bytes.as_slice();
+        let mut names = Vec::new();
+        while let Some((name, used)) = marks::name_at(rest)
+            && known + names.len() < MAX_MARK_NAMES
+        {
+            names.push(String::from_utf8_lossy(name).into_owned());
+            rest = &rest[used..];
+        }
+        self.marks_read = (len - rest.len(), known + names.len());
+        if !names.is_empty() {
+            let first_id = marks::id_of(known).0;
+            news.mark_names.push(MarkNames { process: self.info.index, first_id, names });
+        }
     }
 
     fn read_nodes(&mut self, news: &mut News, at_end: bool) {
@@ -271,7 +305,8 @@ impl Process {
                     + RING_DATA_OFFSET
             });
         let nodes = u64::from(self.header().node_count.load(Ordering::Relaxed)) * 24;
-        rings.sum::<u64>() + nodes + size_of::<ProcessHeader>() as u64
+        let names = u64::from(self.header().mark_log_len.load(Ordering::Relaxed));
+        rings.sum::<u64>() + nodes + names + size_of::<ProcessHeader>() as u64
     }
 
     /// Whether the process waits for a last look at its pages.

@@ -230,6 +230,7 @@ fn meta(request: &Request) -> Meta {
         duration_limit_ns: nanos(request.limits.duration),
         size_limit_bytes: request.limits.max_bytes.unwrap_or(0),
         follow: request.follow,
+        sample_bytes: 0,
     }
 }
 

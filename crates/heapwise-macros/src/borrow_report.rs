@@ -1,8 +1,9 @@
 //! `#[derive(heapwise::BorrowReport)]`: walks through the fields of a type.
 
 use proc_macro2::{Span, TokenStream};
-use quote::{format_ident, quote};
+use quote::{format_ident, quote, quote_spanned};
 use syn::ext::IdentExt;
+use syn::spanned::Spanned;
 use syn::{Data, DeriveInput, Error, Expr, Field, Fields, Ident, parse_quote};
 
 /// The implementation of the trait.
@@ -53,21 +54,24 @@ fn fields(fields: &Fields) -> syn::Result<(TokenStream, TokenStream)> {
     // What a newtype has is at the newtype's own place.
     let is_transparent = matches!(fields, Fields::Unnamed(_)) && fields.len() == 1;
     for (at, field) in fields.iter().enumerate() {
-        let variable = format_ident!("field_{at}", span = Span::mixed_site());
+        let span = Span::mixed_site().located_at(field.ty.span());
+        let variable = format_ident!("field_{at}", span = span);
         let text = match &field.ident {
             Some(name) => name.unraw().to_string(),
             None => at.to_string(),
         };
-        walks.extend(match How::of(field)? {
-            How::Skip => TokenStream::new(),
-            How::Walk if is_transparent => {
-                quote! { ::heapwise::borrow::BorrowReport::walk(#variable, walker); }
-            }
-            How::Walk => quote! {
-                walker.part(#text, |walker| ::heapwise::borrow::BorrowReport::walk(#variable, walker));
-            },
-            How::With(with) if is_transparent => quote! { walker.data(#with(#variable)); },
-            How::With(with) => quote! { walker.part(#text, |walker| walker.data(#with(#variable))); },
+        let walk = match How::of(field)? {
+            How::Skip => None,
+            // A type without the trait is an error where the type is written.
+            How::Walk => Some(quote_spanned! { field.ty.span() =>
+                ::heapwise::borrow::BorrowReport::walk(#variable, walker)
+            }),
+            How::With(with) => Some(quote_spanned! { with.span() => walker.data((#with)(#variable)) }),
+        };
+        walks.extend(match walk {
+            None => TokenStream::new(),
+            Some(walk) if is_transparent => quote! { #walk; },
+            Some(walk) => quote! { walker.part(#text, |walker| #walk); },
         });
         names.push((field.ident.clone(), variable));
     }

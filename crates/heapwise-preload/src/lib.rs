@@ -4,7 +4,7 @@
 
 #![cfg_attr(panic = "abort", no_std)]
 
-use heapwise_recorder::{entry_point, hooks, lifecycle, mappings, turn};
+use heapwise_recorder::{entry_point, hooks, lifecycle, mappings, marks, turn};
 
 entry_point!(malloc, 1 => hooks::malloc);
 entry_point!(calloc, 2 => hooks::calloc);
@@ -103,9 +103,25 @@ pub unsafe extern "C" fn dlclose(handle: *mut core::ffi::c_void) -> core::ffi::c
     unsafe { lifecycle::dlclose(handle) }
 }
 
-/// Whether this library records the process: not so if nobody wants it, or the program records itself.
+/// `void heapwise_mark(uint32_t kind, const char *name, size_t len)`: the program says what it is doing. See docs/marks.md.
+///
+/// # Safety
+/// `name` is null, or points to `len` bytes that can be read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn heapwise_mark(kind: u32, name: *const u8, len: usize) {
+    // SAFETY: handed on.
+    unsafe { marks::mark_from_c(kind, name, len) }
+}
+
+/// `uint32_t heapwise_is_recording(void)`: 1 if a mark would be recorded now, else 0.
 #[unsafe(no_mangle)]
 pub extern "C" fn heapwise_is_recording() -> u32 {
+    u32::from(marks::is_recording())
+}
+
+/// Whether this library records the process, now or later: not so if nobody wants it, or the program records itself.
+#[unsafe(no_mangle)]
+pub extern "C" fn heapwise_has_joined() -> u32 {
     u32::from(heapwise_recorder::process::PROCESS.header().is_some())
 }
 

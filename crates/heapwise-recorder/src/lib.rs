@@ -26,6 +26,7 @@ pub mod large;
 pub mod lifecycle;
 pub mod lock;
 pub mod mappings;
+pub mod marks;
 pub mod process;
 pub mod real;
 pub mod ring;

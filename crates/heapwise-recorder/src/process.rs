@@ -6,6 +6,7 @@
 
 use crate::lock::{Held, Lock};
 use crate::mappings;
+use crate::marks::MarkNames;
 use crate::session::{self, Refusal, SessionPath};
 use crate::sys;
 use crate::trie::Trie;
@@ -44,6 +45,8 @@ pub struct ProcessState {
     pub trie: Trie,
     /// Which modules the collector has been told of.
     pub published: modules::Published,
+    /// The names of this process's marks.
+    pub marks: MarkNames,
 }
 
 #[derive(Debug)]
@@ -74,6 +77,7 @@ pub static PROCESS: ProcessState = ProcessState {
     rings: [const { AtomicPtr::new(core::ptr::null_mut()) }; MAX_RINGS],
     trie: Trie::new(),
     published: modules::Published::new(),
+    marks: MarkNames::new(),
 };
 
 /// What a forked child does inherit.

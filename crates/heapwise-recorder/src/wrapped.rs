@@ -15,8 +15,8 @@ use crate::turn::begin as begin_turn;
 use crate::unwind::elf;
 use crate::{describe, large, real, sys};
 use core::ffi::{CStr, c_char, c_void};
-use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
-use heapwise_trace::event::AllocFunction;
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+use heapwise_trace::event::{AllocFunction, MarkKind};
 use heapwise_trace::live::layout::{THROUGH_PRELOAD, THROUGH_VARIABLE, WRAPPER_NOTE, WRAPPER_NOTE_KIND};
 
 /// Runs when the process ends by itself, after the destructors of the program.
@@ -133,14 +133,14 @@ fn preload_function(name: &CStr) -> *const c_void {
 
 /// Whether the preload library records this process. It has seen to it before the first call of the wrapper.
 fn is_recorded_by_preload() -> bool {
-    let found = preload_function(c"heapwise_is_recording");
+    let found = preload_function(c"heapwise_has_joined");
     if found.is_null() {
         return false;
     }
     // SAFETY: the preload library's function of that name, which has this type.
-    let is_recording = unsafe { core::mem::transmute::<*const c_void, unsafe extern "C" fn() -> u32>(found) };
+    let has_joined = unsafe { core::mem::transmute::<*const c_void, unsafe extern "C" fn() -> u32>(found) };
     // SAFETY: it only reads the recorder's state.
-    unsafe { is_recording() != 0 }
+    unsafe { has_joined() != 0 }
 }
 
 /// The `malloc` that serves this program: what it is linked with, or what the preload library stands in front of.
@@ -313,6 +313,50 @@ fn timed<T>(call: impl FnOnce() -> T) -> T {
     let result = call();
     watch.stop(words);
     result
+}
+
+/// What a mark says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// A moment.
+    Moment,
+    /// A span of this thread begins.
+    Begin,
+    /// It ends.
+    End,
+}
+
+impl Mark {
+    fn kind(self) -> MarkKind {
+        match self {
+            Self::Moment => MarkKind::Point,
+            Self::Begin => MarkKind::Begin,
+            Self::End => MarkKind::End,
+        }
+    }
+}
+
+/// Marks this moment of the calling thread in the recording of this recorder.
+pub fn mark(mark: Mark, name: &[u8]) {
+    crate::marks::mark(mark.kind(), name);
+}
+
+/// The same in that of the preload library, if it is in this process.
+pub fn mark_by_preload(mark: Mark, name: &[u8]) {
+    /// 1 while nobody has looked.
+    static FOUND: AtomicUsize = AtomicUsize::new(1);
+    let mut found = FOUND.load(Ordering::Relaxed);
+    if found == 1 {
+        found = preload_function(c"heapwise_mark") as usize;
+        FOUND.store(found, Ordering::Relaxed);
+    }
+    if found != 0 {
+        // SAFETY: the preload library's function of that name, which has this type.
+        let send =
+            unsafe { core::mem::transmute::<usize, unsafe extern "C" fn(u32, *const u8, usize)>(found) };
+        // SAFETY: the name can be read.
+        unsafe { send(mark.kind() as u32, name.as_ptr(), name.len()) };
+    }
 }
 
 /// Keeps what this thread does from being recorded, until [`Aside`] is dropped: for threads that work for heapwise.

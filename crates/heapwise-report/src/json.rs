@@ -1,9 +1,11 @@
 //! The schema `heapwise.report/1`: field names are a contract, see the README.
 
+mod marks;
 mod memory;
 
-use heapwise_analysis::{Analysis, Frame, Handover, Site, Totals};
+use heapwise_analysis::{Analysis, Frame, Handover, Sampled, Site, Totals};
 use heapwise_diagnosis::{Diagnosis, Insight};
+use marks::JsonSpan;
 use memory::Memory;
 use serde::Serialize;
 
@@ -37,6 +39,7 @@ struct Report<'a> {
     duration_ns: u64,
     totals: JsonTotals,
     allocator_time: Option<AllocatorTime>,
+    sampling: Option<Sampling>,
     interception: Interception<'a>,
     stacks: Stacks,
     order: Order,
@@ -46,6 +49,7 @@ struct Report<'a> {
     thread_matrix: Vec<JsonHandover>,
     other_handovers: u64,
     memory: Memory<'a>,
+    spans: Vec<JsonSpan<'a>>,
     sizes: Vec<SizeClass>,
     n_sites: usize,
     sites: Vec<JsonSite<'a>>,
@@ -63,6 +67,29 @@ struct AllocatorTime {
     time_ns: u64,
     error_ns: u64,
     samples: u64,
+}
+
+#[derive(Serialize)]
+struct Sampling {
+    sample_bytes: u64,
+    requests: u64,
+    requests_error: u64,
+    allocated_bytes_error: u64,
+    peak_live_bytes_error: u64,
+    live_at_exit_bytes_error: u64,
+}
+
+impl From<&Sampled> for Sampling {
+    fn from(s: &Sampled) -> Self {
+        Self {
+            sample_bytes: s.every.0,
+            requests: s.requests,
+            requests_error: s.requests_error,
+            allocated_bytes_error: s.allocated_bytes_error.0,
+            peak_live_bytes_error: s.peak_live_bytes_error.0,
+            live_at_exit_bytes_error: s.live_at_exit_bytes_error.0,
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -199,6 +226,7 @@ struct JsonSite<'a> {
     allocator_time_error_ns: Option<u64>,
     handovers: Vec<JsonHandover>,
     exit_births: &'a [u64],
+    samples: u64,
     cut: bool,
     /// Frames between the inner and the outer ones that `stack` leaves out.
     frames_omitted: usize,
@@ -259,6 +287,7 @@ impl<'a> Report<'a> {
                 error_ns: t.error.0,
                 samples: t.samples,
             }),
+            sampling: a.sampled.as_ref().map(Sampling::from),
             interception: Interception {
                 mode: &a.meta.interception,
                 allocator: a.processes.first().map_or("", |p| &p.allocator),
@@ -311,6 +340,7 @@ impl<'a> Report<'a> {
             thread_matrix: a.thread_matrix.iter().map(|h| handover(h, Some(h.bytes.0))).collect(),
             other_handovers: a.other_handovers,
             memory: Memory::new(a, d.verdict.as_ref()),
+            spans: marks::spans(a),
             sizes: a
                 .size_classes()
                 .map(|c| SizeClass {
@@ -370,6 +400,7 @@ fn site<'a>(analysis: &'a Analysis, site: &'a Site) -> JsonSite<'a> {
         allocator_time_error_ns: site.allocator_time.map(|t| t.error.0),
         handovers: site.handovers.iter().map(|h| handover(h, None)).collect(),
         exit_births: &site.exit_births,
+        samples: site.samples,
         cut: site.cut,
         frames_omitted: stack.len() - shown.len(),
         stack: shown,

@@ -59,6 +59,40 @@ impl AllocFunction {
     }
 }
 
+/// The name of a mark or a span in its process's table of names; see [`crate::live::marks`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MarkId(pub u32);
+
+impl MarkId {
+    /// A name for which the table had no room.
+    pub const OTHER: MarkId = MarkId(0);
+}
+
+/// What a mark says of its moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum MarkKind {
+    /// Something happened.
+    #[default]
+    Point = 0,
+    /// A span begins on this thread.
+    Begin = 1,
+    /// The span of this name that began last on this thread ends.
+    End = 2,
+}
+
+impl MarkKind {
+    /// The kind of a code; `None` for one that does not exist.
+    pub fn from_code(code: u64) -> Option<Self> {
+        match code {
+            0 => Some(Self::Point),
+            1 => Some(Self::Begin),
+            2 => Some(Self::End),
+            _ => None,
+        }
+    }
+}
+
 /// How many pages of a large block were resident when it was given back, if that was measured.
 pub type TouchedPages = Option<u32>;
 
@@ -139,5 +173,14 @@ pub enum Event {
     ThreadJoin {
         /// The `pthread_t` of the ended thread.
         handle: u64,
+    },
+    /// The program itself says what it is doing. No call of the allocator.
+    Mark {
+        /// What of it.
+        kind: MarkKind,
+        /// How it calls that.
+        name: MarkId,
+        /// The processor's clock at this moment, to measure spans that are shorter than an epoch; 0 where there is none.
+        ticks: u64,
     },
 }

@@ -19,3 +19,4 @@ pub mod event;
 #[cfg(feature = "file")]
 pub mod file;
 pub mod live;
+pub mod sampling;

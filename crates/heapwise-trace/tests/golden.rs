@@ -1,10 +1,11 @@
 //! Recordings that earlier versions of heapwise made: read by this version and by all later ones of the same major
 //! version. A format version gets one file, which is never made anew; `golden/*.c` is the program that was recorded.
 
-use heapwise_trace::event::{AllocFunction, Event};
+use heapwise_trace::event::{AllocFunction, Event, MarkKind};
 use heapwise_trace::file::reader::Tail;
 use heapwise_trace::file::records::{ProcessIndex, ThreadIndex};
 use heapwise_trace::file::{ErrorKind, HEADER_BYTES, Reader, Section};
+use heapwise_trace::live::layout::MARK_NAME_BYTES;
 use std::collections::BTreeMap;
 
 /// Format 1.0: two processes, of which one is a fork, and three threads.
@@ -12,6 +13,9 @@ const V1_0: &[u8] = include_bytes!("golden/v1.0.hw");
 
 /// Format 2.0: the same program, with looks at its pages, sizes of blocks and measured calls.
 const V2_0: &[u8] = include_bytes!("golden/v2.0.hw");
+
+/// Format 3.0: a program that says what it is doing, with a second thread and a fork.
+const V3_0: &[u8] = include_bytes!("golden/v3.0.hw");
 
 /// All sections of an undamaged file, each with the offset behind it.
 fn sections(file: &[u8]) -> Vec<(usize, Section)> {
@@ -67,6 +71,7 @@ fn kind(section: &Section) -> &'static str {
         Section::RunEnd(_) => "run end",
         Section::Snapshot(_) => "snapshot",
         Section::UsableSizes(_) => "usable sizes",
+        Section::MarkNames(_) => "names of marks",
         _ => "unknown",
     }
 }
@@ -153,7 +158,10 @@ fn the_events_add_up_to_what_the_program_does() {
                     Event::Failed { .. } => failed += 1,
                     Event::ThreadCreate { handle } => created.push(handle),
                     Event::ThreadJoin { handle } => joined.push(handle),
-                    Event::Epoch(_) | Event::ReallocBegin { .. } | Event::Timed { .. } => {}
+                    Event::Epoch(_)
+                    | Event::ReallocBegin { .. }
+                    | Event::Timed { .. }
+                    | Event::Mark { .. } => {}
                 }
             }
             assert!(!decoded.damaged());
@@ -214,7 +222,7 @@ fn the_symbols_name_the_functions_of_the_program() {
 
 #[test]
 fn a_file_cut_anywhere_keeps_its_whole_sections() {
-    for file in [V1_0, V2_0] {
+    for file in [V1_0, V2_0, V3_0] {
         a_file_cut_anywhere_keeps_its_whole_sections_of(file);
     }
 }
@@ -236,7 +244,7 @@ fn a_file_cut_anywhere_keeps_its_whole_sections_of(whole_file: &[u8]) {
 
 #[test]
 fn a_byte_changed_anywhere_costs_nothing_before_it() {
-    for file in [V1_0, V2_0] {
+    for file in [V1_0, V2_0, V3_0] {
         a_byte_changed_anywhere_costs_nothing_before_it_of(file);
     }
 }
@@ -271,9 +279,9 @@ fn a_changed_header_is_refused_or_does_not_matter() {
             (at, other) => panic!("byte {at} changed: {other:?}"),
         }
     }
-    let newer = [&V1_0[..8], &[3, 0], &V1_0[10..]].concat();
+    let newer = [&V1_0[..8], &[4, 0], &V1_0[10..]].concat();
     let refused = Reader::new(newer.as_slice()).map(|_| ()).expect_err("a newer major version is refused");
-    assert!(matches!(refused.kind(), ErrorKind::TooNew { supported: 2, .. }));
+    assert!(matches!(refused.kind(), ErrorKind::TooNew { supported: 3, .. }));
 }
 
 #[test]
@@ -299,4 +307,58 @@ fn format_2_has_looks_at_pages_and_measured_calls() {
     assert_eq!(sizes.len(), 1);
     assert_eq!([1, 25, 41].map(|n| sizes[0].of(n)), [24, 40, 56], "those of glibc");
     assert!(timed >= 1, "one of the first calls of each thread is measured");
+}
+
+#[test]
+fn format_3_has_marks_in_the_order_of_their_thread() {
+    let (mut names, mut processes, mut said) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+    for (_, section) in sections(V3_0) {
+        match section {
+            Section::MarkNames(run) => {
+                for (id, name) in (run.first_id..).zip(run.names) {
+                    names.insert((run.process, id), name);
+                }
+            }
+            Section::Thread(thread) => {
+                processes.insert(thread.index, thread.process);
+            }
+            Section::Events(events) => {
+                for block in events.blocks() {
+                    let said: &mut Vec<(Option<MarkKind>, u32, u64)> =
+                        said.entry(block.thread()).or_default();
+                    for event in block.events() {
+                        match event {
+                            Event::Mark { kind, name, ticks } => said.push((Some(kind), name.0, ticks)),
+                            Event::Alloc { .. } => said.push((None, 0, 0)),
+                            _ => {}
+                        }
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    let text = |thread: u32| {
+        let thread = ThreadIndex(thread);
+        let words = said[&thread].iter().map(|(kind, name, _)| {
+            let name = names.get(&(processes[&thread], *name)).map_or("", String::as_str);
+            match kind {
+                None => "+".to_owned(),
+                Some(MarkKind::Point) => format!("!{name}"),
+                Some(MarkKind::Begin) => format!("<{name}"),
+                Some(MarkKind::End) => format!("{name}>"),
+            }
+        });
+        words.collect::<Vec<_>>().join(" ")
+    };
+    let long = format!("{}…", "n".repeat(MARK_NAME_BYTES - "…".len()));
+    // The first block is the C library's own, for the variables of the second thread.
+    assert_eq!(text(0), format!("<main !{long} <handed over + !before the fork + main>"));
+    let items = ["<item + item>"; 5].join(" ");
+    assert_eq!(text(1), format!("<work {items} handed over> work>"));
+    assert_eq!(text(2), "<child <item + item> child> main>");
+    for marks in said.values() {
+        let ticks: Vec<u64> = marks.iter().map(|mark| mark.2).filter(|ticks| *ticks > 0).collect();
+        assert!(ticks.is_sorted() && ticks.len() > 3, "{ticks:?}");
+    }
 }

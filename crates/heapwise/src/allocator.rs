@@ -188,7 +188,12 @@ impl<A: GlobalAlloc> Allocator<A> {
 /// Who watches, after the first call of the process has found out whether it is recorded.
 fn decided<A>() -> State {
     state::decided(|| {
-        #[cfg(all(feature = "record", target_os = "linux", target_arch = "x86_64"))]
+        #[cfg(all(
+            feature = "record",
+            target_os = "linux",
+            target_arch = "x86_64",
+            not(feature = "portable-recorder")
+        ))]
         // SAFETY: puts a few bytes into a section of their own; there is no instruction among them.
         unsafe {
             heapwise_recorder::executable_note!();

@@ -37,6 +37,24 @@
 //! }
 //! ```
 //!
+//! # In tests
+//!
+//! A test fails when its code allocates more than it should, and says where: see [`budget`](mod@budget).
+//!
+//! ```
+//! # #[cfg(feature = "budgets")] mod example {
+//! #[global_allocator]
+//! static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+//!
+//! # fn main() {
+//! let list = heapwise::assert_allocations!(<= 1, || vec![1, 2, 3]);
+//! # drop(list);
+//! # }
+//! # }
+//! ```
+//!
+//! And [`borrow`] tells what a deserializer has borrowed, and what it had to allocate.
+//!
 //! # What it looks at
 //!
 //! On Windows: the flags of the process and of its heap, page heap, the application verifier, Image File Execution Options,
@@ -85,6 +103,7 @@ pub mod budget;
 pub mod criterion;
 mod environment;
 mod harmless;
+mod marks;
 #[cfg(feature = "operations")]
 mod operations;
 #[cfg(feature = "operations")]
@@ -131,7 +150,7 @@ pub use heapwise_macros::BorrowReport;
 /// Limits are `allocations`, a number of [requests](budget::Budget::allocations), and `bytes` and `peak`, numbers of bytes or
 /// texts such as `"4 KiB"`; or any expression of type `u64`, such as the name of a constant. Of an `async fn` is counted
 /// what happens while it is polled. Other attributes stay, so it goes with `#[test]`, `#[should_panic]` and tests that return
-/// a `Result`.
+/// a `Result`. In front of attributes that make the runtime of an async test, it counts the test; after them, the runtime, too.
 ///
 /// ```
 /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
@@ -163,13 +182,16 @@ pub use heapwise_macros::BorrowReport;
 /// ```
 #[cfg(feature = "budgets")]
 pub use heapwise_macros::budget;
+#[cfg(feature = "tracing")]
+pub use marks::tracing;
+pub use marks::{SpanGuard, mark, span};
 #[cfg(feature = "operations")]
 pub use operations::{
     FirstSpan, LaterSpans, Measured, Operation, OperationReport, PerIteration, ProcessSpan, Report, Scope,
     ScopeGuard, ScopeHandle, Session, ThreadSpan,
 };
 #[cfg(feature = "record-to")]
-pub use record::{Recorded, Recording, record_to};
+pub use record::{Recorded, Recorder, Recording, record_to};
 pub use tally::Counts;
 pub use warning::{QUIET, warn_at_start};
 

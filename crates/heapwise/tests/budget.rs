@@ -244,3 +244,20 @@ fn millions_of_requests_are_counted_exactly_and_named_nearly_so() {
     assert!((0.6..0.73).contains(&share), "{exceeded}");
     assert!(exceeded.to_string().contains("about "));
 }
+
+/// Names are looked up under a lock, and while the loader is asked for its libraries, which somebody else's backtrace does as
+/// well, who is inside of a budget.
+#[test]
+fn backtraces_on_several_threads_do_not_wait_for_each_other() {
+    let backtrace = || std::backtrace::Backtrace::force_capture().to_string().len();
+    std::thread::scope(|threads| {
+        for _ in 0..3 {
+            threads.spawn(|| {
+                for _ in 0..5 {
+                    let exceeded = NOTHING.check(|| drop(black_box(backtrace()))).unwrap_err();
+                    assert!(exceeded.to_string().contains("Backtrace"), "{exceeded}");
+                }
+            });
+        }
+    });
+}

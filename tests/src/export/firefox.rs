@@ -59,6 +59,22 @@ impl Profile {
             .collect()
     }
 
+    /// Names of the markers of all threads with their begin and end in milliseconds, as far as they have them.
+    pub fn markers(&self) -> Vec<(&str, Option<f64>, Option<f64>)> {
+        let strings = &self.json["shared"]["stringArray"];
+        let tables =
+            self.json["threads"].as_array().expect("threads").iter().map(|thread| &thread["markers"]);
+        let rows = tables.flat_map(|table| {
+            (0..table["length"].as_u64().expect("a length") as usize).map(move |i| (table, i))
+        });
+        rows.map(|(table, i)| {
+            let name = table["name"][i].as_u64().expect("an index") as usize;
+            let time = |column: &str| table[column][i].as_f64();
+            (strings[name].as_str().expect("a string"), time("startTime"), time("endTime"))
+        })
+        .collect()
+    }
+
     fn stack(&self, mut at: Option<u64>) -> Vec<String> {
         let (shared, mut frames) = (&self.json["shared"], Vec::new());
         let string =
@@ -144,6 +160,15 @@ impl Profile {
             assert!(times.is_sorted() && times.iter().all(|&t| t >= start && t < end), "{times:?}");
             let kind = thread["samples"]["weightType"].as_str().expect("a type");
             assert!(["bytes", "samples"].contains(&kind), "{kind}");
+            let markers = &thread["markers"];
+            equally_long(markers, &["data", "name", "startTime", "endTime", "phase", "category"]);
+            inside(&markers["name"], n_strings, "a marker's name");
+            inside(&markers["category"], categories.len(), "a marker's category");
+            for (i, phase) in numbers(&markers["phase"]).into_iter().enumerate() {
+                // An instant and a begin have a start, an interval both, an end has an end.
+                let has = ["startTime", "endTime"].map(|column| markers[column][i].is_f64());
+                assert_eq!(has, [phase != 3, phase == 1 || phase == 3], "marker {i}: {markers}");
+            }
             assert!(thread["pid"].is_string() && thread["tid"].is_u64());
         }
         for counter in self.json["counters"].as_array().expect("counters") {

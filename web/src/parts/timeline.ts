@@ -1,4 +1,4 @@
-/** Resident and live bytes over time. */
+/** Resident and live bytes over time, with what the program said of itself. */
 
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
@@ -6,9 +6,10 @@ import { h, section } from "../dom.ts";
 import { bytes, byteSplits, time } from "../format.ts";
 import type { Model } from "../model.ts";
 import { color, onTheme } from "../theme.ts";
+import { drawMarks, spanLanes, words, type Plot } from "./strip.ts";
 
 export function timeline(model: Model): HTMLElement {
-  const { curves } = model.data;
+  const { curves, marks } = model.data;
   const title = "Memory over time";
   if (curves.live.length < 2) {
     return section("timeline", title, "", h("p", { class: "empty" }, "The run was too short for a curve."));
@@ -20,6 +21,9 @@ export function timeline(model: Model): HTMLElement {
     attr: { tabindex: "0", role: "img", "aria-label": `Memory over ${time(model.data.duration_ns)}: arrow keys read it out` },
   });
   const readout = h("p", { class: "readout", attr: { "aria-live": "polite" } }, hint());
+  // Names of marks stand above the curves.
+  const headroom = marks && marks.points.length > 0 ? 1.3 : 1.05;
+  const strip = marks && spanLanes(model, marks);
   let plot: uPlot | undefined;
 
   function hint(): string {
@@ -33,7 +37,25 @@ export function timeline(model: Model): HTMLElement {
     const rss = curves.rss[i];
     const parts = [time(i * curves.step_ns), `live ${bytes(curves.live[i] ?? 0)}`];
     if (typeof rss === "number") parts.splice(1, 0, `resident ${bytes(rss)}`);
+    if (marks) parts.push(...words(model, marks, i * curves.step_ns, (i + 1) * curves.step_ns));
     readout.textContent = parts.join(" · ");
+  }
+  /** Draws over the curves and below them, when they were drawn. */
+  function drawSaid(u: uPlot): void {
+    if (!marks) return;
+    const scale = uPlot.pxRatio;
+    const where: Plot = {
+      left: u.bbox.left / scale,
+      top: u.bbox.top / scale,
+      width: u.bbox.width / scale,
+      height: u.bbox.height / scale,
+      x: (ns) => u.valToPos(ns / 1e9, "x", true) / scale,
+    };
+    u.ctx.save();
+    u.ctx.setTransform(scale, 0, 0, scale, 0, 0);
+    drawMarks(u.ctx, model, marks, where);
+    u.ctx.restore();
+    strip?.draw(where);
   }
   function draw(): void {
     plot?.destroy();
@@ -54,13 +76,13 @@ export function timeline(model: Model): HTMLElement {
         height: holder.clientWidth < 600 ? 220 : 280,
         legend: { show: false },
         cursor: { y: false, points: { size: 7 } },
-        scales: { x: { time: false }, y: { range: (_u, _min, max) => [0, Math.max(1, max * 1.05)] } },
+        scales: { x: { time: false }, y: { range: (_u, _min, max) => [0, Math.max(1, max * headroom)] } },
         series,
         axes: [
           { ...axis, space: 70, values: (_u, values) => values.map((v) => (v === 0 ? "0" : time(v * 1e9))) },
           { ...axis, size: 72, splits: (_u, _axis, min, max) => byteSplits(min, max), values: (_u, values) => values.map((v) => bytes(v)) },
         ],
-        hooks: { setCursor: [(u) => say(u.cursor.idx)] },
+        hooks: { setCursor: [(u) => say(u.cursor.idx)], draw: [drawSaid] },
       },
       data as uPlot.AlignedData,
       holder,
@@ -93,8 +115,16 @@ export function timeline(model: Model): HTMLElement {
     "timeline",
     title,
     "",
-    h("p", { class: "keys" }, hasRss ? key("dot-rss", "Resident (RSS)") : null, key("dot-live", "Live: requested and not freed")),
+    h(
+      "p",
+      { class: "keys" },
+      hasRss ? key("dot-rss", "Resident (RSS)") : null,
+      key("dot-live", "Live: requested and not freed"),
+      marks && marks.points.length > 0 ? key("dot-mark", "Marks of the program") : null,
+      strip ? key("dot-span", "Its spans") : null,
+    ),
     holder,
+    strip?.element ?? null,
     readout,
   );
 }

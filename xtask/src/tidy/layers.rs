@@ -20,7 +20,16 @@ const LAYERS: &[(&str, &[&str])] = &[
     // Attributes and derives run inside of the compiler.
     ("heapwise-macros", &[]),
     // What programs of other people use of ours.
-    ("heapwise", &["heapwise-collector", "heapwise-environment", "heapwise-macros", "heapwise-recorder"]),
+    (
+        "heapwise",
+        &[
+            "heapwise-collector",
+            "heapwise-environment",
+            "heapwise-macros",
+            "heapwise-recorder",
+            "heapwise-trace",
+        ],
+    ),
     // Starts programs on Windows, with or without the debug heap.
     ("heapwise-launch", &["heapwise-environment"]),
     // Configuration files of editors are nothing that other people's programs need.
@@ -83,6 +92,8 @@ const LAYERS: &[(&str, &[&str])] = &[
             "heapwise-tune",
         ],
     ),
+    // Starts the program, and reads what benchmarks leave: it needs nothing of ours.
+    ("cargo-heapwise", &[]),
     // These look at heapwise from outside, as its users do.
     ("heapwise-tests", &["heapwise-allocators", "heapwise-analysis", "heapwise-symbols", "heapwise-trace"]),
     ("victims-with-crates", &[]),
@@ -96,6 +107,7 @@ const LAYERS: &[(&str, &[&str])] = &[
 
 /// Crates that nothing may be built from, nor tested with.
 const TOPS: &[&str] = &[
+    "cargo-heapwise",
     "heapwise-cli",
     "heapwise-preload",
     "heapwise-tests",

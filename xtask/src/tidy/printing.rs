@@ -7,7 +7,8 @@ use super::tree::{Tree, is_in};
 const MACROS: &[&str] = &["print", "println", "eprint", "eprintln", "dbg"];
 
 /// Programs, and what is only there to be run by hand.
-const ALLOWED: &[&str] = &["crates/heapwise-cli/", "benches/", "examples/", "fuzz/", "tests/", "xtask/"];
+const ALLOWED: &[&str] =
+    &["crates/cargo-heapwise/", "crates/heapwise-cli/", "benches/", "examples/", "fuzz/", "tests/", "xtask/"];
 
 fn may_print(path: &str) -> bool {
     let special = ["/tests/", "/examples/", "/build.rs"];

@@ -68,6 +68,8 @@ fn check(variables: &[(&'static str, OsString)]) -> Result<()> {
     let packages = TESTED.iter().flat_map(|package| ["-p", package]);
     let mut arguments = vec!["test", "--no-fail-fast", "--target", TARGET, "--lib", "--bins", "--tests"];
     arguments.extend(packages);
+    // Programs that record themselves.
+    arguments.extend(["--features", "heapwise/record-to"]);
     start(cargo::command(&arguments).envs(variables.iter().cloned()))?;
     let mut build = cargo::command(&["build", "--quiet", "--target", TARGET, "-p", "heapwise-cli"]);
     start(build.envs(variables.iter().cloned()))?;

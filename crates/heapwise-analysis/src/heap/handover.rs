@@ -22,16 +22,16 @@ pub(crate) struct Handovers {
 }
 
 impl Handovers {
-    pub(crate) fn add(&mut self, pair: Pair, size: u64) {
+    pub(crate) fn add(&mut self, pair: Pair, n: u64, size: u64) {
         let full = self.pairs.len() >= MOST_PAIRS;
         match self.pairs.get_mut(&pair) {
             Some((blocks, bytes)) => {
-                *blocks += 1;
+                *blocks += n;
                 *bytes = bytes.wrapping_add(size);
             }
-            None if full => self.rest += 1,
+            None if full => self.rest += n,
             None => {
-                self.pairs.insert(pair, (1, size));
+                self.pairs.insert(pair, (n, size));
             }
         }
     }
@@ -44,11 +44,11 @@ pub(crate) struct SiteHandovers {
 }
 
 impl SiteHandovers {
-    pub(crate) fn add(&mut self, pair: Pair) {
+    pub(crate) fn add(&mut self, pair: Pair, n: u64) {
         let full = self.pairs.len() >= MOST_PAIRS_OF_A_SITE;
         match self.pairs.iter_mut().find(|p| p.0 == pair) {
-            Some((_, blocks)) => *blocks += 1,
-            None if !full => self.pairs.push((pair, 1)),
+            Some((_, blocks)) => *blocks += n,
+            None if !full => self.pairs.push((pair, n)),
             // The site's own count of blocks that other threads gave back has it.
             None => {}
         }
@@ -63,9 +63,9 @@ mod tests {
     fn both_tables_are_bounded_and_nothing_is_lost() {
         let (mut all, mut site) = (Handovers::default(), SiteHandovers::default());
         for i in 0..10_000 {
-            all.add((i, 0), 8);
-            all.add((0, 1), 8);
-            site.add((i % 6, 9));
+            all.add((i, 0), 1, 8);
+            all.add((0, 1), 1, 8);
+            site.add((i % 6, 9), 1);
         }
         let counted: u64 = all.pairs.values().map(|p| p.0).sum();
         assert_eq!((all.pairs.len(), counted + all.rest), (MOST_PAIRS, 20_000));

@@ -5,10 +5,12 @@ use super::ever::EverHeap;
 use super::growth::Fresh;
 use super::handover::Handovers;
 use super::live::{Block, LiveBlocks, MOST_RESIZES, Tick, cut_size};
+use super::sampling::{Sampling, Variances};
 use super::site::{Gauge, SiteStats};
 use super::sizes::Sizes;
 use super::timing::{Call, NOTHING_TOLD, Told};
 use crate::analysis::EXIT_PARTS;
+use crate::marks::{MarkAccount, Now};
 use crate::timeline::Timeline;
 use crate::totals::Totals;
 use crate::units::Bytes;
@@ -79,6 +81,7 @@ pub(crate) struct Ledger {
     pub(crate) sizes: Sizes,
     pub(crate) timeline: Timeline,
     pub(crate) handovers: Handovers,
+    pub(crate) marks: MarkAccount,
     pub(super) amends: Amends,
     pub(super) epoch: u64,
     /// Whether events of this epoch were expected in an earlier section.
@@ -90,6 +93,8 @@ pub(crate) struct Ledger {
     /// Whether there is more than one thread, or process. The only one's gauge is the overall one.
     pub(super) many: Many,
     pub(super) now_ns: u64,
+    pub(crate) sampling: Sampling,
+    pub(crate) variances: Variances,
 }
 
 impl Ledger {
@@ -172,7 +177,14 @@ impl Ledger {
             }
             Event::ReallocBegin { old, .. } => {
                 let Some(taken) = self.take::<FORCE>(thread, old.0, true) else { return false };
-                self.threads[thread as usize].in_transit = Some((old.0, taken));
+                if self.sampling.is_on() {
+                    // Whether the block is recorded at its new size was decided anew.
+                    if let Taken::Live(block) = taken {
+                        self.lose(self.threads[thread as usize].process, &block);
+                    }
+                } else {
+                    self.threads[thread as usize].in_transit = Some((old.0, taken));
+                }
                 true
             }
             Event::ReallocEnd { new, size, stack } => {
@@ -200,7 +212,27 @@ impl Ledger {
                 }
                 true
             }
+            Event::Mark { kind, name, ticks } => {
+                let now = self.now(thread, ticks);
+                self.marks.mark(kind, name, now);
+                true
+            }
             Event::Epoch(_) | Event::ThreadCreate { .. } | Event::ThreadJoin { .. } => true,
+        }
+    }
+
+    /// What the accounts say for a mark of a thread.
+    fn now(&self, thread: u32, ticks: u64) -> Now {
+        let ledger = &self.threads[thread as usize];
+        let own = if self.many.threads { &ledger.live } else { &self.overall };
+        Now {
+            thread,
+            process: ledger.process,
+            time_ns: self.now_ns,
+            ticks,
+            counts: ledger.counts,
+            own_live_bytes: own.bytes,
+            live_bytes: self.overall.bytes,
         }
     }
 
@@ -216,15 +248,16 @@ impl Ledger {
             self.replace(process, address, block);
         }
         self.processes[process as usize].ever.mark(address, size);
+        let weight = self.sampling.weight(cut_size(size));
         let counts = &mut self.threads[thread as usize];
-        counts.counts.allocations += 1;
-        counts.counts.allocated_bytes += Bytes(cut_size(size));
+        counts.counts.allocations += weight;
+        counts.counts.allocated_bytes += Bytes(cut_size(size).wrapping_mul(weight));
         counts.last = address;
         counts.fresh = Fresh::new(site, cut_size(size));
         counts.told = Told { site, call: Call::Alloc, size };
         let stats = &mut self.sites[site as usize];
-        stats.allocations += 1;
-        self.gain(process, site, thread, size);
+        stats.allocations += weight;
+        self.gain(process, site, thread, size, weight);
         if self.amends.open {
             self.cancel(process, address, thread);
         }
@@ -234,7 +267,11 @@ impl Ledger {
     #[inline]
     fn free<const FORCE: bool>(&mut self, thread: u32, address: u64) -> bool {
         let Some(taken) = self.take::<FORCE>(thread, address, false) else { return false };
-        self.threads[thread as usize].counts.deallocations += 1;
+        let weight = match taken {
+            Taken::Live(block) | Taken::Gone(block) => self.sampling.weight(block.size),
+            Taken::Unknown => 1,
+        };
+        self.threads[thread as usize].counts.deallocations += weight;
         self.threads[thread as usize].told = NOTHING_TOLD;
         if let Taken::Live(block) = taken {
             let process = self.threads[thread as usize].process;
@@ -302,7 +339,7 @@ impl Ledger {
         let block = self.amends.settle(place, self.epoch)?;
         let counts = &mut self.threads[block.thread as usize].counts;
         counts.implicit_frees = counts.implicit_frees.saturating_sub(1);
-        self.sites[block.site as usize].deallocations += 1;
+        self.sites[block.site as usize].deallocations += self.sampling.weight(block.size);
         Some(Taken::Gone(block))
     }
 
@@ -358,7 +395,8 @@ impl Ledger {
             Taken::Gone(block) => (block.resizes, block.born, block.size),
             Taken::Unknown => (0, Tick::at(self.now_ns), 0),
         };
-        let larger = cut_size(size) > old;
+        let weight = self.sampling.weight(cut_size(size));
+        let larger = cut_size(size) > old && !self.sampling.is_on();
         let resizes = resizes + u32::from(larger);
         let block = Block { size, born, site, thread, resizes };
         if !self.processes[process as usize].blocks.insert(new, block) {
@@ -366,19 +404,19 @@ impl Ledger {
         }
         self.processes[process as usize].ever.mark(new, size);
         let counts = &mut self.threads[thread as usize];
-        counts.counts.reallocations += 1;
-        counts.counts.allocated_bytes += Bytes(cut_size(size));
+        counts.counts.reallocations += weight;
+        counts.counts.allocated_bytes += Bytes(cut_size(size).wrapping_mul(weight));
         counts.last = new;
         counts.fresh = Fresh::default();
         counts.told = Told { site, call: Call::Resize, size };
         let stats = &mut self.sites[site as usize];
-        stats.reallocations += 1;
+        stats.reallocations += weight;
         stats.shrinks += u64::from(cut_size(size) < old);
         if moved {
             stats.copied_bytes = stats.copied_bytes.wrapping_add(old.min(cut_size(size)));
         }
         stats.most_resizes = stats.most_resizes.max(u64::from(resizes));
-        self.gain(process, site, thread, size);
+        self.gain(process, site, thread, size, weight);
         if self.amends.open {
             self.cancel(process, new, thread);
         }
@@ -387,6 +425,9 @@ impl Ledger {
     /// A block is given back.
     #[inline(always)]
     fn end(&mut self, process: u32, block: &Block, thread: u32, address: u64) {
+        if self.sampling.is_on() {
+            return self.end_sampled(process, block, thread);
+        }
         let stats = &mut self.sites[block.site as usize];
         stats.deallocations += 1;
         let now = Tick::at(self.now_ns);
@@ -407,16 +448,35 @@ impl Ledger {
                 stats.temporary += 1;
             }
         } else {
-            stats.hand_over((block.thread, thread));
-            self.handovers.add((block.thread, thread), block.size);
+            stats.hand_over((block.thread, thread), 1);
+            self.handovers.add((block.thread, thread), 1, block.size);
             self.threads[block.thread as usize].freed_elsewhere += 1;
         }
         self.lose(process, block);
     }
 
+    /// A block of a sample is given back.
+    #[inline(never)]
+    fn end_sampled(&mut self, process: u32, block: &Block, thread: u32) {
+        let weight = self.sampling.weight(block.size);
+        let stats = &mut self.sites[block.site as usize];
+        stats.deallocations += weight;
+        stats.lifetimes.add_many(Tick::at(self.now_ns).since_ns(block.born), weight);
+        if block.thread != thread {
+            let pair = (block.thread, thread);
+            stats.hand_over(pair, weight);
+            self.handovers.add(pair, weight, block.size.wrapping_mul(weight));
+            self.threads[block.thread as usize].freed_elsewhere += weight;
+        }
+        self.lose(process, block);
+    }
+
     #[inline(always)]
-    fn gain(&mut self, process: u32, site: u32, thread: u32, size: u64) {
+    fn gain(&mut self, process: u32, site: u32, thread: u32, size: u64, weight: u64) {
         let size = cut_size(size);
+        if self.sampling.is_on() {
+            return self.gain_sampled(process, site, thread, size, weight);
+        }
         let stats = &mut self.sites[site as usize];
         stats.allocated_bytes = stats.allocated_bytes.wrapping_add(size);
         stats.gain(size, self.peaks);
@@ -434,8 +494,51 @@ impl Ledger {
         self.timeline.raise(self.overall.bytes);
     }
 
+    /// A block of a sample is handed out.
+    #[inline(never)]
+    fn gain_sampled(&mut self, process: u32, site: u32, thread: u32, size: u64, weight: u64) {
+        let bytes = size.wrapping_mul(weight);
+        let stats = &mut self.sites[site as usize];
+        stats.samples += 1;
+        stats.allocated_bytes = stats.allocated_bytes.wrapping_add(bytes);
+        stats.gain_many(size, weight, self.peaks);
+        self.sizes.add_many(size, weight);
+        self.variances.request(size, weight);
+        if self.many.threads {
+            self.threads[thread as usize].live.add_many(bytes, weight);
+        }
+        if self.many.processes {
+            self.processes[process as usize].live.add_many(bytes, weight);
+        }
+        if self.overall.add_many(bytes, weight) {
+            self.peaks += 1;
+            self.peak_ns = self.now_ns;
+            self.variances.peak();
+        }
+        self.timeline.raise(self.overall.bytes);
+    }
+
+    /// A block of a sample is live no more.
+    #[inline(never)]
+    fn lose_sampled(&mut self, process: u32, block: &Block) {
+        let weight = self.sampling.weight(block.size);
+        let bytes = block.size.wrapping_mul(weight);
+        self.sites[block.site as usize].lose_many(bytes, weight, self.peaks);
+        self.variances.lose(block.size, weight);
+        if self.many.threads {
+            self.threads[block.thread as usize].live.remove_many(bytes, weight);
+        }
+        if self.many.processes {
+            self.processes[process as usize].live.remove_many(bytes, weight);
+        }
+        self.overall.remove_many(bytes, weight);
+    }
+
     #[inline(always)]
     fn lose(&mut self, process: u32, block: &Block) {
+        if self.sampling.is_on() {
+            return self.lose_sampled(process, block);
+        }
         let size = block.size;
         self.sites[block.site as usize].lose(size, self.peaks);
         if self.many.threads {
@@ -484,22 +587,26 @@ impl Ledger {
         blocks.extend(in_transit);
         let (now, age) = (Tick::at(self.now_ns), self.now_ns - self.processes[process as usize].since_ns);
         for (_, block) in blocks {
-            let size = block.size;
+            let weight = self.sampling.weight(block.size);
+            let size = block.size.wrapping_mul(weight);
+            if weight > 1 {
+                self.variances.exit(block.size, weight);
+            }
             let site = &mut self.sites[block.site as usize];
-            site.lifetimes.add_unended(now.since_ns(block.born));
+            site.lifetimes.add_unended(now.since_ns(block.born), weight);
             if block.resizes > 0 {
                 site.add_growth(block.resizes, size);
             }
             // How long before the end it was handed out, in parts of the process's life.
             let before = u128::from(now.since_ns(block.born)) * EXIT_PARTS as u128 / u128::from(age.max(1));
             let part = EXIT_PARTS - 1 - (before as usize).min(EXIT_PARTS - 1);
-            site.exit_births.get_or_insert_default()[part] += 1;
+            site.exit_births.get_or_insert_default()[part] += weight;
             site.exit_bytes = site.exit_bytes.wrapping_add(size);
-            site.exit_blocks += 1;
+            site.exit_blocks += weight;
             let counts = &mut self.threads[block.thread as usize].counts;
             counts.live_at_exit_bytes += Bytes(size);
-            counts.live_at_exit_blocks += 1;
-            self.processes[process as usize].exit.add(size);
+            counts.live_at_exit_blocks += weight;
+            self.processes[process as usize].exit.add_many(size, weight);
             self.lose(process, &block);
         }
     }

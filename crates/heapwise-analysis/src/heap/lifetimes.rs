@@ -32,7 +32,7 @@ impl Lifetimes {
     /// stands for the others, picked so that no period of the program's agrees with it.
     #[inline(always)]
     pub(crate) fn add(&mut self, nth: u64, lifetime_ns: u64) {
-        self.add_unended(lifetime_ns);
+        self.add_unended(lifetime_ns, 1);
         if lifetime_ns < SHORTEST_NS {
             self.instant += 1;
         } else if nth < ALL_UP_TO {
@@ -42,10 +42,20 @@ impl Lifetimes {
         }
     }
 
-    /// Counts the time that a block has lived that is never given back. Only the sum knows of it.
+    /// Counts a block that stands for several.
+    pub(crate) fn add_many(&mut self, lifetime_ns: u64, blocks: u64) {
+        self.add_unended(lifetime_ns, blocks);
+        if lifetime_ns < SHORTEST_NS {
+            self.instant = self.instant.wrapping_add(blocks);
+        } else {
+            self.count(lifetime_ns, u32::try_from(blocks).unwrap_or(u32::MAX));
+        }
+    }
+
+    /// Counts the time that so many blocks have lived that are never given back. Only the sum knows of it.
     #[inline(always)]
-    pub(crate) fn add_unended(&mut self, lifetime_ns: u64) {
-        self.total = self.total.wrapping_add(lifetime_ns / SHORTEST_NS);
+    pub(crate) fn add_unended(&mut self, lifetime_ns: u64, blocks: u64) {
+        self.total = self.total.wrapping_add((lifetime_ns / SHORTEST_NS).wrapping_mul(blocks));
     }
 
     fn count(&mut self, lifetime_ns: u64, weight: u32) {
@@ -141,7 +151,7 @@ mod tests {
     fn the_sum_leaves_no_block_out() {
         let mut lifetimes = Lifetimes::default();
         (0..10_000).for_each(|i| lifetimes.add(i, 3 << 14));
-        lifetimes.add_unended(5 << 14);
+        lifetimes.add_unended(5 << 14, 1);
         let mut twice = lifetimes.clone();
         twice.merge(&lifetimes);
         assert_eq!(twice.total_us(), ((2 * (10_000 * 3 + 5)) << 14) / 1000);

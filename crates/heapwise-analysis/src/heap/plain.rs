@@ -16,7 +16,7 @@ impl Ledger {
     /// every event in local variables. It takes half as long; a test holds the two against each other.
     #[inline(never)]
     pub(crate) fn run(&mut self, thread: u32, events: &[Event]) -> usize {
-        if self.unusual || self.amends.open {
+        if self.unusual || self.amends.open || self.sampling.is_on() {
             return 0;
         }
         let many = self.many;
@@ -86,8 +86,8 @@ impl Ledger {
                         stats.add_growth(block.resizes, block.size);
                     }
                     if block.thread != thread {
-                        stats.hand_over((block.thread, thread));
-                        self.handovers.add((block.thread, thread), block.size);
+                        stats.hand_over((block.thread, thread), 1);
+                        self.handovers.add((block.thread, thread), 1, block.size);
                         self.threads[block.thread as usize].freed_elsewhere += 1;
                     } else if address.0 == last {
                         last = 0;

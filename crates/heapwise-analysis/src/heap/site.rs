@@ -20,8 +20,14 @@ impl Gauge {
     /// Adds a block; says whether the bytes are now higher than ever.
     #[inline(always)]
     pub(crate) fn add(&mut self, size: u64) -> bool {
-        self.bytes = self.bytes.wrapping_add(size);
-        self.blocks = self.blocks.wrapping_add(1);
+        self.add_many(size, 1)
+    }
+
+    /// Adds that many blocks, which have so many bytes together.
+    #[inline(always)]
+    pub(crate) fn add_many(&mut self, bytes: u64, blocks: u64) -> bool {
+        self.bytes = self.bytes.wrapping_add(bytes);
+        self.blocks = self.blocks.wrapping_add(blocks);
         let higher = self.bytes > self.peak_bytes;
         if higher {
             self.peak_bytes = self.bytes;
@@ -32,8 +38,13 @@ impl Gauge {
 
     #[inline(always)]
     pub(crate) fn remove(&mut self, size: u64) {
-        self.bytes = self.bytes.wrapping_sub(size);
-        self.blocks = self.blocks.wrapping_sub(1);
+        self.remove_many(size, 1);
+    }
+
+    #[inline(always)]
+    pub(crate) fn remove_many(&mut self, bytes: u64, blocks: u64) {
+        self.bytes = self.bytes.wrapping_sub(bytes);
+        self.blocks = self.blocks.wrapping_sub(blocks);
     }
 }
 
@@ -71,6 +82,8 @@ pub(crate) struct SiteStats {
     pub(crate) handovers: Option<Box<SiteHandovers>>,
     pub(crate) times: Option<Box<CallTimes>>,
     pub(crate) failed: u64,
+    /// Requests that were recorded, in a recording that is a sample.
+    pub(crate) samples: u64,
     // Only at the end.
     pub(crate) exit_bytes: u64,
     pub(crate) exit_blocks: u64,
@@ -91,9 +104,23 @@ impl SiteStats {
 
     #[inline(always)]
     pub(crate) fn gain(&mut self, size: u64, number: u64) {
+        self.rise(size, 1, number);
+        self.largest = self.largest.max(size);
+        self.sizes.add(self.allocations + self.reallocations, size);
+    }
+
+    /// A block of this size stands for several.
+    pub(crate) fn gain_many(&mut self, size: u64, blocks: u64, number: u64) {
+        self.rise(size.wrapping_mul(blocks), blocks, number);
+        self.largest = self.largest.max(size);
+        self.sizes.add_many(size, blocks);
+    }
+
+    #[inline(always)]
+    fn rise(&mut self, bytes: u64, blocks: u64, number: u64) {
         self.before_change(number);
-        self.live_bytes = self.live_bytes.wrapping_add(size);
-        self.live_blocks = self.live_blocks.wrapping_add(1);
+        self.live_bytes = self.live_bytes.wrapping_add(bytes);
+        self.live_blocks = self.live_blocks.wrapping_add(blocks);
         // A block that is given back out of turn makes the count wrap below zero for a while.
         if self.live_blocks > self.most_blocks && self.live_blocks < 1 << 63 {
             self.most_blocks = self.live_blocks;
@@ -102,8 +129,6 @@ impl SiteStats {
             self.most_bytes = self.live_bytes;
             self.blocks_at_most_bytes = self.live_blocks;
         }
-        self.largest = self.largest.max(size);
-        self.sizes.add(self.allocations + self.reallocations, size);
     }
 
     /// A buffer that had grown so often ended with this size.
@@ -112,17 +137,22 @@ impl SiteStats {
         self.growth.get_or_insert_default().add(steps, size);
     }
 
-    /// A block was given back by another thread than the one that was handed it.
-    pub(crate) fn hand_over(&mut self, pair: Pair) {
-        self.freed_on_other_thread += 1;
-        self.handovers.get_or_insert_default().add(pair);
+    /// So many blocks were given back by another thread than the one that was handed them.
+    pub(crate) fn hand_over(&mut self, pair: Pair, blocks: u64) {
+        self.freed_on_other_thread += blocks;
+        self.handovers.get_or_insert_default().add(pair, blocks);
     }
 
     #[inline(always)]
     pub(crate) fn lose(&mut self, size: u64, number: u64) {
+        self.lose_many(size, 1, number);
+    }
+
+    #[inline(always)]
+    pub(crate) fn lose_many(&mut self, bytes: u64, blocks: u64, number: u64) {
         self.before_change(number);
-        self.live_bytes = self.live_bytes.wrapping_sub(size);
-        self.live_blocks = self.live_blocks.wrapping_sub(1);
+        self.live_bytes = self.live_bytes.wrapping_sub(bytes);
+        self.live_blocks = self.live_blocks.wrapping_sub(blocks);
     }
 
     /// Live bytes and blocks at the last global peak.

@@ -36,6 +36,13 @@ impl Sizes {
         class.1 = class.1.wrapping_add(size);
     }
 
+    /// Adds a request that stands for several.
+    pub(crate) fn add_many(&mut self, size: u64, requests: u64) {
+        let class = &mut self.classes[(64 - size.leading_zeros()) as usize];
+        class.0 = class.0.wrapping_add(requests);
+        class.1 = class.1.wrapping_add(size.wrapping_mul(requests));
+    }
+
     /// The classes in which there were requests, ascending.
     pub fn classes(&self) -> impl Iterator<Item = SizeClass> {
         self.classes.iter().enumerate().filter(|(_, c)| c.0 > 0).map(|(i, &(requests, bytes))| {

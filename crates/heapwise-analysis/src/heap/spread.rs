@@ -46,6 +46,13 @@ impl SizeCounts {
         }
     }
 
+    /// Counts a request that stands for several.
+    pub(crate) fn add_many(&mut self, size: u64, requests: u64) {
+        if self.first != size + 1 {
+            self.count(size, u32::try_from(requests).unwrap_or(u32::MAX));
+        }
+    }
+
     #[inline(never)]
     fn count(&mut self, size: u64, weight: u32) {
         if self.first == 0 {

@@ -1,13 +1,15 @@
 //! The Firefox Profiler's own format, the *processed profile*: JSON that profiler.firefox.com opens.
 //!
 //! It is made for samples over time. A heap has sums instead, so a *thread* here is a measure: its samples are the call
-//! sites, at the one moment that the measure is about, with the number as weight. The memory over time is in counters.
+//! sites, at the one moment that the measure is about, with the number as weight. The memory over time is in counters, and
+//! what the program said of itself in the markers of the first thread.
 //!
 //! Written here and not with `fxprof-processed-profile`: its last release has neither lines nor files nor inlined
 //! functions of frames, and weights of 32 bits. This is version 63 of the format; the Profiler reads all older versions
 //! than its own.
 
 mod builder;
+mod markers;
 mod tables;
 
 use crate::format::{Format, Options};
@@ -56,13 +58,18 @@ impl Format for Firefox {
             sites.push((builder.stack(steps), *numbers));
             Ok(())
         })?;
+        let markers = markers::markers(analysis, &mut builder);
         let threads =
             THREADS.iter().enumerate().map(|(tid, thread)| Thread::new(analysis, tid, thread, &sites));
+        let mut threads: Vec<Thread> = threads.collect();
+        if let Some(first) = threads.first_mut() {
+            first.markers = markers;
+        }
         let profile = Profile {
             meta: meta(analysis),
             libs: &builder.libs,
             counters: counters(analysis),
-            threads: threads.collect(),
+            threads,
             shared: &builder.shared,
         };
         serde_json::to_writer(&mut *out, &profile)?;
@@ -142,7 +149,7 @@ impl Thread {
                 weight_type: if is_bytes { "bytes" } else { "samples" },
                 length,
             },
-            markers: json!({"data": [], "name": [], "startTime": [], "endTime": [], "phase": [], "category": [], "length": 0}),
+            markers: markers::none(),
         }
     }
 }

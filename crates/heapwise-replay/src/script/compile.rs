@@ -304,7 +304,7 @@ impl Compiler {
                     self.push(thread, Record::plain(Operation::Join, ended as u32, 0), 0);
                 }
             }
-            Event::Epoch(_) | Event::Timed { .. } => {}
+            Event::Epoch(_) | Event::Timed { .. } | Event::Mark { .. } => {}
         }
     }
 

@@ -34,13 +34,23 @@ pub enum Error {
     /// The script cannot be written.
     #[error(transparent)]
     Script(#[from] CompileError),
+    /// A replay needs every event.
+    #[error(
+        "the recording holds a sample of the blocks (one for every {} KiB) and cannot be done again: record all of them, \
+         with `heapwise run` or `sample_every_bytes(1)`",
+        sample_bytes / 1024
+    )]
+    Sampled {
+        /// At most how many bytes lie between two recorded blocks.
+        sample_bytes: u64,
+    },
 }
 
 /// Compiles the script of a process, by its place in [`Analysis::processes`] of an earlier analysis of the same recording.
 /// `progress` is told the bytes that were read.
 ///
 /// # Errors
-/// The recording cannot be read, or the script not be written. A recording that is damaged or was cut off gives the script
+/// The recording cannot be read or holds a sample only, or the script not be written. A recording that is damaged or was cut off gives the script
 /// of what is there.
 pub fn compile<R: Read>(
     reader: Reader<R>,
@@ -48,6 +58,9 @@ pub fn compile<R: Read>(
     process: usize,
     progress: impl FnMut(u64),
 ) -> Result<Script, Error> {
+    if let Some(sampled) = &analysis.sampled {
+        return Err(Error::Sampled { sample_bytes: sampled.every.0 });
+    }
     let mut compiler = compile::Compiler::new(process, analysis.memory.peak_rss)?;
     let mut options = Options::default();
     options.ignore_symbols = true;

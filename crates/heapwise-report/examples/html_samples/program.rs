@@ -2,13 +2,13 @@
 //! analysis.
 
 use heapwise_analysis::{Analysis, Options, analyze};
-use heapwise_trace::event::{AllocFunction, BlockAddress, Epoch, Event, StackId};
+use heapwise_trace::event::{AllocFunction, BlockAddress, Epoch, Event, MarkId, MarkKind, StackId};
 use heapwise_trace::file::columns::EventsEncoder;
 use heapwise_trace::file::records::{
     Meta, ModuleInfo, ProcessEnd, ProcessIndex, ProcessInfo, RunEnd, ThreadIndex, ThreadInfo,
 };
 use heapwise_trace::file::tables::{
-    ClockReadings, ImageSymbols, Nodes, Sample, Samples, SymbolFrame, Symbols,
+    ClockReadings, ImageSymbols, MarkNames, Nodes, Sample, Samples, SymbolFrame, Symbols,
 };
 use heapwise_trace::file::{Reader, Writer};
 use heapwise_trace::live::node::root_key;
@@ -40,6 +40,17 @@ pub(crate) struct Work {
     pub(crate) kept: u64,
 }
 
+/// What the program says of itself.
+#[derive(Clone, Debug)]
+pub(crate) struct Said {
+    pub(crate) name: String,
+    pub(crate) thread: usize,
+    /// When, of 200 steps.
+    pub(crate) from: u64,
+    /// Until when, if it is a span; `Some(None)` is one that does not end.
+    pub(crate) to: Option<Option<u64>>,
+}
+
 /// A program that never ran.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Program {
@@ -47,6 +58,7 @@ pub(crate) struct Program {
     pub(crate) functions: Vec<Function>,
     pub(crate) threads: Vec<String>,
     pub(crate) work: Vec<Work>,
+    pub(crate) said: Vec<Said>,
     /// Resident bytes over time, beside the live ones.
     pub(crate) resident: Vec<u64>,
 }
@@ -85,6 +97,8 @@ impl Program {
         let (nodes, stacks) = self.nodes();
         w.nodes(&nodes).expect("memory");
         let epochs = 200u64;
+        let names = self.said.iter().map(|said| said.name.clone()).collect();
+        w.mark_names(&MarkNames { process: PROCESS, first_id: 1, names }).expect("memory");
         let mut encoder = EventsEncoder::default();
         for (i, name) in self.threads.iter().enumerate() {
             let (index, tid) = (ThreadIndex(i as u32), 4711 + i as u32);
@@ -119,7 +133,10 @@ impl Program {
             .expect("memory");
         let peak_rss_bytes = self.resident.iter().copied().max().unwrap_or(0);
         let duration_ns = epochs * 10_000_000;
-        w.run_end(&RunEnd { exit_code: Some(0), duration_ns, peak_rss_bytes, ..RunEnd::default() })
+        // A step takes ten milliseconds and a thousand ticks.
+        let ticks_per_second = 100_000;
+        let exit_code = Some(0);
+        w.run_end(&RunEnd { exit_code, duration_ns, peak_rss_bytes, ticks_per_second, ..RunEnd::default() })
             .expect("memory");
         w.into_inner()
     }
@@ -146,9 +163,19 @@ impl Program {
     fn events(&self, thread: usize, stacks: &[StackId], epochs: u64) -> Vec<Event> {
         let mine: Vec<(usize, &Work)> =
             self.work.iter().enumerate().filter(|(_, w)| w.thread == thread).collect();
-        let mut events = Vec::new();
+        let mut steps: Vec<(u64, Vec<Event>)> = Vec::new();
+        for (i, said) in self.said.iter().enumerate().filter(|(_, said)| said.thread == thread) {
+            let mut mark = |step, kind| {
+                let name = MarkId(i as u32 + 1);
+                steps.push((step, vec![Event::Mark { kind, name, ticks: step * 1000 }]));
+            };
+            mark(said.from, if said.to.is_some() { MarkKind::Begin } else { MarkKind::Point });
+            if let Some(Some(to)) = said.to {
+                mark(to, MarkKind::End);
+            }
+        }
         for (nth, &(i, work)) in mine.iter().enumerate() {
-            events.push(Event::Epoch(Epoch(1 + nth as u64 * (epochs - 10) / mine.len() as u64)));
+            let mut events = Vec::new();
             for block in 0..work.blocks {
                 let address = BlockAddress(0x1_0000_0000_0000 + ((i as u64) << 24) + block * 16);
                 let function = AllocFunction::Malloc;
@@ -163,8 +190,13 @@ impl Program {
                     events.push(Event::Free { address, touched: None });
                 }
             }
+            steps.push((1 + nth as u64 * (epochs - 10) / mine.len() as u64, events));
         }
-        events
+        steps.sort_by_key(|(step, _)| *step);
+        let events = steps.into_iter().flat_map(|(step, events)| {
+            std::iter::once(Event::Epoch(Epoch(step))).chain(events).collect::<Vec<_>>()
+        });
+        events.collect()
     }
 
     fn symbols(&self, path: &str) -> Symbols {

@@ -1,7 +1,7 @@
 //! The samples: one with everything that a page can show, one with names that attack the page, one that is large, and
 //! one whose stacks are deep.
 
-use crate::program::{Function, Program, Work};
+use crate::program::{Function, Program, Said, Work};
 use heapwise_analysis::{Accounting, Analysis, Breakdown, Bytes, Nanos, PageMap, PageRegion, Pinned};
 use heapwise_diagnosis::{Certainty, Diagnosis, Estimate, Insight, Severity, Verdict, VerdictKind};
 use heapwise_report::{Freed, SourceFile, Sources, ThreadMatrix};
@@ -49,6 +49,27 @@ fn plain(program: &Program) -> Sample {
     Sample { analysis: program.analysis(), diagnosis, matrix: None, times: None, source }
 }
 
+/// What a program says of itself: phases, requests in them, and moments. Names are all different.
+fn sayings(names: [&str; 8]) -> Vec<Said> {
+    let span = |name: &str, thread, from, to| Said { name: name.into(), thread, from, to: Some(to) };
+    let point = |name: &str, from| Said { name: name.into(), thread: 0, from, to: None };
+    let mut all = vec![
+        span("start up", 0, 2, Some(22)),
+        span("load the cache", 0, 22, Some(81)),
+        span("serve", 0, 81, Some(194)),
+        span("connection that stays", 2, 60, None),
+        point("configuration was read", 9),
+        point("the cache is full", 79),
+        point("ready", 81),
+        point("reload", 83),
+        point("asked to stop", 193),
+        span(names[4], 1, 100, Some(120)),
+        point(names[5], 140),
+    ];
+    all.extend((0..12).map(|i| span("request", 3, 85 + i * 9, Some(90 + i * 9))));
+    all
+}
+
 /// Everything, with names as they are given.
 fn everything(names: [&str; 8], command: &str, said: &str, source: &str) -> Sample {
     let std = "/rustc/0123/library/alloc/src/vec/mod.rs";
@@ -83,6 +104,7 @@ fn everything(names: [&str; 8], command: &str, said: &str, source: &str) -> Samp
             work(&[0, 7, 6], 3, 700, 1024, 700),
             work(&[0, 4], 0, 12, 65_536, 6),
         ],
+        said: sayings(names),
         resident: (0..200u64)
             .map(|i| (4 << 20) + (i.min(90) * 220_000) - i.saturating_sub(150) * 20_000)
             .collect(),
@@ -327,6 +349,7 @@ pub(crate) fn large() -> Sample {
         functions,
         threads: vec!["main".into()],
         work,
+        said: Vec::new(),
         resident: (0..200).map(|i| (i + 1) << 20).collect(),
     })
 }
@@ -352,6 +375,7 @@ pub(crate) fn deep() -> Sample {
         functions,
         threads: vec!["main".into()],
         work: (1..=DEPTH).map(work).collect(),
+        said: Vec::new(),
         resident: vec![1 << 20, 2 << 20],
     })
 }

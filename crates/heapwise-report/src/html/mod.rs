@@ -11,6 +11,7 @@
 //! Names from a recorded program are hostile: they are data from one end to the other, and never become markup or
 //! script ([`page`] says how).
 
+mod marks;
 mod memory;
 mod model;
 mod page;

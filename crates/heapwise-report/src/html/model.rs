@@ -2,6 +2,7 @@
 //! always in the same file, so there are no versions.
 
 use super::HtmlOptions;
+use super::marks::{Marks, marks};
 use super::memory::{Curves, Moment, Pages, curves, moments, pages};
 use super::sites::Sites;
 use super::sources::{Excerpt, excerpts};
@@ -33,6 +34,8 @@ pub(super) struct Model {
     moments: Vec<Moment>,
     pages: Option<Pages>,
     curves: Curves,
+    /// Null if the program said nothing.
+    marks: Option<Marks>,
     /// Each class as `[from bytes, to bytes, requests, bytes]`.
     sizes: Vec<(u64, u64, u64, u64)>,
     insights: Vec<ModelInsight>,
@@ -98,6 +101,7 @@ impl Model {
         let sites = Sites::new(a, options, &mut tree, &mut strings);
         let sources = options.sources.map_or_else(Vec::new, |s| excerpts(s, &sites, &tree, d));
         let threads = threads(a, &mut strings);
+        let marks = marks(a, &mut strings);
         let end = a.end.as_ref();
         let mut allocators: Vec<String> = Vec::new();
         for process in a.processes.iter().filter(|p| !p.allocator.is_empty()) {
@@ -125,6 +129,7 @@ impl Model {
             moments: moments(a),
             pages: pages(a),
             curves: curves(a),
+            marks,
             sizes: a.size_classes().map(|c| (c.from.0, c.to.0, c.requests, c.bytes.0)).collect(),
             insights: d.insights.iter().map(insight).collect(),
             strings,

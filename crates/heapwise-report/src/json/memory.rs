@@ -1,5 +1,6 @@
 //! The field `memory`: curves, what resident bytes consist of, and the verdict.
 
+use super::marks::{JsonMark, marks};
 use heapwise_analysis::{Analysis, Breakdown, Pinned};
 use heapwise_diagnosis::Verdict;
 use serde::Serialize;
@@ -11,6 +12,8 @@ const MOST_SAMPLES: usize = 1000;
 pub(super) struct Memory<'a> {
     peak_rss_bytes: u64,
     samples: Vec<Sample>,
+    marks: Vec<JsonMark<'a>>,
+    marks_not_listed: u64,
     at_peak: Option<JsonBreakdown>,
     at_end: Option<JsonBreakdown>,
     knows_block_sizes: bool,
@@ -61,7 +64,7 @@ struct JsonVerdict<'a> {
 }
 
 impl<'a> Memory<'a> {
-    pub(super) fn new(analysis: &Analysis, verdict: Option<&'a Verdict>) -> Self {
+    pub(super) fn new(analysis: &'a Analysis, verdict: Option<&'a Verdict>) -> Self {
         let accounting = &analysis.accounting;
         let breakdown = |b: &Breakdown| JsonBreakdown::new(analysis, b);
         let samples = analysis.memory.samples(MOST_SAMPLES).into_iter().map(|s| Sample {
@@ -82,6 +85,8 @@ impl<'a> Memory<'a> {
         Self {
             peak_rss_bytes: analysis.memory.peak_rss.0,
             samples: samples.collect(),
+            marks: marks(analysis),
+            marks_not_listed: analysis.marks.not_listed(),
             at_peak: accounting.at_peak.as_ref().map(breakdown),
             at_end: accounting.at_end.as_ref().map(breakdown),
             knows_block_sizes: accounting.knows_block_sizes,

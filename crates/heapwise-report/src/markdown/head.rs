@@ -57,9 +57,11 @@ pub(super) fn totals(out: &mut String, analysis: &Analysis) {
     let mut row = |name: &str, value: String, note: String| table.row(&[name.to_owned(), value, note]);
     row("allocations", count(t.allocations), format!("{} requested", bytes(t.allocated_bytes.0)));
     row("resizes", count(t.reallocations), String::new());
-    let temporary =
-        format!("{}: freed before the next allocation", share(t.temporary_allocations, t.allocations));
-    row("temporary", count(t.temporary_allocations), temporary);
+    if analysis.sampled.is_none() {
+        let temporary =
+            format!("{}: freed before the next allocation", share(t.temporary_allocations, t.allocations));
+        row("temporary", count(t.temporary_allocations), temporary);
+    }
     row(
         "peak live",
         bytes(t.peak_live_bytes.0),

@@ -6,6 +6,7 @@
 pub(crate) mod escape;
 pub(crate) mod head;
 mod insights;
+mod marks;
 mod memory;
 pub(crate) mod places;
 pub(crate) mod table;
@@ -49,6 +50,7 @@ pub fn markdown(analysis: &Analysis, diagnosis: &Diagnosis, options: &MarkdownOp
     head::totals(&mut out, analysis);
     insights::insights(&mut out, diagnosis, options.top);
     memory::memory(&mut out, analysis, diagnosis);
+    marks::spans(&mut out, analysis, options.top);
     let text = options.as_text();
     let rows = Rows::new(analysis, &text);
     places::places(&mut out, analysis, &rows, &text);

@@ -95,6 +95,9 @@ pub(crate) fn accounts(page: &mut Page, analysis: &Analysis, diagnosis: &Diagnos
 
 /// What probably kept heapwise from looking at pages.
 fn why_unseen(analysis: &Analysis) -> &'static str {
+    if analysis.is_from_inside() {
+        return "a program that records itself does not look at them";
+    }
     let lost = |w: &Warning| matches!(w, Warning::SkippedSections { .. } | Warning::Damaged { .. });
     if analysis.warnings.iter().any(lost) {
         return "the part of the recording that has the looks is probably damaged";

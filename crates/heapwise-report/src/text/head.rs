@@ -135,9 +135,11 @@ pub(crate) fn totals(page: &mut Page, analysis: &Analysis) {
     if t.reallocations > 0 {
         row("resizes", count(t.reallocations), "a Vec or String that grows, for instance".to_owned());
     }
-    let temporary =
-        format!("{}: freed before the next allocation", share(t.temporary_allocations, t.allocations));
-    row("temporary", count(t.temporary_allocations), temporary);
+    if analysis.sampled.is_none() {
+        let temporary =
+            format!("{}: freed before the next allocation", share(t.temporary_allocations, t.allocations));
+        row("temporary", count(t.temporary_allocations), temporary);
+    }
     let at = time(analysis.memory.live_peak_at.0);
     let blocks = |n| counted(n, "block", "blocks");
     row(

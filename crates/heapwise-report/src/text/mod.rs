@@ -7,6 +7,7 @@ mod accounting;
 mod chart;
 pub(crate) mod head;
 mod insights;
+pub(crate) mod marks;
 pub(crate) mod page;
 pub(crate) mod rows;
 mod tables;
@@ -54,6 +55,7 @@ pub fn text(analysis: &Analysis, diagnosis: &Diagnosis, options: &TextOptions, s
         tables::first_look(&mut page, analysis, &rows);
     }
     chart::over_time(&mut page, analysis, options.ascii);
+    marks::marks(&mut page, analysis, options.top);
     accounting::accounts(&mut page, analysis, diagnosis, &rows);
     tables::sites(&mut page, analysis, options, &rows);
     tasks::processes(&mut page, analysis, options.top);

@@ -29,7 +29,8 @@ const FIELDS: &[(&str, &[&str])] = &[
     ("/interception", &["mode", "allocator", "blind_spots"]),
     ("/processes/0", &["pid", "parent", "command", "totals"]),
     ("/threads/0", &["id", "name", "totals", "freed_elsewhere_blocks"]),
-    ("/memory", &["peak_rss_bytes", "samples"]),
+    ("/memory", &["peak_rss_bytes", "samples", "marks", "marks_not_listed"]),
+    ("", &["spans"]),
     ("/memory/samples/0", &["time_ns", "rss_bytes", "live_bytes"]),
     (
         "/sites/0",
@@ -62,7 +63,8 @@ const FIELDS: &[(&str, &[&str])] = &[
     ("", &["order", "stacks", "warnings"]),
     ("/order", &["unknown_frees", "implicit_frees"]),
     ("/stacks", &["captures", "cut_captures", "cut_share"]),
-    ("/sites/0", &["user_frame"]),
+    ("/sites/0", &["user_frame", "samples"]),
+    ("", &["sampling"]),
     ("/sites/0/stack/0", &["module"]),
 ];
 

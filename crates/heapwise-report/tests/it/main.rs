@@ -4,6 +4,7 @@ mod diff;
 mod html;
 mod json;
 mod markdown;
+mod marks;
 mod rendered;
 mod sample;
 mod snapshot;

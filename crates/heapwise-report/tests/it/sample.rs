@@ -1,14 +1,14 @@
 //! A small recording: two threads, five call sites, one leak.
 
 use heapwise_analysis::{Analysis, Options, analyze};
-use heapwise_trace::event::{AllocFunction, BlockAddress, Epoch, Event, StackId};
+use heapwise_trace::event::{AllocFunction, BlockAddress, Epoch, Event, MarkId, MarkKind, StackId};
 use heapwise_trace::file::columns::EventsEncoder;
 use heapwise_trace::file::records::{
     BlindSpot, Meta, ModuleInfo, ProcessEnd, ProcessIndex, ProcessInfo, RunEnd, ThreadEnd, ThreadIndex,
     ThreadInfo,
 };
 use heapwise_trace::file::tables::{
-    ClockReadings, ImageSymbols, Nodes, Sample, Samples, SymbolFrame, Symbols,
+    ClockReadings, ImageSymbols, MarkNames, Nodes, Sample, Samples, SymbolFrame, Symbols,
 };
 use heapwise_trace::file::{Reader, Writer};
 use heapwise_trace::live::node::root_key;
@@ -29,6 +29,8 @@ pub(crate) struct Sampled {
     /// The source file of the cloning function, and how often that clones in a millisecond.
     pub(crate) file: &'static str,
     pub(crate) clones: u64,
+    /// How the program calls what it is doing, if it says so.
+    pub(crate) marks: Option<&'static str>,
 }
 
 impl Default for Sampled {
@@ -42,6 +44,7 @@ impl Default for Sampled {
             events: true,
             file: "/home/user/contest/src/parse.rs",
             clones: 20,
+            marks: None,
         }
     }
 }
@@ -145,6 +148,32 @@ fn events(clones: u64) -> [Vec<Event>; 2] {
     [main, worker]
 }
 
+/// Adds what the program says: a span over the main thread's rounds, one for each of them, and a moment in between. The worker
+/// ends what it has not begun.
+fn mark([main, worker]: &mut [Vec<Event>; 2]) {
+    let mark = |kind, name, ticks| Event::Mark { kind, name: MarkId(name), ticks };
+    let mut marked = vec![mark(MarkKind::Begin, 1, 1)];
+    for event in main.drain(..) {
+        let Event::Epoch(Epoch(epoch @ 2..=51)) = event else {
+            marked.push(event);
+            continue;
+        };
+        // A tick is a microsecond: a round takes 0.9 ms, the first one 0.4 ms more.
+        let ticks = 1000 * epoch + 1;
+        if epoch > 2 {
+            marked.push(mark(MarkKind::End, 2, ticks - 100 + if epoch == 3 { 400 } else { 0 }));
+        }
+        marked.push(event);
+        if epoch == 27 {
+            marked.push(mark(MarkKind::Point, 3, ticks));
+        }
+        marked.push(mark(MarkKind::Begin, if epoch == 51 { 4 } else { 2 }, ticks));
+    }
+    marked.push(mark(MarkKind::End, 1, 101_001));
+    *main = marked;
+    worker.push(mark(MarkKind::End, 4, 7));
+}
+
 /// The recording's bytes.
 pub(crate) fn recording(sampled: &Sampled) -> Vec<u8> {
     let spot = BlindSpot {
@@ -179,7 +208,13 @@ pub(crate) fn recording(sampled: &Sampled) -> Vec<u8> {
     if sampled.events {
         w.nodes(&nodes()).expect("memory");
         let mut encoder = EventsEncoder::default();
-        for (i, events) in events(sampled.clones).iter().enumerate() {
+        let mut events = events(sampled.clones);
+        if let Some(name) = sampled.marks {
+            mark(&mut events);
+            let names = [name, "round", "half way", "last round"].map(str::to_owned).to_vec();
+            w.mark_names(&MarkNames { process: PROCESS, first_id: 1, names }).expect("memory");
+        }
+        for (i, events) in events.iter().enumerate() {
             let index = ThreadIndex(i as u32);
             let name = if i == 0 { "contest" } else { sampled.thread }.to_owned();
             let info = ThreadInfo {
@@ -207,8 +242,13 @@ pub(crate) fn recording(sampled: &Sampled) -> Vec<u8> {
     w.samples(&Samples((0..55).map(sample).collect())).expect("memory");
     w.process_end(&ProcessEnd { index: PROCESS, epoch: Epoch(110), ..ProcessEnd::default() })
         .expect("memory");
-    let end =
-        RunEnd { exit_code: Some(0), duration_ns: 110_000_000, peak_rss_bytes: 254_000, ..RunEnd::default() };
+    let end = RunEnd {
+        exit_code: Some(0),
+        duration_ns: 110_000_000,
+        peak_rss_bytes: 254_000,
+        ticks_per_second: 1_000_000,
+        ..RunEnd::default()
+    };
     w.run_end(&end).expect("memory");
     w.into_inner()
 }

@@ -6,7 +6,7 @@ use super::pages::{Snapshot, UsableSizes};
 use super::records::{Meta, ModuleInfo, ProcessEnd, ProcessInfo, RunEnd, ThreadEnd, ThreadInfo};
 pub use super::section::Tail;
 use super::section::{self, fill, kind};
-use super::tables::{ClockReadings, Nodes, Samples, Symbols};
+use super::tables::{ClockReadings, MarkNames, Nodes, Samples, Symbols};
 use super::{HEADER_BYTES, MAGIC, MAJOR};
 use serde::de::DeserializeOwned;
 use std::io::Read;
@@ -43,6 +43,8 @@ pub enum Section {
     Snapshot(Snapshot),
     /// How large an allocator's blocks are.
     UsableSizes(UsableSizes),
+    /// Names of marks.
+    MarkNames(MarkNames),
     /// A kind that this version does not know.
     Unknown(u16),
 }
@@ -121,6 +123,9 @@ impl<R: Read> Reader<R> {
             kind::SNAPSHOT => Section::Snapshot(Snapshot::decode(&p).ok_or_else(|| damaged("pages"))?),
             kind::USABLE_SIZES => {
                 Section::UsableSizes(UsableSizes::decode(&p).ok_or_else(|| damaged("sizes of blocks"))?)
+            }
+            kind::MARK_NAMES => {
+                Section::MarkNames(MarkNames::decode(&p).ok_or_else(|| damaged("names of marks"))?)
             }
             other => Section::Unknown(other),
         }))

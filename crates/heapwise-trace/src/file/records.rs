@@ -22,6 +22,10 @@ index! {
     ThreadIndex
 }
 
+/// What [`Meta::interception`] is where the program records itself through its own allocator. Such a recording begins when
+/// the program says so.
+pub const FROM_INSIDE: &str = "inside";
+
 /// The first section: what was recorded, where and how.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -40,7 +44,7 @@ pub struct Meta {
     pub page_bytes: u64,
     /// Processors that the program could use.
     pub processors: u32,
-    /// How the allocations are seen: `preload`.
+    /// How the allocations are seen: `preload`, or [`FROM_INSIDE`].
     pub interception: String,
     /// Environment variables that concern the heap, and only these.
     pub environment: BTreeMap<String, String>,
@@ -56,6 +60,9 @@ pub struct Meta {
     pub size_limit_bytes: u64,
     /// Whether child processes were recorded.
     pub follow: bool,
+    /// At most how many bytes lie between two recorded blocks, a power of two; 0 or 1 if all blocks were recorded. Each one
+    /// stands for as many as [`weight`](crate::sampling::weight) says.
+    pub sample_bytes: u64,
 }
 
 /// Something that could not be seen, and what to do about it.

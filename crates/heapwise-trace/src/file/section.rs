@@ -36,6 +36,7 @@ pub(crate) mod kind {
     pub(crate) const RUN_END: u16 = 12;
     pub(crate) const SNAPSHOT: u16 = 13;
     pub(crate) const USABLE_SIZES: u16 = 14;
+    pub(crate) const MARK_NAMES: u16 = 15;
 }
 
 /// A decoded frame.

@@ -1,8 +1,9 @@
-//! Bulk facts other than events: trie nodes, clock readings, memory samples, symbols.
+//! Bulk facts other than events: trie nodes, clock readings, memory samples, names of marks, symbols.
 
 use super::cursor::{Cursor, Put};
 use super::records::ProcessIndex;
 use crate::event::Epoch;
+use crate::live::layout::MAX_MARK_NAMES;
 
 /// A run of nodes of one process's trie; see [`crate::live::node`].
 ///
@@ -124,6 +125,42 @@ impl Samples {
     }
 }
 
+/// A run of names of marks of one process; see [`crate::live::marks`].
+///
+/// Payload: process, id of the first name, count, names (bytes).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MarkNames {
+    /// Whose names.
+    pub process: ProcessIndex,
+    /// Id of the first name here.
+    pub first_id: u32,
+    /// The names. One that was cut ends in `…`.
+    pub names: Vec<String>,
+}
+
+impl MarkNames {
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        out.put(u64::from(self.process.0));
+        out.put(u64::from(self.first_id));
+        out.put(self.names.len() as u64);
+        self.names.iter().for_each(|name| out.put_bytes(name.as_bytes()));
+        out
+    }
+
+    pub(crate) fn decode(payload: &[u8]) -> Option<Self> {
+        let mut c = Cursor(payload);
+        let process = ProcessIndex(u32::try_from(c.get()?).ok()?);
+        let first_id = u32::try_from(c.get()?).ok()?;
+        let count = c.count().filter(|count| *count <= MAX_MARK_NAMES)?;
+        let mut names = Vec::with_capacity(count);
+        for _ in 0..count {
+            names.push(String::from_utf8_lossy(c.bytes()?).into_owned());
+        }
+        c.is_empty().then_some(Self { process, first_id, names })
+    }
+}
+
 /// One source-level frame of an address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct SymbolFrame {
@@ -223,5 +260,41 @@ impl Symbols {
             symbols.images.push(ImageSymbols { path, build_id, addresses });
         }
         c.is_empty().then_some(symbols)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn names_of_marks_survive(process: u32, first_id: u32, names in proptest::collection::vec(".{0,9}", 0..20)) {
+            let names = MarkNames { process: ProcessIndex(process), first_id, names };
+            prop_assert_eq!(MarkNames::decode(&names.encode()), Some(names));
+        }
+
+        #[test]
+        fn garbage_is_none_not_a_panic(bytes: Vec<u8>) {
+            let _ = MarkNames::decode(&bytes);
+        }
+    }
+
+    #[test]
+    fn the_example_of_the_documentation_is_true() {
+        let names = vec!["load".to_owned(), "parse".to_owned()];
+        let names = MarkNames { process: ProcessIndex(0), first_id: 1, names };
+        let payload = b"\x00\x01\x02\x04load\x05parse";
+        assert_eq!(names.encode(), payload);
+        assert_eq!(MarkNames::decode(payload), Some(names));
+    }
+
+    #[test]
+    fn more_names_than_a_process_can_have_are_refused_before_they_take_memory() {
+        let mut payload = vec![0, 1];
+        payload.put(MAX_MARK_NAMES as u64 + 1);
+        payload.resize(payload.len() + MAX_MARK_NAMES + 1, 0);
+        assert_eq!(MarkNames::decode(&payload), None);
     }
 }

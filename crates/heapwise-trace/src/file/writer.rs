@@ -4,7 +4,7 @@ use super::error::Error;
 use super::pages::{Snapshot, UsableSizes};
 use super::records::{Meta, ModuleInfo, ProcessEnd, ProcessInfo, RunEnd, ThreadEnd, ThreadInfo};
 use super::section::{self, kind};
-use super::tables::{ClockReadings, Nodes, Samples, Symbols};
+use super::tables::{ClockReadings, MarkNames, Nodes, Samples, Symbols};
 use super::{HEADER_BYTES, MAGIC, MAJOR, MINOR};
 use serde::Serialize;
 use std::io::Write;
@@ -126,6 +126,14 @@ impl<W: Write> Writer<W> {
     /// How large an allocator's blocks are.
     pub fn usable_sizes(&mut self, sizes: &UsableSizes) -> Result<(), Error> {
         self.section(kind::USABLE_SIZES, &sizes.encode())
+    }
+
+    /// Names of marks.
+    ///
+    /// # Errors
+    /// The stream's.
+    pub fn mark_names(&mut self, names: &MarkNames) -> Result<(), Error> {
+        self.section(kind::MARK_NAMES, &names.encode())
     }
 
     /// Names of addresses.

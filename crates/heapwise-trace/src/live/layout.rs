@@ -7,7 +7,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64};
 /// The first eight bytes of a session.
 pub const SESSION_MAGIC: u64 = u64::from_le_bytes(*b"heapwise");
 /// A recorder and a collector of different versions do not talk to each other.
-pub const LIVE_VERSION: u32 = 2;
+pub const LIVE_VERSION: u32 = 3;
 
 /// Environment variable that names the session file to a recorded process.
 pub const SESSION_VARIABLE: &str = "HEAPWISE_SESSION";
@@ -81,6 +81,12 @@ pub const MAX_INDEX_TABLES: usize = 11;
 pub const FIRST_TABLE_BUCKETS: usize = 1 << 10;
 /// Bytes of the log of modules of one process.
 pub const MODULE_LOG_BYTES: usize = 1 << 20;
+/// Most names of marks of one process.
+pub const MAX_MARK_NAMES: usize = 4096;
+/// Most bytes of the name of a mark.
+pub const MARK_NAME_BYTES: usize = 200;
+/// Bytes of the log of names of one process: room for all of them.
+pub const MARK_LOG_BYTES: usize = MAX_MARK_NAMES * (2 + MARK_NAME_BYTES);
 /// Mappings of an allocator's own that are told.
 pub const MAX_ALLOCATOR_MAPPINGS: usize = 1024;
 /// Bytes kept of a process's command line.
@@ -124,6 +130,12 @@ pub struct ProcessHeader {
     pub exiting: AtomicU32,
     /// Offset of the module log.
     pub module_log: AtomicU64,
+    /// Offset of the log of names of marks, 0 until there is one; see [`super::marks`].
+    pub mark_log: AtomicU64,
+    /// Bytes used in that log, published.
+    pub mark_log_len: AtomicU32,
+    /// Padding.
+    pub reserved: AtomicU32,
     /// Offsets of this process's arenas; the first one begins with this header.
     pub arenas: [AtomicU64; MAX_ARENAS],
     /// Offsets of the rings.

@@ -13,11 +13,14 @@
 //! arena    of another process, or more of the first one's
 //! ```
 //!
+//! A process that marks moments (`heapwise_mark`) has a log of the names of its marks ([`marks`]), too.
+//!
 //! Nothing is ever handed back inside the file; the collector punches holes where a process has ended. Since the
 //! memory belongs to the collector, a killed program loses nothing that it had published.
 //!
 //! *Publishing* is always: write the contents, then store a count or an offset with release ordering.
 
 pub mod layout;
+pub mod marks;
 pub mod node;
 pub mod words;

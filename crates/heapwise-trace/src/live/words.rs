@@ -23,11 +23,12 @@
 //! | 10 thread create | 2 | – | handle |
 //! | 11 thread join | 2 | – | handle |
 //! | 12 timed | 1 | – | the ticks are in bits 4 and up |
+//! | 13 mark | 2 | – | its kind is in bits 4 and 5, its name in the high half; ticks |
 //!
 //! A worked example: `malloc(24)` at `0x5555_0000_12a0` by stack 7 is `0x0000_aaaa_0000_2541, 0x0000_0007_0000_0018`
 //! (the address shifted right by 3 stands from bit 4 on, so it is the address itself shifted left by 1).
 
-use crate::event::{AllocFunction, BlockAddress, Epoch, Event, StackId};
+use crate::event::{AllocFunction, BlockAddress, Epoch, Event, MarkId, MarkKind, StackId};
 
 /// Most words of one event.
 pub const MAX_WORDS: usize = 4;
@@ -44,6 +45,7 @@ const FAILED: u64 = 9;
 const THREAD_CREATE: u64 = 10;
 const THREAD_JOIN: u64 = 11;
 const TIMED: u64 = 12;
+const MARK: u64 = 13;
 
 const KIND_MASK: u64 = 0xf;
 const ADDRESS_BITS: u64 = (1 << 47) - 8;
@@ -118,6 +120,9 @@ pub fn encode(event: Event) -> Words {
         Event::Timed { ticks } => Words { words: [TIMED | u64::from(ticks) << 4, 0, 0, 0], len: 1 },
         Event::ThreadCreate { handle } => Words { words: [THREAD_CREATE, handle, 0, 0], len: 2 },
         Event::ThreadJoin { handle } => Words { words: [THREAD_JOIN, handle, 0, 0], len: 2 },
+        Event::Mark { kind, name, ticks } => {
+            Words { words: [MARK | (kind as u64) << 4 | u64::from(name.0) << 32, ticks, 0, 0], len: 2 }
+        }
     }
 }
 
@@ -169,6 +174,10 @@ pub fn decode(words: &[u64]) -> Option<(Event, usize)> {
         TIMED => (Event::Timed { ticks: (w0 >> 4) as u32 }, 1),
         THREAD_CREATE => (Event::ThreadCreate { handle: word(1)? }, 2),
         THREAD_JOIN => (Event::ThreadJoin { handle: word(1)? }, 2),
+        MARK => {
+            let kind = MarkKind::from_code(w0 >> 4 & 0x3)?;
+            (Event::Mark { kind, name: MarkId((w0 >> 32) as u32), ticks: word(1)? }, 2)
+        }
         _ => return None,
     })
 }
@@ -206,6 +215,15 @@ mod tests {
         check(Event::Epoch(Epoch(CLOCK_LIMIT)));
         check(Event::ThreadCreate { handle: u64::MAX });
         check(Event::ThreadJoin { handle: 1 });
+        for kind in [MarkKind::Point, MarkKind::Begin, MarkKind::End] {
+            check(Event::Mark { kind, name: MarkId(u32::MAX), ticks: u64::MAX });
+            check(Event::Mark { kind, name: MarkId::OTHER, ticks: 0 });
+        }
+    }
+
+    #[test]
+    fn a_mark_of_a_kind_that_does_not_exist_is_no_event() {
+        assert_eq!(decode(&[MARK | 3 << 4, 1]), None);
     }
 
     const CLOCK_LIMIT: u64 = (1 << 60) - 1;

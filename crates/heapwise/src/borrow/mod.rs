@@ -88,6 +88,30 @@ pub use walker::Walker;
 /// In paths, fields are separated by dots, a variant of an enum is as a field, and so is the number of a field without a name;
 /// `[]` are all elements of a list, `{}` all values of a map and `{key}` its keys. The only field of a struct without names is
 /// where the struct is.
+///
+/// ```
+/// use heapwise::BorrowReport;
+/// use std::borrow::Cow;
+/// use std::collections::HashMap;
+///
+/// #[derive(BorrowReport)]
+/// struct Request<'a> {
+///     path: &'a str,
+///     headers: HashMap<&'a str, Cow<'a, [u8]>>,
+///     body: Body<'a>,
+/// }
+///
+/// #[derive(BorrowReport)]
+/// enum Body<'a> {
+///     Text(&'a str),
+///     Form { fields: Vec<(String, String)> },
+/// }
+///
+/// let input = "GET /index.html";
+/// let request = Request { path: &input[4..], headers: HashMap::new(), body: Body::Text(&input[..0]) };
+/// request.borrow_report(input).assert_borrowed("path").assert_borrowed("body.Text");
+/// # let _ = Body::Form { fields: Vec::new() };
+/// ```
 #[diagnostic::on_unimplemented(
     message = "heapwise does not know what is borrowed in `{Self}`",
     label = "has no `BorrowReport`",

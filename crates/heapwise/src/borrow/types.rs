@@ -148,6 +148,21 @@ impl<T: BorrowReport + Clone> BorrowReport for Cow<'_, [T]> {
     }
 }
 
+impl<T: BorrowReport + Clone> BorrowReport for Cow<'_, T> {
+    fn walk(&self, walker: &mut Walker<'_>) {
+        (**self).walk(walker);
+    }
+}
+
+impl<T: BorrowReport, E: BorrowReport> BorrowReport for Result<T, E> {
+    fn walk(&self, walker: &mut Walker<'_>) {
+        match self {
+            Ok(value) => walker.part("Ok", |walker| value.walk(walker)),
+            Err(error) => walker.part("Err", |walker| error.walk(walker)),
+        }
+    }
+}
+
 impl<T: BorrowReport, const N: usize> BorrowReport for [T; N] {
     fn walk(&self, walker: &mut Walker<'_>) {
         walker.elements(self);

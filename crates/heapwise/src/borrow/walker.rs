@@ -4,7 +4,25 @@ use super::BorrowReport;
 use super::report::Report;
 use std::ops::Range;
 
-/// Goes through a value, and knows where in it it is.
+/// Goes through a value, and knows where in it it is. Only those need it who implement [`BorrowReport`] without the
+/// derive.
+///
+/// ```
+/// use heapwise::borrow::{BorrowReport, Walker};
+///
+/// struct Line<'a> {
+///     words: Vec<&'a str>,
+/// }
+///
+/// impl BorrowReport for Line<'_> {
+///     fn walk(&self, walker: &mut Walker<'_>) {
+///         walker.part("words", |walker| walker.elements(&self.words));
+///     }
+/// }
+///
+/// let text = "a b";
+/// Line { words: text.split(' ').collect() }.borrow_report(text).assert_borrowed("words[]");
+/// ```
 #[derive(Debug)]
 pub struct Walker<'input> {
     input: &'input [u8],

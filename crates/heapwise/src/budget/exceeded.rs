@@ -201,7 +201,10 @@ impl fmt::Display for Exceeded {
                 write!(f, "\n      and {} more", number((site.stack.len() - MOST_FRAMES) as u64, "frame"))?;
             }
             if site.stack.is_empty() {
-                write!(f, "\n      no names are known of this stack")?;
+                write!(
+                    f,
+                    "\n      no names: the program was stripped, or built without `debug = \"line-tables-only\"`"
+                )?;
             }
         }
         let rest: u64 = self.sites().iter().skip(MOST_SITES).map(|site| site.requests).sum();

@@ -35,6 +35,8 @@
 //! do not disturb it, and neither do threads that happen to be at work. Threads that are part of the work have to
 //! [enter a scope](Budget::check_scope).
 
+#[cfg_attr(unix, expect(unsafe_code, reason = "a stack is walked without a lock that others may hold"))]
+mod capture;
 mod exceeded;
 mod limits;
 mod macros;

@@ -5,6 +5,23 @@ use std::fmt;
 
 /// The scope of [`Budget::check_scope`](super::Budget::check_scope): whoever does a part of the work on another thread needs a
 /// handle of it there.
+///
+/// ```
+/// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+/// use heapwise::budget::{Budget, Scope};
+///
+/// fn parallel_sum(numbers: &[u64], scope: &Scope) -> u64 {
+///     let (left, right) = numbers.split_at(numbers.len() / 2);
+///     let handle = scope.handle();
+///     std::thread::scope(|threads| {
+///         let left = threads.spawn(move || handle.run(|| left.iter().sum::<u64>()));
+///         right.iter().sum::<u64>() + left.join().expect("it does not panic")
+///     })
+/// }
+///
+/// let few = Budget::new().bytes(64 << 10); // a thread takes a little
+/// assert_eq!(few.assert_scope(|scope| parallel_sum(&[1, 2, 3], scope)), 6);
+/// ```
 pub struct Scope {
     watch: Watch,
 }
@@ -42,6 +59,17 @@ impl Scope {
 }
 
 /// With this, another thread does a part of the work under a budget. Its clones are as good.
+///
+/// ```
+/// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+/// # let budget = heapwise::budget::Budget::new();
+/// budget.assert_scope(|scope| {
+///     let handles = vec![scope.handle(); 4];
+///     for handle in handles {
+///         std::thread::spawn(move || handle.run(|| vec![1, 2, 3]));
+///     }
+/// });
+/// ```
 #[derive(Clone)]
 pub struct ScopeHandle {
     watch: Watch,
@@ -85,6 +113,20 @@ impl ScopeHandle {
 }
 
 /// A thread is inside of a scope as long as this lives. It stays on its thread.
+///
+/// ```
+/// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+/// // What it takes to start a thread is this thread's.
+/// heapwise::budget::Budget::new().bytes(4096).assert_scope(|scope| {
+///     let handle = scope.handle();
+///     std::thread::spawn(move || {
+///         let kept = vec![1, 2, 3]; // is not counted
+///         let _guard = handle.enter();
+///         kept.iter().sum::<i32>()
+///     })
+///     .join()
+/// });
+/// ```
 #[must_use = "what happens after the guard is dropped is not counted"]
 pub struct ScopeGuard {
     _inside: Inside,

@@ -82,9 +82,8 @@ pub(super) fn named(table: &Table, caller: &str) -> Vec<Site> {
     // Debug information is read, and kept for the next time: none of that is the program's.
     let _ignore = Ignore::begin();
     let stacks: Vec<_> = table.stacks().map(|(addresses, sum)| (functions(addresses), sum)).collect();
-    let files =
-        stacks.iter().flat_map(|(functions, _)| functions).filter_map(|function| function.file.as_deref());
-    let root = root(caller, files);
+    let users = stacks.iter().flat_map(|(functions, _)| functions).filter(|function| function.is_users());
+    let root = root(caller, users.filter_map(|function| function.file.as_deref()));
     let mut sites: Vec<Site> = Vec::new();
     let mut known: HashMap<(Option<String>, Vec<StackFrame>), usize> = HashMap::new();
     for (functions, sum) in stacks {
@@ -108,9 +107,13 @@ struct Function {
 }
 
 impl Function {
+    fn is_users(&self) -> bool {
+        !is_a_librarys(&self.name, self.file.as_deref())
+    }
+
     /// The frame with its path below a folder, and whether it is the user's.
     fn told_below(self, root: Option<&Path>) -> (StackFrame, bool) {
-        let is_users = !is_a_librarys(&self.name, self.file.as_deref());
+        let is_users = self.is_users();
         let shown = |path: &Path| {
             let below = root.and_then(|root| path.strip_prefix(root).ok()).unwrap_or(path);
             harmless(&below.to_string_lossy())
@@ -147,26 +150,38 @@ fn functions(addresses: &[usize]) -> Vec<Function> {
 /// The function that the user calls, and the user's frames; all frames if none is.
 fn of_the_user(frames: Vec<(StackFrame, bool)>) -> (Option<String>, Vec<StackFrame>) {
     let Some(first) = frames.iter().position(|(_, is_users)| *is_users) else {
-        return (None, frames.into_iter().map(|(frame, _)| frame).collect());
+        // Without what is inside of the allocator, which is the same always.
+        let inside = frames.iter().rposition(|(frame, _)| is_the_allocators(&frame.function));
+        let from = inside.map_or(0, |at| at + 1);
+        return (None, frames.into_iter().skip(from).map(|(frame, _)| frame).collect());
     };
     let calls = first.checked_sub(1).map(|at| frames[at].0.function.clone());
-    let calls = calls.filter(|function| !is_the_entry_of_the_allocator(function));
+    let calls =
+        calls.filter(|function| !is_the_entry_of_the_allocator(function)).map(without_long_parameters);
     (calls, frames.into_iter().filter(|(_, is_users)| *is_users).map(|(frame, _)| frame).collect())
+}
+
+/// A name without its modules has the types of its parameters instead, which may go on for lines.
+fn without_long_parameters(function: String) -> String {
+    match function.split_once('<') {
+        Some((name, _)) if !name.is_empty() && !name.contains("::") => name.to_owned(),
+        _ => function,
+    }
 }
 
 /// Crates whose functions nobody wrote who has a budget.
 const LIBRARIES: &[&str] = &["std", "core", "alloc", "test", "hashbrown", "backtrace", "heapwise", "__rustc"];
-/// Parts of the paths of their files, and of those of packages.
-const LIBRARY_FOLDERS: &[&str] =
-    &["/rustc/", "/lib/rustlib/src/", "/rust/deps/", "/registry/src/", "/git/checkouts/"];
+/// How the paths of their files begin, which the compiler has from where it was built.
+const STD_FOLDERS: &[&str] = &["/rustc/", "/rust/deps/"];
+/// Parts of the paths of their files where std's sources are installed, and of those of packages.
+const LIBRARY_FOLDERS: &[&str] = &["/lib/rustlib/src/", "/registry/src/", "cargo/git/checkouts/"];
 
 /// Whether a function is not the user's: of the standard library, of a package, or of none that has a name in Rust.
 ///
 /// The file decides if it is known: where only lines are in the debug information, names of inlined functions lack their
 /// modules.
 fn is_a_librarys(function: &str, file: Option<&Path>) -> bool {
-    // The compiler makes these where the global allocator is named.
-    if function.trim_start_matches("__rustc::").starts_with("__r") {
+    if is_the_allocators(function) {
         return true;
     }
     let Some(file) = file else {
@@ -177,8 +192,16 @@ fn is_a_librarys(function: &str, file: Option<&Path>) -> bool {
     // This crate's sources, wherever they are.
     let own = file!().replace('\\', "/");
     let own = own.trim_end_matches("budget/sites.rs");
-    let is_own = file.strip_suffix(".rs").is_some_and(|file| file.contains(own));
-    is_own || LIBRARY_FOLDERS.iter().any(|folder| file.contains(folder))
+    // What is not written in Rust is the C library, which starts threads.
+    !file.ends_with(".rs")
+        || own.contains("heapwise") && file.contains(own)
+        || STD_FOLDERS.iter().any(|folder| file.starts_with(folder))
+        || LIBRARY_FOLDERS.iter().any(|folder| file.contains(folder))
+}
+
+/// Whether a function is one that the compiler makes, where the global allocator is named, to call it.
+fn is_the_allocators(function: &str) -> bool {
+    function.trim_start_matches("__rustc::").starts_with("__r")
 }
 
 /// The crate of the type or module that a name begins with: `<alloc::vec::Vec<T> as …>::push` begins with `alloc`.
@@ -191,7 +214,7 @@ fn first_crate(function: &str) -> &str {
 
 /// Whether a function only leads to the allocator, so that nobody learns anything by it.
 fn is_the_entry_of_the_allocator(function: &str) -> bool {
-    function.starts_with("__r")
+    is_the_allocators(function)
         || function.starts_with("alloc::alloc::")
         || matches!(function, "alloc" | "alloc_zeroed" | "realloc" | "exchange_malloc")
 }
@@ -222,8 +245,10 @@ mod tests {
         assert!(is_a_librarys("serde_json::de::from_str", Some(package)));
         let windows = Path::new(r"C:\Users\me\.cargo\registry\src\index-0\serde_json-1.0.0\src\de.rs");
         assert!(is_a_librarys("serde_json::de::from_str", Some(windows)));
+        assert!(is_a_librarys("start_thread", Some(Path::new("./nptl/pthread_create.c"))));
         // As they are called where only lines are known.
         assert!(!is_a_librarys("parse", Some(Path::new("src/parse.rs"))));
+        assert!(!is_a_librarys("parse", Some(Path::new("/home/me/rustc/src/parse.rs"))));
         assert!(!is_a_librarys("{closure#0}", Some(Path::new("/home/me/crates/heapwise/tests/budget.rs"))));
         assert!(is_a_librarys("call<()>", Some(Path::new(file!()))));
         assert!(is_a_librarys("__rustc::__rust_alloc", Some(Path::new("src/main.rs"))));
@@ -234,10 +259,23 @@ mod tests {
     fn a_stack_without_frames_of_the_users_is_told_whole() {
         let frame = |function: &str| StackFrame { function: function.to_owned(), file: None, line: None };
         let all = vec![(frame("alloc::vec::push"), false), (frame("std::x"), false)];
-        assert_eq!(of_the_user(all).1.len(), 2);
+        assert_eq!(of_the_user(all.clone()).1.len(), 2);
+        let inside = vec![(frame("heapwise::watched"), false), (frame("__rustc::__rust_alloc"), false)];
+        assert_eq!(of_the_user([inside, all].concat()).1[0], frame("alloc::vec::push"));
         let mixed =
             vec![(frame("alloc::vec::push"), false), (frame("mine::f"), true), (frame("std::x"), false)];
         assert_eq!(of_the_user(mixed), (Some("alloc::vec::push".to_owned()), vec![frame("mine::f")]));
+    }
+
+    #[test]
+    fn names_without_modules_are_told_without_parameters() {
+        let told = |name: &str| without_long_parameters(name.to_owned());
+        assert_eq!(told("collect<core::iter::Map<Split<char>, fn(&str)>>"), "collect");
+        assert_eq!(
+            told("<T as alloc::string::ToString>::to_string"),
+            "<T as alloc::string::ToString>::to_string"
+        );
+        assert_eq!(told("alloc::vec::Vec<T,A>::push"), "alloc::vec::Vec<T,A>::push");
     }
 
     #[test]

@@ -6,7 +6,8 @@
 //!
 //! The counts are differences of the thread's own counters, so nothing that happens on another thread can get into them.
 
-use super::stacks::{DEPTH, Table};
+use super::capture::capture;
+use super::stacks::Table;
 use crate::state::Use;
 use crate::tally::{self, Counts, Ignore};
 use std::cell::{Cell, RefCell};
@@ -23,6 +24,15 @@ thread_local! {
 struct Entered {
     watches: Vec<Open>,
     spare: Option<Box<Table>>,
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        // It was not counted when it was allocated, and the thread that ends may be counted still.
+        let _ignore = Ignore::begin();
+        self.watches = Vec::new();
+        self.spare = None;
+    }
 }
 
 /// A watch that this thread has entered.
@@ -198,23 +208,4 @@ fn watched(bytes: usize) {
             innermost.table.request(bytes as u64, |frames| capture(frames, stack_end));
         }
     });
-}
-
-/// Writes the addresses of this thread's stack, from the innermost frame on, and says how many there are.
-///
-/// The crate's lock is taken, although on Linux and macOS a thread may walk its own stack without one: what Windows needs is
-/// not ours to know, and a lock costs little beside a walk. It cannot be waited for in vain. Who holds it walks a stack, or
-/// finds names for a message; what he allocates meanwhile is ignored before it gets here.
-fn capture(frames: &mut [usize; DEPTH], stack_end: usize) -> usize {
-    let mut length = 0;
-    backtrace::trace(|frame| {
-        // Stacks grow downwards on all processors that we know.
-        if stack_end != 0 && frame.sp().addr() > stack_end {
-            return false;
-        }
-        frames[length] = frame.ip().addr();
-        length += 1;
-        length < DEPTH
-    });
-    length
 }

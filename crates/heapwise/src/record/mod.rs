@@ -1,25 +1,50 @@
 //! Recording what goes through the wrapper.
 //!
 //! On Linux on x86-64 the wrapper has the recorder inside that `heapwise run` otherwise preloads, and writes the same events
-//! with the same stacks into the memory of the same collector.
+//! with the same stacks into the memory of the same collector, or of one in its own process. Elsewhere the program can record
+//! itself by what any system has (`portable`).
 
-#[cfg(all(feature = "record", target_os = "linux", target_arch = "x86_64"))]
+#[cfg(all(
+    feature = "record",
+    target_os = "linux",
+    target_arch = "x86_64",
+    not(feature = "portable-recorder")
+))]
 mod linux;
-#[cfg(not(all(feature = "record", target_os = "linux", target_arch = "x86_64")))]
+#[cfg(all(
+    not(feature = "record-to"),
+    not(all(feature = "record", target_os = "linux", target_arch = "x86_64"))
+))]
 mod nothing;
-
-#[cfg(all(feature = "record", target_os = "linux", target_arch = "x86_64"))]
-pub(crate) use linux::{POSSIBLE, allocation, begin_if_wanted, deallocation, reallocation};
-#[cfg(not(all(feature = "record", target_os = "linux", target_arch = "x86_64")))]
-pub(crate) use nothing::{POSSIBLE, allocation, begin_if_wanted, deallocation, reallocation};
-
+#[cfg(all(
+    feature = "record-to",
+    any(feature = "portable-recorder", not(all(target_os = "linux", target_arch = "x86_64")))
+))]
+mod portable;
 #[cfg(feature = "record-to")]
 mod recording;
 
-#[cfg(all(feature = "record-to", feature = "record", target_os = "linux", target_arch = "x86_64"))]
-use recording::{Ended, NOT_INSTALLED, complain};
+#[cfg(all(
+    feature = "record",
+    target_os = "linux",
+    target_arch = "x86_64",
+    not(feature = "portable-recorder")
+))]
+use linux as here;
+#[cfg(all(
+    not(feature = "record-to"),
+    not(all(feature = "record", target_os = "linux", target_arch = "x86_64"))
+))]
+use nothing as here;
+#[cfg(all(
+    feature = "record-to",
+    any(feature = "portable-recorder", not(all(target_os = "linux", target_arch = "x86_64")))
+))]
+use portable as here;
+
+pub(crate) use here::{POSSIBLE, allocation, begin_if_wanted, deallocation, reallocation};
 #[cfg(feature = "record-to")]
-pub use recording::{Recorded, Recording, record_to};
+pub use recording::{Recorded, Recorder, Recording, record_to};
 
 /// Which function of the wrapper was called for a new block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

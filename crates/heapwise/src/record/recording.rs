@@ -1,94 +1,141 @@
-//! A recording from inside of the program, as its user sees it.
+//! Recordings from inside of the program, as its users see them.
 
-use super::linux as here;
+use super::here;
 use std::io;
 use std::path::{Path, PathBuf};
 
-pub(super) const NOT_INSTALLED: &str = "nothing can be recorded: heapwise::Allocator is not the global allocator of this \
-     program; add: #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();";
+/// One block for every 512 KiB: a program that allocates a gigabyte in a second makes some thousand events of it, which cost a
+/// few milliseconds, and a site with a hundredth of that is told to within a fifth.
+pub(super) const DEFAULT_SAMPLE_BYTES: u64 = 512 << 10;
+const MOST_SAMPLE_BYTES: u64 = 1 << 30;
 
-/// What came of a recording.
-#[derive(Debug)]
-pub(crate) struct Ended {
-    pub(crate) path: PathBuf,
-    pub(crate) events: u64,
-}
-
-/// A recording that has ended.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Recorded {
-    /// Where it is.
-    pub path: PathBuf,
-    /// Events in it: calls of the allocator, for the most part.
-    pub events: u64,
-}
-
-/// A recording of this process that is under way. Dropping it ends it; so does the end of the process.
-#[derive(Debug)]
-#[must_use = "the recording ends when this is dropped"]
-pub struct Recording {
-    _private: (),
-}
-
-/// Records this process from now on, into a new file.
+/// Records this program from now on into a new file, until the returned value is [finished](Recording::finish) or dropped, or
+/// the program exits. `heapwise report FILE` tells what is in it.
 ///
-/// The file is for its owner only, and an existing one is not replaced. Look at it with `heapwise report FILE`. The variable
-/// `HEAPWISE_RECORD_TO=FILE` does the same for a whole program, from its start.
+/// [`Allocator`](crate::Allocator) has to be the global allocator. On Linux on x86-64 every call is recorded, exactly, as
+/// `heapwise run` does it; a process can be recorded so once. Elsewhere a sample of the blocks is recorded, and [`Recorder`]
+/// has options for it.
+///
+/// The variable `HEAPWISE_RECORD_TO=FILE` does the same for a whole program, from its start; `%p` in the name is the process
+/// id. The file is for its owner only. Where names of functions are not written into it (Linux on x86-64), they are looked up
+/// by `heapwise report`, so look before you build the program again.
 ///
 /// # Errors
-/// If [`Allocator`](crate::Allocator) is not the global allocator, the process is or was recorded already, or the file cannot
-/// be made.
+/// The file exists or cannot be created, [`Allocator`](crate::Allocator) is not the global allocator, or a recording of this
+/// program is under way.
 ///
 /// # Examples
 ///
 /// ```
-/// #[global_allocator]
-/// static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
-///
-/// fn main() -> std::io::Result<()> {
-///     # let folder = std::env::temp_dir().join(format!("heapwise-doc-{}", std::process::id()));
-///     # std::fs::create_dir_all(&folder)?;
-///     # let path = folder.join("doc.hw");
-///     let recording = heapwise::record_to(&path)?;
-///     let squares: Vec<Box<u64>> = (0..1000).map(|n| Box::new(n * n)).collect();
-///     drop(squares);
-///     let recorded = recording.finish()?;
-///     assert!(recorded.events >= 2000);
-///     # std::fs::remove_dir_all(&folder)?;
-///     Ok(())
-/// }
+/// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+/// # fn main() -> std::io::Result<()> {
+/// # let folder = std::env::temp_dir().join(format!("heapwise-doc-{}", std::process::id()));
+/// # std::fs::create_dir_all(&folder)?;
+/// # let path = folder.join("program.hw");
+/// let recording = heapwise::record_to(&path)?;
+/// let list: Vec<u64> = (0..1_000_000).collect();
+/// let recorded = recording.finish()?;
+/// println!("{} events in {}", recorded.events, recorded.path.display());
+/// # assert!(recorded.events > 0 && list.len() == 1_000_000);
+/// # std::fs::remove_dir_all(&folder)?;
+/// # Ok(())
+/// # }
 /// ```
 pub fn record_to(path: impl AsRef<Path>) -> io::Result<Recording> {
-    here::begin(path.as_ref())?;
-    Ok(Recording { _private: () })
+    Recorder::options().start(path)
+}
+
+/// What may be chosen about a recording from inside. Where everything is recorded anyhow (Linux on x86-64), that is nothing.
+///
+/// ```
+/// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+/// # fn main() -> std::io::Result<()> {
+/// # let path = std::env::temp_dir().join(format!("heapwise-doc-all-{}.hw", std::process::id()));
+/// // Every block, however small.
+/// let recording = heapwise::Recorder::options().sample_every_bytes(1).start(&path)?;
+/// let block = std::hint::black_box(Box::new(7));
+/// assert!(recording.finish()?.events >= 1);
+/// # std::fs::remove_file(&path)?;
+/// # drop(block);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Recorder {
+    sample_bytes: u64,
+}
+
+impl Recorder {
+    /// The usual options: a sample of one block for every 512 KiB.
+    #[must_use]
+    pub fn options() -> Self {
+        Self { sample_bytes: DEFAULT_SAMPLE_BYTES }
+    }
+
+    /// At most how many bytes lie between two recorded blocks on average, up to 1 GiB and rounded up to a power of two. 0 or 1
+    /// records everything, which takes microseconds for each block.
+    #[must_use]
+    pub fn sample_every_bytes(mut self, bytes: u64) -> Self {
+        self.sample_bytes = bytes;
+        self
+    }
+
+    /// Begins to record into a new file.
+    ///
+    /// # Errors
+    /// As [`record_to`].
+    pub fn start(&self, path: impl AsRef<Path>) -> io::Result<Recording> {
+        Recording::begin(path.as_ref(), rounded(self.sample_bytes))
+    }
+}
+
+pub(super) fn rounded(sample_bytes: u64) -> u64 {
+    sample_bytes.clamp(1, MOST_SAMPLE_BYTES).next_power_of_two()
+}
+
+/// A recording that is under way. It ends when this is dropped; [`Recording::finish`] says whether it is complete.
+#[derive(Debug)]
+#[must_use = "the recording ends when this is dropped"]
+pub struct Recording {
+    number: u32,
 }
 
 impl Recording {
-    /// Ends the recording, and waits until all of it is in the file.
+    fn begin(path: &Path, sample_bytes: u64) -> io::Result<Self> {
+        here::start(path, sample_bytes).map(|number| Self { number })
+    }
+
+    /// Ends the recording and waits until all of it is in the file, with the names of functions.
     ///
     /// # Errors
-    /// If the file could not be written to its end. What was written before is in it.
+    /// The file could not be written, because the disk is full for instance: it can be read up to there. In a child that was
+    /// forked meanwhile, where nothing is recorded.
     pub fn finish(self) -> io::Result<Recorded> {
+        let outcome = here::finish(self.number, None);
         std::mem::forget(self);
-        match here::finish() {
-            Some(ended) => ended.map(|ended| Recorded { path: ended.path, events: ended.events }),
-            None => Err(io::Error::other("the recording belongs to the process that has begun it")),
-        }
+        outcome.unwrap_or_else(|| {
+            Err(io::Error::other("the recording is another process's, or was over before"))
+        })
     }
 }
 
 impl Drop for Recording {
     fn drop(&mut self) {
-        if let Some(Err(error)) = here::finish() {
-            complain(&error);
-        }
+        // Who wants to know how it ended calls `finish`.
+        let _ = here::finish(self.number, None);
     }
 }
 
-/// Says what nobody can be given as a result.
-pub(super) fn complain(error: &io::Error) {
-    let line = format!("heapwise: the recording failed: {error}\n");
-    // Without a standard error there is nobody to be told.
-    let _ = io::Write::write_all(&mut io::stderr(), line.as_bytes());
+/// What came of a recording.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Recorded {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Events in it: blocks that were handed out, given back or resized. Of a sample, those that were recorded.
+    pub events: u64,
+    /// Events that are missing, because there was no room for them.
+    pub lost_events: u64,
+    /// Bytes of the file.
+    pub bytes: u64,
 }

@@ -97,6 +97,15 @@ mod tests {
             &["||/usr/lib/libcurl.so.4", "||/usr/lib/libcairo.so.2"],
         ),
         (
+            "foreign-system-module",
+            &[
+                r"RtlUserThreadStart|./dlls/ntdll/thread.c|C:\windows\system32\ntdll.dll",
+                r"||C:\WINDOWS\System32\KERNEL32.DLL",
+                "malloc||/usr/lib/system/libsystem_malloc.dylib",
+            ],
+            &[r"main||C:\u\kernel\app.exe", "||/u/ntdll/app"],
+        ),
+        (
             "allocator-module",
             &["||/opt/libjemalloc.so.2", "||/usr/lib/libmimalloc.so"],
             &["||/usr/lib/libjson.so"],
@@ -106,7 +115,11 @@ mod tests {
             &["_rjem_je_malloc||/a/app", "mi_malloc|/a/alloc.c|/a/app", "calloc||/a/app"],
             &["my_malloc||/a/app", "mine||/a/app"],
         ),
-        ("process-start", &["_start||/a/app", "start_thread||/a/app"], &["main||/a/app"]),
+        (
+            "process-start",
+            &["_start||/a/app", "start_thread||/a/app", r"mainCRTStartup||C:\a\app.exe"],
+            &["main||/a/app"],
+        ),
         ("operator-new", &["operator new(unsigned long)||/a/app"], &["operator==(Foo)||/a/app"]),
         (
             "rust-allocation-shim",

@@ -73,6 +73,26 @@ pub(super) const RULES: &[Rule] = &[
             module_is(f, LIBRARIES)
         },
     },
+    // Of programs that recorded themselves, on Windows (or Wine) and macOS.
+    Rule {
+        name: "foreign-system-module",
+        owner: Owner::System,
+        matches: |f| {
+            const LIBRARIES: &[&str] = &[
+                "ntdll.dll",
+                "kernel32.dll",
+                "kernelbase.dll",
+                "msvcrt.dll",
+                "ucrtbase.dll",
+                "vcruntime",
+                "libsystem_",
+                "libdyld.dylib",
+                "dyld",
+            ];
+            let name = f.module.map(|m| m.rsplit(['/', '\\']).next().unwrap_or(m).to_ascii_lowercase());
+            name.is_some_and(|name| LIBRARIES.iter().any(|library| name.starts_with(library)))
+        },
+    },
     Rule {
         name: "allocator-module",
         owner: Owner::System,
@@ -129,6 +149,9 @@ pub(super) const RULES: &[Rule] = &[
                     "clone",
                     "clone3",
                     "_dl_start_user",
+                    "mainCRTStartup",
+                    "WinMainCRTStartup",
+                    "__tmainCRTStartup",
                 ],
             )
         },

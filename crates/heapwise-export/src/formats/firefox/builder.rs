@@ -202,7 +202,7 @@ impl<'a> Builder<'a> {
         index
     }
 
-    fn string(&mut self, text: &str) -> usize {
+    pub(super) fn string(&mut self, text: &str) -> usize {
         let (index, new) = self.strings.of(text.to_owned());
         if new {
             self.shared.string_array.push(text.to_owned());

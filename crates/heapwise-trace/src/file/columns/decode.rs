@@ -2,10 +2,10 @@
 
 use super::{
     ADDRESSES, ALLOC, ALLOCATED, DISTANCES, EPOCH, EPOCHS, EXTRA, EXTRAS, FAILED, FREE, FREED, KIND_MASK,
-    KINDS, MODE_DISTANCE, MODE_LAST, MODE_RAW, MODE_SHIFT, N_COLUMNS, NEW_STACKS, REALLOC, REALLOC_BEGIN,
-    REALLOC_END, SAME_SIZE, SIZES, STACKS, THREAD_CREATE, THREAD_JOIN, TIMED,
+    KINDS, MARK, MODE_DISTANCE, MODE_LAST, MODE_RAW, MODE_SHIFT, N_COLUMNS, NEW_STACKS, REALLOC,
+    REALLOC_BEGIN, REALLOC_END, SAME_SIZE, SIZES, STACKS, THREAD_CREATE, THREAD_JOIN, TIMED,
 };
-use crate::event::{AllocFunction, BlockAddress, Epoch, Event, StackId, TouchedPages};
+use crate::event::{AllocFunction, BlockAddress, Epoch, Event, MarkId, MarkKind, StackId, TouchedPages};
 use crate::file::cursor::Cursor;
 use crate::file::records::ThreadIndex;
 
@@ -110,6 +110,7 @@ impl<'a> Block<'a> {
             dictionary: Vec::new(),
             last_address: 0,
             last_stack: 0,
+            last_ticks: 0,
             epoch: self.layout.first.0,
             damaged: false,
         }
@@ -132,6 +133,7 @@ pub struct BlockEvents<'a> {
     dictionary: Vec<(u32, u64)>,
     last_address: u64,
     last_stack: u32,
+    last_ticks: u64,
     epoch: u64,
     damaged: bool,
 }
@@ -228,6 +230,12 @@ impl BlockEvents<'_> {
             TIMED => Event::Timed { ticks: u32::try_from(self.extras.get()?).ok()? },
             THREAD_CREATE => Event::ThreadCreate { handle: self.extras.get()? },
             THREAD_JOIN => Event::ThreadJoin { handle: self.extras.get()? },
+            MARK => {
+                let mark = self.extras.get()?;
+                let (kind, name) = (MarkKind::from_code(mark & 0x3)?, MarkId(u32::try_from(mark >> 2).ok()?));
+                self.last_ticks = self.last_ticks.wrapping_add(self.extras.get_signed()? as u64);
+                Event::Mark { kind, name, ticks: self.last_ticks }
+            }
             _ => return None,
         })
     }

@@ -4,7 +4,7 @@
 //! entries from older ones.
 
 use super::{
-    ADDRESSES, ALLOC, ALLOCATED, DISTANCES, EPOCH, EPOCHS, EXTRA, EXTRAS, FAILED, FREE, FREED, KINDS,
+    ADDRESSES, ALLOC, ALLOCATED, DISTANCES, EPOCH, EPOCHS, EXTRA, EXTRAS, FAILED, FREE, FREED, KINDS, MARK,
     MODE_DISTANCE, MODE_LAST, MODE_RAW, MODE_SHIFT, N_COLUMNS, NEW_STACKS, REALLOC, REALLOC_BEGIN,
     REALLOC_END, SAME_SIZE, SIZES, STACKS, THREAD_CREATE, THREAD_JOIN, TIMED,
 };
@@ -47,6 +47,7 @@ pub struct EventsEncoder {
     counts: [u32; 2],
     last_address: u64,
     last_stack: u32,
+    last_ticks: u64,
     epoch: u64,
 }
 
@@ -64,6 +65,7 @@ impl Default for EventsEncoder {
             counts: [0; 2],
             last_address: 0,
             last_stack: 0,
+            last_ticks: 0,
             epoch: 0,
         }
     }
@@ -78,6 +80,7 @@ impl EventsEncoder {
         self.counts = [0; 2];
         self.last_address = 0;
         self.last_stack = 0;
+        self.last_ticks = 0;
         self.epoch = first.0;
         self.dictionary_sizes.clear();
         self.columns.iter_mut().for_each(Vec::clear);
@@ -170,6 +173,12 @@ impl EventsEncoder {
             Event::ThreadJoin { handle } => {
                 self.columns[EXTRAS].put(handle);
                 self.columns[KINDS].push(THREAD_JOIN);
+            }
+            Event::Mark { kind, name, ticks } => {
+                self.columns[EXTRAS].put(u64::from(name.0) << 2 | kind as u64);
+                self.columns[EXTRAS].put_signed(ticks.wrapping_sub(self.last_ticks) as i64);
+                self.last_ticks = ticks;
+                self.columns[KINDS].push(MARK);
             }
         }
     }

@@ -17,7 +17,7 @@
 //! | new stacks | stack ids that enter the dictionary: signed difference to the one before |
 //! | sizes | requested bytes, unless `SAME_SIZE`: then it is that of the same stack's previous block |
 //! | epochs | difference to the epoch before |
-//! | extras | alignment and function, touched pages, the new address of a resize, ticks, thread handles |
+//! | extras | alignment and function, touched pages, the new address of a resize, ticks, thread handles, marks |
 //!
 //! What makes it small: a free names its block by how many allocations ago it was handed out, and an allocation that
 //! reuses an address names it by how many frees ago it came back (mode 1 is "the last one"). Both are short for
@@ -47,6 +47,7 @@ const FAILED: u8 = 7;
 const THREAD_CREATE: u8 = 8;
 const THREAD_JOIN: u8 = 9;
 const TIMED: u8 = 10;
+const MARK: u8 = 11;
 
 const N_COLUMNS: usize = 8;
 const KINDS: usize = 0;
@@ -65,7 +66,7 @@ const FREED: usize = 1;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{AllocFunction, BlockAddress, Epoch, Event, StackId, TouchedPages};
+    use crate::event::{AllocFunction, BlockAddress, Epoch, Event, MarkId, MarkKind, StackId, TouchedPages};
     use crate::file::records::ThreadIndex;
     use crate::live::words;
     use proptest::prelude::*;
@@ -96,6 +97,10 @@ mod tests {
             1 => any::<u32>().prop_map(|ticks| Event::Timed { ticks }),
             1 => any::<u64>().prop_map(|handle| Event::ThreadCreate { handle }),
             1 => any::<u64>().prop_map(|handle| Event::ThreadJoin { handle }),
+            1 => (0u64..3, any::<u32>(), any::<u64>()).prop_map(|(kind, name, ticks)| {
+                let kind = MarkKind::from_code(kind).expect("there are three kinds");
+                Event::Mark { kind, name: MarkId(name), ticks }
+            }),
         ]
     }
 

@@ -3,9 +3,9 @@
 #![expect(unsafe_code, reason = "a function that the loader calls has to be put into a section of its own")]
 
 use super::INNER;
-use crate::record::{Ended, NOT_INSTALLED};
+use crate::record::Recorded;
 use crate::state;
-use heapwise_collector::inside::{Inside, Request};
+use heapwise_collector::inside::{Ended, Inside, Request};
 use heapwise_recorder::wrapped::{self, Aside};
 use std::hint::black_box;
 use std::io;
@@ -14,14 +14,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// The variable that has a program recorded from its start to its end.
+/// The variable that has a program recorded from its start to its end. `%p` in it is the process id.
 const RECORD_TO: &str = "HEAPWISE_RECORD_TO";
 
 /// The recording that is under way, and the process that began it: a forked child has a copy that is not its own.
 static ACTIVE: Mutex<Option<(u32, Inside)>> = Mutex::new(None);
 
-/// Begins a recording.
-pub(crate) fn begin(path: &Path) -> io::Result<()> {
+const NOT_INSTALLED: &str = "nothing can be recorded: heapwise::Allocator is not the global allocator of this program; add: \
+     #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();";
+
+/// Begins a recording of everything. Its number: there is only one.
+pub(crate) fn start(path: &Path, _sample_bytes: u64) -> io::Result<u32> {
     // The first call tells what is below the wrapper.
     drop(black_box(Box::new(black_box(0u8))));
     let Some(&inner) = INNER.get() else { return Err(io::Error::other(NOT_INSTALLED)) };
@@ -33,7 +36,6 @@ pub(crate) fn begin(path: &Path) -> io::Result<()> {
     }
     let request = Request {
         output: path,
-        verify_every: 0,
         prepare: stand_aside,
         concerns_heap: heapwise_environment::is_heap_variable,
         version: env!("CARGO_PKG_VERSION"),
@@ -46,7 +48,7 @@ pub(crate) fn begin(path: &Path) -> io::Result<()> {
     wait_until(|| STANDING_ASIDE.load(Ordering::Acquire) >= Inside::THREADS);
     *active = Some((std::process::id(), inside));
     state::set(state::RECORDING);
-    Ok(())
+    Ok(1)
 }
 
 /// Threads of the collector that have begun.
@@ -70,8 +72,8 @@ fn wait_until(done: impl Fn() -> bool) {
     }
 }
 
-/// Ends the recording; `None` if there is none.
-pub(crate) fn finish() -> Option<io::Result<Ended>> {
+/// Ends the recording; `None` if there is none. The collector's work is bounded, so nobody has to be patient.
+pub(crate) fn finish(_number: u32, _patience: Option<Duration>) -> Option<io::Result<Recorded>> {
     let taken = ACTIVE.lock().unwrap_or_else(PoisonError::into_inner).take();
     let (pid, inside) = taken?;
     if pid != std::process::id() {
@@ -83,26 +85,42 @@ pub(crate) fn finish() -> Option<io::Result<Ended>> {
     wrapped::take_leave();
     state::clear(state::RECORDING);
     let ended = inside.finish().map_err(io::Error::other);
-    Some(ended.map(|ended| Ended { path: ended.path, events: ended.events }))
+    let recorded = |ended: Ended| Recorded {
+        path: ended.path,
+        events: ended.events,
+        lost_events: ended.lost_events,
+        bytes: ended.bytes,
+    };
+    Some(ended.map(recorded))
 }
 
 /// What nobody has ended, ends with the process.
 fn at_end() {
-    if let Some(Err(error)) = finish() {
-        crate::record::complain(&error);
+    if let Some(Err(error)) = finish(1, None) {
+        complain(&error);
     }
+}
+
+/// Says what nobody can be given as a result.
+fn complain(error: &io::Error) {
+    let line = format!("heapwise: warning: {RECORD_TO}: {error}\n");
+    // Without a standard error there is nobody to be told.
+    let _ = io::Write::write_all(&mut io::stderr(), line.as_bytes());
 }
 
 /// Runs when the program is loaded.
 #[used]
 #[unsafe(link_section = ".init_array")]
 static START: extern "C" fn() = {
-    extern "C" fn start() {
-        if let Some(path) = std::env::var_os(RECORD_TO).filter(|path| !path.is_empty())
-            && let Err(error) = begin(Path::new(&path))
-        {
-            crate::record::complain(&error);
+    extern "C" fn begin() {
+        let Some(path) = std::env::var_os(RECORD_TO).filter(|path| !path.is_empty()) else { return };
+        let path = match path.to_str() {
+            Some(text) => text.replace("%p", &std::process::id().to_string()).into(),
+            None => path,
+        };
+        if let Err(error) = start(Path::new(&path), 1) {
+            complain(&error);
         }
     }
-    start
+    begin
 };

@@ -4,7 +4,7 @@
 mod inside;
 
 #[cfg(feature = "record-to")]
-pub(crate) use inside::{begin, finish};
+pub(super) use inside::{finish, start};
 
 use super::Function;
 use heapwise_recorder::wrapped::{self, Inner};

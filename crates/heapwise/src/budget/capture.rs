@@ -1,0 +1,36 @@
+//! The stack of a thread that is just allocating.
+//!
+//! No lock may be taken here that somebody could hold while he allocates, and waits for another one. The lock of the crate
+//! `backtrace` is such a lock: a thread that looks up names holds it and asks the loader for its libraries, while
+//! another one, which prints a stack of its own, may hold the loader's and allocate. So it is done without it, but on Windows.
+
+use super::stacks::DEPTH;
+use backtrace::Frame;
+
+/// Writes the addresses of this thread's stack, from the innermost frame on, and says how many there are. Frames whose stack
+/// pointer is above `end` are left out, unless it is 0.
+pub(super) fn capture(frames: &mut [usize; DEPTH], end: usize) -> usize {
+    let mut length = 0;
+    walk(|frame| {
+        // Stacks grow downwards on all processors that we know.
+        if end != 0 && frame.sp().addr() > end {
+            return false;
+        }
+        frames[length] = frame.ip().addr();
+        length += 1;
+        length < DEPTH
+    });
+    length
+}
+
+#[cfg(unix)]
+fn walk(each: impl FnMut(&Frame) -> bool) {
+    // SAFETY: what has to be synchronised is the debug library of Windows. Here the unwinder walks the stack that also
+    // unwinds panics, of several threads at a time; it shares nothing that it would not lock itself.
+    unsafe { backtrace::trace_unsynchronized(each) }
+}
+
+#[cfg(not(unix))]
+fn walk(each: impl FnMut(&Frame) -> bool) {
+    backtrace::trace(each);
+}

@@ -1,0 +1,102 @@
+//! What the program is doing, said on the timeline of its recording.
+//!
+//! A mark is a moment with a name, a span has a begin and an end on one thread. They go to whoever records this process: the
+//! recorder in the wrapper, or the library that `heapwise run` has preloaded. Where nobody does, they cost a load and a
+//! comparison.
+
+#[cfg(all(
+    feature = "record",
+    target_os = "linux",
+    target_arch = "x86_64",
+    not(feature = "portable-recorder")
+))]
+mod linux;
+#[cfg(not(all(
+    feature = "record",
+    target_os = "linux",
+    target_arch = "x86_64",
+    not(feature = "portable-recorder")
+)))]
+mod nothing;
+#[cfg(feature = "tracing")]
+pub mod tracing;
+
+#[cfg(all(
+    feature = "record",
+    target_os = "linux",
+    target_arch = "x86_64",
+    not(feature = "portable-recorder")
+))]
+use linux::send;
+#[cfg(not(all(
+    feature = "record",
+    target_os = "linux",
+    target_arch = "x86_64",
+    not(feature = "portable-recorder")
+)))]
+use nothing::send;
+
+use std::borrow::Cow;
+use std::marker::PhantomData;
+
+/// What is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Moment,
+    Begin,
+    End,
+}
+
+/// Marks this moment of this thread on the timeline of the recording, if there is one.
+///
+/// A recording keeps 4,096 different names, of 200 bytes each, so what differs each time does not belong into a name.
+///
+/// # Examples
+///
+/// ```
+/// heapwise::mark("loaded");
+/// ```
+pub fn mark(name: &str) {
+    send(Kind::Moment, name);
+}
+
+/// Begins a span of this thread on the timeline of the recording. It ends when the guard is dropped.
+///
+/// The report says how long spans took, and what their thread allocated in them. Work that is handed to other threads is not
+/// in it, and a guard cannot be sent to one. For a future, begin a span around each poll, as `heapwise::tracing::MarkLayer` does
+/// (feature `tracing`).
+///
+/// # Examples
+///
+/// ```
+/// fn load(path: &str) -> Vec<u8> {
+///     let _span = heapwise::span("load");
+///     path.repeat(100).into_bytes()
+/// }
+/// assert_eq!(load("ab").len(), 200);
+/// ```
+#[must_use = "the span ends when this is dropped"]
+pub fn span(name: impl Into<Cow<'static, str>>) -> SpanGuard {
+    let name = name.into();
+    send(Kind::Begin, &name);
+    SpanGuard { name, _thread: PhantomData }
+}
+
+/// Ends a [`span`] when it is dropped.
+///
+/// ```
+/// let guard: heapwise::SpanGuard = heapwise::span("round");
+/// drop(guard);
+/// ```
+#[derive(Debug)]
+pub struct SpanGuard {
+    name: Cow<'static, str>,
+    /// A span belongs to its thread.
+    _thread: PhantomData<*mut ()>,
+}
+
+impl Drop for SpanGuard {
+    fn drop(&mut self) {
+        send(Kind::End, &self.name);
+    }
+}

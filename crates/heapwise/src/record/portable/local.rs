@@ -1,0 +1,116 @@
+//! What each thread knows: its number, its random numbers, and whether it is at work for heapwise.
+//!
+//! It has no destructor, so it is there from a thread's first call to its last.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+struct Local {
+    random: Cell<u64>,
+    /// The thread's events go unnoticed: it is in here already.
+    is_busy: Cell<bool>,
+    /// The recording that it has a number in, and the number.
+    recording: Cell<u32>,
+    number: Cell<u32>,
+    /// Its events in this recording.
+    events: Cell<u64>,
+}
+
+thread_local! {
+    static LOCAL: Local = const {
+        Local {
+            random: Cell::new(0),
+            is_busy: Cell::new(false),
+            recording: Cell::new(0),
+            number: Cell::new(0),
+            events: Cell::new(0),
+        }
+    };
+}
+
+/// The next thread's number.
+static NEXT: AtomicU32 = AtomicU32::new(0);
+/// Makes the random numbers of each thread others.
+static SEED: AtomicU64 = AtomicU64::new(0x9e37_79b9_7f4a_7c15);
+
+/// A random number of 32 bits; `None` where a thread is so far gone that it has no storage.
+#[inline]
+pub(super) fn random() -> Option<u64> {
+    LOCAL
+        .try_with(|local| {
+            let mut x = local.random.get();
+            if x == 0 {
+                x = first_random();
+            }
+            // Marsaglia's xorshift with a multiplication (xorshift64*), of which the upper half is good.
+            x ^= x >> 12;
+            x ^= x << 25;
+            x ^= x >> 27;
+            local.random.set(x);
+            x.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 32
+        })
+        .ok()
+}
+
+#[cold]
+fn first_random() -> u64 {
+    let mut z = SEED.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed);
+    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (z ^ z >> 31) | 1
+}
+
+/// Lets the random numbers of threads that have none yet depend on something, such as the time.
+pub(super) fn stir(seed: u64) {
+    SEED.fetch_xor(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15), Ordering::Relaxed);
+}
+
+/// As long as it lives, nothing that this thread does is noted.
+#[derive(Debug)]
+pub(super) struct Busy {
+    _of_this_thread: std::marker::PhantomData<*const ()>,
+}
+
+impl Busy {
+    /// `None` if the thread is busy already, or so far gone that nobody could know.
+    #[inline]
+    pub(super) fn enter() -> Option<Self> {
+        let is_free = LOCAL.try_with(|local| !local.is_busy.replace(true)).unwrap_or(false);
+        // Not made before that is known: its end would free the thread.
+        is_free.then(|| Self { _of_this_thread: std::marker::PhantomData })
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        let _ = LOCAL.try_with(|local| local.is_busy.set(false));
+    }
+}
+
+/// Nothing that this thread does is ever noted.
+pub(super) fn stay_busy() {
+    let _ = LOCAL.try_with(|local| local.is_busy.set(true));
+}
+
+/// Who has an event.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Who {
+    pub(super) thread: u32,
+    /// How many events the thread had before.
+    pub(super) before: u64,
+}
+
+/// Counts an event of this thread in a recording.
+pub(super) fn count(recording: u32) -> Option<Who> {
+    LOCAL
+        .try_with(|local| {
+            if local.recording.replace(recording) != recording {
+                local.number.set(NEXT.fetch_add(1, Ordering::Relaxed));
+                local.events.set(0);
+            }
+            let before = local.events.get();
+            local.events.set(before + 1);
+            Who { thread: local.number.get(), before }
+        })
+        .ok()
+}

@@ -1,0 +1,195 @@
+//! From the program's threads to the writer's.
+//!
+//! One buffer for all threads, behind a lock that is held while a few hundred bytes are copied; the writer takes the buffer
+//! away and leaves an empty one. So there is one order for everything.
+
+use heapwise_trace::event::AllocFunction;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Words of a buffer: two of these are what the queue takes. 4 MiB each.
+const WORDS: usize = 512 << 10;
+/// How long a thread is held up when the writer does not keep up, if all events are wanted.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// The same in a sample.
+const SHORT_PATIENCE: Duration = Duration::from_millis(20);
+
+/// What happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Alloc { function: AllocFunction, align_log2: u8 },
+    Free,
+    ReallocBegin,
+    ReallocEnd,
+    Failed { function: AllocFunction },
+}
+
+/// What happened to which block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Note {
+    pub(super) kind: Kind,
+    pub(super) address: u64,
+    pub(super) size: u64,
+}
+
+/// What the writer gets.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Entry<'a> {
+    /// An event of a thread, so long after the beginning.
+    Event { thread: u32, time_ns: u64, note: Note, frames: &'a [u64] },
+    /// What a thread is called.
+    Name { thread: u32, id: u64, name: String },
+}
+
+struct State {
+    words: Vec<u64>,
+    began: Option<Instant>,
+}
+
+static STATE: Mutex<State> = Mutex::new(State { words: Vec::new(), began: None });
+static HAS_WORK: Condvar = Condvar::new();
+static LOST: AtomicU64 = AtomicU64::new(0);
+
+const NAME: u64 = 7;
+const MOST_WORDS: usize = 4 + super::stack::MOST_FRAMES;
+
+fn lock() -> MutexGuard<'static, State> {
+    STATE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Makes room and starts the clock.
+pub(super) fn open(began: Instant) {
+    let words = Vec::with_capacity(WORDS);
+    *lock() = State { words, began: Some(began) };
+    LOST.store(0, Ordering::Relaxed);
+}
+
+/// Takes no more events, and gives what is left.
+pub(super) fn close() -> Vec<u64> {
+    std::mem::replace(&mut *lock(), State { words: Vec::new(), began: None }).words
+}
+
+/// An event is not in the recording.
+pub(super) fn lose() {
+    LOST.fetch_add(1, Ordering::Relaxed);
+}
+
+/// How many are not.
+pub(super) fn lost() -> u64 {
+    LOST.load(Ordering::Relaxed)
+}
+
+/// Hands an event over; `false` if it was lost, or if nobody records any more.
+pub(super) fn push(thread: u32, note: Note, frames: &[usize], is_patient: bool) -> bool {
+    let frames = &frames[..frames.len().min(super::stack::MOST_FRAMES)];
+    let (kind, extra) = match note.kind {
+        Kind::Alloc { function, align_log2 } => (1, function as u64 | u64::from(align_log2) << 4),
+        Kind::Free => (2, 0),
+        Kind::ReallocBegin => (3, 0),
+        Kind::ReallocEnd => (4, 0),
+        Kind::Failed { function } => (5, function as u64),
+    };
+    let Some(mut state) = with_room(4 + frames.len(), is_patient) else { return false };
+    let Some(began) = state.began else { return false };
+    let time_ns = began.elapsed().as_nanos() as u64;
+    let header = kind | extra << 4 | (frames.len() as u64) << 16 | u64::from(thread) << 32;
+    state.words.extend([header, time_ns, note.address, note.size]);
+    state.words.extend(frames.iter().map(|frame| *frame as u64));
+    let is_half_full = state.words.len() > WORDS / 2;
+    drop(state);
+    if is_half_full {
+        HAS_WORK.notify_one();
+    }
+    true
+}
+
+/// Hands a thread's name over, which is told again if there is no room for it.
+pub(super) fn name(thread: u32, id: u64, name: &[u8]) {
+    let Some(mut state) = with_room(2 + name.len().div_ceil(8), false) else { return };
+    if state.began.is_none() {
+        return;
+    }
+    state.words.extend([NAME | (name.len() as u64) << 16 | u64::from(thread) << 32, id]);
+    state.words.extend(name.chunks(8).map(|chunk| {
+        let mut bytes = [0; 8];
+        bytes[..chunk.len()].copy_from_slice(chunk);
+        u64::from_le_bytes(bytes)
+    }));
+}
+
+/// The buffer with room for so many words. The buffer never grows, so this allocates nothing.
+fn with_room(words: usize, is_patient: bool) -> Option<MutexGuard<'static, State>> {
+    debug_assert!(words <= MOST_WORDS);
+    let has_room =
+        |state: &State| state.began.is_none() || state.words.capacity() - state.words.len() >= words;
+    let state = lock();
+    if has_room(&state) {
+        return Some(state);
+    }
+    drop(state);
+    let (begin, patience) = (Instant::now(), if is_patient { PATIENCE } else { SHORT_PATIENCE });
+    loop {
+        HAS_WORK.notify_one();
+        std::thread::sleep(Duration::from_micros(200));
+        let state = lock();
+        if has_room(&state) {
+            return Some(state);
+        }
+        drop(state);
+        if begin.elapsed() > patience {
+            lose();
+            return None;
+        }
+    }
+}
+
+/// Wakes the writer.
+pub(super) fn wake() {
+    HAS_WORK.notify_one();
+}
+
+/// Waits until there is much to do or for so long, and exchanges the buffer for an empty one.
+pub(super) fn take(empty: Vec<u64>, longest: Duration) -> Vec<u64> {
+    debug_assert!(empty.is_empty());
+    let state = lock();
+    let wait = HAS_WORK.wait_timeout_while(state, longest, |state| {
+        state.words.len() <= WORDS / 2 && !super::active::is_to_stop()
+    });
+    let (mut state, _) = wait.unwrap_or_else(PoisonError::into_inner);
+    std::mem::replace(&mut state.words, empty)
+}
+
+/// An empty buffer.
+pub(super) fn buffer() -> Vec<u64> {
+    Vec::with_capacity(WORDS)
+}
+
+/// Goes through what was taken.
+pub(super) fn entries(words: &[u64]) -> impl Iterator<Item = Entry<'_>> {
+    let mut rest = words;
+    std::iter::from_fn(move || {
+        let (&header, more) = rest.split_first()?;
+        let (thread, len, extra) =
+            ((header >> 32) as u32, (header >> 16 & 0xffff) as usize, header >> 4 & 0xfff);
+        if header & 0xf == NAME {
+            let (&id, more) = more.split_first()?;
+            let (text, more) = more.split_at_checked(len.div_ceil(8))?;
+            let bytes: Vec<u8> = text.iter().flat_map(|word| word.to_le_bytes()).take(len).collect();
+            rest = more;
+            return Some(Entry::Name { thread, id, name: String::from_utf8_lossy(&bytes).into_owned() });
+        }
+        let function = AllocFunction::from_code((extra & 0xf) as u8);
+        let kind = match header & 0xf {
+            1 => Kind::Alloc { function, align_log2: (extra >> 4) as u8 },
+            2 => Kind::Free,
+            3 => Kind::ReallocBegin,
+            4 => Kind::ReallocEnd,
+            _ => Kind::Failed { function },
+        };
+        let (&[time_ns, address, size], more) = more.split_first_chunk::<3>()?;
+        let (frames, more) = more.split_at_checked(len)?;
+        rest = more;
+        Some(Entry::Event { thread, time_ns, note: Note { kind, address, size }, frames })
+    })
+}

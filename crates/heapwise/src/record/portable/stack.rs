@@ -1,0 +1,34 @@
+//! Who asked for a block: the return addresses of the calls that led to it.
+
+use super::system;
+
+/// Frames of a stack that are kept, from the innermost on.
+pub(super) const MOST_FRAMES: usize = 128;
+
+/// Return addresses, innermost first, those of heapwise's own functions among them: only their names tell which they are, and
+/// the writer knows names.
+pub(super) struct Stack {
+    frames: [usize; MOST_FRAMES],
+    len: usize,
+}
+
+impl Stack {
+    /// The stack of the caller. Allocates nothing that is noted; the thread is busy.
+    #[inline(never)]
+    pub(super) fn capture() -> Self {
+        let mut stack = Self { frames: [0; MOST_FRAMES], len: 0 };
+        let len = system::capture(&mut stack.frames).min(MOST_FRAMES);
+        // A caller at zero is how some systems say that there is none, and Wine.
+        stack.len = stack.frames[..len].iter().position(|frame| *frame == 0).unwrap_or(len);
+        stack
+    }
+
+    /// No frames, for events that need none.
+    pub(super) fn none() -> Self {
+        Self { frames: [0; MOST_FRAMES], len: 0 }
+    }
+
+    pub(super) fn frames(&self) -> &[usize] {
+        &self.frames[..self.len]
+    }
+}
