@@ -45,6 +45,21 @@
 //! malloc. It reads files of the system and starts nothing; that takes a few milliseconds at most.
 //!
 //! The program `heapwise doctor` finds the same from outside.
+//!
+//! # Recording from inside
+//!
+//! With the feature `record-to`, and [`Allocator`] as the global allocator, a program records itself on Windows, macOS and
+//! processors other than x86-64: by `heapwise::record_to("program.hw")`, or without a line of code by
+//! `HEAPWISE_RECORD_TO=program.hw` in its environment (`%p` in it becomes the process id, so that each of several processes
+//! has a file). `heapwise report program.hw` tells what is in it, on any machine: names of functions, files and lines are in
+//! the file.
+//!
+//! A *sample* of the blocks is recorded, one for every 512 KiB that are allocated; small blocks stand for many others, large
+//! ones are all there. Reports say how far the totals may be off. `Recorder::options().sample_every_bytes(n)`, or
+//! `HEAPWISE_RECORD_EVERY=n`, chooses another distance; 1 records everything.
+//!
+//! A recording ends with the process's `exit` at the latest. `std::process::exit` on Windows passes that by, and `abort`
+//! everywhere: what was written up to about a second before can be read.
 
 #![deny(unsafe_code)]
 
