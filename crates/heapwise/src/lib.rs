@@ -1,66 +1,26 @@
-//! Says from inside of a program what outside of its code slows its heap.
+//! Heap performance from inside of a program: what its parts allocate, budgets for it, and recordings.
 //!
-//! A Rust program that is started with F5 on Windows may take minutes for what takes seconds otherwise: the debugger has
-//! silently given it a heap that checks and fills each block. The same goes for `MALLOC_PERTURB_` in a shell's profile, for a
-//! checking library that somebody preloads, for a container that is short of memory. Nothing of that is in the code, and
-//! all of it is in the measurements. This crate looks at its own process and says so.
-//!
-//! # One line at the start
-//!
-//! The first line of `main`:
-//!
-//! ```
-//! heapwise::warn_at_start();
-//! ```
-//!
-//! It prints nothing if nothing is wrong, and otherwise one line on standard error:
-//!
-//! ```text
-//! heapwise: warning: the process heap has the checks of Windows' debug heap: start it with _NO_DEBUG_HEAP=1 […]
-//! ```
-//!
-//! Whoever runs the program turns it off with `HEAPWISE_QUIET=1`; whoever builds it, without the default feature `warning`.
-//! It is a call and nothing that happens by itself: a library that prints before `main` has begun would be just what this
-//! crate warns of.
-//!
-//! # All of it
-//!
-//! [`environment`] has everything that was found, for a benchmark that refuses to run, or for a page of diagnostics:
-//!
-//! ```
-//! let environment = heapwise::environment();
-//! if environment.distorts_measurements() {
-//!     eprintln!("{environment}");
-//! }
-//! for finding in environment.findings() {
-//!     println!("{}: {} ({})", finding.check, finding.title, finding.remedy);
-//! }
-//! ```
-//!
-//! # In tests
-//!
-//! A test fails when its code allocates more than it should, and says where: see [`budget`](mod@budget).
+//! Three lines give a program an allocator that can be watched. As long as nothing watches, a call costs one relaxed load more
+//! than without.
 //!
 //! ```
 //! #[global_allocator]
 //! static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
-//!
-//! # fn main() {
-//! let list = heapwise::assert_allocations!(<= 1, || vec![1, 2, 3]);
-//! # drop(list);
-//! # }
+//! # fn main() {}
 //! ```
 //!
-//! And [`borrow`] tells what a deserializer has borrowed, and what it had to allocate.
+//! [`Allocator::new`] puts it over jemalloc, mimalloc or any other. From then on:
 //!
-//! # What it looks at
-//!
-//! On Windows: the flags of the process and of its heap, page heap, the application verifier, Image File Execution Options,
-//! `_NO_DEBUG_HEAP`. On Linux: variables of glibc and of other allocators, preloaded libraries, sanitizers, tracers, control
-//! groups, huge pages, and what the allocator does with a few blocks that it is asked for. On macOS: the variables of its
-//! malloc. It reads files of the system and starts nothing; that takes a few milliseconds at most.
-//!
-//! The program `heapwise doctor` finds the same from outside.
+//! | to | use | feature |
+//! |---|---|---|
+//! | count what an operation allocates | [`Session`], [`Operation`] | `operations` (default) |
+//! | hold a function or a test to a budget | [`assert_allocations!`], [`assert_no_allocations!`], [`macro@budget`] | `budgets` (default) |
+//! | have the heap beside the time in benchmarks | [`bench::measure`], `heapwise::criterion::BenchHeap` | `operations`, `criterion` |
+//! | see what a deserializer borrowed | [`BorrowReport`](derive@BorrowReport) | `budgets` (default) |
+//! | record every call with its stack | `heapwise run -- PROGRAM` | `record` (default) |
+//! | record a part of the program's life | `heapwise::record_to` | `record-to` |
+//! | say on a recording's timeline what is going on | [`mark`], [`span`], `heapwise::tracing::MarkLayer` | –, `tracing` |
+//! | know what outside of the code slows the heap | [`environment`], [`warn_at_start`] | `warning` (default) |
 //!
 //! # What parts of a program allocate
 //!
@@ -80,8 +40,92 @@
 //! }
 //! ```
 //!
-//! [`Operation`] has spans of threads, of the process, of work that is handed out, and of futures; [`bench`] measures the heap of
-//! benchmarks beside their time.
+//! [`Operation`] has spans of threads, of the process, of work that is handed out, and of futures; [`mod@bench`] measures the heap
+//! of benchmarks beside their time.
+//!
+//! # Budgets
+//!
+//! ```
+//! #[global_allocator]
+//! static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+//!
+//! #[heapwise::budget(allocations = 1, bytes = "1 KiB")]
+//! fn squares() -> Vec<u64> {
+//!     (0..100).map(|n| n * n).collect()
+//! }
+//!
+//! fn main() {
+//!     let squares = squares();
+//!     let sum = heapwise::assert_no_allocations!(|| squares.iter().sum::<u64>());
+//!     assert_eq!(sum, 328_350);
+//! }
+//! ```
+//!
+//! A budget counts what its own thread does, so tests that run beside it cannot disturb it. If it is exceeded, the panic names
+//! the places that allocated, with file, line and callers.
+//!
+//! # Recordings
+//!
+//! `heapwise run -- PROGRAM` records a program that has [`Allocator`] through the program itself: every call, with its stack,
+//! whatever the inner allocator is, and also in statically linked programs, into which nothing can be preloaded. That is so on
+//! Linux on x86-64.
+//!
+//! With the feature `record-to` a program records itself: by `heapwise::record_to("program.hw")`, or without a line of code by
+//! `HEAPWISE_RECORD_TO=program.hw` in its environment (`%p` in it becomes the process id, so that each of several processes
+//! has a file). `heapwise report program.hw` tells what is in it. On Linux on x86-64 that is every call; the other systems have
+//! a *sample* of the blocks, one for every 512 KiB that are allocated; small blocks stand for many others, large ones are all
+//! there. Reports say how far the totals may be off. `Recorder::options().sample_every_bytes(n)`, or
+//! `HEAPWISE_RECORD_EVERY=n`, chooses another distance; 1 records everything. A sample has names of functions, files and lines
+//! in its file, so any machine can tell what is in it.
+//!
+//! A recording ends with the process's `exit` at the latest. `std::process::exit` on Windows passes that by, and `abort`
+//! everywhere: what was written up to about a second before can be read.
+//!
+//! In a build without optimisation the recorder is slow; give it some, as other packages that do much:
+//!
+//! ```toml
+//! [profile.dev.package.heapwise-recorder]
+//! opt-level = 3
+//! ```
+//!
+//! # What outside of the code slows the heap
+//!
+//! A Rust program that is started with F5 on Windows may take minutes for what takes seconds otherwise: the debugger has
+//! silently given it a heap that checks and fills each block. The same goes for `MALLOC_PERTURB_` in a shell's profile, for a
+//! checking library that somebody preloads, for a container that is short of memory. Nothing of that is in the code, and
+//! all of it is in the measurements. The first line of `main`:
+//!
+//! ```
+//! heapwise::warn_at_start();
+//! ```
+//!
+//! It prints nothing if nothing is wrong, and otherwise one line on standard error:
+//!
+//! ```text
+//! heapwise: warning: the process heap has the checks of Windows' debug heap: start it with _NO_DEBUG_HEAP=1 […]
+//! ```
+//!
+//! Whoever runs the program turns it off with `HEAPWISE_QUIET=1`; whoever builds it, without the default feature `warning`.
+//! It is a call and nothing that happens by itself: a library that prints before `main` has begun would be just what this
+//! crate warns of.
+//!
+//! [`environment`] has everything that was found, for a benchmark that refuses to run, or for a page of diagnostics:
+//!
+//! ```
+//! let environment = heapwise::environment();
+//! if environment.distorts_measurements() {
+//!     eprintln!("{environment}");
+//! }
+//! for finding in environment.findings() {
+//!     println!("{}: {} ({})", finding.check, finding.title, finding.remedy);
+//! }
+//! ```
+//!
+//! On Windows it looks at the flags of the process and of its heap, page heap, the application verifier, Image File Execution
+//! Options, `_NO_DEBUG_HEAP`. On Linux: variables of glibc and of other allocators, preloaded libraries, sanitizers, tracers,
+//! control groups, huge pages, and what the allocator does with a few blocks that it is asked for. On macOS: the variables of
+//! its malloc. It reads files of the system and starts nothing; that takes a few milliseconds at most. The program `heapwise
+//! doctor` finds the same from outside.
 
 #![deny(unsafe_code)]
 
