@@ -10,6 +10,9 @@ use crate::what::{Call, What, call};
 use heapwise_analysis::{Analysis, Frame, Nanos, Site, SiteId};
 use std::collections::HashMap;
 
+/// Of a sample of the blocks, so many of a site say something about it: its figures are within half of the truth then.
+const ENOUGH_SAMPLES: u64 = 16;
+
 /// The language that a place is written in, for the words of a remedy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Language {
@@ -46,7 +49,11 @@ impl<'a> Case<'a> {
     pub(crate) fn new(analysis: &'a Analysis) -> Self {
         let mut places: Vec<Place<'a>> = Vec::new();
         let mut by_place: HashMap<(&str, Option<u32>), usize> = HashMap::new();
-        for site in analysis.sites() {
+        for site in analysis
+            .sites()
+            .iter()
+            .filter(|site| analysis.sampled.is_none() || site.samples >= ENOUGH_SAMPLES)
+        {
             let stack = analysis.stack(site);
             let Some((user, frame)) = site.user_frame.and_then(|i| stack.get(i).map(|f| (i, *f))) else {
                 continue;

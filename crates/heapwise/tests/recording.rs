@@ -184,6 +184,9 @@ fn a_recording_that_is_dropped_or_left_to_the_exit_is_whole() {
         let Played { analysis, truth, output, .. } = play(scene);
         is_whole(&analysis);
         assert!(analysis.end.is_some());
+        // What is live at the exit is not to be given back any more.
+        let goes_on = analysis.warnings.iter().any(|w| matches!(w, Warning::StillRunning { .. }));
+        assert_eq!(goes_on, scene == "dropped", "{scene}");
         assert_eq!(site_of(&analysis, "scenes::keep").allocations, truth.get("kept"), "{scene}");
         assert!(!String::from_utf8_lossy(&output.stderr).contains("heapwise: "), "{scene}");
     }

@@ -6,7 +6,7 @@ mod program;
 use super::compile::LARGE;
 use super::record::Operation;
 use super::streams::read_back;
-use super::{Script, compile};
+use super::{Error, Script, compile};
 use heapwise_analysis::{Analysis, Options, analyze};
 use heapwise_trace::event::{AllocFunction, BlockAddress, Epoch, Event, StackId};
 use heapwise_trace::file::columns::EventsEncoder;
@@ -23,6 +23,21 @@ fn compiled(file: &[u8]) -> (Script, Analysis) {
     let reader = Reader::new(file).expect("own recording");
     let script = compile(reader, &analysis, 0, |_| {}).expect("a temporary file");
     (script, analysis)
+}
+
+#[test]
+fn a_sample_is_refused_with_what_to_do() {
+    let meta = Meta { sample_bytes: 512 << 10, ..Meta::default() };
+    let file = Writer::new(Vec::new(), &meta).expect("memory").into_inner();
+    let reader = || Reader::new(file.as_slice()).expect("own recording");
+    let analysis = analyze(reader(), &Options::default(), |_| {}).expect("memory does not fail");
+    let error = compile(reader(), &analysis, 0, |_| {}).expect_err("it is a sample");
+    assert!(matches!(error, Error::Sampled { sample_bytes: 524_288 }), "{error:?}");
+    let told = error.to_string();
+    assert!(
+        told.contains("512 KiB") && told.contains("sample_every_bytes(1)") && told.lines().count() == 1,
+        "{told}"
+    );
 }
 
 /// Places of the script's threads among those of the truth.

@@ -24,6 +24,7 @@ static RECORDING: AtomicU32 = AtomicU32::new(0);
 /// The process that it is of. A child that was forked is another one.
 static PROCESS: AtomicU32 = AtomicU32::new(0);
 static IS_TO_STOP: AtomicBool = AtomicBool::new(false);
+static IS_EXITING: AtomicBool = AtomicBool::new(false);
 static CURRENT: Mutex<Option<Current>> = Mutex::new(None);
 static OUTCOME: Mutex<Writer> = Mutex::new(Writer::Starting);
 static HAS_NEWS: Condvar = Condvar::new();
@@ -67,6 +68,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Whether the writer is to come to an end.
 pub(super) fn is_to_stop() -> bool {
     IS_TO_STOP.load(Ordering::Acquire)
+}
+
+/// Whether the recording ends with the process.
+pub(super) fn is_exiting() -> bool {
+    IS_EXITING.load(Ordering::Acquire)
 }
 
 /// What hands out memory, as far as its type tells: empty for the system's allocator, the name of one that heapwise knows, or
@@ -232,6 +238,7 @@ extern "C" fn at_exit() {
     if !is_own_process() {
         return;
     }
+    IS_EXITING.store(true, Ordering::Release);
     // Whoever is in the middle of beginning or ending may be the one that exits.
     let recording = CURRENT.try_lock().ok().and_then(|current| current.as_ref().map(|c| c.recording));
     if let Some(Err(error)) = recording.and_then(|recording| finish(recording, Some(PATIENCE_AT_EXIT))) {

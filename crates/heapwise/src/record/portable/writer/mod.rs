@@ -134,9 +134,8 @@ impl Scribe<'_> {
         let (lost_events, epoch) = (queue::lost(), Epoch(self.threads.epoch()));
         let run_end =
             RunEnd { duration_ns: self.now_ns(), peak_rss_bytes: self.peak_rss_bytes, ..RunEnd::default() };
-        // It goes on, or is about to exit; the recording does not know which.
-        let end =
-            ProcessEnd { index: PROCESS, epoch, still_running: true, lost_events, ..ProcessEnd::default() };
+        let still_running = !active::is_exiting();
+        let end = ProcessEnd { index: PROCESS, epoch, still_running, lost_events, ..ProcessEnd::default() };
         let ends = self.threads.ends();
         self.output.write(|w| {
             ends.iter().try_for_each(|end| w.thread_end(end))?;
