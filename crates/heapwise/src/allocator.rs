@@ -248,7 +248,8 @@ fn decided<A>() -> State {
 }
 
 /// An allocation that somebody watches who wants more than to count, or the first one of the process.
-#[inline(never)]
+// PERF: a frame less for the recorder to walk through.
+#[inline(always)]
 fn watch_allocation<A>(
     layout: &Layout,
     function: record::Function,
@@ -272,7 +273,7 @@ fn watch_allocation<A>(
 }
 
 /// The same for a block that is resized.
-#[inline(never)]
+#[inline(always)]
 fn watch_reallocation<A>(
     block: *mut u8,
     layout: &Layout,
