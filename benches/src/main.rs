@@ -3,6 +3,7 @@
 //! `bench environment`: what the things cost that `heapwise doctor` looks for, measured beside a plain run.
 //! `bench replay`: how well a replay predicts what programs really do under each allocator.
 //! `bench tune`: whether what `heapwise tune` promises is what its fix does in a fresh project.
+//! `bench library`: what wrappers of the global allocator add to a call, the library's beside others.
 //!
 //! `cargo xtask bench record` builds what is measured in release mode and calls this.
 
@@ -12,6 +13,7 @@ mod aims;
 mod analyze;
 mod environment;
 mod launcher;
+mod library;
 mod machine;
 mod replay;
 mod rounds;
@@ -32,13 +34,14 @@ const HELP: &str = "\
 Measures what recording costs: native, heapwise and heaptrack, interleaved; or what it costs to analyse the recording
 of a hundred million events; or what slows a heap from outside, each thing that `heapwise doctor` looks for; or how well
 `heapwise replay` predicts what real programs do under each allocator; or whether the fix of `heapwise tune` does in a
-fresh project what was promised.
+fresh project what was promised; or what the library's wrapper of the allocator adds to a call, beside others' wrappers.
 
 Usage: bench record [--pairs N] [--only WORKLOAD] [--quick] [--target-dir DIR]
        bench analyze [--pairs N] [--quick] [--target-dir DIR]
        bench environment [--pairs N] [--quick] [--target-dir DIR]
        bench replay [--pairs N] [--only WORKLOAD] [--quick] [--real-only] [--after-load] [--target-dir DIR]
        bench tune [--pairs N] [--only SERVICE] [--quick] [--target-dir DIR]
+       bench library [--pairs N] [--only CONTENDER] [--quick] [--target-dir DIR]
 
   --pairs N         rounds of all tools (default 5, and 7 of all allocators after one that does not count; 2 with --quick)
   --only WORKLOAD   only this one; may be given several times
@@ -66,6 +69,7 @@ enum Task {
     Environment,
     Replay,
     Tune,
+    Library,
 }
 
 fn main() -> Result<()> {
@@ -124,6 +128,13 @@ fn main() -> Result<()> {
         print!("{}\n{text}", machine::describe(&before, &Machine::look(), &tools));
         return Ok(());
     }
+    if request.task == Task::Library {
+        let plan =
+            library::Plan { rounds: plan.pairs, only: &request.only, target: &plan.target, folder: &folder };
+        let text = library::measure(&plan)?;
+        print!("{}\n{text}", machine::describe(&before, &Machine::look(), &tools));
+        return Ok(());
+    }
     let chosen = workloads::chosen(&request.only)?;
     let results = rounds::measure(&plan, &folder, &chosen, &tools)?;
     let after = Machine::look();
@@ -169,13 +180,15 @@ fn parse(mut parser: lexopt::Parser) -> Result<Option<Request>> {
             Value(what) if task.is_none() && what == "environment" => task = Some(Task::Environment),
             Value(what) if task.is_none() && what == "replay" => task = Some(Task::Replay),
             Value(what) if task.is_none() && what == "tune" => task = Some(Task::Tune),
+            Value(what) if task.is_none() && what == "library" => task = Some(Task::Library),
             _ => return Err(argument.unexpected().into()),
         }
     }
     match task {
         Some(task) => request.task = task,
         None => bail!(
-            "say what to measure: `bench record`, `bench analyze`, `bench environment`, `bench replay` or `bench tune`"
+            "say what to measure: `bench record`, `bench analyze`, `bench environment`, `bench replay`, `bench tune` or \
+             `bench library`"
         ),
     }
     if (request.real_only || request.after_load) && request.task != Task::Replay {
@@ -204,6 +217,7 @@ mod tests {
         assert_eq!(parsed(&["environment"]).unwrap().unwrap().task, Task::Environment);
         let replay = parsed(&["replay", "--real-only", "--only", "git"]).unwrap().unwrap();
         assert_eq!((replay.task, replay.real_only), (Task::Replay, true));
+        assert_eq!(parsed(&["library", "--only", "inert"]).unwrap().unwrap().task, Task::Library);
         assert_eq!(parsed(&["tune", "--only", "batch"]).unwrap().unwrap().task, Task::Tune);
     }
 

@@ -21,6 +21,10 @@ pub fn run(arguments: &[OsString]) -> Result<()> {
     if is_replay {
         allocators(&target)?;
     }
+    if arguments.first().is_some_and(|task| task == "library") {
+        let is_quick = arguments.iter().any(|argument| argument == "--quick");
+        wrappers(&target, if is_quick { 1 } else { LAYOUTS })?;
+    }
     // Without heaptrack there is still something to measure.
     let needed = if is_replay { install::FOR_REPLAYS } else { install::FOR_BENCHMARKS };
     if let Err(problem) = install::programs(needed, true) {
@@ -45,6 +49,42 @@ fn allocators(target: &Path) -> Result<()> {
         let folder = folder.to_str().context("the target folder has a name that is not text")?;
         let manifest = ["--manifest-path", "allocators/Cargo.toml", "--target-dir", folder];
         cargo::run(&[&["build", "--quiet", "--locked", "--release", "-p", name], &manifest[..]].concat())?;
+    }
+    Ok(())
+}
+
+/// How many times the programs of `bench library` are linked, with functions in another order each time.
+const LAYOUTS: usize = 7;
+
+/// Builds the programs of `bench library` into one folder for each layout. In the first one functions lie as they usually do.
+fn wrappers(target: &Path, layouts: usize) -> Result<()> {
+    let folder = target.join("bench/library");
+    if folder.exists() {
+        std::fs::remove_dir_all(&folder).with_context(|| format!("cannot remove {}", folder.display()))?;
+    }
+    for number in 0..layouts {
+        let layout = folder.join(format!("layout-{number}"));
+        std::fs::create_dir_all(&layout).with_context(|| format!("cannot make {}", layout.display()))?;
+        let arguments = ["build", "--quiet", "--release", "-p", "wrappers", "--features", "inner", "--bins"];
+        let status = cargo::command(&arguments)
+            .env("HEAPWISE_BENCH_LAYOUT", number.to_string())
+            .status()
+            .context("cannot run cargo")?;
+        if !status.success() && number > 0 {
+            eprintln!("xtask: the linker does not shuffle (it is not lld); one layout has to do");
+            return std::fs::remove_dir_all(&layout)
+                .with_context(|| format!("cannot remove {}", layout.display()));
+        }
+        ensure!(status.success(), "cargo build -p wrappers --features inner failed");
+        for entry in std::fs::read_dir(target.join("release")).context("there is a folder of programs")? {
+            let path = entry?.path();
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            let is_contender = ["wrapper_", "bare_", "over_"].iter().any(|prefix| name.starts_with(prefix));
+            if is_contender && path.extension().is_none() {
+                std::fs::copy(&path, layout.join(name))
+                    .with_context(|| format!("cannot copy {}", path.display()))?;
+            }
+        }
     }
     Ok(())
 }

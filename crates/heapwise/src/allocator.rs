@@ -7,6 +7,7 @@ use crate::state::{self, COUNTING, State};
 use crate::{record, tally};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::any::type_name;
+use std::hint::cold_path;
 
 /// A global allocator that passes every call on to another one, and can be watched.
 ///
@@ -82,6 +83,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Allocator<A> {
             // SAFETY: the caller's call.
             return unsafe { self.inner.alloc(layout) };
         }
+        cold_path();
         // SAFETY: the caller's call.
         unsafe { self.alloc_watched(layout, state) }
     }
@@ -93,6 +95,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Allocator<A> {
             // SAFETY: the caller's call.
             return unsafe { self.inner.alloc_zeroed(layout) };
         }
+        cold_path();
         // SAFETY: the caller's call.
         unsafe { self.alloc_zeroed_watched(layout, state) }
     }
@@ -104,6 +107,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Allocator<A> {
             // SAFETY: the caller's call.
             return unsafe { self.inner.dealloc(block, layout) };
         }
+        cold_path();
         // SAFETY: the caller's call.
         unsafe { self.dealloc_watched(block, layout, state) }
     }
@@ -115,23 +119,86 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Allocator<A> {
             // SAFETY: the caller's call.
             return unsafe { self.inner.realloc(block, layout, size) };
         }
+        cold_path();
         // SAFETY: the caller's call.
         unsafe { self.realloc_watched(block, layout, size, state) }
     }
 }
 
+// PERF: each way is a function of its own that is called last, so the frame that the rarer one needs is not made by the
+// one before it. What is inlined into the program is the load, the branch, and the call of the inner allocator.
 impl<A: GlobalAlloc> Allocator<A> {
     /// # Safety
     /// As [`GlobalAlloc::alloc`].
+    #[inline(never)]
     unsafe fn alloc_watched(&self, layout: Layout, state: State) -> *mut u8 {
-        if state == COUNTING {
+        if state != COUNTING {
             // SAFETY: the caller's call.
-            let block = unsafe { self.inner.alloc(layout) };
-            if !block.is_null() {
-                tally::allocated(layout.size());
-            }
-            return block;
+            return unsafe { self.alloc_recorded(layout) };
         }
+        // SAFETY: the caller's call.
+        let block = unsafe { self.inner.alloc(layout) };
+        if block.is_null() { block } else { tally::allocated(block, layout.size()) }
+    }
+
+    /// # Safety
+    /// As [`GlobalAlloc::alloc_zeroed`].
+    #[inline(never)]
+    unsafe fn alloc_zeroed_watched(&self, layout: Layout, state: State) -> *mut u8 {
+        if state != COUNTING {
+            // SAFETY: the caller's call.
+            return unsafe { self.alloc_zeroed_recorded(layout) };
+        }
+        // SAFETY: the caller's call.
+        let block = unsafe { self.inner.alloc_zeroed(layout) };
+        if block.is_null() { block } else { tally::allocated(block, layout.size()) }
+    }
+
+    /// # Safety
+    /// As [`GlobalAlloc::dealloc`].
+    #[inline(never)]
+    unsafe fn dealloc_watched(&self, block: *mut u8, layout: Layout, state: State) {
+        // SAFETY: the caller's call.
+        unsafe {
+            if state != COUNTING {
+                return self.dealloc_recorded(block, layout, state);
+            }
+            if tally::deallocated(layout.size()) {
+                return self.dealloc_more(block, layout);
+            }
+            self.inner.dealloc(block, layout)
+        }
+    }
+
+    /// # Safety
+    /// As [`GlobalAlloc::realloc`].
+    #[inline(never)]
+    unsafe fn realloc_watched(&self, block: *mut u8, layout: Layout, size: usize, state: State) -> *mut u8 {
+        if state != COUNTING {
+            // SAFETY: the caller's call.
+            return unsafe { self.realloc_recorded(block, layout, size) };
+        }
+        // SAFETY: the caller's call.
+        let new = unsafe { self.inner.realloc(block, layout, size) };
+        if new.is_null() { new } else { tally::reallocated(new, layout.size(), size) }
+    }
+
+    /// What is left to do when a block is given back.
+    ///
+    /// # Safety
+    /// As [`GlobalAlloc::dealloc`].
+    #[cold]
+    #[inline(never)]
+    unsafe fn dealloc_more(&self, block: *mut u8, layout: Layout) {
+        tally::deallocated_more(layout.size());
+        // SAFETY: the caller's call.
+        unsafe { self.inner.dealloc(block, layout) }
+    }
+
+    /// # Safety
+    /// As [`GlobalAlloc::alloc`].
+    #[inline(never)]
+    unsafe fn alloc_recorded(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's call.
         let call = || unsafe { self.inner.alloc(layout) };
         watch_allocation::<A>(&layout, record::Function::Alloc, call)
@@ -139,15 +206,8 @@ impl<A: GlobalAlloc> Allocator<A> {
 
     /// # Safety
     /// As [`GlobalAlloc::alloc_zeroed`].
-    unsafe fn alloc_zeroed_watched(&self, layout: Layout, state: State) -> *mut u8 {
-        if state == COUNTING {
-            // SAFETY: the caller's call.
-            let block = unsafe { self.inner.alloc_zeroed(layout) };
-            if !block.is_null() {
-                tally::allocated(layout.size());
-            }
-            return block;
-        }
+    #[inline(never)]
+    unsafe fn alloc_zeroed_recorded(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's call.
         let call = || unsafe { self.inner.alloc_zeroed(layout) };
         watch_allocation::<A>(&layout, record::Function::AllocZeroed, call)
@@ -155,13 +215,10 @@ impl<A: GlobalAlloc> Allocator<A> {
 
     /// # Safety
     /// As [`GlobalAlloc::dealloc`].
-    unsafe fn dealloc_watched(&self, block: *mut u8, layout: Layout, state: State) {
-        if state.has(COUNTING) {
-            tally::deallocated(layout.size());
-        }
-        if state == COUNTING {
-            // SAFETY: the caller's call.
-            return unsafe { self.inner.dealloc(block, layout) };
+    #[inline(never)]
+    unsafe fn dealloc_recorded(&self, block: *mut u8, layout: Layout, state: State) {
+        if state.has(COUNTING) && tally::deallocated(layout.size()) {
+            tally::deallocated_more(layout.size());
         }
         // SAFETY: the caller's call.
         let call = || unsafe { self.inner.dealloc(block, layout) };
@@ -170,15 +227,8 @@ impl<A: GlobalAlloc> Allocator<A> {
 
     /// # Safety
     /// As [`GlobalAlloc::realloc`].
-    unsafe fn realloc_watched(&self, block: *mut u8, layout: Layout, size: usize, state: State) -> *mut u8 {
-        if state == COUNTING {
-            // SAFETY: the caller's call.
-            let new = unsafe { self.inner.realloc(block, layout, size) };
-            if !new.is_null() {
-                tally::reallocated(layout.size(), size);
-            }
-            return new;
-        }
+    #[inline(never)]
+    unsafe fn realloc_recorded(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         // SAFETY: the caller's call.
         let call = || unsafe { self.inner.realloc(block, layout, size) };
         watch_reallocation::<A>(block, &layout, size, call)
@@ -203,7 +253,8 @@ fn decided<A>() -> State {
 }
 
 /// An allocation that somebody watches who wants more than to count, or the first one of the process.
-#[inline(never)]
+// PERF: a frame less for the recorder to walk through.
+#[inline(always)]
 fn watch_allocation<A>(
     layout: &Layout,
     function: record::Function,
@@ -216,7 +267,7 @@ fn watch_allocation<A>(
     };
     if !block.is_null() {
         if state.has(COUNTING) {
-            tally::allocated(layout.size());
+            tally::allocated(block, layout.size());
         }
         #[cfg(feature = "budgets")]
         if state.has(state::STACKS) {
@@ -227,7 +278,7 @@ fn watch_allocation<A>(
 }
 
 /// The same for a block that is resized.
-#[inline(never)]
+#[inline(always)]
 fn watch_reallocation<A>(
     block: *mut u8,
     layout: &Layout,
@@ -241,7 +292,7 @@ fn watch_reallocation<A>(
     };
     if !new.is_null() {
         if state.has(COUNTING) {
-            tally::reallocated(layout.size(), size);
+            tally::reallocated(new, layout.size(), size);
         }
         #[cfg(feature = "budgets")]
         if state.has(state::STACKS) {

@@ -98,7 +98,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("heapwise-tests", &["heapwise-allocators", "heapwise-analysis", "heapwise-symbols", "heapwise-trace"]),
     ("victims-with-crates", &[]),
     ("victims-wrapped", &["heapwise"]),
-    ("benches", &["heapwise-environment"]),
+    ("benches", &["heapwise-environment", "heapwise-statistics"]),
+    ("wrappers", &["heapwise"]),
     ("async-server", &[]),
     ("fragmentation", &[]),
     ("poetry-contest", &[]),
@@ -117,6 +118,7 @@ const TOPS: &[&str] = &[
     "poetry-contest",
     "victims-with-crates",
     "victims-wrapped",
+    "wrappers",
     "xtask",
 ];
 

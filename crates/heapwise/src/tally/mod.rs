@@ -12,7 +12,7 @@ pub use counts::Counts;
 pub(crate) use peak::{ProcessPeak, ThreadPeak};
 #[cfg(feature = "budgets")]
 pub(crate) use slot::is_ignoring;
-pub(crate) use slot::{Ignore, allocated, deallocated, process, reallocated, thread};
+pub(crate) use slot::{Ignore, allocated, deallocated, deallocated_more, process, reallocated, thread};
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -53,10 +53,10 @@ impl ThreadPeak {
         segments.last_watcher.store(watcher, Ordering::Relaxed);
         let count = segments.count.load(Ordering::Relaxed) as usize;
         if count < MOST {
-            segments.peaks[count].store(slot.peak.load(Ordering::Relaxed), Ordering::Relaxed);
+            segments.peaks[count].store(slot.peak(), Ordering::Relaxed);
             segments.watchers[count].store(watcher, Ordering::Relaxed);
             segments.count.store(count as u32 + 1, Ordering::Relaxed);
-            slot.peak.store(net, Ordering::Relaxed);
+            slot.set_peak(net);
         }
         Self { watcher, began_at: net }
     }
@@ -72,7 +72,7 @@ impl ThreadPeak {
 fn highest_since(slot: &Slot, watcher: u64) -> i64 {
     let segments = &slot.segments;
     let count = segments.count.load(Ordering::Relaxed) as usize;
-    let now = slot.peak.load(Ordering::Relaxed);
+    let now = slot.peak();
     let Some(index) = (0..count).find(|&i| segments.watchers[i].load(Ordering::Relaxed) == watcher) else {
         return now;
     };
@@ -83,7 +83,7 @@ fn highest_since(slot: &Slot, watcher: u64) -> i64 {
     let before = peak_at(index);
     match index + 1 < count {
         true => segments.peaks[index + 1].store(before.max(peak_at(index + 1)), Ordering::Relaxed),
-        false => slot.peak.store(before.max(now), Ordering::Relaxed),
+        false => slot.set_peak(before.max(now)),
     }
     for i in index + 1..count {
         segments.peaks[i - 1].store(peak_at(i), Ordering::Relaxed);
@@ -95,7 +95,7 @@ fn highest_since(slot: &Slot, watcher: u64) -> i64 {
 
 /// A thread tells the process's level when its own has moved by this many bytes: so threads do not slow each other down, and
 /// the process's peak is exact to this much for each thread.
-pub(super) const STEP: u64 = 32 << 10;
+pub(super) const STEP: i64 = 32 << 10;
 
 static LEVEL: AtomicI64 = AtomicI64::new(0);
 static PEAK: AtomicI64 = AtomicI64::new(i64::MIN);

@@ -5,7 +5,7 @@
 //! which belong to the process, and goes to the next new thread.
 
 use super::counts::Counts;
-use super::peak::{self, Segments};
+use super::peak::{self, STEP, Segments};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::ptr;
@@ -22,8 +22,12 @@ pub(super) struct Slot {
     deallocations: AtomicU64,
     freed_bytes: AtomicU64,
     reallocations: AtomicU64,
+    /// Net bytes above which there is something to do: a new peak, or news for the process's level. One comparison for both.
+    ceiling: AtomicI64,
+    /// Net bytes from which on downwards the process's level has to know.
+    floor: AtomicI64,
     /// Highest net bytes since somebody wanted to know.
-    pub(super) peak: AtomicI64,
+    peak: AtomicI64,
     /// Net bytes that the process's level knows of.
     flushed: AtomicI64,
     pub(super) segments: Segments,
@@ -97,6 +101,8 @@ impl Slot {
             deallocations: AtomicU64::new(0),
             freed_bytes: AtomicU64::new(0),
             reallocations: AtomicU64::new(0),
+            ceiling: AtomicI64::new(0),
+            floor: AtomicI64::new(-STEP),
             peak: AtomicI64::new(0),
             flushed: AtomicI64::new(0),
             segments: Segments::new(),
@@ -120,31 +126,58 @@ impl Slot {
         self.counts().net_bytes()
     }
 
+    /// Highest net bytes since somebody wanted to know.
+    pub(super) fn peak(&self) -> i64 {
+        self.peak.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_peak(&self, peak: i64) {
+        self.peak.store(peak, Ordering::Relaxed);
+        self.set_limits();
+    }
+
+    fn set_limits(&self) {
+        let flushed = self.flushed.load(Ordering::Relaxed);
+        self.ceiling.store(self.peak().min(flushed.wrapping_add(STEP - 1)), Ordering::Relaxed);
+        self.floor.store(flushed.wrapping_sub(STEP), Ordering::Relaxed);
+    }
+
+    /// Counts a block that was handed out. Returns whether there is more to do.
     #[inline(always)]
-    fn rise(&self, allocated: u64) {
-        let net = allocated.wrapping_sub(self.freed_bytes.load(Ordering::Relaxed)) as i64;
-        if net > self.peak.load(Ordering::Relaxed) {
+    fn allocate(&self, bytes: u64) -> bool {
+        add(&self.allocations, 1);
+        self.rise(bytes)
+    }
+
+    #[inline(always)]
+    fn rise(&self, bytes: u64) -> bool {
+        let net = add(&self.allocated_bytes, bytes).wrapping_sub(self.freed_bytes.load(Ordering::Relaxed));
+        net as i64 > self.ceiling.load(Ordering::Relaxed)
+    }
+
+    /// Counts a block that is given back. Returns whether there is more to do.
+    #[inline(always)]
+    fn deallocate(&self, bytes: u64) -> bool {
+        add(&self.deallocations, 1);
+        let freed = add(&self.freed_bytes, bytes);
+        let net = self.allocated_bytes.load(Ordering::Relaxed).wrapping_sub(freed) as i64;
+        net <= self.floor.load(Ordering::Relaxed)
+    }
+
+    /// Takes the level as it is now: a new peak, and now and then something that the process's level should know.
+    fn settle(&self) {
+        let net = self.net();
+        if net > self.peak() {
             self.peak.store(net, Ordering::Relaxed);
         }
-        self.flush_if_far(net);
-    }
-
-    /// Tells the process's level, now and then.
-    #[inline(always)]
-    fn flush_if_far(&self, net: i64) {
         let news = net.wrapping_sub(self.flushed.load(Ordering::Relaxed));
-        if news.unsigned_abs() >= peak::STEP {
-            self.flush(net, news);
+        if news.unsigned_abs() >= STEP.unsigned_abs() {
+            self.flushed.store(net, Ordering::Relaxed);
+            if !ptr::eq(self, &raw const IGNORED) {
+                peak::process_moved(news);
+            }
         }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn flush(&self, net: i64, news: i64) {
-        self.flushed.store(net, Ordering::Relaxed);
-        if !ptr::eq(self, &raw const IGNORED) {
-            peak::process_moved(news);
-        }
+        self.set_limits();
     }
 
     /// Counts with exchanges what several threads may count at the same time.
@@ -218,40 +251,102 @@ fn made() -> Option<&'static Slot> {
     }
 }
 
-/// Counts a block that was handed out.
+/// This thread's slot, if it has one already.
 #[inline(always)]
-pub(crate) fn allocated(bytes: usize) {
-    let bytes = bytes as u64;
-    let Some(slot) = own() else {
-        return LATE.add_late(Counts { allocations: 1, allocated_bytes: bytes, ..Counts::default() });
-    };
-    add(&slot.allocations, 1);
-    slot.rise(add(&slot.allocated_bytes, bytes));
+fn at_hand() -> Option<&'static Slot> {
+    // SAFETY: null, or a slot; slots are never freed, and all their fields are atomics.
+    unsafe { SLOT.get().as_ref() }
 }
 
-/// Counts a block that is given back.
+/// Counts a block that was handed out, and returns it.
+// PERF: what is rare is in a function that is called last and returns the block in turn: so this needs no registers that would
+// have to be saved, on the way that nearly all calls take.
 #[inline(always)]
-pub(crate) fn deallocated(bytes: usize) {
-    let bytes = bytes as u64;
-    let Some(slot) = own() else {
-        return LATE.add_late(Counts { deallocations: 1, freed_bytes: bytes, ..Counts::default() });
-    };
-    add(&slot.deallocations, 1);
-    let freed = add(&slot.freed_bytes, bytes);
-    slot.flush_if_far(slot.allocated_bytes.load(Ordering::Relaxed).wrapping_sub(freed) as i64);
+pub(crate) fn allocated(block: *mut u8, bytes: usize) -> *mut u8 {
+    match at_hand() {
+        Some(slot) if !slot.allocate(bytes as u64) => block,
+        Some(slot) => settled(slot, block),
+        None => first_allocated(block, bytes),
+    }
 }
 
-/// Counts a block that was resized.
+/// Counts a block that is given back. Returns whether [`deallocated_more`] has to be called.
 #[inline(always)]
-pub(crate) fn reallocated(old: usize, new: usize) {
-    let (old, new) = (old as u64, new as u64);
-    let Some(slot) = own() else {
-        let counts = Counts { reallocations: 1, allocated_bytes: new, freed_bytes: old, ..Counts::default() };
-        return LATE.add_late(counts);
-    };
+#[must_use]
+pub(crate) fn deallocated(bytes: usize) -> bool {
+    at_hand().is_none_or(|slot| slot.deallocate(bytes as u64))
+}
+
+/// Counts a block that was resized, and returns it.
+#[inline(always)]
+pub(crate) fn reallocated(block: *mut u8, old: usize, new: usize) -> *mut u8 {
+    let Some(slot) = at_hand() else { return first_reallocated(block, old, new) };
     add(&slot.reallocations, 1);
-    add(&slot.freed_bytes, old);
-    slot.rise(add(&slot.allocated_bytes, new));
+    add(&slot.freed_bytes, old as u64);
+    match slot.rise(new as u64) {
+        false => block,
+        true => settled(slot, block),
+    }
+}
+
+/// There is a new peak, or the level of the process has to know.
+#[inline(never)]
+fn settled(slot: &Slot, block: *mut u8) -> *mut u8 {
+    slot.settle();
+    block
+}
+
+#[cold]
+#[inline(never)]
+fn first_allocated(block: *mut u8, bytes: usize) -> *mut u8 {
+    let bytes = bytes as u64;
+    match own() {
+        Some(slot) => {
+            slot.allocate(bytes);
+            slot.settle();
+        }
+        None => LATE.add_late(Counts { allocations: 1, allocated_bytes: bytes, ..Counts::default() }),
+    }
+    block
+}
+
+#[cold]
+#[inline(never)]
+fn first_reallocated(block: *mut u8, old: usize, new: usize) -> *mut u8 {
+    let (old, new) = (old as u64, new as u64);
+    match own() {
+        Some(slot) => {
+            add(&slot.reallocations, 1);
+            add(&slot.freed_bytes, old);
+            slot.rise(new);
+            slot.settle();
+        }
+        None => LATE.add_late(Counts {
+            reallocations: 1,
+            allocated_bytes: new,
+            freed_bytes: old,
+            ..Counts::default()
+        }),
+    }
+    block
+}
+
+/// What [`deallocated`] has left to do: the level of the process has to know, or the thread had no slot to count in.
+#[cold]
+#[inline(never)]
+pub(crate) fn deallocated_more(bytes: usize) {
+    let bytes = bytes as u64;
+    // If it has a slot, the block is counted there.
+    if let Some(slot) = at_hand() {
+        return slot.settle();
+    }
+    match own() {
+        Some(slot) => {
+            slot.deallocate(bytes);
+            slot.settle();
+        }
+        None => LATE.add_late(Counts { deallocations: 1, freed_bytes: bytes, ..Counts::default() }),
+    }
 }
 
 /// What this thread has done since somebody first counted. Only differences mean something.

@@ -1,0 +1,8 @@
+//! jemalloc, bare.
+
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
+fn main() {
+    wrappers::serve(|| ());
+}
