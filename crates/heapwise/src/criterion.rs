@@ -46,7 +46,15 @@ use std::ops::{Deref, DerefMut};
 
 /// One line for a benchmark with time and heap. For [`Criterion`], and for groups: [`HeapGroup`].
 ///
-/// The example is that of [the module](self).
+/// ```
+/// # use criterion::Criterion;
+/// # use heapwise::criterion::BenchHeap;
+/// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+/// fn words(c: &mut Criterion) {
+///     c.bench_heap("words", || "a b c".split(' ').map(str::to_owned).collect::<Vec<_>>());
+/// }
+/// # words(&mut Criterion::default().configure_from_args());
+/// ```
 pub trait BenchHeap<M: Measurement> {
     /// As `bench_function` with `iter`: time by Criterion, and the heap beside it. What the routine returns is dropped as a part of
     /// the iteration, for both.
@@ -103,7 +111,17 @@ pub trait BenchHeap<M: Measurement> {
 
 /// A group of Criterion's with heaps. It can do all that a `BenchmarkGroup` can, which it is inside.
 ///
-/// The example is that of [`BenchHeap::heap_group`].
+/// ```
+/// # use criterion::Criterion;
+/// # use heapwise::criterion::BenchHeap;
+/// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+/// fn boxes(c: &mut Criterion) {
+///     let mut group = c.heap_group("boxes");
+///     group.sample_size(10);
+///     group.bench_heap("small", || Box::new([0u8; 8]));
+/// }
+/// # boxes(&mut Criterion::default().configure_from_args());
+/// ```
 pub struct HeapGroup<'criterion, M: Measurement> {
     group: BenchmarkGroup<'criterion, M>,
     name: String,
@@ -112,7 +130,15 @@ pub struct HeapGroup<'criterion, M: Measurement> {
 impl<M: Measurement> HeapGroup<'_, M> {
     /// As `bench_heap` of [`BenchHeap`]; the id of the benchmark is that of the group, a slash, and this one.
     ///
-    /// The example is that of [`BenchHeap::heap_group`].
+    /// ```
+    /// # use criterion::Criterion;
+    /// # use heapwise::criterion::BenchHeap;
+    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// fn list(c: &mut Criterion) {
+    ///     c.heap_group("list").bench_heap("of three", || vec![1, 2, 3]);
+    /// }
+    /// # list(&mut Criterion::default().configure_from_args());
+    /// ```
     pub fn bench_heap<T>(&mut self, id: impl Into<String>, mut routine: impl FnMut() -> T) -> &mut Self {
         let id = id.into();
         let mut heap = Heap::new(format!("{}/{id}", self.name));
@@ -151,7 +177,17 @@ impl<M: Measurement> HeapGroup<'_, M> {
 
     /// As that of Criterion's groups, which comes with a summary.
     ///
-    /// The example is that of [the module](self).
+    /// ```
+    /// # use criterion::Criterion;
+    /// # use heapwise::criterion::BenchHeap;
+    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// fn list(c: &mut Criterion) {
+    ///     let mut group = c.heap_group("list");
+    ///     group.bench_heap("of three", || vec![1, 2, 3]);
+    ///     group.finish();
+    /// }
+    /// # list(&mut Criterion::default().configure_from_args());
+    /// ```
     pub fn finish(self) {
         self.group.finish();
     }

@@ -5,6 +5,14 @@ use heapwise_environment::{Facts, Finding, Severity, examine};
 use std::fmt;
 
 /// What outside of the code slows the heap of this process.
+///
+/// ```
+/// let environment = heapwise::environment();
+/// match environment.warning() {
+///     Some(warning) => eprintln!("times mean little here: {warning}"),
+///     None => assert!(!environment.distorts_measurements()),
+/// }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Environment {
     findings: Vec<Finding>,

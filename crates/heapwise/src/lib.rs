@@ -238,6 +238,12 @@ pub use tally::Counts;
 pub use warning::{QUIET, warn_at_start};
 
 /// Looks at this process: its variables, its libraries, its heap, and what the system gives to it.
+///
+/// ```
+/// for finding in heapwise::environment().findings() {
+///     println!("{}: {}", finding.title, finding.remedy);
+/// }
+/// ```
 pub fn environment() -> Environment {
     Environment::of(&heapwise_environment::facts::own())
 }

@@ -1,11 +1,21 @@
 //! The one line at the start of a program.
 
 /// The variable that keeps the warning away: `HEAPWISE_QUIET=1`. Empty or `0` is as if it were not set.
+///
+/// ```
+/// assert_eq!(heapwise::QUIET, "HEAPWISE_QUIET");
+/// ```
 pub const QUIET: &str = "HEAPWISE_QUIET";
 
 /// Prints one line on standard error if something outside of the code slows the heap a few times or more.
 ///
 /// To be called at the start of `main`. It does nothing if [`QUIET`] says so, and in a build without the feature `warning`.
+///
+/// ```
+/// fn main() {
+///     heapwise::warn_at_start();
+/// }
+/// ```
 pub fn warn_at_start() {
     if cfg!(feature = "warning")
         && !is_quiet(std::env::var_os(QUIET).as_deref())
