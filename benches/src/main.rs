@@ -43,7 +43,8 @@ Usage: bench record [--pairs N] [--only WORKLOAD] [--quick] [--target-dir DIR]
        bench tune [--pairs N] [--only SERVICE] [--quick] [--target-dir DIR]
        bench library [--pairs N] [--only CONTENDER] [--quick] [--target-dir DIR]
 
-  --pairs N         rounds of all tools (default 5, and 7 of all allocators after one that does not count; 2 with --quick)
+  --pairs N         rounds of all tools (default 5, and 7 of all allocators after one that does not count, and 10 of each layout
+                    of `bench library`; 2 with --quick)
   --only WORKLOAD   only this one; may be given several times
   --quick           a tenth of the usual sizes, to see that all works
   --real-only       only run the programs, without a recording and its replay
@@ -81,6 +82,7 @@ fn main() -> Result<()> {
         pairs: request.pairs.unwrap_or(match request.task {
             _ if request.quick => 2,
             Task::Replay => 7,
+            Task::Library => 10,
             _ => 5,
         }),
         quick: request.quick,

@@ -65,7 +65,8 @@ fn wrappers(target: &Path, layouts: usize) -> Result<()> {
     for number in 0..layouts {
         let layout = folder.join(format!("layout-{number}"));
         std::fs::create_dir_all(&layout).with_context(|| format!("cannot make {}", layout.display()))?;
-        let arguments = ["build", "--quiet", "--release", "-p", "wrappers", "--features", "inner", "--bins"];
+        let arguments =
+            ["build", "--quiet", "--release", "-p", "wrappers", "--features", "snmalloc", "--bins"];
         let status = cargo::command(&arguments)
             .env("HEAPWISE_BENCH_LAYOUT", number.to_string())
             .status()
@@ -75,7 +76,7 @@ fn wrappers(target: &Path, layouts: usize) -> Result<()> {
             return std::fs::remove_dir_all(&layout)
                 .with_context(|| format!("cannot remove {}", layout.display()));
         }
-        ensure!(status.success(), "cargo build -p wrappers --features inner failed");
+        ensure!(status.success(), "cargo build -p wrappers --features snmalloc failed");
         for entry in std::fs::read_dir(target.join("release")).context("there is a folder of programs")? {
             let path = entry?.path();
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();

@@ -112,6 +112,41 @@ mod tests {
         assert_eq!(watched.into_inner(), 12);
     }
 
+    /// What the documents tell to write is in a program that is compiled, and the versions are those that it is compiled with.
+    #[test]
+    fn the_documents_show_what_is_compiled() {
+        let document = include_str!("../../../docs/library-costs.md");
+        let rustdoc = include_str!("../../../crates/heapwise/src/allocator.rs").replace("/// ", "");
+        let manifests = [include_str!("../Cargo.toml"), include_str!("../../../Cargo.toml")]
+            .map(|text| text.replace(' ', ""));
+        let switches = [
+            ("tikv-jemallocator = \"0.7\"", include_str!("bin/over_jemalloc.rs")),
+            ("mimalloc = \"0.1.52\"", include_str!("bin/over_mimalloc.rs")),
+            ("snmalloc-rs = \"0.7.6\"", include_str!("bin/over_snmalloc.rs")),
+        ];
+        for (dependency, program) in switches {
+            let starts = ["use ", "static "];
+            let lines: Vec<_> =
+                program.lines().filter(|line| starts.iter().any(|start| line.starts_with(start))).collect();
+            assert_eq!(lines.len(), 2, "{program}");
+            let switch = format!("{}\n\n#[global_allocator]\n{}\n", lines[0], lines[1]);
+            assert!(document.contains(&switch), "docs/library-costs.md lacks {switch}");
+            let (name, version) = dependency.split_once(" = ").expect("it is a line of Cargo.toml");
+            let version = version.trim_matches('"');
+            let is_used = |text: &String| {
+                text.contains(&format!("{name}=\"{version}"))
+                    || text.contains(&format!("{name}={{version=\"{version}"))
+            };
+            assert!(manifests.iter().any(is_used), "{dependency} is not what is compiled");
+            for text in [document, &rustdoc] {
+                assert!(
+                    text.contains(dependency) && text.contains(lines[0]) && text.contains(lines[1]),
+                    "{dependency}"
+                );
+            }
+        }
+    }
+
     #[test]
     fn nonsense_is_no_request() {
         for line in

@@ -1,8 +1,9 @@
-//! heapwise over jemalloc.
+//! heapwise over jemalloc. docs/library-costs.md shows these lines.
+
+use tikv_jemallocator::Jemalloc;
 
 #[global_allocator]
-static ALLOCATOR: heapwise::Allocator<tikv_jemallocator::Jemalloc> =
-    heapwise::Allocator::new(tikv_jemallocator::Jemalloc);
+static ALLOCATOR: heapwise::Allocator<Jemalloc> = heapwise::Allocator::new(Jemalloc);
 
 fn main() {
     wrappers::serve_heapwise();

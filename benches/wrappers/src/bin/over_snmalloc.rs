@@ -1,8 +1,9 @@
-//! heapwise over snmalloc.
+//! heapwise over snmalloc. docs/library-costs.md shows these lines.
+
+use snmalloc_rs::SnMalloc;
 
 #[global_allocator]
-static ALLOCATOR: heapwise::Allocator<snmalloc_rs::SnMalloc> =
-    heapwise::Allocator::new(snmalloc_rs::SnMalloc);
+static ALLOCATOR: heapwise::Allocator<SnMalloc> = heapwise::Allocator::new(SnMalloc);
 
 fn main() {
     wrappers::serve_heapwise();
