@@ -3,6 +3,7 @@
 use crate::args::Through;
 use heapwise_symbols::inspect::{Executable, Libc, inspect};
 use heapwise_trace::file::records::BlindSpot;
+use heapwise_trace::live::layout::LIVE_VERSION;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
@@ -10,13 +11,13 @@ use std::path::{Path, PathBuf};
 /// that records itself may be recorded through the preload library all the same.
 pub(crate) fn of_program(program: &OsStr, through: Through) -> Vec<BlindSpot> {
     let Some(mut executable) = executable_of(program) else { return Vec::new() };
-    executable.records_itself &= through == Through::Wrapper;
+    executable.wrapper_version = executable.wrapper_version.filter(|_| through == Through::Wrapper);
     of_executable(&executable)
 }
 
 /// Whether a program has wrapped its allocator, and records itself.
 pub(crate) fn records_itself(program: &OsStr) -> bool {
-    executable_of(program).is_some_and(|executable| executable.records_itself)
+    executable_of(program).is_some_and(|executable| executable.wrapper_version == Some(LIVE_VERSION))
 }
 
 /// The same for a program file that a recorded process has executed.
@@ -64,11 +65,24 @@ fn beside_the_wrapper(executable: &Executable) -> Vec<BlindSpot> {
 }
 
 fn of_executable(executable: &Executable) -> Vec<BlindSpot> {
-    if executable.records_itself {
+    if executable.wrapper_version == Some(LIVE_VERSION) {
         return beside_the_wrapper(executable);
     }
     let name = executable.path.display();
     let mut spots = Vec::new();
+    if let Some(version) = executable.wrapper_version {
+        spots.push(BlindSpot {
+            id: "other-wrapper".into(),
+            what: format!(
+                "the heapwise::Allocator in {name} is of another version of heapwise (its recorder speaks {version}, this \
+                 program {LIVE_VERSION}), so it cannot record itself"
+            ),
+            remedy: format!(
+                "build it with the crate heapwise {0}, or record it with the program heapwise of its version; this is {0}",
+                env!("CARGO_PKG_VERSION")
+            ),
+        });
+    }
     let mut add = |id: &str, what: String, remedy: &str| {
         spots.push(BlindSpot { id: id.into(), what, remedy: remedy.into() });
     };

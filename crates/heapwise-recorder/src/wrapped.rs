@@ -4,7 +4,7 @@
 //! wrapper. A program that is linked statically, or has an allocator of its own, is recorded just so.
 //!
 //! A dynamic program of this kind has the preload library in it, too: its children may need it. The wrapper says so by a
-//! *note* in the executable, and the preload library leaves the recording to it.
+//! *note* in the executable, and the preload library leaves the recording to it, if both are of the same version.
 
 use crate::arch::entry::Entry;
 use crate::arch::{tls, weak};
@@ -17,6 +17,7 @@ use crate::{describe, large, real, sys};
 use core::ffi::{CStr, c_char, c_void};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 use heapwise_trace::event::{AllocFunction, MarkKind};
+pub use heapwise_trace::live::layout::LIVE_VERSION;
 use heapwise_trace::live::layout::{THROUGH_PRELOAD, THROUGH_VARIABLE, WRAPPER_NOTE, WRAPPER_NOTE_KIND};
 
 /// Runs when the process ends by itself, after the destructors of the program.
@@ -60,7 +61,8 @@ pub(crate) fn is_left_to_the_program() -> bool {
     }
     let Some(headers) = sys::program_headers() else { return false };
     let Some((start, end)) = sys::maps::mapping_of(headers) else { return false };
-    elf::note(start, end, WRAPPER_NOTE, WRAPPER_NOTE_KIND).is_some()
+    // A recorder of another version cannot join; then the program is one as any other.
+    elf::note(start, end, WRAPPER_NOTE, WRAPPER_NOTE_KIND) == Some(&LIVE_VERSION.to_le_bytes())
 }
 
 /// What is below the wrapper.

@@ -49,7 +49,7 @@ fn describe_class<Elf: FileHeader>(
         needed,
         privileges,
         own_allocators,
-        records_itself: has_note(file, WRAPPER_NOTE),
+        wrapper_version: wrapper_version(file),
         exports_malloc: symbols.exports_malloc,
         stripped: file.elf_symbol_table().is_empty(),
         path,
@@ -59,13 +59,15 @@ fn describe_class<Elf: FileHeader>(
 /// Name and kind of the note by which an executable says that it has heapwise's allocator.
 const WRAPPER_NOTE: (&[u8], u32) = (b"heapwise", 1);
 
-fn has_note<Elf: FileHeader>(file: &ElfFile<'_, Elf>, (name, kind): (&[u8], u32)) -> bool {
-    file.elf_program_headers().iter().any(|header| {
-        let notes = header.notes(file.endian(), file.data()).ok().flatten();
-        notes.is_some_and(|mut notes| {
-            std::iter::from_fn(|| notes.next().ok().flatten())
-                .any(|note| note.name() == name && note.n_type(file.endian()).0 == kind)
-        })
+/// The version that the note holds, 0 if it holds none.
+fn wrapper_version<Elf: FileHeader>(file: &ElfFile<'_, Elf>) -> Option<u32> {
+    let (name, kind) = WRAPPER_NOTE;
+    file.elf_program_headers().iter().find_map(|header| {
+        let mut notes = header.notes(file.endian(), file.data()).ok().flatten()?;
+        let mut notes = std::iter::from_fn(|| notes.next().ok().flatten());
+        let note = notes.find(|note| note.name() == name && note.n_type(file.endian()).0 == kind)?;
+        let version = note.desc().first_chunk().copied().map(u32::from_le_bytes);
+        Some(version.unwrap_or(0))
     })
 }
 

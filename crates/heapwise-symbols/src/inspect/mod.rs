@@ -57,8 +57,8 @@ pub struct Executable {
     /// The allocators that the executable contains, as its own symbols tell. If it is [`stripped`](Self::stripped),
     /// an empty list proves nothing.
     pub own_allocators: Vec<AllocatorFound>,
-    /// Whether its global allocator is heapwise's wrapper, which records by itself: nothing has to be preloaded.
-    pub records_itself: bool,
+    /// If its global allocator is heapwise's wrapper, which records by itself: the version of the shared memory that it speaks.
+    pub wrapper_version: Option<u32>,
     /// Whether the executable exports `malloc`: then its own one is used by all libraries, whatever is preloaded.
     pub exports_malloc: bool,
     /// Whether the full symbol table is missing, and with it most of the evidence for `own_allocators`.
