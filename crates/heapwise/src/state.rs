@@ -31,12 +31,14 @@ pub(crate) fn now() -> State {
 }
 
 /// The same, after the first call of the process has asked whether it is recorded.
+///
+/// Threads that come while another one asks, ask as well: none of their calls is to be missed.
 pub(crate) fn decided(begin_if_wanted: impl FnOnce() -> bool) -> State {
     if now().has(UNDECIDED) {
-        clear(UNDECIDED);
         if begin_if_wanted() {
             set(RECORDING);
         }
+        clear(UNDECIDED);
     }
     now()
 }

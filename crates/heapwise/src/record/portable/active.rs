@@ -91,7 +91,11 @@ pub(super) fn allocator() -> String {
 /// The first call of the process: begins to record if the environment says so.
 #[cold]
 pub(crate) fn begin_if_wanted(inner: &'static str) -> bool {
+    static ASKED: AtomicBool = AtomicBool::new(false);
     let Some(_busy) = local::Busy::enter() else { return false };
+    if ASKED.swap(true, Ordering::AcqRel) {
+        return false;
+    }
     let _ = INNER.set(inner);
     let Some(path) = std::env::var_os(RECORD_TO).filter(|path| !path.is_empty()) else { return false };
     let path = match path.to_str() {
