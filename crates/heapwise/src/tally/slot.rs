@@ -211,7 +211,7 @@ fn claim() -> Option<&'static Slot> {
     // What happens in here is not counted, should it allocate.
     SLOT.set(&raw const IGNORED);
     let slot = reused().or_else(made);
-    SLOT.set(slot.map_or(ptr::null(), |slot| ptr::from_ref(slot)));
+    SLOT.set(slot.map_or(ptr::null(), ptr::from_ref));
     // From here on the slot is given back when the thread ends. What std keeps for that it takes from the system's allocator.
     if slot.is_some() && LEASE.try_with(|_| ()).is_err() {
         ENDING.set(true);
