@@ -64,7 +64,18 @@ use std::hint::cold_path;
 ///
 /// # What it costs
 ///
-/// COSTS
+/// Nanoseconds per pair of an allocation and its end, with one thread; `cargo xtask bench library`, on two cores of an Intel Xeon
+/// under load, the median of seven layouts of the code:
+///
+/// | inner allocator | bare | added inert | added counting |
+/// |---|---:|---:|---:|
+/// | `System` (glibc 2.36) | 8.55 | 0.09 | 2.49 |
+/// | jemalloc | 5.51 | 0.28 | 2.73 |
+/// | mimalloc | 6.01 | 0.20 | 2.51 |
+/// | snmalloc | 8.76 | 0.21 | 2.52 |
+///
+/// Neither grows with threads. Being recorded by `heapwise run` adds 51 over `System`. docs/library-costs.md in the repository has
+/// the ranges, and other wrappers.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Allocator<A = System> {
     inner: A,
