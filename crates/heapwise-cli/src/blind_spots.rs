@@ -39,30 +39,24 @@ pub(crate) fn find(program: &OsStr, search: Option<&OsStr>) -> Option<PathBuf> {
     folders.into_iter().find(|path| path.is_file())
 }
 
-/// Libraries that every program has, and that allocate next to nothing by themselves.
-const USUAL_LIBRARIES: [&str; 8] =
-    ["libc.", "libgcc_s.", "libm.", "libpthread.", "libdl.", "librt.", "ld-linux", "linux-vdso"];
-
-/// What a program that records itself does not see: what others in it allocate.
+/// What a program that records itself does not see: what others in it allocate, whether they are linked in or loaded.
 fn beside_the_wrapper(executable: &Executable) -> Vec<BlindSpot> {
-    let is_usual = |library: &String| USUAL_LIBRARIES.iter().any(|usual| library.starts_with(usual));
-    let others: Vec<&str> =
-        executable.needed.iter().filter(|library| !is_usual(library)).map(String::as_str).collect();
-    if others.is_empty() {
+    // Into a static program there is no other way.
+    if !executable.is_glibc_dynamic() {
         return Vec::new();
     }
-    let name = executable.path.display();
-    let list = others.join(", ");
     vec![BlindSpot {
-        id: "beside-the-wrapper".into(),
+        id: BESIDE_THE_WRAPPER.into(),
         what: format!(
-            "{name} is recorded through heapwise::Allocator: what its libraries allocate by themselves is not seen ({list})"
+            "{} is recorded through heapwise::Allocator: what code in C allocates by itself is not in it",
+            executable.path.display()
         ),
-        remedy: "record its malloc instead, which sees them, too, if the allocator below the wrapper is the system's: \
-                 heapwise run --through preload"
-            .into(),
+        remedy: "where the allocator below the wrapper is the system's, heapwise run --through preload records all of it".into(),
     }]
 }
+
+/// Of a blind spot that most programs have and that is no reason to worry.
+const BESIDE_THE_WRAPPER: &str = "beside-the-wrapper";
 
 fn of_executable(executable: &Executable) -> Vec<BlindSpot> {
     if executable.wrapper_version == Some(LIVE_VERSION) {
@@ -138,7 +132,8 @@ fn of_executable(executable: &Executable) -> Vec<BlindSpot> {
 
 /// Lines for people.
 pub(crate) fn print(program: &OsString, spots: &[BlindSpot]) {
-    for spot in spots {
+    let spots: Vec<_> = spots.iter().filter(|spot| spot.id != BESIDE_THE_WRAPPER).collect();
+    for spot in &spots {
         anstream::eprintln!("heapwise: warning: {}", spot.what);
         anstream::eprintln!("heapwise:    help: {}", spot.remedy);
     }

@@ -67,6 +67,10 @@ impl Inside {
     /// # Errors
     /// The file cannot be made, or the system has no memory or thread left.
     pub fn begin(request: &Request<'_>) -> Result<Self, Error> {
+        sys::with_signals_blocked(|| Self::begin_threads(request))
+    }
+
+    fn begin_threads(request: &Request<'_>) -> Result<Self, Error> {
         let session = Session::new(Settings::default())?;
         // A child that is forked shares nothing with this process that could be drained here.
         session.header().only_pid.store(std::process::id(), Ordering::Release);
@@ -74,7 +78,8 @@ impl Inside {
         let failed = |what| move |reason| ErrorKind::System { what, reason };
         let packer = Packer::start(file, &meta(request), request.prepare)
             .map_err(|error| std::io::Error::other(error.to_string()))
-            .map_err(failed("cannot write the recording"))?;
+            .map_err(failed("cannot write the recording"))
+            .inspect_err(|_| output::remove(request.output))?;
         let (session, control) =
             (Arc::new(session), Arc::new(Control { is_own: true, ..Control::default() }));
         let (started, clocks) = (Instant::now(), ticks::Moment::now());
@@ -89,7 +94,9 @@ impl Inside {
             (collector.run(&control), packer)
         };
         let thread = std::thread::Builder::new().name("heapwise".into()).spawn(collect);
-        let thread = thread.map_err(failed("cannot start a thread"))?;
+        let thread = thread
+            .map_err(failed("cannot start a thread"))
+            .inspect_err(|_: &ErrorKind| output::remove(request.output))?;
         let path = request.output.to_owned();
         Ok(Self { session, control, thread, started, cpu_before_ns: sys::own_cpu_ns(), clocks, path })
     }

@@ -26,6 +26,11 @@ pub fn create(path: &Path, force: bool) -> Result<File, Error> {
     })
 }
 
+/// Removes what was made for a recording that never began; there is nothing in it to lose.
+pub fn remove(path: &Path) {
+    let _ = std::fs::remove_file(path);
+}
+
 /// The default name: `heapwise.<program>.<pid>.hw`.
 pub fn default_name(program: &str, pid: u32) -> PathBuf {
     let name = Path::new(program).file_name().map_or_else(|| "program".into(), |n| n.to_string_lossy());

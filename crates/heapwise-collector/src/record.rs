@@ -101,8 +101,9 @@ pub fn record(request: Request) -> Result<Recorded, Error> {
         what: "cannot write the recording",
         reason: std::io::Error::other(error.to_string()),
     };
-    let packer =
-        Packer::start(file, &meta(&request), || {}).map_err(failed).inspect_err(|_| remove(&early_path))?;
+    let packer = Packer::start(file, &meta(&request), || {})
+        .map_err(failed)
+        .inspect_err(|_| output::remove(&early_path))?;
     signals::install().map_err(|reason| ErrorKind::System { what: "cannot handle signals", reason })?;
 
     if request.wait {
@@ -114,8 +115,8 @@ pub fn record(request: Request) -> Result<Recorded, Error> {
         end_together: request.end_together,
         through_preload: request.through_preload,
     };
-    let mut child =
-        command::start(&request.command, &session, &preload, how).inspect_err(|_| remove(&early_path))?;
+    let mut child = command::start(&request.command, &session, &preload, how)
+        .inspect_err(|_| output::remove(&early_path))?;
     let pid = child.id();
     let wait = request.wait;
     signals::pass_on_to(pid as i32);
@@ -241,16 +242,11 @@ pub fn page_bytes() -> u64 {
     u64::try_from(bytes).unwrap_or(4096)
 }
 
-fn remove(path: &std::path::Path) {
-    // What was made for a recording that never began; there is nothing in it to lose.
-    let _ = std::fs::remove_file(path);
-}
-
 /// Gives the file its final name, unless that is taken; returns the name that it has.
 fn rename(from: PathBuf, to: PathBuf) -> PathBuf {
     match std::fs::hard_link(&from, &to) {
         Ok(()) => {
-            remove(&from);
+            output::remove(&from);
             to
         }
         Err(_) => from,

@@ -225,6 +225,22 @@ fn cpu_ns(whose: libc::c_int) -> u64 {
     ns(usage.ru_utime) + ns(usage.ru_stime)
 }
 
+/// Does something with all signals blocked on this thread, which a thread that it starts inherits: signals are the program's.
+pub(crate) fn with_signals_blocked<T>(work: impl FnOnce() -> T) -> T {
+    // SAFETY: zeros are a valid set of signals; both sets are ours, and only this thread's mask changes.
+    let before = unsafe {
+        let (mut all, mut before): (libc::sigset_t, libc::sigset_t) =
+            (std::mem::zeroed(), std::mem::zeroed());
+        libc::sigfillset(&raw mut all);
+        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const all, &raw mut before);
+        before
+    };
+    let result = work();
+    // SAFETY: as above; it is the mask that was there.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut()) };
+    result
+}
+
 /// Resident pages that follow each other.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PageRange {

@@ -4,7 +4,7 @@
 
 #![cfg_attr(panic = "abort", no_std)]
 
-use heapwise_recorder::{entry_point, hooks, lifecycle, mappings, marks, turn};
+use heapwise_recorder::{entry_point, hand_on, hooks, lifecycle, mappings, turn};
 
 entry_point!(malloc, 1 => hooks::malloc);
 entry_point!(calloc, 2 => hooks::calloc);
@@ -110,19 +110,25 @@ pub unsafe extern "C" fn dlclose(handle: *mut core::ffi::c_void) -> core::ffi::c
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn heapwise_mark(kind: u32, name: *const u8, len: usize) {
     // SAFETY: handed on.
-    unsafe { marks::mark_from_c(kind, name, len) }
+    unsafe { hand_on::mark(kind, name, len) }
 }
 
 /// `uint32_t heapwise_is_recording(void)`: 1 if a mark would be recorded now, else 0.
 #[unsafe(no_mangle)]
 pub extern "C" fn heapwise_is_recording() -> u32 {
-    u32::from(marks::is_recording())
+    hand_on::is_somebody_recording()
 }
 
 /// Whether this library records the process, now or later: not so if nobody wants it, or the program records itself.
 #[unsafe(no_mangle)]
 pub extern "C" fn heapwise_has_joined() -> u32 {
     u32::from(heapwise_recorder::process::PROCESS.header().is_some())
+}
+
+/// What a program that records itself wants to be told.
+#[unsafe(no_mangle)]
+pub extern "C" fn heapwise_hand_on(table: *const hand_on::HandOn) {
+    hand_on::to(table);
 }
 
 /// The `malloc` behind this library's, for a program that records itself.

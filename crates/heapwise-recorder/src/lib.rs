@@ -21,6 +21,7 @@ pub mod cxx;
 mod describe;
 pub mod farewell;
 pub mod guard;
+pub mod hand_on;
 pub mod hooks;
 pub mod large;
 pub mod lifecycle;

@@ -2,6 +2,7 @@
 
 use crate::arch::tls;
 use crate::guard;
+use crate::hand_on;
 use crate::process::PROCESS;
 use crate::real::real_or;
 use crate::sys;
@@ -27,7 +28,10 @@ pub unsafe extern "C" fn pthread_create(
     if error == 0 {
         // SAFETY: the real function has stored the handle there.
         let handle = unsafe { thread.read_volatile() };
-        note(Event::ThreadCreate { handle: handle as u64 });
+        match hand_on::target() {
+            Some(target) => (target.thread_created)(handle as u64),
+            None => thread_created(handle as u64),
+        }
     }
     error
 }
@@ -42,7 +46,10 @@ pub unsafe extern "C" fn pthread_join(thread: usize, result: *mut *mut c_void) -
     // SAFETY: the caller's call.
     let error = unsafe { real(thread, result) };
     if error == 0 {
-        note(Event::ThreadJoin { handle: thread as u64 });
+        match hand_on::target() {
+            Some(target) => (target.thread_joined)(thread as u64),
+            None => thread_joined(thread as u64),
+        }
     }
     error
 }
@@ -59,7 +66,7 @@ pub unsafe extern "C" fn pthread_setname_np(thread: usize, name: *const c_char) 
     if error == 0 && !name.is_null() {
         // SAFETY: a C string, as the real function has just accepted it.
         let name = unsafe { core::ffi::CStr::from_ptr(name) }.to_bytes();
-        crate::thread::rename(thread as u64, name);
+        name_thread(thread as u64, name);
     }
     error
 }
@@ -76,7 +83,7 @@ pub unsafe extern "C" fn prctl(option: c_int, a: usize, b: usize, c: usize, d: u
     if option == PR_SET_NAME && result == 0 {
         let name = sys::thread_name();
         let bytes = name.map(u64::to_le_bytes);
-        crate::thread::rename(tls::thread_pointer() as u64, bytes.as_flattened());
+        name_thread(tls::thread_pointer() as u64, bytes.as_flattened());
     }
     result
 }
@@ -89,15 +96,50 @@ pub unsafe extern "C" fn dlclose(handle: *mut c_void) -> c_int {
     let real = real_or!(dlclose, -1);
     // SAFETY: the caller's call.
     let error = unsafe { real(handle) };
+    if error == 0 {
+        match hand_on::target() {
+            Some(target) => (target.unloaded)(),
+            None => unloaded(),
+        }
+    }
+    error
+}
+
+/// Notes that a thread was started by this one.
+pub(crate) extern "C" fn thread_created(handle: u64) {
+    note(Event::ThreadCreate { handle });
+}
+
+/// Notes that all of another thread's events were before.
+pub(crate) extern "C" fn thread_joined(handle: u64) {
+    note(Event::ThreadJoin { handle });
+}
+
+fn name_thread(handle: u64, name: &[u8]) {
+    match hand_on::target() {
+        // SAFETY: the name is as long as it says.
+        Some(target) => unsafe { (target.thread_named)(handle, name.as_ptr(), name.len()) },
+        None => crate::thread::rename(handle, name),
+    }
+}
+
+/// # Safety
+/// `name` points to `len` bytes that can be read.
+pub(crate) unsafe extern "C" fn thread_named(handle: u64, name: *const u8, len: usize) {
+    // SAFETY: the caller's promise.
+    crate::thread::rename(handle, unsafe { core::slice::from_raw_parts(name, len) });
+}
+
+/// Looks which modules are gone.
+pub(crate) extern "C" fn unloaded() {
     let words = tls::words();
     // SAFETY: this thread's own words.
     let idle = unsafe { (*words).guard } == 0;
-    if error == 0 && idle && PROCESS.header().is_some() {
+    if idle && PROCESS.header().is_some() {
         // SAFETY: as above.
         unsafe { (*words).guard = guard::INTERNAL };
         modules::notice_unloaded();
         // SAFETY: as above.
         unsafe { (*words).guard = 0 };
     }
-    error
 }

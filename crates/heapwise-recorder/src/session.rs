@@ -1,6 +1,6 @@
 //! Finding and mapping the collector's memory.
 
-use crate::sys::{Errno, File};
+use crate::sys::{self, Errno, File};
 use core::ffi::{CStr, c_char};
 use core::sync::atomic::Ordering;
 use heapwise_trace::live::layout::{
@@ -17,15 +17,27 @@ pub struct SessionPath {
 }
 
 impl SessionPath {
-    /// The path that the environment names; `None` if there is none, or it is not of the expected form.
+    /// The path that the environment names; `None` if there is none, it is not of the expected form, or whoever has set it may
+    /// have fewer rights than this process: the memory behind it is believed.
     pub fn from_environment() -> Option<Self> {
-        Self::new(variable(SESSION_VARIABLE)?.to_bytes())
+        let value = variable(SESSION_VARIABLE)?.to_bytes();
+        if sys::is_privileged() {
+            return None;
+        }
+        Self::new(value)
     }
 
-    /// This path; `None` if it is not of the expected form.
+    /// This path; `None` if it is not of the form `/proc/<pid>/fd/<n>`.
     pub fn new(value: &[u8]) -> Option<Self> {
         let mut bytes = [0; PATH_BYTES];
-        if value.len() >= PATH_BYTES || !value.starts_with(b"/proc/") {
+        let mut parts = value.strip_prefix(b"/proc/")?.split(|&b| b == b'/');
+        let is_number =
+            |part: Option<&[u8]>| part.is_some_and(|p| !p.is_empty() && p.iter().all(u8::is_ascii_digit));
+        let is_expected = is_number(parts.next())
+            && parts.next() == Some(b"fd")
+            && is_number(parts.next())
+            && parts.next().is_none();
+        if value.len() >= PATH_BYTES || !is_expected {
             return None;
         }
         bytes[..value.len()].copy_from_slice(value);
@@ -87,4 +99,24 @@ pub fn map(file: &File) -> Result<&'static SessionHeader, Refusal> {
         return Err(Refusal::Foreign);
     }
     Ok(header)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_descriptor_of_a_process_is_a_session() {
+        assert!(SessionPath::new(b"/proc/4711/fd/7").is_some());
+        for other in [
+            &b"/proc/self/fd/7"[..],
+            b"/proc/../tmp/x",
+            b"/proc/1/fd/7/..",
+            b"/proc/1/fd/",
+            b"/tmp/1/fd/7",
+            b"",
+        ] {
+            assert!(SessionPath::new(other).is_none(), "{}", String::from_utf8_lossy(other));
+        }
+    }
 }

@@ -8,9 +8,11 @@
 
 use crate::arch::entry::Entry;
 use crate::arch::{tls, weak};
+use crate::hand_on::HandOn;
 use crate::process::{PROCESS, set_session_path};
 use crate::session::{SessionPath, variable};
 use crate::stopwatch::Stopwatch;
+use crate::sys::maps::Code;
 use crate::turn::begin as begin_turn;
 use crate::unwind::elf;
 use crate::{describe, large, real, sys};
@@ -76,22 +78,42 @@ pub enum Inner {
 
 /// Whether this process is to be recorded through the wrapper. To be asked once, at the wrapper's first call.
 pub fn begin(inner: Inner) -> bool {
-    if SessionPath::from_environment().is_none() || is_recorded_by_preload() {
+    // A shared library with a wrapper of its own is not the program: two recorders of one process would be two processes.
+    if SessionPath::from_environment().is_none() || is_recorded_by_preload() || !is_in_executable() {
         return false;
     }
     take_over(inner);
+    let hand_on = preload_function(c"heapwise_hand_on");
+    if !hand_on.is_null() {
+        // SAFETY: the preload library's function of that name, which has this type.
+        let hand_on = unsafe { core::mem::transmute::<*const c_void, extern "C" fn(*const HandOn)>(hand_on) };
+        hand_on(&raw const crate::hand_on::OWN);
+    }
     true
+}
+
+/// Whether this recorder is a part of the executable, and not of a library that it has loaded.
+fn is_in_executable() -> bool {
+    let Some(headers) = sys::program_headers() else { return false };
+    let own = is_in_executable as *const () as usize;
+    let found = sys::maps::code_at(own, &mut []);
+    matches!(found, Some((Code::Object { start, end }, _)) if (start..end).contains(&headers))
 }
 
 /// Joins a session that this program has made itself, by the path of its memory. Returns whether it did: a process can do so
 /// once.
 pub fn join(path: &[u8], inner: Inner) -> bool {
-    if is_used() || is_recorded_by_preload() || !set_session_path(path) {
+    if is_taken() || !set_session_path(path) {
         return false;
     }
     take_over(inner);
     let _aside = Aside::begin();
     PROCESS.attach()
+}
+
+/// Whether the environment may be believed: whoever has set it has the rights that this process has.
+pub fn may_trust_environment() -> bool {
+    !sys::is_privileged()
 }
 
 /// Whether this process is recorded, by whomever, or was.

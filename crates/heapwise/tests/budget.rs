@@ -278,3 +278,34 @@ fn an_operation_around_a_budget_counts_the_closure_and_not_heapwise() {
     assert_eq!((total.allocations, total.reallocations, total.deallocations), (20, 0, 20));
     assert_eq!((total.allocated_bytes, total.net_bytes()), (2000, 0));
 }
+
+#[test]
+#[should_panic(expected = "1 thread(s) are still in its scope")]
+fn a_scope_that_somebody_is_still_in_is_not_judged() {
+    let (tell, told) = std::sync::mpsc::channel();
+    let _ = Budget::new().bytes(0).check_scope(|scope| {
+        let handle = scope.handle();
+        std::thread::spawn(move || {
+            let _inside = handle.enter();
+            black_box(vec![0u8; 1 << 20]);
+            tell.send(()).expect("somebody listens");
+            std::thread::park();
+        });
+        told.recv().expect("it is told")
+    });
+}
+
+#[test]
+fn a_thread_leaves_a_scope_with_its_last_guard() {
+    let exceeded = Budget::new().bytes(0).check_scope(|scope| {
+        let handle = scope.handle();
+        let worker = std::thread::spawn(move || {
+            let (first, second) = (handle.enter(), handle.enter());
+            drop(first);
+            black_box(vec![0u8; 1 << 20]);
+            drop(second);
+        });
+        worker.join().expect("it does not panic");
+    });
+    assert!(exceeded.unwrap_err().bytes() >= 1 << 20);
+}

@@ -37,12 +37,24 @@ fn from_the_kernel() -> Option<usize> {
 /// Where the program headers of the executable are mapped.
 pub fn program_headers() -> Option<usize> {
     const AT_PHDR: usize = 3;
+    auxiliary(AT_PHDR)
+}
+
+/// Whether this process has more rights than whoever started it, so that its environment is not to be trusted (set-uid,
+/// set-gid, file capabilities). Also if that cannot be found out.
+pub fn is_privileged() -> bool {
+    const AT_SECURE: usize = 23;
+    auxiliary(AT_SECURE) != Some(0)
+}
+
+/// A word of what the kernel told the process when it started it.
+fn auxiliary(wanted: usize) -> Option<usize> {
     let mut buffer = [0u8; 1024];
     let len = read_whole(c"/proc/self/auxv", &mut buffer)?;
     let word = |bytes: &[u8]| bytes.try_into().ok().map(usize::from_ne_bytes);
     let entries = buffer.get(..len)?.chunks_exact(16);
     let mut pairs = entries.filter_map(|entry| Some((word(&entry[..8])?, word(&entry[8..])?)));
-    pairs.find(|&(kind, _)| kind == AT_PHDR).map(|(_, at)| at)
+    pairs.find(|&(kind, _)| kind == wanted).map(|(_, value)| value)
 }
 
 /// Reads a file that fits in the buffer.
@@ -65,6 +77,12 @@ mod tests {
     fn the_kernel_and_the_loader_agree_on_where_the_stack_began() {
         let loader = initial_stack();
         assert_eq!(from_the_kernel(), Some(loader));
+    }
+
+    #[test]
+    fn a_test_has_no_rights_that_its_caller_lacks() {
+        assert!(!is_privileged());
+        assert_eq!(auxiliary(usize::MAX), None);
     }
 
     #[test]

@@ -224,6 +224,8 @@ impl Budget {
 
     /// Runs a closure whose work is done by several threads: this one, and those that enter the scope that it gets.
     ///
+    /// Threads have to have left the scope when the closure returns: what they did is known then.
+    ///
     /// The peak is that of all of them together. It may be found too high by what one thread has given back after its last
     /// request, while another asks for more.
     ///
@@ -243,12 +245,17 @@ impl Budget {
     /// If they did not keep to the budget.
     ///
     /// # Panics
-    /// As [`check`](Budget::check).
+    /// As [`check`](Budget::check), and if a thread is still in the scope when the closure returns.
     #[track_caller]
     pub fn check_scope<T>(&self, closure: impl FnOnce(&Scope) -> T) -> Result<T, Exceeded> {
         let location = Location::caller();
         let scope = Scope::new();
         let value = call(scope.watch(), || closure(&scope));
+        let inside = scope.watch().threads_inside();
+        assert!(
+            inside == 0,
+            "a budget cannot be judged: {inside} thread(s) are still in its scope; wait for them before the closure returns"
+        );
         self.judge(scope.into_watch(), location).map(|()| value)
     }
 

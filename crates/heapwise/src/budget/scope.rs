@@ -65,9 +65,11 @@ impl Scope {
 /// # let budget = heapwise::budget::Budget::new();
 /// budget.assert_scope(|scope| {
 ///     let handles = vec![scope.handle(); 4];
-///     for handle in handles {
-///         std::thread::spawn(move || handle.run(|| vec![1, 2, 3]));
-///     }
+///     std::thread::scope(|threads| {
+///         for handle in handles {
+///             threads.spawn(move || handle.run(|| vec![1, 2, 3]));
+///         }
+///     });
 /// });
 /// ```
 #[derive(Clone)]

@@ -11,7 +11,7 @@ use super::stacks::Table;
 use crate::state::Use;
 use crate::tally::{self, Counts, Ignore};
 use std::cell::{Cell, RefCell};
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 thread_local! {
@@ -39,6 +39,8 @@ impl Drop for Entered {
 struct Open {
     watch: Arc<Shared>,
     table: Box<Table>,
+    /// Guards of this thread: it leaves when the last one is dropped.
+    guards: usize,
     /// The thread's counts when it entered.
     before: Counts,
     /// Net bytes of the thread that the watch's level knows of.
@@ -50,6 +52,8 @@ struct Open {
 /// What all threads of a watch have in common.
 #[derive(Debug)]
 struct Shared {
+    /// Threads that have entered and not left.
+    inside: AtomicUsize,
     level: AtomicI64,
     peak: AtomicI64,
     total: Mutex<Total>,
@@ -89,6 +93,7 @@ impl Watch {
         let _ignore = Ignore::begin();
         let total = Total { counts: Counts::default(), stacks: Table::growing() };
         Self(Some(Arc::new(Shared {
+            inside: AtomicUsize::new(0),
             level: AtomicI64::new(0),
             peak: AtomicI64::new(0),
             total: Mutex::new(total),
@@ -106,12 +111,23 @@ impl Watch {
     pub(super) fn enter(&self, stack_end: usize) -> Inside {
         let ignore = Ignore::begin();
         let is_new = ENTERED.with_borrow_mut(|entered| {
-            if entered.watches.iter().any(|open| Arc::ptr_eq(&open.watch, self.shared())) {
+            if let Some(open) =
+                entered.watches.iter_mut().find(|open| Arc::ptr_eq(&open.watch, self.shared()))
+            {
+                open.guards += 1;
                 return false;
             }
             let table = entered.spare.take().unwrap_or_else(|| Box::new(Table::new()));
             let watch = Arc::clone(self.shared());
-            entered.watches.push(Open { watch, table, before: Counts::default(), level: 0, stack_end });
+            watch.inside.fetch_add(1, Ordering::AcqRel);
+            entered.watches.push(Open {
+                watch,
+                table,
+                guards: 1,
+                before: Counts::default(),
+                level: 0,
+                stack_end,
+            });
             true
         });
         drop(ignore);
@@ -123,7 +139,12 @@ impl Watch {
                 open.level = open.before.net_bytes();
             });
         }
-        Inside { watch: is_new.then(|| self.clone()), not_send: std::marker::PhantomData }
+        Inside { watch: Some(self.clone()), not_send: std::marker::PhantomData }
+    }
+
+    /// Threads that have entered and not left.
+    pub(super) fn threads_inside(&self) -> usize {
+        self.shared().inside.load(Ordering::Acquire)
     }
 
     /// What the threads did that have left, and their highest level of live bytes together.
@@ -148,7 +169,7 @@ impl Drop for Watch {
 /// A thread is inside of a watch as long as this lives.
 #[derive(Debug)]
 pub(super) struct Inside {
-    /// `None` if the thread was inside before.
+    /// Only drop takes it.
     watch: Option<Watch>,
     not_send: std::marker::PhantomData<*const ()>,
 }
@@ -163,6 +184,10 @@ impl Drop for Inside {
             let mut entered = entered.borrow_mut();
             let is_it = |open: &Open| Arc::ptr_eq(&open.watch, watch.shared());
             let Some(at) = entered.watches.iter().position(is_it) else { return };
+            entered.watches[at].guards -= 1;
+            if entered.watches[at].guards > 0 {
+                return;
+            }
             let mut open = entered.watches.remove(at);
             WATCHING.set(!entered.watches.is_empty());
             open.watch.moved(after.net_bytes() - open.level);
@@ -177,6 +202,7 @@ impl Drop for Inside {
             }
             open.table.clear();
             entered.spare = Some(open.table);
+            open.watch.inside.fetch_sub(1, Ordering::AcqRel);
         });
     }
 }

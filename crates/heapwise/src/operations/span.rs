@@ -97,7 +97,7 @@ impl Drop for ThreadSpan {
 /// Counts what all threads do until it is dropped, on the thread where it began. [`Operation::measure_process`] makes one.
 ///
 /// Threads that are at work when it begins or ends may have counted a part of a call. The peak is exact if no other thread
-/// allocated meanwhile; otherwise it is exact to 32 KiB for each thread, since threads that told each allocation to each other
+/// allocated meanwhile; otherwise it is exact to 64 KiB for each thread, since threads that told each allocation to each other
 /// would slow each other down.
 #[derive(Debug)]
 #[must_use = "a span ends when it is dropped, which is at once if it is not kept"]

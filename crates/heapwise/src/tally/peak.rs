@@ -94,7 +94,7 @@ fn highest_since(slot: &Slot, watcher: u64) -> i64 {
 }
 
 /// A thread tells the process's level when its own has moved by this many bytes: so threads do not slow each other down, and
-/// the process's peak is exact to this much for each thread.
+/// the process's peak is exact to twice this for each thread, which may be as much below at the beginning and above at the end.
 pub(super) const STEP: i64 = 32 << 10;
 
 static LEVEL: AtomicI64 = AtomicI64::new(0);
@@ -126,11 +126,13 @@ impl ProcessPeak {
         let began_at = LEVEL.load(Ordering::Relaxed);
         if let Some(mut watchers) = lock(&WATCHERS) {
             watchers.push((watcher, PEAK.swap(began_at, Ordering::Relaxed)));
+            // Another thread may have risen in between the two.
+            PEAK.fetch_max(LEVEL.load(Ordering::Relaxed), Ordering::Relaxed);
         }
         Self { watcher, began_at }
     }
 
-    /// The highest level since the beginning, above what it was then: exact to 32 KiB for each thread.
+    /// The highest level since the beginning, above what it was then: exact to 64 KiB for each thread.
     pub(crate) fn end(self) -> u64 {
         let _ignored = slot::Ignore::begin();
         let now = PEAK.load(Ordering::Relaxed);

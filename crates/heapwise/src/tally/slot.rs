@@ -51,6 +51,8 @@ thread_local! {
     /// Null before the first call that is counted, and again at the thread's end.
     static SLOT: Cell<*const Slot> = const { Cell::new(ptr::null()) };
     static ENDING: Cell<bool> = const { Cell::new(false) };
+    /// What the thread had counted when it gave its slot back.
+    static FINAL: Cell<Option<Counts>> = const { Cell::new(None) };
     /// Gives the slot back when the thread ends.
     static LEASE: Lease = const { Lease };
 }
@@ -61,6 +63,8 @@ impl Drop for Lease {
     fn drop(&mut self) {
         ENDING.set(true);
         let slot = SLOT.replace(ptr::null()).cast_mut();
+        // SAFETY: null, or a slot; slots are never freed.
+        FINAL.set(unsafe { slot.as_ref() }.map(Slot::counts));
         // A slot whose list is locked for too long (a forked child's may be, for ever) is not used again; it is no loss.
         if !slot.is_null()
             && !ptr::eq(slot, &raw const IGNORED)
@@ -147,6 +151,15 @@ impl Slot {
     fn allocate(&self, bytes: u64) -> bool {
         add(&self.allocations, 1);
         self.rise(bytes)
+    }
+
+    /// Counts a block that was resized. Returns whether there is more to do.
+    #[inline(always)]
+    fn reallocate(&self, old: u64, new: u64) -> bool {
+        add(&self.reallocations, 1);
+        let freed = add(&self.freed_bytes, old);
+        let net = add(&self.allocated_bytes, new).wrapping_sub(freed) as i64;
+        net > self.ceiling.load(Ordering::Relaxed) || net <= self.floor.load(Ordering::Relaxed)
     }
 
     #[inline(always)]
@@ -281,9 +294,7 @@ pub(crate) fn deallocated(bytes: usize) -> bool {
 #[inline(always)]
 pub(crate) fn reallocated(block: *mut u8, old: usize, new: usize) -> *mut u8 {
     let Some(slot) = at_hand() else { return first_reallocated(block, old, new) };
-    add(&slot.reallocations, 1);
-    add(&slot.freed_bytes, old as u64);
-    match slot.rise(new as u64) {
+    match slot.reallocate(old as u64, new as u64) {
         false => block,
         true => settled(slot, block),
     }
@@ -316,9 +327,7 @@ fn first_reallocated(block: *mut u8, old: usize, new: usize) -> *mut u8 {
     let (old, new) = (old as u64, new as u64);
     match own() {
         Some(slot) => {
-            add(&slot.reallocations, 1);
-            add(&slot.freed_bytes, old);
-            slot.rise(new);
+            slot.reallocate(old, new);
             slot.settle();
         }
         None => LATE.add_late(Counts {
@@ -349,9 +358,10 @@ pub(crate) fn deallocated_more(bytes: usize) {
     }
 }
 
-/// What this thread has done since somebody first counted. Only differences mean something.
+/// What this thread has done since somebody first counted. Only differences mean something. At the very end of a thread that is
+/// what it had done when it began to end.
 pub(crate) fn thread() -> Counts {
-    own().map_or_else(Counts::default, Slot::counts)
+    own().map_or_else(|| FINAL.get().unwrap_or_default(), Slot::counts)
 }
 
 /// What all threads have done, also those that have ended. Only differences mean something.

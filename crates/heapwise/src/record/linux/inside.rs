@@ -10,15 +10,17 @@ use heapwise_recorder::wrapped::{self, Aside};
 use std::hint::black_box;
 use std::io;
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// The variable that has a program recorded from its start to its end. `%p` in it is the process id.
 const RECORD_TO: &str = "HEAPWISE_RECORD_TO";
 
-/// The recording that is under way, and the process that began it: a forked child has a copy that is not its own.
-static ACTIVE: Mutex<Option<(u32, Inside)>> = Mutex::new(None);
+/// The recording that is under way. Held as long as it begins or ends.
+static ACTIVE: Mutex<Option<Inside>> = Mutex::new(None);
+/// The process that has begun it: a forked child has a copy of the above, perhaps locked for ever, that is not its own.
+static PROCESS: AtomicU32 = AtomicU32::new(0);
 
 const NOT_INSTALLED: &str = "nothing can be recorded: heapwise::Allocator is not the global allocator of this program; add: \
      #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();";
@@ -42,11 +44,15 @@ pub(crate) fn start(path: &Path, _sample_bytes: u64) -> io::Result<u32> {
     };
     let inside = Inside::begin(&request).map_err(io::Error::other)?;
     if !wrapped::join(inside.session_path().as_bytes(), inner) {
+        // Nothing is in it.
+        let _ = inside.finish();
+        let _ = std::fs::remove_file(path);
         return Err(io::Error::other("the recorder could not reach its memory through /proc"));
     }
     wrapped::at_end(at_end);
     wait_until(|| STANDING_ASIDE.load(Ordering::Acquire) >= Inside::THREADS);
-    *active = Some((std::process::id(), inside));
+    PROCESS.store(std::process::id(), Ordering::Release);
+    *active = Some(inside);
     state::set(state::RECORDING);
     Ok(1)
 }
@@ -74,13 +80,12 @@ fn wait_until(done: impl Fn() -> bool) {
 
 /// Ends the recording; `None` if there is none. The collector's work is bounded, so nobody has to be patient.
 pub(crate) fn finish(_number: u32, _patience: Option<Duration>) -> Option<io::Result<Recorded>> {
-    let taken = ACTIVE.lock().unwrap_or_else(PoisonError::into_inner).take();
-    let (pid, inside) = taken?;
-    if pid != std::process::id() {
-        // The threads of the recording are the parent's.
-        std::mem::forget(inside);
+    if PROCESS.load(Ordering::Acquire) != std::process::id() {
         return None;
     }
+    // Held until all is in the file, so that nobody ends the process before that.
+    let mut active = ACTIVE.lock().unwrap_or_else(PoisonError::into_inner);
+    let inside = active.take()?;
     let _aside = Aside::begin();
     wrapped::take_leave();
     state::clear(state::RECORDING);
@@ -97,13 +102,13 @@ pub(crate) fn finish(_number: u32, _patience: Option<Duration>) -> Option<io::Re
 /// What nobody has ended, ends with the process.
 fn at_end() {
     if let Some(Err(error)) = finish(1, None) {
-        complain(&error);
+        complain(&format!("a recording is cut off: {error}"));
     }
 }
 
 /// Says what nobody can be given as a result.
-fn complain(error: &io::Error) {
-    let line = format!("heapwise: warning: {RECORD_TO}: {error}\n");
+fn complain(problem: &str) {
+    let line = format!("heapwise: warning: {problem}\n");
     // Without a standard error there is nobody to be told.
     let _ = io::Write::write_all(&mut io::stderr(), line.as_bytes());
 }
@@ -113,13 +118,14 @@ fn complain(error: &io::Error) {
 #[unsafe(link_section = ".init_array")]
 static START: extern "C" fn() = {
     extern "C" fn begin() {
-        let Some(path) = std::env::var_os(RECORD_TO).filter(|path| !path.is_empty()) else { return };
+        let path = std::env::var_os(RECORD_TO).filter(|path| !path.is_empty());
+        let Some(path) = path.filter(|_| wrapped::may_trust_environment()) else { return };
         let path = match path.to_str() {
             Some(text) => text.replace("%p", &std::process::id().to_string()).into(),
             None => path,
         };
         if let Err(error) = start(Path::new(&path), 1) {
-            complain(&error);
+            complain(&format!("{RECORD_TO}: {error}"));
         }
     }
     begin

@@ -97,7 +97,8 @@ pub(crate) fn begin_if_wanted(inner: &'static str) -> bool {
         return false;
     }
     let _ = INNER.set(inner);
-    let Some(path) = std::env::var_os(RECORD_TO).filter(|path| !path.is_empty()) else { return false };
+    let path = std::env::var_os(RECORD_TO).filter(|path| !path.is_empty());
+    let Some(path) = path.filter(|_| system::may_trust_environment()) else { return false };
     let path = match path.to_str() {
         Some(text) => PathBuf::from(text.replace("%p", &std::process::id().to_string())),
         None => PathBuf::from(path),
@@ -191,6 +192,8 @@ struct Last(io::Result<Recorded>);
 
 impl Drop for Last {
     fn drop(&mut self) {
+        // Whoever is noted from here on would wait for a writer that is gone.
+        give_up();
         let outcome = std::mem::replace(&mut self.0, Err(io::Error::other("")));
         tell(Writer::Done(outcome));
     }

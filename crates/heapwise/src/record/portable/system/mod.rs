@@ -6,9 +6,13 @@ mod unix;
 mod windows;
 
 #[cfg(unix)]
-pub(super) use unix::{capture, module_of, page_bytes, resident_bytes, thread_id, thread_name};
+pub(super) use unix::{
+    capture, may_trust_environment, module_of, page_bytes, resident_bytes, thread_id, thread_name,
+};
 #[cfg(windows)]
-pub(super) use windows::{capture, module_of, page_bytes, resident_bytes, thread_id, thread_name};
+pub(super) use windows::{
+    capture, may_trust_environment, module_of, page_bytes, resident_bytes, thread_id, thread_name,
+};
 
 /// Longest name of a thread that is kept.
 pub(super) const MOST_NAME_BYTES: usize = 64;

@@ -1,0 +1,70 @@
+//! What the preload library sees in a program that records itself, and that program's recorder does not: the C library's
+//! functions for threads and for code that is unloaded, and marks from C. It is handed on.
+//!
+//! Both sides are the same crate of the same version, built into the library and into the executable; the library has stepped
+//! aside only if the versions are the same, so the table has one layout.
+
+use crate::lifecycle;
+use crate::marks;
+use core::sync::atomic::{AtomicPtr, Ordering};
+
+/// Functions of the recorder in the program.
+#[derive(Debug)]
+#[repr(C)]
+pub struct HandOn {
+    /// A thread was started: its handle.
+    pub(crate) thread_created: extern "C" fn(u64),
+    /// A thread was waited for: its handle.
+    pub(crate) thread_joined: extern "C" fn(u64),
+    /// A thread has a new name: its handle, the name, and how long that is.
+    pub(crate) thread_named: unsafe extern "C" fn(u64, *const u8, usize),
+    /// Code was unloaded.
+    pub(crate) unloaded: extern "C" fn(),
+    /// `heapwise_mark`.
+    pub(crate) mark: unsafe extern "C" fn(u32, *const u8, usize),
+    /// `heapwise_is_recording`.
+    pub(crate) is_recording: extern "C" fn() -> u32,
+}
+
+/// Those of this recorder.
+pub(crate) static OWN: HandOn = HandOn {
+    thread_created: lifecycle::thread_created,
+    thread_joined: lifecycle::thread_joined,
+    thread_named: lifecycle::thread_named,
+    unloaded: lifecycle::unloaded,
+    mark: marks::mark_from_c,
+    is_recording,
+};
+
+extern "C" fn is_recording() -> u32 {
+    u32::from(marks::is_recording())
+}
+
+static TARGET: AtomicPtr<HandOn> = AtomicPtr::new(core::ptr::null_mut());
+
+/// The program's recorder, in the preload library of a program that records itself.
+#[inline]
+pub(crate) fn target() -> Option<&'static HandOn> {
+    // SAFETY: null, or the table of the executable's recorder, which is there as long as the process and never written to.
+    unsafe { TARGET.load(Ordering::Acquire).as_ref() }
+}
+
+/// In the preload library: hands on to this table from now on.
+pub extern "C" fn to(table: *const HandOn) {
+    TARGET.store(table.cast_mut(), Ordering::Release);
+}
+
+/// `heapwise_mark` of the preload library.
+///
+/// # Safety
+/// As [`marks::mark_from_c`].
+pub unsafe extern "C" fn mark(kind: u32, name: *const u8, len: usize) {
+    let mark = target().map_or(marks::mark_from_c as unsafe extern "C" fn(_, _, _), |target| target.mark);
+    // SAFETY: handed on.
+    unsafe { mark(kind, name, len) }
+}
+
+/// `heapwise_is_recording` of the preload library.
+pub extern "C" fn is_somebody_recording() -> u32 {
+    target().map_or(is_recording as extern "C" fn() -> u32, |target| target.is_recording)()
+}
