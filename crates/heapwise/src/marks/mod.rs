@@ -2,7 +2,7 @@
 //!
 //! A mark is a moment with a name, a span has a begin and an end on one thread. They go to whoever records this process: the
 //! recorder in the wrapper, or the library that `heapwise run` has preloaded. Where nobody does, they cost a load and a
-//! comparison.
+//! comparison. They need the feature `record`, and Linux on x86-64; elsewhere they are ignored.
 
 #[cfg(all(
     feature = "record",
@@ -49,7 +49,8 @@ enum Kind {
 
 /// Marks this moment of this thread on the timeline of the recording, if there is one.
 ///
-/// A recording keeps 4,096 different names, of 200 bytes each, so what differs each time does not belong into a name.
+/// A recording keeps 4,096 different names, of 200 bytes each, so what differs each time does not belong into a name. Marks are
+/// recorded on Linux on x86-64, with the default feature `record`; elsewhere they are ignored.
 ///
 /// # Examples
 ///
