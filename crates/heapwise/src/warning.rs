@@ -12,9 +12,7 @@ pub const QUIET: &str = "HEAPWISE_QUIET";
 /// To be called at the start of `main`. It does nothing if [`QUIET`] says so, and in a build without the feature `warning`.
 ///
 /// ```
-/// fn main() {
-///     heapwise::warn_at_start();
-/// }
+/// heapwise::warn_at_start();
 /// ```
 pub fn warn_at_start() {
     if cfg!(feature = "warning")
