@@ -83,7 +83,31 @@ fn over_the_systems_allocator() {
 #[test]
 fn over_jemalloc_that_is_linked_in() {
     let program = tool::victim_wrapped("wrapped_jemalloc", "release");
-    has_whole_stacks(&exact(&program, "victims_wrapped::Counting<tikv_jemallocator::Jemalloc>"));
+    let recorded = exact(&program, "victims_wrapped::Counting<tikv_jemallocator::Jemalloc>");
+    has_whole_stacks(&recorded);
+}
+
+#[test]
+fn it_is_replayed_with_what_it_had_first() {
+    let program = tool::victim_wrapped("wrapped_jemalloc", "release");
+    let folder = run::private_folder();
+    let recorded = Recording::new(folder.path()).record(&program, &["child"]);
+    assert_eq!(recorded.outcome.code(), 0, "{}", recorded.outcome.stderr);
+    let mut replay = run::command(tool::heapwise(), folder.path());
+    replay.arg("replay").arg(&recorded.file).args([
+        "--with",
+        "default,glibc",
+        "--runs",
+        "2",
+        "--format",
+        "json",
+    ]);
+    let outcome = run::finish(&mut replay, folder.path(), "replay");
+    assert_eq!(outcome.code(), 0, "{}", outcome.stderr);
+    let replayed: serde_json::Value = serde_json::from_str(&outcome.text()).expect("it is JSON");
+    let names: Vec<_> =
+        replayed["candidates"].as_array().expect("a list").iter().map(|c| &c["allocator"]).collect();
+    assert_eq!(names, ["jemalloc", "glibc"]);
 }
 
 #[test]

@@ -116,11 +116,34 @@ fn candidates(
     Ok(all.filter(|candidate| seen.insert(candidate.clone())).collect())
 }
 
-/// What a recorded program had, from the path of the object that had its `malloc`.
+/// What a recorded program had: from the path of the object that had its `malloc`, or, if the program has recorded itself, the
+/// name of the type below its wrapper.
 pub(crate) fn recorded(object: &str) -> Result<Candidate, Failure> {
-    let file = object.rsplit('/').next().unwrap_or_default();
-    let name = if file.is_empty() || file.starts_with("libc.so") { "glibc" } else { object };
+    let name = candidate_of(object).unwrap_or_else(|| {
+        anstream::eprintln!(
+            "heapwise: the program's own allocator ({}) cannot be replayed with; glibc takes its place, or name what does",
+            escape(object)
+        );
+        "glibc"
+    });
     Candidate::parse(name).map_err(|error| Failure::new(exit::UNEXPECTED, error))
+}
+
+/// The candidate for what a recording calls an allocator; `None` if there is none.
+fn candidate_of(object: &str) -> Option<&str> {
+    let file = object.rsplit('/').next().unwrap_or_default();
+    if object.contains('/') && !file.starts_with("libc.so") {
+        return Some(object);
+    }
+    // A program that is linked statically has the C library's in itself.
+    if file.is_empty() || file.starts_with("libc.so") || file == "malloc" {
+        return Some("glibc");
+    }
+    if object.contains("std::alloc::System") {
+        return Some("glibc");
+    }
+    let lower = object.to_lowercase();
+    ["jemalloc", "mimalloc", "snmalloc", "tcmalloc"].into_iter().find(|name| lower.contains(name))
 }
 
 /// The process that was asked for, or the one that allocates most.
@@ -178,4 +201,22 @@ pub(crate) fn compile_from(
 /// How much pauses have to be compressed for a replay that nobody minds waiting for.
 pub(crate) fn compression(duration: Duration) -> u32 {
     u32::try_from(duration.as_nanos().div_ceil(LONGEST.as_nanos())).unwrap_or(1000).clamp(1, 1000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_recording_calls_an_allocator_is_a_candidate() {
+        assert_eq!(candidate_of(""), Some("glibc"));
+        assert_eq!(candidate_of("/lib/x86_64-linux-gnu/libc.so.6"), Some("glibc"));
+        assert_eq!(candidate_of("malloc"), Some("glibc"));
+        assert_eq!(candidate_of("/usr/lib/libjemalloc.so.2"), Some("/usr/lib/libjemalloc.so.2"));
+        assert_eq!(candidate_of("tikv_jemallocator::Jemalloc"), Some("jemalloc"));
+        assert_eq!(candidate_of("mimalloc::MiMalloc"), Some("mimalloc"));
+        assert_eq!(candidate_of("app::Counting<snmalloc_rs::SnMalloc>"), Some("snmalloc"));
+        assert_eq!(candidate_of("app::Counting<std::alloc::System>"), Some("glibc"));
+        assert_eq!(candidate_of("app::Arena"), None);
+    }
 }
