@@ -67,6 +67,17 @@ pub struct Recorder {
 
 impl Recorder {
     /// The usual options: a sample of one block for every 512 KiB.
+    ///
+    /// ```
+    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # fn main() -> std::io::Result<()> {
+    /// # let path = std::env::temp_dir().join(format!("heapwise-doc-options-{}.hw", std::process::id()));
+    /// let recording = heapwise::Recorder::options().start(&path)?;
+    /// drop(recording);
+    /// # std::fs::remove_file(&path)?;
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn options() -> Self {
         Self { sample_bytes: DEFAULT_SAMPLE_BYTES }
@@ -105,7 +116,20 @@ impl Recording {
         here::start(path, sample_bytes).map(|number| Self { number })
     }
 
-    /// Ends the recording and waits until all of it is in the file, with the names of functions.
+    /// Ends the recording and waits until all of it is in the file.
+    ///
+    /// ```
+    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # fn main() -> std::io::Result<()> {
+    /// # let path = std::env::temp_dir().join(format!("heapwise-doc-finish-{}.hw", std::process::id()));
+    /// let recording = heapwise::record_to(&path)?;
+    /// let list: Vec<u64> = (0..1000).collect();
+    /// println!("{} bytes in {}", recording.finish()?.bytes, path.display());
+    /// # drop(list);
+    /// # std::fs::remove_file(&path)?;
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// The file could not be written, because the disk is full for instance: it can be read up to there. In a child that was

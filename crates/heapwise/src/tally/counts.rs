@@ -34,12 +34,38 @@ pub struct Counts {
 
 impl Counts {
     /// Allocations and reallocations: how often the allocator was asked for memory.
+    ///
+    /// ```
+    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # fn main() {
+    /// let session = heapwise::Session::new();
+    /// let operation = session.operation("two");
+    /// {
+    ///     let _span = operation.measure_thread();
+    ///     drop([Box::new(1), Box::new(2)]);
+    /// }
+    /// assert_eq!(operation.total().requests(), 2);
+    /// # }
+    /// ```
     #[must_use]
     pub fn requests(&self) -> u64 {
         self.allocations + self.reallocations
     }
 
     /// Bytes that were asked for and not given back. Negative where blocks were given back that others had allocated.
+    ///
+    /// ```
+    /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
+    /// # fn main() {
+    /// let session = heapwise::Session::new();
+    /// let operation = session.operation("what stays");
+    /// let span = operation.measure_thread();
+    /// let block = Box::new([0u8; 100]);
+    /// drop(span);
+    /// assert_eq!(operation.total().net_bytes(), 100);
+    /// # drop(block);
+    /// # }
+    /// ```
     #[must_use]
     pub fn net_bytes(&self) -> i64 {
         self.allocated_bytes.wrapping_sub(self.freed_bytes) as i64
