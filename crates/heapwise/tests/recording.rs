@@ -179,6 +179,26 @@ fn threads_have_names_and_blocks_that_others_give_back() {
 }
 
 #[test]
+fn marks_and_spans_are_in_it() {
+    let Played { analysis, .. } = play("marks");
+    is_whole(&analysis);
+    let span = |begin: &str| {
+        let mut spans = analysis.marks.spans.iter();
+        spans
+            .find(|span| span.name.starts_with(begin))
+            .unwrap_or_else(|| panic!("{:?}", analysis.marks.spans))
+    };
+    let round = span("round");
+    assert_eq!((round.count, round.allocations, round.allocated_bytes.0), (3, 6, 900));
+    assert!(round.shortest.0 > 0 && round.longest.0 <= round.time.0, "{round:?}");
+    let long = span("xxx");
+    assert_eq!((long.count, long.allocations), (1, 1));
+    assert!(long.name.len() == 200 && long.name.ends_with('…'), "{}", long.name);
+    let moments: Vec<_> = analysis.marks.list.iter().map(|mark| mark.name.to_string()).collect();
+    assert!(moments.contains(&"begun".to_owned()), "{moments:?}");
+}
+
+#[test]
 fn a_recording_that_is_dropped_or_left_to_the_exit_is_whole() {
     for scene in ["dropped", "left"] {
         let Played { analysis, truth, output, .. } = play(scene);

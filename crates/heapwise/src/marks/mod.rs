@@ -1,8 +1,8 @@
 //! What the program is doing, said on the timeline of its recording.
 //!
 //! A mark is a moment with a name, a span has a begin and an end on one thread. They go to whoever records this process: the
-//! recorder in the wrapper, or the library that `heapwise run` has preloaded. Where nobody does, they cost a load and a
-//! comparison. They need the feature `record`, and Linux on x86-64; elsewhere they are ignored.
+//! recorder in the wrapper, the library that `heapwise run` has preloaded, or the recording that the program makes of itself. Where
+//! nobody does, they cost a load and a comparison.
 
 #[cfg(all(
     feature = "record",
@@ -11,13 +11,16 @@
     not(feature = "portable-recorder")
 ))]
 mod linux;
-#[cfg(not(all(
-    feature = "record",
-    target_os = "linux",
-    target_arch = "x86_64",
-    not(feature = "portable-recorder")
-)))]
+#[cfg(all(
+    not(feature = "record-to"),
+    not(all(feature = "record", target_os = "linux", target_arch = "x86_64"))
+))]
 mod nothing;
+#[cfg(all(
+    feature = "record-to",
+    any(feature = "portable-recorder", not(all(target_os = "linux", target_arch = "x86_64")))
+))]
+mod portable;
 #[cfg(feature = "tracing")]
 pub mod tracing;
 
@@ -28,13 +31,16 @@ pub mod tracing;
     not(feature = "portable-recorder")
 ))]
 use linux::send;
-#[cfg(not(all(
-    feature = "record",
-    target_os = "linux",
-    target_arch = "x86_64",
-    not(feature = "portable-recorder")
-)))]
+#[cfg(all(
+    not(feature = "record-to"),
+    not(all(feature = "record", target_os = "linux", target_arch = "x86_64"))
+))]
 use nothing::send;
+#[cfg(all(
+    feature = "record-to",
+    any(feature = "portable-recorder", not(all(target_os = "linux", target_arch = "x86_64")))
+))]
+use portable::send;
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -49,8 +55,8 @@ enum Kind {
 
 /// Marks this moment of this thread on the timeline of the recording, if there is one.
 ///
-/// A recording keeps 4,096 different names, of 200 bytes each, so what differs each time does not belong into a name. Marks are
-/// recorded on Linux on x86-64, with the default feature `record`; elsewhere they are ignored.
+/// A recording keeps 4,096 different names, of 200 bytes each, so what differs each time does not belong into a name. On Linux on
+/// x86-64 it needs the default feature `record`, elsewhere `record-to`.
 ///
 /// # Examples
 ///

@@ -42,6 +42,11 @@ use nothing as here;
 ))]
 use portable as here;
 
+#[cfg(all(
+    feature = "record-to",
+    any(feature = "portable-recorder", not(all(target_os = "linux", target_arch = "x86_64")))
+))]
+pub(crate) use here::mark;
 pub(crate) use here::{POSSIBLE, allocation, begin_if_wanted, deallocation, reallocation};
 #[cfg(feature = "record-to")]
 pub use recording::{Recorded, Recorder, Recording, record_to};

@@ -69,6 +69,7 @@ pub(crate) fn play(scene: &str, file: &Path) {
             std::mem::forget(kept(300));
         }
         "nothing-of-its-own" => drop(kept(300)),
+        "marks" => marks(file),
         "twice" => twice(file),
         "killed" => {
             std::mem::forget(everything(file));
@@ -263,4 +264,20 @@ fn full(file: &Path) {
     let told = error.to_string();
     assert!(told.contains("recording.hw") && told.contains("cut off") && told.lines().count() == 1, "{told}");
     expect("refused", 1);
+}
+
+fn marks(file: &Path) {
+    let recording = everything(file);
+    heapwise::mark("begun");
+    for _ in 0..3 {
+        let _span = heapwise::span("round");
+        drop((block(100), block(200)));
+    }
+    std::thread::spawn(|| {
+        let _span = heapwise::span("x".repeat(300));
+        drop(block(300));
+    })
+    .join()
+    .expect("it does not panic");
+    recording.finish().expect("it is written");
 }

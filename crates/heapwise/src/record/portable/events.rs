@@ -6,7 +6,8 @@ use super::queue::{self, Kind, Note};
 use super::stack::Stack;
 use super::{coin, live, system};
 use crate::record::Function;
-use heapwise_trace::event::AllocFunction;
+use heapwise_trace::event::{AllocFunction, MarkKind};
+use heapwise_trace::live::layout::MARK_NAME_BYTES;
 use std::alloc::Layout;
 
 /// What Rust's own allocator gives without being asked for more.
@@ -103,6 +104,24 @@ fn fail(size: usize, function: AllocFunction) {
     push(&active, Note { kind: Kind::Failed { function }, address: 0, size: size as u64 }, &Stack::capture());
 }
 
+/// The program says what it is doing. A name that is too long is cut, and ends in `…`.
+pub(crate) fn mark(kind: MarkKind, name: &str) {
+    const CUT: &str = "…";
+    let Some((_busy, active)) = enter() else { return };
+    let Some(who) = local::count(active.recording) else { return queue::lose() };
+    tell_name(who.thread, who.before);
+    let mut cut = [0; MARK_NAME_BYTES];
+    let name = if name.len() <= MARK_NAME_BYTES {
+        name.as_bytes()
+    } else {
+        let len = name.floor_char_boundary(MARK_NAME_BYTES - CUT.len());
+        cut[..len].copy_from_slice(&name.as_bytes()[..len]);
+        cut[len..len + CUT.len()].copy_from_slice(CUT.as_bytes());
+        &cut[..len + CUT.len()]
+    };
+    queue::mark(who.thread, kind, name, coin::always_wins());
+}
+
 /// Begins to note something, unless this thread does so already or nothing is to be noted here.
 fn enter() -> Option<(Busy, Active)> {
     let busy = Busy::enter()?;
@@ -114,11 +133,16 @@ fn push(active: &Active, note: Note, stack: &Stack) -> bool {
         queue::lose();
         return false;
     };
-    if who.before.is_power_of_two() && who.before <= NAMED_UP_TO || who.before == 0 {
-        let mut name = [0; system::MOST_NAME_BYTES];
-        let len = system::thread_name(&mut name);
-        queue::name(who.thread, system::thread_id(), &name[..len]);
-    }
+    tell_name(who.thread, who.before);
     // In a sample, nobody waits for long: an event of many is not worth it.
     queue::push(who.thread, note, stack.frames(), coin::always_wins())
+}
+
+/// Tells what a thread is called, if its events so far are a number at which that is done.
+fn tell_name(thread: u32, events: u64) {
+    if events.is_power_of_two() && events <= NAMED_UP_TO || events == 0 {
+        let mut name = [0; system::MOST_NAME_BYTES];
+        let len = system::thread_name(&mut name);
+        queue::name(thread, system::thread_id(), &name[..len]);
+    }
 }

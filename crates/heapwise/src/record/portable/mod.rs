@@ -46,6 +46,7 @@ use std::alloc::Layout;
 
 pub(crate) use active::begin_if_wanted;
 pub(crate) use active::{finish, start};
+pub(crate) use events::mark;
 
 /// Whether the first call of a process has to find out whether it is recorded.
 pub(crate) const POSSIBLE: bool = true;

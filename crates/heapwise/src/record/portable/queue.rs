@@ -3,7 +3,7 @@
 //! One buffer for all threads, behind a lock that is held while a few hundred bytes are copied; the writer takes the buffer
 //! away and leaves an empty one. So there is one order for everything.
 
-use heapwise_trace::event::AllocFunction;
+use heapwise_trace::event::{AllocFunction, MarkKind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -38,6 +38,8 @@ pub(super) struct Note {
 pub(super) enum Entry<'a> {
     /// An event of a thread, so long after the beginning.
     Event { thread: u32, time_ns: u64, note: Note, frames: &'a [u64] },
+    /// A thread says what it is doing.
+    Mark { thread: u32, time_ns: u64, kind: MarkKind, name: String },
     /// What a thread is called.
     Name { thread: u32, id: u64, name: String },
 }
@@ -51,6 +53,7 @@ static STATE: Mutex<State> = Mutex::new(State { words: Vec::new(), began: None }
 static HAS_WORK: Condvar = Condvar::new();
 static LOST: AtomicU64 = AtomicU64::new(0);
 
+const MARK: u64 = 6;
 const NAME: u64 = 7;
 const MOST_WORDS: usize = 4 + super::stack::MOST_FRAMES;
 
@@ -111,11 +114,25 @@ pub(super) fn name(thread: u32, id: u64, name: &[u8]) {
         return;
     }
     state.words.extend([NAME | (name.len() as u64) << 16 | u64::from(thread) << 32, id]);
-    state.words.extend(name.chunks(8).map(|chunk| {
+    state.words.extend(in_words(name));
+}
+
+/// Hands a mark over, with a name that is short enough. It is counted as lost if there is no room for it.
+pub(super) fn mark(thread: u32, kind: MarkKind, name: &[u8], is_patient: bool) {
+    let Some(mut state) = with_room(2 + name.len().div_ceil(8), is_patient) else { return };
+    let Some(began) = state.began else { return };
+    let time_ns = began.elapsed().as_nanos() as u64;
+    let header = MARK | (kind as u64) << 4 | (name.len() as u64) << 16 | u64::from(thread) << 32;
+    state.words.extend([header, time_ns]);
+    state.words.extend(in_words(name));
+}
+
+fn in_words(text: &[u8]) -> impl Iterator<Item = u64> {
+    text.chunks(8).map(|chunk| {
         let mut bytes = [0; 8];
         bytes[..chunk.len()].copy_from_slice(chunk);
         u64::from_le_bytes(bytes)
-    }));
+    })
 }
 
 /// The buffer with room for so many words. The buffer never grows, so this allocates nothing.
@@ -172,12 +189,19 @@ pub(super) fn entries(words: &[u64]) -> impl Iterator<Item = Entry<'_>> {
         let (&header, more) = rest.split_first()?;
         let (thread, len, extra) =
             ((header >> 32) as u32, (header >> 16 & 0xffff) as usize, header >> 4 & 0xfff);
-        if header & 0xf == NAME {
-            let (&id, more) = more.split_first()?;
+        if let what @ (NAME | MARK) = header & 0xf {
+            let (&number, more) = more.split_first()?;
             let (text, more) = more.split_at_checked(len.div_ceil(8))?;
             let bytes: Vec<u8> = text.iter().flat_map(|word| word.to_le_bytes()).take(len).collect();
             rest = more;
-            return Some(Entry::Name { thread, id, name: String::from_utf8_lossy(&bytes).into_owned() });
+            let name = String::from_utf8_lossy(&bytes).into_owned();
+            return Some(match what {
+                NAME => Entry::Name { thread, id: number, name },
+                _ => {
+                    let kind = MarkKind::from_code(extra).unwrap_or_default();
+                    Entry::Mark { thread, time_ns: number, kind, name }
+                }
+            });
         }
         let function = AllocFunction::from_code((extra & 0xf) as u8);
         let kind = match header & 0xf {

@@ -1,6 +1,7 @@
 //! The thread that writes the file.
 
 mod facts;
+mod marks;
 mod names;
 mod output;
 mod stacks;
@@ -12,6 +13,7 @@ use crate::record::recording::Recorded;
 use heapwise_trace::event::Epoch;
 use heapwise_trace::file::records::{ProcessEnd, ProcessIndex, RunEnd};
 use heapwise_trace::file::tables::{Sample, Samples};
+use marks::Marks;
 use names::Names;
 use output::Output;
 use stacks::Stacks;
@@ -45,6 +47,7 @@ pub(super) fn run(job: Job, tell_begun: impl FnOnce()) -> io::Result<Recorded> {
         threads: Threads::new(job.sample_bytes > 1),
         stacks: Stacks::default(),
         names: Names::default(),
+        marks: Marks::default(),
         samples: Vec::new(),
         peak_rss_bytes: 0,
         n_events: 0,
@@ -77,6 +80,7 @@ struct Scribe<'a> {
     threads: Threads,
     stacks: Stacks,
     names: Names,
+    marks: Marks,
     samples: Vec<Sample>,
     peak_rss_bytes: u64,
     n_events: u64,
@@ -94,6 +98,10 @@ impl Scribe<'_> {
         for entry in queue::entries(words) {
             match entry {
                 Entry::Name { thread, id, name } => self.threads.name(thread, id, name),
+                Entry::Mark { thread, time_ns, kind, name } => {
+                    let name = self.marks.id(name);
+                    self.threads.mark(thread, time_ns, kind, name);
+                }
                 Entry::Event { thread, time_ns, note, frames } => {
                     let stack = self.stacks.enter(frames, &mut self.names);
                     self.threads.event(thread, time_ns, note, stack);
@@ -120,10 +128,12 @@ impl Scribe<'_> {
         let samples = Samples(std::mem::take(&mut self.samples));
         let (modules, nodes) = (self.stacks.new_modules(), self.stacks.new_nodes());
         let section = self.threads.section(now);
+        let marks = self.marks.new_names();
         self.output.write(|w| {
             section.threads.iter().try_for_each(|thread| w.thread(thread))?;
             modules.iter().try_for_each(|module| w.module(module))?;
             nodes.iter().try_for_each(|nodes| w.nodes(nodes))?;
+            marks.iter().try_for_each(|names| w.mark_names(names))?;
             section.events.iter().try_for_each(|events| w.events(events))?;
             w.clock(&section.readings)?;
             w.samples(&samples)
@@ -132,8 +142,13 @@ impl Scribe<'_> {
 
     fn end(mut self) -> io::Result<Recorded> {
         let (lost_events, epoch) = (queue::lost(), Epoch(self.threads.epoch()));
-        let run_end =
-            RunEnd { duration_ns: self.now_ns(), peak_rss_bytes: self.peak_rss_bytes, ..RunEnd::default() };
+        let run_end = RunEnd {
+            duration_ns: self.now_ns(),
+            peak_rss_bytes: self.peak_rss_bytes,
+            // Of the clock of marks; no call is measured here.
+            ticks_per_second: 1_000_000_000,
+            ..RunEnd::default()
+        };
         let still_running = !active::is_exiting();
         let end = ProcessEnd { index: PROCESS, epoch, still_running, lost_events, ..ProcessEnd::default() };
         let ends = self.threads.ends();

@@ -5,7 +5,7 @@
 
 use super::PROCESS;
 use crate::record::portable::queue::{Kind, Note};
-use heapwise_trace::event::{BlockAddress, Epoch, Event, StackId};
+use heapwise_trace::event::{BlockAddress, Epoch, Event, MarkId, MarkKind, StackId};
 use heapwise_trace::file::columns::EventsEncoder;
 use heapwise_trace::file::records::{ThreadEnd, ThreadIndex, ThreadInfo};
 use heapwise_trace::file::tables::ClockReadings;
@@ -119,6 +119,14 @@ impl Threads {
         };
         self.turn(thread, time_ns);
         self.put(thread, event);
+    }
+
+    /// A thread says what it is doing. The clock of the marks is that of the recording.
+    pub(super) fn mark(&mut self, thread: u32, time_ns: u64, kind: MarkKind, name: MarkId) {
+        let begun = self.begun.take();
+        self.put_begun(begun);
+        self.turn(thread, time_ns);
+        self.put(thread, Event::Mark { kind, name, ticks: time_ns });
     }
 
     fn put_begun(&mut self, begun: Option<(u32, u64)>) {
