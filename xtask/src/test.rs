@@ -77,6 +77,7 @@ pub fn run(options: &Options) -> Result<()> {
                 let portable =
                     [&["clippy"], PORTABLE_RECORDER, &["--all-targets", "--", "-D", "warnings"]].concat();
                 cargo::run(&portable)?;
+                other_systems(options.install)?;
             }
             Step::Web => web::check(options.install)?,
             Step::Windows => windows::run(options.install)?,
@@ -93,6 +94,22 @@ pub fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
+/// Whether the library compiles for systems that there is no machine for here. What its dependencies have in C is not
+/// compiled: there is no compiler for it, and nothing is linked.
+fn other_systems(may_install: bool) -> Result<()> {
+    for target in ["aarch64-apple-darwin", "aarch64-unknown-linux-gnu"] {
+        if !install::target(target, may_install) {
+            continue;
+        }
+        let arguments =
+            ["check", "--quiet", "-p", "heapwise", "--features", "record-to,tracing", "--target", target];
+        eprintln!("xtask: cargo {}", arguments.join(" "));
+        let status = cargo::command(&arguments).env("CC", "true").env("AR", "true").status();
+        ensure!(status.context("cannot run cargo")?.success(), "the library does not compile for {target}");
+    }
+    Ok(())
+}
+
 /// What records programs on other systems is chosen on this one for its tests only.
 const PORTABLE_RECORDER: &[&str] = &["-p", "heapwise", "--features", "record-to,portable-recorder"];
 
@@ -100,7 +117,8 @@ const PORTABLE_RECORDER: &[&str] = &["-p", "heapwise", "--features", "record-to,
 fn tests() -> Result<()> {
     let mut totals = Totals::default();
     let all = run_tests(&["test", "--workspace", "--no-fail-fast"], &mut totals);
-    let portable = [&["test", "--no-fail-fast"], PORTABLE_RECORDER].concat();
+    let portable =
+        [&["test", "--no-fail-fast"], PORTABLE_RECORDER, &["--lib", "--test", "recording"]].concat();
     let portable = run_tests(&portable, &mut totals);
     println!("xtask: {totals}");
     all.and(portable)
