@@ -13,7 +13,6 @@ pub mod compare;
 pub mod diff;
 pub mod doctor;
 mod document;
-pub mod escape;
 mod html;
 mod html_page;
 mod json;
@@ -29,6 +28,7 @@ mod text;
 #[cfg(target_os = "linux")]
 pub mod tune;
 pub use heapwise_diagnosis::units;
+pub use heapwise_escape::terminal as escape;
 
 pub use diff::Diff;
 pub use html::{Freed, HtmlOptions, SourceFile, Sources, ThreadMatrix, html};

@@ -17,6 +17,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("heapwise-allocators", &[]),
     // What outside of the code slows a heap: built into programs of other people, so it needs nothing of ours.
     ("heapwise-environment", &[]),
+    // Names of others, shown as text.
+    ("heapwise-escape", &[]),
     // Attributes and derives run inside of the compiler.
     ("heapwise-macros", &[]),
     // What programs of other people use of ours.
@@ -63,6 +65,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "heapwise-compare",
             "heapwise-diagnosis",
             "heapwise-environment",
+            "heapwise-escape",
             "heapwise-lab",
             "heapwise-replay",
             "heapwise-statistics",
@@ -92,8 +95,8 @@ const LAYERS: &[(&str, &[&str])] = &[
             "heapwise-tune",
         ],
     ),
-    // Starts the program, and reads what benchmarks leave: it needs nothing of ours.
-    ("cargo-heapwise", &[]),
+    // Starts the program, and reads what benchmarks leave.
+    ("cargo-heapwise", &["heapwise-escape"]),
     // These look at heapwise from outside, as its users do.
     ("heapwise-tests", &["heapwise-allocators", "heapwise-analysis", "heapwise-symbols", "heapwise-trace"]),
     ("victims-with-crates", &[]),

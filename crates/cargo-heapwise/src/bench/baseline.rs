@@ -3,10 +3,10 @@
 //! A baseline is replaced as a whole if all benchmarks ran, so that it forgets those that are no more. If only some were chosen, the
 //! others stay as they are. Either way the new folder is made beside and then gets the name: a baseline is never half of one.
 
-use super::escape::escape;
 use super::folder::{self, Found};
 use crate::{Failure, exit};
 use anyhow::{Context, anyhow};
+use heapwise_escape::terminal::escape;
 use std::path::Path;
 
 /// Names longer than this are refused by file systems.

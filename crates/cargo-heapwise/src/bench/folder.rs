@@ -1,7 +1,7 @@
 //! Folders of files of benchmarks: one folder for each executable, in it one file for each benchmark.
 
-use super::escape::escape;
 use super::file::Bench;
+use heapwise_escape::terminal::escape;
 use std::ffi::OsString;
 use std::path::Path;
 

@@ -4,9 +4,9 @@
 //! request, and stay text (`escape.rs`).
 
 use super::compare::{Comparison, Measure, Pair, Row, Verdict};
-use super::escape::cell;
 use super::numbers::percent;
 use super::text::{first, level, summary};
+use heapwise_escape::markdown::{Spot, code};
 use std::fmt::Write;
 
 /// GitHub refuses comments of more than 65,536 characters.
@@ -26,7 +26,8 @@ pub(crate) fn render(comparison: &Comparison<'_>) -> String {
         n => format!("**{n} benchmarks need more.**"),
     };
     let summary = summary(comparison);
-    let _ = write!(out, ", compared with baseline {}\n\n{verdict} {summary}.\n\n", cell(baseline));
+    let _ =
+        write!(out, ", compared with baseline {}\n\n{verdict} {summary}.\n\n", code(baseline, Spot::Line));
     let is_changed =
         |row: &&Row<'_>| !matches!(row.verdict, Verdict::Same | Verdict::Varies) || first(row).is_some();
     let (mut changed, rest): (Vec<_>, Vec<_>) = comparison.rows.iter().partition(is_changed);
@@ -65,7 +66,7 @@ fn rows(out: &mut String, rows: Vec<&Row<'_>>) {
             other => other.name(),
         };
         let first = first(row).map(|words| format!("; {words}")).unwrap_or_default();
-        let (target, id) = (cell(row.target), cell(row.id));
+        let (target, id) = (code(row.target, Spot::Cell), code(row.id, Spot::Cell));
         let line = format!("| {target} {id} | {requests} | {bytes} | {peak} | {verdict}{first} |\n");
         if out.len() + line.len() > MOST_CHARACTERS {
             let _ = write!(out, "\n{} more are left out here.\n", rows.len() - at);

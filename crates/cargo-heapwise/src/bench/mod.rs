@@ -6,7 +6,6 @@
 
 mod baseline;
 mod compare;
-mod escape;
 mod file;
 mod folder;
 mod json;
@@ -15,7 +14,7 @@ mod numbers;
 mod text;
 mod threshold;
 
-pub(crate) use escape::escape;
+pub(crate) use heapwise_escape::terminal::escape;
 pub(crate) use numbers::count;
 
 use crate::args::{BenchArgs, BenchFormat, Cargo};

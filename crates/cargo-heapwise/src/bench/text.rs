@@ -1,8 +1,8 @@
 //! The result for a terminal.
 
 use super::compare::{Comparison, Level, Measure, Pair, Row, Verdict};
-use super::escape::escape;
 use super::numbers::{count, mean, percent, signed};
+use heapwise_escape::terminal::escape;
 use std::fmt::Write;
 
 const RED: &str = "\x1b[31m";

@@ -1,7 +1,7 @@
 //! How much more is no regression, in percent of what the baseline has.
 
 use super::compare::Measure;
-use super::escape::escape;
+use heapwise_escape::terminal::escape;
 
 /// One for each measure, in percent.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -3,13 +3,14 @@
 //! In the order of the text report: what ran, what could not be seen, what to change, what memory consists of, and then
 //! the places. What is long is folded. Nothing from the recorded program is markup; see [`escape`].
 
-pub(crate) mod escape;
 pub(crate) mod head;
 mod insights;
 mod marks;
 mod memory;
 pub(crate) mod places;
 pub(crate) mod table;
+
+pub(crate) use heapwise_escape::markdown as escape;
 
 use crate::text::TextOptions;
 use crate::text::rows::Rows;

@@ -6,7 +6,7 @@
 //! means something gets a backslash, and an invisible space breaks what is recognised without signs of its own:
 //! addresses of sites and of people, mentions, and numbers of issues.
 
-use crate::escape::escape;
+use crate::terminal::escape;
 
 /// Has no width, and separates words.
 const BREAK: char = '\u{200b}';
@@ -15,7 +15,7 @@ const MOST_BACKTICKS: usize = 4;
 
 /// Where text is put.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Spot {
+pub enum Spot {
     /// In a line.
     Line,
     /// In a cell of a table, where a bar ends the cell even within a code span.
@@ -23,7 +23,7 @@ pub(crate) enum Spot {
 }
 
 /// A name as a code span.
-pub(crate) fn code(text: &str, spot: Spot) -> String {
+pub fn code(text: &str, spot: Spot) -> String {
     let text = without_long_fences(&escape(text));
     if text.is_empty() {
         return "–".to_owned();
@@ -44,7 +44,7 @@ pub(crate) fn code(text: &str, spot: Spot) -> String {
 }
 
 /// A sentence that may contain names. What is between two backticks is a code span.
-pub(crate) fn prose(text: &str, spot: Spot) -> String {
+pub fn prose(text: &str, spot: Spot) -> String {
     let text = escape(text.trim());
     let parts: Vec<&str> = text.split('`').collect();
     // Only a sentence whose backticks come in pairs means them.
@@ -56,7 +56,7 @@ pub(crate) fn prose(text: &str, spot: Spot) -> String {
 }
 
 /// Lines in a block of code. The lines are ended here.
-pub(crate) fn block(lines: &[String]) -> String {
+pub fn block(lines: &[String]) -> String {
     let lines: Vec<String> = lines.iter().map(|line| without_long_fences(&escape(line))).collect();
     let fence = "`".repeat(lines.iter().map(|line| longest_run(line) + 1).max().unwrap_or(0).max(3));
     let mut out = format!("{fence}text\n");
