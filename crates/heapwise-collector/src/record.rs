@@ -201,13 +201,19 @@ fn unseen(pid: u32, outcome: &Outcome, request: &Request) -> Vec<BlindSpot> {
     let silent = outcome.silent.iter().take(MOST_EXPLAINED);
     let mut spots: Vec<BlindSpot> = silent.flat_map(|program| (request.explain)(program)).collect();
     spots.retain(|spot| !request.blind_spots.contains(spot));
-    if !outcome.joined.contains(&pid) && request.blind_spots.is_empty() {
-        spots.push(BlindSpot {
-            id: "never-joined".into(),
-            what: "the program never loaded heapwise's preload library".into(),
-            remedy: "check that it is dynamically linked against glibc, not set-uid, and does not clear LD_PRELOAD"
-                .into(),
-        });
+    let is_explained = request.blind_spots.iter().any(|spot| spot.id != "beside-the-wrapper");
+    if !outcome.joined.contains(&pid) && !is_explained {
+        let (what, remedy) = match request.records_itself {
+            true => (
+                "the program has heapwise::Allocator, and never joined the recording through it",
+                "check that it is not set-uid, has /proc, and keeps HEAPWISE_SESSION; or try --through preload",
+            ),
+            false => (
+                "the program never loaded heapwise's preload library",
+                "check that it is dynamically linked against glibc, not set-uid, and does not clear LD_PRELOAD",
+            ),
+        };
+        spots.push(BlindSpot { id: "never-joined".into(), what: what.into(), remedy: remedy.into() });
     }
     spots
 }

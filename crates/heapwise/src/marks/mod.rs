@@ -4,54 +4,12 @@
 //! recorder in the wrapper, the library that `heapwise run` has preloaded, or the recording that the program makes of itself. Where
 //! nobody does, they cost a load and a comparison.
 
-#[cfg(all(
-    feature = "record",
-    target_os = "linux",
-    target_arch = "x86_64",
-    not(feature = "portable-recorder")
-))]
-mod linux;
-#[cfg(all(
-    not(feature = "record-to"),
-    not(all(feature = "record", target_os = "linux", target_arch = "x86_64"))
-))]
-mod nothing;
-#[cfg(all(
-    feature = "record-to",
-    any(feature = "portable-recorder", not(all(target_os = "linux", target_arch = "x86_64")))
-))]
-mod portable;
 #[cfg(feature = "tracing")]
 pub mod tracing;
 
-#[cfg(all(
-    feature = "record",
-    target_os = "linux",
-    target_arch = "x86_64",
-    not(feature = "portable-recorder")
-))]
-use linux::send;
-#[cfg(all(
-    not(feature = "record-to"),
-    not(all(feature = "record", target_os = "linux", target_arch = "x86_64"))
-))]
-use nothing::send;
-#[cfg(all(
-    feature = "record-to",
-    any(feature = "portable-recorder", not(all(target_os = "linux", target_arch = "x86_64")))
-))]
-use portable::send;
-
+use crate::record::{self, Mark};
 use std::borrow::Cow;
 use std::marker::PhantomData;
-
-/// What is said.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Moment,
-    Begin,
-    End,
-}
 
 /// Marks this moment of this thread on the timeline of the recording, if there is one.
 ///
@@ -64,7 +22,7 @@ enum Kind {
 /// heapwise::mark("loaded");
 /// ```
 pub fn mark(name: &str) {
-    send(Kind::Moment, name);
+    record::mark(Mark::Moment, name);
 }
 
 /// Begins a span of this thread on the timeline of the recording. It ends when the guard is dropped.
@@ -85,7 +43,7 @@ pub fn mark(name: &str) {
 #[must_use = "the span ends when this is dropped"]
 pub fn span(name: impl Into<Cow<'static, str>>) -> SpanGuard {
     let name = name.into();
-    send(Kind::Begin, &name);
+    record::mark(Mark::Begin, &name);
     SpanGuard { name, _thread: PhantomData }
 }
 
@@ -104,6 +62,6 @@ pub struct SpanGuard {
 
 impl Drop for SpanGuard {
     fn drop(&mut self) {
-        send(Kind::End, &self.name);
+        record::mark(Mark::End, &self.name);
     }
 }

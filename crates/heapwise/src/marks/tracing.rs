@@ -9,7 +9,7 @@
 //! tracing::info!("read");
 //! ```
 
-use super::{Kind, send};
+use crate::record::{self, Mark};
 use tracing_core::{Event, Subscriber, span};
 use tracing_subscriber::layer::{Context, Layer};
 use tracing_subscriber::registry::LookupSpan;
@@ -63,19 +63,19 @@ impl MarkLayer {
 impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for MarkLayer {
     fn on_enter(&self, id: &span::Id, context: Context<'_, S>) {
         if let Some(span) = context.metadata(id) {
-            send(Kind::Begin, span.name());
+            record::mark(Mark::Begin, span.name());
         }
     }
 
     fn on_exit(&self, id: &span::Id, context: Context<'_, S>) {
         if let Some(span) = context.metadata(id) {
-            send(Kind::End, span.name());
+            record::mark(Mark::End, span.name());
         }
     }
 
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         if self.events {
-            send(Kind::Moment, event.metadata().target());
+            record::mark(Mark::Moment, event.metadata().target());
         }
     }
 }

@@ -273,9 +273,10 @@ impl ScopeHandle {
 /// It stays on its thread, and must not outlive the scope: see [`Scope`].
 ///
 /// ```compile_fail,E0277
-/// # let handle: heapwise::ScopeHandle = unimplemented!();
+/// # fn example(handle: heapwise::ScopeHandle) {
 /// let inside = handle.enter();
 /// std::thread::spawn(move || drop(inside));
+/// # }
 /// ```
 #[derive(Debug)]
 #[must_use = "a thread is in a scope until the guard is dropped, which is at once if it is not kept"]

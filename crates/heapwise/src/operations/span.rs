@@ -42,9 +42,10 @@ impl Ending {
 /// It stays on its thread:
 ///
 /// ```compile_fail,E0277
-/// # let operation: heapwise::Operation = unimplemented!();
+/// # fn example(operation: heapwise::Operation) {
 /// let span = operation.measure_thread();
 /// std::thread::spawn(move || drop(span));
+/// # }
 /// ```
 ///
 /// The peak is that of the bytes that this thread has asked for and not given back, above what they were at the begin. Up to 32

@@ -4,6 +4,7 @@
 //! with the same stacks into the memory of the same collector, or of one in its own process. Elsewhere the program can record
 //! itself by what any system has (`portable`).
 
+// Not within the choice below, where rustfmt would not find the files.
 #[cfg(all(
     feature = "record",
     target_os = "linux",
@@ -11,10 +12,10 @@
     not(feature = "portable-recorder")
 ))]
 mod linux;
-#[cfg(all(
-    not(feature = "record-to"),
-    not(all(feature = "record", target_os = "linux", target_arch = "x86_64"))
-))]
+#[cfg(not(any(
+    feature = "record-to",
+    all(feature = "record", target_os = "linux", target_arch = "x86_64")
+)))]
 mod nothing;
 #[cfg(all(
     feature = "record-to",
@@ -24,32 +25,32 @@ mod portable;
 #[cfg(feature = "record-to")]
 mod recording;
 
-#[cfg(all(
-    feature = "record",
-    target_os = "linux",
-    target_arch = "x86_64",
-    not(feature = "portable-recorder")
-))]
-use linux as here;
-#[cfg(all(
-    not(feature = "record-to"),
-    not(all(feature = "record", target_os = "linux", target_arch = "x86_64"))
-))]
-use nothing as here;
-#[cfg(all(
-    feature = "record-to",
-    any(feature = "portable-recorder", not(all(target_os = "linux", target_arch = "x86_64")))
-))]
-use portable as here;
+cfg_select! {
+    all(feature = "record", target_os = "linux", target_arch = "x86_64", not(feature = "portable-recorder")) => {
+        use linux as here;
+    }
+    feature = "record-to" => {
+        use portable as here;
+    }
+    _ => {
+        use nothing as here;
+    }
+}
 
-#[cfg(all(
-    feature = "record-to",
-    any(feature = "portable-recorder", not(all(target_os = "linux", target_arch = "x86_64")))
-))]
-pub(crate) use here::mark;
-pub(crate) use here::{POSSIBLE, allocation, begin_if_wanted, deallocation, reallocation};
+pub(crate) use here::{POSSIBLE, allocation, begin_if_wanted, deallocation, mark, reallocation};
 #[cfg(feature = "record-to")]
 pub use recording::{Recorded, Recorder, Recording, record_to};
+
+/// What a thread says of what it does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mark {
+    /// A moment.
+    Moment,
+    /// A span of this thread begins.
+    Begin,
+    /// It ends.
+    End,
+}
 
 /// Which function of the wrapper was called for a new block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,8 @@ mod inside;
 #[cfg(feature = "record-to")]
 pub(super) use inside::{finish, start};
 
-use super::Function;
+use super::{Function, Mark};
+use crate::state::{self, RECORDING};
 use heapwise_recorder::wrapped::{self, Inner};
 use std::alloc::{Layout, System};
 use std::any::type_name;
@@ -57,4 +58,18 @@ pub(crate) fn reallocation(
     call: impl FnOnce() -> *mut u8,
 ) -> *mut u8 {
     wrapped::reallocation(block, size, call)
+}
+
+/// To the recorder in this program, or to the one that was preloaded.
+pub(crate) fn mark(mark: Mark, name: &str) {
+    let kind = match mark {
+        Mark::Moment => wrapped::Mark::Moment,
+        Mark::Begin => wrapped::Mark::Begin,
+        Mark::End => wrapped::Mark::End,
+    };
+    if state::now().has(RECORDING) {
+        wrapped::mark(kind, name.as_bytes());
+    } else {
+        wrapped::mark_by_preload(kind, name.as_bytes());
+    }
 }

@@ -5,7 +5,7 @@ use super::local::{self, Busy};
 use super::queue::{self, Kind, Note};
 use super::stack::Stack;
 use super::{coin, live, system};
-use crate::record::Function;
+use crate::record::{Function, Mark};
 use heapwise_trace::event::{AllocFunction, MarkKind};
 use heapwise_trace::live::layout::MARK_NAME_BYTES;
 use std::alloc::Layout;
@@ -105,8 +105,13 @@ fn fail(size: usize, function: AllocFunction) {
 }
 
 /// The program says what it is doing. A name that is too long is cut, and ends in `…`.
-pub(crate) fn mark(kind: MarkKind, name: &str) {
+pub(crate) fn mark(mark: Mark, name: &str) {
     const CUT: &str = "…";
+    let kind = match mark {
+        Mark::Moment => MarkKind::Point,
+        Mark::Begin => MarkKind::Begin,
+        Mark::End => MarkKind::End,
+    };
     let Some((_busy, active)) = enter() else { return };
     let Some(who) = local::count(active.recording) else { return queue::lose() };
     tell_name(who.thread, who.before);
