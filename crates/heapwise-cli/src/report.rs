@@ -8,6 +8,8 @@ use crate::{Failure, exit};
 use anyhow::{Context, anyhow};
 use heapwise_analysis::{Analysis, Options, analyze};
 use heapwise_diagnosis::diagnose;
+use heapwise_escape::file::{self, Existing};
+use heapwise_escape::terminal;
 use heapwise_report::{
     HtmlOptions, JsonOptions, MarkdownOptions, SourceLines, Sources, Style, TextOptions, ThreadMatrix,
 };
@@ -60,18 +62,7 @@ pub(crate) fn check_output(out: Option<&Path>, inputs: &[&Path]) -> Result<(), F
         let error = anyhow!("-o {} would overwrite the recording itself; name another file", out.display());
         return Err(Failure::new(exit::USAGE, error));
     }
-    // Only files: to open a pipe would wait for its reader.
-    if out.metadata().is_ok_and(|m| !m.is_file() && !m.is_dir()) {
-        return Ok(());
-    }
-    let is_new = std::fs::symlink_metadata(out).is_err();
-    let opened = std::fs::OpenOptions::new().write(true).create(true).truncate(false).open(out);
-    opened.with_context(|| format!("cannot write {}", out.display()))?;
-    if is_new {
-        // It is made again when there is something to be written; without that it would only be left behind.
-        std::fs::remove_file(out).with_context(|| format!("cannot write {}", out.display()))?;
-    }
-    Ok(())
+    Ok(file::check(out, Existing::Replace).with_context(|| format!("cannot write {}", out.display()))?)
 }
 
 /// Writes what `render` makes to a file, or to standard output.
@@ -79,11 +70,17 @@ pub(crate) fn write(out: Option<&Path>, render: impl FnOnce(Style) -> String) ->
     match out {
         Some(out) => {
             let text = render(Style { color: false, width: 100 });
-            std::fs::write(out, text).with_context(|| format!("cannot write {}", out.display()))?;
+            file::write(out, &text, Existing::Replace)
+                .with_context(|| format!("cannot write {}", out.display()))?;
         }
         None => {
-            let style = style_of(&std::io::stdout(), anstream::AutoStream::choice(&std::io::stdout()));
-            std::io::stdout().write_all(render(style).as_bytes())?;
+            let out = std::io::stdout();
+            let style = style_of(&out, anstream::AutoStream::choice(&out));
+            let text = render(style);
+            match out.is_terminal() {
+                true => terminal::print(&text, style.color)?,
+                false => out.lock().write_all(text.as_bytes())?,
+            }
         }
     }
     Ok(())
@@ -112,7 +109,7 @@ pub(crate) fn add_symbols(analysis: &mut Analysis) -> Symbols {
     let (symbols, problems) = symbolize(analysis, &progress);
     drop(progress);
     for problem in problems {
-        anstream::eprintln!("heapwise: warning: no names for some frames: {problem}");
+        heapwise_escape::say!("heapwise: warning: no names for some frames: {problem}");
     }
     analysis.set_symbols(symbols.clone());
     symbols

@@ -5,10 +5,12 @@ use crate::{Failure, blind_spots, doctor, exit, preload, report};
 use anyhow::{Context, anyhow};
 use heapwise_analysis::Analysis;
 use heapwise_collector::{Error, ErrorKind, Limits, Recorded, Request, record};
+use heapwise_escape::file::{self, Existing};
+use heapwise_escape::terminal;
 use heapwise_report::Style;
 use heapwise_trace::file::{Writer, tables::Symbols};
 use std::fs::File;
-use std::io::{Seek, SeekFrom, Write};
+use std::io::{Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 /// Records a program and prints the diagnosis.
@@ -49,7 +51,7 @@ pub(crate) fn run(args: RunArgs) -> Result<u8, Failure> {
     };
     let recorded = record(request).map_err(failure)?;
     let Some(status) = recorded.exit else {
-        anstream::eprintln!(
+        heapwise_escape::say!(
             "heapwise: interrupted; what was recorded is in {0}: heapwise report {0}",
             recorded.path.display()
         );
@@ -109,18 +111,21 @@ fn print(
     if let Some(page) = page_beside(&recorded.path, look, to.as_deref()) {
         let text = report::render(analysis, &recorded.path, look, plain);
         write_page(&page, &text, force).map_err(failed)?;
-        anstream::eprintln!("heapwise: report in {}; open it with a browser", page.display());
+        heapwise_escape::say!("heapwise: report in {}; open it with a browser", page.display());
         return Ok(());
     }
     match to {
-        Some(path) => std::fs::write(&path, report::render(analysis, &recorded.path, look, plain))
-            .with_context(|| format!("cannot write {}", path.display()))
-            .map_err(failed),
+        Some(path) => {
+            let text = report::render(analysis, &recorded.path, look, plain);
+            file::write(&path, &text, Existing::Replace)
+                .with_context(|| format!("cannot write {}", path.display()))
+                .map_err(failed)
+        }
         None => {
             let style =
                 report::style_of(&std::io::stderr(), anstream::AutoStream::choice(&std::io::stderr()));
             let text = report::render(analysis, &recorded.path, look, style);
-            std::io::stderr().write_all(text.as_bytes()).context("cannot print the diagnosis").map_err(failed)
+            terminal::print_error(&text, style.color).context("cannot print the diagnosis").map_err(failed)
         }
     }
 }
@@ -141,14 +146,14 @@ fn check_page(recording: Option<&Path>, look: Look, to: Option<&Path>, force: bo
         );
         return Err(Failure::new(exit::USAGE, error));
     }
-    if page.exists() && !force { Err(Failure::new(exit::RUN_FAILED, exists(&page))) } else { Ok(()) }
+    // Also a link that leads nowhere has the name.
+    let is_taken = page.symlink_metadata().is_ok();
+    if is_taken && !force { Err(Failure::new(exit::RUN_FAILED, exists(&page))) } else { Ok(()) }
 }
 
 /// As with recordings, a file whose name nobody typed replaces no other one.
 fn write_page(path: &Path, text: &str, force: bool) -> anyhow::Result<()> {
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true).create_new(!force);
-    match options.open(path).and_then(|mut file| file.write_all(text.as_bytes())) {
+    match file::write(path, text, if force { Existing::Replace } else { Existing::Keep }) {
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Err(exists(path)),
         result => result.with_context(|| format!("cannot write {}", path.display())),
     }
@@ -171,9 +176,11 @@ fn say_where(recorded: &Recorded) {
     let size = recorded.file.metadata().map_or(0, |m| m.len());
     let path = recorded.path.display();
     let size = bytesize::ByteSize(size).display().iec();
-    anstream::eprintln!("heapwise: recording in {path} ({size}); look again with: heapwise report {path}");
+    heapwise_escape::say!("heapwise: recording in {path} ({size}); look again with: heapwise report {path}");
     if recorded.still_running > 0 {
         let n = recorded.still_running;
-        anstream::eprintln!("heapwise: {n} recorded process(es) still run unrecorded; --wait waits for them");
+        heapwise_escape::say!(
+            "heapwise: {n} recorded process(es) still run unrecorded; --wait waits for them"
+        );
     }
 }

@@ -52,7 +52,9 @@ impl<'a> Output<'a> {
     /// When the place was taken meanwhile, or cannot be.
     pub fn finish(self) -> io::Result<()> {
         match (self.target, self.existing) {
-            (Target::New(file), Existing::Replace) => file.persist(self.place).map(drop).map_err(|error| error.error),
+            (Target::New(file), Existing::Replace) => {
+                file.persist(self.place).map(drop).map_err(|error| error.error)
+            }
             (Target::New(file), Existing::Keep) => {
                 file.persist_noclobber(self.place).map(drop).map_err(|error| error.error)
             }
@@ -205,7 +207,9 @@ mod tests {
             assert_eq!(keeping.expect_err("it is taken").kind(), io::ErrorKind::AlreadyExists);
         }
         assert_eq!(fs::read_to_string(&path).expect("a file"), "old");
-        for nowhere in [folder.path(), &folder.path().join("no/such"), &path.join("below"), &folder.path().join("..")] {
+        for nowhere in
+            [folder.path(), &folder.path().join("no/such"), &path.join("below"), &folder.path().join("..")]
+        {
             check(nowhere, Existing::Replace).expect_err("no place");
             write(nowhere, "", Existing::Replace).expect_err("no place");
         }
@@ -257,7 +261,10 @@ mod tests {
         let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("there is mkfifo");
         assert!(made.success());
         check(&pipe, Existing::Replace).expect("it is not opened");
-        assert_eq!(check(&pipe, Existing::Keep).expect_err("it is taken").kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(
+            check(&pipe, Existing::Keep).expect_err("it is taken").kind(),
+            io::ErrorKind::AlreadyExists
+        );
         let reading = pipe.clone();
         let reader = std::thread::spawn(move || fs::read_to_string(reading));
         write(&pipe, "through the pipe", Existing::Replace).expect("somebody reads");

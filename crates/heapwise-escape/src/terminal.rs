@@ -26,11 +26,15 @@ pub fn escape(text: &str) -> Cow<'_, str> {
 /// Replaces harmful characters in JSON by JSON's escapes. They can only be in strings there, so it means the same afterwards.
 pub fn json(text: &str) -> Cow<'_, str> {
     // Line ends are those between the values: JSON has none in strings.
-    replace(text, |c| is_harmful(c) && !matches!(c, '\n' | '\r' | '\t'), |c, out| {
-        for unit in c.encode_utf16(&mut [0; 2]) {
-            out.push_str(&format!("\\u{unit:04x}"));
-        }
-    })
+    replace(
+        text,
+        |c| is_harmful(c) && !matches!(c, '\n' | '\r' | '\t'),
+        |c, out| {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                out.push_str(&format!("\\u{unit:04x}"));
+            }
+        },
+    )
 }
 
 /// A text of several lines, in which the line ends and, if it has styles, our own colours are kept.
@@ -63,7 +67,11 @@ fn style(text: &str) -> Option<usize> {
     parameters[end..].starts_with('m').then_some(end + 3)
 }
 
-fn replace(text: &str, is_meant: impl Fn(char) -> bool, mut by: impl FnMut(char, &mut String)) -> Cow<'_, str> {
+fn replace(
+    text: &str,
+    is_meant: impl Fn(char) -> bool,
+    mut by: impl FnMut(char, &mut String),
+) -> Cow<'_, str> {
     if !text.contains(&is_meant) {
         return Cow::Borrowed(text);
     }

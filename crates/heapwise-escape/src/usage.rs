@@ -4,19 +4,20 @@ use crate::terminal;
 use clap::error::{ContextKind, ContextValue, Error};
 use std::ffi::OsString;
 
-/// Says what clap found and ends the process, as [`Error::exit`] does.
-pub fn refuse(mut error: Error, words: impl Iterator<Item = OsString>, has_colours: bool) -> ! {
+/// Says what clap found, and returns the exit code, as [`Error::exit`] does both.
+pub fn tell(mut error: Error, words: impl Iterator<Item = OsString>, has_colours: bool) -> i32 {
     if !error.use_stderr() {
         // Help and versions have nothing in them but our own words.
-        error.exit();
+        let _ = error.print();
+        return error.exit_code();
     }
-    let is_hostile = words.into_iter().any(|word| word.to_string_lossy().contains(terminal::is_harmful));
+    let is_hostile = { words }.any(|word| word.to_string_lossy().contains(terminal::is_harmful));
     let text = if is_hostile { plain(&mut error) } else { error.render().ansi().to_string() };
     let _ = match has_colours && !is_hostile {
         true => terminal::print_error(&text, true),
         false => terminal::print_error(&without_styles(&text), false),
     };
-    std::process::exit(error.exit_code())
+    error.exit_code()
 }
 
 fn without_styles(text: &str) -> String {

@@ -73,7 +73,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "heapwise-tune",
         ],
     ),
-    ("heapwise-export", &["heapwise-analysis", "heapwise-trace"]),
+    ("heapwise-export", &["heapwise-analysis", "heapwise-escape", "heapwise-trace"]),
     // The program puts them together, and carries the preload library as a file.
     (
         "heapwise-cli",
@@ -84,6 +84,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "heapwise-compare",
             "heapwise-diagnosis",
             "heapwise-environment",
+            "heapwise-escape",
             "heapwise-export",
             "heapwise-launch",
             "heapwise-ide",
