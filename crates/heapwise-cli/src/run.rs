@@ -1,7 +1,7 @@
 //! `heapwise run`: record a program, then say where its memory comes from.
 
 use crate::args::{Format, Look, RunArgs, Through};
-use crate::{Failure, blind_spots, doctor, exit, preload, report};
+use crate::{Failure, blind_spots, doctor, exit, preload, report, sources};
 use anyhow::{Context, anyhow};
 use heapwise_analysis::Analysis;
 use heapwise_collector::{Error, ErrorKind, Limits, Recorded, Request, record};
@@ -19,7 +19,8 @@ pub(crate) fn run(args: RunArgs) -> Result<u8, Failure> {
     let blind_spots = blind_spots::of_program(&args.command[0], args.through);
     blind_spots::print(&args.command[0], &blind_spots);
     let library = preload::library_for(&args.command[0]);
-    let (look, force) = (args.look, args.force);
+    let (look, force) = (&args.look, args.force);
+    sources::check(&look.source_root).map_err(|error| Failure::new(exit::USAGE, error))?;
     if !args.no_report {
         check_page(args.output.as_deref(), look, args.report_file.as_deref(), force)?;
     }
@@ -102,7 +103,7 @@ fn name(recorded: &Recorded) -> Result<Analysis, Failure> {
 fn print(
     recorded: &Recorded,
     analysis: &Analysis,
-    look: Look,
+    look: &Look,
     to: Option<PathBuf>,
     force: bool,
 ) -> Result<(), Failure> {
@@ -131,12 +132,12 @@ fn print(
 }
 
 /// Where an HTML report goes if nobody said where: beside the recording. It is nothing for a terminal.
-fn page_beside(recording: &Path, look: Look, to: Option<&Path>) -> Option<PathBuf> {
+fn page_beside(recording: &Path, look: &Look, to: Option<&Path>) -> Option<PathBuf> {
     (look.format == Format::Html && to.is_none()).then(|| recording.with_extension("html"))
 }
 
 /// What would go wrong with it after the program has run is better said before.
-fn check_page(recording: Option<&Path>, look: Look, to: Option<&Path>, force: bool) -> Result<(), Failure> {
+fn check_page(recording: Option<&Path>, look: &Look, to: Option<&Path>, force: bool) -> Result<(), Failure> {
     let Some(recording) = recording else { return Ok(()) };
     let Some(page) = page_beside(recording, look, to) else { return Ok(()) };
     if page == recording {
