@@ -97,7 +97,7 @@ fn a_page_that_is_replaced_is_private_and_nothing_is_written_through_its_name() 
     let at = |name: &str| folder.path().join(name);
     let victim = "for nobody to write to";
     let line = ["run", "--force", "-o", "a.hw", "--format", "html", "--", "true"];
-    let kinds: [(&str, &dyn Fn(&Path)); 5] = [
+    let kinds: [(&str, &dyn Fn(&Path)); 6] = [
         ("a link", &|page| symlink(at("victim"), page).expect("a link")),
         ("a link to nothing", &|page| symlink(at("created"), page).expect("a link")),
         ("another name", &|page| std::fs::hard_link(at("victim"), page).expect("a link")),
@@ -105,6 +105,7 @@ fn a_page_that_is_replaced_is_private_and_nothing_is_written_through_its_name() 
             std::fs::write(page, "old").expect("a file");
             std::fs::set_permissions(page, PermissionsExt::from_mode(0o666)).expect("is ours");
         }),
+        ("a pipe", &|page| assert!(Command::new("mkfifo").arg(page).status().is_ok_and(|s| s.success()))),
         ("nothing", &|_| {}),
     ];
     for (what, put) in kinds {

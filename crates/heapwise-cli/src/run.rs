@@ -154,7 +154,7 @@ fn check_page(recording: Option<&Path>, look: &Look, to: Option<&Path>, force: b
 
 /// As with recordings, a file whose name nobody typed replaces no other one.
 fn write_page(path: &Path, text: &str, force: bool) -> anyhow::Result<()> {
-    match file::write(path, text, if force { Existing::Replace } else { Existing::Keep }) {
+    match file::write(path, text, if force { Existing::ReplaceAnything } else { Existing::Keep }) {
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Err(exists(path)),
         result => result.with_context(|| format!("cannot write {}", path.display())),
     }

@@ -12,8 +12,10 @@ use tempfile::NamedTempFile;
 /// What becomes of a file that has the name already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Existing {
-    /// The result takes its place.
+    /// The result takes its place. Pipes and devices are written to, as somebody typed their name.
     Replace,
+    /// The result takes its place, whatever it is: the name was made up by a program.
+    ReplaceAnything,
     /// It stays, and there is an error of the kind [`io::ErrorKind::AlreadyExists`].
     Keep,
 }
@@ -52,12 +54,10 @@ impl<'a> Output<'a> {
     /// When the place was taken meanwhile, or cannot be.
     pub fn finish(self) -> io::Result<()> {
         match (self.target, self.existing) {
-            (Target::New(file), Existing::Replace) => {
-                file.persist(self.place).map(drop).map_err(|error| error.error)
-            }
             (Target::New(file), Existing::Keep) => {
                 file.persist_noclobber(self.place).map(drop).map_err(|error| error.error)
             }
+            (Target::New(file), _) => file.persist(self.place).map(drop).map_err(|error| error.error),
             (Target::Open(mut file), _) => file.flush(),
         }
     }
@@ -124,14 +124,12 @@ fn what_is_at(place: &Path, existing: Existing) -> io::Result<At> {
     }
     // What a process has open has names in there, such as /dev/stdout, and none of them can be replaced.
     let is_of_the_system = is_in_the_systems_folders(place);
-    if !is_of_the_system && end.as_ref().map_or(true, std::fs::Metadata::is_file) {
-        return match existing {
-            Existing::Replace => Ok(At::NothingInTheWay),
-            Existing::Keep => Err(io::ErrorKind::AlreadyExists.into()),
-        };
-    }
-    if existing == Existing::Keep {
-        return Err(io::ErrorKind::AlreadyExists.into());
+    let is_file = !is_of_the_system && end.as_ref().map_or(true, std::fs::Metadata::is_file);
+    match existing {
+        Existing::Keep => return Err(io::ErrorKind::AlreadyExists.into()),
+        Existing::ReplaceAnything => return Ok(At::NothingInTheWay),
+        Existing::Replace if is_file => return Ok(At::NothingInTheWay),
+        Existing::Replace => {}
     }
     if is_of_the_system || is_trusted(place, &own) {
         return Ok(At::Special);
@@ -265,10 +263,13 @@ mod tests {
             check(&pipe, Existing::Keep).expect_err("it is taken").kind(),
             io::ErrorKind::AlreadyExists
         );
+        check(&pipe, Existing::ReplaceAnything).expect("it can be replaced");
         let reading = pipe.clone();
         let reader = std::thread::spawn(move || fs::read_to_string(reading));
         write(&pipe, "through the pipe", Existing::Replace).expect("somebody reads");
         assert_eq!(reader.join().expect("ends").expect("read"), "through the pipe");
+        write(&pipe, "nobody reads", Existing::ReplaceAnything).expect("nobody is waited for");
+        assert_eq!(fs::read_to_string(&pipe).expect("it is a file now"), "nobody reads");
         // A name of a file that a process has open.
         let open = File::create(folder.path().join("open")).expect("a file");
         let name = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&open));
