@@ -26,6 +26,8 @@ fn without_styles(text: &str) -> String {
 
 /// The message with what was typed escaped, so that it stays in its line.
 fn plain(error: &mut Error) -> String {
+    // Advice is made from parts already, with the word in them.
+    error.remove(ContextKind::Suggested);
     let escape = |text: &str| terminal::escape(text).into_owned();
     let context: Vec<(ContextKind, ContextValue)> = error
         .context()

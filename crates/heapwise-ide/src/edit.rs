@@ -4,6 +4,7 @@
 //! the whole file as it was and as it shall be, once for all that is to be done with it.
 
 use crate::source::{Source, open};
+use heapwise_escape::terminal::escape;
 use similar::TextDiff;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::{self, File, OpenOptions};
@@ -193,7 +194,8 @@ impl Edit {
     pub fn diff(&self) -> String {
         let before = String::from_utf8_lossy(&self.before);
         let after = String::from_utf8_lossy(&self.after);
-        let name = self.file.display().to_string();
+        // In its line, whatever the file is called.
+        let name = escape(&self.file.display().to_string()).into_owned();
         let mut diff = TextDiff::configure();
         // Behind it, a difference is told that is right and longer than it would have to be.
         let diff = diff.timeout(Duration::from_secs(2)).diff_lines(&*before, &*after);

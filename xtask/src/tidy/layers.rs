@@ -35,7 +35,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     // Starts programs on Windows, with or without the debug heap.
     ("heapwise-launch", &["heapwise-environment"]),
     // Configuration files of editors are nothing that other people's programs need.
-    ("heapwise-ide", &["heapwise-environment"]),
+    ("heapwise-ide", &["heapwise-environment", "heapwise-escape"]),
     // Numbers that were measured, and what can be said of them.
     ("heapwise-statistics", &[]),
     // Experiments: what an environment does to a heap on this machine, measured.
