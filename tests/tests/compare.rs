@@ -372,8 +372,10 @@ fn what_cannot_be_had_is_said_and_the_others_are_compared() {
 fn usage_errors_and_programs_that_do_not_work_are_told_in_a_line() {
     let folder = run::private_folder();
     std::fs::write(folder.path().join("plain"), "nothing to be executed").expect("a file can be written");
-    let cases: [(&[&str], i32, &str); 12] = [
+    let cases: [(&[&str], i32, &str); 14] = [
         (&["--settle", "3s", "--", "ls"], 2, "--ready"),
+        (&["--ready", "tcp:[::1]:80; touch was-run", "--", "ls"], 2, "tcp:[::1]:PORT"),
+        (&["--ready", " line:", "--", "ls"], 2, "line:TEXT"),
         (&["--with", "jemaloc", "--", "ls"], 2, "name one of jemalloc"),
         (&["--runs", "0", "--", "ls"], 2, "leaves nothing"),
         (&["--ready", "tcp:x", "--", "ls"], 2, "tcp:PORT"),

@@ -2,7 +2,8 @@
 //! `web/browser`.
 
 use heapwise_tests::{programs, run, tool};
-use std::path::Path;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 fn heapwise(folder: &Path, arguments: &[&str]) -> run::Outcome {
@@ -71,15 +72,139 @@ fn a_page_is_not_written_to_a_terminal() {
 #[test]
 fn source_lines_are_in_the_page_unless_they_are_not_wanted() {
     let folder = run::private_folder();
-    let source = "#include <stdlib.h>\nvoid *kept;\nint main(void) {\n    kept = malloc(123); /* the line */\n    return 0;\n}\n";
-    std::fs::write(folder.path().join("leak.c"), source).expect("a file can be written");
-    let path = folder.path().join("leak.c");
-    let built =
-        Command::new("cc").args(["-g", "-O0", "-o", "leak"]).arg(&path).current_dir(folder.path()).status();
-    assert!(built.expect("there is a compiler").success());
+    let leak = leak(folder.path(), "leak.c");
+    assert!(leak.exists());
     assert_eq!(heapwise(folder.path(), &["run", "--no-report", "-o", "a.hw", "--", "./leak"]).code(), 0);
     let page = heapwise(folder.path(), &["report", "a.hw", "--format", "html"]).text();
     assert!(page.contains("/* the line */"), "the source line is there");
     let page = heapwise(folder.path(), &["report", "a.hw", "--format", "html", "--no-source"]).text();
     assert!(page.contains("leak.c") && !page.contains("/* the line */"));
+}
+
+/// A program whose one block is allocated in a line of this source file.
+fn leak(folder: &Path, name: &str) -> PathBuf {
+    let source = "#include <stdlib.h>\nvoid *kept;\nint main(void) {\n    kept = malloc(123); /* the line */\n    return 0;\n}\n";
+    let path = folder.join(name);
+    std::fs::write(&path, source).expect("a file can be written");
+    let built = Command::new("cc").args(["-g", "-O0", "-o", "leak"]).arg(&path).current_dir(folder).status();
+    assert!(built.expect("there is a compiler").success());
+    path
+}
+
+#[test]
+fn a_page_that_is_replaced_is_private_and_nothing_is_written_through_its_name() {
+    let folder = run::private_folder();
+    let at = |name: &str| folder.path().join(name);
+    let victim = "for nobody to write to";
+    let line = ["run", "--force", "-o", "a.hw", "--format", "html", "--", "true"];
+    let kinds: [(&str, &dyn Fn(&Path)); 6] = [
+        ("a link", &|page| symlink(at("victim"), page).expect("a link")),
+        ("a link to nothing", &|page| symlink(at("created"), page).expect("a link")),
+        ("another name", &|page| std::fs::hard_link(at("victim"), page).expect("a link")),
+        ("a readable file", &|page| {
+            std::fs::write(page, "old").expect("a file");
+            std::fs::set_permissions(page, PermissionsExt::from_mode(0o666)).expect("is ours");
+        }),
+        ("a pipe", &|page| assert!(Command::new("mkfifo").arg(page).status().is_ok_and(|s| s.success()))),
+        ("nothing", &|_| {}),
+    ];
+    for (what, put) in kinds {
+        let _ = std::fs::remove_file(at("a.html"));
+        std::fs::write(at("victim"), victim).expect("a file");
+        put(&at("a.html"));
+        let outcome = heapwise(folder.path(), &line);
+        assert_eq!(outcome.code(), 0, "{what}: {}", outcome.stderr);
+        let facts = at("a.html").symlink_metadata().expect("it is there");
+        assert!(facts.is_file() && facts.mode() & 0o777 == 0o600 && facts.nlink() == 1, "{what}: {facts:?}");
+        assert!(read(folder.path(), "a.html").starts_with("<!doctype html>"), "{what}");
+        assert_eq!(read(folder.path(), "victim"), victim, "{what}");
+        assert!(!at("created").exists(), "{what}");
+    }
+    // Without --force, even a link that leads nowhere has the name.
+    for name in ["a.html", "a.hw"] {
+        std::fs::remove_file(at(name)).expect("it is there");
+    }
+    symlink(at("created"), at("a.html")).expect("a link");
+    let outcome =
+        heapwise(folder.path(), &["run", "-o", "a.hw", "--format", "html", "--", "touch", "was-run"]);
+    assert_eq!(outcome.code(), 125, "{}", outcome.stderr);
+    assert!(!at("created").exists() && !at("was-run").exists());
+    let left = std::fs::read_dir(folder.path()).expect("a folder").flatten();
+    let left: Vec<_> = left.filter(|e| e.file_name().to_string_lossy().starts_with(".heapwise-")).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn results_of_other_commands_replace_what_has_their_name() {
+    let folder = run::private_folder();
+    let at = |name: &str| folder.path().join(name);
+    assert_eq!(heapwise(folder.path(), &["run", "--no-report", "-o", "a.hw", "--", "true"]).code(), 0);
+    let commands: [&[&str]; 7] = [
+        &["report", "a.hw"],
+        &["diff", "a.hw", "a.hw"],
+        &["export", "a.hw", "--to", "folded"],
+        &["doctor", "--", "true"],
+        &["allocators"],
+        &["lab"],
+        &["run", "--force", "-o", "b.hw", "--report-file", "out", "--", "true"],
+    ];
+    for command in commands {
+        std::fs::write(at("victim"), "precious").expect("a file");
+        let _ = std::fs::remove_file(at("out"));
+        symlink(at("victim"), at("out")).expect("a link");
+        let out: &[&str] = if command[0] == "run" { &[] } else { &["-o", "out"] };
+        let words = [&command[..1], out, &command[1..]].concat();
+        let outcome = heapwise(folder.path(), &words);
+        assert!([0, 3].contains(&outcome.code()), "{words:?}: {}", outcome.stderr);
+        let facts = at("out").symlink_metadata().expect("it is there");
+        assert!(facts.is_file() && facts.mode() & 0o777 == 0o600, "{words:?}: {facts:?}");
+        assert_eq!(read(folder.path(), "victim"), "precious", "{words:?}");
+    }
+    // A pipe is waited for by nobody, and what is called like standard output is that.
+    let outcome = heapwise(folder.path(), &["report", "a.hw", "-o", "/dev/stdout"]);
+    assert!(outcome.text().contains("heapwise"), "{}", outcome.stderr);
+    assert!(Path::new("/dev/stdout").symlink_metadata().expect("it is there").is_symlink());
+}
+
+#[test]
+fn lines_of_files_elsewhere_are_in_the_page_only_if_their_folder_was_named() {
+    let (folder, other) = (run::private_folder(), run::private_folder());
+    let elsewhere = leak(other.path(), "secret.c");
+    let program = other.path().join("leak").display().to_string();
+    let run = ["run", "--no-report", "-o", "a.hw", "--", &program];
+    assert_eq!(heapwise(folder.path(), &run).code(), 0);
+    let root = other.path().display().to_string();
+    let page = |more: &[&str]| {
+        let outcome = heapwise(folder.path(), &[&["report", "a.hw", "--format", "html"], more].concat());
+        assert_eq!(outcome.code(), 0, "{}", outcome.stderr);
+        (outcome.text(), outcome.stderr)
+    };
+    let list = format!("\"source_files\":[\"{}\"]", elsewhere.display());
+    let (text, said) = page(&[]);
+    assert!(!text.contains("/* the line */") && text.contains("\"source_files\":[]"));
+    assert!(said.contains("secret.c: not below the current folder; --source-root DIR"), "{said}");
+    let (text, said) = page(&["--source-root", &root]);
+    assert!(text.contains("/* the line */") && text.contains(&list), "{said}");
+    assert_eq!(said, "");
+    // Below the current folder by name, and elsewhere in truth.
+    symlink(other.path(), folder.path().join("link")).expect("a link");
+    let outcome = heapwise(
+        other.path(),
+        &["report", &folder.path().join("a.hw").display().to_string(), "--format", "html"],
+    );
+    assert!(outcome.text().contains(&list), "the current folder is named");
+    // The same file, put in the place of the source that the recording names: a link to what the reader did not name.
+    let (private, hidden) = (run::private_folder(), other.path().join("secret.c"));
+    let moved = private.path().join("moved.c");
+    std::fs::rename(&hidden, &moved).expect("it can be moved");
+    symlink(&moved, &hidden).expect("a link");
+    let (text, _) = page(&["--source-root", &root]);
+    assert!(!text.contains("/* the line */"), "the link is not followed out of the folder");
+    let outcome = heapwise(folder.path(), &["report", "a.hw", "--source-root", "no/such/folder"]);
+    assert_eq!(outcome.code(), 2);
+    assert!(
+        outcome.stderr.contains("--source-root: cannot read the folder no/such/folder"),
+        "{}",
+        outcome.stderr
+    );
 }

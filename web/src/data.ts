@@ -32,6 +32,8 @@ export interface Data {
   nodes: { up: number[]; frame: number[] };
   sites: Sites;
   sources: Excerpt[];
+  /** The files whose lines are in the page, as the recording names them. */
+  source_files: string[];
   threads: Thread[];
   /** `[allocated by, freed by, blocks]`, or null where it was not counted. */
   thread_matrix: [number, number, number][] | null;

@@ -10,6 +10,7 @@ import { caveats, head } from "./parts/head.ts";
 import { pageMap } from "./parts/pagemap.ts";
 import { sitesTable } from "./parts/sites.ts";
 import { sizes } from "./parts/sizes.ts";
+import { sourceFiles } from "./parts/source.ts";
 import { spans } from "./parts/spans.ts";
 import { threads } from "./parts/threads.ts";
 import { timeline } from "./parts/timeline.ts";
@@ -28,6 +29,7 @@ const SHORT: Record<string, string> = {
   sizes: "Sizes",
   pages: "Pages",
   threads: "Threads",
+  sources: "Sources",
 };
 
 function start(): void {
@@ -60,6 +62,7 @@ function start(): void {
     sizes(model),
     pageMap(model),
     threads(model),
+    sourceFiles(model),
   ].filter((part) => part !== null);
   const links = parts.slice(1).map((part) =>
     h("a", { attr: { href: `#${part.id}` } }, SHORT[part.id] ?? part.id)

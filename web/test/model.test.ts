@@ -31,7 +31,7 @@ function data(): Data {
       temporary: [60, 0, 0], peak_bytes: [0, 3000, 1000], peak_blocks: zeros, exit_bytes: zeros, exit_blocks: zeros,
       other_thread: zeros, failed: zeros, p50: [0, -1, -1], p99: [0, -1, -1], time: [], pinned: [],
     },
-    sources: [{ frame: 2, first: 3, lines: ["a", "b"], changed: false }], threads: [], thread_matrix: null,
+    sources: [{ frame: 2, first: 3, lines: ["a", "b"], changed: false }], source_files: ["/x/a.rs"], threads: [], thread_matrix: null,
   };
 }
 

@@ -7,6 +7,7 @@ use crate::args::{FlamegraphArgs, Measure};
 use crate::record::{Request, record};
 use crate::{Failure, browser, cargo, exit, output, program};
 use anyhow::{Context, anyhow};
+use heapwise_escape::file::{self, Existing};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -58,9 +59,9 @@ pub(crate) fn flamegraph(args: &FlamegraphArgs) -> Result<u8, Failure> {
     let is_page = graph.extension().is_some_and(|e| e == "html");
     if graph.exists() {
         if is_page {
-            anstream::eprintln!("heapwise: flame graph in {}", browser::address(&graph, PART));
+            heapwise_escape::say!("heapwise: flame graph in {}", browser::address(&graph, PART));
         } else {
-            anstream::eprintln!("heapwise: flame graph in {}", graph.display());
+            heapwise_escape::say!("heapwise: flame graph in {}", graph.display());
         }
         if !args.no_open && graph.extension().is_none_or(|e| e != "folded") {
             browser::open(&graph, is_page.then_some(PART));
@@ -124,7 +125,9 @@ fn draw(recording: &Path, measure: Measure, path: &Path, drawer: &Path) -> Resul
     let mut exporter = exporting(recording, measure)?;
     let mut exporter = exporter.stdout(Stdio::piped()).spawn().context("cannot start heapwise")?;
     let stacks = exporter.stdout.take().context("the stacks were to be piped")?;
-    let file = std::fs::File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
+    let cannot_write = || format!("cannot write {}", path.display());
+    let picture = file::Output::create(path, Existing::Replace).with_context(cannot_write)?;
+    let file = picture.handle().with_context(cannot_write)?;
     let mut drawing = Command::new(drawer);
     drawing.args(["--title", "heapwise", "--countname", measure.names().1]);
     let drawn = drawing.stdin(stacks).stdout(file).status().with_context(|| format!("cannot start {DRAWER}"));
@@ -133,7 +136,8 @@ fn draw(recording: &Path, measure: Measure, path: &Path, drawer: &Path) -> Resul
     let exported = exporter.wait().context("cannot wait for heapwise")?;
     let drawn = drawn?;
     finished(exported, "heapwise export")?;
-    finished(drawn, DRAWER)
+    finished(drawn, DRAWER)?;
+    Ok(picture.finish().with_context(cannot_write)?)
 }
 
 fn finished(status: std::process::ExitStatus, name: &str) -> Result<(), Failure> {

@@ -23,7 +23,7 @@ mod documented;
 
 use args::{Cli, Command};
 use clap::CommandFactory;
-use std::io::{ErrorKind, Write};
+use std::io::ErrorKind;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -41,7 +41,7 @@ fn main() -> ExitCode {
         Ok(code) => ExitCode::from(code),
         Err(failure) if is_broken_pipe(&failure.error) => ExitCode::from(exit::SUCCESS),
         Err(failure) => {
-            anstream::eprintln!("heapwise: error: {:#}", failure.error);
+            heapwise_escape::say!("heapwise: error: {:#}", failure.error);
             ExitCode::from(failure.code)
         }
     }
@@ -76,7 +76,7 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 fn completions(shell: clap_complete::Shell) -> Result<u8, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "cargo-heapwise", &mut script);
-    std::io::stdout().write_all(&script)?;
+    heapwise_escape::terminal::print(&String::from_utf8_lossy(&script), false)?;
     Ok(exit::SUCCESS)
 }
 

@@ -37,6 +37,12 @@ pub(crate) struct Recorded {
 pub(crate) fn record(request: &Request<'_>) -> Result<Recorded, Failure> {
     let heapwise = program::heapwise()?;
     let places = Places::of(request.build)?;
+    let mut options = request.options.clone();
+    let root = places.workspace_root.to_str();
+    // Cargo may be started in a folder of one package, and the program has lines of others.
+    if let Some(root) = root.filter(|_| !options.iter().any(|option| option == "--no-source")) {
+        options.extend(["--source-root".to_owned(), root.to_owned()]);
+    }
     let mut words = Cargo::default();
     let profile = request.kind.all(request.build, &mut words);
     request.build.all(&mut words);
@@ -48,12 +54,7 @@ pub(crate) fn record(request: &Request<'_>) -> Result<Recorded, Failure> {
     let chosen = private.path().join("chosen");
     let file = request.file.map(std::path::absolute).transpose().context("there is no current folder")?;
     let to = To::One { folder: places.recordings(), file, chosen: chosen.clone() };
-    runner::prepare(
-        &mut command,
-        request.build,
-        &config,
-        &Plan { heapwise, options: request.options.clone(), to },
-    )?;
+    runner::prepare(&mut command, request.build, &config, &Plan { heapwise, options, to })?;
     command.arg("--").args(request.arguments);
     let status = cargo::run(&mut command)?;
     let file = std::fs::read(&chosen).ok().and_then(|text| serde_json::from_slice(&text).ok());
@@ -71,7 +72,7 @@ pub(crate) fn add_lines(command: &mut Command, additions: &Additions, profile: &
     if !additions.variables.is_empty() {
         let list = additions.variables.iter().map(|(name, value)| format!("{name}={value}"));
         let list: Vec<_> = list.collect();
-        anstream::eprintln!("heapwise: building with the profile {profile} and {}", list.join(" "));
+        heapwise_escape::say!("heapwise: building with the profile {profile} and {}", list.join(" "));
     }
 }
 

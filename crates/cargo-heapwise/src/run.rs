@@ -13,6 +13,11 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
     for (name, is_set) in [("--force", args.force), ("--no-source", args.no_source)] {
         options.extend(is_set.then(|| name.to_owned()));
     }
+    for root in &args.source_root {
+        let root = std::path::absolute(root).context("there is no current folder")?;
+        let root = root.to_str().context("the path of --source-root is not UTF-8; choose another one")?;
+        options.extend(["--source-root".to_owned(), root.to_owned()]);
+    }
     let report_file = args.report_file.as_deref().map(std::path::absolute).transpose();
     let report_file = report_file.context("there is no current folder")?;
     if let Some(path) = &report_file {

@@ -6,8 +6,7 @@ use crate::{Failure, exit, report};
 use heapwise_allocators::{
     Candidate, answer_here, catalogue_json, catalogue_text, check, check_json, check_text,
 };
-use heapwise_report::escape::escape;
-use std::io::Write;
+use heapwise_escape::terminal::{self, escape};
 
 /// Lists the shelf, or tries candidates.
 pub(crate) fn allocators(args: &AllocatorsArgs) -> Result<u8, Failure> {
@@ -29,17 +28,17 @@ pub(crate) fn allocators(args: &AllocatorsArgs) -> Result<u8, Failure> {
             };
             checks.iter().filter_map(line).collect()
         }
-        PlainFormat::Json => check_json(&checks),
+        PlainFormat::Json => terminal::json(&check_json(&checks)).into_owned(),
     })?;
     let errors: Vec<_> = checks.iter().filter_map(|(_, result)| result.as_ref().err()).collect();
     for error in &errors {
-        anstream::eprintln!("heapwise: error: {}", escape(&error.to_string()));
+        heapwise_escape::say!("heapwise: error: {error}");
     }
     Ok(if errors.is_empty() { exit::SUCCESS } else { exit::UNUSABLE })
 }
 
 /// Started with a candidate's library preloaded, by whoever wants to know whether it is in use.
 pub(crate) fn answer(settings: &[String]) -> Result<u8, Failure> {
-    std::io::stdout().write_all(format!("{}\n", answer_here(settings)).as_bytes())?;
+    terminal::print(&format!("{}\n", answer_here(settings)), false)?;
     Ok(exit::SUCCESS)
 }

@@ -4,8 +4,8 @@ use crate::args::ExportArgs;
 use crate::{Failure, exit, report};
 use anyhow::{Context, anyhow};
 use heapwise_analysis::Analysis;
+use heapwise_escape::file::{Existing, Output};
 use heapwise_export::Options;
-use std::fs::File;
 use std::io::{BufWriter, IsTerminal, Write};
 
 /// Writes a recording in another format.
@@ -15,14 +15,16 @@ pub(crate) fn export(args: &ExportArgs) -> Result<u8, Failure> {
     let analysis = report::load(&args.recording)?;
     // The formats have no place for it that is sure to be read.
     for warning in &analysis.warnings {
-        anstream::eprintln!("heapwise: warning: {warning}");
+        heapwise_escape::say!("heapwise: warning: {warning}");
     }
     match &args.output {
         Some(path) => {
             let name = || format!("cannot write {}", path.display());
-            let file = File::create(path).with_context(name)?;
-            write(args, &analysis, file).with_context(name)?;
+            let mut file = Output::create(path, Existing::Replace).with_context(name)?;
+            write(args, &analysis, &mut file).with_context(name)?;
+            file.finish().with_context(name)?;
         }
+        // The formats escape names as they write them, and what is binary does not go to a terminal.
         None => write(args, &analysis, std::io::stdout().lock()).context("cannot write the export")?,
     }
     Ok(exit::SUCCESS)

@@ -5,8 +5,8 @@
 
 use crate::Failure;
 use anyhow::Context;
+use heapwise_escape::terminal::escape;
 use heapwise_ide::{Edit, Survey};
-use heapwise_report::escape::escape;
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::PathBuf;
 
@@ -101,7 +101,8 @@ fn go_through(
             }
             // The other files are no worse for that.
             Err(error) => {
-                writeln!(say, "heapwise: error: {name} is left as it is: {error}")?;
+                let why = error.to_string();
+                writeln!(say, "heapwise: error: {name} is left as it is: {}", escape(&why))?;
                 outcome.failed.push(edit.file.clone());
             }
         }

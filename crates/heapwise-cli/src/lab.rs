@@ -4,9 +4,9 @@ use crate::args::{DiffFormat, LabArgs};
 use crate::progress::Progress;
 use crate::{Failure, exit, report};
 use anyhow::{Context, anyhow};
+use heapwise_escape::terminal;
 use heapwise_lab::{EXPERIMENTS, Error, Options, experiment, worker};
 use heapwise_report::lab;
-use std::io::Write;
 
 /// Does an experiment, or lists them.
 pub(crate) fn lab(args: &LabArgs) -> Result<u8, Failure> {
@@ -54,6 +54,6 @@ pub(crate) fn lab(args: &LabArgs) -> Result<u8, Failure> {
 /// Started by an experiment: does something once, and prints how long it took.
 pub(crate) fn work(workload: &str, numbers: &[u64]) -> Result<u8, Failure> {
     let line = worker::work(workload, numbers).map_err(|error| Failure::new(exit::USAGE, anyhow!(error)))?;
-    std::io::stdout().write_all(format!("{line}\n").as_bytes())?;
+    terminal::print(&format!("{line}\n"), false)?;
     Ok(exit::SUCCESS)
 }

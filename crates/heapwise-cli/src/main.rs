@@ -46,6 +46,7 @@ mod symbolize;
 
 use args::{Cli, Command};
 use clap::{CommandFactory, Parser};
+use heapwise_escape::terminal;
 use std::io::ErrorKind;
 use std::process::ExitCode;
 
@@ -56,7 +57,10 @@ static ALLOCATOR: heapwise_lab::Switch = heapwise_lab::Switch;
 fn main() -> ExitCode {
     #[cfg(target_os = "linux")]
     replay::work_if_asked();
-    let cli = Cli::parse();
+    let has_colours = anstream::AutoStream::choice(&std::io::stderr()) != anstream::ColorChoice::Never;
+    let cli = Cli::try_parse().unwrap_or_else(|error| {
+        std::process::exit(heapwise_escape::usage::tell(error, std::env::args_os(), has_colours))
+    });
     let result = match cli.command {
         Command::Run(args) => run::run(args),
         #[cfg(target_os = "linux")]
@@ -87,7 +91,7 @@ fn main() -> ExitCode {
         Ok(code) => ExitCode::from(code),
         Err(failure) if is_broken_pipe(&failure.error) => ExitCode::from(exit::SUCCESS),
         Err(failure) => {
-            anstream::eprintln!("heapwise: error: {:#}", failure.error);
+            heapwise_escape::say!("heapwise: error: {:#}", failure.error);
             ExitCode::from(failure.code)
         }
     }
@@ -122,7 +126,7 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 fn completions(shell: clap_complete::Shell) -> Result<u8, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "heapwise", &mut script);
-    std::io::Write::write_all(&mut std::io::stdout(), &script)?;
+    terminal::print(&String::from_utf8_lossy(&script), false)?;
     Ok(exit::SUCCESS)
 }
 
@@ -131,7 +135,7 @@ fn completions(shell: clap_complete::Shell) -> Result<u8, Failure> {
 fn usable_sizes() -> Result<u8, Failure> {
     let sizes = heapwise_collector::usable::ask_here();
     let lines: String = sizes.iter().map(|size| format!("{size}\n")).collect();
-    std::io::Write::write_all(&mut std::io::stdout(), lines.as_bytes())?;
+    terminal::print(&lines, false)?;
     Ok(exit::SUCCESS)
 }
 

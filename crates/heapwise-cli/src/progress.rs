@@ -1,5 +1,6 @@
 //! Progress of long work: on standard error, and only where a person would see it.
 
+use heapwise_escape::terminal::escape;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::Duration;
@@ -47,7 +48,7 @@ impl Progress {
     pub(crate) fn at_step(&self, what: &str, done: u64, total: u64) {
         self.0.set_length(total);
         self.0.set_position(done);
-        self.0.set_message(what.to_owned());
+        self.0.set_message(escape(what).into_owned());
     }
 }
 
@@ -55,7 +56,7 @@ impl Progress {
     /// A line above the bar, where there is one.
     #[cfg(target_os = "linux")]
     pub(crate) fn say(&self, line: &str) {
-        self.0.println(line);
+        self.0.println(escape(line));
     }
 }
 

@@ -9,7 +9,6 @@ use heapwise_analysis::Analysis;
 use heapwise_environment::MachineDescription;
 use heapwise_replay::trial::{Options, Timed, Trial, try_all};
 use heapwise_replay::{Script, ScriptError, compile, worker};
-use heapwise_report::escape::escape;
 use heapwise_report::replay::{Replay, html, json, markdown, text};
 use heapwise_trace::file::Reader;
 use std::collections::HashSet;
@@ -83,7 +82,7 @@ pub(crate) fn trial(script: &Script, libraries: &Libraries, options: &Options) -
     let trial = try_all(script, program, libraries, options, &interrupted, &|step| {
         let left = step.left.map(|left| format!(", about {} left", rounded(left)));
         let what = format!("{}{}", step.what, left.unwrap_or_default());
-        progress.at_step(&escape(&what), step.done as u64, step.total as u64);
+        progress.at_step(&what, step.done as u64, step.total as u64);
     });
     drop(progress);
     Ok(trial)
@@ -120,9 +119,9 @@ fn candidates(
 /// name of the type below its wrapper.
 pub(crate) fn recorded(object: &str) -> Result<Candidate, Failure> {
     let name = candidate_of(object).unwrap_or_else(|| {
-        anstream::eprintln!(
+        heapwise_escape::say!(
             "heapwise: the program's own allocator ({}) cannot be replayed with; glibc takes its place, or name what does",
-            escape(object)
+            object
         );
         "glibc"
     });

@@ -2,12 +2,14 @@
 
 use crate::args::{Format, Look, ReportArgs};
 use crate::progress::Progress;
-use crate::sources::SourceFiles;
+use crate::sources::{self, SourceFiles};
 use crate::symbolize::symbolize;
 use crate::{Failure, exit};
 use anyhow::{Context, anyhow};
 use heapwise_analysis::{Analysis, Options, analyze};
 use heapwise_diagnosis::diagnose;
+use heapwise_escape::file::{self, Existing};
+use heapwise_escape::{say, terminal};
 use heapwise_report::{
     HtmlOptions, JsonOptions, MarkdownOptions, SourceLines, Sources, Style, TextOptions, ThreadMatrix,
 };
@@ -15,6 +17,7 @@ use heapwise_trace::file::{Reader, tables::Symbols};
 use std::fs::File;
 use std::io::{BufReader, IsTerminal, Read, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 /// Prints the diagnosis of a recording.
 pub(crate) fn report(args: &ReportArgs) -> Result<u8, Failure> {
@@ -29,9 +32,10 @@ pub(crate) fn report(args: &ReportArgs) -> Result<u8, Failure> {
             ),
         ));
     }
+    sources::check(&args.look.source_root).map_err(|error| Failure::new(exit::USAGE, error))?;
     check_output(args.output.as_deref(), &[path])?;
     let analysis = load(path)?;
-    write(args.output.as_deref(), |style| render(&analysis, path, args.look, style))?;
+    write(args.output.as_deref(), |style| render(&analysis, path, &args.look, style))?;
     Ok(exit::SUCCESS)
 }
 
@@ -60,18 +64,7 @@ pub(crate) fn check_output(out: Option<&Path>, inputs: &[&Path]) -> Result<(), F
         let error = anyhow!("-o {} would overwrite the recording itself; name another file", out.display());
         return Err(Failure::new(exit::USAGE, error));
     }
-    // Only files: to open a pipe would wait for its reader.
-    if out.metadata().is_ok_and(|m| !m.is_file() && !m.is_dir()) {
-        return Ok(());
-    }
-    let is_new = std::fs::symlink_metadata(out).is_err();
-    let opened = std::fs::OpenOptions::new().write(true).create(true).truncate(false).open(out);
-    opened.with_context(|| format!("cannot write {}", out.display()))?;
-    if is_new {
-        // It is made again when there is something to be written; without that it would only be left behind.
-        std::fs::remove_file(out).with_context(|| format!("cannot write {}", out.display()))?;
-    }
-    Ok(())
+    Ok(file::check(out, Existing::Replace).with_context(|| format!("cannot write {}", out.display()))?)
 }
 
 /// Writes what `render` makes to a file, or to standard output.
@@ -79,11 +72,17 @@ pub(crate) fn write(out: Option<&Path>, render: impl FnOnce(Style) -> String) ->
     match out {
         Some(out) => {
             let text = render(Style { color: false, width: 100 });
-            std::fs::write(out, text).with_context(|| format!("cannot write {}", out.display()))?;
+            file::write(out, &text, Existing::Replace)
+                .with_context(|| format!("cannot write {}", out.display()))?;
         }
         None => {
-            let style = style_of(&std::io::stdout(), anstream::AutoStream::choice(&std::io::stdout()));
-            std::io::stdout().write_all(render(style).as_bytes())?;
+            let out = std::io::stdout();
+            let style = style_of(&out, anstream::AutoStream::choice(&out));
+            let text = render(style);
+            match out.is_terminal() {
+                true => terminal::print(&text, style.color)?,
+                false => out.lock().write_all(text.as_bytes())?,
+            }
         }
     }
     Ok(())
@@ -112,27 +111,39 @@ pub(crate) fn add_symbols(analysis: &mut Analysis) -> Symbols {
     let (symbols, problems) = symbolize(analysis, &progress);
     drop(progress);
     for problem in problems {
-        anstream::eprintln!("heapwise: warning: no names for some frames: {problem}");
+        say!("heapwise: warning: no names for some frames: {problem}");
     }
     analysis.set_symbols(symbols.clone());
     symbols
 }
 
 /// The diagnosis as text in the format that was asked for, of a recording that lies at `path`.
-pub(crate) fn render(analysis: &Analysis, path: &Path, look: Look, style: Style) -> String {
+pub(crate) fn render(analysis: &Analysis, path: &Path, look: &Look, style: Style) -> String {
+    let sources = (!look.no_source).then(|| Arc::new(SourceFiles::of(path, &look.source_root)));
+    let text = render_with(analysis, look, style, sources.as_ref());
+    if let Some([first, others @ ..]) = sources.map(|sources| sources.outside()).as_deref() {
+        let first = first.display();
+        let others = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
+        say!(
+            "heapwise: no source lines of {first}{others}: not below the current folder; --source-root DIR names another one"
+        );
+    }
+    text
+}
+
+fn render_with(analysis: &Analysis, look: &Look, style: Style, sources: Option<&Arc<SourceFiles>>) -> String {
     let diagnosis = diagnose(analysis);
     let folder = current_folder();
     match look.format {
         Format::Text => {
-            let source = if look.no_source { SourceLines::default() } else { SourceFiles::of(path).lines() };
+            let source = sources.map_or_else(SourceLines::default, |sources| Arc::clone(sources).lines());
             let options =
                 TextOptions { top: look.top, stacks: look.stacks, folder, source, ..TextOptions::default() };
             heapwise_report::text(analysis, &diagnosis, &options, style)
         }
         Format::Json => heapwise_report::json(analysis, &diagnosis, &JsonOptions::default()),
         Format::Html => {
-            let files = SourceFiles::of(path);
-            let sources: Option<&dyn Sources> = if look.no_source { None } else { Some(&files) };
+            let sources = sources.map(|sources| sources.as_ref() as &dyn Sources);
             let matrix = ThreadMatrix::of(analysis);
             let times: Option<Vec<_>> =
                 analysis.sites().iter().map(|site| site.allocator_time.map(|t| t.time)).collect();

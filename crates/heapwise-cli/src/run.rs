@@ -1,14 +1,16 @@
 //! `heapwise run`: record a program, then say where its memory comes from.
 
 use crate::args::{Format, Look, RunArgs, Through};
-use crate::{Failure, blind_spots, doctor, exit, preload, report};
+use crate::{Failure, blind_spots, doctor, exit, preload, report, sources};
 use anyhow::{Context, anyhow};
 use heapwise_analysis::Analysis;
 use heapwise_collector::{Error, ErrorKind, Limits, Recorded, Request, record};
+use heapwise_escape::file::{self, Existing};
+use heapwise_escape::terminal;
 use heapwise_report::Style;
 use heapwise_trace::file::{Writer, tables::Symbols};
 use std::fs::File;
-use std::io::{Seek, SeekFrom, Write};
+use std::io::{Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 /// Records a program and prints the diagnosis.
@@ -17,7 +19,8 @@ pub(crate) fn run(args: RunArgs) -> Result<u8, Failure> {
     let blind_spots = blind_spots::of_program(&args.command[0], args.through);
     blind_spots::print(&args.command[0], &blind_spots);
     let library = preload::library_for(&args.command[0]);
-    let (look, force) = (args.look, args.force);
+    let (look, force) = (&args.look, args.force);
+    sources::check(&look.source_root).map_err(|error| Failure::new(exit::USAGE, error))?;
     if !args.no_report {
         check_page(args.output.as_deref(), look, args.report_file.as_deref(), force)?;
     }
@@ -49,7 +52,7 @@ pub(crate) fn run(args: RunArgs) -> Result<u8, Failure> {
     };
     let recorded = record(request).map_err(failure)?;
     let Some(status) = recorded.exit else {
-        anstream::eprintln!(
+        heapwise_escape::say!(
             "heapwise: interrupted; what was recorded is in {0}: heapwise report {0}",
             recorded.path.display()
         );
@@ -100,7 +103,7 @@ fn name(recorded: &Recorded) -> Result<Analysis, Failure> {
 fn print(
     recorded: &Recorded,
     analysis: &Analysis,
-    look: Look,
+    look: &Look,
     to: Option<PathBuf>,
     force: bool,
 ) -> Result<(), Failure> {
@@ -109,29 +112,32 @@ fn print(
     if let Some(page) = page_beside(&recorded.path, look, to.as_deref()) {
         let text = report::render(analysis, &recorded.path, look, plain);
         write_page(&page, &text, force).map_err(failed)?;
-        anstream::eprintln!("heapwise: report in {}; open it with a browser", page.display());
+        heapwise_escape::say!("heapwise: report in {}; open it with a browser", page.display());
         return Ok(());
     }
     match to {
-        Some(path) => std::fs::write(&path, report::render(analysis, &recorded.path, look, plain))
-            .with_context(|| format!("cannot write {}", path.display()))
-            .map_err(failed),
+        Some(path) => {
+            let text = report::render(analysis, &recorded.path, look, plain);
+            file::write(&path, &text, Existing::Replace)
+                .with_context(|| format!("cannot write {}", path.display()))
+                .map_err(failed)
+        }
         None => {
             let style =
                 report::style_of(&std::io::stderr(), anstream::AutoStream::choice(&std::io::stderr()));
             let text = report::render(analysis, &recorded.path, look, style);
-            std::io::stderr().write_all(text.as_bytes()).context("cannot print the diagnosis").map_err(failed)
+            terminal::print_error(&text, style.color).context("cannot print the diagnosis").map_err(failed)
         }
     }
 }
 
 /// Where an HTML report goes if nobody said where: beside the recording. It is nothing for a terminal.
-fn page_beside(recording: &Path, look: Look, to: Option<&Path>) -> Option<PathBuf> {
+fn page_beside(recording: &Path, look: &Look, to: Option<&Path>) -> Option<PathBuf> {
     (look.format == Format::Html && to.is_none()).then(|| recording.with_extension("html"))
 }
 
 /// What would go wrong with it after the program has run is better said before.
-fn check_page(recording: Option<&Path>, look: Look, to: Option<&Path>, force: bool) -> Result<(), Failure> {
+fn check_page(recording: Option<&Path>, look: &Look, to: Option<&Path>, force: bool) -> Result<(), Failure> {
     let Some(recording) = recording else { return Ok(()) };
     let Some(page) = page_beside(recording, look, to) else { return Ok(()) };
     if page == recording {
@@ -141,14 +147,14 @@ fn check_page(recording: Option<&Path>, look: Look, to: Option<&Path>, force: bo
         );
         return Err(Failure::new(exit::USAGE, error));
     }
-    if page.exists() && !force { Err(Failure::new(exit::RUN_FAILED, exists(&page))) } else { Ok(()) }
+    // Also a link that leads nowhere has the name.
+    let is_taken = page.symlink_metadata().is_ok();
+    if is_taken && !force { Err(Failure::new(exit::RUN_FAILED, exists(&page))) } else { Ok(()) }
 }
 
 /// As with recordings, a file whose name nobody typed replaces no other one.
 fn write_page(path: &Path, text: &str, force: bool) -> anyhow::Result<()> {
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true).create_new(!force);
-    match options.open(path).and_then(|mut file| file.write_all(text.as_bytes())) {
+    match file::write(path, text, if force { Existing::ReplaceAnything } else { Existing::Keep }) {
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Err(exists(path)),
         result => result.with_context(|| format!("cannot write {}", path.display())),
     }
@@ -171,9 +177,11 @@ fn say_where(recorded: &Recorded) {
     let size = recorded.file.metadata().map_or(0, |m| m.len());
     let path = recorded.path.display();
     let size = bytesize::ByteSize(size).display().iec();
-    anstream::eprintln!("heapwise: recording in {path} ({size}); look again with: heapwise report {path}");
+    heapwise_escape::say!("heapwise: recording in {path} ({size}); look again with: heapwise report {path}");
     if recorded.still_running > 0 {
         let n = recorded.still_running;
-        anstream::eprintln!("heapwise: {n} recorded process(es) still run unrecorded; --wait waits for them");
+        heapwise_escape::say!(
+            "heapwise: {n} recorded process(es) still run unrecorded; --wait waits for them"
+        );
     }
 }

@@ -1,12 +1,17 @@
 //! Source files for the reports.
 //!
 //! A recording names the files, and it may be somebody else's: it must not be able to put the reader's private files
-//! into a page that is passed on. So only what is called like source code is read, and `--no-source` reads nothing.
+//! into a page that is passed on. So only what is called like source code is read, and only below folders that the reader has
+//! named: the current one, those of `--source-root`, and those in which toolchains and packages of Rust and C headers lie. What a
+//! path is, is decided when all links in it are followed. `--no-source` reads nothing.
 
+use anyhow::Context;
 use heapwise_report::{SourceFile, SourceLines, Sources};
-use std::collections::HashMap;
-use std::path::Path;
-use std::sync::Mutex;
+use std::collections::{BTreeSet, HashMap};
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 /// Endings of source files, in small letters.
@@ -17,20 +22,56 @@ const ENDINGS: &[&str] = &[
 /// Nobody wrote more than this by hand.
 const MOST_BYTES: u64 = 8 << 20;
 
-/// The source files of this machine.
+/// Folders of the system with sources that everybody may read.
+const SYSTEM: &[&str] = &["/usr/include", "/usr/local/include", "/usr/lib/gcc", "/usr/lib/rustlib/src"];
+
+/// The source files of this machine that may be shown.
 #[derive(Debug)]
 pub(crate) struct SourceFiles {
     recorded: Option<SystemTime>,
+    /// Where relative paths are looked for: in the folders that the reader named.
+    named: Vec<PathBuf>,
+    /// Below which files may lie, without links.
+    folders: Vec<PathBuf>,
+    /// Files that lie elsewhere.
+    outside: Mutex<BTreeSet<PathBuf>>,
+}
+
+/// Sees that the folders are there that the reader named, before the work whose report shall show what lies in them.
+pub(crate) fn check(roots: &[PathBuf]) -> anyhow::Result<()> {
+    for root in roots {
+        let found = root.read_dir();
+        found.with_context(|| format!("--source-root: cannot read the folder {}", root.display()))?;
+    }
+    Ok(())
 }
 
 impl SourceFiles {
     /// For a recording: what was changed after it may not be what was compiled.
-    pub(crate) fn of(recording: &Path) -> Self {
-        Self { recorded: recording.metadata().and_then(|m| m.modified()).ok() }
+    pub(crate) fn of(recording: &Path, roots: &[PathBuf]) -> Self {
+        let recorded = recording.metadata().and_then(|m| m.modified()).ok();
+        // The root of all is no project.
+        let here = std::env::current_dir().ok().filter(|here| here.parent().is_some());
+        Self::below(recorded, here.into_iter().chain(roots.iter().cloned()), installed())
+    }
+
+    fn below(
+        recorded: Option<SystemTime>,
+        named: impl Iterator<Item = PathBuf>,
+        others: impl Iterator<Item = PathBuf>,
+    ) -> Self {
+        let named: Vec<PathBuf> = named.filter_map(|folder| folder.canonicalize().ok()).collect();
+        let others = others.filter_map(|folder| folder.canonicalize().ok());
+        Self {
+            recorded,
+            folders: named.iter().cloned().chain(others).collect(),
+            named,
+            outside: Mutex::default(),
+        }
     }
 
     /// The lines of files that did not change since: a wrong line would be worse than none.
-    pub(crate) fn lines(self) -> SourceLines {
+    pub(crate) fn lines(self: Arc<Self>) -> SourceLines {
         let files: Mutex<HashMap<String, Option<SourceFile>>> = Mutex::default();
         SourceLines::new(move |path, number| {
             let mut files = files.lock().ok()?;
@@ -39,6 +80,60 @@ impl SourceFiles {
             file.text.lines().nth(usize::try_from(number.checked_sub(1)?).ok()?).map(str::to_owned)
         })
     }
+
+    /// Files that were asked for and lie elsewhere.
+    pub(crate) fn outside(&self) -> Vec<PathBuf> {
+        self.outside.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    }
+
+    /// A path without links, if that is a file that may be shown.
+    fn real(&self, path: &Path, ending: &str) -> Option<PathBuf> {
+        let real = path.canonicalize().ok()?;
+        // A link that is called like source code may lead to what is not.
+        real.extension().filter(|own| own.eq_ignore_ascii_case(ending))?;
+        if self.folders.iter().any(|folder| real.starts_with(folder)) {
+            return Some(real);
+        }
+        self.outside.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned());
+        None
+    }
+
+    /// Opens a file whose path has no links. If one took the place of a part of it meanwhile, what it leads to is not read.
+    fn open(&self, real: &Path) -> Option<File> {
+        let mut options = File::options();
+        options.read(true);
+        #[cfg(unix)]
+        {
+            use rustix::fs::OFlags;
+            // A pipe is not waited for.
+            let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+            std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags.bits().cast_signed());
+        }
+        let file = options.open(real).ok()?;
+        #[cfg(target_os = "linux")]
+        {
+            use std::os::fd::AsRawFd;
+            let opened = std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()?;
+            self.folders.iter().find(|folder| opened.starts_with(folder))?;
+        }
+        Some(file)
+    }
+}
+
+/// Where rustup, cargo and the system keep sources.
+fn installed() -> impl Iterator<Item = PathBuf> {
+    let home = |variable: &str, usual: &str| {
+        let named = std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
+        named.or_else(|| {
+            Some(PathBuf::from(std::env::var_os("HOME").filter(|home| !home.is_empty())?).join(usual))
+        })
+    };
+    let toolchains = home("RUSTUP_HOME", ".rustup").and_then(|home| home.join("toolchains").read_dir().ok());
+    let toolchains =
+        toolchains.into_iter().flatten().flatten().map(|entry| entry.path().join("lib/rustlib/src"));
+    let cargo = home("CARGO_HOME", ".cargo");
+    let packages = cargo.into_iter().flat_map(|home| [home.join("registry/src"), home.join("git/checkouts")]);
+    toolchains.chain(packages).chain(SYSTEM.iter().map(PathBuf::from))
 }
 
 impl Sources for SourceFiles {
@@ -53,14 +148,18 @@ impl Sources for SourceFiles {
         if !ENDINGS.contains(&ending.as_str()) {
             return None;
         }
-        // A link that is called like source code may lead to what is not.
-        let real = path.canonicalize().ok()?;
-        let same = real.extension().is_some_and(|e| e.eq_ignore_ascii_case(&ending));
-        let facts = real.metadata().ok()?;
-        if !same || !facts.is_file() || facts.len() > MOST_BYTES {
+        let real = match path.is_absolute() {
+            true => self.real(path, &ending)?,
+            false => self.named.iter().find_map(|folder| self.real(&folder.join(path), &ending))?,
+        };
+        let file = self.open(&real)?;
+        let facts = file.metadata().ok()?;
+        if !facts.is_file() || facts.len() > MOST_BYTES {
             return None;
         }
-        let text = String::from_utf8_lossy(&std::fs::read(&real).ok()?).into_owned();
+        let mut bytes = Vec::new();
+        file.take(MOST_BYTES).read_to_end(&mut bytes).ok()?;
+        let text = String::from_utf8_lossy(&bytes).into_owned();
         let changed =
             facts.modified().ok().zip(self.recorded).is_some_and(|(file, recorded)| file > recorded);
         Some(SourceFile { text, changed })
@@ -70,6 +169,12 @@ impl Sources for SourceFiles {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
+    use std::os::unix::fs::symlink;
+
+    /// What may be read below a folder alone.
+    fn below(folder: &Path, recorded: Option<SystemTime>) -> SourceFiles {
+        SourceFiles::below(recorded, std::iter::once(folder.to_owned()), std::iter::empty())
+    }
 
     #[test]
     fn only_source_code_is_read() {
@@ -77,14 +182,45 @@ mod tests {
         let at = |name: &str| folder.path().join(name);
         std::fs::write(at("secret.pem"), "key").unwrap();
         std::fs::write(at("main.rs"), "fn main() {}\n").unwrap();
-        std::os::unix::fs::symlink(at("secret.pem"), at("link.rs")).unwrap();
+        symlink(at("secret.pem"), at("link.rs")).unwrap();
         std::fs::create_dir(at("folder.rs")).unwrap();
-        let files = SourceFiles { recorded: None };
+        assert!(std::process::Command::new("mkfifo").arg(at("pipe.rs")).status().is_ok_and(|s| s.success()));
+        let files = below(folder.path(), None);
         let read = |name: &str| files.read(at(name).to_str().unwrap());
         assert_eq!(read("main.rs"), Some(SourceFile { text: "fn main() {}\n".into(), changed: false }));
-        for name in ["secret.pem", "link.rs", "folder.rs", "absent.rs"] {
+        for name in ["secret.pem", "link.rs", "folder.rs", "absent.rs", "pipe.rs"] {
             assert_eq!(read(name), None, "{name}");
         }
+        assert_eq!(files.outside(), [] as [PathBuf; 0]);
+    }
+
+    #[test]
+    fn files_outside_of_the_folders_are_not_read_whatever_leads_to_them() {
+        let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let at = |name: &str| folder.path().join(name);
+        let secret = other.path().join("secret.rs");
+        std::fs::write(&secret, "const KEY: &str = \"…\";\n").unwrap();
+        symlink(&secret, at("link.rs")).unwrap();
+        symlink(other.path(), at("folder")).unwrap();
+        let up = at("..").join(other.path().file_name().unwrap()).join("secret.rs");
+        let paths = [secret.clone(), at("link.rs"), at("folder/secret.rs"), up];
+        let files = below(folder.path(), None);
+        for path in &paths {
+            assert!(path.exists());
+            assert_eq!(files.read(path.to_str().unwrap()), None, "{}", path.display());
+        }
+        for relative in ["link.rs", "folder/secret.rs"] {
+            assert_eq!(files.read(relative), None);
+        }
+        assert_eq!(files.outside().len(), 4);
+        for path in ["/etc/shadow", "/proc/self/environ", "/etc/passwd"] {
+            assert_eq!(files.read(path), None);
+        }
+        // Whoever names the folder may see it.
+        let named = [folder.path(), other.path()].map(Path::to_owned).into_iter();
+        let files = SourceFiles::below(None, named, std::iter::empty());
+        assert!(paths.iter().all(|path| files.read(path.to_str().unwrap()).is_some()));
+        assert!(files.read("secret.rs").is_some(), "relative paths are looked for in each");
     }
 
     #[test]
@@ -93,8 +229,8 @@ mod tests {
         let source = folder.path().join("main.c");
         std::fs::write(&source, "int main;\n").unwrap();
         let path = source.to_str().unwrap();
-        let changed = |recorded| SourceFiles { recorded: Some(recorded) }.read(path).unwrap().changed;
-        let line = |recorded, n| SourceFiles { recorded: Some(recorded) }.lines().line(path, n);
+        let changed = |recorded| below(folder.path(), Some(recorded)).read(path).unwrap().changed;
+        let line = |recorded, n| Arc::new(below(folder.path(), Some(recorded))).lines().line(path, n);
         assert_eq!(line(SystemTime::UNIX_EPOCH, 1), None);
         let later = SystemTime::now() + std::time::Duration::from_secs(60);
         assert_eq!(line(later, 1).as_deref(), Some("int main;"));

@@ -2,6 +2,7 @@
 
 use crate::Unavailable;
 use std::ffi::OsString;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -36,8 +37,8 @@ pub struct Service {
 /// By what a server is seen to be ready.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ready {
-    /// Something accepts connections at this port of this machine.
-    Port(u16),
+    /// Something accepts connections at one of these addresses.
+    Tcp(Vec<SocketAddr>),
     /// It has written a line that contains this, to standard output or standard error.
     Line(String),
     /// This shell command succeeds.
@@ -47,18 +48,38 @@ pub enum Ready {
 impl std::str::FromStr for Ready {
     type Err = String;
 
+    /// What begins with `tcp:` or `line:` is never a command, whatever follows: a slip in it must not run something.
     fn from_str(text: &str) -> Result<Self, String> {
-        match text.split_once(':') {
-            Some(("tcp", port)) => match port.rsplit(':').next().and_then(|port| port.parse().ok()) {
-                Some(port) if port > 0 => Ok(Self::Port(port)),
-                _ => Err(format!("{text}: expected tcp:PORT with a port between 1 and 65535")),
-            },
-            Some(("line", "")) => Err(format!("{text}: expected line:TEXT with some text")),
-            Some(("line", line)) => Ok(Self::Line(line.to_owned())),
-            _ if text.trim().is_empty() => Err("expected tcp:PORT, line:TEXT or a command".to_owned()),
+        let (kind, rest) = text.trim_start().split_once(':').unwrap_or_default();
+        if kind.eq_ignore_ascii_case("tcp") {
+            return addresses(rest).map(Self::Tcp).ok_or_else(|| {
+                format!(
+                    "{text}: expected tcp:PORT, tcp:localhost:PORT, tcp:127.0.0.1:PORT or tcp:[::1]:PORT with a port between \
+                     1 and 65535"
+                )
+            });
+        }
+        if kind.eq_ignore_ascii_case("line") {
+            return match rest.trim() {
+                "" => Err(format!("{text}: expected line:TEXT with some text")),
+                _ => Ok(Self::Line(rest.to_owned())),
+            };
+        }
+        match text.trim() {
+            "" => Err("expected tcp:PORT, line:TEXT or a command".to_owned()),
             _ => Ok(Self::Command(text.to_owned())),
         }
     }
+}
+
+/// Where to connect to for `PORT`, `localhost:PORT`, `ADDRESS:PORT` and `[ADDRESS]:PORT`. Names are not looked up: the server
+/// that is waited for runs on this machine.
+fn addresses(text: &str) -> Option<Vec<SocketAddr>> {
+    let all: Vec<SocketAddr> = match text.strip_prefix("localhost:").unwrap_or(text).parse::<u16>() {
+        Ok(port) => vec![(Ipv4Addr::LOCALHOST, port).into(), (Ipv6Addr::LOCALHOST, port).into()],
+        Err(_) => vec![text.parse::<SocketAddr>().ok()?],
+    };
+    all.iter().all(|address| address.port() > 0).then_some(all)
 }
 
 /// How it is measured.
@@ -111,10 +132,42 @@ mod tests {
 
     #[test]
     fn readiness_is_a_port_a_line_or_a_command() {
-        assert_eq!("tcp:6379".parse(), Ok(Ready::Port(6379)));
+        let here =
+            |port: u16| Ready::Tcp(vec![([127, 0, 0, 1], port).into(), (Ipv6Addr::LOCALHOST, port).into()]);
+        assert_eq!("tcp:6379".parse(), Ok(here(6379)));
+        assert_eq!("tcp:localhost:80".parse(), Ok(here(80)));
+        assert_eq!("TCP:80".parse(), Ok(here(80)));
+        assert_eq!("tcp:127.0.0.2:80".parse(), Ok(Ready::Tcp(vec![([127, 0, 0, 2], 80).into()])));
+        assert_eq!("tcp:[::1]:80".parse(), Ok(Ready::Tcp(vec![(Ipv6Addr::LOCALHOST, 80).into()])));
         assert_eq!("line:listening on".parse(), Ok(Ready::Line("listening on".into())));
         assert_eq!("redis-cli ping".parse(), Ok(Ready::Command("redis-cli ping".into())));
-        for wrong in ["tcp:", "tcp:0", "tcp:99999", "tcp:http", "line:", " "] {
+        assert_eq!("echo tcp:80".parse(), Ok(Ready::Command("echo tcp:80".into())));
+    }
+
+    #[test]
+    fn what_begins_like_a_port_or_a_line_is_never_a_command() {
+        for wrong in [
+            "tcp:",
+            "tcp:0",
+            "tcp:99999",
+            "tcp:http",
+            "tcp:::1:80",
+            "tcp:[::1]",
+            "tcp:[::1]:0",
+            "tcp:[::1:80",
+            "tcp:::1",
+            "tcp:example.org:80",
+            "tcp:80; touch x",
+            "tcp:localhost",
+            "tcp: 80",
+            "tcp:+80:1",
+            " tcp:x",
+            "TCP:x",
+            "line:",
+            "line: ",
+            "Line:",
+            " ",
+        ] {
             assert!(wrong.parse::<Ready>().is_err(), "{wrong}");
         }
     }

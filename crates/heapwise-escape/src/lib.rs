@@ -1,9 +1,12 @@
-//! Text from a program, made such that it stays text: on a terminal, and in Markdown.
+//! What leaves for a terminal, for Markdown or for a file, such that it does no harm there.
 //!
-//! Names of functions, benchmarks and files are chosen by whoever wrote a program or opened a pull request. Everything that shows
-//! one comes by here first.
+//! Names of functions, benchmarks and files are chosen by whoever wrote a program or opened a pull request, and what lies at the
+//! place of a result may have been put there by another user. Everything that is shown or written comes by here.
 
 #![forbid(unsafe_code)]
 
+pub mod file;
 pub mod markdown;
 pub mod terminal;
+#[cfg(feature = "usage")]
+pub mod usage;

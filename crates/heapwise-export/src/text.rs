@@ -5,6 +5,7 @@
 //! have no markup, and each is escaped by its own rules.
 
 use heapwise_analysis::{Frame, Place};
+use heapwise_escape::terminal::is_harmful;
 use std::borrow::Cow;
 
 /// Longer names are cut. As long as what heapwise itself finds in a symbol table, with room for a path.
@@ -27,11 +28,6 @@ pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
         out.push('…');
     }
     Cow::Owned(out)
-}
-
-fn is_harmful(c: char) -> bool {
-    let writes_backwards = matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    c.is_control() || writes_backwards || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}')
 }
 
 /// The name of a frame's function; without one, where its code is.

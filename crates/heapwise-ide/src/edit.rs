@@ -1,14 +1,21 @@
-//! A change of one file: a few insertions and replacements, shown as a diff and made in one step.
+//! Changes of files: a few insertions and replacements each, shown as a diff and made in one step.
+//!
+//! What sets a finding right ([`Fix`]) is small and knows the text that it is of. Only what is to be shown or made ([`Edit`]) has
+//! the whole file as it was and as it shall be, once for all that is to be done with it.
 
-use crate::source::{MARK, Source};
+use crate::source::{Source, open};
+use heapwise_escape::terminal::escape;
 use similar::TextDiff;
-use std::fs::{self, OpenOptions, Permissions};
-use std::io::{self, Write};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 
 /// Something to be put in the place of a part of a text; an empty part is a place between two characters.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Change {
     /// The bytes of the text, without a mark in front.
     pub(crate) range: Range<usize>,
@@ -26,6 +33,151 @@ impl Change {
     }
 }
 
+/// A file as it was read. All changes of it share this: a file with thousands of findings is kept once.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Original {
+    file: PathBuf,
+    whole: String,
+}
+
+/// The mark that Windows programs put in front of UTF-8.
+const MARK: char = '\u{feff}';
+
+impl Original {
+    pub(crate) fn new(file: PathBuf, whole: String) -> Self {
+        Self { file, whole }
+    }
+
+    /// All of it.
+    pub(crate) fn whole(&self) -> &str {
+        &self.whole
+    }
+
+    /// Without a mark in front.
+    pub(crate) fn text(&self) -> &str {
+        self.whole.strip_prefix(MARK).unwrap_or(&self.whole)
+    }
+}
+
+/// What sets one finding right: changes of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fix {
+    original: Arc<Original>,
+    changes: Vec<Change>,
+}
+
+impl Fix {
+    /// The changes in a file. There is none if they overlap, or change nothing.
+    pub(crate) fn new(source: &Source, changes: Vec<Change>) -> Option<Self> {
+        let text = source.text();
+        let differs =
+            changes.iter().any(|change| text.get(change.range.clone()) != Some(change.text.as_str()));
+        let fits = Merger::default().add(&changes, text.len());
+        (differs && fits).then(|| Self { original: Arc::clone(&source.original), changes })
+    }
+
+    /// The file as it would be with this alone.
+    pub fn edit(&self) -> Option<Edit> {
+        edits(std::iter::once(self)).pop()
+    }
+}
+
+/// One edit for each file that is to be changed, in the order in which the files occur. Of two that contradict each other, the
+/// first is made.
+pub(crate) fn edits<'f>(fixes: impl Iterator<Item = &'f Fix>) -> Vec<Edit> {
+    let mut files: Vec<(&Arc<Original>, Merger)> = Vec::new();
+    let mut known: HashMap<&Path, usize> = HashMap::new();
+    for Fix { original, changes } in fixes {
+        let at = *known.entry(&original.file).or_insert_with(|| {
+            files.push((original, Merger::default()));
+            files.len() - 1
+        });
+        let (first, merger) = &mut files[at];
+        if Arc::ptr_eq(first, original) || first == &original {
+            merger.add(changes, original.text().len());
+        }
+    }
+    files.into_iter().filter_map(|(original, merger)| merger.edit(original)).collect()
+}
+
+/// Changes of one file that can be made together.
+#[derive(Debug, Default)]
+struct Merger {
+    changes: Vec<Change>,
+    known: HashSet<Change>,
+    /// What is replaced: from where to where. No two overlap.
+    replaced: BTreeMap<usize, usize>,
+    /// Where something is inserted, and how many times.
+    inserted: BTreeMap<usize, usize>,
+}
+
+impl Merger {
+    /// Adds all of these or, if one contradicts what is there, none. What is there already is the same thing asked for twice.
+    fn add(&mut self, changes: &[Change], length: usize) -> bool {
+        let before = self.changes.len();
+        for change in changes.iter() {
+            if self.known.contains(change) {
+                continue;
+            }
+            if change.range.end > length || !self.fits(&change.range) {
+                self.forget_behind(before);
+                return false;
+            }
+            match change.range.is_empty() {
+                true => *self.inserted.entry(change.range.start).or_default() += 1,
+                false => drop(self.replaced.insert(change.range.start, change.range.end)),
+            }
+            self.known.insert(change.clone());
+            self.changes.push(change.clone());
+        }
+        true
+    }
+
+    /// Whether nothing else happens to a part of the text. Insertions at its ends do not count.
+    fn fits(&self, range: &Range<usize>) -> bool {
+        let (start, end) = (range.start, range.end);
+        // The last one that begins before the end of this: the others end before it begins.
+        let overlaps = self.replaced.range(..end).next_back().is_some_and(|(_, other)| *other > start);
+        let splits = start + 1 < end && self.inserted.range(start + 1..end).next().is_some();
+        start <= end && !overlaps && !splits
+    }
+
+    fn forget_behind(&mut self, count: usize) {
+        for change in self.changes.drain(count..) {
+            self.known.remove(&change);
+            if !change.range.is_empty() {
+                self.replaced.remove(&change.range.start);
+            } else if let Some(times) = self.inserted.get_mut(&change.range.start) {
+                *times -= 1;
+                if *times == 0 {
+                    self.inserted.remove(&change.range.start);
+                }
+            }
+        }
+    }
+
+    fn edit(mut self, original: &Original) -> Option<Edit> {
+        // The sort is stable: insertions at one place keep their order, and come before what replaces the text behind it.
+        self.changes.sort_by_key(|change| (change.range.start, change.range.end));
+        let body = original.text();
+        let mark = original.whole().len() - body.len();
+        let mut after = original.whole()[..mark].to_owned();
+        let mut at = 0;
+        for Change { range, text } in &self.changes {
+            after.push_str(body.get(at..range.start)?);
+            after.push_str(text);
+            at = range.end;
+        }
+        after.push_str(body.get(at..)?);
+        let differs = after != original.whole();
+        differs.then(|| Edit {
+            file: original.file.clone(),
+            before: original.whole().as_bytes().to_vec(),
+            after: after.into_bytes(),
+        })
+    }
+}
+
 /// A change of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
@@ -35,48 +187,19 @@ pub struct Edit {
     pub before: Vec<u8>,
     /// All of it, as it shall be.
     pub after: Vec<u8>,
-    /// The difference between the two, in the order of the file.
-    changes: Vec<Change>,
 }
 
 impl Edit {
-    /// The changes in a file. There is none if they overlap.
-    pub(crate) fn new(source: &Source, changes: Vec<Change>) -> Option<Self> {
-        Self::build(source.file.clone(), source.bytes.clone(), changes)
-    }
-
-    fn build(file: PathBuf, before: Vec<u8>, mut changes: Vec<Change>) -> Option<Self> {
-        // Two findings may ask for the same thing. The sort is stable: insertions at one place keep their order.
-        changes.sort_by_key(|change| (change.range.start, change.range.end));
-        changes.dedup();
-        let mark = if before.starts_with(MARK) { MARK.len() } else { 0 };
-        let (head, body) = before.split_at(mark);
-        let mut after = head.to_vec();
-        let mut at = 0;
-        for Change { range, text } in &changes {
-            after.extend_from_slice(body.get(at..range.start)?);
-            after.extend_from_slice(text.as_bytes());
-            at = range.end;
-        }
-        after.extend_from_slice(body.get(at..)?);
-        (after != before).then_some(Self { file, before, after, changes })
-    }
-
-    /// This edit and another one of the same file. There is none if they contradict each other.
-    pub(crate) fn and(&self, other: &Self) -> Option<Self> {
-        if self.file != other.file || self.before != other.before {
-            return None;
-        }
-        let changes = self.changes.iter().chain(&other.changes).cloned().collect();
-        Self::build(self.file.clone(), self.before.clone(), changes)
-    }
-
     /// The difference in the unified format, with three lines around each change. The file's own line ends are kept in it.
     pub fn diff(&self) -> String {
         let before = String::from_utf8_lossy(&self.before);
         let after = String::from_utf8_lossy(&self.after);
-        let name = self.file.display().to_string();
-        TextDiff::from_lines(&*before, &*after).unified_diff().header(&name, &name).to_string()
+        // In its line, whatever the file is called.
+        let name = escape(&self.file.display().to_string()).into_owned();
+        let mut diff = TextDiff::configure();
+        // Behind it, a difference is told that is right and longer than it would have to be.
+        let diff = diff.timeout(Duration::from_secs(2)).diff_lines(&*before, &*after);
+        diff.unified_diff().header(&name, &name).to_string()
     }
 
     /// Makes the change, and says where the file is kept as it was.
@@ -87,8 +210,12 @@ impl Edit {
     ///
     /// The file is not any more what it was when it was read, or the folder does not allow it. Nothing is changed then.
     pub fn apply(&self) -> io::Result<PathBuf> {
-        let metadata = fs::metadata(&self.file)?;
-        if !metadata.is_file() || fs::read(&self.file)? != self.before {
+        let mut old = open(&self.file)?;
+        let metadata = old.metadata()?;
+        // More than there was is another file, however long it is.
+        let mut bytes = Vec::new();
+        (&mut old).take(self.before.len() as u64 + 1).read_to_end(&mut bytes)?;
+        if bytes != self.before {
             return Err(io::Error::other("the file was changed since it was looked at: look again"));
         }
         if metadata.permissions().readonly() {
@@ -97,28 +224,28 @@ impl Edit {
         let folder = self.file.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let mut new = tempfile::Builder::new().prefix(".heapwise-").tempfile_in(folder)?;
         new.write_all(&self.after)?;
-        same_owner(new.path(), &metadata);
-        new.as_file().set_permissions(metadata.permissions())?;
-        new.as_file().sync_all()?;
-        let backup = back_up(&self.file, &self.before, metadata.permissions())?;
-        same_owner(&backup, &metadata);
+        belong_like(new.as_file(), &metadata)?;
+        let backup = back_up(&self.file, &self.before, &metadata)?;
         new.persist(&self.file).map_err(|error| error.error)?;
         Ok(backup)
     }
 }
 
-/// Writes a copy beside the file, under a name that nobody has.
-fn back_up(file: &Path, bytes: &[u8], permissions: Permissions) -> io::Result<PathBuf> {
+/// Writes a copy beside the file, under a name that nobody has. Until it belongs to whom the file does, only this user may read it.
+fn back_up(file: &Path, bytes: &[u8], metadata: &fs::Metadata) -> io::Result<PathBuf> {
     const TRIES: usize = 10_000;
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     for n in 1..=TRIES {
         let mut name = file.file_name().unwrap_or_default().to_owned();
         name.push(if n == 1 { ".heapwise-backup".to_owned() } else { format!(".heapwise-backup-{n}") });
         let backup = file.with_file_name(name);
-        match OpenOptions::new().write(true).create_new(true).open(&backup) {
+        match options.open(&backup) {
             Ok(mut copy) => {
                 copy.write_all(bytes)?;
-                copy.set_permissions(permissions)?;
-                copy.sync_all()?;
+                belong_like(&copy, metadata)?;
                 return Ok(backup);
             }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
@@ -128,15 +255,18 @@ fn back_up(file: &Path, bytes: &[u8], permissions: Permissions) -> io::Result<Pa
     Err(io::Error::other("there are too many backups beside the file"))
 }
 
-/// Gives a file that a superuser writes to whom the original belongs. Others cannot, and need not.
-#[cfg(unix)]
-fn same_owner(file: &Path, metadata: &fs::Metadata) {
-    use std::os::unix::fs::MetadataExt;
-    let _ = std::os::unix::fs::chown(file, Some(metadata.uid()), Some(metadata.gid()));
+/// Gives an open file the owner and the permissions of another one. By its name, it could be another file by now, which a superuser
+/// would give away.
+fn belong_like(file: &File, metadata: &fs::Metadata) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        // Whoever is no superuser cannot, and need not.
+        let _ = std::os::unix::fs::fchown(file, Some(metadata.uid()), Some(metadata.gid()));
+    }
+    file.set_permissions(metadata.permissions())?;
+    file.sync_all()
 }
-
-#[cfg(not(unix))]
-fn same_owner(_file: &Path, _metadata: &fs::Metadata) {}
 
 #[cfg(test)]
 mod tests {
@@ -147,8 +277,12 @@ mod tests {
         Source::from_bytes(file.into(), Owner::Project, bytes.to_vec()).expect("is UTF-8")
     }
 
+    fn fix(bytes: &[u8], changes: Vec<Change>) -> Option<Fix> {
+        Fix::new(&source("a.json", bytes), changes)
+    }
+
     fn edit(bytes: &[u8], changes: Vec<Change>) -> Option<Edit> {
-        Edit::new(&source("a.json", bytes), changes)
+        fix(bytes, changes)?.edit()
     }
 
     #[test]
@@ -159,12 +293,33 @@ mod tests {
 
     #[test]
     fn edits_of_one_file_become_one() {
-        let first = edit(b"abcdef", vec![Change::replace(1..2, "B")]).expect("is one");
-        let second =
-            edit(b"abcdef", vec![Change::insert(6, "!"), Change::replace(1..2, "B")]).expect("is one");
-        assert_eq!(first.and(&second).expect("they agree").after, b"aBcdef!");
-        let other = edit(b"abcdef", vec![Change::replace(0..3, "")]).expect("is one");
-        assert_eq!(first.and(&other), None, "both change the same place");
+        let of = |changes: Vec<Change>| fix(b"abcdef", changes).expect("is one");
+        let together = |fixes: &[&Fix]| {
+            let edits = edits(fixes.iter().copied());
+            assert_eq!(edits.len(), 1);
+            String::from_utf8(edits[0].after.clone()).expect("is UTF-8")
+        };
+        let first = of(vec![Change::replace(1..2, "B")]);
+        let second = of(vec![Change::insert(6, "!"), Change::replace(1..2, "B")]);
+        assert_eq!(together(&[&first, &second]), "aBcdef!");
+        let other = of(vec![Change::insert(4, "x"), Change::replace(0..3, "")]);
+        assert_eq!(
+            together(&[&first, &other]),
+            "aBcdef",
+            "both change the same place, and half of it is no use"
+        );
+        assert_eq!(together(&[&other, &first, &second]), "dxef");
+        let (front, behind) = (of(vec![Change::insert(1, "<")]), of(vec![Change::insert(2, ">")]));
+        assert_eq!(together(&[&behind, &first, &front]), "a<B>cdef");
+        let within = of(vec![Change::insert(2, "|")]);
+        assert_eq!(together(&[&within, &other]), "ab|cdef", "it would be in what is replaced");
+        assert_eq!(together(&[&within, &other, &first]), "aB|cdef", "nothing is left of what was not made");
+    }
+
+    #[test]
+    fn changes_that_contradict_each_other_are_no_fix() {
+        assert_eq!(fix(b"abc", vec![Change::replace(0..2, "x"), Change::replace(1..3, "y")]), None);
+        assert_eq!(fix(b"abc", vec![Change::insert(4, "x")]), None, "it is not in the file");
     }
 
     #[test]
@@ -187,8 +342,9 @@ mod tests {
         for n in 0..3 {
             let text = format!("version {n}");
             fs::write(&file, &text).expect("can be written");
-            let edit =
-                Edit::new(&source(&file, text.as_bytes()), vec![Change::insert(0, "new ")]).expect("is one");
+            let fix =
+                Fix::new(&source(&file, text.as_bytes()), vec![Change::insert(0, "new ")]).expect("is one");
+            let edit = fix.edit().expect("is one");
             let backup = edit.apply().expect("nothing is in the way");
             assert_eq!(fs::read_to_string(&file).expect("is there"), format!("new {text}"));
             backups.push((backup, text));
@@ -204,17 +360,19 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn permissions_are_kept_and_read_only_files_left_alone() {
+        use std::fs::Permissions;
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().expect("there is room");
         let file = folder.path().join("launch.json");
         fs::write(&file, "a").expect("can be written");
         fs::set_permissions(&file, Permissions::from_mode(0o640)).expect("is ours");
-        let edit = Edit::new(&source(&file, b"a"), vec![Change::insert(0, "b")]).expect("is one");
+        let of = |bytes, change| Fix::new(&source(&file, bytes), vec![change]).and_then(|fix| fix.edit());
+        let edit = of(b"a", Change::insert(0, "b")).expect("is one");
         let backup = edit.apply().expect("nothing is in the way");
         for path in [&file, &backup] {
             assert_eq!(fs::metadata(path).expect("is there").permissions().mode() & 0o777, 0o640);
         }
-        let edit = Edit::new(&source(&file, b"ba"), vec![Change::insert(0, "c")]).expect("is one");
+        let edit = of(b"ba", Change::insert(0, "c")).expect("is one");
         fs::set_permissions(&file, Permissions::from_mode(0o444)).expect("is ours");
         assert_eq!(edit.apply().expect_err("it is read-only").kind(), io::ErrorKind::PermissionDenied);
     }

@@ -101,7 +101,7 @@ impl Given {
             return Self::value(source, string, value.start(), change);
         }
         let why = "is no string, and environments take strings only".to_owned();
-        let (shown, line) = (text::plain(&source.text[json::range(value)]), source.line(value.start()));
+        let (shown, line) = (text::plain(&source.text()[json::range(value)]), source.line(value.start()));
         Self::Mistake(Mistake { shown, why, file: source.file.clone(), line, change })
     }
 
@@ -147,7 +147,7 @@ impl Given {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::edit::Edit;
+    use crate::edit::Fix;
     use crate::places::Owner;
 
     fn source(text: &str) -> Source {
@@ -159,7 +159,7 @@ mod tests {
         let value = json::parse(&source).expect("is JSON").expect("is not empty");
         match Given::in_json(&source, Some(&value)) {
             Given::Mistake(mistake) => {
-                let edit = Edit::new(&source, vec![mistake.change.expect("can be set right")])?;
+                let edit = Fix::new(&source, vec![mistake.change.expect("can be set right")])?.edit()?;
                 Some(String::from_utf8(edit.after).expect("is UTF-8"))
             }
             _ => None,

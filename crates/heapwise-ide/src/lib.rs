@@ -7,7 +7,7 @@
 //!
 //! [`survey`] reads the configuration files of a folder and of a user. Each kind of file is a `Tool` with a file of its own
 //! in `tools/`, and one table lists them ([`kinds`]). What is wrong is a [`Proposal`]: a finding and, where it can be made
-//! safely, an [`Edit`].
+//! safely, a [`Fix`]; [`Survey::edits`] makes an [`Edit`] of all those of a file.
 //!
 //! The key decision: nothing is ever printed from a parsed document. A parser only says where things are, and an edit is a
 //! few insertions and replacements in the text, so everything outside of them stays as it was, byte for byte.
@@ -28,7 +28,7 @@ mod tools;
 mod walk;
 mod xml;
 
-pub use edit::Edit;
+pub use edit::{Edit, Fix};
 pub use places::Places;
 pub use source::Refused;
 pub use survey::{Answer, DebugHeap, Launch, Proposal, Survey, survey, survey_file};

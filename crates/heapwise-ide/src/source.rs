@@ -3,11 +3,14 @@
 //! What is refused is left alone and named, with the reason: an editor that reads a file which heapwise does not
 //! understand must not find it changed.
 
+use crate::edit::Original;
 use crate::places::{Owner, Places};
-use crate::text;
+use crate::text::{self, Lines};
+use std::cell::OnceCell;
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A file that was not understood, and is left alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,13 +26,13 @@ pub struct Refused {
 }
 
 impl Refused {
-    fn whole(file: &Path, why: impl Into<String>) -> Self {
+    pub(crate) fn whole(file: &Path, why: impl Into<String>) -> Self {
         Self { file: file.to_owned(), line: None, column: None, why: why.into() }
     }
 
     /// Because of what is at a byte of the text.
     pub(crate) fn at(source: &Source, byte: usize, why: impl Into<String>) -> Self {
-        let (line, column) = text::position(&source.text, byte);
+        let (line, column) = source.lines.position(source.text(), byte);
         Self {
             file: source.file.clone(),
             line: Some(line),
@@ -46,21 +49,29 @@ pub(crate) struct Source {
     pub(crate) file: PathBuf,
     /// Whom it belongs to.
     pub(crate) owner: Owner,
-    /// All bytes of the file.
-    pub(crate) bytes: Vec<u8>,
-    /// Its text, without a byte order mark.
-    pub(crate) text: String,
+    /// What it holds, which all changes of it share.
+    pub(crate) original: Arc<Original>,
+    /// Where its lines end.
+    pub(crate) lines: Lines,
+    /// One step of indentation, once somebody has asked for it.
+    pub(crate) unit: OnceCell<String>,
 }
-
-/// The mark that Windows programs put in front of UTF-8.
-pub(crate) const MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Larger than any configuration that somebody wrote.
 const LARGEST: u64 = 8 << 20;
+/// Of all files together: they are kept until the last one was read.
+pub(crate) const MOST_BYTES: u64 = 64 << 20;
 
 impl Source {
     /// Reads a file. There is nothing if it does not exist.
-    pub(crate) fn read(file: &Path, owner: Owner, places: &Places) -> Result<Option<Self>, Refused> {
+    ///
+    /// `room` is how many bytes of configuration may still be read, of all files together.
+    pub(crate) fn read(
+        file: &Path,
+        owner: Owner,
+        places: &Places,
+        room: &mut u64,
+    ) -> Result<Option<Self>, Refused> {
         let cannot = |error: std::io::Error| Refused::whole(file, format!("cannot be read: {error}"));
         let real = match fs::canonicalize(file) {
             Ok(real) => real,
@@ -81,14 +92,22 @@ impl Source {
         if !metadata.is_file() {
             return Err(Refused::whole(file, "is not a regular file"));
         }
-        if metadata.len() > LARGEST {
+        let opened = open(&real).map_err(cannot)?;
+        if opened.metadata().map_err(cannot)?.len() > LARGEST {
             return Err(Refused::whole(file, "is larger than 8 MiB"));
         }
         let mut bytes = Vec::new();
-        File::open(&real).and_then(|f| f.take(LARGEST + 1).read_to_end(&mut bytes)).map_err(cannot)?;
-        if bytes.len() as u64 > LARGEST {
+        opened.take(LARGEST + 1).read_to_end(&mut bytes).map_err(cannot)?;
+        let size = bytes.len() as u64;
+        if size > LARGEST {
             return Err(Refused::whole(file, "is larger than 8 MiB"));
         }
+        *room = room.checked_sub(size).ok_or_else(|| {
+            Refused::whole(
+                file,
+                format!("is left out: there are more than {} MiB of configuration", MOST_BYTES >> 20),
+            )
+        })?;
         // An edit replaces the file, and a link must stay one.
         let file = if is_link { real } else { file.to_owned() };
         Self::from_bytes(file, owner, bytes).map(Some)
@@ -101,26 +120,63 @@ impl Source {
             let why = "is UTF-16, which is not edited: save it as UTF-8 and look again";
             return Err(Refused::whole(&file, why));
         }
-        let body = bytes.strip_prefix(MARK).unwrap_or(&bytes);
-        match std::str::from_utf8(body) {
-            Ok(text) => Ok(Self { file, owner, text: text.to_owned(), bytes }),
+        match String::from_utf8(bytes) {
+            Ok(whole) => Ok(Self::new(file, owner, whole)),
             Err(error) => {
-                let valid = String::from_utf8_lossy(&body[..error.valid_up_to()]).into_owned();
-                let at = valid.len();
-                let source = Self { file, owner, text: valid, bytes: Vec::new() };
-                Err(Refused::at(&source, at, "is not UTF-8"))
+                let end = error.utf8_error().valid_up_to();
+                let source =
+                    Self::new(file, owner, String::from_utf8_lossy(&error.as_bytes()[..end]).into_owned());
+                Err(Refused::at(&source, source.text().len(), "is not UTF-8"))
             }
         }
     }
 
+    fn new(file: PathBuf, owner: Owner, whole: String) -> Self {
+        let original = Original::new(file.clone(), whole);
+        let lines = Lines::of(original.text());
+        Self { file, owner, original: Arc::new(original), lines, unit: OnceCell::new() }
+    }
+
+    /// Its text, without a byte order mark.
+    pub(crate) fn text(&self) -> &str {
+        self.original.text()
+    }
+
     /// The line of a byte of the text.
     pub(crate) fn line(&self, at: usize) -> usize {
-        text::line(&self.text, at)
+        self.lines.line(at)
+    }
+
+    /// What the line of a byte is indented by, and whether nothing else is before the byte.
+    pub(crate) fn indentation(&self, at: usize) -> (&str, bool) {
+        self.lines.indentation(self.text(), at)
+    }
+
+    /// How the file ends its lines.
+    pub(crate) fn newline(&self) -> &'static str {
+        self.lines.newline(self.text())
     }
 
     /// The folder that the file is in.
     pub(crate) fn folder(&self) -> &Path {
         self.file.parent().unwrap_or(&self.file)
+    }
+}
+
+/// Opens what was a regular file a moment ago. If a link or a pipe took its place, it is neither followed nor waited for.
+pub(crate) fn open(file: &Path) -> std::io::Result<File> {
+    let mut options = fs::OpenOptions::new();
+    options.read(true);
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::OFlags;
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags.bits().cast_signed());
+    }
+    let opened = options.open(file)?;
+    match opened.metadata()?.is_file() {
+        true => Ok(opened),
+        false => Err(std::io::Error::other("it was replaced by something that is not a regular file")),
     }
 }
 
@@ -156,6 +212,6 @@ mod tests {
     fn a_mark_is_no_part_of_the_text() {
         let source =
             Source::from_bytes("a".into(), Owner::Project, b"\xef\xbb\xbf{}".to_vec()).expect("is UTF-8");
-        assert_eq!((source.text.as_str(), source.bytes.len()), ("{}", 5));
+        assert_eq!((source.text(), source.original.whole().len()), ("{}", 5));
     }
 }

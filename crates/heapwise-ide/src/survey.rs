@@ -1,13 +1,13 @@
 //! Looking at everything, and what comes of it.
 
-use crate::edit::{Change, Edit};
+use crate::edit::{self, Change, Edit, Fix};
 use crate::given::{Given, Mistake};
 use crate::places::{Owner, Places};
-use crate::source::{Refused, Source};
+use crate::source::{MOST_BYTES, Refused, Source};
 use crate::tools::{Known, TOOLS, Tool};
 use crate::{sources, walk};
 use heapwise_environment::{Finding, Severity};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -76,7 +76,7 @@ pub struct Proposal {
     /// What is wrong.
     pub finding: Finding,
     /// What sets it right, if heapwise can do it. It stands on its own; [`Survey::edits`] puts those of a file together.
-    pub edit: Option<Edit>,
+    pub fix: Option<Fix>,
 }
 
 /// Everything that was found.
@@ -96,18 +96,7 @@ impl Survey {
     /// Two proposals that contradict each other cannot both be followed at once; the later one is then still there in the
     /// next survey.
     pub fn edits(&self) -> Vec<Edit> {
-        let mut edits: Vec<Edit> = Vec::new();
-        for new in self.proposals.iter().filter_map(|proposal| proposal.edit.as_ref()) {
-            match edits.iter_mut().find(|edit| edit.file == new.file) {
-                Some(edit) => {
-                    if let Some(both) = edit.and(new) {
-                        *edit = both;
-                    }
-                }
-                None => edits.push(new.clone()),
-            }
-        }
-        edits
+        edit::edits(self.proposals.iter().filter_map(|proposal| proposal.fix.as_ref()))
     }
 }
 
@@ -123,7 +112,7 @@ pub fn survey(places: &Places) -> Survey {
         let of_project =
             walk.files.iter().filter(|file| tool.claims(file.strip_prefix(&places.folder).unwrap_or(file)));
         for (file, owner) in of_user.chain(of_project.map(|file| (file.clone(), Owner::Project))) {
-            match Source::read(&file, owner, places) {
+            match Source::read(&file, owner, places, &mut report.room) {
                 // A home folder may be the project, under another name, and a link lead to a file that is there besides.
                 Ok(Some(source)) => {
                     if seen
@@ -167,13 +156,30 @@ fn read(found: &[(&dyn Tool, Source)], report: &mut Report<'_>) {
     }
 }
 
+/// More launches, and more findings, than any file has that somebody wrote.
+const MOST_IN_A_FILE: usize = 5_000;
+/// Of all files.
+const MOST_IN_ALL: usize = 20_000;
+
+/// How many launches and findings there are.
+#[derive(Clone, Copy, Debug, Default)]
+struct Count {
+    launches: usize,
+    findings: usize,
+}
+
 /// What is collected while files are read.
 #[derive(Debug)]
 pub(crate) struct Report<'p> {
     /// Where it was looked.
     pub(crate) places: &'p Places,
-    /// Launches that a settings file can help all at once: the settings' place, and a line of evidence.
-    pub(crate) wanted: Vec<(PathBuf, String)>,
+    /// How many bytes of configuration may still be read.
+    room: u64,
+    /// Launches that a settings file can help all at once, by the settings' place: a line of evidence each.
+    wanted: HashMap<PathBuf, Vec<String>>,
+    /// Files of variables that configurations named, and what they say; none if they were refused.
+    env_files: HashMap<PathBuf, Option<Given>>,
+    counts: HashMap<PathBuf, Count>,
     survey: Survey,
 }
 
@@ -184,7 +190,14 @@ pub(crate) const COST: &str = "a map of a million strings took 0.4 s to build an
 
 impl<'p> Report<'p> {
     fn new(places: &'p Places) -> Self {
-        Self { places, wanted: Vec::new(), survey: Survey::default() }
+        Self {
+            places,
+            room: MOST_BYTES,
+            wanted: HashMap::new(),
+            env_files: HashMap::new(),
+            counts: HashMap::new(),
+            survey: Survey::default(),
+        }
     }
 
     /// The worst first.
@@ -201,22 +214,86 @@ impl<'p> Report<'p> {
         at: usize,
         debug_heap: DebugHeap,
     ) {
-        self.survey.launches.push(Launch {
-            tool: tool.to_owned(),
-            name: crate::text::plain(name),
-            file: source.file.clone(),
-            line: source.line(at),
-            debug_heap,
-        });
+        let in_all = self.survey.launches.len();
+        if self.has_room(&source.file, in_all, |count| &mut count.launches) {
+            self.survey.launches.push(Launch {
+                tool: tool.to_owned(),
+                name: crate::text::plain(name),
+                file: source.file.clone(),
+                line: source.line(at),
+                debug_heap,
+            });
+        }
     }
 
-    pub(crate) fn propose(&mut self, mut finding: Finding, edit: Option<Edit>) {
-        finding.fixable = edit.is_some();
-        self.survey.proposals.push(Proposal { finding, edit });
+    pub(crate) fn propose(&mut self, source: &Source, finding: Finding, fix: Option<Fix>) {
+        self.propose_at(&source.file, finding, fix);
     }
 
-    pub(crate) fn refuse(&mut self, refused: Refused) {
-        self.survey.refused.push(refused);
+    /// The same of a file that is no configuration.
+    pub(crate) fn propose_at(&mut self, file: &Path, mut finding: Finding, fix: Option<Fix>) {
+        let in_all = self.survey.proposals.len();
+        if self.has_room(file, in_all, |count| &mut count.findings) {
+            finding.fixable = fix.is_some();
+            self.survey.proposals.push(Proposal { finding, fix });
+        }
+    }
+
+    /// Counts something of a file, and says once if it is too much.
+    fn has_room(&mut self, file: &Path, in_all: usize, part: impl Fn(&mut Count) -> &mut usize) -> bool {
+        if !self.counts.contains_key(file) {
+            self.counts.insert(file.to_owned(), Count::default());
+        }
+        let Some(count) = self.counts.get_mut(file).map(part) else { return false };
+        // Once a file had too much, it says nothing more of this kind.
+        if *count > MOST_IN_A_FILE {
+            return false;
+        }
+        *count += 1;
+        let why = if *count > MOST_IN_A_FILE {
+            format!(
+                "has more than {MOST_IN_A_FILE} launches or findings: those behind them were not looked at"
+            )
+        } else if in_all >= MOST_IN_ALL {
+            format!(
+                "was not looked at as a whole: there are more than {MOST_IN_ALL} launches or findings in all files"
+            )
+        } else {
+            return true;
+        };
+        *count = usize::MAX;
+        if self.survey.refused.last().is_none_or(|last| last.file != file || last.why != why) {
+            self.survey.refused.push(Refused::whole(file, why));
+        }
+        false
+    }
+
+    /// Notes a launch that settings of a place can help.
+    pub(crate) fn want(&mut self, place: &Path, evidence: String) {
+        self.wanted.entry(place.to_owned()).or_default().push(evidence);
+    }
+
+    /// The launches that settings of a place can help.
+    pub(crate) fn wanted(&mut self, place: &Path) -> Vec<String> {
+        self.wanted.get_mut(place).map(std::mem::take).unwrap_or_default()
+    }
+
+    /// What a file of variables says that a configuration names; nothing is known if it is refused. Each is read once, however many
+    /// configurations name it.
+    pub(crate) fn env_file(&mut self, path: PathBuf) -> Option<Given> {
+        if let Some(known) = self.env_files.get(&path) {
+            return known.clone();
+        }
+        let given = match Source::read(&path, Owner::Project, self.places, &mut self.room) {
+            Ok(Some(file)) => Some(Given::in_lines(&file, file.text(), 0)),
+            // A file that is not there says nothing.
+            Ok(None) => Some(Given::Absent),
+            Err(refused) => {
+                self.survey.refused.push(refused);
+                None
+            }
+        };
+        self.env_files.entry(path).or_insert(given).clone()
     }
 
     /// Where something is, for a line of evidence.
@@ -239,7 +316,7 @@ impl<'p> Report<'p> {
         }
         let mut finding = Finding::new("ide-debug-heap", self.places.debug_heap_severity(), title, remedy);
         finding.evidence = evidence;
-        self.propose(finding.costs(COST), Edit::new(source, changes));
+        self.propose(source, finding.costs(COST), Fix::new(source, changes));
     }
 
     /// Proposes to correct a value that does nothing.
@@ -257,7 +334,7 @@ impl<'p> Report<'p> {
         let finding = Finding::new("no-debug-heap-value", self.places.mistake_severity(), title, remedy)
             .because(format!("{}:{line}: {shown} {why}", self.places.shown(file)))
             .costs(COST);
-        self.propose(finding, Edit::new(source, changes));
+        self.propose(source, finding, Fix::new(source, changes));
     }
 
     /// What editors inherit, if they are started from here.

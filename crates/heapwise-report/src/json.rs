@@ -27,7 +27,7 @@ pub struct JsonOptions {
 pub fn json(analysis: &Analysis, diagnosis: &Diagnosis, options: &JsonOptions) -> String {
     let mut text = serde_json::to_string(&Report::new(analysis, diagnosis, options)).unwrap_or_default();
     text.push('\n');
-    text
+    heapwise_escape::terminal::json(&text).into_owned()
 }
 
 #[derive(Serialize)]

@@ -1,6 +1,7 @@
 /** Source lines, stacks and places, as several parts show them. */
 
-import { h } from "../dom.ts";
+import { h, section } from "../dom.ts";
+import { counted } from "../format.ts";
 import type { Model } from "../model.ts";
 
 /** Function and line. */
@@ -12,6 +13,14 @@ export function place(model: Model, frame: number): HTMLElement {
     h("span", { class: `function owner-${text.owner}` }, text.name),
     text.place ? h("span", { class: "file" }, text.place) : null,
   );
+}
+
+/** Which files of the machine that made the page are in it: whoever passes it on passes these lines on. */
+export function sourceFiles(model: Model): HTMLElement | null {
+  const files = model.data.source_files;
+  if (files.length === 0) return null;
+  const note = `Lines of ${counted(files.length, "file", "files")} were read when this page was made and are in it; --no-source leaves them out.`;
+  return section("sources", "Source files in this page", note, h("ul", { class: "sources" }, ...files.map((file) => h("li", {}, h("code", {}, file)))));
 }
 
 /** The lines around that of the first of some frames for which they were found. */

@@ -35,7 +35,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     // Starts programs on Windows, with or without the debug heap.
     ("heapwise-launch", &["heapwise-environment"]),
     // Configuration files of editors are nothing that other people's programs need.
-    ("heapwise-ide", &["heapwise-environment"]),
+    ("heapwise-ide", &["heapwise-environment", "heapwise-escape"]),
     // Numbers that were measured, and what can be said of them.
     ("heapwise-statistics", &[]),
     // Experiments: what an environment does to a heap on this machine, measured.
@@ -73,7 +73,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "heapwise-tune",
         ],
     ),
-    ("heapwise-export", &["heapwise-analysis", "heapwise-trace"]),
+    ("heapwise-export", &["heapwise-analysis", "heapwise-escape", "heapwise-trace"]),
     // The program puts them together, and carries the preload library as a file.
     (
         "heapwise-cli",
@@ -84,6 +84,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "heapwise-compare",
             "heapwise-diagnosis",
             "heapwise-environment",
+            "heapwise-escape",
             "heapwise-export",
             "heapwise-launch",
             "heapwise-ide",

@@ -33,7 +33,7 @@ impl Packages {
         let list =
             |name: &str| metadata[name].as_array().with_context(|| format!("`cargo metadata` has no {name}"));
         let members: BTreeSet<_> = list("workspace_members")?.iter().filter_map(Value::as_str).collect();
-        // Packages of other platforms are listed as well; those of this one have a node in the graph.
+        // What has no node in the graph is listed and not built. Packages of all platforms have one.
         let used: BTreeSet<_> = match metadata["resolve"]["nodes"].as_array() {
             Some(nodes) => nodes.iter().filter_map(|node| node["id"].as_str()).collect(),
             None => members.clone(),
@@ -90,5 +90,13 @@ mod tests {
         let own = packages.members().next().unwrap();
         assert!(own.dependencies.contains("cc") && own.dependencies.contains("theirs"));
         assert_eq!(own.test_dependencies, ["proptest".to_owned()].into());
+    }
+
+    #[test]
+    fn packages_of_other_platforms_are_seen() {
+        let packages =
+            Packages::parse(&crate::cargo::metadata(true).expect("cargo reads the workspace")).unwrap();
+        let has = |name: &str| packages.all.iter().any(|package| package.name == name);
+        assert!(has("rustix") && has("windows-sys"), "for Linux and for Windows");
     }
 }

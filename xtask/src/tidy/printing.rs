@@ -1,4 +1,5 @@
-//! Libraries neither print nor end the process: they return what they found, and the program decides.
+//! Libraries neither print nor end the process: they return what they found, and the program decides. Programs print through
+//! `heapwise_escape::terminal` alone, which lets nothing through that could control a terminal.
 
 use super::Problem;
 use super::code::{has_word, only};
@@ -9,6 +10,18 @@ const MACROS: &[&str] = &["print", "println", "eprint", "eprintln", "dbg"];
 /// Programs, and what is only there to be run by hand.
 const ALLOWED: &[&str] =
     &["crates/cargo-heapwise/", "crates/heapwise-cli/", "benches/", "examples/", "fuzz/", "tests/", "xtask/"];
+
+/// Programs that show names of others.
+const ESCAPING: &[&str] = &["crates/cargo-heapwise/src/", "crates/heapwise-cli/src/"];
+
+/// Files of theirs that write to a stream themselves.
+const WRITING: &[&str] = &[
+    // Formats that are not for terminals, and HTML.
+    "crates/heapwise-cli/src/export.rs",
+    "crates/heapwise-cli/src/report.rs",
+    // A dialogue, which its tests hold with something else than a terminal.
+    "crates/heapwise-cli/src/fix.rs",
+];
 
 fn may_print(path: &str) -> bool {
     let special = ["/tests/", "/examples/", "/build.rs"];
@@ -31,6 +44,30 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
             }
         }
     }
+    problems.extend(unescaped(tree));
+    problems
+}
+
+/// Finds what programs print without escaping. To ask what a stream is like is fine.
+fn unescaped(tree: &Tree) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for (path, text) in tree.with_extension(&["rs"]).filter(|(path, _)| is_in(path, ESCAPING)) {
+        let code = only(text);
+        let code = code.split_once("#[cfg(test)]\nmod tests").map_or(code.as_str(), |(before, _)| before);
+        for (number, line) in code.lines().enumerate() {
+            let prints = MACROS.iter().any(|name| line.contains(&format!("{name}!")) && has_word(line, name));
+            let asks =
+                ["is_terminal", "choice(", "Stdio::from("].iter().any(|question| line.contains(question));
+            let writes = ["stdout()", "stderr()"].iter().any(|stream| line.contains(stream)) && !asks;
+            if prints || (writes && !WRITING.contains(&path)) {
+                problems.push(Problem::at(
+                    path,
+                    number,
+                    "print with say!, print or print_error of heapwise_escape",
+                ));
+            }
+        }
+    }
     problems
 }
 
@@ -48,13 +85,30 @@ mod tests {
             ("crates/heapwise-trace/src/lib.rs", library),
             ("crates/heapwise-trace/src/event.rs", tested),
             ("crates/heapwise-trace/examples/show.rs", "fn main() { println!(); }"),
-            ("crates/heapwise-cli/src/main.rs", "fn main() { println!(); std::process::exit(2) }"),
+            ("tests/src/main.rs", "fn main() { println!(); std::process::exit(2) }"),
         ]);
         assert_eq!(
             lines(&check(&tree)),
             [
                 "crates/heapwise-trace/src/lib.rs:3: a library must not use eprintln!",
                 "crates/heapwise-trace/src/lib.rs:4: a library must not end the process",
+            ]
+        );
+    }
+
+    #[test]
+    fn output_of_a_program_that_is_not_escaped_is_found() {
+        let program = "fn f() {\n    say!(\"fine\");\n    anstream::eprintln!(\"{name}\");\n    let out = io::stdout();\n    \
+                       if io::stderr().is_terminal() {}\n}\n";
+        let tree = Tree::from([
+            ("crates/heapwise-cli/src/run.rs", program),
+            ("crates/heapwise-cli/src/fix.rs", "fn f() { write(&mut io::stderr(), \"x\") }"),
+        ]);
+        assert_eq!(
+            lines(&check(&tree)),
+            [
+                "crates/heapwise-cli/src/run.rs:3: print with say!, print or print_error of heapwise_escape",
+                "crates/heapwise-cli/src/run.rs:4: print with say!, print or print_error of heapwise_escape",
             ]
         );
     }

@@ -87,7 +87,10 @@ impl Cli {
         if words.get(1).is_some_and(|word| word == "heapwise") {
             words.remove(1);
         }
-        Self::parse_from(words)
+        let has_colours = anstream::AutoStream::choice(&std::io::stderr()) != anstream::ColorChoice::Never;
+        Self::try_parse_from(&words).unwrap_or_else(|error| {
+            std::process::exit(heapwise_escape::usage::tell(error, words.into_iter(), has_colours))
+        })
     }
 }
 

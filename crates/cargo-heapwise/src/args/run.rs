@@ -39,9 +39,12 @@ pub(crate) struct RunArgs {
     /// Write the diagnosis to this file.
     #[arg(long, value_name = "FILE")]
     pub(crate) report_file: Option<PathBuf>,
-    /// Leave source lines out of an HTML report.
+    /// Leave source lines out of the report.
     #[arg(long)]
     pub(crate) no_source: bool,
+    /// Show source lines of files below DIR, too, besides those of the workspace, of toolchains and packages.
+    #[arg(long, value_name = "DIR", conflicts_with = "no_source")]
+    pub(crate) source_root: Vec<PathBuf>,
     /// Do not open the report; it is opened only in a terminal anyway.
     #[arg(long)]
     pub(crate) no_open: bool,

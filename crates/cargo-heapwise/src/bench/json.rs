@@ -19,7 +19,8 @@ pub(crate) fn render(comparison: &Comparison<'_>) -> serde_json::Result<String> 
         "n_worse": comparison.worse(),
         "benchmarks": comparison.rows.iter().map(benchmark).collect::<Vec<_>>(),
     });
-    serde_json::to_string_pretty(&value).map(|text| text + "\n")
+    serde_json::to_string_pretty(&value)
+        .map(|text| heapwise_escape::terminal::json(&text).into_owned() + "\n")
 }
 
 fn benchmark(row: &Row<'_>) -> Value {

@@ -25,7 +25,8 @@ use anyhow::{Context, anyhow};
 use baseline::Name;
 use compare::Comparison;
 use folder::Found;
-use std::io::Write;
+use heapwise_escape::file::{Existing, write as write_file};
+use heapwise_escape::terminal;
 use std::process::Stdio;
 use std::time::{SystemTime, UNIX_EPOCH};
 use threshold::Thresholds;
@@ -57,7 +58,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<u8, Failure> {
         baseline::save(&places.baselines(), name, &new, !args.is_selective())?;
         let n = new.len();
         let plural = if n == 1 { "" } else { "s" };
-        anstream::eprintln!("heapwise: baseline {} has {n} benchmark{plural} of this run", name.text());
+        heapwise_escape::say!("heapwise: baseline {} has {n} benchmark{plural} of this run", name.text());
     }
     let worse = comparison.worse();
     if worse == 0 {
@@ -65,7 +66,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<u8, Failure> {
     }
     let of = comparison.baseline.unwrap_or_default();
     let needs = if worse == 1 { "benchmark needs" } else { "benchmarks need" };
-    anstream::eprintln!("heapwise: exceeded: {worse} {needs} more than in baseline {of}");
+    heapwise_escape::say!("heapwise: exceeded: {worse} {needs} more than in baseline {of}");
     Ok(exit::REGRESSION)
 }
 
@@ -113,7 +114,7 @@ fn measured(places: &Places, run: &str) -> Result<Vec<Found>, Failure> {
     let folder = places.benches();
     let (mut all, problems) = folder::read(&folder);
     for problem in problems {
-        anstream::eprintln!("heapwise: warning: {problem}");
+        heapwise_escape::say!("heapwise: warning: {problem}");
     }
     all.retain(|found| found.bench.run == run);
     if !all.is_empty() {
@@ -138,9 +139,10 @@ fn write(args: &BenchArgs, comparison: &Comparison<'_>) -> Result<(), Failure> {
     };
     match &args.output {
         Some(path) => {
-            std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
+            write_file(path, &text, Existing::Replace)
+                .with_context(|| format!("cannot write {}", path.display()))?;
         }
-        None => std::io::stdout().write_all(text.as_bytes()).context("cannot print the result")?,
+        None => terminal::print(&text, color).context("cannot print the result")?,
     }
     Ok(())
 }

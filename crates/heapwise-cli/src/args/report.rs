@@ -18,7 +18,7 @@ pub(crate) struct ReportArgs {
 }
 
 /// How a diagnosis looks.
-#[derive(Clone, Copy, Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct Look {
     /// For people or for machines.
     #[arg(long, value_enum, default_value_t = Format::Text)]
@@ -29,9 +29,12 @@ pub(crate) struct Look {
     /// How many sites each table shows.
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) top: usize,
-    /// Leave source lines out of an HTML report.
+    /// Leave source lines out.
     #[arg(long)]
     pub(crate) no_source: bool,
+    /// Show source lines of files below DIR, too; else only of those below the current folder, and of toolchains and packages.
+    #[arg(long, value_name = "DIR", conflicts_with = "no_source")]
+    pub(crate) source_root: Vec<PathBuf>,
 }
 
 /// Formats of a diagnosis.

@@ -9,7 +9,6 @@ use crate::progress::{Progress, rounded};
 use crate::{Failure, exit, interrupt, report};
 use anyhow::anyhow;
 use heapwise_compare::{Error, Options, Program, Ready, Service, Step};
-use heapwise_report::escape::escape;
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::time::Duration;
@@ -119,7 +118,7 @@ impl Teller {
                 .say(&format!("heapwise: {runs} more runs take {left}; Ctrl-C ends with what there is"));
         }
         let what = left.map_or_else(|| step.what.clone(), |left| format!("{}, {left} left", step.what));
-        self.progress.at_step(&escape(&what), step.done, step.total);
+        self.progress.at_step(&what, step.done, step.total);
     }
 }
 

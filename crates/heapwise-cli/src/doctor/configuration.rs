@@ -5,7 +5,6 @@ use anyhow::Context;
 use heapwise_environment::Severity;
 use heapwise_ide::{Answer, Places, Refused, Survey, survey};
 use heapwise_report::doctor::{Checkup, Launch};
-use heapwise_report::escape::escape;
 use std::path::Path;
 
 /// Looks at the current folder and at the settings of whoever started this program.
@@ -54,10 +53,10 @@ fn line(refused: &Refused, folder: &Path) -> String {
 pub(super) fn fix(survey: &Survey, yes: bool) -> Result<u8, Failure> {
     let folder = std::env::current_dir().unwrap_or_default();
     for refused in &survey.refused {
-        anstream::eprintln!("heapwise: warning: not looked at: {}", escape(&line(refused, &folder)));
+        heapwise_escape::say!("heapwise: warning: not looked at: {}", line(refused, &folder));
     }
     if survey.edits().is_empty() {
-        anstream::eprintln!("heapwise: there is nothing to change in the configuration of this folder");
+        heapwise_escape::say!("heapwise: there is nothing to change in the configuration of this folder");
     }
     let outcome = fix::fix(survey, yes)?;
     if !outcome.failed.is_empty() {

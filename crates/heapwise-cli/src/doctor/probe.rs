@@ -2,7 +2,8 @@
 
 use crate::{Failure, exit};
 use heapwise_environment::facts::{Probes, probe};
-use std::io::{BufRead, BufReader, Read, Write};
+use heapwise_escape::terminal;
+use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::channel;
 use std::time::Duration;
@@ -18,9 +19,7 @@ const WRITERS: &[&str] = &["HEAPPROFILE", "HEAPCHECK", "CPUPROFILE", "MALLOC_TRA
 pub(crate) fn answer() -> Result<u8, Failure> {
     let Probes { fresh_fill, freed_fill, usable_of_193 } = probe();
     let number = |fill: Option<u8>| fill.map_or(0, u32::from);
-    let mut out = std::io::stdout();
-    out.write_all(format!("{} {} {usable_of_193}\n", number(fresh_fill), number(freed_fill)).as_bytes())?;
-    out.flush()?;
+    terminal::print(&format!("{} {} {usable_of_193}\n", number(fresh_fill), number(freed_fill)), false)?;
     // Until whoever asked goes away.
     let _ = std::io::stdin().read(&mut [0]);
     Ok(exit::SUCCESS)

@@ -13,7 +13,6 @@ use heapwise_allocators::{Candidate, tunings};
 use heapwise_analysis::Analysis;
 use heapwise_environment::MachineDescription;
 use heapwise_replay::Script;
-use heapwise_report::escape::escape;
 use heapwise_report::tune::{Tuned, html, json, markdown, text};
 use heapwise_tune::{Choice, Found, Goal, Options, search};
 use recording::Recording;
@@ -145,6 +144,6 @@ fn look_for(
         let left = left.map_or_else(String::new, |left| {
             format!(", about {} left in it", crate::progress::rounded(left))
         });
-        progress.at_step(&escape(&format!("{}{left}", step.what)), step.done as u64, step.total as u64);
+        progress.at_step(&format!("{}{left}", step.what), step.done as u64, step.total as u64);
     })
 }

@@ -6,7 +6,7 @@ use super::tracer::Ended;
 use super::watch::Watch;
 use super::{Limits, proc, sys};
 use crate::{Error, LoadSample, Memory, Outcome, Ready, Service};
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
@@ -51,12 +51,14 @@ pub(super) struct Server<'a> {
 
 /// Whether somebody listens at the port that is to show that a server is ready: then it would show nothing.
 pub(super) fn refuse_foreign_listener(service: &Service) -> Result<(), Error> {
-    let Some(Ready::Port(port)) = service.ready else { return Ok(()) };
+    let Some(Ready::Tcp(addresses)) = &service.ready else { return Ok(()) };
     // The one before may need a moment to leave.
     let until = Instant::now() + Duration::from_secs(5);
-    while accepts(port) {
+    while let Some(address) = accepting(addresses) {
         if Instant::now() > until {
-            let what = format!("cannot be told from another one, which listens at port {port} already");
+            let (ip, port) = (address.ip(), address.port());
+            let what =
+                format!("cannot be told from another one, which listens at port {port} of {ip} already");
             return Err(Error::Baseline { what, hint: "; end that program, or use another port".into() });
         }
         // Each question is a connection that somebody has to accept: not too many.
@@ -120,7 +122,7 @@ impl Server<'_> {
         let until = over(self.service.ready_limit);
         loop {
             let is_ready = match ready {
-                Ready::Port(port) => accepts(*port),
+                Ready::Tcp(addresses) => accepting(addresses).is_some(),
                 Ready::Line(_) => self.outputs.iter().any(|output| output.has_seen()),
                 Ready::Command(command) => {
                     let tried = self.shell(command, TRY_LIMIT)?;
@@ -201,7 +203,38 @@ impl Server<'_> {
     }
 }
 
-fn accepts(port: u16) -> bool {
-    let addresses = [SocketAddr::from((Ipv4Addr::LOCALHOST, port)), (Ipv6Addr::LOCALHOST, port).into()];
-    addresses.iter().any(|address| TcpStream::connect_timeout(address, Duration::from_millis(200)).is_ok())
+/// The first of some addresses at which something accepts connections.
+fn accepting(addresses: &[SocketAddr]) -> Option<&SocketAddr> {
+    let accepts =
+        |address: &&SocketAddr| TcpStream::connect_timeout(address, Duration::from_millis(200)).is_ok();
+    addresses.iter().find(accepts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    /// A listener at the same port of the other address is another server.
+    #[test]
+    fn a_port_of_one_address_is_not_that_of_another() {
+        let Ok(listener) = TcpListener::bind("[::1]:0") else {
+            eprintln!("SKIPPED: there is no IPv6 here");
+            return;
+        };
+        let port = listener.local_addr().expect("it has one").port();
+        let ready = |text: String| match text.parse() {
+            Ok(Ready::Tcp(addresses)) => accepting(&addresses).is_some(),
+            other => panic!("{text}: {other:?}"),
+        };
+        assert!(
+            ready(format!("tcp:[::1]:{port}"))
+                && ready(format!("tcp:localhost:{port}"))
+                && ready(format!("tcp:{port}"))
+        );
+        drop(listener);
+        let v4 = TcpListener::bind(("127.0.0.1", port)).expect("the port is free again");
+        assert!(!ready(format!("tcp:[::1]:{port}")) && ready(format!("tcp:127.0.0.1:{port}")));
+        drop(v4);
+    }
 }

@@ -128,17 +128,31 @@ fn outside_of_brackets(name: &str) -> String {
     out
 }
 
-/// Whether the name of an operator is being read: `operator`, and nothing but signs behind it.
+/// Whether the name of an operator is being read: `operator`, and nothing but signs behind it. It is asked for each character, so only
+/// as much is looked at as such a name can have.
 fn operator_ends(out: &str) -> bool {
-    out.rsplit("::")
-        .next()
-        .and_then(|last| last.strip_prefix("operator"))
+    const LONGEST: usize = 32;
+    let end = &out[out.ceil_char_boundary(out.len().saturating_sub(LONGEST))..];
+    let last = match end.rsplit_once("::") {
+        Some((_, last)) => last,
+        None if end.len() == out.len() => end,
+        None => return false,
+    };
+    last.strip_prefix("operator")
         .is_some_and(|signs| signs.chars().all(|c| !c.is_alphanumeric() && c != '_' && c != ' '))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_of_a_recording_may_be_long() {
+        for part in ["long", "operator+", "<", "::", "+"] {
+            let name = part.repeat(100_000);
+            assert!(bare(&full(&name)).len() <= name.len());
+        }
+    }
 
     #[test]
     fn what_a_build_changes_is_left_out() {

@@ -4,7 +4,7 @@
 //! comment behind the last one stays where it is. If the items are all in one line, so is the new one.
 
 use crate::edit::Change;
-use crate::text::{indentation, newline};
+use crate::source::Source;
 use jsonc_parser::ast::{Array, Object};
 use jsonc_parser::common::Ranged;
 use std::ops::Range;
@@ -77,15 +77,16 @@ fn ends(items: &[impl Ranged]) -> Option<(Range<usize>, Range<usize>)> {
 
 /// What adds an item behind the last one. Arrays have items without a name.
 pub(crate) fn insert(
-    text: &str,
+    source: &Source,
     container: &Container,
     name: Option<&'static str>,
     value: &New,
 ) -> Vec<Change> {
+    let text = source.text();
     let inside = container.range.start + 1..container.range.end - 1;
-    let newline = newline(text);
+    let newline = source.newline();
     let Some((first, last)) = &container.ends else {
-        return insert_into_empty(text, inside, name, value);
+        return insert_into_empty(source, inside, name, value);
     };
     let gap = Gap::read(text, last.end, inside.end);
     let is_multi_line = text[inside.start..first.start].contains('\n');
@@ -98,11 +99,11 @@ pub(crate) fn insert(
         }];
     }
     // The last item may share a line with others; then its line still has the right indentation.
-    let (indent, _) = indentation(text, last.start);
-    let unit = unit(text);
+    let (indent, _) = source.indentation(last.start);
+    let unit = unit(source);
     // Elements of an array look alike: beside one in a line, the new one takes a line as well.
     let is_line = name.is_none() && !text[last.clone()].contains('\n');
-    let item = item(name, value, (!is_line).then_some((newline, &unit, indent)));
+    let item = item(name, value, (!is_line).then_some((newline, unit, indent)));
     match gap.comma {
         Some(_) => vec![Change::insert(gap.end_of_line, format!("{newline}{indent}{item},"))],
         None => vec![
@@ -113,25 +114,24 @@ pub(crate) fn insert(
 }
 
 fn insert_into_empty(
-    text: &str,
+    source: &Source,
     inside: Range<usize>,
     name: Option<&'static str>,
     value: &New,
 ) -> Vec<Change> {
-    let newline = newline(text);
-    let unit = unit(text);
-    let (outer, _) = indentation(text, inside.start - 1);
+    let (text, newline, unit) = (source.text(), source.newline(), unit(source));
+    let (outer, _) = source.indentation(inside.start - 1);
     let indent = format!("{outer}{unit}");
     let gap = Gap::read(text, inside.start, inside.end);
     // Within a line that goes on behind it, everything is in that line.
-    let behind = text[inside.end + 1..].split(['\n', '\r']).next().unwrap_or_default();
-    let goes_on =
-        !matches!(behind.trim_start_matches(',').trim(), rest if rest.is_empty() || rest.starts_with('/'));
-    let is_line = !text[inside.clone()].contains('\n') && (goes_on || !text.contains('\n'));
+    let behind = text[inside.end + 1..].trim_start_matches(',');
+    let behind = behind.trim_start_matches(|c: char| c.is_whitespace() && !matches!(c, '\n' | '\r'));
+    let goes_on = !behind.is_empty() && !behind.starts_with(['\n', '\r', '/']);
+    let is_line = !text[inside.clone()].contains('\n') && (goes_on || !source.lines.has_several());
     if is_line {
         return vec![Change::insert(gap.end_of_comments, format!(" {} ", item(name, value, None)))];
     }
-    let item = item(name, value, Some((newline, &unit, &indent)));
+    let item = item(name, value, Some((newline, unit, &indent)));
     let rest = &text[gap.end_of_comments..inside.end];
     // The closing bracket gets a line of its own, unless it has one already.
     let end = if rest.contains('\n') { String::new() } else { format!("{newline}{outer}") };
@@ -188,7 +188,14 @@ impl Gap {
 }
 
 /// One step of indentation: how much further in than its bracket the first thing is that begins a line.
-fn unit(text: &str) -> String {
+fn unit(source: &Source) -> &str {
+    source.unit.get_or_init(|| find_unit(source.text()))
+}
+
+/// Wider steps are none that somebody chose, and would be repeated in each change.
+const WIDEST_STEP: usize = 16;
+
+fn find_unit(text: &str) -> String {
     let mut outer = "";
     for line in text.lines() {
         let blank = line.trim_start_matches([' ', '\t']);
@@ -196,7 +203,8 @@ fn unit(text: &str) -> String {
         if blank.is_empty() || blank.starts_with("//") || blank.starts_with("/*") || blank.starts_with('*') {
             continue;
         }
-        if let Some(step) = indent.strip_prefix(outer).filter(|step| !step.is_empty()) {
+        if let Some(step) = indent.strip_prefix(outer).filter(|step| (1..=WIDEST_STEP).contains(&step.len()))
+        {
             return step.to_owned();
         }
         outer = indent;
@@ -207,9 +215,8 @@ fn unit(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::edit::Edit;
+    use crate::edit::Fix;
     use crate::places::Owner;
-    use crate::source::Source;
 
     fn with(text: &str) -> String {
         let source =
@@ -220,8 +227,8 @@ mod tests {
             jsonc_parser::ast::Value::Array(array) => (Container::from(array), None),
             _ => panic!("neither an object nor an array"),
         };
-        let changes = insert(text, &container, name, &New::Object(vec![("K", New::Text("1"))]));
-        let edit = Edit::new(&source, changes).expect("is one");
+        let changes = insert(&source, &container, name, &New::Object(vec![("K", New::Text("1"))]));
+        let edit = Fix::new(&source, changes).and_then(|fix| fix.edit()).expect("is one");
         String::from_utf8(edit.after).expect("is UTF-8")
     }
 

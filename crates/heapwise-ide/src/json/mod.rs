@@ -27,7 +27,7 @@ const ACCEPTED: ParseOptions = ParseOptions {
 
 /// Reads a file. There is nothing in it if it has comments at most.
 pub(crate) fn parse(source: &Source) -> Result<Option<Value<'_>>, Refused> {
-    match parse_to_ast(&source.text, &CollectOptions::default(), &ACCEPTED) {
+    match parse_to_ast(source.text(), &CollectOptions::default(), &ACCEPTED) {
         Ok(result) => Ok(result.value),
         Err(error) => {
             let why = format!("is not JSON with comments: {}", error.kind());

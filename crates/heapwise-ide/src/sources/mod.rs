@@ -8,6 +8,7 @@ mod lexer;
 
 use crate::rule::is_variable;
 use crate::survey::Report;
+use crate::text::Lines;
 use heapwise_environment::{Finding, Severity};
 use lexer::{Language, Token, tokens};
 use std::fs::{self, File};
@@ -48,7 +49,7 @@ pub(crate) fn scan(files: &[PathBuf], report: &mut Report<'_>) {
             let at = format!("{}:{}", report.places.shown(file), late.line);
             let mut finding = Finding::new(late.check, severity(report, &late), late.title, late.remedy);
             finding = finding.because(format!("{at}: {}", late.evidence));
-            report.propose(finding, None);
+            report.propose_at(file, finding, None);
         }
     }
 }
@@ -109,9 +110,10 @@ fn look(kind: Kind, text: &str) -> Vec<Late> {
 const REMEDY: &str = "set it where the process is created: in the debugger's configuration, or in the environment of the editor";
 
 fn look_at_code(language: Language, text: &str) -> Vec<Late> {
+    let lines = Lines::of(text);
     let late = |at, evidence: String, title| Late {
         check: "no-debug-heap-too-late",
-        line: crate::text::line(text, at),
+        line: lines.line(at),
         title,
         evidence,
         remedy: REMEDY,

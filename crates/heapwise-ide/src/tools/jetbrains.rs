@@ -7,7 +7,7 @@
 //! <https://www.jetbrains.com/help/rust/cargo-run-debug-configuration.html>, and configurations in public repositories.
 
 use super::{Known, Tool, has_suffix};
-use crate::edit::{Change, Edit};
+use crate::edit::{Change, Fix};
 use crate::given::Given;
 use crate::source::{Refused, Source};
 use crate::survey::{DebugHeap, Report};
@@ -111,15 +111,15 @@ fn given(source: &Source, envs: Node<'_, '_>) -> Given {
     let variable = |env: &Node<'_, '_>| env.attribute("name").is_some_and(crate::rule::is_variable);
     let Some(env) = xml::children(envs, "env").filter(variable).last() else { return Given::Absent };
     let value = env.attribute("value").unwrap_or_default();
-    Given::value(source, value, env.range().start, xml::set_attribute(&source.text, env, "value", "1"))
+    Given::value(source, value, env.range().start, xml::set_attribute(source.text(), env, "value", "1"))
 }
 
 /// What sets the variable.
 fn set(source: &Source, configuration: Node<'_, '_>, envs: Option<Node<'_, '_>>) -> Option<Change> {
     const ENV: &str = "<env name=\"_NO_DEBUG_HEAP\" value=\"1\" />";
     match envs {
-        Some(envs) => xml::insert(&source.text, envs, |_| ENV.to_owned()),
-        None => xml::insert(&source.text, configuration, |layout| {
+        Some(envs) => xml::insert(source, envs, |_| ENV.to_owned()),
+        None => xml::insert(source, configuration, |layout| {
             let xml::Layout { newline, unit, indent } = layout;
             format!("<envs>{newline}{indent}{unit}{ENV}{newline}{indent}</envs>")
         }),
@@ -153,7 +153,7 @@ fn absent(
             let severity = if is_windows { Severity::Low } else { Severity::Note };
             let title = format!("\"{name}\" (CLion) may have the Windows debug heap with Debug");
             let finding = Finding::new("ide-debug-heap", severity, title, remedy).because(evidence);
-            report.propose(finding, Edit::new(source, changes).filter(|_| is_windows));
+            report.propose(source, finding, Fix::new(source, changes).filter(|_| is_windows));
             DebugHeap::unknown("nothing public says what CLion's debuggers do; with Run it has it not")
         }
     }

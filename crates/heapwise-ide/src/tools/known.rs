@@ -1,6 +1,8 @@
 //! What settings say to launches in other files.
 
 use crate::given::Given;
+use std::collections::HashMap;
+use std::mem::take;
 use std::path::{Path, PathBuf};
 
 /// Settings of VS Code that reach the launches of CodeLLDB.
@@ -20,25 +22,38 @@ pub(crate) struct Settings {
     pub(crate) can_take: bool,
 }
 
-/// What is known of all settings that were read.
+/// What is known of all settings that were read. A repository may have thousands of places with settings, so each is found by its
+/// name.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
-    settings: Vec<Settings>,
+    places: HashMap<PathBuf, Vec<Settings>>,
+    /// What those say that are for every folder; the first that says something counts.
+    for_all: Option<Settings>,
 }
 
 impl Known {
     pub(crate) fn add(&mut self, settings: Settings) {
-        self.settings.push(settings);
+        if settings.is_for_all {
+            let of_all = self.for_all.get_or_insert_with(|| settings.clone());
+            of_all.lldb = take(&mut of_all.lldb).or_else(|| settings.lldb.clone());
+            of_all.runnables = take(&mut of_all.runnables).or_else(|| settings.runnables.clone());
+            of_all.engine = of_all.engine.take().or_else(|| settings.engine.clone());
+        }
+        self.places.entry(settings.place.clone()).or_default().push(settings);
     }
 
     /// What CodeLLDB is told for the launches of a place. VS Code merges objects of settings: the nearer one wins.
     pub(crate) fn lldb(&self, place: &Path) -> Given {
-        self.of(place).map(|s| s.lldb.clone()).find(|given| *given != Given::Absent).unwrap_or_default()
+        self.of(place).map(|s| &s.lldb).find(|given| **given != Given::Absent).cloned().unwrap_or_default()
     }
 
     /// What the environment of rust-analyzer's runnables says in a place.
     pub(crate) fn runnables(&self, place: &Path) -> Given {
-        self.of(place).map(|s| s.runnables.clone()).find(|given| *given != Given::Absent).unwrap_or_default()
+        self.of(place)
+            .map(|s| &s.runnables)
+            .find(|given| **given != Given::Absent)
+            .cloned()
+            .unwrap_or_default()
     }
 
     /// The debugger that rust-analyzer shall start in a place.
@@ -46,14 +61,17 @@ impl Known {
         self.of(place).find_map(|s| s.engine.as_deref())
     }
 
+    fn own(&self, place: &Path) -> &[Settings] {
+        self.places.get(place).map(Vec::as_slice).unwrap_or_default()
+    }
+
     /// The settings that count in a place, the nearest first.
     fn of(&self, place: &Path) -> impl Iterator<Item = &Settings> {
-        let own = self.settings.iter().filter(move |s| s.place == place);
-        own.chain(self.settings.iter().filter(move |s| s.is_for_all && s.place != place))
+        self.own(place).iter().chain(&self.for_all)
     }
 
     /// Whether there are settings for a place, and for no other, that the variable could be put into.
     pub(crate) fn can_help(&self, place: &Path) -> bool {
-        self.settings.iter().any(|s| s.place == place && s.can_take)
+        self.own(place).iter().any(|s| s.can_take)
     }
 }

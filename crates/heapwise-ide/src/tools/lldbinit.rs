@@ -5,13 +5,13 @@
 //! <https://lldb.llvm.org/man/lldb.html#configuration-files>.
 
 use super::{Known, Tool};
-use crate::edit::{Change, Edit};
+use crate::edit::{Change, Fix};
 use crate::given::Given;
 use crate::lldb::{self, Command};
 use crate::places::{Owner, Places};
 use crate::source::{Refused, Source};
 use crate::survey::{DebugHeap, Report};
-use crate::text::{newline, plain};
+use crate::text::plain;
 use heapwise_environment::facts::System;
 use heapwise_environment::{Finding, Severity};
 use std::path::{Path, PathBuf};
@@ -40,7 +40,7 @@ impl Tool for LldbInit {
         let mut given = Given::Absent;
         let mut switched_on = None;
         let mut at = 0;
-        for line in source.text.split_inclusive('\n') {
+        for line in source.text().split_inclusive('\n') {
             match lldb::command(line) {
                 Some(Command::Variable(value)) => {
                     let range = at + value.start..at + value.end;
@@ -84,7 +84,7 @@ fn switched_on_again(source: &Source, value: std::ops::Range<usize>, report: &mu
         "{}: {} {}",
         report.at(source, value.start),
         lldb::SETTING,
-        plain(&source.text[value.clone()])
+        plain(&source.text()[value.clone()])
     );
     let remedy = "set platform.plugin.windows.disable-debug-heap to true, or leave it out";
     let title = "LLDB is told to leave the Windows debug heap on".to_owned();
@@ -100,11 +100,11 @@ fn absent(source: &Source, report: &mut Report<'_>) -> DebugHeap {
         let finding = Finding::new("ide-debug-heap", Severity::Low, title, remedy)
             .because(format!("{}: no _NO_DEBUG_HEAP in target.env-vars", report.places.shown(&source.file)))
             .costs(crate::survey::COST);
-        let newline = newline(&source.text);
-        let start = if source.text.is_empty() || source.text.ends_with('\n') { "" } else { newline };
+        let newline = source.newline();
+        let start = if source.text().is_empty() || source.text().ends_with('\n') { "" } else { newline };
         let line = format!("{start}settings append target.env-vars _NO_DEBUG_HEAP=1{newline}");
-        let edit = Edit::new(source, vec![Change::insert(source.text.len(), line)]);
-        report.propose(finding, edit);
+        let fix = Fix::new(source, vec![Change::insert(source.text().len(), line)]);
+        report.propose(source, finding, fix);
     }
     DebugHeap::unknown("LLDB leaves the debug heap on before version 24, and turns it off since")
 }

@@ -12,7 +12,7 @@ use crate::edit::Change;
 use crate::given::Given;
 use crate::source::{Refused, Source};
 use crate::survey::{DebugHeap, Report};
-use crate::text::{newline, plain};
+use crate::text::plain;
 use crate::xml;
 use roxmltree::Node;
 use std::path::Path;
@@ -80,20 +80,20 @@ fn read_group(source: &Source, group: Node<'_, '_>, is_old: bool, report: &mut R
 }
 
 fn given(source: &Source, element: Node<'_, '_>) -> Given {
-    let Some(range) = xml::text_range(&source.text, element) else { return Given::Absent };
-    Given::in_lines(source, &source.text[range.clone()], range.start)
+    let Some(range) = xml::text_range(source.text(), element) else { return Given::Absent };
+    Given::in_lines(source, &source.text()[range.clone()], range.start)
 }
 
 /// What sets the variable: a line in front of the others, or the element.
 fn set(source: &Source, group: Node<'_, '_>, environment: Option<Node<'_, '_>>) -> Option<Change> {
     let whole = format!("<{ELEMENT}>_NO_DEBUG_HEAP=1</{ELEMENT}>");
     match environment {
-        Some(element) => match xml::text_range(&source.text, element) {
-            Some(range) if !source.text[range.clone()].trim().is_empty() => {
-                Some(Change::insert(range.start, format!("_NO_DEBUG_HEAP=1{}", newline(&source.text))))
+        Some(element) => match xml::text_range(source.text(), element) {
+            Some(range) if !source.text()[range.clone()].trim().is_empty() => {
+                Some(Change::insert(range.start, format!("_NO_DEBUG_HEAP=1{}", source.newline())))
             }
             _ => Some(Change::replace(element.range(), whole)),
         },
-        None => xml::insert(&source.text, group, |_| whole.clone()),
+        None => xml::insert(source, group, |_| whole.clone()),
     }
 }

@@ -6,7 +6,7 @@
 //! libgmalloc(3) of macOS; Apple, "Diagnosing memory, thread, and crash issues early"; schemes in public repositories.
 
 use super::{Known, Tool, has_suffix};
-use crate::edit::{Change, Edit};
+use crate::edit::{Change, Fix};
 use crate::places::Places;
 use crate::source::{Refused, Source};
 use crate::survey::{DebugHeap, Report};
@@ -112,8 +112,8 @@ fn read_action(
             finding.because(format!("{}: {}, {}", report.at(source, node.range().start), check.0, check.2));
     }
     let changes: Option<Vec<Change>> = found.into_iter().map(|(.., change)| change).collect();
-    let edit = changes.filter(|_| !is_test).and_then(|changes| Edit::new(source, changes));
-    report.propose(finding, edit);
+    let fix = changes.filter(|_| !is_test).and_then(|changes| Fix::new(source, changes));
+    report.propose(source, finding, fix);
 }
 
 /// On other systems than macOS, schemes concern those who share the project.
@@ -129,7 +129,7 @@ fn checks<'a, 'i>(
     let mut found = Vec::new();
     for check in ATTRIBUTES {
         if action.attribute(check.0) == Some("YES") {
-            found.push((check, action, xml::set_attribute(&source.text, action, check.0, "NO")));
+            found.push((check, action, xml::set_attribute(source.text(), action, check.0, "NO")));
         }
     }
     let lists = [("AdditionalOptions", "AdditionalOption"), ("EnvironmentVariables", "EnvironmentVariable")];
@@ -143,7 +143,7 @@ fn checks<'a, 'i>(
                 _ => true,
             };
             if let Some(check) = KEYS.iter().find(|check| check.0 == key && is_meant) {
-                found.push((check, entry, xml::set_attribute(&source.text, entry, "isEnabled", "NO")));
+                found.push((check, entry, xml::set_attribute(source.text(), entry, "isEnabled", "NO")));
             }
         }
     }

@@ -102,12 +102,12 @@ fn read_one(source: &Source, scenario: &Object<'_>, report: &mut Report<'_>) {
 fn set(source: &Source, scenario: &Object<'_>, env: Option<&Value<'_>>) -> Vec<Change> {
     match env {
         Some(Value::Object(env)) => {
-            json::insert(&source.text, &Container::from(env), Some(VARIABLE), &New::Text("1"))
+            json::insert(source, &Container::from(env), Some(VARIABLE), &New::Text("1"))
         }
         Some(_) => Vec::new(),
         None => {
             let value = New::Object(vec![(VARIABLE, New::Text("1"))]);
-            json::insert(&source.text, &Container::from(scenario), Some("env"), &value)
+            json::insert(source, &Container::from(scenario), Some("env"), &value)
         }
     }
 }

@@ -2,23 +2,67 @@
 
 use crate::edit::Change;
 use crate::source::{Refused, Source};
-use crate::text::{indentation, newline};
 use roxmltree::{Document, Error, Node, ParsingOptions};
 use std::ops::Range;
 
 /// Reads a file. Documents with a type definition are refused: entities are not followed.
 pub(crate) fn parse(source: &Source) -> Result<Document<'_>, Refused> {
+    if let Some(at) = crowd(source.text()) {
+        let why = format!("has more than {MOST} attributes in one element, or definitions of namespaces");
+        return Err(Refused::at(source, at, why));
+    }
     // Schemes and run configurations have some thousand elements at most.
     let options = ParsingOptions { allow_dtd: false, nodes_limit: 1_000_000, ..ParsingOptions::default() };
-    Document::parse_with_options(&source.text, options).map_err(|error| {
+    Document::parse_with_options(source.text(), options).map_err(|error| {
         let why = match error {
             Error::DtdDetected => "has a document type definition, which is not read".to_owned(),
             _ => format!("is not XML: {error}"),
         };
         let pos = error.pos();
-        let at = byte_at(&source.text, pos.row as usize, pos.col as usize);
+        let at = byte_at(source.text(), pos.row as usize, pos.col as usize);
         Refused::at(source, at, why)
     })
+}
+
+/// Attributes of one element, and namespaces of a document: real files have some ten.
+const MOST: usize = 256;
+
+/// Where there are more of them than [`MOST`]. The parser compares each with each, so that half a megabyte of attributes would take
+/// minutes.
+fn crowd(text: &str) -> Option<usize> {
+    // What may hold anything, and how it ends.
+    const OTHERS: &[(&str, &str)] = &[("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>")];
+    let (mut at, mut namespaces) = (0, 0);
+    while let Some(open) = text[at..].find('<') {
+        at += open;
+        let rest = &text[at..];
+        if let Some((start, end)) = OTHERS.iter().find(|(start, _)| rest.starts_with(start)) {
+            at += rest[start.len()..].find(end).map_or(rest.len(), |n| start.len() + n + end.len());
+            continue;
+        }
+        let (mut quote, mut values, mut length) = (None, 0, rest.len());
+        for (n, byte) in rest.bytes().enumerate() {
+            match quote {
+                Some(open) if byte == open => quote = None,
+                Some(_) => {}
+                None if matches!(byte, b'"' | b'\'') => {
+                    quote = Some(byte);
+                    values += 1;
+                }
+                None if byte == b'>' => {
+                    length = n + 1;
+                    break;
+                }
+                None => {}
+            }
+        }
+        namespaces += rest[..length].matches("xmlns").count();
+        if values > MOST || namespaces > MOST {
+            return Some(at);
+        }
+        at += length;
+    }
+    None
 }
 
 /// The byte at a row and a column in characters, both counted from one.
@@ -51,14 +95,14 @@ pub(crate) fn set_attribute(text: &str, node: Node<'_, '_>, name: &str, value: &
 
 /// What adds an element as the last child of another one, in a line of its own at the right indentation.
 pub(crate) fn insert(
-    text: &str,
+    source: &Source,
     parent: Node<'_, '_>,
     element: impl Fn(&Layout<'_>) -> String,
 ) -> Option<Change> {
-    let newline = newline(text);
+    let (text, newline) = (source.text(), source.newline());
     let range = parent.range();
-    let (outer, _) = indentation(text, range.start);
-    let unit = unit(text, parent);
+    let (outer, _) = source.indentation(range.start);
+    let unit = unit(source, parent);
     let indent = format!("{outer}{unit}");
     let layout = Layout { newline, unit: &unit, indent: &indent };
     let element = element(&layout);
@@ -75,7 +119,7 @@ pub(crate) fn insert(
     let close = range.start + own.rfind("</")?;
     match parent.last_element_child() {
         Some(last) => {
-            let (indent, _) = indentation(text, last.range().start);
+            let (indent, _) = source.indentation(last.range().start);
             Some(Change::insert(last.range().end, format!("{newline}{indent}{element}")))
         }
         // Behind text and comments, with the closing tag in a line of its own.
@@ -105,15 +149,21 @@ fn tag(element: &str) -> Option<&str> {
 }
 
 /// One step of indentation: how much further in an element is than its parent.
-fn unit(text: &str, near: Node<'_, '_>) -> String {
+fn unit(source: &Source, near: Node<'_, '_>) -> String {
+    // Real files are not nested deeper.
+    const DEEPEST: usize = 64;
     let step = |node: Node<'_, '_>| {
-        let (outer, _) = indentation(text, node.range().start);
+        let (outer, _) = source.indentation(node.range().start);
         let first = node.first_element_child()?;
-        let (inner, begins_line) = indentation(text, first.range().start);
+        let (inner, begins_line) = source.indentation(first.range().start);
         let step = inner.strip_prefix(outer).filter(|step| begins_line && !step.is_empty())?;
         Some(step.to_owned())
     };
-    near.ancestors().filter(|node| node.is_element()).find_map(step).unwrap_or_else(|| "  ".to_owned())
+    near.ancestors()
+        .take(DEEPEST)
+        .filter(|node| node.is_element())
+        .find_map(step)
+        .unwrap_or_else(|| "  ".to_owned())
 }
 
 /// Where the text of an element is.
@@ -128,7 +178,7 @@ pub(crate) fn text_range(text: &str, node: Node<'_, '_>) -> Option<Range<usize>>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::edit::Edit;
+    use crate::edit::Fix;
     use crate::places::Owner;
 
     fn source(text: &str) -> Source {
@@ -140,8 +190,8 @@ mod tests {
         let source = source(before);
         let document = parse(&source).expect("is XML");
         let parent = document.descendants().find(|n| n.has_tag_name("p")).expect("has a parent");
-        let change = insert(before, parent, |_| "<new/>".to_owned()).expect("can be done");
-        let edit = Edit::new(&source, vec![change]).expect("is one");
+        let change = insert(&source, parent, |_| "<new/>".to_owned()).expect("can be done");
+        let edit = Fix::new(&source, vec![change]).and_then(|fix| fix.edit()).expect("is one");
         assert_eq!(String::from_utf8(edit.after).expect("is UTF-8"), after);
     }
 
@@ -172,6 +222,28 @@ mod tests {
         assert!(parse(&source(&deep)).is_err());
         let closed = format!("{}{}", "<a>".repeat(100_000), "</a>".repeat(100_000));
         let _ = parse(&source(&closed));
+    }
+
+    #[test]
+    fn what_the_parser_takes_too_long_for_is_refused() {
+        let attributes = |n: usize| (0..n).map(|n| format!(" a{n}='>'")).collect::<String>();
+        let namespaces = |n: usize| (0..n).map(|n| format!("<a xmlns:n{n}=\"x\">")).collect::<String>();
+        let fine = format!(
+            "<!-- <x{} --><a{}><![CDATA[{}]]></a>",
+            attributes(999),
+            attributes(MOST),
+            "'".repeat(999)
+        );
+        assert!(parse(&source(&fine)).is_ok());
+        for (text, place) in [
+            (format!("<a>\n<b{}/></a>", attributes(MOST + 1)), (2, 1)),
+            (namespaces(60_000), (1, 4499)),
+            (format!("<a{}", attributes(60_000)), (1, 1)),
+        ] {
+            let refused = parse(&source(&text)).expect_err("there are too many");
+            assert!(refused.why.contains("256"), "{refused:?}");
+            assert_eq!((refused.line, refused.column), (Some(place.0), Some(place.1)));
+        }
     }
 
     #[test]

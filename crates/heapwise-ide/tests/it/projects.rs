@@ -79,7 +79,7 @@ fn describe(survey: &Survey, root: &Path) -> String {
     }
     for proposal in &survey.proposals {
         let finding = &proposal.finding;
-        assert_eq!(finding.fixable, proposal.edit.is_some());
+        assert_eq!(finding.fixable, proposal.fix.is_some());
         let fixable = if finding.fixable { ", can be fixed" } else { "" };
         let _ = writeln!(text, "\n{} ({}{fixable}): {}", finding.check, finding.severity.id(), finding.title);
         for line in &finding.evidence {
@@ -207,8 +207,8 @@ fn each_proposal_stands_on_its_own_too() {
         for one in 0..n {
             let project = Project::new(name);
             let survey = project.survey();
-            let Some(edit) = &survey.proposals[one].edit else { continue };
-            edit.apply().expect("nothing is in the way");
+            let Some(fix) = &survey.proposals[one].fix else { continue };
+            fix.edit().expect("it changes something").apply().expect("nothing is in the way");
             let left = project.survey();
             assert!(left.proposals.len() < n, "{name}: {}", survey.proposals[one].finding.title);
             assert_eq!(left.refused, survey.refused);

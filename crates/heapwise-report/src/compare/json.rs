@@ -40,7 +40,7 @@ pub(super) fn json(comparison: &Comparison) -> String {
         "least": winners,
         "notes": comparison.notes,
     });
-    format!("{all:#}\n")
+    heapwise_escape::terminal::json(&format!("{all:#}\n")).into_owned()
 }
 
 fn candidate(standing: &Standing, baseline: &[Sample], is_baseline: bool, measures: &[Measure]) -> Value {

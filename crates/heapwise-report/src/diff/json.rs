@@ -103,7 +103,7 @@ pub(super) fn json(diff: &Diff<'_>) -> String {
     };
     let mut text = serde_json::to_string(&report).unwrap_or_default();
     text.push('\n');
-    text
+    heapwise_escape::terminal::json(&text).into_owned()
 }
 
 fn recording<'a>(recording: &super::Recording<'a>) -> JsonRecording<'a> {

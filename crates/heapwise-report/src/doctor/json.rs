@@ -100,5 +100,5 @@ pub(super) fn json(checkup: &Checkup) -> String {
     let mut text = serde_json::to_string_pretty(&all)
         .expect("it has neither maps with other keys nor numbers that fail");
     text.push('\n');
-    text
+    heapwise_escape::terminal::json(&text).into_owned()
 }

@@ -44,6 +44,8 @@ pub(super) struct Model {
     nodes: Nodes,
     sites: Sites,
     sources: Vec<Excerpt>,
+    /// The files whose lines are in the page.
+    source_files: Vec<String>,
     threads: Vec<Thread>,
     thread_matrix: Option<Vec<(u32, u32, u64)>>,
 }
@@ -99,7 +101,8 @@ impl Model {
         let mut strings = Strings::default();
         let mut tree = Tree::new(a, options.folder, &mut strings);
         let sites = Sites::new(a, options, &mut tree, &mut strings);
-        let sources = options.sources.map_or_else(Vec::new, |s| excerpts(s, &sites, &tree, d));
+        let (sources, source_files) =
+            options.sources.map(|s| excerpts(s, &sites, &tree, d)).unwrap_or_default();
         let threads = threads(a, &mut strings);
         let marks = marks(a, &mut strings);
         let end = a.end.as_ref();
@@ -137,6 +140,7 @@ impl Model {
             nodes: tree.nodes,
             sites,
             sources,
+            source_files,
             threads,
             thread_matrix: options.thread_matrix.map(matrix),
         }

@@ -8,7 +8,7 @@ use super::tree::Tree;
 use crate::escape::escape;
 use heapwise_diagnosis::Diagnosis;
 use serde::Serialize;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Lines that are shown above and below.
 const AROUND: u32 = 3;
@@ -42,24 +42,28 @@ pub(super) struct Excerpt {
     changed: bool,
 }
 
-/// Excerpts for the frames that matter.
+/// Excerpts for the frames that matter, and the files that they are of.
 pub(super) fn excerpts(
     sources: &dyn Sources,
     sites: &Sites,
     tree: &Tree<'_>,
     diagnosis: &Diagnosis,
-) -> Vec<Excerpt> {
+) -> (Vec<Excerpt>, Vec<String>) {
     let found = diagnosis.insights.iter().flat_map(|i| i.site.iter().chain(&i.sites).map(|id| id.0 as usize));
     let mut files: HashMap<&str, Option<SourceFile>> = HashMap::new();
     let mut seen = HashSet::new();
     let mut excerpts = Vec::new();
+    let mut shown_files = BTreeSet::new();
     for site in found.chain(sites.leaders(LEADERS)) {
         let Some(frame) = sites.user_frame(site, tree).filter(|frame| seen.insert(*frame)) else { continue };
         let Some((path, line)) = tree.source_of(frame) else { continue };
         let file = files.entry(path).or_insert_with(|| sources.read(path));
-        excerpts.extend(file.as_ref().and_then(|file| excerpt(frame, file, line)));
+        if let Some(excerpt) = file.as_ref().and_then(|file| excerpt(frame, file, line)) {
+            excerpts.push(excerpt);
+            shown_files.insert(path);
+        }
     }
-    excerpts
+    (excerpts, shown_files.into_iter().map(|path| escape(path).into_owned()).collect())
 }
 
 /// `None` if the file has no such line: then it is not the file that was compiled.

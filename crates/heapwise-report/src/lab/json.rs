@@ -19,7 +19,7 @@ pub(super) fn json(outcome: &Outcome) -> String {
         "caveats": outcome.caveats,
         "conclusion": outcome.conclusion,
     });
-    format!("{all:#}\n")
+    heapwise_escape::terminal::json(&format!("{all:#}\n")).into_owned()
 }
 
 fn table(table: &Table) -> Value {

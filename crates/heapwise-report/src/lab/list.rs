@@ -24,7 +24,8 @@ pub fn list_json() -> String {
         value!({"name": e.name(), "about": e.about(), "shows": e.shows()})
     };
     let all: Vec<Value> = EXPERIMENTS.iter().map(one).collect();
-    format!("{:#}\n", value!({"schema": SCHEMA, "experiments": all}))
+    heapwise_escape::terminal::json(&format!("{:#}\n", value!({"schema": SCHEMA, "experiments": all})))
+        .into_owned()
 }
 
 /// The same for a document.

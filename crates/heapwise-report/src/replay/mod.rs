@@ -52,7 +52,7 @@ pub fn html(replay: &Replay<'_>) -> String {
 
 /// The schema `heapwise.replay/1`.
 pub fn json(replay: &Replay<'_>) -> String {
-    format!("{:#}\n", json::value(replay))
+    heapwise_escape::terminal::json(&format!("{:#}\n", json::value(replay))).into_owned()
 }
 
 pub(crate) fn document(replay: &Replay<'_>) -> Document {

@@ -68,7 +68,7 @@ pub fn html(tuned: &Tuned<'_>) -> String {
 
 /// The schema `heapwise.tune/1`.
 pub fn json(tuned: &Tuned<'_>) -> String {
-    format!("{:#}\n", json::value(tuned))
+    heapwise_escape::terminal::json(&format!("{:#}\n", json::value(tuned))).into_owned()
 }
 
 fn document(tuned: &Tuned<'_>) -> Document {

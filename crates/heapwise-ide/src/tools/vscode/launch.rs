@@ -10,7 +10,6 @@ use crate::edit::Change;
 use crate::given::{Given, Mistake};
 use crate::json::{self, Container, New};
 use crate::lldb;
-use crate::places::Owner;
 use crate::rule::VARIABLE;
 use crate::source::Source;
 use crate::survey::{Answer, DebugHeap, Report};
@@ -18,6 +17,7 @@ use crate::text::plain;
 use crate::tools::Known;
 use jsonc_parser::ast::{Object, Value};
 use jsonc_parser::common::Ranged;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 /// Reads an object with `configurations` and `compounds`. The place is whom settings are known for.
@@ -28,12 +28,13 @@ pub(super) fn read(
     known: &Known,
     report: &mut Report<'_>,
 ) {
-    let mut answers: Vec<(&str, Answer)> = Vec::new();
+    let mut answers: HashMap<&str, Answer> = HashMap::new();
     let configurations = json::array(launch, "configurations").map_or(&[][..], |a| &a.elements);
     for configuration in configurations.iter().filter_map(Value::as_object) {
         let one = Configuration { source, object: configuration, place };
         if let Some(answer) = one.read(known, report) {
-            answers.push((one.name(), answer));
+            // Of several with one name, VS Code starts the first.
+            answers.entry(one.name()).or_insert(answer);
         }
     }
     let compounds = json::array(launch, "compounds").map_or(&[][..], |a| &a.elements);
@@ -46,7 +47,7 @@ pub(super) fn read(
 fn read_compound(
     source: &Source,
     compound: &Object<'_>,
-    answers: &[(&str, Answer)],
+    answers: &HashMap<&str, Answer>,
     report: &mut Report<'_>,
 ) {
     let name = json::string(compound, "name").unwrap_or("compound");
@@ -54,9 +55,9 @@ fn read_compound(
     // A member is a name, or an object with a name and the folder that it is in.
     let names =
         members.iter().filter_map(|m| json::as_str(m).or_else(|| json::string(m.as_object()?, "name")));
-    let members: Vec<_> = names.map(|name| (name, answers.iter().find(|(n, _)| *n == name))).collect();
+    let members: Vec<_> = names.map(|name| (name, answers.get(name))).collect();
     let with = |wanted: Answer| {
-        let those = members.iter().filter(|(_, known)| known.is_some_and(|(_, answer)| *answer == wanted));
+        let those = members.iter().filter(|(_, known)| known.is_some_and(|answer| *answer == wanted));
         those.map(|(name, _)| format!("\"{}\"", plain(name))).collect::<Vec<_>>().join(", ")
     };
     let (yes, unknown) = (with(Answer::Yes), with(Answer::Unknown));
@@ -185,15 +186,7 @@ impl<'v, 'a> Configuration<'_, 'v, 'a> {
         let Some(name) = json::as_str(value) else { return Given::Absent };
         let unknown = || Given::Unknown { at: format!("perhaps in {}, which was not read", plain(name)) };
         let Some(path) = self.resolve(name) else { return unknown() };
-        match Source::read(&path, Owner::Project, report.places) {
-            Ok(Some(file)) => Given::in_lines(&file, &file.text, 0),
-            // A file that is not there says nothing.
-            Ok(None) => Given::Absent,
-            Err(refused) => {
-                report.refuse(refused);
-                unknown()
-            }
-        }
+        report.env_file(path).unwrap_or_else(unknown)
     }
 
     /// A path of a configuration, if the folder is all that has to be known for it.
@@ -223,7 +216,7 @@ impl<'v, 'a> Configuration<'_, 'v, 'a> {
             evidence.push_str("; \"env\" of \"cargo\" is for the build");
         }
         if engine.types == CODELLDB.types && known.can_help(self.place) {
-            report.wanted.push((self.place.to_owned(), format!("\"{}\", {evidence}", plain(self.name()))));
+            report.want(self.place, format!("\"{}\", {evidence}", plain(self.name())));
             return;
         }
         let remedy = match engine.form {
@@ -252,32 +245,32 @@ impl<'v, 'a> Configuration<'_, 'v, 'a> {
 
     /// What sets the variable here. Nothing if the environment is not what it should be.
     fn set(&self, engine: &Engine) -> Vec<Change> {
-        let text = &self.source.text;
+        let source = self.source;
         let key = engine.key();
         let home = self.home_of(key);
         let pair = || New::Object(vec![("name", New::Text(VARIABLE)), ("value", New::Text("1"))]);
         match (engine.form, self.value(key)) {
             (Form::Unsure, _) => Vec::new(),
             (Form::Object | Form::ObjectOrLines | Form::Lines, Some(Value::Object(env))) => {
-                json::insert(text, &Container::from(env), Some(VARIABLE), &New::Text("1"))
+                json::insert(source, &Container::from(env), Some(VARIABLE), &New::Text("1"))
             }
             (Form::ObjectOrLines | Form::Lines, Some(Value::Array(env))) => {
-                json::insert(text, &Container::from(env), None, &New::Text("_NO_DEBUG_HEAP=1"))
+                json::insert(source, &Container::from(env), None, &New::Text("_NO_DEBUG_HEAP=1"))
             }
             (Form::Pairs, Some(Value::Array(env))) => {
-                json::insert(text, &Container::from(env), None, &pair())
+                json::insert(source, &Container::from(env), None, &pair())
             }
             (_, Some(_)) => Vec::new(),
             (Form::Lines, None) => {
                 let env = New::Array(vec![New::Text("_NO_DEBUG_HEAP=1")]);
-                json::insert(text, &Container::from(home), Some(key), &env)
+                json::insert(source, &Container::from(home), Some(key), &env)
             }
             (Form::Pairs, None) => {
-                json::insert(text, &Container::from(home), Some(key), &New::Array(vec![pair()]))
+                json::insert(source, &Container::from(home), Some(key), &New::Array(vec![pair()]))
             }
             (_, None) => {
                 let env = New::Object(vec![(VARIABLE, New::Text("1"))]);
-                json::insert(text, &Container::from(home), Some(key), &env)
+                json::insert(source, &Container::from(home), Some(key), &env)
             }
         }
     }

@@ -90,8 +90,7 @@ pub(super) fn read(
     if let Given::Mistake(mistake) = lldb_given(source, settings) {
         report.mistake(source, "the settings for all launches of CodeLLDB", &mistake);
     }
-    let wanted: Vec<_> =
-        report.wanted.iter().filter(|(p, _)| p == place).map(|(_, evidence)| evidence.clone()).collect();
+    let wanted = report.wanted(place);
     let uses = |prefix: &str| settings.properties.iter().find(|p| p.name.as_str().starts_with(prefix));
     // Whether anybody uses rust-analyzer's Debug on Windows is a guess elsewhere: no file is changed for that.
     let is_guess = wanted.is_empty() && report.places.system != System::Windows;
@@ -210,6 +209,7 @@ fn note(source: &Source, evidence: String, report: &mut Report<'_>) {
         let title = "on Windows, rust-analyzer's Debug would have the debug heap";
         let remedy = "add \"lldb.launch.env\": {\"_NO_DEBUG_HEAP\": \"1\"} to the settings if the project is debugged on Windows";
         report.propose(
+            source,
             Finding::new("ide-debug-heap", Severity::Note, title, remedy).because(evidence).costs(COST),
             None,
         );
@@ -223,12 +223,12 @@ fn propose_lldb_env(source: &Source, settings: &Object<'_>, evidence: Vec<String
     };
     let changes = match json::get(settings, LLDB_ENV) {
         Some(Value::Object(env)) => {
-            json::insert(&source.text, &Container::from(env), Some(VARIABLE), &New::Text("1"))
+            json::insert(source, &Container::from(env), Some(VARIABLE), &New::Text("1"))
         }
         Some(_) => Vec::new(),
         None => {
             let env = New::Object(vec![(VARIABLE, New::Text("1"))]);
-            json::insert(&source.text, &Container::from(settings), Some(LLDB_ENV), &env)
+            json::insert(source, &Container::from(settings), Some(LLDB_ENV), &env)
         }
     };
     let remedy = "add \"lldb.launch.env\": {\"_NO_DEBUG_HEAP\": \"1\"} to the settings, which is for all launches by CodeLLDB";
@@ -237,16 +237,15 @@ fn propose_lldb_env(source: &Source, settings: &Object<'_>, evidence: Vec<String
 
 fn propose_extra_env(source: &Source, settings: &Object<'_>, evidence: String, report: &mut Report<'_>) {
     let value = || New::Object(vec![(VARIABLE, New::Text("1"))]);
-    let text = &source.text;
     let changes = match json::get(settings, EXTRA_ENV) {
         Some(Value::Object(env)) => {
-            json::insert(text, &Container::from(env), Some(VARIABLE), &New::Text("1"))
+            json::insert(source, &Container::from(env), Some(VARIABLE), &New::Text("1"))
         }
         Some(Value::Array(rules)) => {
-            json::insert(text, &Container::from(rules), None, &New::Object(vec![("env", value())]))
+            json::insert(source, &Container::from(rules), None, &New::Object(vec![("env", value())]))
         }
         Some(_) => Vec::new(),
-        None => json::insert(text, &Container::from(settings), Some(EXTRA_ENV), &value()),
+        None => json::insert(source, &Container::from(settings), Some(EXTRA_ENV), &value()),
     };
     let title = "rust-analyzer's Debug by lldb-dap has the Windows debug heap".to_owned();
     let remedy = "add \"_NO_DEBUG_HEAP\": \"1\" to \"rust-analyzer.runnables.extraEnv\", or switch \
@@ -273,6 +272,6 @@ fn elsewhere(source: &Source, settings: &Object<'_>, place: &Path, known: &Known
             format!("_NO_DEBUG_HEAP in \"{name}\" reaches {whom}, and not the program that is debugged");
         let remedy = "set it in \"lldb.launch.env\" or \"rust-analyzer.runnables.extraEnv\"";
         let finding = Finding::new("no-debug-heap-place", report.places.mistake_severity(), title, remedy);
-        report.propose(finding.because(format!("{at}: \"{name}\"")), None);
+        report.propose(source, finding.because(format!("{at}: \"{name}\"")), None);
     }
 }

@@ -1,0 +1,303 @@
+//! A file that a result goes to: for its owner alone, whole or not at all, and never through what lies in its place.
+//!
+//! A result is written to a new file beside its place and takes that place in one step. A link is replaced and not followed, a file
+//! with other names keeps its content under those, and who reads the old file meanwhile goes on reading the old one. Pipes and
+//! devices are written to as they are, if nobody else can have put them there.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::Path;
+use tempfile::NamedTempFile;
+
+/// What becomes of a file that has the name already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Existing {
+    /// The result takes its place. Pipes and devices are written to, as somebody typed their name.
+    Replace,
+    /// The result takes its place, whatever it is: the name was made up by a program.
+    ReplaceAnything,
+    /// It stays, and there is an error of the kind [`io::ErrorKind::AlreadyExists`].
+    Keep,
+}
+
+/// A result that is being written. It has no name until [`Output::finish`], and leaves nothing behind without that.
+#[derive(Debug)]
+pub struct Output<'a> {
+    place: &'a Path,
+    existing: Existing,
+    target: Target,
+}
+
+#[derive(Debug)]
+enum Target {
+    New(NamedTempFile),
+    /// A pipe or a device.
+    Open(File),
+}
+
+impl<'a> Output<'a> {
+    /// Begins a file.
+    ///
+    /// # Errors
+    /// When there is no place for it.
+    pub fn create(place: &'a Path, existing: Existing) -> io::Result<Self> {
+        let target = match what_is_at(place, existing)? {
+            At::NothingInTheWay => Target::New(new_beside(place)?),
+            At::Special => Target::Open(OpenOptions::new().write(true).truncate(true).open(place)?),
+        };
+        Ok(Self { place, existing, target })
+    }
+
+    /// Gives the file its name.
+    ///
+    /// # Errors
+    /// When the place was taken meanwhile, or cannot be.
+    pub fn finish(self) -> io::Result<()> {
+        match (self.target, self.existing) {
+            (Target::New(file), Existing::Keep) => {
+                file.persist_noclobber(self.place).map(drop).map_err(|error| error.error)
+            }
+            (Target::New(file), _) => file.persist(self.place).map(drop).map_err(|error| error.error),
+            (Target::Open(mut file), _) => file.flush(),
+        }
+    }
+
+    /// The file, for a program that writes to it.
+    ///
+    /// # Errors
+    /// When the system has no more descriptors.
+    pub fn handle(&self) -> io::Result<File> {
+        match &self.target {
+            Target::New(file) => file.as_file().try_clone(),
+            Target::Open(file) => file.try_clone(),
+        }
+    }
+}
+
+impl Write for Output<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.target {
+            Target::New(file) => file.as_file_mut().write(bytes),
+            Target::Open(file) => file.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Writes a whole file.
+///
+/// # Errors
+/// When there is no place for it, or it cannot be written.
+pub fn write(place: &Path, text: &str, existing: Existing) -> io::Result<()> {
+    let mut output = Output::create(place, existing)?;
+    output.write_all(text.as_bytes())?;
+    output.finish()
+}
+
+/// Sees that there will be a place for a result, before the work of hours whose result it is. What is there stays as it is; pipes
+/// and devices are not opened, as that would wait for a reader.
+///
+/// # Errors
+/// When there is no place.
+pub fn check(place: &Path, existing: Existing) -> io::Result<()> {
+    match what_is_at(place, existing)? {
+        At::NothingInTheWay => new_beside(place).map(drop),
+        At::Special => Ok(()),
+    }
+}
+
+enum At {
+    /// Nothing, or a file or a link that a new file takes the place of.
+    NothingInTheWay,
+    /// What is written to as it is.
+    Special,
+}
+
+fn what_is_at(place: &Path, existing: Existing) -> io::Result<At> {
+    let Ok(own) = place.symlink_metadata() else { return Ok(At::NothingInTheWay) };
+    let end = place.metadata();
+    if end.as_ref().is_ok_and(std::fs::Metadata::is_dir) {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    // What a process has open has names in there, such as /dev/stdout, and none of them can be replaced.
+    let is_of_the_system = is_in_the_systems_folders(place);
+    let is_file = !is_of_the_system && end.as_ref().map_or(true, std::fs::Metadata::is_file);
+    match existing {
+        Existing::Keep => return Err(io::ErrorKind::AlreadyExists.into()),
+        Existing::ReplaceAnything => return Ok(At::NothingInTheWay),
+        Existing::Replace if is_file => return Ok(At::NothingInTheWay),
+        Existing::Replace => {}
+    }
+    if is_of_the_system || is_trusted(place, &own) {
+        return Ok(At::Special);
+    }
+    Err(io::Error::new(
+        io::ErrorKind::PermissionDenied,
+        "it is a pipe, a device or a link to one that another user can have put there",
+    ))
+}
+
+fn folder_of(place: &Path) -> &Path {
+    place.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+fn new_beside(place: &Path) -> io::Result<NamedTempFile> {
+    if place.file_name().is_none() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    // Anybody may list the folder: the name says nothing but whose it is.
+    tempfile::Builder::new().prefix(".heapwise-").make_in(folder_of(place), |path| {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        options.open(path)
+    })
+}
+
+#[cfg(unix)]
+fn is_in_the_systems_folders(place: &Path) -> bool {
+    let Ok(folder) = folder_of(place).canonicalize() else { return false };
+    // Everybody may write to these two of them.
+    let is_shared = ["/dev/shm", "/dev/mqueue"].iter().any(|shared| folder.starts_with(shared));
+    !is_shared && ["/dev", "/proc"].iter().any(|system| folder.starts_with(system))
+}
+
+#[cfg(not(unix))]
+fn is_in_the_systems_folders(_place: &Path) -> bool {
+    false
+}
+
+/// Whether what lies at a place was put there by this user or by root, or is in a folder that nobody else can write to.
+#[cfg(unix)]
+fn is_trusted(place: &Path, own: &std::fs::Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let us = rustix::process::geteuid().as_raw();
+    let is_ours = |uid: u32| uid == us || uid == 0;
+    let is_ours_alone = |folder: std::fs::Metadata| is_ours(folder.uid()) && folder.mode() & 0o022 == 0;
+    is_ours(own.uid()) || folder_of(place).metadata().is_ok_and(is_ours_alone)
+}
+
+#[cfg(not(unix))]
+fn is_trusted(_place: &Path, _own: &std::fs::Metadata) -> bool {
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn what_is_there_stays_and_what_is_not_is_not_left_behind() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("result");
+        check(&path, Existing::Keep).expect("a place");
+        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0);
+        drop(Output::create(&path, Existing::Replace).expect("a place"));
+        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0, "what is not finished is gone");
+        fs::write(&path, "old").expect("a file");
+        check(&path, Existing::Replace).expect("a place");
+        for keeping in [check(&path, Existing::Keep), write(&path, "new", Existing::Keep)] {
+            assert_eq!(keeping.expect_err("it is taken").kind(), io::ErrorKind::AlreadyExists);
+        }
+        assert_eq!(fs::read_to_string(&path).expect("a file"), "old");
+        for nowhere in
+            [folder.path(), &folder.path().join("no/such"), &path.join("below"), &folder.path().join("..")]
+        {
+            check(nowhere, Existing::Replace).expect_err("no place");
+            write(nowhere, "", Existing::Replace).expect_err("no place");
+        }
+        write(&path, "new", Existing::Replace).expect("a place");
+        assert_eq!(fs::read_to_string(&path).expect("a file"), "new");
+        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1);
+    }
+
+    #[test]
+    fn a_place_that_was_taken_meanwhile_is_kept() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("result");
+        let output = Output::create(&path, Existing::Keep).expect("a place");
+        fs::write(&path, "precious").expect("a file");
+        assert_eq!(output.finish().expect_err("it is taken").kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(fs::read_to_string(&path).expect("a file"), "precious");
+        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_are_replaced_and_files_are_for_their_owner_alone() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("victim"), "precious").expect("a file");
+        fs::set_permissions(at("victim"), PermissionsExt::from_mode(0o666)).expect("is ours");
+        symlink(at("victim"), at("link")).expect("a link");
+        symlink(at("nothing"), at("dangling")).expect("a link");
+        fs::hard_link(at("victim"), at("hard")).expect("a link");
+        for name in ["link", "dangling", "hard"] {
+            write(&at(name), "result", Existing::Replace).expect("a place");
+            let facts = at(name).symlink_metadata().expect("is there");
+            assert!(facts.is_file() && facts.permissions().mode() & 0o777 == 0o600, "{name}: {facts:?}");
+            assert_eq!(fs::read_to_string(at(name)).expect("a file"), "result");
+        }
+        assert_eq!(fs::read_to_string(at("victim")).expect("a file"), "precious");
+        assert!(!at("nothing").exists());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn devices_and_own_pipes_are_written_to() {
+        use std::os::unix::fs::symlink;
+        let folder = tempfile::tempdir().expect("a folder");
+        write(Path::new("/dev/null"), "x", Existing::Replace).expect("it takes anything");
+        assert!(Path::new("/dev/null").metadata().is_ok_and(|m| !m.is_file()), "it is still a device");
+        let pipe = folder.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("there is mkfifo");
+        assert!(made.success());
+        check(&pipe, Existing::Replace).expect("it is not opened");
+        assert_eq!(
+            check(&pipe, Existing::Keep).expect_err("it is taken").kind(),
+            io::ErrorKind::AlreadyExists
+        );
+        check(&pipe, Existing::ReplaceAnything).expect("it can be replaced");
+        let reading = pipe.clone();
+        let reader = std::thread::spawn(move || fs::read_to_string(reading));
+        write(&pipe, "through the pipe", Existing::Replace).expect("somebody reads");
+        assert_eq!(reader.join().expect("ends").expect("read"), "through the pipe");
+        write(&pipe, "nobody reads", Existing::ReplaceAnything).expect("nobody is waited for");
+        assert_eq!(fs::read_to_string(&pipe).expect("it is a file now"), "nobody reads");
+        // A name of a file that a process has open.
+        let open = File::create(folder.path().join("open")).expect("a file");
+        let name = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&open));
+        write(Path::new(&name), "by number", Existing::Replace).expect("it is open");
+        assert_eq!(fs::read_to_string(folder.path().join("open")).expect("a file"), "by number");
+        let _ = symlink("/dev/null", folder.path().join("null"));
+        write(&folder.path().join("null"), "x", Existing::Replace).expect("it is our link");
+    }
+
+    /// Only root can give a file to another user.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn pipes_and_links_of_others_are_not_written_to() {
+        use std::os::unix::fs::{PermissionsExt, lchown, symlink};
+        if !rustix::process::geteuid().is_root() {
+            eprintln!("SKIPPED: only root can give files away");
+            return;
+        }
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o1777)).expect("is ours");
+        let (pipe, link) = (folder.path().join("pipe"), folder.path().join("link"));
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().is_ok_and(|s| s.success()));
+        symlink("/dev/null", &link).expect("a link");
+        for place in [&pipe, &link] {
+            lchown(place, Some(65534), Some(65534)).expect("we are root");
+            for refused in [check(place, Existing::Replace), write(place, "x", Existing::Replace)] {
+                assert_eq!(refused.expect_err("not ours").kind(), io::ErrorKind::PermissionDenied);
+            }
+        }
+    }
+}
