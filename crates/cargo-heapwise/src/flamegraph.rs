@@ -58,9 +58,9 @@ pub(crate) fn flamegraph(args: &FlamegraphArgs) -> Result<u8, Failure> {
     let is_page = graph.extension().is_some_and(|e| e == "html");
     if graph.exists() {
         if is_page {
-            anstream::eprintln!("heapwise: flame graph in {}", browser::address(&graph, PART));
+            say!("heapwise: flame graph in {}", browser::address(&graph, PART));
         } else {
-            anstream::eprintln!("heapwise: flame graph in {}", graph.display());
+            say!("heapwise: flame graph in {}", graph.display());
         }
         if !args.no_open && graph.extension().is_none_or(|e| e != "folded") {
             browser::open(&graph, is_page.then_some(PART));

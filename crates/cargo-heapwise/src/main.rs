@@ -2,6 +2,9 @@
 
 #![forbid(unsafe_code)]
 
+#[macro_use]
+mod say;
+
 mod args;
 mod bench;
 mod browser;
@@ -41,7 +44,7 @@ fn main() -> ExitCode {
         Ok(code) => ExitCode::from(code),
         Err(failure) if is_broken_pipe(&failure.error) => ExitCode::from(exit::SUCCESS),
         Err(failure) => {
-            anstream::eprintln!("heapwise: error: {:#}", failure.error);
+            say!("heapwise: error: {:#}", failure.error);
             ExitCode::from(failure.code)
         }
     }

@@ -71,7 +71,7 @@ pub(crate) fn add_lines(command: &mut Command, additions: &Additions, profile: &
     if !additions.variables.is_empty() {
         let list = additions.variables.iter().map(|(name, value)| format!("{name}={value}"));
         let list: Vec<_> = list.collect();
-        anstream::eprintln!("heapwise: building with the profile {profile} and {}", list.join(" "));
+        say!("heapwise: building with the profile {profile} and {}", list.join(" "));
     }
 }
 

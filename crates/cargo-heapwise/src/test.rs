@@ -74,7 +74,7 @@ fn print(reports: &Path, recordings: &Path) -> Result<bool, Failure> {
         let text = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
         let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let Ok(Report { totals }) = serde_json::from_slice(&text) else {
-            anstream::eprintln!(
+            say!(
                 "heapwise: warning: nothing to tell of {}: its report is damaged",
                 escape(&stem)
             );
@@ -96,9 +96,9 @@ fn print(reports: &Path, recordings: &Path) -> Result<bool, Failure> {
     let widths = [width(0), width(1), width(2), width(3)];
     for [requests, bytes, peak, exit, name] in &rows {
         let [a, b, c, d] = widths;
-        anstream::eprintln!("heapwise: {requests:>a$}  {bytes:>b$}  {peak:>c$}  {exit:>d$}  {name}");
+        say!("heapwise: {requests:>a$}  {bytes:>b$}  {peak:>c$}  {exit:>d$}  {name}");
     }
-    anstream::eprintln!(
+    say!(
         "heapwise: recordings in {}; look at one with: heapwise report FILE",
         recordings.display()
     );

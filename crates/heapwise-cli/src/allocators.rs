@@ -33,7 +33,7 @@ pub(crate) fn allocators(args: &AllocatorsArgs) -> Result<u8, Failure> {
     })?;
     let errors: Vec<_> = checks.iter().filter_map(|(_, result)| result.as_ref().err()).collect();
     for error in &errors {
-        anstream::eprintln!("heapwise: error: {}", escape(&error.to_string()));
+        say!("heapwise: error: {}", escape(&error.to_string()));
     }
     Ok(if errors.is_empty() { exit::SUCCESS } else { exit::UNUSABLE })
 }

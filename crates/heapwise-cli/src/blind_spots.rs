@@ -134,10 +134,10 @@ fn of_executable(executable: &Executable) -> Vec<BlindSpot> {
 pub(crate) fn print(program: &OsString, spots: &[BlindSpot]) {
     let spots: Vec<_> = spots.iter().filter(|spot| spot.id != BESIDE_THE_WRAPPER).collect();
     for spot in &spots {
-        anstream::eprintln!("heapwise: warning: {}", spot.what);
-        anstream::eprintln!("heapwise:    help: {}", spot.remedy);
+        say!("heapwise: warning: {}", spot.what);
+        say!("heapwise:    help: {}", spot.remedy);
     }
     if !spots.is_empty() {
-        anstream::eprintln!("heapwise: running {} all the same", program.to_string_lossy());
+        say!("heapwise: running {} all the same", program.to_string_lossy());
     }
 }

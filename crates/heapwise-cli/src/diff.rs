@@ -28,7 +28,7 @@ pub(crate) fn diff(args: &DiffArgs) -> Result<u8, Failure> {
         DiffFormat::Markdown => diff.markdown(&options),
     })?;
     for one in &exceeded {
-        anstream::eprintln!("heapwise: exceeded: {}", exceeded_line(one));
+        say!("heapwise: exceeded: {}", exceeded_line(one));
     }
     Ok(if exceeded.is_empty() { exit::SUCCESS } else { exit::EXCEEDED })
 }

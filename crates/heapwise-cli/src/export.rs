@@ -15,7 +15,7 @@ pub(crate) fn export(args: &ExportArgs) -> Result<u8, Failure> {
     let analysis = report::load(&args.recording)?;
     // The formats have no place for it that is sure to be read.
     for warning in &analysis.warnings {
-        anstream::eprintln!("heapwise: warning: {warning}");
+        say!("heapwise: warning: {warning}");
     }
     match &args.output {
         Some(path) => {

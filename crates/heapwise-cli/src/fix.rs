@@ -4,6 +4,7 @@
 //! error. Without a terminal there is nobody to ask, so nothing is changed unless `--yes` says so beforehand.
 
 use crate::Failure;
+use crate::say::Lines;
 use anyhow::Context;
 use heapwise_ide::{Edit, Survey};
 use heapwise_report::escape::escape;
@@ -31,7 +32,7 @@ pub(crate) fn fix(survey: &Survey, yes: bool) -> Result<Outcome, Failure> {
         (false, true) => None,
     };
     let mut out = anstream::stdout().lock();
-    let outcome = go_through(&edits, standing, &mut out, &mut anstream::stderr(), &mut from_terminal)?;
+    let outcome = go_through(&edits, standing, &mut out, &mut Lines, &mut from_terminal)?;
     Ok(outcome)
 }
 

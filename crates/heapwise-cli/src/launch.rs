@@ -19,7 +19,7 @@ pub(crate) fn launch(args: LaunchArgs) -> Result<u8, Failure> {
 pub(crate) fn start(launch: &Launch) -> Result<u8, Failure> {
     let outcome = launch.run().map_err(failure)?;
     if let Some(version) = outcome.emulated_by {
-        anstream::eprintln!(
+        say!(
             "heapwise: this is Wine {version}, which gives debugged programs no debug heap of itself: it was turned on in \
              its place, as an emulation of Windows"
         );

@@ -1,6 +1,9 @@
 //! heapwise: says where a native program's memory comes from.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
+
+#[macro_use]
+mod say;
 
 mod args;
 mod diff;
@@ -24,6 +27,8 @@ mod carried;
 mod compare;
 #[cfg(all(test, target_os = "linux"))]
 mod documented;
+#[cfg(target_os = "linux")]
+mod inherited;
 #[cfg(target_os = "linux")]
 mod interrupt;
 #[cfg(target_os = "linux")]
@@ -87,7 +92,7 @@ fn main() -> ExitCode {
         Ok(code) => ExitCode::from(code),
         Err(failure) if is_broken_pipe(&failure.error) => ExitCode::from(exit::SUCCESS),
         Err(failure) => {
-            anstream::eprintln!("heapwise: error: {:#}", failure.error);
+            say!("heapwise: error: {:#}", failure.error);
             ExitCode::from(failure.code)
         }
     }

@@ -120,7 +120,7 @@ fn candidates(
 /// name of the type below its wrapper.
 pub(crate) fn recorded(object: &str) -> Result<Candidate, Failure> {
     let name = candidate_of(object).unwrap_or_else(|| {
-        anstream::eprintln!(
+        say!(
             "heapwise: the program's own allocator ({}) cannot be replayed with; glibc takes its place, or name what does",
             escape(object)
         );

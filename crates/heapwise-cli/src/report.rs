@@ -83,7 +83,11 @@ pub(crate) fn write(out: Option<&Path>, render: impl FnOnce(Style) -> String) ->
         }
         None => {
             let style = style_of(&std::io::stdout(), anstream::AutoStream::choice(&std::io::stdout()));
-            std::io::stdout().write_all(render(style).as_bytes())?;
+            match std::io::stdout().write_all(render(style).as_bytes()) {
+                // A reader that has seen enough, such as `head`: what was found out is in the exit code all the same.
+                Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {}
+                result => result?,
+            }
         }
     }
     Ok(())
@@ -112,7 +116,7 @@ pub(crate) fn add_symbols(analysis: &mut Analysis) -> Symbols {
     let (symbols, problems) = symbolize(analysis, &progress);
     drop(progress);
     for problem in problems {
-        anstream::eprintln!("heapwise: warning: no names for some frames: {problem}");
+        say!("heapwise: warning: no names for some frames: {problem}");
     }
     analysis.set_symbols(symbols.clone());
     symbols

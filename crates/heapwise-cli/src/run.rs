@@ -1,7 +1,7 @@
 //! `heapwise run`: record a program, then say where its memory comes from.
 
 use crate::args::{Format, Look, RunArgs, Through};
-use crate::{Failure, blind_spots, doctor, exit, preload, report};
+use crate::{Failure, blind_spots, doctor, exit, inherited, preload, report, say};
 use anyhow::{Context, anyhow};
 use heapwise_analysis::Analysis;
 use heapwise_collector::{Error, ErrorKind, Limits, Recorded, Request, record};
@@ -44,12 +44,13 @@ pub(crate) fn run(args: RunArgs) -> Result<u8, Failure> {
         concerns_heap: heapwise_environment::is_heap_variable,
         environment_findings,
         examine: doctor::of_recorded,
+        prepare: inherited::hand_on,
         version: env!("CARGO_PKG_VERSION").into(),
         preload: library,
     };
     let recorded = record(request).map_err(failure)?;
     let Some(status) = recorded.exit else {
-        anstream::eprintln!(
+        say!(
             "heapwise: interrupted; what was recorded is in {0}: heapwise report {0}",
             recorded.path.display()
         );
@@ -109,7 +110,7 @@ fn print(
     if let Some(page) = page_beside(&recorded.path, look, to.as_deref()) {
         let text = report::render(analysis, &recorded.path, look, plain);
         write_page(&page, &text, force).map_err(failed)?;
-        anstream::eprintln!("heapwise: report in {}; open it with a browser", page.display());
+        say!("heapwise: report in {}; open it with a browser", page.display());
         return Ok(());
     }
     match to {
@@ -120,7 +121,8 @@ fn print(
             let style =
                 report::style_of(&std::io::stderr(), anstream::AutoStream::choice(&std::io::stderr()));
             let text = report::render(analysis, &recorded.path, look, style);
-            std::io::stderr().write_all(text.as_bytes()).context("cannot print the diagnosis").map_err(failed)
+            say::block(&text);
+            Ok(())
         }
     }
 }
@@ -171,9 +173,9 @@ fn say_where(recorded: &Recorded) {
     let size = recorded.file.metadata().map_or(0, |m| m.len());
     let path = recorded.path.display();
     let size = bytesize::ByteSize(size).display().iec();
-    anstream::eprintln!("heapwise: recording in {path} ({size}); look again with: heapwise report {path}");
+    say!("heapwise: recording in {path} ({size}); look again with: heapwise report {path}");
     if recorded.still_running > 0 {
         let n = recorded.still_running;
-        anstream::eprintln!("heapwise: {n} recorded process(es) still run unrecorded; --wait waits for them");
+        say!("heapwise: {n} recorded process(es) still run unrecorded; --wait waits for them");
     }
 }

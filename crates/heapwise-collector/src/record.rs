@@ -13,6 +13,7 @@ use heapwise_trace::file::records::{BlindSpot, EnvironmentFinding, Meta, RunEnd}
 use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -53,6 +54,8 @@ pub struct Request {
     pub environment_findings: Vec<EnvironmentFinding>,
     /// Tells the same of a process that has just joined.
     pub examine: fn(u32) -> Vec<EnvironmentFinding>,
+    /// Has the program start with what heapwise was started with: ignored signals, closed descriptors.
+    pub prepare: fn(&mut Command),
     /// Version of the program that records.
     pub version: String,
     /// The preload library.
@@ -114,6 +117,7 @@ pub fn record(request: Request) -> Result<Recorded, Error> {
         follow: request.follow,
         end_together: request.end_together,
         through_preload: request.through_preload,
+        prepare: request.prepare,
     };
     let mut child = command::start(&request.command, &session, &preload, how)
         .inspect_err(|_| output::remove(&early_path))?;

@@ -44,15 +44,21 @@ pub fn survive_size_limit() {
     }
 }
 
-/// Passes signals on from now on.
+/// Passes signals on from now on, but for those that are ignored: `nohup`, and shells without job control for what they start in
+/// the background, mean heapwise as well as the program.
 ///
 /// # Errors
 /// The system's.
 pub fn install() -> io::Result<()> {
     for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP, libc::SIGUSR1, SNAPSHOT] {
-        // SAFETY: zeroed memory is a valid sigaction; the handler only uses atomics and kill.
+        // SAFETY: zeroed memory is a valid sigaction, which the kernel fills in; the handler only uses atomics and kill.
         let result = unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
+            libc::sigaction(signal, std::ptr::null(), &raw mut action);
+            if action.sa_sigaction == libc::SIG_IGN && signal != SNAPSHOT {
+                continue;
+            }
+            action = std::mem::zeroed();
             action.sa_sigaction = on_signal as *const () as usize;
             action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART;
             libc::sigaction(signal, &action, std::ptr::null_mut())

@@ -3,6 +3,7 @@
 use crate::Unavailable;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -16,6 +17,8 @@ pub struct Program {
     pub stdin: Option<PathBuf>,
     /// How to treat it if it is a server, which does not end by itself.
     pub service: Option<Service>,
+    /// Called with the command before each start: what is to be done to it besides.
+    pub prepare: Option<fn(&mut Command)>,
 }
 
 /// How a server is driven.

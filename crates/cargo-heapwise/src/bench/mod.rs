@@ -57,7 +57,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<u8, Failure> {
         baseline::save(&places.baselines(), name, &new, !args.is_selective())?;
         let n = new.len();
         let plural = if n == 1 { "" } else { "s" };
-        anstream::eprintln!("heapwise: baseline {} has {n} benchmark{plural} of this run", name.text());
+        say!("heapwise: baseline {} has {n} benchmark{plural} of this run", name.text());
     }
     let worse = comparison.worse();
     if worse == 0 {
@@ -65,7 +65,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<u8, Failure> {
     }
     let of = comparison.baseline.unwrap_or_default();
     let needs = if worse == 1 { "benchmark needs" } else { "benchmarks need" };
-    anstream::eprintln!("heapwise: exceeded: {worse} {needs} more than in baseline {of}");
+    say!("heapwise: exceeded: {worse} {needs} more than in baseline {of}");
     Ok(exit::REGRESSION)
 }
 
@@ -113,7 +113,7 @@ fn measured(places: &Places, run: &str) -> Result<Vec<Found>, Failure> {
     let folder = places.benches();
     let (mut all, problems) = folder::read(&folder);
     for problem in problems {
-        anstream::eprintln!("heapwise: warning: {problem}");
+        say!("heapwise: warning: {problem}");
     }
     all.retain(|found| found.bench.run == run);
     if !all.is_empty() {
@@ -140,7 +140,11 @@ fn write(args: &BenchArgs, comparison: &Comparison<'_>) -> Result<(), Failure> {
         Some(path) => {
             std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
         }
-        None => std::io::stdout().write_all(text.as_bytes()).context("cannot print the result")?,
+        None => match std::io::stdout().write_all(text.as_bytes()) {
+            // A reader that has seen enough, such as `head`: whether a baseline is exceeded is in the exit code all the same.
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {}
+            result => result.context("cannot print the result")?,
+        },
     }
     Ok(())
 }

@@ -26,7 +26,7 @@ impl Hint {
 }
 
 pub(super) fn say() {
-    anstream::eprintln!(
+    say!(
         "heapwise: the first run takes more than a minute; if the program is a server, which does not end by itself, press \
          Ctrl-C and use --ready and --load; --timeout ends what takes too long"
     );

@@ -6,7 +6,7 @@ pub(crate) mod refusal;
 
 use crate::args::{CompareArgs, DriveArgs, Format};
 use crate::progress::{Progress, rounded};
-use crate::{Failure, exit, interrupt, report};
+use crate::{Failure, exit, inherited, interrupt, report};
 use anyhow::anyhow;
 use heapwise_compare::{Error, Options, Program, Ready, Service, Step};
 use heapwise_report::escape::escape;
@@ -96,7 +96,8 @@ pub(crate) fn program(command: &[OsString], drive: &DriveArgs) -> Result<Program
         settle: drive.settle,
         stop_limit: STOP_LIMIT,
     });
-    Ok(Program { command: command.to_vec(), stdin: drive.stdin.clone(), service })
+    let prepare = Some(inherited::hand_on as fn(&mut _));
+    Ok(Program { command: command.to_vec(), stdin: drive.stdin.clone(), service, prepare })
 }
 
 /// Says where the work is.

@@ -54,10 +54,10 @@ fn line(refused: &Refused, folder: &Path) -> String {
 pub(super) fn fix(survey: &Survey, yes: bool) -> Result<u8, Failure> {
     let folder = std::env::current_dir().unwrap_or_default();
     for refused in &survey.refused {
-        anstream::eprintln!("heapwise: warning: not looked at: {}", escape(&line(refused, &folder)));
+        say!("heapwise: warning: not looked at: {}", escape(&line(refused, &folder)));
     }
     if survey.edits().is_empty() {
-        anstream::eprintln!("heapwise: there is nothing to change in the configuration of this folder");
+        say!("heapwise: there is nothing to change in the configuration of this folder");
     }
     let outcome = fix::fix(survey, yes)?;
     if !outcome.failed.is_empty() {

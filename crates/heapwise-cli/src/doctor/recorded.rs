@@ -30,8 +30,8 @@ pub(crate) fn of_process(pid: u32) -> Vec<EnvironmentFinding> {
 /// Says what makes times worthless, before anybody waits for them.
 pub(crate) fn warn(findings: &[EnvironmentFinding]) {
     for finding in findings.iter().filter(|finding| finding.severity != Severity::Low.id()) {
-        anstream::eprintln!("heapwise: warning: {} ({})", finding.title, finding.evidence.join("; "));
-        anstream::eprintln!("heapwise:    help: {}", finding.remedy);
+        say!("heapwise: warning: {} ({})", finding.title, finding.evidence.join("; "));
+        say!("heapwise:    help: {}", finding.remedy);
     }
 }
 

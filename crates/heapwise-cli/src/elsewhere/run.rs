@@ -7,7 +7,7 @@ use heapwise_launch::Launch;
 /// Runs a program without recording it: on Windows, without the debug heap.
 pub(crate) fn run(args: RunArgs) -> Result<u8, Failure> {
     if cfg!(windows) {
-        anstream::eprintln!(
+        say!(
             "heapwise: recording is for Linux, where a library can be preloaded; this runs the program without the debug \
              heap of Windows, and no option of `run` matters"
         );

@@ -138,6 +138,9 @@ fn prepared(program: &Program, contender: &Contender) -> Result<Command, Error> 
             .into(),
     };
     command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
+    if let Some(prepare) = program.prepare {
+        prepare(&mut command);
+    }
     Ok(command)
 }
 

@@ -100,9 +100,9 @@ pub const ALLOCATOR_BYTES: usize = 256;
 pub struct ProcessHeader {
     /// Offset of the process that came before, 0 for none. Written before this one is published.
     pub previous: AtomicU64,
-    /// Process id, as the process itself sees it.
+    /// Process id, as the collector sees it: the process may be in another pid namespace.
     pub pid: AtomicU32,
-    /// Process id of the parent.
+    /// Process id of the parent, in the same way.
     pub parent_pid: AtomicU32,
     /// Offset of the `ProcessHeader` of which this process is a fork, 0 if it started with an `exec`.
     pub forked_from: AtomicU64,
@@ -191,7 +191,7 @@ pub struct RingHeader {
     pub tail: CacheLine<AtomicU64>,
     /// See [`ring_state`].
     pub state: AtomicU32,
-    /// Kernel id of the owning thread.
+    /// Kernel id of the owning thread, as the collector sees it; 0 if that is not known.
     pub tid: AtomicU32,
     /// `pthread_self` of the owning thread.
     pub handle: AtomicU64,
