@@ -32,6 +32,8 @@ mod inherited;
 #[cfg(target_os = "linux")]
 mod interrupt;
 #[cfg(target_os = "linux")]
+mod nested;
+#[cfg(target_os = "linux")]
 mod preload;
 #[cfg(target_os = "linux")]
 mod replay;
@@ -59,6 +61,8 @@ use std::process::ExitCode;
 static ALLOCATOR: heapwise_lab::Switch = heapwise_lab::Switch;
 
 fn main() -> ExitCode {
+    #[cfg(target_os = "linux")]
+    nested::leave_session();
     #[cfg(target_os = "linux")]
     replay::work_if_asked();
     let cli = Cli::parse();

@@ -1,7 +1,7 @@
 //! `heapwise run`: record a program, then say where its memory comes from.
 
 use crate::args::{Format, Look, RunArgs, Through};
-use crate::{Failure, blind_spots, doctor, exit, inherited, preload, report, say};
+use crate::{Failure, blind_spots, doctor, exit, inherited, nested, preload, report, say};
 use anyhow::{Context, anyhow};
 use heapwise_analysis::Analysis;
 use heapwise_collector::{Error, ErrorKind, Limits, Recorded, Request, record};
@@ -48,6 +48,8 @@ pub(crate) fn run(args: RunArgs) -> Result<u8, Failure> {
         version: env!("CARGO_PKG_VERSION").into(),
         preload: library,
     };
+    let program = request.command[0].clone();
+    nested::announce(&program, "recorded");
     let recorded = record(request).map_err(failure)?;
     let Some(status) = recorded.exit else {
         say!(

@@ -2,12 +2,12 @@
 //!
 //! **If you change anything here, raise [`LIVE_VERSION`].**
 
-use core::sync::atomic::{AtomicU32, AtomicU64};
+use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 
 /// The first eight bytes of a session.
 pub const SESSION_MAGIC: u64 = u64::from_le_bytes(*b"heapwise");
 /// A recorder and a collector of different versions do not talk to each other.
-pub const LIVE_VERSION: u32 = 3;
+pub const LIVE_VERSION: u32 = 4;
 
 /// Environment variable that names the session file to a recorded process.
 pub const SESSION_VARIABLE: &str = "HEAPWISE_SESSION";
@@ -62,6 +62,23 @@ pub struct SessionHeader {
     pub newest_process: CacheLine<AtomicU64>,
     /// Processes that found the session but could not join it: no memory, or no way to open it any more.
     pub refused: AtomicU32,
+    /// Programs that a heapwise inside of this session runs for itself, outside of it.
+    pub nested_count: AtomicU32,
+    /// What the first of them are called.
+    pub nested: [NestedName; MAX_NESTED_NAMES],
+}
+
+/// Most names of programs that a heapwise inside runs.
+pub const MAX_NESTED_NAMES: usize = 8;
+
+/// The name of a program that a heapwise inside runs.
+#[derive(Debug)]
+#[repr(C)]
+pub struct NestedName {
+    /// Bytes that are used, published.
+    pub len: AtomicU32,
+    /// The bytes, cut to what fits.
+    pub bytes: [AtomicU8; 252],
 }
 
 /// A value with a cache line of its own.
