@@ -13,10 +13,7 @@ pub(crate) fn open(page: &Path, part: Option<&str>) {
         None => open::that_detached(page),
     };
     if let Err(error) = opened {
-        say!(
-            "heapwise: warning: nothing here opens pages ({error}); open {} with a browser",
-            page.display()
-        );
+        say!("heapwise: warning: nothing here opens pages ({error}); open {} with a browser", page.display());
     }
 }
 

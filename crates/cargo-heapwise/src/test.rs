@@ -74,10 +74,7 @@ fn print(reports: &Path, recordings: &Path) -> Result<bool, Failure> {
         let text = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
         let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let Ok(Report { totals }) = serde_json::from_slice(&text) else {
-            say!(
-                "heapwise: warning: nothing to tell of {}: its report is damaged",
-                escape(&stem)
-            );
+            say!("heapwise: warning: nothing to tell of {}: its report is damaged", escape(&stem));
             continue;
         };
         rows.push([
@@ -98,9 +95,6 @@ fn print(reports: &Path, recordings: &Path) -> Result<bool, Failure> {
         let [a, b, c, d] = widths;
         say!("heapwise: {requests:>a$}  {bytes:>b$}  {peak:>c$}  {exit:>d$}  {name}");
     }
-    say!(
-        "heapwise: recordings in {}; look at one with: heapwise report FILE",
-        recordings.display()
-    );
+    say!("heapwise: recordings in {}; look at one with: heapwise report FILE", recordings.display());
     Ok(true)
 }

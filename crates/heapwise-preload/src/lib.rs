@@ -4,7 +4,9 @@
 
 #![cfg_attr(panic = "abort", no_std)]
 
-use heapwise_recorder::{entry_point, entry_point_before, hand_on, hooks, lifecycle, loadable, mappings, turn};
+use heapwise_recorder::{
+    entry_point, entry_point_before, hand_on, hooks, lifecycle, loadable, mappings, turn,
+};
 
 entry_point!(malloc, 1 => hooks::malloc);
 entry_point!(calloc, 2 => hooks::calloc);
