@@ -49,7 +49,15 @@ pub(crate) fn is_ignored(signal: i32) -> bool {
 
 /// Has a command start with what this process was started with. Handlers are no concern: `exec` resets them.
 pub(crate) fn hand_on(command: &mut Command) {
-    let closed = CLOSED.load(Ordering::Relaxed);
+    restore(command, CLOSED.load(Ordering::Relaxed));
+}
+
+/// The same for a command that gets standard descriptors of its own.
+pub(crate) fn hand_on_signals(command: &mut Command) {
+    restore(command, 0);
+}
+
+fn restore(command: &mut Command, closed: i32) {
     let ignored = IGNORED.load(Ordering::Relaxed);
     let restore = move || {
         for signal in SIGNALS.filter(|signal| ignored >> (signal - 1) & 1 == 1) {

@@ -17,7 +17,7 @@ pub struct Program {
     pub stdin: Option<PathBuf>,
     /// How to treat it if it is a server, which does not end by itself.
     pub service: Option<Service>,
-    /// Called with the command before each start: what is to be done to it besides.
+    /// Called with each command before it starts, those that drive a server among them: what is to be done to it besides.
     pub prepare: Option<fn(&mut Command)>,
 }
 

@@ -97,7 +97,7 @@ pub(crate) fn program(command: &[OsString], drive: &DriveArgs) -> Result<Program
         settle: drive.settle,
         stop_limit: STOP_LIMIT,
     });
-    let prepare = Some(inherited::hand_on as fn(&mut _));
+    let prepare = Some(inherited::hand_on_signals as fn(&mut _));
     Ok(Program { command: command.to_vec(), stdin: drive.stdin.clone(), service, prepare })
 }
 
