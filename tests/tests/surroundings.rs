@@ -372,16 +372,11 @@ fn inside_of_a_recording_the_innermost_heapwise_has_the_program() {
     let inside = run::private_folder();
     let program = victim("leak_known");
     let plain = Recording::new(inside.path()).record(&program, &[]);
-    let inner = Recording::new(inside.path());
-    let command = inner.command(&program, &[]);
-    let arguments: Vec<_> = command.get_args().map(|a| a.to_string_lossy().into_owned()).collect();
-    let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
-    let recorded = Recording::new(folder.path()).record(command.get_program(), &arguments);
+    let around = Recording::new(folder.path());
+    let (recorded, within) = Recording::new(inside.path()).record_inside(&around, &program);
     assert_eq!(recorded.outcome.text(), plain.outcome.text(), "{}", recorded.outcome.stderr);
     assert!(recorded.outcome.stderr.contains("left out of the recording around it"));
 
-    let (_, within) = heapwise_tests::recording::report_on(&inner.file(), inside.path());
-    let within = within.expect("a report");
     assert_eq!(within.processes.len(), 1);
     assert_eq!(within.totals.allocations, plain.report().totals.allocations);
     assert_eq!(within.totals.allocated_bytes, plain.report().totals.allocated_bytes);
