@@ -54,6 +54,8 @@ impl Facts {
             "marks_and_spans" => Self { processes: Some(2), ..PLAIN },
             "posix_spawn_self" => Self { processes: Some(2), ..PLAIN },
             "rust_spawn_command" => Self { processes: Some(2), ..PLAIN },
+            // Shells for two of them.
+            "starts_programs" => Self { processes: None, kinds: &[("image", 14)], ..PLAIN },
             "system_command" => Self { processes: None, ..PLAIN },
             // Two of ten fail to execute; the others are images of their own.
             "vfork_exec" => Self { processes: Some(9), kinds: &[("image", 8)], ..PLAIN },

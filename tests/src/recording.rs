@@ -88,6 +88,21 @@ impl Recording {
         self.wait(run::start(command, &self.folder, "recorded"))
     }
 
+    /// Has another recording made of the heapwise that makes this one; returns that one, and the report on this.
+    ///
+    /// # Panics
+    /// If there is no report.
+    pub fn record_inside(&self, around: &Self, program: impl AsRef<OsStr>) -> (Recorded, Report) {
+        let command = self.command(program, &[]);
+        let arguments: Vec<_> = command.get_args().map(|a| a.to_string_lossy().into_owned()).collect();
+        let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
+        let recorded = around.record(command.get_program(), &arguments);
+        let report = Report::read(&self.report_file());
+        let said = &recorded.outcome.stderr;
+        let report = report.unwrap_or_else(|e| panic!("{e}\n--- heapwise said:\n{said}"));
+        (recorded, report)
+    }
+
     /// Waits for a recording that was started.
     pub fn wait(&self, running: Running) -> Recorded {
         let outcome = running.wait(run::PATIENCE);

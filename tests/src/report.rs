@@ -97,6 +97,8 @@ pub struct Interception {
 pub struct BlindSpot {
     /// Its stable name.
     pub id: String,
+    /// What it is.
+    pub what: String,
     /// What to do about it.
     pub remedy: String,
 }

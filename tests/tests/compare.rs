@@ -6,7 +6,7 @@ use heapwise_tests::victim::Victim;
 use heapwise_tests::{programs, run, tool};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// The victims are in a folder of their own, which is nothing to be recorded.
@@ -512,4 +512,21 @@ fn the_text_fits_a_terminal_and_the_other_formats_hold_what_programs_say() {
     assert!(!page.contains("<script") && page.contains("<svg"), "{page}");
     let markdown = line("markdown");
     assert!(markdown.starts_with("### heapwise compare: `") && !markdown.contains("m<b>"), "{markdown}");
+}
+
+#[test]
+fn closed_descriptors_of_heapwise_are_none_of_a_compared_program() {
+    use std::os::unix::process::CommandExt;
+    let folder = run::private_folder();
+    let mut command = run::command(tool::heapwise(), folder.path());
+    command.args(["compare", "--with", "default:env.MALLOC_ARENA_MAX=1", "--runs", "5", "-o", "out", "--"]);
+    command.args(["sh", "-c", "cat && echo written"]).stderr(Stdio::null());
+    let close = || {
+        // SAFETY: integer arguments.
+        unsafe { (libc::close(0), libc::close(1)) };
+        Ok(())
+    };
+    // SAFETY: runs in the child between fork and exec, and makes two system calls.
+    unsafe { command.pre_exec(close) };
+    assert_eq!(command.status().expect("it can be started").code(), Some(0));
 }

@@ -2,7 +2,9 @@
 
 use heapwise_tests::recording::{Recorded, Recording, report_on};
 use heapwise_tests::{programs, run, tool};
+use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::time::Duration;
 
 /// A program that says that it runs, allocates all the time, and ends with 5 at an interrupt, with 6 when terminated.
@@ -171,4 +173,43 @@ fn the_programs_own_exit_code_is_heapwises() {
         );
         assert_eq!(outcome.code(), code, "{script}: {}", outcome.stderr);
     }
+}
+
+/// Runs heapwise with its standard error, and perhaps its standard output, where nothing can be written, and says how it ended.
+fn unheard(at: &Path, arguments: &[&str], is_quiet: bool) -> Vec<Option<i32>> {
+    let broken = || {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        Stdio::from(writer)
+    };
+    let full = || Stdio::from(File::options().write(true).open("/dev/full").expect("a device that is full"));
+    let mut codes = Vec::new();
+    let targets: [(&str, &dyn Fn() -> Stdio); 2] = [("broken", &broken), ("full", &full)];
+    for (name, target) in targets {
+        let mut command = run::command(tool::heapwise(), at);
+        command.args(arguments).stdout(Stdio::null()).stderr(target());
+        if is_quiet && name == "broken" {
+            command.stdout(target());
+        }
+        codes.push(command.status().expect("it can be started").code());
+    }
+    codes
+}
+
+#[test]
+fn whether_anybody_reads_what_heapwise_says_changes_no_exit_code() {
+    let folder = run::private_folder();
+    let at = folder.path();
+    let five = ["run", "--force", "-o", "a.hw", "--", "sh", "-c", "exit 5"];
+    assert_eq!(unheard(at, &five, false), [Some(5); 2]);
+    let json = [&five[..1], &["--format", "json"], &five[1..]].concat();
+    assert_eq!(unheard(at, &json, false), [Some(5); 2]);
+    assert_eq!(unheard(at, &["run", "--", "no-such-program-anywhere"], false), [Some(127); 2]);
+    assert_eq!(unheard(at, &["report", "none.hw"], false), [Some(4); 2]);
+    assert_eq!(unheard(at, &["export", "a.hw", "--to", "folded"], true), [Some(0); 2]);
+    assert_eq!(unheard(at, &["report", "a.hw"], true), [Some(0); 2]);
+    let too_many = ["diff", "a.hw", "a.hw", "--fail-on", "allocations>1"];
+    assert_eq!(unheard(at, &too_many, true), [Some(3); 2], "what was found out is said by the code");
+    let unknown = ["allocators", "/no/such/library.so"];
+    assert_eq!(unheard(at, &unknown, true), [Some(3); 2]);
 }

@@ -7,6 +7,7 @@ use heapwise_tests::{expect, facts::Facts, programs, run, tool};
 use heapwise_trace::file::Reader;
 use std::fs::File;
 use std::io::Write;
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -193,4 +194,214 @@ fn a_container_with_a_read_only_root_and_little_shared_memory_is_enough() {
     let json = outcome.stderr.lines().find(|line| line.starts_with('{')).unwrap_or_default().to_owned();
     let report = heapwise_tests::report::Report::parse(&json);
     leak_known_is_whole(&Recorded { outcome, file: recording.file(), report });
+}
+
+/// What a command does to a process before a program takes its place: ignored and blocked signals, closed descriptors.
+#[derive(Clone, Copy, Debug, Default)]
+struct Inherited {
+    ignored: &'static [i32],
+    blocked: &'static [i32],
+    closed: &'static [i32],
+}
+
+impl Inherited {
+    /// Has a command start so.
+    fn by(self, command: &mut Command) {
+        let set_up = move || {
+            // SAFETY: integer arguments, and a set of signals that is ours.
+            unsafe {
+                for &signal in self.ignored {
+                    libc::signal(signal, libc::SIG_IGN);
+                }
+                let mut blocked: libc::sigset_t = std::mem::zeroed();
+                libc::sigemptyset(&raw mut blocked);
+                for &signal in self.blocked {
+                    libc::sigaddset(&raw mut blocked, signal);
+                }
+                libc::sigprocmask(libc::SIG_SETMASK, &raw const blocked, std::ptr::null_mut());
+                for &fd in self.closed {
+                    libc::close(fd);
+                }
+            }
+            Ok(())
+        };
+        // SAFETY: runs in the child between fork and exec, and makes system calls only.
+        unsafe { command.pre_exec(set_up) };
+    }
+}
+
+/// What a shell script writes to a file, alone and under a command of heapwise.
+fn both(inherited: Inherited, heapwise: &[&str], script: &str) -> [String; 2] {
+    let folder = run::private_folder();
+    let at = folder.path();
+    let said = |command: &mut Command| {
+        inherited.by(command);
+        let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status().expect("it can be started");
+        let path = at.join("said");
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        let _ = std::fs::remove_file(path);
+        format!("{text}and ended with {:?}", status.code())
+    };
+    let shell = ["sh", "-c", script];
+    let alone = said(run::command("sh", at).args(&shell[1..]));
+    let under = said(run::command(tool::heapwise(), at).args(heapwise).arg("--").args(shell));
+    [alone, under]
+}
+
+#[test]
+fn signals_are_ignored_and_blocked_as_without_heapwise() {
+    let script = "grep -E '^Sig(Ign|Blk|Cgt)' /proc/self/status > said";
+    let settings: [&[i32]; 6] = [
+        &[],
+        &[libc::SIGHUP],
+        &[libc::SIGINT, libc::SIGQUIT],
+        &[libc::SIGPIPE],
+        &[libc::SIGTERM, libc::SIGUSR1, libc::SIGUSR2],
+        &[libc::SIGCHLD, libc::SIGXFSZ, libc::SIGSEGV, 64],
+    ];
+    for ignored in settings {
+        let inherited = Inherited { ignored, blocked: &[libc::SIGWINCH], ..Inherited::default() };
+        let [alone, under] = both(inherited, &["run", "--force", "--no-report", "-o", "a.hw"], script);
+        assert!(alone.contains("SigIgn") && alone.contains("SigCgt"), "{alone}");
+        assert_eq!(alone, under, "{inherited:?}");
+    }
+}
+
+#[test]
+fn programs_that_are_compared_ignore_what_they_would_ignore_alone() {
+    let script = "grep -E '^SigIgn' /proc/self/status > said";
+    let ignored = &[libc::SIGHUP, libc::SIGINT, libc::SIGPIPE];
+    let with = ["compare", "--with", "default:env.MALLOC_ARENA_MAX=1", "--runs", "5", "-o", "out"];
+    let [alone, under] = both(Inherited { ignored, ..Inherited::default() }, &with, script);
+    assert!(alone.contains("SigIgn"), "{alone}");
+    assert_eq!(alone, under);
+}
+
+#[test]
+fn nohup_keeps_a_recorded_program_running() {
+    let Some(nohup) = programs::find("nohup") else { return };
+    let folder = run::private_folder();
+    let at = folder.path();
+    let mut command = run::command(nohup, at);
+    command.arg(tool::heapwise()).args(["run", "-o", "a.hw", "--", "sh", "-c"]);
+    // The terminal tells both that it is gone.
+    let outcome =
+        run::finish(command.arg("kill -HUP $$; kill -HUP $PPID; echo went on; exit 3"), at, "nohup");
+    assert_eq!((outcome.text().as_str(), outcome.code()), ("went on\n", 3), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("recording in a.hw"), "{}", outcome.stderr);
+}
+
+#[test]
+fn closed_descriptors_stay_closed_for_the_program() {
+    let script = "for fd in 0 1 2; do test -e /proc/$$/fd/$fd && open=\"$open $fd\"; done\n\
+                  (echo hi) 2>/dev/null; echo \"open:$open, written: $?\" > said";
+    let settings: [&[i32]; 6] = [&[], &[0], &[1], &[2], &[0, 1], &[0, 1, 2]];
+    for closed in settings {
+        let inherited = Inherited { closed, ..Inherited::default() };
+        let [alone, under] = both(inherited, &["run", "--force", "--no-report", "-o", "a.hw"], script);
+        let writes = format!("written: {}\n", i32::from(closed.contains(&1)));
+        assert!(alone.contains(&writes), "{closed:?}: {alone}");
+        assert_eq!(alone, under, "{closed:?}");
+    }
+}
+
+/// Runs `starts_programs`, and returns what it wrote to both of its outputs.
+fn starts_programs(options: &[&str], argument: &str) -> (String, String) {
+    let folder = run::private_folder();
+    let recording = Recording::new(folder.path()).with(options);
+    let mut running = recording.start(victim("starts_programs"), &[argument]);
+    // It may outlive its recorder.
+    let began = std::time::Instant::now();
+    while !running.said().contains("expect") && began.elapsed() < run::PATIENCE {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    running.wait_for("expect");
+    let said = running.said();
+    (said, recording.wait(running).outcome.stderr)
+}
+
+#[test]
+fn programs_are_started_in_peace_when_the_recorder_is_gone() {
+    let (said, errors) = starts_programs(&[], "lose");
+    assert_eq!(said.matches(": 8\n").count(), 14, "{said}");
+    assert!(!errors.contains("ld.so"), "{errors}");
+}
+
+#[test]
+fn a_child_that_gave_up_its_rights_takes_none_from_its_parent() {
+    if !programs::is_root() {
+        eprintln!("SKIPPED: only root can become somebody else");
+        return;
+    }
+    let folder = run::private_folder();
+    let recorded = Recording::new(folder.path()).record(victim("starts_programs"), &["vfork"]);
+    assert_eq!(recorded.outcome.code(), 0, "{}", recorded.outcome.stderr);
+    assert!(recorded.outcome.text().starts_with("vfork: 0\n"), "{}", recorded.outcome.text());
+    assert!(!recorded.outcome.stderr.contains("ld.so"), "{}", recorded.outcome.stderr);
+    assert_eq!(recorded.report().sum(|stack| stack.contains(&"in_image")).blocks, 14 * 10);
+}
+
+#[test]
+fn nobody_hears_of_a_library_that_is_out_of_reach() {
+    if !programs::is_root() {
+        eprintln!("SKIPPED: only root can become somebody else and make namespaces");
+        return;
+    }
+    let script = "ls / >/dev/null; (ls / | cat) >/dev/null; exit 3";
+    let ways: [&[&str]; 4] = [
+        &["setpriv", "--reuid=65534"],
+        &["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"],
+        &["unshare", "-p", "-f", "--mount-proc"],
+        &["unshare", "-U", "-r"],
+    ];
+    for way in ways {
+        if programs::find(way[0]).is_none() {
+            return;
+        }
+        let folder = run::private_folder();
+        let arguments = [&way[1..], &["sh", "-c", script]].concat();
+        let recorded = Recording::new(folder.path()).record(way[0], &arguments);
+        assert_eq!(recorded.outcome.code(), 3, "{way:?}: {}", recorded.outcome.stderr);
+        assert!(!recorded.outcome.stderr.contains("ld.so"), "{way:?}: {}", recorded.outcome.stderr);
+    }
+}
+
+#[test]
+fn inside_of_a_recording_the_innermost_heapwise_has_the_program() {
+    let folder = run::private_folder();
+    let inside = run::private_folder();
+    let program = victim("leak_known");
+    let plain = Recording::new(inside.path()).record(&program, &[]);
+    let around = Recording::new(folder.path());
+    let (recorded, within) = Recording::new(inside.path()).record_inside(&around, &program);
+    assert_eq!(recorded.outcome.text(), plain.outcome.text(), "{}", recorded.outcome.stderr);
+    assert!(recorded.outcome.stderr.contains("left out of the recording around it"));
+
+    assert_eq!(within.processes.len(), 1);
+    assert_eq!(within.totals.allocations, plain.report().totals.allocations);
+    assert_eq!(within.totals.allocated_bytes, plain.report().totals.allocated_bytes);
+    assert_eq!(within.interception.allocator, plain.report().interception.allocator);
+
+    let around = recorded.report();
+    let spot = around.interception.blind_spots.iter().find(|spot| spot.id == "nested").expect("a note");
+    assert!(spot.what.contains("leak_known"), "{spot:?}");
+    assert_eq!(around.sum(|stack| stack.contains(&"leak_here")).blocks, 0);
+    assert!(around.totals.allocations > 100, "heapwise itself is a program like others");
+    assert!(around.processes.iter().all(|p| p.command.iter().any(|a| a == "run")), "{:?}", around.processes);
+}
+
+#[test]
+fn inside_of_a_recording_programs_are_compared_as_outside_of_it() {
+    let folder = run::private_folder();
+    let program = victim("leak_known").to_string_lossy().into_owned();
+    let tool = tool::heapwise().to_string_lossy().into_owned();
+    let with =
+        ["compare", "--with", "default:env.MALLOC_ARENA_MAX=1", "--runs", "5", "-o", "out", "--", &program];
+    let recorded = Recording::new(folder.path()).record(&tool, &with);
+    assert!([0, 3].contains(&recorded.outcome.code()), "{}", recorded.outcome.stderr);
+    let report = recorded.report();
+    assert_eq!(report.processes.len(), 1, "{:?}", report.processes);
+    assert_eq!(report.sum(|stack| stack.contains(&"leak_here")).blocks, 0);
+    let spots = &report.interception.blind_spots;
+    assert!(spots.iter().any(|s| s.id == "nested" && s.what.contains("leak_known")), "{spots:?}");
 }

@@ -154,6 +154,23 @@ fn the_preload_library_can_take_its_place() {
 }
 
 #[test]
+fn inside_of_another_recording_it_joins_the_innermost_one() {
+    let program = tool::victim_wrapped("wrapped_system", "release");
+    let (folder, inside) = (run::private_folder(), run::private_folder());
+    let around = Recording::new(folder.path());
+    let (recorded, report) = Recording::new(inside.path()).record_inside(&around, &program);
+    let [allocations, reallocations, bytes] = counted(&recorded.outcome.text());
+    let totals = &report.totals;
+    assert_eq!(
+        [totals.allocations, totals.reallocations, totals.allocated_bytes],
+        [allocations, reallocations, bytes]
+    );
+    assert_eq!((report.interception.mode.as_str(), report.processes.len()), ("wrapper", 2));
+    let spots = &recorded.report().interception.blind_spots;
+    assert!(spots.iter().any(|s| s.id == "nested" && s.what.contains("wrapped_system")), "{spots:?}");
+}
+
+#[test]
 fn a_program_that_only_uses_the_library_is_recorded_as_any_other() {
     let program = tool::victim_wrapped("not_wrapped", "dev");
     let folder = run::private_folder();

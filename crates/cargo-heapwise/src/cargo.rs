@@ -75,11 +75,21 @@ fn not_started(error: &std::io::Error) -> Failure {
 /// A handler instead of ignoring, because a handler is not inherited.
 fn outlive_interrupts() {
     #[cfg(unix)]
-    {
+    if !is_ignored(signal_hook::consts::SIGINT) {
         let noticed = std::sync::Arc::default();
         // If that cannot be done, an interrupt ends this program before it can say where things are, and no more is lost.
         let _ = signal_hook::flag::register(signal_hook::consts::SIGINT, noticed);
     }
+}
+
+/// Whether this process was started with the signal ignored, as shells without job control start what runs in the background. Cargo
+/// and the program are to inherit that, which they would not if there were a handler.
+#[cfg(unix)]
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|set| u64::from_str_radix(set.trim(), 16).ok());
+    ignored.is_some_and(|set| set >> (signal - 1) & 1 == 1)
 }
 
 /// The exit code that tells how a process ended: its own, or 128 and the number of the signal.

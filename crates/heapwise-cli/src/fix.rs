@@ -5,7 +5,7 @@
 
 use crate::Failure;
 use anyhow::Context;
-use heapwise_escape::terminal::escape;
+use heapwise_escape::terminal::{self, escape};
 use heapwise_ide::{Edit, Survey};
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::PathBuf;
@@ -31,7 +31,7 @@ pub(crate) fn fix(survey: &Survey, yes: bool) -> Result<Outcome, Failure> {
         (false, true) => None,
     };
     let mut out = anstream::stdout().lock();
-    let outcome = go_through(&edits, standing, &mut out, &mut anstream::stderr(), &mut from_terminal)?;
+    let outcome = go_through(&edits, standing, &mut out, &mut terminal::ErrorLines, &mut from_terminal)?;
     Ok(outcome)
 }
 

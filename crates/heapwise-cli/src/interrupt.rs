@@ -1,7 +1,7 @@
 //! Interrupts of measurements that take long: the first one ends the measuring, and what was measured is told; the second one
 //! ends heapwise, and what it runs.
 
-use crate::exit;
+use crate::{exit, inherited};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::{flag, low_level};
 use std::io::{self, Read};
@@ -18,8 +18,8 @@ pub(crate) fn flag() -> io::Result<Arc<AtomicBool>> {
     let interrupted = Arc::clone(FLAG.get_or_init(Arc::default));
     let (mut heard, told) = UnixStream::pair()?;
     for signal in [SIGINT, SIGTERM, SIGHUP] {
-        // Who starts heapwise with nohup wants it to go on without a terminal.
-        if signal == SIGHUP && is_ignored(signal) {
+        // Who starts heapwise with nohup wants it to go on without a terminal, and so for the others.
+        if inherited::is_ignored(signal) {
             continue;
         }
         flag::register(signal, Arc::clone(&interrupted))?;
@@ -34,12 +34,4 @@ pub(crate) fn flag() -> io::Result<Arc<AtomicBool>> {
         }
     });
     Ok(interrupted)
-}
-
-/// Whether this process was started with the signal ignored.
-fn is_ignored(signal: i32) -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let ignored = ignored.and_then(|set| u64::from_str_radix(set.trim(), 16).ok());
-    ignored.is_some_and(|set| set >> (signal - 1) & 1 == 1)
 }

@@ -1,6 +1,6 @@
 //! heapwise: says where a native program's memory comes from.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod args;
 mod diff;
@@ -25,7 +25,11 @@ mod compare;
 #[cfg(all(test, target_os = "linux"))]
 mod documented;
 #[cfg(target_os = "linux")]
+mod inherited;
+#[cfg(target_os = "linux")]
 mod interrupt;
+#[cfg(target_os = "linux")]
+mod nested;
 #[cfg(target_os = "linux")]
 mod preload;
 #[cfg(target_os = "linux")]
@@ -55,6 +59,8 @@ use std::process::ExitCode;
 static ALLOCATOR: heapwise_lab::Switch = heapwise_lab::Switch;
 
 fn main() -> ExitCode {
+    #[cfg(target_os = "linux")]
+    nested::leave_session();
     #[cfg(target_os = "linux")]
     replay::work_if_asked();
     let has_colours = anstream::AutoStream::choice(&std::io::stderr()) != anstream::ColorChoice::Never;

@@ -81,7 +81,7 @@ pub(crate) fn write(out: Option<&Path>, render: impl FnOnce(Style) -> String) ->
             let text = render(style);
             match out.is_terminal() {
                 true => terminal::print(&text, style.color)?,
-                false => out.lock().write_all(text.as_bytes())?,
+                false => terminal::put_out(text.as_bytes())?,
             }
         }
     }
@@ -111,7 +111,7 @@ pub(crate) fn add_symbols(analysis: &mut Analysis) -> Symbols {
     let (symbols, problems) = symbolize(analysis, &progress);
     drop(progress);
     for problem in problems {
-        say!("heapwise: warning: no names for some frames: {problem}");
+        heapwise_escape::say!("heapwise: warning: no names for some frames: {problem}");
     }
     analysis.set_symbols(symbols.clone());
     symbols
@@ -124,7 +124,7 @@ pub(crate) fn render(analysis: &Analysis, path: &Path, look: &Look, style: Style
     if let Some([first, others @ ..]) = sources.map(|sources| sources.outside()).as_deref() {
         let first = first.display();
         let others = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
-        say!(
+        heapwise_escape::say!(
             "heapwise: no source lines of {first}{others}: not below the current folder; --source-root DIR names another one"
         );
     }

@@ -1,7 +1,7 @@
 //! `heapwise run`: record a program, then say where its memory comes from.
 
 use crate::args::{Format, Look, RunArgs, Through};
-use crate::{Failure, blind_spots, doctor, exit, preload, report, sources};
+use crate::{Failure, blind_spots, doctor, exit, inherited, nested, preload, report, sources};
 use anyhow::{Context, anyhow};
 use heapwise_analysis::Analysis;
 use heapwise_collector::{Error, ErrorKind, Limits, Recorded, Request, record};
@@ -47,9 +47,12 @@ pub(crate) fn run(args: RunArgs) -> Result<u8, Failure> {
         concerns_heap: heapwise_environment::is_heap_variable,
         environment_findings,
         examine: doctor::of_recorded,
+        prepare: inherited::hand_on,
         version: env!("CARGO_PKG_VERSION").into(),
         preload: library,
     };
+    let program = request.command[0].clone();
+    nested::announce(&program, "recorded");
     let recorded = record(request).map_err(failure)?;
     let Some(status) = recorded.exit else {
         heapwise_escape::say!(
@@ -126,7 +129,8 @@ fn print(
             let style =
                 report::style_of(&std::io::stderr(), anstream::AutoStream::choice(&std::io::stderr()));
             let text = report::render(analysis, &recorded.path, look, style);
-            terminal::print_error(&text, style.color).context("cannot print the diagnosis").map_err(failed)
+            terminal::print_error(&text, style.color);
+            Ok(())
         }
     }
 }

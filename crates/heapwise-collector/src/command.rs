@@ -41,6 +41,8 @@ pub struct How {
     pub end_together: bool,
     /// The preload library records also programs that would record themselves.
     pub through_preload: bool,
+    /// Called with the command before it is started.
+    pub prepare: fn(&mut Command),
 }
 
 /// Starts the program.
@@ -56,6 +58,7 @@ pub fn start(
     let program = &command[0];
     let mut process = Command::new(program);
     process.args(&command[1..]);
+    (how.prepare)(&mut process);
     process.env(SESSION_VARIABLE, session.path());
     process.env("LD_PRELOAD", preload_list(&preload.path(), std::env::var_os("LD_PRELOAD").as_deref()));
     match how.through_preload {

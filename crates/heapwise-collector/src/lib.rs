@@ -8,6 +8,7 @@
 //! * [`usable`]: how large an allocator's blocks really are,
 //! * [`command`]: starts the program, passes signals on and waits,
 //! * [`record`]: all of it together,
+//! * [`nested`]: heapwise inside of a recording,
 //! * [`inside`]: the same for the process that it runs in.
 //!
 //! Decision: the loop only copies. Packing is a thread of its own behind a bounded queue, so a slow disk slows
@@ -22,6 +23,7 @@ mod error;
 mod examine;
 pub mod inside;
 mod looks;
+pub mod nested;
 pub mod output;
 pub mod process;
 pub mod record;

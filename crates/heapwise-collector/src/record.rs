@@ -7,12 +7,13 @@ use crate::error::{Error, ErrorKind};
 use crate::examine::Examiner;
 use crate::session::{PreloadLibrary, Session, Settings};
 use crate::usable::Probes;
-use crate::{output, signals, sys, ticks};
+use crate::{nested, output, signals, sys, ticks};
 use heapwise_trace::file::Error as FileError;
 use heapwise_trace::file::records::{BlindSpot, EnvironmentFinding, Meta, RunEnd};
 use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -53,6 +54,8 @@ pub struct Request {
     pub environment_findings: Vec<EnvironmentFinding>,
     /// Tells the same of a process that has just joined.
     pub examine: fn(u32) -> Vec<EnvironmentFinding>,
+    /// Has the program start with what heapwise was started with: ignored signals, closed descriptors.
+    pub prepare: fn(&mut Command),
     /// Version of the program that records.
     pub version: String,
     /// The preload library.
@@ -114,6 +117,7 @@ pub fn record(request: Request) -> Result<Recorded, Error> {
         follow: request.follow,
         end_together: request.end_together,
         through_preload: request.through_preload,
+        prepare: request.prepare,
     };
     let mut child = command::start(&request.command, &session, &preload, how)
         .inspect_err(|_| output::remove(&early_path))?;
@@ -134,27 +138,38 @@ pub fn record(request: Request) -> Result<Recorded, Error> {
         let (tell, told) = channel();
         std::thread::spawn(move || {
             let status = child.wait();
-            let ended = Instant::now();
+            // Nobody listens any more after a second interrupt.
+            let _ = tell.send((status, Instant::now()));
             if wait {
                 sys::wait_for_children();
             }
-            // Nobody listens any more after a second interrupt.
-            let _ = tell.send((status, ended));
         });
-        let exit = loop {
+        let mut exit = None;
+        // Without a program to pass them on to, signals that end programs end the waiting.
+        let mut requests = 0;
+        let is_left = loop {
             match told.recv_timeout(PATIENCE) {
-                Ok((status, ended)) => break Some((status, ended)),
-                Err(RecvTimeoutError::Disconnected) => break None,
-                Err(RecvTimeoutError::Timeout) if signals::interrupts() > 1 => break None,
+                Ok(end) => {
+                    signals::pass_on_to(0);
+                    requests = signals::requests_to_end();
+                    exit = Some(end);
+                }
+                Err(RecvTimeoutError::Disconnected) => break false,
+                Err(RecvTimeoutError::Timeout) if exit.is_some() => {
+                    if signals::requests_to_end() > requests {
+                        break true;
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) if signals::is_impatient(wait) => break true,
                 Err(RecvTimeoutError::Timeout) => {}
             }
         };
         signals::pass_on_to(0);
-        let interrupts = signals::interrupts();
-        control.abandon.store(!request.wait || exit.is_none(), Ordering::Release);
+        requests = if exit.is_some() { requests } else { signals::requests_to_end() };
+        control.abandon.store(!request.wait || is_left, Ordering::Release);
         control.finish.store(true, Ordering::Release);
         while !collecting.is_finished() {
-            if signals::interrupts() > interrupts.max(1) {
+            if signals::requests_to_end() > requests {
                 control.abandon.store(true, Ordering::Release);
             }
             std::thread::sleep(Duration::from_micros(500));
@@ -173,7 +188,7 @@ pub fn record(request: Request) -> Result<Recorded, Error> {
         signal: exit.and_then(|e| e.signal),
         duration_ns: ended.duration_since(started).as_nanos() as u64,
         stopped_early: outcome.stopped_early.clone(),
-        blind_spots: unseen(pid, &outcome, &request),
+        blind_spots: unseen(pid, &session, &outcome, &request),
         refused_processes: session.header().refused.load(Ordering::Relaxed),
         peak_rss_bytes: outcome.peak_rss_bytes,
         cpu_ns: sys::cpu_of_children_ns(),
@@ -197,7 +212,7 @@ pub fn record(request: Request) -> Result<Recorded, Error> {
 const MOST_EXPLAINED: usize = 5;
 
 /// What the run showed to be invisible.
-fn unseen(pid: u32, outcome: &Outcome, request: &Request) -> Vec<BlindSpot> {
+fn unseen(pid: u32, session: &Session, outcome: &Outcome, request: &Request) -> Vec<BlindSpot> {
     let silent = outcome.silent.iter().take(MOST_EXPLAINED);
     let mut spots: Vec<BlindSpot> = silent.flat_map(|program| (request.explain)(program)).collect();
     spots.retain(|spot| !request.blind_spots.contains(spot));
@@ -215,6 +230,7 @@ fn unseen(pid: u32, outcome: &Outcome, request: &Request) -> Vec<BlindSpot> {
         };
         spots.push(BlindSpot { id: "never-joined".into(), what: what.into(), remedy: remedy.into() });
     }
+    spots.extend(nested::blind_spot(session));
     spots
 }
 

@@ -59,7 +59,7 @@ impl Session {
 
     /// Where recorded programs find it.
     pub fn path(&self) -> String {
-        format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd())
+        format!("/proc/{}/fd/{}", sys::id_in_proc(), self.file.as_raw_fd())
     }
 
     /// The header.
@@ -135,6 +135,6 @@ impl PreloadLibrary {
 
     /// Where the loader of a recorded program finds it.
     pub fn path(&self) -> String {
-        format!("/proc/{}/fd/{}", std::process::id(), self.0.as_raw_fd())
+        format!("/proc/{}/fd/{}", sys::id_in_proc(), self.0.as_raw_fd())
     }
 }

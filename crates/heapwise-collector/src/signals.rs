@@ -1,26 +1,34 @@
 //! Signals: what the user sends to `heapwise run` is meant for the program.
 //!
 //! A key press (Ctrl-C, Ctrl-\) reaches the program by itself, since the terminal sends it to everybody in the
-//! foreground; what another process sends to us alone is passed on. The second interrupt is for us: stop at once.
-//! So is `SIGUSR2`: look at the pages now.
+//! foreground; what another process sends to us alone is passed on. The second interrupt is for us: stop at once; so is the third
+//! `SIGTERM` with `--wait`, and whatever ends programs when the program has ended. `SIGUSR2` is for us, too: look at the pages now.
 
 use std::io;
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 
 static PROGRAM: AtomicI32 = AtomicI32::new(0);
 static INTERRUPTS: AtomicU32 = AtomicU32::new(0);
+static TERMINATIONS: AtomicU32 = AtomicU32::new(0);
+static REQUESTS_TO_END: AtomicU32 = AtomicU32::new(0);
 static SNAPSHOTS: AtomicU32 = AtomicU32::new(0);
 
 /// The one signal that is meant for us: look at the pages now.
 const SNAPSHOT: libc::c_int = libc::SIGUSR2;
 
 extern "C" fn on_signal(signal: libc::c_int, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
-    if signal == libc::SIGINT {
-        INTERRUPTS.fetch_add(1, Ordering::Relaxed);
-    }
     if signal == SNAPSHOT {
         SNAPSHOTS.fetch_add(1, Ordering::Relaxed);
         return;
+    }
+    if signal == libc::SIGINT {
+        INTERRUPTS.fetch_add(1, Ordering::Relaxed);
+    }
+    if signal == libc::SIGTERM {
+        TERMINATIONS.fetch_add(1, Ordering::Relaxed);
+    }
+    if signal != libc::SIGUSR1 {
+        REQUESTS_TO_END.fetch_add(1, Ordering::Relaxed);
     }
     // SAFETY: the kernel hands a valid structure to a handler installed with SA_SIGINFO.
     let sent_by_process = unsafe { (*info).si_code } <= 0;
@@ -44,15 +52,21 @@ pub fn survive_size_limit() {
     }
 }
 
-/// Passes signals on from now on.
+/// Passes signals on from now on, but for those that are ignored: `nohup`, and shells without job control for what they start in
+/// the background, mean heapwise as well as the program.
 ///
 /// # Errors
 /// The system's.
 pub fn install() -> io::Result<()> {
     for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP, libc::SIGUSR1, SNAPSHOT] {
-        // SAFETY: zeroed memory is a valid sigaction; the handler only uses atomics and kill.
+        // SAFETY: zeroed memory is a valid sigaction, which the kernel fills in; the handler only uses atomics and kill.
         let result = unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
+            libc::sigaction(signal, std::ptr::null(), &raw mut action);
+            if action.sa_sigaction == libc::SIG_IGN && signal != SNAPSHOT {
+                continue;
+            }
+            action = std::mem::zeroed();
             action.sa_sigaction = on_signal as *const () as usize;
             action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART;
             libc::sigaction(signal, &action, std::ptr::null_mut())
@@ -74,7 +88,13 @@ pub fn snapshots_wanted() -> u32 {
     SNAPSHOTS.load(Ordering::Relaxed)
 }
 
-/// How often the user pressed Ctrl-C.
-pub fn interrupts() -> u32 {
-    INTERRUPTS.load(Ordering::Relaxed)
+/// How often a signal arrived that ends programs.
+pub fn requests_to_end() -> u32 {
+    REQUESTS_TO_END.load(Ordering::Relaxed)
+}
+
+/// Whether the user has asked more often than a program should have to be asked: twice by Ctrl-C, and three times by `SIGTERM` if
+/// heapwise is to wait for everything that the program leaves behind.
+pub fn is_impatient(waits: bool) -> bool {
+    INTERRUPTS.load(Ordering::Relaxed) > 1 || (waits && TERMINATIONS.load(Ordering::Relaxed) > 2)
 }

@@ -167,8 +167,27 @@ pub(crate) fn futex_wake(word: *mut u32) {
     let _ = unsafe { libc::syscall(libc::SYS_futex, word, libc::FUTEX_WAKE, 1) };
 }
 
-/// Whether a thread is gone. A thread that may not be asked about is there.
+/// This process's id as `/proc` has it, which may be that of another pid namespace: ids of recorded processes are `/proc`'s.
+pub(crate) fn id_in_proc() -> u32 {
+    let ask = || std::fs::read_link("/proc/self").ok()?.to_str()?.parse().ok();
+    ask().unwrap_or_else(std::process::id)
+}
+
+/// Whether `/proc` is that of this process's own pid namespace, so that its ids are those of system calls.
+fn is_proc_ours() -> bool {
+    static IS_OURS: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
+    *IS_OURS.get_or_init(|| id_in_proc() == std::process::id())
+}
+
+/// Whether a thread is gone. A thread that may not be asked about is there, and one whose id is not known.
 pub(crate) fn thread_is_gone(pid: u32, tid: u32) -> bool {
+    if tid == 0 {
+        return false;
+    }
+    if !is_proc_ours() {
+        let task = std::fs::metadata(format!("/proc/{pid}/task/{tid}"));
+        return task.is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+    }
     // SAFETY: signal 0 only checks.
     let result = unsafe { libc::syscall(libc::SYS_tgkill, pid as i32, tid as i32, 0) };
     result < 0 && io::Error::last_os_error().raw_os_error() == Some(libc::ESRCH)

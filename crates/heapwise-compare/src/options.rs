@@ -4,6 +4,7 @@ use crate::Unavailable;
 use std::ffi::OsString;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -17,6 +18,8 @@ pub struct Program {
     pub stdin: Option<PathBuf>,
     /// How to treat it if it is a server, which does not end by itself.
     pub service: Option<Service>,
+    /// Called with each command before it starts, those that drive a server among them: what is to be done to it besides.
+    pub prepare: Option<fn(&mut Command)>,
 }
 
 /// How a server is driven.

@@ -95,22 +95,45 @@ pub fn line(what: fmt::Arguments<'_>) {
     let _ = io::stderr().write_all(line.as_bytes());
 }
 
-/// Writes a text of several lines to standard output.
+/// Writes a text of several lines to standard output, which is a terminal or read by a person.
+///
+/// # Errors
+/// As [`put_out`].
+pub fn print(text: &str, is_styled: bool) -> io::Result<()> {
+    put_out(page(text, is_styled).as_bytes())
+}
+
+/// Writes to standard output as it is, for programs to read. A reader that has seen enough, such as `head`, is no error: what was
+/// found out is in the exit code all the same.
 ///
 /// # Errors
 /// When standard output cannot be written to.
-pub fn print(text: &str, is_styled: bool) -> io::Result<()> {
+pub fn put_out(bytes: &[u8]) -> io::Result<()> {
     let mut out = io::stdout();
-    out.write_all(page(text, is_styled).as_bytes())?;
-    out.flush()
+    match out.write_all(bytes).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => result,
+    }
 }
 
-/// Writes a text of several lines to standard error.
-///
-/// # Errors
-/// When standard error cannot be written to.
-pub fn print_error(text: &str, is_styled: bool) -> io::Result<()> {
-    io::stderr().write_all(page(text, is_styled).as_bytes())
+/// Writes a text of several lines to standard error, which is no more reason to end than for a line.
+pub fn print_error(text: &str, is_styled: bool) {
+    let _ = io::stderr().write_all(page(text, is_styled).as_bytes());
+}
+
+/// Standard error as something that can always be written to, with all that is written escaped but the ends of lines.
+#[derive(Debug)]
+pub struct ErrorLines;
+
+impl Write for ErrorLines {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        print_error(&String::from_utf8_lossy(bytes), false);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 #[cfg(test)]

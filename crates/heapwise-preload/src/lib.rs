@@ -4,7 +4,9 @@
 
 #![cfg_attr(panic = "abort", no_std)]
 
-use heapwise_recorder::{entry_point, hand_on, hooks, lifecycle, mappings, turn};
+use heapwise_recorder::{
+    entry_point, entry_point_before, hand_on, hooks, lifecycle, loadable, mappings, turn,
+};
 
 entry_point!(malloc, 1 => hooks::malloc);
 entry_point!(calloc, 2 => hooks::calloc);
@@ -35,6 +37,20 @@ heapwise_recorder::cxx_operators! {
 
 heapwise_recorder::entry_point_with_caller!(mmap, 6 => mappings::mmap);
 heapwise_recorder::entry_point_with_caller!(mmap64, 6 => mappings::mmap);
+
+entry_point_before!(execve => loadable::execve);
+entry_point_before!(execveat => loadable::execveat);
+entry_point_before!(fexecve => loadable::fexecve);
+entry_point_before!(execv => loadable::execv);
+entry_point_before!(execvp => loadable::execvp);
+entry_point_before!(execvpe => loadable::execvpe);
+entry_point_before!(execl => loadable::execl);
+entry_point_before!(execlp => loadable::execlp);
+entry_point_before!(execle => loadable::execle);
+entry_point_before!(posix_spawn => loadable::posix_spawn);
+entry_point_before!(posix_spawnp => loadable::posix_spawnp);
+entry_point_before!(system => loadable::system);
+entry_point_before!(popen => loadable::popen);
 
 /// The interposed C function `pthread_create`.
 ///

@@ -25,6 +25,7 @@ pub mod hand_on;
 pub mod hooks;
 pub mod large;
 pub mod lifecycle;
+pub mod loadable;
 pub mod lock;
 pub mod mappings;
 pub mod marks;

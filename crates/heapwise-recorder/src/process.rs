@@ -34,6 +34,8 @@ pub struct ProcessState {
     inert: AtomicU32,
     /// Taken on the rare paths.
     pub lock: Lock,
+    /// Non-zero: `/proc`, through which the collector is reached, has other ids than this process's pid namespace.
+    in_namespace: AtomicU32,
     /// Whether more than one thread has recorded, so that threads must advance the clock themselves.
     pub threaded: AtomicU32,
     /// Captures since the last comparison with a full unwind.
@@ -66,6 +68,7 @@ pub static PROCESS: ProcessState = ProcessState {
     generation: AtomicU32::new(0),
     inert: AtomicU32::new(0),
     lock: Lock::new(),
+    in_namespace: AtomicU32::new(0),
     threaded: AtomicU32::new(0),
     verify_countdown: AtomicU32::new(0),
     arena: Arena {
@@ -147,6 +150,26 @@ impl ProcessState {
     pub fn become_inert(&self) {
         self.inert.store(1, Ordering::Relaxed);
         self.clock.store(core::ptr::null_mut(), Ordering::Release);
+    }
+
+    /// The calling thread's id as the collector knows it; 0 if that cannot be found out.
+    pub fn thread_id(&self) -> u32 {
+        match self.in_namespace.load(Ordering::Relaxed) {
+            0 => sys::thread_id(),
+            _ => sys::thread_id_in_proc().unwrap_or(0),
+        }
+    }
+
+    /// Whether the collector is known to be gone.
+    pub fn collector_is_gone(&self, session: &SessionHeader) -> bool {
+        if self.in_namespace.load(Ordering::Relaxed) == 0 {
+            return sys::is_gone(session.collector_pid.load(Ordering::Relaxed));
+        }
+        // Its id means somebody else here, or nobody: it is looked for where it was found.
+        // SAFETY: the path was set before this process was attached and does not change.
+        let path = unsafe { (*INHERITED.path.get()).as_ref() };
+        let is_missing = path.is_some_and(|path| path.open().err() == Some(sys::ENOENT));
+        is_missing && sys::id_in_proc().is_some()
     }
 
     /// A number that differs between a process and its forked children.
@@ -234,8 +257,13 @@ impl ProcessState {
     }
 
     fn describe(&self, held: &Held<'_>, header: &ProcessHeader, pid: u32, session: &SessionHeader) {
-        header.pid.store(pid, Ordering::Relaxed);
-        header.parent_pid.store(sys::parent_id(), Ordering::Relaxed);
+        // The collector has been found through `/proc`, so it is the collector's, with the ids that it knows.
+        let known_as = sys::id_in_proc().unwrap_or(pid);
+        let in_namespace = known_as != pid;
+        self.in_namespace.store(u32::from(in_namespace), Ordering::Relaxed);
+        let parent = if in_namespace { sys::parent_id_in_proc() } else { None };
+        header.pid.store(known_as, Ordering::Relaxed);
+        header.parent_pid.store(parent.unwrap_or_else(sys::parent_id), Ordering::Relaxed);
         header.forked_from.store(INHERITED.header_offset.load(Ordering::Relaxed), Ordering::Relaxed);
         let clock = session.clock.0.load(Ordering::Relaxed);
         header.start_epoch.store(clock & CLOCK_EPOCH_MASK, Ordering::Relaxed);

@@ -46,6 +46,42 @@ real_functions! {
     dl_find_object: fn(address: *mut c_void, result: *mut DlFindObject) -> c_int, c"_dl_find_object";
 }
 
+macro_rules! addresses {
+    ($($field:ident, $name:literal;)*) => {
+        struct Addresses { $($field: Function,)* }
+        static ADDRESSES: Addresses = Addresses { $($field: Function::new(core::ptr::null_mut()),)* };
+
+        fn find_all() {
+            $(ADDRESSES.$field.store(next($name), Ordering::Relaxed);)*
+        }
+
+        $(
+            #[doc = concat!("Address of the real `", stringify!($field), "`; null before it is known.")]
+            pub fn $field() -> *const c_void {
+                ADDRESSES.$field.load(Ordering::Relaxed)
+            }
+        )*
+    };
+}
+
+// Those that are only jumped to, with the arguments of whoever called. They may be called in a child of a program with several
+// threads, where the loader cannot be asked any more, so they are looked up with the others.
+addresses! {
+    execve, c"execve";
+    execveat, c"execveat";
+    fexecve, c"fexecve";
+    execv, c"execv";
+    execvp, c"execvp";
+    execvpe, c"execvpe";
+    execl, c"execl";
+    execlp, c"execlp";
+    execle, c"execle";
+    posix_spawn, c"posix_spawn";
+    posix_spawnp, c"posix_spawnp";
+    system, c"system";
+    popen, c"popen";
+}
+
 /// `struct dl_find_object` of glibc 2.35 and later on x86-64.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
@@ -120,6 +156,7 @@ pub fn resolve() -> bool {
     // SAFETY: as above.
     unsafe { (*words).guard = crate::guard::INTERNAL };
     resolve_all();
+    find_all();
     // SAFETY: as above.
     unsafe { (*words).guard = before };
     RESOLVED.store(2, Ordering::Release);

@@ -44,7 +44,8 @@ impl SessionPath {
         Some(Self { bytes })
     }
 
-    fn as_c_str(&self) -> &CStr {
+    /// The path as text.
+    pub fn as_c_str(&self) -> &CStr {
         CStr::from_bytes_until_nul(&self.bytes).unwrap_or(c"")
     }
 
@@ -61,10 +62,24 @@ unsafe extern "C" {
 
 /// The value of an environment variable.
 pub fn variable(name: &str) -> Option<&'static CStr> {
-    // SAFETY: libc keeps `environ` pointing at a null-terminated array of strings. This runs when the recorder
-    // attaches, before the program could be changing it on another thread.
+    // SAFETY: this runs when the recorder attaches, before the program could be changing its environment on another thread.
+    unsafe { variable_in(own_environment(), name) }
+}
+
+/// This process's environment.
+pub fn own_environment() -> *const *const c_char {
+    // SAFETY: reads a variable of the C library, as it does itself.
+    unsafe { (&raw const environ).read_volatile() }
+}
+
+/// The value of a variable in an environment; `None` also without one.
+///
+/// # Safety
+/// It is null or a null-terminated array of strings, which stay as they are for now, and the value for as long as it is used.
+pub unsafe fn variable_in(environment: *const *const c_char, name: &str) -> Option<&'static CStr> {
+    // SAFETY: the caller's promise.
     unsafe {
-        let mut entry = environ;
+        let mut entry = environment;
         while !entry.is_null() && !(*entry).is_null() {
             let text = CStr::from_ptr(*entry);
             if let Some(rest) = text.to_bytes_with_nul().strip_prefix(name.as_bytes())

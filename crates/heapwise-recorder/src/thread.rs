@@ -55,7 +55,7 @@ impl ThreadState {
         // thread which the collector found gone before it freed the ring.
         let thread = unsafe { &mut *state };
         let clock = process.session()?.clock.0.load(Ordering::Acquire);
-        ring.tid.store(sys::thread_id(), Ordering::Relaxed);
+        ring.tid.store(process.thread_id(), Ordering::Relaxed);
         ring.handle.store(thread_pointer() as u64, Ordering::Relaxed);
         thread.ring = Producer::new(ring);
         set_name(ring, sys::thread_name());

@@ -5,7 +5,7 @@ use crate::arch::tls::{self, ThreadWords};
 use crate::guard::{self, Turn};
 use crate::process::PROCESS;
 use crate::thread::ThreadState;
-use crate::{large, real};
+use crate::{large, loadable, real};
 use core::sync::atomic::{Ordering, compiler_fence};
 use heapwise_trace::event::{Epoch, Event, StackId};
 use heapwise_trace::live::layout::{CLOCK_EPOCH_MASK, CLOCK_PAUSED, CLOCK_STOPPED};
@@ -108,6 +108,7 @@ pub fn start() {
     let words = tls::words();
     // SAFETY: this thread's own words.
     unsafe { (*words).guard = guard::INTERNAL };
+    loadable::start();
     if real::resolve()
         && PROCESS.attach()
         && let Some(header) = PROCESS.header()

@@ -37,6 +37,9 @@ const ALLOWED: &[&str] = &[
     "crates/heapwise-environment/src/facts/windows/sys/",
     // Debugs a process.
     "crates/heapwise-launch/src/windows/sys.rs",
+    // Looks at descriptors and signals before main, and what happens between fork and exec; changes its own environment.
+    "crates/heapwise-cli/src/inherited.rs",
+    "crates/heapwise-cli/src/nested.rs",
     // Sets a variable in its own environment, as programs do that believe in it.
     "crates/heapwise-cli/tests/windows/tool.rs",
     // Is heapwise's own allocator, which passes calls on to one of two.

@@ -36,7 +36,7 @@ pub(crate) struct RunArgs {
     /// Record only the first process, not those that it starts.
     #[arg(long)]
     pub(crate) no_follow: bool,
-    /// Go on until every recorded process has ended, not only the first one.
+    /// Go on until every recorded process has ended, not only the first one, or a signal ends the waiting.
     #[arg(long)]
     pub(crate) wait: bool,
     /// End the program when heapwise ends, however that comes.

@@ -6,7 +6,7 @@ pub(crate) mod refusal;
 
 use crate::args::{CompareArgs, DriveArgs, Format};
 use crate::progress::{Progress, rounded};
-use crate::{Failure, exit, interrupt, report};
+use crate::{Failure, exit, inherited, interrupt, nested, report};
 use anyhow::anyhow;
 use heapwise_compare::{Error, Options, Program, Ready, Service, Step};
 use std::ffi::OsString;
@@ -47,6 +47,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<u8, Failure> {
         interrupted: interrupt::flag()?,
         ..Options::default()
     };
+    nested::announce(&args.command[0], "measured");
     let was_asked_in_vain = args.with.is_some() && !options.unavailable.is_empty();
     let mut teller = Teller::new();
     let is_driven = program.service.is_some() || options.timeout.is_some();
@@ -95,7 +96,8 @@ pub(crate) fn program(command: &[OsString], drive: &DriveArgs) -> Result<Program
         settle: drive.settle,
         stop_limit: STOP_LIMIT,
     });
-    Ok(Program { command: command.to_vec(), stdin: drive.stdin.clone(), service })
+    let prepare = Some(inherited::hand_on_signals as fn(&mut _));
+    Ok(Program { command: command.to_vec(), stdin: drive.stdin.clone(), service, prepare })
 }
 
 /// Says where the work is.

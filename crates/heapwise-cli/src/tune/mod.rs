@@ -32,6 +32,9 @@ pub(crate) fn tune(args: &TuneArgs) -> Result<u8, Failure> {
     let asked = asked(args)?;
     let program = usage::program(args)?;
     let interrupted = crate::interrupt::flag()?;
+    if let Some(program) = program.as_ref().and_then(|program| program.command.first()) {
+        crate::nested::announce(program, "measured");
+    }
     let own = std::env::current_exe().context("cannot find out where heapwise itself is")?;
     let recording = match (&args.recording, &program) {
         (Some(recording), _) => Recording::open(recording)?,

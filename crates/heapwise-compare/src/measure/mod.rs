@@ -101,7 +101,9 @@ pub fn measure(program: &Program, contender: &Contender, limits: &Limits<'_>) ->
             let [out, err] = &outputs;
             let (pid, end) = (started.pid, &started.end);
             let household = &household;
-            let server = Server { service, pid, watch: &watch, household, outputs: [out, err], end, limits };
+            let prepare = program.prepare;
+            let server =
+                Server { service, pid, watch: &watch, household, outputs: [out, err], end, limits, prepare };
             server.drive()
         }
         None => run_to_end(&started, limits),
@@ -138,6 +140,9 @@ fn prepared(program: &Program, contender: &Contender) -> Result<Command, Error> 
             .into(),
     };
     command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
+    if let Some(prepare) = program.prepare {
+        prepare(&mut command);
+    }
     Ok(command)
 }
 

@@ -47,6 +47,8 @@ pub(super) struct Server<'a> {
     pub(super) outputs: [&'a Reader; 2],
     pub(super) end: &'a Receiver<Ended>,
     pub(super) limits: &'a Limits<'a>,
+    /// See [`crate::Program::prepare`].
+    pub(super) prepare: Option<fn(&mut Command)>,
 }
 
 /// Whether somebody listens at the port that is to show that a server is ready: then it would show nothing.
@@ -168,6 +170,9 @@ impl Server<'_> {
     fn shell(&self, command: &str, limit: Duration) -> Result<LoadSample, Error> {
         let mut shell = Command::new("/bin/sh");
         shell.args(["-c", command]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        if let Some(prepare) = self.prepare {
+            prepare(&mut shell);
+        }
         let mut started = self.household.start_driver(shell)?;
         let Some(stdout) = started.stdout.take() else {
             return Err(Error::System {

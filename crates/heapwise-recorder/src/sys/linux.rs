@@ -11,6 +11,11 @@ pub struct Errno(pub i32);
 /// No such process.
 pub const ESRCH: Errno = Errno(3);
 
+/// No such file.
+pub const ENOENT: Errno = Errno(2);
+/// No such function.
+pub const ENOSYS: Errno = Errno(38);
+
 /// Bytes of a page.
 pub const PAGE: usize = 4096;
 
@@ -154,6 +159,16 @@ pub fn read_word_checked(at: usize) -> Option<usize> {
     (got == Ok(size_of::<usize>())).then_some(word)
 }
 
+/// Overwrites memory that may not be writable. Returns whether it was.
+pub fn write_checked(at: usize, bytes: &[u8]) -> bool {
+    let local = [bytes.as_ptr() as usize, bytes.len()];
+    let remote = [at, bytes.len()];
+    let (local, remote) = (&raw const local as usize, &raw const remote as usize);
+    // SAFETY: the kernel reads our bytes and writes as many to where the caller wants them, or fails.
+    let written = unsafe { call(number::PROCESS_VM_WRITEV, [process_id() as usize, local, 1, remote, 1, 0]) };
+    written == Ok(bytes.len())
+}
+
 /// Sleeps until the word is woken, differs from `expected`, or the time is up.
 pub fn futex_wait(word: &AtomicU32, expected: u32, timeout_ns: u64) {
     let timeout = [(timeout_ns / 1_000_000_000) as usize, (timeout_ns % 1_000_000_000) as usize];
@@ -178,6 +193,24 @@ pub fn yield_now() {
 pub fn process_id() -> u32 {
     // SAFETY: no arguments.
     unsafe { call(number::GETPID, [0; 6]) }.unwrap_or(0) as u32
+}
+
+/// This process's id as `/proc` has it: in the pid namespace of whoever has mounted that, which may be another one than ours.
+pub fn id_in_proc() -> Option<u32> {
+    let mut link = [0; 16];
+    let len = read_link(c"/proc/self", &mut link).ok()?;
+    decimal(link.get(..len)?)
+}
+
+/// This thread's id as `/proc` has it.
+pub fn thread_id_in_proc() -> Option<u32> {
+    let mut link = [0; 40];
+    let len = read_link(c"/proc/thread-self", &mut link).ok()?;
+    decimal(link.get(..len)?.rsplit(|&b| b == b'/').next()?)
+}
+
+fn decimal(digits: &[u8]) -> Option<u32> {
+    core::str::from_utf8(digits).ok()?.parse().ok()
 }
 
 /// The parent's process id.
@@ -214,6 +247,23 @@ pub fn read_link(path: &core::ffi::CStr, buffer: &mut [u8]) -> Result<usize, Err
     unsafe { call(number::READLINK, [path.as_ptr() as usize, at, len, 0, 0, 0]) }
 }
 
+/// The effective user and group of this thread.
+pub fn user_and_group() -> (u32, u32) {
+    // SAFETY: no arguments.
+    let ask = |which| unsafe { call(which, [0; 6]) }.unwrap_or(0) as u32;
+    (ask(number::GETEUID), ask(number::GETEGID))
+}
+
+/// The user and group that own a file, which may be a symbolic link.
+pub fn owner(path: &core::ffi::CStr) -> Option<(u32, u32)> {
+    /// `struct stat` of the kernel, in units of 32 bits: 144 bytes, of which those at 28 and 32 are wanted.
+    const UNITS: usize = 36;
+    let mut facts = [0u32; UNITS];
+    // SAFETY: the path ends with a zero byte; the kernel writes as many bytes as there are.
+    unsafe { call(number::LSTAT, [path.as_ptr() as usize, facts.as_mut_ptr() as usize, 0, 0, 0, 0]) }.ok()?;
+    Some((facts[7], facts[8]))
+}
+
 /// Writes a line to standard error, if it can.
 pub fn complain(text: &str) {
     // SAFETY: the kernel reads the text.
@@ -240,6 +290,29 @@ mod tests {
         let (start, end) = mapping_of(at).expect("the stack is mapped");
         assert!(start <= at && at < end);
         assert_eq!(mapping_of(0), None);
+    }
+
+    #[test]
+    fn proc_knows_this_process_and_thread_by_their_ids() {
+        assert_eq!(id_in_proc(), Some(process_id()));
+        assert_eq!(thread_id_in_proc(), Some(thread_id()));
+        assert_ne!(thread_id(), process_id(), "a test has a thread of its own");
+    }
+
+    #[test]
+    fn what_this_process_is_belongs_to_its_user() {
+        assert_eq!(owner(c"/proc/self/exe"), Some(user_and_group()));
+        assert_eq!(owner(c"/proc"), Some((0, 0)));
+        assert_eq!(owner(c"/no such file"), None);
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_refused() {
+        let mut word = *b"before";
+        assert!(write_checked(&raw mut word as usize, b"after!"));
+        assert_eq!(std::hint::black_box(word), *b"after!");
+        assert!(!write_checked(8, b"x"));
+        assert!(!write_checked("in the executable".as_ptr() as usize, b"x"));
     }
 
     #[test]

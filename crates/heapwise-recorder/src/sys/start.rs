@@ -22,16 +22,26 @@ pub fn initial_stack() -> usize {
     start
 }
 
-/// Field 28 of `/proc/self/stat`, `startstack`. The second field is the program's name in parentheses, which may hold
-/// anything, so fields are counted from the last parenthesis on.
+/// Field 28 of `/proc/self/stat`, `startstack`.
 fn from_the_kernel() -> Option<usize> {
-    const FIELDS_AFTER_NAME: usize = 28 - 3;
+    stat(28).filter(|&start| start != 0)
+}
+
+/// The parent's id as `/proc` has it.
+pub fn parent_id_in_proc() -> Option<u32> {
+    stat(4).and_then(|id| u32::try_from(id).ok())
+}
+
+/// A number in `/proc/self/stat`. The second field is the program's name in parentheses, which may hold anything, so fields are
+/// counted from the last parenthesis on.
+fn stat(field: usize) -> Option<usize> {
+    const FIRST_AFTER_NAME: usize = 3;
     let mut buffer = [0u8; 1024];
     let len = read_whole(c"/proc/self/stat", &mut buffer)?;
     let text = buffer.get(..len)?;
     let name_ends = text.iter().rposition(|&b| b == b')')?;
-    let field = text.get(name_ends + 2..)?.split(|&b| b == b' ').nth(FIELDS_AFTER_NAME)?;
-    core::str::from_utf8(field).ok()?.parse().ok().filter(|&start| start != 0)
+    let value = text.get(name_ends + 2..)?.split(|&b| b == b' ').nth(field - FIRST_AFTER_NAME)?;
+    core::str::from_utf8(value).ok()?.parse().ok()
 }
 
 /// Where the program headers of the executable are mapped.
@@ -77,6 +87,11 @@ mod tests {
     fn the_kernel_and_the_loader_agree_on_where_the_stack_began() {
         let loader = initial_stack();
         assert_eq!(from_the_kernel(), Some(loader));
+    }
+
+    #[test]
+    fn proc_knows_the_parent() {
+        assert_eq!(parent_id_in_proc(), Some(crate::sys::parent_id()));
     }
 
     #[test]

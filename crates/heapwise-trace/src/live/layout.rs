@@ -2,12 +2,12 @@
 //!
 //! **If you change anything here, raise [`LIVE_VERSION`].**
 
-use core::sync::atomic::{AtomicU32, AtomicU64};
+use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 
 /// The first eight bytes of a session.
 pub const SESSION_MAGIC: u64 = u64::from_le_bytes(*b"heapwise");
 /// A recorder and a collector of different versions do not talk to each other.
-pub const LIVE_VERSION: u32 = 3;
+pub const LIVE_VERSION: u32 = 4;
 
 /// Environment variable that names the session file to a recorded process.
 pub const SESSION_VARIABLE: &str = "HEAPWISE_SESSION";
@@ -62,6 +62,23 @@ pub struct SessionHeader {
     pub newest_process: CacheLine<AtomicU64>,
     /// Processes that found the session but could not join it: no memory, or no way to open it any more.
     pub refused: AtomicU32,
+    /// Programs that a heapwise inside of this session runs for itself, outside of it.
+    pub nested_count: AtomicU32,
+    /// What the first of them are called.
+    pub nested: [NestedName; MAX_NESTED_NAMES],
+}
+
+/// Most names of programs that a heapwise inside runs.
+pub const MAX_NESTED_NAMES: usize = 8;
+
+/// The name of a program that a heapwise inside runs.
+#[derive(Debug)]
+#[repr(C)]
+pub struct NestedName {
+    /// Bytes that are used, published.
+    pub len: AtomicU32,
+    /// The bytes, cut to what fits.
+    pub bytes: [AtomicU8; 252],
 }
 
 /// A value with a cache line of its own.
@@ -100,9 +117,9 @@ pub const ALLOCATOR_BYTES: usize = 256;
 pub struct ProcessHeader {
     /// Offset of the process that came before, 0 for none. Written before this one is published.
     pub previous: AtomicU64,
-    /// Process id, as the process itself sees it.
+    /// Process id, as the collector sees it: the process may be in another pid namespace.
     pub pid: AtomicU32,
-    /// Process id of the parent.
+    /// Process id of the parent, in the same way.
     pub parent_pid: AtomicU32,
     /// Offset of the `ProcessHeader` of which this process is a fork, 0 if it started with an `exec`.
     pub forked_from: AtomicU64,
@@ -191,7 +208,7 @@ pub struct RingHeader {
     pub tail: CacheLine<AtomicU64>,
     /// See [`ring_state`].
     pub state: AtomicU32,
-    /// Kernel id of the owning thread.
+    /// Kernel id of the owning thread, as the collector sees it; 0 if that is not known.
     pub tid: AtomicU32,
     /// `pthread_self` of the owning thread.
     pub handle: AtomicU64,

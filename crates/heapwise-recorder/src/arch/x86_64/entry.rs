@@ -47,6 +47,75 @@ macro_rules! jump_with_entry {
     };
 }
 
+/// Defines the exported C function `$name`, which calls `$before` and then jumps to the function whose address that returns, with
+/// the arguments as they were, however many there are. `$before` gets the address of an [`Arguments`].
+#[macro_export]
+macro_rules! entry_point_before {
+    ($name:ident => $before:path) => {
+        #[doc = concat!("The interposed C function `", stringify!($name), "`.")]
+        ///
+        /// # Safety
+        /// That of the C function.
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        pub unsafe extern "C" fn $name() {
+            core::arch::naked_asm!(
+                ".cfi_startproc",
+                // For variadic functions it says how many arguments are in vector registers; those are not touched.
+                "push rax",
+                "push r9",
+                "push r8",
+                "push rcx",
+                "push rdx",
+                "push rsi",
+                "push rdi",
+                // Seven words and the return address: the stack is aligned as a call wants it to be.
+                ".cfi_adjust_cfa_offset 56",
+                "mov rdi, rsp",
+                "call {before}",
+                "mov r11, rax",
+                "pop rdi",
+                "pop rsi",
+                "pop rdx",
+                "pop rcx",
+                "pop r8",
+                "pop r9",
+                "pop rax",
+                ".cfi_adjust_cfa_offset -56",
+                "jmp r11",
+                ".cfi_endproc",
+                before = sym $before,
+            )
+        }
+    };
+}
+
+/// The integer arguments of a call, as [`entry_point_before!`] found them.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Arguments {
+    registers: [usize; 6],
+    /// `rax`, and the return address; what follows on the stack are the other arguments.
+    between: [usize; 2],
+}
+
+impl Arguments {
+    /// The argument at a place.
+    ///
+    /// # Safety
+    /// The call has that many.
+    pub unsafe fn at(&self, place: usize) -> usize {
+        match self.registers.get(place) {
+            Some(&value) => value,
+            None => {
+                let others = core::ptr::from_ref(self).wrapping_add(1).cast::<usize>();
+                // SAFETY: the caller's stack above the return address, where the arguments lie that registers have no room for.
+                unsafe { others.wrapping_add(place - self.registers.len()).read_volatile() }
+            }
+        }
+    }
+}
+
 /// Defines the exported C function `$name` with six integer arguments, which calls `$hook` with one more: the address
 /// that it returns to.
 #[macro_export]

@@ -35,6 +35,7 @@ pub mod number {
     pub const WRITE: usize = 1;
     pub const OPEN: usize = 2;
     pub const CLOSE: usize = 3;
+    pub const LSTAT: usize = 6;
     pub const MMAP: usize = 9;
     pub const MUNMAP: usize = 11;
     pub const SCHED_YIELD: usize = 24;
@@ -43,10 +44,13 @@ pub mod number {
     pub const GETPID: usize = 39;
     pub const KILL: usize = 62;
     pub const READLINK: usize = 89;
+    pub const GETEUID: usize = 107;
+    pub const GETEGID: usize = 108;
     pub const GETPPID: usize = 110;
     pub const PRCTL: usize = 157;
     pub const GETTID: usize = 186;
     pub const FUTEX: usize = 202;
     pub const EXIT_GROUP: usize = 231;
     pub const PROCESS_VM_READV: usize = 310;
+    pub const PROCESS_VM_WRITEV: usize = 311;
 }
