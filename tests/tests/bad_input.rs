@@ -350,11 +350,12 @@ fn what_doctor_takes_grows_with_a_repository_and_not_with_its_square() {
         let file = folder.path().join(name);
         std::fs::create_dir_all(file.parent().expect("it has one")).expect("a folder");
         let mut took = [0; 2];
-        for (at, n) in [1_000, 4_000].into_iter().enumerate() {
+        // Half a megabyte of the kind that took 3.5 GB, and less of the others, to be quick.
+        let most = if *name == ".vscode/launch.json" { 4_500 } else { 1_200 };
+        for (at, n) in [most / 4, most].into_iter().enumerate() {
             let text = text(n);
-            assert!(n == 1_000 || (300_000..1_000_000).contains(&text.len()), "{name}: {}", text.len());
+            assert!(n < 4_500 || text.len() > 460_000, "{name}: {}", text.len());
             std::fs::write(&file, &text).expect("a file");
-            // Half a megabyte took 3.5 GB.
             let (memory, said) = within(folder.path(), 400 << 10, &["doctor", "--format", "json"]);
             took[at] = memory.saturating_sub(nothing);
             let value: serde_json::Value =
@@ -368,7 +369,7 @@ fn what_doctor_takes_grows_with_a_repository_and_not_with_its_square() {
             }
         }
         // Four times the file, with room for what is rounded; with the square it would be sixteen times.
-        assert!(took[1] <= took[0] * 6 + (8 << 20), "{name}: {took:?}");
+        assert!(took[1] <= took[0] * 6 + (4 << 20), "{name}: {took:?}");
         assert!(took[1] < 64 << 20, "{name}: {took:?}");
     }
 }
