@@ -158,7 +158,7 @@ fn is_of_the_system(library: &Path) -> bool {
         |folder: &&str| Path::new(folder).canonicalize().is_ok_and(|folder| real.starts_with(folder));
     let is_roots =
         |path: &Path| path.metadata().is_ok_and(|facts| facts.uid() == 0 && facts.mode() & 0o002 == 0);
-    FOLDERS.iter().any(|folder| is_below(folder)) && real.ancestors().all(is_roots)
+    FOLDERS.iter().any(is_below) && real.ancestors().all(is_roots)
 }
 
 /// The candidate for what a recording calls an allocator; `None` if there is none.
