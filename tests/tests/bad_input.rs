@@ -249,3 +249,157 @@ fn the_recording_is_its_owners_alone() {
     let mode = std::fs::metadata(recording(folder.path())).expect("a recording").permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
 }
+
+/// What a command took at most of resident memory, in bytes, and what it said. Its address space is limited.
+fn within(folder: &Path, limit_kib: u64, arguments: &[&str]) -> (u64, String) {
+    let out = std::fs::File::create(folder.join("said")).expect("a file");
+    let mut command = run::command("/bin/sh", folder);
+    let script = format!("ulimit -v {limit_kib}; exec \"$0\" \"$@\"");
+    command.args(["-c", &script]).arg(tool::heapwise()).args(arguments);
+    let child = command
+        .stderr(out.try_clone().expect("a descriptor"))
+        .stdout(out)
+        .spawn()
+        .expect("it can be started");
+    let mut status = 0;
+    // SAFETY: plain numbers, for which zeros are values.
+    let mut used: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: our own child, which nobody else waits for, and places that outlive the call.
+    let waited = unsafe { libc::wait4(child.id() as i32, &mut status, 0, &mut used) };
+    assert_eq!(waited, child.id() as i32);
+    let said = String::from_utf8_lossy(&std::fs::read(folder.join("said")).expect("a file")).into_owned();
+    let end: String = said.chars().rev().take(500).collect::<Vec<_>>().into_iter().rev().collect();
+    // 3 is what doctor ends with when it has found something.
+    assert!(libc::WIFEXITED(status) && [0, 3].contains(&libc::WEXITSTATUS(status)), "{status:#x}: {end}");
+    (used.ru_maxrss as u64 * 1024, said)
+}
+
+/// The machine itself may give rise to findings of its own.
+fn launches_with_the_debug_heap(checkup: &serde_json::Value) -> usize {
+    let findings = checkup["findings"].as_array().expect("findings");
+    findings.iter().filter(|finding| finding["id"] == "ide-debug-heap").count()
+}
+
+/// A file of a kind that doctor reads, with so many launches.
+type Kind = (&'static str, fn(usize) -> String);
+
+#[test]
+fn what_doctor_takes_grows_with_a_repository_and_not_with_its_square() {
+    const KINDS: &[Kind] = &[
+        (".vscode/launch.json", |n| {
+            let one = |n| {
+                format!(
+                    "  {{\"type\": \"lldb\", \"request\": \"launch\", \"name\": \"number {n}\", \"program\": \"target/debug/deps/program\"}}"
+                )
+            };
+            format!("{{\"configurations\": [\n{}\n]}}", (0..n).map(one).collect::<Vec<_>>().join(",\n"))
+        }),
+        ("one-line/.vscode/launch.json", |n| {
+            let one = |n| {
+                format!(
+                    "{{\"type\":\"lldb\",\"env\":{{}},\"name\":\"{n}\",\"args\":[\"{}\"]}}",
+                    "x".repeat(64)
+                )
+            };
+            format!("{{\"configurations\":[{}]}}", (0..n).map(one).collect::<Vec<_>>().join(","))
+        }),
+        ("wide/.vscode/launch.json", |n| {
+            let one = |n| format!("{{\n\"type\":\"lldb\",\"name\":\"{n}\"}}");
+            let blank = " ".repeat(n * 80);
+            format!("{{\n{blank}\"configurations\":[{}]}}", (0..n).map(one).collect::<Vec<_>>().join(","))
+        }),
+        (".idea/workspace.xml", |n| {
+            let one = |n| {
+                format!(
+                    "<configuration name=\"{n}\" type=\"CargoCommandRunConfiguration\"><option name=\"command\" value=\"run\"/></configuration>"
+                )
+            };
+            format!("<project>\n{}</project>", (0..n).map(one).collect::<String>())
+        }),
+        ("attributes.vcxproj.user", |n| {
+            format!("<Project{}/>", (0..n * 12).map(|n| format!(" a{n}=''")).collect::<String>())
+        }),
+        ("old.vcxproj.user", |n| {
+            let one = |n| {
+                format!(
+                    "<PropertyGroup Condition=\"'$(Configuration)|$(Platform)'=='{n}|x64 of a long name\"></PropertyGroup>"
+                )
+            };
+            format!("<Project ToolsVersion=\"12.0\">\n{}</Project>", (0..n).map(one).collect::<String>())
+        }),
+        ("A.xcscheme", |n| {
+            let one = |_| {
+                "<LaunchAction enableAddressSanitizer = \"YES\" buildConfiguration = \"Debug\" selectedDebugger = \"x\"/>".to_owned()
+            };
+            format!("<Scheme>\n{}</Scheme>", (0..n).map(one).collect::<String>())
+        }),
+        ("main.rs", |n| {
+            let one = |n| {
+                format!(
+                    "fn f{n}() {{ unsafe {{ std::env::set_var(\"_NO_DEBUG_HEAP\", \"1\") }} }} // {}",
+                    "'\\".repeat(20)
+                )
+            };
+            (0..n).map(one).collect::<Vec<_>>().join("\n")
+        }),
+    ];
+    let folder = run::private_folder();
+    let nothing = within(folder.path(), 1 << 20, &["doctor"]).0;
+    for (name, text) in KINDS {
+        let folder = run::private_folder();
+        let file = folder.path().join(name);
+        std::fs::create_dir_all(file.parent().expect("it has one")).expect("a folder");
+        let mut took = [0; 2];
+        // Half a megabyte of the kind that took 3.5 GB, and less of the others, to be quick.
+        let most = if *name == ".vscode/launch.json" { 4_900 } else { 1_200 };
+        for (at, n) in [most / 4, most].into_iter().enumerate() {
+            let text = text(n);
+            assert!(n < 4_900 || text.len() > 460_000, "{name}: {}", text.len());
+            std::fs::write(&file, &text).expect("a file");
+            let (memory, said) = within(folder.path(), 400 << 10, &["doctor", "--format", "json"]);
+            took[at] = memory.saturating_sub(nothing);
+            let value: serde_json::Value =
+                serde_json::from_str(&said).unwrap_or_else(|e| panic!("{name}: {e}"));
+            let told = value["findings"].as_array().map_or(0, Vec::len)
+                + value["unread"].as_array().map_or(0, Vec::len);
+            assert!(told > 0, "{name}: nothing is told");
+            if name.ends_with("launch.json") {
+                assert_eq!(launches_with_the_debug_heap(&value), n, "{name}");
+                assert_eq!(value["launches"].as_array().expect("launches").len(), n, "{name}");
+            }
+        }
+        // Four times the file, with room for what is rounded; with the square it would be sixteen times.
+        assert!(took[1] <= took[0] * 6 + (4 << 20), "{name}: {took:?}");
+        assert!(took[1] < 64 << 20, "{name}: {took:?}");
+    }
+}
+
+#[test]
+fn a_repository_with_too_much_is_told_what_is_left_out() {
+    let folder = run::private_folder();
+    let at = |name: &str| folder.path().join(name);
+    std::fs::create_dir(at(".vscode")).expect("a folder");
+    let one = "{\"type\":\"lldb\"}";
+    let many = format!("{{\"configurations\":[{}]}}", vec![one; 6_000].join(","));
+    std::fs::write(at(".vscode/launch.json"), &many).expect("a file");
+    for n in 0..5 {
+        std::fs::create_dir_all(at(&format!("p{n}/.vscode"))).expect("a folder");
+        std::fs::write(at(&format!("p{n}/.vscode/launch.json")), &many).expect("a file");
+    }
+    // More than all files together may have; each is within its own limit, and says little.
+    for n in 0..11 {
+        std::fs::write(at(&format!("{n}.code-workspace")), format!("{{}}{}", " ".repeat(7 << 20)))
+            .expect("a file");
+    }
+    let (memory, said) = within(folder.path(), 600 << 10, &["doctor", "--format", "json"]);
+    let value: serde_json::Value = serde_json::from_str(&said).expect("JSON");
+    assert_eq!(launches_with_the_debug_heap(&value), 20_000);
+    let unread: Vec<&str> =
+        value["unread"].as_array().expect("a list").iter().filter_map(|line| line.as_str()).collect();
+    for word in
+        ["more than 5000 launches or findings", "more than 20000", "more than 64 MiB of configuration"]
+    {
+        assert!(unread.iter().any(|line| line.contains(word)), "{word}: {unread:?}");
+    }
+    assert!(memory < 300 << 20, "{memory}");
+}

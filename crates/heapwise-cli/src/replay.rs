@@ -7,6 +7,7 @@ use anyhow::{Context, anyhow};
 use heapwise_allocators::{Candidate, Libraries};
 use heapwise_analysis::Analysis;
 use heapwise_environment::MachineDescription;
+use heapwise_escape::say;
 use heapwise_replay::trial::{Options, Timed, Trial, try_all};
 use heapwise_replay::{Script, ScriptError, compile, worker};
 use heapwise_report::replay::{Replay, html, json, markdown, text};
@@ -47,7 +48,7 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<u8, Failure> {
     let asked = asked(args.with.as_deref())?;
     let analysis = report::load(&args.recording)?;
     let process = process_of(&analysis, args.pid)?;
-    let now = recorded(&analysis.processes[process].allocator)?;
+    let now = recorded(&analysis.processes[process].allocator, RecordedBy::Others)?;
     let candidates = candidates(asked, &now, libraries)?;
     let script = script_of(&args.recording, &analysis, process)?;
     let timed = args.timed.then(|| Timed {
@@ -117,15 +118,47 @@ fn candidates(
 
 /// What a recorded program had: from the path of the object that had its `malloc`, or, if the program has recorded itself, the
 /// name of the type below its wrapper.
-pub(crate) fn recorded(object: &str) -> Result<Candidate, Failure> {
-    let name = candidate_of(object).unwrap_or_else(|| {
-        heapwise_escape::say!(
-            "heapwise: the program's own allocator ({}) cannot be replayed with; glibc takes its place, or name what does",
-            object
-        );
-        "glibc"
-    });
+pub(crate) fn recorded(object: &str, by: RecordedBy) -> Result<Candidate, Failure> {
+    let name = match candidate_of(object) {
+        Some(path)
+            if path.contains('/') && by == RecordedBy::Others && !is_of_the_system(Path::new(path)) =>
+        {
+            say!(
+                "heapwise: the recording names {object} as the program's allocator, which is not loaded for that: it is not a library \
+                 of the system; glibc takes its place, or name it yourself"
+            );
+            "glibc"
+        }
+        Some(name) => name,
+        None => {
+            say!(
+                "heapwise: the program's own allocator ({object}) cannot be replayed with; glibc takes its place, or name what does"
+            );
+            "glibc"
+        }
+    };
     Candidate::parse(name).map_err(|error| Failure::new(exit::UNEXPECTED, error))
+}
+
+/// Who has made a recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RecordedBy {
+    /// This process, of a program that its user has named.
+    Us,
+    /// Anybody. What it names must not be run for that.
+    Others,
+}
+
+/// Whether a library lies where only the system's administrator puts libraries.
+fn is_of_the_system(library: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    const FOLDERS: &[&str] = &["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib"];
+    let Ok(real) = library.canonicalize() else { return false };
+    let is_below =
+        |folder: &&str| Path::new(folder).canonicalize().is_ok_and(|folder| real.starts_with(folder));
+    let is_roots =
+        |path: &Path| path.metadata().is_ok_and(|facts| facts.uid() == 0 && facts.mode() & 0o002 == 0);
+    FOLDERS.iter().any(is_below) && real.ancestors().all(is_roots)
 }
 
 /// The candidate for what a recording calls an allocator; `None` if there is none.
@@ -205,6 +238,20 @@ pub(crate) fn compression(duration: Duration) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_recording_has_no_library_loaded_but_those_of_the_system() {
+        let folder = tempfile::tempdir().unwrap();
+        let library = folder.path().join("evil.so");
+        std::fs::write(&library, "").unwrap();
+        let name = library.to_str().unwrap();
+        assert_eq!(recorded(name, RecordedBy::Others).unwrap(), Candidate::parse("glibc").unwrap());
+        assert_eq!(recorded(name, RecordedBy::Us).unwrap(), Candidate::parse(name).unwrap());
+        let up = format!("/usr/lib/../..{name}");
+        assert_eq!(recorded(&up, RecordedBy::Others).unwrap(), Candidate::parse("glibc").unwrap());
+        assert!(!is_of_the_system(Path::new("/usr/lib/no/such/library.so")));
+        assert!(!is_of_the_system(Path::new("/dev/null")));
+    }
 
     #[test]
     fn what_a_recording_calls_an_allocator_is_a_candidate() {

@@ -376,4 +376,35 @@ mod tests {
         fs::set_permissions(&file, Permissions::from_mode(0o444)).expect("is ours");
         assert_eq!(edit.apply().expect_err("it is read-only").kind(), io::ErrorKind::PermissionDenied);
     }
+
+    /// What nobody else may read, nobody else can read while it is copied.
+    #[cfg(unix)]
+    #[test]
+    fn a_backup_is_private_from_its_first_moment() {
+        use std::fs::Permissions;
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().expect("there is room");
+        let file = folder.path().join("launch.json");
+        // Long enough for somebody to look at it while it is written.
+        let text = vec![b'x'; 7 << 20];
+        fs::write(&file, &text).expect("can be written");
+        fs::set_permissions(&file, Permissions::from_mode(0o600)).expect("is ours");
+        let edit = Fix::new(&source(&file, &text), vec![Change::insert(0, "y")]).and_then(|fix| fix.edit());
+        let edit = edit.expect("is one");
+        let (path, is_over) = (folder.path().to_owned(), std::sync::atomic::AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            let looking = scope.spawn(|| {
+                let mut modes = 0;
+                while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+                    for entry in fs::read_dir(&path).expect("is there").flatten() {
+                        modes |= entry.metadata().map_or(0, |facts| facts.permissions().mode());
+                    }
+                }
+                modes
+            });
+            edit.apply().expect("nothing is in the way");
+            is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+            assert_eq!(looking.join().expect("it has ended") & 0o077, 0);
+        });
+    }
 }

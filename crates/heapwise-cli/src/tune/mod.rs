@@ -7,6 +7,7 @@ mod usage;
 
 use crate::args::{Format, TuneArgs};
 use crate::progress::Progress;
+use crate::replay::RecordedBy;
 use crate::{Failure, exit, report};
 use anyhow::{Context, anyhow};
 use heapwise_allocators::{Candidate, tunings};
@@ -42,7 +43,7 @@ pub(crate) fn tune(args: &TuneArgs) -> Result<u8, Failure> {
         (None, None) => return Err(usage::nothing()),
     };
     let (analysis, process, script) = recording.script(program.as_ref(), args.pid, &interrupted)?;
-    let candidates = candidates(&asked, &analysis.processes[process].allocator)?;
+    let candidates = candidates(&asked, &analysis.processes[process].allocator, recording.made_by())?;
     let found = look_for(&script, (&analysis, process), goal, candidates, args, own, &interrupted);
     if let Some(trouble) = &found.baseline().trouble {
         let now = &found.baseline().candidate;
@@ -102,11 +103,11 @@ fn asked(args: &TuneArgs) -> Result<Asked, Failure> {
 
 /// What there is now, and everything that is worth a try; each once, and only what is there. `allocator` is the file that had the
 /// recorded program's `malloc`.
-fn candidates(asked: &Asked, allocator: &str) -> Result<Vec<Candidate>, Failure> {
+fn candidates(asked: &Asked, allocator: &str, by: RecordedBy) -> Result<Vec<Candidate>, Failure> {
     let libraries = crate::carried::libraries();
     let now = match &asked.now {
         Some(now) => now.clone(),
-        None => crate::replay::recorded(allocator)?,
+        None => crate::replay::recorded(allocator, by)?,
     };
     let others = match &asked.with {
         Some(list) => list.clone(),

@@ -5,6 +5,7 @@
 
 use super::interruptible::Interruptible;
 use crate::progress::Progress;
+use crate::replay::RecordedBy;
 use crate::{Failure, compare, exit, replay, report};
 use anyhow::{Context, anyhow};
 use heapwise_analysis::Analysis;
@@ -74,6 +75,11 @@ impl Recording {
         }
         let Some(file) = file else { return Err(not_recorded(program, &sample)) };
         Ok(Self { file, name: "the recording".into(), made: Some(sample) })
+    }
+
+    /// Who has made it.
+    pub(super) fn made_by(&self) -> RecordedBy {
+        if self.made.is_some() { RecordedBy::Us } else { RecordedBy::Others }
     }
 
     /// What makes less of a program that was recorded for this than it should be, in a sentence.
