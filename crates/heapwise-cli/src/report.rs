@@ -9,13 +9,13 @@ use anyhow::{Context, anyhow};
 use heapwise_analysis::{Analysis, Options, analyze};
 use heapwise_diagnosis::diagnose;
 use heapwise_escape::file::{self, Existing};
-use heapwise_escape::{say, terminal};
+use heapwise_escape::terminal;
 use heapwise_report::{
     HtmlOptions, JsonOptions, MarkdownOptions, SourceLines, Sources, Style, TextOptions, ThreadMatrix,
 };
 use heapwise_trace::file::{Reader, tables::Symbols};
 use std::fs::File;
-use std::io::{BufReader, IsTerminal, Read, Write};
+use std::io::{BufReader, IsTerminal, Read};
 use std::path::Path;
 use std::sync::Arc;
 
