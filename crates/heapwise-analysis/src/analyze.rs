@@ -1,6 +1,7 @@
 //! Goes through a recording once, in bounded memory.
 
 use crate::analysis::Analysis;
+use crate::budget::{Budget, price};
 use crate::error::Error;
 use crate::heap::Sampling;
 use crate::marks::Names;
@@ -26,6 +27,9 @@ use std::io::Read;
 pub struct Options {
     /// Do not use the symbols that the recording brings along.
     pub ignore_symbols: bool,
+    /// Bytes of memory that may be taken, as far as the machine bounds it. Whatever it says, a recording takes no more than one of
+    /// its size needs.
+    pub memory: Option<u64>,
 }
 
 /// Reads a whole recording and makes the tables. `progress` is told the bytes that were read, after each section.
@@ -37,7 +41,7 @@ pub fn analyze<R: Read>(
     options: &Options,
     progress: impl FnMut(u64),
 ) -> Result<Analysis, Error> {
-    Run::<()>::default().read(reader, options, progress)
+    Run::<()>::new(Budget::new(options.memory)).read(reader, options, progress)
 }
 
 /// Does the same, and lets an observer see the events in their order.
@@ -50,7 +54,7 @@ pub fn observe<R: Read>(
     observer: &mut impl Observer,
     progress: impl FnMut(u64),
 ) -> Result<Analysis, Error> {
-    let mut run = Run::<Option<_>>::default();
+    let mut run = Run::<Option<_>>::new(Budget::new(options.memory));
     run.sequencer.observer = Some(observer);
     run.read(reader, options, progress)
 }
@@ -95,6 +99,16 @@ pub(crate) struct Run<O = ()> {
     pub(crate) warnings: Vec<Warning>,
     pub(crate) skipped: u64,
     pub(crate) first_skipped: String,
+    budget: Budget,
+}
+
+impl<O: Observer + Default> Run<O> {
+    fn new(budget: Budget) -> Self {
+        let mut run = Self { budget: budget.clone(), ..Self::default() };
+        run.sequencer.ledger.marks.budget = budget.clone();
+        run.sequencer.ledger.budget = budget;
+        run
+    }
 }
 
 impl<O: Observer> Run<O> {
@@ -105,16 +119,26 @@ impl<O: Observer> Run<O> {
         mut progress: impl FnMut(u64),
     ) -> Result<Analysis, Error> {
         loop {
+            let offset = reader.offset();
             match reader.next_section() {
-                Ok(Some(section)) => self.section(section),
+                Ok(Some(section)) => {
+                    self.budget.grant(reader.offset());
+                    self.section(section);
+                }
                 Ok(None) => break,
                 Err(error) => self.skip(error)?,
             }
+            if let Some(claim) = self.budget.exceeded() {
+                self.warnings.push(Warning::Damaged { offset, claim: Some(claim) });
+                break;
+            }
             progress(reader.offset());
         }
+        let damaged = |claim| Warning::Damaged { offset: reader.offset(), claim };
         match reader.tail() {
             Some(Tail::Truncated) => self.warnings.push(Warning::Truncated),
-            Some(Tail::Damaged) => self.warnings.push(Warning::Damaged { offset: reader.offset() }),
+            Some(Tail::Damaged) => self.warnings.push(damaged(None)),
+            Some(Tail::Excessive(claim)) => self.warnings.push(damaged(Some(claim))),
             Some(Tail::Clean) | None => {}
         }
         Ok(self.finish(options))
@@ -128,6 +152,10 @@ impl<O: Observer> Run<O> {
             }
             Section::Process(info) => {
                 let slot = self.process_slot(info.index);
+                let words = info.command.iter().map(|word| word.len() as u64 + price::ELEMENT).sum::<u64>();
+                if !self.budget.keep(words + info.environment_findings.len() as u64 * price::MODULE) {
+                    return;
+                }
                 self.sequencer.residency.describe(slot, &info.allocator, info.forked_from.is_some());
                 self.processes[slot as usize].info = info;
             }
@@ -140,6 +168,9 @@ impl<O: Observer> Run<O> {
             }
             Section::Module(info) => {
                 let slot = self.process_slot(info.process) as usize;
+                if !self.budget.keep(price::MODULE + 3 * (info.path.len() + info.build_id.len()) as u64) {
+                    return;
+                }
                 self.processes[slot].modules.add(&info, &mut self.images);
                 self.processes[slot].module_infos.push(info);
             }
@@ -149,7 +180,7 @@ impl<O: Observer> Run<O> {
             }
             Section::Nodes(nodes) => {
                 let slot = self.process_slot(nodes.process);
-                self.processes[slot as usize].raw.add(&nodes);
+                self.processes[slot as usize].raw.add(&nodes, &self.budget);
             }
             Section::Clock(readings) => self.sequencer.clock.add(&readings),
             Section::Samples(samples) => samples.0.iter().for_each(|s| self.sample(s)),
@@ -170,14 +201,26 @@ impl<O: Observer> Run<O> {
             }
             Section::Snapshot(snapshot) => {
                 let slot = self.process_slot(snapshot.process);
+                let runs = snapshot.mappings.iter().map(|mapping| 1 + mapping.runs.len() as u64).sum::<u64>();
+                if !self.budget.keep(runs * price::ELEMENT) {
+                    return;
+                }
                 self.sequencer.look_at(slot, snapshot);
             }
             Section::MarkNames(names) => {
                 let slot = self.process_slot(names.process);
-                self.processes[slot as usize].mark_names.add(names);
+                self.processes[slot as usize].mark_names.add(names, &self.budget);
             }
-            Section::UsableSizes(sizes) => self.sequencer.residency.add_sizes(sizes),
-            Section::Symbols(symbols) => self.symbols.push(symbols),
+            Section::UsableSizes(sizes) => {
+                if self.budget.keep((sizes.sizes.len() * size_of::<u64>()) as u64 + price::MODULE) {
+                    self.sequencer.residency.add_sizes(sizes);
+                }
+            }
+            Section::Symbols(symbols) => {
+                if self.budget.keep(cost_of(&symbols)) {
+                    self.symbols.push(symbols);
+                }
+            }
             Section::RunEnd(end) => self.end = Some(end),
             // Written by a newer heapwise of the same major version, which promises that it may be skipped.
             _ => {}
@@ -201,6 +244,10 @@ impl<O: Observer> Run<O> {
         if let Some(&slot) = self.process_slots.get(&index) {
             return slot;
         }
+        if !self.budget.keep(price::PROCESS) && !self.processes.is_empty() {
+            // Reading ends behind this section. Until then any process has to do.
+            return 0;
+        }
         let slot = self.sequencer.ledger.add_process();
         let info = ProcessInfo { index, ..ProcessInfo::default() };
         self.processes.push(ProcessState { info, ..ProcessState::default() });
@@ -211,6 +258,9 @@ impl<O: Observer> Run<O> {
     fn thread_slot(&mut self, index: ThreadIndex, process: u32, handle: u64) -> u32 {
         if let Some(&slot) = self.thread_slots.get(&index) {
             return slot;
+        }
+        if !self.budget.keep(price::THREAD) && !self.threads.is_empty() {
+            return 0;
         }
         let slot = self.sequencer.add_thread(process, handle);
         let info = ThreadInfo { index, ..ThreadInfo::default() };
@@ -248,4 +298,12 @@ impl<O: Observer> Run<O> {
         self.sequencer.ledger.marks.rss.add(sample.time_ns, self.rss_now);
         self.peak_rss = self.peak_rss.max(self.rss_now);
     }
+}
+
+/// What symbols take here and once more as names.
+fn cost_of(symbols: &Symbols) -> u64 {
+    let strings: u64 = symbols.strings.iter().map(|text| text.len() as u64 + price::ELEMENT).sum();
+    let addresses: u64 =
+        symbols.images.iter().map(|image| (image.addresses.len() as u64 + 4) * price::ELEMENT).sum();
+    strings * 3 + addresses + symbols.frames.len() as u64 * price::ELEMENT
 }
