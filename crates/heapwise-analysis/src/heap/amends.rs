@@ -32,6 +32,8 @@ type Map<K, V> = HashMap<K, V, FxBuildHasher>;
 /// Frees of an epoch that are remembered. An epoch has some thousand events of a thread; where there are more, an allocation is
 /// no longer held against an earlier free of the same epoch, and both are counted.
 const MOST_REMEMBERED: usize = 1 << 20;
+/// Frees of one address of which the same holds: there are at most as many as there are threads.
+const MOST_AT_A_PLACE: usize = 256;
 /// Debts beyond this many are not remembered: they come from lost events, not from late ones.
 const MOST_OWED: usize = 1 << 16;
 
@@ -81,7 +83,8 @@ impl Amends {
 
     /// Notes a free whose block is not there. `false` if there are too many to be remembered.
     pub(crate) fn free_in_advance(&mut self, place: Place, thread: u32, resize: bool) -> bool {
-        if self.remembered >= MOST_REMEMBERED {
+        let at_the_place = self.advances.get(&place).map_or(0, Vec::len);
+        if self.remembered >= MOST_REMEMBERED || at_the_place >= MOST_AT_A_PLACE {
             return false;
         }
         self.remembered += 1;
