@@ -25,7 +25,10 @@ fn written(bomb: &Bomb, folder: &Path) -> PathBuf {
 /// Runs heapwise with little address space, so that an allocation which is too large ends it.
 fn confined(folder: &Path, arguments: &[&str]) -> run::Outcome {
     let mut command = run::command("bash", folder);
-    command.args(["-c", &format!("ulimit -v {MOST_KIB}; exec \"$@\""), "bash"]).arg(tool::heapwise()).args(arguments);
+    command
+        .args(["-c", &format!("ulimit -v {MOST_KIB}; exec \"$@\""), "bash"])
+        .arg(tool::heapwise())
+        .args(arguments);
     run::finish(&mut command, folder, "confined")
 }
 
@@ -34,7 +37,9 @@ fn a_bomb_takes_little_memory_and_is_damage() {
     let folder = run::private_folder();
     // By hand, to have them as files.
     let kept = std::env::var_os("HEAPWISE_BOMBS");
-    for bomb in bombs::all() {
+    // Those that take long to be read are for the long run.
+    let long = if std::env::var_os("HEAPWISE_ATTACKS").is_some() { bombs::long() } else { Vec::new() };
+    for bomb in bombs::all().into_iter().chain(long) {
         assert!(bomb.bytes.len() < 1 << 20, "{}: {} bytes are no small file", bomb.name, bomb.bytes.len());
         if let Some(kept) = &kept {
             written(&bomb, Path::new(kept));
@@ -87,7 +92,8 @@ fn whoever_reads_a_bomb_says_so_in_one_line() {
 fn large_blocks(n: u64, size: u64, peak_rss_bytes: u64) -> Vec<u8> {
     let process = ProcessIndex(0);
     let mut writer = Writer::new(Vec::new(), &Meta { page_bytes: 4096, ..Meta::default() }).expect("memory");
-    let info = ProcessInfo { index: process, pid: 1, allocator: "/lib/libc.so.6".into(), ..ProcessInfo::default() };
+    let info =
+        ProcessInfo { index: process, pid: 1, allocator: "/lib/libc.so.6".into(), ..ProcessInfo::default() };
     writer.process(&info).expect("memory");
     writer.thread(&ThreadInfo { index: ThreadIndex(0), process, ..ThreadInfo::default() }).expect("memory");
     let address = |i: u64| BlockAddress((1 << 44) + i * size.next_multiple_of(4096));
@@ -122,12 +128,20 @@ fn what_a_recording_claims_is_not_touched_above_a_share_of_memory() {
         assert_eq!(outcome.code(), 4, "{command}: {}", outcome.stderr);
         let lines: Vec<&str> = outcome.stderr.lines().collect();
         assert_eq!(lines.len(), 1, "{command}: {}", outcome.stderr);
-        assert!(lines[0].contains("half of what is available") && lines[0].contains("--memory"), "{}", lines[0]);
+        assert!(
+            lines[0].contains("half of what is available") && lines[0].contains("--memory"),
+            "{}",
+            lines[0]
+        );
     }
     let file = large_blocks(8, 64 << 20, 1 << 30);
     let outcome = replayed(&file, "replay", &["--runs", "0", "--memory", "256MiB"]);
     assert_eq!(outcome.code(), 4, "{}", outcome.stderr);
-    assert!(outcome.stderr.contains("would touch 5") && outcome.stderr.contains("may take 256 MiB"), "{}", outcome.stderr);
+    assert!(
+        outcome.stderr.contains("would touch 5") && outcome.stderr.contains("may take 256 MiB"),
+        "{}",
+        outcome.stderr
+    );
     let outcome = replayed(&file, "replay", &["--runs", "0", "--memory", "1GiB"]);
     assert_eq!(outcome.code(), 0, "{}", outcome.stderr);
 }

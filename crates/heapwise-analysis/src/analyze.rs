@@ -290,7 +290,9 @@ impl<O: Observer> Run<O> {
     }
 
     fn sample(&mut self, sample: &Sample) {
-        let slot = self.process_slot(sample.process) as usize;
+        // A process is known before it is measured. A damaged recording may measure any number of others.
+        let Some(&slot) = self.process_slots.get(&sample.process) else { return };
+        let slot = slot as usize;
         self.rss.advance(sample.time_ns, self.rss_now);
         self.rss_now = self.rss_now.saturating_sub(self.processes[slot].rss).saturating_add(sample.rss_bytes);
         self.processes[slot].rss = sample.rss_bytes;

@@ -21,8 +21,8 @@ const HELD_PER_BYTE: u64 = 48 << 10;
 
 /// Live blocks and pages that are gone through to explain resident memory: as many for any recording, and for each byte of the
 /// file. At each look all live blocks are copied, which are 1,000 for each byte in that last example.
-const FREE_WORK: u64 = 1 << 27;
-const WORK_PER_BYTE: u64 = 8 << 10;
+const FREE_WORK: u64 = 1 << 26;
+const WORK_PER_BYTE: u64 = 4 << 10;
 
 /// Prices of what is no plain table: about what each takes at most, here and in the tables that are made at the end.
 pub(crate) mod price {

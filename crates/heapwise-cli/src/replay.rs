@@ -4,8 +4,8 @@ use crate::args::{Format, ReplayArgs};
 use crate::progress::{Progress, rounded};
 use crate::{Failure, exit, interrupt, report};
 use anyhow::{Context, anyhow};
-use heapwise_allocators::{Candidate, Libraries};
 use bytesize::ByteSize;
+use heapwise_allocators::{Candidate, Libraries};
 use heapwise_analysis::{Analysis, Warning};
 use heapwise_environment::MachineDescription;
 use heapwise_replay::trial::{Options, Timed, Trial, try_all};
@@ -58,8 +58,15 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<u8, Failure> {
         compression: args.compress.unwrap_or_else(|| compression(Duration::from_nanos(script.duration().0))),
         settle: args.settle.unwrap_or_default(),
     });
-    let options =
-        Options { candidates, rounds: args.runs, fast: true, timed, patience: args.timeout, seed: SEED, memory };
+    let options = Options {
+        candidates,
+        rounds: args.runs,
+        fast: true,
+        timed,
+        patience: args.timeout,
+        seed: SEED,
+        memory,
+    };
     let trial = trial(&script, libraries, &options)?;
     let machine = MachineDescription::look();
     let found = Replay { trial: &trial, analysis: &analysis, process, now: &now, machine: &machine };

@@ -30,7 +30,8 @@ mod tests {
         let meminfo = "MemTotal:  24612345 kB\nMemFree: 1 kB\nMemAvailable:   2048 kB\n";
         assert_eq!(available(meminfo), Some(2 << 20));
         assert_eq!(available("MemTotal: 1 kB\n"), None);
-        let group = |max_bytes, current| Cgroup { max_bytes, current_bytes: Some(current), ..Cgroup::default() };
+        let group =
+            |max_bytes, current| Cgroup { max_bytes, current_bytes: Some(current), ..Cgroup::default() };
         assert_eq!(left(&group(Some(1000), 300)), Some(700));
         assert_eq!(left(&group(Some(1000), 990)), Some(250), "most of that is files");
         assert_eq!(left(&group(None, 990)), None);

@@ -50,7 +50,11 @@ impl std::fmt::Display for Ending {
             Self::Exited { code, calls } => write!(f, "ended with code {code} after about {calls} calls"),
             Self::Hung { calls } => write!(f, "got no further after about {calls} calls"),
             Self::TooLarge { most, calls } => {
-                write!(f, "took more than {} MiB of memory after about {calls} calls and was ended", most.0 >> 20)
+                write!(
+                    f,
+                    "took more than {} MiB of memory after about {calls} calls and was ended",
+                    most.0 >> 20
+                )
             }
             Self::Trouble { reason } => f.write_str(reason),
         }

@@ -1,7 +1,7 @@
 //! Small files that ask for much: found by fuzzing (`fuzz/`) and by thinking about what packs well.
 
-use heapwise_trace::file::records::Meta;
 use heapwise_trace::file::reader::Tail;
+use heapwise_trace::file::records::Meta;
 use heapwise_trace::file::{Claim, Reader, Writer};
 
 /// As many bytes as a payload may have.

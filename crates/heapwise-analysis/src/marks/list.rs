@@ -58,7 +58,8 @@ impl List {
         }
         if self.entries.len() == MOST_ENTRIES && !self.is_full {
             self.thin();
-            self.is_full = self.entries.len() == MOST_ENTRIES && self.per_name.values().all(|name| name.kept < 2);
+            self.is_full =
+                self.entries.len() == MOST_ENTRIES && self.per_name.values().all(|name| name.kept < 2);
         }
         let per_name = self.per_name.get_mut(&name)?;
         if self.entries.len() == MOST_ENTRIES || !ordinal.is_multiple_of(per_name.stride) {

@@ -105,7 +105,8 @@ impl<O: Observer> Sequencer<O> {
     pub(crate) fn finish(&mut self) {
         let left = std::mem::take(&mut self.left);
         let ahead = ahead_of_each(left.len());
-        let mut streams: Vec<_> = left.into_iter().map(|(t, left)| Stream::new(t, left, None, ahead)).collect();
+        let mut streams: Vec<_> =
+            left.into_iter().map(|(t, left)| Stream::new(t, left, None, ahead)).collect();
         streams.sort_by_key(|s| s.thread);
         self.merge(streams, u64::MAX);
         self.come_to(u64::MAX);
@@ -163,7 +164,8 @@ impl<O: Observer> Sequencer<O> {
         self.by_handle.clear();
         // By the epoch of their next event. Streams are many in some recordings and epochs in others, and there may be both.
         let fronts = streams.iter().enumerate().filter(|(_, s)| s.front().is_some());
-        let mut waiting: BinaryHeap<Reverse<(u64, usize)>> = fronts.map(|(i, s)| Reverse((s.epoch, i))).collect();
+        let mut waiting: BinaryHeap<Reverse<(u64, usize)>> =
+            fronts.map(|(i, s)| Reverse((s.epoch, i))).collect();
         let (mut active, mut again): (Vec<usize>, Vec<usize>) = Default::default();
         while let Some(&Reverse((epoch, _))) = waiting.peek().filter(|next| next.0.0 < watermark) {
             self.come_to(epoch);
@@ -182,7 +184,12 @@ impl<O: Observer> Sequencer<O> {
             } else {
                 self.alone(&mut streams[active[0]], epoch);
             }
-            waiting.extend(again.iter().filter(|&&i| streams[i].front().is_some()).map(|&i| Reverse((streams[i].epoch, i))));
+            waiting.extend(
+                again
+                    .iter()
+                    .filter(|&&i| streams[i].front().is_some())
+                    .map(|&i| Reverse((streams[i].epoch, i))),
+            );
             #[cfg(test)]
             {
                 self.ledger.close_epoch();

@@ -251,7 +251,8 @@ impl<'a> Replayer<'a> {
         header.suspicious_ticks.store(self.clock.ticks(SUSPICIOUS), Ordering::Relaxed);
         header.look.store(look, Ordering::Release);
         // Allocators take address space in large pieces ahead of its use.
-        let most = plan.memory.map_or(0, |most| most.saturating_add(self.script.untouched()).saturating_add(AHEAD));
+        let most =
+            plan.memory.map_or(0, |most| most.saturating_add(self.script.untouched()).saturating_add(AHEAD));
         header.most_data.store(most, Ordering::Relaxed);
     }
 

@@ -522,7 +522,9 @@ impl ResidentPages {
     /// Resident bytes below an address.
     fn below(&self, address: u64) -> u64 {
         let at = self.runs.partition_point(|run| run.0 < address);
-        let Some(&(start, end, before)) = at.checked_sub(1).and_then(|at| self.runs.get(at)) else { return 0 };
+        let Some(&(start, end, before)) = at.checked_sub(1).and_then(|at| self.runs.get(at)) else {
+            return 0;
+        };
         before.saturating_add(end.min(address).saturating_sub(start))
     }
 

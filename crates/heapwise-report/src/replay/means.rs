@@ -23,7 +23,9 @@ pub(super) fn caveats(replay: &Replay<'_>) -> Vec<String> {
     let counts = &trial.counts;
     if counts.untold_large_blocks > 0 {
         let so = match replay.analysis.memory.peak_rss.0 {
-            0 => "nor how much memory the program had: they are left untouched, and memory may come out too low",
+            0 => {
+                "nor how much memory the program had: they are left untouched, and memory may come out too low"
+            }
             _ => "and they are touched as a whole: memory may come out too high",
         };
         caveats.push(format!(

@@ -140,6 +140,9 @@ mod tests {
         assert_eq!(unpacked.allow(kind::EVENTS, section, 4000), Ok(()), "events are counted apart");
         assert_eq!(unpacked.allow(kind::EVENTS, section, 6000), Err(Claim::Unpacked));
         assert_eq!(unpacked.allow(kind::EVENTS, section, 1 << 20), Ok(()), "a larger file may hold more");
-        assert_eq!(unpacked.allow(kind::META, MOST_FACTS + 1, 1 << 30), Err(Claim::Entries("bytes of facts")));
+        assert_eq!(
+            unpacked.allow(kind::META, MOST_FACTS + 1, 1 << 30),
+            Err(Claim::Entries("bytes of facts"))
+        );
     }
 }

@@ -137,9 +137,7 @@ fn decode(kind: u16, p: Vec<u8>, excess: &mut Excess) -> Result<Section, &'stati
         kind::SYMBOLS => Section::Symbols(Symbols::decode(&p, excess).ok_or("symbols")?),
         kind::RUN_END => Section::RunEnd(json(&p).ok_or("the run's end")?),
         kind::SNAPSHOT => Section::Snapshot(Snapshot::decode(&p, excess).ok_or("pages")?),
-        kind::USABLE_SIZES => {
-            Section::UsableSizes(UsableSizes::decode(&p, excess).ok_or("sizes of blocks")?)
-        }
+        kind::USABLE_SIZES => Section::UsableSizes(UsableSizes::decode(&p, excess).ok_or("sizes of blocks")?),
         kind::MARK_NAMES => Section::MarkNames(MarkNames::decode(&p).ok_or("names of marks")?),
         other => Section::Unknown(other),
     })
