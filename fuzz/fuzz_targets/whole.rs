@@ -24,14 +24,12 @@ fuzz_target!(|whole: Whole| {
     let shown = text(&analysis, &diagnosis, &TextOptions::default(), style);
     let control = shown.chars().find(|c| c.is_control() && *c != '\n');
     assert_eq!(control, None, "what a recording says must not control the terminal");
-    assert!(json(&analysis, &diagnosis, &JsonOptions::default()).len() > 2, "a report that could not be written");
+    assert!(
+        json(&analysis, &diagnosis, &JsonOptions::default()).len() > 2,
+        "a report that could not be written"
+    );
     assert!(!markdown(&analysis, &diagnosis, &MarkdownOptions::default()).is_empty());
-    let page = HtmlOptions {
-        folder: None,
-        sources: None,
-        thread_matrix: None,
-        allocator_time: None,
-    };
+    let page = HtmlOptions { folder: None, sources: None, thread_matrix: None, allocator_time: None };
     assert!(!html(&analysis, &diagnosis, &page).is_empty());
     for format in FORMATS {
         let _ = format.write(&analysis, &heapwise_export::Options::default(), &mut std::io::sink());

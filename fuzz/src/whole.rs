@@ -118,11 +118,15 @@ fn sections(file: &[u8]) -> Vec<(u16, Vec<u8>)> {
     let mut sections = Vec::new();
     let mut rest = &file[HEADER_BYTES.min(file.len())..];
     while let Some((head, behind)) = rest.split_at_checked(FRAME_BYTES) {
-        let word = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]) as usize;
+        let word =
+            |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]) as usize;
         let Some((stored, behind)) = behind.split_at_checked(word(8)) else { break };
         let is_packed = head[6] == 1;
-        let payload =
-            if is_packed { zstd::bulk::decompress(stored, MOST_BYTES).unwrap_or_default() } else { stored.to_vec() };
+        let payload = if is_packed {
+            zstd::bulk::decompress(stored, MOST_BYTES).unwrap_or_default()
+        } else {
+            stored.to_vec()
+        };
         sections.push((u16::from_le_bytes([head[4], head[5]]), payload));
         rest = behind;
     }

@@ -95,11 +95,15 @@ pub(crate) struct Run<O = ()> {
     pub(crate) rss_now: u64,
     pub(crate) peak_rss: u64,
     /// Events are held back for one section: records that belong to them may follow them.
-    pub(crate) held: Option<EventsSection>,
+    pub(crate) held: Option<(u64, EventsSection)>,
+    /// Where the section at hand begins in the file.
+    at: u64,
     pub(crate) warnings: Vec<Warning>,
     pub(crate) skipped: u64,
     pub(crate) first_skipped: String,
     budget: Budget,
+    /// Whether it was told that the budget was exceeded.
+    is_told: bool,
 }
 
 impl<O: Observer + Default> Run<O> {
@@ -119,7 +123,7 @@ impl<O: Observer> Run<O> {
         mut progress: impl FnMut(u64),
     ) -> Result<Analysis, Error> {
         loop {
-            let offset = reader.offset();
+            self.at = reader.offset();
             match reader.next_section() {
                 Ok(Some(section)) => {
                     self.budget.grant(reader.offset());
@@ -128,8 +132,7 @@ impl<O: Observer> Run<O> {
                 Ok(None) => break,
                 Err(error) => self.skip(error)?,
             }
-            if let Some(claim) = self.budget.exceeded() {
-                self.warnings.push(Warning::Damaged { offset, claim: Some(claim) });
+            if self.is_exceeded(self.at) {
                 break;
             }
             progress(reader.offset());
@@ -176,7 +179,7 @@ impl<O: Observer> Run<O> {
             }
             Section::Events(events) => {
                 self.sequence_held();
-                self.held = Some(events);
+                self.held = Some((self.at, events));
             }
             Section::Nodes(nodes) => {
                 let slot = self.process_slot(nodes.process);
@@ -270,7 +273,7 @@ impl<O: Observer> Run<O> {
     }
 
     pub(crate) fn sequence_held(&mut self) {
-        let Some(events) = self.held.take() else { return };
+        let Some((at, events)) = self.held.take() else { return };
         // Slots for all threads first, also for those whose record is missing: they get a process of their own.
         let slots: Vec<(ThreadIndex, u32)> = events
             .blocks()
@@ -287,6 +290,17 @@ impl<O: Observer> Run<O> {
         for thread in self.sequencer.section(&events, |index| slots.get(&index).copied().unwrap_or(0)) {
             self.threads[thread as usize].damaged = true;
         }
+        self.is_exceeded(at);
+    }
+
+    /// Whether more was claimed than there may be. Tells so once, with the place in the file that did it first.
+    fn is_exceeded(&mut self, offset: u64) -> bool {
+        let Some(claim) = self.budget.exceeded() else { return false };
+        if !self.is_told {
+            self.is_told = true;
+            self.warnings.push(Warning::Damaged { offset, claim: Some(claim) });
+        }
+        true
     }
 
     fn sample(&mut self, sample: &Sample) {

@@ -40,6 +40,8 @@ pub(crate) struct Sequencer<O = ()> {
     pub(crate) ledger: Ledger,
     pub(crate) clock: Clock,
     left: FxHashMap<u32, LeftOver>,
+    /// No event that is left is of an earlier epoch.
+    left_from: u64,
     known: Vec<Known>,
     created: FxHashSet<(u32, u64)>,
     /// The thread that began last with a handle and was not joined.
@@ -92,9 +94,12 @@ impl<O: Observer> Sequencer<O> {
             streams.push(Stream::new(thread, left, Some(block), ahead));
         }
         // Others go on waiting: nothing of them is possible yet.
-        for (thread, left) in self.left.extract_if(|_, left| left.epoch < watermark) {
-            left.release(&self.ledger.budget);
-            streams.push(Stream::new(thread, left, None, ahead));
+        if self.left_from < watermark {
+            for (thread, left) in self.left.extract_if(|_, left| left.epoch < watermark) {
+                left.release(&self.ledger.budget);
+                streams.push(Stream::new(thread, left, None, ahead));
+            }
+            self.left_from = self.left.values().map(|left| left.epoch).min().unwrap_or(u64::MAX);
         }
         // The order of a hash map must not decide the order of events: the same file gives the same report.
         streams.sort_by_key(|s| s.thread);
@@ -205,6 +210,7 @@ impl<O: Observer> Sequencer<O> {
                 damaged.push(thread);
             }
             if !left.events.is_empty() {
+                self.left_from = self.left_from.min(left.epoch);
                 self.left.insert(thread, left);
             }
         }
