@@ -7,3 +7,4 @@ pub mod drain;
 pub mod frame;
 pub mod number;
 pub mod recording;
+pub mod whole;

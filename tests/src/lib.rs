@@ -9,6 +9,7 @@
 //! Nothing here knows heapwise from within: a test sees what a user sees, the command line, the files and the report.
 //! The one exception is the recording's file, which a test may read section by section.
 
+pub mod bombs;
 pub mod build;
 pub mod expect;
 pub mod export;

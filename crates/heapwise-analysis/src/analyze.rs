@@ -1,6 +1,7 @@
 //! Goes through a recording once, in bounded memory.
 
 use crate::analysis::Analysis;
+use crate::budget::{Budget, price};
 use crate::error::Error;
 use crate::heap::Sampling;
 use crate::marks::Names;
@@ -26,6 +27,9 @@ use std::io::Read;
 pub struct Options {
     /// Do not use the symbols that the recording brings along.
     pub ignore_symbols: bool,
+    /// Bytes of memory that may be taken, as far as the machine bounds it. Whatever it says, a recording takes no more than one of
+    /// its size needs.
+    pub memory: Option<u64>,
 }
 
 /// Reads a whole recording and makes the tables. `progress` is told the bytes that were read, after each section.
@@ -37,7 +41,7 @@ pub fn analyze<R: Read>(
     options: &Options,
     progress: impl FnMut(u64),
 ) -> Result<Analysis, Error> {
-    Run::<()>::default().read(reader, options, progress)
+    Run::<()>::new(Budget::new(options.memory)).read(reader, options, progress)
 }
 
 /// Does the same, and lets an observer see the events in their order.
@@ -50,7 +54,7 @@ pub fn observe<R: Read>(
     observer: &mut impl Observer,
     progress: impl FnMut(u64),
 ) -> Result<Analysis, Error> {
-    let mut run = Run::<Option<_>>::default();
+    let mut run = Run::<Option<_>>::new(Budget::new(options.memory));
     run.sequencer.observer = Some(observer);
     run.read(reader, options, progress)
 }
@@ -91,10 +95,24 @@ pub(crate) struct Run<O = ()> {
     pub(crate) rss_now: u64,
     pub(crate) peak_rss: u64,
     /// Events are held back for one section: records that belong to them may follow them.
-    pub(crate) held: Option<EventsSection>,
+    pub(crate) held: Option<(u64, EventsSection)>,
+    /// Where the section at hand begins in the file.
+    at: u64,
     pub(crate) warnings: Vec<Warning>,
     pub(crate) skipped: u64,
     pub(crate) first_skipped: String,
+    budget: Budget,
+    /// Whether it was told that the budget was exceeded.
+    is_told: bool,
+}
+
+impl<O: Observer + Default> Run<O> {
+    fn new(budget: Budget) -> Self {
+        let mut run = Self { budget: budget.clone(), ..Self::default() };
+        run.sequencer.ledger.marks.budget = budget.clone();
+        run.sequencer.ledger.budget = budget;
+        run
+    }
 }
 
 impl<O: Observer> Run<O> {
@@ -105,16 +123,25 @@ impl<O: Observer> Run<O> {
         mut progress: impl FnMut(u64),
     ) -> Result<Analysis, Error> {
         loop {
+            self.at = reader.offset();
             match reader.next_section() {
-                Ok(Some(section)) => self.section(section),
+                Ok(Some(section)) => {
+                    self.budget.grant(reader.offset());
+                    self.section(section);
+                }
                 Ok(None) => break,
                 Err(error) => self.skip(error)?,
             }
+            if self.is_exceeded(self.at) {
+                break;
+            }
             progress(reader.offset());
         }
+        let damaged = |claim| Warning::Damaged { offset: reader.offset(), claim };
         match reader.tail() {
             Some(Tail::Truncated) => self.warnings.push(Warning::Truncated),
-            Some(Tail::Damaged) => self.warnings.push(Warning::Damaged { offset: reader.offset() }),
+            Some(Tail::Damaged) => self.warnings.push(damaged(None)),
+            Some(Tail::Excessive(claim)) => self.warnings.push(damaged(Some(claim))),
             Some(Tail::Clean) | None => {}
         }
         Ok(self.finish(options))
@@ -128,6 +155,10 @@ impl<O: Observer> Run<O> {
             }
             Section::Process(info) => {
                 let slot = self.process_slot(info.index);
+                let words = info.command.iter().map(|word| word.len() as u64 + price::ELEMENT).sum::<u64>();
+                if !self.budget.keep(words + info.environment_findings.len() as u64 * price::MODULE) {
+                    return;
+                }
                 self.sequencer.residency.describe(slot, &info.allocator, info.forked_from.is_some());
                 self.processes[slot as usize].info = info;
             }
@@ -140,16 +171,19 @@ impl<O: Observer> Run<O> {
             }
             Section::Module(info) => {
                 let slot = self.process_slot(info.process) as usize;
+                if !self.budget.keep(price::MODULE + 3 * (info.path.len() + info.build_id.len()) as u64) {
+                    return;
+                }
                 self.processes[slot].modules.add(&info, &mut self.images);
                 self.processes[slot].module_infos.push(info);
             }
             Section::Events(events) => {
                 self.sequence_held();
-                self.held = Some(events);
+                self.held = Some((self.at, events));
             }
             Section::Nodes(nodes) => {
                 let slot = self.process_slot(nodes.process);
-                self.processes[slot as usize].raw.add(&nodes);
+                self.processes[slot as usize].raw.add(&nodes, &self.budget);
             }
             Section::Clock(readings) => self.sequencer.clock.add(&readings),
             Section::Samples(samples) => samples.0.iter().for_each(|s| self.sample(s)),
@@ -170,14 +204,26 @@ impl<O: Observer> Run<O> {
             }
             Section::Snapshot(snapshot) => {
                 let slot = self.process_slot(snapshot.process);
+                let runs = snapshot.mappings.iter().map(|mapping| 1 + mapping.runs.len() as u64).sum::<u64>();
+                if !self.budget.keep(runs * price::ELEMENT) {
+                    return;
+                }
                 self.sequencer.look_at(slot, snapshot);
             }
             Section::MarkNames(names) => {
                 let slot = self.process_slot(names.process);
-                self.processes[slot as usize].mark_names.add(names);
+                self.processes[slot as usize].mark_names.add(names, &self.budget);
             }
-            Section::UsableSizes(sizes) => self.sequencer.residency.add_sizes(sizes),
-            Section::Symbols(symbols) => self.symbols.push(symbols),
+            Section::UsableSizes(sizes) => {
+                if self.budget.keep((sizes.sizes.len() * size_of::<u64>()) as u64 + price::MODULE) {
+                    self.sequencer.residency.add_sizes(sizes);
+                }
+            }
+            Section::Symbols(symbols) => {
+                if self.budget.keep(cost_of(&symbols)) {
+                    self.symbols.push(symbols);
+                }
+            }
             Section::RunEnd(end) => self.end = Some(end),
             // Written by a newer heapwise of the same major version, which promises that it may be skipped.
             _ => {}
@@ -201,6 +247,10 @@ impl<O: Observer> Run<O> {
         if let Some(&slot) = self.process_slots.get(&index) {
             return slot;
         }
+        if !self.budget.keep(price::PROCESS) && !self.processes.is_empty() {
+            // Reading ends behind this section. Until then any process has to do.
+            return 0;
+        }
         let slot = self.sequencer.ledger.add_process();
         let info = ProcessInfo { index, ..ProcessInfo::default() };
         self.processes.push(ProcessState { info, ..ProcessState::default() });
@@ -212,6 +262,9 @@ impl<O: Observer> Run<O> {
         if let Some(&slot) = self.thread_slots.get(&index) {
             return slot;
         }
+        if !self.budget.keep(price::THREAD) && !self.threads.is_empty() {
+            return 0;
+        }
         let slot = self.sequencer.add_thread(process, handle);
         let info = ThreadInfo { index, ..ThreadInfo::default() };
         self.threads.push(ThreadState { info, ..ThreadState::default() });
@@ -220,7 +273,7 @@ impl<O: Observer> Run<O> {
     }
 
     pub(crate) fn sequence_held(&mut self) {
-        let Some(events) = self.held.take() else { return };
+        let Some((at, events)) = self.held.take() else { return };
         // Slots for all threads first, also for those whose record is missing: they get a process of their own.
         let slots: Vec<(ThreadIndex, u32)> = events
             .blocks()
@@ -237,10 +290,23 @@ impl<O: Observer> Run<O> {
         for thread in self.sequencer.section(&events, |index| slots.get(&index).copied().unwrap_or(0)) {
             self.threads[thread as usize].damaged = true;
         }
+        self.is_exceeded(at);
+    }
+
+    /// Whether more was claimed than there may be. Tells so once, with the place in the file that did it first.
+    fn is_exceeded(&mut self, offset: u64) -> bool {
+        let Some(claim) = self.budget.exceeded() else { return false };
+        if !self.is_told {
+            self.is_told = true;
+            self.warnings.push(Warning::Damaged { offset, claim: Some(claim) });
+        }
+        true
     }
 
     fn sample(&mut self, sample: &Sample) {
-        let slot = self.process_slot(sample.process) as usize;
+        // A process is known before it is measured. A damaged recording may measure any number of others.
+        let Some(&slot) = self.process_slots.get(&sample.process) else { return };
+        let slot = slot as usize;
         self.rss.advance(sample.time_ns, self.rss_now);
         self.rss_now = self.rss_now.saturating_sub(self.processes[slot].rss).saturating_add(sample.rss_bytes);
         self.processes[slot].rss = sample.rss_bytes;
@@ -248,4 +314,12 @@ impl<O: Observer> Run<O> {
         self.sequencer.ledger.marks.rss.add(sample.time_ns, self.rss_now);
         self.peak_rss = self.peak_rss.max(self.rss_now);
     }
+}
+
+/// What symbols take here and once more as names.
+fn cost_of(symbols: &Symbols) -> u64 {
+    let strings: u64 = symbols.strings.iter().map(|text| text.len() as u64 + price::ELEMENT).sum();
+    let addresses: u64 =
+        symbols.images.iter().map(|image| (image.addresses.len() as u64 + 4) * price::ELEMENT).sum();
+    strings * 3 + addresses + symbols.frames.len() as u64 * price::ELEMENT
 }

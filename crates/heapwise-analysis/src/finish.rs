@@ -25,6 +25,9 @@ fn growth(counts: GrowthCounts) -> Growth {
 /// all before it.
 const MOST_FINDINGS: usize = 256;
 
+/// Ancestors of a process whose modules are searched.
+const MOST_ANCESTORS: usize = 1024;
+
 impl<O: Observer> Run<O> {
     pub(crate) fn finish(mut self, options: &Options) -> Analysis {
         self.sequence_held();
@@ -142,11 +145,15 @@ impl<O: Observer> Run<O> {
     /// Sites with their stacks in one book.
     fn raw_sites(&mut self) -> (Vec<(NodeId, Site)>, Book) {
         let stats = std::mem::take(&mut self.sequencer.ledger.sites);
-        let ledger = &self.sequencer.ledger;
-        let peaks = ledger.peaks();
+        let peaks = self.sequencer.ledger.peaks();
         let mut book = Book::default();
+        self.processes.iter_mut().for_each(|process| process.modules.close());
+        let ledger = &self.sequencer.ledger;
+        let mut has_sites = vec![false; self.processes.len()];
+        ledger.site_stacks.iter().for_each(|&(process, _)| has_sites[process as usize] = true);
+        let modules_of = |i| if has_sites[i] { self.modules_of(i) } else { Vec::new() };
         let mut entries: Vec<_> = (0..self.processes.len())
-            .map(|i| Entry::new(i as u32, &self.processes[i].raw, self.modules_of(i)))
+            .map(|i| Entry::new(i as u32, &self.processes[i].raw, modules_of(i)))
             .collect();
         let sites = stats.into_iter().zip(&ledger.site_stacks).map(|(stats, &(process, stack))| {
             let node = book.enter(&mut entries[process as usize], stack);
@@ -218,8 +225,8 @@ impl<O: Observer> Run<O> {
         let mut at = slot;
         while let Some(parent) = self.processes[at].info.forked_from.and_then(|p| self.process_slots.get(&p))
         {
-            // A process that is its own ancestor only occurs in damaged recordings.
-            if modules.len() > self.processes.len() {
+            // A process that is its own ancestor only occurs in damaged recordings, as do very many generations.
+            if modules.len() == MOST_ANCESTORS {
                 break;
             }
             at = *parent as usize;

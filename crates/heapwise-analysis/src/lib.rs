@@ -23,6 +23,7 @@
 mod accounting;
 mod analysis;
 mod analyze;
+mod budget;
 mod clock;
 mod error;
 mod exact;

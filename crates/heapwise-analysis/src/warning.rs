@@ -2,6 +2,7 @@
 
 use crate::heap::Sampled;
 use crate::totals::Totals;
+use heapwise_trace::file::Claim;
 use std::fmt;
 
 /// Something the reader of a report should know before trusting its numbers.
@@ -14,6 +15,8 @@ pub enum Warning {
     Damaged {
         /// Where.
         offset: u64,
+        /// What it claims there, if that is the damage.
+        claim: Option<Claim>,
     },
     /// Sections whose content made no sense were skipped.
     SkippedSections {
@@ -106,6 +109,9 @@ impl Warning {
     /// What it means for the numbers, or what to do.
     pub fn hint(&self) -> &'static str {
         match self {
+            Warning::Damaged { claim: Some(Claim::Machine { .. }), .. } => {
+                "everything before that point is in this report; a machine with more memory reads all of it"
+            }
             Warning::Truncated | Warning::Damaged { .. } => "everything before that point is in this report",
             Warning::SkippedSections { .. } | Warning::DamagedEvents { .. } => "the numbers are too low",
             Warning::NoEnd => "the recording was cut off; exit status and the last events are missing",
@@ -132,7 +138,15 @@ impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Warning::Truncated => write!(f, "the recording is cut off"),
-            Warning::Damaged { offset } => write!(f, "the recording is damaged from byte {offset} on"),
+            Warning::Damaged { offset, claim: None } => {
+                write!(f, "the recording is damaged from byte {offset} on")
+            }
+            Warning::Damaged { offset, claim: Some(claim @ Claim::Machine { .. }) } => {
+                write!(f, "the recording is read up to byte {offset}: {claim}")
+            }
+            Warning::Damaged { offset, claim: Some(claim) } => {
+                write!(f, "the recording is damaged from byte {offset} on: {claim}")
+            }
             Warning::SkippedSections { count, first } => {
                 write!(f, "{count} damaged section(s) of the recording were skipped ({first})")
             }

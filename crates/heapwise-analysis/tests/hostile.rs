@@ -1,6 +1,6 @@
 //! Small files that ask for much memory or time: found by fuzzing (`fuzz/`) and by thinking about what packs well.
 
-use heapwise_analysis::{Options, analyze};
+use heapwise_analysis::{Options, Warning, analyze};
 use heapwise_trace::event::{AllocFunction, BlockAddress, Epoch, Event, StackId};
 use heapwise_trace::file::columns::EventsEncoder;
 use heapwise_trace::file::records::{
@@ -60,13 +60,8 @@ fn findings_about_the_environment_are_bounded() {
 
 /// One test for all, since the memory that is measured is that of the process.
 #[test]
-fn empty_blocks_take_little_memory() {
-    check_memory(empty_blocks());
-}
-
-#[test]
-#[ignore = "takes 1 to 2 GiB for each file: tables by node and process are dense"]
 fn small_files_take_little_memory() {
+    check_memory(empty_blocks());
     check_memory(far_stacks());
     check_memory(far_nodes());
     check_memory(many_processes());
@@ -74,12 +69,11 @@ fn small_files_take_little_memory() {
 
 /// Many empty blocks of one thread, which pack into nothing.
 fn empty_blocks() -> Writer<Vec<u8>> {
-    let mut encoder = EventsEncoder::default();
-    for _ in 0..300_000 {
-        encoder.add_block(ThreadIndex(0), Epoch(0), &[]);
-    }
+    // Watermark 1, 300,000 blocks, each with thread 0, epoch 0, no events and eight empty columns.
+    let mut payload = vec![1, 0xe0, 0xa7, 0x12];
+    payload.resize(payload.len() + 300_000 * 11, 0);
     let mut writer = recording();
-    writer.events(&encoder.finish(Epoch(1))).expect("memory takes everything");
+    writer.events(&payload).expect("memory takes everything");
     writer
 }
 
@@ -136,7 +130,6 @@ fn stacks_that_go_in_a_circle_take_little_time() {
 }
 
 #[test]
-#[ignore = "takes time that grows with the square: every section looks at all threads that wait"]
 fn threads_that_wait_take_little_time() {
     let mut writer = recording();
     let mut encoder = EventsEncoder::default();
@@ -150,7 +143,8 @@ fn threads_that_wait_take_little_time() {
     let start = Instant::now();
     let analysis = analyze(Reader::new(file.as_slice()).expect("sound"), &Options::default(), |_| {});
     assert_eq!(analysis.expect("memory can be read").totals.allocations, 4000);
-    assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
+    // It is a fraction of a second if nobody looks at those that wait: enough room for a slow and busy machine.
+    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
 }
 
 #[test]
@@ -186,4 +180,41 @@ fn the_highest_node_id_is_no_panic() {
     let file = writer.into_inner();
     let analysis = analyze(Reader::new(file.as_slice()).expect("sound"), &Options::default(), |_| {});
     assert_eq!(analysis.expect("memory can be read").sites().len(), 0);
+}
+
+#[test]
+fn a_file_that_claims_too_much_is_damaged_where_it_does() {
+    let files = [empty_blocks(), far_stacks(), far_nodes()].map(Writer::into_inner);
+    for file in files {
+        let analysis = analyze(Reader::new(file.as_slice()).expect("sound"), &Options::default(), |_| {});
+        let warnings = analysis.expect("memory can be read").warnings;
+        let is_claim = |warning: &&Warning| matches!(warning, Warning::Damaged { claim: Some(_), .. });
+        let warning = warnings.iter().find(is_claim).expect("it is told");
+        assert_eq!(warning.id(), "damaged");
+        assert!(warning.to_string().starts_with("the recording is damaged from byte "), "{warning}");
+    }
+}
+
+#[test]
+fn a_machine_without_memory_says_what_it_needs() {
+    let mut options = Options::default();
+    options.memory = Some(1 << 20);
+    let mut writer = recording();
+    let mut encoder = EventsEncoder::default();
+    let words: Vec<u64> = (1..200_000u64).flat_map(|i| alloc(i * 2, 1)).collect();
+    encoder.add_block(ThreadIndex(0), Epoch(1), &words);
+    writer.events(&encoder.finish(Epoch(9))).expect("memory takes everything");
+    // The events are looked at when the next section of them comes.
+    encoder.add_block(ThreadIndex(0), Epoch(9), &alloc(1, 1));
+    writer.events(&encoder.finish(Epoch(10))).expect("memory takes everything");
+    let file = writer.into_inner();
+    let analysed = |options| {
+        let analysis = analyze(Reader::new(file.as_slice()).expect("sound"), options, |_| {});
+        analysis.expect("memory can be read")
+    };
+    let warnings = analysed(&options).warnings;
+    assert!(warnings[0].to_string().contains("more memory than the 1 MiB"), "{warnings:?}");
+    let whole = analysed(&Options::default());
+    assert_eq!(whole.totals.allocations, 200_000);
+    assert!(!whole.warnings.iter().any(|w| matches!(w, Warning::Damaged { .. })), "{:?}", whole.warnings);
 }

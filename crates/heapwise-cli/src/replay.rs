@@ -4,8 +4,9 @@ use crate::args::{Format, ReplayArgs};
 use crate::progress::{Progress, rounded};
 use crate::{Failure, exit, interrupt, report};
 use anyhow::{Context, anyhow};
+use bytesize::ByteSize;
 use heapwise_allocators::{Candidate, Libraries};
-use heapwise_analysis::Analysis;
+use heapwise_analysis::{Analysis, Warning};
 use heapwise_environment::MachineDescription;
 use heapwise_escape::say;
 use heapwise_replay::trial::{Options, Timed, Trial, try_all};
@@ -47,16 +48,25 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<u8, Failure> {
     let libraries = crate::carried::libraries();
     let asked = asked(args.with.as_deref())?;
     let analysis = report::load(&args.recording)?;
+    refuse_claims(&analysis, &args.recording)?;
     let process = process_of(&analysis, args.pid)?;
     let now = recorded(&analysis.processes[process].allocator, RecordedBy::Others)?;
     let candidates = candidates(asked, &now, libraries)?;
     let script = script_of(&args.recording, &analysis, process)?;
+    let memory = memory_for(&script, args.memory)?;
     let timed = args.timed.then(|| Timed {
         compression: args.compress.unwrap_or_else(|| compression(Duration::from_nanos(script.duration().0))),
         settle: args.settle.unwrap_or_default(),
     });
-    let options =
-        Options { candidates, rounds: args.runs, fast: true, timed, patience: args.timeout, seed: SEED };
+    let options = Options {
+        candidates,
+        rounds: args.runs,
+        fast: true,
+        timed,
+        patience: args.timeout,
+        seed: SEED,
+        memory,
+    };
     let trial = trial(&script, libraries, &options)?;
     let machine = MachineDescription::look();
     let found = Replay { trial: &trial, analysis: &analysis, process, now: &now, machine: &machine };
@@ -194,6 +204,35 @@ pub(crate) fn process_of(analysis: &Analysis, pid: Option<u32>) -> Result<usize,
             )
         }),
     }
+}
+
+/// The memory that replays may take together, if it is known what there is; enough for one of them.
+pub(crate) fn memory_for(script: &Script, asked: Option<ByteSize>) -> Result<Option<u64>, Failure> {
+    // The other half is for the rest of the machine, and for what an allocator takes besides.
+    let half = || heapwise_environment::available_memory().map(|available| available / 2);
+    let Some(most) = asked.map(|asked| asked.as_u64()).or_else(half) else { return Ok(None) };
+    let needed = script.memory().0;
+    if needed > most {
+        let error = anyhow!(
+            "a replay would touch {} MiB of memory, and may take {} MiB{}; --memory allows another amount, or replay it on a \
+             machine with more",
+            needed.div_ceil(1 << 20),
+            most >> 20,
+            if asked.is_none() { ", half of what is available" } else { "" },
+        );
+        return Err(Failure::new(exit::UNREADABLE, error));
+    }
+    Ok(Some(most))
+}
+
+/// A recording that claims more than one of its size can hold is no program's: what it has in front of that is not replayed.
+pub(crate) fn refuse_claims(analysis: &Analysis, path: &Path) -> Result<(), Failure> {
+    let mut warnings = analysis.warnings.iter();
+    let claims = warnings.find(|warning| matches!(warning, Warning::Damaged { claim: Some(_), .. }));
+    claims.map_or(Ok(()), |warning| {
+        let error = anyhow!("cannot replay {}: {warning}", path.display());
+        Err(Failure::new(exit::UNREADABLE, error))
+    })
 }
 
 /// Compiles the script of a process.

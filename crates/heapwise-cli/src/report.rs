@@ -102,7 +102,10 @@ pub(crate) fn read_from(input: impl Read, file: &File, path: &Path) -> anyhow::R
     }
     let reader = Reader::new(input).with_context(name)?;
     let progress = Progress::new();
-    analyze(reader, &Options::default(), |at| progress.at("analysing", at, total)).with_context(name)
+    let mut options = Options::default();
+    // What the system does not tell is left to it.
+    options.memory = heapwise_environment::available_memory().map(|available| available / 4 * 3);
+    analyze(reader, &options, |at| progress.at("analysing", at, total)).with_context(name)
 }
 
 /// Resolves the addresses of a recording and says in a line each what could not be read.

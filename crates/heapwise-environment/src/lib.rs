@@ -10,12 +10,14 @@
 
 #![deny(unsafe_code)]
 
+mod available_memory;
 pub mod checks;
 pub mod facts;
 mod finding;
 mod machine_description;
 mod no_debug_heap;
 
+pub use available_memory::available_memory;
 pub use checks::{CHECKS, Check, examine, is_heap_variable};
 pub use facts::{Facts, Subject};
 pub use finding::{Finding, Severity};

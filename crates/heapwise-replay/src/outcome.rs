@@ -28,6 +28,13 @@ pub enum Ending {
         /// Calls that it had made as far as it had told.
         calls: u64,
     },
+    /// It took more memory than it may.
+    TooLarge {
+        /// What it may take.
+        most: Bytes,
+        /// Calls that it had made as far as it had told.
+        calls: u64,
+    },
     /// The system refused something that the replay needs itself.
     Trouble {
         /// The system's reason.
@@ -42,6 +49,13 @@ impl std::fmt::Display for Ending {
             Self::Killed { signal, calls } => write!(f, "died of signal {signal} after about {calls} calls"),
             Self::Exited { code, calls } => write!(f, "ended with code {code} after about {calls} calls"),
             Self::Hung { calls } => write!(f, "got no further after about {calls} calls"),
+            Self::TooLarge { most, calls } => {
+                write!(
+                    f,
+                    "took more than {} MiB of memory after about {calls} calls and was ended",
+                    most.0 >> 20
+                )
+            }
             Self::Trouble { reason } => f.write_str(reason),
         }
     }

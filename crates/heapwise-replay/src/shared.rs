@@ -54,6 +54,8 @@ pub(crate) struct Header {
     pub(crate) compression: AtomicU32,
     /// Durations from here on may be those of another process that had the processor.
     pub(crate) suspicious_ticks: AtomicU64,
+    /// Bytes of address space that the replaying process may have for data; 0 for any.
+    pub(crate) most_data: AtomicU64,
     /// 1 when the replaying process has mapped everything.
     pub(crate) is_ready: AtomicU32,
     /// 1 to begin.

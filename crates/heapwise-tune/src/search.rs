@@ -33,6 +33,8 @@ pub struct Options {
     pub longest: Duration,
     /// Decides on the order of rounds.
     pub seed: u64,
+    /// Bytes of memory that replays may take together; `None` for any.
+    pub memory: Option<u64>,
 }
 
 /// A candidate in the order of the search.
@@ -133,6 +135,7 @@ pub fn search(
             timed: pauses.then(|| pace(script, options, is_last)),
             patience: options.patience,
             seed: options.seed + rung as u64,
+            memory: options.memory,
         };
         let mut trial =
             try_all(script, program.to_path_buf(), libraries, &trial_options, interrupted, &|step| {

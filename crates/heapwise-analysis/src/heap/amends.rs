@@ -23,11 +23,17 @@ use super::live::Block;
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
 use rustc_hash::{FxBuildHasher, FxHashSet};
+use std::collections::VecDeque;
 
 /// A process and an address in it.
 pub(crate) type Place = (u32, u64);
 type Map<K, V> = HashMap<K, V, FxBuildHasher>;
 
+/// Frees of an epoch that are remembered. An epoch has some thousand events of a thread; where there are more, an allocation is
+/// no longer held against an earlier free of the same epoch, and both are counted.
+const MOST_REMEMBERED: usize = 1 << 20;
+/// Frees of one address of which the same holds: there are at most as many as there are threads.
+const MOST_AT_A_PLACE: usize = 256;
 /// Debts beyond this many are not remembered: they come from lost events, not from late ones.
 const MOST_OWED: usize = 1 << 16;
 
@@ -48,7 +54,9 @@ pub(crate) struct Amends {
     /// Whether there is anything in `advances` or `displaced`.
     pub(crate) open: bool,
     advances: Map<Place, Vec<Advance>>,
-    displaced: Map<Place, Vec<Block>>,
+    displaced: Map<Place, VecDeque<Block>>,
+    /// How many frees and blocks were put into these two in this epoch.
+    remembered: usize,
     /// Frees of this epoch, as far as they may matter, and how many of them are in `freed`.
     log: Vec<(Place, u32)>,
     logged: usize,
@@ -68,11 +76,18 @@ impl Amends {
     /// Notes a free in an epoch in which several threads have events.
     #[inline(always)]
     pub(crate) fn log_free(&mut self, place: Place, thread: u32) {
-        self.log.push((place, thread));
+        if self.log.len() < MOST_REMEMBERED {
+            self.log.push((place, thread));
+        }
     }
 
-    /// Notes a free whose block is not there.
-    pub(crate) fn free_in_advance(&mut self, place: Place, thread: u32, resize: bool) {
+    /// Notes a free whose block is not there. `false` if there are too many to be remembered.
+    pub(crate) fn free_in_advance(&mut self, place: Place, thread: u32, resize: bool) -> bool {
+        let at_the_place = self.advances.get(&place).map_or(0, Vec::len);
+        if self.remembered >= MOST_REMEMBERED || at_the_place >= MOST_AT_A_PLACE {
+            return false;
+        }
+        self.remembered += 1;
         for &(place, by) in &self.log[self.logged..] {
             if self.freed.insert((place, by)) {
                 *self.freed_by.entry(place).or_insert(0) += 1;
@@ -82,9 +97,10 @@ impl Amends {
         let threads = self.freed_by.get(&place).copied().unwrap_or(0);
         let own = u32::from(self.freed.contains(&(place, thread)));
         // This one may in its turn have come before another thread's.
-        self.log.push((place, thread));
+        self.log_free(place, thread);
         self.open = true;
         self.advances.entry(place).or_default().push(Advance { thread, contested: threads > own, resize });
+        true
     }
 
     /// The free that an allocation at `place` by `thread` cancels against. An uncontested one is only cancelled by
@@ -99,16 +115,21 @@ impl Amends {
         Some(advance)
     }
 
-    /// Remembers a block at whose address another one was handed out.
-    pub(crate) fn displace(&mut self, place: Place, block: Block) {
+    /// Remembers a block at whose address another one was handed out. `false` if there are too many to be remembered.
+    pub(crate) fn displace(&mut self, place: Place, block: Block) -> bool {
+        if self.remembered >= MOST_REMEMBERED {
+            return false;
+        }
+        self.remembered += 1;
         self.open = true;
-        self.displaced.entry(place).or_default().push(block);
+        self.displaced.entry(place).or_default().push_back(block);
+        true
     }
 
     /// The displaced block that a free takes instead of the one that is there.
     pub(crate) fn take_displaced(&mut self, place: Place) -> Option<Block> {
         let Entry::Occupied(mut entry) = self.displaced.entry(place) else { return None };
-        let block = (!entry.get().is_empty()).then(|| entry.get_mut().remove(0));
+        let block = entry.get_mut().pop_front();
         if entry.get().is_empty() {
             entry.remove();
         }
@@ -130,6 +151,7 @@ impl Amends {
     /// Closes an epoch.
     pub(crate) fn close(&mut self, epoch: u64) -> Left {
         self.open = false;
+        self.remembered = 0;
         self.log.clear();
         self.logged = 0;
         self.freed.clear();

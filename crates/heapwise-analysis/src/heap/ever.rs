@@ -4,6 +4,7 @@
 //! every block marks its pages when it is handed out. A bit for each page, in pieces of 2 MiB of address space that are
 //! found through a small table of the last ones; blocks larger than that are kept as ranges.
 
+use crate::budget::{Budget, price};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
@@ -26,20 +27,30 @@ pub(crate) struct EverHeap {
     near: [(u64, u32); NEAR],
     /// Start and end of large blocks, grown together where they touch.
     ranges: BTreeMap<u64, u64>,
+    /// Most ranges that there were at a time.
+    paid_ranges: usize,
+    budget: Budget,
 }
 
 impl Default for EverHeap {
     fn default() -> Self {
+        Self::new(Budget::default())
+    }
+}
+
+impl EverHeap {
+    /// One that grows as far as the budget allows.
+    pub(crate) fn new(budget: Budget) -> Self {
         Self {
             pieces: FxHashMap::default(),
             bits: Vec::new(),
             near: [(u64::MAX, 0); NEAR],
             ranges: BTreeMap::new(),
+            paid_ranges: 0,
+            budget,
         }
     }
-}
 
-impl EverHeap {
     /// Marks the pages of a block.
     #[inline(always)]
     pub(crate) fn mark(&mut self, address: u64, size: u64) {
@@ -73,7 +84,7 @@ impl EverHeap {
             let number = page >> PIECE_SHIFT;
             let index = match self.pieces.get(&number) {
                 Some(&index) => index,
-                None if self.bits.len() >= MOST => return,
+                None if self.bits.len() >= MOST || !self.budget.keep(price::PIECE) => return,
                 None => {
                     let index = self.bits.len() as u32;
                     self.bits.push([0; 8]);
@@ -96,9 +107,13 @@ impl EverHeap {
             (start, end) = (start.min(before), end.max(until));
             self.ranges.remove(&before);
         }
-        if self.ranges.len() < MOST {
-            self.ranges.insert(start, end);
+        if self.ranges.len() >= self.paid_ranges {
+            if self.ranges.len() >= MOST || !self.budget.keep(price::ELEMENT) {
+                return;
+            }
+            self.paid_ranges += 1;
         }
+        self.ranges.insert(start, end);
     }
 
     /// Whether a block ever lay in a range of addresses, to the page.
@@ -106,6 +121,17 @@ impl EverHeap {
         let range = self.ranges.range(..end).next_back();
         if range.is_some_and(|(_, &until)| until > start) {
             return true;
+        }
+        // A damaged recording may ask for any range: then it is quicker to go through what there is.
+        if (end - start) >> BIT_SHIFT >> PIECE_SHIFT > self.pieces.len() as u64 {
+            let pages = start >> BIT_SHIFT..end.div_ceil(BIT_BYTES);
+            return self.pieces.iter().any(|(&number, &index)| {
+                let bits = &self.bits[index as usize];
+                let first = number << PIECE_SHIFT;
+                (0..1u64 << PIECE_SHIFT).any(|bit| {
+                    bits[bit as usize / 64] >> (bit % 64) & 1 != 0 && pages.contains(&(first + bit))
+                })
+            });
         }
         (start >> BIT_SHIFT..end.div_ceil(BIT_BYTES)).any(|page| {
             let piece = self.pieces.get(&(page >> PIECE_SHIFT)).map(|&index| &self.bits[index as usize]);

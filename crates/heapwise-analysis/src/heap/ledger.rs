@@ -10,6 +10,7 @@ use super::site::{Gauge, SiteStats};
 use super::sizes::Sizes;
 use super::timing::{Call, NOTHING_TOLD, Told};
 use crate::analysis::EXIT_PARTS;
+use crate::budget::{Budget, price};
 use crate::marks::{MarkAccount, Now};
 use crate::timeline::Timeline;
 use crate::totals::Totals;
@@ -49,7 +50,7 @@ pub(crate) struct ThreadLedger {
 }
 
 /// Accounts of one process.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct ProcessLedger {
     pub(crate) blocks: LiveBlocks,
     pub(crate) ever: EverHeap,
@@ -95,6 +96,7 @@ pub(crate) struct Ledger {
     pub(super) now_ns: u64,
     pub(crate) sampling: Sampling,
     pub(crate) variances: Variances,
+    pub(crate) budget: Budget,
 }
 
 impl Ledger {
@@ -102,7 +104,14 @@ impl Ledger {
         if let ([only], false) = (self.processes.as_mut_slice(), self.many.processes) {
             only.live = self.overall;
         }
-        self.processes.push(ProcessLedger { since_ns: self.now_ns, ..ProcessLedger::default() });
+        self.processes.push(ProcessLedger {
+            blocks: LiveBlocks::new(self.budget.clone()),
+            ever: EverHeap::new(self.budget.clone()),
+            live: Gauge::default(),
+            exit: Gauge::default(),
+            since_ns: self.now_ns,
+            sites: Vec::new(),
+        });
         self.many.processes = self.processes.len() > 1;
         self.processes.len() as u32 - 1
     }
@@ -326,7 +335,9 @@ impl Ledger {
                 Some(Taken::Live(block))
             }
             None if FORCE => {
-                self.amends.free_in_advance(place, thread, resize);
+                if !self.amends.free_in_advance(place, thread, resize) {
+                    self.threads[thread as usize].counts.unknown_frees += 1;
+                }
                 Some(Taken::Unknown)
             }
             None => None,
@@ -349,7 +360,10 @@ impl Ledger {
         let blocks = &mut self.processes[process as usize].blocks;
         if let Some(displaced) = blocks.remove(address) {
             blocks.insert(address, block);
-            self.amends.displace((process, address), displaced);
+            if !self.amends.displace((process, address), displaced) {
+                self.threads[displaced.thread as usize].counts.implicit_frees += 1;
+                self.lose(process, &displaced);
+            }
         }
     }
 
@@ -564,6 +578,17 @@ impl Ledger {
         let stack = if stack.0 < STACK_LIMIT { stack } else { StackId::UNKNOWN };
         let sites = &mut self.processes[process as usize].sites;
         let at = stack.0 as usize;
+        let growth = (at + 1).next_power_of_two().saturating_sub(sites.len());
+        let is_new = sites.get(at).is_none_or(|&site| site == NO_SITE);
+        let cost = price::SITE + (growth * size_of::<u32>()) as u64;
+        if is_new && !self.budget.keep(cost) {
+            // Reading ends behind this section. Until then any site has to do.
+            if self.sites.is_empty() {
+                self.sites.push(SiteStats::default());
+                self.site_stacks.push((process, StackId::UNKNOWN));
+            }
+            return 0;
+        }
         if sites.len() <= at {
             sites.resize((at + 1).next_power_of_two(), NO_SITE);
         }
@@ -583,8 +608,7 @@ impl Ledger {
             Taken::Live(block) => Some((address, block)),
             Taken::Gone(_) | Taken::Unknown => None,
         });
-        let mut blocks = self.processes[process as usize].blocks.drain();
-        blocks.extend(in_transit);
+        let blocks = self.processes[process as usize].blocks.drain().chain(in_transit);
         let (now, age) = (Tick::at(self.now_ns), self.now_ns - self.processes[process as usize].since_ns);
         for (_, block) in blocks {
             let weight = self.sampling.weight(block.size);

@@ -6,6 +6,7 @@
 //! one cache line of keys; and a block takes 16 bytes. Removing shifts later entries back instead of leaving a mark,
 //! since the heap of a long run is all removal and insertion, and marks would fill the table again and again.
 
+use crate::budget::Budget;
 use rustc_hash::FxHashMap;
 
 /// A block that is live.
@@ -87,18 +88,24 @@ pub(crate) struct LiveBlocks {
     shift: u32,
     /// Sizes of 4 GiB and more.
     large: FxHashMap<u64, u64>,
+    budget: Budget,
 }
 
 const FIRST_ENTRIES: usize = 1 << 8;
 
-impl Default for LiveBlocks {
-    fn default() -> Self {
+/// Bytes of an entry.
+const ENTRY_BYTES: u64 = (size_of::<u64>() + size_of::<Packed>()) as u64;
+
+impl LiveBlocks {
+    /// A table that grows as far as the budget allows.
+    pub(crate) fn new(budget: Budget) -> Self {
         Self {
             keys: vec![0; FIRST_ENTRIES],
             blocks: vec![NONE; FIRST_ENTRIES],
             len: 0,
             shift: 64 - FIRST_ENTRIES.trailing_zeros(),
             large: FxHashMap::default(),
+            budget,
         }
     }
 }
@@ -138,6 +145,11 @@ impl LiveBlocks {
         self.keys[at] ^ u64::from(self.blocks[at].site)
     }
 
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
     #[inline]
     pub(crate) fn contains(&self, address: u64) -> bool {
         self.find(key_of(address)).1
@@ -165,7 +177,7 @@ impl LiveBlocks {
         Block { size, born: packed.born, site: packed.site, thread, resizes }
     }
 
-    /// Adds a block; `false`, and nothing is changed, if there is one at its address.
+    /// Adds a block; `false`, and nothing is changed, if there is one at its address. Where the budget ends, it is not kept.
     #[inline(always)]
     pub(crate) fn insert(&mut self, address: u64, block: Block) -> bool {
         let key = key_of(address);
@@ -177,7 +189,7 @@ impl LiveBlocks {
         self.blocks[at] = self.pack(key, block);
         self.len += 1;
         if self.len * 3 > self.keys.len() * 2 {
-            self.grow();
+            self.grow(at);
         }
         true
     }
@@ -229,7 +241,14 @@ impl LiveBlocks {
 
     #[cold]
     #[inline(never)]
-    fn grow(&mut self) {
+    fn grow(&mut self, newest: usize) {
+        let before = self.keys.len() as u64 * ENTRY_BYTES;
+        if !self.budget.hold(before * 2) {
+            self.large.remove(&self.keys[newest]);
+            self.len -= 1;
+            self.close_gap(newest);
+            return;
+        }
         let keys = std::mem::take(&mut self.keys);
         let blocks = std::mem::take(&mut self.blocks);
         self.keys = vec![0; keys.len() * 2];
@@ -239,6 +258,9 @@ impl LiveBlocks {
             let (at, _) = self.find(key);
             self.keys[at] = key;
             self.blocks[at] = block;
+        }
+        if before > FIRST_ENTRIES as u64 * ENTRY_BYTES {
+            self.budget.release(before);
         }
     }
 
@@ -258,11 +280,14 @@ impl LiveBlocks {
     }
 
     /// Takes all blocks out and gives the memory back.
-    pub(crate) fn drain(&mut self) -> Vec<(u64, Block)> {
-        let mut old = std::mem::take(self);
-        let entries: Vec<(u64, Packed)> =
-            old.keys.iter().copied().zip(old.blocks.iter().copied()).filter(|(key, _)| *key != 0).collect();
-        entries.into_iter().map(|(key, packed)| (key & !1, old.unpack(key, packed))).collect()
+    pub(crate) fn drain(&mut self) -> impl Iterator<Item = (u64, Block)> + use<> {
+        let mut old = std::mem::replace(self, Self::new(self.budget.clone()));
+        if old.keys.len() > FIRST_ENTRIES {
+            old.budget.release(old.keys.len() as u64 * ENTRY_BYTES);
+        }
+        let (keys, blocks) = (std::mem::take(&mut old.keys), std::mem::take(&mut old.blocks));
+        let entries = keys.into_iter().zip(blocks).filter(|(key, _)| *key != 0);
+        entries.map(move |(key, packed)| (key & !1, old.unpack(key, packed)))
     }
 }
 
@@ -275,7 +300,7 @@ mod tests {
     proptest! {
         #[test]
         fn it_is_a_map(steps in proptest::collection::vec((0u64..600, any::<bool>()), 0..4000), stride in 3u32..20) {
-            let mut table = LiveBlocks::default();
+            let mut table = LiveBlocks::new(Budget::default());
             let mut truth = BTreeMap::new();
             for (i, (address, insert)) in steps.into_iter().enumerate() {
                 let address = address << stride;
@@ -301,12 +326,28 @@ mod tests {
 
     #[test]
     fn damaged_sizes_are_cut_and_resizes_saturate() {
-        let mut table = LiveBlocks::default();
+        let mut table = LiveBlocks::new(Budget::default());
         assert!(
             table.insert(8, Block { size: u64::MAX, born: Tick(0), site: 0, thread: 1, resizes: u32::MAX })
         );
         let block = table.remove(8).expect("it is there");
         assert_eq!((block.size, block.resizes, block.thread), (MOST_BYTES, MOST_RESIZES, 1));
+    }
+
+    #[test]
+    fn a_table_that_may_not_grow_goes_on_without_the_blocks_that_do_not_fit() {
+        let budget = Budget::new(Some(FIRST_ENTRIES as u64 * ENTRY_BYTES * 8));
+        let mut table = LiveBlocks::new(budget.clone());
+        for i in 0..100_000u64 {
+            let block = Block { size: i << 30, born: Tick(0), site: 0, thread: 1, resizes: 0 };
+            assert!(table.insert(i << 4, block), "whether it is kept is no matter of the address");
+        }
+        assert!(budget.exceeded().is_some());
+        assert_eq!(table.len, FIRST_ENTRIES * 4 * 2 / 3, "two tables while it grows");
+        assert!(table.contains(0) && !table.contains(99_999 << 4));
+        let kept: BTreeMap<u64, Block> = table.drain().collect();
+        assert!(kept.values().zip(0u64..).all(|(block, i)| block.size == i << 30));
+        assert!(budget.hold(FIRST_ENTRIES as u64 * ENTRY_BYTES * 8), "all was given back");
     }
 
     #[test]

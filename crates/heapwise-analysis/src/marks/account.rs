@@ -3,12 +3,13 @@
 use super::list::{EntryId, List};
 use super::rss::RssHistory;
 use super::{Mark, MarkMoment, Marks, Names, Span};
+use crate::budget::{Budget, price};
 use crate::totals::Totals;
 use crate::units::{Bytes, Nanos};
 use heapwise_trace::event::{MarkId, MarkKind};
 use heapwise_trace::file::records::{ProcessIndex, ThreadIndex};
 use heapwise_trace::live::layout::MAX_MARK_NAMES;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -154,7 +155,10 @@ pub(crate) struct MarkAccount {
     /// Open spans of each thread, the newest last.
     open: FxHashMap<u32, Vec<Open>>,
     spans: FxHashMap<Key, Counts>,
+    /// Names that were marked.
+    seen: FxHashSet<Key>,
     total: u64,
+    pub(crate) budget: Budget,
 }
 
 impl MarkAccount {
@@ -164,7 +168,14 @@ impl MarkAccount {
     pub(crate) fn mark(&mut self, kind: MarkKind, name: MarkId, now: Now) {
         // An id that no process can have comes from a damaged recording, and there may be very many of them.
         let name = if name.0 as usize <= MAX_MARK_NAMES { name } else { MarkId::OTHER };
-        let key = (now.process, name);
+        let mut key = (now.process, name);
+        if !self.seen.contains(&key) {
+            match self.budget.keep(price::SPANS) {
+                true => _ = self.seen.insert(key),
+                false => key.1 = MarkId::OTHER,
+            }
+        }
+        let name = key.1;
         let at = MarkMoment {
             time: Nanos(now.time_ns),
             live: Bytes(now.live_bytes),
@@ -253,7 +264,7 @@ mod tests {
     fn names() -> Names {
         let mut names = Names::default();
         let all = vec!["a".to_owned(), "b".to_owned(), "c".to_owned()];
-        names.add(MarkNames { process: ProcessIndex(0), first_id: 1, names: all });
+        names.add(MarkNames { process: ProcessIndex(0), first_id: 1, names: all }, &Budget::default());
         names
     }
 

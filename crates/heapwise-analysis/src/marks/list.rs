@@ -42,6 +42,8 @@ pub(crate) struct List {
     pub(crate) entries: Vec<Entry>,
     next: u64,
     per_name: FxHashMap<Key, PerName>,
+    /// Every entry is the only one of its name: no further one can be kept.
+    is_full: bool,
 }
 
 impl List {
@@ -54,8 +56,10 @@ impl List {
         if !ordinal.is_multiple_of(per_name.stride) {
             return None;
         }
-        if self.entries.len() == MOST_ENTRIES {
+        if self.entries.len() == MOST_ENTRIES && !self.is_full {
             self.thin();
+            self.is_full =
+                self.entries.len() == MOST_ENTRIES && self.per_name.values().all(|name| name.kept < 2);
         }
         let per_name = self.per_name.get_mut(&name)?;
         if self.entries.len() == MOST_ENTRIES || !ordinal.is_multiple_of(per_name.stride) {

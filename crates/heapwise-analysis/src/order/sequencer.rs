@@ -1,6 +1,7 @@
 //! Goes through the sections and hands every event to the ledger in its turn.
 
-use super::stream::{LeftOver, Stream};
+use super::patience::Patience;
+use super::stream::{LeftOver, Stream, ahead_of_each};
 use crate::clock::Clock;
 use crate::heap::Ledger;
 use crate::observer::{Moment, Observer};
@@ -11,11 +12,15 @@ use heapwise_trace::file::columns::EventsSection;
 use heapwise_trace::file::pages::Snapshot;
 use heapwise_trace::file::records::ThreadIndex;
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
 
 /// How many events one thread may have before the next one's turn within an epoch. Small, so that what one thread
 /// allocates while another frees it does not pile up into a peak that never was.
 const TURN: usize = 32;
+
+/// Creations of threads that were not seen yet and are remembered: far more than there can be threads.
+const MOST_CREATED: usize = 1 << 20;
 
 /// What is known of a thread.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +40,8 @@ pub(crate) struct Sequencer<O = ()> {
     pub(crate) ledger: Ledger,
     pub(crate) clock: Clock,
     left: FxHashMap<u32, LeftOver>,
+    /// No event that is left is of an earlier epoch.
+    left_from: u64,
     known: Vec<Known>,
     created: FxHashSet<(u32, u64)>,
     /// The thread that began last with a handle and was not joined.
@@ -48,6 +55,9 @@ pub(crate) struct Sequencer<O = ()> {
     pub(crate) residency: Residency,
     /// Events in all sections so far.
     pub(crate) n_events: u64,
+    patience: Patience,
+    /// The streams at hand by process and handle of their thread, once somebody asks for that.
+    by_handle: FxHashMap<(u32, u64), Vec<usize>>,
     /// Live bytes and blocks after each epoch, for tests.
     #[cfg(test)]
     pub(crate) after_epochs: BTreeMap<u64, (u64, u64)>,
@@ -74,25 +84,34 @@ impl<O: Observer> Sequencer<O> {
 
     /// Orders what can be ordered now. Returns threads whose events are damaged.
     pub(crate) fn section(&mut self, section: &EventsSection, slot: impl Fn(ThreadIndex) -> u32) -> Vec<u32> {
-        let mut streams = Vec::new();
+        let watermark = section.watermark.0;
+        let (mut streams, ahead) = (Vec::new(), ahead_of_each(section.n_blocks() + self.left.len()));
         for block in section.blocks() {
             self.n_events += block.n_events();
             let thread = slot(block.thread());
             let left = self.left.remove(&thread).unwrap_or_default();
-            streams.push(Stream::new(thread, left, Some(block)));
+            left.release(&self.ledger.budget);
+            streams.push(Stream::new(thread, left, Some(block), ahead));
         }
-        for (thread, left) in self.left.drain() {
-            streams.push(Stream::new(thread, left, None));
+        // Others go on waiting: nothing of them is possible yet.
+        if self.left_from < watermark {
+            for (thread, left) in self.left.extract_if(|_, left| left.epoch < watermark) {
+                left.release(&self.ledger.budget);
+                streams.push(Stream::new(thread, left, None, ahead));
+            }
+            self.left_from = self.left.values().map(|left| left.epoch).min().unwrap_or(u64::MAX);
         }
         // The order of a hash map must not decide the order of events: the same file gives the same report.
         streams.sort_by_key(|s| s.thread);
-        self.merge(streams, section.watermark.0)
+        self.merge(streams, watermark)
     }
 
     /// Orders what has waited, at the end of the recording, and ends all processes.
     pub(crate) fn finish(&mut self) {
         let left = std::mem::take(&mut self.left);
-        let mut streams: Vec<_> = left.into_iter().map(|(t, left)| Stream::new(t, left, None)).collect();
+        let ahead = ahead_of_each(left.len());
+        let mut streams: Vec<_> =
+            left.into_iter().map(|(t, left)| Stream::new(t, left, None, ahead)).collect();
         streams.sort_by_key(|s| s.thread);
         self.merge(streams, u64::MAX);
         self.come_to(u64::MAX);
@@ -125,7 +144,8 @@ impl<O: Observer> Sequencer<O> {
         // A single process has no gauge of its own.
         let many = self.ledger.processes.len() > 1;
         let live_bytes = if many { process.live.bytes } else { self.ledger.overall.bytes };
-        if self.residency.wants(slot, &snapshot, live_bytes) {
+        let work = process.blocks.len() as u64 + Residency::pages_of(&snapshot);
+        if self.residency.wants(slot, &snapshot, live_bytes) && self.ledger.budget.work(work) {
             let live = process.blocks.copy(self.residency.spare());
             let look = Look { slot, snapshot, live, live_bytes };
             self.residency.take(look, &process.ever);
@@ -146,15 +166,20 @@ impl<O: Observer> Sequencer<O> {
     fn merge(&mut self, mut streams: Vec<Stream<'_>>, watermark: u64) -> Vec<u32> {
         let before = self.watermark;
         self.watermark = self.watermark.max(watermark);
-        let mut active: Vec<usize> = Vec::new();
-        loop {
-            let fronts = streams.iter().filter(|s| s.front().is_some());
-            let Some(epoch) = fronts.map(|s| s.epoch).min().filter(|&e| e < watermark) else { break };
+        self.by_handle.clear();
+        // By the epoch of their next event. Streams are many in some recordings and epochs in others, and there may be both.
+        let fronts = streams.iter().enumerate().filter(|(_, s)| s.front().is_some());
+        let mut waiting: BinaryHeap<Reverse<(u64, usize)>> =
+            fronts.map(|(i, s)| Reverse((s.epoch, i))).collect();
+        let (mut active, mut again): (Vec<usize>, Vec<usize>) = Default::default();
+        while let Some(&Reverse((epoch, _))) = waiting.peek().filter(|next| next.0.0 < watermark) {
             self.come_to(epoch);
             active.clear();
-            active.extend(
-                (0..streams.len()).filter(|&i| streams[i].front().is_some() && streams[i].epoch == epoch),
-            );
+            while let Some(&Reverse((_, i))) = waiting.peek().filter(|next| next.0.0 == epoch) {
+                active.push(i);
+                waiting.pop();
+            }
+            again.clone_from(&active);
             let now = self.clock.time_ns(epoch);
             self.now = Moment { epoch: Epoch(epoch), time: Nanos(now) };
             let shared = active.len() > 1;
@@ -164,6 +189,12 @@ impl<O: Observer> Sequencer<O> {
             } else {
                 self.alone(&mut streams[active[0]], epoch);
             }
+            waiting.extend(
+                again
+                    .iter()
+                    .filter(|&&i| streams[i].front().is_some())
+                    .map(|&i| Reverse((streams[i].epoch, i))),
+            );
             #[cfg(test)]
             {
                 self.ledger.close_epoch();
@@ -174,11 +205,12 @@ impl<O: Observer> Sequencer<O> {
         let mut damaged = Vec::new();
         for stream in streams {
             let thread = stream.thread;
-            let (left, broken) = stream.into_left_over();
+            let (left, broken) = stream.into_left_over(&self.ledger.budget);
             if broken {
                 damaged.push(thread);
             }
             if !left.events.is_empty() {
+                self.left_from = self.left_from.min(left.epoch);
                 self.left.insert(thread, left);
             }
         }
@@ -213,7 +245,13 @@ impl<O: Observer> Sequencer<O> {
 
     /// Several threads have events in this epoch: whatever is possible next is taken, in turns.
     fn together(&mut self, streams: &mut [Stream<'_>], active: &mut Vec<usize>, epoch: u64) {
+        self.patience.earn(self.n_events);
         while !active.is_empty() {
+            if !self.patience.spend(active.len()) {
+                // The threads of an epoch that wait for each other like this are none that ran.
+                active.drain(..).for_each(|i| self.alone(&mut streams[i], epoch));
+                return;
+            }
             let mut progress = false;
             active.retain(|&i| {
                 let stream = &streams[i];
@@ -248,18 +286,21 @@ impl<O: Observer> Sequencer<O> {
         }
         let Some(Event::ThreadJoin { handle }) = front else { return false };
         let process = known.process;
+        let is_here = |s: &Stream<'_>| s.front().is_some() && s.epoch == epoch;
         if let Some(&joined) = self.joinable.get(&(process, *handle)) {
             // Others with its handle have not begun, and are created when this one is over.
-            return joined != thread
-                && streams.iter().any(|s| s.thread == joined && s.front().is_some() && s.epoch == epoch);
+            let at = streams.binary_search_by_key(&joined, |s| s.thread);
+            return joined != thread && at.is_ok_and(|at| is_here(&streams[at]));
         }
-        streams.iter().any(|s| {
-            let other = self.known[s.thread as usize];
-            s.thread != thread
-                && s.front().is_some()
-                && s.epoch == epoch
-                && (other.process, other.handle) == (process, *handle)
-        })
+        if self.by_handle.is_empty() {
+            for (i, stream) in streams.iter().enumerate() {
+                let known = self.known[stream.thread as usize];
+                self.by_handle.entry((known.process, known.handle)).or_default().push(i);
+            }
+        }
+        let others = self.by_handle.get(&(process, *handle)).map_or(&[][..], Vec::as_slice);
+        self.patience.spend(others.len());
+        others.iter().any(|&i| streams[i].thread != thread && is_here(&streams[i]))
     }
 
     /// Takes a few events of a thread. Says whether there was any, and whether more of this epoch are left.
@@ -293,6 +334,7 @@ impl<O: Observer> Sequencer<O> {
         debug_assert!(active.iter().all(|&i| streams[i].front().is_some() && streams[i].epoch == epoch));
         let unborn = |i: &&usize| !self.known[streams[**i].thread as usize].born;
         if active.iter().any(|i| unborn(&i)) {
+            self.patience.spend(active.len() * TURN);
             // Not those whose creation is still to come, unless there is nobody else: the first thread of a process was
             // created by nobody, and would let them all begin before their time.
             let mut to_come: FxHashSet<(u32, u64)> = FxHashSet::default();
@@ -346,6 +388,7 @@ impl<O: Observer> Sequencer<O> {
                 let running = running.filter(|&t| t != thread).map(|t| &mut self.known[t as usize]);
                 match running.filter(|known| known.is_early) {
                     Some(known) => known.is_early = false,
+                    None if self.created.len() >= MOST_CREATED => {}
                     None => {
                         self.created.insert((process, *handle));
                     }

@@ -1,5 +1,6 @@
 //! The events of one thread that can be asked for: those left over from earlier sections, then those of this one.
 
+use crate::budget::Budget;
 use heapwise_trace::event::Event;
 use heapwise_trace::file::columns::{Block, BlockEvents};
 
@@ -12,6 +13,24 @@ pub(crate) struct LeftOver {
 
 /// How many events are decoded ahead: 10 KiB, which leaves room in the first cache.
 const AHEAD: usize = 256;
+/// Events that all threads together have decoded ahead, as far as that leaves each of them a few.
+const AHEAD_OF_ALL: usize = 1 << 18;
+
+/// How many events each of so many threads decodes ahead.
+pub(crate) fn ahead_of_each(threads: usize) -> usize {
+    (AHEAD_OF_ALL / threads.max(1)).clamp(16, AHEAD)
+}
+
+impl LeftOver {
+    /// The memory of its events is about to be given back.
+    pub(crate) fn release(&self, budget: &Budget) {
+        budget.release(bytes_of(self.events.len()));
+    }
+}
+
+fn bytes_of(events: usize) -> u64 {
+    (events * size_of::<Event>()) as u64
+}
 
 /// A thread's events with the next ones at hand.
 #[derive(Debug)]
@@ -22,19 +41,20 @@ pub(crate) struct Stream<'a> {
     /// How many events the block still has at most.
     undecoded: u64,
     ahead: Vec<Event>,
+    most_ahead: usize,
     at: usize,
     /// Epoch of the next event, or of the last one.
     pub(crate) epoch: u64,
 }
 
 impl<'a> Stream<'a> {
-    pub(crate) fn new(thread: u32, left: LeftOver, block: Option<Block<'a>>) -> Self {
+    pub(crate) fn new(thread: u32, left: LeftOver, block: Option<Block<'a>>, most_ahead: usize) -> Self {
         let epoch = if left.events.is_empty() { block.map_or(0, |b| b.first_epoch().0) } else { left.epoch };
         let undecoded = block.map_or(0, |b| b.n_events());
         let (left, block) = (left.events.into_iter(), block.map(|b| b.events()));
         // A block that says little needs little room; there may be very many of them.
-        let ahead = Vec::with_capacity(AHEAD.min(usize::try_from(undecoded).unwrap_or(AHEAD)));
-        let mut stream = Self { thread, left, block, undecoded, ahead, at: 0, epoch };
+        let ahead = Vec::with_capacity(most_ahead.min(usize::try_from(undecoded).unwrap_or(most_ahead)));
+        let mut stream = Self { thread, left, block, undecoded, ahead, most_ahead, at: 0, epoch };
         stream.find_front();
         stream
     }
@@ -92,10 +112,10 @@ impl<'a> Stream<'a> {
     fn refill(&mut self) {
         self.at = 0;
         self.ahead.clear();
-        self.ahead.extend(self.left.by_ref().take(AHEAD));
+        self.ahead.extend(self.left.by_ref().take(self.most_ahead));
         if let Some(block) = &mut self.block {
             let before = self.ahead.len();
-            while self.ahead.len() < AHEAD
+            while self.ahead.len() < self.most_ahead
                 && let Some(event) = block.next()
             {
                 self.ahead.push(event);
@@ -104,8 +124,13 @@ impl<'a> Stream<'a> {
         }
     }
 
-    /// Everything that is left, to be kept for the next section; and whether the columns were damaged.
-    pub(crate) fn into_left_over(self) -> (LeftOver, bool) {
+    /// Everything that is left, to be kept for the next section; and whether the columns were damaged. What the budget has no
+    /// room for is not kept.
+    pub(crate) fn into_left_over(self, budget: &Budget) -> (LeftOver, bool) {
+        let most = self.ahead.len() - self.at + self.left.len() + self.undecoded as usize;
+        if !budget.hold(bytes_of(most)) {
+            return (LeftOver::default(), false);
+        }
         let mut left = LeftOver { epoch: self.epoch, events: self.ahead[self.at..].to_vec() };
         left.events.extend(self.left);
         let mut damaged = false;
@@ -115,6 +140,8 @@ impl<'a> Stream<'a> {
             left.events.extend(block.by_ref());
             damaged = block.damaged();
         }
+        budget.release(bytes_of(most));
+        budget.hold(bytes_of(left.events.len()));
         (left, damaged)
     }
 }

@@ -93,6 +93,15 @@ impl Residency {
         now > before + margin || (now >= before - margin && live_bytes > peak.live_bytes)
     }
 
+    /// Pages that are gone through at once when a look is taken: those of one that was asked for.
+    pub(crate) fn pages_of(snapshot: &Snapshot) -> u64 {
+        if snapshot.reason != Reason::Requested {
+            return 0;
+        }
+        let heaps = snapshot.mappings.iter().filter(|m| m.kind.may_be_heap());
+        heaps.flat_map(|m| &m.runs).fold(0u64, |sum, run| sum.saturating_add(run.pages))
+    }
+
     /// An empty buffer for live blocks.
     pub(crate) fn spare(&mut self) -> Vec<LiveBlock> {
         std::mem::take(&mut self.spare)

@@ -35,6 +35,10 @@ impl Page<'_> {
 /// Pages that are gone through at most: those of a heap of 256 GiB. A damaged recording may claim any number.
 const MOST_PAGES: u64 = 1 << 26;
 
+/// Blocks that are looked at on all pages together. A block lies on few pages, or has its pages for itself; in a damaged recording
+/// all may lie on top of each other.
+const MOST_STEPS: u64 = 1 << 29;
+
 /// Bytes that two ranges have in common.
 fn common(a: Range<u64>, b: &Range<u64>) -> u64 {
     a.end.min(b.end).saturating_sub(a.start.max(b.start))
@@ -53,6 +57,7 @@ pub(super) fn each<'a>(look: &'a Look, allocator: &Allocator<'_>, mut visit: imp
     };
     let mut first = 0;
     let mut left = MOST_PAGES;
+    let mut steps = MOST_STEPS;
     for mapping in look.snapshot.mappings.iter().filter(|m| m.kind.may_be_heap()) {
         for &PageRun { start, pages, huge } in &mapping.runs {
             // Blocks in front of a run lie on pages that are not resident. Searching is faster than going by them.
@@ -67,7 +72,8 @@ pub(super) fn each<'a>(look: &'a Look, allocator: &Allocator<'_>, mut visit: imp
                 }
                 let mut page =
                     Page { mapping, range, huge, live: 0, rounding: 0, header: 0, blocks: first..first };
-                while page.blocks.end < blocks.len() {
+                while page.blocks.end < blocks.len() && steps > 0 {
+                    steps -= 1;
                     let (header, start, requested, usable) = extent(page.blocks.end);
                     if header >= page.range.end {
                         break;

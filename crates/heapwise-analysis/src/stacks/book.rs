@@ -22,6 +22,9 @@ pub(crate) struct LocationId(pub(crate) u32);
 
 /// Stacks longer than this are damage that goes in a circle.
 const MOST_FRAMES: usize = 1 << 16;
+/// Modules that are looked at for all addresses together. In a damaged recording any number may lie on top of each other; where
+/// nothing does, an address takes one or two.
+const MOST_STEPS: u64 = 1 << 32;
 
 /// The book of stacks.
 #[derive(Debug, Default)]
@@ -29,6 +32,7 @@ pub(crate) struct Book {
     pub(crate) locations: Vec<Location>,
     ids: FxHashMap<Location, LocationId>,
     pub(crate) trie: Trie<LocationId>,
+    steps: u64,
 }
 
 /// One process's way into the book.
@@ -94,7 +98,12 @@ impl Book {
         if let Some(&id) = entry.addresses.get(&(generation, address)) {
             return id;
         }
-        let found = entry.modules.iter().find_map(|m| m.find(generation, address));
+        let steps = &mut self.steps;
+        let mut modules = entry.modules.iter();
+        let found = modules.find_map(|m| {
+            *steps += 1;
+            if *steps < MOST_STEPS { m.find(generation, address, steps) } else { None }
+        });
         let location = match found {
             Some((image, svma)) => Location::Image(image, svma),
             None => Location::Nowhere { process: entry.process, address },

@@ -1,5 +1,6 @@
 //! The trie of one process as it was recorded.
 
+use crate::budget::{Budget, price};
 use heapwise_trace::file::tables::Nodes;
 use heapwise_trace::live::layout::{MAX_NODE_CHUNKS, NODES_PER_CHUNK};
 
@@ -10,25 +11,33 @@ pub(crate) struct RawTrie {
 }
 
 impl RawTrie {
-    /// Adds a run of nodes. Ids that no recorder hands out are ignored.
-    pub(crate) fn add(&mut self, nodes: &Nodes) {
+    /// Adds a run of nodes as far as the budget allows. Ids that no recorder hands out are ignored.
+    pub(crate) fn add(&mut self, nodes: &Nodes, budget: &Budget) {
         for (i, &node) in nodes.nodes.iter().enumerate() {
             let Some(id) = u32::try_from(i).ok().and_then(|i| nodes.first_id.checked_add(i)) else { return };
             let (chunk, at) = ((id / NODES_PER_CHUNK) as usize, (id % NODES_PER_CHUNK) as usize);
             if chunk >= MAX_NODE_CHUNKS {
                 return;
             }
+            // A key of 0 is a node that was not published yet; it does not replace one that was.
+            if node.1 == 0 {
+                continue;
+            }
             if self.chunks.len() <= chunk {
                 self.chunks.resize_with(chunk + 1, Vec::new);
             }
             let chunk = &mut self.chunks[chunk];
             if chunk.len() <= at {
-                chunk.resize((at + 1).next_power_of_two(), (0, 0));
+                let len = (at + 1).next_power_of_two();
+                if !budget.keep(((len - chunk.len()) * size_of::<(u32, u64)>()) as u64) {
+                    return;
+                }
+                chunk.resize(len, (0, 0));
             }
-            // A key of 0 is a node that was not published yet; it does not replace one that was.
-            if node.1 != 0 {
-                chunk[at] = node;
+            if chunk[at].1 == 0 && !budget.keep(price::NODE) {
+                return;
             }
+            chunk[at] = node;
         }
     }
 
@@ -52,9 +61,10 @@ mod tests {
             first_id,
             nodes: nodes.to_vec(),
         };
-        trie.add(&nodes(70_000, &[(1, 10), (2, 20)]));
-        trie.add(&nodes(70_000, &[(3, 30), (0, 0)]));
-        trie.add(&nodes(u32::MAX - 1, &[(3, 30), (0, 0)]));
+        let budget = Budget::default();
+        trie.add(&nodes(70_000, &[(1, 10), (2, 20)]), &budget);
+        trie.add(&nodes(70_000, &[(3, 30), (0, 0)]), &budget);
+        trie.add(&nodes(u32::MAX - 1, &[(3, 30), (0, 0)]), &budget);
         assert_eq!([trie.get(70_000), trie.get(70_001), trie.get(5)], [Some((3, 30)), Some((2, 20)), None]);
         assert_eq!(trie.get(u32::MAX - 1), None);
     }

@@ -14,7 +14,8 @@ Examples:
 
 Candidates are separated by commas, settings by colons; `heapwise allocators` lists them.
 Ctrl-C ends with what was measured until then.
-Exit codes: 0, 3 if an allocator failed, 4 for a recording that cannot be read, 130 if it was interrupted.";
+Exit codes: 0, 3 if an allocator failed, 4 for a recording that cannot be read or that needs more memory to be \
+replayed than --memory, 130 if it was interrupted.";
 
 /// Arguments of `replay`.
 #[derive(Debug, Args)]
@@ -40,6 +41,9 @@ pub(crate) struct ReplayArgs {
     /// The process whose part is replayed [default: the one that allocates most].
     #[arg(long, value_name = "PID")]
     pub(crate) pid: Option<u32>,
+    /// Memory that replays may take, such as 8GiB [default: half of what is available].
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) memory: Option<bytesize::ByteSize>,
     /// How long an allocator may make no progress before it is given up.
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = super::time)]
     pub(crate) timeout: std::time::Duration,

@@ -19,7 +19,7 @@ program if it is driven as a server.
 
 Exit codes: 0 an answer, 1 unexpected, such as a program that cannot be recorded, 2 usage or a program that no allocator can be \
 put into, 3 nothing could be tried on the program (what replays found is told) or what everything is compared with cannot be \
-replayed, 4 a recording that cannot be read, 126 the program cannot be executed, 127 there is none, 130 interrupted (what was \
+replayed, 4 a recording that cannot be read or needs more memory to be replayed than --memory, 126 the program cannot be executed, 127 there is none, 130 interrupted (what was \
 measured is told).";
 
 /// Arguments of `tune`.
@@ -48,6 +48,9 @@ pub(crate) struct TuneArgs {
     /// The process of the recording whose part is replayed [default: the one that allocates most].
     #[arg(long, value_name = "PID")]
     pub(crate) pid: Option<u32>,
+    /// Memory that replays may take, such as 8GiB [default: half of what is available].
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) memory: Option<bytesize::ByteSize>,
     /// What a replay with pauses may take; longer recordings are compressed.
     #[arg(long, value_name = "TIME", default_value = "15s", value_parser = super::time)]
     pub(crate) longest: std::time::Duration,

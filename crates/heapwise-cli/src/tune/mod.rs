@@ -43,8 +43,9 @@ pub(crate) fn tune(args: &TuneArgs) -> Result<u8, Failure> {
         (None, None) => return Err(usage::nothing()),
     };
     let (analysis, process, script) = recording.script(program.as_ref(), args.pid, &interrupted)?;
+    let memory = crate::replay::memory_for(&script, args.memory)?;
     let candidates = candidates(&asked, &analysis.processes[process].allocator, recording.made_by())?;
-    let found = look_for(&script, (&analysis, process), goal, candidates, args, own, &interrupted);
+    let found = look_for((&script, memory), (&analysis, process), goal, candidates, args, own, &interrupted);
     if let Some(trouble) = &found.baseline().trouble {
         let now = &found.baseline().candidate;
         let error = anyhow!(
@@ -122,7 +123,7 @@ fn candidates(asked: &Asked, allocator: &str, by: RecordedBy) -> Result<Vec<Cand
 }
 
 fn look_for(
-    script: &Script,
+    (script, memory): (&Script, Option<u64>),
     (analysis, process): (&Analysis, usize),
     goal: Goal,
     candidates: Vec<Candidate>,
@@ -139,6 +140,7 @@ fn look_for(
         patience: std::time::Duration::from_secs(30),
         longest: args.longest,
         seed: SEED,
+        memory,
     };
     let progress = Progress::new();
     let began = Instant::now();

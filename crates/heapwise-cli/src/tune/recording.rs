@@ -114,6 +114,7 @@ impl Recording {
         if let (Some(sample), Some(program), true) = (&self.made, program, analysis.processes.is_empty()) {
             return Err(not_recorded(program, sample));
         }
+        replay::refuse_claims(&analysis, &self.name)?;
         let process = replay::process_of(&analysis, pid)?;
         let script = replay::compile_from(read()?, &self.file, &self.name, &analysis, process);
         let script = script.map_err(early)?;

@@ -57,6 +57,8 @@ pub struct Plan {
     pub purges: bool,
     /// A worker that makes no progress for so long is ended.
     pub patience: Duration,
+    /// A worker that takes more bytes of memory is ended; `None` for any.
+    pub memory: Option<u64>,
 }
 
 impl Default for Plan {
@@ -69,6 +71,7 @@ impl Default for Plan {
             settle: Duration::ZERO,
             purges: false,
             patience: Duration::from_secs(30),
+            memory: None,
         }
     }
 }
@@ -80,6 +83,8 @@ const WINDOW: u32 = 2;
 const SUSPICIOUS: Duration = Duration::from_micros(10);
 /// How long a worker may take to begin.
 const PATIENCE_AT_THE_START: Duration = Duration::from_secs(20);
+/// Address space that an allocator may take before it has a use for it: mimalloc and snmalloc begin with a gibibyte.
+const AHEAD: u64 = 4 << 30;
 /// How often it is looked at.
 const INTERVAL: Duration = Duration::from_millis(1);
 
@@ -125,6 +130,11 @@ impl<'a> Replayer<'a> {
     /// [`usable::ask_here`] when it gets [`usable::COMMAND`]: usually the running one.
     pub fn new(script: &'a Script, program: PathBuf) -> Self {
         Self { script, program, clock: Clock::start(), interrupted: None }
+    }
+
+    /// What is replayed.
+    pub(crate) fn script(&self) -> &Script {
+        self.script
     }
 
     /// Gives a replay up with [`Error::Interrupted`] when this becomes true.
@@ -240,6 +250,10 @@ impl<'a> Replayer<'a> {
         header.compression.store(compression, Ordering::Relaxed);
         header.suspicious_ticks.store(self.clock.ticks(SUSPICIOUS), Ordering::Relaxed);
         header.look.store(look, Ordering::Release);
+        // Allocators take address space in large pieces ahead of its use.
+        let most =
+            plan.memory.map_or(0, |most| most.saturating_add(self.script.untouched()).saturating_add(AHEAD));
+        header.most_data.store(most, Ordering::Relaxed);
     }
 
     /// Starts the worker and waits until it could begin.
@@ -364,6 +378,11 @@ impl Watch<'_> {
             }
             if let Some(rss) = process.anonymous() {
                 levels.add(self.began.elapsed(), rss);
+                if let Some(most) = self.plan.memory.filter(|&most| rss.0 > most) {
+                    let calls = gather::n_calls(self.memory);
+                    seen.ending = Some(Ending::TooLarge { most: Bytes(most), calls });
+                    return seen;
+                }
             }
             let progress = self.progress();
             if progress != last_progress.0 {

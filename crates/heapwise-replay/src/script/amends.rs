@@ -8,6 +8,7 @@
 
 use super::compile::Block;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::VecDeque;
 
 /// A free whose allocation has not come.
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +24,9 @@ pub(super) struct Advance {
 #[derive(Debug, Default)]
 pub(super) struct Amends {
     advances: FxHashMap<u64, Vec<Advance>>,
-    displaced: FxHashMap<u64, Vec<Block>>,
+    displaced: FxHashMap<u64, VecDeque<Block>>,
+    /// How many frees and blocks were put into these two in this epoch.
+    remembered: usize,
     /// Frees of this epoch, and how many of them are in `freed`.
     log: Vec<(u64, usize)>,
     logged: usize,
@@ -35,22 +38,33 @@ pub(super) struct Amends {
 /// Addresses beyond this many are not remembered: they come from lost events, not from late ones.
 const MOST_GIVEN_UP: usize = 1 << 16;
 
+/// What is remembered of an epoch, and of one address: as in the analysis.
+const MOST_REMEMBERED: usize = 1 << 20;
+const MOST_AT_AN_ADDRESS: usize = 256;
+
 impl Amends {
     /// A block was taken.
     #[inline(always)]
     pub(super) fn log_free(&mut self, address: u64, thread: usize) {
-        self.log.push((address, thread));
+        if self.log.len() < MOST_REMEMBERED {
+            self.log.push((address, thread));
+        }
     }
 
     /// A block was to be taken that is not there.
     pub(super) fn free_in_advance(&mut self, address: u64, thread: usize, is_resize: bool) {
+        let known = self.advances.get(&address).map_or(0, Vec::len);
+        if self.remembered >= MOST_REMEMBERED || known >= MOST_AT_AN_ADDRESS {
+            return;
+        }
+        self.remembered += 1;
         for &(address, by) in &self.log[self.logged..] {
             self.freed.entry(address).or_default().insert(by);
         }
         let is_contested = self.freed.get(&address).is_some_and(|by| by.iter().any(|&by| by != thread));
         // This one may in its turn have come before another thread's.
-        self.log.push((address, thread));
-        self.logged = self.log.len() - 1;
+        self.logged = self.log.len();
+        self.log_free(address, thread);
         self.advances.entry(address).or_default().push(Advance { thread, is_contested, is_resize });
     }
 
@@ -65,9 +79,14 @@ impl Amends {
         Some(advances.swap_remove(at))
     }
 
-    /// A block has to make room for another one at its address.
-    pub(super) fn displace(&mut self, address: u64, block: Block) {
-        self.displaced.entry(address).or_default().push(block);
+    /// A block has to make room for another one at its address. `false` if there are too many to be remembered.
+    pub(super) fn displace(&mut self, address: u64, block: Block) -> bool {
+        if self.remembered >= MOST_REMEMBERED {
+            return false;
+        }
+        self.remembered += 1;
+        self.displaced.entry(address).or_default().push_back(block);
+        true
     }
 
     /// The displaced block that is taken instead of the one that is there.
@@ -75,8 +94,7 @@ impl Amends {
         if self.displaced.is_empty() {
             return None;
         }
-        let blocks = self.displaced.get_mut(&address)?;
-        (!blocks.is_empty()).then(|| blocks.remove(0))
+        self.displaced.get_mut(&address)?.pop_front()
     }
 
     /// Whether a late event of an epoch means a block that was given up since.
@@ -89,6 +107,7 @@ impl Amends {
     pub(super) fn close(&mut self, epoch: u64) -> Vec<Block> {
         self.log.clear();
         self.logged = 0;
+        self.remembered = 0;
         if self.advances.is_empty() && self.displaced.is_empty() {
             return Vec::new();
         }

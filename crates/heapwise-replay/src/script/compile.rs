@@ -6,6 +6,7 @@ use super::record::{Operation, Record, WHOLE, share};
 use super::slots::Slots;
 use super::streams::{Position, Stream, Streams, stack_at};
 use super::threads::Threads;
+use crate::shared::Layout;
 use heapwise_analysis::{Bytes, Moment, Nanos, Observer};
 use heapwise_trace::event::{AllocFunction, BlockAddress, Epoch, Event, StackId, TouchedPages};
 use heapwise_trace::file::pages::Snapshot;
@@ -15,6 +16,9 @@ use std::io;
 
 /// Blocks of which the recorder measures what was touched.
 pub(super) const LARGE: u64 = 128 << 10;
+
+/// Address space of a thread's stack, with what its allocator may keep for the thread.
+const STACK_BYTES: u64 = 16 << 20;
 
 /// What a script contains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,7 +38,7 @@ pub struct Counts {
     /// Most requested bytes of live blocks at a time.
     pub peak_live_bytes: Bytes,
     /// Large blocks of which it is not known what part was touched. They are touched as a whole, but never by more than the
-    /// program had resident at most.
+    /// program had resident at most, and not at all if that is not known either.
     pub untold_large_blocks: u64,
     /// Large blocks of which it is known.
     pub told_large_blocks: u64,
@@ -85,6 +89,8 @@ pub struct Script {
     pub(crate) peak: u32,
     /// From the first event to the end of the process.
     pub(crate) duration: Nanos,
+    /// Bytes of its blocks that a replay touches at a time, as far as can be told beforehand.
+    touched: u64,
     counts: Counts,
 }
 
@@ -92,6 +98,20 @@ impl Script {
     /// What it contains.
     pub fn counts(&self) -> &Counts {
         &self.counts
+    }
+
+    /// Memory that a replay needs: what it touches of its blocks, and what it keeps for itself.
+    pub fn memory(&self) -> Bytes {
+        let threads = u32::try_from(self.threads.len()).unwrap_or(u32::MAX);
+        let creations = u32::try_from(self.created.len()).unwrap_or(u32::MAX);
+        let own = Layout::new(threads, creations, self.slots).pages as u64;
+        Bytes(self.touched.saturating_add(own))
+    }
+
+    /// Address space that it asks for and does not touch: the rest of its blocks, and the stacks of its threads.
+    pub(crate) fn untouched(&self) -> u64 {
+        let stacks = self.threads.len() as u64 * STACK_BYTES;
+        self.counts.peak_live_bytes.0.saturating_sub(self.touched).saturating_add(stacks)
     }
 
     /// From the first event to the end of the process.
@@ -139,6 +159,9 @@ pub(crate) struct Compiler {
     epochs: Epochs,
     live: FxHashMap<u64, Block>,
     live_bytes: u64,
+    /// Live bytes of blocks that are always touched as a whole, now and at most.
+    small_bytes: u64,
+    most_small_bytes: u64,
     /// Most live bytes between two epochs, and the number of the later one.
     best: (u64, Number),
     /// Blocks that are on their way to another place, by thread.
@@ -150,7 +173,7 @@ pub(crate) struct Compiler {
     now: (Epoch, bool),
     last_look: Option<Snapshot>,
     process_end: Option<Epoch>,
-    /// What the program had resident at most, in bytes; `u64::MAX` if nobody knows.
+    /// What the program had resident at most, in bytes; 0 if that is not known.
     most_resident: u64,
     counts: Counts,
     error: Option<io::Error>,
@@ -170,6 +193,8 @@ impl Compiler {
             epochs: Epochs::default(),
             live: FxHashMap::default(),
             live_bytes: 0,
+            small_bytes: 0,
+            most_small_bytes: 0,
             best: (0, Number(0)),
             in_transit: FxHashMap::default(),
             amends: Amends::default(),
@@ -177,7 +202,7 @@ impl Compiler {
             now: (Epoch(0), false),
             last_look: None,
             process_end: None,
-            most_resident: if peak_rss.0 > 0 { peak_rss.0 } else { u64::MAX },
+            most_resident: peak_rss.0,
             counts: Counts::default(),
             error: None,
         })
@@ -218,6 +243,7 @@ impl Compiler {
             slots: self.slots.count,
             peak: self.best.1.0,
             duration: Nanos(end.max(events_end)),
+            touched: self.most_small_bytes.max(self.counts.peak_live_bytes.0.min(self.most_resident)),
             counts: self.counts,
         })
     }
@@ -336,10 +362,12 @@ impl Compiler {
         let asked = at.filter(|_| size >= LARGE);
         let block = Block { slot, generation, thread: thread as u32, size, asked };
         if let Some(displaced) = self.live.insert(address.0, block) {
-            self.amends.displace(address.0, displaced);
+            if !self.amends.displace(address.0, displaced) {
+                self.lose(displaced.size);
+                self.give_back(displaced.thread as usize, &displaced);
+            }
         }
-        self.live_bytes = self.live_bytes.saturating_add(size);
-        self.counts.peak_live_bytes = self.counts.peak_live_bytes.max(Bytes(self.live_bytes));
+        self.gain(size);
         self.cancel(thread, address);
     }
 
@@ -352,7 +380,7 @@ impl Compiler {
             self.live.insert(address.0, displaced);
         }
         self.counts.skipped = self.counts.skipped.saturating_sub(1);
-        self.live_bytes = self.live_bytes.saturating_sub(block.size);
+        self.lose(block.size);
         match self.in_transit.get_mut(&advance.thread) {
             // The resize is still going on: this is the block that it is moving.
             Some(transit) if advance.is_resize && transit.from == address && transit.block.is_none() => {
@@ -382,7 +410,7 @@ impl Compiler {
             return None;
         };
         self.amends.log_free(address.0, thread);
-        self.live_bytes = self.live_bytes.saturating_sub(block.size);
+        self.lose(block.size);
         self.tell_touched(&block, touched.map(|pages| u64::from(pages) * PAGE_BYTES));
         Some(block)
     }
@@ -390,8 +418,24 @@ impl Compiler {
     /// Blocks of which no free was seen, although their addresses were handed out again, are given back by those who had them.
     fn close_epoch(&mut self) {
         for block in self.amends.close(self.now.0.0) {
-            self.live_bytes = self.live_bytes.saturating_sub(block.size);
+            self.lose(block.size);
             self.give_back(block.thread as usize, &block);
+        }
+    }
+
+    fn gain(&mut self, size: u64) {
+        self.live_bytes = self.live_bytes.saturating_add(size);
+        self.counts.peak_live_bytes = self.counts.peak_live_bytes.max(Bytes(self.live_bytes));
+        if size < LARGE {
+            self.small_bytes = self.small_bytes.saturating_add(size);
+            self.most_small_bytes = self.most_small_bytes.max(self.small_bytes);
+        }
+    }
+
+    fn lose(&mut self, size: u64) {
+        self.live_bytes = self.live_bytes.saturating_sub(size);
+        if size < LARGE {
+            self.small_bytes = self.small_bytes.saturating_sub(size);
         }
     }
 
@@ -427,7 +471,8 @@ impl Compiler {
             Some(_) => self.counts.told_large_blocks += 1,
             None => self.counts.untold_large_blocks += 1,
         }
-        // Of a block that is larger than the program ever was, most was never touched.
+        // Of a block that is larger than the program ever was, most was never touched. Without a measurement nothing says that any
+        // of it was, and a recording may claim any size.
         let resident = resident_bytes.unwrap_or(self.most_resident);
         let share = share(resident, block.size);
         if share < WHOLE {
@@ -441,11 +486,11 @@ impl Compiler {
 
     /// Blocks that were never given back: what the last look at the pages has of them.
     fn tell_touched_at_the_end(&mut self) {
-        let look = self.last_look.take();
+        let look = self.last_look.take().map(|look| ResidentPages::new(&look));
         let large: Vec<(u64, Block)> =
             self.live.iter().filter(|(_, b)| b.asked.is_some()).map(|(&a, &b)| (a, b)).collect();
         for (address, block) in large {
-            let resident = look.as_ref().map(|look| resident(look, address, block.size));
+            let resident = look.as_ref().map(|look| look.within(address, block.size));
             self.tell_touched(&block, resident);
         }
     }
@@ -454,17 +499,39 @@ impl Compiler {
 /// What the recorder counts in.
 const PAGE_BYTES: u64 = 4096;
 
-/// Resident bytes in the range of a block.
-fn resident(look: &Snapshot, address: u64, size: u64) -> u64 {
-    let end = address.saturating_add(size);
-    let page = look.page_bytes;
-    let near = look.mappings.iter().filter(|m| m.start < end && address < m.end);
-    let runs = near.flat_map(|m| &m.runs);
-    runs.map(|run| {
-        let run_end = run.start + run.pages * page;
-        run_end.min(end).saturating_sub(run.start.max(address))
-    })
-    .sum()
+/// The resident pages of a look, so that many blocks can be held against many pages.
+#[derive(Debug, Default)]
+struct ResidentPages {
+    /// Start, end, and resident bytes before the start; ascending.
+    runs: Vec<(u64, u64, u64)>,
+}
+
+impl ResidentPages {
+    fn new(look: &Snapshot) -> Self {
+        let runs = look.mappings.iter().flat_map(|m| &m.runs);
+        let mut before = 0u64;
+        let runs = runs.map(|run| {
+            let bytes = run.pages.saturating_mul(look.page_bytes);
+            let entry = (run.start, run.start.saturating_add(bytes), before);
+            before = before.saturating_add(bytes);
+            entry
+        });
+        Self { runs: runs.collect() }
+    }
+
+    /// Resident bytes below an address.
+    fn below(&self, address: u64) -> u64 {
+        let at = self.runs.partition_point(|run| run.0 < address);
+        let Some(&(start, end, before)) = at.checked_sub(1).and_then(|at| self.runs.get(at)) else {
+            return 0;
+        };
+        before.saturating_add(end.min(address).saturating_sub(start))
+    }
+
+    /// Resident bytes in the range of a block.
+    fn within(&self, address: u64, size: u64) -> u64 {
+        self.below(address.saturating_add(size)).saturating_sub(self.below(address))
+    }
 }
 
 fn failed(source: io::Error) -> CompileError {

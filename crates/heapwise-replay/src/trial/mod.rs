@@ -50,6 +50,8 @@ pub struct Options {
     pub patience: Duration,
     /// Decides on the order of rounds.
     pub seed: u64,
+    /// Bytes of memory that replays may take together; `None` for any.
+    pub memory: Option<u64>,
 }
 
 /// What is about to be done.
@@ -229,7 +231,7 @@ struct Ready {
 
 impl Runner<'_> {
     fn plan(&self) -> Plan {
-        Plan { patience: self.options.patience, ..Plan::default() }
+        Plan { patience: self.options.patience, memory: self.options.memory, ..Plan::default() }
     }
 
     fn is_interrupted(&self) -> bool {
@@ -286,16 +288,18 @@ impl Runner<'_> {
     /// The replays with pauses, several beside each other.
     fn timed(&self, tried: &mut [Tried], timed: Timed, progress: &(dyn Fn(&Step) + Sync)) {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let beside = self.beside(processors * BESIDE);
+        let memory = self.options.memory.map(|all| all / beside as u64);
         let waiting: Mutex<Vec<&mut Tried>> = Mutex::new(tried.iter_mut().rev().collect());
         std::thread::scope(|scope| {
-            for _ in 0..processors * BESIDE {
+            for _ in 0..beside {
                 scope.spawn(|| {
                     loop {
                         let next = waiting.lock().unwrap_or_else(|e| e.into_inner()).pop();
                         let Some(next) = next.filter(|_| !self.is_interrupted()) else { return };
                         if next.results.as_ref().is_ok_and(|results| results.failure().is_none()) {
                             self.tell(format!("{} with pauses", next.candidate), progress);
-                            self.one_timed(next, timed);
+                            self.one_timed(next, timed, memory);
                         }
                     }
                 });
@@ -303,13 +307,22 @@ impl Runner<'_> {
         });
     }
 
-    fn one_timed(&self, tried: &mut Tried, timed: Timed) {
+    /// How many replays fit beside each other.
+    fn beside(&self, most: usize) -> usize {
+        let Some(memory) = self.options.memory else { return most };
+        // An allocator may take half as much again as it hands out.
+        let each = self.replayer.script().memory().0.saturating_mul(3) / 2;
+        usize::try_from(memory / each.max(1)).unwrap_or(most).clamp(1, most)
+    }
+
+    fn one_timed(&self, tried: &mut Tried, timed: Timed, memory: Option<u64>) {
         let plan = Plan {
             pace: Pace::Timed { compression: timed.compression },
             settle: timed.settle / timed.compression.max(1),
             time_every: 0,
             accounts: true,
             purges: true,
+            memory,
             ..self.plan()
         };
         let measured = self

@@ -28,6 +28,7 @@ pub fn work(parent: &str, shared: &str, records: &str) -> ! {
     end_with_parent(parent);
     let code = match Memory::open(parent, shared, records) {
         Some(memory) => {
+            limit_data(&memory);
             threads::run(&memory);
             0
         }
@@ -36,6 +37,16 @@ pub fn work(parent: &str, shared: &str, records: &str) -> ! {
     // SAFETY: ends the process at once. Destructors and exit handlers would give back memory that is being looked at, and
     // other threads still run.
     unsafe { libc::_exit(code) }
+}
+
+/// Has the kernel refuse what is more than the script can need: a recording may claim anything.
+fn limit_data(memory: &Memory) {
+    let most = memory.header().most_data.load(std::sync::atomic::Ordering::Relaxed);
+    if most > 0 {
+        let limit = libc::rlimit { rlim_cur: most, rlim_max: most };
+        // SAFETY: the structure is read while the call lasts. A failure leaves it to the parent to watch over memory.
+        unsafe { libc::setrlimit(libc::RLIMIT_DATA, &raw const limit) };
+    }
 }
 
 /// Has the kernel end this process when the one that watches it is gone: nobody else would.

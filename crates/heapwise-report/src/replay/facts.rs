@@ -61,6 +61,7 @@ pub(super) fn trouble(tried: &Tried) -> Option<(&'static str, String)> {
             Some(("exited", format!("ended with code {code}{}", at(calls))))
         }
         Some(Ending::Hung { calls }) => Some(("hung", format!("got no further{}", at(calls)))),
+        Some(ending @ Ending::TooLarge { .. }) => Some(("too-large", ending.to_string())),
         Some(Ending::Trouble { reason }) => Some(("trouble", reason.clone())),
     }
 }

@@ -22,9 +22,14 @@ pub(super) fn caveats(replay: &Replay<'_>) -> Vec<String> {
     }
     let counts = &trial.counts;
     if counts.untold_large_blocks > 0 {
+        let so = match replay.analysis.memory.peak_rss.0 {
+            0 => {
+                "nor how much memory the program had: they are left untouched, and memory may come out too low"
+            }
+            _ => "and they are touched as a whole: memory may come out too high",
+        };
         caveats.push(format!(
-            "It is not recorded what part was touched of {} of {} large blocks: they are touched as a whole, and memory \
-             may come out too high.",
+            "It is not recorded what part was touched of {} of {} large blocks, {so}.",
             counts.untold_large_blocks,
             counts.untold_large_blocks + counts.told_large_blocks
         ));

@@ -15,6 +15,7 @@
 pub mod columns;
 mod cursor;
 mod error;
+pub mod limits;
 pub mod pages;
 pub mod reader;
 pub mod records;
@@ -23,6 +24,7 @@ pub mod tables;
 pub mod writer;
 
 pub use error::{Error, ErrorKind};
+pub use limits::Claim;
 pub use reader::{Reader, Section};
 pub use writer::Writer;
 

@@ -5,6 +5,7 @@
 //! resident, and the runs of a heap say which of its free memory costs something.
 
 use super::cursor::{Cursor, Put};
+use super::limits::{Excess, MOST_MAPPINGS, MOST_RUNS, MOST_USABLE_SIZES};
 use super::records::ProcessIndex;
 use crate::event::Epoch;
 
@@ -139,7 +140,7 @@ impl Snapshot {
         out
     }
 
-    pub(crate) fn decode(payload: &[u8]) -> Option<Self> {
+    pub(crate) fn decode(payload: &[u8], excess: &mut Excess) -> Option<Self> {
         /// Pages of the address space: what lies beyond comes from a damaged recording.
         const MOST_PAGES: u64 = 1 << 52;
         /// Memory of a machine, 4 PiB: readers multiply such numbers.
@@ -169,7 +170,8 @@ impl Snapshot {
         let mut resident_bytes = 0u64;
         let address = |pages: u64| pages.checked_mul(page).filter(|_| pages < MOST_PAGES);
         let mut at = 0u64;
-        for _ in 0..c.count()? {
+        let mut n_runs = 0;
+        for _ in 0..excess.count(&mut c, MOST_MAPPINGS, "mappings")? {
             let start = at.checked_add(c.get()?)?;
             let end = start.checked_add(c.get()?)?;
             let kind = MappingKind::ALL.get(usize::try_from(c.get()?).ok()?).copied().unwrap_or_default();
@@ -180,7 +182,10 @@ impl Snapshot {
             }
             let mut runs = Vec::new();
             let mut page_at = start;
-            for _ in 0..c.count()? {
+            let here = c.count()?;
+            n_runs += here;
+            excess.more(n_runs, MOST_RUNS, "runs of pages")?;
+            for _ in 0..here {
                 let first = page_at.checked_add(c.get()?)?;
                 let pages = c.get()?;
                 let run = PageRun { start: address(first)?, pages: pages >> 1, huge: pages & 1 != 0 };
@@ -245,13 +250,13 @@ impl UsableSizes {
         out
     }
 
-    pub(crate) fn decode(payload: &[u8]) -> Option<Self> {
+    pub(crate) fn decode(payload: &[u8], excess: &mut Excess) -> Option<Self> {
         let mut c = Cursor(payload);
         let allocator = String::from_utf8_lossy(c.bytes()?).into_owned();
         let header_bytes = c.get()?;
         let (mut before, mut step) = (0u64, 0u64);
         let mut sizes = Vec::new();
-        for _ in 0..c.count()? {
+        for _ in 0..excess.count(&mut c, MOST_USABLE_SIZES, "sizes of blocks")? {
             step = step.wrapping_add(c.get_signed()? as u64);
             let size = before.checked_add(step).filter(|&size| size > before)?;
             sizes.push(size);
@@ -307,17 +312,17 @@ mod tests {
     proptest! {
         #[test]
         fn snapshots_survive(snapshot in snapshot()) {
-            prop_assert_eq!(Snapshot::decode(&snapshot.encode()), Some(snapshot));
+            prop_assert_eq!(Snapshot::decode(&snapshot.encode(), &mut Excess::default()), Some(snapshot));
         }
 
         #[test]
         fn garbage_is_none_not_a_panic(bytes: Vec<u8>, snapshot in snapshot(), at: prop::sample::Index, change: u8) {
-            let _ = Snapshot::decode(&bytes);
-            let _ = UsableSizes::decode(&bytes);
+            let _ = Snapshot::decode(&bytes, &mut Excess::default());
+            let _ = UsableSizes::decode(&bytes, &mut Excess::default());
             let mut payload = snapshot.encode();
             let at = at.index(payload.len());
             payload[at] ^= change;
-            if let Some(decoded) = Snapshot::decode(&payload) {
+            if let Some(decoded) = Snapshot::decode(&payload, &mut Excess::default()) {
                 let inside = |m: &MappedPages| m.runs.iter().all(|r| {
                     r.start >= m.start && r.start + r.pages * decoded.page_bytes <= m.end
                 });
@@ -329,7 +334,7 @@ mod tests {
         fn usable_sizes_survive(steps in proptest::collection::vec(1u64..5000, 0..50)) {
             let sizes: Vec<u64> = steps.iter().scan(0, |sum, step| { *sum += step; Some(*sum) }).collect();
             let usable = UsableSizes { allocator: "/lib/x.so".into(), header_bytes: 8, sizes };
-            prop_assert_eq!(UsableSizes::decode(&usable.encode()), Some(usable));
+            prop_assert_eq!(UsableSizes::decode(&usable.encode(), &mut Excess::default()), Some(usable));
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::columns::EventsSection;
 use super::error::{Error, ErrorKind};
+use super::limits::{Excess, Unpacked};
 use super::pages::{Snapshot, UsableSizes};
 use super::records::{Meta, ModuleInfo, ProcessEnd, ProcessInfo, RunEnd, ThreadEnd, ThreadInfo};
 pub use super::section::Tail;
@@ -55,6 +56,7 @@ pub struct Reader<R: Read> {
     input: R,
     offset: u64,
     tail: Option<Tail>,
+    unpacked: Unpacked,
 }
 
 impl<R: Read> Reader<R> {
@@ -73,7 +75,7 @@ impl<R: Read> Reader<R> {
         if major > MAJOR {
             return Err(ErrorKind::TooNew { found: format!("{major}.{minor}"), supported: MAJOR }.into());
         }
-        Ok(Self { input, offset: HEADER_BYTES as u64, tail: None })
+        Ok(Self { input, offset: HEADER_BYTES as u64, tail: None, unpacked: Unpacked::default() })
     }
 
     /// How the file ended, once [`Reader::next_section`] has returned `None`.
@@ -86,7 +88,7 @@ impl<R: Read> Reader<R> {
         self.offset
     }
 
-    /// The next section; `None` at the end, or where the rest is cut or damaged ([`Reader::tail`] says which).
+    /// The next section; `None` at the end, or where the rest is cut, damaged or claims too much ([`Reader::tail`] says which).
     ///
     /// # Errors
     /// [`ErrorKind::Damaged`] for a section whose checksum is right and whose content is not, or the stream's.
@@ -94,7 +96,7 @@ impl<R: Read> Reader<R> {
         if self.tail.is_some() {
             return Ok(None);
         }
-        let frame = match section::read(&mut self.input)? {
+        let frame = match section::read(&mut self.input, &mut self.unpacked, self.offset)? {
             Ok(frame) => frame,
             Err(tail) => {
                 self.tail = Some(tail);
@@ -103,33 +105,42 @@ impl<R: Read> Reader<R> {
         };
         let at = self.offset;
         self.offset += frame.stored;
-        let damaged = |what| Error::from(ErrorKind::Damaged { offset: at, what });
-        let p = frame.payload;
-        Ok(Some(match frame.kind {
-            kind::META => Section::Meta(json(&p).ok_or_else(|| damaged("run facts"))?),
-            kind::PROCESS => Section::Process(json(&p).ok_or_else(|| damaged("a process"))?),
-            kind::THREAD => Section::Thread(json(&p).ok_or_else(|| damaged("a thread"))?),
-            kind::MODULE => Section::Module(json(&p).ok_or_else(|| damaged("a module"))?),
-            kind::EVENTS => Section::Events(EventsSection::decode(p).ok_or_else(|| damaged("events"))?),
-            kind::NODES => Section::Nodes(Nodes::decode(&p).ok_or_else(|| damaged("stacks"))?),
-            kind::CLOCK => {
-                Section::Clock(ClockReadings::decode(&p).ok_or_else(|| damaged("clock readings"))?)
-            }
-            kind::SAMPLES => Section::Samples(Samples::decode(&p).ok_or_else(|| damaged("memory samples"))?),
-            kind::PROCESS_END => Section::ProcessEnd(json(&p).ok_or_else(|| damaged("a process's end"))?),
-            kind::THREAD_END => Section::ThreadEnd(json(&p).ok_or_else(|| damaged("a thread's end"))?),
-            kind::SYMBOLS => Section::Symbols(Symbols::decode(&p).ok_or_else(|| damaged("symbols"))?),
-            kind::RUN_END => Section::RunEnd(json(&p).ok_or_else(|| damaged("the run's end"))?),
-            kind::SNAPSHOT => Section::Snapshot(Snapshot::decode(&p).ok_or_else(|| damaged("pages"))?),
-            kind::USABLE_SIZES => {
-                Section::UsableSizes(UsableSizes::decode(&p).ok_or_else(|| damaged("sizes of blocks"))?)
-            }
-            kind::MARK_NAMES => {
-                Section::MarkNames(MarkNames::decode(&p).ok_or_else(|| damaged("names of marks"))?)
-            }
-            other => Section::Unknown(other),
-        }))
+        let mut excess = Excess::default();
+        match decode(frame.kind, frame.payload, &mut excess) {
+            Ok(section) => Ok(Some(section)),
+            Err(what) => match excess.0 {
+                // Content that makes no sense is skipped. What asks for too much would do so again in the next section.
+                Some(claim) => {
+                    self.offset = at;
+                    self.tail = Some(Tail::Excessive(claim));
+                    Ok(None)
+                }
+                None => Err(ErrorKind::Damaged { offset: at, what }.into()),
+            },
+        }
     }
+}
+
+/// Decodes a payload, or says what it is that makes no sense.
+fn decode(kind: u16, p: Vec<u8>, excess: &mut Excess) -> Result<Section, &'static str> {
+    Ok(match kind {
+        kind::META => Section::Meta(json(&p).ok_or("run facts")?),
+        kind::PROCESS => Section::Process(json(&p).ok_or("a process")?),
+        kind::THREAD => Section::Thread(json(&p).ok_or("a thread")?),
+        kind::MODULE => Section::Module(json(&p).ok_or("a module")?),
+        kind::EVENTS => Section::Events(EventsSection::decode(p, excess).ok_or("events")?),
+        kind::NODES => Section::Nodes(Nodes::decode(&p, excess).ok_or("stacks")?),
+        kind::CLOCK => Section::Clock(ClockReadings::decode(&p, excess).ok_or("clock readings")?),
+        kind::SAMPLES => Section::Samples(Samples::decode(&p, excess).ok_or("memory samples")?),
+        kind::PROCESS_END => Section::ProcessEnd(json(&p).ok_or("a process's end")?),
+        kind::THREAD_END => Section::ThreadEnd(json(&p).ok_or("a thread's end")?),
+        kind::SYMBOLS => Section::Symbols(Symbols::decode(&p, excess).ok_or("symbols")?),
+        kind::RUN_END => Section::RunEnd(json(&p).ok_or("the run's end")?),
+        kind::SNAPSHOT => Section::Snapshot(Snapshot::decode(&p, excess).ok_or("pages")?),
+        kind::USABLE_SIZES => Section::UsableSizes(UsableSizes::decode(&p, excess).ok_or("sizes of blocks")?),
+        kind::MARK_NAMES => Section::MarkNames(MarkNames::decode(&p).ok_or("names of marks")?),
+        other => Section::Unknown(other),
+    })
 }
 
 fn json<T: DeserializeOwned>(payload: &[u8]) -> Option<T> {

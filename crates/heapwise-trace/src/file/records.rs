@@ -1,8 +1,12 @@
 //! Facts about a run that are few: stored as JSON, one section each, so that they can grow new fields.
 
+use super::limits::MOST_LISTED;
 use crate::event::Epoch;
-use serde::{Deserialize, Serialize};
+use serde::de::{IgnoredAny, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
+use std::fmt;
+use std::marker::PhantomData;
 
 macro_rules! index {
     ($(#[$doc:meta])* $name:ident) => {
@@ -49,8 +53,10 @@ pub struct Meta {
     /// Environment variables that concern the heap, and only these.
     pub environment: BTreeMap<String, String>,
     /// What was known before the program started to be invisible.
+    #[serde(deserialize_with = "few")]
     pub blind_spots: Vec<BlindSpot>,
     /// What was known before the program started to slow its heap from outside of its code.
+    #[serde(deserialize_with = "few")]
     pub environment_findings: Vec<EnvironmentFinding>,
     /// How long recording was held off, in nanoseconds.
     pub delay_ns: u64,
@@ -114,6 +120,7 @@ pub struct ProcessInfo {
     /// The clock when it joined.
     pub start_epoch: Epoch,
     /// What slowed its heap from outside of its code, as far as that was not known before the start.
+    #[serde(deserialize_with = "few")]
     pub environment_findings: Vec<EnvironmentFinding>,
 }
 
@@ -200,6 +207,7 @@ pub struct RunEnd {
     /// Why recording stopped before the program did, if it did.
     pub stopped_early: Option<String>,
     /// What was found out during the run to be invisible.
+    #[serde(deserialize_with = "few")]
     pub blind_spots: Vec<BlindSpot>,
     /// Processes that found the session but could not join it.
     pub refused_processes: u32,
@@ -212,6 +220,32 @@ pub struct RunEnd {
     pub ticks_per_second: u64,
     /// Ticks between two readings of that clock with nothing in between.
     pub ticks_overhead: u64,
+}
+
+/// A list of which only the first elements are kept.
+fn few<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
+    struct Few<T>(PhantomData<T>);
+
+    impl<'de, T: Deserialize<'de>> Visitor<'de> for Few<T> {
+        type Value = Vec<T>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a list")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+            let mut kept = Vec::new();
+            while kept.len() < MOST_LISTED
+                && let Some(element) = list.next_element()?
+            {
+                kept.push(element);
+            }
+            while list.next_element::<IgnoredAny>()?.is_some() {}
+            Ok(kept)
+        }
+    }
+
+    deserializer.deserialize_seq(Few(PhantomData))
 }
 
 impl Serialize for Epoch {

@@ -11,6 +11,7 @@
 //! | 20.. | payload |
 
 use super::error::{Error, ErrorKind};
+use super::limits::{Claim, Unpacked};
 use std::io::{Read, Write};
 
 pub(crate) const FRAME_BYTES: usize = 20;
@@ -37,12 +38,18 @@ pub(crate) mod kind {
     pub(crate) const SNAPSHOT: u16 = 13;
     pub(crate) const USABLE_SIZES: u16 = 14;
     pub(crate) const MARK_NAMES: u16 = 15;
+
+    /// Whether this version knows the kind.
+    pub(crate) fn is_known(kind: u16) -> bool {
+        (META..=MARK_NAMES).contains(&kind)
+    }
 }
 
 /// A decoded frame.
 #[derive(Debug)]
 pub(crate) struct Frame {
     pub(crate) kind: u16,
+    /// Empty if the kind is not known.
     pub(crate) payload: Vec<u8>,
     /// Bytes that the section takes on disk.
     pub(crate) stored: u64,
@@ -88,10 +95,16 @@ pub enum Tail {
     Truncated,
     /// The bytes are not a section, or its checksum is wrong.
     Damaged,
+    /// The rest claims more than recordings do.
+    Excessive(Claim),
 }
 
-/// Reads the next section, or says why there is none.
-pub(crate) fn read(input: &mut impl Read) -> Result<Result<Frame, Tail>, Error> {
+/// Reads the next section, or says why there is none. `before` is how much of the file was read so far.
+pub(crate) fn read(
+    input: &mut impl Read,
+    unpacked: &mut Unpacked,
+    before: u64,
+) -> Result<Result<Frame, Tail>, Error> {
     let mut frame = [0u8; FRAME_BYTES];
     match fill(input, &mut frame)? {
         0 => return Ok(Err(Tail::Clean)),
@@ -113,6 +126,13 @@ pub(crate) fn read(input: &mut impl Read) -> Result<Result<Frame, Tail>, Error> 
     if checksum(&frame, &stored) != word(16) {
         return Ok(Err(Tail::Damaged));
     }
+    let stored_bytes = (FRAME_BYTES + stored_len) as u64;
+    if !kind::is_known(kind) {
+        return Ok(Ok(Frame { kind, payload: Vec::new(), stored: stored_bytes }));
+    }
+    if let Err(claim) = unpacked.allow(kind, raw_len.max(stored_len), before + stored_bytes) {
+        return Ok(Err(Tail::Excessive(claim)));
+    }
     let payload = match encoding {
         0 => stored,
         1 => match zstd::bulk::decompress(&stored, raw_len) {
@@ -121,7 +141,7 @@ pub(crate) fn read(input: &mut impl Read) -> Result<Result<Frame, Tail>, Error> 
         },
         _ => return Ok(Err(Tail::Damaged)),
     };
-    Ok(Ok(Frame { kind, payload, stored: (FRAME_BYTES + stored_len) as u64 }))
+    Ok(Ok(Frame { kind, payload, stored: stored_bytes }))
 }
 
 /// Reads until `buffer` is full or the input ends; returns how much it got.

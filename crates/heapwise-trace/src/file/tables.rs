@@ -1,6 +1,9 @@
 //! Bulk facts other than events: trie nodes, clock readings, memory samples, names of marks, symbols.
 
 use super::cursor::{Cursor, Put};
+use super::limits::{
+    Excess, MOST_ADDRESSES, MOST_FRAMES, MOST_IMAGES, MOST_NODES, MOST_READINGS, MOST_SAMPLES, MOST_STRINGS,
+};
 use super::records::ProcessIndex;
 use crate::event::Epoch;
 use crate::live::layout::MAX_MARK_NAMES;
@@ -35,11 +38,11 @@ impl Nodes {
         out
     }
 
-    pub(crate) fn decode(payload: &[u8]) -> Option<Self> {
+    pub(crate) fn decode(payload: &[u8], excess: &mut Excess) -> Option<Self> {
         let mut c = Cursor(payload);
         let process = ProcessIndex(u32::try_from(c.get()?).ok()?);
         let first_id = u32::try_from(c.get()?).ok()?;
-        let count = c.count()?;
+        let count = excess.count(&mut c, MOST_NODES, "frames of stacks")?;
         let mut nodes = Vec::with_capacity(count);
         let mut before = 0u64;
         for i in 0..count {
@@ -70,11 +73,11 @@ impl ClockReadings {
         out
     }
 
-    pub(crate) fn decode(payload: &[u8]) -> Option<Self> {
+    pub(crate) fn decode(payload: &[u8], excess: &mut Excess) -> Option<Self> {
         let mut c = Cursor(payload);
         let mut before = (0u64, 0u64);
         let mut readings = Vec::new();
-        for _ in 0..c.count()? {
+        for _ in 0..excess.count(&mut c, MOST_READINGS, "readings of the clock")? {
             before = (before.0.wrapping_add(c.get()?), before.1.wrapping_add(c.get()?));
             readings.push((Epoch(before.0), before.1));
         }
@@ -111,11 +114,11 @@ impl Samples {
         out
     }
 
-    pub(crate) fn decode(payload: &[u8]) -> Option<Self> {
+    pub(crate) fn decode(payload: &[u8], excess: &mut Excess) -> Option<Self> {
         let mut c = Cursor(payload);
         let mut samples = Vec::new();
         let mut before = Sample::default();
-        for _ in 0..c.count()? {
+        for _ in 0..excess.count(&mut c, MOST_SAMPLES, "memory samples")? {
             before.process = ProcessIndex(u32::try_from(c.get()?).ok()?);
             before.time_ns = before.time_ns.wrapping_add(c.get_signed()? as u64);
             before.rss_bytes = before.rss_bytes.wrapping_add(c.get_signed()? as u64);
@@ -224,10 +227,10 @@ impl Symbols {
         out
     }
 
-    pub(crate) fn decode(payload: &[u8]) -> Option<Self> {
+    pub(crate) fn decode(payload: &[u8], excess: &mut Excess) -> Option<Self> {
         let mut c = Cursor(payload);
         let mut symbols = Self::default();
-        let n_strings = c.count()?;
+        let n_strings = excess.count(&mut c, MOST_STRINGS, "names")?;
         for _ in 0..n_strings {
             symbols.strings.push(String::from_utf8_lossy(c.bytes()?).into_owned());
         }
@@ -236,15 +239,21 @@ impl Symbols {
             i if i <= n_strings as u64 => Some(Some((i - 1) as u32)),
             _ => None,
         };
-        for _ in 0..c.count()? {
+        let mut n_addresses = 0;
+        for _ in 0..excess.count(&mut c, MOST_IMAGES, "object files")? {
             let path = String::from_utf8_lossy(c.bytes()?).into_owned();
             let build_id = String::from_utf8_lossy(c.bytes()?).into_owned();
             let mut addresses = Vec::new();
             let mut address = 0u64;
-            for _ in 0..c.count()? {
+            let here = c.count()?;
+            n_addresses += here;
+            excess.more(n_addresses, MOST_ADDRESSES, "addresses with names")?;
+            for _ in 0..here {
                 address = address.wrapping_add(c.get()?);
                 let start = symbols.frames.len() as u32;
-                for _ in 0..c.count()? {
+                let frames = c.count()?;
+                excess.more(symbols.frames.len() + frames, MOST_FRAMES, "frames with names")?;
+                for _ in 0..frames {
                     let (function, file) = (string(c.get()?)?, string(c.get()?)?);
                     let line = c.get()?;
                     let number = u32::try_from(line >> 1).ok()?;

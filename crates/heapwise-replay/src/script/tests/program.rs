@@ -352,7 +352,9 @@ impl Program {
         }
         let epoch = Epoch(self.clock);
         writer.process_end(&ProcessEnd { index: process, epoch, ..ProcessEnd::default() }).expect("memory");
-        writer.run_end(&RunEnd::default()).expect("memory");
+        // More than any of its blocks: without it those that were not measured would be left untouched.
+        let end = RunEnd { peak_rss_bytes: 1 << 50, ..RunEnd::default() };
+        writer.run_end(&end).expect("memory");
         writer.into_inner()
     }
 }

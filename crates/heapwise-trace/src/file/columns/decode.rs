@@ -7,6 +7,7 @@ use super::{
 };
 use crate::event::{AllocFunction, BlockAddress, Epoch, Event, MarkId, MarkKind, StackId, TouchedPages};
 use crate::file::cursor::Cursor;
+use crate::file::limits::{Claim, Excess, MOST_BLOCKS, MOST_EVENTS};
 use crate::file::records::ThreadIndex;
 
 /// A decoded section of events: blocks of threads, whose events are decoded when they are asked for.
@@ -27,17 +28,18 @@ struct BlockLayout {
 }
 
 impl EventsSection {
-    pub(crate) fn decode(payload: Vec<u8>) -> Option<Self> {
+    pub(crate) fn decode(payload: Vec<u8>, excess: &mut Excess) -> Option<Self> {
         let total = payload.len();
         let mut c = Cursor(&payload);
         let watermark = Epoch(c.get()?);
-        let n_blocks = c.count()?;
+        let n_blocks = excess.count(&mut c, MOST_BLOCKS, "blocks of events")?;
         // Thread, epoch, number of events and the lengths of the columns take a byte each at least.
         const LEAST_BLOCK_BYTES: usize = 3 + N_COLUMNS;
         if n_blocks > c.0.len() / LEAST_BLOCK_BYTES {
             return None;
         }
         let mut blocks = Vec::with_capacity(n_blocks);
+        let mut all_events = 0u64;
         for _ in 0..n_blocks {
             let thread = ThreadIndex(u32::try_from(c.get()?).ok()?);
             let first = Epoch(c.get()?);
@@ -51,6 +53,13 @@ impl EventsSection {
             if n_events != (columns[KINDS].1 - columns[KINDS].0) as u64 {
                 return None;
             }
+            if n_events == 0 {
+                // It costs a thread and packs into nothing, and says nothing.
+                excess.0 = Some(Claim::EmptyBlocks);
+                return None;
+            }
+            all_events += n_events;
+            excess.more(usize::try_from(all_events).ok()?, MOST_EVENTS, "events")?;
             blocks.push(BlockLayout { thread, first, n_events, columns });
         }
         let whole = c.is_empty();
@@ -60,6 +69,11 @@ impl EventsSection {
     /// The blocks, at most one per thread and in no particular order of threads.
     pub fn blocks(&self) -> impl Iterator<Item = Block<'_>> {
         self.blocks.iter().map(|layout| Block { payload: &self.payload, layout })
+    }
+
+    /// How many blocks there are.
+    pub fn n_blocks(&self) -> usize {
+        self.blocks.len()
     }
 
     /// Events in all blocks.

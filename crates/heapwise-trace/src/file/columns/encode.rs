@@ -73,7 +73,7 @@ impl Default for EventsEncoder {
 
 impl EventsEncoder {
     /// Adds a block: the words of one thread, as drained from its ring. Returns the epoch after the last event and
-    /// how many events there were; words that are no event end the block.
+    /// how many events there were; words that are no event end the block. A block without events is not written.
     pub fn add_block(&mut self, thread: ThreadIndex, first: Epoch, words: &[u64]) -> (Epoch, u64) {
         self.block += 1;
         self.n_events = 0;
@@ -88,6 +88,9 @@ impl EventsEncoder {
         while let Some((event, used)) = words::decode(rest) {
             self.event(event);
             rest = &rest[used..];
+        }
+        if self.n_events == 0 {
+            return (first, 0);
         }
         self.blocks.put(u64::from(thread.0));
         self.blocks.put(first.0);

@@ -67,6 +67,7 @@ const FREED: usize = 1;
 mod tests {
     use super::*;
     use crate::event::{AllocFunction, BlockAddress, Epoch, Event, MarkId, MarkKind, StackId, TouchedPages};
+    use crate::file::limits::Excess;
     use crate::file::records::ThreadIndex;
     use crate::live::words;
     use proptest::prelude::*;
@@ -111,13 +112,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn events_survive_the_columns(blocks in proptest::collection::vec(proptest::collection::vec(event(), 0..400), 1..4)) {
+        fn events_survive_the_columns(blocks in proptest::collection::vec(proptest::collection::vec(event(), 1..400), 1..4)) {
             let mut encoder = EventsEncoder::default();
             for (i, events) in blocks.iter().enumerate() {
                 let (_, n) = encoder.add_block(ThreadIndex(i as u32), Epoch(5), &words_of(events));
                 prop_assert_eq!(n, events.len() as u64);
             }
-            let section = EventsSection::decode(encoder.finish(Epoch(9))).expect("own payload decodes");
+            let section = EventsSection::decode(encoder.finish(Epoch(9)), &mut Excess::default()).expect("own payload decodes");
             prop_assert_eq!(section.watermark, Epoch(9));
             for (i, block) in section.blocks().enumerate() {
                 prop_assert_eq!(block.thread(), ThreadIndex(i as u32));
@@ -127,7 +128,7 @@ mod tests {
 
         #[test]
         fn garbage_is_refused_without_a_panic(bytes: Vec<u8>, at: prop::sample::Index, events in proptest::collection::vec(event(), 1..50)) {
-            if let Some(section) = EventsSection::decode(bytes) {
+            if let Some(section) = EventsSection::decode(bytes, &mut Excess::default()) {
                 section.blocks().for_each(|b| b.events().for_each(drop));
             }
             let mut encoder = EventsEncoder::default();
@@ -135,7 +136,7 @@ mod tests {
             let mut payload = encoder.finish(Epoch(1));
             let at = at.index(payload.len());
             payload[at] ^= 0x55;
-            if let Some(section) = EventsSection::decode(payload) {
+            if let Some(section) = EventsSection::decode(payload, &mut Excess::default()) {
                 section.blocks().for_each(|b| b.events().for_each(drop));
             }
         }
