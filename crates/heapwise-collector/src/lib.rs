@@ -15,17 +15,23 @@
 //! bounded at each step.
 
 mod arenas;
+mod claims;
 pub mod collect;
 pub mod command;
 pub mod encode;
+mod distrust;
 mod error;
 mod examine;
 pub mod inside;
+mod joins;
+mod loaded;
 mod looks;
+mod maps;
 pub mod output;
 pub mod process;
 pub mod record;
 pub mod residency;
+mod refusals;
 mod ring;
 pub mod session;
 pub mod signals;

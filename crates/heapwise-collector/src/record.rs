@@ -118,6 +118,9 @@ pub fn record(request: Request) -> Result<Recorded, Error> {
     let mut child = command::start(&request.command, &session, &preload, how)
         .inspect_err(|_| output::remove(&early_path))?;
     let pid = child.id();
+    if !request.follow {
+        session.only(pid);
+    }
     let wait = request.wait;
     signals::pass_on_to(pid as i32);
     let path = match &request.output {
@@ -179,6 +182,7 @@ pub fn record(request: Request) -> Result<Recorded, Error> {
         cpu_ns: sys::cpu_of_children_ns(),
         ticks_per_second: clocks.ticks_per_second(),
         ticks_overhead: ticks::overhead(),
+        refusals: outcome.refusals,
     };
     let packed = packer.finish(&run_end);
     Ok(Recorded {

@@ -23,7 +23,7 @@ pub fn say() {
     }
     for _ in 0..STEPS {
         let stopped = session.clock.0.load(Ordering::Relaxed) & CLOCK_STOPPED != 0;
-        if stopped || sys::is_gone(session.collector_pid.load(Ordering::Relaxed)) {
+        if stopped || PROCESS.collector_is_gone(session) {
             break;
         }
         wake_collector();

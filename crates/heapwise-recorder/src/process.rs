@@ -38,6 +38,8 @@ pub struct ProcessState {
     pub threaded: AtomicU32,
     /// Captures since the last comparison with a full unwind.
     pub verify_countdown: AtomicU32,
+    /// Non-zero: this process is in a pid namespace of its own, and its ids are others to the collector.
+    is_elsewhere: AtomicU32,
     arena: Arena,
     /// Where the rings are mapped here, in the order of the header's list.
     pub rings: [AtomicPtr<RingHeader>; MAX_RINGS],
@@ -68,6 +70,7 @@ pub static PROCESS: ProcessState = ProcessState {
     lock: Lock::new(),
     threaded: AtomicU32::new(0),
     verify_countdown: AtomicU32::new(0),
+    is_elsewhere: AtomicU32::new(0),
     arena: Arena {
         base: AtomicPtr::new(core::ptr::null_mut()),
         offset: AtomicU64::new(0),
@@ -233,8 +236,25 @@ impl ProcessState {
         Some(())
     }
 
+    /// Id of the calling thread as the collector knows it; 0 if that cannot be found out.
+    pub fn thread_id(&self) -> u32 {
+        if self.is_elsewhere.load(Ordering::Relaxed) == 0 {
+            return sys::thread_id();
+        }
+        sys::ids_in_proc().map_or(0, |(_, thread)| thread)
+    }
+
+    /// Whether the collector is known to be gone.
+    pub fn collector_is_gone(&self, session: &SessionHeader) -> bool {
+        // Elsewhere its id is that of no process, or of another one.
+        self.is_elsewhere.load(Ordering::Relaxed) == 0
+            && sys::is_gone(session.collector_pid.load(Ordering::Relaxed))
+    }
+
     fn describe(&self, held: &Held<'_>, header: &ProcessHeader, pid: u32, session: &SessionHeader) {
-        header.pid.store(pid, Ordering::Relaxed);
+        let known_as = sys::ids_in_proc().map_or(pid, |(process, _)| process);
+        self.is_elsewhere.store(u32::from(known_as != pid), Ordering::Relaxed);
+        header.pid.store(known_as, Ordering::Relaxed);
         header.parent_pid.store(sys::parent_id(), Ordering::Relaxed);
         header.forked_from.store(INHERITED.header_offset.load(Ordering::Relaxed), Ordering::Relaxed);
         let clock = session.clock.0.load(Ordering::Relaxed);

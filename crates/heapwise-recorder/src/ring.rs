@@ -110,7 +110,7 @@ impl Producer {
             if session.clock.0.load(Ordering::Relaxed) & CLOCK_STOPPED != 0 {
                 break;
             }
-            if sys::is_gone(session.collector_pid.load(Ordering::Relaxed)) {
+            if PROCESS.collector_is_gone(session) {
                 PROCESS.become_inert();
                 break;
             }

@@ -7,7 +7,7 @@ use crate::sys;
 use crate::unwind::stack::RememberedStack;
 use core::sync::atomic::Ordering;
 use heapwise_trace::live::layout::{
-    CLOCK_EPOCH_MASK, MAX_RINGS, ProcessHeader, RING_DATA_OFFSET, RingHeader, ring_state,
+    CLOCK_EPOCH_MASK, MAX_RINGS, ProcessHeader, RING_DATA_OFFSET, RingHeader, ring_capacity, ring_state,
 };
 
 /// State of one thread. Zeroed memory is a valid state that belongs to no process yet.
@@ -28,15 +28,6 @@ pub struct ThreadState {
     pub stack: RememberedStack,
 }
 
-/// Bytes of a ring by how many rings its process has: a few threads get room to burst, thousands do not take all.
-fn ring_bytes(count: usize) -> usize {
-    match count {
-        0..8 => 2 << 20,
-        8..64 => 512 << 10,
-        _ => 128 << 10,
-    }
-}
-
 impl ThreadState {
     /// Makes, or after a fork makes anew, the calling thread's state. The process is attached and the thread's guard
     /// is set. `None` if there is no room; the event is lost.
@@ -55,7 +46,7 @@ impl ThreadState {
         // thread which the collector found gone before it freed the ring.
         let thread = unsafe { &mut *state };
         let clock = process.session()?.clock.0.load(Ordering::Acquire);
-        ring.tid.store(sys::thread_id(), Ordering::Relaxed);
+        ring.tid.store(process.thread_id(), Ordering::Relaxed);
         ring.handle.store(thread_pointer() as u64, Ordering::Relaxed);
         thread.ring = Producer::new(ring);
         set_name(ring, sys::thread_name());
@@ -117,7 +108,7 @@ fn take_ring(header: &'static ProcessHeader, process: &ProcessState) -> Option<(
     if count == MAX_RINGS {
         return None;
     }
-    let bytes = ring_bytes(count);
+    let bytes = ring_capacity(count) as usize;
     let extent = process.allocate(&held, RING_DATA_OFFSET as usize + bytes)?;
     // SAFETY: the extent is large enough, zeroed, page-aligned and never unmapped; all fields are atomics.
     let ring = unsafe { &*extent.at.cast::<RingHeader>() };

@@ -192,6 +192,25 @@ pub fn thread_id() -> u32 {
     unsafe { call(number::GETTID, [0; 6]) }.unwrap_or(0) as u32
 }
 
+/// Ids of this process and thread as the `/proc` has them that is mounted here: in a pid namespace they are others than
+/// those above. `None` if there is none.
+pub fn ids_in_proc() -> Option<(u32, u32)> {
+    let mut buffer = [0u8; 64];
+    let len = read_link(c"/proc/thread-self", &mut buffer).ok()?;
+    ids_of(buffer.get(..len)?)
+}
+
+/// Takes `<process>/task/<thread>` apart.
+fn ids_of(link: &[u8]) -> Option<(u32, u32)> {
+    let mut parts = link.split(|&byte| byte == b'/');
+    let (process, task, thread) = (parts.next()?, parts.next()?, parts.next()?);
+    let number = |digits: &[u8]| core::str::from_utf8(digits).ok()?.parse().ok();
+    if task != b"task" || parts.next().is_some() {
+        return None;
+    }
+    Some((number(process)?, number(thread)?))
+}
+
 /// This thread's name, zero-padded.
 pub fn thread_name() -> [u64; 2] {
     let mut name = [0u64; 2];
@@ -240,6 +259,15 @@ mod tests {
         let (start, end) = mapping_of(at).expect("the stack is mapped");
         assert!(start <= at && at < end);
         assert_eq!(mapping_of(0), None);
+    }
+
+    #[test]
+    fn proc_knows_who_we_are() {
+        assert_eq!(ids_in_proc(), Some((process_id(), thread_id())));
+        assert_eq!(ids_of(b"12/task/345"), Some((12, 345)));
+        for other in [&b"12"[..], b"12/task/", b"12/tusk/3", b"12/task/3/4", b"-1/task/3", b"99999999999/task/3"] {
+            assert_eq!(ids_of(other), None);
+        }
     }
 
     #[test]

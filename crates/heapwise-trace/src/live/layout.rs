@@ -100,7 +100,8 @@ pub const ALLOCATOR_BYTES: usize = 256;
 pub struct ProcessHeader {
     /// Offset of the process that came before, 0 for none. Written before this one is published.
     pub previous: AtomicU64,
-    /// Process id, as the process itself sees it.
+    /// Process id, as the `/proc` has it through which the process found the session: in a pid namespace not the one that the
+    /// process itself sees.
     pub pid: AtomicU32,
     /// Process id of the parent.
     pub parent_pid: AtomicU32,
@@ -175,6 +176,16 @@ pub mod ring_state {
 /// Bytes from the start of a ring's header to its first event.
 pub const RING_DATA_OFFSET: u64 = 4096;
 
+/// Bytes of events that the n-th ring of a process holds, counted from 0: a power of two. A few threads get room to burst,
+/// thousands do not take all.
+pub const fn ring_capacity(index: usize) -> u64 {
+    match index {
+        0..8 => 2 << 20,
+        8..64 => 512 << 10,
+        _ => 128 << 10,
+    }
+}
+
 /// One thread's ring. The events follow at [`RING_DATA_OFFSET`].
 #[derive(Debug)]
 #[repr(C, align(64))]
@@ -191,7 +202,7 @@ pub struct RingHeader {
     pub tail: CacheLine<AtomicU64>,
     /// See [`ring_state`].
     pub state: AtomicU32,
-    /// Kernel id of the owning thread.
+    /// Kernel id of the owning thread, as the same `/proc` has it; 0 where that could not be found out.
     pub tid: AtomicU32,
     /// `pthread_self` of the owning thread.
     pub handle: AtomicU64,
@@ -199,7 +210,7 @@ pub struct RingHeader {
     pub incarnation: AtomicU64,
     /// Clock when the owner took it.
     pub start_epoch: AtomicU64,
-    /// Bytes of the ring: a power of two.
+    /// Bytes of the ring; see [`ring_capacity`].
     pub capacity: AtomicU64,
     /// Where the owner's private state lies in its process, to be used again by the next owner.
     pub private_state: AtomicU64,
