@@ -53,6 +53,9 @@ pub struct Request {
     pub environment_findings: Vec<EnvironmentFinding>,
     /// Tells the same of a process that has just joined.
     pub examine: fn(u32) -> Vec<EnvironmentFinding>,
+    /// Ends this program, which was interrupted twice and does not come to its end by itself. What was recorded until then is
+    /// in the file.
+    pub give_up: fn(&Path),
     /// Version of the program that records.
     pub version: String,
     /// The preload library.
@@ -104,7 +107,8 @@ pub fn record(request: Request) -> Result<Recorded, Error> {
     let packer = Packer::start(file, &meta(&request), || {})
         .map_err(failed)
         .inspect_err(|_| output::remove(&early_path))?;
-    signals::install().map_err(|reason| ErrorKind::System { what: "cannot handle signals", reason })?;
+    let (give_up, file_so_far) = (request.give_up, early_path.clone());
+    signals::install(move || give_up(&file_so_far)).map_err(|reason| ErrorKind::System { what: "cannot handle signals", reason })?;
 
     if request.wait {
         sys::adopt_orphans();
