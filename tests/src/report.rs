@@ -282,6 +282,8 @@ pub struct Order {
 pub struct Warning {
     /// Its stable name.
     pub id: String,
+    /// What is so.
+    pub what: String,
 }
 
 impl Report {

@@ -14,6 +14,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -107,8 +108,10 @@ pub fn record(request: Request) -> Result<Recorded, Error> {
     let packer = Packer::start(file, &meta(&request), || {})
         .map_err(failed)
         .inspect_err(|_| output::remove(&early_path))?;
-    let (give_up, file_so_far) = (request.give_up, early_path.clone());
-    signals::install(move || give_up(&file_so_far)).map_err(|reason| ErrorKind::System { what: "cannot handle signals", reason })?;
+    let (give_up, in_file) = (request.give_up, Arc::new(OnceLock::<PathBuf>::new()));
+    let (known, early) = (Arc::clone(&in_file), early_path.clone());
+    signals::install(move || give_up(known.get().unwrap_or(&early)))
+        .map_err(|reason| ErrorKind::System { what: "cannot handle signals", reason })?;
 
     if request.wait {
         sys::adopt_orphans();
@@ -131,6 +134,7 @@ pub fn record(request: Request) -> Result<Recorded, Error> {
         Some(path) => path.clone(),
         None => rename(early_path, output::default_name(&program, pid)),
     };
+    let _ = in_file.set(path.clone());
     let control = Control::default();
     let examiner = Examiner::new(request.examine, &request.environment_findings);
     let probes = Probes::default();

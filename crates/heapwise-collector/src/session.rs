@@ -261,6 +261,7 @@ impl PreloadLibrary {
         let file = sys::memory_file(c"heapwise-preload", true).map_err(failed("memfd_create"))?;
         let mut file = File::from(file);
         file.write_all(bytes).map_err(failed("write"))?;
+        file.set_permissions(Permissions::from_mode(0o500)).map_err(failed("fchmod"))?;
         let file = OwnedFd::from(file);
         sys::seal(&file, libc::F_SEAL_WRITE).map_err(failed("seal"))?;
         Ok(Self(file))

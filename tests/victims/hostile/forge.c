@@ -1,9 +1,7 @@
-// victim: attacks its recorder through the shared memory, in the way that its first argument names, and allocates before and after; flags:
+// victim: attacks its recorder through the shared memory, in the way that its first argument names, perhaps in the name of a process (the second) and as nobody (the third); flags:
 #define _GNU_SOURCE
 #include "session.h"
-#include <errno.h>
-#include <signal.h>
-#include <sys/wait.h>
+#include <grp.h>
 #include <time.h>
 
 static uint64_t own;
@@ -27,8 +25,12 @@ static void forge_header(uint64_t offset, uint32_t pid) {
     *long_at(SESSION_NEWEST) = offset;
 }
 
+// An arena that was taken before the privileges were given up; none can be taken afterwards.
+static uint64_t taken;
+
 // An arena more, taken as the recorder takes it: a header that names any process can be written there.
 static uint64_t take_arena(void) {
+    if (taken) return taken;
     int file = open(getenv("HEAPWISE_SESSION"), O_RDWR);
     uint64_t offset = __atomic_fetch_add(long_at(SESSION_NEXT_ARENA), ARENA_BYTES, __ATOMIC_RELAXED);
     void *mapped = file < 0 ? MAP_FAILED : mmap(NULL, ARENA_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file, offset);
@@ -52,6 +54,10 @@ int main(int argc, char **argv) {
     own = own_header();
     if (!own) return 2;
     for (int i = 0; i < 1000; i++) in_attacker();
+    if (argc > 3 && !strcmp(argv[3], "nobody")) {
+        taken = take_arena();
+        if (setgroups(0, NULL) || setgid(65534) || setuid(65534)) return 7;
+    }
     // Until the recorder has seen this process, a list that is broken does not matter.
     pause_ms(60);
     if (!strcmp(how, "self-cycle")) {
@@ -115,7 +121,6 @@ int main(int argc, char **argv) {
         *long_at(own + PROCESS_ARENAS + 8) = arena;
         for (int i = 1; i < 32; i++) {
             uint64_t ring = arena + (uint64_t)(i - 1) * ((2 << 20) + 4096);
-            *long_at(ring + RING_CAPACITY) = i < 8 ? 2 << 20 : 512 << 10;
             *long_at(own + PROCESS_RINGS + 8 * i) = ring;
         }
         *word_at(own + PROCESS_RING_COUNT) = 32;
@@ -124,7 +129,7 @@ int main(int argc, char **argv) {
                 uint64_t ring = *long_at(own + PROCESS_RINGS + 8 * i);
                 *word_at(ring + RING_TID) = 4000000 + n;
                 *long_at(ring + RING_INCARNATION) += 1;
-                *long_at(ring + 128) = 1;
+                *word_at(ring + RING_STATE) = 1;
             }
             pause_ms(1);
         }

@@ -1,4 +1,4 @@
-// victim: writes random words to the recorder's memory (seed, milliseconds, and "all" or "spare" the clock) while it allocates; flags: -pthread
+// victim: writes random words to the recorder's memory (seed, milliseconds, and "all", "spare" the clock, or "not") while it allocates; flags: -pthread
 #define _GNU_SOURCE
 #include "session.h"
 #include <pthread.h>
@@ -22,8 +22,11 @@ __attribute__((noinline, noipa)) static void in_scribbler(void) {
 
 static void *allocates(void *unused) {
     while (!over) {
-        void *volatile p = malloc(88);
-        free(p);
+        for (int i = 0; i < 300; i++) {
+            void *volatile p = malloc(88);
+            free(p);
+        }
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
     }
     return unused;
 }
@@ -54,7 +57,7 @@ static uint64_t value(uint64_t own) {
 int main(int argc, char **argv) {
     if (argc < 4) return 2;
     state = strtoull(argv[1], NULL, 10);
-    int ms = atoi(argv[2]), spares = !strcmp(argv[3], "spare");
+    int ms = atoi(argv[2]), spares = !strcmp(argv[3], "spare"), not = !strcmp(argv[3], "not");
     find_session();
     uint64_t own = own_header();
     if (!own) return 2;
@@ -68,7 +71,7 @@ int main(int argc, char **argv) {
             // The clock, and what others still have to take: who harms these harms all.
             if (spares && offset < 512 && offset != SESSION_NEWEST && offset != SESSION_WAKE) continue;
             volatile uint64_t *to = long_at(offset);
-            if (to) *to = value(own);
+            if (to && !not) *to = value(own);
             in_scribbler();
         }
         nanosleep(&(struct timespec){0, 300000}, NULL);

@@ -18,7 +18,6 @@
 
 #define PROCESS_PREVIOUS 0
 #define PROCESS_PID 8
-#define PROCESS_COMMAND_LEN 32
 #define PROCESS_ALLOCATOR_LEN 36
 #define PROCESS_RING_COUNT 72
 #define PROCESS_NODE_COUNT 76
@@ -26,13 +25,12 @@
 #define PROCESS_ARENAS 112
 #define PROCESS_RINGS 2160
 #define PROCESS_NODE_CHUNKS 67696
-#define PROCESS_INDEX_TABLES 75888
 #define PROCESS_ALLOCATOR 80072
 
 #define RING_HEAD 0
+#define RING_STATE 128
 #define RING_TID 132
 #define RING_INCARNATION 144
-#define RING_CAPACITY 160
 
 #define MOST_MAPPINGS 16
 // Mappings of the session in this process, and where in the session they lie.
