@@ -26,6 +26,10 @@ pub fn run(command: &mut Command, folder: &Path) -> Measured {
     let create = |what: &str| File::create(folder.join(what)).expect("a file for output");
     command.stdout(create(".measured.out")).stderr(create(".measured.err")).process_group(0);
     let began = Instant::now();
+    #[expect(
+        clippy::zombie_processes,
+        reason = "it is waited for below, by a call that also says what it took"
+    )]
     let child = command.spawn().unwrap_or_else(|e| panic!("cannot start {command:?}: {e}"));
     let read = |what: &str| std::fs::read(folder.join(what)).unwrap_or_default();
     loop {
@@ -39,7 +43,11 @@ pub fn run(command: &mut Command, folder: &Path) -> Measured {
         if waited == child.id() as i32 {
             let status = ExitStatus::from_raw(status);
             let outcome = Outcome { status, stdout: read(".measured.out"), stderr: stderr() };
-            return Measured { outcome, peak_rss_bytes: usage.ru_maxrss as u64 * 1024, time: began.elapsed() };
+            return Measured {
+                outcome,
+                peak_rss_bytes: usage.ru_maxrss as u64 * 1024,
+                time: began.elapsed(),
+            };
         }
         if began.elapsed() > PATIENCE {
             // SAFETY: integer arguments; the group is that of the child, which was not waited for.

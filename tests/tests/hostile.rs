@@ -9,7 +9,9 @@ use heapwise_tests::recording::{Recording, report_on};
 use heapwise_tests::report::Report;
 use heapwise_tests::victim::Victim;
 use heapwise_tests::{folders, programs, run, tool};
-use heapwise_trace::live::layout::{ARENA_BYTES, ProcessHeader, RingHeader, SESSION_HEADER_BYTES, SessionHeader};
+use heapwise_trace::live::layout::{
+    ARENA_BYTES, ProcessHeader, RingHeader, SESSION_HEADER_BYTES, SessionHeader,
+};
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
 use std::mem::offset_of;
@@ -172,7 +174,11 @@ fn random_words_in_the_shared_memory_stop_nothing() {
         highest = highest.max(measured.peak_rss_bytes.saturating_sub(clean));
         longest = longest.max(measured.time);
     }
-    eprintln!("{seeds} seeds: at most {} KiB more than {} KiB, at most {longest:?}", highest >> 10, clean >> 10);
+    eprintln!(
+        "{seeds} seeds: at most {} KiB more than {} KiB, at most {longest:?}",
+        highest >> 10,
+        clean >> 10
+    );
 }
 
 #[test]

@@ -73,12 +73,12 @@ impl Arenas {
                 return Err(format!("process {pid} claims {offset:#x}, and does not map it"));
             }
         };
-        let may =
-            if is_its_own { claims.take(&range, first) } else { claims.may_read(&range, first) };
+        let may = if is_its_own { claims.take(&range, first) } else { claims.may_read(&range, first) };
         if !may || self.mapped.iter().any(|arena| arena.range == range) {
             return Err(format!("process {pid} claims {offset:#x}, which is in use already"));
         }
-        let mapping = session.map(offset).map_err(|error| format!("{offset:#x} cannot be mapped: {error}"))?;
+        let mapping =
+            session.map(offset).map_err(|error| format!("{offset:#x} cannot be mapped: {error}"))?;
         self.mapped.push(Arena { range, mapping, is_its_own });
         Ok(())
     }

@@ -248,8 +248,7 @@ impl<'a> Collector<'a> {
             return;
         }
         let (session, claims) = (self.session, &self.claims);
-        let (offsets, why) =
-            distrust::headers(newest, |at| !claims.is_new(at), |at| session.previous(at));
+        let (offsets, why) = distrust::headers(newest, |at| !claims.is_new(at), |at| session.previous(at));
         if let Some(why) = why {
             self.refusals.note(Refused::List, || why);
         }

@@ -8,8 +8,7 @@ use crate::joins;
 use heapwise_trace::event::Epoch;
 use heapwise_trace::file::records::{ModuleInfo, ProcessIndex, ThreadIndex};
 use heapwise_trace::live::layout::{
-    ARENA_BYTES, BUILD_ID_BYTES, CLOCK_EPOCH_MASK, MODULE_RECORD_HEADER,
-    SESSION_BYTES, SESSION_HEADER_BYTES,
+    ARENA_BYTES, BUILD_ID_BYTES, CLOCK_EPOCH_MASK, MODULE_RECORD_HEADER, SESSION_BYTES, SESSION_HEADER_BYTES,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -271,7 +270,9 @@ mod tests {
     fn memory_is_in_use_for_one_thing() {
         let mut extents = Extents::default();
         assert!(extents.take(1000, 100) && extents.take(1100, 100) && extents.take(900, 100));
-        for (offset, len) in [(1000, 100), (1050, 10), (950, 100), (1199, 1), (0, 5000), (u64::MAX, 2), (5, 0)] {
+        for (offset, len) in
+            [(1000, 100), (1050, 10), (950, 100), (1199, 1), (0, 5000), (u64::MAX, 2), (5, 0)]
+        {
             assert!(!extents.take(offset, len), "{offset} {len}");
         }
         assert!(extents.take(0, 900) && extents.take(1200, 1));
@@ -300,7 +301,10 @@ mod tests {
         assert_eq!((module.path.as_str(), used), ("/a.so", 80));
         let long = [b'x'; 4096];
         for (len, path_len) in [(72, 4096), (0, 0), (71, 0), (u32::MAX, 1), (80, u32::MAX)] {
-            assert!(module_record(&record(len, path_len, &long), ProcessIndex(0)).is_none(), "{len} {path_len}");
+            assert!(
+                module_record(&record(len, path_len, &long), ProcessIndex(0)).is_none(),
+                "{len} {path_len}"
+            );
         }
         assert!(module_record(&whole[..60], ProcessIndex(0)).is_none());
     }

@@ -106,12 +106,12 @@ pub(crate) fn judge(
             Err(format!("process {pid} has joined already, and still is the program that did"))
         }
         (Some(true), _) => Ok(Standing::Proven),
-        (Some(false), Some(Some(true))) => {
-            Err(format!("it names process {pid}, which has joined at another place and does not map this one"))
-        }
-        (has, _) if has != Some(true) && mapped != Mapped::Gone && is_older_than_we(pid) => {
-            Err(format!("it names process {pid}, which was there before the recording and takes no part in it"))
-        }
+        (Some(false), Some(Some(true))) => Err(format!(
+            "it names process {pid}, which has joined at another place and does not map this one"
+        )),
+        (has, _) if has != Some(true) && mapped != Mapped::Gone && is_older_than_we(pid) => Err(format!(
+            "it names process {pid}, which was there before the recording and takes no part in it"
+        )),
         (Some(false), _) => Ok(Standing::Departed),
         (None, _) => {
             let own = sys::effective_user();

@@ -116,7 +116,9 @@ mod tests {
         symlink(at.join("real"), at.join("link")).expect("a link");
         symlink(at.join("real/lib.so"), at.join("link.so")).expect("a link");
         assert!(Library::open(&at.join("real/lib.so")).is_ok());
-        assert!(Library::open(&at.join("link/lib.so")).is_err() && Library::open(&at.join("link.so")).is_err());
+        assert!(
+            Library::open(&at.join("link/lib.so")).is_err() && Library::open(&at.join("link.so")).is_err()
+        );
         let through_proc = format!("/proc/{}/root{}", std::process::id(), at.join("real/lib.so").display());
         assert!(Library::open(Path::new(&through_proc)).is_err());
     }
@@ -134,7 +136,8 @@ mod tests {
 
     #[test]
     fn a_process_has_to_have_loaded_it_and_the_session() {
-        let (pid, memory) = (std::process::id(), Memory::of(&fs::metadata("/proc/self/exe").expect("it runs")));
+        let (pid, memory) =
+            (std::process::id(), Memory::of(&fs::metadata("/proc/self/exe").expect("it runs")));
         let own = std::env::current_exe().and_then(|path| path.canonicalize()).expect("its path");
         let own = own.to_string_lossy().into_owned();
         // The executable stands for a library, and for the session, too: both are mapped.

@@ -347,7 +347,8 @@ impl Process {
             }
             self.nodes.chunks.push(offset);
         }
-        let at = self.nodes.chunks.get(chunk)? + u64::from(id % NODES_PER_CHUNK) * size_of::<NodeRecord>() as u64;
+        let at =
+            self.nodes.chunks.get(chunk)? + u64::from(id % NODES_PER_CHUNK) * size_of::<NodeRecord>() as u64;
         let record = self.arenas.get::<NodeRecord>(at)?;
         Some((record.key.load(Ordering::Acquire), record.parent.load(Ordering::Relaxed)))
     }
@@ -450,7 +451,8 @@ impl Process {
         reason: Reason,
     ) -> Option<(Epoch, Snapshot)> {
         // Another program may have been executed in it, which is none of ours.
-        if !self.is_present() || Mapped::of(self.info.pid, &session.memory()).has(&self.first) == Some(false) {
+        if !self.is_present() || Mapped::of(self.info.pid, &session.memory()).has(&self.first) == Some(false)
+        {
             return None;
         }
         let farewell = self.says_farewell();

@@ -121,14 +121,16 @@ impl Session {
     /// The header of the process before the one at an offset; `None` if no process has ever written there.
     pub(crate) fn previous(&self, offset: u64) -> Option<u64> {
         let is_header = distrust::arena(offset).is_some() && sys::is_written(&self.file, offset);
-        let mapping = is_header.then(|| Mapping::new(&self.file, offset, size_of::<ProcessHeader>()).ok())??;
+        let mapping =
+            is_header.then(|| Mapping::new(&self.file, offset, size_of::<ProcessHeader>()).ok())??;
         Some(mapping.get::<ProcessHeader>(0)?.previous.load(Ordering::Acquire))
     }
 
     /// The id of the process whose header is at an offset; `None` if there is none, or it is not complete.
     pub(crate) fn process_at(&self, offset: u64) -> Option<u32> {
         let is_header = distrust::arena(offset).is_some() && sys::is_written(&self.file, offset);
-        let mapping = is_header.then(|| Mapping::new(&self.file, offset, size_of::<ProcessHeader>()).ok())??;
+        let mapping =
+            is_header.then(|| Mapping::new(&self.file, offset, size_of::<ProcessHeader>()).ok())??;
         let header: &ProcessHeader = mapping.get(0)?;
         // The roots of the trie are made last before a process is published.
         let is_complete = header.arenas[0].load(Ordering::Acquire) == offset
@@ -301,7 +303,9 @@ mod tests {
     #[test]
     fn nothing_but_arenas_is_mapped() {
         let session = Session::new(Settings::default()).expect("shared memory");
-        for offset in [0, 4096, SESSION_HEADER_BYTES + 8, SESSION_BYTES - ARENA_BYTES, SESSION_BYTES, u64::MAX] {
+        for offset in
+            [0, 4096, SESSION_HEADER_BYTES + 8, SESSION_BYTES - ARENA_BYTES, SESSION_BYTES, u64::MAX]
+        {
             assert!(session.map(offset).is_err(), "{offset:#x}");
             assert_eq!((session.previous(offset), session.process_at(offset)), (None, None), "{offset:#x}");
         }

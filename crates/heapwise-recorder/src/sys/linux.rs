@@ -265,7 +265,9 @@ mod tests {
     fn proc_knows_who_we_are() {
         assert_eq!(ids_in_proc(), Some((process_id(), thread_id())));
         assert_eq!(ids_of(b"12/task/345"), Some((12, 345)));
-        for other in [&b"12"[..], b"12/task/", b"12/tusk/3", b"12/task/3/4", b"-1/task/3", b"99999999999/task/3"] {
+        for other in
+            [&b"12"[..], b"12/task/", b"12/tusk/3", b"12/task/3/4", b"-1/task/3", b"99999999999/task/3"]
+        {
             assert_eq!(ids_of(other), None);
         }
     }
