@@ -21,8 +21,10 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-/// How many seeds are tried.
+/// How many seeds are tried, and the first of them: one that was too much for a collector that believed everything is soon
+/// among them.
 const SEEDS: u64 = 6;
+const FIRST_SEED: u64 = 8;
 /// The variable that asks for more of them, and for each attack alone.
 const LONG: &str = "HEAPWISE_ATTACKS";
 /// The collector may take so much more memory than for a program that does nothing of the kind.
@@ -156,7 +158,7 @@ fn random_words_in_the_shared_memory_stop_nothing() {
     let at = folder.path();
     let clean = clean(at);
     let (mut highest, mut longest) = (0, Duration::ZERO);
-    for seed in 0..seeds {
+    for seed in FIRST_SEED..FIRST_SEED + seeds {
         // With every second seed what all processes share is spared: then nothing excuses a wrong count.
         let spares = seed % 2 == 1;
         let which = if spares { "spare" } else { "all" };
