@@ -16,6 +16,7 @@ pub mod export;
 pub mod facts;
 pub mod folders;
 pub mod functions;
+pub mod measured;
 pub mod programs;
 pub mod recording;
 pub mod report;

@@ -284,6 +284,8 @@ pub struct Order {
 pub struct Warning {
     /// Its stable name.
     pub id: String,
+    /// What is so.
+    pub what: String,
 }
 
 impl Report {

@@ -404,4 +404,21 @@ fn inside_of_a_recording_programs_are_compared_as_outside_of_it() {
     assert_eq!(report.sum(|stack| stack.contains(&"leak_here")).blocks, 0);
     let spots = &report.interception.blind_spots;
     assert!(spots.iter().any(|s| s.id == "nested" && s.what.contains("leak_known")), "{spots:?}");
+#[test]
+fn a_process_in_a_pid_namespace_is_recorded_under_the_id_that_others_know_it_by() {
+    if !programs::is_root() {
+        eprintln!("SKIPPED: only root can make a pid namespace");
+        return;
+    }
+    let Some(unshare) = programs::find("unshare") else { return };
+    let folder = run::private_folder();
+    let program = victim("threads_random");
+    let arguments = ["-fp", program.to_str().expect("a path that is text")];
+    let recorded = Recording::new(folder.path()).verify(17).record(unshare, &arguments);
+    let expectations = expect::parse(&recorded.outcome.text());
+    let report = recorded.report();
+    let unmet = expect::unmet(&expectations, report, &Facts::of("threads_random"));
+    assert!(!expectations.is_empty() && unmet.is_empty(), "{unmet:?}\n{}", recorded.outcome.stderr);
+    assert_eq!((report.processes.len(), report.totals.lost_events), (2, 0), "{:?}", report.processes);
+    assert!(report.warnings.is_empty(), "{:?}", report.warnings);
 }

@@ -325,6 +325,12 @@ impl<O: Observer> Run<O> {
                 if end.refused_processes > 0 {
                     warnings.push(Warning::RefusedProcesses { count: end.refused_processes });
                 }
+                let refusals = end.refusals.iter();
+                let what: Vec<_> =
+                    refusals.map(|r| format!("{} ({}; {} times)", r.what, r.why, r.count)).collect();
+                if !what.is_empty() {
+                    warnings.push(Warning::Distrusted { what: what.join("; ") });
+                }
             }
         }
         let running = self.processes.iter().filter(|p| p.end.as_ref().is_some_and(|e| e.still_running));

@@ -52,6 +52,11 @@ pub enum Warning {
         /// How many.
         count: u32,
     },
+    /// What recorded processes had written to the recorder's memory was not believed.
+    Distrusted {
+        /// What, why and how often, separated by semicolons.
+        what: String,
+    },
     /// Captured stacks that a full unwind contradicted.
     WrongStacks {
         /// How many.
@@ -98,6 +103,7 @@ impl Warning {
             Warning::StillRunning { .. } => "still-running",
             Warning::LostEvents { .. } => "lost-events",
             Warning::RefusedProcesses { .. } => "refused-processes",
+            Warning::Distrusted { .. } => "distrusted",
             Warning::WrongStacks { .. } => "wrong-stacks",
             Warning::UncertainOrder { .. } => "uncertain-order",
             Warning::UnknownThreads { .. } => "unknown-threads",
@@ -119,6 +125,7 @@ impl Warning {
             Warning::StillRunning { .. } => "their live blocks are not leaks",
             Warning::LostEvents { .. } => "counts are too low, and some blocks seem live that are not",
             Warning::RefusedProcesses { .. } => "their allocations are not in this report",
+            Warning::Distrusted { .. } => "that is left out; what the process says of itself may be wrong",
             Warning::WrongStacks { .. } => "some call sites may be wrong; please report this",
             Warning::UncertainOrder { .. } => {
                 "blocks from before the recording, from a parent process, or of lost events"
@@ -161,6 +168,9 @@ impl fmt::Display for Warning {
             }
             Warning::LostEvents { count } => write!(f, "{count} events were lost"),
             Warning::RefusedProcesses { count } => write!(f, "{count} process(es) could not be recorded"),
+            Warning::Distrusted { what } => {
+                write!(f, "the recorder did not believe a recorded process: {what}")
+            }
             Warning::WrongStacks { failed, verified } => {
                 write!(f, "{failed} of {verified} compared stacks were wrong")
             }

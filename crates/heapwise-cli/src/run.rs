@@ -12,6 +12,7 @@ use heapwise_trace::file::{Writer, tables::Symbols};
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Records a program and prints the diagnosis.
 pub(crate) fn run(args: RunArgs) -> Result<u8, Failure> {
@@ -48,6 +49,7 @@ pub(crate) fn run(args: RunArgs) -> Result<u8, Failure> {
         environment_findings,
         examine: doctor::of_recorded,
         prepare: inherited::hand_on,
+        give_up,
         version: env!("CARGO_PKG_VERSION").into(),
         preload: library,
     };
@@ -78,6 +80,20 @@ pub(crate) fn run(args: RunArgs) -> Result<u8, Failure> {
             ),
         )),
     }
+}
+
+/// Leaves after a second interrupt, whatever the other threads are doing.
+fn give_up(recording: &Path) {
+    let file = recording.display().to_string();
+    // A terminal that takes no more output keeps nobody here.
+    std::thread::spawn(move || {
+        heapwise_escape::say!(
+            "heapwise: interrupted twice, and left without waiting for the end of the recording; what was written of it is \
+             in {file}"
+        );
+    });
+    std::thread::sleep(Duration::from_millis(200));
+    std::process::exit(exit::INTERRUPTED.into());
 }
 
 fn failure(error: Error) -> Failure {

@@ -1,15 +1,21 @@
 //! The loop that moves the clock, drains the rings and samples memory.
 
+use crate::claims::Claims;
+use crate::distrust::{self, Started};
 use crate::encode::{Batch, Packer};
 use crate::examine::Examiner;
-use crate::process::Process;
+use crate::joins::{self, Standing};
+use crate::process::{Common, News, Process};
+use crate::refusals::{Refusals, Refused};
 use crate::session::Session;
 use crate::signals;
 use crate::sys;
 use crate::usable::Probes;
+use heapwise_trace::event::Epoch;
 use heapwise_trace::file::pages::Reason;
-use heapwise_trace::file::records::{ProcessIndex, ThreadIndex};
+use heapwise_trace::file::records::{ProcessIndex, Refusal, ThreadIndex};
 use heapwise_trace::file::tables::Sample;
+use heapwise_trace::live::layout::{ARENA_BYTES, ring_capacity};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -33,6 +39,14 @@ const FIRST_BATCH_TIME: Duration = Duration::from_millis(20);
 const FIRST_BATCHES: Duration = Duration::from_secs(1);
 /// While the packer cannot follow, draining goes on up to here; then the rings fill.
 const MOST_PENDING_BYTES: usize = 24 << 20;
+/// Bytes of the largest ring.
+const MAX_RING_BYTES: usize = ring_capacity(0) as usize;
+/// After a sleep that was shorter and brought nothing the loop sleeps so long for certain.
+const SHORTEST_SLEEP: Duration = Duration::from_micros(100);
+/// Arenas that are looked at in one search.
+const MOST_SEARCHED: usize = 1 << 14;
+/// Rounds in which what an ended process has left is taken: far more than its rings hold, for others may write to them.
+const MOST_ROUNDS_AT_END: usize = 64;
 
 /// When to do what by itself.
 #[derive(Clone, Copy, Debug, Default)]
@@ -64,6 +78,8 @@ pub struct Outcome {
     pub lost_events: u64,
     /// Comparisons with a full unwind that failed, and the last frame address at which one did.
     pub verify_failed: Option<(u64, u64)>,
+    /// What was in the shared memory and not believed.
+    pub refusals: Vec<Refusal>,
 }
 
 /// The loop's view of the run, from other threads.
@@ -87,8 +103,14 @@ pub struct Collector<'a> {
     processes: Vec<Process>,
     newest_seen: u64,
     indices: std::collections::HashMap<u64, ProcessIndex>,
-    next_thread: u32,
+    claims: Claims,
+    started_since: Started,
+    refusals: Refusals,
+    /// The process that is drained first, by turns.
+    first: usize,
     batch: Batch,
+    /// The watermark of the last batch in which nothing was held back.
+    sent_watermark: Epoch,
     pending_bytes: usize,
     page_bytes: u64,
     outcome: Outcome,
@@ -118,8 +140,12 @@ impl<'a> Collector<'a> {
             processes: Vec::new(),
             newest_seen: 0,
             indices: std::collections::HashMap::new(),
-            next_thread: 0,
+            claims: Claims::default(),
+            started_since: Started::new(session.started_before()),
+            refusals: Refusals::default(),
+            first: 0,
             batch: Batch::default(),
+            sent_watermark: Epoch::default(),
             pending_bytes: 0,
             page_bytes,
             outcome: Outcome::default(),
@@ -135,6 +161,9 @@ impl<'a> Collector<'a> {
         let (mut sampled, mut checked, mut sent) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
         let mut asked = 0;
         let mut idle_ticks = 0u32;
+        if control.is_own {
+            self.started_since.add(joins::own_threads());
+        }
         loop {
             // Read before the last look at the rings, so that nothing of the command's end is missed.
             let finish = control.finish.load(Ordering::Acquire);
@@ -154,9 +183,7 @@ impl<'a> Collector<'a> {
             }
             if now >= checked + CHECK {
                 checked = now;
-                for process in &mut self.processes {
-                    process.check_threads(self.session, &mut self.next_thread, &mut self.batch.news);
-                }
+                self.check(now);
             }
             self.obey_stops(now);
             let done = finish && (self.processes.is_empty() || control.abandon.load(Ordering::Acquire));
@@ -168,58 +195,139 @@ impl<'a> Collector<'a> {
             if done {
                 break;
             }
-            self.sleep(if idle_ticks > IDLE_AFTER_TICKS { IDLE_TICK } else { TICK });
+            self.sleep(if idle_ticks > IDLE_AFTER_TICKS { IDLE_TICK } else { TICK }, drained == 0);
         }
         self.end_all(control.is_own);
+        self.outcome.refusals = self.refusals.into_records();
         self.outcome
+    }
+
+    /// The processes, and what is common to them.
+    fn parts(&mut self) -> (&mut Vec<Process>, Common<'_>, &mut News) {
+        let common = Common {
+            session: self.session,
+            claims: &mut self.claims,
+            started: &mut self.started_since,
+            refusals: &mut self.refusals,
+        };
+        (&mut self.processes, common, &mut self.batch.news)
     }
 
     /// Moves the clock, finds new processes and drains all rings. Returns the drained bytes.
     fn round(&mut self, now: Duration) -> usize {
-        let epoch = self.session.tick();
+        let (epoch, was_right) = self.session.tick();
+        if !was_right | !self.session.put_right() {
+            let why = "a recorded process has written to it; others may have missed events meanwhile";
+            self.refusals.note(Refused::Session, || why.into());
+        }
         self.batch.clock.0.push((epoch, now.as_nanos() as u64));
-        self.discover();
-        if self.pending_bytes >= MOST_PENDING_BYTES {
+        self.discover(now);
+        let mut room = MOST_PENDING_BYTES.saturating_sub(self.pending_bytes);
+        if room == 0 {
             return 0;
         }
         let mut drained = 0;
-        for process in &mut self.processes {
-            drained += process.drain(self.session, &mut self.next_thread, &mut self.batch.news);
+        // Each is the first one now and then: what one process writes takes no room from the others for long.
+        let count = self.processes.len();
+        self.first = (self.first + 1) % count.max(1);
+        let order = (self.first..count).chain(0..self.first);
+        let (processes, mut common, news) = self.parts();
+        for i in order {
+            let bytes = processes[i].drain(&mut common, room, news);
+            room = room.saturating_sub(bytes);
+            drained += bytes;
         }
         self.pending_bytes += drained;
         self.batch.watermark = epoch;
         drained
     }
 
-    fn discover(&mut self) {
+    fn discover(&mut self, now: Duration) {
         let newest = self.session.header().newest_process.0.load(Ordering::Acquire);
         if newest == self.newest_seen {
             return;
         }
-        // The list leads from the newest to the oldest; they are taken in the order in which they joined.
-        let mut offsets = Vec::new();
-        let mut at = newest;
-        while at != 0 && at != self.newest_seen {
-            offsets.push(at);
-            match Process::new(self.session, at, ProcessIndex(0), |_| None) {
-                Ok(process) => at = process.previous(),
-                Err(_) => break,
-            }
+        let (session, claims) = (self.session, &self.claims);
+        let (offsets, why) = distrust::headers(newest, |at| !claims.is_new(at), |at| session.previous(at));
+        if let Some(why) = why {
+            self.refusals.note(Refused::List, || why);
         }
         self.newest_seen = newest;
-        for offset in offsets.into_iter().rev() {
-            let index = ProcessIndex(self.indices.len() as u32);
-            let known = |parent| self.indices.get(&parent).copied();
-            let Ok(mut process) = Process::new(self.session, offset, index, known) else { continue };
-            self.indices.insert(offset, index);
-            let pid = process.info.pid;
-            // A program that a process executes takes its id over: whoever had it before is over.
-            while let Some(old) = self.processes.iter().position(|p| p.info.pid == pid) {
-                self.end(old);
+        // The list leads from the newest to the oldest; they are taken in the order in which they joined.
+        offsets.into_iter().rev().for_each(|offset| self.take_in(offset, now));
+    }
+
+    /// Finds processes that have joined and that the list does not lead to: whoever joins writes to the list, and so can
+    /// everybody else.
+    fn search(&mut self, now: Duration) {
+        let taken = self.session.taken();
+        if self.claims.len() as u64 * ARENA_BYTES >= taken.end - taken.start {
+            return;
+        }
+        let mut from = taken.start;
+        for _ in 0..MOST_SEARCHED {
+            let Some(offset) = self.session.next_written(from).filter(|&at| at < taken.end) else { return };
+            self.take_in(offset, now);
+            from = offset + ARENA_BYTES;
+        }
+    }
+
+    /// Takes a process in that has joined with the header at an offset, if it is believed.
+    fn take_in(&mut self, offset: u64, now: Duration) {
+        let Some(first) = distrust::arena(offset).filter(|_| self.claims.is_new(offset)) else { return };
+        // One that is being made is found again.
+        let Some(pid) = self.session.process_at(offset) else { return };
+        let current = self.processes.iter().position(|p| p.info.pid == pid && p.is_present());
+        let memory = self.session.memory();
+        let standing = joins::judge(pid, &first, &memory, current.map(|i| self.processes[i].first()));
+        let standing = standing.and_then(|standing| match standing {
+            Standing::Departed if !self.started_since.departed() => {
+                Err("there are more than the system has started".to_owned())
             }
-            self.outcome.joined.push(pid);
-            self.examiner.look(&mut process.info);
+            believed => Ok(believed),
+        });
+        let standing = match standing {
+            Ok(standing) => standing,
+            Err(why) => {
+                self.claims.refuse(offset);
+                return self.refusals.note(Refused::Join, || why);
+            }
+        };
+        // What has ended before it was seen may have been in a part of the memory that somebody comes for yet.
+        let is_free = match standing.is_present() {
+            true => self.claims.take(&first, offset),
+            false => self.claims.may_read(&first, offset),
+        };
+        let index = ProcessIndex(self.indices.len() as u32);
+        let known = |parent| self.indices.get(&parent).copied();
+        let process = Process::new(self.session, first, (pid, standing), index, known);
+        let (true, Ok(mut process)) = (is_free, process) else { return self.claims.refuse(offset) };
+        self.indices.insert(offset, index);
+        self.started_since.add(1);
+        self.outcome.joined.push(pid);
+        if !standing.is_present() {
+            self.claims.refuse(offset);
             self.processes.push(process);
+            return self.end(self.processes.len() - 1, now);
+        }
+        // A program that a process executes takes its id over: whoever had it before is over.
+        if let Some(old) = current {
+            self.end(old, now);
+        }
+        self.examiner.look(&mut process.info);
+        self.probes.want(&process, &memory, &mut self.refusals);
+        self.processes.push(process);
+    }
+
+    /// Looks which threads are gone, which processes were not found, and what can be given back.
+    fn check(&mut self, now: Duration) {
+        let (processes, mut common, news) = self.parts();
+        for process in processes {
+            process.check_threads(&mut common, news);
+        }
+        self.search(now);
+        for arena in self.claims.unclaimed(now) {
+            self.session.release(arena);
         }
     }
 
@@ -242,7 +350,7 @@ impl<'a> Collector<'a> {
         self.outcome.peak_rss_bytes = self.outcome.peak_rss_bytes.max(total);
         due.into_iter().for_each(|(i, reason)| self.look(i, reason));
         for i in gone.into_iter().rev() {
-            self.end(i);
+            self.end(i, now);
         }
     }
 
@@ -264,30 +372,52 @@ impl<'a> Collector<'a> {
     }
 
     /// Drains what a process has left behind, forgets it, and gives its shared memory back.
-    fn end(&mut self, index: usize) {
-        self.take_out(index, false).release(self.session);
+    fn end(&mut self, index: usize, now: Duration) {
+        self.take_out(index, false).release(self.session, &mut self.claims, now);
     }
 
     /// The same but for the memory: it may still be used.
     fn take_out(&mut self, index: usize, still_running: bool) -> Process {
         let mut process = self.processes.remove(index);
-        self.pending_bytes += process.drain(self.session, &mut self.next_thread, &mut self.batch.news);
-        let described = process.describe();
-        self.probes.want(described.as_ref());
-        self.batch.processes.extend(described);
-        process.read_tables(&mut self.batch.news, true);
-        self.batch.blocks.extend(process.take_pending(&self.packer.buffers));
+        self.describe(&mut process);
+        for _ in 0..MOST_ROUNDS_AT_END {
+            let (_, mut common, news) = self.parts();
+            let drained = process.drain(&mut common, MOST_PENDING_BYTES, news);
+            while {
+                let (_, mut common, news) = self.parts();
+                !process.read_tables(&mut common, news, true)
+            } {
+                // More nodes than go into one batch.
+                self.hand_on(true, true);
+            }
+            self.pending_bytes += drained;
+            self.batch.blocks.extend(process.take_pending(&self.packer.buffers));
+            if drained + MAX_RING_BYTES <= MOST_PENDING_BYTES {
+                break;
+            }
+            // There may have been no room for the last ones.
+            self.hand_on(true, true);
+        }
         let end = process.end(self.session, still_running, &mut self.batch.news);
-        self.outcome.lost_events += end.lost_events;
+        self.outcome.lost_events = self.outcome.lost_events.saturating_add(end.lost_events);
         if end.verify_failed > 0 {
             let before = self.outcome.verify_failed.map_or(0, |(n, _)| n);
-            self.outcome.verify_failed = Some((before + end.verify_failed, process.verify_failed_at()));
+            let sum = before.saturating_add(end.verify_failed);
+            self.outcome.verify_failed = Some((sum, process.verify_failed_at()));
         }
         self.batch.ends.push(end);
         if process.is_silent() {
             self.outcome.silent.extend(process.executable.take());
         }
         process
+    }
+
+    fn describe(&mut self, process: &mut Process) {
+        let described = process.describe();
+        if described.is_some() {
+            self.probes.want(process, &self.session.memory(), &mut self.refusals);
+        }
+        self.batch.processes.extend(described);
     }
 
     fn obey_stops(&mut self, now: Duration) {
@@ -312,18 +442,32 @@ impl<'a> Collector<'a> {
         self.outcome.stopped_early.get_or_insert(why);
     }
 
-    /// Hands the batch to the packer; keeps it if the queue is full, unless there is no later.
+    /// Hands on what there is; keeps it if the queue is full, unless there is no later.
     fn send(&mut self, wait: bool) {
-        for process in &mut self.processes {
-            let described = process.describe();
-            self.probes.want(described.as_ref());
-            self.batch.processes.extend(described);
-            process.read_tables(&mut self.batch.news, false);
-            self.batch.blocks.extend(process.take_pending(&self.packer.buffers));
+        let mut held_back = false;
+        for mut process in std::mem::take(&mut self.processes) {
+            self.describe(&mut process);
+            let (_, mut common, news) = self.parts();
+            // Events do not go before the nodes that they name.
+            if process.read_tables(&mut common, news, false) {
+                self.batch.blocks.extend(process.take_pending(&self.packer.buffers));
+            } else {
+                held_back = true;
+            }
+            self.processes.push(process);
         }
         merge_blocks(&mut self.batch);
         self.batch.sizes.extend(self.probes.answers(wait));
+        self.hand_on(wait, held_back);
+    }
+
+    /// Hands the batch to the packer. If something is `held_back`, it promises no more than the one before.
+    fn hand_on(&mut self, wait: bool, held_back: bool) {
         let watermark = self.batch.watermark;
+        if held_back {
+            self.batch.watermark = self.sent_watermark;
+        }
+        let promised = self.batch.watermark;
         let batch = std::mem::take(&mut self.batch);
         let sent = if wait {
             self.packer.batches.send(batch).map_err(|e| TrySendError::Disconnected(e.0))
@@ -331,10 +475,13 @@ impl<'a> Collector<'a> {
             self.packer.batches.try_send(batch)
         };
         match sent {
-            Ok(()) => self.pending_bytes = 0,
+            Ok(()) => {
+                self.sent_watermark = promised;
+                self.pending_bytes = self.processes.iter().map(Process::pending_bytes).sum();
+            }
             Err(TrySendError::Full(batch)) => self.batch = batch,
             Err(TrySendError::Disconnected(_)) => {
-                self.pending_bytes = 0;
+                self.pending_bytes = self.processes.iter().map(Process::pending_bytes).sum();
                 if !std::mem::replace(&mut self.failed, true) {
                     self.stop("the recording could not be written".into());
                 }
@@ -344,11 +491,16 @@ impl<'a> Collector<'a> {
     }
 
     /// Sleeps for a tick, or less if a ring fills.
-    fn sleep(&self, tick: Duration) {
+    fn sleep(&self, tick: Duration, was_woken_in_vain: bool) {
+        let began = Instant::now();
         let wake = &self.session.header().wake.0;
         wake.store(1, Ordering::Release);
         sys::futex_wait(wake, 1, tick);
         wake.store(0, Ordering::Relaxed);
+        // Whoever wakes us without an event does not get us to spin.
+        if was_woken_in_vain && began.elapsed() < SHORTEST_SLEEP {
+            std::thread::sleep(SHORTEST_SLEEP);
+        }
     }
 
     /// The last words of processes that are still running, and of the loop.
@@ -357,7 +509,8 @@ impl<'a> Collector<'a> {
         if !self.processes.is_empty() {
             self.session.stop();
         }
-        let epoch = self.session.tick();
+        self.search(self.started.elapsed());
+        let (epoch, _) = self.session.tick();
         self.batch.clock.0.push((epoch, self.started.elapsed().as_nanos() as u64));
         self.batch.watermark = epoch;
         while !self.processes.is_empty() {

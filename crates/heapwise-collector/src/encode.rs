@@ -2,6 +2,7 @@
 
 use crate::output::SectionFile;
 use crate::process::News;
+use crate::refusals::{Refusals, Refused};
 use heapwise_trace::event::Epoch;
 use heapwise_trace::file::columns::EventsEncoder;
 use heapwise_trace::file::pages::{Snapshot, UsableSizes};
@@ -110,6 +111,7 @@ impl Packer {
             whole: written.load(Ordering::Relaxed),
             error: None,
             buffers: Arc::clone(&buffers),
+            refusals: Refusals::default(),
         };
         let spawn = std::thread::Builder::new().name("packer".into()).spawn(move || {
             prepare();
@@ -143,6 +145,7 @@ struct Work {
     whole: u64,
     error: Option<Error>,
     buffers: Arc<Buffers>,
+    refusals: Refusals,
 }
 
 impl Work {
@@ -171,7 +174,9 @@ impl Work {
 
     fn finish(mut self, end: &RunEnd) -> Packed {
         if self.error.is_none() {
-            let result = self.writer.run_end(end).and_then(|()| self.writer.flush());
+            let mut end = end.clone();
+            end.refusals.extend(std::mem::take(&mut self.refusals).into_records());
+            let result = self.writer.run_end(&end).and_then(|()| self.writer.flush());
             self.took(result);
         }
         let mut error = self.error;
@@ -205,6 +210,11 @@ impl Work {
             let (last, events) = self.encoder.add_block(thread, first, &words);
             self.epochs.insert(thread, last);
             self.events += events;
+            if self.encoder.left_over() > 0 {
+                self.refusals.note(Refused::Events, || {
+                    format!("words of thread {} of the recording are none", thread.0)
+                });
+            }
             words.clear();
             self.buffers.give_back(words);
             if self.encoder.len() > MOST_SECTION_BYTES {

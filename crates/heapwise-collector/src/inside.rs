@@ -73,7 +73,7 @@ impl Inside {
     fn begin_threads(request: &Request<'_>) -> Result<Self, Error> {
         let session = Session::new(Settings::default())?;
         // A child that is forked shares nothing with this process that could be drained here.
-        session.header().only_pid.store(std::process::id(), Ordering::Release);
+        session.only(std::process::id());
         let file = output::create(request.output, false)?;
         let failed = |what| move |reason| ErrorKind::System { what, reason };
         let packer = Packer::start(file, &meta(request), request.prepare)
@@ -128,6 +128,7 @@ impl Inside {
             cpu_ns: sys::own_cpu_ns().saturating_sub(self.cpu_before_ns),
             ticks_per_second: self.clocks.ticks_per_second(),
             ticks_overhead: ticks::overhead(),
+            refusals: outcome.refusals,
             ..RunEnd::default()
         };
         let packed = packer.finish(&run_end);

@@ -16,17 +16,23 @@
 //! bounded at each step.
 
 mod arenas;
+mod claims;
 pub mod collect;
 pub mod command;
+mod distrust;
 pub mod encode;
 mod error;
 mod examine;
 pub mod inside;
+mod joins;
+mod loaded;
 mod looks;
+mod maps;
 pub mod nested;
 pub mod output;
 pub mod process;
 pub mod record;
+mod refusals;
 pub mod residency;
 mod ring;
 pub mod session;

@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Bounds of a recording.
@@ -56,6 +57,9 @@ pub struct Request {
     pub examine: fn(u32) -> Vec<EnvironmentFinding>,
     /// Has the program start with what heapwise was started with: ignored signals, closed descriptors.
     pub prepare: fn(&mut Command),
+    /// Ends this program, which was interrupted twice and does not come to its end by itself. What was recorded until then is
+    /// in the file.
+    pub give_up: fn(&Path),
     /// Version of the program that records.
     pub version: String,
     /// The preload library.
@@ -107,7 +111,10 @@ pub fn record(request: Request) -> Result<Recorded, Error> {
     let packer = Packer::start(file, &meta(&request), || {})
         .map_err(failed)
         .inspect_err(|_| output::remove(&early_path))?;
-    signals::install().map_err(|reason| ErrorKind::System { what: "cannot handle signals", reason })?;
+    let (give_up, in_file) = (request.give_up, Arc::new(OnceLock::<PathBuf>::new()));
+    let (known, early) = (Arc::clone(&in_file), early_path.clone());
+    signals::install(move || give_up(known.get().unwrap_or(&early)))
+        .map_err(|reason| ErrorKind::System { what: "cannot handle signals", reason })?;
 
     if request.wait {
         sys::adopt_orphans();
@@ -122,12 +129,16 @@ pub fn record(request: Request) -> Result<Recorded, Error> {
     let mut child = command::start(&request.command, &session, &preload, how)
         .inspect_err(|_| output::remove(&early_path))?;
     let pid = child.id();
+    if !request.follow {
+        session.only(pid);
+    }
     let wait = request.wait;
     signals::pass_on_to(pid as i32);
     let path = match &request.output {
         Some(path) => path.clone(),
         None => rename(early_path, output::default_name(&program, pid)),
     };
+    let _ = in_file.set(path.clone());
     let control = Control::default();
     let examiner = Examiner::new(request.examine, &request.environment_findings);
     let probes = Probes::default();
@@ -194,6 +205,7 @@ pub fn record(request: Request) -> Result<Recorded, Error> {
         cpu_ns: sys::cpu_of_children_ns(),
         ticks_per_second: clocks.ticks_per_second(),
         ticks_overhead: ticks::overhead(),
+        refusals: outcome.refusals,
     };
     let packed = packer.finish(&run_end);
     Ok(Recorded {

@@ -5,6 +5,7 @@
 //! mappings that may be heap. The process goes on meanwhile. What it does in these milliseconds belongs to the epoch that
 //! the snapshot begins, so live blocks and pages differ by that at most.
 
+use crate::maps::{Line, line};
 use crate::sys::{self, PageRange};
 use heapwise_trace::event::Epoch;
 use heapwise_trace::file::pages::{MappedPages, MappingKind, PageRun, Reason, Snapshot};
@@ -46,26 +47,6 @@ pub fn of_worker(pid: u32, shared_inode: u64, thread_pointers: &[u64]) -> io::Re
         page_bytes: crate::page_bytes(),
     };
     subject.snapshot(Epoch(0), 0, Reason::Requested)
-}
-
-/// A line of `/proc/PID/maps`.
-#[derive(Debug, PartialEq, Eq)]
-struct Line<'a> {
-    range: Range<u64>,
-    shared: bool,
-    inode: u64,
-    name: &'a str,
-}
-
-fn line(text: &str) -> Option<Line<'_>> {
-    // `start-end rwxp offset device inode   name`; the name may hold anything but a line end.
-    let mut fields = text.splitn(6, ' ');
-    let (start, end) = fields.next()?.split_once('-')?;
-    let permissions = fields.next()?;
-    let inode = fields.nth(2)?.parse().ok()?;
-    let hex = |digits| u64::from_str_radix(digits, 16).ok();
-    let name = fields.next().unwrap_or_default().trim_start();
-    Some(Line { range: hex(start)?..hex(end)?, shared: permissions.ends_with('s'), inode, name })
 }
 
 /// In a process up to here what it touches while it is being looked at is a share that counts, so the kernel is asked
@@ -158,8 +139,9 @@ impl Subject<'_> {
         }
         let page = self.page_bytes;
         let within = |ranges: &[Range<u64>], kind: MappingKind| -> Vec<(Range<u64>, MappingKind)> {
+            // Cut first: what a process says may end anywhere.
             let cut = |r: &Range<u64>| {
-                r.start.max(line.range.start)..r.end.next_multiple_of(page).min(line.range.end)
+                r.start.max(line.range.start)..r.end.min(line.range.end).next_multiple_of(page)
             };
             ranges.iter().map(cut).filter(|r| r.start < r.end).map(|r| (r, kind)).collect()
         };
@@ -223,19 +205,6 @@ fn rollup(pid: u32) -> io::Result<Rollup> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_line_of_maps_is_read_whatever_the_name() {
-        let heap = line("55d0c0a00000-55d0c0a21000 rw-p 00000000 00:00 0                          [heap]");
-        let expected =
-            Line { range: 0x55d0_c0a0_0000..0x55d0_c0a2_1000, shared: false, inode: 0, name: "[heap]" };
-        assert_eq!(heap, Some(expected));
-        let file =
-            line("7f00-7f01 r--s 00001000 fd:00 1234   /a file  with spaces (deleted)").expect("a line");
-        assert_eq!((file.shared, file.inode, file.name), (true, 1234, "/a file  with spaces (deleted)"));
-        assert_eq!(line("7f00-7f01 rw-p 00000000 00:00 0 ").map(|l| l.name), Some(""));
-        assert_eq!(line("nonsense"), None);
-    }
-
     fn subject<'a>(thread_pointers: &'a [u64], recorder: &'a [Range<u64>]) -> Subject<'a> {
         let (pid, process) = (std::process::id(), ProcessIndex(0));
         Subject {
@@ -251,7 +220,7 @@ mod tests {
 
     #[test]
     fn stacks_and_the_recorders_memory_are_cut_out_of_what_they_grew_together_with() {
-        let line = Line { range: 0x10000..0x40000, shared: false, inode: 0, name: "" };
+        let line = line("10000-40000 rw-p 00000000 00:00 0").expect("a line");
         let recorder = [0x20000..0x22000, 0x90000..0x92000];
         let parts: Vec<_> = subject(&[0x17100], &recorder).mappings_of(&line);
         let parts: Vec<_> = parts.iter().map(|m| (m.start, m.end, m.kind)).collect();

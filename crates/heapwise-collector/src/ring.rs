@@ -1,32 +1,62 @@
 //! One thread's ring, as it is seen from outside: whose it is, and what is in it.
 
 use crate::arenas::Arenas;
+use crate::distrust::{self, Started};
 use crate::process::News;
+use crate::refusals::{Refusals, Refused};
+use crate::session::Session;
 use crate::sys;
 use heapwise_trace::event::Epoch;
 use heapwise_trace::file::records::{ProcessIndex, ThreadEnd, ThreadIndex, ThreadInfo};
-use heapwise_trace::live::layout::{RING_DATA_OFFSET, RingHeader, ring_state};
+use heapwise_trace::live::layout::{RING_DATA_OFFSET, RingHeader, ring_capacity, ring_state};
 use std::sync::atomic::Ordering;
+
+/// What a drain works with.
+#[derive(Debug)]
+pub(crate) struct Drain<'a> {
+    pub(crate) session: &'a Session,
+    pub(crate) process: ProcessIndex,
+    /// Whether the rings are the process's for certain: only then anything is written to them.
+    pub(crate) writes: bool,
+    /// Bytes that may still be taken.
+    pub(crate) room: usize,
+    pub(crate) started: &'a mut Started,
+    pub(crate) refusals: &'a mut Refusals,
+    pub(crate) news: &'a mut News,
+}
 
 /// A ring and the thread that owns it now.
 #[derive(Debug)]
 pub(crate) struct Ring {
     pub(crate) offset: u64,
-    pub(crate) incarnation: u64,
     pub(crate) thread: Option<ThreadIndex>,
     pub(crate) tid: u32,
-    pub(crate) name: String,
-    /// What the thread was called when it took the ring.
-    pub(crate) first_name: String,
-    pub(crate) lost_before: u64,
     /// Words that were drained and not yet handed on.
     pub(crate) pending: Vec<u64>,
     pub(crate) idle_checks: u32,
+    incarnation: u64,
+    name: String,
+    /// What the thread was called when it took the ring.
+    first_name: String,
+    lost_before: u64,
+    /// Bytes of events that it holds.
+    capacity: u64,
+    /// Bytes that were read, which is ours alone to say.
+    tail: u64,
+    /// Its numbers contradict each other: nothing is read any more.
+    is_refused: bool,
 }
 
 impl Ring {
-    /// A ring of which nothing was read yet.
-    pub(crate) fn new(offset: u64) -> Self {
+    /// A ring of which nothing was read yet. If there can be none at this place, nothing will be.
+    pub(crate) fn new(index: usize, offset: u64, arenas: &mut Arenas, refusals: &mut Refusals) -> Self {
+        let capacity = ring_capacity(index);
+        let bytes = RING_DATA_OFFSET + capacity;
+        let is_aligned = arenas.get::<RingHeader>(offset).is_some();
+        let is_one = is_aligned && arenas.holds(offset, bytes) && arenas.extents.take(offset, bytes);
+        if !is_one {
+            refusals.note(Refused::Ring, || format!("there can be none of {capacity} bytes at {offset:#x}"));
+        }
         Self {
             offset,
             incarnation: 0,
@@ -37,71 +67,92 @@ impl Ring {
             lost_before: 0,
             pending: Vec::new(),
             idle_checks: 0,
+            capacity,
+            tail: 0,
+            is_refused: !is_one,
         }
     }
 
-    pub(crate) fn drain(
-        &mut self,
-        arenas: &Arenas,
-        process: ProcessIndex,
-        next_thread: &mut u32,
-        news: &mut News,
-    ) -> usize {
-        let Some(header) = arenas.get::<RingHeader>(self.offset) else { return 0 };
+    /// Its header, if it is one.
+    pub(crate) fn header<'a>(&self, arenas: &'a Arenas) -> Option<&'a RingHeader> {
+        arenas.get::<RingHeader>(self.offset).filter(|_| !self.is_refused)
+    }
+
+    /// Bytes of shared memory that it has touched at most.
+    pub(crate) fn touched_bytes(&self) -> u64 {
+        if self.is_refused { 0 } else { self.tail.min(self.capacity) + RING_DATA_OFFSET }
+    }
+
+    pub(crate) fn drain(&mut self, arenas: &Arenas, drain: &mut Drain<'_>) -> usize {
+        let Some(header) = self.header(arenas) else { return 0 };
         // The head first: whoever owns what lies before it is the owner that is read after it.
         let head = header.head.load(Ordering::Acquire);
-        let tail = header.tail.0.load(Ordering::Relaxed);
         let incarnation = header.incarnation.load(Ordering::Acquire);
-        if incarnation != self.incarnation {
-            self.take_over(header, incarnation, process, next_thread, news);
-        }
-        let capacity = header.capacity.load(Ordering::Relaxed);
-        let bytes = head.wrapping_sub(tail);
-        if bytes == 0 || bytes > capacity || !capacity.is_power_of_two() || self.thread.is_none() {
+        if incarnation != self.incarnation && !self.take_over(header, incarnation, drain) {
             return 0;
         }
-        let at = tail & (capacity - 1);
-        let first_part = bytes.min(capacity - at);
+        let Some(bytes) = distrust::unread(head, self.tail, self.capacity) else {
+            self.refuse(drain, "its writer is not where it can be");
+            return 0;
+        };
+        // What there is no room for is taken the next time, and never a part of it.
+        if bytes == 0 || self.thread.is_none() || bytes as usize > drain.room {
+            return 0;
+        }
+        let at = self.tail & (self.capacity - 1);
+        let first_part = bytes.min(self.capacity - at);
         let mut copy = |from: u64, len: u64| {
-            let (mapping, start) = arenas.find(self.offset)?;
-            let offset = start + RING_DATA_OFFSET as usize + from as usize;
-            mapping.copy_words(offset, (len / 8) as usize, &mut self.pending)
+            let offset = self.offset + RING_DATA_OFFSET + from;
+            drain.session.read_words(offset, (len / 8) as usize, &mut self.pending)
         };
         if copy(at, first_part).and_then(|()| copy(0, bytes - first_part)).is_none() {
             return 0;
         }
-        header.tail.0.store(head, Ordering::Release);
-        if header.waiting.swap(0, Ordering::AcqRel) != 0 {
-            sys::futex_wake(header.tail.0.as_ptr().cast());
+        self.tail = head;
+        drain.room -= bytes as usize;
+        if drain.writes {
+            header.tail.0.store(head, Ordering::Release);
+            if header.waiting.swap(0, Ordering::AcqRel) != 0 {
+                sys::futex_wake(header.tail.0.as_ptr().cast());
+            }
         }
         self.idle_checks = 0;
         bytes as usize
     }
 
-    pub(crate) fn take_over(
-        &mut self,
-        header: &RingHeader,
-        incarnation: u64,
-        process: ProcessIndex,
-        next_thread: &mut u32,
-        news: &mut News,
-    ) {
-        let index = ThreadIndex(*next_thread);
-        *next_thread += 1;
+    fn refuse(&mut self, drain: &mut Drain<'_>, why: &str) {
+        self.is_refused = true;
+        let offset = self.offset;
+        drain.refusals.note(Refused::Ring, || format!("{why}, at {offset:#x}"));
+    }
+
+    /// Notes that another thread has the ring. Returns whether that can be.
+    fn take_over(&mut self, header: &RingHeader, incarnation: u64, drain: &mut Drain<'_>) -> bool {
+        // A ring is handed on after it was set free here, and not before.
+        if self.thread.is_some() {
+            self.refuse(drain, "its thread has changed before it was free");
+            return false;
+        }
+        let Some(index) = drain.started.thread() else {
+            self.is_refused = true;
+            drain.refusals.note(Refused::Threads, || "there are more than the system has started".into());
+            return false;
+        };
         self.incarnation = incarnation;
         self.thread = Some(index);
         self.tid = header.tid.load(Ordering::Relaxed);
         self.name = own_name(header);
         self.first_name = self.name.clone();
         let start_epoch = Epoch(header.start_epoch.load(Ordering::Relaxed));
-        news.threads.push(ThreadInfo {
+        drain.news.threads.push(ThreadInfo {
             index,
-            process,
+            process: drain.process,
             tid: self.tid,
             handle: header.handle.load(Ordering::Relaxed),
             name: self.name.clone(),
             start_epoch,
         });
+        true
     }
 
     pub(crate) fn update_name(&mut self, pid: u32) {
@@ -111,8 +162,8 @@ impl Ring {
     }
 
     /// The thread is gone and drained, but for words that were not handed on yet: they keep the ring busy.
-    pub(crate) fn finish(&mut self, header: &RingHeader, epoch: Epoch, news: &mut News) {
-        let drained = header.head.load(Ordering::Acquire) == header.tail.0.load(Ordering::Relaxed);
+    pub(crate) fn finish(&mut self, header: &RingHeader, epoch: Epoch, writes: bool, news: &mut News) {
+        let drained = header.head.load(Ordering::Acquire) == self.tail;
         let Some(thread) = self.thread else { return };
         if !self.pending.is_empty() || !drained {
             return;
@@ -124,7 +175,7 @@ impl Ring {
             self.name = own;
         }
         let lost = header.lost_events.load(Ordering::Relaxed);
-        let lost_events = lost - self.lost_before;
+        let lost_events = lost.saturating_sub(self.lost_before);
         self.lost_before = lost;
         news.thread_ends.push(ThreadEnd {
             index: thread,
@@ -132,11 +183,13 @@ impl Ring {
             epoch,
             lost_events,
         });
-        header.state.store(ring_state::FREE, Ordering::Release);
+        if writes {
+            header.state.store(ring_state::FREE, Ordering::Release);
+        }
     }
 }
 
-pub(crate) fn own_name(header: &RingHeader) -> String {
+fn own_name(header: &RingHeader) -> String {
     let name: Vec<u8> = header.name.iter().flat_map(|w| w.load(Ordering::Relaxed).to_le_bytes()).collect();
     String::from_utf8_lossy(name.split(|&b| b == 0).next().unwrap_or_default()).into_owned()
 }

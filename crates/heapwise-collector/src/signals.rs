@@ -3,9 +3,14 @@
 //! A key press (Ctrl-C, Ctrl-\) reaches the program by itself, since the terminal sends it to everybody in the
 //! foreground; what another process sends to us alone is passed on. The second interrupt is for us: stop at once; so is the third
 //! `SIGTERM` with `--wait`, and whatever ends programs when the program has ended. `SIGUSR2` is for us, too: look at the pages now.
+//!
+//! Stopping takes a moment: what was recorded is written. Whatever keeps it from coming to its end, the second interrupt
+//! ends this process in a bounded time. A thread of its own sees to that, which waits for nothing that others do.
 
+use crate::sys;
 use std::io;
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
+use std::time::Duration;
 
 static PROGRAM: AtomicI32 = AtomicI32::new(0);
 static INTERRUPTS: AtomicU32 = AtomicU32::new(0);
@@ -23,6 +28,8 @@ extern "C" fn on_signal(signal: libc::c_int, info: *mut libc::siginfo_t, _contex
     }
     if signal == libc::SIGINT {
         INTERRUPTS.fetch_add(1, Ordering::Relaxed);
+        // Nothing but a system call, as a handler may make.
+        sys::futex_wake(INTERRUPTS.as_ptr());
     }
     if signal == libc::SIGTERM {
         TERMINATIONS.fetch_add(1, Ordering::Relaxed);
@@ -52,12 +59,30 @@ pub fn survive_size_limit() {
     }
 }
 
+/// So long it may take to stop after the second interrupt.
+const GRACE: Duration = Duration::from_secs(3);
+
+/// Waits for the second interrupt, and then ends this process by `leave` if it has not ended by itself until then.
+fn watch(leave: impl FnOnce()) {
+    loop {
+        let seen = INTERRUPTS.load(Ordering::Relaxed);
+        if seen > 1 {
+            break;
+        }
+        sys::futex_wait(&INTERRUPTS, seen, Duration::from_secs(3600));
+    }
+    std::thread::sleep(GRACE);
+    leave();
+}
+
 /// Passes signals on from now on, but for those that are ignored: `nohup`, and shells without job control for what they start in
-/// the background, mean heapwise as well as the program.
+/// the background, mean heapwise as well as the program. `leave` ends this process, where nothing else does after a second
+/// interrupt.
 ///
 /// # Errors
 /// The system's.
-pub fn install() -> io::Result<()> {
+pub fn install(leave: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    std::thread::Builder::new().name("interrupts".into()).spawn(|| watch(leave))?;
     for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP, libc::SIGUSR1, SNAPSHOT] {
         // SAFETY: zeroed memory is a valid sigaction, which the kernel fills in; the handler only uses atomics and kill.
         let result = unsafe {

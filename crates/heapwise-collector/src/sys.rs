@@ -1,6 +1,7 @@
 //! The system calls that std does not have, each wrapped once.
 
 use std::ffi::CStr;
+use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::atomic::AtomicU32;
@@ -28,7 +29,7 @@ pub(crate) fn memory_file(name: &CStr, executable: bool) -> io::Result<OwnedFd> 
 ///
 /// # Errors
 /// The system's.
-pub fn set_len_unlimited(file: &std::fs::File, len: u64) -> io::Result<()> {
+pub fn set_len_unlimited(file: &File, len: u64) -> io::Result<()> {
     let mut before = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: the kernel fills in the structure.
     check(unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &mut before) })?;
@@ -45,9 +46,9 @@ pub fn set_len_unlimited(file: &std::fs::File, len: u64) -> io::Result<()> {
     result
 }
 
-/// Forbids any further change of an anonymous file's content.
-pub(crate) fn seal(file: &OwnedFd) -> io::Result<()> {
-    let seals = libc::F_SEAL_WRITE | libc::F_SEAL_GROW | libc::F_SEAL_SHRINK | libc::F_SEAL_SEAL;
+/// Forbids for good to change an anonymous file's length, and what else is named.
+pub(crate) fn seal(file: &OwnedFd, more: libc::c_int) -> io::Result<()> {
+    let seals = more | libc::F_SEAL_GROW | libc::F_SEAL_SHRINK | libc::F_SEAL_SEAL;
     // SAFETY: an integer argument.
     check(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, seals) }).map(drop)
 }
@@ -57,6 +58,52 @@ pub(crate) fn punch_hole(file: &OwnedFd, offset: u64, len: u64) {
     let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
     // SAFETY: integer arguments. A failure only costs memory.
     let _ = unsafe { libc::fallocate(file.as_raw_fd(), mode, offset as i64, len as i64) };
+}
+
+/// The first offset from `from` on at which something was written to an anonymous file, to the page.
+pub(crate) fn next_written(file: &OwnedFd, from: u64) -> Option<u64> {
+    // SAFETY: integer arguments; nobody uses the position of this file.
+    let found = unsafe { libc::lseek(file.as_raw_fd(), from as i64, libc::SEEK_DATA) };
+    u64::try_from(found).ok()
+}
+
+/// Whether the page at an offset was written. Reading one that was not through a mapping would take memory.
+pub(crate) fn is_written(file: &OwnedFd, offset: u64) -> bool {
+    next_written(file, offset) == Some(offset)
+}
+
+/// Reads words from an offset of a file, behind those that are there. Parts that were never written are zeroes, and take no
+/// memory. `None` if not all of them can be read.
+pub(crate) fn read_words(file: &OwnedFd, offset: u64, count: usize, to: &mut Vec<u64>) -> Option<()> {
+    to.reserve(count);
+    let bytes = count.checked_mul(8)?;
+    // SAFETY: the vector has room for `count` more words, to which only this call writes; any bytes are a word, and those
+    // that the kernel has written are initialised.
+    unsafe {
+        let at = to.as_mut_ptr().add(to.len()).cast();
+        let got = libc::pread(file.as_raw_fd(), at, bytes, offset as i64);
+        if usize::try_from(got) != Ok(bytes) {
+            return None;
+        }
+        to.set_len(to.len() + count);
+    }
+    Some(())
+}
+
+/// Opens something in a folder, or from the root, without following a link: a folder to go on from, or a file to be read.
+pub(crate) fn open_in(folder: &File, name: &CStr, is_folder: bool) -> io::Result<File> {
+    let what = if is_folder { libc::O_PATH | libc::O_DIRECTORY } else { libc::O_RDONLY | libc::O_NONBLOCK };
+    let flags = what | libc::O_NOFOLLOW | libc::O_CLOEXEC;
+    // SAFETY: the name is a C string; the result is a new descriptor or -1.
+    let fd = check(unsafe { libc::openat(folder.as_raw_fd(), name.as_ptr(), flags) })?;
+    // SAFETY: a new descriptor that nobody else owns.
+    Ok(unsafe { File::from_raw_fd(fd) })
+}
+
+/// The user as whom this process acts.
+pub(crate) fn effective_user() -> u32 {
+    // SAFETY: asks for a number.
+    unsafe { libc::geteuid() }
 }
 
 /// A shared mapping of a part of a file.
@@ -94,24 +141,6 @@ impl Mapping {
         // SAFETY: within the mapping, aligned (mappings begin at a page), and `Shared` types are valid for any bytes
         // and may change at any time.
         Some(unsafe { &*self.at.add(offset).cast::<T>() })
-    }
-
-    /// Copies words out; `None` if the range does not fit.
-    pub(crate) fn copy_words(&self, offset: usize, count: usize, to: &mut Vec<u64>) -> Option<()> {
-        let end = offset.checked_add(count.checked_mul(8)?)?;
-        if end > self.len || !offset.is_multiple_of(8) {
-            return None;
-        }
-        to.reserve(count);
-        // SAFETY: the source is within the mapping; the vector has room for `count` more words. The writer in the
-        // other process does not touch words that it has published before the reader's position passes them; if it
-        // did all the same, the words would be any words, which the decoder tolerates.
-        unsafe {
-            let from = self.at.add(offset).cast::<u64>();
-            std::ptr::copy_nonoverlapping(from, to.as_mut_ptr().add(to.len()), count);
-            to.set_len(to.len() + count);
-        }
-        Some(())
     }
 
     /// Copies bytes out; `None` if the range does not fit.
@@ -310,7 +339,7 @@ const PAGE_IS_HUGE: u64 = 1 << 6;
 const ADDRESS_SPACE_END: u64 = 0x7fff_ffff_f000;
 
 /// Tells the resident pages of the process whose `pagemap` this is, but for those of the shared zero page, ascending.
-pub(crate) fn scan_resident(pagemap: &std::fs::File, found: &mut impl FnMut(PageRange)) -> io::Result<()> {
+pub(crate) fn scan_resident(pagemap: &File, found: &mut impl FnMut(PageRange)) -> io::Result<()> {
     let mut regions = vec![PageRegion::default(); 4096];
     let mut start = 0;
     while start < ADDRESS_SPACE_END {
@@ -346,7 +375,7 @@ pub(crate) fn scan_resident(pagemap: &std::fs::File, found: &mut impl FnMut(Page
 
 /// The same for a range, by reading eight bytes for each of its pages: for kernels without the scan.
 pub(crate) fn read_resident(
-    pagemap: &std::fs::File,
+    pagemap: &File,
     range: std::ops::Range<u64>,
     page_bytes: u64,
     found: &mut impl FnMut(PageRange),

@@ -7,16 +7,17 @@
 
 #![expect(unsafe_code, reason = "asks the allocator of this process, through its C functions")]
 
+use crate::joins::Memory;
+use crate::loaded::Library;
+use crate::process::Process;
+use crate::refusals::{Refusals, Refused};
 use heapwise_trace::file::pages::UsableSizes;
-use heapwise_trace::file::records::ProcessInfo;
 use std::collections::BTreeSet;
 use std::io::Read;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
-use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::mpsc::sync_channel;
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The command of this program that answers; see [`ask_here`].
 pub const COMMAND: &str = "usable-sizes";
@@ -25,7 +26,11 @@ const LARGEST: usize = 64 << 20;
 /// Steps of one length that are enough to believe that it stays so.
 const STEADY: usize = 2048;
 /// A process that has not answered by then will not.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(3);
+/// An answer that is longer is none.
+const MOST_ANSWER_BYTES: u64 = 4 << 20;
+/// Allocators of one recording that are asked.
+const MOST_ASKED: usize = 16;
 
 /// Asks the allocator of this process: for each size that blocks have, the next larger one.
 pub fn ask_here() -> Vec<u64> {
@@ -58,56 +63,37 @@ pub fn ask_here() -> Vec<u64> {
     sizes
 }
 
-/// Whether a file may be loaded into a process of ours. The recorded program has named it, and that may have fewer rights
-/// than we have: only what its owner, us or root, alone can change is believed, and what the loader would not take apart.
-fn is_trustworthy(path: &Path) -> bool {
-    let plain = path.is_absolute() && !path.as_os_str().as_bytes().iter().any(|b| b" :".contains(b));
-    // SAFETY: asks for a number.
-    let own = unsafe { libc::geteuid() };
-    let believed = |part: &Path| {
-        let facts = part.metadata();
-        facts.is_ok_and(|f| {
-            (f.uid() == 0 || f.uid() == own) && (f.mode() & 0o022 == 0 || f.mode() & 0o1000 != 0)
-        })
-    };
-    plain && path.canonicalize().is_ok_and(|real| real.is_file() && real.ancestors().all(believed))
+/// Whether a path names the C library's own allocator.
+fn is_glibc(path: &str) -> bool {
+    path.rsplit('/').next().is_some_and(|file| file.starts_with("libc.so"))
 }
 
-/// Asks an allocator, named by the path of the object that provides `malloc`. `None` if it does not answer.
-pub fn measure(allocator: &str) -> Option<UsableSizes> {
-    if allocator.is_empty() {
-        return None;
-    }
-    if !is_trustworthy(Path::new(allocator)) {
-        return None;
-    }
-    let is_glibc = allocator.rsplit('/').next().is_some_and(|file| file.starts_with("libc.so"));
+/// Asks the allocator of a library, or the C library's, which this program has as well. `None` if it does not answer.
+fn measure(allocator: &str, library: Option<&Library>) -> Option<UsableSizes> {
     let mut command = Command::new("/proc/self/exe");
     command.arg(COMMAND).env_remove("LD_PRELOAD");
-    if !is_glibc {
-        command.env("LD_PRELOAD", allocator);
+    if let Some(library) = library {
+        command.env("LD_PRELOAD", library.path());
     }
-    ask(&mut command, allocator, is_glibc)
+    ask(&mut command, allocator, library.is_none())
 }
 
 /// Asks with a command that runs [`ask_here`] with an allocator, whose name is only passed on. `None` if it does not answer.
 pub fn ask(command: &mut Command, allocator: &str, is_glibc: bool) -> Option<UsableSizes> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn().ok()?;
-    let mut output = child.stdout.take()?;
-    let reader = std::thread::spawn(move || {
+    let output = child.stdout.take()?;
+    let (tell, told) = sync_channel(1);
+    // What it has started may keep its output open for ever; then this thread is left behind.
+    std::thread::spawn(move || {
         let mut text = String::new();
-        output.read_to_string(&mut text).map(|_| text)
+        let read = output.take(MOST_ANSWER_BYTES).read_to_string(&mut text);
+        let _ = tell.send(read.map(|_| text));
     });
-    let began = Instant::now();
-    while !reader.is_finished() {
-        if began.elapsed() > PATIENCE {
-            let _ = child.kill();
-        }
-        std::thread::sleep(Duration::from_micros(200));
-    }
+    let text = told.recv_timeout(PATIENCE);
+    let _ = child.kill();
     let _ = child.wait();
-    let text = reader.join().ok()?.ok()?;
+    let text = text.ok()?.ok()?;
     let sizes: Vec<u64> = text.lines().map_while(|line| line.parse().ok()).collect();
     let ascending = sizes.is_sorted_by(|a, b| a < b);
     // The size and flags of a block of glibc lie in front of it.
@@ -130,13 +116,27 @@ impl Probes {
         Self { off: true, ..Self::default() }
     }
 
-    /// Asks the allocator of a process that has just been described, unless it was asked before.
-    pub fn want(&mut self, process: Option<&ProcessInfo>) {
-        let Some(path) = process.map(|p| p.allocator.clone()) else { return };
-        if !self.off && self.asked.insert(path.clone()) {
-            let thread = std::thread::Builder::new().name("usable sizes".into());
-            self.running.extend(thread.spawn(move || measure(&path)).ok());
+    /// Asks the allocator of a process, unless it was asked before. It has to be a process that is there and known to be the
+    /// one that it says it is; its word alone loads nothing.
+    pub(crate) fn want(&mut self, process: &Process, memory: &Memory, refusals: &mut Refusals) {
+        let path = process.allocator();
+        if self.off || path.is_empty() || self.asked.len() == MOST_ASKED || self.asked.contains(&path) {
+            return;
         }
+        let library = if is_glibc(&path) {
+            None
+        } else if !path.starts_with('/') || !process.is_proven() {
+            // Not a library; or one that cannot be asked for any more, which another process may bring again.
+            return;
+        } else {
+            match Library::of_process(&path, process.info.pid, memory) {
+                Ok(library) => Some(library),
+                Err(why) => return refusals.note(Refused::Sizes, || format!("{path}: {why}")),
+            }
+        };
+        self.asked.insert(path.clone());
+        let thread = std::thread::Builder::new().name("usable sizes".into());
+        self.running.extend(thread.spawn(move || measure(&path, library.as_ref())).ok());
     }
 
     /// What was answered since the last time; with `wait` everything.
@@ -151,27 +151,20 @@ impl Probes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs::Permissions;
-    use std::os::unix::fs::PermissionsExt;
+    use std::time::Instant;
 
     #[test]
-    fn what_others_can_change_is_not_loaded() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let library = folder.path().join("lib.so");
-        std::fs::write(&library, b"").expect("it can be written");
-        let set =
-            |mode| std::fs::set_permissions(&library, Permissions::from_mode(mode)).expect("it is ours");
-        set(0o644);
-        assert!(is_trustworthy(&library));
-        set(0o666);
-        assert!(!is_trustworthy(&library), "anybody can write to it");
-        set(0o644);
-        let odd = folder.path().join("a:b.so");
-        std::fs::write(&odd, b"").expect("it can be written");
-        assert!(!is_trustworthy(&odd), "the loader would take it for two");
-        assert!(!is_trustworthy(Path::new("lib.so")) && !is_trustworthy(&folder.path().join("none.so")));
-        std::fs::set_permissions(folder.path(), Permissions::from_mode(0o777)).expect("it is ours");
-        assert!(!is_trustworthy(&library), "anybody can put another one in its place");
+    fn an_answer_that_does_not_end_is_none() {
+        let began = Instant::now();
+        let mut endless = Command::new("yes");
+        assert_eq!(ask(endless.arg("1"), "an allocator", false), None);
+        // Its output stays open after its end.
+        let mut leaves = Command::new("sh");
+        assert_eq!(ask(leaves.args(["-c", "echo 16; sleep 20 & echo 32"]), "an allocator", false), None);
+        assert!(began.elapsed() < 5 * PATIENCE);
+        let mut answers = Command::new("printf");
+        let sizes = ask(answers.arg("16\n32\n"), "an allocator", true).expect("an answer");
+        assert_eq!((sizes.sizes.as_slice(), sizes.header_bytes), (&[16, 32][..], 8));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::sys;
 use crate::unwind::stack::RememberedStack;
 use core::sync::atomic::Ordering;
 use heapwise_trace::live::layout::{
-    CLOCK_EPOCH_MASK, MAX_RINGS, ProcessHeader, RING_DATA_OFFSET, RingHeader, ring_state,
+    CLOCK_EPOCH_MASK, MAX_RINGS, ProcessHeader, RING_DATA_OFFSET, RingHeader, ring_capacity, ring_state,
 };
 
 /// State of one thread. Zeroed memory is a valid state that belongs to no process yet.
@@ -26,15 +26,6 @@ pub struct ThreadState {
     pub large_budget: u32,
     /// The last stack.
     pub stack: RememberedStack,
-}
-
-/// Bytes of a ring by how many rings its process has: a few threads get room to burst, thousands do not take all.
-fn ring_bytes(count: usize) -> usize {
-    match count {
-        0..8 => 2 << 20,
-        8..64 => 512 << 10,
-        _ => 128 << 10,
-    }
 }
 
 impl ThreadState {
@@ -117,7 +108,7 @@ fn take_ring(header: &'static ProcessHeader, process: &ProcessState) -> Option<(
     if count == MAX_RINGS {
         return None;
     }
-    let bytes = ring_bytes(count);
+    let bytes = ring_capacity(count) as usize;
     let extent = process.allocate(&held, RING_DATA_OFFSET as usize + bytes)?;
     // SAFETY: the extent is large enough, zeroed, page-aligned and never unmapped; all fields are atomics.
     let ring = unsafe { &*extent.at.cast::<RingHeader>() };

@@ -220,6 +220,20 @@ pub struct RunEnd {
     pub ticks_per_second: u64,
     /// Ticks between two readings of that clock with nothing in between.
     pub ticks_overhead: u64,
+    /// What recorded processes had written to the shared memory and was not believed.
+    pub refusals: Vec<Refusal>,
+}
+
+/// What was not believed of what recorded processes say, or not done for them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Refusal {
+    /// What it was about.
+    pub what: String,
+    /// Why, the first time.
+    pub why: String,
+    /// How often.
+    pub count: u64,
 }
 
 /// A list of which only the first elements are kept.

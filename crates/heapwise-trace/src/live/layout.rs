@@ -192,6 +192,16 @@ pub mod ring_state {
 /// Bytes from the start of a ring's header to its first event.
 pub const RING_DATA_OFFSET: u64 = 4096;
 
+/// Bytes of events that the n-th ring of a process holds, counted from 0: a power of two. A few threads get room to burst,
+/// thousands do not take all.
+pub const fn ring_capacity(index: usize) -> u64 {
+    match index {
+        0..8 => 2 << 20,
+        8..64 => 512 << 10,
+        _ => 128 << 10,
+    }
+}
+
 /// One thread's ring. The events follow at [`RING_DATA_OFFSET`].
 #[derive(Debug)]
 #[repr(C, align(64))]
@@ -216,7 +226,7 @@ pub struct RingHeader {
     pub incarnation: AtomicU64,
     /// Clock when the owner took it.
     pub start_epoch: AtomicU64,
-    /// Bytes of the ring: a power of two.
+    /// Bytes of the ring; see [`ring_capacity`].
     pub capacity: AtomicU64,
     /// Where the owner's private state lies in its process, to be used again by the next owner.
     pub private_state: AtomicU64,

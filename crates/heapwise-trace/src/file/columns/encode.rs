@@ -49,6 +49,7 @@ pub struct EventsEncoder {
     last_stack: u32,
     last_ticks: u64,
     epoch: u64,
+    left_over: usize,
 }
 
 impl Default for EventsEncoder {
@@ -67,6 +68,7 @@ impl Default for EventsEncoder {
             last_stack: 0,
             last_ticks: 0,
             epoch: 0,
+            left_over: 0,
         }
     }
 }
@@ -89,6 +91,7 @@ impl EventsEncoder {
             self.event(event);
             rest = &rest[used..];
         }
+        self.left_over = rest.len();
         if self.n_events == 0 {
             return (first, 0);
         }
@@ -100,6 +103,11 @@ impl EventsEncoder {
         }
         self.n_blocks += 1;
         (Epoch(self.epoch), self.n_events)
+    }
+
+    /// Words at the end of the last block that are no event.
+    pub fn left_over(&self) -> usize {
+        self.left_over
     }
 
     /// Bytes of the payload so far.
