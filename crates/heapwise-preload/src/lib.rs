@@ -4,7 +4,7 @@
 
 #![cfg_attr(panic = "abort", no_std)]
 
-use heapwise_recorder::{entry_point, hand_on, hooks, lifecycle, mappings, turn};
+use heapwise_recorder::{entry_point, hand_on, hooks, lifecycle, mappings, real, sandbox, turn};
 
 entry_point!(malloc, 1 => hooks::malloc);
 entry_point!(calloc, 2 => hooks::calloc);
@@ -35,6 +35,15 @@ heapwise_recorder::cxx_operators! {
 
 heapwise_recorder::entry_point_with_caller!(mmap, 6 => mappings::mmap);
 heapwise_recorder::entry_point_with_caller!(mmap64, 6 => mappings::mmap);
+
+// It is variadic; on this architecture all its arguments are in registers.
+heapwise_recorder::entry_point_with_caller!(prctl, 6 => sandbox::prctl);
+
+heapwise_recorder::watched_system_calls!(
+    real::NEXT_SYSCALL,
+    sandbox::watched_system_call,
+    sandbox::early_system_call
+);
 
 /// The interposed C function `pthread_create`.
 ///
@@ -75,22 +84,6 @@ pub unsafe extern "C" fn pthread_setname_np(
 ) -> core::ffi::c_int {
     // SAFETY: handed on.
     unsafe { lifecycle::pthread_setname_np(thread, name) }
-}
-
-/// The interposed C function `prctl`. It is variadic; on this architecture all its arguments are in registers.
-///
-/// # Safety
-/// That of the C function.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn prctl(
-    option: core::ffi::c_int,
-    a: usize,
-    b: usize,
-    c: usize,
-    d: usize,
-) -> core::ffi::c_int {
-    // SAFETY: handed on.
-    unsafe { lifecycle::prctl(option, a, b, c, d) }
 }
 
 /// The interposed C function `dlclose`.

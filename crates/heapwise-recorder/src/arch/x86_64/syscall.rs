@@ -37,6 +37,7 @@ pub mod number {
     pub const CLOSE: usize = 3;
     pub const MMAP: usize = 9;
     pub const MUNMAP: usize = 11;
+    pub const MREMAP: usize = 25;
     pub const SCHED_YIELD: usize = 24;
     pub const MINCORE: usize = 27;
     pub const MADVISE: usize = 28;
@@ -48,5 +49,7 @@ pub mod number {
     pub const GETTID: usize = 186;
     pub const FUTEX: usize = 202;
     pub const EXIT_GROUP: usize = 231;
+    pub const PRLIMIT64: usize = 302;
     pub const PROCESS_VM_READV: usize = 310;
+    pub const SECCOMP: usize = 317;
 }
