@@ -15,6 +15,7 @@ pub mod export;
 pub mod facts;
 pub mod folders;
 pub mod functions;
+pub mod oracle;
 pub mod programs;
 pub mod recording;
 pub mod report;

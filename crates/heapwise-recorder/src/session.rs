@@ -59,12 +59,29 @@ unsafe extern "C" {
     static environ: *const *const c_char;
 }
 
+/// The environment's strings. Functions of the executable may run before libc has noted where they are (`.preinit_array`): then
+/// they are where the kernel has put them, behind the arguments.
+///
+/// # Safety
+/// Nobody changes the environment meanwhile.
+unsafe fn environment() -> *const *const c_char {
+    // SAFETY: libc's variable, which the caller says nobody changes.
+    let noted = unsafe { environ };
+    let start = sys::initial_stack() as *const *const c_char;
+    if !noted.is_null() || start.is_null() {
+        return noted;
+    }
+    // SAFETY: a process's stack begins with the number of its arguments, their addresses, a null pointer, the addresses of its
+    // environment and another one.
+    unsafe { start.add(1 + start.cast::<usize>().read() + 1) }
+}
+
 /// The value of an environment variable.
 pub fn variable(name: &str) -> Option<&'static CStr> {
     // SAFETY: libc keeps `environ` pointing at a null-terminated array of strings. This runs when the recorder
     // attaches, before the program could be changing it on another thread.
     unsafe {
-        let mut entry = environ;
+        let mut entry = environment();
         while !entry.is_null() && !(*entry).is_null() {
             let text = CStr::from_ptr(*entry);
             if let Some(rest) = text.to_bytes_with_nul().strip_prefix(name.as_bytes())

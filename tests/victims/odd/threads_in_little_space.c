@@ -1,4 +1,4 @@
-// victim: starts 200 threads with stacks of 256 KiB that allocate, below a limit of the address space of 80 MiB, and prints how many it could not start; flags: -pthread
+// victim: starts 200 threads that allocate, below a limit of the address space in MiB (80, or its first argument) and with stacks in KiB (256, or its second), and prints how many it could not start; flags: -pthread
 #include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -20,14 +20,16 @@ static void *body(void *unused) {
     return mine[0] ? unused : &all;
 }
 
-int main(void) {
-    struct rlimit limit = {80ul << 20, 80ul << 20};
+int main(int argc, char **argv) {
+    rlim_t bytes = (argc > 1 ? strtoul(argv[1], NULL, 10) : 80) << 20;
+    size_t stack = (argc > 2 ? strtoul(argv[2], NULL, 10) : 256) << 10;
+    struct rlimit limit = {bytes, bytes};
     if (setrlimit(RLIMIT_AS, &limit)) return 1;
     // One arena: the others take 64 MiB each.
     mallopt(M_ARENA_MAX, 1);
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, 256 << 10);
+    if (pthread_attr_setstacksize(&attributes, stack)) return 1;
     pthread_attr_setguardsize(&attributes, 4096);
     pthread_t threads[THREADS];
     int started = 0, refused = 0, short_of_memory = 0;
