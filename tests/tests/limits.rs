@@ -86,6 +86,7 @@ fn a_program_without_a_clock_is_recorded_without_times() {
         let report = recorded.report();
         assert_eq!((report.totals.lost_events, report.stacks.verify_failed), (0, 0));
         assert_eq!(report.sum(|stack| stack.contains(&"without_clock")).blocks, 500_000);
+        assert!(report.warnings.iter().any(|warning| warning.id == "no-clock"), "it is said");
     }
 }
 

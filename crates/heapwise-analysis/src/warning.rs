@@ -56,6 +56,11 @@ pub enum Warning {
         /// Of how many that were compared.
         verified: u64,
     },
+    /// Processes that have forbidden themselves the processor's clock.
+    NoClock {
+        /// How many.
+        processes: u64,
+    },
     /// Frees without an allocation, or allocations on top of live blocks, in a recording that should have neither.
     UncertainOrder {
         /// Frees of unknown blocks.
@@ -96,6 +101,7 @@ impl Warning {
             Warning::LostEvents { .. } => "lost-events",
             Warning::RefusedProcesses { .. } => "refused-processes",
             Warning::WrongStacks { .. } => "wrong-stacks",
+            Warning::NoClock { .. } => "no-clock",
             Warning::UncertainOrder { .. } => "uncertain-order",
             Warning::UnknownThreads { .. } => "unknown-threads",
             Warning::Sampled { .. } => "sampled",
@@ -114,6 +120,9 @@ impl Warning {
             Warning::LostEvents { .. } => "counts are too low, and some blocks seem live that are not",
             Warning::RefusedProcesses { .. } => "their allocations are not in this report",
             Warning::WrongStacks { .. } => "some call sites may be wrong; please report this",
+            Warning::NoClock { .. } => {
+                "their calls of the allocator were not timed from then on; counts are not affected"
+            }
             Warning::UncertainOrder { .. } => {
                 "blocks from before the recording, from a parent process, or of lost events"
             }
@@ -149,6 +158,9 @@ impl fmt::Display for Warning {
             Warning::RefusedProcesses { count } => write!(f, "{count} process(es) could not be recorded"),
             Warning::WrongStacks { failed, verified } => {
                 write!(f, "{failed} of {verified} compared stacks were wrong")
+            }
+            Warning::NoClock { processes } => {
+                write!(f, "{processes} process(es) have forbidden themselves the processor's clock")
             }
             Warning::UncertainOrder { unknown_frees, implicit_frees } => write!(
                 f,

@@ -238,6 +238,7 @@ impl ProcessState {
             }
         }
         header.command_len.store(len as u32, Ordering::Relaxed);
+        header.no_clock.store(u32::from(confined::is_clock_forbidden()), Ordering::Relaxed);
         self.describe_allocator(header);
         mappings::publish(header);
         if let Some(log) = self.allocate(held, MODULE_LOG_BYTES) {

@@ -13,6 +13,7 @@ use crate::sys;
 use crate::turn::begin;
 use crate::unwind::modules;
 use core::ffi::c_int;
+use core::sync::atomic::Ordering;
 
 /// What a call would forbid the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +74,10 @@ fn tell(kind: u32, caller: usize) {
 /// Prepares for what the program is about to forbid itself, and notes it.
 pub(crate) extern "C" fn confine(kind: u32, caller: usize) {
     match KINDS.get(kind as usize) {
-        Some(Confinement::Clock) => confined::forbid_clock(),
+        Some(Confinement::Clock) => {
+            confined::forbid_clock();
+            note_no_clock();
+        }
         Some(Confinement::Filter) => {
             prepare(caller);
             confined::filter();
@@ -81,8 +85,16 @@ pub(crate) extern "C" fn confine(kind: u32, caller: usize) {
         Some(Confinement::Strict) => {
             prepare(caller);
             confined::set_strict(true);
+            note_no_clock();
         }
         None => confined::set_strict(false),
+    }
+}
+
+/// Has the report say so.
+fn note_no_clock() {
+    if let Some(header) = PROCESS.header() {
+        header.no_clock.store(1, Ordering::Relaxed);
     }
 }
 

@@ -1,4 +1,4 @@
-// victim: asks for alignments that are none, are huge, or do not fit the size, and for blocks of zero bytes, by all aligned functions; flags: -Wno-error
+// victim: asks for alignments that are none, are huge, or do not fit the size, and for blocks of zero bytes, by all aligned functions; flags:
 #define _GNU_SOURCE
 #include <errno.h>
 #include <malloc.h>
