@@ -314,7 +314,8 @@ impl RememberedStack {
             }
         };
         let mut depth = kept;
-        let Tables { frames, checks: all_checks, fresh, .. } = &mut self.tables;
+        // PERF: as slices, whose addresses stay in registers while the tables are written to.
+        let (frames, all_checks, fresh) = self.tables.slices();
         for fresh in fresh[..n_fresh].iter().rev() {
             node = self.nodes.node(node, fresh.key);
             fp_dead = match fresh.fp_use {

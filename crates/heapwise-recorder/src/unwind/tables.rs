@@ -70,6 +70,12 @@ impl Tables {
         self.room
     }
 
+    /// The frames, what proves them, and the fresh ones.
+    #[inline(always)]
+    pub(super) fn slices(&mut self) -> (&mut [Remembered], &mut [Check], &[Fresh]) {
+        (&mut self.frames, &mut self.checks, &self.fresh)
+    }
+
     /// Begins with the first tables.
     ///
     /// # Safety
