@@ -111,7 +111,7 @@ impl Odd {
         Self { needs, ..self }
     }
 
-    fn as_root(self) -> Self {
+    fn for_root(self) -> Self {
         Self { is_for_root: true, ..self }
     }
 }
@@ -195,7 +195,7 @@ fn all() -> Vec<Odd> {
         victim("wraps_malloc").in_front(),
         victim("zero_size_malloc"),
         // What they have forbidden themselves, or have no more.
-        odd("chroot_and_on", &["."]).as_root(),
+        odd("chroot_and_on", &["."]).for_root(),
         odd("clock_forbidden", &[]).in_front(),
         odd("clock_forbidden", &["syscall"]),
         odd("close_range_all", &[]).in_front().ends(7),
