@@ -242,7 +242,8 @@ impl RememberedStack {
             if n_fresh == self.tables.room() && !self.tables.reserve(n_fresh + 1) {
                 return (End::Cut, n_fresh);
             }
-            let frame = &mut self.tables.fresh[n_fresh];
+            // SAFETY: `n_fresh` is below the room of the tables, which is the length of this one.
+            let frame = unsafe { self.tables.fresh.get_unchecked_mut(n_fresh) };
             *frame = Fresh { sp, key, fp, fp_slot, fp_use: FpUse::Needed };
             n_fresh += 1;
             match step(frame, &memory) {
