@@ -17,6 +17,7 @@ pub mod facts;
 pub mod folders;
 pub mod functions;
 pub mod measured;
+pub mod oracle;
 pub mod programs;
 pub mod recording;
 pub mod report;

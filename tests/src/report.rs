@@ -69,6 +69,9 @@ pub struct Totals {
     pub live_at_exit_bytes: u64,
     /// Blocks that were given back before anything else was allocated.
     pub temporary_allocations: u64,
+    /// Requests that were refused.
+    #[serde(default)]
+    pub failed_allocations: u64,
     /// Events that are missing in the other numbers.
     #[serde(default)]
     pub lost_events: u64,

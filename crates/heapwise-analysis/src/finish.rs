@@ -344,6 +344,11 @@ impl<O: Observer> Run<O> {
         if stacks.verify_failed > 0 {
             warnings.push(Warning::WrongStacks { failed: stacks.verify_failed, verified: stacks.verified });
         }
+        let no_clock =
+            self.processes.iter().filter(|p| p.end.as_ref().is_some_and(|e| e.no_clock)).count() as u64;
+        if no_clock > 0 {
+            warnings.push(Warning::NoClock { processes: no_clock });
+        }
         // A handful is usual: what the program allocated before the recorder was there.
         let unknown_frees = totals.unknown_frees.saturating_sub(expected_frees);
         let odd = unknown_frees + totals.implicit_frees;

@@ -64,6 +64,11 @@ pub enum Warning {
         /// Of how many that were compared.
         verified: u64,
     },
+    /// Processes that have forbidden themselves the processor's clock.
+    NoClock {
+        /// How many.
+        processes: u64,
+    },
     /// Frees without an allocation, or allocations on top of live blocks, in a recording that should have neither.
     UncertainOrder {
         /// Frees of unknown blocks.
@@ -105,6 +110,7 @@ impl Warning {
             Warning::RefusedProcesses { .. } => "refused-processes",
             Warning::Distrusted { .. } => "distrusted",
             Warning::WrongStacks { .. } => "wrong-stacks",
+            Warning::NoClock { .. } => "no-clock",
             Warning::UncertainOrder { .. } => "uncertain-order",
             Warning::UnknownThreads { .. } => "unknown-threads",
             Warning::Sampled { .. } => "sampled",
@@ -127,6 +133,9 @@ impl Warning {
             Warning::RefusedProcesses { .. } => "their allocations are not in this report",
             Warning::Distrusted { .. } => "that is left out; what the process says of itself may be wrong",
             Warning::WrongStacks { .. } => "some call sites may be wrong; please report this",
+            Warning::NoClock { .. } => {
+                "their calls of the allocator were not timed from then on; counts are not affected"
+            }
             Warning::UncertainOrder { .. } => {
                 "blocks from before the recording, from a parent process, or of lost events"
             }
@@ -173,6 +182,9 @@ impl fmt::Display for Warning {
             }
             Warning::WrongStacks { failed, verified } => {
                 write!(f, "{failed} of {verified} compared stacks were wrong")
+            }
+            Warning::NoClock { processes } => {
+                write!(f, "{processes} process(es) have forbidden themselves the processor's clock")
             }
             Warning::UncertainOrder { unknown_frees, implicit_frees } => write!(
                 f,

@@ -9,6 +9,7 @@ use heapwise_trace::event::Epoch;
 use heapwise_trace::file::records::{ModuleInfo, ProcessIndex, ThreadIndex};
 use heapwise_trace::live::layout::{
     ARENA_BYTES, BUILD_ID_BYTES, CLOCK_EPOCH_MASK, MODULE_RECORD_HEADER, SESSION_BYTES, SESSION_HEADER_BYTES,
+    ring_capacity,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -68,6 +69,12 @@ impl Extents {
         }
         is_free && len > 0
     }
+}
+
+/// Bytes that the n-th ring of a process holds; `None` if it can be no such ring. Where address space is short, rings are smaller
+/// than usual.
+pub(crate) fn capacity(claimed: u64, index: usize) -> Option<u64> {
+    (claimed.is_power_of_two() && (8..=ring_capacity(index)).contains(&claimed)).then_some(claimed)
 }
 
 /// Bytes of a ring that were not read yet; `None` if the writer's position makes no sense.

@@ -63,10 +63,11 @@ impl Mapped {
         }
     }
 
-    /// Whether a part of the memory is mapped; `None` if that cannot be known.
+    /// Whether the beginning of a part of the memory is mapped, as recorders map an arena: as much of it as they need. `None` if
+    /// that cannot be known.
     pub(crate) fn has(&self, part: &Range<u64>) -> Option<bool> {
         match self {
-            Self::Parts(parts) => Some(parts.iter().any(|p| p.start <= part.start && part.end <= p.end)),
+            Self::Parts(parts) => Some(parts.iter().any(|p| p.contains(&part.start))),
             Self::Gone => Some(false),
             Self::Hidden => None,
         }

@@ -409,6 +409,7 @@ impl Process {
                 .saturating_add(header.lost_events.load(Ordering::Relaxed)),
             verified: header.verified.load(Ordering::Relaxed),
             verify_failed: header.verify_failed.load(Ordering::Relaxed),
+            no_clock: header.no_clock.load(Ordering::Relaxed) != 0,
         }
     }
 

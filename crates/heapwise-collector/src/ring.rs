@@ -8,7 +8,7 @@ use crate::session::Session;
 use crate::sys;
 use heapwise_trace::event::Epoch;
 use heapwise_trace::file::records::{ProcessIndex, ThreadEnd, ThreadIndex, ThreadInfo};
-use heapwise_trace::live::layout::{RING_DATA_OFFSET, RingHeader, ring_capacity, ring_state};
+use heapwise_trace::live::layout::{RING_DATA_OFFSET, RingHeader, ring_state};
 use std::sync::atomic::Ordering;
 
 /// What a drain works with.
@@ -39,7 +39,7 @@ pub(crate) struct Ring {
     /// What the thread was called when it took the ring.
     first_name: String,
     lost_before: u64,
-    /// Bytes of events that it holds.
+    /// Bytes of events that it holds, read once.
     capacity: u64,
     /// Bytes that were read, which is ours alone to say.
     tail: u64,
@@ -50,12 +50,13 @@ pub(crate) struct Ring {
 impl Ring {
     /// A ring of which nothing was read yet. If there can be none at this place, nothing will be.
     pub(crate) fn new(index: usize, offset: u64, arenas: &mut Arenas, refusals: &mut Refusals) -> Self {
-        let capacity = ring_capacity(index);
+        let claimed = arenas.get::<RingHeader>(offset).map(|header| header.capacity.load(Ordering::Relaxed));
+        let capacity = claimed.and_then(|claimed| distrust::capacity(claimed, index)).unwrap_or(0);
         let bytes = RING_DATA_OFFSET + capacity;
-        let is_aligned = arenas.get::<RingHeader>(offset).is_some();
-        let is_one = is_aligned && arenas.holds(offset, bytes) && arenas.extents.take(offset, bytes);
+        let is_one = capacity != 0 && arenas.holds(offset, bytes) && arenas.extents.take(offset, bytes);
         if !is_one {
-            refusals.note(Refused::Ring, || format!("there can be none of {capacity} bytes at {offset:#x}"));
+            let claimed = claimed.unwrap_or(0);
+            refusals.note(Refused::Ring, || format!("there can be none of {claimed} bytes at {offset:#x}"));
         }
         Self {
             offset,

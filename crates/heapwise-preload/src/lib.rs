@@ -5,7 +5,7 @@
 #![cfg_attr(panic = "abort", no_std)]
 
 use heapwise_recorder::{
-    entry_point, entry_point_before, hand_on, hooks, lifecycle, loadable, mappings, turn,
+    entry_point, entry_point_before, hand_on, hooks, lifecycle, loadable, mappings, real, sandbox, turn,
 };
 
 entry_point!(malloc, 1 => hooks::malloc);
@@ -51,6 +51,14 @@ entry_point_before!(posix_spawn => loadable::posix_spawn);
 entry_point_before!(posix_spawnp => loadable::posix_spawnp);
 entry_point_before!(system => loadable::system);
 entry_point_before!(popen => loadable::popen);
+// It is variadic; on this architecture all its arguments are in registers.
+heapwise_recorder::entry_point_with_caller!(prctl, 6 => sandbox::prctl);
+
+heapwise_recorder::watched_system_calls!(
+    real::NEXT_SYSCALL,
+    sandbox::watched_system_call,
+    sandbox::early_system_call
+);
 
 /// The interposed C function `pthread_create`.
 ///
@@ -91,22 +99,6 @@ pub unsafe extern "C" fn pthread_setname_np(
 ) -> core::ffi::c_int {
     // SAFETY: handed on.
     unsafe { lifecycle::pthread_setname_np(thread, name) }
-}
-
-/// The interposed C function `prctl`. It is variadic; on this architecture all its arguments are in registers.
-///
-/// # Safety
-/// That of the C function.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn prctl(
-    option: core::ffi::c_int,
-    a: usize,
-    b: usize,
-    c: usize,
-    d: usize,
-) -> core::ffi::c_int {
-    // SAFETY: handed on.
-    unsafe { lifecycle::prctl(option, a, b, c, d) }
 }
 
 /// The interposed C function `dlclose`.

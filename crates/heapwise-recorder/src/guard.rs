@@ -48,7 +48,8 @@ mod tests {
 
     #[test]
     fn an_entry_further_out_proves_an_abandoned_one() {
-        let words = |guard| ThreadWords { state: core::ptr::null_mut(), guard, measure_in: 0, ticks: 0 };
+        let words =
+            |guard| ThreadWords { state: core::ptr::null_mut(), guard, measure_in: 0, ticks: 0, strict: 0 };
         let stack = || 0x5000..0x9000;
         assert_eq!(turn(&words(0), 0x7000, stack()), Turn::Free);
         assert_eq!(turn(&words(INTERNAL), 0x7000, stack()), Turn::Internal);

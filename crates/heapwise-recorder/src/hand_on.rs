@@ -6,6 +6,7 @@
 
 use crate::lifecycle;
 use crate::marks;
+use crate::sandbox;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
 /// Functions of the recorder in the program.
@@ -20,6 +21,8 @@ pub struct HandOn {
     pub(crate) thread_named: unsafe extern "C" fn(u64, *const u8, usize),
     /// Code was unloaded.
     pub(crate) unloaded: extern "C" fn(),
+    /// The program confines itself: how, and from where.
+    pub(crate) confine: extern "C" fn(u32, usize),
     /// `heapwise_mark`.
     pub(crate) mark: unsafe extern "C" fn(u32, *const u8, usize),
     /// `heapwise_is_recording`.
@@ -32,6 +35,7 @@ pub(crate) static OWN: HandOn = HandOn {
     thread_joined: lifecycle::thread_joined,
     thread_named: lifecycle::thread_named,
     unloaded: lifecycle::unloaded,
+    confine: sandbox::confine,
     mark: marks::mark_from_c,
     is_recording,
 };

@@ -15,8 +15,11 @@
 
 #![cfg_attr(not(test), no_std)]
 
+pub mod address_space;
 pub mod arch;
+mod arena;
 pub mod bootstrap;
+pub mod confined;
 pub mod cxx;
 mod describe;
 pub mod farewell;
@@ -32,6 +35,7 @@ pub mod marks;
 pub mod process;
 pub mod real;
 pub mod ring;
+pub mod sandbox;
 pub mod session;
 mod stopwatch;
 pub mod sys;

@@ -5,7 +5,6 @@ use crate::guard;
 use crate::hand_on;
 use crate::process::PROCESS;
 use crate::real::real_or;
-use crate::sys;
 use crate::turn::note;
 use crate::unwind::modules;
 use core::ffi::{c_char, c_int, c_void};
@@ -71,23 +70,6 @@ pub unsafe extern "C" fn pthread_setname_np(thread: usize, name: *const c_char) 
     error
 }
 
-/// `prctl`, with which a thread may name itself.
-///
-/// # Safety
-/// As the C function.
-pub unsafe extern "C" fn prctl(option: c_int, a: usize, b: usize, c: usize, d: usize) -> c_int {
-    const PR_SET_NAME: c_int = 15;
-    let real = real_or!(prctl, -1);
-    // SAFETY: the caller's call.
-    let result = unsafe { real(option, a, b, c, d) };
-    if option == PR_SET_NAME && result == 0 {
-        let name = sys::thread_name();
-        let bytes = name.map(u64::to_le_bytes);
-        name_thread(tls::thread_pointer() as u64, bytes.as_flattened());
-    }
-    result
-}
-
 /// `dlclose`: the addresses of what is unloaded may soon mean something else.
 ///
 /// # Safety
@@ -115,7 +97,7 @@ pub(crate) extern "C" fn thread_joined(handle: u64) {
     note(Event::ThreadJoin { handle });
 }
 
-fn name_thread(handle: u64, name: &[u8]) {
+pub(crate) fn name_thread(handle: u64, name: &[u8]) {
     match hand_on::target() {
         // SAFETY: the name is as long as it says.
         Some(target) => unsafe { (target.thread_named)(handle, name.as_ptr(), name.len()) },

@@ -8,8 +8,8 @@
 //! The table is bounded. A name that is too long is cut, and says so by ending in `…`; a name for which there is no room has
 //! the id of all such names. So no mark is lost that could not say what it is called.
 
-use crate::arch::clock;
 use crate::arch::entry::Entry;
+use crate::confined;
 use crate::process::PROCESS;
 use crate::turn::begin;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
@@ -171,7 +171,8 @@ pub fn mark(kind: MarkKind, name: &[u8]) {
         return;
     }
     let name = PROCESS.marks.intern(Name::copy(name).bytes());
-    turn.push(Event::Mark { kind, name, ticks: clock::ticks() });
+    // Without ticks the collector's clock has to do, which is less precise.
+    turn.push(Event::Mark { kind, name, ticks: confined::ticks().unwrap_or(0) });
 }
 
 /// Whether a mark would be recorded now.

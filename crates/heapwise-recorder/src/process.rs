@@ -4,6 +4,9 @@
 //! unattached at its first event, however it was made (`fork`, `_Fork`, a raw system call), and joins the session as
 //! a process of its own. A child of `vfork` shares its parent's memory and records as its parent, which is stopped.
 
+use crate::address_space;
+use crate::arena::{Arena, Extent};
+use crate::confined;
 use crate::lock::{Held, Lock};
 use crate::mappings;
 use crate::marks::MarkNames;
@@ -41,6 +44,7 @@ pub struct ProcessState {
     /// Captures since the last comparison with a full unwind.
     pub verify_countdown: AtomicU32,
     arena: Arena,
+    arena_count: AtomicUsize,
     /// Where the rings are mapped here, in the order of the header's list.
     pub rings: [AtomicPtr<RingHeader>; MAX_RINGS],
     /// The trie's pointers into the arenas.
@@ -49,15 +53,6 @@ pub struct ProcessState {
     pub published: modules::Published,
     /// The names of this process's marks.
     pub marks: MarkNames,
-}
-
-#[derive(Debug)]
-#[repr(C)]
-struct Arena {
-    base: AtomicPtr<u8>,
-    offset: AtomicU64,
-    used: AtomicUsize,
-    count: AtomicUsize,
 }
 
 /// This process's state.
@@ -71,12 +66,8 @@ pub static PROCESS: ProcessState = ProcessState {
     in_namespace: AtomicU32::new(0),
     threaded: AtomicU32::new(0),
     verify_countdown: AtomicU32::new(0),
-    arena: Arena {
-        base: AtomicPtr::new(core::ptr::null_mut()),
-        offset: AtomicU64::new(0),
-        used: AtomicUsize::new(0),
-        count: AtomicUsize::new(0),
-    },
+    arena: Arena::none(),
+    arena_count: AtomicUsize::new(0),
     rings: [const { AtomicPtr::new(core::ptr::null_mut()) }; MAX_RINGS],
     trie: Trie::new(),
     published: modules::Published::new(),
@@ -117,15 +108,6 @@ enum Joined {
     Unwanted,
     /// There is one, and it could not be joined.
     Refused,
-}
-
-/// Memory of an arena.
-#[derive(Clone, Copy, Debug)]
-pub struct Extent {
-    /// Where it is mapped here; zeroed.
-    pub at: *mut u8,
-    /// Where it lies in the session file.
-    pub offset: u64,
 }
 
 impl ProcessState {
@@ -223,6 +205,8 @@ impl ProcessState {
         INHERITED.session.store(session, Ordering::Relaxed);
         self.session.store(session, Ordering::Release);
         let Some(session) = self.session() else { return Joined::Refused };
+        confined::look();
+        address_space::look();
         let pid = sys::process_id();
         let only = session.only_pid.load(Ordering::Relaxed);
         if only != 0 && only != pid {
@@ -282,6 +266,7 @@ impl ProcessState {
             }
         }
         header.command_len.store(len as u32, Ordering::Relaxed);
+        header.no_clock.store(u32::from(confined::is_clock_forbidden()), Ordering::Relaxed);
         self.describe_allocator(header);
         mappings::publish(header);
         if let Some(log) = self.allocate(held, MODULE_LOG_BYTES) {
@@ -302,24 +287,21 @@ impl ProcessState {
     /// Takes zeroed memory of the session, aligned to a page.
     pub fn allocate(&self, _held: &Held<'_>, len: usize) -> Option<Extent> {
         let len = len.next_multiple_of(sys::PAGE);
-        let arena = &self.arena;
-        let used = arena.used.load(Ordering::Relaxed);
-        if arena.base.load(Ordering::Relaxed).is_null() || used + len > ARENA_BYTES as usize {
-            self.next_arena()?;
+        if !self.arena.has(len) {
+            self.next_arena(len)?;
         }
-        let used = arena.used.load(Ordering::Relaxed);
-        if used + len > ARENA_BYTES as usize {
-            return None;
-        }
-        arena.used.store(used + len, Ordering::Relaxed);
-        // SAFETY: `used + len` is within the arena, which is mapped as a whole.
-        let at = unsafe { arena.base.load(Ordering::Relaxed).add(used) };
-        Some(Extent { at, offset: arena.offset.load(Ordering::Relaxed) + used as u64 })
+        self.arena.take(len)
     }
 
-    fn next_arena(&self) -> Option<()> {
-        let arena = &self.arena;
-        let count = arena.count.load(Ordering::Relaxed);
+    /// Maps memory of the session before it is needed.
+    pub fn map_ahead(&self) {
+        if let Some(_held) = self.lock.acquire() {
+            self.arena.map_ahead();
+        }
+    }
+
+    fn next_arena(&self, needed: usize) -> Option<()> {
+        let count = self.arena_count.load(Ordering::Relaxed);
         if count == MAX_ARENAS {
             return None;
         }
@@ -327,14 +309,11 @@ impl ProcessState {
         let path = unsafe { (*INHERITED.path.get()).as_ref() }?;
         let file = path.open().ok()?;
         let offset = self.session()?.next_arena.0.fetch_add(ARENA_BYTES, Ordering::Relaxed);
-        if offset + ARENA_BYTES > SESSION_BYTES {
+        if offset + ARENA_BYTES > SESSION_BYTES || needed > ARENA_BYTES as usize {
             return None;
         }
-        let base = file.map_shared(offset, ARENA_BYTES as usize).ok()?;
-        arena.base.store(base, Ordering::Relaxed);
-        arena.offset.store(offset, Ordering::Relaxed);
-        arena.used.store(0, Ordering::Relaxed);
-        arena.count.store(count + 1, Ordering::Relaxed);
+        self.arena.begin(&file, offset, needed)?;
+        self.arena_count.store(count + 1, Ordering::Relaxed);
         if let Some(header) = self.header() {
             header.arenas[count].store(offset, Ordering::Release);
         }

@@ -42,6 +42,7 @@ real_functions! {
     pthread_join: fn(thread: usize, result: *mut *mut c_void) -> c_int, c"pthread_join";
     pthread_setname_np: fn(thread: usize, name: *const c_char) -> c_int, c"pthread_setname_np";
     prctl: fn(option: c_int, a: usize, b: usize, c: usize, d: usize) -> c_int, c"prctl";
+    syscall: fn(number: usize, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> isize, c"syscall";
     dlclose: fn(handle: *mut c_void) -> c_int, c"dlclose";
     dl_find_object: fn(address: *mut c_void, result: *mut DlFindObject) -> c_int, c"_dl_find_object";
 }
@@ -81,6 +82,8 @@ addresses! {
     system, c"system";
     popen, c"popen";
 }
+/// The real `syscall` where assembly finds it; null before it is known.
+pub static NEXT_SYSCALL: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
 
 /// `struct dl_find_object` of glibc 2.35 and later on x86-64.
 #[derive(Clone, Copy, Debug, Default)]
@@ -157,6 +160,7 @@ pub fn resolve() -> bool {
     unsafe { (*words).guard = crate::guard::INTERNAL };
     resolve_all();
     find_all();
+    NEXT_SYSCALL.store(TABLE.syscall.load(Ordering::Relaxed), Ordering::Relaxed);
     // SAFETY: as above.
     unsafe { (*words).guard = before };
     RESOLVED.store(2, Ordering::Release);

@@ -5,7 +5,7 @@
 //! when `stop` is reached, at least once per page of events.
 
 use crate::process::PROCESS;
-use crate::{stopwatch, sys};
+use crate::{confined, stopwatch, sys};
 use core::sync::atomic::Ordering;
 use heapwise_trace::live::layout::{CLOCK_STOPPED, RING_DATA_OFFSET, RingHeader};
 use heapwise_trace::live::words::{MAX_WORDS, Words};
@@ -18,6 +18,8 @@ const CHECK_BYTES: u64 = 4096;
 /// How long a full ring waits for the collector before events are dropped, in steps.
 const WAIT_STEP_NS: u64 = 5_000_000;
 const WAIT_STEPS: u32 = 400;
+/// How often a thread that may not sleep looks for room: in the order of a second.
+const SPINS: u32 = 1 << 25;
 
 /// The writer's end of a ring. Zeroed memory is one that never has room.
 #[derive(Debug)]
@@ -95,6 +97,9 @@ impl Producer {
             return tail;
         }
         let Some(session) = PROCESS.session() else { return tail };
+        if confined::is_strict() {
+            return self.spin_for_room(header, capacity);
+        }
         // SAFETY: the low half of an aligned 64-bit atomic is an aligned 32-bit one on a little-endian machine, and
         // only the kernel looks at it.
         let tail_word = unsafe { &*header.tail.0.as_ptr().cast::<core::sync::atomic::AtomicU32>() };
@@ -115,6 +120,22 @@ impl Producer {
                 break;
             }
         }
+        self.gave_up_at = Some(tail);
+        tail
+    }
+
+    /// The same without a system call, for which the thread would be killed. The collector looks by itself after a moment.
+    #[cold]
+    fn spin_for_room(&mut self, header: &RingHeader, capacity: u64) -> u64 {
+        for _ in 0..SPINS {
+            let tail = header.tail.0.load(Ordering::Acquire);
+            if self.head - tail <= capacity - 2 * RESERVE {
+                self.gave_up_at = None;
+                return tail;
+            }
+            core::hint::spin_loop();
+        }
+        let tail = header.tail.0.load(Ordering::Acquire);
         self.gave_up_at = Some(tail);
         tail
     }

@@ -63,13 +63,26 @@ unsafe extern "C" {
 /// The value of an environment variable.
 pub fn variable(name: &str) -> Option<&'static CStr> {
     // SAFETY: this runs when the recorder attaches, before the program could be changing its environment on another thread.
-    unsafe { variable_in(own_environment(), name) }
+    unsafe { variable_in(first_environment(), name) }
 }
 
 /// This process's environment.
 pub fn own_environment() -> *const *const c_char {
     // SAFETY: reads a variable of the C library, as it does itself.
     unsafe { (&raw const environ).read_volatile() }
+}
+
+/// The environment that the process was started with, if it has not been given another one. Functions of the executable may run
+/// before libc has noted where that is (`.preinit_array`): then it is where the kernel has put it, behind the arguments.
+fn first_environment() -> *const *const c_char {
+    let noted = own_environment();
+    let start = sys::initial_stack() as *const *const c_char;
+    if !noted.is_null() || start.is_null() {
+        return noted;
+    }
+    // SAFETY: a process's stack begins with the number of its arguments, their addresses, a null pointer, the addresses of its
+    // environment and another one.
+    unsafe { start.add(1 + start.cast::<usize>().read() + 1) }
 }
 
 /// The value of a variable in an environment; `None` also without one.

@@ -4,8 +4,8 @@
 //! anyhow (every few hundred events), chooses one of the next calls, and only that is measured. Which of them is drawn by
 //! lot, or a loop whose events fill the ring in step would have always the same call measured.
 
-use crate::arch::clock;
 use crate::arch::tls::{self, ThreadWords};
+use crate::confined;
 
 /// The chosen call is one of so many, as a binary logarithm.
 const LOTS_BITS: u32 = 5;
@@ -39,14 +39,15 @@ impl Stopwatch {
             (*words).measure_in = (*words).measure_in.saturating_sub(1);
             (*words).measure_in
         };
-        if left == 0 { Self(clock::ticks()) } else { Self(0) }
+        // Without a clock nothing is measured.
+        if left == 0 { Self(confined::ticks().unwrap_or(0)) } else { Self(0) }
     }
 
     /// Ends, and leaves what was measured, at least 1, in the thread's words.
     #[inline(always)]
     pub(crate) fn stop(self, words: *mut ThreadWords) {
         if self.0 != 0 {
-            let ticks = clock::ticks().wrapping_sub(self.0);
+            let ticks = confined::ticks().map_or(0, |now| now.wrapping_sub(self.0));
             // SAFETY: as in `start`.
             unsafe { (*words).ticks = u32::try_from(ticks).unwrap_or(u32::MAX).max(1) };
         }
@@ -59,7 +60,8 @@ mod tests {
 
     #[test]
     fn only_the_chosen_call_is_measured() {
-        let mut words = ThreadWords { state: core::ptr::null_mut(), guard: 0, measure_in: 3, ticks: 0 };
+        let mut words =
+            ThreadWords { state: core::ptr::null_mut(), guard: 0, measure_in: 3, ticks: 0, strict: 0 };
         let mut measured = Vec::new();
         for call in 1..10 {
             Stopwatch::start(&raw mut words).stop(&raw mut words);

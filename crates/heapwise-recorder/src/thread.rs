@@ -1,10 +1,12 @@
 //! The recorder's state of one thread: private memory, reached through a thread-local word.
 
+use crate::address_space;
 use crate::arch::tls::thread_pointer;
 use crate::process::{PROCESS, ProcessState};
 use crate::ring::Producer;
 use crate::sys;
-use crate::unwind::stack::RememberedStack;
+use crate::trie::NodeCache;
+use crate::unwind::stack::{FIRST_BYTES, RememberedStack};
 use core::sync::atomic::Ordering;
 use heapwise_trace::live::layout::{
     CLOCK_EPOCH_MASK, MAX_RINGS, ProcessHeader, RING_DATA_OFFSET, RingHeader, ring_capacity, ring_state,
@@ -24,8 +26,40 @@ pub struct ThreadState {
     pub generation: u32,
     /// How many large blocks may still be measured before the clock moves.
     pub large_budget: u32,
+    /// Bytes that belong to the state: itself, and what follows it.
+    bytes: usize,
     /// The last stack.
     pub stack: RememberedStack,
+}
+
+/// Threads that get more memory than the ones after them.
+const FIRST_THREADS: usize = 8;
+
+/// Bytes of a ring by how many rings its process has, less where address space is short. The fewer bytes there are, the more often
+/// a thread waits for the collector.
+fn ring_bytes(count: usize, limit: Option<usize>) -> usize {
+    const LEAST: usize = 16 << 10;
+    let most = limit.map_or(usize::MAX, |limit| (limit >> 12).max(LEAST));
+    (ring_capacity(count) as usize).min(1 << most.ilog2())
+}
+
+/// Maps the state of a thread that is the how-manieth: the state itself, its first tables and, unless address space is short,
+/// its memory of nodes.
+fn new_state(index: usize) -> Option<*mut ThreadState> {
+    let head = size_of::<ThreadState>().next_multiple_of(16);
+    let has_nodes = index < FIRST_THREADS || address_space::limit().is_none();
+    let nodes_at = (head + FIRST_BYTES).next_multiple_of(16);
+    let bytes = nodes_at + if has_nodes { NodeCache::BYTES } else { 0 };
+    let at = address_space::map_private(bytes)?;
+    let state: *mut ThreadState = at.cast();
+    // SAFETY: the memory is fresh, zeroed, which is a valid state, and as large as the three parts, which do not overlap. It is
+    // used by nobody else.
+    unsafe {
+        (*state).bytes = bytes;
+        let nodes = if has_nodes { at.add(nodes_at) } else { core::ptr::null_mut() };
+        (*state).stack.begin(at.add(head), nodes);
+    }
+    Some(state)
 }
 
 impl ThreadState {
@@ -33,18 +67,26 @@ impl ThreadState {
     /// is set. `None` if there is no room; the event is lost.
     pub fn attach(current: *mut ThreadState, process: &ProcessState) -> Option<*mut ThreadState> {
         let header = process.header()?;
+        address_space::look();
         let (ring, index) = take_ring(header, process)?;
         let state = match (current.is_null(), ring.private_state.load(Ordering::Relaxed)) {
             // A forked child goes on with the copy of the memory that the thread had in its parent.
             (false, _) => current,
-            (true, 0) => sys::map_private(size_of::<ThreadState>()).ok()?.cast(),
+            (true, 0) => match new_state(index) {
+                Some(state) => state,
+                None => {
+                    // For another thread, or this one's next event.
+                    ring.state.store(ring_state::FREE, Ordering::Release);
+                    return None;
+                }
+            },
             (true, used_before) => used_before as *mut ThreadState,
         };
         ring.private_state.store(state as u64, Ordering::Relaxed);
-        ring.private_bytes.store(size_of::<ThreadState>() as u64, Ordering::Relaxed);
         // SAFETY: `state` is memory for a `ThreadState` that belongs to this thread: fresh, its own, or that of a
         // thread which the collector found gone before it freed the ring.
         let thread = unsafe { &mut *state };
+        ring.private_bytes.store(thread.bytes as u64, Ordering::Relaxed);
         let clock = process.session()?.clock.0.load(Ordering::Acquire);
         ring.tid.store(process.thread_id(), Ordering::Relaxed);
         ring.handle.store(thread_pointer() as u64, Ordering::Relaxed);
@@ -108,7 +150,7 @@ fn take_ring(header: &'static ProcessHeader, process: &ProcessState) -> Option<(
     if count == MAX_RINGS {
         return None;
     }
-    let bytes = ring_capacity(count) as usize;
+    let bytes = ring_bytes(count, address_space::limit());
     let extent = process.allocate(&held, RING_DATA_OFFSET as usize + bytes)?;
     // SAFETY: the extent is large enough, zeroed, page-aligned and never unmapped; all fields are atomics.
     let ring = unsafe { &*extent.at.cast::<RingHeader>() };

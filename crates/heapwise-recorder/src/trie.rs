@@ -27,10 +27,10 @@ pub struct Trie {
 }
 
 /// A thread's memory of the nodes that it used last: the trie itself is spread over more cache lines than fit near a
-/// processor. Zeroed memory is an empty one (no node has key 0).
+/// processor. Zeroed memory is an empty one (no node has key 0), and a null pointer one that remembers nothing.
 #[derive(Debug)]
 #[repr(C)]
-pub struct NodeCache([CachedNode; CACHED_NODES]);
+pub struct NodeCache(*mut [CachedNode; CACHED_NODES]);
 
 const CACHED_NODES: usize = 16 << 10;
 
@@ -43,10 +43,27 @@ struct CachedNode {
 }
 
 impl NodeCache {
+    /// Bytes that it takes.
+    pub const BYTES: usize = size_of::<[CachedNode; CACHED_NODES]>();
+
+    /// Begins with this memory.
+    ///
+    /// # Safety
+    /// `at` is null, or the start of so many zeroed bytes, aligned to eight, which belong to this from now on.
+    pub unsafe fn begin(&mut self, at: *mut u8) {
+        self.0 = at.cast();
+    }
+
+    fn all(&mut self) -> Option<&mut [CachedNode; CACHED_NODES]> {
+        // SAFETY: null, or memory that belongs to this, which is borrowed exclusively; any bytes are valid.
+        unsafe { self.0.as_mut() }
+    }
+
     /// The node for `key` called from `parent`, from memory or from the trie.
     #[inline(always)]
     pub fn node(&mut self, parent: StackId, key: u64) -> StackId {
-        let cached = &mut self.0[cache_index(parent.0, key)];
+        let Some(all) = self.all() else { return PROCESS.trie.node(parent, key) };
+        let cached = &mut all[cache_index(parent.0, key)];
         if cached.key != key || cached.parent != parent.0 {
             let id = PROCESS.trie.node(parent, key);
             *cached = CachedNode { key, parent: parent.0, id: id.0 };
@@ -56,7 +73,9 @@ impl NodeCache {
 
     /// Forgets everything: the ids belong to another process's trie.
     pub fn forget(&mut self) {
-        self.0.fill(CachedNode::default());
+        if let Some(all) = self.all() {
+            all.fill(CachedNode::default());
+        }
     }
 }
 

@@ -1,6 +1,7 @@
-//! Linux: raw system calls. None of them touches `errno`.
+//! Linux: raw system calls. None of them touches `errno`, and none is made in a thread that would be killed for it.
 
 use crate::arch::syscall::{number, syscall6};
+use crate::confined;
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::AtomicU32;
 
@@ -8,6 +9,10 @@ use core::sync::atomic::AtomicU32;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Errno(pub i32);
 
+pub use crate::arch::syscall::number::{PRCTL, SECCOMP};
+
+/// Not permitted: what the kernel would answer less kindly.
+pub const EPERM: Errno = Errno(1);
 /// No such process.
 pub const ESRCH: Errno = Errno(3);
 
@@ -27,7 +32,11 @@ const MAP_NORESERVE: usize = 0x4000;
 const O_RDWR_CLOEXEC: usize = 0o2 | 0o2000000;
 const O_RDONLY_CLOEXEC: usize = 0o2000000;
 const MADV_WIPEONFORK: usize = 18;
+const MREMAP_MAYMOVE: usize = 1;
 const PR_GET_NAME: usize = 16;
+const PR_GET_TSC: usize = 25;
+const PR_TSC_SIGSEGV: u32 = 2;
+const RLIMIT_AS: usize = 9;
 
 fn check(result: isize) -> Result<usize, Errno> {
     if result < 0 { Err(Errno(-result as i32)) } else { Ok(result as usize) }
@@ -36,6 +45,9 @@ fn check(result: isize) -> Result<usize, Errno> {
 /// # Safety
 /// As [`syscall6`].
 unsafe fn call(number: usize, a: [usize; 6]) -> Result<usize, Errno> {
+    if confined::is_strict() {
+        return Err(EPERM);
+    }
     // SAFETY: handed on to the caller.
     check(unsafe { syscall6(number, a) })
 }
@@ -92,8 +104,8 @@ pub unsafe fn mmap(
     offset: i64,
 ) -> Result<*mut u8, Errno> {
     let arguments = [at as usize, len, protection as usize, flags as usize, file as usize, offset as usize];
-    // SAFETY: the caller's call.
-    unsafe { call(number::MMAP, arguments) }.map(|at| at as *mut u8)
+    // SAFETY: the caller's call. It is the program's, so it is made even if the program is killed for it.
+    check(unsafe { syscall6(number::MMAP, arguments) }).map(|at| at as *mut u8)
 }
 
 /// Sets the C library's `errno` of this thread.
@@ -113,7 +125,34 @@ pub fn map_private(len: usize) -> Result<*mut u8, Errno> {
     Ok(at as *mut u8)
 }
 
-/// Unmaps what one of the two functions above returned.
+/// Maps memory once more that is shared with others, `len` bytes from this page on. They may reach beyond what is mapped there,
+/// but not beyond the file.
+///
+/// # Safety
+/// `page` lies in a mapping that [`File::map_shared`] or this function made.
+pub unsafe fn map_shared_again(page: *mut u8, len: usize) -> Result<*mut u8, Errno> {
+    // SAFETY: an old size of 0 leaves the old mapping as it is, and the kernel chooses free addresses for the new one.
+    let at = unsafe { call(number::MREMAP, [page as usize, 0, len, MREMAP_MAYMOVE, 0, 0]) }?;
+    Ok(at as *mut u8)
+}
+
+/// How much address space this process may have; `None` if that is not limited.
+pub fn address_space_limit() -> Option<usize> {
+    let mut limits = [usize::MAX; 2];
+    // SAFETY: the kernel writes the two limits to an array of two words.
+    let asked = unsafe { call(number::PRLIMIT64, [0, RLIMIT_AS, 0, limits.as_mut_ptr() as usize, 0, 0]) };
+    asked.ok().map(|_| limits[0]).filter(|&limit| limit != usize::MAX)
+}
+
+/// Whether reading the processor's clock ends this process.
+pub fn is_clock_forbidden() -> bool {
+    let mut mode = 0u32;
+    // SAFETY: the kernel writes the mode to the integer.
+    let asked = unsafe { call(number::PRCTL, [PR_GET_TSC, &raw mut mode as usize, 0, 0, 0, 0]) };
+    asked.is_ok() && mode == PR_TSC_SIGSEGV
+}
+
+/// Unmaps what one of the functions above returned.
 ///
 /// # Safety
 /// Nothing may use the range any more.
@@ -274,7 +313,7 @@ pub fn complain(text: &str) {
 pub fn exit_now(code: usize) -> ! {
     loop {
         // SAFETY: does not return.
-        let _ = unsafe { call(number::EXIT_GROUP, [code, 0, 0, 0, 0, 0]) };
+        let _ = unsafe { syscall6(number::EXIT_GROUP, [code, 0, 0, 0, 0, 0]) };
     }
 }
 

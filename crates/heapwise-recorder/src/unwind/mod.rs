@@ -23,3 +23,4 @@ pub mod memory;
 pub mod modules;
 pub mod rule;
 pub mod stack;
+mod tables;

@@ -5,6 +5,8 @@ use super::full::{self, FullFrame, Next};
 use super::memory::{self, StackMemory, Stacks};
 use super::modules;
 use super::rule::{Kind, Rule};
+pub use super::tables::FIRST_BYTES;
+use super::tables::Tables;
 use crate::arch::entry::Entry;
 use crate::arch::registers::Registers;
 use crate::process::PROCESS;
@@ -13,14 +15,10 @@ use core::sync::atomic::Ordering;
 use heapwise_trace::event::StackId;
 use heapwise_trace::live::node::{ADDRESS_MASK, EXACT_PC};
 
-/// Frames that are kept; of a deeper stack the outer ones are cut off. Two megabytes of address space per thread, of
-/// which only what is used takes memory.
-const DEPTH: usize = 16 << 10;
-
 /// One frame of the last stack.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
-struct Remembered {
+pub(super) struct Remembered {
     /// The frame's stack pointer when its callee returns. The return address lies right below it.
     sp: usize,
     /// The node key: return address, or interrupted instruction with [`EXACT_PC`].
@@ -36,15 +34,15 @@ struct Remembered {
 /// A word of the stack from which a frame was computed, and what it said.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-struct Check {
+pub(super) struct Check {
     at: usize,
     value: usize,
 }
 
 /// A frame that the walk at work has found.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
-struct Fresh {
+pub(super) struct Fresh {
     sp: usize,
     key: u64,
     fp: usize,
@@ -82,6 +80,12 @@ impl Fresh {
     fn exact(&self) -> bool {
         self.key & EXACT_PC != 0
     }
+
+    /// A frame with this stack pointer, for tests.
+    #[cfg(test)]
+    pub(super) fn at(sp: usize) -> Self {
+        Self { sp, ..Self::default() }
+    }
 }
 
 /// A word that is never what [`UNPROVABLE`] frames' checks want it to be.
@@ -100,12 +104,7 @@ pub struct RememberedStack {
     /// [`modules::postponed`] when it was last looked at.
     postponed: u64,
     nodes: NodeCache,
-    /// The last stack, outermost frame first, from index 1 on. Index 0 is a frame that is none.
-    frames: [Remembered; DEPTH + 1],
-    /// What proves it, in the same order.
-    checks: [Check; 2 * DEPTH],
-    /// Frames found by the walk at work, innermost first.
-    fresh: [Fresh; DEPTH],
+    tables: Tables,
 }
 
 /// The address whose rule applies: a return address belongs to the call before it.
@@ -131,6 +130,19 @@ enum Step {
 }
 
 impl RememberedStack {
+    /// Begins with memory for shallow stacks, and for remembered nodes if there is any.
+    ///
+    /// # Safety
+    /// `tables` is the start of [`FIRST_BYTES`] and `nodes`, unless it is null, of [`NodeCache::BYTES`]. The bytes are zeroed,
+    /// aligned to eight, and belong to this from now on.
+    pub unsafe fn begin(&mut self, tables: *mut u8, nodes: *mut u8) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            self.tables.begin(tables);
+            self.nodes.begin(nodes);
+        }
+    }
+
     /// Forgets the last stack.
     pub fn forget(&mut self) {
         self.depth = 0;
@@ -162,10 +174,10 @@ impl RememberedStack {
 
     #[inline(always)]
     fn frame(&self, index: usize) -> &Remembered {
-        debug_assert!(index <= DEPTH, "depth is at most DEPTH");
-        // SAFETY: `depth` and every index below it are at most DEPTH; the array has one element more. The reference
-        // lives as long as the shared borrow of self.
-        unsafe { self.frames.get_unchecked(index) }
+        debug_assert!(index <= self.tables.room(), "there is room for the remembered frames");
+        // SAFETY: `depth` and every index below it are at most the room of the tables; this one has one element more. The
+        // reference lives as long as the shared borrow of self.
+        unsafe { self.tables.frames.get_unchecked(index) }
     }
 
     /// Looks whether the first `count` words still are what they were, the innermost frame's first. Returns the index
@@ -180,7 +192,7 @@ impl RememberedStack {
             // SAFETY: `count` was the number of checks when a frame was remembered, so the index is within the array;
             // the word is readable, see above.
             let holds = unsafe {
-                let check = self.checks.get_unchecked(index);
+                let check = self.tables.checks.get_unchecked(index);
                 (check.at as *const usize).read_volatile() == check.value
             };
             if !holds {
@@ -227,10 +239,11 @@ impl RememberedStack {
                     Some(check) => gone = self.frame_of_check(candidate, check),
                 }
             }
-            if n_fresh == DEPTH {
+            if n_fresh == self.tables.room() && !self.tables.reserve(n_fresh + 1) {
                 return (End::Cut, n_fresh);
             }
-            let frame = &mut self.fresh[n_fresh];
+            // SAFETY: `n_fresh` is below the room of the tables, which is the length of this one.
+            let frame = unsafe { self.tables.fresh.get_unchecked_mut(n_fresh) };
             *frame = Fresh { sp, key, fp, fp_slot, fp_use: FpUse::Needed };
             n_fresh += 1;
             match step(frame, &memory) {
@@ -270,10 +283,10 @@ impl RememberedStack {
         loop {
             match walker.next_frame(&mut self.stacks) {
                 Ok(frame) => {
-                    if n_fresh == DEPTH {
+                    if n_fresh == self.tables.room() && !self.tables.reserve(n_fresh + 1) {
                         return (End::Cut, n_fresh);
                     }
-                    self.fresh[n_fresh] = frame;
+                    self.tables.fresh[n_fresh] = frame;
                     n_fresh += 1;
                 }
                 Err(whole) => return (if whole { End::Outermost } else { End::Cut }, n_fresh),
@@ -284,7 +297,7 @@ impl RememberedStack {
     /// Makes the walk's result the remembered stack and names its nodes.
     fn remember(&mut self, end: End, n_fresh: usize) -> StackId {
         let kept = match end {
-            End::Joined(kept) if kept + n_fresh <= DEPTH => kept,
+            End::Joined(kept) if self.has_room(kept + n_fresh) => kept,
             End::Joined(_) | End::Cut => {
                 self.cut = true;
                 0
@@ -302,7 +315,9 @@ impl RememberedStack {
             }
         };
         let mut depth = kept;
-        for fresh in self.fresh[..n_fresh].iter().rev() {
+        // PERF: as slices, whose addresses stay in registers while the tables are written to.
+        let (frames, all_checks, fresh) = self.tables.slices();
+        for fresh in fresh[..n_fresh].iter().rev() {
             node = self.nodes.node(node, fresh.key);
             fp_dead = match fresh.fp_use {
                 FpUse::Needed => false,
@@ -311,7 +326,7 @@ impl RememberedStack {
             };
             let flag = if fp_dead { FP_DEAD } else { 0 };
             depth += 1;
-            self.frames[depth] = Remembered {
+            frames[depth] = Remembered {
                 sp: fresh.sp,
                 key: fresh.key | flag,
                 fp: fresh.fp,
@@ -321,7 +336,7 @@ impl RememberedStack {
             // PERF: word by word into its place. A check that is put together on the stack first is read again at once
             // as a whole, and the processor has to wait until its two halves have reached the cache.
             let mut add = |at: usize, value: usize| {
-                self.checks[checks] = Check { at, value };
+                all_checks[checks] = Check { at, value };
                 checks += 1;
             };
             // The words that prove a frame, given its callee: its return address, and where its frame pointer was
@@ -339,6 +354,11 @@ impl RememberedStack {
         self.depth = depth;
         self.n_checks = checks;
         node
+    }
+
+    #[inline(always)]
+    fn has_room(&mut self, frames: usize) -> bool {
+        frames <= self.tables.room() || self.tables.reserve(frames)
     }
 
     /// How many checks the frames up to and with `index` have.
@@ -361,11 +381,11 @@ impl RememberedStack {
         let pc = |key: u64| (key & ADDRESS_MASK) as usize;
         let postponed = modules::postponed();
         let mut walker = FullWalk::from_here(innermost.sp, pc(innermost.key), memory);
-        let mut remembered = self.frames[1..=self.depth].iter().rev();
+        let mut remembered = self.tables.frames[1..=self.depth].iter().rev();
         let differs_at = loop {
             match (walker.next_frame(&mut self.stacks), remembered.next()) {
                 (Ok(full), Some(ours)) if full.sp == ours.sp && full.key == ours.key & !FP_DEAD => {}
-                (Err(whole), None) if whole != self.cut || self.depth == DEPTH => break None,
+                (Err(whole), None) if whole != self.cut || self.depth == self.tables.room() => break None,
                 (Ok(full), _) => break Some(full.pc()),
                 (Err(_), Some(ours)) => break Some(pc(ours.key)),
                 (Err(_), None) => break Some(pc(innermost.key)),

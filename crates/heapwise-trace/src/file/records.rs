@@ -192,6 +192,8 @@ pub struct ProcessEnd {
     pub verified: u64,
     /// Of these, how many differed.
     pub verify_failed: u64,
+    /// Whether it had forbidden itself the processor's clock, so that its calls were not timed.
+    pub no_clock: bool,
 }
 
 /// How it ended: the last section of the recording itself, followed by symbols only. A file without one was cut off.

@@ -23,7 +23,7 @@ pub const WRAPPER_NOTE_KIND: u32 = 1;
 
 /// Bytes of the session file: sparse, and never grown, so that no process can be left without.
 pub const SESSION_BYTES: u64 = 1 << 46;
-/// Bytes of an arena. A process maps its first one at once, so that it can go on in a `chroot`, after it gave up its
+/// Bytes of an arena. A process maps as much of it as it needs, and can map more in a `chroot`, after it gave up its
 /// privileges or closed its descriptors. Only touched pages take memory.
 pub const ARENA_BYTES: u64 = 64 << 20;
 /// Most arenas of one process.
@@ -151,8 +151,8 @@ pub struct ProcessHeader {
     pub mark_log: AtomicU64,
     /// Bytes used in that log, published.
     pub mark_log_len: AtomicU32,
-    /// Padding.
-    pub reserved: AtomicU32,
+    /// Non-zero once the process has forbidden itself the processor's clock, or all system calls: no times are measured.
+    pub no_clock: AtomicU32,
     /// Offsets of this process's arenas; the first one begins with this header.
     pub arenas: [AtomicU64; MAX_ARENAS],
     /// Offsets of the rings.

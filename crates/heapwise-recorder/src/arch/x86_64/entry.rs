@@ -143,3 +143,45 @@ macro_rules! entry_point_with_caller {
         }
     };
 }
+
+/// Defines the exported C function `syscall`. It jumps to the real one, whose address is in `$next`, and leaves all registers
+/// and the stack as they are: some callers make calls that return twice, or on another stack. Numbers of which the recorder has
+/// to know go to `$watched` with the address that it returns to as their seventh argument, and all go to `$early` while
+/// `$next` is null.
+#[macro_export]
+macro_rules! watched_system_calls {
+    ($next:path, $watched:path, $early:path) => {
+        /// The interposed C function `syscall`.
+        ///
+        /// # Safety
+        /// That of the C function.
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        pub unsafe extern "C" fn syscall() {
+            core::arch::naked_asm!(
+                ".cfi_startproc",
+                "cmp rdi, {prctl}",
+                "je 2f",
+                "cmp rdi, {seccomp}",
+                "je 2f",
+                "mov rax, qword ptr [rip + {next}]",
+                "test rax, rax",
+                "jz {early}",
+                "jmp rax",
+                "2:",
+                "push qword ptr [rsp]",
+                ".cfi_adjust_cfa_offset 8",
+                "call {watched}",
+                "add rsp, 8",
+                ".cfi_adjust_cfa_offset -8",
+                "ret",
+                ".cfi_endproc",
+                prctl = const $crate::arch::syscall::number::PRCTL,
+                seccomp = const $crate::arch::syscall::number::SECCOMP,
+                next = sym $next,
+                watched = sym $watched,
+                early = sym $early,
+            )
+        }
+    };
+}

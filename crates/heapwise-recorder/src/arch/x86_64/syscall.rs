@@ -38,6 +38,7 @@ pub mod number {
     pub const LSTAT: usize = 6;
     pub const MMAP: usize = 9;
     pub const MUNMAP: usize = 11;
+    pub const MREMAP: usize = 25;
     pub const SCHED_YIELD: usize = 24;
     pub const MINCORE: usize = 27;
     pub const MADVISE: usize = 28;
@@ -51,6 +52,8 @@ pub mod number {
     pub const GETTID: usize = 186;
     pub const FUTEX: usize = 202;
     pub const EXIT_GROUP: usize = 231;
+    pub const PRLIMIT64: usize = 302;
     pub const PROCESS_VM_READV: usize = 310;
     pub const PROCESS_VM_WRITEV: usize = 311;
+    pub const SECCOMP: usize = 317;
 }

@@ -31,6 +31,8 @@ pub struct ThreadWords {
     pub measure_in: u32,
     /// What was measured and not yet told, in ticks; 0 for nothing.
     pub ticks: u32,
+    /// Non-zero in a thread that is killed at system calls; see [`crate::confined`].
+    pub strict: u32,
 }
 
 /// The calling thread's words. Valid as long as the thread runs.
