@@ -229,6 +229,18 @@ mod tests {
     }
 
     #[test]
+    fn a_ring_holds_a_power_of_two_and_no_more_than_its_place_in_the_list_allows() {
+        for (claimed, index) in [(2 << 20, 0), (16 << 10, 0), (512 << 10, 8), (128 << 10, 64), (8, 1000)] {
+            assert_eq!(capacity(claimed, index), Some(claimed));
+        }
+        for (claimed, index) in
+            [(0, 0), (4, 0), (4 << 20, 0), (2 << 20, 8), (256 << 10, 64), (3 << 12, 0), (u64::MAX, 0)]
+        {
+            assert_eq!(capacity(claimed, index), None, "{claimed} {index}");
+        }
+    }
+
+    #[test]
     fn arenas_are_where_they_are_handed_out_and_nowhere_else() {
         assert_eq!(arena(place(0)), Some(place(0)..place(1)));
         let last = (SESSION_BYTES - SESSION_HEADER_BYTES) / ARENA_BYTES;

@@ -542,6 +542,8 @@ mod tests {
             let process = Process::new(&session, first.clone(), who, index, |_| None).expect("it is mapped");
             let header = process.header();
             header.arenas[0].store(first.start, Ordering::Relaxed);
+            let ring: &RingHeader = process.arenas.get(RING).expect("it is mapped");
+            ring.capacity.store(ring_capacity(0), Ordering::Relaxed);
             header.rings[0].store(RING, Ordering::Relaxed);
             header.ring_count.store(1, Ordering::Relaxed);
             header.node_chunks[0].store(NODES, Ordering::Relaxed);
@@ -625,6 +627,12 @@ mod tests {
         let header = joined.process.header();
         for (i, place) in places.iter().enumerate() {
             header.rings[i + 1].store(*place, Ordering::Relaxed);
+            // What it says of itself is right where there is room for it, so that the place alone is what is wrong.
+            if let Some(ring) = joined.process.arenas.get::<RingHeader>(*place)
+                && ![RING, SESSION_HEADER_BYTES].contains(place)
+            {
+                ring.capacity.store(4096, Ordering::Relaxed);
+            }
         }
         header.ring_count.store(u32::MAX, Ordering::Relaxed);
         joined.drain(&mut news);
