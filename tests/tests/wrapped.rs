@@ -155,7 +155,7 @@ fn the_preload_library_can_take_its_place() {
 
 #[test]
 fn inside_of_another_recording_it_joins_the_innermost_one() {
-    let program = tool::victim_wrapped("wrapped_system", "release");
+    let program = tool::victim_wrapped("wrapped_system", "dev");
     let (folder, inside) = (run::private_folder(), run::private_folder());
     let around = Recording::new(folder.path());
     let (recorded, report) = Recording::new(inside.path()).record_inside(&around, &program);
