@@ -91,13 +91,16 @@ fn leak(folder: &Path, name: &str) -> PathBuf {
     path
 }
 
+/// What lies in the place of a page, and how it gets there.
+type Obstacle<'a> = (&'static str, &'a dyn Fn(&Path));
+
 #[test]
 fn a_page_that_is_replaced_is_private_and_nothing_is_written_through_its_name() {
     let folder = run::private_folder();
     let at = |name: &str| folder.path().join(name);
     let victim = "for nobody to write to";
     let line = ["run", "--force", "-o", "a.hw", "--format", "html", "--", "true"];
-    let kinds: [(&str, &dyn Fn(&Path)); 6] = [
+    let kinds: [Obstacle<'_>; 6] = [
         ("a link", &|page| symlink(at("victim"), page).expect("a link")),
         ("a link to nothing", &|page| symlink(at("created"), page).expect("a link")),
         ("another name", &|page| std::fs::hard_link(at("victim"), page).expect("a link")),
