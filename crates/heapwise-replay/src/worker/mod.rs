@@ -15,6 +15,7 @@ mod wait;
 mod wishes;
 
 use memory::Memory;
+use std::io::Read;
 
 /// The hidden command, followed by the process id of the parent, and its descriptors of the shared memory and the records.
 pub const COMMAND: &str = "replay-worker";
@@ -39,10 +40,21 @@ pub fn work(parent: &str, shared: &str, records: &str) -> ! {
     unsafe { libc::_exit(code) }
 }
 
+/// Address space for data that this process has already: an allocator may take terabytes at its start, as snmalloc does, and
+/// use them as it goes. Read without the heap, which is looked at.
+fn data_bytes() -> u64 {
+    let mut text = [0u8; 256];
+    let read = std::fs::File::open("/proc/self/statm").and_then(|mut file| file.read(&mut text));
+    let text = std::str::from_utf8(&text[..read.unwrap_or(0)]).unwrap_or_default();
+    let pages = text.split_ascii_whitespace().nth(5).and_then(|pages| pages.parse::<u64>().ok());
+    pages.unwrap_or(0).saturating_mul(heapwise_collector::page_bytes())
+}
+
 /// Has the kernel refuse what is more than the script can need: a recording may claim anything.
 fn limit_data(memory: &Memory) {
     let most = memory.header().most_data.load(std::sync::atomic::Ordering::Relaxed);
     if most > 0 {
+        let most = most.saturating_add(data_bytes());
         let limit = libc::rlimit { rlim_cur: most, rlim_max: most };
         // SAFETY: the structure is read while the call lasts. A failure leaves it to the parent to watch over memory.
         unsafe { libc::setrlimit(libc::RLIMIT_DATA, &raw const limit) };
