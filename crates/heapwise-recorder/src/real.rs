@@ -129,6 +129,7 @@ pub fn resolve() -> bool {
 /// Finds the loader's function by a weak reference: for a recorder that is built into the program, and calls no real
 /// functions.
 pub fn find_loader() {
+    IS_PRELOADED.store(0, Ordering::Relaxed);
     TABLE.dl_find_object.store(crate::arch::weak::dl_find_object() as *mut c_void, Ordering::Relaxed);
 }
 
@@ -177,6 +178,8 @@ pub fn identify() {
 /// Where an object lies.
 struct Range([AtomicUsize; 2]);
 
+/// Whether this recorder is a library of its own, and not a part of the program.
+static IS_PRELOADED: AtomicU32 = AtomicU32::new(1);
 static ALLOCATOR_CODE: Range = Range([const { AtomicUsize::new(0) }; 2]);
 static OWN_CODE: Range = Range([const { AtomicUsize::new(0) }; 2]);
 
@@ -197,6 +200,11 @@ pub fn contains(entry: &crate::arch::entry::Entry) -> bool {
     // SAFETY: the entry point's stack pointer, where the caller's return address lies.
     let caller = unsafe { (entry.stack_pointer as *const usize).read_volatile() };
     ALLOCATOR_CODE.contains(caller) || OWN_CODE.contains(caller)
+}
+
+/// Whether an address is code of the preload library.
+pub fn is_own_code(address: usize) -> bool {
+    OWN_CODE.contains(address) && IS_PRELOADED.load(Ordering::Relaxed) != 0
 }
 
 /// Whether it is known which object provides the real `malloc`.

@@ -8,14 +8,20 @@ use super::rule::{Kind, Rule};
 use crate::arch::entry::Entry;
 use crate::arch::registers::Registers;
 use crate::process::PROCESS;
+use crate::real;
 use crate::trie::NodeCache;
 use core::sync::atomic::Ordering;
 use heapwise_trace::event::StackId;
 use heapwise_trace::live::node::{ADDRESS_MASK, EXACT_PC};
 
-/// Frames that are kept; of a deeper stack the outer ones are cut off. Two megabytes of address space per thread, of
-/// which only what is used takes memory.
+/// Frames of a stack that is kept whole. Two megabytes of address space per thread, of which only what is used takes memory.
 const DEPTH: usize = 16 << 10;
+/// Frames that are kept at most of a deeper stack: its innermost ones. Each event proves all that are kept, so there are
+/// fewer of them.
+const CUT_DEPTH: usize = 4 << 10;
+/// Frames that are kept whenever a stack outgrows one of the two. As many again fit before the next time, so a level more or
+/// less of a deep recursion costs the same at every depth.
+const KEPT: usize = CUT_DEPTH / 2;
 
 /// One frame of the last stack.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,6 +59,8 @@ struct Fresh {
     fp_slot: usize,
     /// Whether the step to the caller needs the frame pointer.
     fp_use: FpUse,
+    /// Whether it is a frame of the preload library, which stacks are told without.
+    own: bool,
 }
 
 const UNPROVABLE: usize = usize::MAX;
@@ -97,6 +105,8 @@ pub struct RememberedStack {
     pub stacks: Stacks,
     /// Whether the remembered stack ended early.
     cut: bool,
+    /// Whether that is because it is deeper than what is kept.
+    too_deep: bool,
     /// [`modules::postponed`] when it was last looked at.
     postponed: u64,
     nodes: NodeCache,
@@ -120,6 +130,8 @@ enum End {
     Joined(usize),
     Outermost,
     Cut,
+    /// There are more frames than are kept.
+    TooDeep,
 }
 
 enum Step {
@@ -202,7 +214,7 @@ impl RememberedStack {
         let memory = unsafe { StackMemory::new(sp, self.stacks.current().end) };
         let Some(pc) = memory.word(sp) else { return PROCESS.trie.root(true) };
         let (key, fp) = (pc as u64 & ADDRESS_MASK, entry.frame_pointer);
-        let first = Fresh { sp: sp + 8, key, fp, fp_slot: 0, fp_use: FpUse::Needed };
+        let first = Fresh { sp: sp + 8, key, fp, ..Fresh::default() };
         let (end, n_fresh) = self.walk(first, &memory);
         self.remember(end, n_fresh)
     }
@@ -228,10 +240,10 @@ impl RememberedStack {
                 }
             }
             if n_fresh == DEPTH {
-                return (End::Cut, n_fresh);
+                return (End::TooDeep, n_fresh);
             }
             let frame = &mut self.fresh[n_fresh];
-            *frame = Fresh { sp, key, fp, fp_slot, fp_use: FpUse::Needed };
+            *frame = Fresh { sp, key, fp, fp_slot, ..Fresh::default() };
             n_fresh += 1;
             match step(frame, &memory) {
                 Step::To(caller) => {
@@ -271,7 +283,7 @@ impl RememberedStack {
             match walker.next_frame(&mut self.stacks) {
                 Ok(frame) => {
                     if n_fresh == DEPTH {
-                        return (End::Cut, n_fresh);
+                        return (End::TooDeep, n_fresh);
                     }
                     self.fresh[n_fresh] = frame;
                     n_fresh += 1;
@@ -283,15 +295,17 @@ impl RememberedStack {
 
     /// Makes the walk's result the remembered stack and names its nodes.
     fn remember(&mut self, end: End, n_fresh: usize) -> StackId {
-        let kept = match end {
-            End::Joined(kept) if kept + n_fresh <= DEPTH => kept,
-            End::Joined(_) | End::Cut => {
-                self.cut = true;
-                0
+        let fits = |kept| kept + n_fresh <= if self.too_deep { CUT_DEPTH } else { DEPTH };
+        let (kept, n_fresh) = match end {
+            End::Joined(kept) if fits(kept) => (kept, n_fresh),
+            End::Joined(kept) => (self.keep_innermost(kept, KEPT.saturating_sub(n_fresh)), n_fresh.min(KEPT)),
+            End::Outermost | End::Cut => {
+                (self.cut, self.too_deep) = (matches!(end, End::Cut), false);
+                (0, n_fresh)
             }
-            End::Outermost => {
-                self.cut = false;
-                0
+            End::TooDeep => {
+                (self.cut, self.too_deep) = (true, true);
+                (0, KEPT)
             }
         };
         let (mut node, mut checks, mut fp_dead) = match kept {
@@ -303,7 +317,9 @@ impl RememberedStack {
         };
         let mut depth = kept;
         for fresh in self.fresh[..n_fresh].iter().rev() {
-            node = self.nodes.node(node, fresh.key);
+            if !fresh.own {
+                node = self.nodes.node(node, fresh.key);
+            }
             fp_dead = match fresh.fp_use {
                 FpUse::Needed => false,
                 FpUse::Passed => fp_dead,
@@ -341,6 +357,33 @@ impl RememberedStack {
         node
     }
 
+    /// Of the `depth` outermost remembered frames keeps the `wanted` innermost ones, as those of a cut stack. Returns how
+    /// many these are.
+    #[cold]
+    #[inline(never)]
+    fn keep_innermost(&mut self, depth: usize, wanted: usize) -> usize {
+        let kept = wanted.min(depth);
+        let first = depth - kept + 1;
+        let checks = if kept == 0 { 0..0 } else { self.frame(first).outer_checks as usize..self.checks_with(depth) };
+        let mut outer = self.frame(first - 1).node;
+        let mut node = PROCESS.trie.root(true);
+        for index in 1..=kept {
+            let mut frame = *self.frame(first + index - 1);
+            // A frame of our own has the node of the one outside of it.
+            if frame.node != outer {
+                node = self.nodes.node(node, frame.key & !FP_DEAD);
+            }
+            outer = frame.node;
+            frame.node = node.0;
+            frame.outer_checks -= checks.start as u32;
+            self.frames[index] = frame;
+        }
+        self.n_checks = checks.len();
+        self.checks.copy_within(checks, 0);
+        (self.depth, self.cut, self.too_deep) = (kept, true, true);
+        kept
+    }
+
     /// How many checks the frames up to and with `index` have.
     fn checks_with(&self, index: usize) -> usize {
         if index < self.depth { self.frame(index + 1).outer_checks as usize } else { self.n_checks }
@@ -365,7 +408,8 @@ impl RememberedStack {
         let differs_at = loop {
             match (walker.next_frame(&mut self.stacks), remembered.next()) {
                 (Ok(full), Some(ours)) if full.sp == ours.sp && full.key == ours.key & !FP_DEAD => {}
-                (Err(whole), None) if whole != self.cut || self.depth == DEPTH => break None,
+                (Err(whole), None) if whole != self.cut => break None,
+                (Ok(_), None) if self.too_deep => break None,
                 (Ok(full), _) => break Some(full.pc()),
                 (Err(_), Some(ours)) => break Some(pc(ours.key)),
                 (Err(_), None) => break Some(pc(innermost.key)),
@@ -392,6 +436,7 @@ fn step(frame: &mut Fresh, memory: &StackMemory) -> Step {
         Some(rule) => rule,
         None => learn(address),
     };
+    frame.own = rule.is_own();
     let (size, slot) = (rule.frame_size(), rule.slot());
     let (base, size, slot, fp_use) = match rule.kind() {
         Some(Kind::StackPointer) if slot != 0 => (frame.sp, size, slot, FpUse::Replaced),
@@ -426,7 +471,7 @@ fn step(frame: &mut Fresh, memory: &StackMemory) -> Step {
             None => (0, UNPROVABLE),
         },
     };
-    Step::To(Fresh { sp: cfa, key: pc as u64 & ADDRESS_MASK, fp, fp_slot, fp_use: FpUse::Needed })
+    Step::To(Fresh { sp: cfa, key: pc as u64 & ADDRESS_MASK, fp, fp_slot, ..Fresh::default() })
 }
 
 #[cold]
@@ -434,6 +479,7 @@ fn step(frame: &mut Fresh, memory: &StackMemory) -> Step {
 fn learn(address: usize) -> Rule {
     match full::rule_now(address) {
         Some((rule, _)) => {
+            let rule = if real::is_own_code(address) { rule.of_own_code() } else { rule };
             cache::insert(address, rule);
             rule
         }
@@ -457,7 +503,8 @@ fn step_without_rule(frame: &Fresh, memory: &StackMemory) -> Step {
 fn from_full(frame: &FullFrame) -> Fresh {
     let flag = if frame.exact { EXACT_PC } else { 0 };
     let key = frame.regs.pc as u64 & ADDRESS_MASK | flag;
-    Fresh { sp: frame.regs.sp, key, fp: frame.regs.fp, fp_slot: UNPROVABLE, fp_use: FpUse::Needed }
+    let own = real::is_own_code(lookup_address(frame.regs.pc, frame.exact));
+    Fresh { sp: frame.regs.sp, key, fp: frame.regs.fp, fp_slot: UNPROVABLE, fp_use: FpUse::Needed, own }
 }
 
 /// A full unwind from inside the recorder, whose own frames are skipped.
