@@ -28,6 +28,7 @@ pub mod lifecycle;
 pub mod lock;
 pub mod mappings;
 pub mod marks;
+pub mod nested;
 pub mod process;
 pub mod real;
 pub mod ring;

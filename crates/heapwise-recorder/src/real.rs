@@ -1,5 +1,6 @@
 //! The allocator that the program would have used: whatever comes after the preload library in the search order.
 
+use crate::guard::Internal;
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
@@ -83,15 +84,8 @@ unsafe extern "C" {
 /// The function of this name in the objects after this one; null if there is none. What `dlsym` allocates for an error
 /// message is not recorded.
 pub fn next_function(name: &CStr) -> *mut c_void {
-    let words = crate::arch::tls::words();
-    // SAFETY: this thread's own words.
-    let before = unsafe { (*words).guard };
-    // SAFETY: as above.
-    unsafe { (*words).guard = crate::guard::INTERNAL };
-    let found = next(name);
-    // SAFETY: as above.
-    unsafe { (*words).guard = before };
-    found
+    let _internal = Internal::begin();
+    next(name)
 }
 
 fn next(name: &CStr) -> *mut c_void {
@@ -114,14 +108,8 @@ pub fn resolve() -> bool {
         Err(state) => return state == 2,
     }
     // `dlsym` allocates for an error message when a function is missing.
-    let words = crate::arch::tls::words();
-    // SAFETY: this thread's own words.
-    let before = unsafe { (*words).guard };
-    // SAFETY: as above.
-    unsafe { (*words).guard = crate::guard::INTERNAL };
+    let _internal = Internal::begin();
     resolve_all();
-    // SAFETY: as above.
-    unsafe { (*words).guard = before };
     RESOLVED.store(2, Ordering::Release);
     true
 }

@@ -46,13 +46,20 @@ impl Producer {
     /// Writes an event, or counts it as lost.
     #[inline(always)]
     pub fn push(&mut self, words: Words) {
-        if self.head >= self.stop && !self.make_room() {
-            if let Some(header) = self.header {
-                header.lost_events.fetch_add(1, Ordering::Relaxed);
-            }
-            return;
+        if !self.write(words)
+            && let Some(header) = self.header
+        {
+            header.lost_events.fetch_add(1, Ordering::Relaxed);
         }
-        let Some(header) = self.header else { return };
+    }
+
+    /// Writes words if there is room for them. Returns whether there was.
+    #[inline(always)]
+    pub fn write(&mut self, words: Words) -> bool {
+        if self.head >= self.stop && !self.make_room() {
+            return false;
+        }
+        let Some(header) = self.header else { return false };
         let at = self.head / 8;
         for i in 0..words.len.min(MAX_WORDS) {
             let index = (at + i as u64) & self.mask;
@@ -62,6 +69,7 @@ impl Producer {
         }
         self.head += words.len as u64 * 8;
         header.head.store(self.head, Ordering::Release);
+        true
     }
 
     /// Looks at the collector's progress. Returns whether there is room for an event.

@@ -206,7 +206,8 @@ impl RememberedStack {
     fn capture_by_walk(&mut self, entry: &Entry) -> StackId {
         let sp = entry.stack_pointer;
         if !self.stacks.current().contains(&sp) && !self.stacks.switch_to(sp) {
-            self.cut = true;
+            // The stack that is remembered is another one.
+            self.depth = 0;
             return PROCESS.trie.root(true);
         }
         // SAFETY: `sp` is the stack pointer of a function that called us, on the stack with these bounds, so all above
@@ -364,7 +365,8 @@ impl RememberedStack {
     fn keep_innermost(&mut self, depth: usize, wanted: usize) -> usize {
         let kept = wanted.min(depth);
         let first = depth - kept + 1;
-        let checks = if kept == 0 { 0..0 } else { self.frame(first).outer_checks as usize..self.checks_with(depth) };
+        let checks =
+            if kept == 0 { 0..0 } else { self.frame(first).outer_checks as usize..self.checks_with(depth) };
         let mut outer = self.frame(first - 1).node;
         let mut node = PROCESS.trie.root(true);
         for index in 1..=kept {

@@ -37,6 +37,7 @@ pub mod number {
     pub const CLOSE: usize = 3;
     pub const MMAP: usize = 9;
     pub const MUNMAP: usize = 11;
+    pub const RT_SIGPROCMASK: usize = 14;
     pub const SCHED_YIELD: usize = 24;
     pub const MINCORE: usize = 27;
     pub const MADVISE: usize = 28;
@@ -44,6 +45,7 @@ pub mod number {
     pub const KILL: usize = 62;
     pub const READLINK: usize = 89;
     pub const GETPPID: usize = 110;
+    pub const SIGALTSTACK: usize = 131;
     pub const PRCTL: usize = 157;
     pub const GETTID: usize = 186;
     pub const FUTEX: usize = 202;

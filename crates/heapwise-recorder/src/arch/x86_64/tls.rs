@@ -13,10 +13,11 @@ global_asm!(
     ".globl heapwise_thread_words",
     ".hidden heapwise_thread_words",
     ".type heapwise_thread_words,@object",
-    ".size heapwise_thread_words,32",
+    ".size heapwise_thread_words,{size}",
     "heapwise_thread_words:",
-    ".zero 32",
+    ".zero {size}",
     ".popsection",
+    size = const size_of::<ThreadWords>(),
 );
 
 /// The words of one thread.
@@ -31,6 +32,8 @@ pub struct ThreadWords {
     pub measure_in: u32,
     /// What was measured and not yet told, in ticks; 0 for nothing.
     pub ticks: u32,
+    /// See [`crate::nested`].
+    pub nested: crate::nested::Nested,
 }
 
 /// The calling thread's words. Valid as long as the thread runs.
