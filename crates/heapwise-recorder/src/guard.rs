@@ -3,7 +3,7 @@
 //! A thread is *busy* from the moment it begins to describe an event until it is in the ring. A signal handler that
 //! allocates in between finds the thread busy: its event is counted as lost, not recorded. A handler that leaves with
 //! `longjmp` would leave the thread busy for ever, so the guard holds the stack pointer of whoever set it: a later
-//! entry from *further out* on the same stack proves that the earlier one was abandoned.
+//! entry from there or from *further out* on the same stack proves that the earlier one was abandoned.
 //!
 //! Stack pointers of two stacks prove nothing: a handler's own stack lies anywhere, also in a local variable of the program
 //! and so within the stack that was interrupted. The kernel is asked where it is, on the rare paths on which it matters.
@@ -55,7 +55,7 @@ pub fn turn(
     let held = guard & !(REAL | NESTED);
     let in_real = guard & REAL != 0;
     // The allocator calls further in, and mostly on the same stack: that is no reason to ask the kernel.
-    if !(in_real && sp <= held) && is_abandoned(held, sp, share_a_stack, alternate) {
+    if !(in_real && sp < held) && is_abandoned(held, sp, share_a_stack, alternate) {
         return Turn::Abandoned;
     }
     match (in_real, guard & NESTED != 0) {
@@ -78,7 +78,8 @@ fn is_abandoned(
         (false, true) => false,
         // It has left that stack, and did not come back from its call before.
         (true, false) => true,
-        _ => sp > held && share_a_stack(sp, held),
+        // What is called further in has a lower stack pointer.
+        _ => sp >= held && share_a_stack(sp, held),
     }
 }
 
@@ -124,6 +125,7 @@ mod tests {
         assert_eq!(look(0, 0x7000, None), Turn::Free);
         assert_eq!(look(INTERNAL, 0x7000, None), Turn::Internal);
         assert_eq!(look(0x6000, 0x7000, None), Turn::Abandoned);
+        assert_eq!(look(0x7000, 0x7000, None), Turn::Abandoned, "the same call once more");
         assert_eq!(look(0x7000, 0x6000, None), Turn::Busy);
         assert_eq!(look(0x7000 | NESTED, 0x6000, None), Turn::BusyInReal);
         assert_eq!(look(0x6000 | NESTED, 0x7000, None), Turn::Abandoned);

@@ -18,6 +18,8 @@ const CHECK_BYTES: u64 = 4096;
 /// How long a full ring waits for the collector before events are dropped, in steps.
 const WAIT_STEP_NS: u64 = 5_000_000;
 const WAIT_STEPS: u32 = 400;
+/// How often signals may interrupt a step.
+const MOST_INTERRUPTIONS: u32 = 100_000;
 
 /// The writer's end of a ring. Zeroed memory is one that never has room.
 #[derive(Debug)]
@@ -106,10 +108,15 @@ impl Producer {
         // SAFETY: the low half of an aligned 64-bit atomic is an aligned 32-bit one on a little-endian machine, and
         // only the kernel looks at it.
         let tail_word = unsafe { &*header.tail.0.as_ptr().cast::<core::sync::atomic::AtomicU32>() };
-        for _ in 0..WAIT_STEPS {
+        // A storm of signals must not end the wait early, nor make it endless.
+        let (mut steps, mut interruptions) = (0, 0);
+        while steps < WAIT_STEPS && interruptions < MOST_INTERRUPTIONS {
             header.waiting.store(1, Ordering::SeqCst);
             wake_collector();
-            sys::futex_wait(tail_word, tail as u32, WAIT_STEP_NS);
+            match sys::futex_wait(tail_word, tail as u32, WAIT_STEP_NS) {
+                true => interruptions += 1,
+                false => steps += 1,
+            }
             tail = header.tail.0.load(Ordering::Acquire);
             if self.head - tail <= capacity - 2 * RESERVE {
                 self.gave_up_at = None;

@@ -112,7 +112,7 @@ fn drop_abandoned(words: *mut ThreadWords) {
     }
     // SAFETY: as above.
     if let Some(thread) = crate::thread::current(unsafe { &*words }) {
-        thread.stack.forget();
+        thread.stack.forget_frames();
     }
 }
 

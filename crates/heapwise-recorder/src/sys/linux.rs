@@ -8,6 +8,9 @@ use core::sync::atomic::AtomicU32;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Errno(pub i32);
 
+/// A signal came first.
+const EINTR: Errno = Errno(4);
+
 /// No such process.
 pub const ESRCH: Errno = Errno(3);
 
@@ -191,12 +194,13 @@ pub fn read_word_checked(at: usize) -> Option<usize> {
     (got == Ok(size_of::<usize>())).then_some(word)
 }
 
-/// Sleeps until the word is woken, differs from `expected`, or the time is up.
-pub fn futex_wait(word: &AtomicU32, expected: u32, timeout_ns: u64) {
+/// Sleeps until the word is woken, differs from `expected`, or the time is up. Returns whether a signal came first.
+pub fn futex_wait(word: &AtomicU32, expected: u32, timeout_ns: u64) -> bool {
     let timeout = [(timeout_ns / 1_000_000_000) as usize, (timeout_ns % 1_000_000_000) as usize];
     let at = word.as_ptr() as usize;
-    // SAFETY: both pointers are valid for the call. The outcome does not matter: the caller looks again.
-    let _ = unsafe { call(number::FUTEX, [at, 0, expected as usize, timeout.as_ptr() as usize, 0, 0]) };
+    // SAFETY: both pointers are valid for the call.
+    let outcome = unsafe { call(number::FUTEX, [at, 0, expected as usize, timeout.as_ptr() as usize, 0, 0]) };
+    outcome == Err(EINTR)
 }
 
 /// Wakes one sleeper.

@@ -58,7 +58,7 @@ impl Stacks {
         *to_high = high;
     }
 
-    /// Whether two stack pointers are known to be of one stack.
+    /// Whether two stack pointers are known to be of one stack, of which `a` is that of the caller.
     ///
     /// # Safety
     /// `stacks` can be read. It may be what a signal handler has interrupted in the middle of a change.
@@ -68,7 +68,10 @@ impl Stacks {
             let range = &raw const (*stacks).known[index];
             (&raw const (*range).0).read_volatile()..(&raw const (*range).1).read_volatile()
         };
-        (0..KNOWN).map(range).any(|range| range.contains(&a) && range.contains(&b))
+        let known = (0..KNOWN).map(range).find(|range| range.contains(&a));
+        // Without it a thread that was interrupted before its first stack was found would never get on.
+        let known = known.or_else(|| bounds_of(a).map(|(low, high)| low..high));
+        known.is_some_and(|range| range.contains(&b))
     }
 
     /// The memory of another stack that this thread is on, too: the one that a signal handler on its own stack has

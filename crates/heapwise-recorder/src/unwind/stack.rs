@@ -143,10 +143,15 @@ enum Step {
 }
 
 impl RememberedStack {
-    /// Forgets the last stack.
+    /// Forgets the last stack, and where stacks are.
     pub fn forget(&mut self) {
-        self.depth = 0;
+        self.forget_frames();
         self.stacks.forget();
+    }
+
+    /// Forgets the last stack.
+    pub fn forget_frames(&mut self) {
+        self.depth = 0;
     }
 
     /// Forgets the nodes: they belong to another process's trie.

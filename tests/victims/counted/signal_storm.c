@@ -1,7 +1,8 @@
-// victim: another thread sends signals as fast as it can, and their handler allocates on a stack of its own or on the interrupted one; flags: -pthread -ldl
+// victim: a timer sends signals as fast as they can be handled, and their handler allocates on a stack of its own or on the interrupted one; flags: -pthread -ldl
 //
-// Arguments: how many signals; where the handler's stack is (below, within, above, none). It prints how often it has called
-// the allocator, one line of three numbers: new blocks, resizes, blocks given back.
+// Arguments: how many signals; where the handler's stack is (below, within, above, none); and "jump" if every tenth handler is
+// to leave by siglongjmp. It prints how often it has called the allocator: new blocks, resizes, blocks given back. A handler
+// that jumps may leave one call undone, or uncounted.
 //
 // A handler may not call an allocator that it has interrupted. So it looks at what it has interrupted, and does nothing if
 // code of the allocator or of another library is at work; code of the program and of the recorder is what it is after. With
@@ -10,12 +11,14 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -23,10 +26,10 @@ enum { HANDLER_STACK = 64 << 10, MOST_CODE = 64, SLOTS = 64 };
 
 static char below[HANDLER_STACK];
 static volatile long handled, wanted, counted[3];
-static volatile sig_atomic_t over, by_handler[3];
+static volatile sig_atomic_t over, may_jump, by_handler[3];
 static uintptr_t code[MOST_CODE][2], outermost;
-static int n_code, may_interrupt;
-static pthread_t target;
+static int n_code, may_interrupt, jumps;
+static sigjmp_buf back;
 
 // Code of other libraries: all but the program and the recorder.
 static int note(struct dl_phdr_info *object, size_t size, void *recorder) {
@@ -69,11 +72,9 @@ __attribute__((noinline, noipa)) static void in_handler(void) {
 
 static void handler(int signal, siginfo_t *info, void *context) {
     (void)signal, (void)info;
-    // Another thread gets it only if it is not for the one that works.
-    if (!pthread_equal(pthread_self(), target)) return;
     if (over || (!may_interrupt && in_library(context))) return;
     in_handler();
-    handled++;
+    if (++handled % 10 == 0 && may_jump) siglongjmp(back, 1);
 }
 
 __attribute__((noinline, noipa)) static void work(int depth, void **slot, size_t size) {
@@ -82,39 +83,44 @@ __attribute__((noinline, noipa)) static void work(int depth, void **slot, size_t
         __asm__ volatile("");
         return;
     }
-    if (*slot && size % 4 == 0) {
-        *slot = realloc(*slot, size);
+    // A handler that jumps must not leave a block here that is gone.
+    void *old = *slot;
+    *(void *volatile *)slot = NULL;
+    if (old && size % 4 == 0) {
+        *slot = realloc(old, size);
         counted[1]++;
         return;
     }
-    if (*slot) {
-        free(*slot);
+    if (old) {
+        free(old);
         counted[2]++;
     }
     *slot = malloc(size);
     counted[0]++;
 }
 
-static void *storm(void *unused) {
-    (void)unused;
-    while (!over) {
-        pthread_kill(target, SIGUSR1);
-        for (volatile int i = 0; i < 200; i++) {}
-    }
-    return NULL;
-}
-
 __attribute__((noinline, noipa)) static void run(void) {
     void *slots[SLOTS] = {0};
-    pthread_t sender;
+    timer_t timer;
+    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGUSR1};
+    // A little longer than a handler takes; the odd number keeps it from striking in step with the loop.
+    struct itimerspec often = {.it_interval.tv_nsec = 19991, .it_value.tv_nsec = 19991}, never = {0};
+    event._sigev_un._tid = gettid();
     outermost = (uintptr_t)__builtin_frame_address(0);
-    target = pthread_self();
-    pthread_create(&sender, NULL, storm, NULL);
-    for (unsigned i = 1; handled < wanted; i++) work(i % 7, &slots[i * 7 % SLOTS], 1 + i % 1000);
+    timer_create(CLOCK_MONOTONIC, &event, &timer);
+    timer_settime(timer, 0, &often, NULL);
+    volatile unsigned i = 1;
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGUSR1);
+    // Released here and not by the jump, which does so while it is still on the handler's stack.
+    if (sigsetjmp(back, 0)) i += 2;
+    may_jump = jumps;
+    pthread_sigmask(SIG_UNBLOCK, &signals, NULL);
+    for (; handled < wanted; i++) work(i % 7, &slots[i * 7 % SLOTS], 1 + i % 1000);
     over = 1;
-    pthread_join(sender, NULL);
-    for (int i = 0; i < SLOTS; i++)
-        if (slots[i]) free(slots[i]), counted[2]++;
+    timer_settime(timer, 0, &never, NULL);
+    timer_delete(timer);
 }
 
 static void *in_thread(void *stack) {
@@ -136,6 +142,7 @@ int main(int argc, char **argv) {
     dl_iterate_phdr(note, found.dli_fbase);
     may_interrupt = dlsym(RTLD_DEFAULT, "this_malloc_may_be_interrupted") != NULL;
     wanted = argc > 1 ? atol(argv[1]) : 1000;
+    jumps = argc > 3 && !strcmp(argv[3], "jump");
     stack_t alternate = {.ss_sp = strcmp(where, "within") ? below : within, .ss_size = HANDLER_STACK};
     int flags = SA_SIGINFO | (strcmp(where, "none") ? SA_ONSTACK : 0);
     struct sigaction action = {.sa_sigaction = handler, .sa_flags = flags};
