@@ -254,6 +254,9 @@ pub struct Estimate {
 pub struct Frame {
     /// Name of the function, if it is known.
     pub function: Option<String>,
+    /// The object file that it belongs to.
+    #[serde(default)]
+    pub module: Option<String>,
     /// Source file.
     pub file: Option<String>,
     /// Line in it.

@@ -6,6 +6,13 @@ use heapwise_tests::functions::plain;
 use heapwise_tests::recording::{Recorded, Recording};
 use heapwise_tests::victim::Victim;
 use heapwise_tests::{programs, run};
+use heapwise_trace::event::Event;
+use heapwise_trace::file::Reader;
+use heapwise_trace::file::reader::Section;
+use heapwise_trace::live::node::NodeKind;
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::BufReader;
 use std::path::Path;
 
 /// Checks that many stacks were compared, and that none differed.
@@ -121,4 +128,77 @@ fn equal_those_of_glibcs_own_unwinder() {
             );
         }
     }
+}
+
+/// How many frames each allocation's stack has, and whether it was cut.
+fn depths(file: &Path) -> Vec<(u32, bool)> {
+    let file = BufReader::new(File::open(file).expect("it was recorded"));
+    let mut reader = Reader::new(file).expect("a recording");
+    // Of each node its parent comes first.
+    let (mut nodes, mut stacks) = (HashMap::new(), Vec::new());
+    while let Some(section) = reader.next_section().expect("a whole recording") {
+        match section {
+            Section::Nodes(found) => {
+                for (id, &(parent, key)) in (found.first_id..).zip(&found.nodes) {
+                    let (depth, cut) = nodes.get(&parent).copied().unwrap_or_default();
+                    let node = match NodeKind::from_key(key) {
+                        NodeKind::Root { cut, .. } => (0, cut),
+                        NodeKind::Frame { .. } => (depth + 1, cut),
+                    };
+                    nodes.insert(id, node);
+                }
+            }
+            Section::Events(events) => {
+                let events = events.blocks().flat_map(|block| block.events());
+                stacks.extend(events.filter_map(|event| match event {
+                    Event::Alloc { stack, .. } => Some(stack.0),
+                    _ => None,
+                }));
+            }
+            _ => {}
+        }
+    }
+    stacks.into_iter().map(|stack| nodes[&stack]).collect()
+}
+
+#[test]
+fn of_a_recursion_that_is_deeper_than_what_is_kept() {
+    let program = build(&Victim::named("deep_recursion"), FlagSet::Release);
+    let folder = run::private_folder();
+    let recording = Recording::new(folder.path()).verify(1009).with(&["--no-report"]);
+    let outcome = recording.start(&program, &["40000"]).wait(run::PATIENCE);
+    assert_eq!(outcome.code(), 0, "{}", outcome.stderr);
+    let depths = depths(&recording.file());
+    assert!(depths.len() >= 40_000);
+    let whole = depths.iter().filter(|(_, cut)| !cut).map(|(depth, _)| *depth).max();
+    assert!(whole.is_some_and(|depth| (16_000..=16_384).contains(&depth)), "{whole:?} frames at most");
+    let cut: Vec<u32> = depths.iter().filter(|(_, cut)| *cut).map(|(depth, _)| *depth).collect();
+    // The innermost frames of deeper stacks are there, and so many that they say something.
+    assert!(cut.len() > 20_000, "{} are cut", cut.len());
+    let (least, most) = (cut.iter().min(), cut.iter().max());
+    assert!(least.is_some_and(|n| *n >= 2_048) && most.is_some_and(|n| *n <= 4_096), "{least:?} to {most:?}");
+    // The report has each stack in full, which nobody wants of these.
+    let file = BufReader::new(File::open(recording.file()).expect("it was recorded"));
+    let mut reader = Reader::new(file).expect("a recording");
+    while let Some(section) = reader.next_section().expect("a whole recording") {
+        if let Section::ProcessEnd(end) = section {
+            assert!(end.verified >= 30 && end.verify_failed == 0, "{end:?}");
+        }
+    }
+}
+
+#[test]
+fn have_no_frame_of_the_preload_library() {
+    // The C library allocates for a new thread below `pthread_create`, which is interposed.
+    let program = build(&Victim::named("threads_short_lived"), FlagSet::Release);
+    let recorded = verified(&program, &[], 1, 100);
+    let stacks = recorded.report().sites.iter().map(|site| &site.stack);
+    let mut n_created = 0;
+    for stack in stacks {
+        let names: Vec<_> = stack.iter().filter_map(|frame| frame.function.as_deref()).collect();
+        n_created += usize::from(names.iter().any(|name| name.contains("pthread_create")));
+        let own = stack.iter().find(|frame| frame.module.as_deref().is_some_and(|m| m.contains("heapwise")));
+        assert!(own.is_none(), "{own:?} in {names:?}");
+    }
+    assert!(n_created > 0, "no thread was made");
 }

@@ -7,8 +7,8 @@
 use crate::arch::entry::Entry;
 use crate::arch::tls;
 use crate::stopwatch::Stopwatch;
-use crate::turn::begin;
-use crate::{bootstrap, guard, large, real};
+use crate::turn::{begin, begin_aside, enter_real};
+use crate::{bootstrap, guard, large, nested, real};
 use heapwise_trace::event::{AllocFunction, BlockAddress, Event};
 
 /// Describes a block that was handed out, or the refusal.
@@ -20,6 +20,9 @@ pub(crate) fn handed_out(block: *mut u8, size: usize, align: usize, function: Al
         return forget_time();
     }
     let stack = turn.stack(entry);
+    if turn.is_nested() {
+        nested::note_block(entry.stack_pointer, block as usize, size);
+    }
     if block.is_null() {
         turn.push(Event::Failed { size: size as u64, function, stack });
         return forget_time();
@@ -39,7 +42,10 @@ pub(crate) fn given_back(block: *mut u8, entry: &Entry) {
     if !turn.at(clock) {
         return;
     }
-    let touched = large::freed(block as usize, &mut turn.thread.large_budget);
+    let mut touched = large::freed(block as usize, &mut turn.thread.large_budget);
+    if turn.is_nested() {
+        touched = touched.or(nested::note_release(block as usize));
+    }
     turn.push(Event::Free { address: BlockAddress(block as u64), touched });
 }
 
@@ -62,7 +68,7 @@ pub(crate) fn tell_time(entry: &Entry) {
 #[cold]
 #[inline(never)]
 pub(crate) fn tell_time_now(entry: &Entry) {
-    let Some(mut turn) = begin(entry) else { return forget_time() };
+    let Some(mut turn) = begin_aside(entry) else { return forget_time() };
     let clock = turn.clock();
     if turn.at(clock) {
         turn.tell_time();
@@ -84,17 +90,16 @@ pub(crate) fn in_real<T>(entry: &Entry, call: impl FnOnce() -> T) -> T {
     }
     // SAFETY: this thread's own words; no reference to them lives.
     let before = unsafe { (*words).guard };
-    // The recorder's own guard stays as it is, and so does one from further out. One from further in was left behind by
-    // an exception, and is put right by the next event.
-    if before == guard::INTERNAL || before >= entry.stack_pointer {
-        return call();
-    }
+    let (during, after) =
+        if before == 0 { (entry.stack_pointer | guard::REAL, 0) } else { enter_real(words, entry) };
     // SAFETY: as above.
-    unsafe { (*words).guard = entry.stack_pointer | guard::REAL };
+    unsafe { (*words).guard = during };
     let result = call();
     // SAFETY: as above.
-    unsafe { (*words).guard = 0 };
-    watch.stop(words);
+    unsafe { (*words).guard = after };
+    if after == 0 {
+        watch.stop(words);
+    }
     result
 }
 
@@ -136,7 +141,7 @@ pub(crate) fn resized(
     turn.tell_time();
 }
 
-/// An `operator new` that does not go through `malloc`.
+/// An `operator new`: described here, unless it has ended in a call that was.
 pub(crate) fn describe_new(
     entry: &Entry,
     size: usize,
@@ -144,17 +149,48 @@ pub(crate) fn describe_new(
     function: AllocFunction,
     real: impl FnOnce() -> *mut u8,
 ) -> *mut u8 {
+    let operator = nested::Operator::begin(entry.stack_pointer, 0, None);
     let block = in_real(entry, real);
-    handed_out(block, size, align, function, entry);
+    if operator.ends_with(entry.stack_pointer, block as usize) {
+        forget_time();
+    } else {
+        handed_out(block, size, align, function, entry);
+    }
     block
 }
 
-/// An `operator delete` that does not go through `free`.
+/// An `operator delete`: described here, unless it ends in a call that is.
 pub(crate) fn describe_delete(entry: &Entry, block: *mut u8, real: impl FnOnce()) {
     if block.is_null() || bootstrap::owns(block) {
         return;
     }
+    if nested::may_end_in_malloc() {
+        return describe_delete_afterwards(entry, block, real);
+    }
     given_back(block, entry);
     in_real(entry, real);
     tell_time(entry);
+}
+
+/// Whether the operator ends in `free` is known when it has ended. As for a block that is resized, what has to be known before
+/// is found out before.
+#[inline(never)]
+fn describe_delete_afterwards(entry: &Entry, block: *mut u8, real: impl FnOnce()) {
+    let before = begin_aside(entry).map(|turn| {
+        let touched = large::freed(block as usize, &mut turn.thread.large_budget);
+        (turn.clock().max(turn.thread.clock), touched)
+    });
+    let touched = before.and_then(|(_, touched)| touched);
+    let operator = nested::Operator::begin(entry.stack_pointer, block as usize, touched);
+    in_real(entry, real);
+    if operator.ends() {
+        return forget_time();
+    }
+    let Some(mut turn) = begin(entry) else { return forget_time() };
+    let clock = before.map_or(turn.thread.clock, |(clock, _)| clock.max(turn.thread.clock));
+    if !turn.at(clock) {
+        return forget_time();
+    }
+    turn.push(Event::Free { address: BlockAddress(block as u64), touched });
+    turn.tell_time();
 }

@@ -32,6 +32,7 @@ pub mod loadable;
 pub mod lock;
 pub mod mappings;
 pub mod marks;
+pub mod nested;
 pub mod process;
 pub mod real;
 pub mod ring;

@@ -116,12 +116,11 @@ pub(crate) unsafe extern "C" fn thread_named(handle: u64, name: *const u8, len: 
 pub(crate) extern "C" fn unloaded() {
     let words = tls::words();
     // SAFETY: this thread's own words.
-    let idle = unsafe { (*words).guard } == 0;
+    let guard = unsafe { (*words).guard };
+    // The real allocator may have been left by an exception.
+    let idle = guard == 0 || guard & guard::REAL != 0 && guard != guard::INTERNAL;
     if idle && PROCESS.header().is_some() {
-        // SAFETY: as above.
-        unsafe { (*words).guard = guard::INTERNAL };
+        let _internal = guard::Internal::begin();
         modules::notice_unloaded();
-        // SAFETY: as above.
-        unsafe { (*words).guard = 0 };
     }
 }

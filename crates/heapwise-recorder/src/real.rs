@@ -1,5 +1,6 @@
 //! The allocator that the program would have used: whatever comes after the preload library in the search order.
 
+use crate::guard::Internal;
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
@@ -122,15 +123,8 @@ unsafe extern "C" {
 /// The function of this name in the objects after this one; null if there is none. What `dlsym` allocates for an error
 /// message is not recorded.
 pub fn next_function(name: &CStr) -> *mut c_void {
-    let words = crate::arch::tls::words();
-    // SAFETY: this thread's own words.
-    let before = unsafe { (*words).guard };
-    // SAFETY: as above.
-    unsafe { (*words).guard = crate::guard::INTERNAL };
-    let found = next(name);
-    // SAFETY: as above.
-    unsafe { (*words).guard = before };
-    found
+    let _internal = Internal::begin();
+    next(name)
 }
 
 fn next(name: &CStr) -> *mut c_void {
@@ -153,16 +147,10 @@ pub fn resolve() -> bool {
         Err(state) => return state == 2,
     }
     // `dlsym` allocates for an error message when a function is missing.
-    let words = crate::arch::tls::words();
-    // SAFETY: this thread's own words.
-    let before = unsafe { (*words).guard };
-    // SAFETY: as above.
-    unsafe { (*words).guard = crate::guard::INTERNAL };
+    let _internal = Internal::begin();
     resolve_all();
     find_all();
     NEXT_SYSCALL.store(TABLE.syscall.load(Ordering::Relaxed), Ordering::Relaxed);
-    // SAFETY: as above.
-    unsafe { (*words).guard = before };
     RESOLVED.store(2, Ordering::Release);
     true
 }
@@ -170,6 +158,7 @@ pub fn resolve() -> bool {
 /// Finds the loader's function by a weak reference: for a recorder that is built into the program, and calls no real
 /// functions.
 pub fn find_loader() {
+    IS_PRELOADED.store(0, Ordering::Relaxed);
     TABLE.dl_find_object.store(crate::arch::weak::dl_find_object() as *mut c_void, Ordering::Relaxed);
 }
 
@@ -218,6 +207,8 @@ pub fn identify() {
 /// Where an object lies.
 struct Range([AtomicUsize; 2]);
 
+/// Whether this recorder is a library of its own, and not a part of the program.
+static IS_PRELOADED: AtomicU32 = AtomicU32::new(1);
 static ALLOCATOR_CODE: Range = Range([const { AtomicUsize::new(0) }; 2]);
 static OWN_CODE: Range = Range([const { AtomicUsize::new(0) }; 2]);
 
@@ -238,6 +229,11 @@ pub fn contains(entry: &crate::arch::entry::Entry) -> bool {
     // SAFETY: the entry point's stack pointer, where the caller's return address lies.
     let caller = unsafe { (entry.stack_pointer as *const usize).read_volatile() };
     ALLOCATOR_CODE.contains(caller) || OWN_CODE.contains(caller)
+}
+
+/// Whether an address is code of the preload library.
+pub fn is_own_code(address: usize) -> bool {
+    OWN_CODE.contains(address) && IS_PRELOADED.load(Ordering::Relaxed) != 0
 }
 
 /// Whether it is known which object provides the real `malloc`.

@@ -20,6 +20,8 @@ const WAIT_STEP_NS: u64 = 5_000_000;
 const WAIT_STEPS: u32 = 400;
 /// How often a thread that may not sleep looks for room: in the order of a second.
 const SPINS: u32 = 1 << 25;
+/// How often signals may interrupt a step.
+const MOST_INTERRUPTIONS: u32 = 100_000;
 
 /// The writer's end of a ring. Zeroed memory is one that never has room.
 #[derive(Debug)]
@@ -48,13 +50,20 @@ impl Producer {
     /// Writes an event, or counts it as lost.
     #[inline(always)]
     pub fn push(&mut self, words: Words) {
-        if self.head >= self.stop && !self.make_room() {
-            if let Some(header) = self.header {
-                header.lost_events.fetch_add(1, Ordering::Relaxed);
-            }
-            return;
+        if !self.write(words)
+            && let Some(header) = self.header
+        {
+            header.lost_events.fetch_add(1, Ordering::Relaxed);
         }
-        let Some(header) = self.header else { return };
+    }
+
+    /// Writes words if there is room for them. Returns whether there was.
+    #[inline(always)]
+    pub fn write(&mut self, words: Words) -> bool {
+        if self.head >= self.stop && !self.make_room() {
+            return false;
+        }
+        let Some(header) = self.header else { return false };
         let at = self.head / 8;
         for i in 0..words.len.min(MAX_WORDS) {
             let index = (at + i as u64) & self.mask;
@@ -64,6 +73,7 @@ impl Producer {
         }
         self.head += words.len as u64 * 8;
         header.head.store(self.head, Ordering::Release);
+        true
     }
 
     /// Looks at the collector's progress. Returns whether there is room for an event.
@@ -103,10 +113,15 @@ impl Producer {
         // SAFETY: the low half of an aligned 64-bit atomic is an aligned 32-bit one on a little-endian machine, and
         // only the kernel looks at it.
         let tail_word = unsafe { &*header.tail.0.as_ptr().cast::<core::sync::atomic::AtomicU32>() };
-        for _ in 0..WAIT_STEPS {
+        // A storm of signals must not end the wait early, nor make it endless.
+        let (mut steps, mut interruptions) = (0, 0);
+        while steps < WAIT_STEPS && interruptions < MOST_INTERRUPTIONS {
             header.waiting.store(1, Ordering::SeqCst);
             wake_collector();
-            sys::futex_wait(tail_word, tail as u32, WAIT_STEP_NS);
+            match sys::futex_wait(tail_word, tail as u32, WAIT_STEP_NS) {
+                true => interruptions += 1,
+                false => steps += 1,
+            }
             tail = header.tail.0.load(Ordering::Acquire);
             if self.head - tail <= capacity - 2 * RESERVE {
                 self.gave_up_at = None;

@@ -5,7 +5,8 @@ use crate::arch::tls::{self, ThreadWords};
 use crate::guard::{self, Turn};
 use crate::process::PROCESS;
 use crate::thread::ThreadState;
-use crate::{large, loadable, real};
+use crate::unwind::memory::Stacks;
+use crate::{large, loadable, nested, real, sys};
 use core::sync::atomic::{Ordering, compiler_fence};
 use heapwise_trace::event::{Epoch, Event, StackId};
 use heapwise_trace::live::layout::{CLOCK_EPOCH_MASK, CLOCK_PAUSED, CLOCK_STOPPED};
@@ -31,12 +32,23 @@ impl Drop for Turned {
 /// Takes this thread's turn; `None` if there is nothing to record to, or the recorder is at work further out.
 #[inline(always)]
 pub(crate) fn begin(entry: &Entry) -> Option<Turned> {
+    begin_as(entry, true)
+}
+
+/// The same for what is no event: nothing is lost if it cannot be written.
+#[inline(always)]
+pub(crate) fn begin_aside(entry: &Entry) -> Option<Turned> {
+    begin_as(entry, false)
+}
+
+#[inline(always)]
+fn begin_as(entry: &Entry, is_event: bool) -> Option<Turned> {
     let words = tls::words();
     let attached = !PROCESS.clock.load(Ordering::Acquire).is_null();
     // SAFETY: this thread's own words; a signal handler leaves them as it found them.
     let (state, mut before) = unsafe { ((*words).state, (*words).guard) };
     if !attached || before != 0 || state.is_null() {
-        before = begin_slowly(words, entry)?;
+        before = begin_slowly(words, entry, is_event)?;
     }
     // SAFETY: as above. The state is this thread's and, with the guard set, at work only here.
     let thread = unsafe {
@@ -51,53 +63,101 @@ pub(crate) fn begin(entry: &Entry) -> Option<Turned> {
 /// ours.
 #[cold]
 #[inline(never)]
-pub(crate) fn begin_slowly(words: *mut ThreadWords, entry: &Entry) -> Option<usize> {
-    // SAFETY: this thread's own words, to which no other reference exists here.
-    let words = unsafe { &mut *words };
+fn begin_slowly(words: *mut ThreadWords, entry: &Entry, is_event: bool) -> Option<usize> {
     if PROCESS.is_inert() {
         return None;
     }
-    let before = words.guard;
-    let stack = crate::thread::current(words).map_or(0..0, |thread| thread.stack.stacks.current());
-    match guard::turn(words, entry.stack_pointer, stack) {
-        Turn::Free => {}
-        Turn::InReal if !real::contains(entry) => {
-            // The real allocator has called the program: a handler for failed requests, say, or the making of an
-            // exception; or a signal has arrived. Nothing of ours is under way.
-            return (PROCESS.attach() && attach_thread(words)).then_some(before);
-        }
+    let before = match look(words, entry) {
+        Turn::Free => 0,
+        // The real allocator has called the program: a handler for failed requests, say, or the making of an
+        // exception; or a signal has arrived. Nothing of ours is under way.
+        // SAFETY: this thread's own word, read as a whole; no reference to it lives.
+        Turn::InReal if !real::contains(entry) => unsafe { (*words).guard },
         Turn::Internal | Turn::InReal => return None,
-        Turn::Busy => {
-            PROCESS.count_lost();
+        Turn::BusyInReal if real::contains(entry) => return None,
+        Turn::Busy | Turn::BusyInReal => {
+            if is_event {
+                PROCESS.count_lost();
+                nested::note_lost(entry.stack_pointer);
+            }
             return None;
         }
         Turn::Abandoned => {
-            // Only an event that was being described is lost, not one of an allocator that threw an exception.
-            if before & guard::REAL == 0 {
-                PROCESS.count_lost();
-            }
-            if let Some(thread) = crate::thread::current(words) {
-                thread.stack.forget();
-            }
+            drop_abandoned(words);
+            0
         }
-    }
-    words.guard = guard::INTERNAL;
-    let attached = PROCESS.attach() && attach_thread(words);
-    words.guard = 0;
-    attached.then_some(0)
+    };
+    attach(words, is_event).then_some(before)
 }
 
-pub(crate) fn attach_thread(words: &mut ThreadWords) -> bool {
-    if crate::thread::current(words).is_some() {
+/// What the guard says about an entry.
+fn look(words: *mut ThreadWords, entry: &Entry) -> Turn {
+    // SAFETY: this thread's own words, read as wholes; no reference to them lives.
+    let (guard, state) = unsafe { ((&raw const (*words).guard).read_volatile(), (*words).state) };
+    let share_a_stack = |a, b| {
+        // SAFETY: null, or this thread's own state. If the recorder was interrupted it may be at work on it, so no reference
+        // is made, and whatever of a range is read while it changes is no more than the range.
+        !state.is_null() && unsafe { Stacks::share(&raw const (*state).stack.stacks, a, b) }
+    };
+    guard::turn(guard, entry.stack_pointer, share_a_stack, sys::alternate_stack)
+}
+
+/// Drops what an entry left half done that never came back.
+fn drop_abandoned(words: *mut ThreadWords) {
+    // SAFETY: this thread's own words; whoever was at work on its state never comes back to it.
+    let before = unsafe { core::ptr::replace(&raw mut (*words).guard, 0) };
+    // Only an event that was being described is lost, not one of an allocator that threw an exception.
+    if before & guard::REAL == 0 {
+        PROCESS.count_lost();
+    }
+    // SAFETY: as above.
+    if let Some(thread) = crate::thread::current(unsafe { &*words }) {
+        thread.stack.forget_frames();
+    }
+}
+
+/// The guard while the real allocator works for an entry, and afterwards, where it is set already.
+#[cold]
+#[inline(never)]
+pub(crate) fn enter_real(words: *mut ThreadWords, entry: &Entry) -> (usize, usize) {
+    let turn = look(words, entry);
+    if turn == Turn::Abandoned {
+        drop_abandoned(words);
+        return (entry.stack_pointer | guard::REAL, 0);
+    }
+    // SAFETY: this thread's own word, read as a whole; no reference to it lives.
+    let before = unsafe { (*words).guard };
+    // A call of the recorder's own, or one inside of another call, stays what it is.
+    let during = if turn == Turn::Busy { before | guard::NESTED } else { before };
+    (during, before)
+}
+
+/// Joins the session with this process and this thread, unless they have done so.
+fn attach(words: *mut ThreadWords, is_event: bool) -> bool {
+    // SAFETY: this thread's own words; no other reference to them lives.
+    let is_attached = || crate::thread::current(unsafe { &*words }).is_some();
+    if !PROCESS.clock.load(Ordering::Acquire).is_null() && is_attached() {
         return true;
     }
-    match ThreadState::attach(words.state, &PROCESS) {
+    let _internal = guard::Internal::begin();
+    if !PROCESS.attach() {
+        return false;
+    }
+    // A handler may have done so before its signal was held back.
+    if is_attached() {
+        return true;
+    }
+    // SAFETY: as above, and signals are held back.
+    match ThreadState::attach(unsafe { (*words).state }, &PROCESS) {
         Some(state) => {
-            words.state = state;
+            // SAFETY: as above.
+            unsafe { (*words).state = state };
             true
         }
         None => {
-            PROCESS.count_lost();
+            if is_event {
+                PROCESS.count_lost();
+            }
             false
         }
     }
@@ -105,9 +165,7 @@ pub(crate) fn attach_thread(words: &mut ThreadWords) -> bool {
 
 /// Attaches the process before its first allocation, so that one which never allocates is seen, too.
 pub fn start() {
-    let words = tls::words();
-    // SAFETY: this thread's own words.
-    unsafe { (*words).guard = guard::INTERNAL };
+    let _internal = guard::Internal::begin();
     loadable::start();
     if real::resolve()
         && PROCESS.attach()
@@ -115,11 +173,15 @@ pub fn start() {
     {
         PROCESS.describe_allocator(header);
     }
-    // SAFETY: as above.
-    unsafe { (*words).guard = 0 };
 }
 
 impl Turned {
+    /// Whether the real allocator is at work further out.
+    #[inline(always)]
+    pub(crate) fn is_nested(&self) -> bool {
+        self.before != 0
+    }
+
     /// The clock now.
     #[inline(always)]
     pub(crate) fn clock(&self) -> u64 {
@@ -141,14 +203,16 @@ impl Turned {
             return false;
         }
         let thread = &mut *self.thread;
-        thread.clock = clock;
         thread.large_budget = large::BUDGET;
         let generation = PROCESS.generation.load(Ordering::Acquire);
         if generation != thread.generation {
             thread.generation = generation;
             thread.stack.forget();
         }
-        thread.ring.push(encode(Event::Epoch(Epoch(clock & CLOCK_EPOCH_MASK))));
+        // Without room the event that follows is lost; one later has to say it again.
+        if thread.ring.write(encode(Event::Epoch(Epoch(clock & CLOCK_EPOCH_MASK)))) {
+            thread.clock = clock;
+        }
         true
     }
 
@@ -178,7 +242,8 @@ impl Turned {
         // comes in between leaves a measurement of its own, which is dropped here.
         let ticks = unsafe { core::ptr::replace(&raw mut (*self.words).ticks, 0) };
         if ticks != 0 {
-            self.push(Event::Timed { ticks });
+            // It is no event of the program: without room nothing is lost.
+            self.thread.ring.write(encode(Event::Timed { ticks }));
         }
     }
 

@@ -107,7 +107,7 @@ export function caveats(model: Model): HTMLElement | null {
         {},
         h("strong", {}, "Warning: "),
         `${share(cut_captures, captures)} of the stacks end before the thread's first function.`,
-        h("span", { class: "note" }, " Their inner frames are right; code without unwind tables is below them."),
+        h("span", { class: "note" }, " Their inner frames are right; code without unwind tables, or more than 16,384 frames, are below them."),
       ),
     );
   }

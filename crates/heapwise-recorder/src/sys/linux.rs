@@ -13,6 +13,9 @@ pub use crate::arch::syscall::number::{PRCTL, SECCOMP};
 
 /// Not permitted: what the kernel would answer less kindly.
 pub const EPERM: Errno = Errno(1);
+/// A signal came first.
+const EINTR: Errno = Errno(4);
+
 /// No such process.
 pub const ESRCH: Errno = Errno(3);
 
@@ -117,6 +120,43 @@ pub fn set_errno(error: Errno) {
     unsafe { *__errno_location() = error.0 };
 }
 
+/// Which signals a thread had held back.
+pub type Signals = u64;
+
+/// Signals that say that an instruction has failed. Held back they would end the process.
+const FAULTS: Signals = 1 << 3 | 1 << 4 | 1 << 6 | 1 << 7 | 1 << 10 | 1 << 30;
+
+/// Holds back what can be held back of this thread's signals. Returns those that were before.
+pub fn hold_signals() -> Signals {
+    let (wanted, mut before): (Signals, Signals) = (!FAULTS, 0);
+    let (wanted, to) = (&raw const wanted as usize, &raw mut before as usize);
+    const SIG_BLOCK: usize = 0;
+    // SAFETY: the kernel reads one word and writes the other. Should it refuse, nothing is held back or released.
+    let held = unsafe { call(number::RT_SIGPROCMASK, [SIG_BLOCK, wanted, to, size_of::<Signals>(), 0, 0]) };
+    if held.is_ok() { before } else { !FAULTS }
+}
+
+/// Holds back only these signals of this thread.
+pub fn release_signals(before: Signals) {
+    if before == !FAULTS {
+        return;
+    }
+    const SIG_SETMASK: usize = 2;
+    let from = &raw const before as usize;
+    // SAFETY: the kernel reads one word.
+    let _ = unsafe { call(number::RT_SIGPROCMASK, [SIG_SETMASK, from, 0, size_of::<Signals>(), 0, 0]) };
+}
+
+/// The stack that this thread has for its signal handlers: first address and first address behind.
+pub fn alternate_stack() -> Option<(usize, usize)> {
+    const SS_DISABLE: usize = 2;
+    let mut stack = [0usize; 3];
+    // SAFETY: the kernel writes three words: address, flags in the low half of one, size.
+    unsafe { call(number::SIGALTSTACK, [0, stack.as_mut_ptr() as usize, 0, 0, 0, 0]) }.ok()?;
+    let [start, flags, size] = stack;
+    (flags & SS_DISABLE == 0).then(|| (start, start.saturating_add(size)))
+}
+
 /// Maps fresh zeroed private memory.
 pub fn map_private(len: usize) -> Result<*mut u8, Errno> {
     let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
@@ -208,12 +248,13 @@ pub fn write_checked(at: usize, bytes: &[u8]) -> bool {
     written == Ok(bytes.len())
 }
 
-/// Sleeps until the word is woken, differs from `expected`, or the time is up.
-pub fn futex_wait(word: &AtomicU32, expected: u32, timeout_ns: u64) {
+/// Sleeps until the word is woken, differs from `expected`, or the time is up. Returns whether a signal came first.
+pub fn futex_wait(word: &AtomicU32, expected: u32, timeout_ns: u64) -> bool {
     let timeout = [(timeout_ns / 1_000_000_000) as usize, (timeout_ns % 1_000_000_000) as usize];
     let at = word.as_ptr() as usize;
-    // SAFETY: both pointers are valid for the call. The outcome does not matter: the caller looks again.
-    let _ = unsafe { call(number::FUTEX, [at, 0, expected as usize, timeout.as_ptr() as usize, 0, 0]) };
+    // SAFETY: both pointers are valid for the call.
+    let outcome = unsafe { call(number::FUTEX, [at, 0, expected as usize, timeout.as_ptr() as usize, 0, 0]) };
+    outcome == Err(EINTR)
 }
 
 /// Wakes one sleeper.
@@ -359,6 +400,21 @@ mod tests {
         let word = 77usize;
         assert_eq!(read_word_checked(&raw const word as usize), Some(77));
         assert_eq!(read_word_checked(8), None);
+    }
+
+    #[test]
+    fn signals_that_were_held_back_are_released() {
+        let mask = || {
+            let before = hold_signals();
+            release_signals(before);
+            before
+        };
+        let before = mask();
+        let outer = hold_signals();
+        assert_eq!(outer, before);
+        assert_eq!(mask() | FAULTS, !0 & !(1 << 8 | 1 << 18) | FAULTS, "all but SIGKILL and SIGSTOP");
+        release_signals(outer);
+        assert_eq!(mask(), before);
     }
 
     #[test]

@@ -6,6 +6,7 @@
 use crate::arch::tls::thread_pointer;
 use crate::sys;
 use core::ops::Range;
+use core::sync::atomic::{Ordering, compiler_fence};
 
 /// Near the thread's control block, which glibc puts at the upper end of a thread's stack, no mapping is looked up:
 /// no thread's stack is smaller than this allows for.
@@ -40,9 +41,37 @@ impl Stacks {
                 None => return false,
             },
         };
-        self.known.copy_within(0..index, 1);
-        self.known[0] = bounds;
+        for index in (0..index).rev() {
+            self.set(index + 1, self.known[index]);
+        }
+        self.set(0, bounds);
         true
+    }
+
+    /// Changes a range so that whoever interrupts it finds an empty one, and never halves of two.
+    fn set(&mut self, index: usize, (low, high): (usize, usize)) {
+        let (to_low, to_high) = &mut self.known[index];
+        *to_high = 0;
+        compiler_fence(Ordering::SeqCst);
+        *to_low = low;
+        compiler_fence(Ordering::SeqCst);
+        *to_high = high;
+    }
+
+    /// Whether two stack pointers are known to be of one stack, of which `a` is that of the caller.
+    ///
+    /// # Safety
+    /// `stacks` can be read. It may be what a signal handler has interrupted in the middle of a change.
+    pub unsafe fn share(stacks: *const Self, a: usize, b: usize) -> bool {
+        // SAFETY: the caller's promise; each word is read as a whole.
+        let range = |index: usize| unsafe {
+            let range = &raw const (*stacks).known[index];
+            (&raw const (*range).0).read_volatile()..(&raw const (*range).1).read_volatile()
+        };
+        let known = (0..KNOWN).map(range).find(|range| range.contains(&a));
+        // Without it a thread that was interrupted before its first stack was found would never get on.
+        let known = known.or_else(|| bounds_of(a).map(|(low, high)| low..high));
+        known.is_some_and(|range| range.contains(&b))
     }
 
     /// The memory of another stack that this thread is on, too: the one that a signal handler on its own stack has
@@ -54,7 +83,7 @@ impl Stacks {
             Some(bounds) => bounds,
             None => {
                 let bounds = bounds_of(sp)?;
-                self.known[KNOWN - 1] = bounds;
+                self.set(KNOWN - 1, bounds);
                 bounds
             }
         };
@@ -64,7 +93,9 @@ impl Stacks {
 
     /// Forgets all stacks.
     pub fn forget(&mut self) {
-        self.known = [(0, 0); KNOWN];
+        for index in 0..KNOWN {
+            self.set(index, (0, 0));
+        }
     }
 }
 
@@ -79,9 +110,13 @@ fn bounds_of(sp: usize) -> Option<(usize, usize)> {
     if start <= main && main < end {
         return Some((start - GROWTH_GAP, end));
     }
-    // A thread's control block lies in the same mapping as its stack, above it.
-    let end = if start <= pointer && pointer < end { pointer } else { end };
-    (sp < end).then_some((start, end))
+    // A thread's control block lies in the same mapping as its stack, above it. What is above that is another stack, for
+    // which the program has mapped memory that happens to be next to it.
+    Some(match (start..end).contains(&pointer) {
+        true if sp < pointer => (start, pointer),
+        true => (pointer, end),
+        false => (start, end),
+    })
 }
 
 /// Whether a frame that ends at `sp` is the process's first: the loader's entry point has no unwind table.

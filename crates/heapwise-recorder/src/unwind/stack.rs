@@ -6,14 +6,22 @@ use super::memory::{self, StackMemory, Stacks};
 use super::modules;
 use super::rule::{Kind, Rule};
 pub use super::tables::FIRST_BYTES;
-use super::tables::Tables;
+use super::tables::{DEPTH, Tables};
 use crate::arch::entry::Entry;
 use crate::arch::registers::Registers;
 use crate::process::PROCESS;
+use crate::real;
 use crate::trie::NodeCache;
 use core::sync::atomic::Ordering;
 use heapwise_trace::event::StackId;
 use heapwise_trace::live::node::{ADDRESS_MASK, EXACT_PC};
+
+/// Frames that are kept at most of a stack that is too deep to be kept whole ([`DEPTH`]): its innermost ones. Each event proves all
+/// that are kept, so there are fewer of them.
+const CUT_DEPTH: usize = 4 << 10;
+/// Frames that are kept whenever a stack outgrows one of the two. As many again fit before the next time, so a level more or
+/// less of a deep recursion costs the same at every depth.
+const KEPT: usize = CUT_DEPTH / 2;
 
 /// One frame of the last stack.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,6 +59,8 @@ pub(super) struct Fresh {
     fp_slot: usize,
     /// Whether the step to the caller needs the frame pointer.
     fp_use: FpUse,
+    /// Whether it is a frame of the preload library, which stacks are told without.
+    own: bool,
 }
 
 const UNPROVABLE: usize = usize::MAX;
@@ -101,6 +111,8 @@ pub struct RememberedStack {
     pub stacks: Stacks,
     /// Whether the remembered stack ended early.
     cut: bool,
+    /// Whether that is because it is deeper than what is kept.
+    too_deep: bool,
     /// [`modules::postponed`] when it was last looked at.
     postponed: u64,
     nodes: NodeCache,
@@ -119,6 +131,8 @@ enum End {
     Joined(usize),
     Outermost,
     Cut,
+    /// There are more frames than are kept.
+    TooDeep,
 }
 
 enum Step {
@@ -143,10 +157,15 @@ impl RememberedStack {
         }
     }
 
-    /// Forgets the last stack.
+    /// Forgets the last stack, and where stacks are.
     pub fn forget(&mut self) {
-        self.depth = 0;
+        self.forget_frames();
         self.stacks.forget();
+    }
+
+    /// Forgets the last stack.
+    pub fn forget_frames(&mut self) {
+        self.depth = 0;
     }
 
     /// Forgets the nodes: they belong to another process's trie.
@@ -206,7 +225,8 @@ impl RememberedStack {
     fn capture_by_walk(&mut self, entry: &Entry) -> StackId {
         let sp = entry.stack_pointer;
         if !self.stacks.current().contains(&sp) && !self.stacks.switch_to(sp) {
-            self.cut = true;
+            // The stack that is remembered is another one.
+            self.depth = 0;
             return PROCESS.trie.root(true);
         }
         // SAFETY: `sp` is the stack pointer of a function that called us, on the stack with these bounds, so all above
@@ -214,7 +234,7 @@ impl RememberedStack {
         let memory = unsafe { StackMemory::new(sp, self.stacks.current().end) };
         let Some(pc) = memory.word(sp) else { return PROCESS.trie.root(true) };
         let (key, fp) = (pc as u64 & ADDRESS_MASK, entry.frame_pointer);
-        let first = Fresh { sp: sp + 8, key, fp, fp_slot: 0, fp_use: FpUse::Needed };
+        let first = Fresh { sp: sp + 8, key, fp, ..Fresh::default() };
         let (end, n_fresh) = self.walk(first, &memory);
         self.remember(end, n_fresh)
     }
@@ -240,11 +260,11 @@ impl RememberedStack {
                 }
             }
             if n_fresh == self.tables.room() && !self.tables.reserve(n_fresh + 1) {
-                return (End::Cut, n_fresh);
+                return (End::TooDeep, n_fresh);
             }
             // SAFETY: `n_fresh` is below the room of the tables, which is the length of this one.
             let frame = unsafe { self.tables.fresh.get_unchecked_mut(n_fresh) };
-            *frame = Fresh { sp, key, fp, fp_slot, fp_use: FpUse::Needed };
+            *frame = Fresh { sp, key, fp, fp_slot, ..Fresh::default() };
             n_fresh += 1;
             match step(frame, &memory) {
                 Step::To(caller) => {
@@ -284,7 +304,7 @@ impl RememberedStack {
             match walker.next_frame(&mut self.stacks) {
                 Ok(frame) => {
                     if n_fresh == self.tables.room() && !self.tables.reserve(n_fresh + 1) {
-                        return (End::Cut, n_fresh);
+                        return (End::TooDeep, n_fresh);
                     }
                     self.tables.fresh[n_fresh] = frame;
                     n_fresh += 1;
@@ -296,15 +316,20 @@ impl RememberedStack {
 
     /// Makes the walk's result the remembered stack and names its nodes.
     fn remember(&mut self, end: End, n_fresh: usize) -> StackId {
-        let kept = match end {
-            End::Joined(kept) if self.has_room(kept + n_fresh) => kept,
-            End::Joined(_) | End::Cut => {
-                self.cut = true;
-                0
+        let most = if self.too_deep { CUT_DEPTH } else { DEPTH };
+        let (kept, n_fresh) = match end {
+            End::Joined(kept) if kept + n_fresh <= most && self.has_room(kept + n_fresh) => (kept, n_fresh),
+            End::Joined(kept) => {
+                let both = self.kept_when_too_deep();
+                (self.keep_innermost(kept, both.saturating_sub(n_fresh)), n_fresh.min(both))
             }
-            End::Outermost => {
-                self.cut = false;
-                0
+            End::Outermost | End::Cut => {
+                (self.cut, self.too_deep) = (matches!(end, End::Cut), false);
+                (0, n_fresh)
+            }
+            End::TooDeep => {
+                (self.cut, self.too_deep) = (true, true);
+                (0, self.kept_when_too_deep())
             }
         };
         let (mut node, mut checks, mut fp_dead) = match kept {
@@ -318,7 +343,9 @@ impl RememberedStack {
         // PERF: as slices, whose addresses stay in registers while the tables are written to.
         let (frames, all_checks, fresh) = self.tables.slices();
         for fresh in fresh[..n_fresh].iter().rev() {
-            node = self.nodes.node(node, fresh.key);
+            if !fresh.own {
+                node = self.nodes.node(node, fresh.key);
+            }
             fp_dead = match fresh.fp_use {
                 FpUse::Needed => false,
                 FpUse::Passed => fp_dead,
@@ -361,6 +388,39 @@ impl RememberedStack {
         frames <= self.tables.room() || self.tables.reserve(frames)
     }
 
+    /// Frames that are kept when a stack is found to be too deep: fewer where there is no memory for more.
+    fn kept_when_too_deep(&self) -> usize {
+        KEPT.min(self.tables.room() / 2)
+    }
+
+    /// Of the `depth` outermost remembered frames keeps the `wanted` innermost ones, as those of a cut stack. Returns how
+    /// many these are.
+    #[cold]
+    #[inline(never)]
+    fn keep_innermost(&mut self, depth: usize, wanted: usize) -> usize {
+        let kept = wanted.min(depth);
+        let first = depth - kept + 1;
+        let checks =
+            if kept == 0 { 0..0 } else { self.frame(first).outer_checks as usize..self.checks_with(depth) };
+        let mut outer = self.frame(first - 1).node;
+        let mut node = PROCESS.trie.root(true);
+        for index in 1..=kept {
+            let mut frame = *self.frame(first + index - 1);
+            // A frame of our own has the node of the one outside of it.
+            if frame.node != outer {
+                node = self.nodes.node(node, frame.key & !FP_DEAD);
+            }
+            outer = frame.node;
+            frame.node = node.0;
+            frame.outer_checks -= checks.start as u32;
+            self.tables.frames[index] = frame;
+        }
+        self.n_checks = checks.len();
+        self.tables.checks.copy_within(checks, 0);
+        (self.depth, self.cut, self.too_deep) = (kept, true, true);
+        kept
+    }
+
     /// How many checks the frames up to and with `index` have.
     fn checks_with(&self, index: usize) -> usize {
         if index < self.depth { self.frame(index + 1).outer_checks as usize } else { self.n_checks }
@@ -385,7 +445,8 @@ impl RememberedStack {
         let differs_at = loop {
             match (walker.next_frame(&mut self.stacks), remembered.next()) {
                 (Ok(full), Some(ours)) if full.sp == ours.sp && full.key == ours.key & !FP_DEAD => {}
-                (Err(whole), None) if whole != self.cut || self.depth == self.tables.room() => break None,
+                (Err(whole), None) if whole != self.cut => break None,
+                (Ok(_), None) if self.too_deep => break None,
                 (Ok(full), _) => break Some(full.pc()),
                 (Err(_), Some(ours)) => break Some(pc(ours.key)),
                 (Err(_), None) => break Some(pc(innermost.key)),
@@ -412,6 +473,7 @@ fn step(frame: &mut Fresh, memory: &StackMemory) -> Step {
         Some(rule) => rule,
         None => learn(address),
     };
+    frame.own = rule.is_own();
     let (size, slot) = (rule.frame_size(), rule.slot());
     let (base, size, slot, fp_use) = match rule.kind() {
         Some(Kind::StackPointer) if slot != 0 => (frame.sp, size, slot, FpUse::Replaced),
@@ -446,7 +508,7 @@ fn step(frame: &mut Fresh, memory: &StackMemory) -> Step {
             None => (0, UNPROVABLE),
         },
     };
-    Step::To(Fresh { sp: cfa, key: pc as u64 & ADDRESS_MASK, fp, fp_slot, fp_use: FpUse::Needed })
+    Step::To(Fresh { sp: cfa, key: pc as u64 & ADDRESS_MASK, fp, fp_slot, ..Fresh::default() })
 }
 
 #[cold]
@@ -454,6 +516,7 @@ fn step(frame: &mut Fresh, memory: &StackMemory) -> Step {
 fn learn(address: usize) -> Rule {
     match full::rule_now(address) {
         Some((rule, _)) => {
+            let rule = if real::is_own_code(address) { rule.of_own_code() } else { rule };
             cache::insert(address, rule);
             rule
         }
@@ -477,7 +540,8 @@ fn step_without_rule(frame: &Fresh, memory: &StackMemory) -> Step {
 fn from_full(frame: &FullFrame) -> Fresh {
     let flag = if frame.exact { EXACT_PC } else { 0 };
     let key = frame.regs.pc as u64 & ADDRESS_MASK | flag;
-    Fresh { sp: frame.regs.sp, key, fp: frame.regs.fp, fp_slot: UNPROVABLE, fp_use: FpUse::Needed }
+    let own = real::is_own_code(lookup_address(frame.regs.pc, frame.exact));
+    Fresh { sp: frame.regs.sp, key, fp: frame.regs.fp, fp_slot: UNPROVABLE, fp_use: FpUse::Needed, own }
 }
 
 /// A full unwind from inside the recorder, whose own frames are skipped.

@@ -7,7 +7,7 @@ use super::stack::{Check, Fresh, Remembered};
 use crate::{address_space, sys};
 use core::ops::{Deref, DerefMut};
 
-/// Frames that are kept at most; of a deeper stack the outer ones are cut off.
+/// Frames of a stack that is kept whole. Of a deeper one the outer frames are cut off.
 pub(super) const DEPTH: usize = 16 << 10;
 /// Frames at first: with the thread's other state they fill four pages.
 const FIRST: usize = 120;

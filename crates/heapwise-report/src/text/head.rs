@@ -87,7 +87,7 @@ pub(crate) fn caveats(page: &mut Page, analysis: &Analysis) {
         page.paragraph(
             Some(Ink::Faint),
             "    ",
-            "their inner frames are right; code without unwind tables is below them",
+            "their inner frames are right; code without unwind tables, or more than 16,384 frames, are below them",
         );
     }
 }

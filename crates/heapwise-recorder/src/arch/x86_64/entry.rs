@@ -39,9 +39,12 @@ macro_rules! entry_point {
 macro_rules! jump_with_entry {
     ($sp:literal, $fp:literal, $hook:path) => {
         core::arch::naked_asm!(
+            // A signal may arrive right here, and its handler's stack goes on from here.
+            ".cfi_startproc",
             concat!("mov ", $sp, ", rsp"),
             concat!("mov ", $fp, ", rbp"),
             "jmp {hook}",
+            ".cfi_endproc",
             hook = sym $hook,
         )
     };

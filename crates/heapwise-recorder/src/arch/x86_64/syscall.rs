@@ -38,8 +38,9 @@ pub mod number {
     pub const LSTAT: usize = 6;
     pub const MMAP: usize = 9;
     pub const MUNMAP: usize = 11;
-    pub const MREMAP: usize = 25;
+    pub const RT_SIGPROCMASK: usize = 14;
     pub const SCHED_YIELD: usize = 24;
+    pub const MREMAP: usize = 25;
     pub const MINCORE: usize = 27;
     pub const MADVISE: usize = 28;
     pub const GETPID: usize = 39;
@@ -48,6 +49,7 @@ pub mod number {
     pub const GETEUID: usize = 107;
     pub const GETEGID: usize = 108;
     pub const GETPPID: usize = 110;
+    pub const SIGALTSTACK: usize = 131;
     pub const PRCTL: usize = 157;
     pub const GETTID: usize = 186;
     pub const FUTEX: usize = 202;

@@ -13,10 +13,11 @@ global_asm!(
     ".globl heapwise_thread_words",
     ".hidden heapwise_thread_words",
     ".type heapwise_thread_words,@object",
-    ".size heapwise_thread_words,32",
+    ".size heapwise_thread_words,{size}",
     "heapwise_thread_words:",
-    ".zero 32",
+    ".zero {size}",
     ".popsection",
+    size = const size_of::<ThreadWords>(),
 );
 
 /// The words of one thread.
@@ -33,6 +34,8 @@ pub struct ThreadWords {
     pub ticks: u32,
     /// Non-zero in a thread that is killed at system calls; see [`crate::confined`].
     pub strict: u32,
+    /// See [`crate::nested`].
+    pub nested: crate::nested::Nested,
 }
 
 /// The calling thread's words. Valid as long as the thread runs.
