@@ -21,18 +21,6 @@ const THREADS: &str = "HEAPWISE_ODD_THREADS";
 /// Set it to have all of them with the library in front as well.
 const ALL: &str = "HEAPWISE_ODD_ALL";
 
-/// Trials that fail by a defect that is known: the program, where the library stands, and which defect. To be emptied.
-const KNOWN: &[(&str, Place, &str)] = &[
-    ("cpp_exception_through_qsort", Place::Behind, NEW),
-    ("cpp_exceptions_loop", Place::Behind, NEW),
-    ("cpp_new_delete", Place::Behind, NEW),
-    ("cpp_new_fails", Place::Behind, NEW),
-    ("static_destructors", Place::Behind, NEW),
-    ("thread_local_destructor", Place::Behind, NEW),
-    ("node", Place::Behind, NEW),
-];
-const NEW: &str = "`new` is counted twice behind a library that defines malloc and not operator new";
-
 /// What is run.
 #[derive(Clone, Copy, Debug)]
 enum What {
@@ -233,9 +221,7 @@ fn trial(odd: Odd, place: Place) -> Trial {
     let argument = odd.arguments.first().filter(|_| matches!(odd.what, What::Odd));
     let argument = argument.map_or(String::new(), |argument| format!("::{argument}"));
     let name = format!("{}{argument}::{}", odd.name, format!("{place:?}").to_lowercase());
-    let known = KNOWN.iter().find(|(name, at, _)| *name == odd.name && *at == place);
-    let kind = known.map_or("", |(_, _, defect)| defect);
-    Trial::test(name, move || check(&odd, place)).with_ignored_flag(known.is_some()).with_kind(kind)
+    Trial::test(name, move || check(&odd, place))
 }
 
 /// The program's file; `None` if it cannot be run here, which was said.

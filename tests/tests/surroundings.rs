@@ -404,6 +404,8 @@ fn inside_of_a_recording_programs_are_compared_as_outside_of_it() {
     assert_eq!(report.sum(|stack| stack.contains(&"leak_here")).blocks, 0);
     let spots = &report.interception.blind_spots;
     assert!(spots.iter().any(|s| s.id == "nested" && s.what.contains("leak_known")), "{spots:?}");
+}
+
 #[test]
 fn a_process_in_a_pid_namespace_is_recorded_under_the_id_that_others_know_it_by() {
     if !programs::is_root() {

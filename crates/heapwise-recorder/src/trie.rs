@@ -8,13 +8,14 @@
 
 use crate::lock::Held;
 use crate::process::PROCESS;
+use crate::real;
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use heapwise_trace::event::StackId;
 use heapwise_trace::live::layout::{
     BUCKET_ENTRIES, Bucket, FIRST_TABLE_BUCKETS, MAX_INDEX_TABLES, MAX_NODE_CHUNKS, NODES_PER_CHUNK,
     NodeRecord,
 };
-use heapwise_trace::live::node::root_key;
+use heapwise_trace::live::node::{ADDRESS_MASK, root_key};
 
 /// Pointers into the arenas. All zeroes until [`Trie::begin`].
 #[derive(Debug)]
@@ -128,9 +129,13 @@ impl Trie {
         StackId(self.roots[usize::from(cut)].load(Ordering::Acquire))
     }
 
-    /// The node for `key` called from `parent`; [`StackId::UNKNOWN`] if there is no memory for another node.
+    /// The node for `key` called from `parent`; [`StackId::UNKNOWN`] if there is no memory for another node. Stacks are told
+    /// without the frames of the preload library itself: these have their caller's node.
     #[inline(never)]
     pub fn node(&self, parent: StackId, key: u64) -> StackId {
+        if real::is_own_code((key & ADDRESS_MASK) as usize) {
+            return parent;
+        }
         StackId(self.add(None, parent.0, key).unwrap_or(0))
     }
 

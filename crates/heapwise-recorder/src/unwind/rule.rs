@@ -1,15 +1,15 @@
 //! What to do at one address, in 33 bits.
 //!
 //! ```text
-//! 32   31                  16 15          3 2    0
-//! ┌───┬──────────────────────┬─────────────┬──────┐
-//! │own│ frame size / 8       │ slot / 8    │ kind │
-//! └───┴──────────────────────┴─────────────┴──────┘
+//! 32  31                  16 15          3 2    0
+//! ┌──┬──────────────────────┬─────────────┬──────┐
+//! │  │ frame size / 8       │ slot / 8    │ kind │
+//! └──┴──────────────────────┴─────────────┴──────┘
 //! ```
 //!
 //! *Frame size* is the distance from the base register (by `kind` the stack or the frame pointer) to the canonical
 //! frame address, the CFA; the return address lies right below the CFA. *Slot* is how far below the CFA the caller's
-//! frame pointer is saved, 0 if the register still holds it. *Own* marks the code of the preload library itself.
+//! frame pointer is saved, 0 if the register still holds it.
 
 use super::cfi::{CfaRule, Row, Slot};
 use crate::arch::registers;
@@ -26,7 +26,6 @@ const SLOT_SHIFT: u32 = 3;
 const SLOT_MASK: u64 = (1 << 13) - 1;
 const SIZE_SHIFT: u32 = 16;
 const SIZE_MASK: u64 = (1 << 16) - 1;
-const OWN: u64 = 1 << (RULE_BITS - 1);
 
 /// Kinds of rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,17 +49,6 @@ impl Rule {
     /// A rule without operands.
     pub const fn plain(kind: Kind) -> Self {
         Self(kind as u64)
-    }
-
-    /// The same rule for an address in the preload library.
-    pub fn of_own_code(self) -> Self {
-        Self(self.0 | OWN)
-    }
-
-    /// Whether the address lies in the preload library.
-    #[inline(always)]
-    pub fn is_own(self) -> bool {
-        self.0 & OWN != 0
     }
 
     /// The short form of a table row, [`Kind::Complex`] if it has none.
@@ -137,9 +125,6 @@ mod tests {
         let rule = Rule::from_row(&row(CfaRule::Register(registers::SP, 8), Slot::Same));
         assert_eq!((rule.kind(), rule.frame_size(), rule.slot()), (Some(Kind::StackPointer), 8, 0));
         assert!(rule.0 >> RULE_BITS == 0);
-        let own = rule.of_own_code();
-        assert!(own.is_own() && !rule.is_own() && own.0 >> RULE_BITS == 0);
-        assert_eq!((own.kind(), own.frame_size(), own.slot()), (rule.kind(), rule.frame_size(), rule.slot()));
     }
 
     #[test]

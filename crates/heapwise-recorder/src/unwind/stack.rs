@@ -10,7 +10,6 @@ use super::tables::{DEPTH, Tables};
 use crate::arch::entry::Entry;
 use crate::arch::registers::Registers;
 use crate::process::PROCESS;
-use crate::real;
 use crate::trie::NodeCache;
 use core::sync::atomic::Ordering;
 use heapwise_trace::event::StackId;
@@ -59,8 +58,6 @@ pub(super) struct Fresh {
     fp_slot: usize,
     /// Whether the step to the caller needs the frame pointer.
     fp_use: FpUse,
-    /// Whether it is a frame of the preload library, which stacks are told without.
-    own: bool,
 }
 
 const UNPROVABLE: usize = usize::MAX;
@@ -234,7 +231,7 @@ impl RememberedStack {
         let memory = unsafe { StackMemory::new(sp, self.stacks.current().end) };
         let Some(pc) = memory.word(sp) else { return PROCESS.trie.root(true) };
         let (key, fp) = (pc as u64 & ADDRESS_MASK, entry.frame_pointer);
-        let first = Fresh { sp: sp + 8, key, fp, ..Fresh::default() };
+        let first = Fresh { sp: sp + 8, key, fp, fp_slot: 0, fp_use: FpUse::Needed };
         let (end, n_fresh) = self.walk(first, &memory);
         self.remember(end, n_fresh)
     }
@@ -264,7 +261,7 @@ impl RememberedStack {
             }
             // SAFETY: `n_fresh` is below the room of the tables, which is the length of this one.
             let frame = unsafe { self.tables.fresh.get_unchecked_mut(n_fresh) };
-            *frame = Fresh { sp, key, fp, fp_slot, ..Fresh::default() };
+            *frame = Fresh { sp, key, fp, fp_slot, fp_use: FpUse::Needed };
             n_fresh += 1;
             match step(frame, &memory) {
                 Step::To(caller) => {
@@ -343,9 +340,7 @@ impl RememberedStack {
         // PERF: as slices, whose addresses stay in registers while the tables are written to.
         let (frames, all_checks, fresh) = self.tables.slices();
         for fresh in fresh[..n_fresh].iter().rev() {
-            if !fresh.own {
-                node = self.nodes.node(node, fresh.key);
-            }
+            node = self.nodes.node(node, fresh.key);
             fp_dead = match fresh.fp_use {
                 FpUse::Needed => false,
                 FpUse::Passed => fp_dead,
@@ -402,15 +397,10 @@ impl RememberedStack {
         let first = depth - kept + 1;
         let checks =
             if kept == 0 { 0..0 } else { self.frame(first).outer_checks as usize..self.checks_with(depth) };
-        let mut outer = self.frame(first - 1).node;
         let mut node = PROCESS.trie.root(true);
         for index in 1..=kept {
             let mut frame = *self.frame(first + index - 1);
-            // A frame of our own has the node of the one outside of it.
-            if frame.node != outer {
-                node = self.nodes.node(node, frame.key & !FP_DEAD);
-            }
-            outer = frame.node;
+            node = self.nodes.node(node, frame.key & !FP_DEAD);
             frame.node = node.0;
             frame.outer_checks -= checks.start as u32;
             self.tables.frames[index] = frame;
@@ -473,7 +463,6 @@ fn step(frame: &mut Fresh, memory: &StackMemory) -> Step {
         Some(rule) => rule,
         None => learn(address),
     };
-    frame.own = rule.is_own();
     let (size, slot) = (rule.frame_size(), rule.slot());
     let (base, size, slot, fp_use) = match rule.kind() {
         Some(Kind::StackPointer) if slot != 0 => (frame.sp, size, slot, FpUse::Replaced),
@@ -508,7 +497,7 @@ fn step(frame: &mut Fresh, memory: &StackMemory) -> Step {
             None => (0, UNPROVABLE),
         },
     };
-    Step::To(Fresh { sp: cfa, key: pc as u64 & ADDRESS_MASK, fp, fp_slot, ..Fresh::default() })
+    Step::To(Fresh { sp: cfa, key: pc as u64 & ADDRESS_MASK, fp, fp_slot, fp_use: FpUse::Needed })
 }
 
 #[cold]
@@ -516,7 +505,6 @@ fn step(frame: &mut Fresh, memory: &StackMemory) -> Step {
 fn learn(address: usize) -> Rule {
     match full::rule_now(address) {
         Some((rule, _)) => {
-            let rule = if real::is_own_code(address) { rule.of_own_code() } else { rule };
             cache::insert(address, rule);
             rule
         }
@@ -540,8 +528,7 @@ fn step_without_rule(frame: &Fresh, memory: &StackMemory) -> Step {
 fn from_full(frame: &FullFrame) -> Fresh {
     let flag = if frame.exact { EXACT_PC } else { 0 };
     let key = frame.regs.pc as u64 & ADDRESS_MASK | flag;
-    let own = real::is_own_code(lookup_address(frame.regs.pc, frame.exact));
-    Fresh { sp: frame.regs.sp, key, fp: frame.regs.fp, fp_slot: UNPROVABLE, fp_use: FpUse::Needed, own }
+    Fresh { sp: frame.regs.sp, key, fp: frame.regs.fp, fp_slot: UNPROVABLE, fp_use: FpUse::Needed }
 }
 
 /// A full unwind from inside the recorder, whose own frames are skipped.
