@@ -215,14 +215,17 @@ impl<O: Observer> Run<O> {
                 self.processes[slot as usize].mark_names.add(names, &self.budget);
             }
             Section::UsableSizes(sizes) => {
-                if self.budget.keep((sizes.sizes.len() * size_of::<u64>()) as u64 + price::MODULE) {
-                    self.sequencer.residency.add_sizes(sizes);
+                let cost = (sizes.sizes.len() * size_of::<u64>()) as u64 + price::MODULE;
+                if !self.budget.keep(cost) {
+                    return;
                 }
+                self.sequencer.residency.add_sizes(sizes);
             }
             Section::Symbols(symbols) => {
-                if self.budget.keep(cost_of(&symbols)) {
-                    self.symbols.push(symbols);
+                if !self.budget.keep(cost_of(&symbols)) {
+                    return;
                 }
+                self.symbols.push(symbols);
             }
             Section::RunEnd(end) => self.end = Some(end),
             // Written by a newer heapwise of the same major version, which promises that it may be skipped.

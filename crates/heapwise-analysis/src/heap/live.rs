@@ -319,7 +319,7 @@ mod tests {
             for address in truth.keys() {
                 prop_assert!(table.contains(*address));
             }
-            prop_assert_eq!(table.drain().into_iter().collect::<BTreeMap<_, _>>(), truth);
+            prop_assert_eq!(table.drain().collect::<BTreeMap<_, _>>(), truth);
             prop_assert!(table.large.is_empty());
         }
     }

@@ -361,11 +361,11 @@ impl Compiler {
     ) {
         let asked = at.filter(|_| size >= LARGE);
         let block = Block { slot, generation, thread: thread as u32, size, asked };
-        if let Some(displaced) = self.live.insert(address.0, block) {
-            if !self.amends.displace(address.0, displaced) {
-                self.lose(displaced.size);
-                self.give_back(displaced.thread as usize, &displaced);
-            }
+        if let Some(displaced) = self.live.insert(address.0, block)
+            && !self.amends.displace(address.0, displaced)
+        {
+            self.lose(displaced.size);
+            self.give_back(displaced.thread as usize, &displaced);
         }
         self.gain(size);
         self.cancel(thread, address);
