@@ -13,10 +13,10 @@ pub fn tell(mut error: Error, words: impl Iterator<Item = OsString>, has_colours
     }
     let is_hostile = { words }.any(|word| word.to_string_lossy().contains(terminal::is_harmful));
     let text = if is_hostile { plain(&mut error) } else { error.render().ansi().to_string() };
-    let _ = match has_colours && !is_hostile {
+    match has_colours && !is_hostile {
         true => terminal::print_error(&text, true),
         false => terminal::print_error(&without_styles(&text), false),
-    };
+    }
     error.exit_code()
 }
 
