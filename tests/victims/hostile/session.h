@@ -70,3 +70,17 @@ static inline uint64_t own_header(void) {
         if (mappings[i].offset >= HEADER_BYTES) return mappings[i].offset;
     return 0;
 }
+
+// Maps all of this process's first arena, of which the recorder maps no more than it needs. Returns whether that could be done.
+static inline int map_whole_arena(void) {
+    for (int i = 0; i < mapping_count; i++) {
+        if (mappings[i].offset < HEADER_BYTES) continue;
+        // A copy of a shared mapping may be larger than what it is made of.
+        void *whole = mremap((void *)mappings[i].at, 0, ARENA_BYTES, MREMAP_MAYMOVE);
+        if (whole == MAP_FAILED) return 0;
+        mappings[i].at = whole;
+        mappings[i].len = ARENA_BYTES;
+        return 1;
+    }
+    return 0;
+}

@@ -32,7 +32,7 @@ static void name_allocator(uint64_t header, const char *folder, int n) {
 int main(int argc, char **argv) {
     find_session();
     uint64_t own = own_header();
-    if (argc < 4 || !own || setgroups(0, NULL) || setgid(65534) || setuid(65534)) return 2;
+    if (argc < 4 || !own || !map_whole_arena() || setgroups(0, NULL) || setgid(65534) || setuid(65534)) return 2;
     // Before the recorder has read the name that is there.
     name_allocator(own, argv[1], 0);
     snprintf(link_path, sizeof link_path, "%s/link.so", argv[1]);
