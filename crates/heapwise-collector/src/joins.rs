@@ -51,7 +51,7 @@ pub(crate) enum Mapped {
 impl Mapped {
     /// Asks about a process.
     pub(crate) fn of(pid: u32, memory: &Memory) -> Self {
-        match fs::read_to_string(format!("/proc/{pid}/maps")) {
+        match maps_of(pid) {
             // A process that waits to be waited for has none.
             Ok(text) if text.is_empty() => Self::Gone,
             Ok(text) => {
@@ -72,6 +72,18 @@ impl Mapped {
             Self::Hidden => None,
         }
     }
+}
+
+/// The mappings of a process, which are those of each of its threads. Its first thread has none any more when it has left before the
+/// others.
+fn maps_of(pid: u32) -> io::Result<String> {
+    let text = fs::read_to_string(format!("/proc/{pid}/maps"))?;
+    if !text.is_empty() {
+        return Ok(text);
+    }
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let theirs = |thread: fs::DirEntry| fs::read_to_string(thread.path().join("maps")).ok();
+    Ok(threads.filter_map(theirs).find(|text| !text.is_empty()).unwrap_or_default())
 }
 
 /// How far a process is believed.
