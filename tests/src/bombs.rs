@@ -52,6 +52,10 @@ impl Payload {
         self.0.iter().map(|(bytes, times)| bytes.len() * times).sum()
     }
 
+    fn bytes(&self) -> Vec<u8> {
+        self.0.iter().flat_map(|(bytes, times)| bytes.repeat(*times)).collect()
+    }
+
     /// One zstd frame: see RFC 8878.
     fn packed(&self) -> Vec<u8> {
         const BLOCK: usize = 128 << 10;
@@ -177,12 +181,13 @@ pub fn all() -> Vec<Bomb> {
         far_stacks(),
         processes(),
         epochs_of_many_threads(),
+        deep(20_000),
     ]
 }
 
 /// Those that have as many events as may be, which an unoptimised heapwise takes a while for.
 pub fn long() -> Vec<Bomb> {
-    vec![live_blocks(), waiting_events(), unknown_frees(), looks()]
+    vec![live_blocks(), waiting_events(), unknown_frees(), looks(), deep(60_000)]
 }
 
 /// 12 × 33 million nodes.
@@ -293,7 +298,7 @@ fn processes() -> Bomb {
     for process in 0..1 << 18 {
         payload = payload.number(process).raw(&[0, 0]);
     }
-    let bytes: Vec<u8> = payload.0.iter().flat_map(|(bytes, _)| bytes.clone()).collect();
+    let bytes = payload.bytes();
     let stored = zstd::bulk::compress(&bytes, 1).expect("memory is there");
     Bomb::new("processes").section(8, 1, bytes.len(), &stored).harmless()
 }
@@ -309,6 +314,22 @@ fn epochs_of_many_threads() -> Bomb {
         payload = payload.column(1, n).raw(&[2, 4, 0]);
     }
     Bomb::new("epochs").program().packed(5, &payload).harmless()
+}
+
+/// A recursion with a call site at each depth: as many frames as the square of it.
+fn deep(depth: u64) -> Bomb {
+    // The root, a frame below it, and then each below the one before at the next address.
+    let nodes =
+        Payload::default().number(0).number(1).number(depth + 1).raw(&[2, 8, 2]).number((0x8000 - 4) * 2);
+    let nodes = (1..depth).fold(nodes, |nodes, _| nodes.raw(&[2, 16]));
+    let n = depth as usize;
+    let indices = (0..depth).fold(Payload::default(), |indices, i| indices.number(i)).bytes();
+    let events = Payload::default().number(2).number(1).raw(&[0, 1]).number(depth).column(1, n).raw(&[0]);
+    let events = events.column(16, n).number(indices.len() as u64).raw(&indices);
+    let events = events.number(depth).raw(&[4]).run(2, n - 1).column(8, n).raw(&[0, 0]);
+    let compressed = |payload: &Payload| zstd::bulk::compress(&payload.bytes(), 1).expect("memory is there");
+    let bomb = Bomb::new("deep").program().section(6, 1, nodes.len(), &compressed(&nodes));
+    bomb.section(5, 1, events.len(), &compressed(&events)).harmless()
 }
 
 /// 200 looks at pages that somebody asked for, each at 256 GiB.

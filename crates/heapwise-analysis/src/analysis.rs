@@ -380,6 +380,26 @@ impl Analysis {
         lists.flat_map(|list| self.names.frames(list)).map(|stored| self.frame(stored)).collect()
     }
 
+    /// The innermost frames of a site's stack, at most so many. A recursion may have a site for each depth, and to go through all
+    /// of all stacks takes time with the square of it.
+    pub fn innermost(&self, site: &Site, most: usize) -> Vec<Frame<'_>> {
+        let lists = self.stacks_by_name.frames(site.stack);
+        lists.flat_map(|list| self.names.frames(list)).take(most).map(|stored| self.frame(stored)).collect()
+    }
+
+    /// The two ends of a site's stack, at most so many frames each, and how many there are in between.
+    pub fn stack_ends(&self, site: &Site, inner: usize, outer: usize) -> (Vec<Frame<'_>>, usize) {
+        let lists = || self.stacks_by_name.frames(site.stack).map(|list| self.names.frames(list));
+        let len: usize = lists().map(<[_]>::len).sum();
+        let omitted = len.saturating_sub(inner + outer);
+        let head = lists().flatten().take(if omitted > 0 { inner } else { len });
+        let mut ends: Vec<_> = head.map(|stored| self.frame(stored)).collect();
+        if omitted > 0 {
+            ends.extend(lists().flatten().skip(len - outer).map(|stored| self.frame(stored)));
+        }
+        (ends, omitted)
+    }
+
     pub(crate) fn frame(&self, (stored, owner): &(StoredFrame, Owner)) -> Frame<'_> {
         Frame {
             function: self.names.text(stored.function),

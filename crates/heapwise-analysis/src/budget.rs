@@ -24,6 +24,13 @@ const HELD_PER_BYTE: u64 = 48 << 10;
 const FREE_WORK: u64 = 1 << 26;
 const WORK_PER_BYTE: u64 = 4 << 10;
 
+/// Frames of the stacks of all call sites together, of stacks that are deep: as many for any recording, and for each byte of the
+/// file. A recursion that allocates at each of 16,000 depths has 1,100.
+const FREE_FRAMES: u64 = 1 << 28;
+const FRAMES_PER_BYTE: u64 = 4 << 10;
+/// Stacks up to this depth are in any case no deeper than those of other programs.
+const DEEP: u32 = 1 << 10;
+
 /// Prices of what is no plain table: about what each takes at most, here and in the tables that are made at the end.
 pub(crate) mod price {
     /// A process, with its empty table of blocks.
@@ -53,6 +60,8 @@ struct State {
     held: AtomicU64,
     may_do: AtomicU64,
     done: AtomicU64,
+    may_unfold: AtomicU64,
+    unfolded: AtomicU64,
     /// 1 if a recording of its size does not take so much, 2 if the machine does not have so much.
     exceeded: AtomicU64,
 }
@@ -79,6 +88,8 @@ impl Budget {
             held: AtomicU64::new(0),
             may_do: AtomicU64::new(u64::MAX),
             done: AtomicU64::new(0),
+            may_unfold: AtomicU64::new(u64::MAX),
+            unfolded: AtomicU64::new(0),
             exceeded: AtomicU64::new(0),
         }))
     }
@@ -90,6 +101,18 @@ impl Budget {
         self.0.may_hold.store(allowance(HELD_PER_BYTE), Ordering::Relaxed);
         let work = file_bytes.saturating_mul(WORK_PER_BYTE).saturating_add(FREE_WORK);
         self.0.may_do.store(work, Ordering::Relaxed);
+        let frames = file_bytes.saturating_mul(FRAMES_PER_BYTE).saturating_add(FREE_FRAMES);
+        self.0.may_unfold.store(frames, Ordering::Relaxed);
+    }
+
+    /// Asks for the frames of another call site's stack. What is refused is a stack that nobody will see.
+    pub(crate) fn unfold(&self, depth: u32) -> bool {
+        let unfolded = self.0.unfolded.load(Ordering::Relaxed).saturating_add(u64::from(depth));
+        let is_allowed = depth <= DEEP || unfolded <= self.0.may_unfold.load(Ordering::Relaxed);
+        if is_allowed {
+            self.0.unfolded.store(unfolded, Ordering::Relaxed);
+        }
+        is_allowed
     }
 
     /// Asks for the time to go through so many blocks and pages. What is refused may be left out.

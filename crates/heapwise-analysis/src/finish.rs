@@ -8,7 +8,7 @@ use crate::marks::Marks;
 use crate::observer::Observer;
 use crate::stacks::book::{Book, Entry};
 use crate::stacks::modules::Modules;
-use crate::stacks::trie::NodeId;
+use crate::stacks::trie::{CUT, NodeId};
 use crate::totals::Totals;
 use crate::units::{Bytes, Nanos};
 use crate::warning::Warning;
@@ -145,7 +145,7 @@ impl<O: Observer> Run<O> {
     /// Sites with their stacks in one book.
     fn raw_sites(&mut self) -> (Vec<(NodeId, Site)>, Book) {
         let stats = std::mem::take(&mut self.sequencer.ledger.sites);
-        let peaks = self.sequencer.ledger.peaks();
+        let (peaks, budget) = (self.sequencer.ledger.peaks(), self.sequencer.ledger.budget.clone());
         let mut book = Book::default();
         self.processes.iter_mut().for_each(|process| process.modules.close());
         let ledger = &self.sequencer.ledger;
@@ -156,7 +156,11 @@ impl<O: Observer> Run<O> {
             .map(|i| Entry::new(i as u32, &self.processes[i].raw, modules_of(i)))
             .collect();
         let sites = stats.into_iter().zip(&ledger.site_stacks).map(|(stats, &(process, stack))| {
-            let node = book.enter(&mut entries[process as usize], stack);
+            let mut node = book.enter(&mut entries[process as usize], stack);
+            // Whoever goes through all stacks takes time with all of their frames.
+            if !budget.unfold(book.trie.depth(node)) {
+                node = CUT;
+            }
             let (peak_bytes, peak_blocks) = stats.at_peak(peaks);
             let site = Site {
                 id: SiteId(0),

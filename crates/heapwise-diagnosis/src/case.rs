@@ -37,6 +37,9 @@ pub(crate) struct Place<'a> {
     pub(crate) seen: Vec<Seen<'a>>,
 }
 
+/// Frames of a stack that rules look at. What is called in between, and by whom, is within the first dozens.
+pub(crate) const MOST_FRAMES: usize = 1024;
+
 /// An analysis as the rules see it.
 pub(crate) struct Case<'a> {
     pub(crate) analysis: &'a Analysis,
@@ -54,7 +57,7 @@ impl<'a> Case<'a> {
             .iter()
             .filter(|site| analysis.sampled.is_none() || site.samples >= ENOUGH_SAMPLES)
         {
-            let stack = analysis.stack(site);
+            let stack = analysis.innermost(site, MOST_FRAMES);
             let Some((user, frame)) = site.user_frame.and_then(|i| stack.get(i).map(|f| (i, *f))) else {
                 continue;
             };

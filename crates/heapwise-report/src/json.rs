@@ -15,6 +15,10 @@ pub const SCHEMA: &str = "heapwise.report/1";
 /// the report grow with the square of it.
 const INNER_FRAMES: usize = 384;
 const OUTER_FRAMES: usize = 128;
+/// Frames of all sites together. Of further sites there are fewer: still more than most stacks have.
+const MOST_FRAMES: usize = 1 << 21;
+const FEWER_INNER_FRAMES: usize = 48;
+const FEWER_OUTER_FRAMES: usize = 16;
 
 /// What may be left out.
 #[derive(Clone, Copy, Debug, Default)]
@@ -275,6 +279,7 @@ impl<'a> Report<'a> {
     fn new(a: &'a Analysis, d: &'a Diagnosis, options: &JsonOptions) -> Self {
         let end = a.end.as_ref();
         let pid_of = |index| a.processes.iter().find(|p| p.index == index).map(|p| p.pid);
+        let mut told = 0;
         Self {
             schema: SCHEMA,
             heapwise: &a.meta.heapwise,
@@ -351,7 +356,12 @@ impl<'a> Report<'a> {
                 })
                 .collect(),
             n_sites: a.sites().len(),
-            sites: a.sites().iter().take(options.top.unwrap_or(usize::MAX)).map(|s| site(a, s)).collect(),
+            sites: a
+                .sites()
+                .iter()
+                .take(options.top.unwrap_or(usize::MAX))
+                .map(|s| site(a, s, &mut told))
+                .collect(),
             insights: d.insights.iter().map(insight).collect(),
         }
     }
@@ -361,12 +371,17 @@ fn handover(handover: &Handover, bytes: Option<u64>) -> JsonHandover {
     JsonHandover { from: handover.from.0, to: handover.to.0, blocks: handover.blocks, bytes }
 }
 
-fn site<'a>(analysis: &'a Analysis, site: &'a Site) -> JsonSite<'a> {
+/// `told` counts the frames of all sites.
+fn site<'a>(analysis: &'a Analysis, site: &'a Site, told: &mut usize) -> JsonSite<'a> {
     let size = |share| site.sizes.quantile(share).map(|b| b.0);
     let final_size = |share| site.growth.final_sizes.quantile(share).map(|b| b.0);
     let quantile = |share| site.lifetimes.quantile(share).map(|n| n.0);
-    let stack = analysis.stack(site);
-    let shown = frames(&stack);
+    let (inner, outer) = match *told < MOST_FRAMES {
+        true => (INNER_FRAMES, OUTER_FRAMES),
+        false => (FEWER_INNER_FRAMES, FEWER_OUTER_FRAMES),
+    };
+    let (shown, frames_omitted) = analysis.stack_ends(site, inner, outer);
+    *told += shown.len();
     JsonSite {
         id: site.id.0,
         user_frame: site.user_frame,
@@ -402,8 +417,8 @@ fn site<'a>(analysis: &'a Analysis, site: &'a Site) -> JsonSite<'a> {
         exit_births: &site.exit_births,
         samples: site.samples,
         cut: site.cut,
-        frames_omitted: stack.len() - shown.len(),
-        stack: shown,
+        frames_omitted,
+        stack: shown.iter().map(frame).collect(),
     }
 }
 

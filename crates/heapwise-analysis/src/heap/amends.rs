@@ -83,8 +83,9 @@ impl Amends {
 
     /// Notes a free whose block is not there. `false` if there are too many to be remembered.
     pub(crate) fn free_in_advance(&mut self, place: Place, thread: u32, resize: bool) -> bool {
-        let at_the_place = self.advances.get(&place).map_or(0, Vec::len);
-        if self.remembered >= MOST_REMEMBERED || at_the_place >= MOST_AT_A_PLACE {
+        if self.remembered >= MOST_REMEMBERED
+            || self.advances.get(&place).is_some_and(|advances| advances.len() >= MOST_AT_A_PLACE)
+        {
             return false;
         }
         self.remembered += 1;

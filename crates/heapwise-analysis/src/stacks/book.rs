@@ -42,8 +42,8 @@ pub(crate) struct Entry<'a> {
     pub(crate) raw: &'a RawTrie,
     /// Modules of the process, then those of the processes of which it is a fork.
     pub(crate) modules: Vec<&'a Modules>,
-    /// What was found before: nodes, and locations of addresses per generation.
-    nodes: FxHashMap<u32, NodeId>,
+    /// What was found before: nodes with the generation of their root, and locations of addresses per generation.
+    nodes: FxHashMap<u32, (NodeId, u32)>,
     addresses: FxHashMap<(u32, u64), LocationId>,
 }
 
@@ -62,34 +62,30 @@ impl Book {
         let mut new = Vec::new();
         let mut at = stack.0;
         let (mut node, generation) = loop {
-            if let Some(&node) = entry.nodes.get(&at) {
-                break (node, None);
+            if let Some(&known) = entry.nodes.get(&at) {
+                break known;
             }
-            let Some((parent, key)) = entry.raw.get(at) else { break (CUT, Some(u32::MAX)) };
+            // The root is missing: the newest modules are the best guess.
+            let Some((parent, key)) = entry.raw.get(at) else { break (CUT, u32::MAX) };
             match NodeKind::from_key(key) {
                 NodeKind::Root { generation, cut } => {
-                    break (if cut { CUT } else { WHOLE }, Some(generation));
+                    break (if cut { CUT } else { WHOLE }, generation);
                 }
                 NodeKind::Frame { address, exact } => new.push((at, address, exact)),
             }
             if new.len() > MOST_FRAMES {
                 // A damaged recording's nodes may go in a circle: none of them needs to be followed again.
-                entry.nodes.extend(new.iter().map(|&(id, ..)| (id, CUT)));
+                entry.nodes.extend(new.iter().map(|&(id, ..)| (id, (CUT, u32::MAX))));
                 return CUT;
             }
             at = parent;
         };
-        if new.is_empty() {
-            return node;
-        }
-        // A node that was found before does not say its generation: its root does.
-        let generation = generation.unwrap_or_else(|| generation_of(entry.raw, at));
         for (id, address, exact) in new.into_iter().rev() {
             // A return address may be the first of the next line or function; the call is before it.
             let lookup = if exact { address } else { address.wrapping_sub(1) };
             let location = self.location(entry, generation, lookup);
             node = self.trie.child(node, location);
-            entry.nodes.insert(id, node);
+            entry.nodes.insert(id, (node, generation));
         }
         node
     }
@@ -132,16 +128,4 @@ impl Book {
         addresses.iter_mut().for_each(|a| a.sort_unstable());
         addresses
     }
-}
-
-fn generation_of(raw: &RawTrie, mut at: u32) -> u32 {
-    for _ in 0..MOST_FRAMES {
-        let Some((parent, key)) = raw.get(at) else { break };
-        if let NodeKind::Root { generation, .. } = NodeKind::from_key(key) {
-            return generation;
-        }
-        at = parent;
-    }
-    // The root is missing: the newest modules are the best guess.
-    u32::MAX
 }

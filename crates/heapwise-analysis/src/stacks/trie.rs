@@ -17,12 +17,14 @@ const ROOTS: u32 = 2;
 #[derive(Debug)]
 pub(crate) struct Trie<F> {
     nodes: Vec<(NodeId, F)>,
+    /// The root below which each node is, and how many frames it has with its callers.
+    roots: Vec<(NodeId, u32)>,
     children: HashMap<(NodeId, F), NodeId, FxBuildHasher>,
 }
 
 impl<F> Default for Trie<F> {
     fn default() -> Self {
-        Self { nodes: Vec::new(), children: HashMap::default() }
+        Self { nodes: Vec::new(), roots: Vec::new(), children: HashMap::default() }
     }
 }
 
@@ -33,6 +35,7 @@ impl<F: Copy + Eq + std::hash::Hash> Trie<F> {
         let id = *self.children.entry((caller, frame)).or_insert(next);
         if id == next {
             self.nodes.push((caller, frame));
+            self.roots.push((self.root(caller), self.depth(caller).saturating_add(1)));
         }
         id
     }
@@ -48,11 +51,15 @@ impl<F: Copy + Eq + std::hash::Hash> Trie<F> {
     }
 
     /// The root below which a node is.
-    pub(crate) fn root(&self, mut node: NodeId) -> NodeId {
-        while let Some((caller, _)) = self.get(node) {
-            node = caller;
-        }
-        node
+    pub(crate) fn root(&self, node: NodeId) -> NodeId {
+        let at = node.0.checked_sub(ROOTS);
+        at.and_then(|at| self.roots.get(at as usize)).map_or(node, |known| known.0)
+    }
+
+    /// How many frames [`Trie::frames`] has.
+    pub(crate) fn depth(&self, node: NodeId) -> u32 {
+        let at = node.0.checked_sub(ROOTS);
+        at.and_then(|at| self.roots.get(at as usize)).map_or(0, |known| known.1)
     }
 }
 
@@ -92,5 +99,6 @@ mod tests {
         assert_ne!(trie.child(CUT, 'm'), main);
         assert_eq!(trie.frames(f).collect::<String>(), "fm");
         assert_eq!((trie.root(f), trie.root(CUT)), (WHOLE, CUT));
+        assert_eq!((trie.depth(f), trie.depth(main), trie.depth(CUT)), (2, 1, 0));
     }
 }

@@ -1,6 +1,7 @@
 //! What makes a comparison less than the whole truth.
 
 use super::symbol;
+use crate::case::MOST_FRAMES;
 use heapwise_analysis::{Analysis, Site, Warning};
 use std::fmt;
 
@@ -128,7 +129,7 @@ pub(super) fn all(old: &Analysis, new: &Analysis) -> Vec<Caveat> {
 /// Whether the places of most call sites have names.
 fn has_names(analysis: &Analysis) -> bool {
     let is_named = |site: &&Site| {
-        let stack = analysis.stack(site);
+        let stack = analysis.innermost(site, MOST_FRAMES);
         site.user_frame.and_then(|i| stack.get(i)).is_some_and(|frame| frame.function.is_some())
     };
     let n = analysis.sites().len();

@@ -2,6 +2,7 @@
 
 use super::key::{StackKey, SymbolId, Symbols};
 use super::measure::Amounts;
+use crate::case::MOST_FRAMES;
 use heapwise_analysis::{Analysis, SiteId};
 use std::collections::HashMap;
 
@@ -58,7 +59,7 @@ impl Side {
         let mut by_key: HashMap<StackKey, usize> = HashMap::new();
         let mut by_place: HashMap<PlaceKey, usize> = HashMap::new();
         for site in analysis.sites() {
-            let stack = analysis.stack(site);
+            let stack = analysis.innermost(site, MOST_FRAMES);
             let amounts = Amounts::of(site);
             let key = symbols.key(&stack);
             let group = match by_key.get(&key) {
