@@ -31,6 +31,8 @@ pub(crate) fn leave_session() {
 pub(crate) fn announce(program: &OsStr, done: &str) {
     if OUTER.get().is_some_and(|outer| outer.announce(program)) {
         let program = heapwise_report::escape::escape(&program.to_string_lossy()).into_owned();
-        heapwise_escape::say!("heapwise: {program} is {done} by this heapwise, and left out of the recording around it");
+        heapwise_escape::say!(
+            "heapwise: {program} is {done} by this heapwise, and left out of the recording around it"
+        );
     }
 }
