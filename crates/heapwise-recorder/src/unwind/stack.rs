@@ -493,11 +493,18 @@ fn step(frame: &mut Fresh, memory: &StackMemory) -> Step {
         0 => (frame.fp, 0),
         slot => match memory.word(cfa.wrapping_sub(slot)) {
             Some(fp) => (fp, cfa - slot),
-            // As good as lost; the general unwinder says the same.
-            None => (0, UNPROVABLE),
+            None => (outside_of_the_stack(memory, cfa.wrapping_sub(slot)), UNPROVABLE),
         },
     };
     Step::To(Fresh { sp: cfa, key: pc as u64 & ADDRESS_MASK, fp, fp_slot, fp_use: FpUse::Needed })
+}
+
+/// A frame pointer that was saved where the stack has no frame any more, as the general unwinder has it: a signal may arrive
+/// when a function has taken its caller's from the stack, of which tables say nothing. 0 is as good as lost.
+#[cold]
+#[inline(never)]
+fn outside_of_the_stack(memory: &StackMemory, slot: usize) -> usize {
+    memory.any_word(slot).unwrap_or(0)
 }
 
 #[cold]
