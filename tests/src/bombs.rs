@@ -181,7 +181,7 @@ pub fn all() -> Vec<Bomb> {
         far_stacks(),
         processes(),
         epochs_of_many_threads(),
-        deep(20_000),
+        deep(6_000),
     ]
 }
 

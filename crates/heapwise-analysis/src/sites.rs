@@ -12,6 +12,10 @@ use rustc_hash::FxHashMap;
 /// Pairs of threads that a site tells apart when it was put together from several stacks.
 const MOST_HANDOVERS: usize = 16;
 
+/// Frames of a stack among which the user's nearest one is looked for. A recursion of others may be far deeper, and have a site at
+/// each depth.
+const MOST_FRAMES: usize = 1024;
+
 impl Analysis {
     /// Makes the table of sites from the raw ones with the symbols that there are.
     pub(crate) fn name_sites(&mut self) {
@@ -53,7 +57,7 @@ impl Analysis {
                 let (function, file) = (self.names.text(frame.function), self.names.text(frame.file));
                 (FrameFacts { function, file, module }, *owner)
             });
-            site.user_frame = nearest_frame(facts);
+            site.user_frame = nearest_frame(facts.take(MOST_FRAMES));
         }
         self.time_sites(&mut sites);
         let ids: FxHashMap<NodeId, SiteId> = sites.iter().map(|site| (site.stack, site.id)).collect();
