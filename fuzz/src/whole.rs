@@ -12,6 +12,9 @@ const FRAME_BYTES: usize = 20;
 /// Most bytes of a payload: what larger ones cost is a matter of fixed tests.
 const MOST_BYTES: usize = 512 << 10;
 
+/// Most bytes of all payloads.
+const MOST_IN_ALL: usize = 4 << 20;
+
 /// A file and what is done to it.
 #[derive(Arbitrary, Clone, Debug)]
 pub struct Whole {
@@ -59,16 +62,22 @@ impl Whole {
             let Some(section) = sections.get_mut((change.section.0 % n as u64) as usize) else { break };
             change.apply(section);
             let again = match change.what {
-                What::Again(times) => vec![section.clone(); usize::from(times)],
+                What::Again(times) => {
+                    let room = MOST_IN_ALL / (section.1.len() + FRAME_BYTES);
+                    vec![section.clone(); usize::from(times).min(room)]
+                }
                 _ => Vec::new(),
             };
             sections.extend(again);
+            if sections.iter().map(|(_, payload)| payload.len()).sum::<usize>() > MOST_IN_ALL {
+                return None;
+            }
         }
         let mut whole = file[..HEADER_BYTES].to_vec();
         for (i, (kind, payload)) in sections.iter().enumerate() {
             frame(&mut whole, *kind, payload, payload.len(), self.packed >> (i % 8) & 1 != 0);
         }
-        (whole.len() < 8 << 20).then_some(whole)
+        Some(whole)
     }
 }
 

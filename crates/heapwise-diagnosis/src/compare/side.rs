@@ -2,7 +2,6 @@
 
 use super::key::{StackKey, SymbolId, Symbols};
 use super::measure::Amounts;
-use crate::case::MOST_FRAMES;
 use heapwise_analysis::{Analysis, SiteId};
 use std::collections::HashMap;
 
@@ -52,6 +51,9 @@ pub(super) struct Side {
     pub(super) groups: Vec<Group>,
     pub(super) places: Vec<Place>,
 }
+
+/// Frames by which stacks are told apart. A recursion may be deeper and have a site at each depth: then the deepest are one.
+const MOST_FRAMES: usize = 4096;
 
 impl Side {
     pub(super) fn new<'a>(analysis: &'a Analysis, symbols: &mut Symbols<'a>) -> Self {
