@@ -210,11 +210,12 @@ impl Edit {
     ///
     /// The file is not any more what it was when it was read, or the folder does not allow it. Nothing is changed then.
     pub fn apply(&self) -> io::Result<PathBuf> {
-        let mut old = open(&self.file)?;
+        let old = open(&self.file)?;
         let metadata = old.metadata()?;
         // More than there was is another file, however long it is.
         let mut bytes = Vec::new();
-        (&mut old).take(self.before.len() as u64 + 1).read_to_end(&mut bytes)?;
+        old.take(self.before.len() as u64 + 1).read_to_end(&mut bytes)?;
+        // Closed from here on: Windows replaces no file that is open.
         if bytes != self.before {
             return Err(io::Error::other("the file was changed since it was looked at: look again"));
         }
