@@ -38,7 +38,7 @@ fuzz_target!(|whole: Whole| {
     assert_eq!(analysis.totals, other.totals, "the same file gives the same tables");
     let compared = compare(&analysis, &other);
     assert!(compared.sites.is_empty() || !analysis.sites().is_empty());
-    for process in 0..analysis.processes.len().min(4) {
+    for process in 0..analysis.processes.len().min(2) {
         let Ok(reader) = Reader::new(file.as_slice()) else { return };
         if let Ok(script) = compile(reader, &analysis, process, |_| {}) {
             assert!(script.memory().0 > 0, "a replay needs something for itself");

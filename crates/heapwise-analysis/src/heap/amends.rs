@@ -32,8 +32,9 @@ type Map<K, V> = HashMap<K, V, FxBuildHasher>;
 /// Frees of an epoch that are remembered. An epoch has some thousand events of a thread; where there are more, an allocation is
 /// no longer held against an earlier free of the same epoch, and both are counted.
 const MOST_REMEMBERED: usize = 1 << 20;
-/// Frees of one address of which the same holds: there are at most as many as there are threads.
-const MOST_AT_A_PLACE: usize = 256;
+/// Frees of one address of which the same holds. More than two threads hardly ever give back the same address within an epoch, and
+/// each allocation there looks at all of them.
+const MOST_AT_A_PLACE: usize = 32;
 /// Debts beyond this many are not remembered: they come from lost events, not from late ones.
 const MOST_OWED: usize = 1 << 16;
 

@@ -40,7 +40,7 @@ const MOST_GIVEN_UP: usize = 1 << 16;
 
 /// What is remembered of an epoch, and of one address: as in the analysis.
 const MOST_REMEMBERED: usize = 1 << 20;
-const MOST_AT_AN_ADDRESS: usize = 256;
+const MOST_AT_AN_ADDRESS: usize = 32;
 
 impl Amends {
     /// A block was taken.
