@@ -114,7 +114,9 @@ impl<'a> Stream<'a> {
     fn refill(&mut self) {
         self.at = 0;
         self.ahead.clear();
-        self.ahead.extend(self.left.drain(..self.most_ahead.min(self.left.len())));
+        if !self.left.is_empty() {
+            self.ahead.extend(self.left.drain(..self.most_ahead.min(self.left.len())));
+        }
         if let Some(block) = &mut self.block {
             let before = self.ahead.len();
             while self.ahead.len() < self.most_ahead
@@ -133,14 +135,24 @@ impl<'a> Stream<'a> {
         if !budget.hold(bytes_of(most)) {
             return (LeftOver::default(), false);
         }
-        let mut left = LeftOver { epoch: self.epoch, events: self.left };
-        self.ahead.drain(self.at..).rev().for_each(|event| left.events.push_front(event));
         let mut damaged = false;
+        let mut rest = Vec::new();
+        if self.left.is_empty() {
+            rest.extend_from_slice(&self.ahead[self.at..]);
+        } else {
+            self.ahead.drain(self.at..).rev().for_each(|event| self.left.push_front(event));
+        }
         if let Some(mut block) = self.block {
             // The section holds a byte per event at least, so the count is no larger than what was read.
-            left.events.reserve(self.undecoded as usize);
-            left.events.extend(block.by_ref());
+            rest.reserve(self.undecoded as usize);
+            rest.extend(block.by_ref());
             damaged = block.damaged();
+        }
+        let mut left = LeftOver { epoch: self.epoch, events: self.left };
+        if left.events.is_empty() {
+            left.events = rest.into();
+        } else {
+            left.events.extend(rest);
         }
         budget.release(bytes_of(most));
         budget.hold(bytes_of(left.events.len()));
