@@ -282,14 +282,16 @@ fn unknown_frees() -> Bomb {
 /// The highest stack that is believed, in 16 processes.
 fn far_stacks() -> Bomb {
     let mut i = 0u64;
-    Bomb::new("far-stacks").times(16, |bomb| {
-        i += 1;
-        let bomb = bomb.facts(3, &format!(r#"{{"index":{i},"process":{i},"handle":{i}}}"#));
-        let stack = size_bytes(((1 << 26) - 1) * 2);
-        let payload = Payload::default().number(i + 1).number(1).number(i).raw(&[1, 1]);
-        let payload = payload.raw(&[1, 0x01, 0, 1, 2, 1, 0]).number(stack.len() as u64).raw(&stack);
-        bomb.packed(5, &payload.raw(&[1, 8, 0, 0]))
-    })
+    Bomb::new("far-stacks")
+        .times(16, |bomb| {
+            i += 1;
+            let bomb = bomb.facts(3, &format!(r#"{{"index":{i},"process":{i},"handle":{i}}}"#));
+            let stack = size_bytes(((1 << 26) - 1) * 2);
+            let payload = Payload::default().number(i + 1).number(1).number(i).raw(&[1, 1]);
+            let payload = payload.raw(&[1, 0x01, 0, 1, 2, 1, 0]).number(stack.len() as u64).raw(&stack);
+            bomb.packed(5, &payload.raw(&[1, 8, 0, 0]))
+        })
+        .harmless()
 }
 
 /// 262,144 processes of which nothing is known but a memory sample.

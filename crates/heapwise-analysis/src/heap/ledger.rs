@@ -16,11 +16,17 @@ use crate::timeline::Timeline;
 use crate::totals::Totals;
 use crate::units::Bytes;
 use heapwise_trace::event::{Event, StackId};
+use rustc_hash::FxHashMap;
 
 /// No site yet for a stack.
 const NO_SITE: u32 = u32::MAX;
 /// Stack ids beyond what a recorder can have handed out only occur in damaged recordings.
 const STACK_LIMIT: u32 = 1 << 26;
+
+/// Stacks that have a place in the table of sites in any case, and as many more for each site that there is: of the nodes of a
+/// program, one in ten or twenty is the end of a stack.
+const NEAR_STACKS: usize = 1 << 20;
+const NEAR_STACKS_PER_SITE: usize = 64;
 
 /// A block on its way from one address to another.
 #[derive(Clone, Copy, Debug)]
@@ -58,7 +64,11 @@ pub(crate) struct ProcessLedger {
     pub(crate) exit: Gauge,
     /// When it was first heard of.
     since_ns: u64,
+    /// By stack.
     pub(super) sites: Vec<u32>,
+    /// Of stacks that are far behind all others, as only damaged recordings have them.
+    far_sites: FxHashMap<StackId, u32>,
+    n_sites: usize,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -111,6 +121,8 @@ impl Ledger {
             exit: Gauge::default(),
             since_ns: self.now_ns,
             sites: Vec::new(),
+            far_sites: FxHashMap::default(),
+            n_sites: 0,
         });
         self.many.processes = self.processes.len() > 1;
         self.processes.len() as u32 - 1
@@ -576,12 +588,16 @@ impl Ledger {
     #[cold]
     fn new_site(&mut self, process: u32, stack: StackId) -> u32 {
         let stack = if stack.0 < STACK_LIMIT { stack } else { StackId::UNKNOWN };
-        let sites = &mut self.processes[process as usize].sites;
+        let ProcessLedger { sites, far_sites, n_sites, .. } = &mut self.processes[process as usize];
         let at = stack.0 as usize;
-        let growth = (at + 1).next_power_of_two().saturating_sub(sites.len());
-        let is_new = sites.get(at).is_none_or(|&site| site == NO_SITE);
-        let cost = price::SITE + (growth * size_of::<u32>()) as u64;
-        if is_new && !self.budget.keep(cost) {
+        let known = sites.get(at).copied().filter(|&site| site != NO_SITE);
+        if let Some(site) = known.or_else(|| far_sites.get(&stack).copied()) {
+            return site;
+        }
+        let is_far = at >= sites.len() && at >= NEAR_STACKS.max(*n_sites * NEAR_STACKS_PER_SITE);
+        let len = if is_far { sites.len() } else { sites.len().max((at + 1).next_power_of_two()) };
+        let growth = (len - sites.len()) * size_of::<u32>();
+        if !self.budget.keep(price::SITE + growth as u64) {
             // Reading ends behind this section. Until then any site has to do.
             if self.sites.is_empty() {
                 self.sites.push(SiteStats::default());
@@ -589,15 +605,17 @@ impl Ledger {
             }
             return 0;
         }
-        if sites.len() <= at {
-            sites.resize((at + 1).next_power_of_two(), NO_SITE);
+        let site = self.sites.len() as u32;
+        *n_sites += 1;
+        if is_far {
+            far_sites.insert(stack, site);
+        } else {
+            sites.resize(len, NO_SITE);
+            sites[at] = site;
         }
-        if sites[at] == NO_SITE {
-            sites[at] = self.sites.len() as u32;
-            self.sites.push(SiteStats::default());
-            self.site_stacks.push((process, stack));
-        }
-        sites[at]
+        self.sites.push(SiteStats::default());
+        self.site_stacks.push((process, stack));
+        site
     }
 
     /// The process is gone, and its heap with it.

@@ -3,12 +3,14 @@
 use crate::budget::Budget;
 use heapwise_trace::event::Event;
 use heapwise_trace::file::columns::{Block, BlockEvents};
+use std::collections::VecDeque;
 
 /// Events of a thread that wait for the next section.
 #[derive(Debug, Default)]
 pub(crate) struct LeftOver {
     pub(crate) epoch: u64,
-    pub(crate) events: Vec<Event>,
+    /// A queue, since it may be long and only a little of it be possible with each section.
+    pub(crate) events: VecDeque<Event>,
 }
 
 /// How many events are decoded ahead: 10 KiB, which leaves room in the first cache.
@@ -36,7 +38,7 @@ fn bytes_of(events: usize) -> u64 {
 #[derive(Debug)]
 pub(crate) struct Stream<'a> {
     pub(crate) thread: u32,
-    left: std::vec::IntoIter<Event>,
+    left: VecDeque<Event>,
     block: Option<BlockEvents<'a>>,
     /// How many events the block still has at most.
     undecoded: u64,
@@ -51,7 +53,7 @@ impl<'a> Stream<'a> {
     pub(crate) fn new(thread: u32, left: LeftOver, block: Option<Block<'a>>, most_ahead: usize) -> Self {
         let epoch = if left.events.is_empty() { block.map_or(0, |b| b.first_epoch().0) } else { left.epoch };
         let undecoded = block.map_or(0, |b| b.n_events());
-        let (left, block) = (left.events.into_iter(), block.map(|b| b.events()));
+        let (left, block) = (left.events, block.map(|b| b.events()));
         // A block that says little needs little room; there may be very many of them.
         let ahead = Vec::with_capacity(most_ahead.min(usize::try_from(undecoded).unwrap_or(most_ahead)));
         let mut stream = Self { thread, left, block, undecoded, ahead, most_ahead, at: 0, epoch };
@@ -112,7 +114,9 @@ impl<'a> Stream<'a> {
     fn refill(&mut self) {
         self.at = 0;
         self.ahead.clear();
-        self.ahead.extend(self.left.by_ref().take(self.most_ahead));
+        if !self.left.is_empty() {
+            self.ahead.extend(self.left.drain(..self.most_ahead.min(self.left.len())));
+        }
         if let Some(block) = &mut self.block {
             let before = self.ahead.len();
             while self.ahead.len() < self.most_ahead
@@ -126,19 +130,29 @@ impl<'a> Stream<'a> {
 
     /// Everything that is left, to be kept for the next section; and whether the columns were damaged. What the budget has no
     /// room for is not kept.
-    pub(crate) fn into_left_over(self, budget: &Budget) -> (LeftOver, bool) {
+    pub(crate) fn into_left_over(mut self, budget: &Budget) -> (LeftOver, bool) {
         let most = self.ahead.len() - self.at + self.left.len() + self.undecoded as usize;
         if !budget.hold(bytes_of(most)) {
             return (LeftOver::default(), false);
         }
-        let mut left = LeftOver { epoch: self.epoch, events: self.ahead[self.at..].to_vec() };
-        left.events.extend(self.left);
         let mut damaged = false;
+        let mut rest = Vec::new();
+        if self.left.is_empty() {
+            rest.extend_from_slice(&self.ahead[self.at..]);
+        } else {
+            self.ahead.drain(self.at..).rev().for_each(|event| self.left.push_front(event));
+        }
         if let Some(mut block) = self.block {
             // The section holds a byte per event at least, so the count is no larger than what was read.
-            left.events.reserve(self.undecoded as usize);
-            left.events.extend(block.by_ref());
+            rest.reserve(self.undecoded as usize);
+            rest.extend(block.by_ref());
             damaged = block.damaged();
+        }
+        let mut left = LeftOver { epoch: self.epoch, events: self.left };
+        if left.events.is_empty() {
+            left.events = rest.into();
+        } else {
+            left.events.extend(rest);
         }
         budget.release(bytes_of(most));
         budget.hold(bytes_of(left.events.len()));
