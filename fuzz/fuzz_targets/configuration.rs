@@ -25,7 +25,7 @@ fuzz_target!(|bytes: &[u8]| {
     let places = Places::only("/nowhere/project", System::Windows);
     let survey = survey_file(name, bytes, &places);
     for proposal in &survey.proposals {
-        assert_eq!(proposal.finding.fixable, proposal.edit.is_some());
+        assert_eq!(proposal.finding.fixable, proposal.fix.is_some());
         assert!(
             !proposal.finding.title.contains(|c: char| c.is_control()),
             "a message controls the terminal"

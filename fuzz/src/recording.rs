@@ -6,12 +6,10 @@ use crate::number::Number;
 use arbitrary::Arbitrary;
 use heapwise_trace::event::{AllocFunction, BlockAddress, Epoch, Event, MarkId, MarkKind, StackId};
 use heapwise_trace::file::columns::EventsEncoder;
+use heapwise_trace::file::pages::{MappedPages, MappingKind, PageRun, Reason, Snapshot, UsableSizes};
 use heapwise_trace::file::records::{
-    BlindSpot, Meta, ModuleInfo, ProcessEnd, ProcessIndex, ProcessInfo, RunEnd, ThreadEnd, ThreadIndex,
-    ThreadInfo,
-};
-use heapwise_trace::file::pages::{
-    MappedPages, MappingKind, PageRun, Reason, Snapshot, UsableSizes,
+    BlindSpot, Meta, ModuleInfo, ProcessEnd, ProcessIndex, ProcessInfo, Refusal, RunEnd, ThreadEnd,
+    ThreadIndex, ThreadInfo,
 };
 use heapwise_trace::file::tables::{
     ClockReadings, ImageSymbols, MarkNames, Nodes, Sample, Samples, SymbolFrame, Symbols,
@@ -412,6 +410,7 @@ impl Piece {
                     lost_events: lost.0,
                     verified: verified.0,
                     verify_failed: failed.0,
+                    no_clock: *still_running,
                 })?;
             }
             Piece::ThreadEnd { index, name, epoch, lost } => writer.thread_end(&ThreadEnd {
@@ -433,6 +432,11 @@ impl Piece {
                     ticks_per_second: peak_rss.0,
                     ticks_overhead: duration.0,
                     cpu_ns: 0,
+                    refusals: vec![Refusal {
+                        what: spot.clone(),
+                        why: stopped.clone().unwrap_or_default(),
+                        count: peak_rss.0,
+                    }],
                 })?
             }
             // Written by the caller, who has the file.

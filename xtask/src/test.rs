@@ -77,6 +77,7 @@ pub fn run(options: &Options) -> Result<()> {
                 let portable =
                     [&["clippy"], PORTABLE_RECORDER, &["--all-targets", "--", "-D", "warnings"]].concat();
                 cargo::run(&portable)?;
+                fuzz_targets()?;
                 other_systems(options.install)?;
             }
             Step::Web => web::check(options.install)?,
@@ -94,19 +95,29 @@ pub fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Whether the library compiles for systems that there is no machine for here. What its dependencies have in C is not
-/// compiled: there is no compiler for it, and nothing is linked.
+/// Whether the fuzz targets compile: a workspace of its own that no other step builds.
+fn fuzz_targets() -> Result<()> {
+    check_rust_only(&["check", "--quiet", "--locked", "--manifest-path", "fuzz/Cargo.toml"])
+}
+
+/// Whether the library compiles for systems that there is no machine for here.
 fn other_systems(may_install: bool) -> Result<()> {
+    const LIBRARY: &[&str] = &["check", "--quiet", "-p", "heapwise", "--features", "record-to,tracing"];
     for target in ["aarch64-apple-darwin", "aarch64-unknown-linux-gnu"] {
-        if !install::target(target, may_install) {
-            continue;
+        if install::target(target, may_install) {
+            check_rust_only(&[LIBRARY, &["--target", target]].concat())?;
         }
-        let arguments =
-            ["check", "--quiet", "-p", "heapwise", "--features", "record-to,tracing", "--target", target];
-        eprintln!("xtask: cargo {}", arguments.join(" "));
-        let status = cargo::command(&arguments).env("CC", "true").env("AR", "true").status();
-        ensure!(status.context("cannot run cargo")?.success(), "the library does not compile for {target}");
     }
+    Ok(())
+}
+
+/// Checks code of which nothing is linked. What its dependencies have in C or C++ is not compiled, since there may be no
+/// compiler for it.
+fn check_rust_only(arguments: &[&str]) -> Result<()> {
+    eprintln!("xtask: cargo {}", arguments.join(" "));
+    let mut command = cargo::command(arguments);
+    let status = command.env("CC", "true").env("CXX", "true").env("AR", "true").status();
+    ensure!(status.context("cannot run cargo")?.success(), "`cargo {}` failed", arguments.join(" "));
     Ok(())
 }
 
