@@ -14,8 +14,6 @@ pub struct Measured {
     pub outcome: Outcome,
     /// Highest resident set of it, or of something that it has waited for.
     pub peak_rss_bytes: u64,
-    /// How long it took.
-    pub time: Duration,
 }
 
 /// Runs a command with its output in files in `folder`.
@@ -43,11 +41,7 @@ pub fn run(command: &mut Command, folder: &Path) -> Measured {
         if waited == child.id() as i32 {
             let status = ExitStatus::from_raw(status);
             let outcome = Outcome { status, stdout: read(".measured.out"), stderr: stderr() };
-            return Measured {
-                outcome,
-                peak_rss_bytes: usage.ru_maxrss as u64 * 1024,
-                time: began.elapsed(),
-            };
+            return Measured { outcome, peak_rss_bytes: usage.ru_maxrss as u64 * 1024 };
         }
         if began.elapsed() > PATIENCE {
             // SAFETY: integer arguments; the group is that of the child, which was not waited for.
