@@ -5,6 +5,7 @@
 
 use std::ffi::OsStr;
 use std::fs::File;
+use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -65,7 +66,19 @@ pub fn command(program: impl AsRef<OsStr>, folder: &Path) -> Command {
     let home = std::env::var_os("HOME").unwrap_or_else(|| "/".into());
     command.env("HOME", home).env("LC_ALL", "C").env("TZ", "UTC").env("TMPDIR", folder);
     command.stdin(Stdio::null());
+    // SAFETY: `signal` may be called between fork and exec.
+    unsafe { command.pre_exec(heed_interrupts) };
     command
+}
+
+/// Shells without job control have what they start in the background ignore interrupts, and so what it starts. The tests may
+/// run there.
+fn heed_interrupts() -> io::Result<()> {
+    for signal in [libc::SIGINT, libc::SIGQUIT] {
+        // SAFETY: no handler, but what is done without one.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
+    Ok(())
 }
 
 /// Starts a command in a process group of its own, with its output in files in `folder`.
