@@ -132,7 +132,8 @@ impl SizeSpread {
         self.first.is_some() && self.others.is_empty()
     }
 
-    pub(crate) fn merge(&mut self, other: &SizeSpread) {
+    /// Adds the requests of another place.
+    pub fn merge(&mut self, other: &SizeSpread) {
         self.requests += other.requests;
         self.largest = self.largest.max(other.largest);
         for bucket in other.others.iter().filter(|b| b.count > 0) {

@@ -11,6 +11,9 @@ use crate::units::{bytes, count};
 use crate::what::What;
 use heapwise_analysis::{Bytes, SizeSpread};
 
+/// Where the largest buffers are more than so many times the usual one, no one size is right for all.
+const MOST_APART: u64 = 4;
+
 pub(crate) struct Growth;
 
 impl Rule for Growth {
@@ -83,13 +86,18 @@ fn find<'a>(place: &'a Place<'a>, map: bool) -> Option<Finding<'a>> {
             peak_bytes: Bytes(0),
             time: of_work(&work),
         },
-        remedy: remedy(place.language, map, capacity(place, &part, map, most), most, each),
+        remedy: if most / MOST_APART > half {
+            remedy_without_size(place.language, map)
+        } else {
+            remedy(place.language, map, capacity(place, &part, map, most), most, each)
+        },
     })
 }
 
 fn final_sizes(part: &Part<'_>) -> SizeSpread {
-    let with = part.sites.iter().filter(|s| s.growth.buffers > 0);
-    with.max_by_key(|s| s.growth.buffers).map(|s| s.growth.final_sizes.clone()).unwrap_or_default()
+    let mut sizes = SizeSpread::default();
+    part.sites.iter().for_each(|site| sizes.merge(&site.growth.final_sizes));
+    sizes
 }
 
 /// How many elements the buffer had room for in the end, where that can be told from its first block: `Vec` begins with
@@ -136,6 +144,17 @@ fn remedy(language: Language, map: bool, capacity: Option<u64>, last: u64, steps
     }
 }
 
+fn remedy_without_size(language: Language, map: bool) -> String {
+    let call = match (language, map) {
+        (Language::Rust, true) => "HashMap::with_capacity(n)",
+        (Language::Rust, false) => "Vec::with_capacity(n)",
+        (Language::C, _) => "malloc(n)",
+        (Language::Cxx, true) => "map.reserve(n);",
+        (Language::Cxx, false) => "v.reserve(n);",
+    };
+    format!("Their sizes differ widely. Reserve once where the number is known beforehand: `{call}`.")
+}
+
 #[cfg(test)]
 mod tests {
     use crate::testing::{MAP_INSERT, PUSH_AGAIN, PUSH_FIRST, Program, user};
@@ -158,6 +177,23 @@ mod tests {
         assert_eq!(found.estimate.allocations, 1000);
         // 32 << 5 bytes, and a vector begins with room for four.
         assert!(found.remedy.contains("`Vec::with_capacity(128)`"), "{}", found.remedy);
+    }
+
+    #[test]
+    fn no_size_is_advised_where_sizes_differ_widely() {
+        let mut p = Program::default();
+        let line = "app::fill|/u/src/a.rs|7";
+        let (first, again) = (p.stack(&user(PUSH_FIRST, line)), p.stack(&user(PUSH_AGAIN, line)));
+        for steps in [4, 16] {
+            let begun = p.alloc(first, 32);
+            (1..=steps).fold(begun, |block, step| p.resize(block, again, 32 << step));
+        }
+        let found = p.only("growth");
+        assert_eq!(
+            found.evidence[1],
+            "they ended with 512 B at the median and 2.00 MiB at the 99th percentile"
+        );
+        assert!(found.remedy.contains("`Vec::with_capacity(n)`"), "{}", found.remedy);
     }
 
     #[test]
