@@ -3,7 +3,7 @@
 #![no_main]
 
 use heapwise_environment::facts::System;
-use heapwise_ide::{Places, survey_file};
+use heapwise_doctor::{Places, survey_file};
 use libfuzzer_sys::fuzz_target;
 use std::path::Path;
 

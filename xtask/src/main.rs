@@ -18,7 +18,7 @@ Usage: cargo xtask TASK
           programs that tests need are installed if this is root and there is apt-get
   tidy    the rules that the compiler does not check: layers, unsafe code, licences, ...
   web [--check] [--no-install]
-          build the program of the HTML report into crates/heapwise-report;
+          build the program of the HTML report into crates/present/report;
           with --check, see that what is there is what would be built, and test it in a browser
   windows [--no-install]
           build for Windows, run the tests there under Wine, and compare reports with those of Linux
