@@ -72,7 +72,7 @@ fn go_through(
     let mut outcome = Outcome::default();
     for edit in edits {
         let name = escape(&edit.file.display().to_string()).into_owned();
-        out.write_all(harmless(&edit.diff()).as_bytes()).context("cannot show the change")?;
+        out.write_all(harmless(&edit.diff(&name)).as_bytes()).context("cannot show the change")?;
         out.flush().context("cannot show the change")?;
         let choice = match standing {
             Some(choice) => choice,

@@ -4,7 +4,6 @@
 //! the whole file as it was and as it shall be, once for all that is to be done with it.
 
 use crate::source::{Source, open};
-use heapwise_report::escape::terminal::escape;
 use similar::TextDiff;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::{self, File, OpenOptions};
@@ -190,16 +189,15 @@ pub struct Edit {
 }
 
 impl Edit {
-    /// The difference in the unified format, with three lines around each change. The file's own line ends are kept in it.
-    pub fn diff(&self) -> String {
+    /// The difference in the unified format, with three lines around each change and `name` for the file, in its line as it is.
+    /// The file's own line ends are kept.
+    pub fn diff(&self, name: &str) -> String {
         let before = String::from_utf8_lossy(&self.before);
         let after = String::from_utf8_lossy(&self.after);
-        // In its line, whatever the file is called.
-        let name = escape(&self.file.display().to_string()).into_owned();
         let mut diff = TextDiff::configure();
         // Behind it, a difference is told that is right and longer than it would have to be.
         let diff = diff.timeout(Duration::from_secs(2)).diff_lines(&*before, &*after);
-        diff.unified_diff().header(&name, &name).to_string()
+        diff.unified_diff().header(name, name).to_string()
     }
 
     /// Makes the change, and says where the file is kept as it was.
@@ -332,7 +330,7 @@ mod tests {
     #[test]
     fn the_diff_names_the_file_and_the_lines() {
         let edit = edit(b"one\ntwo\n", vec![Change::replace(4..7, "2")]).expect("is one");
-        assert_eq!(edit.diff(), "--- a.json\n+++ a.json\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n");
+        assert_eq!(edit.diff("a.json"), "--- a.json\n+++ a.json\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n");
     }
 
     #[test]
