@@ -33,6 +33,11 @@ const WINGS: &[Wing] = &[
             layer("heapwise-recorder", "inside of the recorded program", &["heapwise-trace"]),
             layer("heapwise-preload", "the recorder as a library to preload", &["heapwise-recorder"]),
             layer("heapwise-collector", "outside of it, while it runs", &["heapwise-trace"]),
+            layer(
+                "heapwise-portable",
+                "a program records a sample of itself, on any system",
+                &["heapwise-trace"],
+            ),
         ],
     },
     Wing {
@@ -102,6 +107,7 @@ const WINGS: &[Wing] = &[
                     "heapwise-collector",
                     "heapwise-environment",
                     "heapwise-macros",
+                    "heapwise-portable",
                     "heapwise-recorder",
                     "heapwise-trace",
                 ],

@@ -51,7 +51,7 @@ const ALLOWED: &[&str] = &[
     // Puts a function where the loader finds it.
     "crates/library/heapwise/src/record/linux/inside.rs",
     // Asks the system for stacks, object files and threads.
-    "crates/library/heapwise/src/record/portable/system/",
+    "crates/record/portable/src/system/",
     // Forks, to see that a child is not recorded.
     "crates/library/heapwise/tests/recording/scenes.rs",
     // Files as memory, and a system call that std lacks.

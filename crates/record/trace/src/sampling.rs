@@ -8,6 +8,17 @@
 /// More than any recording needs; a damaged one may claim any number.
 const MOST_SAMPLE_BYTES: u64 = 1 << 30;
 
+/// One block for every 512 KiB: a program that allocates a gigabyte in a second makes some thousand events of it, which cost a
+/// few milliseconds, and a site with a hundredth of that is told to within a fifth.
+pub const DEFAULT_SAMPLE_BYTES: u64 = 512 << 10;
+
+/// The distance between recorded blocks for one that somebody has asked for, in bytes: a power of two, at most 1 GiB; 1 records
+/// everything.
+pub const fn distance(sample_bytes: u64) -> u64 {
+    let least = if sample_bytes == 0 { 1 } else { sample_bytes };
+    (if least < MOST_SAMPLE_BYTES { least } else { MOST_SAMPLE_BYTES }).next_power_of_two()
+}
+
 /// For how many blocks of `size` bytes a recorded one stands, if at most `sample_bytes` (a power of two) lie between two that
 /// are recorded. A power of two; 1 if everything is recorded, which `sample_bytes` of 0 and 1 mean.
 ///

@@ -1,13 +1,9 @@
 //! Recordings from inside of the program, as its users see them.
 
 use super::here;
+use heapwise_trace::sampling::DEFAULT_SAMPLE_BYTES;
 use std::io;
 use std::path::{Path, PathBuf};
-
-/// One block for every 512 KiB: a program that allocates a gigabyte in a second makes some thousand events of it, which cost a
-/// few milliseconds, and a site with a hundredth of that is told to within a fifth.
-pub(super) const DEFAULT_SAMPLE_BYTES: u64 = 512 << 10;
-const MOST_SAMPLE_BYTES: u64 = 1 << 30;
 
 /// Records this program from now on into a new file, until the returned value is [finished](Recording::finish) or dropped, or
 /// the program exits. `heapwise report FILE` tells what is in it.
@@ -96,12 +92,8 @@ impl Recorder {
     /// # Errors
     /// As [`record_to`].
     pub fn start(&self, path: impl AsRef<Path>) -> io::Result<Recording> {
-        Recording::begin(path.as_ref(), rounded(self.sample_bytes))
+        Recording::begin(path.as_ref(), self.sample_bytes)
     }
-}
-
-pub(super) fn rounded(sample_bytes: u64) -> u64 {
-    sample_bytes.clamp(1, MOST_SAMPLE_BYTES).next_power_of_two()
 }
 
 /// A recording that is under way. It ends when this is dropped; [`Recording::finish`] says whether it is complete.

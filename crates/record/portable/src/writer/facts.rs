@@ -1,9 +1,8 @@
 //! What is recorded, where and how.
 
 use super::{Job, PROCESS};
-use crate::Severity;
-use crate::record::portable::{active, system};
-use heapwise_trace::file::records::{EnvironmentFinding, FROM_INSIDE, Meta, ProcessInfo};
+use crate::{active, system};
+use heapwise_trace::file::records::{FROM_INSIDE, Meta, ProcessInfo};
 
 /// What a command line may have, as in other recordings.
 const MOST_COMMAND_BYTES: usize = 4096;
@@ -19,7 +18,7 @@ pub(super) fn meta(job: &Job) -> Meta {
         processors: std::thread::available_parallelism()
             .map_or(0, |n| u32::try_from(n.get()).unwrap_or(u32::MAX)),
         interception: FROM_INSIDE.to_owned(),
-        environment_findings: findings(),
+        environment_findings: active::environment(),
         sample_bytes: job.sample_bytes,
         ..Meta::default()
     }
@@ -59,19 +58,4 @@ fn system_name() -> String {
         return format!("{} {}", part("ostype").trim(), part("osrelease").trim());
     }
     std::env::consts::OS.to_owned()
-}
-
-/// What slows this process's heap from outside of its code.
-fn findings() -> Vec<EnvironmentFinding> {
-    let environment = crate::environment();
-    let told = environment.findings().iter().filter(|finding| finding.severity > Severity::Note);
-    told.map(|finding| EnvironmentFinding {
-        check: finding.check.to_owned(),
-        severity: finding.severity.id().to_owned(),
-        title: finding.title.clone(),
-        evidence: finding.evidence.clone(),
-        cost: finding.cost.clone(),
-        remedy: finding.remedy.clone(),
-    })
-    .collect()
 }

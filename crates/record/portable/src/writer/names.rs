@@ -3,7 +3,7 @@
 //! Names also tell which frames are heapwise's own, which is why those of the innermost frames are looked up at once and those
 //! of all others every now and then. What was compiled into another function keeps its place in that.
 
-use crate::record::portable::system::Module;
+use crate::system::Module;
 use heapwise_trace::file::tables::{ImageSymbols, SymbolFrame, Symbols};
 use rustc_hash::FxHashMap;
 

@@ -7,9 +7,9 @@ mod output;
 mod stacks;
 mod threads;
 
-use super::queue::{self, Entry};
-use super::{active, system};
-use crate::record::recording::Recorded;
+use crate::active::{self, Written};
+use crate::queue::{self, Entry};
+use crate::system;
 use heapwise_trace::event::Epoch;
 use heapwise_trace::file::records::{ProcessEnd, ProcessIndex, RunEnd};
 use heapwise_trace::file::tables::{Sample, Samples};
@@ -41,7 +41,7 @@ pub(super) struct Job {
 }
 
 /// Writes until it is to stop. Tells when the file is a recording.
-pub(super) fn run(job: Job, tell_begun: impl FnOnce()) -> io::Result<Recorded> {
+pub(super) fn run(job: Job, tell_begun: impl FnOnce()) -> io::Result<Written> {
     let mut scribe = Scribe {
         output: Output::begin(&job.file, &facts::meta(&job))?,
         threads: Threads::new(job.sample_bytes > 1),
@@ -140,7 +140,7 @@ impl Scribe<'_> {
         })
     }
 
-    fn end(mut self) -> io::Result<Recorded> {
+    fn end(mut self) -> io::Result<Written> {
         let (lost_events, epoch) = (queue::lost(), Epoch(self.threads.epoch()));
         let run_end = RunEnd {
             duration_ns: self.now_ns(),
@@ -158,6 +158,6 @@ impl Scribe<'_> {
             w.run_end(&run_end)
         })?;
         let bytes = self.output.finish()?;
-        Ok(Recorded { path: self.job.path.clone(), events: self.n_events, lost_events, bytes })
+        Ok(Written { path: self.job.path.clone(), events: self.n_events, lost_events, bytes })
     }
 }

@@ -2,8 +2,8 @@
 
 use super::PROCESS;
 use super::names::Names;
-use crate::record::portable::stack::MOST_FRAMES;
-use crate::record::portable::system::{self, Module};
+use crate::stack::MOST_FRAMES;
+use crate::system::{self, Module};
 use heapwise_trace::event::StackId;
 use heapwise_trace::file::records::ModuleInfo;
 use heapwise_trace::file::tables::Nodes;

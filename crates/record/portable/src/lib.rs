@@ -1,6 +1,6 @@
 //! Recording from inside of the program, on any system.
 //!
-//! Where there is no recorder with shared memory, the program records itself: the wrapper notes which blocks are handed out
+//! Where there is no recorder with shared memory, the program records itself: the wrapper of its allocator calls this crate, which notes which blocks are handed out
 //! and given back, and by whom; a thread of heapwise's own writes that to the file. By default it is a *sample*: a block is
 //! noted with a probability that grows with its size ([`heapwise_trace::sampling`]), so that walking stacks does not slow the
 //! program, and reports tell estimates with their errors.
@@ -29,6 +29,8 @@
 //! begin whenever the system lets it. The end is at the process's `exit`, which `main`'s return leads to. Two ways to end
 //! pass it by, `abort` everywhere and `std::process::exit` on Windows; what they leave is a recording without an end.
 
+#![deny(unsafe_code)]
+
 mod active;
 mod coin;
 mod events;
@@ -41,18 +43,16 @@ mod stack;
 mod system;
 mod writer;
 
-use super::Function;
+pub use active::{Hooks, Written, begin_if_wanted, finish, start};
+pub use events::mark;
+pub use heapwise_trace::event::{AllocFunction, MarkKind};
+pub use heapwise_trace::file::records::EnvironmentFinding;
+
 use std::alloc::Layout;
 
-pub(crate) use active::begin_if_wanted;
-pub(crate) use active::{finish, start};
-pub(crate) use events::mark;
-
-/// Whether the first call of a process has to find out whether it is recorded.
-pub(crate) const POSSIBLE: bool = true;
-
+/// Makes the call that allocates, and notes the block if it is one of the sample.
 #[inline]
-pub(crate) fn allocation(layout: &Layout, function: Function, call: impl FnOnce() -> *mut u8) -> *mut u8 {
+pub fn allocation(layout: &Layout, function: AllocFunction, call: impl FnOnce() -> *mut u8) -> *mut u8 {
     let block = call();
     if block.is_null() {
         events::refused(layout, function);
@@ -62,8 +62,9 @@ pub(crate) fn allocation(layout: &Layout, function: Function, call: impl FnOnce(
     block
 }
 
+/// Notes that a block is freed if it is one of the sample, and makes the call.
 #[inline]
-pub(crate) fn deallocation(block: *mut u8, call: impl FnOnce()) {
+pub fn deallocation(block: *mut u8, call: impl FnOnce()) {
     // Before the allocator has it back and hands it to another thread.
     if live::may_have(block) {
         events::freed(block);
@@ -71,13 +72,9 @@ pub(crate) fn deallocation(block: *mut u8, call: impl FnOnce()) {
     call();
 }
 
+/// Makes the call that resizes, and notes where the block is afterwards if it was one of the sample or becomes one.
 #[inline]
-pub(crate) fn reallocation(
-    block: *mut u8,
-    layout: &Layout,
-    size: usize,
-    call: impl FnOnce() -> *mut u8,
-) -> *mut u8 {
+pub fn reallocation(block: *mut u8, layout: &Layout, size: usize, call: impl FnOnce() -> *mut u8) -> *mut u8 {
     // As for a free: the old place may be another thread's before the call returns.
     let is_noted = live::may_have(block) && events::leaves(block);
     let new = call();

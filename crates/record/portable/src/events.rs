@@ -5,7 +5,6 @@ use super::local::{self, Busy};
 use super::queue::{self, Kind, Note};
 use super::stack::Stack;
 use super::{coin, live, system};
-use crate::record::{Function, Mark};
 use heapwise_trace::event::{AllocFunction, MarkKind};
 use heapwise_trace::live::layout::MARK_NAME_BYTES;
 use std::alloc::Layout;
@@ -19,13 +18,9 @@ const NAMED_UP_TO: u64 = 1 << 12;
 /// A block was handed out, and is noted.
 #[cold]
 #[inline(never)]
-pub(super) fn allocated(block: *mut u8, layout: &Layout, function: Function) {
+pub(super) fn allocated(block: *mut u8, layout: &Layout, function: AllocFunction) {
     let is_aligned = layout.align() > USUAL_ALIGNMENT;
-    let function = match function {
-        _ if is_aligned => AllocFunction::PosixMemalign,
-        Function::Alloc => AllocFunction::Malloc,
-        Function::AllocZeroed => AllocFunction::Calloc,
-    };
+    let function = if is_aligned { AllocFunction::PosixMemalign } else { function };
     let align_log2 = if is_aligned { layout.align().trailing_zeros() as u8 } else { 0 };
     let address = block as usize;
     note_block(address, Kind::Alloc { function, align_log2 }, layout.size());
@@ -91,11 +86,7 @@ pub(super) fn stays(block: *mut u8, layout: &Layout, size: usize, is_noted: bool
 /// A request was refused. All of these are noted.
 #[cold]
 #[inline(never)]
-pub(super) fn refused(layout: &Layout, function: Function) {
-    let function = match function {
-        Function::Alloc => AllocFunction::Malloc,
-        Function::AllocZeroed => AllocFunction::Calloc,
-    };
+pub(super) fn refused(layout: &Layout, function: AllocFunction) {
     fail(layout.size(), function);
 }
 
@@ -105,13 +96,8 @@ fn fail(size: usize, function: AllocFunction) {
 }
 
 /// The program says what it is doing. A name that is too long is cut, and ends in `…`.
-pub(crate) fn mark(mark: Mark, name: &str) {
+pub fn mark(kind: MarkKind, name: &str) {
     const CUT: &str = "…";
-    let kind = match mark {
-        Mark::Moment => MarkKind::Point,
-        Mark::Begin => MarkKind::Begin,
-        Mark::End => MarkKind::End,
-    };
     let Some((_busy, active)) = enter() else { return };
     let Some(who) = local::count(active.recording) else { return queue::lose() };
     tell_name(who.thread, who.before);

@@ -4,7 +4,7 @@
 //! there are events of one thread only, and a reader has nothing to find out.
 
 use super::PROCESS;
-use crate::record::portable::queue::{Kind, Note};
+use crate::queue::{Kind, Note};
 use heapwise_trace::event::{BlockAddress, Epoch, Event, MarkId, MarkKind, StackId};
 use heapwise_trace::file::columns::EventsEncoder;
 use heapwise_trace::file::records::{ThreadEnd, ThreadIndex, ThreadInfo};

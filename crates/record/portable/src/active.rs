@@ -2,8 +2,8 @@
 
 use super::writer::{self, Job};
 use super::{coin, file, live, local, queue, system};
-use crate::record::recording::{DEFAULT_SAMPLE_BYTES, Recorded, rounded};
-use crate::state;
+use heapwise_trace::file::records::EnvironmentFinding;
+use heapwise_trace::sampling::{DEFAULT_SAMPLE_BYTES, distance};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -40,7 +40,7 @@ struct Current {
 enum Writer {
     Starting,
     AtWork,
-    Done(io::Result<Recorded>),
+    Done(io::Result<Written>),
 }
 
 /// The recording that is under way in this process.
@@ -88,15 +88,47 @@ pub(super) fn allocator() -> String {
     }
 }
 
-/// The first call of the process: begins to record if the environment says so.
+/// What the recorder needs of the library that the program uses.
+#[derive(Clone, Copy, Debug)]
+pub struct Hooks {
+    /// Nothing is to be noted any more. Called once for each recording at least, by any thread.
+    pub ended: fn(),
+    /// What slows this process's heap from outside of its code.
+    pub environment: fn() -> Vec<EnvironmentFinding>,
+}
+
+/// Set with the first recording that begins.
+static HOOKS: OnceLock<&'static Hooks> = OnceLock::new();
+
+/// What came of a recording.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Events in it.
+    pub events: u64,
+    /// Events that are missing, because there was no room for them.
+    pub lost_events: u64,
+    /// Bytes of the file.
+    pub bytes: u64,
+}
+
+/// The findings for the file.
+pub(super) fn environment() -> Vec<EnvironmentFinding> {
+    HOOKS.get().map_or_else(Vec::new, |hooks| (hooks.environment)())
+}
+
+/// The first call of the process: begins to record if the environment says so. Whether it does. `inner` is the name of the
+/// inner allocator's type.
 #[cold]
-pub(crate) fn begin_if_wanted(inner: &'static str) -> bool {
+pub fn begin_if_wanted(inner: &'static str, hooks: &'static Hooks) -> bool {
     static ASKED: AtomicBool = AtomicBool::new(false);
     let Some(_busy) = local::Busy::enter() else { return false };
     if ASKED.swap(true, Ordering::AcqRel) {
         return false;
     }
     let _ = INNER.set(inner);
+    let _ = HOOKS.set(hooks);
     let path = std::env::var_os(RECORD_TO).filter(|path| !path.is_empty());
     let Some(path) = path.filter(|_| system::may_trust_environment()) else { return false };
     let path = match path.to_str() {
@@ -109,7 +141,7 @@ pub(crate) fn begin_if_wanted(inner: &'static str) -> bool {
         text.parse().map_err(|_| wrong())
     });
     // Windows' loader may be in the way of the new thread, so nobody waits for it.
-    let begun = every.and_then(|every| begin(&path, rounded(every), false));
+    let begun = every.and_then(|every| begin(&path, every, false));
     if let Err(error) = &begun {
         complain(&format!("{RECORD_TO}: {error}"));
     }
@@ -121,13 +153,18 @@ fn complain(what: &str) {
     let _ = io::stderr().write_all(format!("heapwise: warning: {what}\n").as_bytes());
 }
 
-/// Begins to record. The number of the recording.
-pub(crate) fn start(path: &Path, sample_bytes: u64) -> io::Result<u32> {
-    let busy = local::Busy::enter();
-    let begun = begin(path, sample_bytes, true)?;
-    state::set(state::RECORDING);
-    drop(busy);
-    Ok(begun)
+/// Begins to record, with at most so many bytes between two recorded blocks on average; `begun` is called when it has. The
+/// number of the recording.
+///
+/// # Errors
+/// The file exists or cannot be created, or a recording of this program is under way.
+pub fn start(path: &Path, sample_bytes: u64, hooks: &'static Hooks, begun: impl FnOnce()) -> io::Result<u32> {
+    // What the caller does then is not noted either.
+    let _busy = local::Busy::enter();
+    let _ = HOOKS.set(hooks);
+    let number = begin(path, sample_bytes, true)?;
+    begun();
+    Ok(number)
 }
 
 fn begin(path: &Path, sample_bytes: u64, may_wait: bool) -> io::Result<u32> {
@@ -142,7 +179,7 @@ fn begin(path: &Path, sample_bytes: u64, may_wait: bool) -> io::Result<u32> {
     }
     let file = file::create(path)?;
     let recording = LAST.fetch_add(1, Ordering::Relaxed) + 1;
-    let begun = prepare(file, path, sample_bytes, may_wait);
+    let begun = prepare(file, path, distance(sample_bytes), may_wait);
     if let Err(error) = begun {
         drop(queue::close());
         live::clear();
@@ -188,7 +225,7 @@ fn prepare(file: File, path: &Path, sample_bytes: u64, may_wait: bool) -> io::Re
 }
 
 /// Tells how it ended, however that was.
-struct Last(io::Result<Recorded>);
+struct Last(io::Result<Written>);
 
 impl Drop for Last {
     fn drop(&mut self) {
@@ -207,11 +244,16 @@ fn tell(news: Writer) {
 /// Nothing more is noted: the file cannot be written.
 pub(super) fn give_up() {
     RECORDING.store(0, Ordering::Release);
-    state::clear(state::RECORDING);
+    if let Some(hooks) = HOOKS.get() {
+        (hooks.ended)();
+    }
 }
 
-/// Ends a recording and waits until it is written. `None` if it is over, or another process's.
-pub(crate) fn finish(recording: u32, patience: Option<Duration>) -> Option<io::Result<Recorded>> {
+/// Ends a recording and waits until it is written, or for so long. `None` if it is over, or another process's.
+///
+/// # Errors
+/// The file could not be written, or not in time.
+pub fn finish(recording: u32, patience: Option<Duration>) -> Option<io::Result<Written>> {
     let _busy = local::Busy::enter();
     if !is_own_process() {
         return None;
