@@ -6,6 +6,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+/// Keeps git from reading what somebody has configured.
+pub(super) const GIT_ENVIRONMENT: [(&str, &str); 2] =
+    [("GIT_CONFIG_NOSYSTEM", "1"), ("GIT_CONFIG_GLOBAL", "/dev/null")];
+
 /// Numbers that look random and are the same everywhere.
 pub(crate) struct Random(u64);
 
@@ -124,7 +128,7 @@ fn git(folder: &Path, arguments: &[&str], input: &[u8]) -> Result<()> {
     let mut child = Command::new("git")
         .args(arguments)
         .current_dir(folder)
-        .envs(super::workloads::GIT_ENVIRONMENT)
+        .envs(GIT_ENVIRONMENT)
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .spawn()

@@ -68,10 +68,6 @@ pub(crate) enum Output {
 /// What stands for a free port.
 pub(crate) const PORT: &str = "{port}";
 
-/// Keeps git from reading what somebody has configured.
-pub(super) const GIT_ENVIRONMENT: [(&str, &str); 2] =
-    [("GIT_CONFIG_NOSYSTEM", "1"), ("GIT_CONFIG_GLOBAL", "/dev/null")];
-
 /// Those that are looked at some seconds after their load, before they are ended.
 pub(crate) const SERVICES: [Workload; 3] = [
     Workload { name: "async_server", mean_error: 0.05, prepare: async_server },
@@ -213,7 +209,7 @@ fn git(place: &Place<'_>) -> Result<Prepared> {
             "--quiet",
         ],
     ));
-    let environment = GIT_ENVIRONMENT.to_vec();
+    let environment = inputs::GIT_ENVIRONMENT.to_vec();
     // Which deltas it finds depends on which thread comes first.
     Ok(Prepared { environment, output: Output::Differs, ..program(command) })
 }

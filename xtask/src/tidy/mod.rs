@@ -1,6 +1,7 @@
 //! The rules that the compiler does not check. Each file here is one of them, with a test that shows how it fails.
 
 mod architecture;
+mod circles;
 mod code;
 mod exports;
 mod layers;
@@ -55,7 +56,9 @@ pub fn problems(root: &Path) -> Result<Vec<Problem>> {
     let allocators = cargo::metadata_of("allocators/Cargo.toml")?;
     problems.extend(licences::check(&tree, &packages::Packages::parse(&allocators)?)?);
     problems.extend(architecture::check(&tree));
-    for check in [exports::check, length::check, printing::check, unsafe_code::check, words::check] {
+    for check in
+        [circles::check, exports::check, length::check, printing::check, unsafe_code::check, words::check]
+    {
         problems.extend(check(&tree));
     }
     Ok(problems)

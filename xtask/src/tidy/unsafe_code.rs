@@ -10,7 +10,6 @@ const ALLOWED: &[&str] = &[
     "crates/record/preload/src/lib.rs",
     // Shared memory, signals, and what happens between fork and exec.
     "crates/record/collector/src/command.rs",
-    "crates/record/collector/src/record.rs",
     "crates/record/collector/src/signals.rs",
     "crates/record/collector/src/sys.rs",
     // Reads the processor's clock.

@@ -107,3 +107,11 @@ fn quietly(command: &mut Command) -> Result<String> {
     ensure!(output.status.success(), "{} ended with {}:\n{said}{errors}", program.display(), output.status);
     Ok(said.into_owned())
 }
+
+/// Whether rustup did it.
+fn rustup(arguments: &[&str]) -> bool {
+    eprintln!("xtask: rustup {}", arguments.join(" "));
+    let mut rustup = Command::new("rustup");
+    rustup.args(arguments).current_dir(crate::cargo::root());
+    rustup.output().is_ok_and(|output| output.status.success())
+}

@@ -1,6 +1,6 @@
 //! The sources of the standard library, which have to be of exactly the compiler's version.
 
-use super::{quietly, standard_library};
+use super::{quietly, rustup};
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -19,7 +19,7 @@ pub(super) fn find(version: &str, folder: &Path, may_install: bool) -> Result<Pa
     if let Some(there) = places.into_iter().find(|place| is_library(place)) {
         return Ok(there);
     }
-    if may_install && standard_library::rustup(&["component", "add", "rust-src"]) && is_library(&of_rustup) {
+    if may_install && rustup(&["component", "add", "rust-src"]) && is_library(&of_rustup) {
         return Ok(of_rustup);
     }
     if may_install {

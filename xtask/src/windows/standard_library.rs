@@ -4,7 +4,7 @@
 //! instance. It is built with cargo's `-Zbuild-std`, which a stable compiler takes with `RUSTC_BOOTSTRAP=1`, and put into a
 //! folder that is then given as `--sysroot`. What is tested is built as ever.
 
-use super::{TARGET, quietly, rust_src};
+use super::{TARGET, quietly, rust_src, rustup};
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -35,14 +35,6 @@ fn has_target() -> bool {
     let Ok(folder) = quietly(&mut rustc) else { return false };
     let files = std::fs::read_dir(folder.trim()).into_iter().flatten().flatten();
     files.into_iter().any(|file| file.file_name().to_string_lossy().starts_with("libstd-"))
-}
-
-/// Whether rustup did it.
-pub(super) fn rustup(arguments: &[&str]) -> bool {
-    eprintln!("xtask: rustup {}", arguments.join(" "));
-    let mut rustup = Command::new("rustup");
-    rustup.args(arguments).current_dir(crate::cargo::root());
-    rustup.output().is_ok_and(|output| output.status.success())
 }
 
 /// Builds the standard library and puts it where a compiler looks.

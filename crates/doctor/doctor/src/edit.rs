@@ -3,6 +3,7 @@
 //! What sets a finding right ([`Fix`]) is small and knows the text that it is of. Only what is to be shown or made ([`Edit`]) has
 //! the whole file as it was and as it shall be, once for all that is to be done with it.
 
+use crate::original::Original;
 use crate::source::{Source, open};
 use similar::TextDiff;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -29,32 +30,6 @@ impl Change {
 
     pub(crate) fn replace(range: Range<usize>, text: impl Into<String>) -> Self {
         Self { range, text: text.into() }
-    }
-}
-
-/// A file as it was read. All changes of it share this: a file with thousands of findings is kept once.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Original {
-    file: PathBuf,
-    whole: String,
-}
-
-/// The mark that Windows programs put in front of UTF-8.
-const MARK: char = '\u{feff}';
-
-impl Original {
-    pub(crate) fn new(file: PathBuf, whole: String) -> Self {
-        Self { file, whole }
-    }
-
-    /// All of it.
-    pub(crate) fn whole(&self) -> &str {
-        &self.whole
-    }
-
-    /// Without a mark in front.
-    pub(crate) fn text(&self) -> &str {
-        self.whole.strip_prefix(MARK).unwrap_or(&self.whole)
     }
 }
 
@@ -87,7 +62,7 @@ pub(crate) fn edits<'f>(fixes: impl Iterator<Item = &'f Fix>) -> Vec<Edit> {
     let mut files: Vec<(&Arc<Original>, Merger)> = Vec::new();
     let mut known: HashMap<&Path, usize> = HashMap::new();
     for Fix { original, changes } in fixes {
-        let at = *known.entry(&original.file).or_insert_with(|| {
+        let at = *known.entry(original.file()).or_insert_with(|| {
             files.push((original, Merger::default()));
             files.len() - 1
         });
@@ -170,7 +145,7 @@ impl Merger {
         after.push_str(body.get(at..)?);
         let differs = after != original.whole();
         differs.then(|| Edit {
-            file: original.file.clone(),
+            file: original.file().to_owned(),
             before: original.whole().as_bytes().to_vec(),
             after: after.into_bytes(),
         })

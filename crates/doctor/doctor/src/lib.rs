@@ -19,7 +19,9 @@ mod given;
 mod json;
 pub mod launch;
 mod lldb;
+mod original;
 mod places;
+mod report;
 pub mod rule;
 mod source;
 mod sources;
@@ -31,6 +33,7 @@ mod xml;
 
 pub use edit::{Edit, Fix};
 pub use places::Places;
+pub use report::{Answer, DebugHeap, Launch, Proposal, Survey};
 pub use source::Refused;
-pub use survey::{Answer, DebugHeap, Launch, Proposal, Survey, survey, survey_file};
+pub use survey::{survey, survey_file};
 pub use tools::kinds;

@@ -3,7 +3,7 @@
 //! What is refused is left alone and named, with the reason: an editor that reads a file which heapwise does not
 //! understand must not find it changed.
 
-use crate::edit::Original;
+use crate::original::Original;
 use crate::places::{Owner, Places};
 use crate::text::{self, Lines};
 use std::cell::OnceCell;

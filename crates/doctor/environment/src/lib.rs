@@ -18,8 +18,16 @@ mod machine_description;
 mod no_debug_heap;
 
 pub use available_memory::available_memory;
-pub use checks::{CHECKS, Check, examine, is_heap_variable};
+pub use checks::{CHECKS, Check, examine};
 pub use facts::{Facts, Subject};
 pub use finding::{Finding, Severity};
 pub use machine_description::MachineDescription;
 pub use no_debug_heap::{LONGEST_VALUE, NO_DEBUG_HEAP, ntdll_integer, turns_debug_heap_off};
+
+/// Whether a variable is one that some check reads.
+pub fn is_heap_variable(name: &str) -> bool {
+    CHECKS.iter().flat_map(|check| check.variables()).any(|pattern| match pattern.strip_suffix('*') {
+        Some(start) => name.starts_with(start),
+        None => name == *pattern,
+    })
+}

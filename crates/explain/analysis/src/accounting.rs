@@ -1,13 +1,7 @@
 //! Every resident byte and what it is there for.
 
-use crate::analysis::{Analysis, SiteId};
-use crate::heap::{EverHeap, LiveBlock};
-use crate::residency::{self, Look, Residency, map, pins};
-use crate::units::{Bytes, Nanos};
-use heapwise_trace::file::pages::{Snapshot, UsableSizes};
+use crate::units::{Bytes, Nanos, SiteId};
 use heapwise_trace::file::records::ProcessIndex;
-use rustc_hash::FxHashMap;
-use std::ops::Range;
 
 /// Resident memory, accounted for, at the moments at which pages were measured.
 #[derive(Clone, Debug, Default)]
@@ -86,75 +80,4 @@ pub struct Pinned {
     pub blocks: u64,
     /// In how many pages.
     pub pages: u64,
-}
-
-/// What the accounts are made from.
-#[derive(Debug)]
-pub(crate) struct Pages {
-    pub(crate) residency: Residency,
-    /// Pages that ever held a block, of the process with the highest resident set.
-    pub(crate) ever: EverHeap,
-}
-
-/// What is known of a heap besides its resident pages, for [`account_for`].
-#[derive(Clone, Copy, Debug)]
-pub struct Heap<'a> {
-    /// Path of the allocator's object file.
-    pub allocator: &'a str,
-    /// How large its blocks are, if that is known.
-    pub sizes: Option<&'a UsableSizes>,
-    /// Address and requested bytes of each live block.
-    pub live: &'a [(u64, u64)],
-    /// Ranges of addresses that ever held blocks.
-    pub ever: &'a [Range<u64>],
-}
-
-/// Accounts for the resident bytes of any process whose live blocks are known at the moment of the snapshot.
-pub fn account_for(snapshot: Snapshot, heap: Heap<'_>) -> Breakdown {
-    let mut ever = EverHeap::default();
-    heap.ever.iter().for_each(|range| ever.mark(range.start, range.end.saturating_sub(range.start)));
-    let mut live: Vec<LiveBlock> =
-        heap.live.iter().map(|&(address, size)| LiveBlock { address, size, site: 0 }).collect();
-    live.sort_unstable_by_key(|block| block.address);
-    let live_bytes = live.iter().map(|block| block.size).sum();
-    let look = Look { slot: 0, snapshot, live, live_bytes };
-    residency::breakdown::Allocator::new(heap.allocator, heap.sizes, false).breakdown(&look, &ever)
-}
-
-impl Analysis {
-    /// Makes the accounts; `site_of` has the site of each raw one.
-    pub(crate) fn account(&mut self, site_of: &[SiteId]) {
-        let Pages { residency, ever } = &self.residency;
-        let breakdown = |look: &crate::residency::Look| residency.allocator(look.slot).breakdown(look, ever);
-        let latest = residency.latest.as_ref().or(residency.peak.as_ref());
-        let (at_peak, at_end) = (residency.peak.as_ref().map(breakdown), latest.map(breakdown));
-        // What is pinned is best seen when most is free beside live blocks.
-        let end_has_more = at_end.map(|b| b.holes) > at_peak.map(|b| b.holes);
-        let look = if end_has_more { latest } else { residency.peak.as_ref() };
-        let (page_map, pinned) = match look {
-            Some(look) => {
-                let allocator = residency.allocator(look.slot);
-                let pinned = pins::pinned(look, &allocator, site_of, &self.places_of_sites());
-                (Some(map::map(look, &allocator, ever)), pinned)
-            }
-            None => (None, Vec::new()),
-        };
-        let snapshots = residency.requested.clone();
-        let knows_block_sizes = look.is_some_and(|look| residency.allocator(look.slot).knows_block_sizes());
-        self.accounting = Accounting { at_peak, at_end, knows_block_sizes, snapshots, page_map, pinned };
-    }
-
-    /// A number for each site's place in the user's code: sites with the same nearest frame have the same.
-    fn places_of_sites(&self) -> Vec<u32> {
-        let mut known = FxHashMap::default();
-        let places = self.sites.iter().map(|site| {
-            let mut frames = self.stacks_by_name.frames(site.stack).flat_map(|list| self.names.frames(list));
-            let frame = site.user_frame.and_then(|at| frames.nth(at));
-            let place = frame.map(|(f, _)| (f.function, f.file, f.line, f.address));
-            let next = known.len() as u32;
-            // A site without a frame of the user's is a place of its own.
-            place.map_or(site.id.0 | 1 << 31, |place| *known.entry(place).or_insert(next))
-        });
-        places.collect()
-    }
 }

@@ -1,8 +1,9 @@
 //! The tables.
 
-use crate::accounting::{Accounting, Pages};
+use crate::accounting::Accounting;
 use crate::heap::{AllocatorTime, CallTimes, Lifetimes, Sampled, SizeClass, SizeSpread, Sizes};
 use crate::marks::Marks;
+use crate::residency::Pages;
 use crate::stacks::book::Book;
 use crate::stacks::modules::{Image, Images};
 use crate::stacks::names::{FramesId, Names, StoredFrame};
@@ -10,6 +11,7 @@ use crate::stacks::owner::Owner;
 use crate::stacks::trie::{NodeId, Trie};
 use crate::timeline::Timeline;
 use crate::totals::Totals;
+use crate::units::SiteId;
 use crate::units::{Bytes, Nanos};
 use crate::warning::Warning;
 use heapwise_trace::event::StackId;
@@ -221,10 +223,6 @@ impl StackQuality {
         if self.captures == 0 { 0.0 } else { self.cut_captures as f64 / self.captures as f64 }
     }
 }
-
-/// A call site in [`Analysis::sites`]: its rank by allocated bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SiteId(pub u32);
 
 /// A call site: all events with the same stack.
 #[derive(Clone, Debug)]

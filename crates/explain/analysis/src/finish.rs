@@ -1,15 +1,17 @@
 //! Makes the tables at the end of a recording.
 
-use crate::accounting::{Accounting, Pages};
-use crate::analysis::{Analysis, Growth, Handover, Memory, Process, Site, SiteId, StackQuality, Thread};
+use crate::accounting::Accounting;
+use crate::analysis::{Analysis, Growth, Handover, Memory, Process, Site, StackQuality, Thread};
 use crate::analyze::{Options, Run};
 use crate::heap::{GrowthCounts, SiteHandovers};
 use crate::marks::Marks;
 use crate::observer::Observer;
+use crate::residency::Pages;
 use crate::stacks::book::{Book, Entry};
 use crate::stacks::modules::Modules;
 use crate::stacks::trie::{CUT, NodeId};
 use crate::totals::Totals;
+use crate::units::SiteId;
 use crate::units::{Bytes, Nanos};
 use crate::warning::Warning;
 use heapwise_trace::event::Epoch;

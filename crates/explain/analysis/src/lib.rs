@@ -20,6 +20,7 @@
 
 #![forbid(unsafe_code)]
 
+mod account;
 mod accounting;
 mod analysis;
 mod analyze;
@@ -40,10 +41,11 @@ mod totals;
 pub mod units;
 mod warning;
 
-pub use accounting::{Accounting, Breakdown, Heap, PageMap, PageRegion, Pinned, account_for};
+pub use account::{Heap, account_for};
+pub use accounting::{Accounting, Breakdown, PageMap, PageRegion, Pinned};
 pub use analysis::{
     Analysis, EXIT_PARTS, Frame, Growth, Handover, ImageAddresses, Memory, MemorySample, OutsideTime,
-    Process, Site, SiteId, StackQuality, Thread,
+    Process, Site, StackQuality, Thread,
 };
 pub use analyze::{Options, analyze, observe};
 pub use error::{Error, ErrorKind};
@@ -58,5 +60,5 @@ pub use stacks::modules::Image;
 pub use stacks::owner;
 pub use timeline::{MOST_POINTS, Timeline};
 pub use totals::Totals;
-pub use units::{Bytes, Nanos};
+pub use units::{Bytes, Nanos, SiteId};
 pub use warning::Warning;

@@ -1,11 +1,12 @@
 //! Puts call sites together: the same stack in several processes, or on the same lines, is one site.
 
-use crate::analysis::{Analysis, Site, SiteId};
+use crate::analysis::{Analysis, Site};
 use crate::heap::{CallTimes, TickLength};
 use crate::stacks::book::Book;
 use crate::stacks::names::{FramesId, Names};
 use crate::stacks::owner::{FrameFacts, nearest_frame};
 use crate::stacks::trie::{CUT, NodeId, Trie, WHOLE};
+use crate::units::SiteId;
 use heapwise_trace::event::StackId;
 use rustc_hash::FxHashMap;
 

@@ -53,3 +53,7 @@ unit! {
     /// A time since the command was started, or a duration, in nanoseconds.
     Nanos
 }
+
+/// A call site in [`Analysis::sites`](crate::Analysis::sites): its rank by allocated bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SiteId(pub u32);

@@ -1,7 +1,7 @@
 //! The thread that packs what was drained and writes the file.
 
+use crate::news::News;
 use crate::output::SectionFile;
-use crate::process::News;
 use crate::refusals::{Refusals, Refused};
 use heapwise_trace::event::Epoch;
 use heapwise_trace::file::columns::EventsEncoder;

@@ -29,6 +29,7 @@ mod loaded;
 mod looks;
 mod maps;
 pub mod nested;
+mod news;
 pub mod output;
 pub mod process;
 pub mod record;
@@ -42,5 +43,6 @@ mod ticks;
 pub mod usable;
 
 pub use error::{Error, ErrorKind};
-pub use record::{Limits, Recorded, Request, page_bytes, record};
+pub use record::{Limits, Recorded, Request, record};
+pub use sys::page_bytes;
 pub use sys::set_len_unlimited;

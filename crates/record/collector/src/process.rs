@@ -6,6 +6,7 @@ use crate::distrust::{self, Started};
 use crate::encode::Buffers;
 use crate::joins::{Mapped, Standing};
 use crate::looks::Looks;
+use crate::news::News;
 use crate::refusals::{Refusals, Refused};
 use crate::residency::Subject;
 use crate::ring::{Drain, Ring};
@@ -13,9 +14,7 @@ use crate::session::Session;
 use crate::sys;
 use heapwise_trace::event::Epoch;
 use heapwise_trace::file::pages::{Reason, Snapshot};
-use heapwise_trace::file::records::{
-    ModuleInfo, ProcessEnd, ProcessIndex, ProcessInfo, ThreadEnd, ThreadIndex, ThreadInfo,
-};
+use heapwise_trace::file::records::{ProcessEnd, ProcessIndex, ProcessInfo, ThreadIndex};
 use heapwise_trace::file::tables::{MarkNames, Nodes};
 use heapwise_trace::live::layout::{
     ALLOCATOR_BYTES, COMMAND_BYTES, MARK_LOG_BYTES, MAX_ARENAS, MAX_MARK_NAMES, MAX_NODE_CHUNKS, MAX_RINGS,
@@ -25,28 +24,6 @@ use heapwise_trace::live::marks;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-
-/// What draining a process yields besides events.
-#[derive(Debug, Default)]
-pub struct News {
-    /// Threads that made their first event.
-    pub threads: Vec<ThreadInfo>,
-    /// Threads that are gone.
-    pub thread_ends: Vec<ThreadEnd>,
-    /// Modules that occur for the first time.
-    pub modules: Vec<ModuleInfo>,
-    /// Nodes that are new.
-    pub nodes: Vec<Nodes>,
-    /// Names of marks that are new.
-    pub mark_names: Vec<MarkNames>,
-}
-
-impl News {
-    /// Nodes that are new.
-    pub fn node_count(&self) -> usize {
-        self.nodes.iter().map(|nodes| nodes.nodes.len()).sum()
-    }
-}
 
 /// What is common to all processes of a recording, and is asked whenever one of them claims something.
 #[derive(Debug)]

@@ -6,6 +6,7 @@ use crate::encode::Packer;
 use crate::error::{Error, ErrorKind};
 use crate::examine::Examiner;
 use crate::session::{PreloadLibrary, Session, Settings};
+use crate::sys::page_bytes;
 use crate::usable::Probes;
 use crate::{nested, output, signals, sys, ticks};
 use heapwise_trace::file::Error as FileError;
@@ -267,13 +268,6 @@ fn meta(request: &Request) -> Meta {
         follow: request.follow,
         sample_bytes: 0,
     }
-}
-
-/// Bytes of a page of memory.
-pub fn page_bytes() -> u64 {
-    // SAFETY: asks for a constant.
-    let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
-    u64::try_from(bytes).unwrap_or(4096)
 }
 
 /// Gives the file its final name, unless that is taken; returns the name that it has.

@@ -2,7 +2,7 @@
 
 use crate::arenas::Arenas;
 use crate::distrust::{self, Started};
-use crate::process::News;
+use crate::news::News;
 use crate::refusals::{Refusals, Refused};
 use crate::session::Session;
 use crate::sys;

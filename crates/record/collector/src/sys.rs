@@ -407,3 +407,10 @@ pub(crate) fn read_resident(
     }
     Ok(())
 }
+
+/// Bytes of a page of memory.
+pub fn page_bytes() -> u64 {
+    // SAFETY: asks for a constant.
+    let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    u64::try_from(bytes).unwrap_or(4096)
+}

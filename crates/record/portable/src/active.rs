@@ -1,14 +1,14 @@
 //! Whether this process records itself, and how that begins and ends.
 
+use super::state::{HOOKS, Hooks, INNER, IS_EXITING, PROCESS, RECORDING, Written, give_up, is_own_process};
 use super::writer::{self, Job};
 use super::{coin, file, live, local, queue, system};
-use heapwise_trace::file::records::EnvironmentFinding;
 use heapwise_trace::sampling::{DEFAULT_SAMPLE_BYTES, distance};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, Once, OnceLock, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, Once, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 /// Names the file of a recording that begins with the process's first call; `%p` in it is the process id.
@@ -19,18 +19,9 @@ pub(super) const RECORD_EVERY: &str = "HEAPWISE_RECORD_EVERY";
 /// How long the end of the process waits for the file to be complete.
 const PATIENCE_AT_EXIT: Duration = Duration::from_secs(30);
 
-/// Number of the recording that is under way, 0 if there is none.
-static RECORDING: AtomicU32 = AtomicU32::new(0);
-/// The process that it is of. A child that was forked is another one.
-static PROCESS: AtomicU32 = AtomicU32::new(0);
-static IS_TO_STOP: AtomicBool = AtomicBool::new(false);
-static IS_EXITING: AtomicBool = AtomicBool::new(false);
 static CURRENT: Mutex<Option<Current>> = Mutex::new(None);
 static OUTCOME: Mutex<Writer> = Mutex::new(Writer::Starting);
 static HAS_NEWS: Condvar = Condvar::new();
-/// The type of the inner allocator.
-static INNER: OnceLock<&'static str> = OnceLock::new();
-
 struct Current {
     recording: u32,
     path: PathBuf,
@@ -43,79 +34,8 @@ enum Writer {
     Done(io::Result<Written>),
 }
 
-/// The recording that is under way in this process.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Active {
-    pub(super) recording: u32,
-}
-
-impl Active {
-    #[inline]
-    pub(super) fn here() -> Option<Self> {
-        let recording = RECORDING.load(Ordering::Acquire);
-        (recording != 0 && is_own_process()).then_some(Self { recording })
-    }
-}
-
-fn is_own_process() -> bool {
-    PROCESS.load(Ordering::Relaxed) == std::process::id()
-}
-
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Whether the writer is to come to an end.
-pub(super) fn is_to_stop() -> bool {
-    IS_TO_STOP.load(Ordering::Acquire)
-}
-
-/// Whether the recording ends with the process.
-pub(super) fn is_exiting() -> bool {
-    IS_EXITING.load(Ordering::Acquire)
-}
-
-/// What hands out memory, as far as its type tells: empty for the system's allocator, the name of one that heapwise knows, or
-/// the name of the type.
-pub(super) fn allocator() -> String {
-    let inner = INNER.get().copied().unwrap_or_default();
-    let known = ["jemalloc", "mimalloc", "snmalloc", "tcmalloc"];
-    let lower = inner.to_lowercase();
-    match known.iter().find(|name| lower.contains(*name)) {
-        Some(name) => (*name).to_owned(),
-        None if inner.ends_with("::System") => String::new(),
-        None => inner.to_owned(),
-    }
-}
-
-/// What the recorder needs of the library that the program uses.
-#[derive(Clone, Copy, Debug)]
-pub struct Hooks {
-    /// Nothing is to be noted any more. Called once for each recording at least, by any thread.
-    pub ended: fn(),
-    /// What slows this process's heap from outside of its code.
-    pub environment: fn() -> Vec<EnvironmentFinding>,
-}
-
-/// Set with the first recording that begins.
-static HOOKS: OnceLock<&'static Hooks> = OnceLock::new();
-
-/// What came of a recording.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Written {
-    /// Where it is.
-    pub path: PathBuf,
-    /// Events in it.
-    pub events: u64,
-    /// Events that are missing, because there was no room for them.
-    pub lost_events: u64,
-    /// Bytes of the file.
-    pub bytes: u64,
-}
-
-/// The findings for the file.
-pub(super) fn environment() -> Vec<EnvironmentFinding> {
-    HOOKS.get().map_or_else(Vec::new, |hooks| (hooks.environment)())
 }
 
 /// The first call of the process: begins to record if the environment says so. Whether it does. `inner` is the name of the
@@ -202,7 +122,7 @@ fn prepare(file: File, path: &Path, sample_bytes: u64, may_wait: bool) -> io::Re
     coin::set(sample_bytes);
     live::prepare(sample_bytes);
     queue::open(began);
-    IS_TO_STOP.store(false, Ordering::Release);
+    queue::set_to_stop(false);
     *lock(&OUTCOME) = Writer::Starting;
     let started_unix_ns = since_1970.as_nanos() as u64;
     let job = Job { file, path: path.to_owned(), sample_bytes, began, started_unix_ns };
@@ -241,14 +161,6 @@ fn tell(news: Writer) {
     HAS_NEWS.notify_all();
 }
 
-/// Nothing more is noted: the file cannot be written.
-pub(super) fn give_up() {
-    RECORDING.store(0, Ordering::Release);
-    if let Some(hooks) = HOOKS.get() {
-        (hooks.ended)();
-    }
-}
-
 /// Ends a recording and waits until it is written, or for so long. `None` if it is over, or another process's.
 ///
 /// # Errors
@@ -261,7 +173,7 @@ pub fn finish(recording: u32, patience: Option<Duration>) -> Option<io::Result<W
     let mut current = lock(&CURRENT);
     let path = current.take_if(|current| current.recording == recording)?.path;
     give_up();
-    IS_TO_STOP.store(true, Ordering::Release);
+    queue::set_to_stop(true);
     queue::wake();
     let is_at_work = |writer: &mut Writer| !matches!(writer, Writer::Done(_));
     let mut outcome = match patience {

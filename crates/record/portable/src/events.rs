@@ -1,9 +1,9 @@
 //! What is noted.
 
-use super::active::Active;
 use super::local::{self, Busy};
 use super::queue::{self, Kind, Note};
 use super::stack::Stack;
+use super::state::Active;
 use super::{coin, live, system};
 use heapwise_trace::event::{AllocFunction, MarkKind};
 use heapwise_trace::live::layout::MARK_NAME_BYTES;

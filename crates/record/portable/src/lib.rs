@@ -39,14 +39,16 @@ mod live;
 mod local;
 mod queue;
 mod stack;
+mod state;
 #[expect(unsafe_code, reason = "functions of the operating system")]
 mod system;
 mod writer;
 
-pub use active::{Hooks, Written, begin_if_wanted, finish, start};
+pub use active::{begin_if_wanted, finish, start};
 pub use events::mark;
 pub use heapwise_trace::event::{AllocFunction, MarkKind};
 pub use heapwise_trace::file::records::EnvironmentFinding;
+pub use state::{Hooks, Written};
 
 use std::alloc::Layout;
 

@@ -4,7 +4,7 @@
 //! away and leaves an empty one. So there is one order for everything.
 
 use heapwise_trace::event::{AllocFunction, MarkKind};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -14,6 +14,18 @@ const WORDS: usize = 512 << 10;
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The same in a sample.
 const SHORT_PATIENCE: Duration = Duration::from_millis(20);
+
+static IS_TO_STOP: AtomicBool = AtomicBool::new(false);
+
+/// Says whether the writer is to come to an end: nobody is held up for it any more.
+pub(super) fn set_to_stop(stop: bool) {
+    IS_TO_STOP.store(stop, Ordering::Release);
+}
+
+/// Whether the writer is to come to an end.
+pub(super) fn is_to_stop() -> bool {
+    IS_TO_STOP.load(Ordering::Acquire)
+}
 
 /// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -170,9 +182,8 @@ pub(super) fn wake() {
 pub(super) fn take(empty: Vec<u64>, longest: Duration) -> Vec<u64> {
     debug_assert!(empty.is_empty());
     let state = lock();
-    let wait = HAS_WORK.wait_timeout_while(state, longest, |state| {
-        state.words.len() <= WORDS / 2 && !super::active::is_to_stop()
-    });
+    let wait =
+        HAS_WORK.wait_timeout_while(state, longest, |state| state.words.len() <= WORDS / 2 && !is_to_stop());
     let (mut state, _) = wait.unwrap_or_else(PoisonError::into_inner);
     std::mem::replace(&mut state.words, empty)
 }

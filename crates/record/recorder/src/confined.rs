@@ -55,12 +55,7 @@ pub fn set_strict(strict: bool) {
     unsafe { (*tls::words()).strict = u32::from(strict) };
 }
 
-/// Whether the calling thread is in strict mode, and would be killed at a system call.
-#[inline]
-pub fn is_strict() -> bool {
-    // SAFETY: this thread's own word, read as a whole; no reference to it lives.
-    unsafe { (*tls::words()).strict != 0 }
-}
+pub use tls::is_strict;
 
 #[cfg(test)]
 mod tests {

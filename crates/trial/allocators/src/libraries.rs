@@ -1,5 +1,6 @@
 //! From a candidate to what a command is started with: a library to be preloaded, and variables.
 
+use crate::installed::{find_installed, is_fit};
 use crate::memory::MemoryLibrary;
 use crate::shelf::{self, Allocator, Origin};
 use crate::spec::{Candidate, Which};
@@ -132,22 +133,6 @@ impl Libraries {
         opened.insert(name, library.clone());
         Ok(library)
     }
-}
-
-/// Where the loader finds the first of these files that is installed.
-pub(crate) fn find_installed(files: &[&str]) -> Option<PathBuf> {
-    let multiarch = format!("/usr/lib/{}-linux-gnu", std::env::consts::ARCH);
-    let folders = [multiarch.as_str(), "/usr/lib64", "/usr/lib", "/usr/local/lib"];
-    let listed = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
-    let listed: Vec<PathBuf> = std::env::split_paths(&listed).filter(|f| f.is_absolute()).collect();
-    let folders = || listed.iter().map(PathBuf::as_path).chain(folders.iter().map(Path::new));
-    let fits = |path: &PathBuf| path.is_file() && is_fit(path);
-    files.iter().find_map(|file| folders().map(|folder| folder.join(file)).find(fits))
-}
-
-/// Whether the loader takes this path for one.
-fn is_fit(path: &Path) -> bool {
-    !path.as_os_str().as_encoded_bytes().iter().any(|b| b" \t\n:".contains(b))
 }
 
 /// A library of the user's, by a path that is good in any folder.

@@ -7,6 +7,7 @@
 
 use crate::fix::Fix;
 use crate::setting::{Kind, Setting};
+use crate::settings::Settings;
 use crate::shelf::{self, Allocator};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,27 +18,6 @@ use std::path::{Path, PathBuf};
 pub const DEFAULT: &str = "default";
 /// What the name of a variable follows.
 const VARIABLE: &str = "env.";
-
-/// Chosen values of an allocator's settings, by name.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Settings(BTreeMap<&'static str, String>);
-
-impl Settings {
-    /// The value that was chosen for a setting.
-    pub fn get(&self, name: &str) -> Option<&str> {
-        self.0.get(name).map(String::as_str)
-    }
-
-    /// All that were chosen, by name.
-    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        self.0.iter().map(|(name, value)| (*name, value.as_str()))
-    }
-
-    /// Whether nothing was chosen.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-}
 
 /// Where a candidate's allocator comes from.
 #[derive(Clone, Debug, Default)]

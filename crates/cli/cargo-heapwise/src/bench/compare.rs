@@ -5,61 +5,11 @@
 //! are all alike, which is nearly all of them, one allocation more is seen. Zero is a result like any other: a rise from it is beyond
 //! every threshold, and has no percentage.
 
-use super::file::{Bench, Counts};
+use super::file::Bench;
 use super::folder::Found;
+use super::measure::Measure;
 use super::threshold::Thresholds;
 use std::collections::BTreeMap;
-
-/// What is compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Measure {
-    /// Allocations and reallocations.
-    Requests,
-    /// Requested bytes of both.
-    Bytes,
-    /// The most bytes that were live at one time.
-    Peak,
-}
-
-impl Measure {
-    pub(crate) const ALL: [Self; 3] = [Self::Requests, Self::Bytes, Self::Peak];
-
-    /// For people.
-    pub(crate) fn title(self) -> &'static str {
-        match self {
-            Self::Requests => "requests",
-            Self::Bytes => "bytes",
-            Self::Peak => "peak",
-        }
-    }
-
-    /// In JSON.
-    pub(crate) fn field(self) -> &'static str {
-        match self {
-            Self::Requests => "requests",
-            Self::Bytes => "allocated_bytes",
-            Self::Peak => "peak_live_bytes",
-        }
-    }
-
-    /// The file tells allocations and reallocations apart. The least of one iteration's sum is not told: the sum of the least is not
-    /// more than that, and the sum of the most not less, so no iteration is outside.
-    fn whole(self, counts: &Counts<u64>) -> u64 {
-        match self {
-            Self::Requests => counts.allocations.saturating_add(counts.reallocations),
-            Self::Bytes => counts.allocated_bytes,
-            Self::Peak => counts.peak_live_bytes,
-        }
-    }
-
-    fn mean(self, counts: &Counts<f64>) -> f64 {
-        match self {
-            Self::Requests => counts.allocations + counts.reallocations,
-            Self::Bytes => counts.allocated_bytes,
-            Self::Peak => counts.peak_live_bytes,
-        }
-    }
-}
 
 /// A measure of one benchmark.
 #[derive(Clone, Copy, Debug, PartialEq)]

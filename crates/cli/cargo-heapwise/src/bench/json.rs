@@ -1,6 +1,7 @@
 //! The result for machines, `heapwise.bench-diff/1` (docs/cargo.md).
 
-use super::compare::{Comparison, Level, Measure, Row};
+use super::compare::{Comparison, Level, Row};
+use super::measure::Measure;
 use serde_json::{Map, Value, json};
 
 const SCHEMA: &str = "heapwise.bench-diff/1";

@@ -3,7 +3,8 @@
 //! What changed is in a table that is seen at once, the rest is folded. Names of benchmarks are those of whoever opened the pull
 //! request, and stay text (`escape.rs`).
 
-use super::compare::{Comparison, Measure, Pair, Row, Verdict};
+use super::compare::{Comparison, Pair, Row, Verdict};
+use super::measure::Measure;
 use super::numbers::percent;
 use super::text::{first, level, summary};
 use heapwise_report::escape::markdown::{Spot, code};

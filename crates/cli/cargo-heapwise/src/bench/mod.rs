@@ -10,6 +10,7 @@ mod file;
 mod folder;
 mod json;
 mod markdown;
+mod measure;
 mod numbers;
 mod text;
 mod threshold;

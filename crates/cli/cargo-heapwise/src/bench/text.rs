@@ -1,6 +1,7 @@
 //! The result for a terminal.
 
-use super::compare::{Comparison, Level, Measure, Pair, Row, Verdict};
+use super::compare::{Comparison, Level, Pair, Row, Verdict};
+use super::measure::Measure;
 use super::numbers::{count, mean, percent, signed};
 use heapwise_report::escape::terminal::escape;
 use std::fmt::Write;

@@ -1,6 +1,6 @@
 //! How much more is no regression, in percent of what the baseline has.
 
-use super::compare::Measure;
+use super::measure::Measure;
 use heapwise_report::escape::terminal::escape;
 
 /// One for each measure, in percent.

@@ -6,8 +6,8 @@
 
 mod lexer;
 
+use crate::report::Report;
 use crate::rule::is_variable;
-use crate::survey::Report;
 use crate::text::Lines;
 use heapwise_environment::{Finding, Severity};
 use lexer::{Language, Token, tokens};

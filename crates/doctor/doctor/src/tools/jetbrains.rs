@@ -9,8 +9,8 @@
 use super::{Known, Tool, has_suffix};
 use crate::edit::{Change, Fix};
 use crate::given::Given;
+use crate::report::{DebugHeap, Report};
 use crate::source::{Refused, Source};
-use crate::survey::{DebugHeap, Report};
 use crate::text::plain;
 use crate::xml;
 use heapwise_environment::facts::System;

@@ -9,8 +9,8 @@ use crate::edit::{Change, Fix};
 use crate::given::Given;
 use crate::lldb::{self, Command};
 use crate::places::{Owner, Places};
+use crate::report::{DebugHeap, Report};
 use crate::source::{Refused, Source};
-use crate::survey::{DebugHeap, Report};
 use crate::text::plain;
 use heapwise_environment::facts::System;
 use heapwise_environment::{Finding, Severity};
@@ -99,7 +99,7 @@ fn absent(source: &Source, report: &mut Report<'_>) -> DebugHeap {
         let remedy = "add `settings append target.env-vars _NO_DEBUG_HEAP=1` to .lldbinit, or use LLDB 24";
         let finding = Finding::new("ide-debug-heap", Severity::Low, title, remedy)
             .because(format!("{}: no _NO_DEBUG_HEAP in target.env-vars", report.places.shown(&source.file)))
-            .costs(crate::survey::COST);
+            .costs(crate::report::COST);
         let newline = source.newline();
         let start = if source.text().is_empty() || source.text().ends_with('\n') { "" } else { newline };
         let line = format!("{start}settings append target.env-vars _NO_DEBUG_HEAP=1{newline}");

@@ -11,8 +11,8 @@ mod zed;
 pub(crate) use known::{Known, Settings};
 
 use crate::places::Places;
+use crate::report::Report;
 use crate::source::{Refused, Source};
-use crate::survey::Report;
 use std::path::{Path, PathBuf};
 
 /// A kind of configuration file.

@@ -10,8 +10,8 @@
 use super::{Known, Tool, has_suffix};
 use crate::edit::Change;
 use crate::given::Given;
+use crate::report::{DebugHeap, Report};
 use crate::source::{Refused, Source};
-use crate::survey::{DebugHeap, Report};
 use crate::text::plain;
 use crate::xml;
 use roxmltree::Node;

@@ -8,8 +8,8 @@
 use super::{Known, Tool, has_suffix};
 use crate::edit::{Change, Fix};
 use crate::places::Places;
+use crate::report::{DebugHeap, Report};
 use crate::source::{Refused, Source};
-use crate::survey::{DebugHeap, Report};
 use crate::xml;
 use heapwise_environment::facts::System;
 use heapwise_environment::{Finding, Severity};

@@ -95,14 +95,6 @@ pub fn examine(facts: &Facts) -> Vec<Finding> {
     found
 }
 
-/// Whether a variable is one that some check reads.
-pub fn is_heap_variable(name: &str) -> bool {
-    CHECKS.iter().flat_map(|check| check.variables()).any(|pattern| match pattern.strip_suffix('*') {
-        Some(start) => name.starts_with(start),
-        None => name == *pattern,
-    })
-}
-
 /// Evidence that a library is there.
 fn loaded(library: &Library) -> String {
     let path = library.path.display();

@@ -2,7 +2,7 @@
 
 use super::list::{EntryId, List};
 use super::rss::RssHistory;
-use super::{Mark, MarkMoment, Marks, Names, Span};
+use super::{Key, Mark, MarkMoment, Marks, Names, Span};
 use crate::budget::{Budget, price};
 use crate::totals::Totals;
 use crate::units::{Bytes, Nanos};
@@ -12,9 +12,6 @@ use heapwise_trace::live::layout::MAX_MARK_NAMES;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// A name of a process.
-pub(crate) type Key = (u32, MarkId);
 
 /// Most open spans of one thread. A span that never ends takes a place for ever, so the oldest makes room.
 const MOST_OPEN: usize = 256;

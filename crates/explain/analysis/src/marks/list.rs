@@ -4,7 +4,7 @@
 //! second entry goes, and of those to come only every second one is kept; then every fourth, and so on. So each name keeps
 //! entries over the whole run, and one that is rare keeps all.
 
-use super::{MarkMoment, account::Key};
+use super::{Key, MarkMoment};
 use heapwise_trace::event::MarkKind;
 use rustc_hash::FxHashMap;
 

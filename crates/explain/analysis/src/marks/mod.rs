@@ -17,9 +17,12 @@ pub(crate) use account::{MarkAccount, Now};
 pub(crate) use names::Names;
 
 use crate::units::{Bytes, Nanos};
-use heapwise_trace::event::MarkKind;
+use heapwise_trace::event::{MarkId, MarkKind};
 use heapwise_trace::file::records::{ProcessIndex, ThreadIndex};
 use std::sync::Arc;
+
+/// A name of a process.
+pub(crate) type Key = (u32, MarkId);
 
 /// All marks and spans of a recording.
 #[derive(Clone, Debug, Default)]

@@ -1,7 +1,7 @@
 //! The heap as a picture: how full its pages are, by address.
 
 use super::Look;
-use super::breakdown::Allocator;
+use super::allocator::Allocator;
 use super::pages;
 use crate::accounting::{PageMap, PageRegion};
 use crate::heap::EverHeap;

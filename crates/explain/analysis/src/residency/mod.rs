@@ -5,6 +5,7 @@
 //! the end. What they mean is worked out when everything else is known ([`pages`]), but for looks that somebody asked
 //! for, of which there may be many.
 
+pub(crate) mod allocator;
 pub(crate) mod breakdown;
 pub(crate) mod map;
 mod pages;
@@ -14,9 +15,17 @@ mod tests;
 
 use crate::accounting::Breakdown;
 use crate::heap::{EverHeap, LiveBlock};
-use breakdown::Allocator;
+use allocator::Allocator;
 use heapwise_trace::file::pages::{Reason, Snapshot, UsableSizes};
 use rustc_hash::FxHashMap;
+
+/// What the accounts are made from.
+#[derive(Debug)]
+pub(crate) struct Pages {
+    pub(crate) residency: Residency,
+    /// Pages that ever held a block, of the process with the highest resident set.
+    pub(crate) ever: EverHeap,
+}
 
 /// Pages of a process and its live blocks at the same moment.
 #[derive(Debug)]

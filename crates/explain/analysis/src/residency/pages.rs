@@ -1,7 +1,7 @@
 //! Goes through the resident pages of a heap together with the live blocks, both by ascending addresses.
 
 use super::Look;
-use super::breakdown::Allocator;
+use super::allocator::Allocator;
 use heapwise_trace::file::pages::{MappedPages, PageRun};
 use std::ops::Range;
 

@@ -5,11 +5,11 @@
 //! page that two places hold together is counted for neither.
 
 use super::Look;
-use super::breakdown::Allocator;
+use super::allocator::Allocator;
 use super::pages;
 use crate::accounting::Pinned;
-use crate::analysis::SiteId;
 use crate::units::Bytes;
+use crate::units::SiteId;
 use std::collections::BTreeMap;
 
 /// Finds them. `site_of` has the site of each raw one, `place_of` a number for the place in the user's code of each site.

@@ -1,11 +1,11 @@
 //! Looks that are made by hand.
 
-use super::breakdown::Allocator;
+use super::allocator::Allocator;
 use super::{Look, map, pins};
 use crate::accounting::Breakdown;
-use crate::analysis::SiteId;
 use crate::heap::{EverHeap, LiveBlock};
 use crate::units::Bytes;
+use crate::units::SiteId;
 use heapwise_trace::file::pages::{MappedPages, MappingKind, PageRun, Snapshot, UsableSizes};
 
 const PAGE: u64 = 4096;

@@ -1,7 +1,19 @@
 //! What was found, as a value, as assertions and as a table.
 
-use super::walker::Origin;
 use std::fmt;
+
+/// What is known of a piece of data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// Lies in the input.
+    Borrowed,
+    /// Is borrowed from something else.
+    Elsewhere,
+    /// Has memory of its own, of so many bytes.
+    Owned(usize),
+    /// Has no memory.
+    Nowhere,
+}
 
 /// Characters of an example.
 const MOST_CHARACTERS: usize = 40;

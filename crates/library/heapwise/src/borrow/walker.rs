@@ -1,7 +1,7 @@
 //! What goes through a value.
 
 use super::BorrowReport;
-use super::report::Report;
+use super::report::{Origin, Report};
 use std::ops::Range;
 
 /// Goes through a value, and knows where in it it is. Only those need it who implement [`BorrowReport`] without the
@@ -30,19 +30,6 @@ pub struct Walker<'input> {
     within: Range<usize>,
     path: String,
     report: Report,
-}
-
-/// What is known of a piece of data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Origin {
-    /// Lies in the input.
-    Borrowed,
-    /// Is borrowed from something else.
-    Elsewhere,
-    /// Has memory of its own, of so many bytes.
-    Owned(usize),
-    /// Has no memory.
-    Nowhere,
 }
 
 impl<'input> Walker<'input> {

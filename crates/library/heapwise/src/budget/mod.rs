@@ -37,6 +37,7 @@
 
 #[cfg_attr(unix, expect(unsafe_code, reason = "a stack is walked without a lock that others may hold"))]
 mod capture;
+mod check;
 mod exceeded;
 mod limits;
 mod macros;

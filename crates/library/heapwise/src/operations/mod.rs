@@ -25,6 +25,7 @@
 //!
 //! What heapwise itself allocates, for names and guards and reports, is not counted.
 
+mod begin;
 mod measured;
 mod metrics;
 mod operation;

@@ -2,11 +2,9 @@
 
 use super::metrics::{FirstSpan, LaterSpans, Metrics, PerIteration};
 use super::own::Own;
-use super::table;
 use crate::Counts;
 use crate::output::CountsJson;
 use serde::Serialize;
-use std::fmt;
 
 /// What is known of the operations of a session at a moment. [`Session::to_report`](crate::Session::to_report) makes one.
 ///
@@ -143,13 +141,6 @@ impl Report {
         let operations = self.operations().map(OperationJson::from).collect();
         let heapwise = env!("CARGO_PKG_VERSION");
         crate::output::json(&Json { schema: "heapwise.operations/1", heapwise, operations })
-    }
-}
-
-impl fmt::Display for Report {
-    /// The table, with a line for each that is missing something. Names are made harmless for terminals and Markdown.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        table::write(f, self)
     }
 }
 

@@ -8,8 +8,15 @@ const HEAD: [&str; 4] = ["Operation", "Mean bytes", "Mean count", "Peak live byt
 /// Letters of a name that are shown. Whoever gives a whole document as a name need not see it in a table.
 const LONGEST: usize = 120;
 
+impl fmt::Display for Report {
+    /// The table, with a line for each that is missing something. Names are made harmless for terminals and Markdown.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write(f, self)
+    }
+}
+
 /// Writes the table and notes about what is missing in it.
-pub(super) fn write(f: &mut fmt::Formatter<'_>, report: &Report) -> fmt::Result {
+fn write(f: &mut fmt::Formatter<'_>, report: &Report) -> fmt::Result {
     let rows: Vec<[String; 4]> = report.operations().map(row).collect();
     let mut widths = HEAD.map(str::len);
     for row in &rows {

@@ -5,6 +5,7 @@
 //! of threads that have ended.
 
 mod counts;
+mod level;
 mod peak;
 mod slot;
 

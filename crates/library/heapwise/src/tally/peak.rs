@@ -5,37 +5,10 @@
 //! peak of the last segment, and those of earlier ones are kept. The peak that somebody sees is the highest of the segments
 //! since he began. When he ends, his first segment becomes a part of the one before it, whose watchers saw that time, too.
 
+use super::level::{LEVEL, MOST, PEAK};
 use super::slot::{self, Slot, lock};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
-
-/// Watchers of one thread's peak at a time. Further ones share the segment of the last.
-const MOST: usize = 32;
-
-/// The segments of a thread that are over, and who began them. Only its thread uses them.
-#[derive(Debug)]
-pub(super) struct Segments {
-    peaks: [AtomicI64; MOST],
-    watchers: [AtomicU64; MOST],
-    count: AtomicU32,
-    last_watcher: AtomicU64,
-}
-
-impl Segments {
-    pub(super) const fn new() -> Self {
-        Self {
-            peaks: [const { AtomicI64::new(0) }; MOST],
-            watchers: [const { AtomicU64::new(0) }; MOST],
-            count: AtomicU32::new(0),
-            last_watcher: AtomicU64::new(0),
-        }
-    }
-
-    /// A thread that has ended may have forgotten about a watcher.
-    pub(super) fn clear(&self) {
-        self.count.store(0, Ordering::Relaxed);
-    }
-}
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Somebody who wants to know the peak of this thread's net bytes.
 #[derive(Debug)]
@@ -93,23 +66,9 @@ fn highest_since(slot: &Slot, watcher: u64) -> i64 {
     highest
 }
 
-/// A thread tells the process's level when its own has moved by this many bytes: so threads do not slow each other down, and
-/// the process's peak is exact to twice this for each thread, which may be as much below at the beginning and above at the end.
-pub(super) const STEP: i64 = 32 << 10;
-
-static LEVEL: AtomicI64 = AtomicI64::new(0);
-static PEAK: AtomicI64 = AtomicI64::new(i64::MIN);
 /// As [`Segments`], of the process.
 static WATCHERS: Mutex<Vec<(u64, i64)>> = Mutex::new(Vec::new());
 static LAST_WATCHER: AtomicU64 = AtomicU64::new(0);
-
-/// The level of the process has moved.
-pub(super) fn process_moved(by: i64) {
-    let level = LEVEL.fetch_add(by, Ordering::Relaxed) + by;
-    if by > 0 {
-        PEAK.fetch_max(level, Ordering::Relaxed);
-    }
-}
 
 /// Somebody who wants to know the peak of the process's net bytes.
 #[derive(Debug)]

@@ -5,7 +5,7 @@
 //! which belong to the process, and goes to the next new thread.
 
 use super::counts::Counts;
-use super::peak::{self, STEP, Segments};
+use super::level::{self, STEP, Segments};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::ptr;
@@ -187,7 +187,7 @@ impl Slot {
         if news.unsigned_abs() >= STEP.unsigned_abs() {
             self.flushed.store(net, Ordering::Relaxed);
             if !ptr::eq(self, &raw const IGNORED) {
-                peak::process_moved(news);
+                level::process_moved(news);
             }
         }
         self.set_limits();

@@ -1,7 +1,7 @@
 //! What is recorded, where and how.
 
 use super::{Job, PROCESS};
-use crate::{active, system};
+use crate::{state, system};
 use heapwise_trace::file::records::{FROM_INSIDE, Meta, ProcessInfo};
 
 /// What a command line may have, as in other recordings.
@@ -18,7 +18,7 @@ pub(super) fn meta(job: &Job) -> Meta {
         processors: std::thread::available_parallelism()
             .map_or(0, |n| u32::try_from(n.get()).unwrap_or(u32::MAX)),
         interception: FROM_INSIDE.to_owned(),
-        environment_findings: active::environment(),
+        environment_findings: state::environment(),
         sample_bytes: job.sample_bytes,
         ..Meta::default()
     }
@@ -34,7 +34,7 @@ pub(super) fn process() -> ProcessInfo {
         pid: std::process::id(),
         parent_pid,
         command: command(),
-        allocator: active::allocator(),
+        allocator: state::allocator(),
         ..ProcessInfo::default()
     }
 }

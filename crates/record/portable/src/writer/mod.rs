@@ -7,8 +7,8 @@ mod output;
 mod stacks;
 mod threads;
 
-use crate::active::{self, Written};
 use crate::queue::{self, Entry};
+use crate::state::{self, Written};
 use crate::system;
 use heapwise_trace::event::Epoch;
 use heapwise_trace::file::records::{ProcessEnd, ProcessIndex, RunEnd};
@@ -59,10 +59,10 @@ pub(super) fn run(job: Job, tell_begun: impl FnOnce()) -> io::Result<Written> {
     tell_begun();
     let mut empty = queue::buffer();
     loop {
-        let is_last = active::is_to_stop();
+        let is_last = queue::is_to_stop();
         let words = if is_last { queue::close() } else { queue::take(empty, TICK) };
         if let Err(error) = scribe.batch(&words, is_last) {
-            active::give_up();
+            state::give_up();
             drop(queue::close());
             return Err(error);
         }
@@ -149,7 +149,7 @@ impl Scribe<'_> {
             ticks_per_second: 1_000_000_000,
             ..RunEnd::default()
         };
-        let still_running = !active::is_exiting();
+        let still_running = !state::is_exiting();
         let end = ProcessEnd { index: PROCESS, epoch, still_running, lost_events, ..ProcessEnd::default() };
         let ends = self.threads.ends();
         self.output.write(|w| {

@@ -1,7 +1,7 @@
 //! Linux: raw system calls. None of them touches `errno`, and none is made in a thread that would be killed for it.
 
 use crate::arch::syscall::{number, syscall6};
-use crate::confined;
+use crate::arch::tls;
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::AtomicU32;
 
@@ -48,7 +48,7 @@ fn check(result: isize) -> Result<usize, Errno> {
 /// # Safety
 /// As [`syscall6`].
 unsafe fn call(number: usize, a: [usize; 6]) -> Result<usize, Errno> {
-    if confined::is_strict() {
+    if tls::is_strict() {
         return Err(EPERM);
     }
     // SAFETY: handed on to the caller.

@@ -6,7 +6,7 @@
 //! the same on every machine. What memory the entries take afterwards is a matter of the reader; see `heapwise-analysis`.
 
 use super::cursor::Cursor;
-use super::section::kind;
+use super::kind;
 use std::fmt;
 
 /// What a recording claims too much of. Reading ends there.

@@ -15,6 +15,7 @@
 pub mod columns;
 mod cursor;
 mod error;
+mod kind;
 pub mod limits;
 pub mod pages;
 pub mod reader;

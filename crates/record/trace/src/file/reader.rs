@@ -2,11 +2,12 @@
 
 use super::columns::EventsSection;
 use super::error::{Error, ErrorKind};
+use super::kind;
 use super::limits::{Excess, Unpacked};
 use super::pages::{Snapshot, UsableSizes};
 use super::records::{Meta, ModuleInfo, ProcessEnd, ProcessInfo, RunEnd, ThreadEnd, ThreadInfo};
 pub use super::section::Tail;
-use super::section::{self, fill, kind};
+use super::section::{self, fill};
 use super::tables::{ClockReadings, MarkNames, Nodes, Samples, Symbols};
 use super::{HEADER_BYTES, MAGIC, MAJOR};
 use serde::de::DeserializeOwned;

@@ -11,6 +11,7 @@
 //! | 20.. | payload |
 
 use super::error::{Error, ErrorKind};
+use super::kind;
 use super::limits::{Claim, Unpacked};
 use std::io::{Read, Write};
 
@@ -20,30 +21,6 @@ const MARK: [u8; 4] = *b"HWSE";
 pub(crate) const MAX_PAYLOAD: usize = 64 << 20;
 /// Level 1 is four times as fast as level 3 on event columns and 5 % larger.
 const ZSTD_LEVEL: i32 = 1;
-
-/// Kinds of sections. Numbers are never used twice.
-pub(crate) mod kind {
-    pub(crate) const META: u16 = 1;
-    pub(crate) const PROCESS: u16 = 2;
-    pub(crate) const THREAD: u16 = 3;
-    pub(crate) const MODULE: u16 = 4;
-    pub(crate) const EVENTS: u16 = 5;
-    pub(crate) const NODES: u16 = 6;
-    pub(crate) const CLOCK: u16 = 7;
-    pub(crate) const SAMPLES: u16 = 8;
-    pub(crate) const PROCESS_END: u16 = 9;
-    pub(crate) const THREAD_END: u16 = 10;
-    pub(crate) const SYMBOLS: u16 = 11;
-    pub(crate) const RUN_END: u16 = 12;
-    pub(crate) const SNAPSHOT: u16 = 13;
-    pub(crate) const USABLE_SIZES: u16 = 14;
-    pub(crate) const MARK_NAMES: u16 = 15;
-
-    /// Whether this version knows the kind.
-    pub(crate) fn is_known(kind: u16) -> bool {
-        (META..=MARK_NAMES).contains(&kind)
-    }
-}
 
 /// A decoded frame.
 #[derive(Debug)]

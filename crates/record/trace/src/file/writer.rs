@@ -3,9 +3,9 @@
 use super::error::Error;
 use super::pages::{Snapshot, UsableSizes};
 use super::records::{Meta, ModuleInfo, ProcessEnd, ProcessInfo, RunEnd, ThreadEnd, ThreadInfo};
-use super::section::{self, kind};
 use super::tables::{ClockReadings, MarkNames, Nodes, Samples, Symbols};
 use super::{HEADER_BYTES, MAGIC, MAJOR, MINOR};
+use super::{kind, section};
 use serde::Serialize;
 use std::io::Write;
 

@@ -4,7 +4,7 @@ use super::mimalloc::{self, LONGEST_MS};
 use super::{Allocator, Origin};
 use crate::fix::Fix;
 use crate::setting::{Kind, Setting, Unit};
-use crate::spec::Settings;
+use crate::settings::Settings;
 
 /// See the module's documentation.
 #[derive(Debug)]

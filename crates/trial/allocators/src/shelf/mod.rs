@@ -10,7 +10,7 @@ mod tcmalloc_google;
 
 use crate::fix::Fix;
 use crate::setting::Setting;
-use crate::spec::Settings;
+use crate::settings::Settings;
 
 /// An allocator of the shelf.
 pub trait Allocator: Sync + std::fmt::Debug {

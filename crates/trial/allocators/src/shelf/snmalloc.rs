@@ -3,7 +3,7 @@
 use super::{Allocator, Origin};
 use crate::fix::Fix;
 use crate::setting::Setting;
-use crate::spec::Settings;
+use crate::settings::Settings;
 
 /// See the module's documentation.
 #[derive(Debug)]

@@ -2,9 +2,9 @@
 
 use super::{Allocator, Origin, one_variable_each};
 use crate::fix::{Call, Fix};
-use crate::libraries::find_installed;
+use crate::installed::find_installed;
 use crate::setting::{Kind, Setting, Unit};
-use crate::spec::Settings;
+use crate::settings::Settings;
 
 /// See the module's documentation.
 #[derive(Debug)]

@@ -8,7 +8,7 @@
 use super::{Allocator, Origin, one_variable_each};
 use crate::fix::{Call, Fix, UNSAFE, before_main};
 use crate::setting::{Kind, Setting, Unit};
-use crate::spec::Settings;
+use crate::settings::Settings;
 
 /// See the module's documentation.
 #[derive(Debug)]

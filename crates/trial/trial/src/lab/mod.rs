@@ -16,6 +16,7 @@ mod debug_heap;
 mod experiment;
 mod growth;
 mod outcome;
+mod registry;
 mod rounds;
 pub mod worker;
 pub mod workloads;
@@ -23,6 +24,7 @@ pub mod workloads;
 pub use crate::statistics::Spread;
 #[cfg(feature = "switch")]
 pub use allocator::{ALLOCATOR_VARIABLE, Switch};
-pub use experiment::{EXPERIMENTS, Error, Experiment, Options, Step, experiment};
+pub use experiment::{Error, Experiment, Options, Step};
 pub use growth::{Growth, growth};
 pub use outcome::{Cell, Column, Outcome, Table};
+pub use registry::{EXPERIMENTS, experiment};

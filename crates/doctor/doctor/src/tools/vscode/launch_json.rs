@@ -2,8 +2,8 @@
 
 use super::launch;
 use crate::json;
+use crate::report::Report;
 use crate::source::{Refused, Source};
-use crate::survey::Report;
 use crate::tools::{Known, Tool, ends_in};
 use std::path::Path;
 

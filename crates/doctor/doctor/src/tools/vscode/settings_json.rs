@@ -3,8 +3,8 @@
 use super::{launch, settings};
 use crate::json;
 use crate::places::{Owner, Places};
+use crate::report::Report;
 use crate::source::{Refused, Source};
-use crate::survey::Report;
 use crate::tools::{Known, Tool, ends_in};
 use std::path::{Path, PathBuf};
 

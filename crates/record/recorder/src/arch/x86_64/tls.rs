@@ -65,3 +65,10 @@ pub fn thread_pointer() -> usize {
     };
     pointer
 }
+
+/// Whether the calling thread is in strict mode, and would be killed at a system call.
+#[inline]
+pub fn is_strict() -> bool {
+    // SAFETY: this thread's own word, read as a whole; no reference to it lives.
+    unsafe { (*words()).strict != 0 }
+}

@@ -5,16 +5,24 @@
 //! looks at what heap it really had, and prints an [`Answer`] as one line of JSON.
 
 mod answer;
+mod error;
 mod heap;
+mod process;
 mod start;
 mod stopwatch;
 
 pub use answer::{Answer, Phase};
+pub use error::WorkerError;
 pub use heap::Heap;
-pub use start::{PATIENCE, WorkerError, ask, run};
+pub use process::run;
+pub use start::ask;
 pub use stopwatch::Stopwatch;
 
 use crate::lab::workloads;
+use std::time::Duration;
+
+/// A worker that has not answered by then is ended. The slowest heap that was ever seen takes a minute for what workers do.
+pub const PATIENCE: Duration = Duration::from_secs(600);
 
 /// The command of the program that makes it a worker.
 pub const COMMAND: &str = "lab-worker";

@@ -6,7 +6,7 @@
 //! that has to make room is *displaced* and taken by a later free. This follows the accounts of the analysis step by step (see
 //! its `heap/amends.rs`), for a script must end with the live blocks that the report tells.
 
-use super::compile::Block;
+use super::block::Block;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 

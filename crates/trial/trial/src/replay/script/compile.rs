@@ -1,6 +1,7 @@
 //! Writes the script of a process while the events of its recording pass.
 
 use super::amends::Amends;
+use super::block::Block;
 use super::epochs::{Epochs, Number};
 use super::record::{Operation, Record, WHOLE, share};
 use super::slots::Slots;
@@ -123,18 +124,6 @@ impl Script {
     pub(crate) fn stack(&self, position: u64) -> Option<StackId> {
         stack_at(&self.stacks, Position(position)).ok().map(StackId)
     }
-}
-
-/// A live block.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Block {
-    pub(super) slot: u32,
-    generation: u16,
-    /// Who filled the slot last.
-    thread: u32,
-    size: u64,
-    /// The record that asked for it, of a large block.
-    asked: Option<Position>,
 }
 
 /// A block on its way to another place, if it is known.

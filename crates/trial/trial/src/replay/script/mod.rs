@@ -9,6 +9,7 @@
 //! analysis found for the recording, so it ends.
 
 mod amends;
+mod block;
 mod compile;
 mod epochs;
 pub(crate) mod record;

@@ -2,6 +2,7 @@
 
 use super::memory::Memory;
 use super::meter::{Kind, Meter};
+use super::threads::Ending;
 use super::{calls, threads, touch, wait};
 use crate::replay::script::record::{Operation, RECORD_BYTES, Record};
 use crate::replay::shared::Slot;
@@ -14,15 +15,6 @@ const REFUSED: u64 = 1;
 
 fn content(generation: u16, address: u64) -> u64 {
     u64::from(generation) << 48 | address & ADDRESS
-}
-
-/// How the stream ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ending {
-    /// So does the thread.
-    Ends,
-    /// The thread stays.
-    Stays,
 }
 
 /// What a thread's interpreter knows.

@@ -30,7 +30,7 @@ pub fn work(parent: &str, shared: &str, records: &str) -> ! {
     let code = match Memory::open(parent, shared, records) {
         Some(memory) => {
             limit_data(&memory);
-            threads::run(&memory);
+            threads::run(&memory, interpret::stream);
             0
         }
         None => CANNOT_BEGIN,

@@ -1,14 +1,28 @@
 //! Threads of the replay: one for each recorded thread, started where it was started and ended where it ended.
 
-use super::interpret::{self, Ending};
 use super::memory::Memory;
 use super::{wait, wishes};
 use crate::replay::script::record::Record;
 use crate::replay::shared::{NOBODY, NOT_RUNNING};
 use std::ffi::c_void;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::time::Duration;
 
+/// What a thread does: goes through its stream.
+pub(super) type Stream = fn(&Memory, usize) -> Ending;
+
+/// How the stream ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// So does the thread.
+    Ends,
+    /// The thread stays.
+    Stays,
+}
+
+/// Set before any thread is started.
+static STREAM: OnceLock<Stream> = OnceLock::new();
 /// The memory, for threads that are started.
 static MEMORY: AtomicPtr<Memory> = AtomicPtr::new(std::ptr::null_mut());
 /// When the replay began.
@@ -24,7 +38,9 @@ fn now_ns() -> u64 {
 
 /// Replays everything. The first thread of the script is the calling one, which must be the first of the process: some
 /// allocators treat it differently.
-pub(super) fn run(memory: &Memory) {
+pub(super) fn run(memory: &Memory, stream: Stream) {
+    // Nothing is allocated for that.
+    let _ = STREAM.set(stream);
     MEMORY.store(std::ptr::from_ref(memory).cast_mut(), Ordering::Release);
     let header = memory.header();
     header.is_ready.store(1, Ordering::Release);
@@ -78,7 +94,8 @@ extern "C" fn entry(thread: *mut c_void) -> *mut c_void {
 }
 
 fn work(memory: &Memory, thread: usize) {
-    let ending = interpret::stream(memory, thread);
+    let Some(stream) = STREAM.get() else { return };
+    let ending = stream(memory, thread);
     memory.progress()[thread].store(NOT_RUNNING, Ordering::Release);
     if ending == Ending::Stays || thread == 0 {
         memory.header().staying.fetch_add(1, Ordering::AcqRel);

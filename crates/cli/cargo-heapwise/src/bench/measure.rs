@@ -1,0 +1,54 @@
+//! What of a benchmark is compared.
+
+use super::file::Counts;
+
+/// What is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Measure {
+    /// Allocations and reallocations.
+    Requests,
+    /// Requested bytes of both.
+    Bytes,
+    /// The most bytes that were live at one time.
+    Peak,
+}
+
+impl Measure {
+    pub(crate) const ALL: [Self; 3] = [Self::Requests, Self::Bytes, Self::Peak];
+
+    /// For people.
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Self::Requests => "requests",
+            Self::Bytes => "bytes",
+            Self::Peak => "peak",
+        }
+    }
+
+    /// In JSON.
+    pub(crate) fn field(self) -> &'static str {
+        match self {
+            Self::Requests => "requests",
+            Self::Bytes => "allocated_bytes",
+            Self::Peak => "peak_live_bytes",
+        }
+    }
+
+    /// The file tells allocations and reallocations apart. The least of one iteration's sum is not told: the sum of the least is not
+    /// more than that, and the sum of the most not less, so no iteration is outside.
+    pub(crate) fn whole(self, counts: &Counts<u64>) -> u64 {
+        match self {
+            Self::Requests => counts.allocations.saturating_add(counts.reallocations),
+            Self::Bytes => counts.allocated_bytes,
+            Self::Peak => counts.peak_live_bytes,
+        }
+    }
+
+    pub(crate) fn mean(self, counts: &Counts<f64>) -> f64 {
+        match self {
+            Self::Requests => counts.allocations + counts.reallocations,
+            Self::Bytes => counts.allocated_bytes,
+            Self::Peak => counts.peak_live_bytes,
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! What is known of the allocator whose pages are looked at.
+
+use crate::heap::LiveBlock;
+use heapwise_trace::file::pages::UsableSizes;
+
+/// What is known of an allocator.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Allocator<'a> {
+    pub(super) sizes: Option<&'a UsableSizes>,
+    pub(super) is_glibc: bool,
+    /// Whether the process is a fork, and so has blocks that its own events do not tell of.
+    pub(super) inherited: bool,
+}
+
+/// Bytes in front of a block of glibc that has a mapping of its own.
+const MAPPED_HEADER_BYTES: u64 = 16;
+
+impl<'a> Allocator<'a> {
+    pub(crate) fn new(path: &str, sizes: Option<&'a UsableSizes>, inherited: bool) -> Self {
+        let is_glibc = path.rsplit('/').next().is_some_and(|file| file.starts_with("libc.so"));
+        Self { sizes, is_glibc, inherited }
+    }
+
+    /// Whether its sizes were asked for with success.
+    pub(crate) fn knows_block_sizes(&self) -> bool {
+        self.sizes.is_some()
+    }
+
+    /// Bytes in front of a block, and its usable bytes.
+    #[inline]
+    pub(super) fn extent(&self, block: &LiveBlock, page_bytes: u64) -> (u64, u64) {
+        let Some(sizes) = self.sizes else { return (0, block.size) };
+        // A block at this place in its page has a mapping of its own, or would have one of the same size by chance.
+        if self.is_glibc && block.address % page_bytes == MAPPED_HEADER_BYTES && block.size >= page_bytes {
+            let whole = (block.size + MAPPED_HEADER_BYTES).next_multiple_of(page_bytes);
+            return (MAPPED_HEADER_BYTES, whole - MAPPED_HEADER_BYTES);
+        }
+        (sizes.header_bytes, sizes.of(block.size))
+    }
+}
