@@ -30,7 +30,7 @@ if (process.argv.includes("--tests")) {
     });
   }
 } else {
-  const out = option("--out") ?? join(here, "../crates/heapwise-report/src/html/bundle");
+  const out = option("--out") ?? join(here, "../crates/present/report/src/html/bundle");
   // The licence asks to go with what it is for.
   const licence = (await readFile(join(here, "node_modules/uplot/LICENSE"), "utf8")).trim();
   const banner = `/*! Contains uPlot.\n${licence}\n*/`;

@@ -3,7 +3,7 @@
 #![no_main]
 
 use heapwise_environment::facts::System;
-use heapwise_ide::{Places, survey_file};
+use heapwise_doctor::{Places, survey_file};
 use libfuzzer_sys::fuzz_target;
 use std::path::Path;
 
@@ -35,7 +35,7 @@ fuzz_target!(|bytes: &[u8]| {
     assert!(edits.len() <= 1, "there is one file");
     if let Some(edit) = edits.first() {
         assert_eq!(edit.before, bytes);
-        assert!(!edit.diff().is_empty());
+        assert!(!edit.diff("a file").is_empty());
         let again = survey_file(name, &edit.after, &places);
         assert_eq!(again.refused, [], "an edit never breaks a file");
         // A setting for CodeLLDB is a sign that it is used, so there may be a launch more.

@@ -5,10 +5,10 @@
 
 use heapwise_analysis::{Analysis, Options, analyze};
 use heapwise_diagnosis::{compare, diagnose};
-use heapwise_export::FORMATS;
+use heapwise_report::export::FORMATS;
 use heapwise_fuzz::drain::drain;
 use heapwise_fuzz::whole::Whole;
-use heapwise_replay::compile;
+use heapwise_trial::replay::compile;
 use heapwise_report::{
     HtmlOptions, JsonOptions, MarkdownOptions, Style, TextOptions, html, json, markdown, text,
 };
@@ -32,7 +32,7 @@ fuzz_target!(|whole: Whole| {
     let page = HtmlOptions { folder: None, sources: None, thread_matrix: None, allocator_time: None };
     assert!(!html(&analysis, &diagnosis, &page).is_empty());
     for format in FORMATS {
-        let _ = format.write(&analysis, &heapwise_export::Options::default(), &mut std::io::sink());
+        let _ = format.write(&analysis, &heapwise_report::export::Options::default(), &mut std::io::sink());
     }
     let other = analysis_of(&file).expect("it was read before");
     assert_eq!(analysis.totals, other.totals, "the same file gives the same tables");

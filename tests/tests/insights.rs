@@ -135,7 +135,7 @@ fn complete(with_a_pair: &BTreeSet<String>) -> Result<(), Failed> {
 /// A report has only those that were found, so there is nobody to ask for all. The compiler sees to it that each file is a
 /// rule in use, and a file that does not say its name as expected is an error here: no rule can be left out.
 fn shelf() -> Result<BTreeSet<String>, Failed> {
-    let folder = workspace().join("crates/heapwise-diagnosis/src/insights");
+    let folder = workspace().join("crates/explain/diagnosis/src/insights");
     let mut names = BTreeSet::new();
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();

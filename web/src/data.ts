@@ -1,5 +1,5 @@
 /**
- * The data of the page, as `crates/heapwise-report/src/html/model.rs` writes them. Strings are numbers into `strings`,
+ * The data of the page, as `crates/present/report/src/html/model.rs` writes them. Strings are numbers into `strings`,
  * and a column of numbers has a row per frame, node or site.
  */
 

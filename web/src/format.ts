@@ -1,4 +1,4 @@
-/** Numbers as people read them: the same as in `crates/heapwise-report/src/units.rs`. */
+/** Numbers as people read them: the same as in `crates/present/report/src/units.rs`. */
 
 const UNITS = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 

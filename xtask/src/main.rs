@@ -16,9 +16,10 @@ Usage: cargo xtask TASK
   test [--only STEP] [--no-install]
           all that a change has to pass: the steps fmt, tidy, clippy, web, windows and test;
           programs that tests need are installed if this is root and there is apt-get
+  layers  write the list of wings and crates into ARCHITECTURE.md
   tidy    the rules that the compiler does not check: layers, unsafe code, licences, ...
   web [--check] [--no-install]
-          build the program of the HTML report into crates/heapwise-report;
+          build the program of the HTML report into crates/present/report;
           with --check, see that what is there is what would be built, and test it in a browser
   windows [--no-install]
           build for Windows, run the tests there under Wine, and compare reports with those of Linux
@@ -66,6 +67,10 @@ fn run(mut parser: lexopt::Parser) -> Result<()> {
         "tidy" => {
             no_more(&mut parser)?;
             tidy::run()?;
+        }
+        "layers" => {
+            no_more(&mut parser)?;
+            tidy::write_layers()?;
         }
         "web" => {
             let (mut check, mut install) = (false, true);

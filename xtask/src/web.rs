@@ -41,7 +41,7 @@ pub fn check(may_install: bool) -> Result<()> {
     npm(&["test", "--silent"], &[])?;
     std::fs::create_dir_all(&fresh).with_context(|| format!("cannot make {}", fresh.display()))?;
     npm(&["run", "--silent", "build", "--", "--out", &fresh.to_string_lossy()], &[])?;
-    compare(&cargo::root().join("crates/heapwise-report/src/html/bundle"), &fresh)?;
+    compare(&cargo::root().join("crates/present/report/src/html/bundle"), &fresh)?;
     std::fs::create_dir_all(&pages).with_context(|| format!("cannot make {}", pages.display()))?;
     make_pages(&pages)?;
     npm(&["run", "--silent", "browser"], &[("HEAPWISE_PAGES", pages.as_os_str())])

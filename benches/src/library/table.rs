@@ -2,7 +2,7 @@
 
 use super::contenders::{Contender, INNER, Recorded, SYSTEM};
 use super::{Kernel, Kind, Measured, THREADS};
-use heapwise_statistics::Spread;
+use heapwise_trial::statistics::Spread;
 use std::fmt::Write;
 
 /// What a wrapper that nobody uses may add to a pair, in nanoseconds.

@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn the_documents_show_what_is_compiled() {
         let document = include_str!("../../../docs/library-costs.md");
-        let rustdoc = include_str!("../../../crates/heapwise/src/allocator.rs").replace("/// ", "");
+        let rustdoc = include_str!("../../../crates/library/heapwise/src/allocator.rs").replace("/// ", "");
         let manifests = [include_str!("../Cargo.toml"), include_str!("../../../Cargo.toml")]
             .map(|text| text.replace(' ', ""));
         let switches = [

@@ -1,4 +1,4 @@
-// The recorder's shared memory as a hostile program finds it. The offsets are those of crates/heapwise-trace/src/live/layout.rs;
+// The recorder's shared memory as a hostile program finds it. The offsets are those of crates/record/trace/src/live/layout.rs;
 // a test compares them.
 #include <fcntl.h>
 #include <stdint.h>

@@ -6,9 +6,9 @@ use super::code::{has_word, only};
 use super::tree::{Tree, is_in};
 
 const ALLOWED: &[&str] = &[
-    "crates/heapwise-preload/",
+    "crates/record/preload/",
     // The macro that the preload library makes its functions with.
-    "crates/heapwise-recorder/src/arch/x86_64/entry.rs",
+    "crates/record/recorder/src/arch/x86_64/entry.rs",
     // Allocators to be preloaded: each is a library of its own.
     "allocators/",
     // Programs that are recorded.
@@ -36,13 +36,13 @@ mod tests {
     #[test]
     fn an_export_elsewhere_is_found() {
         let tree = Tree::from([
-            ("crates/heapwise-preload/src/lib.rs", "#[unsafe(no_mangle)]"),
-            ("crates/heapwise-trace/src/lib.rs", "// no_mangle\n#[unsafe(no_mangle)]\nfn malloc() {}"),
-            ("crates/heapwise-cli/src/main.rs", "#[unsafe(export_name = \"free\")]"),
+            ("crates/record/preload/src/lib.rs", "#[unsafe(no_mangle)]"),
+            ("crates/record/trace/src/lib.rs", "// no_mangle\n#[unsafe(no_mangle)]\nfn malloc() {}"),
+            ("crates/cli/heapwise-cli/src/main.rs", "#[unsafe(export_name = \"free\")]"),
         ]);
         let found = lines(&check(&tree));
         assert_eq!(found.len(), 2);
-        assert!(found[0].starts_with("crates/heapwise-cli/src/main.rs:1: "));
-        assert!(found[1].starts_with("crates/heapwise-trace/src/lib.rs:2: "));
+        assert!(found[0].starts_with("crates/cli/heapwise-cli/src/main.rs:1: "));
+        assert!(found[1].starts_with("crates/record/trace/src/lib.rs:2: "));
     }
 }

@@ -1,149 +1,216 @@
-//! The direction of dependencies between the crates of the workspace.
+//! The wings of the house: which folder each crate lies in, and which crates it may be built from.
 
 use super::Problem;
 use super::packages::{Package, Packages};
+use std::fmt::Write;
 
-/// Each crate, from the ground up, and the crates of this workspace that it may be built from.
-const LAYERS: &[(&str, &[&str])] = &[
-    // The formats: what the recorder and everybody else have in common.
-    ("heapwise-trace", &[]),
-    // Inside the recorded program. The library that is preloaded is the only one that exports C symbols.
-    ("heapwise-recorder", &["heapwise-trace"]),
-    ("heapwise-preload", &["heapwise-recorder"]),
-    // Outside of it. The collector speaks to the recorder through the formats and not through its code.
-    ("heapwise-collector", &["heapwise-trace"]),
-    ("heapwise-symbols", &[]),
-    // Other allocators, and how a program gets one.
-    ("heapwise-allocators", &[]),
-    // What outside of the code slows a heap: built into programs of other people, so it needs nothing of ours.
-    ("heapwise-environment", &[]),
-    // Names of others, shown as text.
-    ("heapwise-escape", &[]),
-    // Attributes and derives run inside of the compiler.
-    ("heapwise-macros", &[]),
-    // What programs of other people use of ours.
-    (
-        "heapwise",
-        &[
-            "heapwise-collector",
-            "heapwise-environment",
-            "heapwise-macros",
-            "heapwise-recorder",
-            "heapwise-trace",
+/// A folder of crates.
+struct Wing {
+    name: &'static str,
+    /// What it is about, for the list in ARCHITECTURE.md.
+    about: &'static str,
+    crates: &'static [Layer],
+}
+
+/// A crate, and the crates of this workspace that it may be built from.
+struct Layer {
+    package: &'static str,
+    about: &'static str,
+    uses: &'static [&'static str],
+}
+
+const fn layer(package: &'static str, about: &'static str, uses: &'static [&'static str]) -> Layer {
+    Layer { package, about, uses }
+}
+
+/// All of them, from the ground up: a crate uses only what stands above it here.
+const WINGS: &[Wing] = &[
+    Wing {
+        name: "record",
+        about: "from a call of an allocation function to a file",
+        crates: &[
+            layer("heapwise-trace", "the formats: events, the shared memory, the file", &[]),
+            layer("heapwise-recorder", "inside of the recorded program", &["heapwise-trace"]),
+            layer("heapwise-preload", "the recorder as a library to preload", &["heapwise-recorder"]),
+            layer("heapwise-collector", "outside of it, while it runs", &["heapwise-trace"]),
+            layer(
+                "heapwise-portable",
+                "a program records a sample of itself, on any system",
+                &["heapwise-trace"],
+            ),
         ],
-    ),
-    // Starts programs on Windows, with or without the debug heap.
-    ("heapwise-launch", &["heapwise-environment"]),
-    // Configuration files of editors are nothing that other people's programs need.
-    ("heapwise-ide", &["heapwise-environment", "heapwise-escape"]),
-    // Numbers that were measured, and what can be said of them.
-    ("heapwise-statistics", &[]),
-    // Experiments: what an environment does to a heap on this machine, measured.
-    ("heapwise-lab", &["heapwise-environment", "heapwise-statistics"]),
-    // A program itself under one allocator after the other, measured.
-    ("heapwise-compare", &["heapwise-environment", "heapwise-statistics"]),
-    ("heapwise-analysis", &["heapwise-trace"]),
-    ("heapwise-diagnosis", &["heapwise-analysis", "heapwise-trace"]),
-    // A recording done again, in processes of its own with other allocators.
-    (
-        "heapwise-replay",
-        &[
-            "heapwise-allocators",
-            "heapwise-analysis",
-            "heapwise-collector",
-            "heapwise-statistics",
-            "heapwise-trace",
+    },
+    Wing {
+        name: "explain",
+        about: "from the file to findings",
+        crates: &[
+            layer("heapwise-symbols", "names, and what an executable is", &[]),
+            layer("heapwise-analysis", "from a recording to tables", &["heapwise-trace"]),
+            layer("heapwise-diagnosis", "from tables to findings", &["heapwise-analysis", "heapwise-trace"]),
         ],
-    ),
-    // The search for what suits a program.
-    ("heapwise-tune", &["heapwise-allocators", "heapwise-compare", "heapwise-replay", "heapwise-statistics"]),
-    (
-        "heapwise-report",
-        &[
-            "heapwise-allocators",
-            "heapwise-analysis",
-            "heapwise-compare",
-            "heapwise-diagnosis",
-            "heapwise-environment",
-            "heapwise-escape",
-            "heapwise-lab",
-            "heapwise-replay",
-            "heapwise-statistics",
-            "heapwise-trace",
-            "heapwise-tune",
+    },
+    Wing {
+        name: "doctor",
+        about: "what outside of the code slows a heap",
+        crates: &[
+            layer("heapwise-environment", "facts about a process, and checks of them", &[]),
+            layer(
+                "heapwise-doctor",
+                "configuration of editors and debuggers, and starts without the debug heap",
+                &["heapwise-environment"],
+            ),
         ],
-    ),
-    ("heapwise-export", &["heapwise-analysis", "heapwise-escape", "heapwise-trace"]),
-    // The program puts them together, and carries the preload library as a file.
-    (
-        "heapwise-cli",
-        &[
-            "heapwise-allocators",
-            "heapwise-analysis",
-            "heapwise-collector",
-            "heapwise-compare",
-            "heapwise-diagnosis",
-            "heapwise-environment",
-            "heapwise-escape",
-            "heapwise-export",
-            "heapwise-launch",
-            "heapwise-ide",
-            "heapwise-lab",
-            "heapwise-replay",
+    },
+    Wing {
+        name: "trial",
+        about: "what another allocator would change",
+        crates: &[
+            layer("heapwise-allocators", "all that is known of an allocator", &[]),
+            layer(
+                "heapwise-trial",
+                "compare, replay, tune, and the lab",
+                &[
+                    "heapwise-allocators",
+                    "heapwise-analysis",
+                    "heapwise-collector",
+                    "heapwise-environment",
+                    "heapwise-trace",
+                ],
+            ),
+        ],
+    },
+    Wing {
+        name: "present",
+        about: "for people and for other programs",
+        crates: &[layer(
             "heapwise-report",
-            "heapwise-symbols",
-            "heapwise-trace",
-            "heapwise-tune",
+            "reports in all formats, exports, escaping",
+            &[
+                "heapwise-allocators",
+                "heapwise-analysis",
+                "heapwise-diagnosis",
+                "heapwise-environment",
+                "heapwise-trace",
+                "heapwise-trial",
+            ],
+        )],
+    },
+    Wing {
+        name: "library",
+        about: "what programs of other people use",
+        crates: &[
+            layer("heapwise-macros", "its attribute and its derive", &[]),
+            layer(
+                "heapwise",
+                "counts, budgets, benchmarks, recordings from inside",
+                &[
+                    "heapwise-collector",
+                    "heapwise-environment",
+                    "heapwise-macros",
+                    "heapwise-portable",
+                    "heapwise-recorder",
+                    "heapwise-trace",
+                ],
+            ),
         ],
+    },
+    Wing {
+        name: "cli",
+        about: "the programs",
+        crates: &[
+            layer(
+                "heapwise-cli",
+                "`heapwise`, which carries the preload library as a file",
+                &[
+                    "heapwise-allocators",
+                    "heapwise-analysis",
+                    "heapwise-collector",
+                    "heapwise-diagnosis",
+                    "heapwise-doctor",
+                    "heapwise-environment",
+                    "heapwise-report",
+                    "heapwise-symbols",
+                    "heapwise-trace",
+                    "heapwise-trial",
+                ],
+            ),
+            layer("cargo-heapwise", "starts cargo and `heapwise`", &["heapwise-report"]),
+        ],
+    },
+];
+
+/// What looks at heapwise from outside, as its users do.
+const OUTSIDE: &[Layer] = &[
+    layer(
+        "heapwise-tests",
+        "tests of the whole",
+        &["heapwise-allocators", "heapwise-analysis", "heapwise-symbols", "heapwise-trace"],
     ),
-    // Starts the program, and reads what benchmarks leave.
-    ("cargo-heapwise", &["heapwise-escape"]),
-    // These look at heapwise from outside, as its users do.
-    ("heapwise-tests", &["heapwise-allocators", "heapwise-analysis", "heapwise-symbols", "heapwise-trace"]),
-    ("victims-with-crates", &[]),
-    ("victims-wrapped", &["heapwise"]),
-    ("benches", &["heapwise-environment", "heapwise-statistics"]),
-    ("wrappers", &["heapwise"]),
-    ("async-server", &[]),
-    ("fragmentation", &[]),
-    ("poetry-contest", &[]),
-    ("xtask", &[]),
+    layer("victims-with-crates", "programs that tests record", &[]),
+    layer("victims-wrapped", "and such that wrap their allocator", &["heapwise"]),
+    layer("benches", "measurements", &["heapwise-environment", "heapwise-trial"]),
+    layer("wrappers", "programs that they measure", &["heapwise"]),
+    layer("async-server", "an example", &[]),
+    layer("fragmentation", "an example", &[]),
+    layer("poetry-contest", "an example", &[]),
+    layer("xtask", "everything that builds, checks and measures", &[]),
 ];
 
-/// Crates that nothing may be built from, nor tested with.
-const TOPS: &[&str] = &[
-    "cargo-heapwise",
-    "heapwise-cli",
-    "heapwise-preload",
-    "heapwise-tests",
-    "benches",
-    "async-server",
-    "fragmentation",
-    "poetry-contest",
-    "victims-with-crates",
-    "victims-wrapped",
-    "wrappers",
-    "xtask",
-];
+/// Crates of the wings that nothing may be built from, nor tested with. So is all that is outside.
+const TOPS: &[&str] = &["cargo-heapwise", "heapwise-cli", "heapwise-preload"];
 
-/// Finds dependencies that go the wrong way.
+fn layers() -> impl Iterator<Item = &'static Layer> {
+    WINGS.iter().flat_map(|wing| wing.crates).chain(OUTSIDE)
+}
+
+fn is_top(name: &str) -> bool {
+    TOPS.contains(&name) || OUTSIDE.iter().any(|layer| layer.package == name)
+}
+
+/// Finds dependencies that go the wrong way, and crates in the wrong wing.
 pub(super) fn check(packages: &Packages) -> Vec<Problem> {
     let is_member = |name: &str| packages.members().any(|member| member.name == name);
     let mut problems = Vec::new();
-    for Package { name, dependencies, test_dependencies, .. } in packages.members() {
-        let Some((_, allowed)) = LAYERS.iter().find(|(layer, _)| layer == name) else {
+    for Package { name, folder, dependencies, test_dependencies, .. } in packages.members() {
+        let Some(layer) = layers().find(|layer| layer.package == name) else {
             problems.push(Problem::new(name, "has no place in the layers (xtask/src/tidy/layers.rs)"));
             continue;
         };
-        for lower in dependencies.iter().filter(|d| is_member(d) && !allowed.contains(&d.as_str())) {
+        let wing = WINGS.iter().find(|wing| wing.crates.iter().any(|layer| layer.package == name));
+        if let Some(wing) = wing
+            && !folder.starts_with(&format!("crates/{}/", wing.name))
+        {
+            problems.push(Problem::new(name, format!("lies in {folder} and not in crates/{}", wing.name)));
+        }
+        for lower in dependencies.iter().filter(|d| is_member(d) && !layer.uses.contains(&d.as_str())) {
             problems.push(Problem::new(name, format!("must not depend on {lower}")));
         }
         // The tests of a crate may use its neighbours, but not what is above all.
-        for top in test_dependencies.iter().filter(|d| TOPS.contains(&d.as_str())) {
+        for top in test_dependencies.iter().filter(|d| is_top(d)) {
             problems.push(Problem::new(name, format!("must not be tested with {top}")));
         }
     }
     problems
+}
+
+/// The list for ARCHITECTURE.md.
+pub(crate) fn list() -> String {
+    let mut text = String::from("```text\n");
+    for wing in WINGS {
+        let _ = writeln!(text, "crates/{:<21}{}", wing.name, wing.about);
+        for Layer { package, about, uses } in wing.crates {
+            let _ = writeln!(text, "  {package:<24}  {about}");
+            let uses: Vec<&str> = uses.iter().map(|name| name.trim_start_matches("heapwise-")).collect();
+            if !uses.is_empty() {
+                let _ = writeln!(text, "{:28}[{}]", "", uses.join(", "));
+            }
+        }
+    }
+    text.push_str("outside                     they use heapwise as its users do\n");
+    for Layer { package, about, .. } in OUTSIDE {
+        let _ = writeln!(text, "  {package:<24}  {about}");
+    }
+    text + "```\n"
 }
 
 #[cfg(test)]
@@ -151,19 +218,20 @@ mod tests {
     use super::*;
     use crate::tidy::lines;
 
-    fn member(name: &str, dependencies: &[&str]) -> Package {
+    fn member(name: &str, wing: &str, dependencies: &[&str]) -> Package {
         let dependencies = dependencies.iter().map(|d| (*d).to_owned()).collect();
-        Package { name: name.to_owned(), is_member: true, dependencies, ..Package::default() }
+        let (name, folder) = (name.to_owned(), format!("crates/{wing}/any"));
+        Package { name, folder, is_member: true, dependencies, ..Package::default() }
     }
 
     #[test]
     fn upwards_is_refused_and_downwards_is_not() {
         let mut all = vec![
-            member("heapwise-trace", &["serde"]),
-            member("heapwise-collector", &["heapwise-trace", "heapwise-recorder"]),
-            member("heapwise-recorder", &["heapwise-trace"]),
-            member("heapwise-report", &["heapwise-cli"]),
-            member("heapwise-cli", &["heapwise-report", "heapwise-trace"]),
+            member("heapwise-trace", "record", &["serde"]),
+            member("heapwise-collector", "record", &["heapwise-trace", "heapwise-recorder"]),
+            member("heapwise-recorder", "explain", &["heapwise-trace"]),
+            member("heapwise-report", "present", &["heapwise-cli"]),
+            member("heapwise-cli", "cli", &["heapwise-report", "heapwise-trace"]),
         ];
         all[0].test_dependencies = ["heapwise-cli".to_owned(), "proptest".to_owned()].into();
         assert_eq!(
@@ -171,6 +239,7 @@ mod tests {
             [
                 "heapwise-trace: must not be tested with heapwise-cli",
                 "heapwise-collector: must not depend on heapwise-recorder",
+                "heapwise-recorder: lies in crates/explain/any and not in crates/record",
                 "heapwise-report: must not depend on heapwise-cli",
             ]
         );
@@ -178,18 +247,27 @@ mod tests {
 
     #[test]
     fn a_new_crate_needs_a_place() {
-        let problems = check(&Packages { all: vec![member("heapwise-new", &[])] });
+        let problems = check(&Packages { all: vec![member("heapwise-new", "record", &[])] });
         assert!(lines(&problems)[0].starts_with("heapwise-new: has no place"));
     }
 
     #[test]
     fn the_table_goes_from_the_ground_up() {
-        for (at, (name, allowed)) in LAYERS.iter().enumerate() {
-            for lower in *allowed {
-                let below = LAYERS[..at].iter().any(|(layer, _)| layer == lower);
-                assert!(below, "{lower} is not below {name}");
-                assert!(!TOPS.contains(lower), "{name} is on top of {lower}");
+        let all: Vec<_> = layers().collect();
+        for (at, Layer { package, uses, .. }) in all.iter().enumerate() {
+            for lower in *uses {
+                let below = all[..at].iter().any(|layer| layer.package == *lower);
+                assert!(below, "{lower} is not below {package}");
+                assert!(!is_top(lower), "{package} is on top of {lower}");
             }
         }
+    }
+
+    /// The folders of crates may hold so many.
+    const MOST_CRATES: usize = 17;
+
+    #[test]
+    fn the_house_is_small() {
+        assert!(WINGS.iter().map(|wing| wing.crates.len()).sum::<usize>() <= MOST_CRATES);
     }
 }

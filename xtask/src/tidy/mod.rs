@@ -13,7 +13,7 @@ mod unsafe_code;
 mod words;
 
 use crate::cargo;
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use std::fmt;
 use std::path::Path;
 
@@ -54,11 +54,23 @@ pub fn problems(root: &Path) -> Result<Vec<Problem>> {
     // A workspace of its own, whose libraries the program carries.
     let allocators = cargo::metadata_of("allocators/Cargo.toml")?;
     problems.extend(licences::check(&tree, &packages::Packages::parse(&allocators)?)?);
-    problems.extend(architecture::check(&tree, &packages));
+    problems.extend(architecture::check(&tree));
     for check in [exports::check, length::check, printing::check, unsafe_code::check, words::check] {
         problems.extend(check(&tree));
     }
     Ok(problems)
+}
+
+/// Writes the list of crates into ARCHITECTURE.md.
+///
+/// # Errors
+/// When the document cannot be read or written, or has no place for it.
+pub fn write_layers() -> Result<()> {
+    let path = cargo::root().join(architecture::DOCUMENT);
+    let text = std::fs::read_to_string(&path)?;
+    let list =
+        architecture::with_list(&text, &layers::list()).context("the document has no place for the list")?;
+    Ok(std::fs::write(&path, list)?)
 }
 
 /// Shows all problems of this workspace.

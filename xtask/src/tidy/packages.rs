@@ -14,6 +14,8 @@ pub(super) struct Packages {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Package {
     pub(super) name: String,
+    /// Where it lies in the workspace; empty if it lies elsewhere.
+    pub(super) folder: String,
     pub(super) licence: Option<String>,
     /// Belongs to this workspace.
     pub(super) is_member: bool,
@@ -38,11 +40,12 @@ impl Packages {
             Some(nodes) => nodes.iter().filter_map(|node| node["id"].as_str()).collect(),
             None => members.clone(),
         };
+        let root = metadata["workspace_root"].as_str().unwrap_or_default();
         let mut all = Vec::new();
         for package in list("packages")? {
             let id = package["id"].as_str().context("a package has no id")?;
             if used.contains(id) {
-                all.push(Package::parse(package, members.contains(id))?);
+                all.push(Package::parse(package, members.contains(id), root)?);
             }
         }
         Ok(Self { all })
@@ -50,7 +53,7 @@ impl Packages {
 }
 
 impl Package {
-    fn parse(package: &Value, is_member: bool) -> Result<Self> {
+    fn parse(package: &Value, is_member: bool, root: &str) -> Result<Self> {
         let dependencies = package["dependencies"].as_array().map(Vec::as_slice).unwrap_or_default();
         let of_kind = |is_test: bool| {
             let chosen = dependencies.iter().filter(|d| (d["kind"].as_str() == Some("dev")) == is_test);
@@ -58,6 +61,10 @@ impl Package {
         };
         Ok(Self {
             name: package["name"].as_str().context("a package has no name")?.to_owned(),
+            folder: package["manifest_path"]
+                .as_str()
+                .and_then(|path| path.strip_prefix(root)?.strip_suffix("/Cargo.toml"))
+                .map_or_else(String::new, |folder| folder.trim_start_matches('/').to_owned()),
             licence: package["license"].as_str().map(str::to_owned),
             is_member,
             dependencies: of_kind(false),
@@ -74,10 +81,11 @@ mod tests {
     #[test]
     fn members_and_kinds_of_dependencies_are_told_apart() {
         let metadata = json!({
+            "workspace_root": "/w",
             "workspace_members": ["ours"],
             "resolve": { "nodes": [{ "id": "ours" }, { "id": "theirs" }] },
             "packages": [
-                { "id": "ours", "name": "own", "license": "MIT", "dependencies": [
+                { "id": "ours", "name": "own", "license": "MIT", "manifest_path": "/w/a/b/Cargo.toml", "dependencies": [
                     { "name": "theirs", "kind": null }, { "name": "cc", "kind": "build" },
                     { "name": "proptest", "kind": "dev" },
                 ] },
@@ -88,6 +96,7 @@ mod tests {
         let packages = Packages::parse(&metadata).unwrap();
         assert_eq!(packages.all.iter().map(|p| p.name.as_str()).collect::<Vec<_>>(), ["own", "theirs"]);
         let own = packages.members().next().unwrap();
+        assert_eq!(own.folder, "a/b");
         assert!(own.dependencies.contains("cc") && own.dependencies.contains("theirs"));
         assert_eq!(own.test_dependencies, ["proptest".to_owned()].into());
     }

@@ -1,5 +1,5 @@
 //! Libraries neither print nor end the process: they return what they found, and the program decides. Programs print through
-//! `heapwise_escape::terminal` alone, which lets nothing through that could control a terminal.
+//! `heapwise_report::escape::terminal` alone, which lets nothing through that could control a terminal.
 
 use super::Problem;
 use super::code::{has_word, only};
@@ -8,19 +8,26 @@ use super::tree::{Tree, is_in};
 const MACROS: &[&str] = &["print", "println", "eprint", "eprintln", "dbg"];
 
 /// Programs, and what is only there to be run by hand.
-const ALLOWED: &[&str] =
-    &["crates/cargo-heapwise/", "crates/heapwise-cli/", "benches/", "examples/", "fuzz/", "tests/", "xtask/"];
+const ALLOWED: &[&str] = &[
+    "crates/cli/cargo-heapwise/",
+    "crates/cli/heapwise-cli/",
+    "benches/",
+    "examples/",
+    "fuzz/",
+    "tests/",
+    "xtask/",
+];
 
 /// Programs that show names of others.
-const ESCAPING: &[&str] = &["crates/cargo-heapwise/src/", "crates/heapwise-cli/src/"];
+const ESCAPING: &[&str] = &["crates/cli/cargo-heapwise/src/", "crates/cli/heapwise-cli/src/"];
 
 /// Files of theirs that write to a stream themselves.
 const WRITING: &[&str] = &[
     // Formats that are not for terminals, and HTML.
-    "crates/heapwise-cli/src/export.rs",
-    "crates/heapwise-cli/src/report.rs",
+    "crates/cli/heapwise-cli/src/export.rs",
+    "crates/cli/heapwise-cli/src/report.rs",
     // A dialogue, which its tests hold with something else than a terminal.
-    "crates/heapwise-cli/src/fix.rs",
+    "crates/cli/heapwise-cli/src/fix.rs",
 ];
 
 fn may_print(path: &str) -> bool {
@@ -82,16 +89,16 @@ mod tests {
             "//! println!(\"example\");\nfn f() {\n    eprintln!(\"no\");\n    std::process::exit(1);\n}\n";
         let tested = "fn print() {}\n\n#[cfg(test)]\nmod tests {\n    fn t() { println!(); }\n}\n";
         let tree = Tree::from([
-            ("crates/heapwise-trace/src/lib.rs", library),
-            ("crates/heapwise-trace/src/event.rs", tested),
-            ("crates/heapwise-trace/examples/show.rs", "fn main() { println!(); }"),
+            ("crates/record/trace/src/lib.rs", library),
+            ("crates/record/trace/src/event.rs", tested),
+            ("crates/record/trace/examples/show.rs", "fn main() { println!(); }"),
             ("tests/src/main.rs", "fn main() { println!(); std::process::exit(2) }"),
         ]);
         assert_eq!(
             lines(&check(&tree)),
             [
-                "crates/heapwise-trace/src/lib.rs:3: a library must not use eprintln!",
-                "crates/heapwise-trace/src/lib.rs:4: a library must not end the process",
+                "crates/record/trace/src/lib.rs:3: a library must not use eprintln!",
+                "crates/record/trace/src/lib.rs:4: a library must not end the process",
             ]
         );
     }
@@ -101,14 +108,14 @@ mod tests {
         let program = "fn f() {\n    say!(\"fine\");\n    anstream::eprintln!(\"{name}\");\n    let out = io::stdout();\n    \
                        if io::stderr().is_terminal() {}\n}\n";
         let tree = Tree::from([
-            ("crates/heapwise-cli/src/run.rs", program),
-            ("crates/heapwise-cli/src/fix.rs", "fn f() { write(&mut io::stderr(), \"x\") }"),
+            ("crates/cli/heapwise-cli/src/run.rs", program),
+            ("crates/cli/heapwise-cli/src/fix.rs", "fn f() { write(&mut io::stderr(), \"x\") }"),
         ]);
         assert_eq!(
             lines(&check(&tree)),
             [
-                "crates/heapwise-cli/src/run.rs:3: print with say!, print or print_error of heapwise_escape",
-                "crates/heapwise-cli/src/run.rs:4: print with say!, print or print_error of heapwise_escape",
+                "crates/cli/heapwise-cli/src/run.rs:3: print with say!, print or print_error of heapwise_escape",
+                "crates/cli/heapwise-cli/src/run.rs:4: print with say!, print or print_error of heapwise_escape",
             ]
         );
     }

@@ -6,57 +6,57 @@ use super::tree::{Tree, is_in};
 
 const ALLOWED: &[&str] = &[
     // Runs inside other programs, without an allocator of its own.
-    "crates/heapwise-recorder/",
-    "crates/heapwise-preload/src/lib.rs",
+    "crates/record/recorder/",
+    "crates/record/preload/src/lib.rs",
     // Shared memory, signals, and what happens between fork and exec.
-    "crates/heapwise-collector/src/command.rs",
-    "crates/heapwise-collector/src/record.rs",
-    "crates/heapwise-collector/src/signals.rs",
-    "crates/heapwise-collector/src/sys.rs",
+    "crates/record/collector/src/command.rs",
+    "crates/record/collector/src/record.rs",
+    "crates/record/collector/src/signals.rs",
+    "crates/record/collector/src/sys.rs",
     // Reads the processor's clock.
-    "crates/heapwise-collector/src/ticks.rs",
+    "crates/record/collector/src/ticks.rs",
     // Asks the allocator of its own process.
-    "crates/heapwise-collector/src/usable.rs",
+    "crates/record/collector/src/usable.rs",
     // Asks the C library for its version, and its allocator for a few blocks.
-    "crates/heapwise-environment/src/facts/linux/machine.rs",
-    "crates/heapwise-environment/src/facts/probes_unix.rs",
+    "crates/doctor/environment/src/facts/linux/machine.rs",
+    "crates/doctor/environment/src/facts/probes_unix.rs",
     // Asks the C library for its version.
-    "crates/heapwise-allocators/src/c_library.rs",
+    "crates/trial/allocators/src/c_library.rs",
     // Waits, traces, and what happens between fork and exec.
-    "crates/heapwise-compare/src/measure/sys.rs",
+    "crates/trial/trial/src/compare/measure/sys.rs",
     // Calls the C allocation functions, on memory that two processes share; the one is waited for by the other.
-    "crates/heapwise-replay/src/worker/",
-    "crates/heapwise-replay/src/parent/child.rs",
-    "crates/heapwise-replay/src/parent/memory.rs",
-    "crates/heapwise-replay/src/parent/ticks.rs",
+    "crates/trial/trial/src/replay/worker/",
+    "crates/trial/trial/src/replay/parent/child.rs",
+    "crates/trial/trial/src/replay/parent/memory.rs",
+    "crates/trial/trial/src/replay/parent/ticks.rs",
     // Asks the allocator of its own process who it is.
-    "crates/heapwise-allocators/src/identity/answer.rs",
-    "crates/heapwise-allocators/src/identity/own.rs",
-    "crates/heapwise-allocators/src/identity/symbols.rs",
+    "crates/trial/allocators/src/identity/answer.rs",
+    "crates/trial/allocators/src/identity/own.rs",
+    "crates/trial/allocators/src/identity/symbols.rs",
     // Functions of Windows: a process's memory, the registry, Wine.
-    "crates/heapwise-environment/src/facts/windows/sys/",
+    "crates/doctor/environment/src/facts/windows/sys/",
     // Debugs a process.
-    "crates/heapwise-launch/src/windows/sys.rs",
+    "crates/doctor/doctor/src/launch/windows/sys.rs",
     // Looks at descriptors and signals before main, and what happens between fork and exec; changes its own environment.
-    "crates/heapwise-cli/src/inherited.rs",
-    "crates/heapwise-cli/src/nested.rs",
+    "crates/cli/heapwise-cli/src/inherited.rs",
+    "crates/cli/heapwise-cli/src/nested.rs",
     // Sets a variable in its own environment, as programs do that believe in it.
-    "crates/heapwise-cli/tests/windows/tool.rs",
+    "crates/cli/heapwise-cli/tests/windows/tool.rs",
     // Is heapwise's own allocator, which passes calls on to one of two.
-    "crates/heapwise-lab/src/allocator.rs",
+    "crates/trial/trial/src/lab/allocator.rs",
     // Passes calls on, walks stacks without a lock, and has counters of threads that stay for ever.
-    "crates/heapwise/src/allocator.rs",
-    "crates/heapwise/src/budget/capture.rs",
-    "crates/heapwise/src/tally/slot.rs",
+    "crates/library/heapwise/src/allocator.rs",
+    "crates/library/heapwise/src/budget/capture.rs",
+    "crates/library/heapwise/src/tally/slot.rs",
     // Puts a function where the loader finds it.
-    "crates/heapwise/src/record/linux/inside.rs",
+    "crates/library/heapwise/src/record/linux/inside.rs",
     // Asks the system for stacks, object files and threads.
-    "crates/heapwise/src/record/portable/system/",
+    "crates/record/portable/src/system/",
     // Forks, to see that a child is not recorded.
-    "crates/heapwise/tests/recording/scenes.rs",
+    "crates/library/heapwise/tests/recording/scenes.rs",
     // Files as memory, and a system call that std lacks.
-    "crates/heapwise-symbols/src/mmap.rs",
-    "crates/heapwise-symbols/src/inspect/xattr.rs",
+    "crates/explain/symbols/src/mmap.rs",
+    "crates/explain/symbols/src/inspect/xattr.rs",
     // Allocators under the names of the C library's functions.
     "allocators/",
     // Programs that are recorded or measured, and the one that measures them.
@@ -92,13 +92,13 @@ mod tests {
     #[test]
     fn unsafe_code_elsewhere_is_found() {
         let tree = Tree::from([
-            ("crates/heapwise-recorder/src/deep/er.rs", "unsafe fn f() {}"),
-            ("crates/heapwise-collector/src/sys.rs", "unsafe impl Send for X {}"),
-            ("crates/heapwise-collector/src/system.rs", "// unsafe\n\n    unsafe { f() }"),
-            ("crates/heapwise-analysis/src/lib.rs", "#![forbid(unsafe_code)] // unsafe\nlet s = \"unsafe\";"),
+            ("crates/record/recorder/src/deep/er.rs", "unsafe fn f() {}"),
+            ("crates/record/collector/src/sys.rs", "unsafe impl Send for X {}"),
+            ("crates/record/collector/src/system.rs", "// unsafe\n\n    unsafe { f() }"),
+            ("crates/explain/analysis/src/lib.rs", "#![forbid(unsafe_code)] // unsafe\nlet s = \"unsafe\";"),
         ]);
         let found = lines(&check(&tree));
-        assert_eq!(found[0], "crates/heapwise-collector/src/system.rs:3: unsafe code is not allowed here");
+        assert_eq!(found[0], "crates/record/collector/src/system.rs:3: unsafe code is not allowed here");
         // All other lines are about places that this small tree lacks.
         assert!(found[1..].iter().all(|line| line.contains("strike it off")), "{found:?}");
         assert_eq!(found.len(), 1 + ALLOWED.len() - 2);

@@ -25,7 +25,7 @@ pub(super) fn compare(variables: &[(&'static str, OsString)]) -> Result<()> {
     cargo::run(&["build", "--quiet", "-p", "heapwise-cli"])?;
     let target = cargo::target()?;
     let (here, there) = (target.join("debug/heapwise"), target.join(TARGET).join("debug/heapwise.exe"));
-    let golden = cargo::root().join("crates/heapwise-trace/tests/golden");
+    let golden = cargo::root().join("crates/record/trace/tests/golden");
     let out = target.join("windows/out");
     let mut compared = 0;
     for file in std::fs::read_dir(&golden).with_context(|| format!("cannot read {}", golden.display()))? {

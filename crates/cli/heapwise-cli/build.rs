@@ -1,0 +1,149 @@
+//! Builds the preload library and the allocators, and hands their paths to the program, which carries them inside.
+//!
+//! The libraries need an optimised profile without unwinding whatever the program is built with, and cargo cannot build
+//! a dependency as a shared library with a profile of its own; so this runs cargo once more, in target folders of their
+//! own (docs/adr/0003-preload-inside-the-binary.md, docs/adr/0010-allocators-inside-the-binary.md).
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Members of `allocators/` that the program carries, each a library that begins with `lib`.
+const ALLOCATORS: [&str; 5] = ["glibc", "jemalloc", "mimalloc", "mimalloc2", "snmalloc"];
+/// Set to anything but nothing, it leaves those out: the first build takes minutes less.
+const WITHOUT: &str = "HEAPWISE_WITHOUT_ALLOCATORS";
+/// Members that it carries as well if they are asked for. Google's tcmalloc is 164 files of C++.
+const ON_REQUEST: [&str; 1] = ["tcmalloc-google"];
+/// Names of those, with commas between them.
+const WITH: &str = "HEAPWISE_WITH_ALLOCATORS";
+/// What the outer build was told about flags and wrappers (coverage, sanitizers, a linter in rustc's place) is not meant
+/// for code that runs in other processes.
+const OUTER: [&str; 5] = [
+    "CARGO_ENCODED_RUSTFLAGS",
+    "RUSTFLAGS",
+    "RUSTC_WRAPPER",
+    "RUSTC_WORKSPACE_WRAPPER",
+    "CARGO_BUILD_TARGET",
+];
+
+fn main() {
+    if variable("CARGO_CFG_TARGET_OS") != "linux" {
+        // Elsewhere nothing is recorded.
+        println!("cargo::rerun-if-changed=build.rs");
+        return;
+    }
+    let here = PathBuf::from(variable("CARGO_MANIFEST_DIR"));
+    let workspace = here.ancestors().nth(3).expect("the crate lies in a wing of the folder of crates");
+    let wing = workspace.join("crates/record");
+    for folder in ["preload", "recorder", "trace"] {
+        println!("cargo::rerun-if-changed={}", wing.join(folder).display());
+    }
+    println!("cargo::rerun-if-changed=build.rs");
+    let package = wing.join("preload");
+    let out = PathBuf::from(variable("OUT_DIR"));
+    for (name, features) in [("HEAPWISE_PRELOAD", ""), ("HEAPWISE_PRELOAD_CXX", "cxx")] {
+        let built = build(&package, &out.join("preload"), features);
+        // Both have the same name in the target folder.
+        let kept = out.join(format!("{name}.so"));
+        std::fs::copy(&built, &kept).unwrap_or_else(|e| panic!("cannot copy {}: {e}", built.display()));
+        println!("cargo::rustc-env={name}={}", kept.display());
+    }
+    carry_allocators(workspace, &out);
+}
+
+fn variable(name: &str) -> String {
+    std::env::var(name).unwrap_or_else(|_| panic!("cargo sets {name} for build scripts"))
+}
+
+fn build(package: &Path, target: &Path, features: &str) -> PathBuf {
+    let manifest = package.join("Cargo.toml");
+    let mut cargo = Command::new(variable("CARGO"));
+    cargo.args(["build", "--profile", "preload", "--lib", "--manifest-path"]).arg(&manifest);
+    cargo
+        .args(["--features", features])
+        .arg("--target-dir")
+        .arg(target)
+        .args(["--target", &variable("TARGET")]);
+    for name in OUTER {
+        cargo.env_remove(name);
+    }
+    let status = cargo.status().unwrap_or_else(|e| panic!("cannot run cargo for the preload library: {e}"));
+    assert!(status.success(), "the preload library did not build");
+    target.join(variable("TARGET")).join("preload/libheapwise_preload.so")
+}
+
+/// Writes a table of the allocators' libraries for the program to include.
+fn carry_allocators(workspace: &Path, out: &Path) {
+    println!("cargo::rerun-if-env-changed={WITHOUT}");
+    println!("cargo::rerun-if-env-changed={WITH}");
+    println!("cargo::rerun-if-changed={}", workspace.join("allocators").display());
+    let mut table = String::from("&[");
+    let folder = shared_folder(out);
+    let chosen = chosen_allocators();
+    // Most of the time goes by in one process of each (a configure script, one large file of C), so side by side is
+    // quicker; cargo hands out the jobs that are left.
+    let built: Vec<PathBuf> = std::thread::scope(|scope| {
+        let one = |name| {
+            let folder = &folder;
+            scope.spawn(move || build_allocator(workspace, folder, name))
+        };
+        let builds: Vec<_> = chosen.iter().copied().map(one).collect();
+        builds.into_iter().map(|build| build.join().expect("the reason is above")).collect()
+    });
+    for (name, built) in chosen.into_iter().zip(built) {
+        // The shared folder may be built into again while this program is compiled.
+        let kept = out.join(format!("lib{name}.so"));
+        std::fs::copy(&built, &kept).unwrap_or_else(|e| panic!("cannot copy {}: {e}", built.display()));
+        write!(table, "({name:?}, include_bytes!({:?})), ", kept.display().to_string())
+            .expect("a String takes it");
+    }
+    table.push(']');
+    std::fs::write(out.join("allocators.rs"), table).expect("the folder is for this");
+}
+
+/// Those that this heapwise is to carry.
+fn chosen_allocators() -> Vec<&'static str> {
+    let is_without = std::env::var_os(WITHOUT).is_some_and(|value| !value.is_empty());
+    let mut chosen = if is_without { Vec::new() } else { ALLOCATORS.to_vec() };
+    for name in std::env::var(WITH).unwrap_or_default().split(',').map(str::trim).filter(|n| !n.is_empty()) {
+        let known = ON_REQUEST.into_iter().find(|known| *known == name);
+        let known =
+            known.unwrap_or_else(|| panic!("{WITH} names {name:?}; it can name {}", ON_REQUEST.join(", ")));
+        if !chosen.contains(&known) {
+            chosen.push(known);
+        }
+    }
+    chosen
+}
+
+/// Where the allocators are built: the same folder for all profiles, and for the tests, which build them as well. jemalloc
+/// alone takes more than a minute.
+fn shared_folder(out: &Path) -> PathBuf {
+    // Cargo marks its target folder so.
+    let target = out.ancestors().find(|folder| folder.join("CACHEDIR.TAG").exists());
+    target.unwrap_or(out).join("allocators")
+}
+
+fn build_allocator(workspace: &Path, folder: &Path, name: &str) -> PathBuf {
+    let mut cargo = Command::new(variable("CARGO"));
+    cargo.args(["build", "--quiet", "--locked", "--release", "-p", name, "--manifest-path"]);
+    cargo.arg(workspace.join("allocators/Cargo.toml"));
+    // Each alone, for cargo would unite the features of those that are the same crate.
+    let target = folder.join(name);
+    cargo.arg("--target-dir").arg(&target);
+    let mut built = target.clone();
+    if variable("TARGET") != variable("HOST") {
+        cargo.args(["--target", &variable("TARGET")]);
+        built.push(variable("TARGET"));
+    }
+    for name in OUTER {
+        cargo.env_remove(name);
+    }
+    let status = cargo.status().unwrap_or_else(|e| panic!("cannot run cargo for {name}: {e}"));
+    assert!(
+        status.success(),
+        "the allocator {name} did not build (it needs make and a C++ compiler); {WITHOUT}=1 leaves out all that {WITH} does \
+         not name"
+    );
+    built.join("release").join(format!("lib{}.so", name.replace('-', "_")))
+}

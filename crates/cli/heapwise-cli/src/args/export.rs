@@ -1,0 +1,53 @@
+//! `heapwise export` as it is typed.
+
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use heapwise_report::export::{FORMATS, Measure, Moment};
+use std::path::PathBuf;
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  heapwise export run.hw --to pprof -o run.pb.gz && go tool pprof -http=: run.pb.gz
+  heapwise export run.hw --to pprof --at exit -o leaks.pb.gz    in use: what was live at the exit
+  heapwise export run.hw --to folded --measure allocations | inferno-flamegraph > run.svg
+  heapwise export run.hw --to dhat -o run.dhat.json      load it in valgrind's dh_view.html
+  heapwise export run.hw --to firefox -o run.json        load it at https://profiler.firefox.com
+
+The sums over an export are the totals of `heapwise report`.";
+
+/// Arguments of `export`.
+#[derive(Debug, Args)]
+pub(crate) struct ExportArgs {
+    /// The recording.
+    #[arg(value_name = "FILE")]
+    pub(crate) recording: PathBuf,
+    /// The format.
+    #[arg(long, value_name = "FORMAT", value_parser = formats())]
+    pub(crate) to: &'static dyn heapwise_report::export::Format,
+    /// Write to OUT instead of standard output.
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: Option<PathBuf>,
+    /// Which number to write, for formats with one number per stack (folded) [default: bytes].
+    #[arg(long, value_name = "MEASURE", value_parser = measures())]
+    pub(crate) measure: Option<Measure>,
+    /// Which moment the memory in use is that of, for formats with one such moment (pprof) [default: peak].
+    #[arg(long, value_name = "MOMENT", value_parser = moments())]
+    pub(crate) at: Option<Moment>,
+}
+
+/// The shelf of formats as clap wants it.
+fn formats() -> impl TypedValueParser<Value = &'static dyn heapwise_report::export::Format> {
+    let named = FORMATS.iter().map(|f| PossibleValue::new(f.name()).help(f.about()));
+    PossibleValuesParser::new(named)
+        .try_map(|name| heapwise_report::export::format(&name).ok_or("no such format"))
+}
+
+fn measures() -> impl TypedValueParser<Value = Measure> {
+    let named = Measure::ALL.iter().map(|m| PossibleValue::new(m.name()).help(m.about()));
+    PossibleValuesParser::new(named).try_map(|name| Measure::of_name(&name).ok_or("no such measure"))
+}
+
+fn moments() -> impl TypedValueParser<Value = Moment> {
+    let named = Moment::ALL.iter().map(|m| PossibleValue::new(m.name()).help(m.about()));
+    PossibleValuesParser::new(named).try_map(|name| Moment::of_name(&name).ok_or("no such moment"))
+}

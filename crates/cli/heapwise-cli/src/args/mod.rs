@@ -1,0 +1,191 @@
+//! The command line as it is typed: what there is to do here, the arguments of each command in a file of their own.
+
+mod diff;
+mod doctor;
+mod export;
+mod lab;
+mod launch;
+mod report;
+mod run;
+
+#[cfg(target_os = "linux")]
+mod allocators;
+#[cfg(target_os = "linux")]
+mod compare;
+#[cfg(target_os = "linux")]
+mod replay;
+#[cfg(target_os = "linux")]
+mod tune;
+
+#[cfg(target_os = "linux")]
+pub(crate) use allocators::{AllocatorsArgs, PlainFormat};
+#[cfg(target_os = "linux")]
+pub(crate) use compare::{CompareArgs, DriveArgs};
+pub(crate) use diff::{DiffArgs, DiffFormat};
+pub(crate) use doctor::{DoctorArgs, DoctorFormat};
+pub(crate) use export::ExportArgs;
+pub(crate) use lab::LabArgs;
+pub(crate) use launch::LaunchArgs;
+#[cfg(target_os = "linux")]
+pub(crate) use replay::ReplayArgs;
+pub(crate) use report::{Format, Look, ReportArgs};
+pub(crate) use run::{RunArgs, Through};
+#[cfg(target_os = "linux")]
+pub(crate) use tune::TuneArgs;
+
+use clap::{Parser, Subcommand};
+use std::path::PathBuf;
+
+/// Says where a native program's memory comes from.
+#[derive(Debug, Parser)]
+#[command(name = "heapwise", version, help_expected = true, after_help = EXAMPLES, max_term_width = 100)]
+#[command(subcommand_required = true, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  heapwise run -- ./my-program --its-option    record a program, then say where its memory comes from
+  heapwise run -o base.hw -- cargo test        record it and everything that it starts into base.hw
+  heapwise report base.hw --stacks             look at a recording again, with whole stacks
+  heapwise report base.hw --format json        the same for machines
+  heapwise report base.hw --format html -o base.html    and for a browser
+  heapwise diff base.hw new.hw                 what became better or worse
+  heapwise export base.hw --to pprof -o base.pb.gz    for go tool pprof; also folded, dhat and firefox
+  heapwise doctor -- ./my-program              what outside the code would slow its heap
+  heapwise replay base.hw                      its allocations again, with other allocators
+  heapwise tune --goal rss -- ./my-program     which allocator and settings suit it, with the fix
+  heapwise lab debug-heap --quick              what a checking heap costs on this machine
+  heapwise compare -- ./my-program             the program under each allocator, measured
+
+Exit codes: 0 success, 1 unexpected, 2 usage, 3 a threshold of `diff` is exceeded, `doctor` found something, a program did not do \
+the same in `compare`, an allocator failed in `replay` or cannot be used in `allocators`, or nothing could be tried on the program \
+in `tune`, 4 unreadable recording, 126 the program cannot be executed, 127 there is none, 130 interrupted; `run` ends with the \
+program's own code (128+n for a signal), or 125 if heapwise failed.";
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Record a program, then print the diagnosis on standard error.
+    #[command(after_help = run::EXAMPLES)]
+    Run(RunArgs),
+    /// Print the diagnosis of a recording on standard output.
+    Report(ReportArgs),
+    /// Compare two recordings and say what became better or worse.
+    #[command(after_help = diff::EXAMPLES)]
+    Diff(DiffArgs),
+    /// Write a recording in the format of another tool.
+    #[command(after_help = export::EXAMPLES)]
+    Export(ExportArgs),
+    /// Say what outside the code slows the heap, and what to do about it.
+    #[command(after_help = doctor::EXAMPLES)]
+    Doctor(DoctorArgs),
+    /// Do a recording's allocations again with other allocators, and compare memory, time and latency.
+    #[cfg(target_os = "linux")]
+    #[command(after_help = replay::EXAMPLES)]
+    Replay(ReplayArgs),
+    /// Search allocators and settings for what suits a program, try the best on it, and print what to paste.
+    #[cfg(target_os = "linux")]
+    #[command(after_help = tune::EXAMPLES)]
+    Tune(TuneArgs),
+    /// Start a program on Windows without the debug heap that debuggers give to programs.
+    #[command(hide = cfg!(not(windows)), after_help = launch::EXAMPLES)]
+    Launch(LaunchArgs),
+    /// Try out on this machine what an environment does to a heap; without a name, list the experiments.
+    #[command(after_help = lab::EXAMPLES)]
+    Lab(LabArgs),
+    /// List the allocators that a program can be tried with, and what each can be told; or see that some are what they say.
+    #[cfg(target_os = "linux")]
+    #[command(after_help = allocators::EXAMPLES)]
+    Allocators(AllocatorsArgs),
+    /// Run a program itself under one allocator after the other, and say what differs and what is noise.
+    #[cfg(target_os = "linux")]
+    #[command(after_help = compare::EXAMPLES)]
+    Compare(CompareArgs),
+    /// Do one run of an experiment and print its times.
+    #[command(hide = true, name = heapwise_trial::lab::worker::COMMAND)]
+    LabWorker {
+        /// What to do.
+        #[arg(value_name = "WORKLOAD")]
+        workload: String,
+        /// How much of it.
+        #[arg(value_name = "N", required = true)]
+        numbers: Vec<u64>,
+    },
+    /// Print a completion script for a shell.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+    /// Ask this process's allocator how large its blocks are.
+    #[cfg(target_os = "linux")]
+    #[command(hide = true, name = heapwise_collector::usable::COMMAND)]
+    UsableSizes,
+    /// Ask this process's allocator what it does with blocks.
+    #[cfg(target_os = "linux")]
+    #[command(hide = true, name = crate::doctor::PROBE)]
+    AllocatorProbe,
+    /// Tell who this process's allocator is.
+    #[cfg(target_os = "linux")]
+    #[command(hide = true, name = heapwise_allocators::IDENTITY_COMMAND)]
+    AllocatorIdentity {
+        /// Settings to tell the values of.
+        #[arg(value_name = "SETTING")]
+        settings: Vec<String>,
+    },
+    /// Write the manual pages into a folder.
+    #[command(hide = true)]
+    Man {
+        /// The folder.
+        folder: PathBuf,
+    },
+}
+
+/// A time with its unit. Ten years are more than anybody waits, and what is far longer does not fit into a clock.
+fn time(text: &str) -> Result<std::time::Duration, String> {
+    const LONGEST: std::time::Duration = std::time::Duration::from_secs(10 * 365 * 24 * 3600);
+    match humantime::parse_duration(text) {
+        Ok(time) if time > LONGEST => Err("nobody waits for more than ten years".to_owned()),
+        Ok(time) => Ok(time),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bytesize::ByteSize;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn times_and_sizes_are_read_with_their_units() {
+        let line = [
+            "heapwise",
+            "run",
+            "--delay",
+            "500ms",
+            "--duration",
+            "2m",
+            "--max-size",
+            "3MiB",
+            "--",
+            "ls",
+            "-l",
+        ];
+        let Command::Run(run) = Cli::parse_from(line).command else { panic!("run was asked for") };
+        assert_eq!(run.delay, Some(std::time::Duration::from_millis(500)));
+        assert_eq!(run.duration, Some(std::time::Duration::from_secs(120)));
+        assert_eq!(run.max_size, Some(ByteSize::mib(3)));
+        assert_eq!(run.command, ["ls", "-l"]);
+        assert!(time("18446744073709551615s").is_err_and(|error| error.contains("ten years")));
+        assert!(time("3").is_err() && time("3650d").is_ok());
+    }
+}

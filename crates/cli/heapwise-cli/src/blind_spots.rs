@@ -1,0 +1,143 @@
+//! What is known before a program starts to be invisible to a preload library.
+
+use crate::args::Through;
+use heapwise_symbols::inspect::{Executable, Libc, inspect};
+use heapwise_trace::file::records::BlindSpot;
+use heapwise_trace::live::layout::LIVE_VERSION;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+/// What heapwise will not see of a program. Nothing for a program that cannot be found: starting it will say so. A program
+/// that records itself may be recorded through the preload library all the same.
+pub(crate) fn of_program(program: &OsStr, through: Through) -> Vec<BlindSpot> {
+    let Some(mut executable) = executable_of(program) else { return Vec::new() };
+    executable.wrapper_version = executable.wrapper_version.filter(|_| through == Through::Wrapper);
+    of_executable(&executable)
+}
+
+/// Whether a program has wrapped its allocator, and records itself.
+pub(crate) fn records_itself(program: &OsStr) -> bool {
+    executable_of(program).is_some_and(|executable| executable.wrapper_version == Some(LIVE_VERSION))
+}
+
+/// The same for a program file that a recorded process has executed.
+pub(crate) fn of_file(path: &Path) -> Vec<BlindSpot> {
+    inspect(path, None).map_or_else(|_| Vec::new(), |executable| of_executable(&executable))
+}
+
+/// What a program is, if it can be found and read.
+pub(crate) fn executable_of(program: &OsStr) -> Option<Executable> {
+    let search = std::env::var_os("PATH");
+    inspect(&find(program, search.as_deref())?, search.as_deref()).ok()
+}
+
+pub(crate) fn find(program: &OsStr, search: Option<&OsStr>) -> Option<PathBuf> {
+    if Path::new(program).components().count() > 1 {
+        return Some(PathBuf::from(program));
+    }
+    let folders = std::env::split_paths(search?).map(|folder| folder.join(program));
+    folders.into_iter().find(|path| path.is_file())
+}
+
+/// What a program that records itself does not see: what others in it allocate, whether they are linked in or loaded.
+fn beside_the_wrapper(executable: &Executable) -> Vec<BlindSpot> {
+    // Into a static program there is no other way.
+    if !executable.is_glibc_dynamic() {
+        return Vec::new();
+    }
+    vec![BlindSpot {
+        id: BESIDE_THE_WRAPPER.into(),
+        what: format!(
+            "{} is recorded through heapwise::Allocator: what code in C allocates by itself is not in it",
+            executable.path.display()
+        ),
+        remedy: "where the allocator below the wrapper is the system's, heapwise run --through preload records all of it".into(),
+    }]
+}
+
+/// Of a blind spot that most programs have and that is no reason to worry.
+const BESIDE_THE_WRAPPER: &str = "beside-the-wrapper";
+
+fn of_executable(executable: &Executable) -> Vec<BlindSpot> {
+    if executable.wrapper_version == Some(LIVE_VERSION) {
+        return beside_the_wrapper(executable);
+    }
+    let name = executable.path.display();
+    let mut spots = Vec::new();
+    if let Some(version) = executable.wrapper_version {
+        spots.push(BlindSpot {
+            id: "other-wrapper".into(),
+            what: format!(
+                "the heapwise::Allocator in {name} is of another version of heapwise (its recorder speaks {version}, this \
+                 program {LIVE_VERSION}), so it cannot record itself"
+            ),
+            remedy: format!(
+                "build it with the crate heapwise {0}, or record it with the program heapwise of its version; this is {0}",
+                env!("CARGO_PKG_VERSION")
+            ),
+        });
+    }
+    let mut add = |id: &str, what: String, remedy: &str| {
+        spots.push(BlindSpot { id: id.into(), what, remedy: remedy.into() });
+    };
+    if executable.interpreter.is_none() {
+        add(
+            "static-executable",
+            format!(
+                "{name} is statically linked: no library can be loaded into it, and nothing will be recorded"
+            ),
+            "link it dynamically against glibc (for Rust: a *-gnu target without +crt-static), or wrap its allocator in \
+             heapwise::Allocator",
+        );
+        return spots;
+    }
+    if executable.libc == Libc::Musl {
+        add(
+            "musl",
+            format!("{name} uses musl, into which heapwise cannot be preloaded"),
+            "build it for a *-linux-gnu target, or wrap its allocator in heapwise::Allocator",
+        );
+    }
+    if executable.privileges.any() {
+        add(
+            "privileged-executable",
+            format!(
+                "{name} gains privileges when it starts (set-uid, set-gid or file capabilities), and the loader \
+                     then ignores LD_PRELOAD"
+            ),
+            "record a copy without these privileges, as a user who does not need them",
+        );
+    }
+    if executable.exports_malloc {
+        add(
+            "exports-malloc",
+            format!("{name} defines malloc itself, which takes precedence over heapwise's"),
+            "build it without its own allocator to record it",
+        );
+    }
+    for allocator in executable.own_allocators.iter().filter(|a| !a.reaches_libc) {
+        add(
+            "own-allocator",
+            format!(
+                "{name} contains an allocator of its own ({}; symbol {}): what it hands out is not seen, only what \
+                     goes through the C library",
+                allocator.name, allocator.evidence_symbol
+            ),
+            "wrap it in heapwise::Allocator, or build the program with the system allocator (for Rust: without \
+             #[global_allocator])",
+        );
+    }
+    spots
+}
+
+/// Lines for people.
+pub(crate) fn print(program: &OsString, spots: &[BlindSpot]) {
+    let spots: Vec<_> = spots.iter().filter(|spot| spot.id != BESIDE_THE_WRAPPER).collect();
+    for spot in &spots {
+        heapwise_report::say!("heapwise: warning: {}", spot.what);
+        heapwise_report::say!("heapwise:    help: {}", spot.remedy);
+    }
+    if !spots.is_empty() {
+        heapwise_report::say!("heapwise: running {} all the same", program.to_string_lossy());
+    }
+}

@@ -1,0 +1,96 @@
+//! From the words of the command line to those who take part: each is made ready, and seen to be what it is called, before
+//! anything is measured.
+
+use crate::carried::libraries;
+use crate::{Failure, exit};
+use heapwise_allocators::{Candidate, DEFAULT, Origin, Prepared, all, identify};
+use heapwise_trial::compare::{Contender, Unavailable};
+use std::process::Command;
+
+/// Who is there and who is not.
+#[derive(Debug, Default)]
+pub(super) struct Field {
+    /// The first one is the program as it is.
+    pub(super) contenders: Vec<Contender>,
+    pub(super) unavailable: Vec<Unavailable>,
+}
+
+/// Those of a list, or everybody that is there.
+pub(super) fn field(list: Option<&str>) -> Result<Field, Failure> {
+    let asked = match list {
+        Some(list) => Candidate::parse_list(list).map_err(|error| Failure::new(exit::USAGE, error))?,
+        None => usual()?,
+    };
+    let mut field = Field::default();
+    let others = asked.into_iter().filter(|candidate| !candidate.is_as_it_is());
+    for candidate in std::iter::once(Candidate::default()).chain(others) {
+        match contender(&candidate) {
+            Ok(contender) => field.contenders.push(contender),
+            Err(reason) => field.unavailable.push(Unavailable {
+                label: candidate.to_string(),
+                allocator: candidate.name().to_owned(),
+                reason,
+            }),
+        }
+    }
+    Ok(field)
+}
+
+/// The allocators of the shelf that are there, without the C library's own: most programs have that as they are.
+fn usual() -> Result<Vec<Candidate>, Failure> {
+    let usual = all().iter().filter(|a| !matches!(a.origin(), Origin::CLibrary));
+    // One that is carried and is not there is worth a word, one that would have to be installed or asked for is not.
+    let is_extra = |origin| matches!(origin, Origin::Installed { .. } | Origin::OnRequest { .. });
+    let there = usual.filter(|a| !is_extra(a.origin()) || libraries().has(**a));
+    there.map(|a| Candidate::parse(a.name()).map_err(|error| Failure::new(exit::UNEXPECTED, error))).collect()
+}
+
+/// A candidate as somebody who takes part, made ready and seen to be what it is called; or why not.
+pub(crate) fn contender(candidate: &Candidate) -> Result<Contender, String> {
+    let prepared = libraries().prepare(candidate).map_err(|error| error.to_string())?;
+    let mut version = Some(candidate.version()).filter(|version| !version.is_empty());
+    if prepared.preload().is_some() {
+        let identity = identify(&prepared).map_err(|error| error.to_string())?;
+        version = identity.version.or(version);
+    }
+    let settings = candidate.settings().iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let variables = candidate.own_variables().map(|(name, value)| (format!("env.{name}"), value.to_owned()));
+    Ok(Contender {
+        label: if candidate.is_as_it_is() { DEFAULT.to_owned() } else { candidate.to_string() },
+        allocator: candidate.name().to_owned(),
+        version,
+        settings: settings.chain(variables).collect(),
+        environment: environment(&prepared),
+        library: prepared.preload().map(ToOwned::to_owned),
+    })
+}
+
+/// What a candidate changes in the environment of a command.
+fn environment(prepared: &Prepared) -> Vec<(std::ffi::OsString, Option<std::ffi::OsString>)> {
+    let mut command = Command::new("");
+    prepared.apply(&mut command);
+    command.get_envs().map(|(name, value)| (name.to_owned(), value.map(ToOwned::to_owned))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_program_as_it_is_comes_first_and_once() {
+        let field = field(Some("default:env.MALLOC_ARENA_MAX=1,default")).unwrap();
+        let labels: Vec<&str> = field.contenders.iter().map(|c| c.label.as_str()).collect();
+        assert_eq!(labels, ["default", "default:env.MALLOC_ARENA_MAX=1"]);
+        let one = &field.contenders[1];
+        assert_eq!(one.environment, [("MALLOC_ARENA_MAX".into(), Some("1".into()))]);
+        assert_eq!((one.library.as_ref(), one.settings.len()), (None, 1));
+    }
+
+    #[test]
+    fn what_is_not_there_is_said_and_what_is_not_known_is_refused() {
+        let field = field(Some("/no/such/library.so")).unwrap();
+        assert_eq!(field.contenders.len(), 1);
+        assert!(field.unavailable[0].reason.contains("cannot read"), "{:?}", field.unavailable);
+        assert_eq!(super::field(Some("jemaloc")).unwrap_err().code, exit::USAGE);
+    }
+}

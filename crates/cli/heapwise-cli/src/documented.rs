@@ -1,0 +1,125 @@
+//! Whether the commands that documents print are accepted. They are not run: what they name is on somebody else's machine.
+
+use crate::args::{Cli, Command};
+use crate::compare::program;
+use clap::Parser;
+use heapwise_allocators::Candidate;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// README.md and all of docs.
+fn documents() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
+    let docs =
+        fs::read_dir(root.join("docs")).expect("a folder").map(|entry| entry.expect("an entry").path());
+    let mut all: Vec<PathBuf> = docs.filter(|path| path.extension().is_some_and(|e| e == "md")).collect();
+    all.push(root.join("README.md"));
+    all.sort();
+    all
+}
+
+/// Commands of the blocks for a shell: lines behind a `$` where there is output as well, else all lines.
+fn commands(document: &str) -> Vec<String> {
+    let mut commands = Vec::new();
+    let mut language = None;
+    let mut before = String::new();
+    for line in document.lines() {
+        if let Some(fence) = line.trim_start().strip_prefix("```") {
+            language = if language.is_some() { None } else { Some(fence.to_owned()) };
+            continue;
+        }
+        let is_begun = !before.is_empty();
+        let part = match language.as_deref() {
+            Some("console") if is_begun => line,
+            Some("console") => line.strip_prefix("$ ").unwrap_or_default(),
+            Some("sh") => line,
+            _ => continue,
+        };
+        match part.strip_suffix('\\') {
+            Some(part) => before.push_str(part),
+            None => commands.push(std::mem::take(&mut before) + part),
+        }
+    }
+    commands
+}
+
+/// The words of a command, up to what is the shell's own: a comment, a pipe, another file or command.
+fn words(command: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    for letter in command.chars() {
+        match (quote, letter) {
+            (Some(end), _) if letter == end => quote = None,
+            (None, '\'' | '"') => {
+                quote = Some(letter);
+                word.get_or_insert_default();
+            }
+            (None, ' ') => words.extend(word.take()),
+            (None, '#') if word.is_none() => break,
+            (None, '|' | '>' | ';' | '&') => break,
+            _ => word.get_or_insert_default().push(letter),
+        }
+    }
+    words.extend(word);
+    words
+}
+
+/// What heapwise is told by a command, if it is one of heapwise.
+fn arguments(command: &str) -> Option<Vec<String>> {
+    let words = words(command);
+    let from = match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        ["heapwise", ..] => 1,
+        ["cargo", "run", rest @ ..] if !rest.contains(&"-p") => 3 + rest.iter().position(|w| *w == "--")?,
+        _ => return None,
+    };
+    Some(std::iter::once("heapwise".to_owned()).chain(words[from..].iter().cloned()).collect())
+}
+
+/// Why a command is refused before anything is done.
+fn refusal(arguments: &[String]) -> Option<String> {
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => return Some(error.to_string()),
+    };
+    let list = |with: Option<&str>| Candidate::parse_list(with?).err().map(|e| e.to_string());
+    match &cli.command {
+        Command::Compare(args) => program(&args.command, &args.drive)
+            .err()
+            .map(|failure| failure.error.to_string())
+            .or_else(|| list(args.with.as_deref())),
+        Command::Replay(args) => list(args.with.as_deref()),
+        Command::Tune(args) => {
+            let goal = args.goal.parse::<heapwise_trial::tune::Goal>().err().map(|error| error.to_string());
+            goal.or_else(|| list(args.with.as_deref()))
+        }
+        _ => None,
+    }
+}
+
+#[test]
+fn every_command_that_is_printed_is_accepted() {
+    let mut found = 0;
+    for path in documents() {
+        let document = fs::read_to_string(&path).expect("a document");
+        for command in commands(&document) {
+            let Some(arguments) = arguments(&command) else { continue };
+            found += 1;
+            assert_eq!(refusal(&arguments), None, "{}: {command}", path.display());
+        }
+    }
+    assert!(found > 50, "{found} commands are not all");
+}
+
+#[test]
+fn what_would_be_refused_is_seen() {
+    let refused = |command: &str| refusal(&arguments(command).expect("a command of heapwise")).is_some();
+    assert!(refused("heapwise compare --settle 12s -- ./program"), "of a program that ends by itself");
+    assert!(!refused("heapwise compare --ready 'sleep 3' --settle 12s -- ./program  # as a server"));
+    assert!(refused("heapwise compare --with jemaloc -- ./program | cat"));
+    assert!(refused("cargo run --release -- report"));
+    assert!(refused("heapwise tune --goal memory run.hw"));
+    assert_eq!(arguments("cargo run -p fragmentation -- server"), None);
+    let document = "```console\n$ heapwise run \\\n    -- ls > out\nan output\n```\n```sh\nheapwise lab\n```\nheapwise no\n";
+    assert_eq!(commands(document), ["heapwise run     -- ls > out", "", "heapwise lab"]);
+}

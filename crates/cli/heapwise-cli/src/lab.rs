@@ -1,0 +1,59 @@
+//! `heapwise lab`: experiments; and the worker that they start, which is this program once more.
+
+use crate::args::{DiffFormat, LabArgs};
+use crate::progress::Progress;
+use crate::{Failure, exit, report};
+use anyhow::{Context, anyhow};
+use heapwise_report::escape::terminal;
+use heapwise_report::lab;
+use heapwise_trial::lab::{EXPERIMENTS, Error, Options, experiment, worker};
+
+/// Does an experiment, or lists them.
+pub(crate) fn lab(args: &LabArgs) -> Result<u8, Failure> {
+    let out = args.output.as_deref();
+    let Some(name) = &args.name else {
+        report::write(out, |style| match args.format {
+            DiffFormat::Text => lab::list_text(style),
+            DiffFormat::Json => lab::list_json(),
+            DiffFormat::Markdown => lab::list_markdown(),
+        })?;
+        return Ok(exit::SUCCESS);
+    };
+    let Some(found) = experiment(name) else {
+        let known: Vec<_> = EXPERIMENTS.iter().map(|e| e.name()).collect();
+        let error = anyhow!("there is no experiment called {name}; there are: {}", known.join(", "));
+        return Err(Failure::new(exit::USAGE, error));
+    };
+    let options = Options {
+        program: std::env::current_exe().context("cannot find out where heapwise itself is")?,
+        arguments: Vec::new(),
+        quick: args.quick,
+        size: args.size,
+        runs: args.runs,
+        workloads: args.workloads.clone(),
+        conditions: args.conditions.clone(),
+    };
+    let progress = Progress::new();
+    let outcome = found.run(&options, &mut |step| progress.at_step(&step.what, step.done, step.total));
+    drop(progress);
+    let outcome = outcome.map_err(|error| {
+        let code = match error {
+            Error::Unknown { .. } | Error::Usage(_) => exit::USAGE,
+            _ => exit::UNEXPECTED,
+        };
+        Failure::new(code, error)
+    })?;
+    report::write(out, |style| match args.format {
+        DiffFormat::Text => lab::text(&outcome, style),
+        DiffFormat::Json => lab::json(&outcome),
+        DiffFormat::Markdown => lab::markdown(&outcome),
+    })?;
+    Ok(exit::SUCCESS)
+}
+
+/// Started by an experiment: does something once, and prints how long it took.
+pub(crate) fn work(workload: &str, numbers: &[u64]) -> Result<u8, Failure> {
+    let line = worker::work(workload, numbers).map_err(|error| Failure::new(exit::USAGE, anyhow!(error)))?;
+    terminal::print(&format!("{line}\n"), false)?;
+    Ok(exit::SUCCESS)
+}

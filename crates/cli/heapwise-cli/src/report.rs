@@ -1,0 +1,183 @@
+//! `heapwise report`, and the diagnosis at the end of `heapwise run`.
+
+use crate::args::{Format, Look, ReportArgs};
+use crate::progress::Progress;
+use crate::sources::{self, SourceFiles};
+use crate::symbolize::symbolize;
+use crate::{Failure, exit};
+use anyhow::{Context, anyhow};
+use heapwise_analysis::{Analysis, Options, analyze};
+use heapwise_diagnosis::diagnose;
+use heapwise_report::escape::file::{self, Existing};
+use heapwise_report::escape::terminal;
+use heapwise_report::{
+    HtmlOptions, JsonOptions, MarkdownOptions, SourceLines, Sources, Style, TextOptions, ThreadMatrix,
+};
+use heapwise_trace::file::{Reader, tables::Symbols};
+use std::fs::File;
+use std::io::{BufReader, IsTerminal, Read};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Prints the diagnosis of a recording.
+pub(crate) fn report(args: &ReportArgs) -> Result<u8, Failure> {
+    let path = &args.recording;
+    if args.look.format == Format::Html && args.output.is_none() && std::io::stdout().is_terminal() {
+        let out = path.with_extension("html");
+        return Err(Failure::new(
+            exit::USAGE,
+            anyhow!(
+                "HTML is for a browser, not for a terminal; write it to a file with -o {}",
+                out.display()
+            ),
+        ));
+    }
+    sources::check(&args.look.source_root).map_err(|error| Failure::new(exit::USAGE, error))?;
+    check_output(args.output.as_deref(), &[path])?;
+    let analysis = load(path)?;
+    write(args.output.as_deref(), |style| render(&analysis, path, &args.look, style))?;
+    Ok(exit::SUCCESS)
+}
+
+/// A recording from a file, with names.
+pub(crate) fn load(path: &Path) -> Result<Analysis, Failure> {
+    let mut analysis = read(&open(path)?, path).map_err(|error| Failure::new(exit::UNREADABLE, error))?;
+    if !analysis.has_symbols() {
+        // The recording was cut off before its symbols were written; this machine may still have the files.
+        add_symbols(&mut analysis);
+    }
+    Ok(analysis)
+}
+
+/// A recording's file.
+pub(crate) fn open(path: &Path) -> Result<File, Failure> {
+    let file = File::open(path).with_context(|| format!("cannot read {}", path.display()));
+    file.map_err(|error| Failure::new(exit::UNREADABLE, error))
+}
+
+/// Sees that there will be a place for a result, before the work of hours whose result it is. What is there stays as it is; a
+/// recording that the result comes from is no place for it.
+pub(crate) fn check_output(out: Option<&Path>, inputs: &[&Path]) -> Result<(), Failure> {
+    let Some(out) = out else { return Ok(()) };
+    let place = |path: &Path| path.canonicalize().ok();
+    if place(out).is_some_and(|out| inputs.iter().any(|input| place(input).as_ref() == Some(&out))) {
+        let error = anyhow!("-o {} would overwrite the recording itself; name another file", out.display());
+        return Err(Failure::new(exit::USAGE, error));
+    }
+    Ok(file::check(out, Existing::Replace).with_context(|| format!("cannot write {}", out.display()))?)
+}
+
+/// Writes what `render` makes to a file, or to standard output.
+pub(crate) fn write(out: Option<&Path>, render: impl FnOnce(Style) -> String) -> Result<(), Failure> {
+    match out {
+        Some(out) => {
+            let text = render(Style { color: false, width: 100 });
+            file::write(out, &text, Existing::Replace)
+                .with_context(|| format!("cannot write {}", out.display()))?;
+        }
+        None => {
+            let out = std::io::stdout();
+            let style = style_of(&out, anstream::AutoStream::choice(&out));
+            let text = render(style);
+            match out.is_terminal() {
+                true => terminal::print(&text, style.color)?,
+                false => terminal::put_out(text.as_bytes())?,
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Reads and analyses a recording.
+pub(crate) fn read(file: &File, path: &Path) -> anyhow::Result<Analysis> {
+    read_from(BufReader::with_capacity(1 << 20, file), file, path)
+}
+
+/// The same with what reads the file.
+pub(crate) fn read_from(input: impl Read, file: &File, path: &Path) -> anyhow::Result<Analysis> {
+    let total = file.metadata().map_or(0, |m| m.len());
+    let name = || format!("cannot read {}", path.display());
+    if file.metadata().is_ok_and(|m| m.is_dir()) {
+        return Err(anyhow!("cannot read {}: it is a folder, not a recording", path.display()));
+    }
+    let reader = Reader::new(input).with_context(name)?;
+    let progress = Progress::new();
+    let mut options = Options::default();
+    // What the system does not tell is left to it.
+    options.memory = heapwise_environment::available_memory().map(|available| available / 4 * 3);
+    analyze(reader, &options, |at| progress.at("analysing", at, total)).with_context(name)
+}
+
+/// Resolves the addresses of a recording and says in a line each what could not be read.
+pub(crate) fn add_symbols(analysis: &mut Analysis) -> Symbols {
+    let progress = Progress::new();
+    let (symbols, problems) = symbolize(analysis, &progress);
+    drop(progress);
+    for problem in problems {
+        heapwise_report::say!("heapwise: warning: no names for some frames: {problem}");
+    }
+    analysis.set_symbols(symbols.clone());
+    symbols
+}
+
+/// The diagnosis as text in the format that was asked for, of a recording that lies at `path`.
+pub(crate) fn render(analysis: &Analysis, path: &Path, look: &Look, style: Style) -> String {
+    let sources = (!look.no_source).then(|| Arc::new(SourceFiles::of(path, &look.source_root)));
+    let text = render_with(analysis, look, style, sources.as_ref());
+    if let Some([first, others @ ..]) = sources.map(|sources| sources.outside()).as_deref() {
+        let first = first.display();
+        let others = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
+        heapwise_report::say!(
+            "heapwise: no source lines of {first}{others}: not below the current folder; --source-root DIR names another one"
+        );
+    }
+    text
+}
+
+fn render_with(analysis: &Analysis, look: &Look, style: Style, sources: Option<&Arc<SourceFiles>>) -> String {
+    let diagnosis = diagnose(analysis);
+    let folder = current_folder();
+    match look.format {
+        Format::Text => {
+            let source = sources.map_or_else(SourceLines::default, |sources| Arc::clone(sources).lines());
+            let options =
+                TextOptions { top: look.top, stacks: look.stacks, folder, source, ..TextOptions::default() };
+            heapwise_report::text(analysis, &diagnosis, &options, style)
+        }
+        Format::Json => heapwise_report::json(analysis, &diagnosis, &JsonOptions::default()),
+        Format::Html => {
+            let sources = sources.map(|sources| sources.as_ref() as &dyn Sources);
+            let matrix = ThreadMatrix::of(analysis);
+            let times: Option<Vec<_>> =
+                analysis.sites().iter().map(|site| site.allocator_time.map(|t| t.time)).collect();
+            let options = HtmlOptions {
+                folder: folder.as_deref(),
+                sources,
+                thread_matrix: Some(&matrix),
+                allocator_time: times.as_deref(),
+            };
+            heapwise_report::html(analysis, &diagnosis, &options)
+        }
+        Format::Markdown => {
+            let options = MarkdownOptions { top: look.top, folder };
+            heapwise_report::markdown(analysis, &diagnosis, &options)
+        }
+    }
+}
+
+/// The folder to which source paths are shown relative.
+pub(crate) fn current_folder() -> Option<String> {
+    std::env::current_dir().ok().map(|folder| folder.to_string_lossy().into_owned())
+}
+
+/// How a stream wants to be written to.
+pub(crate) fn style_of(stream: &impl IsTerminal, choice: anstream::ColorChoice) -> Style {
+    let columns = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok());
+    let terminal = stream.is_terminal();
+    let width = columns.or_else(|| terminal_width().filter(|_| terminal)).unwrap_or(100);
+    Style { color: choice != anstream::ColorChoice::Never, width }
+}
+
+fn terminal_width() -> Option<usize> {
+    terminal_size::terminal_size().map(|(terminal_size::Width(columns), _)| usize::from(columns))
+}

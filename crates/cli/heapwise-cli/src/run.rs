@@ -1,0 +1,207 @@
+//! `heapwise run`: record a program, then say where its memory comes from.
+
+use crate::args::{Format, Look, RunArgs, Through};
+use crate::{Failure, blind_spots, doctor, exit, inherited, nested, preload, report, sources};
+use anyhow::{Context, anyhow};
+use heapwise_analysis::Analysis;
+use heapwise_collector::{Error, ErrorKind, Limits, Recorded, Request, record};
+use heapwise_report::Style;
+use heapwise_report::escape::file::{self, Existing};
+use heapwise_report::escape::terminal;
+use heapwise_trace::file::{Writer, tables::Symbols};
+use std::fs::File;
+use std::io::{Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Records a program and prints the diagnosis.
+pub(crate) fn run(args: RunArgs) -> Result<u8, Failure> {
+    let through_preload = args.through == Through::Preload;
+    let blind_spots = blind_spots::of_program(&args.command[0], args.through);
+    blind_spots::print(&args.command[0], &blind_spots);
+    let library = preload::library_for(&args.command[0]);
+    let (look, force) = (&args.look, args.force);
+    sources::check(&look.source_root).map_err(|error| Failure::new(exit::USAGE, error))?;
+    if !args.no_report {
+        check_page(args.output.as_deref(), look, args.report_file.as_deref(), force)?;
+    }
+    let environment_findings = doctor::before(&args.command[0]);
+    doctor::warn(&environment_findings);
+    let request = Request {
+        through_preload,
+        records_itself: !through_preload && blind_spots::records_itself(&args.command[0]),
+        command: args.command,
+        output: args.output,
+        force: args.force,
+        follow: !args.no_follow,
+        wait: args.wait,
+        end_together: args.end_together,
+        limits: Limits {
+            delay: args.delay,
+            snapshot_every: args.snapshot_every,
+            duration: args.duration,
+            max_bytes: args.max_size.map(|size| size.as_u64()),
+        },
+        verify_every: args.verify,
+        blind_spots,
+        explain: blind_spots::of_file,
+        concerns_heap: heapwise_environment::is_heap_variable,
+        environment_findings,
+        examine: doctor::of_recorded,
+        prepare: inherited::hand_on,
+        give_up,
+        version: env!("CARGO_PKG_VERSION").into(),
+        preload: library,
+    };
+    let program = request.command[0].clone();
+    nested::announce(&program, "recorded");
+    let recorded = record(request).map_err(failure)?;
+    let Some(status) = recorded.exit else {
+        heapwise_report::say!(
+            "heapwise: interrupted; what was recorded is in {0}: heapwise report {0}",
+            recorded.path.display()
+        );
+        return Ok(exit::INTERRUPTED);
+    };
+    let code = u8::try_from(status.shell_code()).unwrap_or(exit::UNEXPECTED);
+    let analysis = name(&recorded)?;
+    if !args.no_report {
+        print(&recorded, &analysis, look, args.report_file, force)?;
+    }
+    say_where(&recorded);
+    match recorded.error {
+        None => Ok(code),
+        Some(error) => Err(Failure::new(
+            exit::RUN_FAILED,
+            anyhow!(
+                "the recording is incomplete, {} could not be written on: {error}; make room on the disk, bound the \
+                 recording with --max-size, or choose another place with -o (the program itself ended with code {code})",
+                recorded.path.display()
+            ),
+        )),
+    }
+}
+
+/// Leaves after a second interrupt, whatever the other threads are doing.
+fn give_up(recording: &Path) {
+    let file = recording.display().to_string();
+    // A terminal that takes no more output keeps nobody here.
+    std::thread::spawn(move || {
+        heapwise_report::say!(
+            "heapwise: interrupted twice, and left without waiting for the end of the recording; what was written of it is \
+             in {file}"
+        );
+    });
+    std::thread::sleep(Duration::from_millis(200));
+    std::process::exit(exit::INTERRUPTED.into());
+}
+
+fn failure(error: Error) -> Failure {
+    let code = match error.kind() {
+        ErrorKind::NoSuchProgram { .. } => exit::NO_SUCH_PROGRAM,
+        ErrorKind::NotExecutable { .. } => exit::NOT_EXECUTABLE,
+        _ => exit::RUN_FAILED,
+    };
+    Failure::new(code, error)
+}
+
+/// Analyses the recording and stores the names in it, so that it can be read without the program's files: they may be
+/// replaced by the next build.
+fn name(recorded: &Recorded) -> Result<Analysis, Failure> {
+    let failed = |error: anyhow::Error| Failure::new(exit::RUN_FAILED, error);
+    let mut file = &recorded.file;
+    file.seek(SeekFrom::Start(0)).context("cannot read the recording").map_err(failed)?;
+    let mut analysis = report::read(file, &recorded.path).map_err(failed)?;
+    let symbols = report::add_symbols(&mut analysis);
+    if recorded.error.is_none() {
+        keep(file, &symbols).context("cannot write symbols to the recording").map_err(failed)?;
+    }
+    Ok(analysis)
+}
+
+fn print(
+    recorded: &Recorded,
+    analysis: &Analysis,
+    look: &Look,
+    to: Option<PathBuf>,
+    force: bool,
+) -> Result<(), Failure> {
+    let failed = |error: anyhow::Error| Failure::new(exit::RUN_FAILED, error);
+    let plain = Style { color: false, width: 100 };
+    if let Some(page) = page_beside(&recorded.path, look, to.as_deref()) {
+        let text = report::render(analysis, &recorded.path, look, plain);
+        write_page(&page, &text, force).map_err(failed)?;
+        heapwise_report::say!("heapwise: report in {}; open it with a browser", page.display());
+        return Ok(());
+    }
+    match to {
+        Some(path) => {
+            let text = report::render(analysis, &recorded.path, look, plain);
+            file::write(&path, &text, Existing::Replace)
+                .with_context(|| format!("cannot write {}", path.display()))
+                .map_err(failed)
+        }
+        None => {
+            let style =
+                report::style_of(&std::io::stderr(), anstream::AutoStream::choice(&std::io::stderr()));
+            let text = report::render(analysis, &recorded.path, look, style);
+            terminal::print_error(&text, style.color);
+            Ok(())
+        }
+    }
+}
+
+/// Where an HTML report goes if nobody said where: beside the recording. It is nothing for a terminal.
+fn page_beside(recording: &Path, look: &Look, to: Option<&Path>) -> Option<PathBuf> {
+    (look.format == Format::Html && to.is_none()).then(|| recording.with_extension("html"))
+}
+
+/// What would go wrong with it after the program has run is better said before.
+fn check_page(recording: Option<&Path>, look: &Look, to: Option<&Path>, force: bool) -> Result<(), Failure> {
+    let Some(recording) = recording else { return Ok(()) };
+    let Some(page) = page_beside(recording, look, to) else { return Ok(()) };
+    if page == recording {
+        let error = anyhow!(
+            "-o names the recording, and {} is called like a report; name the report with --report-file",
+            recording.display()
+        );
+        return Err(Failure::new(exit::USAGE, error));
+    }
+    // Also a link that leads nowhere has the name.
+    let is_taken = page.symlink_metadata().is_ok();
+    if is_taken && !force { Err(Failure::new(exit::RUN_FAILED, exists(&page))) } else { Ok(()) }
+}
+
+/// As with recordings, a file whose name nobody typed replaces no other one.
+fn write_page(path: &Path, text: &str, force: bool) -> anyhow::Result<()> {
+    match file::write(path, text, if force { Existing::ReplaceAnything } else { Existing::Keep }) {
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Err(exists(path)),
+        result => result.with_context(|| format!("cannot write {}", path.display())),
+    }
+}
+
+fn exists(path: &Path) -> anyhow::Error {
+    anyhow!("{} exists; replace it with --force, or choose another file with --report-file", path.display())
+}
+
+/// Appends the names to the recording, so that it can be read on a machine without the program.
+fn keep(mut file: &File, symbols: &Symbols) -> anyhow::Result<()> {
+    file.seek(SeekFrom::End(0))?;
+    let mut writer = Writer::append(std::io::BufWriter::new(file));
+    writer.symbols(symbols)?;
+    writer.flush()?;
+    Ok(())
+}
+
+fn say_where(recorded: &Recorded) {
+    let size = recorded.file.metadata().map_or(0, |m| m.len());
+    let path = recorded.path.display();
+    let size = bytesize::ByteSize(size).display().iec();
+    heapwise_report::say!("heapwise: recording in {path} ({size}); look again with: heapwise report {path}");
+    if recorded.still_running > 0 {
+        let n = recorded.still_running;
+        heapwise_report::say!(
+            "heapwise: {n} recorded process(es) still run unrecorded; --wait waits for them"
+        );
+    }
+}

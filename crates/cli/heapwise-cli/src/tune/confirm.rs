@@ -1,0 +1,90 @@
+//! What replays found, on the program itself. What goes wrong here does not undo the search: that took minutes, and what it
+//! found is still true of the recording.
+
+use super::Asked;
+use crate::args::TuneArgs;
+use crate::compare::contenders::contender;
+use crate::{compare, exit};
+use heapwise_allocators::Candidate;
+use heapwise_report::tune::Untried;
+use heapwise_trial::compare::{Comparison, Error, Program};
+use heapwise_trial::tune::Found;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Tries the best few on the program itself; or says why that was not done.
+pub(super) fn confirm(
+    program: Option<&Program>,
+    found: &Found,
+    asked: &Asked,
+    args: &TuneArgs,
+    interrupted: &Arc<AtomicBool>,
+) -> Result<Comparison, Untried> {
+    let Some(program) = program else { return Err(Untried::NoCommand) };
+    if args.confirm == 0 {
+        return Err(Untried::NotWanted);
+    }
+    if interrupted.load(Ordering::Relaxed) {
+        return Err(Untried::Interrupted);
+    }
+    let shortlist = found.shortlist(args.confirm);
+    if shortlist.is_empty() {
+        return Err(Untried::NothingToTry);
+    }
+    let shortlist = shortlist.into_iter().map(|ranked| ranked.candidate.clone());
+    compare(program, asked.now.as_ref(), shortlist, args, interrupted)
+}
+
+/// What the exit code is when nothing was tried for this reason.
+pub(super) fn code(untried: &Untried) -> u8 {
+    match untried {
+        Untried::Interrupted => exit::INTERRUPTED,
+        Untried::Failed(_) => exit::UNUSABLE,
+        Untried::NoCommand | Untried::NotWanted | Untried::NothingToTry => exit::SUCCESS,
+    }
+}
+
+fn compare(
+    program: &Program,
+    now: Option<&Candidate>,
+    shortlist: impl Iterator<Item = Candidate>,
+    args: &TuneArgs,
+    interrupted: &Arc<AtomicBool>,
+) -> Result<Comparison, Untried> {
+    // The program as it is, unless somebody wants something else.
+    let as_it_is = Candidate::default();
+    let now = now.unwrap_or(&as_it_is);
+    let baseline = contender(now).map_err(|reason| {
+        Untried::Failed(format!(
+            "{now}, which everything is compared with, could be replayed and is no longer there: {reason}"
+        ))
+    })?;
+    let mut contenders = vec![baseline];
+    let mut unavailable = Vec::new();
+    for candidate in shortlist {
+        match contender(&candidate) {
+            Ok(contender) => contenders.push(contender),
+            Err(reason) => unavailable.push(heapwise_trial::compare::Unavailable {
+                label: candidate.to_string(),
+                allocator: candidate.name().to_owned(),
+                reason,
+            }),
+        }
+    }
+    let options = heapwise_trial::compare::Options {
+        runs: args.runs,
+        timeout: args.drive.timeout,
+        unavailable,
+        refuse: Some(compare::refusal::of_file),
+        interrupted: Arc::clone(interrupted),
+        ..heapwise_trial::compare::Options::default()
+    };
+    let mut teller = compare::Teller::new();
+    let comparison =
+        heapwise_trial::compare::run(program, &contenders, &options, &mut |step| teller.tell(step));
+    drop(teller);
+    comparison.map_err(|error| match error {
+        Error::Interrupted => Untried::Interrupted,
+        error => Untried::Failed(error.to_string()),
+    })
+}

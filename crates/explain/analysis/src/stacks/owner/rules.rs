@@ -1,0 +1,313 @@
+//! The table of rules: what gives away whose code a frame is.
+
+use super::{FrameFacts, Owner};
+
+/// One rule: whatever it matches belongs to its owner. The first rule that matches counts.
+pub(super) struct Rule {
+    /// For the tests, which have cases for every rule.
+    #[cfg_attr(not(test), expect(dead_code, reason = "names a rule to its readers and tests"))]
+    pub(super) name: &'static str,
+    pub(super) owner: Owner,
+    pub(super) matches: fn(&FrameFacts<'_>) -> bool,
+}
+
+/// All of them, in the order in which they are asked.
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        name: "recorder-module",
+        owner: Owner::Recorder,
+        matches: |f| module_is(f, &["libheapwise"]) || module_has(f, "memfd:heapwise"),
+    },
+    // The wrapper in a program that records itself. Inlined functions may have lost their paths, so files count, too.
+    Rule {
+        name: "recorder-in-program",
+        owner: Owner::Recorder,
+        matches: |f| {
+            const FILES: &[&str] = &["/src/allocator.rs", "/src/record/", "/src/wrapped.rs"];
+            let names = ["heapwise::allocator::", "heapwise::record::", "heapwise_recorder::"];
+            let by_name = f.function.is_some_and(|function| {
+                let function = function.strip_prefix('<').unwrap_or(function);
+                names.iter().any(|name| function.starts_with(name))
+            });
+            // The package's folder may have a version behind its name.
+            let by_file = f.file.is_some_and(|file| {
+                FILES.iter().any(|part| {
+                    file.split_once(part).is_some_and(|(folder, _)| {
+                        let package = folder.rsplit('/').next().unwrap_or_default();
+                        let name = package.split_once("-0.").map_or(package, |(name, _)| name);
+                        // Heapwise's own sources have folders without the package's name.
+                        matches!(name, "heapwise" | "heapwise-recorder")
+                            || folder.ends_with("/record/recorder")
+                    })
+                })
+            });
+            by_name || by_file
+        },
+    },
+    Rule {
+        name: "system-module",
+        owner: Owner::System,
+        matches: |f| {
+            const LIBRARIES: &[&str] = &[
+                "libc.so",
+                "libc-2.",
+                "libc.musl",
+                "ld-linux",
+                "ld-2.",
+                "ld-musl",
+                "ld.so",
+                "libpthread",
+                "libdl.so",
+                "libdl-2.",
+                "librt.so",
+                "librt-2.",
+                "libm.so",
+                "libm-2.",
+                "libgcc_s",
+                "libstdc++",
+                "libc++.so",
+                "libc++abi",
+                "libunwind",
+                "linux-vdso",
+                "[vdso]",
+                "linux-gate",
+            ];
+            module_is(f, LIBRARIES)
+        },
+    },
+    // Of programs that recorded themselves, on Windows (or Wine) and macOS.
+    Rule {
+        name: "foreign-system-module",
+        owner: Owner::System,
+        matches: |f| {
+            const LIBRARIES: &[&str] = &[
+                "ntdll.dll",
+                "kernel32.dll",
+                "kernelbase.dll",
+                "msvcrt.dll",
+                "ucrtbase.dll",
+                "vcruntime",
+                "libsystem_",
+                "libdyld.dylib",
+                "dyld",
+            ];
+            let name = f.module.map(|m| m.rsplit(['/', '\\']).next().unwrap_or(m).to_ascii_lowercase());
+            name.is_some_and(|name| LIBRARIES.iter().any(|library| name.starts_with(library)))
+        },
+    },
+    Rule {
+        name: "allocator-module",
+        owner: Owner::System,
+        matches: |f| {
+            module_is(
+                f,
+                &[
+                    "libjemalloc",
+                    "libmimalloc",
+                    "libsnmalloc",
+                    "libtcmalloc",
+                    "librpmalloc",
+                    "libhoard",
+                    "libasan",
+                ],
+            )
+        },
+    },
+    Rule {
+        name: "allocator-function",
+        owner: Owner::System,
+        matches: |f| {
+            const EXACT: &[&str] = &[
+                "malloc",
+                "calloc",
+                "realloc",
+                "free",
+                "reallocarray",
+                "posix_memalign",
+                "aligned_alloc",
+                "memalign",
+                "valloc",
+                "pvalloc",
+                "cfree",
+                "strdup",
+                "strndup",
+            ];
+            const PREFIXES: &[&str] =
+                &["__libc_", "_rjem_", "je_", "_mi_", "mi_", "sn_rust_", "tc_", "rpmalloc"];
+            function_is(f, EXACT) || function_starts(f, PREFIXES)
+        },
+    },
+    Rule {
+        name: "process-start",
+        owner: Owner::System,
+        matches: |f| {
+            function_is(
+                f,
+                &[
+                    "_start",
+                    "__libc_start_main",
+                    "__libc_start_call_main",
+                    "start_thread",
+                    "clone",
+                    "clone3",
+                    "_dl_start_user",
+                    "mainCRTStartup",
+                    "WinMainCRTStartup",
+                    "__tmainCRTStartup",
+                ],
+            )
+        },
+    },
+    Rule {
+        name: "operator-new",
+        owner: Owner::CxxStd,
+        matches: |f| function_starts(f, &["operator new", "operator delete", "__cxa_"]),
+    },
+    Rule {
+        name: "rust-allocation-shim",
+        owner: Owner::RustStd,
+        matches: |f| {
+            function_starts(f, &["__rust_", "__rdl_", "__rg_", "__rustc::"])
+                || function_is(f, &["rust_begin_unwind", "rust_panic"])
+        },
+    },
+    // Packages that the standard library is built from, such as hashbrown; before the folders of std itself.
+    Rule { name: "rust-std-dependency-file", owner: Owner::RustStd, matches: |f| file_has(f, "/rust/deps/") },
+    Rule {
+        name: "rust-std-file",
+        owner: Owner::RustStd,
+        matches: |f| {
+            let library = |part: &str| {
+                [
+                    "core",
+                    "alloc",
+                    "std",
+                    "proc_macro",
+                    "test",
+                    "panic_unwind",
+                    "backtrace",
+                    "portable-simd",
+                    "stdarch",
+                    "compiler-builtins",
+                ]
+                .iter()
+                .any(|name| part.strip_prefix(*name).is_some_and(|rest| rest.starts_with('/')))
+            };
+            file_has(f, "/rustc/") && file_has(f, "/library/")
+                || f.file.is_some_and(|file| {
+                    file.match_indices("library/").any(|(at, m)| {
+                        (at == 0 || file[..at].ends_with('/'))
+                            && library(&file[at + m.len()..])
+                            && file[at..].contains("/src/")
+                    })
+                })
+        },
+    },
+    Rule {
+        name: "cargo-registry-file",
+        owner: Owner::Dependency,
+        matches: |f| file_has(f, "/.cargo/registry/") || file_has(f, "/registry/src/"),
+    },
+    Rule {
+        name: "cargo-git-file",
+        owner: Owner::Dependency,
+        matches: |f| file_has(f, "/.cargo/git/") || file_has(f, "/git/checkouts/"),
+    },
+    Rule {
+        name: "cxx-header-file",
+        owner: Owner::CxxStd,
+        matches: |f| {
+            file_has(f, "/include/c++/")
+                || file_has(f, "/libstdc++-v3/")
+                || f.file.is_some_and(|x| x.contains("/include/") && x.contains("/c++/"))
+        },
+    },
+    // Names decide only where there is no file: a user's file may well hold `impl Clone for Thing`.
+    Rule {
+        name: "rust-std-name",
+        owner: Owner::RustStd,
+        matches: |f| {
+            const PREFIXES: &[&str] = &[
+                "core::",
+                "alloc::",
+                "<core::",
+                "<alloc::",
+                "<std::",
+                "<&mut core::",
+                "<&core::",
+                "<&str as ",
+                "<str as ",
+                "<[T] as ",
+                "<&T as ",
+                "<T as ",
+                "<I as ",
+                "<F as ",
+                "<&mut F as ",
+                "<&mut I as ",
+                "compiler_builtins::",
+                "hashbrown::",
+                "<hashbrown::",
+                "rustc_demangle::",
+                "gimli::",
+                "addr2line::",
+                "miniz_oxide::",
+            ];
+            f.file.is_none() && (function_starts(f, PREFIXES) || is_rust_std_name(f))
+        },
+    },
+    Rule {
+        name: "cxx-std-name",
+        owner: Owner::CxxStd,
+        matches: |f| {
+            f.file.is_none() && function_starts(f, &["std::", "__gnu_cxx::", "void std::", "bool std::"])
+        },
+    },
+];
+
+/// Modules of Rust's `std` that C++'s does not have as namespaces.
+fn is_rust_std_name(f: &FrameFacts<'_>) -> bool {
+    const MODULES: &[&str] = &[
+        "alloc",
+        "backtrace",
+        "collections",
+        "env",
+        "ffi",
+        "fs",
+        "io",
+        "net",
+        "os",
+        "panic",
+        "panicking",
+        "path",
+        "process",
+        "rt",
+        "sync",
+        "sys",
+        "sys_common",
+        "thread",
+        "time",
+    ];
+    let rest = f.function.and_then(|name| name.strip_prefix("std::"));
+    rest.is_some_and(|rest| MODULES.iter().any(|m| rest.strip_prefix(m).is_some_and(|r| r.starts_with("::"))))
+}
+
+fn module_is(f: &FrameFacts<'_>, starts: &[&str]) -> bool {
+    let name = f.module.map(|m| m.rsplit('/').next().unwrap_or(m));
+    name.is_some_and(|name| starts.iter().any(|s| name.starts_with(s)))
+}
+
+fn module_has(f: &FrameFacts<'_>, part: &str) -> bool {
+    f.module.is_some_and(|m| m.contains(part))
+}
+
+fn function_is(f: &FrameFacts<'_>, names: &[&str]) -> bool {
+    f.function.is_some_and(|function| names.contains(&function))
+}
+
+fn function_starts(f: &FrameFacts<'_>, starts: &[&str]) -> bool {
+    f.function.is_some_and(|function| starts.iter().any(|s| function.starts_with(s)))
+}
+
+fn file_has(f: &FrameFacts<'_>, part: &str) -> bool {
+    f.file.is_some_and(|file| file.contains(part))
+}

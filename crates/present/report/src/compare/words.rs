@@ -1,0 +1,376 @@
+//! What is said in the same words in all formats for people.
+
+use crate::text::page::counted;
+use crate::units::{bytes, count, time};
+use heapwise_trial::compare::{Comparison, Difference, FindingKind, Measure, Standing, Verdict, Winner};
+
+/// A number of a measure, with its unit.
+pub(super) fn number(measure: Measure, number: f64) -> String {
+    let whole = number.max(0.0).round() as u64;
+    match measure {
+        m if m.is_memory() => bytes(whole),
+        m if m.is_time() => time(whole),
+        _ => count(whole),
+    }
+}
+
+/// A ratio as a change: `−31 %`, `+0.8 %`, `×3.4`.
+pub(super) fn change(ratio: f64) -> String {
+    let percent = (ratio - 1.0) * 100.0;
+    let sign = if percent < 0.0 { '−' } else { '+' };
+    match percent.abs() {
+        _ if ratio >= 2.995 => format!("×{ratio:.1}"),
+        p if p < 9.95 => format!("{sign}{p:.1} %"),
+        p => format!("{sign}{p:.0} %"),
+    }
+}
+
+/// A change with its interval: `−31 % (−35..−27)`.
+pub(super) fn with_interval(difference: &Difference) -> String {
+    let short = |ratio: f64| change(ratio).trim_end_matches(" %").to_owned();
+    format!("{} ({}..{})", change(difference.ratio), short(difference.low), short(difference.high))
+}
+
+/// What can be said of a difference, in a cell.
+pub(super) fn cell(difference: &Difference) -> String {
+    match difference.verdict {
+        Verdict::Lower | Verdict::Higher => with_interval(difference),
+        Verdict::WithinNoise => "within the noise".to_owned(),
+        Verdict::TooFew => "too few rounds".to_owned(),
+    }
+}
+
+/// Who somebody is, with the exact version: `jemalloc 5.3.1`, `default (as it is: libjemalloc.so.2)`.
+pub(super) fn who(standing: &Standing) -> String {
+    let contender = &standing.contender;
+    match aside(standing) {
+        aside if aside.is_empty() => contender.label.clone(),
+        aside if contender.library.is_none() => format!("{} ({aside})", contender.label),
+        aside => format!("{} {aside}", contender.label),
+    }
+}
+
+/// Its version; of the program as it is, what was seen in it.
+pub(super) fn aside(standing: &Standing) -> String {
+    let contender = &standing.contender;
+    if contender.library.is_some() {
+        return contender.version.clone().unwrap_or_default();
+    }
+    let seen = standing.allocators_seen();
+    if seen.is_empty() { "as it is".to_owned() } else { format!("as it is: {}", seen.join(", ")) }
+}
+
+/// The command as it could be typed.
+pub(super) fn command(comparison: &Comparison) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_./:=+,@%".contains(c);
+    let quote = |word: &String| match word {
+        word if !word.is_empty() && word.chars().all(plain) => word.clone(),
+        word => format!("'{}'", word.replace('\'', "'\\''")),
+    };
+    comparison.setup.command.iter().map(quote).collect::<Vec<_>>().join(" ")
+}
+
+/// How the runs were made, in a line.
+pub(super) fn course(comparison: &Comparison) -> String {
+    let setup = &comparison.setup;
+    let mut line = format!(
+        "{}, interleaved and shuffled, after one that does not count; {} in all",
+        counted(u64::from(setup.rounds), "round", "rounds"),
+        time(setup.took_ns)
+    );
+    if comparison.is_interrupted {
+        line.push_str("; interrupted, this is what was measured until then");
+    }
+    line
+}
+
+/// How a server was driven, if it is one.
+pub(super) fn drive(comparison: &Comparison) -> Option<String> {
+    let setup = &comparison.setup;
+    if !setup.is_server {
+        return None;
+    }
+    let settle = setup.settle_ns.map_or_else(String::new, |ns| format!(", then left alone for {}", time(ns)));
+    Some(match &setup.load {
+        Some(load) => format!("as a server under the load `{load}`{settle}; times are those of the load"),
+        None => format!(
+            "as a server without a load{settle}: there are no times to compare; --load gives it something to do"
+        ),
+    })
+}
+
+/// Lines about what candidates did otherwise, the name first.
+pub(super) fn findings(comparison: &Comparison) -> Vec<(String, String)> {
+    let mut lines = Vec::new();
+    for standing in &comparison.standings {
+        for finding in &standing.findings {
+            let often = if finding.runs == finding.of {
+                "in all runs".to_owned()
+            } else {
+                format!("in {} of {} runs", finding.runs, finding.of)
+            };
+            lines.push((standing.contender.label.clone(), format!("{}, {often}", finding.what)));
+        }
+        if let Some(reason) = &standing.left_out {
+            lines.push((standing.contender.label.clone(), reason.clone()));
+        }
+    }
+    lines
+}
+
+/// Lines about who could not take part.
+pub(super) fn unavailable(comparison: &Comparison) -> Vec<String> {
+    comparison.unavailable.iter().map(|u| format!("{} was left out: {}", u.label, u.reason)).collect()
+}
+
+/// What a candidate surely needs less of, more of, and what nobody can tell.
+pub(super) fn verdicts(standing: &Standing, measures: &[Measure]) -> [(&'static str, Vec<String>); 4] {
+    let of = |wanted: Verdict| -> Vec<String> {
+        let those = measures.iter().filter(|m| standing.verdict(**m) == Some(wanted));
+        those
+            .filter_map(|m| {
+                let difference = standing.differences.get(m)?;
+                Some(match wanted {
+                    Verdict::Lower | Verdict::Higher => {
+                        format!("{} {}", m.title(), with_interval(difference))
+                    }
+                    _ => m.title().to_owned(),
+                })
+            })
+            .collect()
+    };
+    [
+        ("less", of(Verdict::Lower)),
+        ("more", of(Verdict::Higher)),
+        ("within the noise", of(Verdict::WithinNoise)),
+        ("too few rounds to tell", of(Verdict::TooFew)),
+    ]
+}
+
+/// Memory that is counted as resident and was given back, where it is worth a word.
+pub(super) fn lazily_freed(standing: &Standing) -> Option<String> {
+    let freed = |sample: &heapwise_trial::compare::Sample| {
+        let memory = sample.after_settle.or(sample.after_load).or(sample.end)?;
+        let freed = memory.lazily_freed_bytes?;
+        (freed * 100 > memory.rss_bytes).then_some(freed as f64)
+    };
+    let spread = heapwise_trial::compare::Spread::of(standing.counted().filter_map(freed))?;
+    Some(format!(
+        "{} more count as resident at the end, but were given back and are taken when somebody needs them (MADV_FREE)",
+        bytes(spread.median as u64)
+    ))
+}
+
+/// The conclusion, in sentences.
+pub(super) fn conclusion(comparison: &Comparison) -> Vec<String> {
+    let told: Vec<&Winner> =
+        comparison.winners.iter().filter(|winner| is_worth_a_choice(winner.measure)).collect();
+    if told.is_empty() {
+        return vec!["Nothing can be said: no run counts.".to_owned()];
+    }
+    if comparison.candidates().iter().all(|s| s.counted.is_empty()) {
+        return nobody_counts(comparison);
+    }
+    if comparison.setup.rounds < 3 {
+        return vec![
+            "Less than three rounds cannot tell a difference from noise: let it do more (--runs).".to_owned(),
+        ];
+    }
+    let mut sentences: Vec<String> = told.iter().filter_map(|winner| best(comparison, winner)).collect();
+    let nobody: Vec<&str> = told.iter().filter(|w| w.best.is_none()).map(|w| w.measure.title()).collect();
+    if sentences.is_empty() {
+        sentences.push(format!(
+            "Stay with what you have: nobody surely needs less {} than the program as it is.",
+            listed(&nobody, "or")
+        ));
+    } else if !nobody.is_empty() {
+        sentences
+            .push(format!("Nobody surely needs less {} than the program as it is.", listed(&nobody, "or")));
+    }
+    sentences
+}
+
+/// What can be said if no run of a candidate counts.
+fn nobody_counts(comparison: &Comparison) -> Vec<String> {
+    let names = |is_wanted: &dyn Fn(&Standing) -> bool| -> Vec<&str> {
+        let wanted = comparison.candidates().iter().filter(|standing| is_wanted(standing));
+        wanted.map(|standing| standing.contender.label.as_str()).collect()
+    };
+    let has_not_reached =
+        |standing: &Standing| standing.findings.iter().any(|f| f.kind == FindingKind::NotInUse);
+    let (without, others) = (names(&has_not_reached), names(&|standing| !has_not_reached(standing)));
+    if without.is_empty() {
+        return vec![
+            "Stay with what you have: under none of the others does the program do its work.".to_owned(),
+        ];
+    }
+    const REMEDY: &str = "Put the program itself behind --, without what clears its environment (env -i, sudo) or starts it in \
+                          another way, and see that it is linked dynamically.";
+    if others.is_empty() {
+        return vec![format!("Nothing can be said: the allocators did not reach the program. {REMEDY}")];
+    }
+    vec![
+        format!(
+            "Nothing can be said of {}: they did not reach the program. {REMEDY}",
+            listed(&without, "and")
+        ),
+        format!("Under {} the program does not do its work.", listed(&others, "and")),
+    ]
+}
+
+/// Page faults cost what the times tell. What is left in the moment of the exit is as much what an allocator gives back then,
+/// when nobody is left who would want it, as what it held before.
+fn is_worth_a_choice(measure: Measure) -> bool {
+    !matches!(measure, Measure::Faults | Measure::EndRss)
+}
+
+fn best(comparison: &Comparison, winner: &Winner) -> Option<String> {
+    let best = comparison.standings.get(winner.best?)?;
+    let difference = best.differences.get(&winner.measure)?;
+    let (own, before) = (best.spread(winner.measure)?, comparison.baseline().spread(winner.measure)?);
+    let mut sentence = format!(
+        "Least {}: {}, {} instead of {}, {}",
+        winner.measure.title(),
+        best.contender.label,
+        number(winner.measure, own.median),
+        number(winner.measure, before.median),
+        with_interval(difference)
+    );
+    let others: Vec<&str> = winner
+        .not_told_apart
+        .iter()
+        .filter_map(|at| Some(comparison.standings.get(*at)?.contender.label.as_str()))
+        .collect();
+    if !others.is_empty() {
+        sentence.push_str(&format!("; {} cannot be told from it", listed(&others, "and")));
+    }
+    sentence.push('.');
+    Some(sentence)
+}
+
+/// `a`, `a and b`, `a, b and c`.
+fn listed(words: &[&str], conjunction: &str) -> String {
+    match words {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [first @ .., last] => format!("{} {conjunction} {last}", first.join(", ")),
+    }
+}
+
+/// What intervals are, and how much noise there was.
+pub(super) fn about_noise(comparison: &Comparison) -> Option<String> {
+    // Who has fewer rounds than three has no interval that is shown. Rounds in which somebody is missing make its own wider.
+    let of = |measure: Measure| {
+        let all = comparison.candidates().iter().filter_map(move |s| s.differences.get(&measure));
+        all.filter(|difference| difference.verdict != Verdict::TooFew)
+    };
+    let measures = comparison.measures();
+    let sure = measures.iter().flat_map(|m| of(*m)).map(|d| (d.confidence * 100.0).round() as u32);
+    let (least, most) = (sure.clone().min()?, sure.max()?);
+    let confidence = if least == most { format!("{most} %") } else { format!("{least} % to {most} %") };
+    let noise = measures.iter().filter_map(|m| {
+        let best = of(*m).max_by_key(|difference| difference.rounds)?;
+        Some(format!("{} {}", m.title(), share(best.noise)))
+    });
+    Some(format!(
+        "In brackets are {confidence} intervals (Wilcoxon's signed ranks, rounds as pairs). Noise is what chance makes of two \
+         runs of the program as it is: {}.",
+        noise.collect::<Vec<_>>().join(", ")
+    ))
+}
+
+fn share(part: f64) -> String {
+    match part * 100.0 {
+        p if p < 0.05 => "0 %".to_owned(),
+        p if p < 9.95 => format!("{p:.1} %"),
+        p => format!("{p:.0} %"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::comparison;
+    use super::*;
+    use heapwise_trial::compare::Finding;
+
+    #[test]
+    fn allocators_that_did_not_reach_the_program_say_nothing_about_it() {
+        let mut none = comparison();
+        none.standings.truncate(2);
+        none.standings[1].counted.clear();
+        assert!(conclusion(&none)[0].starts_with("Stay with what you have"), "{:?}", conclusion(&none));
+        let what = String::new();
+        none.standings[1].findings = vec![Finding { kind: FindingKind::NotInUse, what, runs: 6, of: 6 }];
+        let [sentence] = &conclusion(&none)[..] else { panic!("one sentence: {:?}", conclusion(&none)) };
+        assert!(sentence.starts_with("Nothing can be said: the allocators did not reach the program. Put "));
+        // Beside one that crashes.
+        none.standings.push(comparison().standings[2].clone());
+        let both = conclusion(&none);
+        assert!(
+            both[0].starts_with("Nothing can be said of quick: ") && both[1].starts_with("Under broken ")
+        );
+    }
+
+    #[test]
+    fn intervals_are_those_of_rounds_that_there_are() {
+        let whole = comparison();
+        assert!(about_noise(&whole).is_some_and(|about| about.contains("94 % intervals")));
+        // The first candidate has one round only, whose interval is none.
+        let mut few = comparison();
+        let mut less = few.standings[1].clone();
+        for difference in less.differences.values_mut() {
+            *difference = Difference {
+                verdict: Verdict::TooFew,
+                confidence: 0.0,
+                noise: 9.0,
+                rounds: 1,
+                ..*difference
+            };
+        }
+        few.standings.insert(1, less.clone());
+        assert_eq!(about_noise(&few), about_noise(&whole));
+        few.standings.truncate(2);
+        assert_eq!(about_noise(&few), None);
+        // And one with three of five.
+        less.differences
+            .values_mut()
+            .for_each(|d| (d.verdict, d.confidence, d.rounds) = (Verdict::Lower, 0.75, 3));
+        few.standings = vec![few.standings[0].clone(), less, whole.standings[1].clone()];
+        assert!(
+            about_noise(&few)
+                .is_some_and(|a| a.contains("75 % to 94 % intervals") && a.contains("wall time 1.2 %"))
+        );
+    }
+
+    #[test]
+    fn a_server_without_a_load_has_no_times() {
+        let mut idle = comparison();
+        idle.setup.is_server = true;
+        idle.winners.retain(|winner| !winner.measure.is_time());
+        assert!(drive(&idle).is_some_and(|drive| drive.contains("without a load: there are no times")));
+        for standing in &mut idle.standings {
+            standing.samples.iter_mut().for_each(|s| (s.wall_ns, s.cpu_ns) = (None, None));
+            standing.differences.retain(|measure, _| !measure.is_time());
+        }
+        assert!(idle.measures().iter().all(|measure| !measure.is_time()));
+        let page = super::super::html(&idle);
+        assert!(!page.contains("CPU time and memory together") && !page.contains("NaN"), "{page}");
+        let markdown = super::super::markdown(&idle);
+        assert!(!markdown.contains("wall time") && !markdown.contains("CPU time"), "{markdown}");
+        // What somebody lacks whose runs count is not said to lack runs.
+        idle.standings[1].differences.clear();
+        let markdown = super::super::markdown(&idle);
+        assert!(
+            markdown.contains("| `quick` 1\\.2.3 | – |") && markdown.contains("no run counts"),
+            "{markdown}"
+        );
+    }
+
+    #[test]
+    fn changes_have_a_sign_and_two_digits() {
+        let words = [0.69, 1.008, 0.5, 1.0, 3.4, 2.0].map(change);
+        assert_eq!(words, ["−31 %", "+0.8 %", "−50 %", "+0.0 %", "×3.4", "+100 %"]);
+        assert_eq!([listed(&["a"], "or"), listed(&["a", "b", "c"], "and")], ["a", "a, b and c"]);
+        assert_eq!([0.0, 0.012, 0.31].map(share), ["0 %", "1.2 %", "31 %"]);
+    }
+}

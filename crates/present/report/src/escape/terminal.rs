@@ -1,0 +1,167 @@
+//! Makes text from a program harmless on a terminal, and is the one place that writes to terminals.
+//!
+//! Names are escaped where they are put into a text ([`escape`]). What is printed goes through [`say!`](crate::escape::say), [`print`] or
+//! [`print_error`], which let no control character through but those of our own colours, whatever was forgotten before.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::io::{self, Write};
+
+/// Whether a character could move the cursor, change colours, type commands, or make a line read as another one.
+pub fn is_harmful(c: char) -> bool {
+    c.is_control()
+        || matches!(
+            c,
+            // Marks that turn the direction of text, and what ends lines or is not seen.
+            '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
+                | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}'
+        )
+}
+
+/// Replaces harmful characters by what they are called.
+pub fn escape(text: &str) -> Cow<'_, str> {
+    replace(text, is_harmful, |c, out| out.extend(c.escape_default()))
+}
+
+/// Replaces harmful characters in JSON by JSON's escapes. They can only be in strings there, so it means the same afterwards.
+pub fn json(text: &str) -> Cow<'_, str> {
+    // Line ends are those between the values: JSON has none in strings.
+    replace(
+        text,
+        |c| is_harmful(c) && !matches!(c, '\n' | '\r' | '\t'),
+        |c, out| {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                out.push_str(&format!("\\u{unit:04x}"));
+            }
+        },
+    )
+}
+
+/// A text of several lines, in which the line ends and, if it has styles, our own colours are kept.
+pub fn page(text: &str, is_styled: bool) -> Cow<'_, str> {
+    let is_harmless = |c: char| matches!(c, '\n' | '\t') || !is_harmful(c);
+    if text.chars().all(is_harmless) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 8);
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let length = match style(rest) {
+            Some(length) if is_styled => length,
+            _ => c.len_utf8(),
+        };
+        let (part, behind) = rest.split_at(length);
+        match length > c.len_utf8() || is_harmless(c) {
+            true => out.push_str(part),
+            false => out.extend(c.escape_default()),
+        }
+        rest = behind;
+    }
+    Cow::Owned(out)
+}
+
+/// The length of a sequence at the beginning that selects a colour or style and does nothing else.
+fn style(text: &str) -> Option<usize> {
+    let parameters = text.strip_prefix("\x1b[")?;
+    let end = parameters.find(|c: char| !c.is_ascii_digit() && c != ';')?;
+    parameters[end..].starts_with('m').then_some(end + 3)
+}
+
+fn replace(
+    text: &str,
+    is_meant: impl Fn(char) -> bool,
+    mut by: impl FnMut(char, &mut String),
+) -> Cow<'_, str> {
+    if !text.contains(&is_meant) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        if is_meant(c) { by(c, &mut out) } else { out.push(c) }
+    }
+    Cow::Owned(out)
+}
+
+/// Writes one line to standard error, as `eprintln!` does, with all that is in it escaped. A standard error that is closed or full
+/// is no reason to end.
+#[macro_export]
+macro_rules! say {
+    ($($part:tt)*) => { $crate::escape::terminal::line(format_args!($($part)*)) };
+}
+
+/// What [`say!`](crate::escape::say) calls.
+pub fn line(what: fmt::Arguments<'_>) {
+    let line = format!("{}\n", escape(&what.to_string()));
+    let _ = io::stderr().write_all(line.as_bytes());
+}
+
+/// Writes a text of several lines to standard output, which is a terminal or read by a person.
+///
+/// # Errors
+/// As [`put_out`].
+pub fn print(text: &str, is_styled: bool) -> io::Result<()> {
+    put_out(page(text, is_styled).as_bytes())
+}
+
+/// Writes to standard output as it is, for programs to read. A reader that has seen enough, such as `head`, is no error: what was
+/// found out is in the exit code all the same.
+///
+/// # Errors
+/// When standard output cannot be written to.
+pub fn put_out(bytes: &[u8]) -> io::Result<()> {
+    let mut out = io::stdout();
+    match out.write_all(bytes).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => result,
+    }
+}
+
+/// Writes a text of several lines to standard error, which is no more reason to end than for a line.
+pub fn print_error(text: &str, is_styled: bool) {
+    let _ = io::stderr().write_all(page(text, is_styled).as_bytes());
+}
+
+/// Standard error as something that can always be written to, with all that is written escaped but the ends of lines.
+#[derive(Debug)]
+pub struct ErrorLines;
+
+impl Write for ErrorLines {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        print_error(&String::from_utf8_lossy(bytes), false);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_are_spelled_out() {
+        assert_eq!(escape("plain ünïcode"), "plain ünïcode");
+        assert_eq!(escape("a\x1b[31mb\r\n\x07"), "a\\u{1b}[31mb\\r\\n\\u{7}");
+        assert_eq!(escape("\u{202e}txt"), "\\u{202e}txt");
+        assert_eq!(escape("a\u{200f}b\u{2028}c"), "a\\u{200f}b\\u{2028}c");
+        assert_eq!(escape("\u{e0041}\u{2060}\u{9b}"), "\\u{e0041}\\u{2060}\\u{9b}");
+        assert_eq!(escape(&escape("\x1b")), "\\u{1b}", "twice does nothing more");
+    }
+
+    #[test]
+    fn json_stays_the_same_json() {
+        let text = "{\n  \"a\": \"\u{9b}2J\u{202e}é\u{7f}\u{e0041}\"\n}\n";
+        assert_eq!(json(text), "{\n  \"a\": \"\\u009b2J\\u202eé\\u007f\\udb40\\udc41\"\n}\n");
+    }
+
+    #[test]
+    fn a_page_keeps_its_lines_and_its_own_colours() {
+        let text = "\x1b[1;31mred\x1b[0m\tx\n\x1b[2Jy\x1b]0;title\x07\u{9b}1m\r\n\x1b[31";
+        let behind = "\tx\n\\u{1b}[2Jy\\u{1b}]0;title\\u{7}\\u{9b}1m\\r\n\\u{1b}[31";
+        assert_eq!(page(text, true), format!("\x1b[1;31mred\x1b[0m{behind}"));
+        assert_eq!(page(text, false), format!("\\u{{1b}}[1;31mred\\u{{1b}}[0m{behind}"));
+        assert!(matches!(page("a\nb\n", false), Cow::Borrowed(_)));
+    }
+}

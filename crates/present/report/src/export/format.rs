@@ -1,0 +1,50 @@
+//! What a format is.
+
+use crate::export::measure::{Measure, Moment};
+use heapwise_analysis::Analysis;
+use std::io::{self, Write};
+
+/// What may be chosen about an export. What is not chosen is up to the format.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// Which number is written, for formats that have room for one.
+    pub measure: Option<Measure>,
+    /// Which moment the memory *in use* is that of, for formats that know only one.
+    pub moment: Option<Moment>,
+}
+
+/// A kind of file that other tools read.
+pub trait Format: Sync {
+    /// What it is called on the command line.
+    fn name(&self) -> &'static str;
+
+    /// What it is, in one line, and what reads it.
+    fn about(&self) -> &'static str;
+
+    /// Whether it is unfit for a terminal.
+    fn is_binary(&self) -> bool {
+        false
+    }
+
+    /// Whether [`Options::measure`] changes it.
+    fn has_one_measure(&self) -> bool {
+        false
+    }
+
+    /// Whether [`Options::moment`] changes it.
+    fn has_one_moment(&self) -> bool {
+        false
+    }
+
+    /// Writes an analysis. `out` should be buffered.
+    ///
+    /// # Errors
+    /// Only those of `out`.
+    fn write(&self, analysis: &Analysis, options: &Options, out: &mut dyn Write) -> io::Result<()>;
+}
+
+impl std::fmt::Debug for dyn Format {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}

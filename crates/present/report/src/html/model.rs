@@ -1,0 +1,209 @@
+//! What the page is made from. The other side is `web/src/data.ts`: a change here is a change there, and the two are
+//! always in the same file, so there are no versions.
+
+use super::HtmlOptions;
+use super::marks::{Marks, marks};
+use super::memory::{Curves, Moment, Pages, curves, moments, pages};
+use super::sites::Sites;
+use super::sources::{Excerpt, excerpts};
+use super::strings::Strings;
+use super::threads::{Thread, matrix, threads};
+use super::tree::{Frames, Nodes, Tree};
+use crate::escape::terminal::escape;
+use heapwise_analysis::{Analysis, Totals};
+use heapwise_diagnosis::{Diagnosis, Insight, Verdict};
+use serde::Serialize;
+
+#[derive(Debug, Serialize)]
+pub(super) struct Model {
+    heapwise: String,
+    command: String,
+    exit_code: Option<i32>,
+    signal: Option<i32>,
+    duration_ns: u64,
+    interception: String,
+    allocators: Vec<String>,
+    n_processes: usize,
+    totals: ModelTotals,
+    peak_rss: u64,
+    peak_live_at_ns: u64,
+    captures: u64,
+    cut_captures: u64,
+    caveats: Vec<Caveat>,
+    verdict: Option<ModelVerdict>,
+    moments: Vec<Moment>,
+    pages: Option<Pages>,
+    curves: Curves,
+    /// Null if the program said nothing.
+    marks: Option<Marks>,
+    /// Each class as `[from bytes, to bytes, requests, bytes]`.
+    sizes: Vec<(u64, u64, u64, u64)>,
+    insights: Vec<ModelInsight>,
+    strings: Strings,
+    frames: Frames,
+    nodes: Nodes,
+    sites: Sites,
+    sources: Vec<Excerpt>,
+    /// The files whose lines are in the page.
+    source_files: Vec<String>,
+    threads: Vec<Thread>,
+    thread_matrix: Option<Vec<(u32, u32, u64)>>,
+}
+
+#[derive(Debug, Serialize)]
+struct ModelTotals {
+    allocations: u64,
+    resizes: u64,
+    deallocations: u64,
+    bytes: u64,
+    peak_bytes: u64,
+    peak_blocks: u64,
+    exit_bytes: u64,
+    exit_blocks: u64,
+    temporary: u64,
+    failed: u64,
+    lost: u64,
+}
+
+/// What could not be seen, or makes the numbers less than the whole truth.
+#[derive(Debug, Serialize)]
+struct Caveat {
+    blind: bool,
+    what: String,
+    hint: String,
+}
+
+#[derive(Debug, Serialize)]
+struct ModelVerdict {
+    kind: &'static str,
+    sentence: String,
+    remedy: String,
+}
+
+#[derive(Debug, Serialize)]
+struct ModelInsight {
+    id: &'static str,
+    severity: &'static str,
+    certainty: &'static str,
+    title: String,
+    site: Option<u32>,
+    sites: Vec<u32>,
+    evidence: Vec<String>,
+    allocations: u64,
+    bytes: u64,
+    peak_bytes: u64,
+    time_ns: u64,
+    remedy: String,
+}
+
+impl Model {
+    pub(super) fn new(a: &Analysis, d: &Diagnosis, options: &HtmlOptions<'_>) -> Self {
+        let mut strings = Strings::default();
+        let mut tree = Tree::new(a, options.folder, &mut strings);
+        let sites = Sites::new(a, options, &mut tree, &mut strings);
+        let (sources, source_files) =
+            options.sources.map(|s| excerpts(s, &sites, &tree, d)).unwrap_or_default();
+        let threads = threads(a, &mut strings);
+        let marks = marks(a, &mut strings);
+        let end = a.end.as_ref();
+        let mut allocators: Vec<String> = Vec::new();
+        for process in a.processes.iter().filter(|p| !p.allocator.is_empty()) {
+            let name = clean(process.allocator.rsplit('/').next().unwrap_or_default());
+            if !allocators.contains(&name) {
+                allocators.push(name);
+            }
+        }
+        Self {
+            heapwise: clean(&a.meta.heapwise),
+            command: clean(&a.meta.command.join(" ")),
+            exit_code: end.and_then(|e| e.exit_code),
+            signal: end.and_then(|e| e.signal),
+            duration_ns: a.duration.0,
+            interception: clean(&a.meta.interception),
+            allocators,
+            n_processes: a.processes.len(),
+            totals: (&a.totals).into(),
+            peak_rss: a.memory.peak_rss.0,
+            peak_live_at_ns: a.memory.live_peak_at.0,
+            captures: a.stacks.captures,
+            cut_captures: a.stacks.cut_captures,
+            caveats: caveats(a),
+            verdict: d.verdict.as_ref().map(verdict),
+            moments: moments(a),
+            pages: pages(a),
+            curves: curves(a),
+            marks,
+            sizes: a.size_classes().map(|c| (c.from.0, c.to.0, c.requests, c.bytes.0)).collect(),
+            insights: d.insights.iter().map(insight).collect(),
+            strings,
+            frames: tree.frames,
+            nodes: tree.nodes,
+            sites,
+            sources,
+            source_files,
+            threads,
+            thread_matrix: options.thread_matrix.map(matrix),
+        }
+    }
+}
+
+impl From<&Totals> for ModelTotals {
+    fn from(t: &Totals) -> Self {
+        Self {
+            allocations: t.allocations,
+            resizes: t.reallocations,
+            deallocations: t.deallocations,
+            bytes: t.allocated_bytes.0,
+            peak_bytes: t.peak_live_bytes.0,
+            peak_blocks: t.peak_live_blocks,
+            exit_bytes: t.live_at_exit_bytes.0,
+            exit_blocks: t.live_at_exit_blocks,
+            temporary: t.temporary_allocations,
+            failed: t.failed_allocations,
+            lost: t.lost_events,
+        }
+    }
+}
+
+fn clean(text: &str) -> String {
+    escape(text).into_owned()
+}
+
+/// Texts of several lines keep them.
+fn clean_lines(text: &str) -> String {
+    text.lines().map(clean).collect::<Vec<_>>().join("\n")
+}
+
+fn caveats(a: &Analysis) -> Vec<Caveat> {
+    let blind =
+        a.blind_spots.iter().map(|b| Caveat { blind: true, what: clean(&b.what), hint: clean(&b.remedy) });
+    let warnings = a.warnings.iter().map(|w| Caveat {
+        blind: false,
+        what: clean(&w.to_string()),
+        hint: w.hint().to_owned(),
+    });
+    blind.chain(warnings).collect()
+}
+
+fn verdict(verdict: &Verdict) -> ModelVerdict {
+    let Verdict { kind, sentence, remedy } = verdict;
+    ModelVerdict { kind: kind.id(), sentence: clean(sentence), remedy: clean_lines(remedy) }
+}
+
+fn insight(insight: &Insight) -> ModelInsight {
+    let Insight { id, severity, certainty, title, site, sites, evidence, estimate, remedy } = insight;
+    ModelInsight {
+        id,
+        severity: severity.id(),
+        certainty: certainty.id(),
+        title: clean(title),
+        site: site.map(|s| s.0),
+        sites: sites.iter().map(|s| s.0).collect(),
+        evidence: evidence.iter().map(|e| clean(e)).collect(),
+        allocations: estimate.allocations,
+        bytes: estimate.allocated_bytes.0,
+        peak_bytes: estimate.peak_bytes.0,
+        time_ns: estimate.time.0,
+        remedy: clean_lines(remedy),
+    }
+}

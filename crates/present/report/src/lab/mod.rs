@@ -1,0 +1,33 @@
+//! What an experiment found, for people, machines and pull requests; and the list of experiments.
+//!
+//! The tables come as they are, and nothing here knows what an experiment is about. What was printed by workers was made
+//! harmless where it was read.
+
+mod document;
+mod json;
+mod list;
+mod words;
+
+pub use json::SCHEMA;
+pub use list::{list_json, list_markdown, list_text};
+
+use crate::style::Style;
+use heapwise_trial::lab::Outcome;
+
+/// For a terminal.
+pub fn text(outcome: &Outcome, style: Style) -> String {
+    crate::document::text(&document::document(outcome), style)
+}
+
+/// The schema `heapwise.lab/1`.
+pub fn json(outcome: &Outcome) -> String {
+    json::json(outcome)
+}
+
+/// For a comment or a document.
+pub fn markdown(outcome: &Outcome) -> String {
+    crate::document::markdown(&document::document(outcome))
+}
+
+#[cfg(test)]
+mod testing;

@@ -1,0 +1,40 @@
+//! Renders the analysis of a recording: [`json()`] for machines, [`text()`] for a terminal, [`markdown()`] for a comment
+//! on a pull request, [`html()`] for a browser; and what changed between two ([`Diff`]) in the first three ways, as what
+//! an experiment found ([`lab`]); and what a comparison of allocators found in all four ([`compare`]).
+//!
+//! Pure: an [`Analysis`](heapwise_analysis::Analysis) in, a string out. What the terminal is like comes in as a
+//! [`Style`]. Names come from the recorded program and may hold anything, so whatever is shown on a terminal passes
+//! through [`escape`] first.
+
+#![forbid(unsafe_code)]
+
+mod chart;
+pub mod compare;
+pub mod diff;
+pub mod doctor;
+mod document;
+pub mod escape;
+pub mod export;
+mod html;
+mod html_page;
+mod json;
+pub mod lab;
+mod machine;
+mod markdown;
+pub mod names;
+#[cfg(target_os = "linux")]
+pub mod replay;
+mod source;
+mod style;
+mod text;
+#[cfg(target_os = "linux")]
+pub mod tune;
+pub use heapwise_diagnosis::units;
+
+pub use diff::Diff;
+pub use html::{Freed, HtmlOptions, SourceFile, Sources, ThreadMatrix, html};
+pub use json::{JsonOptions, SCHEMA, json};
+pub use markdown::{MarkdownOptions, markdown};
+pub use source::SourceLines;
+pub use style::Style;
+pub use text::{TextOptions, text};

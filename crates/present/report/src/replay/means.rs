@@ -1,0 +1,172 @@
+//! What a trial means, and what it does not.
+
+use super::Replay;
+use super::facts::{after, measured, trouble};
+use crate::units::{bytes, share};
+use heapwise_allocators::Candidate;
+use heapwise_trial::statistics::Spread;
+
+/// A share of the program's time. What would change by less is not told: programs themselves differ by as much from run to run,
+/// and what an allocator does to caches and page faults outside of its calls may be as much.
+pub(crate) const SEEN: f64 = 0.05;
+/// Differences of memory below this share are nobody's business: the same replay differs by as much from run to run.
+const SAME_MEMORY: f64 = 0.03;
+
+pub(super) fn caveats(replay: &Replay<'_>) -> Vec<String> {
+    let trial = replay.trial;
+    let mut caveats: Vec<String> = replay.analysis.warnings.iter().map(ToString::to_string).collect();
+    for tried in &trial.tried {
+        if let Some((_, words)) = trouble(tried) {
+            caveats.push(format!("{}: {words}", tried.candidate));
+        }
+    }
+    let counts = &trial.counts;
+    if counts.untold_large_blocks > 0 {
+        let so = match replay.analysis.memory.peak_rss.0 {
+            0 => {
+                "nor how much memory the program had: they are left untouched, and memory may come out too low"
+            }
+            _ => "and they are touched as a whole: memory may come out too high",
+        };
+        caveats.push(format!(
+            "It is not recorded what part was touched of {} of {} large blocks, {so}.",
+            counts.untold_large_blocks,
+            counts.untold_large_blocks + counts.told_large_blocks
+        ));
+    }
+    if counts.skipped > 0 {
+        caveats.push(format!(
+            "{} calls concern blocks from before the recording or of a parent process and are left out.",
+            counts.skipped
+        ));
+    }
+    for (tried, results) in measured(&trial.tried) {
+        let wrong = results
+            .all()
+            .filter(|m| m.ending == heapwise_trial::replay::Ending::Complete && m.refused == 0)
+            .any(|m| m.live != (counts.live_blocks, counts.live_bytes));
+        if wrong {
+            caveats
+                .push(format!("{}: the replay did not end with the recorded live blocks", tried.candidate));
+        }
+    }
+    if !trial.tried.iter().any(|tried| tried.candidate == *replay.now) {
+        caveats.push(format!(
+            "The program had {}, which was not replayed: `--with default` is a name for it.",
+            replay.now
+        ));
+    }
+    if trial.is_interrupted {
+        caveats.push("Interrupted: what was measured until then is what there is.".to_owned());
+    }
+    caveats
+}
+
+pub(super) fn conclusion(replay: &Replay<'_>) -> Vec<String> {
+    let mut sentences = Vec::new();
+    sentences.extend(memory(replay, "Peak memory", |r| r.peak_rss.map(|s| s.median)));
+    sentences.extend(memory(replay, "Memory after the load", |r| {
+        after(r).map(|(rss, lazy)| (rss - lazy.min(rss)) as f64)
+    }));
+    sentences.extend(time(replay));
+    if sentences.is_empty() {
+        sentences.push("Nothing could be compared.".to_owned());
+    }
+    sentences
+}
+
+/// Which candidates have least, and whether that is much less than what the program had, or else the first one, has.
+fn memory(
+    replay: &Replay<'_>,
+    what: &str,
+    of: fn(&heapwise_trial::replay::trial::Results) -> Option<f64>,
+) -> Option<String> {
+    let all: Vec<(&Candidate, f64)> = measured(&replay.trial.tried)
+        .filter(|(tried, _)| trouble(tried).is_none())
+        .filter_map(|(tried, results)| Some((&tried.candidate, of(results)?)))
+        .collect();
+    let (base, its) = *base(replay, &all)?;
+    if all.len() < 2 {
+        return None;
+    }
+    let least = all.iter().map(|(_, value)| *value).reduce(f64::min)?;
+    let mut best: Vec<_> = all.iter().filter(|(_, value)| *value <= least * (1.0 + SAME_MEMORY)).collect();
+    best.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let names = |except: Option<&Candidate>| {
+        let names = best.iter().map(|(name, _)| *name).filter(|name| Some(*name) != except);
+        names.map(ToString::to_string).collect::<Vec<_>>()
+    };
+    if best.iter().any(|(name, _)| *name == base) {
+        let others = names(Some(base)).join(", ");
+        let beside = if others.is_empty() { String::new() } else { format!(" (as have {others})") };
+        let stay = if base == replay.now { format!("stay with {base}, which") } else { base.to_string() };
+        return Some(format!("{what}: {stay} has the least{beside}: {}.", bytes(its as u64)));
+    }
+    Some(format!(
+        "{what}: {} has {} instead of {} with {base} ({:+.0} %).",
+        names(None).join(" or "),
+        bytes(least as u64),
+        bytes(its as u64),
+        (least / its - 1.0) * 100.0
+    ))
+}
+
+/// What the others are compared with: what the program had, or else the first one that was measured.
+fn base<'a, T>(replay: &Replay<'_>, all: &'a [(&Candidate, T)]) -> Option<&'a (&'a Candidate, T)> {
+    all.iter().find(|(candidate, _)| *candidate == replay.now).or(all.first())
+}
+
+/// Rounds from which on a range says something.
+const ENOUGH_ROUNDS: usize = 3;
+
+/// Processor time for the heap, as far as candidates can be told apart by it.
+fn time(replay: &Replay<'_>) -> Option<String> {
+    let all: Vec<(&Candidate, &heapwise_trial::replay::trial::Results)> = measured(&replay.trial.tried)
+        .filter(|(tried, results)| trouble(tried).is_none() && results.heap_ns.is_some())
+        .map(|(tried, results)| (&tried.candidate, results))
+        .collect();
+    let (name, its) = *base(replay, &all)?;
+    let (calls, heap) = (its.allocator_ns?, its.heap_ns?);
+    let outside = replay.analysis.time_outside_allocator(replay.process);
+    let whole = outside.map_or(replay.trial.duration.0.max(1), |o| o.time.0 + calls.median as u64);
+    let what = match outside {
+        None => "that the recorded program ran",
+        Some(outside) if outside.is_at_most => "of processor time that the program took at most",
+        Some(_) => "of processor time",
+    };
+    let of_all = format!(
+        "Time in the allocator: {name} takes {}, {} of the {} {what}",
+        crate::units::time(calls.median as u64),
+        share(calls.median as u64, whole),
+        crate::units::time(whole),
+    );
+    if all.iter().any(|(_, results)| results.allocator_rounds_ns.len() < ENOUGH_ROUNDS) {
+        return Some(format!(
+            "{of_all}; whether another one takes less needs --runs {ENOUGH_ROUNDS} or more."
+        ));
+    }
+    // Writing to pages is in what is compared: an allocator that takes new pages all the time makes the program pay for them.
+    let spreads: Vec<(&Candidate, Spread)> =
+        all.iter().filter_map(|(name, results)| Some((*name, results.heap_ns?))).collect();
+    let (best, least) = *spreads.iter().min_by(|a, b| a.1.median.total_cmp(&b.1.median))?;
+    if least.high >= heap.low || heap.median - least.median < whole as f64 * SEEN {
+        return Some(format!(
+            "{of_all}; no other one is faster by so much that it would be seen in the program."
+        ));
+    }
+    let apart: Vec<String> =
+        spreads.iter().filter(|(_, s)| s.low <= least.high).map(|(name, _)| name.to_string()).collect();
+    // What real programs gained was between 0.6 and 1.7 times of what replays predicted (docs/replay.md), and nobody saves more
+    // than all that there is.
+    let (low, high) = ((heap.low - least.high) * 0.6, ((heap.high - least.low) * 1.7).min(heap.median));
+    let rest = if apart.len() > 1 {
+        format!(" {} cannot be told apart by this.", apart.join(", "))
+    } else {
+        String::new()
+    };
+    Some(format!(
+        "{of_all}. With {best} the program would take between {} and {} less, page faults included.{rest}",
+        crate::units::time(low.max(0.0) as u64),
+        crate::units::time(high as u64)
+    ))
+}

@@ -1,0 +1,153 @@
+//! Call sites by the user's nearest frame: what a table has rows of.
+
+use super::TextOptions;
+use crate::escape::terminal::escape;
+use crate::names;
+use heapwise_analysis::{Analysis, Frame, Site, SiteId};
+use std::collections::HashMap;
+
+/// Where rows are sorted and measured by.
+pub(crate) type Measure = fn(&Sums) -> u64;
+
+/// Sums over the sites of a row.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Sums {
+    pub(crate) allocations: u64,
+    pub(crate) reallocations: u64,
+    pub(crate) bytes: u64,
+    pub(crate) temporary: u64,
+    pub(crate) peak_bytes: u64,
+    pub(crate) peak_blocks: u64,
+    pub(crate) exit_bytes: u64,
+    pub(crate) exit_blocks: u64,
+}
+
+impl Sums {
+    fn of(site: &Site) -> Self {
+        Self {
+            allocations: site.allocations,
+            reallocations: site.reallocations,
+            bytes: site.allocated_bytes.0,
+            temporary: site.temporary_allocations,
+            peak_bytes: site.peak_bytes.0,
+            peak_blocks: site.peak_blocks,
+            exit_bytes: site.live_at_exit_bytes.0,
+            exit_blocks: site.live_at_exit_blocks,
+        }
+    }
+
+    fn add(&mut self, other: &Sums) {
+        self.allocations += other.allocations;
+        self.reallocations += other.reallocations;
+        self.bytes = self.bytes.wrapping_add(other.bytes);
+        self.temporary += other.temporary;
+        self.peak_bytes = self.peak_bytes.wrapping_add(other.peak_bytes);
+        self.peak_blocks += other.peak_blocks;
+        self.exit_bytes = self.exit_bytes.wrapping_add(other.exit_bytes);
+        self.exit_blocks += other.exit_blocks;
+    }
+}
+
+/// One place in the user's code.
+#[derive(Debug)]
+pub(crate) struct Row {
+    /// Short name of the function, or of where it is.
+    pub(crate) function: String,
+    /// `file:line`, empty if it is not known.
+    pub(crate) place: String,
+    pub(crate) sums: Sums,
+    /// Its sites, what each calls, and its sums.
+    sites: Vec<(SiteId, String, Sums)>,
+}
+
+impl Row {
+    /// What the user's frame called, for most of a measure; and in how many ways in all.
+    pub(crate) fn via(&self, measure: Measure) -> (&str, usize) {
+        let mut ways: HashMap<&str, u64> = HashMap::new();
+        for (_, via, sums) in &self.sites {
+            *ways.entry(via).or_default() += measure(sums);
+        }
+        let used = ways.iter().filter(|(_, n)| **n > 0);
+        let most = used.clone().max_by_key(|(via, n)| (**n, std::cmp::Reverse(**via)));
+        (most.map_or("", |(via, _)| via), used.count())
+    }
+
+    /// The site with most of a measure, and how many others have some of it.
+    pub(crate) fn main_site(&self, measure: Measure) -> Option<(SiteId, usize)> {
+        let used = self.sites.iter().filter(|s| measure(&s.2) > 0);
+        let most = used.clone().max_by_key(|s| (measure(&s.2), std::cmp::Reverse(s.0)))?;
+        Some((most.0, used.count() - 1))
+    }
+}
+
+/// All rows, in the order of the first site of each.
+#[derive(Debug)]
+pub(crate) struct Rows {
+    pub(crate) list: Vec<Row>,
+}
+
+impl Rows {
+    pub(crate) fn new(analysis: &Analysis, options: &TextOptions) -> Self {
+        let mut by_place: HashMap<(String, String), usize> = HashMap::new();
+        let mut list: Vec<Row> = Vec::new();
+        for site in analysis.sites() {
+            let stack = analysis.stack(site);
+            let at = site.user_frame.and_then(|i| stack.get(i));
+            let function = at.map_or_else(|| "(stack unknown)".to_owned(), function_of);
+            let place = at.map_or_else(String::new, |frame| place_of(frame, options));
+            let inner = site.user_frame.and_then(|i| i.checked_sub(1)).and_then(|i| stack.get(i));
+            let via = inner
+                .and_then(|f| f.function)
+                .map(|f| escape(&names::callee(f)).into_owned())
+                .unwrap_or_default();
+            let sums = Sums::of(site);
+            let row = *by_place.entry((function.clone(), place.clone())).or_insert_with(|| {
+                list.push(Row { function, place, sums: Sums::default(), sites: Vec::new() });
+                list.len() - 1
+            });
+            list[row].sums.add(&sums);
+            list[row].sites.push((site.id, via, sums));
+        }
+        Self { list }
+    }
+
+    /// The row that a site belongs to.
+    pub(crate) fn of(&self, site: SiteId) -> Option<&Row> {
+        self.list.iter().find(|row| row.sites.iter().any(|(id, _, _)| *id == site))
+    }
+
+    /// The rows with most of a measure, most first.
+    pub(crate) fn top(&self, measure: Measure, most: usize) -> Vec<&Row> {
+        let mut rows: Vec<&Row> = self.list.iter().filter(|r| measure(&r.sums) > 0).collect();
+        // Stable: rows that are equal stay in the order of their allocated bytes.
+        rows.sort_by_key(|r| std::cmp::Reverse(measure(&r.sums)));
+        rows.truncate(most);
+        rows
+    }
+}
+
+/// A frame's function, or its address where it has no name.
+pub(crate) fn function_of(frame: &Frame<'_>) -> String {
+    match (frame.function, frame.module) {
+        (Some(function), _) => escape(&names::function(function)).into_owned(),
+        (None, Some(module)) => {
+            let file = module.path.rsplit('/').next().unwrap_or(&module.path);
+            format!("{}+{:#x}", escape(file), frame.address)
+        }
+        (None, None) => format!("{:#x} (no module)", frame.address),
+    }
+}
+
+/// A frame's `file:line`, or its module.
+pub(crate) fn place_of(frame: &Frame<'_>, options: &TextOptions) -> String {
+    match (frame.file, frame.line) {
+        (Some(file), Some(line)) => {
+            format!("{}:{line}", escape(&names::file(file, options.folder.as_deref())))
+        }
+        (Some(file), None) => escape(&names::file(file, options.folder.as_deref())).into_owned(),
+        (None, _) => frame
+            .module
+            .filter(|_| frame.function.is_some())
+            .map_or_else(String::new, |m| escape(m.path.rsplit('/').next().unwrap_or(&m.path)).into_owned()),
+    }
+}

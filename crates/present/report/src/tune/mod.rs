@@ -1,0 +1,131 @@
+//! What a search for allocators and settings found, and what to paste.
+
+mod advice;
+mod json;
+mod picture;
+mod tables;
+
+pub use json::SCHEMA;
+
+use crate::document::{self, Document};
+use crate::style::Style;
+use crate::units::{count, time};
+use heapwise_analysis::Analysis;
+use heapwise_environment::MachineDescription;
+use heapwise_trial::compare::Comparison;
+use heapwise_trial::tune::{Choice, Found};
+
+/// A search and what it was about.
+#[derive(Clone, Copy, Debug)]
+pub struct Tuned<'a> {
+    /// What replays found.
+    pub found: &'a Found,
+    /// The best of them on the program itself.
+    pub comparison: Option<&'a Comparison>,
+    /// Why there is no such comparison, if there is none.
+    pub untried: Option<&'a Untried>,
+    /// What makes less of the recording, or of the program beside it, than there seems to be: sentences.
+    pub notes: &'a [String],
+    /// What to do.
+    pub choice: &'a Choice,
+    /// The recording.
+    pub analysis: &'a Analysis,
+    /// Whose part of it was replayed, as a place in [`Analysis::processes`].
+    pub process: usize,
+    /// Where it was measured.
+    pub machine: &'a MachineDescription,
+}
+
+/// Why nothing was tried on the program itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Untried {
+    /// Nobody said how the program is started.
+    NoCommand,
+    /// Nobody wanted it to be.
+    NotWanted,
+    /// Replays found nothing that is worth it.
+    NothingToTry,
+    /// It was interrupted before.
+    Interrupted,
+    /// It did not work: why, in one line.
+    Failed(String),
+}
+
+/// For a terminal.
+pub fn text(tuned: &Tuned<'_>, style: Style) -> String {
+    document::text(&document(tuned), style)
+}
+
+/// For a pull request.
+pub fn markdown(tuned: &Tuned<'_>) -> String {
+    document::markdown(&document(tuned))
+}
+
+/// For a browser, with a picture of memory and time.
+pub fn html(tuned: &Tuned<'_>) -> String {
+    document::html(&document(tuned))
+}
+
+/// The schema `heapwise.tune/1`.
+pub fn json(tuned: &Tuned<'_>) -> String {
+    crate::escape::terminal::json(&format!("{:#}\n", json::value(tuned))).into_owned()
+}
+
+fn document(tuned: &Tuned<'_>) -> Document {
+    let mut tables = vec![tables::ranked(tuned)];
+    tables.extend(tables::confirmed(tuned));
+    Document {
+        title: format!("heapwise tune {}", command(tuned)),
+        lead: lead(tuned),
+        setup: setup(tuned),
+        tables,
+        caveats: advice::caveats(tuned),
+        conclusion: advice::conclusion(tuned),
+        snippets: advice::snippets(tuned),
+        figures: picture::picture(tuned).into_iter().collect(),
+    }
+}
+
+fn command(tuned: &Tuned<'_>) -> String {
+    tuned.analysis.processes.get(tuned.process).map(|p| p.command.join(" ")).unwrap_or_default()
+}
+
+fn lead(tuned: &Tuned<'_>) -> String {
+    let found = tuned.found;
+    let (all, tried) = (found.ranked.len(), found.tried());
+    let how_many = if tried < all { format!("{tried} of {all}") } else { all.to_string() };
+    let then: Vec<String> = found.rungs.iter().skip(1).map(ToString::to_string).collect();
+    let then = if then.is_empty() {
+        String::new()
+    } else {
+        format!(", then {} on more of them", then.join(" and "))
+    };
+    let calls = count(found.counts.calls());
+    format!("Looked for little {}: {how_many} candidates on replays of {calls} calls{then}.", goal(tuned))
+}
+
+/// The goal in words.
+fn goal(tuned: &Tuned<'_>) -> String {
+    let weights = tuned.found.goal.weights();
+    let words = |(measure, weight): &(heapwise_trial::tune::Measure, f64)| match weights.len() {
+        1 => measure.title().to_owned(),
+        _ => format!("{} ({:.0} %)", measure.title(), weight * 100.0),
+    };
+    weights.iter().map(words).collect::<Vec<_>>().join(", ")
+}
+
+fn setup(tuned: &Tuned<'_>) -> Vec<String> {
+    let mut lines = vec![tuned.machine.to_string()];
+    if let Some(timed) = &tuned.found.timed {
+        let settle = match timed.settle.as_nanos() as u64 {
+            0 => String::new(),
+            ns => format!(", and {} of rest", time(ns)),
+        };
+        let pace = match timed.compression {
+            1 => "in real time".to_owned(),
+            n => format!("{n} times as fast, with the times that allocators are told divided by {n}"),
+        };
+        lines.push(format!("Memory after the load is that of replays with pauses, {pace}{settle}."));
+    }
+    lines
+}

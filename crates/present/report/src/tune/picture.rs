@@ -1,0 +1,66 @@
+//! The front as a picture.
+//!
+//! Half a hundred names cannot be read on it. Those who took part to the end are seen, the others hardly, for they were not measured
+//! as those were; names have the front, which is that of the table, and what there is now.
+
+use super::Tuned;
+use crate::chart::{Emphasis, Unit};
+use crate::document::{Figure, Picture, Row};
+use heapwise_trial::tune::{Found, Measure, Ranked};
+
+/// Each candidate by the two measures of the front. Nothing if fewer than two have both.
+pub(super) fn picture(tuned: &Tuned<'_>) -> Option<Figure> {
+    let found = tuned.found;
+    let shown: Vec<(&Ranked, [f64; 2])> = found
+        .ranked
+        .iter()
+        .filter_map(|ranked| {
+            let [y, x] = found.front_of.map(|measure| ranked.numbers.of(measure).map(|s| s.median));
+            Some((ranked, [x?, y?]))
+        })
+        .collect();
+    if shown.len() < 2 {
+        return None;
+    }
+    let mut allocators: Vec<&str> = shown.iter().map(|(ranked, _)| ranked.candidate.name()).collect();
+    allocators.sort_unstable();
+    allocators.dedup();
+    // The first colour is that of what there is now elsewhere, and grey; so are those that are hardly seen.
+    let series = |name: &str| 1 + allocators.iter().position(|n| *n == name).unwrap_or(0);
+    let row = |(ranked, place): &(&Ranked, [f64; 2])| Row {
+        label: ranked.candidate.to_string(),
+        series: series(ranked.candidate.name()),
+        numbers: vec![*place],
+    };
+    let is_faint = |(ranked, _): &&(&Ranked, [f64; 2])| emphasis(found, ranked) == Emphasis::Faint;
+    let faint = match shown.iter().filter(is_faint).count() {
+        0 => String::new(),
+        n => format!("; small and faint: {n} that left the search early"),
+    };
+    let [y, _] = found.front_of.map(Measure::title);
+    Some(Figure {
+        caption: format!("On replays: nobody is better in both than who is on the dashed line{faint}"),
+        picture: Picture::Scatter {
+            titles: ["CPU time for the heap".to_owned(), y.to_owned()],
+            units: [Unit::Nanos, Unit::Bytes],
+            rows: shown.iter().map(row).collect(),
+            emphasis: shown.iter().map(|(ranked, _)| emphasis(found, ranked)).collect(),
+            legend: allocators
+                .iter()
+                .map(|name| Row { label: (*name).to_owned(), series: series(name), numbers: Vec::new() })
+                .collect(),
+        },
+    })
+}
+
+fn emphasis(found: &Found, ranked: &Ranked) -> Emphasis {
+    if ranked.is_on_front {
+        Emphasis::OnFront
+    } else if ranked.candidate == found.baseline().candidate {
+        Emphasis::Named
+    } else if found.is_finalist(ranked) {
+        Emphasis::Unnamed
+    } else {
+        Emphasis::Faint
+    }
+}

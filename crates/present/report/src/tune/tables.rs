@@ -1,0 +1,152 @@
+//! The tables of a search.
+
+use super::Tuned;
+use crate::document::{Cell, Column, Table};
+use crate::units::{bytes, time};
+use heapwise_trial::compare::{Comparison, Difference, Measure as Real, Standing, Verdict};
+use heapwise_trial::statistics::Spread;
+use heapwise_trial::tune::{Measure, Ranked};
+
+/// Candidates that are seen at once; the others are folded.
+const SHOWN: usize = 12;
+
+fn size(spread: Option<Spread>) -> Cell {
+    let Some(Spread { median, low, high }) = spread else { return Cell::nothing() };
+    let word = |n: f64| bytes(n as u64);
+    Cell::spread(word(median), format!("{} ({}..{})", word(median), word(low), word(high)))
+}
+
+fn duration(spread: Option<Spread>) -> Cell {
+    let Some(Spread { median, low, high }) = spread else { return Cell::nothing() };
+    let word = |n: f64| time(n.round() as u64);
+    Cell::spread(word(median), format!("{} ({}..{})", word(median), word(low), word(high)))
+}
+
+/// A factor as a change, with what it may be as well.
+pub(super) fn change(factor: f64) -> String {
+    format!("{:+.0} %", (factor - 1.0) * 100.0)
+}
+
+fn score(ranked: &Ranked, is_baseline: bool) -> Cell {
+    let Some(score) = ranked.score.filter(|_| !is_baseline) else {
+        return if is_baseline { Cell::number("now") } else { Cell::nothing() };
+    };
+    let [value, low, high] = [score.value, score.low, score.high].map(change);
+    if low == value && high == value {
+        return Cell::number(value);
+    }
+    Cell::number(format!("{value} ({}..{})", low.trim_end_matches(" %"), high.trim_end_matches(" %")))
+}
+
+/// The candidates by what was wanted, best first; what there is now is always among those that are seen at once.
+pub(super) fn ranked(tuned: &Tuned<'_>) -> Table {
+    let found = tuned.found;
+    let has = |measure: Measure| found.ranked.iter().any(|r| r.numbers.of(measure).is_some());
+    let measures: Vec<Measure> = Measure::ALL.into_iter().filter(|m| has(*m)).collect();
+    let mut columns = vec![Column::new("candidate"), Column::detail("version"), Column::new("goal")];
+    for measure in &measures {
+        let title = match measure {
+            Measure::PeakRss => "peak RSS",
+            Measure::RssAfter => "RSS after",
+            Measure::Cpu => "CPU",
+            Measure::Latency => "p99.9",
+        };
+        let is_detail = *measure == Measure::Latency && !found.goal.wants(Measure::Latency);
+        columns.push(Column { title: title.to_owned(), is_detail });
+    }
+    columns.push(Column::detail("after a call that gives pages back"));
+    columns.push(Column::new("front"));
+    let row = |(at, ranked): (usize, &Ranked)| {
+        let mut row = vec![
+            Cell::text(ranked.candidate.to_string()),
+            Cell::text(crate::replay::version(&ranked.version)),
+            match &ranked.trouble {
+                // Why is told below; names of candidates need the room.
+                Some(_) => Cell::text("failed"),
+                None => score(ranked, at == found.baseline),
+            },
+        ];
+        for measure in &measures {
+            let spread = ranked.numbers.of(*measure);
+            row.push(match measure {
+                Measure::PeakRss | Measure::RssAfter => size(spread),
+                Measure::Cpu | Measure::Latency => duration(spread),
+            });
+        }
+        let purged = ranked.numbers.purged();
+        row.push(purged.map_or_else(Cell::nothing, |rss| Cell::number(bytes(rss as u64))));
+        row.push(Cell::text(if ranked.is_on_front { "*" } else { "" }));
+        row
+    };
+    let all = found.ranked.iter().enumerate();
+    let (shown, more): (Vec<_>, Vec<_>) = all.partition(|(at, _)| *at < SHOWN || *at == found.baseline);
+    let rows = shown.into_iter().map(row).collect();
+    let more = more.into_iter().map(row).collect();
+    let [a, b] = found.front_of.map(Measure::title);
+    let aside = format!("* nobody is better in {a} and {b}");
+    Table { title: "ON REPLAYS".into(), aside, columns, rows, more, ..Table::default() }
+}
+
+/// What came out on the program itself.
+pub(super) fn confirmed(tuned: &Tuned<'_>) -> Option<Table> {
+    let comparison = tuned.comparison?;
+    let measures: Vec<Real> = comparison.measures().into_iter().filter(|m| *m != Real::Faults).collect();
+    let mut columns = vec![Column::new("candidate")];
+    columns.extend(measures.iter().map(|m| Column::new(short(*m))));
+    let rows = comparison
+        .standings
+        .iter()
+        .map(|standing| {
+            let name = Cell::text(standing.contender.label.clone());
+            let cells = measures.iter().map(|measure| cell(standing, *measure));
+            std::iter::once(name).chain(cells).collect()
+        })
+        .collect();
+    Some(Table {
+        title: "ON THE PROGRAM ITSELF".into(),
+        aside: course(comparison),
+        columns,
+        rows,
+        ..Table::default()
+    })
+}
+
+/// A title that leaves room for names of candidates.
+fn short(measure: Real) -> &'static str {
+    match measure {
+        Real::Wall => "wall",
+        Real::Cpu => "CPU",
+        Real::EndRss => "end RSS",
+        Real::AfterLoad => "after load",
+        Real::AfterSettle => "settled",
+        Real::PeakRss | Real::Faults => measure.title(),
+    }
+}
+
+fn course(comparison: &Comparison) -> String {
+    format!("medians of {} rounds, shuffled; ~ is within the noise", comparison.setup.rounds)
+}
+
+fn cell(standing: &Standing, measure: Real) -> Cell {
+    let Some(spread) = standing.spread(measure) else { return Cell::nothing() };
+    let number = if measure.is_memory() { bytes(spread.median as u64) } else { time(spread.median as u64) };
+    match standing.differences.get(&measure) {
+        None => Cell::number(number),
+        Some(difference) => Cell::spread(
+            format!("{number} {}", verdict(difference)),
+            format!(
+                "{number} {} ({}..{})",
+                verdict(difference),
+                change(difference.low),
+                change(difference.high)
+            ),
+        ),
+    }
+}
+
+fn verdict(difference: &Difference) -> String {
+    match difference.verdict {
+        Verdict::Lower | Verdict::Higher => change(difference.ratio),
+        Verdict::WithinNoise | Verdict::TooFew => "~".to_owned(),
+    }
+}

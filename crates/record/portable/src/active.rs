@@ -1,0 +1,297 @@
+//! Whether this process records itself, and how that begins and ends.
+
+use super::writer::{self, Job};
+use super::{coin, file, live, local, queue, system};
+use heapwise_trace::file::records::EnvironmentFinding;
+use heapwise_trace::sampling::{DEFAULT_SAMPLE_BYTES, distance};
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, Once, OnceLock, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+/// Names the file of a recording that begins with the process's first call; `%p` in it is the process id.
+pub(super) const RECORD_TO: &str = "HEAPWISE_RECORD_TO";
+/// At most how many bytes lie between two recorded blocks in such a recording.
+pub(super) const RECORD_EVERY: &str = "HEAPWISE_RECORD_EVERY";
+
+/// How long the end of the process waits for the file to be complete.
+const PATIENCE_AT_EXIT: Duration = Duration::from_secs(30);
+
+/// Number of the recording that is under way, 0 if there is none.
+static RECORDING: AtomicU32 = AtomicU32::new(0);
+/// The process that it is of. A child that was forked is another one.
+static PROCESS: AtomicU32 = AtomicU32::new(0);
+static IS_TO_STOP: AtomicBool = AtomicBool::new(false);
+static IS_EXITING: AtomicBool = AtomicBool::new(false);
+static CURRENT: Mutex<Option<Current>> = Mutex::new(None);
+static OUTCOME: Mutex<Writer> = Mutex::new(Writer::Starting);
+static HAS_NEWS: Condvar = Condvar::new();
+/// The type of the inner allocator.
+static INNER: OnceLock<&'static str> = OnceLock::new();
+
+struct Current {
+    recording: u32,
+    path: PathBuf,
+}
+
+/// What the writer's thread is at.
+enum Writer {
+    Starting,
+    AtWork,
+    Done(io::Result<Written>),
+}
+
+/// The recording that is under way in this process.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Active {
+    pub(super) recording: u32,
+}
+
+impl Active {
+    #[inline]
+    pub(super) fn here() -> Option<Self> {
+        let recording = RECORDING.load(Ordering::Acquire);
+        (recording != 0 && is_own_process()).then_some(Self { recording })
+    }
+}
+
+fn is_own_process() -> bool {
+    PROCESS.load(Ordering::Relaxed) == std::process::id()
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether the writer is to come to an end.
+pub(super) fn is_to_stop() -> bool {
+    IS_TO_STOP.load(Ordering::Acquire)
+}
+
+/// Whether the recording ends with the process.
+pub(super) fn is_exiting() -> bool {
+    IS_EXITING.load(Ordering::Acquire)
+}
+
+/// What hands out memory, as far as its type tells: empty for the system's allocator, the name of one that heapwise knows, or
+/// the name of the type.
+pub(super) fn allocator() -> String {
+    let inner = INNER.get().copied().unwrap_or_default();
+    let known = ["jemalloc", "mimalloc", "snmalloc", "tcmalloc"];
+    let lower = inner.to_lowercase();
+    match known.iter().find(|name| lower.contains(*name)) {
+        Some(name) => (*name).to_owned(),
+        None if inner.ends_with("::System") => String::new(),
+        None => inner.to_owned(),
+    }
+}
+
+/// What the recorder needs of the library that the program uses.
+#[derive(Clone, Copy, Debug)]
+pub struct Hooks {
+    /// Nothing is to be noted any more. Called once for each recording at least, by any thread.
+    pub ended: fn(),
+    /// What slows this process's heap from outside of its code.
+    pub environment: fn() -> Vec<EnvironmentFinding>,
+}
+
+/// Set with the first recording that begins.
+static HOOKS: OnceLock<&'static Hooks> = OnceLock::new();
+
+/// What came of a recording.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Events in it.
+    pub events: u64,
+    /// Events that are missing, because there was no room for them.
+    pub lost_events: u64,
+    /// Bytes of the file.
+    pub bytes: u64,
+}
+
+/// The findings for the file.
+pub(super) fn environment() -> Vec<EnvironmentFinding> {
+    HOOKS.get().map_or_else(Vec::new, |hooks| (hooks.environment)())
+}
+
+/// The first call of the process: begins to record if the environment says so. Whether it does. `inner` is the name of the
+/// inner allocator's type.
+#[cold]
+pub fn begin_if_wanted(inner: &'static str, hooks: &'static Hooks) -> bool {
+    static ASKED: AtomicBool = AtomicBool::new(false);
+    let Some(_busy) = local::Busy::enter() else { return false };
+    if ASKED.swap(true, Ordering::AcqRel) {
+        return false;
+    }
+    let _ = INNER.set(inner);
+    let _ = HOOKS.set(hooks);
+    let path = std::env::var_os(RECORD_TO).filter(|path| !path.is_empty());
+    let Some(path) = path.filter(|_| system::may_trust_environment()) else { return false };
+    let path = match path.to_str() {
+        Some(text) => PathBuf::from(text.replace("%p", &std::process::id().to_string())),
+        None => PathBuf::from(path),
+    };
+    let every = std::env::var(RECORD_EVERY).ok().filter(|text| !text.is_empty());
+    let every = every.map_or(Ok(DEFAULT_SAMPLE_BYTES), |text| {
+        let wrong = || io::Error::other(format!("{RECORD_EVERY} is {text:?} and not a number of bytes"));
+        text.parse().map_err(|_| wrong())
+    });
+    // Windows' loader may be in the way of the new thread, so nobody waits for it.
+    let begun = every.and_then(|every| begin(&path, every, false));
+    if let Err(error) = &begun {
+        complain(&format!("{RECORD_TO}: {error}"));
+    }
+    begun.is_ok()
+}
+
+/// There is nobody to return an error to.
+fn complain(what: &str) {
+    let _ = io::stderr().write_all(format!("heapwise: warning: {what}\n").as_bytes());
+}
+
+/// Begins to record, with at most so many bytes between two recorded blocks on average; `begun` is called when it has. The
+/// number of the recording.
+///
+/// # Errors
+/// The file exists or cannot be created, or a recording of this program is under way.
+pub fn start(path: &Path, sample_bytes: u64, hooks: &'static Hooks, begun: impl FnOnce()) -> io::Result<u32> {
+    // What the caller does then is not noted either.
+    let _busy = local::Busy::enter();
+    let _ = HOOKS.set(hooks);
+    let number = begin(path, sample_bytes, true)?;
+    begun();
+    Ok(number)
+}
+
+fn begin(path: &Path, sample_bytes: u64, may_wait: bool) -> io::Result<u32> {
+    static LAST: AtomicU32 = AtomicU32::new(0);
+    let mut current = lock(&CURRENT);
+    if let Some(current) = current.as_ref().filter(|_| is_own_process()) {
+        let what = format!(
+            "this program records to {} already; a second recording can begin when that is finished",
+            current.path.display()
+        );
+        return Err(io::Error::new(io::ErrorKind::ResourceBusy, what));
+    }
+    let file = file::create(path)?;
+    let recording = LAST.fetch_add(1, Ordering::Relaxed) + 1;
+    let begun = prepare(file, path, distance(sample_bytes), may_wait);
+    if let Err(error) = begun {
+        drop(queue::close());
+        live::clear();
+        // Nothing is in it.
+        let _ = std::fs::remove_file(path);
+        return Err(io::Error::new(error.kind(), format!("cannot begin to record: {error}")));
+    }
+    PROCESS.store(std::process::id(), Ordering::Relaxed);
+    RECORDING.store(recording, Ordering::Release);
+    *current = Some(Current { recording, path: path.to_owned() });
+    static AT_EXIT: Once = Once::new();
+    AT_EXIT.call_once(|| system::at_exit(at_exit));
+    Ok(recording)
+}
+
+fn prepare(file: File, path: &Path, sample_bytes: u64, may_wait: bool) -> io::Result<()> {
+    let (began, started) = (Instant::now(), SystemTime::now());
+    let since_1970 = started.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    local::stir(since_1970.as_nanos() as u64);
+    coin::set(sample_bytes);
+    live::prepare(sample_bytes);
+    queue::open(began);
+    IS_TO_STOP.store(false, Ordering::Release);
+    *lock(&OUTCOME) = Writer::Starting;
+    let started_unix_ns = since_1970.as_nanos() as u64;
+    let job = Job { file, path: path.to_owned(), sample_bytes, began, started_unix_ns };
+    std::thread::Builder::new().name("heapwise-record".to_owned()).spawn(move || {
+        local::stay_busy();
+        let mut last = Last(Err(io::Error::other("the thread that writes the recording has panicked")));
+        last.0 = writer::run(job, || tell(Writer::AtWork));
+    })?;
+    if may_wait {
+        let is_starting = |writer: &mut Writer| matches!(writer, Writer::Starting);
+        let news = HAS_NEWS.wait_while(lock(&OUTCOME), is_starting);
+        let mut news = news.unwrap_or_else(PoisonError::into_inner);
+        if matches!(*news, Writer::Done(_))
+            && let Writer::Done(Err(error)) = std::mem::replace(&mut *news, Writer::Starting)
+        {
+            return Err(error);
+        }
+    }
+    Ok(())
+}
+
+/// Tells how it ended, however that was.
+struct Last(io::Result<Written>);
+
+impl Drop for Last {
+    fn drop(&mut self) {
+        // Whoever is noted from here on would wait for a writer that is gone.
+        give_up();
+        let outcome = std::mem::replace(&mut self.0, Err(io::Error::other("")));
+        tell(Writer::Done(outcome));
+    }
+}
+
+fn tell(news: Writer) {
+    *lock(&OUTCOME) = news;
+    HAS_NEWS.notify_all();
+}
+
+/// Nothing more is noted: the file cannot be written.
+pub(super) fn give_up() {
+    RECORDING.store(0, Ordering::Release);
+    if let Some(hooks) = HOOKS.get() {
+        (hooks.ended)();
+    }
+}
+
+/// Ends a recording and waits until it is written, or for so long. `None` if it is over, or another process's.
+///
+/// # Errors
+/// The file could not be written, or not in time.
+pub fn finish(recording: u32, patience: Option<Duration>) -> Option<io::Result<Written>> {
+    let _busy = local::Busy::enter();
+    if !is_own_process() {
+        return None;
+    }
+    let mut current = lock(&CURRENT);
+    let path = current.take_if(|current| current.recording == recording)?.path;
+    give_up();
+    IS_TO_STOP.store(true, Ordering::Release);
+    queue::wake();
+    let is_at_work = |writer: &mut Writer| !matches!(writer, Writer::Done(_));
+    let mut outcome = match patience {
+        None => HAS_NEWS.wait_while(lock(&OUTCOME), is_at_work).unwrap_or_else(PoisonError::into_inner),
+        Some(patience) => {
+            let waited = HAS_NEWS.wait_timeout_while(lock(&OUTCOME), patience, is_at_work);
+            waited.unwrap_or_else(PoisonError::into_inner).0
+        }
+    };
+    let outcome = match std::mem::replace(&mut *outcome, Writer::Starting) {
+        Writer::Done(outcome) => outcome,
+        Writer::Starting | Writer::AtWork => Err(io::ErrorKind::TimedOut.into()),
+    };
+    live::clear();
+    Some(outcome.map_err(|error| {
+        let what = "every whole section before that can be read";
+        io::Error::new(error.kind(), format!("the recording {} is cut off: {error}; {what}", path.display()))
+    }))
+}
+
+/// The process ends: so does the recording.
+extern "C" fn at_exit() {
+    if !is_own_process() {
+        return;
+    }
+    IS_EXITING.store(true, Ordering::Release);
+    // Whoever is in the middle of beginning or ending may be the one that exits.
+    let recording = CURRENT.try_lock().ok().and_then(|current| current.as_ref().map(|c| c.recording));
+    if let Some(Err(error)) = recording.and_then(|recording| finish(recording, Some(PATIENCE_AT_EXIT))) {
+        let _busy = local::Busy::enter();
+        complain(&error.to_string());
+    }
+}

@@ -1,0 +1,61 @@
+//! What is recorded, where and how.
+
+use super::{Job, PROCESS};
+use crate::{active, system};
+use heapwise_trace::file::records::{FROM_INSIDE, Meta, ProcessInfo};
+
+/// What a command line may have, as in other recordings.
+const MOST_COMMAND_BYTES: usize = 4096;
+
+pub(super) fn meta(job: &Job) -> Meta {
+    Meta {
+        heapwise: env!("CARGO_PKG_VERSION").to_owned(),
+        command: command(),
+        started_unix_ns: job.started_unix_ns,
+        system: system_name(),
+        architecture: std::env::consts::ARCH.to_owned(),
+        page_bytes: system::page_bytes(),
+        processors: std::thread::available_parallelism()
+            .map_or(0, |n| u32::try_from(n.get()).unwrap_or(u32::MAX)),
+        interception: FROM_INSIDE.to_owned(),
+        environment_findings: active::environment(),
+        sample_bytes: job.sample_bytes,
+        ..Meta::default()
+    }
+}
+
+pub(super) fn process() -> ProcessInfo {
+    #[cfg(unix)]
+    let parent_pid = std::os::unix::process::parent_id();
+    #[cfg(not(unix))]
+    let parent_pid = 0;
+    ProcessInfo {
+        index: PROCESS,
+        pid: std::process::id(),
+        parent_pid,
+        command: command(),
+        allocator: active::allocator(),
+        ..ProcessInfo::default()
+    }
+}
+
+fn command() -> Vec<String> {
+    let mut room = MOST_COMMAND_BYTES;
+    let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+    words
+        .take_while(|word| {
+            let fits = word.len() <= room;
+            room = room.saturating_sub(word.len() + 1);
+            fits
+        })
+        .collect()
+}
+
+fn system_name() -> String {
+    if cfg!(target_os = "linux") {
+        let part =
+            |name: &str| std::fs::read_to_string(format!("/proc/sys/kernel/{name}")).unwrap_or_default();
+        return format!("{} {}", part("ostype").trim(), part("osrelease").trim());
+    }
+    std::env::consts::OS.to_owned()
+}

@@ -1,0 +1,142 @@
+//! Names of addresses: found in this process, since nobody else may have its files.
+//!
+//! Names also tell which frames are heapwise's own, which is why those of the innermost frames are looked up at once and those
+//! of all others every now and then. What was compiled into another function keeps its place in that.
+
+use crate::system::Module;
+use heapwise_trace::file::tables::{ImageSymbols, SymbolFrame, Symbols};
+use rustc_hash::FxHashMap;
+
+/// Addresses in one section, which has a largest size.
+const MOST_ADDRESSES: usize = 100_000;
+
+/// Where heapwise's own functions are, as far as they are below an allocation.
+const OWN: &[&str] = &["heapwise::record::portable", "heapwise::allocator::", "backtrace::backtrace::"];
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Named {
+    function: Option<String>,
+    file: Option<String>,
+    line: Option<u32>,
+}
+
+/// What is known of a return address: the functions that are there, innermost first, each compiled into the next one.
+#[derive(Debug, Default)]
+struct Found {
+    frames: Vec<Named>,
+    is_own: bool,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    found: FxHashMap<u64, Found>,
+    /// Return addresses whose names are not written yet.
+    wanted: Vec<u64>,
+}
+
+fn is_own(name: &str) -> bool {
+    // As it begins, or as the type of which it is a method: `<heapwise::allocator::Allocator as …>::alloc`.
+    let name = name.trim_start_matches('<');
+    OWN.iter().any(|own| name.starts_with(own))
+}
+
+impl Names {
+    /// Whether a frame is heapwise's own.
+    pub(super) fn is_own(&mut self, address: u64) -> bool {
+        self.found.entry(address).or_insert_with(|| look_up(address)).is_own
+    }
+
+    /// The name of this return address is to be written.
+    pub(super) fn want(&mut self, address: u64) {
+        self.wanted.push(address);
+    }
+
+    /// The names of what was wanted since the last time.
+    pub(super) fn new_symbols(&mut self, modules: &[Module]) -> Vec<Symbols> {
+        let mut wanted: Vec<(usize, u64, u64)> = std::mem::take(&mut self.wanted)
+            .into_iter()
+            .filter_map(|address| {
+                let at = address.wrapping_sub(1);
+                let module = modules.iter().position(|m| (m.start..m.end).contains(&at))?;
+                Some((module, at.wrapping_sub(modules[module].bias), address))
+            })
+            .collect();
+        // One file after the other: the names of a few are kept in memory at a time.
+        wanted.sort_unstable();
+        wanted.chunks(MOST_ADDRESSES).map(|chunk| self.symbols(chunk, modules)).collect()
+    }
+
+    fn symbols(&mut self, wanted: &[(usize, u64, u64)], modules: &[Module]) -> Symbols {
+        let mut symbols = Symbols::default();
+        let mut indices: FxHashMap<String, u32> = FxHashMap::default();
+        let mut index = |strings: &mut Vec<String>, text: &Option<String>| {
+            let text = text.as_ref()?;
+            Some(*indices.entry(text.clone()).or_insert_with(|| {
+                strings.push(text.clone());
+                strings.len() as u32 - 1
+            }))
+        };
+        for of_module in wanted.chunk_by(|a, b| a.0 == b.0) {
+            let module = &modules[of_module[0].0];
+            let mut addresses = Vec::new();
+            for &(_, svma, address) in of_module {
+                let found = self.found.entry(address).or_insert_with(|| look_up(address));
+                let first = symbols.frames.len() as u32;
+                let last = found.frames.len().saturating_sub(1);
+                for (i, named) in found.frames.iter().enumerate() {
+                    let function = index(&mut symbols.strings, &named.function);
+                    let file = index(&mut symbols.strings, &named.file);
+                    let frame = SymbolFrame { function, file, line: named.line, inlined: i < last };
+                    symbols.frames.push(frame);
+                }
+                addresses.push((svma, first..symbols.frames.len() as u32));
+            }
+            symbols.images.push(ImageSymbols {
+                path: module.path.clone(),
+                build_id: module.build_id.clone(),
+                addresses,
+            });
+        }
+        symbols
+    }
+}
+
+/// Asks the debug information of the file, or its symbols.
+fn look_up(address: u64) -> Found {
+    let mut frames = Vec::new();
+    backtrace::resolve(address as usize as *mut _, |symbol| {
+        let file = symbol.filename().map(|path| path.to_string_lossy().into_owned());
+        frames.push(Named {
+            // Without the hash at its end.
+            function: symbol.name().map(|name| format!("{name:#}")),
+            // As everywhere else; Windows' files may have both.
+            file: if cfg!(windows) { file.map(|file| file.replace('\\', "/")) } else { file },
+            line: symbol.lineno(),
+        });
+    });
+    let own = |named: &Named| named.function.as_deref().is_some_and(is_own);
+    let all_own = !frames.is_empty() && frames.iter().all(own);
+    if !all_own {
+        frames.retain(|named| !own(named));
+    }
+    frames.retain(|named| named.function.is_some() || named.file.is_some());
+    Found { frames, is_own: all_own }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn own_functions_are_told_from_those_of_users() {
+        let own = [
+            "heapwise::record::portable::events::allocated",
+            "<heapwise::allocator::Allocator<A> as core::alloc::global::GlobalAlloc>::alloc",
+            "heapwise::allocator::Allocator<A>::alloc_watched::{{closure}}",
+        ];
+        assert!(own.iter().all(|name| is_own(name)));
+        let users =
+            ["heapwise_tests::main", "my::heapwise::allocator::x", "heapwise::bench::measure", "main"];
+        assert!(!users.iter().any(|name| is_own(name)));
+    }
+}

@@ -1,0 +1,199 @@
+//! The shelf: one file for each allocator, and the table of them.
+
+mod glibc;
+mod jemalloc;
+mod mimalloc;
+mod mimalloc2;
+mod snmalloc;
+mod tcmalloc;
+mod tcmalloc_google;
+
+use crate::fix::Fix;
+use crate::setting::Setting;
+use crate::spec::Settings;
+
+/// An allocator of the shelf.
+pub trait Allocator: Sync + std::fmt::Debug {
+    /// What it is called on the command line and in reports.
+    fn name(&self) -> &'static str;
+
+    /// The exact version of the library that a program gets, as that library says it itself; where it is installed with
+    /// the system, what can be told without starting it.
+    fn version(&self) -> String;
+
+    /// Where the library comes from.
+    fn origin(&self) -> Origin;
+
+    /// What it can be told.
+    fn settings(&self) -> &'static [Setting];
+
+    /// The variables that tell it.
+    fn variables(&self, chosen: &Settings) -> Vec<(String, String)>;
+
+    /// How somebody writes it down.
+    fn fix(&self, chosen: &Settings) -> Fix;
+
+    /// Settings that are worth a try together.
+    fn combinations(&self) -> &'static [&'static [(&'static str, &'static str)]] {
+        &[]
+    }
+}
+
+/// Where an allocator's library comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Origin {
+    /// heapwise carries it.
+    Carried {
+        /// The crate with its source, with the exact version: "tikv-jemalloc-sys 0.7.1".
+        source: &'static str,
+    },
+    /// heapwise carries it if it was built with it, which the usual build is not.
+    OnRequest {
+        /// The crate with its source, with the exact version.
+        source: &'static str,
+    },
+    /// It is used if it is installed.
+    Installed {
+        /// Names of its file, the one to be preferred first.
+        files: &'static [&'static str],
+        /// The package of Debian and Ubuntu that has it.
+        package: &'static str,
+    },
+    /// It is the C library's own. heapwise carries a small library that passes calls on to it, for programs that link
+    /// another allocator.
+    CLibrary,
+}
+
+/// The table, in the order in which lists name them.
+static SHELF: &[&dyn Allocator] = &[
+    &glibc::Glibc,
+    &jemalloc::Jemalloc,
+    &mimalloc::Mimalloc,
+    &mimalloc2::Mimalloc2,
+    &snmalloc::Snmalloc,
+    &tcmalloc::Tcmalloc,
+    &tcmalloc_google::TcmallocGoogle,
+];
+
+/// All allocators of the shelf.
+pub fn all() -> &'static [&'static dyn Allocator] {
+    SHELF
+}
+
+/// The allocator of this name.
+pub fn by_name(name: &str) -> Option<&'static dyn Allocator> {
+    SHELF.iter().copied().find(|a| a.name() == name)
+}
+
+/// What to do for an allocator that heapwise is built with on request alone ([`Origin::OnRequest`]).
+pub(crate) fn request(name: &str) -> String {
+    format!("build it again with HEAPWISE_WITH_ALLOCATORS={name}")
+}
+
+/// Variables that tell an allocator something. They are taken away from a candidate's environment, for they would change
+/// what is measured, and nobody would see it.
+pub(crate) fn is_heap_variable(name: &str) -> bool {
+    const PREFIXES: [&str; 5] = ["MALLOC_", "MIMALLOC_", "TCMALLOC_", "SNMALLOC_", tcmalloc_google::PREFIX];
+    let upper = name.to_ascii_uppercase();
+    PREFIXES.iter().any(|prefix| upper.starts_with(prefix)) || upper.ends_with("_MALLOC_CONF")
+}
+
+/// What of the tunables of the C library is not about its allocator. `None` if that is nothing.
+pub(crate) fn other_tunables(tunables: &str) -> Option<String> {
+    let others: Vec<_> =
+        tunables.split(':').filter(|t| !t.is_empty() && !t.starts_with("glibc.malloc.")).collect();
+    (!others.is_empty()).then(|| others.join(":"))
+}
+
+/// The variables of an allocator that has one for each setting.
+fn one_variable_each(prefix: &str, chosen: &Settings) -> Vec<(String, String)> {
+    let name = |name: &str| format!("{prefix}{}", name.to_ascii_uppercase());
+    chosen.iter().map(|(setting, value)| (name(setting), value.to_owned())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Candidate;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_row_is_whole_and_takes_its_own_values() {
+        let mut names = BTreeSet::new();
+        for allocator in all() {
+            let name = allocator.name();
+            assert!(names.insert(name), "{name} is there twice");
+            assert!(
+                !allocator.version().is_empty() || matches!(allocator.origin(), Origin::Installed { .. })
+            );
+            let fix = allocator.fix(&Settings::default());
+            assert!(!fix.other_languages.is_empty() && !fix.caveats.is_empty(), "{name}");
+            let mut settings = BTreeSet::new();
+            for setting in allocator.settings() {
+                let what = format!("{name}:{}", setting.name);
+                assert!(settings.insert(setting.name), "{what} is there twice");
+                assert!(!setting.meaning.is_empty() && !setting.meaning.ends_with('.'), "{what}");
+                assert!(
+                    !setting.is_time() || setting.default.parse::<i64>().is_ok(),
+                    "{what}: a replay has to divide its default"
+                );
+                for value in setting.worth_trying {
+                    assert_eq!(setting.accept(value).as_deref(), Some(*value), "{what}={value}");
+                    assert_ne!(*value, setting.default, "{what}");
+                    let candidate = Candidate::parse(&format!("{what}={value}")).expect("it takes that");
+                    assert!(!allocator.variables(candidate.settings()).is_empty(), "{what}");
+                }
+            }
+            for combination in allocator.combinations() {
+                let spec: String = combination.iter().map(|(s, v)| format!(":{s}={v}")).collect();
+                Candidate::parse(&format!("{name}{spec}")).expect("a combination of its own settings");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_recommended_is_what_is_carried() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../allocators/Cargo.lock");
+        let lock = std::fs::read_to_string(path).expect("the versions that are built");
+        for allocator in all() {
+            let (Origin::Carried { source } | Origin::OnRequest { source }) = allocator.origin() else {
+                continue;
+            };
+            let mut words = source.split([' ', ',']);
+            let (krate, version) = (words.next().expect("a crate"), words.next().expect("its version"));
+            // jemalloc's crate adds the version of the C library: 0.7.1+5.3.1-0-g81034ce….
+            let entry = format!("name = \"{krate}\"\nversion = \"{version}");
+            assert!(lock.contains(&entry), "{krate} {version} is not what is built");
+            let fix = allocator.fix(&Settings::default());
+            let line = fix.cargo.iter().find(|line| line.starts_with(&format!("{krate} = ")));
+            let line = line.unwrap_or_else(|| panic!("{krate} is not pinned: {:?}", fix.cargo));
+            assert!(line.contains(&format!("\"={version}\"")), "{line}");
+            assert_eq!(fix.rust.iter().filter(|line| line.contains("global_allocator")).count(), 1);
+        }
+    }
+
+    #[test]
+    fn variables_of_allocators_are_known() {
+        for name in [
+            "MALLOC_ARENA_MAX",
+            "MALLOC_CONF",
+            "_RJEM_MALLOC_CONF",
+            "MIMALLOC_VERBOSE",
+            "mimalloc_purge_delay",
+            "TCMALLOC_RELEASE_RATE",
+            "JE_MALLOC_CONF",
+            "HEAPWISE_TCMALLOC_MEMORY_LIMIT",
+        ] {
+            assert!(is_heap_variable(name), "{name}");
+        }
+        for name in ["PATH", "GLIBC_TUNABLES", "LD_PRELOAD", "PYTHONMALLOC", "HEAPWISE_BIN"] {
+            assert!(!is_heap_variable(name), "{name}");
+        }
+        assert_eq!(
+            other_tunables("glibc.malloc.arena_max=1:glibc.cpu.x86_ibt=on").as_deref(),
+            Some("glibc.cpu.x86_ibt=on")
+        );
+        assert_eq!(other_tunables("glibc.malloc.arena_max=1"), None);
+    }
+}

@@ -1,0 +1,193 @@
+//! Whose processes are whose, and that none of a run's is left when it is over.
+//!
+//! A process that loses its parent would become nobody's: it could go on for ever, hold the pipes that we read, and take with it
+//! what it needed. So heapwise adopts them (`PR_SET_CHILD_SUBREAPER`): each descendant of the program becomes a child of ours
+//! when its parent ends, whatever group or session it went to. What is a child of ours, and is neither a program that we run
+//! nor somebody's who was there before, is an orphan of the run: it belongs to the program while that runs, what it needed
+//! is counted when it ends, and it is ended with the run.
+//!
+//! The commands that drive a server leave orphans, too. They are told from the server's by a variable that only those
+//! commands get.
+
+use super::tracer::{self, Started};
+use super::{proc, sys};
+use crate::compare::Error;
+use std::collections::BTreeSet;
+use std::process::Command;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How long processes that were killed may need to be gone; one that waits for a disk may need longer.
+const LAST_MOMENTS: Duration = Duration::from_secs(2);
+/// Marks the commands that drive a server; its value is our id, for comparisons within comparisons.
+const MARK: &str = "HEAPWISE_DRIVES_FOR";
+
+/// Children of ours during a run.
+#[derive(Debug)]
+pub(super) struct Household {
+    own: i32,
+    /// Our process group. What is in it was started by somebody else in this process: programs get groups of their own.
+    group: i32,
+    /// Children that were there before, with their beginnings.
+    before: BTreeSet<(i32, u64)>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Programs that we run, and whose ends somebody else waits for.
+    running: BTreeSet<i32>,
+    /// The group of the command that drives the server at the moment.
+    driver: Option<i32>,
+    /// Orphans that are known to be such a command's.
+    of_driver: BTreeSet<(i32, u64)>,
+    /// What orphans of the program needed that have ended.
+    inherited: Duration,
+}
+
+impl Household {
+    /// Orphans are ours from now on.
+    pub(super) fn new() -> Self {
+        sys::adopt_orphans();
+        let own = std::process::id() as i32;
+        let before = proc::children(own).into_iter().filter_map(|pid| Some((pid, proc::stat(pid)?.began)));
+        Self {
+            own,
+            group: proc::stat(own).map_or(0, |stat| stat.group),
+            before: before.collect(),
+            state: Mutex::default(),
+        }
+    }
+
+    fn with<T>(&self, f: impl FnOnce(&mut State) -> T) -> T {
+        f(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The program was started.
+    pub(super) fn program_runs(&self, pid: i32) {
+        self.with(|state| state.running.insert(pid));
+    }
+
+    /// Starts a command that drives the server. Nobody looks for orphans meanwhile, who would take it for one of the server's.
+    pub(super) fn start_driver(&self, mut command: Command) -> Result<Started, Error> {
+        command.env(MARK, self.own.to_string());
+        self.with(|state| {
+            let started = tracer::start(command, None)?;
+            state.running.insert(started.pid);
+            state.driver = Some(started.pid);
+            Ok(started)
+        })
+    }
+
+    /// It has ended, and what it left behind is ended.
+    pub(super) fn driver_ended(&self, pid: i32) {
+        self.with(|state| state.running.remove(&pid));
+        self.end(true);
+        self.with(|state| {
+            state.driver = None;
+            state.of_driver.clear();
+        });
+    }
+
+    /// Ends everything that the run left behind.
+    pub(super) fn end_all(&self) {
+        self.end(false);
+    }
+
+    /// Orphans of the program that are there.
+    pub(super) fn orphans(&self) -> Vec<i32> {
+        let all = self.with(|state| self.adopted(state));
+        all.into_iter().filter(|orphan| !orphan.is_driver).map(|orphan| orphan.pid).collect()
+    }
+
+    /// What orphans of the program needed that have ended.
+    pub(super) fn inherited(&self) -> Duration {
+        self.with(|state| {
+            for orphan in self.adopted(state).into_iter().filter(|orphan| orphan.has_ended) {
+                if let Some(usage) = sys::reap(orphan.pid)
+                    && !orphan.is_driver
+                {
+                    state.inherited += usage.user + usage.system;
+                }
+            }
+            state.inherited
+        })
+    }
+
+    fn adopted(&self, state: &mut State) -> Vec<Orphan> {
+        let children = proc::children(self.own).into_iter().filter(|pid| !state.running.contains(pid));
+        let stats: Vec<_> = children.filter_map(|pid| Some((pid, proc::stat(pid)?))).collect();
+        let mut orphans = Vec::new();
+        for (pid, stat) in stats {
+            let name = (pid, stat.began);
+            if stat.group == self.group || self.before.contains(&name) {
+                continue;
+            }
+            let is_driver = state.driver.is_some()
+                && (state.driver == Some(stat.group)
+                    || state.of_driver.contains(&name)
+                    || proc::has_variable(pid, &format!("{MARK}={}", self.own)));
+            if is_driver {
+                // When it has ended, nobody can look at its variables any more.
+                state.of_driver.insert(name);
+            }
+            orphans.push(Orphan { pid, has_ended: stat.has_ended, is_driver });
+        }
+        orphans
+    }
+
+    /// Kills orphans, and those who become orphans by that, until none is left.
+    fn end(&self, drivers_only: bool) {
+        let until = Instant::now() + LAST_MOMENTS;
+        let mut was_empty = false;
+        loop {
+            let left = self.with(|state| {
+                let mut left = self.adopted(state);
+                left.retain(|orphan| orphan.is_driver || !drivers_only);
+                left.iter().for_each(|orphan| {
+                    sys::kill(orphan.pid, libc::SIGKILL);
+                    sys::reap(orphan.pid);
+                });
+                left.len()
+            });
+            // A child may change its place while the list is read.
+            if (left == 0 && was_empty) || Instant::now() > until {
+                return;
+            }
+            was_empty = left == 0;
+            if !was_empty {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+    }
+}
+
+/// Ends all that this process runs, for an end that waits for nothing else: programs with all that they started. What is in our own
+/// process group is left alone.
+pub fn end_everything() {
+    let own = std::process::id() as i32;
+    let group = proc::stat(own).map_or(0, |stat| stat.group);
+    let until = Instant::now() + LAST_MOMENTS;
+    loop {
+        let mut open = proc::children(own);
+        let mut is_over = true;
+        while let Some(pid) = open.pop() {
+            let Some(stat) = proc::stat(pid) else { continue };
+            open.extend(proc::children(pid));
+            if stat.group != group && !stat.has_ended {
+                sys::kill(pid, libc::SIGKILL);
+                is_over = false;
+            }
+        }
+        if is_over || Instant::now() > until {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+struct Orphan {
+    pid: i32,
+    has_ended: bool,
+    is_driver: bool,
+}

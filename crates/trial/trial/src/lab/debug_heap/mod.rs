@@ -1,0 +1,172 @@
+//! What a checking heap costs: the experiment of three articles about the debug heap of Windows.
+//!
+//! On Windows, a process that a debugger starts gets a heap that fills and checks, and can be hundreds of times slower. Linux
+//! has heaps that do the like if they are asked to. The experiment runs the articles' programs under each of them, as they
+//! are, with what heapwise recommends, and with an allocator that the checks do not reach. It tells the time of building up
+//! from that of dropping, and how both grow.
+
+mod conclusion;
+mod measure;
+mod tables;
+
+use crate::lab::conditions::{CONDITIONS, Condition, own_heap_variables};
+use crate::lab::experiment::{Error, Experiment, Options, Step};
+use crate::lab::outcome::Outcome;
+use crate::lab::workloads::{WORKLOADS, Workload};
+use measure::{Plan, Series, measure};
+
+pub(crate) struct DebugHeap;
+
+/// Entries of the article's map, and what it takes to see that all works.
+const SIZE: u64 = 1_000_000;
+const QUICK_SIZE: u64 = 20_000;
+/// How often sizes double, and rounds that count.
+const STEPS: u32 = 5;
+const QUICK_STEPS: u32 = 4;
+const ROUNDS: u32 = 5;
+const QUICK_ROUNDS: u32 = 2;
+
+impl Experiment for DebugHeap {
+    fn name(&self) -> &'static str {
+        "debug-heap"
+    }
+
+    fn about(&self) -> &'static str {
+        "what a checking heap costs, such as a debugger gives a program"
+    }
+
+    fn shows(&self) -> &'static str {
+        "The same program, built once, runs under a heap that checks, and without: what that costs when data is built up and \
+         when it is dropped, how it grows with the size, and that the recommended fix, or another allocator, undoes it."
+    }
+
+    fn run(&self, options: &Options, progress: &mut dyn FnMut(&Step)) -> Result<Outcome, Error> {
+        let plan = plan(options)?;
+        let series = measure(&plan, options, progress)?;
+        let mut caveats: Vec<String> =
+            plan.conditions.iter().filter_map(|condition| condition.caveat()).collect();
+        caveats.extend(plan.missing.iter().cloned());
+        caveats.extend(series.caveats.iter().cloned());
+        let own = own_heap_variables();
+        if !own.is_empty() {
+            caveats.push(format!(
+                "this shell has {}, which the workers do not get: heapwise doctor says what that costs",
+                own.join(", ")
+            ));
+        }
+        if cfg!(debug_assertions) {
+            caveats.push(
+                "this heapwise was built without optimisation: ratios are smaller than they should be".into(),
+            );
+        }
+        if plan.rounds < 3 {
+            caveats.push("so few rounds show that it works, and not how much it is".to_owned());
+        }
+        Ok(Outcome {
+            experiment: self.name(),
+            shows: self.shows(),
+            setup: setup(&plan, &series),
+            tables: tables::all(&plan, &series),
+            caveats,
+            conclusion: conclusion::conclusion(&plan, &series),
+        })
+    }
+}
+
+/// Decides what will be done.
+fn plan(options: &Options) -> Result<Plan, Error> {
+    if options.size == Some(0) || options.runs == Some(0) {
+        return Err(Error::Usage("a size, and a number of rounds, is at least 1".to_owned()));
+    }
+    let workloads = chosen("workload", WORKLOADS, |w| w.name(), &options.workloads)?;
+    // The plain condition is always there: without it there is no ratio.
+    let wished = match options.conditions.as_slice() {
+        [] => Vec::new(),
+        some => [&["plain".to_owned()], some].concat(),
+    };
+    let all = chosen("condition", CONDITIONS, |c| c.name(), &wished)?;
+    let mut conditions: Vec<&'static dyn Condition> = Vec::new();
+    let mut missing = Vec::new();
+    for condition in all {
+        match condition.check() {
+            Ok(()) => conditions.push(condition),
+            Err(reason) => missing.push(format!("{} was not tried: {reason}", condition.name())),
+        }
+    }
+    let size = options.size.unwrap_or(if options.quick { QUICK_SIZE } else { SIZE });
+    let steps = if options.quick { QUICK_STEPS } else { STEPS };
+    let sizes = |w: &&dyn Workload| crate::lab::rounds::doubling(w.scaled(size), steps);
+    let sizes = workloads.iter().map(sizes).collect();
+    let rounds = options.runs.unwrap_or(if options.quick { QUICK_ROUNDS } else { ROUNDS });
+    Ok(Plan { workloads, sizes, conditions, rounds, missing })
+}
+
+/// Those of a shelf that were named, in the order of the shelf; all of them if none was.
+fn chosen<T: ?Sized>(
+    kind: &'static str,
+    shelf: &[&'static T],
+    name_of: impl Fn(&T) -> &'static str,
+    names: &[String],
+) -> Result<Vec<&'static T>, Error> {
+    if let Some(name) = names.iter().find(|name| !shelf.iter().any(|item| name_of(item) == name.as_str())) {
+        let known: Vec<_> = shelf.iter().map(|item| name_of(item)).collect();
+        return Err(Error::Unknown { kind, name: name.clone(), known: known.join(", ") });
+    }
+    let is_wished = |item: &&&'static T| names.is_empty() || names.iter().any(|name| name == name_of(item));
+    Ok(shelf.iter().filter(is_wished).copied().collect())
+}
+
+fn setup(plan: &Plan, series: &Series) -> Vec<String> {
+    let times = if series.has_cpu_time { "processor time of the thread" } else { "wall time" };
+    vec![
+        format!(
+            "{} after one that does not count; in each, all conditions in turn, in random order, each run in a process \
+             of its own. Times are {times}; numbers are medians with the least and the greatest.",
+            if plan.rounds == 1 { "1 round".to_owned() } else { format!("{} rounds", plan.rounds) },
+        ),
+        "A ratio compares runs of the same round. Growth is the exponent b of time = a · n^b over the sizes, with an \
+         interval of 95 %. Where data outgrows the caches each step takes longer, so it may be above 1 even plainly: \
+         compare it with the plain one."
+            .to_owned(),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(workloads: &[&str], conditions: &[&str]) -> Options {
+        let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        Options {
+            program: "false".into(),
+            arguments: Vec::new(),
+            quick: true,
+            size: None,
+            runs: None,
+            workloads: owned(workloads),
+            conditions: owned(conditions),
+        }
+    }
+
+    #[test]
+    fn what_is_named_is_chosen_and_the_plain_condition_always() {
+        let plan = plan(&options(&["vectors", "hash-map"], &["mimalloc"])).unwrap();
+        assert_eq!(plan.workloads.iter().map(|w| w.name()).collect::<Vec<_>>(), ["hash-map", "vectors"]);
+        assert_eq!(plan.conditions.iter().map(|c| c.name()).collect::<Vec<_>>(), ["plain", "mimalloc"]);
+        assert_eq!(plan.sizes, [vec![2500, 5000, 10_000, 20_000], vec![1, 2, 4, 8]]);
+    }
+
+    #[test]
+    fn an_unknown_name_is_refused_with_those_that_are_known() {
+        let error = plan(&options(&["hashmap"], &[])).err().map(|e| e.to_string()).unwrap_or_default();
+        assert!(error.contains("hashmap") && error.contains("hash-map"), "{error}");
+        assert!(plan(&options(&[], &["nothing"])).is_err());
+        assert!(plan(&Options { size: Some(0), ..options(&[], &[]) }).is_err());
+    }
+
+    #[test]
+    fn a_worker_that_fails_is_an_error_and_no_result() {
+        let found = DebugHeap.run(&options(&["hash-map"], &[]), &mut |_| {});
+        assert!(matches!(found, Err(Error::Plain { workload: "hash-map", .. })), "{found:?}");
+    }
+}

@@ -1,0 +1,17 @@
+//! Tries allocators and settings, so that nobody has to guess.
+//!
+//! * [`compare`]: a program itself, under one allocator after the other;
+//! * [`replay`]: a recording's allocations, made again under any allocator;
+//! * [`tune`]: the search for what suits a program, by both;
+//! * [`lab`]: experiments that show on this machine what an environment or an allocator does;
+//! * [`statistics`]: what can be said of numbers that were measured a few times on a busy machine.
+
+#![deny(unsafe_code)]
+
+pub mod compare;
+pub mod lab;
+#[cfg(target_os = "linux")]
+pub mod replay;
+pub mod statistics;
+#[cfg(target_os = "linux")]
+pub mod tune;

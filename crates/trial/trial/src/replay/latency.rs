@@ -1,0 +1,105 @@
+//! Durations in classes whose width grows with them: eight for each doubling, so each is told to an eighth of itself.
+//!
+//! Short ones have a class of their own for each tick. (The scheme is that of HdrHistogram, with three bits.)
+
+use crate::replay::shared::CLASSES;
+
+const BITS: u32 = 3;
+
+/// The class of a duration in ticks.
+#[inline(always)]
+pub(crate) fn class(ticks: u64) -> usize {
+    let ticks = ticks | 1;
+    let doubling = 63 - ticks.leading_zeros();
+    if doubling < BITS {
+        return ticks as usize;
+    }
+    let class =
+        ((doubling - BITS + 1) << BITS) as usize + (ticks >> (doubling - BITS)) as usize % (1 << BITS);
+    class.min(CLASSES - 1)
+}
+
+/// The middle of a class, in ticks.
+pub(crate) fn middle(class: usize) -> f64 {
+    if class < 1 << BITS {
+        return class as f64;
+    }
+    let doubling = (class >> BITS) as i32 - 1;
+    let part = (class % (1 << BITS)) as f64 + (1 << BITS) as f64 + 0.5;
+    part * f64::powi(2.0, doubling)
+}
+
+/// How many durations are in each class.
+#[derive(Clone, Debug)]
+pub(crate) struct Histogram {
+    counts: Vec<u64>,
+    total: u64,
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Self { counts: vec![0; CLASSES], total: 0 }
+    }
+}
+
+impl Histogram {
+    pub(crate) fn add(&mut self, class: usize, count: u64) {
+        self.counts[class] += count;
+        self.total += count;
+    }
+
+    /// The duration that a share of all does not exceed, in ticks; `None` if there are too few to tell it from the longest.
+    pub(crate) fn quantile(&self, share: f64) -> Option<f64> {
+        let beyond = self.total as f64 * (1.0 - share);
+        if self.total == 0 || beyond < 1.0 {
+            return None;
+        }
+        let wanted = (self.total as f64 * share).ceil() as u64;
+        let mut sum = 0;
+        let found = self.counts.iter().position(|count| {
+            sum += count;
+            sum >= wanted
+        });
+        found.map(middle)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_ascend_and_are_narrow() {
+        let mut last = 0;
+        for ticks in (1..100_000u64).chain((17..40).map(|n| (1u64 << n) + 12345)) {
+            let class = class(ticks);
+            assert!(class >= last, "{ticks}");
+            assert!(class < CLASSES - 1);
+            last = class;
+            let error = (middle(class) - ticks as f64).abs() / ticks as f64;
+            assert!(error <= 1.0 / 8.0 + 0.51, "{ticks}: {error}");
+            if ticks > 16 {
+                assert!(error <= 1.0 / 14.0, "{ticks}: {}", middle(class));
+            }
+        }
+        assert_eq!(class(u64::MAX), CLASSES - 1);
+    }
+
+    #[test]
+    fn quantiles_are_told_where_there_are_enough() {
+        let mut histogram = Histogram::default();
+        (1..=1000u64).for_each(|ticks| histogram.add(class(ticks), 1));
+        let near = |share, ticks: f64| {
+            let found = histogram.quantile(share).expect("enough");
+            assert!((found - ticks).abs() < ticks / 8.0, "{share}: {found}");
+        };
+        near(0.5, 500.0);
+        near(0.99, 990.0);
+        assert_eq!(
+            histogram.quantile(0.9999),
+            None,
+            "of a thousand calls nobody knows the slowest ten-thousandth"
+        );
+        assert_eq!(Histogram::default().quantile(0.5), None);
+    }
+}

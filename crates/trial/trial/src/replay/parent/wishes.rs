@@ -1,0 +1,44 @@
+//! What the allocator is asked for when everything was done, while all threads that stay are still there.
+
+use super::child::Process;
+use super::memory::Memory;
+use crate::replay::shared::wish;
+use heapwise_allocators::OwnStatistics;
+use heapwise_analysis::Bytes;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// How long an answer may take.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// What the allocator says about its memory; `None` if it says nothing.
+pub(super) fn statistics(process: &mut Process, memory: &Memory) -> Option<OwnStatistics> {
+    if !fulfilled(process, memory, wish::TELL) {
+        return None;
+    }
+    let numbers = memory.header().own.each_ref().map(|number| number.load(Ordering::Relaxed));
+    Some(OwnStatistics::from_numbers(numbers))
+}
+
+/// Resident memory after a call that gives free pages back, without what the kernel may take.
+pub(super) fn purge(process: &mut Process, memory: &Memory) -> Option<Bytes> {
+    if !fulfilled(process, memory, wish::PURGE) {
+        return None;
+    }
+    let (rss, lazily_freed) = process.anonymous_now()?;
+    Some(Bytes(rss.0.saturating_sub(lazily_freed.0)))
+}
+
+fn fulfilled(process: &mut Process, memory: &Memory, what: u32) -> bool {
+    let header = memory.header();
+    header.wish.store(what, Ordering::Release);
+    let began = Instant::now();
+    loop {
+        match header.wish.load(Ordering::Acquire) {
+            wish::DONE => return true,
+            wish::NOT_POSSIBLE => return false,
+            _ if process.poll().is_some() || began.elapsed() > PATIENCE => return false,
+            _ => std::thread::sleep(Duration::from_micros(200)),
+        }
+    }
+}

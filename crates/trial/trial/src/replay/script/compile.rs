@@ -1,0 +1,593 @@
+//! Writes the script of a process while the events of its recording pass.
+
+use super::amends::Amends;
+use super::epochs::{Epochs, Number};
+use super::record::{Operation, Record, WHOLE, share};
+use super::slots::Slots;
+use super::streams::{Position, Stream, Streams, stack_at};
+use super::threads::Threads;
+use crate::replay::shared::Layout;
+use heapwise_analysis::{Bytes, Moment, Nanos, Observer};
+use heapwise_trace::event::{AllocFunction, BlockAddress, Epoch, Event, StackId, TouchedPages};
+use heapwise_trace::file::pages::Snapshot;
+use rustc_hash::FxHashMap;
+use std::fs::File;
+use std::io;
+
+/// Blocks of which the recorder measures what was touched.
+pub(super) const LARGE: u64 = 128 << 10;
+
+/// Address space of a thread's stack, with what its allocator may keep for the thread.
+const STACK_BYTES: u64 = 16 << 20;
+
+/// What a script contains.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Blocks that are asked for.
+    pub allocations: u64,
+    /// Blocks that are given back.
+    pub deallocations: u64,
+    /// Blocks that are resized.
+    pub reallocations: u64,
+    /// Threads that do something.
+    pub threads: u64,
+    /// Blocks that are live at the end.
+    pub live_blocks: u64,
+    /// Their requested bytes.
+    pub live_bytes: Bytes,
+    /// Most requested bytes of live blocks at a time.
+    pub peak_live_bytes: Bytes,
+    /// Large blocks of which it is not known what part was touched. They are touched as a whole, but never by more than the
+    /// program had resident at most, and not at all if that is not known either.
+    pub untold_large_blocks: u64,
+    /// Large blocks of which it is known.
+    pub told_large_blocks: u64,
+    /// Frees and resizes of blocks that the recording does not know, such as those of a parent process. Left out.
+    pub skipped: u64,
+    /// Allocations that the recorded allocator refused. Left out.
+    pub refused: u64,
+}
+
+impl Counts {
+    /// Calls of the allocator that a replay makes.
+    pub fn calls(&self) -> u64 {
+        self.allocations + self.deallocations + self.reallocations
+    }
+}
+
+/// Why a script could not be written.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "cannot write the script of the replay to a temporary file in {folder}: {source}; make room there, or name another folder in TMPDIR"
+)]
+pub struct CompileError {
+    folder: String,
+    source: io::Error,
+}
+
+/// A thread of a script.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ThreadScript {
+    /// Where its stream begins in the file of records.
+    pub(crate) first: u64,
+    /// Whether another thread starts it; the others begin with the process.
+    pub(crate) is_spawned: bool,
+    /// Whether another thread waits for its end.
+    pub(crate) is_joined: bool,
+}
+
+/// What the threads of a process did with their heap.
+#[derive(Debug)]
+pub struct Script {
+    pub(crate) records: File,
+    stacks: File,
+    pub(crate) threads: Vec<ThreadScript>,
+    /// The thread that each creation made, unless that never did anything.
+    pub(crate) created: Vec<Option<u32>>,
+    pub(crate) slots: u32,
+    /// The number of the epoch before which most was live, 0 if that was at the end.
+    pub(crate) peak: u32,
+    /// From the first event to the end of the process.
+    pub(crate) duration: Nanos,
+    /// Bytes of its blocks that a replay touches at a time, as far as can be told beforehand.
+    touched: u64,
+    counts: Counts,
+}
+
+impl Script {
+    /// What it contains.
+    pub fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// Memory that a replay needs: what it touches of its blocks, and what it keeps for itself.
+    pub fn memory(&self) -> Bytes {
+        let threads = u32::try_from(self.threads.len()).unwrap_or(u32::MAX);
+        let creations = u32::try_from(self.created.len()).unwrap_or(u32::MAX);
+        let own = Layout::new(threads, creations, self.slots).pages as u64;
+        Bytes(self.touched.saturating_add(own))
+    }
+
+    /// Address space that it asks for and does not touch: the rest of its blocks, and the stacks of its threads.
+    pub(crate) fn untouched(&self) -> u64 {
+        let stacks = self.threads.len() as u64 * STACK_BYTES;
+        self.counts.peak_live_bytes.0.saturating_sub(self.touched).saturating_add(stacks)
+    }
+
+    /// From the first event to the end of the process.
+    pub fn duration(&self) -> Nanos {
+        self.duration
+    }
+
+    /// The recorded stack of whoever made the call at a place of the script.
+    pub(crate) fn stack(&self, position: u64) -> Option<StackId> {
+        stack_at(&self.stacks, Position(position)).ok().map(StackId)
+    }
+}
+
+/// A live block.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Block {
+    pub(super) slot: u32,
+    generation: u16,
+    /// Who filled the slot last.
+    thread: u32,
+    size: u64,
+    /// The record that asked for it, of a large block.
+    asked: Option<Position>,
+}
+
+/// A block on its way to another place, if it is known.
+#[derive(Clone, Copy, Debug)]
+struct Transit {
+    from: BlockAddress,
+    block: Option<Block>,
+}
+
+/// The script that is being written.
+#[derive(Debug)]
+pub(crate) struct Compiler {
+    process: usize,
+    /// By thread of the recording.
+    threads_of: FxHashMap<usize, usize>,
+    threads: Threads,
+    streams: Streams,
+    stream: Vec<Stream>,
+    /// The epoch that each stream is in.
+    entered: Vec<Number>,
+    slots: Slots,
+    epochs: Epochs,
+    live: FxHashMap<u64, Block>,
+    live_bytes: u64,
+    /// Live bytes of blocks that are always touched as a whole, now and at most.
+    small_bytes: u64,
+    most_small_bytes: u64,
+    /// Most live bytes between two epochs, and the number of the later one.
+    best: (u64, Number),
+    /// Blocks that are on their way to another place, by thread.
+    in_transit: FxHashMap<usize, Transit>,
+    amends: Amends,
+    /// The thread of the last event.
+    recent: Option<usize>,
+    /// The epoch of the session that the events at hand are of, and whether others of later ones came before.
+    now: (Epoch, bool),
+    last_look: Option<Snapshot>,
+    process_end: Option<Epoch>,
+    /// What the program had resident at most, in bytes; 0 if that is not known.
+    most_resident: u64,
+    counts: Counts,
+    error: Option<io::Error>,
+}
+
+impl Compiler {
+    /// `peak_rss` is what the whole program had resident at most; 0 if nobody knows.
+    pub(crate) fn new(process: usize, peak_rss: Bytes) -> Result<Self, CompileError> {
+        Ok(Self {
+            process,
+            threads_of: FxHashMap::default(),
+            threads: Threads::default(),
+            streams: Streams::new().map_err(failed)?,
+            stream: Vec::new(),
+            entered: Vec::new(),
+            slots: Slots::default(),
+            epochs: Epochs::default(),
+            live: FxHashMap::default(),
+            live_bytes: 0,
+            small_bytes: 0,
+            most_small_bytes: 0,
+            best: (0, Number(0)),
+            in_transit: FxHashMap::default(),
+            amends: Amends::default(),
+            recent: None,
+            now: (Epoch(0), false),
+            last_look: None,
+            process_end: None,
+            most_resident: peak_rss.0,
+            counts: Counts::default(),
+            error: None,
+        })
+    }
+
+    /// Ends all streams. `end` is when the process ended, since the command began.
+    pub(crate) fn finish(mut self, end: Option<Nanos>) -> Result<Script, CompileError> {
+        self.close_epoch();
+        self.tell_touched_at_the_end();
+        let last = self.epochs.last();
+        for thread in 0..self.stream.len() {
+            self.end_thread(thread, last);
+        }
+        if let Some(error) = self.error {
+            return Err(failed(error));
+        }
+        if self.live_bytes >= self.best.0 {
+            // The end is looked at in any case.
+            self.best = (self.live_bytes, Number(0));
+        }
+        self.counts.live_blocks = self.live.len() as u64;
+        self.counts.live_bytes = Bytes(self.live_bytes);
+        let threads: Vec<ThreadScript> = (self.stream.iter().zip(&self.threads.lives))
+            .map(|(stream, life)| ThreadScript {
+                first: stream.first,
+                is_spawned: life.is_spawned,
+                is_joined: life.joined.is_some(),
+            })
+            .collect();
+        self.counts.threads = threads.len() as u64;
+        let events_end = self.epochs.time_ns(last);
+        let end = end.map_or(0, |end| end.0.saturating_sub(self.epochs.start_ns()));
+        Ok(Script {
+            records: self.streams.records,
+            stacks: self.streams.stacks,
+            threads,
+            created: self.threads.created,
+            slots: self.slots.count,
+            peak: self.best.1.0,
+            duration: Nanos(end.max(events_end)),
+            touched: self.most_small_bytes.max(self.counts.peak_live_bytes.0.min(self.most_resident)),
+            counts: self.counts,
+        })
+    }
+
+    fn end_thread(&mut self, thread: usize, last: Number) {
+        let life = self.threads.lives[thread];
+        let noticed = life.ended.filter(|&epoch| self.process_end.is_none_or(|end| epoch < end));
+        let noticed = noticed.map(|epoch| self.epochs.at(epoch));
+        // The first thread is the process's own and ends with it.
+        let end = match (life.joined, noticed) {
+            _ if thread == 0 => None,
+            (Some(joined), Some(noticed)) => Some(joined.min(noticed)),
+            (joined, noticed) => joined.or(noticed),
+        };
+        match end {
+            Some(end) => {
+                let end = end.max(self.entered[thread]).min(last);
+                self.enter(thread, end);
+                self.push(thread, Record::plain(Operation::End, 0, 0), 0);
+            }
+            None => {
+                self.push(thread, Record::plain(Operation::Stay, 0, 0), 0);
+            }
+        }
+        if let Err(error) = self.streams.flush(&self.stream[thread]) {
+            self.error.get_or_insert(error);
+        }
+    }
+
+    /// A thread whose creation was not recorded is started by whoever did something last: if all of those began with the
+    /// process, there would be as many threads at a time as there ever were.
+    fn start_without_creation(&mut self, thread: usize) {
+        let Some(by) = self.recent.filter(|&by| by != thread) else { return };
+        if thread == 0 || self.threads.lives[thread].is_spawned || self.threads.lives[by].joined.is_some() {
+            return;
+        }
+        let creation = self.threads.create_now(thread);
+        self.push(by, Record::plain(Operation::Spawn, creation, 0), 0);
+    }
+
+    fn enter(&mut self, thread: usize, epoch: Number) {
+        if self.entered[thread] < epoch {
+            self.entered[thread] = epoch;
+            let time = self.epochs.time_ns(epoch);
+            self.push(thread, Record::plain(Operation::Epoch, epoch.0, time), 0);
+        }
+    }
+
+    fn push(&mut self, thread: usize, record: Record, stack: u32) -> Option<Position> {
+        match self.streams.push(&mut self.stream[thread], record, stack) {
+            Ok(at) => Some(at),
+            Err(error) => {
+                self.error.get_or_insert(error);
+                None
+            }
+        }
+    }
+
+    fn event(&mut self, thread: usize, event: &Event) {
+        match *event {
+            Event::Alloc { address, size, align_log2, function, stack } => {
+                self.alloc(thread, address, (size, align_log2), function, stack);
+            }
+            Event::Free { address, touched } => self.free(thread, address, touched),
+            Event::Realloc { old, new, size, stack, touched } => {
+                let block = self.take(thread, old, touched, true);
+                self.resize(thread, block, new, size, stack);
+            }
+            Event::ReallocBegin { old, touched } => {
+                let block = self.take(thread, old, touched, true);
+                self.in_transit.insert(thread, Transit { from: old, block });
+            }
+            Event::ReallocEnd { new, size, stack } => {
+                let block = self.in_transit.remove(&thread).and_then(|transit| transit.block);
+                self.resize(thread, block, new, size, stack);
+            }
+            Event::Failed { .. } => self.counts.refused += 1,
+            Event::ThreadCreate { handle } => {
+                let creation = self.threads.create(handle);
+                self.push(thread, Record::plain(Operation::Spawn, creation, 0), 0);
+            }
+            Event::ThreadJoin { handle } => {
+                if let Some(ended) = self.threads.join(handle, self.epochs.last()) {
+                    self.push(thread, Record::plain(Operation::Join, ended as u32, 0), 0);
+                }
+            }
+            Event::Epoch(_) | Event::Timed { .. } | Event::Mark { .. } => {}
+        }
+    }
+
+    fn alloc(
+        &mut self,
+        thread: usize,
+        address: BlockAddress,
+        (size, align_log2): (u64, u8),
+        function: AllocFunction,
+        stack: StackId,
+    ) {
+        let place = self.slots.take(thread);
+        let operation = Operation::of(function);
+        let record = Record::block(operation, place.slot, place.generation, place.waits, size);
+        let at = self.push(thread, record.aligned(align_log2), stack.0);
+        self.counts.allocations += 1;
+        self.put(thread, address, place.slot, place.generation, size, at);
+    }
+
+    fn put(
+        &mut self,
+        thread: usize,
+        address: BlockAddress,
+        slot: u32,
+        generation: u16,
+        size: u64,
+        at: Option<Position>,
+    ) {
+        let asked = at.filter(|_| size >= LARGE);
+        let block = Block { slot, generation, thread: thread as u32, size, asked };
+        if let Some(displaced) = self.live.insert(address.0, block)
+            && !self.amends.displace(address.0, displaced)
+        {
+            self.lose(displaced.size);
+            self.give_back(displaced.thread as usize, &displaced);
+        }
+        self.gain(size);
+        self.cancel(thread, address);
+    }
+
+    /// Lets a new block go again at once if it was given back in advance.
+    #[inline(always)]
+    fn cancel(&mut self, thread: usize, address: BlockAddress) {
+        let Some(advance) = self.amends.cancel(address.0, thread) else { return };
+        let Some(block) = self.live.remove(&address.0) else { return };
+        if let Some(displaced) = self.amends.take_displaced(address.0) {
+            self.live.insert(address.0, displaced);
+        }
+        self.counts.skipped = self.counts.skipped.saturating_sub(1);
+        self.lose(block.size);
+        match self.in_transit.get_mut(&advance.thread) {
+            // The resize is still going on: this is the block that it is moving.
+            Some(transit) if advance.is_resize && transit.from == address && transit.block.is_none() => {
+                transit.block = Some(block);
+            }
+            // Whoever has waited for the end of the thread would wait for this as well, and perhaps for itself.
+            _ if self.threads.lives[advance.thread].joined.is_some() => self.give_back(thread, &block),
+            _ => self.give_back(advance.thread, &block),
+        }
+    }
+
+    /// The block at an address, which a thread gives back or resizes.
+    fn take(
+        &mut self,
+        thread: usize,
+        address: BlockAddress,
+        touched: TouchedPages,
+        is_resize: bool,
+    ) -> Option<Block> {
+        let displaced = self.amends.take_displaced(address.0);
+        if displaced.is_none() && self.now.1 && self.amends.was_given_up(address.0, self.now.0.0) {
+            return None;
+        }
+        let Some(block) = displaced.or_else(|| self.live.remove(&address.0)) else {
+            self.counts.skipped += 1;
+            self.amends.free_in_advance(address.0, thread, is_resize);
+            return None;
+        };
+        self.amends.log_free(address.0, thread);
+        self.lose(block.size);
+        self.tell_touched(&block, touched.map(|pages| u64::from(pages) * PAGE_BYTES));
+        Some(block)
+    }
+
+    /// Blocks of which no free was seen, although their addresses were handed out again, are given back by those who had them.
+    fn close_epoch(&mut self) {
+        for block in self.amends.close(self.now.0.0) {
+            self.lose(block.size);
+            self.give_back(block.thread as usize, &block);
+        }
+    }
+
+    fn gain(&mut self, size: u64) {
+        self.live_bytes = self.live_bytes.saturating_add(size);
+        self.counts.peak_live_bytes = self.counts.peak_live_bytes.max(Bytes(self.live_bytes));
+        if size < LARGE {
+            self.small_bytes = self.small_bytes.saturating_add(size);
+            self.most_small_bytes = self.most_small_bytes.max(self.small_bytes);
+        }
+    }
+
+    fn lose(&mut self, size: u64) {
+        self.live_bytes = self.live_bytes.saturating_sub(size);
+        if size < LARGE {
+            self.small_bytes = self.small_bytes.saturating_sub(size);
+        }
+    }
+
+    fn free(&mut self, thread: usize, address: BlockAddress, touched: TouchedPages) {
+        if let Some(block) = self.take(thread, address, touched, false) {
+            self.give_back(thread, &block);
+        }
+    }
+
+    fn give_back(&mut self, thread: usize, block: &Block) {
+        let waits = block.thread as usize != thread;
+        self.push(thread, Record::block(Operation::Free, block.slot, block.generation, waits, 0), 0);
+        self.counts.deallocations += 1;
+        self.slots.give_back(thread, block.slot, block.generation);
+    }
+
+    fn resize(&mut self, thread: usize, block: Option<Block>, new: BlockAddress, size: u64, stack: StackId) {
+        let Some(block) = block else {
+            // A block that the recording does not know begins here.
+            return self.alloc(thread, new, (size, 0), AllocFunction::Malloc, stack);
+        };
+        let waits = block.thread as usize != thread;
+        let record = Record::block(Operation::Realloc, block.slot, block.generation, waits, size);
+        let at = self.push(thread, record, stack.0);
+        self.counts.reallocations += 1;
+        self.put(thread, new, block.slot, block.generation.wrapping_add(1), size, at);
+    }
+
+    /// How much of a large block was resident when it was given back, or `None` if nobody knows.
+    fn tell_touched(&mut self, block: &Block, resident_bytes: Option<u64>) {
+        let Some(asked) = block.asked else { return };
+        match resident_bytes {
+            Some(_) => self.counts.told_large_blocks += 1,
+            None => self.counts.untold_large_blocks += 1,
+        }
+        // Of a block that is larger than the program ever was, most was never touched. Without a measurement nothing says that any
+        // of it was, and a recording may claim any size.
+        let resident = resident_bytes.unwrap_or(self.most_resident);
+        let share = share(resident, block.size);
+        if share < WHOLE {
+            let second = Record::touching(block.size, share);
+            let stream = &mut self.stream[block.thread as usize];
+            if let Err(error) = self.streams.set_second(stream, asked, second) {
+                self.error.get_or_insert(error);
+            }
+        }
+    }
+
+    /// Blocks that were never given back: what the last look at the pages has of them.
+    fn tell_touched_at_the_end(&mut self) {
+        let look = self.last_look.take().map(|look| ResidentPages::new(&look));
+        let large: Vec<(u64, Block)> =
+            self.live.iter().filter(|(_, b)| b.asked.is_some()).map(|(&a, &b)| (a, b)).collect();
+        for (address, block) in large {
+            let resident = look.as_ref().map(|look| look.within(address, block.size));
+            self.tell_touched(&block, resident);
+        }
+    }
+}
+
+/// What the recorder counts in.
+const PAGE_BYTES: u64 = 4096;
+
+/// The resident pages of a look, so that many blocks can be held against many pages.
+#[derive(Debug, Default)]
+struct ResidentPages {
+    /// Start, end, and resident bytes before the start; ascending.
+    runs: Vec<(u64, u64, u64)>,
+}
+
+impl ResidentPages {
+    fn new(look: &Snapshot) -> Self {
+        let runs = look.mappings.iter().flat_map(|m| &m.runs);
+        let mut before = 0u64;
+        let runs = runs.map(|run| {
+            let bytes = run.pages.saturating_mul(look.page_bytes);
+            let entry = (run.start, run.start.saturating_add(bytes), before);
+            before = before.saturating_add(bytes);
+            entry
+        });
+        Self { runs: runs.collect() }
+    }
+
+    /// Resident bytes below an address.
+    fn below(&self, address: u64) -> u64 {
+        let at = self.runs.partition_point(|run| run.0 < address);
+        let Some(&(start, end, before)) = at.checked_sub(1).and_then(|at| self.runs.get(at)) else {
+            return 0;
+        };
+        before.saturating_add(end.min(address).saturating_sub(start))
+    }
+
+    /// Resident bytes in the range of a block.
+    fn within(&self, address: u64, size: u64) -> u64 {
+        self.below(address.saturating_add(size)).saturating_sub(self.below(address))
+    }
+}
+
+fn failed(source: io::Error) -> CompileError {
+    CompileError { folder: std::env::temp_dir().display().to_string(), source }
+}
+
+impl Observer for Compiler {
+    fn thread(&mut self, thread: usize, process: usize, handle: u64) {
+        if process == self.process {
+            let own = self.threads.add(handle);
+            self.threads_of.insert(thread, own);
+            self.slots.add_thread();
+            self.stream.push(self.streams.begin());
+            self.entered.push(Number(0));
+        }
+    }
+
+    fn events(&mut self, at: Moment, thread: usize, events: &[Event]) {
+        let Some(&thread) = self.threads_of.get(&thread) else { return };
+        let before = self.epochs.last();
+        let now = self.epochs.enter(at);
+        if at.epoch != self.now.0 {
+            self.close_epoch();
+            self.now = (at.epoch, at.epoch < self.now.0 || now == before);
+        }
+        if now > before && self.live_bytes > self.best.0 {
+            self.best = (self.live_bytes, now);
+        }
+        // A thread that comes after its own end was ordered wrongly, and whoever waits for it might wait for ever.
+        self.threads.lives[thread].joined = None;
+        if !self.threads.lives[thread].began {
+            self.threads.begin(thread);
+            self.start_without_creation(thread);
+        }
+        self.recent = Some(thread);
+        self.enter(thread, now);
+        for event in events {
+            self.event(thread, event);
+        }
+    }
+
+    fn thread_ended(&mut self, thread: usize, epoch: Epoch) {
+        if let Some(&thread) = self.threads_of.get(&thread) {
+            self.threads.lives[thread].ended = Some(epoch);
+        }
+    }
+
+    fn process_ended(&mut self, process: usize, epoch: Epoch) {
+        if process == self.process {
+            self.process_end = Some(epoch);
+        }
+    }
+
+    fn snapshot(&mut self, process: usize, snapshot: &Snapshot) {
+        if process == self.process {
+            self.last_look = Some(snapshot.clone());
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Threads of the replay: one for each recorded thread, started where it was started and ended where it ended.
+
+use super::interpret::{self, Ending};
+use super::memory::Memory;
+use super::{wait, wishes};
+use crate::replay::script::record::Record;
+use crate::replay::shared::{NOBODY, NOT_RUNNING};
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicPtr, Ordering};
+use std::time::Duration;
+
+/// The memory, for threads that are started.
+static MEMORY: AtomicPtr<Memory> = AtomicPtr::new(std::ptr::null_mut());
+/// When the replay began.
+static BEGINNING: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+
+/// Nanoseconds of the clock that never goes back.
+fn now_ns() -> u64 {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the kernel fills in the structure.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// Replays everything. The first thread of the script is the calling one, which must be the first of the process: some
+/// allocators treat it differently.
+pub(super) fn run(memory: &Memory) {
+    MEMORY.store(std::ptr::from_ref(memory).cast_mut(), Ordering::Release);
+    let header = memory.header();
+    header.is_ready.store(1, Ordering::Release);
+    while header.begin.load(Ordering::Acquire) == 0 {
+        std::thread::sleep(Duration::from_micros(100));
+    }
+    BEGINNING.store(now_ns(), Ordering::Release);
+    let is_first = |thread: &usize| memory.thread(*thread).is_spawned.load(Ordering::Relaxed) == 0;
+    // Gone through again each time, since a list of them would lie on the heap that is looked at.
+    let first = || (0..memory.n_threads()).filter(is_first);
+    for thread in first() {
+        memory.progress()[thread].store(0, Ordering::Release);
+        header.running.fetch_add(1, Ordering::AcqRel);
+    }
+    for thread in first().filter(|&thread| thread != 0) {
+        start(memory, thread);
+    }
+    if first().next() == Some(0) {
+        work(memory, 0);
+    }
+    stay(memory);
+}
+
+/// Starts a thread that is counted already.
+fn start(memory: &Memory, thread: usize) {
+    let state = memory.thread(thread);
+    let mut handle: libc::pthread_t = 0;
+    // SAFETY: the function takes a number instead of a pointer; the handle is written before it returns.
+    let result =
+        unsafe { libc::pthread_create(&raw mut handle, std::ptr::null(), entry, thread as *mut c_void) };
+    if result != 0 {
+        memory.header().trouble.store(result, Ordering::Release);
+        memory.header().running.fetch_sub(1, Ordering::AcqRel);
+        memory.progress()[thread].store(NOT_RUNNING, Ordering::Release);
+        state.has_ended.store(1, Ordering::Release);
+        return;
+    }
+    if state.is_joined.load(Ordering::Relaxed) == 0 {
+        // SAFETY: a thread that was just started and that nobody joins.
+        unsafe { libc::pthread_detach(handle) };
+    }
+    state.handle.store(handle, Ordering::Release);
+    state.has_begun.store(1, Ordering::Release);
+}
+
+extern "C" fn entry(thread: *mut c_void) -> *mut c_void {
+    // SAFETY: set before any thread is started; the first thread never returns from where it lives.
+    let memory = unsafe { &*MEMORY.load(Ordering::Acquire) };
+    work(memory, thread as usize);
+    std::ptr::null_mut()
+}
+
+fn work(memory: &Memory, thread: usize) {
+    let ending = interpret::stream(memory, thread);
+    memory.progress()[thread].store(NOT_RUNNING, Ordering::Release);
+    if ending == Ending::Stays || thread == 0 {
+        memory.header().staying.fetch_add(1, Ordering::AcqRel);
+        stay(memory);
+        return;
+    }
+    memory.forget_piece(thread);
+    memory.header().running.fetch_sub(1, Ordering::AcqRel);
+    memory.thread(thread).has_ended.store(1, Ordering::Release);
+}
+
+/// Sleeps until the parent has seen enough.
+fn stay(memory: &Memory) {
+    let header = memory.header();
+    while header.end.load(Ordering::Acquire) == 0 {
+        wishes::fulfil(header);
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// A thread creates another one.
+pub(super) fn spawn(memory: &Memory, by: usize, creation: u32) {
+    let thread = memory.created(creation);
+    if thread == NOBODY || thread as usize >= memory.n_threads() {
+        return;
+    }
+    let thread = thread as usize;
+    // It counts from now on, in the epoch of the one that starts it.
+    let epoch = memory.progress()[by].load(Ordering::Relaxed);
+    memory.progress()[thread].store(epoch, Ordering::Release);
+    memory.header().running.fetch_add(1, Ordering::AcqRel);
+    start(memory, thread);
+}
+
+/// A thread waits for the end of another one.
+pub(super) fn join(memory: &Memory, thread: usize) {
+    let state = memory.thread(thread);
+    wait::until(|| {
+        state.has_begun.load(Ordering::Acquire) != 0 || state.has_ended.load(Ordering::Acquire) != 0
+    });
+    let handle = state.handle.swap(0, Ordering::AcqRel);
+    if handle != 0 && state.is_joined.load(Ordering::Relaxed) != 0 {
+        // SAFETY: a thread that was started, is not detached, and is joined once, since the handle was taken away.
+        unsafe { libc::pthread_join(handle, std::ptr::null_mut()) };
+    }
+}
+
+/// A thread comes to an epoch: it waits for a look, for those that are far behind, and for the time.
+pub(super) fn enter(memory: &Memory, thread: usize, record: Record, slowest: &mut u32) {
+    let header = memory.header();
+    let epoch = record.number();
+    memory.progress()[thread].store(epoch, Ordering::Release);
+    let look = header.look.load(Ordering::Acquire);
+    if look != 0 && epoch >= look {
+        park(memory, epoch);
+    }
+    let bound = epoch.saturating_sub(header.window.load(Ordering::Relaxed));
+    if memory.n_threads() > 1 && *slowest < bound {
+        wait::until(|| slowest_epoch(memory) >= bound);
+        *slowest = bound;
+    }
+    let compression = u64::from(header.compression.load(Ordering::Relaxed));
+    if let Some(time) = record.0[1].checked_div(compression) {
+        let due = BEGINNING.load(Ordering::Relaxed) + time;
+        let left = due.saturating_sub(now_ns());
+        if left > 0 {
+            std::thread::sleep(Duration::from_nanos(left));
+        }
+    }
+}
+
+fn slowest_epoch(memory: &Memory) -> u32 {
+    let epochs = memory.progress().iter().map(|epoch| epoch.load(Ordering::Acquire));
+    epochs.min().unwrap_or(NOT_RUNNING)
+}
+
+#[cold]
+fn park(memory: &Memory, epoch: u32) {
+    let header = memory.header();
+    header.parked.fetch_add(1, Ordering::AcqRel);
+    loop {
+        let look = header.look.load(Ordering::Acquire);
+        if look == 0 || epoch < look {
+            break;
+        }
+        std::thread::sleep(Duration::from_micros(100));
+    }
+    header.parked.fetch_sub(1, Ordering::AcqRel);
+}

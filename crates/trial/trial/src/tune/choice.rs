@@ -1,0 +1,401 @@
+//! What to recommend.
+
+use crate::compare::{Comparison, Difference, Measure as Real, Standing, Verdict};
+use crate::tune::goal::{Goal, Measure};
+use crate::tune::score::Score;
+use crate::tune::search::{Found, Ranked};
+use heapwise_allocators::Candidate;
+
+/// How sure a recommendation is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verified {
+    /// The program itself was run with it.
+    ByTheProgram,
+    /// A recording of the program was replayed with it.
+    ByReplay,
+}
+
+/// Why nothing is recommended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// Nothing was better in replays by more than replays differ.
+    NothingIsBetter,
+    /// What was better in replays was not in the program itself.
+    NotConfirmed,
+    /// The search was ended before it could tell: nobody knows whether something is better.
+    Interrupted,
+}
+
+/// What to do.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Choice {
+    /// Change.
+    Take {
+        /// To this.
+        candidate: Candidate,
+        /// How sure that is.
+        verified: Verified,
+        /// What it does to the goal, as a factor.
+        factor: f64,
+    },
+    /// Stay with what there is.
+    Stay(Reason),
+}
+
+impl Choice {
+    /// By replays alone: the first one that is surely better than what there is now. Of those that cannot be told apart the one
+    /// with the fewest settings is taken, for each setting is something to be looked after, and of these the one that costs
+    /// least otherwise.
+    pub fn by_replay(found: &Found) -> Self {
+        Self::by_replay_of(found, |_| true)
+    }
+
+    /// The same among those that `may` be recommended.
+    fn by_replay_of(found: &Found, may: impl Fn(&Candidate) -> bool) -> Self {
+        let list = shortlist(found, usize::MAX);
+        match list.iter().find(|ranked| may(&ranked.candidate)) {
+            Some(best) => Self::Take {
+                candidate: best.candidate.clone(),
+                verified: Verified::ByReplay,
+                factor: best.score.map_or(1.0, |s| s.value),
+            },
+            None if !list.is_empty() => Self::Stay(Reason::NotConfirmed),
+            None if found.is_interrupted => Self::Stay(Reason::Interrupted),
+            None => Self::Stay(Reason::NothingIsBetter),
+        }
+    }
+
+    /// By the program itself: the comparison's candidates are those of the shortlist, in any order. The best one that did the same
+    /// as the program as it is and surely needs less of what counts most. Of those that are about as good those come first
+    /// that do not have many more page faults, then those with the fewest settings, then who costs least otherwise.
+    ///
+    /// Too few rounds tell nothing of the program: then replays decide, among those that did nothing wrong in it.
+    pub fn confirmed(found: &Found, comparison: &Comparison) -> Self {
+        let mut good: Vec<Confirmed> = comparison
+            .candidates()
+            .iter()
+            .filter(|standing| standing.findings.is_empty() && standing.left_out.is_none())
+            .filter_map(|standing| Confirmed::of(&found.goal, standing))
+            .collect();
+        good.sort_by(|a, b| a.factor.value.total_cmp(&b.factor.value));
+        let Some(first) = good.first().map(|best| best.factor) else {
+            if is_told_by(&found.goal, comparison) {
+                return Self::Stay(Reason::NotConfirmed);
+            }
+            return Self::by_replay_of(found, |candidate| {
+                let label = candidate.to_string();
+                let standing = comparison.candidates().iter().find(|s| s.contender.label == label);
+                standing.is_none_or(|s| s.findings.is_empty() && s.left_out.is_none())
+                    && comparison.unavailable.iter().all(|gone| gone.label != label)
+            });
+        };
+        let is_near = |factor: &Score| factor.value <= first.value * NEAR || factor.is_like(&first);
+        let alike = good.into_iter().filter(|candidate| is_near(&candidate.factor));
+        let settings = |c: &Confirmed| c.candidate.settings().iter().count();
+        let best = alike.min_by(|a, b| {
+            let order = a.has_many_faults.cmp(&b.has_many_faults).then(settings(a).cmp(&settings(b)));
+            order.then(a.besides.total_cmp(&b.besides))
+        });
+        best.map_or(Self::Stay(Reason::NotConfirmed), |best| Self::Take {
+            candidate: best.candidate,
+            verified: Verified::ByTheProgram,
+            factor: best.factor.value,
+        })
+    }
+}
+
+/// A twentieth of what is left is nothing to pay for with settings or page faults.
+const NEAR: f64 = 1.05;
+/// Half as many again: memory that is given back at once is faulted in again, and what that costs shows in page faults on a busy
+/// machine when it does not in processor time.
+const MANY_FAULTS: f64 = 1.5;
+
+/// A candidate that is better on the program itself.
+struct Confirmed {
+    candidate: Candidate,
+    factor: Score,
+    /// Whether it surely has many more page faults than the program as it is.
+    has_many_faults: bool,
+    /// What it does to everything else that was measured, as a sum of logarithms.
+    besides: f64,
+}
+
+impl Confirmed {
+    fn of(goal: &Goal, standing: &Standing) -> Option<Self> {
+        let factor = factor(goal, standing);
+        if factor.value >= 1.0 || !is_seen(goal, standing) {
+            return None;
+        }
+        let told = standing.differences.iter().filter(|(real, d)| **real != Real::Faults && is_told(d));
+        let besides = told.map(|(_, difference)| difference.ratio.ln()).sum();
+        let faults = standing.differences.get(&Real::Faults);
+        let has_many_faults = faults.is_some_and(|d| d.verdict == Verdict::Higher && d.ratio > MANY_FAULTS);
+        let candidate = Candidate::parse(&standing.contender.label).ok()?;
+        Some(Self { candidate, factor, has_many_faults, besides })
+    }
+}
+
+/// The best few that are worth trying on the program itself; nothing that is not better in replays.
+pub(crate) fn shortlist(found: &Found, most: usize) -> Vec<&Ranked> {
+    let mut better: Vec<&Ranked> = found
+        .ranked
+        .iter()
+        // Those that left the search earlier were not measured as those that stayed were.
+        .filter(|r| found.is_finalist(r) && r.trouble.is_none())
+        .filter(|r| r.score.is_some_and(|s| s.is_better()))
+        .collect();
+    if let Some(first) = better.first().and_then(|r| r.score) {
+        let settings = |r: &Ranked| r.candidate.settings().iter().count();
+        let alike = better.iter().take_while(|r| r.score.is_some_and(|s| s.is_like(&first))).count();
+        let base = found.baseline();
+        better[..alike].sort_by(|a, b| {
+            let besides = besides(a, base).total_cmp(&besides(b, base));
+            let faults = has_many_faults(a, base).cmp(&has_many_faults(b, base));
+            faults.then(settings(a).cmp(&settings(b))).then(besides)
+        });
+    }
+    better.truncate(most);
+    better
+}
+
+/// Whether a candidate has many more page faults on replays than what there is now.
+fn has_many_faults(candidate: &Ranked, baseline: &Ranked) -> bool {
+    let (its, base) = (candidate.numbers.page_faults(), baseline.numbers.page_faults());
+    its.zip(base).is_some_and(|(its, base)| its > base * MANY_FAULTS)
+}
+
+/// What a candidate does to all measures together, wanted or not: among those that are equally good at what is wanted, the
+/// one that costs least otherwise is the better one.
+fn besides(candidate: &Ranked, baseline: &Ranked) -> f64 {
+    let ratio = |measure: Measure| {
+        let (its, base) = (candidate.numbers.of(measure)?.median, baseline.numbers.of(measure)?.median);
+        Some((its.max(1.0) / base.max(1.0)).ln())
+    };
+    Measure::ALL.into_iter().filter_map(ratio).sum()
+}
+
+impl Found {
+    /// The best few that are worth trying on the program itself.
+    pub fn shortlist(&self, most: usize) -> Vec<&Ranked> {
+        shortlist(self, most)
+    }
+}
+
+/// The measures of the real program that stand for those of a goal. Of a program that ends by itself the memory after the load
+/// is that at its end. `None` if nothing of the kind was measured.
+pub fn real(measure: Measure, standing: &Standing) -> Option<Real> {
+    let has = |real: &Real| standing.differences.contains_key(real);
+    let kinds: &[Real] = match measure {
+        Measure::PeakRss => &[Real::PeakRss],
+        Measure::RssAfter => &[Real::AfterSettle, Real::AfterLoad, Real::EndRss],
+        Measure::Cpu => &[Real::Cpu],
+        Measure::Latency => &[Real::Wall],
+    };
+    kinds.iter().copied().find(has)
+}
+
+/// Whether a comparison has rounds enough to tell anything of a goal, of anybody in it.
+pub fn is_told_by(goal: &Goal, comparison: &Comparison) -> bool {
+    let has_too_few = |standing: &Standing| {
+        let verdict = |&(measure, _): &(Measure, f64)| standing.verdict(real(measure, standing)?);
+        goal.weights().iter().any(|weight| verdict(weight) == Some(Verdict::TooFew))
+    };
+    !comparison.candidates().iter().any(has_too_few)
+}
+
+/// Whether a difference is more than noise.
+fn is_told(difference: &Difference) -> bool {
+    matches!(difference.verdict, Verdict::Lower | Verdict::Higher)
+}
+
+/// What a candidate does to the goal in the program itself. A measure that is within the noise, or that nobody has (the times of
+/// a server without a load), is taken to be as it was.
+fn factor(goal: &Goal, standing: &Standing) -> Score {
+    let (mut value, mut low, mut high) = (0.0, 0.0, 0.0);
+    for &(measure, weight) in goal.weights() {
+        let difference = real(measure, standing).and_then(|real| standing.differences.get(&real));
+        if let Some(difference) = difference.filter(|difference| is_told(difference)) {
+            value += weight * difference.ratio.ln();
+            low += weight * difference.low.ln();
+            high += weight * difference.high.ln();
+        }
+    }
+    Score { value: value.exp(), low: low.exp(), high: high.exp() }
+}
+
+/// Whether some measure that counts is surely lower.
+fn is_seen(goal: &Goal, standing: &Standing) -> bool {
+    goal.weights().iter().any(|&(measure, _)| {
+        let real = real(measure, standing);
+        real.and_then(|real| standing.verdict(real)) == Some(Verdict::Lower)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tune::testing::{comparison, found, standing};
+
+    const HALF: (f64, f64, f64) = (0.5, 0.49, 0.51);
+
+    fn taken(choice: &Choice) -> String {
+        match choice {
+            Choice::Take { candidate, .. } => candidate.to_string(),
+            Choice::Stay(reason) => format!("{reason:?}"),
+        }
+    }
+
+    #[test]
+    fn a_replay_recommends_what_is_surely_better_and_nothing_else() {
+        let of = |candidates: &[(&str, f64, f64)]| taken(&Choice::by_replay(&found("rss", candidates)));
+        let glibc = ("glibc", 100.0, 10.0);
+        assert_eq!(of(&[glibc, ("jemalloc", 60.0, 10.0), ("mimalloc", 80.0, 10.0)]), "jemalloc");
+        assert_eq!(of(&[glibc, ("jemalloc", 99.5, 10.0), ("mimalloc", 120.0, 1.0)]), "NothingIsBetter");
+        // Of those that are alike the one without settings, and then the one that is faster.
+        let alike =
+            [glibc, ("jemalloc:narenas=1", 60.0, 1.0), ("snmalloc", 60.5, 9.0), ("mimalloc", 60.6, 5.0)];
+        assert_eq!(of(&alike), "mimalloc");
+    }
+
+    #[test]
+    fn who_was_interrupted_does_not_claim_that_nothing_is_better() {
+        let mut all = found("rss", &[("glibc", 100.0, 10.0), ("jemalloc", 60.0, 10.0)]);
+        all.is_interrupted = true;
+        assert_eq!(taken(&Choice::by_replay(&all)), "jemalloc");
+        for ranked in &mut all.ranked {
+            (ranked.numbers, ranked.score) = (crate::tune::Numbers::default(), None);
+        }
+        all.rungs = Vec::new();
+        assert_eq!((taken(&Choice::by_replay(&all)).as_str(), all.tried()), ("Interrupted", 0));
+    }
+
+    #[test]
+    fn too_few_rounds_of_the_program_leave_the_choice_to_replays_but_not_to_who_crashed_in_it() {
+        let candidates = [("glibc", 100.0, 1.0), ("jemalloc", 50.0, 1.0), ("mimalloc", 70.0, 1.0)];
+        let found = found("rss", &candidates);
+        let of = |label, verdict| standing(label, &[(Real::PeakRss, verdict, HALF)]);
+        let choice = |standings| Choice::confirmed(&found, &comparison(standings));
+        let few = || of("jemalloc", Verdict::TooFew);
+        let Choice::Take { candidate, verified, .. } = choice(vec![few(), of("mimalloc", Verdict::TooFew)])
+        else {
+            panic!("replays found something");
+        };
+        assert_eq!((candidate.to_string().as_str(), verified), ("jemalloc", Verified::ByReplay));
+        let mut crashed = few();
+        crashed.left_out = Some("it crashed".into());
+        assert_eq!(taken(&choice(vec![crashed.clone(), of("mimalloc", Verdict::TooFew)])), "mimalloc");
+        let mut other = of("mimalloc", Verdict::TooFew);
+        other.left_out = crashed.left_out.clone();
+        assert_eq!(taken(&choice(vec![crashed, other])), "NotConfirmed");
+        assert_eq!(taken(&choice(vec![of("jemalloc", Verdict::WithinNoise)])), "NotConfirmed");
+    }
+
+    #[test]
+    fn who_left_the_search_early_is_not_recommended_however_good_it_looked() {
+        let mut found =
+            found("rss", &[("glibc", 100.0, 1.0), ("jemalloc", 10.0, 1.0), ("mimalloc", 70.0, 1.0)]);
+        found.rungs = vec![3, 2];
+        for ranked in &mut found.ranked {
+            ranked.rung = usize::from(ranked.candidate.name() != "jemalloc");
+        }
+        assert_eq!(taken(&Choice::by_replay(&found)), "mimalloc");
+    }
+
+    #[test]
+    fn on_replays_too_page_faults_are_worth_a_setting() {
+        let candidates = [
+            ("glibc", 100.0, 10.0),
+            ("jemalloc:dirty_decay_ms=0", 50.0, 10.0),
+            ("jemalloc:background_thread=true:dirty_decay_ms=1000", 50.5, 10.0),
+        ];
+        let mut found = found("rss", &candidates);
+        assert_eq!(taken(&Choice::by_replay(&found)), "jemalloc:dirty_decay_ms=0");
+        for ranked in &mut found.ranked {
+            let faults =
+                if ranked.candidate.settings().get("dirty_decay_ms") == Some("0") { 1600.0 } else { 1000.0 };
+            ranked.numbers = std::mem::take(&mut ranked.numbers).with_page_faults(faults);
+        }
+        let choice = taken(&Choice::by_replay(&found));
+        assert_eq!(choice, "jemalloc:background_thread=true:dirty_decay_ms=1000");
+    }
+
+    #[test]
+    fn a_shortlist_has_no_more_than_what_is_better_and_asked_for() {
+        let found = found(
+            "rss",
+            &[
+                ("glibc", 100.0, 1.0),
+                ("jemalloc", 50.0, 1.0),
+                ("mimalloc", 70.0, 1.0),
+                ("snmalloc", 130.0, 1.0),
+            ],
+        );
+        let names =
+            |most| -> Vec<String> { found.shortlist(most).iter().map(|r| r.candidate.to_string()).collect() };
+        assert_eq!(names(9), ["jemalloc", "mimalloc"]);
+        assert_eq!(names(1), ["jemalloc"]);
+    }
+
+    #[test]
+    fn the_program_itself_decides() {
+        let found = found("rss-after", &[("glibc", 1.0, 1.0), ("jemalloc", 1.0, 1.0)]);
+        let of = |standings| taken(&Choice::confirmed(&found, &comparison(standings)));
+        let told = |label, numbers| standing(label, &[(Real::AfterSettle, Verdict::Lower, numbers)]);
+        assert_eq!(of(vec![]), "NotConfirmed");
+        assert_eq!(of(vec![told("jemalloc", HALF), told("mimalloc", (0.3, 0.29, 0.31))]), "mimalloc");
+        let noise = standing("jemalloc", &[(Real::AfterSettle, Verdict::WithinNoise, HALF)]);
+        assert_eq!(of(vec![noise]), "NotConfirmed");
+        let more = standing("jemalloc", &[(Real::AfterSettle, Verdict::Higher, (1.5, 1.4, 1.6))]);
+        assert_eq!(of(vec![more]), "NotConfirmed");
+        // What nobody measured is no reason.
+        assert_eq!(of(vec![standing("jemalloc", &[(Real::Cpu, Verdict::Lower, HALF)])]), "NotConfirmed");
+        let mut crashed = told("mimalloc", (0.1, 0.1, 0.1));
+        crashed.left_out = Some("it crashed".into());
+        assert_eq!(of(vec![crashed, told("jemalloc", HALF)]), "jemalloc");
+    }
+
+    #[test]
+    fn what_nobody_can_have_is_no_obstacle() {
+        // A server without a load has no times.
+        let found = found("rss-after=1,cpu=1", &[("glibc", 1.0, 1.0), ("jemalloc", 1.0, 1.0)]);
+        let less = standing("jemalloc", &[(Real::AfterSettle, Verdict::Lower, HALF)]);
+        assert_eq!(taken(&Choice::confirmed(&found, &comparison(vec![less]))), "jemalloc");
+    }
+
+    #[test]
+    fn of_those_that_are_alike_the_simple_and_cheap_one_is_taken() {
+        let found = found("rss-after", &[("glibc", 1.0, 1.0)]);
+        let of = |label, after, cpu| {
+            let cpu = (cpu, cpu, cpu);
+            let verdict = if cpu.0 > 1.0 { Verdict::Higher } else { Verdict::Lower };
+            standing(label, &[(Real::AfterSettle, Verdict::Lower, after), (Real::Cpu, verdict, cpu)])
+        };
+        let settings = of("jemalloc:dirty_decay_ms=0", (0.5, 0.49, 0.51), 0.7);
+        let slow = of("mimalloc", (0.505, 0.5, 0.52), 1.3);
+        let quick = of("mimalloc2", (0.505, 0.5, 0.52), 0.9);
+        let choice = Choice::confirmed(&found, &comparison(vec![settings, slow, quick]));
+        assert_eq!(taken(&choice), "mimalloc2");
+    }
+
+    #[test]
+    fn page_faults_say_who_gives_memory_back_too_eagerly() {
+        let found = found("rss-after", &[("glibc", 1.0, 1.0)]);
+        let of = |label, after, faults| {
+            standing(
+                label,
+                &[
+                    (Real::AfterSettle, Verdict::Lower, after),
+                    (Real::Faults, Verdict::Higher, (faults, faults, faults)),
+                ],
+            )
+        };
+        let eager = of("jemalloc:dirty_decay_ms=0", HALF, 2.4);
+        let later = of("jemalloc:background_thread=true:dirty_decay_ms=1000", (0.505, 0.5, 0.52), 1.1);
+        let choice = Choice::confirmed(&found, &comparison(vec![eager.clone(), later]));
+        assert_eq!(taken(&choice), "jemalloc:background_thread=true:dirty_decay_ms=1000");
+        // Who is not as good is no choice for that.
+        let worse = of("mimalloc", (0.7, 0.69, 0.71), 1.0);
+        let choice = Choice::confirmed(&found, &comparison(vec![eager, worse]));
+        assert_eq!(taken(&choice), "jemalloc:dirty_decay_ms=0");
+    }
+}
