@@ -67,14 +67,14 @@ pub fn command(program: impl AsRef<OsStr>, folder: &Path) -> Command {
     command.env("HOME", home).env("LC_ALL", "C").env("TZ", "UTC").env("TMPDIR", folder);
     command.stdin(Stdio::null());
     // SAFETY: `signal` may be called between fork and exec.
-    unsafe { command.pre_exec(heed_interrupts) };
+    unsafe { command.pre_exec(heed_signals) };
     command
 }
 
-/// Shells without job control have what they start in the background ignore interrupts, and so what it starts. The tests may
-/// run there.
-fn heed_interrupts() -> io::Result<()> {
-    for signal in [libc::SIGINT, libc::SIGQUIT] {
+/// Shells without job control have what they start in the background ignore interrupts, and `nohup` has it ignore hang-ups.
+/// The tests may have been started so, and programs inherit it.
+fn heed_signals() -> io::Result<()> {
+    for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGHUP] {
         // SAFETY: no handler, but what is done without one.
         unsafe { libc::signal(signal, libc::SIG_DFL) };
     }
