@@ -79,7 +79,7 @@ fn signals() -> String {
 #[test]
 fn every_call_is_recorded_or_counted_as_lost() {
     let folder = run::private_folder();
-    let mut all_lost = 0;
+    let (mut all_lost, mut all_verified) = (0, 0);
     for (name, preload) in allocators() {
         // The others differ from the first two in nothing that has to do with where a stack is.
         let places = ["within", "above", "below", "none"];
@@ -97,14 +97,13 @@ fn every_call_is_recorded_or_counted_as_lost() {
             assert_eq!(seen + lost - others, calls, "{what}");
             assert_eq!((report.order.unknown_frees, report.order.implicit_frees), (0, 0), "{what}");
             assert!(largest_block(&storm.file) <= LARGEST, "{what}: an invented block");
-            assert!(
-                report.stacks.verified > 0 && report.stacks.verify_failed == 0,
-                "{what}: {:?}",
-                report.stacks
-            );
+            assert_eq!(report.stacks.verify_failed, 0, "{what}: {:?}", report.stacks);
             all_lost += lost;
+            // One stack in five is walked twice, and a storm may leave fewer than that of one allocator.
+            all_verified += report.stacks.verified;
         }
     }
+    assert!(all_verified > 0, "no stack was walked twice");
     assert!(all_lost > 0, "no signal has struck while the recorder was at work");
 }
 
