@@ -112,16 +112,19 @@ pub(crate) fn verdict(analysis: &Analysis) -> Option<Verdict> {
     Some(Verdict { kind, sentence, remedy: remedy::remedy(analysis, kind, moment) })
 }
 
-/// The largest part.
+/// The largest part of the heap, or that it is not the heap, if all parts of the heap together are less.
 fn dominant(analysis: &Analysis, b: &Breakdown) -> VerdictKind {
     let parts = [
         (b.live, VerdictKind::Live),
-        (b.not_heap, VerdictKind::NotHeap),
         (b.retained, VerdictKind::Retention),
         (b.holes, VerdictKind::Fragmentation),
         (b.rounding, VerdictKind::Rounding),
         (b.metadata, VerdictKind::Metadata),
     ];
+    let heap = parts.iter().fold(0u64, |sum, (bytes, _)| sum.saturating_add(bytes.0));
+    if b.not_heap.0 > heap {
+        return VerdictKind::NotHeap;
+    }
     // Of equal parts the one that is named first counts.
     let largest = parts.into_iter().rev().max_by_key(|(bytes, _)| *bytes);
     match largest.map_or(VerdictKind::Live, |(_, kind)| kind) {
@@ -190,6 +193,14 @@ mod tests {
             assert!(verdict.sentence.contains(words) && !verdict.remedy.is_empty(), "{verdict:?}");
         }
         assert_eq!(verdict(&program("/lib/libc.so.6")), None, "no pages were seen");
+    }
+
+    #[test]
+    fn the_heap_is_not_cleared_by_being_in_parts() {
+        let split =
+            |not_heap| breakdown(|b| (b.not_heap, b.retained) = (Bytes(not_heap * MIB), Bytes(15 * MIB)));
+        assert_eq!(told("/lib/libc.so.6", split(44)).kind, VerdictKind::Live);
+        assert_eq!(told("/lib/libc.so.6", split(46)).kind, VerdictKind::NotHeap);
     }
 
     #[test]
