@@ -1,31 +1,17 @@
 //! Small files that ask for much time: found by fuzzing (`fuzz/`) and by thinking about what packs well.
 
+mod small;
+
 use heapwise_analysis::{Options, Warning, analyze};
-use heapwise_trace::event::{AllocFunction, BlockAddress, Epoch, Event, StackId};
+use heapwise_trace::event::Epoch;
 use heapwise_trace::file::columns::EventsEncoder;
 use heapwise_trace::file::records::{
     EnvironmentFinding, Meta, ProcessEnd, ProcessIndex, ThreadEnd, ThreadIndex, ThreadInfo,
 };
 use heapwise_trace::file::tables::Nodes;
 use heapwise_trace::file::{Reader, Writer};
-use heapwise_trace::live::words;
+use small::{alloc, recording};
 use std::time::{Duration, Instant};
-
-fn recording() -> Writer<Vec<u8>> {
-    Writer::new(Vec::new(), &Meta::default()).expect("memory takes everything")
-}
-
-fn alloc(address: u64, stack: u32) -> Vec<u64> {
-    let event = Event::Alloc {
-        address: BlockAddress(address << 3),
-        size: 8,
-        align_log2: 0,
-        function: AllocFunction::Malloc,
-        stack: StackId(stack),
-    };
-    let encoded = words::encode(event);
-    encoded.words[..encoded.len].to_vec()
-}
 
 #[test]
 fn findings_about_the_environment_are_bounded() {

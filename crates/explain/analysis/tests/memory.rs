@@ -2,29 +2,15 @@
 //!
 //! The memory that is measured is that of the process, so this file holds one test and no other.
 
+mod small;
+
 use heapwise_analysis::{Options, Warning, analyze};
-use heapwise_trace::event::{AllocFunction, BlockAddress, Epoch, Event, StackId};
+use heapwise_trace::event::Epoch;
 use heapwise_trace::file::columns::EventsEncoder;
-use heapwise_trace::file::records::{Meta, ProcessIndex, ThreadIndex, ThreadInfo};
+use heapwise_trace::file::records::{ProcessIndex, ThreadIndex, ThreadInfo};
 use heapwise_trace::file::tables::{Nodes, Sample, Samples};
 use heapwise_trace::file::{Reader, Writer};
-use heapwise_trace::live::words;
-
-fn recording() -> Writer<Vec<u8>> {
-    Writer::new(Vec::new(), &Meta::default()).expect("memory takes everything")
-}
-
-fn alloc(address: u64, stack: u32) -> Vec<u64> {
-    let event = Event::Alloc {
-        address: BlockAddress(address << 3),
-        size: 8,
-        align_log2: 0,
-        function: AllocFunction::Malloc,
-        stack: StackId(stack),
-    };
-    let encoded = words::encode(event);
-    encoded.words[..encoded.len].to_vec()
-}
+use small::{alloc, recording};
 
 /// The most memory of this process at one time since the last call.
 fn peak_memory() -> u64 {
@@ -52,7 +38,7 @@ fn analyse_in_little_memory(writer: Writer<Vec<u8>>) -> Vec<Warning> {
 fn check_claim(writer: Writer<Vec<u8>>) {
     let warnings = analyse_in_little_memory(writer);
     let is_claim = |warning: &&Warning| matches!(warning, Warning::Damaged { claim: Some(_), .. });
-    let warning = warnings.iter().find(is_claim).expect("it is told");
+    let warning = warnings.iter().find(is_claim).expect("a warning says so");
     assert_eq!(warning.id(), "damaged");
     assert!(warning.to_string().starts_with("the recording is damaged from byte "), "{warning}");
 }

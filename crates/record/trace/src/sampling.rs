@@ -12,7 +12,7 @@ const MOST_SAMPLE_BYTES: u64 = 1 << 30;
 /// few milliseconds, and a site with a hundredth of that is told to within a fifth.
 pub const DEFAULT_SAMPLE_BYTES: u64 = 512 << 10;
 
-/// The distance between recorded blocks for one that somebody has asked for, in bytes: a power of two, at most 1 GiB; 1 records
+/// The distance between recorded blocks, in bytes, for one that is asked for: a power of two, at most 1 GiB; 1 records
 /// everything.
 pub const fn distance(sample_bytes: u64) -> u64 {
     let least = if sample_bytes == 0 { 1 } else { sample_bytes };

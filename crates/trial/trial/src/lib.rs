@@ -1,4 +1,4 @@
-//! Tries allocators and settings, so that nobody has to guess.
+//! Tries allocators and settings instead of guessing.
 //!
 //! * [`compare`]: a program itself, under one allocator after the other;
 //! * [`replay`]: a recording's allocations, made again under any allocator;
