@@ -110,7 +110,7 @@ pub struct BlindSpot {
 #[derive(Clone, Debug, Deserialize)]
 pub struct Memory {
     /// The highest resident set.
-    pub peak_rss_bytes: u64,
+    pub peak_rss_bytes: Option<u64>,
     /// At the highest resident set.
     pub at_peak: Option<Breakdown>,
     /// At the end.

@@ -62,6 +62,17 @@ fn two_runs_of_ls_do_not_differ() {
 }
 
 #[test]
+fn a_program_that_ends_at_once_has_a_peak_that_is_judged() {
+    let Some(program) = programs::find("true") else { return };
+    let folder = run::private_folder();
+    two(folder.path(), &program, &[], &[]);
+    let (outcome, diff) = json(folder.path(), &["--fail-on", "peak_rss_bytes>64KiB,peak_rss_bytes>1GiB"]);
+    assert_eq!(outcome.code(), 3, "{}", outcome.stderr);
+    assert!(diff["new"]["peak_rss_bytes"].as_u64() > Some(1 << 17), "{}", diff["new"]);
+    assert_eq!(diff["failed"].as_array().map(Vec::len), Some(1), "{}", diff["failed"]);
+}
+
+#[test]
 fn two_runs_of_the_contest_do_not_differ() {
     let folder = run::private_folder();
     contest(folder.path(), "v01", "v01");

@@ -1,7 +1,7 @@
 //! `heapwise allocators`: the shelf, and whether candidates are what they are called.
 
 use crate::args::{AllocatorsArgs, PlainFormat};
-use crate::carried::libraries;
+use crate::bundled::libraries;
 use crate::{Failure, exit, report};
 use heapwise_allocators::{
     Candidate, answer_here, catalogue_json, catalogue_text, check, check_json, check_text,

@@ -19,7 +19,7 @@ mod allocators;
 #[cfg(target_os = "linux")]
 mod blind_spots;
 #[cfg(target_os = "linux")]
-mod carried;
+mod bundled;
 #[cfg(target_os = "linux")]
 mod compare;
 #[cfg(all(test, target_os = "linux"))]
@@ -42,10 +42,10 @@ mod symbolize;
 mod tune;
 
 #[cfg(not(target_os = "linux"))]
-#[path = "elsewhere/run.rs"]
+#[path = "unsupported/run.rs"]
 mod run;
 #[cfg(not(target_os = "linux"))]
-#[path = "elsewhere/symbolize.rs"]
+#[path = "unsupported/symbolize.rs"]
 mod symbolize;
 
 use args::{Cli, Command};

@@ -45,7 +45,7 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<u8, Failure> {
     report::check_output(args.output.as_deref(), &[&args.recording])?;
     // A script that does not fit is an error to be told.
     heapwise_collector::signals::survive_size_limit();
-    let libraries = crate::carried::libraries();
+    let libraries = crate::bundled::libraries();
     let asked = asked(args.with.as_deref())?;
     let analysis = report::load(&args.recording)?;
     refuse_claims(&analysis, &args.recording)?;

@@ -2,8 +2,8 @@
 
 use crate::accounting::{Accounting, Breakdown};
 use crate::analysis::Analysis;
-use crate::heap::{EverHeap, LiveBlock};
-use crate::residency::{self, Look, Pages, map, pins};
+use crate::heap::{LiveBlock, TouchedHeap};
+use crate::residency::{self, HeapSnapshot, Pages, map, pins};
 use crate::units::SiteId;
 use heapwise_trace::file::pages::{Snapshot, UsableSizes};
 use rustc_hash::FxHashMap;
@@ -24,13 +24,13 @@ pub struct Heap<'a> {
 
 /// Accounts for the resident bytes of any process whose live blocks are known at the moment of the snapshot.
 pub fn account_for(snapshot: Snapshot, heap: Heap<'_>) -> Breakdown {
-    let mut ever = EverHeap::default();
+    let mut ever = TouchedHeap::default();
     heap.ever.iter().for_each(|range| ever.mark(range.start, range.end.saturating_sub(range.start)));
     let mut live: Vec<LiveBlock> =
         heap.live.iter().map(|&(address, size)| LiveBlock { address, size, site: 0 }).collect();
     live.sort_unstable_by_key(|block| block.address);
     let live_bytes = live.iter().map(|block| block.size).sum();
-    let look = Look { slot: 0, snapshot, live, live_bytes };
+    let look = HeapSnapshot { slot: 0, snapshot, live, live_bytes };
     residency::allocator::Allocator::new(heap.allocator, heap.sizes, false).breakdown(&look, &ever)
 }
 
@@ -38,7 +38,8 @@ impl Analysis {
     /// Makes the accounts; `site_of` has the site of each raw one.
     pub(crate) fn account(&mut self, site_of: &[SiteId]) {
         let Pages { residency, ever } = &self.residency;
-        let breakdown = |look: &crate::residency::Look| residency.allocator(look.slot).breakdown(look, ever);
+        let breakdown =
+            |look: &crate::residency::HeapSnapshot| residency.allocator(look.slot).breakdown(look, ever);
         let latest = residency.latest.as_ref().or(residency.peak.as_ref());
         let (at_peak, at_end) = (residency.peak.as_ref().map(breakdown), latest.map(breakdown));
         // What is pinned is best seen when most is free beside live blocks.

@@ -4,10 +4,10 @@ use crate::accounting::Accounting;
 use crate::heap::{AllocatorTime, CallTimes, Lifetimes, Sampled, SizeClass, SizeSpread, Sizes};
 use crate::marks::Marks;
 use crate::residency::Pages;
-use crate::stacks::book::Book;
 use crate::stacks::modules::{Image, Images};
 use crate::stacks::names::{FramesId, Names, StoredFrame};
 use crate::stacks::owner::Owner;
+use crate::stacks::stack_table::StackTable;
 use crate::stacks::trie::{NodeId, Trie};
 use crate::timeline::Timeline;
 use crate::totals::Totals;
@@ -69,7 +69,7 @@ pub struct Analysis {
     /// Site of each raw one.
     pub(crate) site_of_raw: Vec<SiteId>,
     pub(crate) images: Images,
-    pub(crate) book: Book,
+    pub(crate) stack_table: StackTable,
     pub(crate) names: Names,
     pub(crate) symbols: Vec<Symbols>,
     pub(crate) stacks_by_name: Trie<FramesId>,
@@ -417,7 +417,7 @@ impl Analysis {
 
     /// The addresses for which symbols are wanted. The same whether the recording already has symbols or not.
     pub fn needed_addresses(&self) -> Vec<ImageAddresses> {
-        let lists = self.images.list.iter().zip(self.book.addresses(&self.images));
+        let lists = self.images.list.iter().zip(self.stack_table.addresses(&self.images));
         let used = lists.filter(|(_, addresses)| !addresses.is_empty());
         used.map(|(image, addresses)| ImageAddresses {
             path: image.path.clone(),

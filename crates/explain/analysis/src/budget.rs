@@ -39,7 +39,7 @@ pub(crate) mod price {
     pub(crate) const THREAD: u64 = 1 << 10;
     /// A call site, with its histograms and its line in the report.
     pub(crate) const SITE: u64 = 3 << 10;
-    /// A node of a trie of stacks, in the book of all stacks.
+    /// A node of a trie of stacks, in the stack_table of all stacks.
     pub(crate) const NODE: u64 = 128;
     /// A piece of the pages that ever held blocks.
     pub(crate) const PIECE: u64 = 128;

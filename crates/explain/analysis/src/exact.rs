@@ -5,8 +5,8 @@
 //! the source-level frames that the compiler put there.
 
 use crate::analysis::{Analysis, Frame, Site};
-use crate::stacks::book::{Location, LocationId};
 use crate::stacks::modules::Image;
+use crate::stacks::stack_table::{Location, LocationId};
 use crate::stacks::trie::{CUT, NodeId};
 use rustc_hash::FxHashMap;
 
@@ -106,7 +106,11 @@ impl Analysis {
                 Some(&at) => sites[at].numbers += numbers,
                 None => {
                     by_node.insert(*node, sites.len());
-                    sites.push(ExactSite { stack: *node, cut: self.book.trie.root(*node) == CUT, numbers });
+                    sites.push(ExactSite {
+                        stack: *node,
+                        cut: self.stack_table.trie.root(*node) == CUT,
+                        numbers,
+                    });
                 }
             }
         }
@@ -118,7 +122,7 @@ impl Analysis {
 
     /// The places of a site's stack from the innermost outwards.
     pub fn places(&self, site: &ExactSite) -> impl Iterator<Item = PlaceId> {
-        self.book.trie.frames(site.stack).map(|location| PlaceId(location.0))
+        self.stack_table.trie.frames(site.stack).map(|location| PlaceId(location.0))
     }
 
     /// All object files that were mapped; [`Place::module`] has an index of this list.
@@ -128,7 +132,7 @@ impl Analysis {
 
     /// How many places there are.
     pub fn n_places(&self) -> usize {
-        self.book.locations.len()
+        self.stack_table.locations.len()
     }
 
     /// What is at a place.
@@ -138,7 +142,7 @@ impl Analysis {
     pub fn place(&self, id: PlaceId) -> Place<'_> {
         let list = self.names.of_location(LocationId(id.0));
         let frames = self.names.frames(list).iter().map(|frame| self.frame(frame)).collect();
-        match self.book.locations[id.0 as usize] {
+        match self.stack_table.locations[id.0 as usize] {
             Location::Image(image, address) => {
                 let module = Some((image.0 as usize, self.images.get(image)));
                 Place { module, address, frames }

@@ -7,8 +7,8 @@ use crate::heap::{GrowthCounts, SiteHandovers};
 use crate::marks::Marks;
 use crate::observer::Observer;
 use crate::residency::Pages;
-use crate::stacks::book::{Book, Entry};
 use crate::stacks::modules::Modules;
+use crate::stacks::stack_table::{Entry, StackTable};
 use crate::stacks::trie::{CUT, NodeId};
 use crate::totals::Totals;
 use crate::units::SiteId;
@@ -38,7 +38,7 @@ impl<O: Observer> Run<O> {
             Some(end) if end.duration_ns > 0 => end.duration_ns,
             _ => self.sequencer.clock.last_ns(),
         };
-        let (raw_sites, book) = self.raw_sites();
+        let (raw_sites, stack_table) = self.raw_sites();
         let threads = self.thread_tables();
         let (processes, totals) = self.process_tables(&threads);
         let thread_matrix = self.thread_matrix();
@@ -101,7 +101,7 @@ impl<O: Observer> Run<O> {
             stacks_of_raw: std::mem::take(&mut ledger.site_stacks),
             site_of_raw: Vec::new(),
             images: self.images,
-            book,
+            stack_table,
             names: Default::default(),
             symbols: if options.ignore_symbols { Vec::new() } else { self.symbols },
             stacks_by_name: Default::default(),
@@ -144,11 +144,11 @@ impl<O: Observer> Run<O> {
         all
     }
 
-    /// Sites with their stacks in one book.
-    fn raw_sites(&mut self) -> (Vec<(NodeId, Site)>, Book) {
+    /// Sites with their stacks in one stack_table.
+    fn raw_sites(&mut self) -> (Vec<(NodeId, Site)>, StackTable) {
         let stats = std::mem::take(&mut self.sequencer.ledger.sites);
         let (peaks, budget) = (self.sequencer.ledger.peaks(), self.sequencer.ledger.budget.clone());
-        let mut book = Book::default();
+        let mut stack_table = StackTable::default();
         self.processes.iter_mut().for_each(|process| process.modules.close());
         let ledger = &self.sequencer.ledger;
         let mut has_sites = vec![false; self.processes.len()];
@@ -158,9 +158,9 @@ impl<O: Observer> Run<O> {
             .map(|i| Entry::new(i as u32, &self.processes[i].raw, modules_of(i)))
             .collect();
         let sites = stats.into_iter().zip(&ledger.site_stacks).map(|(stats, &(process, stack))| {
-            let mut node = book.enter(&mut entries[process as usize], stack);
+            let mut node = stack_table.enter(&mut entries[process as usize], stack);
             // Whoever goes through all stacks takes time with all of their frames.
-            if !budget.unfold(book.trie.depth(node)) {
+            if !budget.unfold(stack_table.trie.depth(node)) {
                 node = CUT;
             }
             let (peak_bytes, peak_blocks) = stats.at_peak(peaks);
@@ -202,7 +202,7 @@ impl<O: Observer> Run<O> {
             };
             (node, site)
         });
-        (sites.collect(), book)
+        (sites.collect(), stack_table)
     }
 
     fn site_handovers(&self, counts: &SiteHandovers) -> Vec<Handover> {

@@ -2,9 +2,9 @@
 
 use crate::analysis::{Analysis, Site};
 use crate::heap::{CallTimes, TickLength};
-use crate::stacks::book::Book;
 use crate::stacks::names::{FramesId, Names};
 use crate::stacks::owner::{FrameFacts, nearest_frame};
+use crate::stacks::stack_table::StackTable;
 use crate::stacks::trie::{CUT, NodeId, Trie, WHOLE};
 use crate::units::SiteId;
 use heapwise_trace::event::StackId;
@@ -20,14 +20,15 @@ const MOST_FRAMES: usize = 1024;
 impl Analysis {
     /// Makes the table of sites from the raw ones with the symbols that there are.
     pub(crate) fn name_sites(&mut self) {
-        self.names = Names::new(&self.book, &self.images, &self.symbols);
+        self.names = Names::new(&self.stack_table, &self.images, &self.symbols);
         self.stacks_by_name = Trie::default();
         let mut by_node: FxHashMap<NodeId, NodeId> = [(WHOLE, WHOLE), (CUT, CUT)].into_iter().collect();
         let mut by_stack: FxHashMap<NodeId, usize> = FxHashMap::default();
         let mut sites: Vec<Site> = Vec::new();
         let mut stack_of_raw = Vec::with_capacity(self.raw_sites.len());
         for (node, raw) in &self.raw_sites {
-            let named = named_node(&self.book, &self.names, &mut self.stacks_by_name, &mut by_node, *node);
+            let named =
+                named_node(&self.stack_table, &self.names, &mut self.stacks_by_name, &mut by_node, *node);
             stack_of_raw.push(named);
             match by_stack.get(&named) {
                 Some(&at) => sites[at].merge(raw),
@@ -92,7 +93,7 @@ impl Analysis {
 
 /// The node in the trie of named frames that stands for a node in the trie of locations.
 fn named_node(
-    book: &Book,
+    stack_table: &StackTable,
     names: &Names,
     named: &mut Trie<FramesId>,
     known: &mut FxHashMap<NodeId, NodeId>,
@@ -104,7 +105,7 @@ fn named_node(
         if let Some(&found) = known.get(&at) {
             break found;
         }
-        let Some((caller, location)) = book.trie.get(at) else { break at };
+        let Some((caller, location)) = stack_table.trie.get(at) else { break at };
         new.push((at, location));
         at = caller;
     };

@@ -9,19 +9,19 @@
 #![forbid(unsafe_code)]
 
 mod allocator;
-mod case;
 pub mod compare;
 mod cost;
 mod idle;
 mod insight;
 mod insights;
 mod name;
+mod purpose;
+mod rule_input;
 #[cfg(test)]
 mod testing;
 pub mod units;
 mod verdict;
 mod weigh;
-mod what;
 
 pub use compare::{Comparison, Threshold, compare};
 pub use insight::{Certainty, Estimate, Insight, Severity};

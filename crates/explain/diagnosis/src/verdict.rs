@@ -3,7 +3,7 @@
 mod remedy;
 
 use crate::idle;
-use crate::units::bytes;
+use crate::units::{bytes, share};
 use heapwise_analysis::{Analysis, Breakdown, Bytes};
 
 /// What dominates resident memory.
@@ -66,45 +66,45 @@ pub(crate) fn verdict(analysis: &Analysis) -> Option<Verdict> {
     }
     let kind = dominant(analysis, &judged);
     let of = |part: Bytes| format!("{} of {}", bytes(part.0), bytes(moment.rss.0));
-    let percent = |part: Bytes| part.0 * 100 / moment.rss.0.max(1);
+    let percent = |part: Bytes| share(part.0, moment.rss.0);
     let sentence = match kind {
         VerdictKind::Growth => format!(
-            "{when} {} resident ({} %) is live data, and it was still near its highest when the program ended",
+            "{when} {} resident ({}) is live data, and it was still near its highest when the program ended",
             of(moment.live),
             percent(moment.live)
         ),
         VerdictKind::Live => {
             format!(
-                "{when} {} resident ({} %) is live data: the program's own",
+                "{when} {} resident ({}) is live data: the program's own",
                 of(moment.live),
                 percent(moment.live)
             )
         }
         VerdictKind::Rounding => format!(
-            "{when} {} resident ({} %) is what the allocator adds to round requests up",
+            "{when} {} resident ({}) is what the allocator adds to round requests up",
             of(moment.rounding),
             percent(moment.rounding)
         ),
         VerdictKind::Fragmentation => format!(
-            "{when} {} resident ({} %) is free, in pages that live blocks keep: fragmentation",
+            "{when} {} resident ({}) is free, in pages that live blocks keep: fragmentation",
             of(moment.holes),
             percent(moment.holes)
         ),
         VerdictKind::Retention => format!(
-            "{when} {} resident ({} %) is free pages that the allocator has not given back{}",
+            "{when} {} resident ({}) is free pages that the allocator has not given back{}",
             of(moment.retained),
             percent(moment.retained),
             if when == "At the end" { "; that is not fragmentation" } else { "" }
         ),
         VerdictKind::Metadata => {
             format!(
-                "{when} {} resident ({} %) is the allocator's own",
+                "{when} {} resident ({}) is the allocator's own",
                 of(moment.metadata),
                 percent(moment.metadata)
             )
         }
         VerdictKind::NotHeap => format!(
-            "{when} {} resident ({} %) is not heap: code, stacks, files, and what the program maps itself",
+            "{when} {} resident ({}) is not heap: code, stacks, files, and what the program maps itself",
             of(moment.not_heap),
             percent(moment.not_heap)
         ),

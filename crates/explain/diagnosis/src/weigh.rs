@@ -5,8 +5,8 @@
 //! step also asks for an amount. What is below the lowest step is no finding at all: a report with twenty true remarks
 //! that save nothing is not read.
 
-use crate::case::{Case, Place};
 use crate::insight::{Estimate, Severity};
+use crate::rule_input::{Place, RuleInput};
 
 /// What a severity asks for.
 struct Step {
@@ -48,12 +48,16 @@ const STEPS: [Step; 3] = [
 ];
 
 /// How much it matters, `None` if not at all. `place` is where it is: without a line nobody is told to change it first.
-pub(crate) fn severity(case: &Case<'_>, place: Option<&Place<'_>>, estimate: &Estimate) -> Option<Severity> {
+pub(crate) fn severity(
+    input: &RuleInput<'_>,
+    place: Option<&Place<'_>>,
+    estimate: &Estimate,
+) -> Option<Severity> {
     let share = |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
-    let totals = &case.analysis.totals;
-    let peak = totals.peak_live_bytes.0.max(case.analysis.memory.peak_rss.0);
-    let largest = share(estimate.allocations, case.requests())
-        .max(share(estimate.time.0, case.time.0))
+    let totals = &input.analysis.totals;
+    let peak = totals.peak_live_bytes.0.max(input.analysis.memory.peak_rss.0);
+    let largest = share(estimate.allocations, input.requests())
+        .max(share(estimate.time.0, input.time.0))
         .max(share(estimate.allocated_bytes.0, totals.allocated_bytes.0) / 2.0)
         .max(share(estimate.peak_bytes.0, peak));
     let step = STEPS.iter().find(|step| {
@@ -79,9 +83,9 @@ mod tests {
         let stack = p.stack(&user(BOXED, stack));
         (0..300_000).for_each(|_| _ = p.alloc(stack, 8));
         let analysis = p.analysis();
-        let case = Case::new(&analysis);
+        let input = RuleInput::new(&analysis);
         let estimate = Estimate { allocations: requests, ..Estimate::default() };
-        severity(&case, case.places.first(), &estimate)
+        severity(&input, input.places.first(), &estimate)
     }
 
     #[test]
@@ -104,10 +108,10 @@ mod tests {
         let stack = p.stack(&user(BOXED, "app::run|/u/src/a.rs|7"));
         (0..150).for_each(|_| _ = p.alloc(stack, 8));
         let analysis = p.analysis();
-        let case = Case::new(&analysis);
-        let of = |allocations| severity(&case, None, &Estimate { allocations, ..Estimate::default() });
+        let input = RuleInput::new(&analysis);
+        let of = |allocations| severity(&input, None, &Estimate { allocations, ..Estimate::default() });
         assert_eq!((of(150), of(50)), (Some(Severity::Low), None));
         let peak = Estimate { peak_bytes: Bytes(200 << 20), time: Nanos(0), ..Estimate::default() };
-        assert_eq!(severity(&case, None, &peak), Some(Severity::High));
+        assert_eq!(severity(&input, None, &peak), Some(Severity::High));
     }
 }

@@ -359,8 +359,18 @@ impl<'a> Collector<'a> {
     fn take_leave(&mut self) {
         for i in 0..self.processes.len() {
             if self.processes[i].says_farewell() {
+                self.note_peak(i);
                 self.look(i, Reason::Latest);
             }
+        }
+    }
+
+    /// The kernel knows the most memory that a process ever had, however short its life was.
+    fn note_peak(&mut self, index: usize) {
+        let process = &self.processes[index];
+        if let Some(bytes) = sys::peak_resident_bytes(process.info.pid) {
+            let bytes = bytes.saturating_sub(process.own_bytes());
+            self.outcome.peak_rss_bytes = self.outcome.peak_rss_bytes.max(bytes);
         }
     }
 

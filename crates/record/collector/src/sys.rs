@@ -235,6 +235,14 @@ pub(crate) fn resident_pages(pid: u32) -> Option<u64> {
     })
 }
 
+/// The most resident bytes that a process has had since it was executed; `None` if it is gone, or its memory.
+pub(crate) fn peak_resident_bytes(pid: u32) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kib: u64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
+    kib.checked_mul(1024)
+}
+
 /// Makes orphans of our descendants our children, so that they can be waited for.
 pub(crate) fn adopt_orphans() {
     // SAFETY: integer arguments. Without it, only the command itself is waited for.

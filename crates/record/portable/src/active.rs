@@ -2,7 +2,7 @@
 
 use super::state::{HOOKS, Hooks, INNER, IS_EXITING, PROCESS, RECORDING, Written, give_up, is_own_process};
 use super::writer::{self, Job};
-use super::{coin, file, live, local, queue, system};
+use super::{file, live, local, queue, sampler, system};
 use heapwise_trace::sampling::{DEFAULT_SAMPLE_BYTES, distance};
 use std::fs::File;
 use std::io::{self, Write};
@@ -119,7 +119,7 @@ fn prepare(file: File, path: &Path, sample_bytes: u64, may_wait: bool) -> io::Re
     let (began, started) = (Instant::now(), SystemTime::now());
     let since_1970 = started.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     local::stir(since_1970.as_nanos() as u64);
-    coin::set(sample_bytes);
+    sampler::set(sample_bytes);
     live::prepare(sample_bytes);
     queue::open(began);
     queue::set_to_stop(false);

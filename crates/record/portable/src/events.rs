@@ -4,7 +4,7 @@ use super::local::{self, Busy};
 use super::queue::{self, Kind, Note};
 use super::stack::Stack;
 use super::state::Active;
-use super::{coin, live, system};
+use super::{live, sampler, system};
 use heapwise_trace::event::{AllocFunction, MarkKind};
 use heapwise_trace::live::layout::MARK_NAME_BYTES;
 use std::alloc::Layout;
@@ -110,7 +110,7 @@ pub fn mark(kind: MarkKind, name: &str) {
         cut[len..len + CUT.len()].copy_from_slice(CUT.as_bytes());
         &cut[..len + CUT.len()]
     };
-    queue::mark(who.thread, kind, name, coin::always_wins());
+    queue::mark(who.thread, kind, name, sampler::always_wins());
 }
 
 /// Begins to note something, unless this thread does so already or nothing is to be noted here.
@@ -126,7 +126,7 @@ fn push(active: &Active, note: Note, stack: &Stack) -> bool {
     };
     tell_name(who.thread, who.before);
     // In a sample, nobody waits for long: an event of many is not worth it.
-    queue::push(who.thread, note, stack.frames(), coin::always_wins())
+    queue::push(who.thread, note, stack.frames(), sampler::always_wins())
 }
 
 /// Tells what a thread is called, if its events so far are a number at which that is done.

@@ -7,7 +7,7 @@
 //!
 //! ```text
 //!  the program's threads                          the writer's thread
-//!  coin.rs   is this block noted?
+//!  sampler.rs   is this block noted?
 //!  live.rs   is it a noted one that is freed?
 //!  stack.rs  who asked for it                     writer/   epochs, threads, the trie of stacks, sections
 //!     └──────► queue.rs ─────────────────────────►          names of what is new in it
@@ -32,12 +32,12 @@
 #![deny(unsafe_code)]
 
 mod active;
-mod coin;
 mod events;
 mod file;
 mod live;
 mod local;
 mod queue;
+mod sampler;
 mod stack;
 mod state;
 #[expect(unsafe_code, reason = "functions of the operating system")]
@@ -58,7 +58,7 @@ pub fn allocation(layout: &Layout, function: AllocFunction, call: impl FnOnce() 
     let block = call();
     if block.is_null() {
         events::refused(layout, function);
-    } else if coin::wins(layout.size() as u64) {
+    } else if sampler::wins(layout.size() as u64) {
         events::allocated(block, layout, function);
     }
     block
@@ -82,7 +82,7 @@ pub fn reallocation(block: *mut u8, layout: &Layout, size: usize, call: impl FnO
     let new = call();
     if new.is_null() {
         events::stays(block, layout, size, is_noted);
-    } else if coin::wins(size as u64) {
+    } else if sampler::wins(size as u64) {
         events::arrived(new, size);
     }
     new

@@ -6,7 +6,7 @@
 //!
 //! Where all blocks are noted, every free is, and nothing of this is needed.
 
-use super::coin;
+use super::sampler;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
@@ -68,7 +68,7 @@ fn part(address: usize) -> &'static Mutex<Part> {
 /// Whether this may be a noted block.
 #[inline]
 pub(super) fn may_have(block: *mut u8) -> bool {
-    coin::always_wins() || class(block as usize).load(Ordering::Relaxed) != 0
+    sampler::always_wins() || class(block as usize).load(Ordering::Relaxed) != 0
 }
 
 /// Remembers a block; `false` if there is no room. Its address is not known to other threads yet.

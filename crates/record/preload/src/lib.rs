@@ -5,7 +5,7 @@
 #![cfg_attr(panic = "abort", no_std)]
 
 use heapwise_recorder::{
-    entry_point, entry_point_before, hand_on, hooks, lifecycle, loadable, mappings, real, sandbox, turn,
+    entry_point, entry_point_before, forward, hooks, lifecycle, loadable, mappings, real, sandbox, turn,
 };
 
 entry_point!(malloc, 1 => hooks::malloc);
@@ -118,13 +118,13 @@ pub unsafe extern "C" fn dlclose(handle: *mut core::ffi::c_void) -> core::ffi::c
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn heapwise_mark(kind: u32, name: *const u8, len: usize) {
     // SAFETY: handed on.
-    unsafe { hand_on::mark(kind, name, len) }
+    unsafe { forward::mark(kind, name, len) }
 }
 
 /// `uint32_t heapwise_is_recording(void)`: 1 if a mark would be recorded now, else 0.
 #[unsafe(no_mangle)]
 pub extern "C" fn heapwise_is_recording() -> u32 {
-    hand_on::is_somebody_recording()
+    forward::is_somebody_recording()
 }
 
 /// Whether this library records the process, now or later: not so if nobody wants it, or the program records itself.
@@ -135,8 +135,8 @@ pub extern "C" fn heapwise_has_joined() -> u32 {
 
 /// What a program that records itself wants to be told.
 #[unsafe(no_mangle)]
-pub extern "C" fn heapwise_hand_on(table: *const hand_on::HandOn) {
-    hand_on::to(table);
+pub extern "C" fn heapwise_hand_on(table: *const forward::Forward) {
+    forward::to(table);
 }
 
 /// The `malloc` behind this library's, for a program that records itself.
@@ -159,10 +159,10 @@ static START: extern "C" fn() = {
 #[used]
 #[unsafe(link_section = ".fini_array")]
 static FAREWELL: extern "C" fn() = {
-    extern "C" fn farewell() {
-        heapwise_recorder::farewell::say();
+    extern "C" fn exit_handshake() {
+        heapwise_recorder::exit_handshake::say();
     }
-    farewell
+    exit_handshake
 };
 
 #[cfg(panic = "abort")]

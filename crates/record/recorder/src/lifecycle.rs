@@ -1,8 +1,8 @@
 //! What each interposed function does that starts, ends or names threads, or unloads code.
 
 use crate::arch::tls;
+use crate::forward;
 use crate::guard;
-use crate::hand_on;
 use crate::process::PROCESS;
 use crate::real::real_or;
 use crate::turn::note;
@@ -27,7 +27,7 @@ pub unsafe extern "C" fn pthread_create(
     if error == 0 {
         // SAFETY: the real function has stored the handle there.
         let handle = unsafe { thread.read_volatile() };
-        match hand_on::target() {
+        match forward::target() {
             Some(target) => (target.thread_created)(handle as u64),
             None => thread_created(handle as u64),
         }
@@ -45,7 +45,7 @@ pub unsafe extern "C" fn pthread_join(thread: usize, result: *mut *mut c_void) -
     // SAFETY: the caller's call.
     let error = unsafe { real(thread, result) };
     if error == 0 {
-        match hand_on::target() {
+        match forward::target() {
             Some(target) => (target.thread_joined)(thread as u64),
             None => thread_joined(thread as u64),
         }
@@ -79,7 +79,7 @@ pub unsafe extern "C" fn dlclose(handle: *mut c_void) -> c_int {
     // SAFETY: the caller's call.
     let error = unsafe { real(handle) };
     if error == 0 {
-        match hand_on::target() {
+        match forward::target() {
             Some(target) => (target.unloaded)(),
             None => unloaded(),
         }
@@ -98,7 +98,7 @@ pub(crate) extern "C" fn thread_joined(handle: u64) {
 }
 
 pub(crate) fn name_thread(handle: u64, name: &[u8]) {
-    match hand_on::target() {
+    match forward::target() {
         // SAFETY: the name is as long as it says.
         Some(target) => unsafe { (target.thread_named)(handle, name.as_ptr(), name.len()) },
         None => crate::thread::rename(handle, name),

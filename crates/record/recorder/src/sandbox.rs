@@ -5,7 +5,7 @@
 use crate::arch::entry::Entry;
 use crate::arch::tls;
 use crate::confined;
-use crate::hand_on;
+use crate::forward;
 use crate::lifecycle::name_thread;
 use crate::process::PROCESS;
 use crate::real::real_or;
@@ -66,7 +66,7 @@ impl Confinement {
 /// Tells this recorder, and the one in the program.
 fn tell(kind: u32, caller: usize) {
     confine(kind, caller);
-    if let Some(target) = hand_on::target() {
+    if let Some(target) = forward::target() {
         (target.confine)(kind, caller);
     }
 }

@@ -13,14 +13,14 @@ use heapwise_trace::live::layout::{CLOCK_EPOCH_MASK, CLOCK_PAUSED, CLOCK_STOPPED
 use heapwise_trace::live::words::encode;
 
 /// The recorder at work for one event of this thread. Dropping it lets the next one in.
-pub(crate) struct Turned {
+pub(crate) struct Recording {
     words: *mut ThreadWords,
     pub(crate) thread: &'static mut ThreadState,
     /// The guard before: 0, or that of the real allocator, which has called something of the program's.
     before: usize,
 }
 
-impl Drop for Turned {
+impl Drop for Recording {
     #[inline(always)]
     fn drop(&mut self) {
         compiler_fence(Ordering::SeqCst);
@@ -31,18 +31,18 @@ impl Drop for Turned {
 
 /// Takes this thread's turn; `None` if there is nothing to record to, or the recorder is at work further out.
 #[inline(always)]
-pub(crate) fn begin(entry: &Entry) -> Option<Turned> {
+pub(crate) fn begin(entry: &Entry) -> Option<Recording> {
     begin_as(entry, true)
 }
 
 /// The same for what is no event: nothing is lost if it cannot be written.
 #[inline(always)]
-pub(crate) fn begin_aside(entry: &Entry) -> Option<Turned> {
+pub(crate) fn begin_aside(entry: &Entry) -> Option<Recording> {
     begin_as(entry, false)
 }
 
 #[inline(always)]
-fn begin_as(entry: &Entry, is_event: bool) -> Option<Turned> {
+fn begin_as(entry: &Entry, is_event: bool) -> Option<Recording> {
     let words = tls::words();
     let attached = !PROCESS.clock.load(Ordering::Acquire).is_null();
     // SAFETY: this thread's own words; a signal handler leaves them as it found them.
@@ -56,7 +56,7 @@ fn begin_as(entry: &Entry, is_event: bool) -> Option<Turned> {
         compiler_fence(Ordering::SeqCst);
         &mut *(*words).state
     };
-    Some(Turned { words, thread, before })
+    Some(Recording { words, thread, before })
 }
 
 /// Attaches process and thread, or sorts out a guard that is set. Returns the guard to be set afterwards if the turn is
@@ -175,7 +175,7 @@ pub fn start() {
     }
 }
 
-impl Turned {
+impl Recording {
     /// Whether the real allocator is at work further out.
     #[inline(always)]
     pub(crate) fn is_nested(&self) -> bool {

@@ -8,7 +8,7 @@
 
 use crate::arch::entry::Entry;
 use crate::arch::{tls, weak};
-use crate::hand_on::HandOn;
+use crate::forward::Forward;
 use crate::process::{PROCESS, set_session_path};
 use crate::session::{SessionPath, variable};
 use crate::stopwatch::Stopwatch;
@@ -26,21 +26,21 @@ use heapwise_trace::live::layout::{THROUGH_PRELOAD, THROUGH_VARIABLE, WRAPPER_NO
 #[used]
 #[unsafe(link_section = ".fini_array")]
 static FAREWELL: extern "C" fn() = {
-    extern "C" fn farewell() {
+    extern "C" fn exit_handshake() {
         if is_used() {
             let end = AT_END.load(Ordering::Acquire);
             if end.is_null() {
-                return crate::farewell::say();
+                return crate::exit_handshake::say();
             }
             // SAFETY: stored by `at_end`, of this type.
             let end = unsafe { core::mem::transmute::<*mut c_void, fn()>(end) };
             end();
         }
     }
-    farewell
+    exit_handshake
 };
 
-/// What to do at the end of the process, instead of saying farewell.
+/// What to do at the end of the process, instead of saying exit_handshake.
 static AT_END: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
 
 /// Has something done when the process ends by itself.
@@ -83,11 +83,12 @@ pub fn begin(inner: Inner) -> bool {
         return false;
     }
     take_over(inner);
-    let hand_on = preload_function(c"heapwise_hand_on");
-    if !hand_on.is_null() {
+    let forward = preload_function(c"heapwise_hand_on");
+    if !forward.is_null() {
         // SAFETY: the preload library's function of that name, which has this type.
-        let hand_on = unsafe { core::mem::transmute::<*const c_void, extern "C" fn(*const HandOn)>(hand_on) };
-        hand_on(&raw const crate::hand_on::OWN);
+        let forward =
+            unsafe { core::mem::transmute::<*const c_void, extern "C" fn(*const Forward)>(forward) };
+        forward(&raw const crate::forward::OWN);
     }
     true
 }
@@ -107,7 +108,7 @@ pub fn join(path: &[u8], inner: Inner) -> bool {
         return false;
     }
     take_over(inner);
-    let _aside = Aside::begin();
+    let _aside = NoRecordGuard::begin();
     PROCESS.attach()
 }
 
@@ -123,7 +124,7 @@ pub fn is_taken() -> bool {
 
 /// Lets the collector look at this process's pages for the last time, and waits until it has.
 pub fn take_leave() {
-    crate::farewell::say();
+    crate::exit_handshake::say();
 }
 
 fn take_over(inner: Inner) {
@@ -383,15 +384,15 @@ pub fn mark_by_preload(mark: Mark, name: &[u8]) {
     }
 }
 
-/// Keeps what this thread does from being recorded, until [`Aside`] is dropped: for threads that work for heapwise.
+/// Keeps what this thread does from being recorded, until [`NoRecordGuard`] is dropped: for threads that work for heapwise.
 #[derive(Debug)]
-pub struct Aside {
+pub struct NoRecordGuard {
     before: usize,
     /// It belongs to its thread.
     _thread: core::marker::PhantomData<*mut ()>,
 }
 
-impl Aside {
+impl NoRecordGuard {
     /// Begins.
     pub fn begin() -> Self {
         let words = tls::words();
@@ -401,7 +402,7 @@ impl Aside {
     }
 }
 
-impl Drop for Aside {
+impl Drop for NoRecordGuard {
     fn drop(&mut self) {
         // SAFETY: as in `begin`.
         unsafe { (*tls::words()).guard = self.before };

@@ -2,8 +2,8 @@
 
 use crate::identity::{Identity, IdentityError};
 use crate::libraries::{Error, Libraries};
+use crate::registry::{self, Allocator, Origin};
 use crate::setting::{Kind, Setting};
-use crate::shelf::{self, Allocator, Origin};
 use crate::spec::Candidate;
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -23,7 +23,7 @@ fn source(allocator: &dyn Allocator, libraries: &Libraries) -> String {
         }
         Origin::Carried { .. } | Origin::CLibrary => "not there: this heapwise was built without it".into(),
         Origin::OnRequest { .. } => {
-            format!("not there: this heapwise was built without it; {}", shelf::request(allocator.name()))
+            format!("not there: this heapwise was built without it; {}", registry::request(allocator.name()))
         }
         Origin::Installed { files, .. } if is_there => {
             format!("installed with the system ({})", files.join(" or "))
@@ -37,7 +37,7 @@ fn source(allocator: &dyn Allocator, libraries: &Libraries) -> String {
 /// For people: each allocator, and its settings with what they take.
 pub fn catalogue_text(libraries: &Libraries) -> String {
     let mut text = String::new();
-    for allocator in shelf::all().iter().copied() {
+    for allocator in registry::all().iter().copied() {
         let line = format!("{} {}", allocator.name(), allocator.version());
         // Writing to a String does not fail.
         let _ = writeln!(text, "{}\n  {}", line.trim_end(), source(allocator, libraries));
@@ -54,7 +54,7 @@ pub fn catalogue_text(libraries: &Libraries) -> String {
 /// The settings as tables of a document: docs/allocators.md has them.
 pub fn settings_markdown() -> String {
     let mut text = String::new();
-    for allocator in shelf::all().iter().filter(|a| !a.settings().is_empty()) {
+    for allocator in registry::all().iter().filter(|a| !a.settings().is_empty()) {
         let _ = writeln!(text, "### {}\n", allocator.name());
         text.push_str("| setting | what it does | values | default |\n|---|---|---|---|\n");
         for setting in allocator.settings() {
@@ -96,7 +96,7 @@ pub fn catalogue_json(libraries: &Libraries) -> String {
             "settings": allocator.settings().iter().map(setting_json).collect::<Vec<_>>(),
         })
     };
-    let all: Vec<_> = shelf::all().iter().map(one).collect();
+    let all: Vec<_> = registry::all().iter().map(one).collect();
     format!("{:#}\n", json!({"schema": SCHEMA, "allocators": all}))
 }
 
@@ -168,7 +168,7 @@ mod tests {
         let json: Value = serde_json::from_str(&catalogue_json(&libraries)).expect("JSON");
         assert_eq!(json["schema"], SCHEMA);
         let all = json["allocators"].as_array().expect("a list");
-        assert_eq!(all.len(), shelf::all().len());
+        assert_eq!(all.len(), registry::all().len());
         let jemalloc = all.iter().find(|a| a["name"] == "jemalloc").expect("it is there");
         assert_eq!(jemalloc["is_there"], true);
         let google = all.iter().find(|a| a["name"] == "tcmalloc-google").expect("it is listed");

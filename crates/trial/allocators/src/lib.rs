@@ -15,9 +15,9 @@ mod identity;
 mod installed;
 mod libraries;
 mod memory;
+mod registry;
 mod setting;
 mod settings;
-mod shelf;
 mod spec;
 mod tune;
 
@@ -32,8 +32,8 @@ pub use identity::{
     identify_with, own_statistics,
 };
 pub use libraries::{Error, Libraries, Prepared};
+pub use registry::{Allocator, Origin, all, by_name};
 pub use setting::{Kind, Setting, Unit};
 pub use settings::Settings;
-pub use shelf::{Allocator, Origin, all, by_name};
 pub use spec::{Candidate, DEFAULT, SpecError};
 pub use tune::tunings;

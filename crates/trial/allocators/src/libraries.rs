@@ -2,7 +2,7 @@
 
 use crate::installed::{find_installed, is_fit};
 use crate::memory::MemoryLibrary;
-use crate::shelf::{self, Allocator, Origin};
+use crate::registry::{self, Allocator, Origin};
 use crate::spec::{Candidate, Which};
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -25,7 +25,7 @@ pub enum Error {
         name: &'static str,
     },
     /// This heapwise does not carry the allocator, and does so only if it is asked to.
-    #[error("this heapwise was built without {name}: {}", shelf::request(name))]
+    #[error("this heapwise was built without {name}: {}", registry::request(name))]
     NotRequested {
         /// The allocator.
         name: &'static str,
@@ -192,7 +192,7 @@ impl Prepared {
     pub fn apply(&self, command: &mut Command) {
         if let Some(preload) = &self.preload {
             let now = environment_of(command);
-            let is_taken = |name: &OsStr| name.to_str().is_some_and(shelf::is_heap_variable);
+            let is_taken = |name: &OsStr| name.to_str().is_some_and(registry::is_heap_variable);
             for name in now.keys().filter(|name| is_taken(name)) {
                 command.env_remove(name);
             }
@@ -203,7 +203,7 @@ impl Prepared {
             }
             command.env(PRELOAD, list);
             let tunables = now.get(OsStr::new(TUNABLES));
-            match tunables.and_then(|t| shelf::other_tunables(&t.to_string_lossy())) {
+            match tunables.and_then(|t| registry::other_tunables(&t.to_string_lossy())) {
                 Some(others) => command.env(TUNABLES, others),
                 None => command.env_remove(TUNABLES),
             };

@@ -6,9 +6,9 @@
 //! backslash takes the meaning from a comma, a colon or a backslash.
 
 use crate::fix::Fix;
+use crate::registry::{self, Allocator};
 use crate::setting::{Kind, Setting};
 use crate::settings::Settings;
-use crate::shelf::{self, Allocator};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -166,7 +166,7 @@ fn nearest_first<'a>(given: &str, names: impl Iterator<Item = &'a str>) -> Strin
 }
 
 fn names(given: &str) -> String {
-    nearest_first(given, shelf::all().iter().map(|a| a.name()).chain([DEFAULT]))
+    nearest_first(given, registry::all().iter().map(|a| a.name()).chain([DEFAULT]))
 }
 
 impl Candidate {
@@ -187,7 +187,7 @@ impl Candidate {
             DEFAULT => Which::AsItIs,
             path if path.contains('/') => Which::File(PathBuf::from(path)),
             name => Which::Shelf(
-                shelf::by_name(name)
+                registry::by_name(name)
                     .ok_or_else(|| SpecError::UnknownAllocator { name: name.into(), names: names(name) })?,
             ),
         };

@@ -1,6 +1,6 @@
 //! Which candidates are worth a try for a program of which nothing is known.
 
-use crate::shelf;
+use crate::registry;
 use crate::spec::Candidate;
 
 /// For each allocator of the shelf: as it is, with each value that is worth trying for one setting, and with settings that
@@ -8,7 +8,7 @@ use crate::spec::Candidate;
 /// [`Libraries::prepare`](crate::Libraries::prepare) says so.
 pub fn tunings() -> Vec<Candidate> {
     let mut all = vec![Candidate::default()];
-    for allocator in shelf::all().iter().copied() {
+    for allocator in registry::all().iter().copied() {
         let plain = Candidate::of(allocator);
         let singles =
             allocator.settings().iter().flat_map(|s| s.worth_trying.iter().map(|v| vec![(s.name, *v)]));
@@ -36,7 +36,7 @@ mod tests {
         assert!(all[0].is_as_it_is() && all.len() > 25, "{}", all.len());
         let different: HashSet<_> = all.iter().collect();
         assert_eq!(different.len(), all.len());
-        let rows = shelf::all().iter().map(|a| {
+        let rows = registry::all().iter().map(|a| {
             1 + a.settings().iter().map(|s| s.worth_trying.len()).sum::<usize>() + a.combinations().len()
         });
         assert_eq!(all.len(), 1 + rows.sum::<usize>());

@@ -1,7 +1,7 @@
 //! From the words of the command line to those who take part: each is made ready, and seen to be what it is called, before
 //! anything is measured.
 
-use crate::carried::libraries;
+use crate::bundled::libraries;
 use crate::{Failure, exit};
 use heapwise_allocators::{Candidate, DEFAULT, Origin, Prepared, all, identify};
 use heapwise_trial::compare::{Contender, Unavailable};

@@ -9,17 +9,17 @@ mod program;
 mod recorded;
 
 #[cfg(not(target_os = "linux"))]
-#[path = "../elsewhere/doctor.rs"]
-mod elsewhere;
+#[path = "../unsupported/doctor.rs"]
+mod unsupported;
 #[cfg(not(target_os = "linux"))]
-use elsewhere::{probe, program};
+use unsupported::{probe, program};
 
 use crate::args::{DoctorArgs, DoctorFormat};
 use crate::{Failure, exit, report};
 use anyhow::{Context, anyhow};
 use heapwise_environment::facts::{self, OTHER_ALLOCATORS, Origin, Variables};
 use heapwise_environment::{Facts, Subject, examine};
-use heapwise_report::doctor::{Checkup, Patient};
+use heapwise_report::doctor::{Checkup, Examined};
 use std::ffi::OsString;
 
 #[cfg(target_os = "linux")]
@@ -48,7 +48,7 @@ pub(crate) fn doctor(args: &DoctorArgs) -> Result<u8, Failure> {
     Ok(if checkup.is_clean() { exit::SUCCESS } else { exit::FOUND })
 }
 
-fn checkup(subject: Patient, facts: &Facts, unread: Vec<String>) -> Checkup {
+fn checkup(subject: Examined, facts: &Facts, unread: Vec<String>) -> Checkup {
     Checkup { subject, seen: facts.described(), findings: examine(facts), unread, ..Checkup::default() }
 }
 
@@ -61,7 +61,7 @@ fn of_machine() -> Checkup {
     } else {
         Facts { probes: probe::ask(None), ..facts::inherited(Subject::Machine, Variables::own()) }
     };
-    checkup(Patient::Machine, &facts, Vec::new())
+    checkup(Examined::Machine, &facts, Vec::new())
 }
 
 /// What a command would inherit.
@@ -69,7 +69,7 @@ fn of_command(command: &[OsString]) -> Result<Checkup, Failure> {
     let mut unread = Vec::new();
     let facts = inherited(&command[0], &mut unread)?;
     let words = command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    Ok(checkup(Patient::Command(words), &facts, unread))
+    Ok(checkup(Examined::Command(words), &facts, unread))
 }
 
 /// The facts about a command that would be started from here.
@@ -101,7 +101,7 @@ fn of_process(pid: u32) -> Result<Checkup, Failure> {
         unread.push(why);
     }
     let name = facts.process.as_ref().map(|process| process.name.clone()).unwrap_or_default();
-    let subject = Patient::Process { pid, name };
+    let subject = Examined::Process { pid, name };
     Ok(checkup(subject, &facts, unread))
 }
 

@@ -105,7 +105,7 @@ fn asked(args: &TuneArgs) -> Result<Asked, Failure> {
 /// What there is now, and everything that is worth a try; each once, and only what is there. `allocator` is the file that had the
 /// recorded program's `malloc`.
 fn candidates(asked: &Asked, allocator: &str, by: RecordedBy) -> Result<Vec<Candidate>, Failure> {
-    let libraries = crate::carried::libraries();
+    let libraries = crate::bundled::libraries();
     let now = match &asked.now {
         Some(now) => now.clone(),
         None => crate::replay::recorded(allocator, by)?,
@@ -144,7 +144,7 @@ fn look_for(
     };
     let progress = Progress::new();
     let began = Instant::now();
-    search(script, &own, crate::carried::libraries(), &options, interrupted, &|step| {
+    search(script, &own, crate::bundled::libraries(), &options, interrupted, &|step| {
         let left =
             (step.done > 3).then(|| began.elapsed() / step.done as u32 * (step.total - step.done) as u32);
         let left = left.map_or_else(String::new, |left| {

@@ -1,14 +1,14 @@
 //! The accounts: what every event changes.
 
-use super::amends::{Amends, Left};
-use super::ever::EverHeap;
 use super::growth::Fresh;
 use super::handover::Handovers;
 use super::live::{Block, LiveBlocks, MOST_RESIZES, Tick, cut_size};
+use super::reconcile::{Left, Reconciler};
 use super::sampling::{Sampling, Variances};
 use super::site::{Gauge, SiteStats};
 use super::sizes::Sizes;
-use super::timing::{Call, NOTHING_TOLD, Told};
+use super::timing::{Call, LastCall, NO_CALL};
+use super::touched_pages::TouchedHeap;
 use crate::analysis::EXIT_PARTS;
 use crate::budget::{Budget, price};
 use crate::marks::{MarkAccount, Now};
@@ -33,7 +33,7 @@ const NEAR_STACKS_PER_SITE: usize = 64;
 pub(super) enum Taken {
     /// It was live, and is still counted so.
     Live(Block),
-    /// It was given up as lost before (see [`super::amends`]) and is counted no more.
+    /// It was given up as lost before (see [`super::reconcile`]) and is counted no more.
     Gone(Block),
     /// Nobody saw its allocation.
     Unknown,
@@ -51,7 +51,7 @@ pub(crate) struct ThreadLedger {
     /// That block, if nothing was freed since.
     pub(super) fresh: Fresh,
     /// Its last call, to which a measured time belongs.
-    pub(super) told: Told,
+    pub(super) last_call: LastCall,
     pub(super) in_transit: Option<(u64, Taken)>,
 }
 
@@ -59,7 +59,7 @@ pub(crate) struct ThreadLedger {
 #[derive(Debug)]
 pub(crate) struct ProcessLedger {
     pub(crate) blocks: LiveBlocks,
-    pub(crate) ever: EverHeap,
+    pub(crate) ever: TouchedHeap,
     pub(crate) live: Gauge,
     pub(crate) exit: Gauge,
     /// When it was first heard of.
@@ -93,13 +93,13 @@ pub(crate) struct Ledger {
     pub(crate) timeline: Timeline,
     pub(crate) handovers: Handovers,
     pub(crate) marks: MarkAccount,
-    pub(super) amends: Amends,
+    pub(super) reconciler: Reconciler,
     pub(super) epoch: u64,
     /// Whether events of this epoch were expected in an earlier section.
     pub(super) late: bool,
     /// Whether several threads have events in this epoch.
     pub(super) shared: bool,
-    /// Whether frees are to be looked at more closely: the epoch is late or shared, or there are open amends.
+    /// Whether frees are to be looked at more closely: the epoch is late or shared, or there are open reconciler.
     pub(super) unusual: bool,
     /// Whether there is more than one thread, or process. The only one's gauge is the overall one.
     pub(super) many: Many,
@@ -116,7 +116,7 @@ impl Ledger {
         }
         self.processes.push(ProcessLedger {
             blocks: LiveBlocks::new(self.budget.clone()),
-            ever: EverHeap::new(self.budget.clone()),
+            ever: TouchedHeap::new(self.budget.clone()),
             live: Gauge::default(),
             exit: Gauge::default(),
             since_ns: self.now_ns,
@@ -139,7 +139,7 @@ impl Ledger {
             freed_elsewhere: 0,
             last: 0,
             fresh: Fresh::default(),
-            told: NOTHING_TOLD,
+            last_call: NO_CALL,
             in_transit: None,
         });
         self.many.threads = self.threads.len() > 1;
@@ -160,11 +160,11 @@ impl Ledger {
 
     /// No more events of this epoch are expected: squares the accounts.
     pub(crate) fn close_epoch(&mut self) {
-        if !self.amends.open {
-            self.amends.forget_log();
+        if !self.reconciler.open {
+            self.reconciler.forget_log();
             return;
         }
-        let Left { unknown, displaced } = self.amends.close(self.epoch);
+        let Left { unknown, displaced } = self.reconciler.close(self.epoch);
         for advance in unknown {
             self.threads[advance.thread as usize].counts.unknown_frees += 1;
         }
@@ -185,7 +185,7 @@ impl Ledger {
     #[cold]
     pub(crate) fn force(&mut self, thread: u32, event: &Event) {
         self.event::<true>(thread, event);
-        self.unusual |= self.amends.open;
+        self.unusual |= self.reconciler.open;
     }
 
     #[inline(always)]
@@ -227,9 +227,9 @@ impl Ledger {
                 true
             }
             Event::Timed { ticks } => {
-                let told = self.threads[thread as usize].told;
-                if let Some(site) = self.sites.get_mut(told.site as usize) {
-                    site.times.get_or_insert_default().add(told.call, told.size, ticks);
+                let last_call = self.threads[thread as usize].last_call;
+                if let Some(site) = self.sites.get_mut(last_call.site as usize) {
+                    site.times.get_or_insert_default().add(last_call.call, last_call.size, ticks);
                 }
                 true
             }
@@ -275,11 +275,11 @@ impl Ledger {
         counts.counts.allocated_bytes += Bytes(cut_size(size).wrapping_mul(weight));
         counts.last = address;
         counts.fresh = Fresh::new(site, cut_size(size));
-        counts.told = Told { site, call: Call::Alloc, size };
+        counts.last_call = LastCall { site, call: Call::Alloc, size };
         let stats = &mut self.sites[site as usize];
         stats.allocations += weight;
         self.gain(process, site, thread, size, weight);
-        if self.amends.open {
+        if self.reconciler.open {
             self.cancel(process, address, thread);
         }
         true
@@ -293,11 +293,11 @@ impl Ledger {
             Taken::Unknown => 1,
         };
         self.threads[thread as usize].counts.deallocations += weight;
-        self.threads[thread as usize].told = NOTHING_TOLD;
+        self.threads[thread as usize].last_call = NO_CALL;
         if let Taken::Live(block) = taken {
             let process = self.threads[thread as usize].process;
-            self.threads[thread as usize].told =
-                Told { site: block.site, call: Call::Free, size: block.size };
+            self.threads[thread as usize].last_call =
+                LastCall { site: block.site, call: Call::Free, size: block.size };
             self.end(process, &block, thread, address);
         }
         true
@@ -328,10 +328,10 @@ impl Ledger {
     fn take<const FORCE: bool>(&mut self, thread: u32, address: u64, resize: bool) -> Option<Taken> {
         let process = self.threads[thread as usize].process;
         let place = (process, address);
-        if self.amends.open
-            && let Some(block) = self.amends.take_displaced(place)
+        if self.reconciler.open
+            && let Some(block) = self.reconciler.take_displaced(place)
         {
-            self.amends.log_free(place, thread);
+            self.reconciler.log_free(place, thread);
             return Some(Taken::Live(block));
         }
         if self.late
@@ -342,12 +342,12 @@ impl Ledger {
         match self.processes[process as usize].blocks.remove(address) {
             Some(block) => {
                 if self.shared {
-                    self.amends.log_free(place, thread);
+                    self.reconciler.log_free(place, thread);
                 }
                 Some(Taken::Live(block))
             }
             None if FORCE => {
-                if !self.amends.free_in_advance(place, thread, resize) {
+                if !self.reconciler.free_in_advance(place, thread, resize) {
                     self.threads[thread as usize].counts.unknown_frees += 1;
                 }
                 Some(Taken::Unknown)
@@ -359,7 +359,7 @@ impl Ledger {
     /// A late event takes a block that was given up when its address was handed out again.
     #[cold]
     fn settle(&mut self, place: (u32, u64)) -> Option<Taken> {
-        let block = self.amends.settle(place, self.epoch)?;
+        let block = self.reconciler.settle(place, self.epoch)?;
         let counts = &mut self.threads[block.thread as usize].counts;
         counts.implicit_frees = counts.implicit_frees.saturating_sub(1);
         self.sites[block.site as usize].deallocations += self.sampling.weight(block.size);
@@ -372,7 +372,7 @@ impl Ledger {
         let blocks = &mut self.processes[process as usize].blocks;
         if let Some(displaced) = blocks.remove(address) {
             blocks.insert(address, block);
-            if !self.amends.displace((process, address), displaced) {
+            if !self.reconciler.displace((process, address), displaced) {
                 self.threads[displaced.thread as usize].counts.implicit_frees += 1;
                 self.lose(process, &displaced);
             }
@@ -382,11 +382,11 @@ impl Ledger {
     /// Lets an allocation cancel against a free that was made in advance.
     #[cold]
     fn cancel(&mut self, process: u32, address: u64, thread: u32) {
-        if let Some(advance) = self.amends.cancel((process, address), thread)
+        if let Some(advance) = self.reconciler.cancel((process, address), thread)
             && let Some(block) = self.processes[process as usize].blocks.remove(address)
         {
             // The block that the allocation pushed aside, if any, is there again.
-            if let Some(displaced) = self.amends.take_displaced((process, address)) {
+            if let Some(displaced) = self.reconciler.take_displaced((process, address)) {
                 self.processes[process as usize].blocks.insert(address, displaced);
             }
             let in_transit = &mut self.threads[advance.thread as usize].in_transit;
@@ -434,7 +434,7 @@ impl Ledger {
         counts.counts.allocated_bytes += Bytes(cut_size(size).wrapping_mul(weight));
         counts.last = new;
         counts.fresh = Fresh::default();
-        counts.told = Told { site, call: Call::Resize, size };
+        counts.last_call = LastCall { site, call: Call::Resize, size };
         let stats = &mut self.sites[site as usize];
         stats.reallocations += weight;
         stats.shrinks += u64::from(cut_size(size) < old);
@@ -443,7 +443,7 @@ impl Ledger {
         }
         stats.most_resizes = stats.most_resizes.max(u64::from(resizes));
         self.gain(process, site, thread, size, weight);
-        if self.amends.open {
+        if self.reconciler.open {
             self.cancel(process, new, thread);
         }
     }

@@ -2,21 +2,20 @@
 //!
 //! The [`Ledger`] does what it is told in the order in which it is told: [`crate::order`] finds that order.
 
-mod amends;
-mod ever;
 mod growth;
 mod handover;
 mod ledger;
 mod lifetimes;
 mod live;
 mod plain;
+mod reconcile;
 mod sampling;
 mod site;
 mod sizes;
 mod spread;
 mod timing;
+mod touched_pages;
 
-pub(crate) use ever::EverHeap;
 pub(crate) use growth::GrowthCounts;
 pub(crate) use handover::SiteHandovers;
 pub(crate) use ledger::Ledger;
@@ -28,3 +27,4 @@ pub use sizes::{SizeClass, Sizes};
 pub use spread::SizeSpread;
 pub use timing::AllocatorTime;
 pub(crate) use timing::{CallTimes, TickLength};
+pub(crate) use touched_pages::TouchedHeap;

@@ -3,7 +3,7 @@
 use super::growth::Fresh;
 use super::ledger::{Ledger, ProcessLedger};
 use super::live::{Block, MOST_RESIZES, Tick, cut_size};
-use super::timing::{Call, Told};
+use super::timing::{Call, LastCall};
 use crate::totals::Totals;
 use crate::units::Bytes;
 use heapwise_trace::event::Event;
@@ -16,7 +16,7 @@ impl Ledger {
     /// every event in local variables. It takes half as long; a test holds the two against each other.
     #[inline(never)]
     pub(crate) fn run(&mut self, thread: u32, events: &[Event]) -> usize {
-        if self.unusual || self.amends.open || self.sampling.is_on() {
+        if self.unusual || self.reconciler.open || self.sampling.is_on() {
             return 0;
         }
         let many = self.many;
@@ -28,7 +28,7 @@ impl Ledger {
         let mut highest = self.timeline.highest;
         let mut last = self.threads[thread as usize].last;
         let mut fresh = self.threads[thread as usize].fresh;
-        let mut told = self.threads[thread as usize].told;
+        let mut last_call = self.threads[thread as usize].last_call;
         let mut counts = Totals::default();
         let mut done = 0;
         // PERF: a look at all entries beforehand, none of which waits for another: the processor fetches them all at
@@ -54,7 +54,7 @@ impl Ledger {
                     counts.allocated_bytes += Bytes(size);
                     last = address.0;
                     fresh = Fresh::new(site, size);
-                    told = Told { site, call: Call::Alloc, size };
+                    last_call = LastCall { site, call: Call::Alloc, size };
                     stats.allocations += 1;
                     stats.allocated_bytes = stats.allocated_bytes.wrapping_add(size);
                     stats.gain(size, peaks);
@@ -78,7 +78,7 @@ impl Ledger {
                     stats.deallocations += 1;
                     stats.lifetimes.add(stats.deallocations, now.since_ns(block.born));
                     let before = std::mem::take(&mut fresh);
-                    told = Told { site: block.site, call: Call::Free, size: block.size };
+                    last_call = LastCall { site: block.site, call: Call::Free, size: block.size };
                     if before.succeeds(&block) && last != address.0 {
                         stats.copied_bytes = stats.copied_bytes.wrapping_add(block.size);
                         blocks.set_resizes(last, (block.resizes + 1).min(MOST_RESIZES));
@@ -105,8 +105,8 @@ impl Ledger {
                     overall.remove(size);
                 }
                 Event::Timed { ticks } => {
-                    if let Some(stats) = sites.get_mut(told.site as usize) {
-                        stats.times.get_or_insert_default().add(told.call, told.size, ticks);
+                    if let Some(stats) = sites.get_mut(last_call.site as usize) {
+                        stats.times.get_or_insert_default().add(last_call.call, last_call.size, ticks);
                     }
                 }
                 _ => break,
@@ -116,7 +116,7 @@ impl Ledger {
         let ledger = &mut self.threads[thread as usize];
         ledger.last = last;
         ledger.fresh = fresh;
-        ledger.told = told;
+        ledger.last_call = last_call;
         ledger.counts.add_counts(&counts);
         (self.peaks, self.overall, self.timeline.highest) = (peaks, overall, highest);
         done

@@ -21,14 +21,14 @@ pub(crate) enum Call {
 
 /// A thread's last call, which a time belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Told {
+pub(crate) struct LastCall {
     pub(crate) site: u32,
     pub(crate) call: Call,
     pub(crate) size: u64,
 }
 
 /// No call yet, or one of which nothing is known.
-pub(crate) const NOTHING_TOLD: Told = Told { site: u32::MAX, call: Call::Alloc, size: 0 };
+pub(crate) const NO_CALL: LastCall = LastCall { site: u32::MAX, call: Call::Alloc, size: 0 };
 
 /// Ticks that a call for a small block may take, about 50 µs: more is somebody else's time.
 const MOST_TICKS: u32 = 1 << 17;

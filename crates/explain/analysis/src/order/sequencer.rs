@@ -5,7 +5,7 @@ use super::stream::{LeftOver, Stream, ahead_of_each};
 use crate::clock::Clock;
 use crate::heap::Ledger;
 use crate::observer::{Moment, Observer};
-use crate::residency::{Look, Residency};
+use crate::residency::{HeapSnapshot, Residency};
 use crate::units::Nanos;
 use heapwise_trace::event::{Epoch, Event};
 use heapwise_trace::file::columns::EventsSection;
@@ -147,7 +147,7 @@ impl<O: Observer> Sequencer<O> {
         let work = process.blocks.len() as u64 + Residency::pages_of(&snapshot);
         if self.residency.wants(slot, &snapshot, live_bytes) && self.ledger.budget.work(work) {
             let live = process.blocks.copy(self.residency.spare());
-            let look = Look { slot, snapshot, live, live_bytes };
+            let look = HeapSnapshot { slot, snapshot, live, live_bytes };
             self.residency.take(look, &process.ever);
         }
     }

@@ -1,10 +1,10 @@
 //! What the resident bytes of a process consist of at one moment.
 
-use super::Look;
+use super::HeapSnapshot;
 use super::allocator::Allocator;
 use super::pages::{self, Page};
 use crate::accounting::Breakdown;
-use crate::heap::EverHeap;
+use crate::heap::TouchedHeap;
 use crate::units::{Bytes, Nanos};
 use heapwise_trace::file::pages::MappingKind;
 
@@ -22,7 +22,7 @@ enum Empty {
 
 impl Allocator<'_> {
     /// Accounts for every resident byte of a look.
-    pub(crate) fn breakdown(&self, look: &Look, ever: &EverHeap) -> Breakdown {
+    pub(crate) fn breakdown(&self, look: &HeapSnapshot, ever: &TouchedHeap) -> Breakdown {
         let snapshot = &look.snapshot;
         let page_bytes = snapshot.page_bytes;
         let mut sum = Breakdown {
@@ -71,7 +71,7 @@ impl Allocator<'_> {
         sum
     }
 
-    fn empty(&self, page: &Page<'_>, surroundings: &mut Surroundings, ever: &EverHeap) -> Empty {
+    fn empty(&self, page: &Page<'_>, surroundings: &mut Surroundings, ever: &TouchedHeap) -> Empty {
         if ever.any(page.range.start, page.range.end) {
             return Empty::Retained;
         }
@@ -100,7 +100,7 @@ struct Surroundings {
 }
 
 impl Surroundings {
-    fn of(page: &Page<'_>, ever: &EverHeap) -> Self {
+    fn of(page: &Page<'_>, ever: &TouchedHeap) -> Self {
         let runs = &page.mapping.runs;
         let page_bytes = page.bytes();
         let has_blocks = runs.iter().any(|run| ever.any(run.start, run.start + run.pages * page_bytes));
@@ -108,7 +108,7 @@ impl Surroundings {
     }
 
     /// Whether the page belongs to an arena of glibc: its piece begins in the same mapping, and there with blocks.
-    fn is_arena(&mut self, page: &Page<'_>, ever: &EverHeap) -> bool {
+    fn is_arena(&mut self, page: &Page<'_>, ever: &TouchedHeap) -> bool {
         let start = page.range.start & !(ARENA_BYTES - 1);
         match self.piece {
             Some((piece, is_arena)) if piece == start => is_arena,

@@ -1,10 +1,10 @@
 //! The heap as a picture: how full its pages are, by address.
 
-use super::Look;
+use super::HeapSnapshot;
 use super::allocator::Allocator;
 use super::pages;
 use crate::accounting::{PageMap, PageRegion};
-use crate::heap::EverHeap;
+use crate::heap::TouchedHeap;
 use crate::units::Bytes;
 
 /// Cells of a map, about, which is what fits a screen.
@@ -15,7 +15,7 @@ const GAP_CELLS: u64 = 64;
 const NOT_RESIDENT: u8 = u8::MAX;
 
 /// Draws it. Pages that never held a block are no part of it.
-pub(crate) fn map(look: &Look, allocator: &Allocator<'_>, ever: &EverHeap) -> PageMap {
+pub(crate) fn map(look: &HeapSnapshot, allocator: &Allocator<'_>, ever: &TouchedHeap) -> PageMap {
     let page_bytes = look.snapshot.page_bytes.max(1);
     let heaps = look.snapshot.mappings.iter().filter(|m| m.kind.may_be_heap());
     let resident = heaps.flat_map(|m| &m.runs).fold(0u64, |sum, run| sum.saturating_add(run.pages));

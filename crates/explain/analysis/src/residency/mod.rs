@@ -14,7 +14,7 @@ pub(crate) mod pins;
 mod tests;
 
 use crate::accounting::Breakdown;
-use crate::heap::{EverHeap, LiveBlock};
+use crate::heap::{LiveBlock, TouchedHeap};
 use allocator::Allocator;
 use heapwise_trace::file::pages::{Reason, Snapshot, UsableSizes};
 use rustc_hash::FxHashMap;
@@ -24,22 +24,22 @@ use rustc_hash::FxHashMap;
 pub(crate) struct Pages {
     pub(crate) residency: Residency,
     /// Pages that ever held a block, of the process with the highest resident set.
-    pub(crate) ever: EverHeap,
+    pub(crate) ever: TouchedHeap,
 }
 
 /// Pages of a process and its live blocks at the same moment.
 #[derive(Debug)]
-pub(crate) struct Look {
+pub(crate) struct HeapSnapshot {
     /// The process in the ledger.
     pub(crate) slot: u32,
     pub(crate) snapshot: Snapshot,
-    /// By ascending addresses once it is looked into; see [`Look::sort`].
+    /// By ascending addresses once it is looked into; see [`HeapSnapshot::sort`].
     pub(crate) live: Vec<LiveBlock>,
     /// Their requested bytes.
     pub(crate) live_bytes: u64,
 }
 
-impl Look {
+impl HeapSnapshot {
     /// PERF: of the many looks at a heap that grows only the last one is looked into. Sorting each of them made the report
     /// on 30 million random events take 2.6 s instead of 2.1 s.
     fn sort(&mut self) {
@@ -55,9 +55,9 @@ pub(crate) struct Residency {
     /// By process: path of its allocator, and whether it has blocks of the process that it was forked from.
     heaps: FxHashMap<u32, (String, bool)>,
     /// The look at the highest resident set.
-    pub(crate) peak: Option<Look>,
+    pub(crate) peak: Option<HeapSnapshot>,
     /// The last look at the same process.
-    pub(crate) latest: Option<Look>,
+    pub(crate) latest: Option<HeapSnapshot>,
     /// What was asked for.
     pub(crate) requested: Vec<Breakdown>,
     /// PERF: a buffer to be used again. A heap that grows is copied dozens of times, and memory that is fresh each time
@@ -116,7 +116,7 @@ impl Residency {
         std::mem::take(&mut self.spare)
     }
 
-    fn give_up(&mut self, look: Option<Look>) {
+    fn give_up(&mut self, look: Option<HeapSnapshot>) {
         if let Some(mut look) = look {
             look.live.clear();
             self.spare = look.live;
@@ -124,7 +124,7 @@ impl Residency {
     }
 
     /// Takes a look, together with the live blocks of its moment.
-    pub(crate) fn take(&mut self, mut look: Look, ever: &EverHeap) {
+    pub(crate) fn take(&mut self, mut look: HeapSnapshot, ever: &TouchedHeap) {
         if look.snapshot.reason == Reason::Requested && self.requested.len() < MOST_REQUESTED {
             look.sort();
             let breakdown = self.allocator(look.slot).breakdown(&look, ever);
@@ -145,6 +145,6 @@ impl Residency {
     /// No more looks: those that are kept are made ready to be looked into.
     pub(crate) fn finish(&mut self) {
         self.spare = Vec::new();
-        self.peak.iter_mut().chain(&mut self.latest).for_each(Look::sort);
+        self.peak.iter_mut().chain(&mut self.latest).for_each(HeapSnapshot::sort);
     }
 }

@@ -1,6 +1,6 @@
 //! Goes through the resident pages of a heap together with the live blocks, both by ascending addresses.
 
-use super::Look;
+use super::HeapSnapshot;
 use super::allocator::Allocator;
 use heapwise_trace::file::pages::{MappedPages, PageRun};
 use std::ops::Range;
@@ -45,7 +45,7 @@ fn common(a: Range<u64>, b: &Range<u64>) -> u64 {
 }
 
 /// Calls `visit` for each resident page of mappings that may be heap.
-pub(super) fn each<'a>(look: &'a Look, allocator: &Allocator<'_>, mut visit: impl FnMut(&Page<'a>)) {
+pub(super) fn each<'a>(look: &'a HeapSnapshot, allocator: &Allocator<'_>, mut visit: impl FnMut(&Page<'a>)) {
     let page_bytes = look.snapshot.page_bytes.max(1);
     let blocks = &look.live;
     // Header, requested and usable end of a block.

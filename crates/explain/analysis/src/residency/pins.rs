@@ -4,7 +4,7 @@
 //! them, or with them somewhere else together, the page would be free. So what is counted is what would be gained, and a
 //! page that two places hold together is counted for neither.
 
-use super::Look;
+use super::HeapSnapshot;
 use super::allocator::Allocator;
 use super::pages;
 use crate::accounting::Pinned;
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 /// Finds them. `site_of` has the site of each raw one, `place_of` a number for the place in the user's code of each site.
 pub(crate) fn pinned(
-    look: &Look,
+    look: &HeapSnapshot,
     allocator: &Allocator<'_>,
     site_of: &[SiteId],
     place_of: &[u32],

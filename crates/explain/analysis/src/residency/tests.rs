@@ -1,9 +1,9 @@
 //! Looks that are made by hand.
 
 use super::allocator::Allocator;
-use super::{Look, map, pins};
+use super::{HeapSnapshot, map, pins};
 use crate::accounting::Breakdown;
-use crate::heap::{EverHeap, LiveBlock};
+use crate::heap::{LiveBlock, TouchedHeap};
 use crate::units::Bytes;
 use crate::units::SiteId;
 use heapwise_trace::file::pages::{MappedPages, MappingKind, PageRun, Snapshot, UsableSizes};
@@ -24,12 +24,12 @@ fn mapping(start: u64, kind: MappingKind, runs: &[(u64, u64)]) -> MappedPages {
     }
 }
 
-fn look(mappings: Vec<MappedPages>, live: &[(u64, u64, u32)]) -> Look {
+fn look(mappings: Vec<MappedPages>, live: &[(u64, u64, u32)]) -> HeapSnapshot {
     let rss = mappings.iter().map(|m| m.resident_pages * PAGE).sum();
     let live: Vec<_> = live.iter().map(|&(address, size, site)| LiveBlock { address, size, site }).collect();
     let live_bytes = live.iter().map(|b| b.size).sum();
     let snapshot = Snapshot { page_bytes: PAGE, rss_bytes: rss, mappings, ..Snapshot::default() };
-    Look { slot: 0, snapshot, live, live_bytes }
+    HeapSnapshot { slot: 0, snapshot, live, live_bytes }
 }
 
 fn sizes() -> UsableSizes {
@@ -49,7 +49,7 @@ fn each_byte_is_something() {
     let mut look = look(vec![heap, code], &[(HEAP + 16, 20, 0), (HEAP + PAGE + 16, 40, 0)]);
     // The kernel has found a page more than there was a moment before.
     look.snapshot.rss_bytes += PAGE;
-    let mut ever = EverHeap::default();
+    let mut ever = TouchedHeap::default();
     ever.mark(HEAP + 2 * PAGE, 100);
     let sizes = sizes();
     let b = Allocator::new("/lib/libc.so.6", Some(&sizes), false).breakdown(&look, &ever);
@@ -68,7 +68,7 @@ fn what_is_not_resident_is_told_apart() {
     // A large block of ten pages of which the first and the ninth were touched.
     let look = look(vec![heap], &[(HEAP + 16, 10 * PAGE - 16, 0)]);
     let sizes = sizes();
-    let b = Allocator::new("/lib/libc.so.6", Some(&sizes), false).breakdown(&look, &EverHeap::default());
+    let b = Allocator::new("/lib/libc.so.6", Some(&sizes), false).breakdown(&look, &TouchedHeap::default());
     assert_eq!((b.live, b.metadata), (Bytes(2 * PAGE - 16), Bytes(16)));
     assert_eq!(b.live_not_resident, Bytes(8 * PAGE));
     assert_eq!(sum(&b), b.rss);
@@ -79,14 +79,14 @@ fn a_program_s_own_mappings_are_not_heap_and_an_allocator_s_are() {
     let own = mapping(HEAP, MappingKind::Anonymous, &[(0, 3)]);
     let books = mapping(HEAP << 1, MappingKind::Allocator, &[(0, 5)]);
     let look = look(vec![own, books], &[]);
-    let b = Allocator::new("/lib/libjemalloc.so.2", None, false).breakdown(&look, &EverHeap::default());
+    let b = Allocator::new("/lib/libjemalloc.so.2", None, false).breakdown(&look, &TouchedHeap::default());
     assert_eq!((b.not_heap, b.metadata), (Bytes(3 * PAGE), Bytes(5 * PAGE)));
 }
 
 #[test]
 fn a_fork_does_not_know_what_its_parent_left_on_the_heap() {
     let look = look(vec![mapping(HEAP, MappingKind::Break, &[(0, 3)])], &[]);
-    let b = Allocator::new("/lib/libc.so.6", None, true).breakdown(&look, &EverHeap::default());
+    let b = Allocator::new("/lib/libc.so.6", None, true).breakdown(&look, &TouchedHeap::default());
     assert_eq!(b.unaccounted, Bytes(3 * PAGE));
 }
 
@@ -116,7 +116,7 @@ fn pages_are_pinned_by_the_only_place_that_has_blocks_in_them() {
 fn a_map_shows_how_full_pages_are() {
     let heap = mapping(HEAP, MappingKind::Break, &[(0, 2), (4, 1), (99, 1)]);
     let look = look(vec![heap], &[(HEAP, PAGE, 0), (HEAP + PAGE, PAGE / 2, 0), (HEAP + 99 * PAGE, 1, 0)]);
-    let mut ever = EverHeap::default();
+    let mut ever = TouchedHeap::default();
     ever.mark(HEAP + 4 * PAGE, 1);
     let map = map::map(&look, &Allocator::new("", None, false), &ever);
     assert_eq!(map.cell, Bytes(PAGE));
@@ -127,7 +127,7 @@ fn a_map_shows_how_full_pages_are() {
 #[test]
 fn of_looks_at_nearly_one_height_the_one_with_most_live_bytes_counts() {
     let mut residency = super::Residency::default();
-    let ever = EverHeap::default();
+    let ever = TouchedHeap::default();
     for (pages, live) in [(80, 10), (100, 3000), (101, 100), (99, 4000), (60, 5000)] {
         let heap = mapping(HEAP, MappingKind::Break, &[(0, pages)]);
         let look = look(vec![heap], &[(HEAP, live, 0)]);

@@ -2,15 +2,15 @@
 //!
 //! * A recording holds a trie of addresses per process ([`raw`]). Modules ([`modules`]) turn an address into a
 //!   *location*: an image (path and build id) and an address as it was linked, which is the same in every process.
-//! * The *book* ([`book`]) is one trie of locations for the whole recording.
+//! * The *stack_table* ([`stack_table`]) is one trie of locations for the whole recording.
 //! * Symbols turn a location into source-level frames, several where functions were inlined ([`names`]).
 //! * Whoever draws stacks walks them as a tree ([`contexts`]).
 //! * The *user's nearest frame* ([`owner`]) is the innermost one that the user wrote.
 
-pub(crate) mod book;
 pub(crate) mod contexts;
 pub(crate) mod modules;
 pub(crate) mod names;
 pub mod owner;
 pub(crate) mod raw;
+pub(crate) mod stack_table;
 pub(crate) mod trie;

@@ -1,8 +1,8 @@
 //! Source-level frames of locations.
 
-use super::book::{Book, Location, LocationId};
 use super::modules::{ImageId, Images};
 use super::owner::{FrameFacts, Owner, owner_of};
+use super::stack_table::{Location, LocationId, StackTable};
 use heapwise_trace::file::tables::Symbols;
 use rustc_hash::FxHashMap;
 
@@ -23,7 +23,7 @@ pub(crate) struct StoredFrame {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct FramesId(pub(crate) u32);
 
-/// Names for the locations of a book.
+/// Names for the locations of a stack_table.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     strings: Vec<String>,
@@ -36,9 +36,9 @@ pub(crate) struct Names {
 
 impl Names {
     /// Frames of all locations, from symbols of which later ones override earlier ones.
-    pub(crate) fn new(book: &Book, images: &Images, symbols: &[Symbols]) -> Self {
+    pub(crate) fn new(stack_table: &StackTable, images: &Images, symbols: &[Symbols]) -> Self {
         let mut names = Self::default();
-        let mut frames: Vec<Vec<StoredFrame>> = vec![Vec::new(); book.locations.len()];
+        let mut frames: Vec<Vec<StoredFrame>> = vec![Vec::new(); stack_table.locations.len()];
         for symbols in symbols {
             let strings: Vec<u32> = symbols.strings.iter().map(|s| names.string(s)).collect();
             let string = |i: Option<u32>| i.and_then(|i| strings.get(i as usize).copied());
@@ -46,7 +46,7 @@ impl Names {
                 let Some(id) = images.find(&image.path, &image.build_id) else { continue };
                 for (svma, range) in &image.addresses {
                     let found = symbols.frames.get(range.start as usize..range.end as usize).unwrap_or(&[]);
-                    let Some(location) = book.find(Location::Image(id, *svma)) else { continue };
+                    let Some(location) = stack_table.find(Location::Image(id, *svma)) else { continue };
                     if found.is_empty() {
                         continue;
                     }
@@ -64,7 +64,7 @@ impl Names {
                 }
             }
         }
-        for (location, mut list) in book.locations.iter().zip(frames) {
+        for (location, mut list) in stack_table.locations.iter().zip(frames) {
             if list.is_empty() {
                 let (image, address) = match *location {
                     Location::Image(image, svma) => (Some(image), svma),

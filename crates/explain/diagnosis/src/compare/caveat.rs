@@ -1,7 +1,7 @@
 //! What makes a comparison less than the whole truth.
 
 use super::symbol;
-use crate::case::MOST_FRAMES;
+use crate::rule_input::MOST_FRAMES;
 use heapwise_analysis::{Analysis, Site, Warning};
 use std::fmt;
 

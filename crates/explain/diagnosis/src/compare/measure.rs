@@ -160,6 +160,11 @@ pub struct Change {
 }
 
 impl Change {
+    /// Whether an amount of this measure says that it was not measured: no process has no resident memory.
+    pub fn is_unmeasured(&self, amount: u64) -> bool {
+        self.measure == Measure::PeakRssBytes && amount == 0
+    }
+
     /// How much more it is now.
     pub fn amount(&self) -> i128 {
         i128::from(self.new) - i128::from(self.old)

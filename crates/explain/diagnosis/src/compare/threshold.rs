@@ -50,7 +50,7 @@ pub struct BadThreshold {
 const SCALE: u64 = 10_000;
 
 impl Threshold {
-    /// What exceeds it, given all amounts of the runs.
+    /// What exceeds it, given all amounts of the runs. What was not measured may be any amount, so it does.
     pub fn exceeded(&self, totals: &[Change]) -> Option<Exceeded> {
         let change = *totals.iter().find(|change| change.measure == self.measure)?;
         let limit = match self.limit {
@@ -61,7 +61,13 @@ impl Threshold {
             Limit::Increase(more) => change.old.saturating_add(more),
             Limit::Amount(most) => most,
         };
-        (change.new > limit).then(|| Exceeded { expression: self.expression.clone(), change, limit })
+        let is_unknown = change.is_unmeasured(change.new)
+            || (!matches!(self.limit, Limit::Amount(_)) && change.is_unmeasured(change.old));
+        (change.new > limit || is_unknown).then(|| Exceeded {
+            expression: self.expression.clone(),
+            change,
+            limit,
+        })
     }
 }
 
@@ -160,8 +166,11 @@ mod tests {
         for (expression, old, limit) in cases {
             assert!(!exceeded(expression, old, limit), "{expression} with {old} and {limit}");
             assert!(exceeded(expression, old, limit + 1), "{expression} with {old} and {limit} + 1");
-            assert!(!exceeded(expression, old, limit.saturating_sub(1)));
+            assert!(!exceeded(expression, old, limit.saturating_sub(1)), "{expression}");
         }
+        assert!(exceeded("peak_rss_bytes>1MiB", 1, 0), "the new run was not measured");
+        assert!(exceeded("peak_rss_bytes+5%", 0, 1), "nor was the old one");
+        assert!(!exceeded("peak_rss_bytes>1MiB", 0, 1), "which does not matter here");
         assert!(!exceeded("allocations+100%", u64::MAX, u64::MAX));
         assert!(exceeded("allocations+1000%", 0, 1), "more than nothing is any percentage more");
     }

@@ -4,10 +4,10 @@
 //! live at one time. Nobody kept them, so somebody only looked at them.
 
 use super::{Finding, Rule, without};
-use crate::case::{Case, Language, Part, Place};
 use crate::insight::Certainty;
+use crate::purpose::Purpose;
+use crate::rule_input::{Language, Part, Place, RuleInput};
 use crate::units::{bytes, count, share};
-use crate::what::What;
 
 pub(crate) struct CloneOfOwned;
 
@@ -22,19 +22,21 @@ impl Rule for CloneOfOwned {
         "clone-of-owned"
     }
 
-    fn find<'a>(&self, case: &'a Case<'a>) -> Vec<Finding<'a>> {
-        let places = case.places.iter().filter(|place| !super::clone_per_lookup::is_lookup(place));
-        places.filter_map(|place| find(place, What::Copy).or_else(|| find(place, What::Format))).collect()
+    fn find<'a>(&self, input: &'a RuleInput<'a>) -> Vec<Finding<'a>> {
+        let places = input.places.iter().filter(|place| !super::clone_per_lookup::is_lookup(place));
+        places
+            .filter_map(|place| find(place, Purpose::Copy).or_else(|| find(place, Purpose::Format)))
+            .collect()
     }
 }
 
-fn find<'a>(place: &'a Place<'a>, what: What) -> Option<Finding<'a>> {
+fn find<'a>(place: &'a Place<'a>, what: Purpose) -> Option<Finding<'a>> {
     let part = place.part(&[what])?;
     let soon = thrown_away(&part)?;
     let callee = if part.callee.is_empty() { "copying" } else { part.callee };
     let size = bytes(part.average());
     Some(Finding {
-        certainty: if what == What::Copy { Certainty::Likely } else { Certainty::Hint },
+        certainty: if what == Purpose::Copy { Certainty::Likely } else { Certainty::Hint },
         title: format!(
             "{} makes {} copies that are soon thrown away",
             place.label(),
@@ -58,9 +60,9 @@ fn find<'a>(place: &'a Place<'a>, what: What) -> Option<Finding<'a>> {
     })
 }
 
-fn remedy(language: Language, what: What, callee: &str) -> String {
+fn remedy(language: Language, what: Purpose, callee: &str) -> String {
     match (language, what) {
-        (Language::Rust, What::Format) => "Write into one `String` that is kept and cleared: \
+        (Language::Rust, Purpose::Format) => "Write into one `String` that is kept and cleared: \
             `text.clear(); write!(text, \"{value}\")?;`, or pass `format_args!(…)` on."
             .into(),
         (Language::Rust, _) => format!(

@@ -4,10 +4,10 @@
 //! copy is the key: kept where it was new, dropped where it was there.
 
 use super::{Finding, Rule, without};
-use crate::case::{Case, Language, Part, Place};
 use crate::insight::Certainty;
+use crate::purpose::Purpose;
+use crate::rule_input::{Language, Part, Place, RuleInput};
 use crate::units::{bytes, count};
-use crate::what::What;
 
 pub(crate) struct ClonePerLookup;
 
@@ -18,10 +18,10 @@ pub(super) fn is_lookup(place: &Place<'_>) -> bool {
 
 /// The copies, and how many were thrown away.
 fn keys<'a>(place: &'a Place<'a>) -> Option<(Part<'a>, u64)> {
-    if !place.has(What::MapGrow) && !place.has(What::Node) {
+    if !place.has(Purpose::MapGrow) && !place.has(Purpose::Node) {
         return None;
     }
-    let part = place.part(&[What::Copy, What::Format])?;
+    let part = place.part(&[Purpose::Copy, Purpose::Format])?;
     let soon = part.temporary;
     (part.allocations >= 100 && soon * 2 >= part.allocations).then_some((part, soon))
 }
@@ -31,8 +31,8 @@ impl Rule for ClonePerLookup {
         "clone-per-lookup"
     }
 
-    fn find<'a>(&self, case: &'a Case<'a>) -> Vec<Finding<'a>> {
-        case.places.iter().filter_map(find).collect()
+    fn find<'a>(&self, input: &'a RuleInput<'a>) -> Vec<Finding<'a>> {
+        input.places.iter().filter_map(find).collect()
     }
 }
 

@@ -4,9 +4,9 @@
 //! producer runs out of its own.
 
 use super::{Finding, Rule};
-use crate::case::{Case, Language};
 use crate::cost::REMOTE_FREE_NS;
 use crate::insight::{Certainty, Estimate};
+use crate::rule_input::{Language, RuleInput};
 use crate::units::{count, share};
 use heapwise_analysis::{Analysis, Bytes, Nanos};
 use heapwise_trace::file::records::ThreadIndex;
@@ -21,8 +21,8 @@ impl Rule for CrossThreadFree {
         "cross-thread-free"
     }
 
-    fn find<'a>(&self, case: &'a Case<'a>) -> Vec<Finding<'a>> {
-        let places = case.places.iter().filter_map(|place| {
+    fn find<'a>(&self, input: &'a RuleInput<'a>) -> Vec<Finding<'a>> {
+        let places = input.places.iter().filter_map(|place| {
             let part = place.part_where(|seen| seen.site.freed_on_other_thread > 0)?;
             let remote: u64 = part.sites.iter().map(|s| s.freed_on_other_thread).sum();
             if remote < LEAST || remote * 2 < part.deallocations {
@@ -30,7 +30,7 @@ impl Rule for CrossThreadFree {
             }
             let most = part.sites.iter().flat_map(|s| &s.handovers).max_by_key(|h| h.blocks);
             let who = most.map(|h| {
-                let name = |index| name_of(case.analysis, index);
+                let name = |index| name_of(input.analysis, index);
                 format!("most often `{}` gave back what `{}` was handed: {} blocks", name(h.to), name(h.from), count(h.blocks))
             });
             let mut evidence = vec![format!(

@@ -4,8 +4,8 @@
 //! much stands before everything else: a time that was measured under a checking heap says little about the program.
 
 use super::{Finding, Rule};
-use crate::case::Case;
 use crate::insight::{Certainty, Estimate, Insight, Severity};
+use crate::rule_input::RuleInput;
 use heapwise_analysis::EnvironmentFinding;
 
 pub(crate) struct DebugEnvironment;
@@ -15,8 +15,8 @@ impl Rule for DebugEnvironment {
         "debug-environment"
     }
 
-    fn find<'a>(&self, case: &'a Case<'a>) -> Vec<Finding<'a>> {
-        let found = case.analysis.environment.iter().filter(|found| severity_of(found).is_some());
+    fn find<'a>(&self, input: &'a RuleInput<'a>) -> Vec<Finding<'a>> {
+        let found = input.analysis.environment.iter().filter(|found| severity_of(found).is_some());
         found
             .map(|found| {
                 let mut evidence = found.evidence.clone();
@@ -37,8 +37,8 @@ impl Rule for DebugEnvironment {
     }
 
     /// What an environment costs is not in the events: the check has weighed it.
-    fn severity(&self, case: &Case<'_>, finding: &Finding<'_>) -> Option<Severity> {
-        let found = case.analysis.environment.iter().find(|found| found.title == finding.title);
+    fn severity(&self, input: &RuleInput<'_>, finding: &Finding<'_>) -> Option<Severity> {
+        let found = input.analysis.environment.iter().find(|found| found.title == finding.title);
         found.and_then(severity_of)
     }
 }

@@ -3,10 +3,10 @@
 //! Seen is the visitor that serde uses for `#[serde(borrow)]` fields, and that it was given text that is not the document's.
 
 use super::{Finding, Rule, without};
-use crate::case::Case;
 use crate::insight::Certainty;
+use crate::purpose::Purpose;
+use crate::rule_input::RuleInput;
 use crate::units::{bytes, count};
-use crate::what::What;
 
 pub(crate) struct EscapedValues;
 
@@ -15,11 +15,11 @@ impl Rule for EscapedValues {
         "escaped-values"
     }
 
-    fn find<'a>(&self, case: &'a Case<'a>) -> Vec<Finding<'a>> {
-        let places = case.places.iter().filter_map(|place| {
-            let part = place.part(&[What::DeserializedEscapes]).filter(|part| {
+    fn find<'a>(&self, input: &'a RuleInput<'a>) -> Vec<Finding<'a>> {
+        let places = input.places.iter().filter_map(|place| {
+            let part = place.part(&[Purpose::DeserializedEscapes]).filter(|part| {
                 // A value with escapes now and then is what `Cow` is for.
-                part.allocations >= 100 && part.allocations * 20 >= case.requests()
+                part.allocations >= 100 && part.allocations * 20 >= input.requests()
             })?;
             Some(Finding {
                 certainty: Certainty::Certain,

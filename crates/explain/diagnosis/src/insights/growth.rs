@@ -4,11 +4,11 @@
 //! one after another are not told here: they had better be kept (`reuse-in-loop`).
 
 use super::{Finding, Rule};
-use crate::case::{Case, Language, Part, Place};
 use crate::cost::{Work, of_work};
 use crate::insight::{Certainty, Estimate};
+use crate::purpose::Purpose;
+use crate::rule_input::{Language, Part, Place, RuleInput};
 use crate::units::{bytes, count};
-use crate::what::What;
 use heapwise_analysis::{Bytes, SizeSpread};
 
 /// Where the largest buffers are more than so many times the usual one, no one size is right for all.
@@ -21,8 +21,8 @@ impl Rule for Growth {
         "growth"
     }
 
-    fn find<'a>(&self, case: &'a Case<'a>) -> Vec<Finding<'a>> {
-        let places = case.places.iter().filter(|place| !super::reuse_in_loop::applies(place));
+    fn find<'a>(&self, input: &'a RuleInput<'a>) -> Vec<Finding<'a>> {
+        let places = input.places.iter().filter(|place| !super::reuse_in_loop::applies(place));
         // A line may fill the buffers in a map and the map itself.
         places.flat_map(|place| [false, true].into_iter().filter_map(|map| find(place, map))).collect()
     }
@@ -30,10 +30,10 @@ impl Rule for Growth {
 
 fn find<'a>(place: &'a Place<'a>, map: bool) -> Option<Finding<'a>> {
     let part = place.part_where(|seen| match seen.call.what {
-        What::MapGrow => map,
-        What::Grow => !map,
+        Purpose::MapGrow => map,
+        Purpose::Grow => !map,
         // A block of the program's own making: only if it was seen to grow.
-        What::Direct => !map && (seen.site.growth.steps > 0 || seen.site.reallocations > 0),
+        Purpose::Direct => !map && (seen.site.growth.steps > 0 || seen.site.reallocations > 0),
         _ => false,
     })?;
     // One step is not step by step.

@@ -4,8 +4,8 @@
 //! at least not until the end: a suspect needs blocks from nearly all parts of its process's life, the last one included.
 
 use super::{Finding, Rule};
-use crate::case::{Case, Language};
 use crate::insight::{Certainty, Estimate};
+use crate::rule_input::{Language, RuleInput};
 use crate::units::{bytes, count};
 use heapwise_analysis::{Bytes, EXIT_PARTS, Nanos};
 
@@ -21,11 +21,11 @@ impl Rule for LeakSuspect {
         "leak-suspect"
     }
 
-    fn find<'a>(&self, case: &'a Case<'a>) -> Vec<Finding<'a>> {
-        if case.analysis.duration < SHORTEST {
+    fn find<'a>(&self, input: &'a RuleInput<'a>) -> Vec<Finding<'a>> {
+        if input.analysis.duration < SHORTEST {
             return Vec::new();
         }
-        let places = case.places.iter().filter_map(|place| {
+        let places = input.places.iter().filter_map(|place| {
             let part = place.part_where(|seen| {
                 let site = seen.site;
                 site.live_at_exit_blocks > 0 && site.deallocations == 0 && is_rising(&site.exit_births)

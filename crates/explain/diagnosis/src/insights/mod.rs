@@ -1,8 +1,8 @@
 //! The shelf of insights: one file each, and one table that lists them.
 //!
-//! A rule looks at a [`Case`] and says what it found as [`Finding`]s; what they matter and how they become an [`Insight`]
+//! A rule looks at a [`RuleInput`] and says what it found as [`Finding`]s; what they matter and how they become an [`Insight`]
 //! is the same for all and is done here. Rules about the same kind of call agree among themselves on who speaks: each is
-//! about other purposes ([`What`](crate::what::What)) or about the other side of a condition.
+//! about other purposes ([`What`](crate::purpose::Purpose)) or about the other side of a condition.
 
 mod clone_of_owned;
 mod clone_per_lookup;
@@ -21,8 +21,8 @@ mod slow_hasher;
 mod small_boxes;
 mod temporary_collection;
 
-use crate::case::{Case, Part, Place};
 use crate::insight::{Certainty, Estimate, Insight, Severity};
+use crate::rule_input::{Part, Place, RuleInput};
 use crate::weigh::severity;
 use heapwise_analysis::{Analysis, Bytes, SiteId};
 use std::cmp::Reverse;
@@ -33,11 +33,11 @@ pub(crate) trait Rule: Sync {
     fn id(&self) -> &'static str;
 
     /// Finds it, as often as it is there.
-    fn find<'a>(&self, case: &'a Case<'a>) -> Vec<Finding<'a>>;
+    fn find<'a>(&self, input: &'a RuleInput<'a>) -> Vec<Finding<'a>>;
 
     /// How much a finding matters, `None` if not at all: by what it would save.
-    fn severity(&self, case: &Case<'_>, finding: &Finding<'_>) -> Option<Severity> {
-        severity(case, finding.place, &finding.estimate)
+    fn severity(&self, input: &RuleInput<'_>, finding: &Finding<'_>) -> Option<Severity> {
+        severity(input, finding.place, &finding.estimate)
     }
 }
 
@@ -78,10 +78,10 @@ const MOST: usize = 10;
 
 /// Everything that was found, the most rewarding first.
 pub(crate) fn all(analysis: &Analysis) -> Vec<Insight> {
-    let case = Case::new(analysis);
+    let input = RuleInput::new(analysis);
     let mut found: Vec<Insight> = Vec::new();
     for rule in RULES {
-        found.extend(rule.find(&case).into_iter().filter_map(|finding| weighed(&case, *rule, finding)));
+        found.extend(rule.find(&input).into_iter().filter_map(|finding| weighed(&input, *rule, finding)));
     }
     // Names decide between equals, so that the same recording gives the same report.
     found.sort_by(|a, b| {
@@ -95,8 +95,8 @@ pub(crate) fn all(analysis: &Analysis) -> Vec<Insight> {
     found
 }
 
-fn weighed(case: &Case<'_>, rule: &dyn Rule, finding: Finding<'_>) -> Option<Insight> {
-    let severity = rule.severity(case, &finding)?;
+fn weighed(input: &RuleInput<'_>, rule: &dyn Rule, finding: Finding<'_>) -> Option<Insight> {
+    let severity = rule.severity(input, &finding)?;
     let Finding { certainty, title, place: _, sites, evidence, estimate, remedy } = finding;
     Some(Insight {
         id: rule.id(),

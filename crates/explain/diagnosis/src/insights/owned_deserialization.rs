@@ -3,10 +3,10 @@
 //! Whether the text does stay is not seen. That the strings are many and made by a visitor of owned strings is.
 
 use super::{Finding, Rule, without};
-use crate::case::Case;
 use crate::insight::Certainty;
+use crate::purpose::Purpose;
+use crate::rule_input::RuleInput;
 use crate::units::{bytes, count};
-use crate::what::What;
 
 pub(crate) struct OwnedDeserialization;
 
@@ -15,14 +15,14 @@ impl Rule for OwnedDeserialization {
         "owned-deserialization"
     }
 
-    fn find<'a>(&self, case: &'a Case<'a>) -> Vec<Finding<'a>> {
-        let places = case.places.iter().filter_map(|place| {
-            let part = place.part(&[What::DeserializedString])?;
+    fn find<'a>(&self, input: &'a RuleInput<'a>) -> Vec<Finding<'a>> {
+        let places = input.places.iter().filter_map(|place| {
+            let part = place.part(&[Purpose::DeserializedString])?;
             if part.allocations < 100 {
                 return None;
             }
             let cows = place.part_where(|seen| seen.call.owned_cow).map_or(0, |p| p.allocations);
-            let escapes = place.has(What::DeserializerScratch);
+            let escapes = place.has(Purpose::DeserializerScratch);
             let mut evidence =
                 vec![format!("{} strings were made here, of {} on average", count(part.allocations), bytes(part.average()))];
             let mut remedy = String::new();

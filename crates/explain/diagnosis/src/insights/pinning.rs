@@ -1,8 +1,8 @@
 //! `pinning`: a few long-lived blocks keep pages resident that are otherwise empty.
 
 use super::{Finding, Rule};
-use crate::case::Case;
 use crate::insight::{Certainty, Estimate};
+use crate::rule_input::RuleInput;
 use crate::units::{bytes, count, share};
 use heapwise_analysis::{Bytes, Nanos, Pinned};
 
@@ -17,10 +17,10 @@ impl Rule for Pinning {
         "pinning"
     }
 
-    fn find<'a>(&self, case: &'a Case<'a>) -> Vec<Finding<'a>> {
-        let accounting = &case.analysis.accounting;
+    fn find<'a>(&self, input: &'a RuleInput<'a>) -> Vec<Finding<'a>> {
+        let accounting = &input.analysis.accounting;
         let Some(peak) = accounting.at_peak.as_ref() else { return Vec::new() };
-        let places = case.places.iter().filter_map(|place| {
+        let places = input.places.iter().filter_map(|place| {
             let here: Vec<&Pinned> =
                 accounting.pinned.iter().filter(|p| place.seen.iter().any(|seen| seen.site.id == p.site)).collect();
             let sum = |of: fn(&Pinned) -> u64| here.iter().map(|p| of(p)).sum::<u64>();

@@ -1,10 +1,10 @@
 //! `read-to-string-per-item`: each file, or each line, is read into a buffer of its own.
 
 use super::{Finding, Rule, without};
-use crate::case::Case;
 use crate::insight::Certainty;
+use crate::purpose::Purpose;
+use crate::rule_input::RuleInput;
 use crate::units::{bytes, count};
-use crate::what::What;
 
 pub(crate) struct ReadPerItem;
 
@@ -16,10 +16,10 @@ impl Rule for ReadPerItem {
         "read-to-string-per-item"
     }
 
-    fn find<'a>(&self, case: &'a Case<'a>) -> Vec<Finding<'a>> {
-        let places = case.places.iter().filter_map(|place| {
+    fn find<'a>(&self, input: &'a RuleInput<'a>) -> Vec<Finding<'a>> {
+        let places = input.places.iter().filter_map(|place| {
             // A buffer that is handed in is only ever resized after its first block.
-            let part = place.part(&[What::Read])?;
+            let part = place.part(&[Purpose::Read])?;
             if part.allocations < LEAST || !part.is_sequential() {
                 return None;
             }

@@ -2,9 +2,9 @@
 
 use super::{Finding, Rule};
 use crate::allocator;
-use crate::case::Case;
 use crate::idle;
 use crate::insight::{Certainty, Estimate};
+use crate::rule_input::RuleInput;
 use crate::units::{bytes, share};
 use heapwise_analysis::{Breakdown, Bytes, Nanos};
 
@@ -17,13 +17,13 @@ impl Rule for Retention {
         "retention"
     }
 
-    fn find<'a>(&self, case: &'a Case<'a>) -> Vec<Finding<'a>> {
-        let accounting = &case.analysis.accounting;
+    fn find<'a>(&self, input: &'a RuleInput<'a>) -> Vec<Finding<'a>> {
+        let accounting = &input.analysis.accounting;
         let (Some(peak), end) = (&accounting.at_peak, &accounting.at_end) else { return Vec::new() };
         if end.as_ref().is_some_and(|end| idle::gave_back(peak, end)) {
             return Vec::new();
         }
-        let end = end.as_ref().filter(|end| idle::end_counts(case.analysis, peak, end));
+        let end = end.as_ref().filter(|end| idle::end_counts(input.analysis, peak, end));
         let seen = std::iter::once((peak, "at the peak")).chain(end.map(|end| (end, "at the end")));
         let large = |b: &Breakdown| b.retained.0 >= LEAST_BYTES && b.retained.0 * 10 >= b.rss.0 * 3;
         let Some((worst, when)) = seen.filter(|(b, _)| large(b)).max_by_key(|(b, _)| b.retained) else {
@@ -52,7 +52,7 @@ impl Rule for Retention {
                 peak_bytes: worst.retained,
                 time: Nanos(0),
             },
-            remedy: allocator::of(case.analysis, worst).retention.into(),
+            remedy: allocator::of(input.analysis, worst).retention.into(),
         }]
     }
 }

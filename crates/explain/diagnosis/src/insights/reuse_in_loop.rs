@@ -3,16 +3,16 @@
 //! Seen is that of many buffers of this line at most a few were ever live at one time, and that all were given back.
 
 use super::{Finding, Rule, without};
-use crate::case::{Case, Language, Part, Place};
 use crate::insight::Certainty;
+use crate::purpose::Purpose;
+use crate::rule_input::{Language, Part, Place, RuleInput};
 use crate::units::{bytes, count};
-use crate::what::What;
 use heapwise_analysis::Bytes;
 
 pub(crate) struct ReuseInLoop;
 
 /// Buffers: what is kept and cleared, as opposed to a value in a box.
-const BUFFERS: &[What] = &[What::Grow, What::MapGrow, What::Reserved, What::Direct];
+const BUFFERS: &[Purpose] = &[Purpose::Grow, Purpose::MapGrow, Purpose::Reserved, Purpose::Direct];
 /// One after another is a pattern from here on.
 const LEAST: u64 = 100;
 /// Of large buffers fewer are worth a change.
@@ -35,15 +35,15 @@ impl Rule for ReuseInLoop {
         "reuse-in-loop"
     }
 
-    fn find<'a>(&self, case: &'a Case<'a>) -> Vec<Finding<'a>> {
-        case.places.iter().filter_map(find).collect()
+    fn find<'a>(&self, input: &'a RuleInput<'a>) -> Vec<Finding<'a>> {
+        input.places.iter().filter_map(find).collect()
     }
 }
 
 fn find<'a>(place: &'a Place<'a>) -> Option<Finding<'a>> {
     let part = part_of(place)?;
     let largest = part.sites.iter().filter_map(|s| s.sizes.quantile(0.99)).max().unwrap_or(Bytes(0));
-    let map = place.has(What::MapGrow);
+    let map = place.has(Purpose::MapGrow);
     let what = if map { "map" } else { "buffer" };
     let mut evidence = vec![
         format!(

@@ -1,8 +1,8 @@
 //! `rounding-waste`: the allocator adds much to each request, since the requests are small or just above a size class.
 
 use super::{Finding, Rule};
-use crate::case::Case;
 use crate::insight::{Certainty, Estimate};
+use crate::rule_input::RuleInput;
 use crate::units::{bytes, count, share};
 use heapwise_analysis::{Bytes, Nanos, Site};
 
@@ -15,16 +15,16 @@ impl Rule for RoundingWaste {
         "rounding-waste"
     }
 
-    fn find<'a>(&self, case: &'a Case<'a>) -> Vec<Finding<'a>> {
-        let Some(peak) = case.analysis.accounting.at_peak.as_ref() else { return Vec::new() };
+    fn find<'a>(&self, input: &'a RuleInput<'a>) -> Vec<Finding<'a>> {
+        let Some(peak) = input.analysis.accounting.at_peak.as_ref() else { return Vec::new() };
         if peak.rounding.0 < LEAST_BYTES || peak.rounding.0 * 5 < peak.live.0 {
             return Vec::new();
         }
         let mut sites: Vec<(&Site, u64)> =
-            case.analysis.sites().iter().map(|s| (s, likely_waste(s))).collect();
+            input.analysis.sites().iter().map(|s| (s, likely_waste(s))).collect();
         sites.sort_by_key(|(site, waste)| (std::cmp::Reverse(*waste), site.id));
         sites.truncate(3);
-        let of = |id| case.places.iter().find(|p| p.seen.iter().any(|seen| seen.site.id == id));
+        let of = |id| input.places.iter().find(|p| p.seen.iter().any(|seen| seen.site.id == id));
         let place = sites.first().and_then(|(site, _)| of(site.id));
         let mut evidence = vec![format!(
             "at the peak the allocator had added {} to {} of requests ({})",

@@ -5,8 +5,8 @@
 
 use super::Finding;
 use super::Rule;
-use crate::case::{Case, Part, Place};
 use crate::insight::{Certainty, Estimate};
+use crate::rule_input::{Part, Place, RuleInput};
 use crate::units::{bytes, count};
 
 pub(crate) struct SlowHasher;
@@ -19,8 +19,8 @@ impl Rule for SlowHasher {
         "slow-hasher"
     }
 
-    fn find<'a>(&self, case: &'a Case<'a>) -> Vec<Finding<'a>> {
-        let maps = case.places.iter().filter_map(|place| {
+    fn find<'a>(&self, input: &'a RuleInput<'a>) -> Vec<Finding<'a>> {
+        let maps = input.places.iter().filter_map(|place| {
             let part = place.part_where(|seen| seen.call.sip_hash)?;
             let largest = part.sites.iter().map(|s| s.largest_bytes.0).max()?;
             (largest >= LEAST_BYTES).then_some((place, part, largest))

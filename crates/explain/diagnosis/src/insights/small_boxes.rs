@@ -4,11 +4,11 @@
 //! and a cache line.
 
 use super::{Finding, Rule};
-use crate::case::{Case, Language};
 use crate::cost::{Work, of_work};
 use crate::insight::{Certainty, Estimate};
+use crate::purpose::Purpose;
+use crate::rule_input::{Language, RuleInput};
 use crate::units::{bytes, count};
-use crate::what::What;
 use heapwise_analysis::Bytes;
 
 pub(crate) struct SmallBoxes;
@@ -27,10 +27,10 @@ impl Rule for SmallBoxes {
         "small-boxes"
     }
 
-    fn find<'a>(&self, case: &'a Case<'a>) -> Vec<Finding<'a>> {
-        let places = case.places.iter().filter_map(|place| {
+    fn find<'a>(&self, input: &'a RuleInput<'a>) -> Vec<Finding<'a>> {
+        let places = input.places.iter().filter_map(|place| {
             let part = place.part_where(|seen| {
-                let boxed = matches!(seen.call.what, What::Boxed | What::Node | What::Direct);
+                let boxed = matches!(seen.call.what, Purpose::Boxed | Purpose::Node | Purpose::Direct);
                 boxed && seen.site.sizes.is_uniform() && seen.site.largest_bytes.0 <= MOST_BYTES
             })?;
             if part.allocations < LEAST || part.most_blocks < LEAST_AT_ONCE || part.resizes > 0 {

@@ -1,10 +1,10 @@
 //! `temporary-collection`: an iterator is collected into a vector that is gone soon: iterate over it instead.
 
 use super::{Finding, Rule, without};
-use crate::case::Case;
 use crate::insight::Certainty;
+use crate::purpose::Purpose;
+use crate::rule_input::RuleInput;
 use crate::units::{bytes, count, share};
-use crate::what::What;
 
 pub(crate) struct TemporaryCollection;
 
@@ -13,9 +13,9 @@ impl Rule for TemporaryCollection {
         "temporary-collection"
     }
 
-    fn find<'a>(&self, case: &'a Case<'a>) -> Vec<Finding<'a>> {
-        let places = case.places.iter().filter_map(|place| {
-            let part = place.part(&[What::Collect])?;
+    fn find<'a>(&self, input: &'a RuleInput<'a>) -> Vec<Finding<'a>> {
+        let places = input.places.iter().filter_map(|place| {
+            let part = place.part(&[Purpose::Collect])?;
             let soon = super::clone_of_owned::thrown_away(&part)?;
             Some(Finding {
                 certainty: Certainty::Likely,

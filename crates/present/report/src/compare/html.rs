@@ -1,23 +1,23 @@
 //! For a browser: all runs as points, memory over time, and the tables.
 
-use super::words;
+use super::wording;
 use crate::chart::{Curve, Dot, Strip, Unit, lines, scatter, series, strip};
 use crate::html_page::{Markup, element, page, text};
 use heapwise_trial::compare::{Comparison, Measure, Standing, Verdict};
 
 pub(super) fn html(comparison: &Comparison) -> String {
-    let command = words::command(comparison);
+    let command = wording::command(comparison);
     let mut parts = vec![
         element("h1", &[], [text("heapwise compare "), element("code", &[], [text(&command)])]),
-        paragraph("faint", &words::course(comparison)),
+        paragraph("faint", &wording::course(comparison)),
     ];
-    parts.extend(words::drive(comparison).map(|drive| paragraph("faint", &drive)));
+    parts.extend(wording::drive(comparison).map(|drive| paragraph("faint", &drive)));
     parts.push(paragraph("faint", &comparison.setup.machine.to_string()));
     parts.push(heading("What it means"));
-    for sentence in words::conclusion(comparison) {
+    for sentence in wording::conclusion(comparison) {
         parts.push(paragraph("", &sentence));
     }
-    let findings = words::findings(comparison);
+    let findings = wording::findings(comparison);
     if !findings.is_empty() {
         parts.push(heading("Not the same"));
         for (name, what) in findings {
@@ -25,14 +25,14 @@ pub(super) fn html(comparison: &Comparison) -> String {
             parts.push(element("p", &[("class", "finding")], [name, text(": "), text(&what)]));
         }
     }
-    for note in words::unavailable(comparison).iter().chain(&comparison.notes) {
+    for note in wording::unavailable(comparison).iter().chain(&comparison.notes) {
         parts.push(paragraph("note", note));
     }
     parts.push(heading("Medians, and beside the program as it is"));
     parts.push(table(comparison));
-    parts.extend(words::about_noise(comparison).map(|about| paragraph("faint", &about)));
+    parts.extend(wording::about_noise(comparison).map(|about| paragraph("faint", &about)));
     for standing in comparison.candidates() {
-        if let Some(freed) = words::lazily_freed(standing) {
+        if let Some(freed) = wording::lazily_freed(standing) {
             parts.push(paragraph("note", &format!("{}: {freed}", standing.contender.label)));
         }
     }
@@ -67,7 +67,7 @@ fn table(comparison: &Comparison) -> Markup {
     let titles = std::iter::once("allocator").chain(measures.iter().map(|m| m.title()));
     let head = element("tr", &[], titles.map(|title| element("th", &[], [text(title)])));
     let rows = comparison.standings.iter().map(|standing| {
-        let aside = element("small", &[], [text(&words::aside(standing))]);
+        let aside = element("small", &[], [text(&wording::aside(standing))]);
         let name = element("td", &[], [text(&standing.contender.label), aside]);
         let cells = measures.iter().map(|measure| cell(standing, *measure));
         element("tr", &[], std::iter::once(name).chain(cells))
@@ -78,7 +78,7 @@ fn table(comparison: &Comparison) -> Markup {
 
 fn cell(standing: &Standing, measure: Measure) -> Markup {
     let Some(spread) = standing.spread(measure) else { return element("td", &[], [text("–")]) };
-    let [median, low, high] = [spread.median, spread.low, spread.high].map(|n| words::number(measure, n));
+    let [median, low, high] = [spread.median, spread.low, spread.high].map(|n| wording::number(measure, n));
     let small = |class: &str, what: &str| element("small", &[("class", class)], [text(what)]);
     let mut parts = vec![text(&median), small("", &format!("{low} – {high}"))];
     if let Some(difference) = standing.differences.get(&measure) {
@@ -87,7 +87,7 @@ fn cell(standing: &Standing, measure: Measure) -> Markup {
             Verdict::Higher => "bad",
             Verdict::WithinNoise | Verdict::TooFew => "",
         };
-        parts.push(small(class, &words::cell(difference)));
+        parts.push(small(class, &wording::cell(difference)));
     }
     element("td", &[], parts)
 }
@@ -175,7 +175,7 @@ fn raw(comparison: &Comparison) -> Markup {
                 if sample.round == 0 { "first, does not count".to_owned() } else { sample.round.to_string() };
             let words = [standing.contender.label.clone(), round, sample.outcome.words()];
             let numbers =
-                measures.iter().map(|m| m.of(sample).map_or("–".to_owned(), |n| words::number(*m, n)));
+                measures.iter().map(|m| m.of(sample).map_or("–".to_owned(), |n| wording::number(*m, n)));
             let cells = words.into_iter().chain(numbers).map(|cell| element("td", &[], [text(&cell)]));
             rows.push(element("tr", &[], cells));
         }

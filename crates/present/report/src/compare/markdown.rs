@@ -1,6 +1,6 @@
 //! For a comment on a pull request.
 
-use super::words;
+use super::wording;
 use crate::markdown::escape::{Spot, code, prose};
 use crate::markdown::head::warn;
 use crate::markdown::table::{Table, folded};
@@ -11,22 +11,22 @@ use heapwise_trial::compare::{Comparison, Measure, Standing};
 const LONGEST_COMMAND: usize = 200;
 
 pub(super) fn markdown(comparison: &Comparison) -> String {
-    let command = fit(&words::command(comparison), LONGEST_COMMAND);
+    let command = fit(&wording::command(comparison), LONGEST_COMMAND);
     let mut out = format!("### heapwise compare: {}\n\n", code(&command, Spot::Line));
-    for sentence in words::conclusion(comparison) {
+    for sentence in wording::conclusion(comparison) {
         out.push_str(&format!("- {}\n", prose(&sentence, Spot::Line)));
     }
-    let findings = words::findings(comparison).into_iter().map(|(name, what)| format!("{name}: {what}"));
-    let notes = words::unavailable(comparison).into_iter().chain(comparison.notes.iter().cloned());
+    let findings = wording::findings(comparison).into_iter().map(|(name, what)| format!("{name}: {what}"));
+    let notes = wording::unavailable(comparison).into_iter().chain(comparison.notes.iter().cloned());
     warn(&mut out, findings.chain(notes));
     out.push('\n');
     out.push_str(&differences(comparison));
     out.push_str(&folded("Medians, with the least and the greatest", &medians(comparison)));
-    let mut about = format!("{}. {}.", words::course(comparison), comparison.setup.machine);
-    if let Some(drive) = words::drive(comparison) {
+    let mut about = format!("{}. {}.", wording::course(comparison), comparison.setup.machine);
+    if let Some(drive) = wording::drive(comparison) {
         about.push_str(&format!(" The program ran {drive}."));
     }
-    if let Some(noise) = words::about_noise(comparison) {
+    if let Some(noise) = wording::about_noise(comparison) {
         about.push_str(&format!(" {noise}"));
     }
     out.push_str(&format!("\n{}\n", prose(&about, Spot::Line)));
@@ -44,7 +44,7 @@ fn table(comparison: &Comparison, cell: impl Fn(&Standing, Measure) -> String, s
         let mut row = vec![format!(
             "{} {}",
             code(&standing.contender.label, Spot::Cell),
-            prose(&words::aside(standing), Spot::Cell)
+            prose(&wording::aside(standing), Spot::Cell)
         )];
         // Numbers and our own words.
         row.extend(measures.iter().map(|m| cell(standing, *m)));
@@ -56,7 +56,7 @@ fn table(comparison: &Comparison, cell: impl Fn(&Standing, Measure) -> String, s
 fn differences(comparison: &Comparison) -> String {
     let cell = |standing: &Standing, measure: Measure| {
         let without = if standing.counted.is_empty() { "no run counts" } else { "–" };
-        standing.differences.get(&measure).map_or(without.to_owned(), words::cell)
+        standing.differences.get(&measure).map_or(without.to_owned(), wording::cell)
     };
     table(comparison, cell, 1)
 }
@@ -66,7 +66,7 @@ fn medians(comparison: &Comparison) -> String {
         None => "–".to_owned(),
         Some(spread) => {
             let [median, low, high] =
-                [spread.median, spread.low, spread.high].map(|n| words::number(measure, n));
+                [spread.median, spread.low, spread.high].map(|n| wording::number(measure, n));
             format!("{median} ({low}..{high})")
         }
     };

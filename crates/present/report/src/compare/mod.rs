@@ -7,7 +7,7 @@ mod html;
 mod json;
 mod markdown;
 mod text;
-mod words;
+mod wording;
 
 #[cfg(test)]
 mod testing;

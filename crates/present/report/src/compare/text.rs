@@ -1,6 +1,6 @@
 //! For a terminal.
 
-use super::words;
+use super::wording;
 use crate::escape::terminal::escape;
 use crate::style::Style;
 use crate::text::page::{Ink, Page, left, right};
@@ -11,14 +11,14 @@ const WIDE: usize = 118;
 
 pub(super) fn text(comparison: &Comparison, style: Style) -> String {
     let mut page = Page::new(style);
-    let command = words::command(comparison);
+    let command = wording::command(comparison);
     page.line(&[(Some(Ink::Heading), &format!("heapwise compare -- {}", escape(&command)))]);
-    page.paragraph(Some(Ink::Faint), "", &words::course(comparison));
-    if let Some(drive) = words::drive(comparison) {
+    page.paragraph(Some(Ink::Faint), "", &wording::course(comparison));
+    if let Some(drive) = wording::drive(comparison) {
         page.paragraph(Some(Ink::Faint), "", &escape(&drive));
     }
     page.paragraph(Some(Ink::Faint), "", &escape(&comparison.setup.machine.to_string()));
-    let findings = words::findings(comparison);
+    let findings = wording::findings(comparison);
     if !findings.is_empty() {
         page.heading("NOT THE SAME", "what the program did otherwise than as it is");
         for (name, what) in findings {
@@ -28,7 +28,7 @@ pub(super) fn text(comparison: &Comparison, style: Style) -> String {
     table(&mut page, comparison);
     beside(&mut page, comparison);
     let mind: Vec<String> =
-        words::unavailable(comparison).into_iter().chain(comparison.notes.iter().cloned()).collect();
+        wording::unavailable(comparison).into_iter().chain(comparison.notes.iter().cloned()).collect();
     if !mind.is_empty() {
         page.heading("MIND", "");
         for note in mind {
@@ -36,7 +36,7 @@ pub(super) fn text(comparison: &Comparison, style: Style) -> String {
         }
     }
     page.heading("WHAT IT MEANS", "");
-    for sentence in words::conclusion(comparison) {
+    for sentence in wording::conclusion(comparison) {
         page.paragraph(None, "  → ", &escape(&sentence));
     }
     page.finish()
@@ -97,18 +97,19 @@ fn table(page: &mut Page, comparison: &Comparison) {
 }
 
 fn name(standing: &Standing, is_wide: bool) -> String {
-    if is_wide { words::who(standing) } else { standing.contender.label.clone() }
+    if is_wide { wording::who(standing) } else { standing.contender.label.clone() }
 }
 
 fn cell(standing: &Standing, measure: Measure, is_wide: bool) -> String {
     let Some(spread) = standing.spread(measure) else { return "–".to_owned() };
-    let median = words::number(measure, spread.median);
+    let median = wording::number(measure, spread.median);
     if !is_wide || measure == Measure::Faults || measure == Measure::Wall {
         return median;
     }
-    let bare = |number: f64| words::number(measure, number).split(' ').next().unwrap_or_default().to_owned();
+    let bare =
+        |number: f64| wording::number(measure, number).split(' ').next().unwrap_or_default().to_owned();
     // The unit of the median stands for all three where it is theirs.
-    let unit = |number: f64| words::number(measure, number).split(' ').nth(1).map(str::to_owned);
+    let unit = |number: f64| wording::number(measure, number).split(' ').nth(1).map(str::to_owned);
     if unit(spread.low) == unit(spread.median) && unit(spread.high) == unit(spread.median) {
         return format!("{median} ({}..{})", bare(spread.low), bare(spread.high));
     }
@@ -120,31 +121,31 @@ fn beside(page: &mut Page, comparison: &Comparison) {
     if comparison.setup.rounds < 3 {
         return;
     }
-    page.heading("BESIDE THE PROGRAM AS IT IS", &escape(&words::aside(comparison.baseline())));
+    page.heading("BESIDE THE PROGRAM AS IT IS", &escape(&wording::aside(comparison.baseline())));
     let measures = comparison.measures();
     for standing in comparison.candidates() {
-        let who = words::who(standing);
+        let who = wording::who(standing);
         if who.chars().count() + 2 <= page.columns {
             page.line(&[(None, "  "), (Some(Ink::Name), &escape(&who))]);
         } else {
             page.line(&[(None, "  "), (Some(Ink::Name), &escape(&standing.contender.label))]);
-            page.line(&[(None, "    "), (Some(Ink::Faint), &escape(&words::aside(standing)))]);
+            page.line(&[(None, "    "), (Some(Ink::Faint), &escape(&wording::aside(standing)))]);
         }
         if standing.counted.is_empty() {
             page.paragraph(None, "    ", "no run counts");
             continue;
         }
-        for (what, those) in words::verdicts(standing, &measures) {
+        for (what, those) in wording::verdicts(standing, &measures) {
             if those.is_empty() {
                 continue;
             }
             page.paragraph(None, "    ", &format!("{what}: {}", those.join(", ")));
         }
-        if let Some(freed) = words::lazily_freed(standing) {
+        if let Some(freed) = wording::lazily_freed(standing) {
             page.paragraph(Some(Ink::Faint), "    ", &freed);
         }
     }
-    if let Some(about) = words::about_noise(comparison) {
+    if let Some(about) = wording::about_noise(comparison) {
         page.paragraph(Some(Ink::Faint), "  ", &about);
     }
 }

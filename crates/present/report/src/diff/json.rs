@@ -29,7 +29,8 @@ struct JsonRecording<'a> {
     file: &'a str,
     command: &'a [String],
     duration_ns: u64,
-    peak_rss_bytes: u64,
+    /// Null if it was not measured.
+    peak_rss_bytes: Option<u64>,
     totals: JsonTotals,
 }
 
@@ -112,7 +113,7 @@ fn recording<'a>(recording: &super::Recording<'a>) -> JsonRecording<'a> {
         file: recording.file,
         command: &analysis.meta.command,
         duration_ns: analysis.duration.0,
-        peak_rss_bytes: analysis.memory.peak_rss.0,
+        peak_rss_bytes: Some(analysis.memory.peak_rss.0).filter(|&bytes| bytes > 0),
         totals: (&analysis.totals).into(),
     }
 }

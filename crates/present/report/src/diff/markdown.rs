@@ -1,7 +1,7 @@
 //! The comparison for a comment on a pull request.
 
 use super::rows::{Row, Way, rows};
-use super::words::{amount, by, exceeded, judgement, name, outcome, percent, sites};
+use super::wording::{amount, by, exceeded, judgement, name, outcome, percent, sites};
 use super::{Diff, DiffOptions, Recording};
 use crate::markdown::escape::{Spot, code, prose};
 use crate::markdown::head::{command_line, warn};

@@ -8,7 +8,7 @@ mod json;
 mod markdown;
 mod rows;
 mod text;
-mod words;
+mod wording;
 
 pub use json::SCHEMA;
 
@@ -80,5 +80,5 @@ impl Diff<'_> {
 
 /// A threshold that is exceeded, in one line.
 pub fn exceeded_line(exceeded: &Exceeded) -> String {
-    words::exceeded(exceeded)
+    wording::exceeded(exceeded)
 }

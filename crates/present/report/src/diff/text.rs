@@ -1,7 +1,7 @@
 //! The comparison for people.
 
 use super::rows::{Row, Way, rows};
-use super::words::{amount, by, judgement, name, outcome, percent, sites};
+use super::wording::{amount, by, judgement, name, outcome, percent, sites};
 use super::{Diff, DiffOptions, Recording};
 use crate::escape::terminal::escape;
 use crate::names::fit;

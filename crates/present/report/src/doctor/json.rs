@@ -1,6 +1,6 @@
 //! The schema `heapwise.doctor/1`: field names are a contract, see the README.
 
-use super::{Checkup, Patient};
+use super::{Checkup, Examined};
 use heapwise_environment::{CHECKS, facts::System};
 use serde::Serialize;
 
@@ -61,9 +61,9 @@ struct JsonCheck {
 
 pub(super) fn json(checkup: &Checkup) -> String {
     let (command, pid) = match &checkup.subject {
-        Patient::Machine => (None, None),
-        Patient::Command(words) => (Some(words.as_slice()), None),
-        Patient::Process { pid, .. } => (None, Some(*pid)),
+        Examined::Machine => (None, None),
+        Examined::Command(words) => (Some(words.as_slice()), None),
+        Examined::Process { pid, .. } => (None, Some(*pid)),
     };
     let findings = checkup.findings.iter().map(|finding| JsonFinding {
         id: finding.check,

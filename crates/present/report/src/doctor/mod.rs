@@ -13,7 +13,7 @@ pub use json::SCHEMA;
 #[derive(Clone, Debug, Default)]
 pub struct Checkup {
     /// What was looked at.
-    pub subject: Patient,
+    pub subject: Examined,
     /// What was seen, in words, with names.
     pub seen: Vec<(&'static str, String)>,
     /// What was found, the worst first.
@@ -26,7 +26,7 @@ pub struct Checkup {
 
 /// Whom a checkup is about.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Patient {
+pub enum Examined {
     /// This machine, and this folder.
     #[default]
     Machine,
@@ -95,7 +95,7 @@ impl Checkup {
     }
 }
 
-impl Patient {
+impl Examined {
     fn kind(&self) -> &'static str {
         match self {
             Self::Machine => "machine",
@@ -123,7 +123,7 @@ mod tests {
                 .because("MALLOC_CHECK_=3 \u{1b}[31m")
         };
         Checkup {
-            subject: Patient::Command(vec!["./a|b".into(), "\u{1b}[2J".into()]),
+            subject: Examined::Command(vec!["./a|b".into(), "\u{1b}[2J".into()]),
             findings: vec![
                 finding(Severity::High, "each block is checked").costs("twice as long"),
                 finding(Severity::Note, "this does nothing"),

@@ -10,7 +10,8 @@ const MOST_SAMPLES: usize = 1000;
 
 #[derive(Serialize)]
 pub(super) struct Memory<'a> {
-    peak_rss_bytes: u64,
+    /// Null if it was not measured.
+    peak_rss_bytes: Option<u64>,
     samples: Vec<Sample>,
     marks: Vec<JsonMark<'a>>,
     marks_not_listed: u64,
@@ -83,7 +84,7 @@ impl<'a> Memory<'a> {
             pages: p.pages,
         });
         Self {
-            peak_rss_bytes: analysis.memory.peak_rss.0,
+            peak_rss_bytes: Some(analysis.memory.peak_rss.0).filter(|&bytes| bytes > 0),
             samples: samples.collect(),
             marks: marks(analysis),
             marks_not_listed: analysis.marks.not_listed(),

@@ -1,6 +1,6 @@
 //! An outcome as a document.
 
-use super::words::{is_number, short, whole};
+use super::wording::{is_number, short, whole};
 use crate::document::{Cell, Column, Document, Table};
 use heapwise_trial::lab::Outcome;
 

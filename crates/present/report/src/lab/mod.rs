@@ -6,7 +6,7 @@
 mod document;
 mod json;
 mod list;
-mod words;
+mod wording;
 
 pub use json::SCHEMA;
 pub use list::{list_json, list_markdown, list_text};

@@ -41,8 +41,8 @@ pub(super) fn value(replay: &Replay<'_>) -> Value {
         })),
         "candidates": trial.tried.iter().map(|tried| candidate(replay, tried)).collect::<Vec<_>>(),
         "is_interrupted": trial.is_interrupted,
-        "caveats": super::means::caveats(replay),
-        "conclusion": super::means::conclusion(replay),
+        "caveats": super::conclusions::caveats(replay),
+        "conclusion": super::conclusions::conclusion(replay),
     })
 }
 

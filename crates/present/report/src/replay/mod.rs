@@ -1,15 +1,15 @@
 //! What replays of a recording found out, for people, machines and pull requests.
 
+mod conclusions;
 mod facts;
 mod figures;
 mod json;
-mod means;
 mod tables;
 #[cfg(test)]
 mod testing;
 
+pub(crate) use conclusions::SEEN;
 pub use json::SCHEMA;
-pub(crate) use means::SEEN;
 pub(crate) use tables::version;
 
 use crate::document::{self, Document};
@@ -70,8 +70,8 @@ pub(crate) fn document(replay: &Replay<'_>) -> Document {
         setup: setup(replay),
         tables,
         figures: figures::figures(replay),
-        caveats: means::caveats(replay),
-        conclusion: means::conclusion(replay),
+        caveats: conclusions::caveats(replay),
+        conclusion: conclusions::conclusion(replay),
         snippets: Vec::new(),
     }
 }

@@ -128,8 +128,8 @@ pub(crate) fn totals(page: &mut Page, analysis: &Analysis) {
         let value = format!("{value:>14}");
         page.line(&[(None, &name), (Some(Ink::Heading), &value), (None, "   "), (Some(Ink::Faint), &note)]);
     };
-    let requests = t.allocations + t.reallocations;
-    let average = t.allocated_bytes.0 / requests.max(1);
+    // By the row's own number. What reallocations asked for is in the bytes.
+    let average = (t.allocated_bytes.0 as f64 / t.allocations.max(1) as f64).round() as u64;
     let asked = format!("{} requested, {} each on average", bytes(t.allocated_bytes.0), bytes(average));
     row("allocations", count(t.allocations), asked);
     if t.reallocations > 0 {

@@ -154,13 +154,13 @@ pub fn identify_with(program: &Path, prepared: &Prepared) -> Result<Identity, Id
 }
 
 /// What a process left.
-struct Told {
+struct ProbeOutput {
     status: ExitStatus,
     output: String,
     errors: String,
 }
 
-impl Told {
+impl ProbeOutput {
     fn answer(&self) -> Option<Answer> {
         self.output.lines().find_map(|line| serde_json::from_str(line).ok())
     }
@@ -176,7 +176,7 @@ enum Failed {
 }
 
 /// Runs a command to its end, at most so long, and keeps what it printed.
-fn run(command: &mut Command, patience: Duration) -> Result<Told, Failed> {
+fn run(command: &mut Command, patience: Duration) -> Result<ProbeOutput, Failed> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(Failed::Start)?;
     let read = |stream: Option<Box<dyn Read + Send>>| {
@@ -211,7 +211,7 @@ fn run(command: &mut Command, patience: Duration) -> Result<Told, Failed> {
         let _ = child.wait();
     }
     match (status, output, errors) {
-        (Some(status), Ok(output), Ok(errors)) => Ok(Told { status, output, errors }),
+        (Some(status), Ok(output), Ok(errors)) => Ok(ProbeOutput { status, output, errors }),
         _ => Err(Failed::Late),
     }
 }
@@ -235,7 +235,7 @@ fn complaint(errors: &str) -> Option<&str> {
     errors.lines().find(complains)
 }
 
-fn judge(prepared: &Prepared, candidate: &str, told: &Told) -> Result<Identity, IdentityError> {
+fn judge(prepared: &Prepared, candidate: &str, told: &ProbeOutput) -> Result<Identity, IdentityError> {
     let name = candidate.to_owned();
     if let Some(message) = prepared.preload().and_then(|p| loader_message(&told.errors, p)) {
         return Err(IdentityError::DoesNotLoad { candidate: name, message });

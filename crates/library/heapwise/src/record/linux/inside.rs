@@ -6,7 +6,7 @@ use super::INNER;
 use crate::record::Recorded;
 use crate::state;
 use heapwise_collector::inside::{Ended, Inside, Request};
-use heapwise_recorder::wrapped::{self, Aside};
+use heapwise_recorder::wrapped::{self, NoRecordGuard};
 use std::hint::black_box;
 use std::io;
 use std::path::Path;
@@ -62,7 +62,7 @@ static STANDING_ASIDE: AtomicUsize = AtomicUsize::new(0);
 
 /// A thread of the collector is none of the program's.
 fn stand_aside() {
-    std::mem::forget(Aside::begin());
+    std::mem::forget(NoRecordGuard::begin());
     STANDING_ASIDE.fetch_add(1, Ordering::Release);
 }
 
@@ -86,7 +86,7 @@ pub(crate) fn finish(_number: u32, _patience: Option<Duration>) -> Option<io::Re
     // Held until all is in the file, so that nobody ends the process before that.
     let mut active = ACTIVE.lock().unwrap_or_else(PoisonError::into_inner);
     let inside = active.take()?;
-    let _aside = Aside::begin();
+    let _aside = NoRecordGuard::begin();
     wrapped::take_leave();
     state::clear(state::RECORDING);
     let ended = inside.finish().map_err(io::Error::other);

@@ -1,9 +1,9 @@
 //! One run of a program, measured from outside.
 //!
 //! `tracer` starts it and hears of its end, `watch` looks at it meanwhile, `output` reads what it writes, `service` drives it if
-//! it is a server, `household` ends what it leaves behind. `proc` reads `/proc`, `sys` makes the system calls.
+//! it is a server, `orphan_reaper` ends what it leaves behind. `proc` reads `/proc`, `sys` makes the system calls.
 
-mod household;
+mod orphan_reaper;
 mod output;
 mod proc;
 mod service;
@@ -13,9 +13,9 @@ mod tracer;
 mod watch;
 
 use crate::compare::{Contender, EndSource, Error, Memory, Outcome, PeakSource, Program, Ready, Sample};
-pub use household::end_everything;
+pub use orphan_reaper::end_everything;
 
-use household::Household;
+use orphan_reaper::OrphanReaper;
 use output::Reader;
 use service::{Driven, Server};
 use std::fs::File;
@@ -77,7 +77,7 @@ static MEASURING: Mutex<()> = Mutex::new(());
 /// If it cannot be started, or somebody interrupts. What goes wrong with it afterwards is an [`Outcome`].
 pub fn measure(program: &Program, contender: &Contender, limits: &Limits<'_>) -> Result<Sample, Error> {
     let _alone = MEASURING.lock().unwrap_or_else(PoisonError::into_inner);
-    let household = Arc::new(Household::new());
+    let orphan_reaper = Arc::new(OrphanReaper::new());
     if let Some(service) = &program.service {
         service::refuse_foreign_listener(service)?;
     }
@@ -86,7 +86,7 @@ pub fn measure(program: &Program, contender: &Contender, limits: &Limits<'_>) ->
     const MARGIN: u64 = 4 << 20;
     let own_mark = proc::memory(std::process::id() as i32, false).map_or(0, |own| own.rss_bytes + MARGIN);
     let mut started = tracer::start(prepared(program, contender)?, contender.library.clone())?;
-    household.program_runs(started.pid);
+    orphan_reaper.program_runs(started.pid);
     let line = match program.service.as_ref().and_then(|service| service.ready.as_ref()) {
         Some(Ready::Line(line)) => Some(line.as_str()),
         _ => None,
@@ -95,15 +95,23 @@ pub fn measure(program: &Program, contender: &Contender, limits: &Limits<'_>) ->
         return Err(lost());
     };
     let outputs = [Reader::new(stdout, line), Reader::new(stderr, line)];
-    let watch = Watch::new(started.pid, started.at, contender.library.clone(), Arc::clone(&household));
+    let watch = Watch::new(started.pid, started.at, contender.library.clone(), Arc::clone(&orphan_reaper));
     let driven = match &program.service {
         Some(service) => {
             let [out, err] = &outputs;
             let (pid, end) = (started.pid, &started.end);
-            let household = &household;
+            let orphan_reaper = &orphan_reaper;
             let prepare = program.prepare;
-            let server =
-                Server { service, pid, watch: &watch, household, outputs: [out, err], end, limits, prepare };
+            let server = Server {
+                service,
+                pid,
+                watch: &watch,
+                orphan_reaper,
+                outputs: [out, err],
+                end,
+                limits,
+                prepare,
+            };
             server.drive()
         }
         None => run_to_end(&started, limits),

@@ -1,6 +1,6 @@
 //! Drives a server: waits until it is ready, gives it something to do, and looks at its memory afterwards.
 
-use super::household::Household;
+use super::orphan_reaper::OrphanReaper;
 use super::output::Reader;
 use super::tracer::Ended;
 use super::watch::Watch;
@@ -43,7 +43,7 @@ pub(super) struct Server<'a> {
     pub(super) service: &'a Service,
     pub(super) pid: i32,
     pub(super) watch: &'a Watch,
-    pub(super) household: &'a Household,
+    pub(super) orphan_reaper: &'a OrphanReaper,
     pub(super) outputs: [&'a Reader; 2],
     pub(super) end: &'a Receiver<Ended>,
     pub(super) limits: &'a Limits<'a>,
@@ -173,7 +173,7 @@ impl Server<'_> {
         if let Some(prepare) = self.prepare {
             prepare(&mut shell);
         }
-        let mut started = self.household.start_driver(shell)?;
+        let mut started = self.orphan_reaper.start_driver(shell)?;
         let Some(stdout) = started.stdout.take() else {
             return Err(Error::System {
                 what: "read what a command writes",
@@ -187,7 +187,7 @@ impl Server<'_> {
         if !matches!(ended, Ok(Some(_))) {
             let _ = started.end.recv();
         }
-        self.household.driver_ended(started.pid);
+        self.orphan_reaper.driver_ended(started.pid);
         let (outcome, wall) = match ended? {
             Some(ended) => (super::outcome(ended.status), ended.wall),
             None => (Outcome::TimedOut, wall),

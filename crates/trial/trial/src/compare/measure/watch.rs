@@ -1,6 +1,6 @@
 //! Looks at a program while it runs: how much memory it has, and which processes it consists of.
 //!
-//! Processes are remembered by id and beginning. Those whose parent has ended are ours then (`household`), so they stay known and
+//! Processes are remembered by id and beginning. Those whose parent has ended are ours then (`orphan_reaper`), so they stay known and
 //! are counted.
 //!
 //! Processor time moves: what a process needed is its parent's when that waits for it, and ours if we have to. Hence the sum of
@@ -8,7 +8,7 @@
 //! kernel lets a process ignore its children; then what they needed is gone, and that is seen by who vanished without having
 //! left anything to the parent.
 
-use super::household::Household;
+use super::orphan_reaper::OrphanReaper;
 use super::{proc, sys};
 use crate::compare::{Point, Timeline};
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,7 +40,7 @@ struct Shared {
     library: Option<PathBuf>,
     page_bytes: u64,
     is_over: AtomicBool,
-    household: Arc<Household>,
+    orphan_reaper: Arc<OrphanReaper>,
     /// Who looks for processes: one at a time.
     last_look: Mutex<LastLook>,
     seen: Mutex<Seen>,
@@ -75,7 +75,7 @@ impl Watch {
         pid: i32,
         started: Instant,
         library: Option<PathBuf>,
-        household: Arc<Household>,
+        orphan_reaper: Arc<OrphanReaper>,
     ) -> Self {
         let shared = Arc::new(Shared {
             pid,
@@ -83,7 +83,7 @@ impl Watch {
             library,
             page_bytes: page_bytes(),
             is_over: AtomicBool::new(false),
-            household,
+            orphan_reaper,
             last_look: Mutex::default(),
             seen: Mutex::new(Seen::default()),
         });
@@ -120,7 +120,7 @@ impl Watch {
             let _ = thread.join();
         }
         sys::kill_group(self.shared.pid, libc::SIGKILL);
-        self.shared.household.end_all();
+        self.shared.orphan_reaper.end_all();
         self.shared.with(std::mem::take)
     }
 }
@@ -181,7 +181,7 @@ impl Shared {
     /// Forgets processes that have ended, and finds those that the others started.
     fn look_for_family(&self) {
         self.with_last(|last| {
-            self.household.inherited();
+            self.orphan_reaper.inherited();
             let all = self.everybody();
             last.has_lost |= has_lost(&last.all, &all);
             let alive = all.iter().filter(|(_, stat)| !stat.has_ended);
@@ -193,7 +193,7 @@ impl Shared {
 
     /// The program's processes, parents before their children. Those that ended and were not waited for are among them.
     fn everybody(&self) -> BTreeMap<i32, proc::Stat> {
-        let mut open = self.household.orphans();
+        let mut open = self.orphan_reaper.orphans();
         // When it has ended and was waited for, its id may be somebody else's.
         let own = std::process::id() as i32;
         open.extend(proc::stat(self.pid).filter(|stat| stat.parent == own).map(|_| self.pid));
@@ -211,7 +211,7 @@ impl Shared {
     fn cpu_time(&self) -> Option<Duration> {
         let mut before = None;
         for _ in 0..COUNTS {
-            let inherited = self.household.inherited();
+            let inherited = self.orphan_reaper.inherited();
             let all = self.everybody();
             // The clock is exact, and the ticks have to do for one that it is not told of.
             let of =

@@ -5,8 +5,8 @@ mod gather;
 mod levels;
 mod look;
 mod memory;
+mod requests;
 mod ticks;
-mod wishes;
 
 use crate::replay::outcome::{Ending, Measured};
 use crate::replay::script::Script;
@@ -199,9 +199,9 @@ impl<'a> Replayer<'a> {
             }
         }
         let own = (complete && plan.accounts && !plan.is_empty)
-            .then(|| wishes::statistics(&mut process, &memory))
+            .then(|| requests::statistics(&mut process, &memory))
             .flatten();
-        let purged = (complete && plan.purges).then(|| wishes::purge(&mut process, &memory)).flatten();
+        let purged = (complete && plan.purges).then(|| requests::purge(&mut process, &memory)).flatten();
         memory.header().end.store(1, Ordering::Release);
         if !complete {
             process.kill();

@@ -1,8 +1,8 @@
 //! Writes the script of a process while the events of its recording pass.
 
-use super::amends::Amends;
 use super::block::Block;
 use super::epochs::{Epochs, Number};
+use super::reconcile::Reconciler;
 use super::record::{Operation, Record, WHOLE, share};
 use super::slots::Slots;
 use super::streams::{Position, Stream, Streams, stack_at};
@@ -155,7 +155,7 @@ pub(crate) struct Compiler {
     best: (u64, Number),
     /// Blocks that are on their way to another place, by thread.
     in_transit: FxHashMap<usize, Transit>,
-    amends: Amends,
+    reconciler: Reconciler,
     /// The thread of the last event.
     recent: Option<usize>,
     /// The epoch of the session that the events at hand are of, and whether others of later ones came before.
@@ -186,7 +186,7 @@ impl Compiler {
             most_small_bytes: 0,
             best: (0, Number(0)),
             in_transit: FxHashMap::default(),
-            amends: Amends::default(),
+            reconciler: Reconciler::default(),
             recent: None,
             now: (Epoch(0), false),
             last_look: None,
@@ -351,7 +351,7 @@ impl Compiler {
         let asked = at.filter(|_| size >= LARGE);
         let block = Block { slot, generation, thread: thread as u32, size, asked };
         if let Some(displaced) = self.live.insert(address.0, block)
-            && !self.amends.displace(address.0, displaced)
+            && !self.reconciler.displace(address.0, displaced)
         {
             self.lose(displaced.size);
             self.give_back(displaced.thread as usize, &displaced);
@@ -363,9 +363,9 @@ impl Compiler {
     /// Lets a new block go again at once if it was given back in advance.
     #[inline(always)]
     fn cancel(&mut self, thread: usize, address: BlockAddress) {
-        let Some(advance) = self.amends.cancel(address.0, thread) else { return };
+        let Some(advance) = self.reconciler.cancel(address.0, thread) else { return };
         let Some(block) = self.live.remove(&address.0) else { return };
-        if let Some(displaced) = self.amends.take_displaced(address.0) {
+        if let Some(displaced) = self.reconciler.take_displaced(address.0) {
             self.live.insert(address.0, displaced);
         }
         self.counts.skipped = self.counts.skipped.saturating_sub(1);
@@ -389,16 +389,16 @@ impl Compiler {
         touched: TouchedPages,
         is_resize: bool,
     ) -> Option<Block> {
-        let displaced = self.amends.take_displaced(address.0);
-        if displaced.is_none() && self.now.1 && self.amends.was_given_up(address.0, self.now.0.0) {
+        let displaced = self.reconciler.take_displaced(address.0);
+        if displaced.is_none() && self.now.1 && self.reconciler.was_given_up(address.0, self.now.0.0) {
             return None;
         }
         let Some(block) = displaced.or_else(|| self.live.remove(&address.0)) else {
             self.counts.skipped += 1;
-            self.amends.free_in_advance(address.0, thread, is_resize);
+            self.reconciler.free_in_advance(address.0, thread, is_resize);
             return None;
         };
-        self.amends.log_free(address.0, thread);
+        self.reconciler.log_free(address.0, thread);
         self.lose(block.size);
         self.tell_touched(&block, touched.map(|pages| u64::from(pages) * PAGE_BYTES));
         Some(block)
@@ -406,7 +406,7 @@ impl Compiler {
 
     /// Blocks of which no free was seen, although their addresses were handed out again, are given back by those who had them.
     fn close_epoch(&mut self) {
-        for block in self.amends.close(self.now.0.0) {
+        for block in self.reconciler.close(self.now.0.0) {
             self.lose(block.size);
             self.give_back(block.thread as usize, &block);
         }

@@ -8,10 +8,10 @@
 //! *generation* of the slot it means, so that it can wait for it. All waiting goes backwards in the one order that the
 //! analysis found for the recording, so it ends.
 
-mod amends;
 mod block;
 mod compile;
 mod epochs;
+mod reconcile;
 pub(crate) mod record;
 mod slots;
 pub(crate) mod streams;

@@ -9,10 +9,10 @@ mod calls;
 mod interpret;
 mod memory;
 mod meter;
+mod requests;
 mod threads;
 mod touch;
 mod wait;
-mod wishes;
 
 use memory::Memory;
 use std::io::Read;

@@ -1,7 +1,7 @@
 //! Threads of the replay: one for each recorded thread, started where it was started and ended where it ended.
 
 use super::memory::Memory;
-use super::{wait, wishes};
+use super::{requests, wait};
 use crate::replay::script::record::Record;
 use crate::replay::shared::{NOBODY, NOT_RUNNING};
 use std::ffi::c_void;
@@ -111,7 +111,7 @@ fn work(memory: &Memory, thread: usize) {
 fn stay(memory: &Memory) {
     let header = memory.header();
     while header.end.load(Ordering::Acquire) == 0 {
-        wishes::fulfil(header);
+        requests::fulfil(header);
         std::thread::sleep(Duration::from_millis(1));
     }
 }

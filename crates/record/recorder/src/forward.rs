@@ -12,7 +12,7 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 /// Functions of the recorder in the program.
 #[derive(Debug)]
 #[repr(C)]
-pub struct HandOn {
+pub struct Forward {
     /// A thread was started: its handle.
     pub(crate) thread_created: extern "C" fn(u64),
     /// A thread was waited for: its handle.
@@ -30,7 +30,7 @@ pub struct HandOn {
 }
 
 /// Those of this recorder.
-pub(crate) static OWN: HandOn = HandOn {
+pub(crate) static OWN: Forward = Forward {
     thread_created: lifecycle::thread_created,
     thread_joined: lifecycle::thread_joined,
     thread_named: lifecycle::thread_named,
@@ -44,17 +44,17 @@ extern "C" fn is_recording() -> u32 {
     u32::from(marks::is_recording())
 }
 
-static TARGET: AtomicPtr<HandOn> = AtomicPtr::new(core::ptr::null_mut());
+static TARGET: AtomicPtr<Forward> = AtomicPtr::new(core::ptr::null_mut());
 
 /// The program's recorder, in the preload library of a program that records itself.
 #[inline]
-pub(crate) fn target() -> Option<&'static HandOn> {
+pub(crate) fn target() -> Option<&'static Forward> {
     // SAFETY: null, or the table of the executable's recorder, which is there as long as the process and never written to.
     unsafe { TARGET.load(Ordering::Acquire).as_ref() }
 }
 
 /// In the preload library: hands on to this table from now on.
-pub extern "C" fn to(table: *const HandOn) {
+pub extern "C" fn to(table: *const Forward) {
     TARGET.store(table.cast_mut(), Ordering::Release);
 }
 

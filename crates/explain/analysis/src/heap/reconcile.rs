@@ -51,7 +51,7 @@ pub(crate) struct Advance {
 
 /// The open accounts.
 #[derive(Debug, Default)]
-pub(crate) struct Amends {
+pub(crate) struct Reconciler {
     /// Whether there is anything in `advances` or `displaced`.
     pub(crate) open: bool,
     advances: Map<Place, Vec<Advance>>,
@@ -73,7 +73,7 @@ pub(crate) struct Left {
     pub(crate) displaced: Vec<(Place, Block)>,
 }
 
-impl Amends {
+impl Reconciler {
     /// Notes a free in an epoch in which several threads have events.
     #[inline(always)]
     pub(crate) fn log_free(&mut self, place: Place, thread: u32) {

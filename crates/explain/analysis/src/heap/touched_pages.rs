@@ -20,7 +20,7 @@ const NEAR: usize = 64;
 
 /// Pages that ever held a block.
 #[derive(Debug)]
-pub(crate) struct EverHeap {
+pub(crate) struct TouchedHeap {
     pieces: FxHashMap<u64, u32>,
     bits: Vec<[u64; 8]>,
     /// Number and index of pieces that were marked lately.
@@ -32,13 +32,13 @@ pub(crate) struct EverHeap {
     budget: Budget,
 }
 
-impl Default for EverHeap {
+impl Default for TouchedHeap {
     fn default() -> Self {
         Self::new(Budget::default())
     }
 }
 
-impl EverHeap {
+impl TouchedHeap {
     /// One that grows as far as the budget allows.
     pub(crate) fn new(budget: Budget) -> Self {
         Self {
@@ -153,7 +153,7 @@ mod tests {
             blocks in proptest::collection::vec((0u64..1 << 30, 0u64..8000, 0u32..12), 0..200),
             pages in proptest::collection::vec(0u64..1 << 18, 50),
         ) {
-            let mut ever = EverHeap::default();
+            let mut ever = TouchedHeap::default();
             let mut truth = BTreeSet::new();
             for (address, size, shift) in blocks {
                 let size = size << shift;

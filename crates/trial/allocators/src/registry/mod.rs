@@ -66,7 +66,7 @@ pub enum Origin {
 }
 
 /// The table, in the order in which lists name them.
-static SHELF: &[&dyn Allocator] = &[
+static REGISTRY: &[&dyn Allocator] = &[
     &glibc::Glibc,
     &jemalloc::Jemalloc,
     &mimalloc::Mimalloc,
@@ -78,12 +78,12 @@ static SHELF: &[&dyn Allocator] = &[
 
 /// All allocators of the shelf.
 pub fn all() -> &'static [&'static dyn Allocator] {
-    SHELF
+    REGISTRY
 }
 
 /// The allocator of this name.
 pub fn by_name(name: &str) -> Option<&'static dyn Allocator> {
-    SHELF.iter().copied().find(|a| a.name() == name)
+    REGISTRY.iter().copied().find(|a| a.name() == name)
 }
 
 /// What to do for an allocator that heapwise is built with on request alone ([`Origin::OnRequest`]).

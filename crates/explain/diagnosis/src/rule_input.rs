@@ -6,7 +6,7 @@
 
 use crate::cost;
 use crate::name::base;
-use crate::what::{Call, What, call};
+use crate::purpose::{Call, Purpose, call};
 use heapwise_analysis::{Analysis, Frame, Nanos, Site, SiteId};
 use std::collections::HashMap;
 
@@ -41,14 +41,14 @@ pub(crate) struct Place<'a> {
 pub(crate) const MOST_FRAMES: usize = 1024;
 
 /// An analysis as the rules see it.
-pub(crate) struct Case<'a> {
+pub(crate) struct RuleInput<'a> {
     pub(crate) analysis: &'a Analysis,
     pub(crate) places: Vec<Place<'a>>,
     /// What all calls of the program cost.
     pub(crate) time: Nanos,
 }
 
-impl<'a> Case<'a> {
+impl<'a> RuleInput<'a> {
     pub(crate) fn new(analysis: &'a Analysis) -> Self {
         let mut places: Vec<Place<'a>> = Vec::new();
         let mut by_place: HashMap<(&str, Option<u32>), usize> = HashMap::new();
@@ -126,7 +126,7 @@ impl<'a> Place<'a> {
     }
 
     /// The part of it that is for one of these purposes; `None` if there is none.
-    pub(crate) fn part(&self, wanted: &[What]) -> Option<Part<'a>> {
+    pub(crate) fn part(&self, wanted: &[Purpose]) -> Option<Part<'a>> {
         self.part_where(|seen| wanted.contains(&seen.call.what))
     }
 
@@ -138,7 +138,7 @@ impl<'a> Place<'a> {
     }
 
     /// Whether it has something for this purpose.
-    pub(crate) fn has(&self, what: What) -> bool {
+    pub(crate) fn has(&self, what: Purpose) -> bool {
         self.seen.iter().any(|seen| seen.call.what == what)
     }
 }

@@ -111,6 +111,11 @@ pub(super) fn exceeded(exceeded: &Exceeded) -> String {
     }
     // Short units would hide by how little a limit is missed.
     let exact = |n: u64| if measure.is_bytes() { format!("{} B", count(n)) } else { count(n) };
+    if [change.old, change.new].into_iter().any(|amount| change.is_unmeasured(amount)) {
+        let of = |amount| if change.is_unmeasured(amount) { "not measured".into() } else { exact(amount) };
+        let (old, new) = (of(change.old), of(change.new));
+        return format!("{expression}: {} {old} → {new}, so it cannot be judged", measure.id());
+    }
     let (old, new, limit) = (exact(change.old), exact(change.new), exact(*limit));
     format!("{expression}: {} {old} → {new} ({by}), at most {limit} is accepted", measure.id())
 }

@@ -3,7 +3,7 @@
 //! A rule about clones has to know a clone when it sees one. What it sees are the frames between the allocator and the
 //! user's nearest frame: functions of the standard libraries, of serde, of the C library. Their names are the only thing
 //! here that depends on versions of these libraries, and this is the only file that knows them. A name that is not known
-//! makes an allocation [`What::Other`], and the rules silent.
+//! makes an allocation [`Purpose::Other`], and the rules silent.
 
 use crate::name::base;
 use heapwise_analysis::Frame;
@@ -11,7 +11,7 @@ use heapwise_analysis::owner::Owner;
 
 /// What is allocated for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum What {
+pub(crate) enum Purpose {
     /// A copy of something that exists: `clone`, `to_owned`, `to_string`, `strdup`, the copy of a `std::string`.
     Copy,
     /// Text that is put together: `format!`, `to_string` of a number, `asprintf`.
@@ -47,7 +47,7 @@ pub(crate) enum What {
 /// One allocation's stack between allocator and user.
 pub(crate) struct Call<'a> {
     /// What it is for.
-    pub(crate) what: What,
+    pub(crate) what: Purpose,
     /// What the user's frame called, as far as it is known: `clone`, `push`.
     pub(crate) callee: &'a str,
     /// Whether a map with the standard library's default hash function is involved.
@@ -137,7 +137,7 @@ pub(crate) fn call<'a>(stack: &[Frame<'a>], user: usize) -> Call<'a> {
     let part = |text: &str| inner.iter().any(|f| f.function.is_some_and(|name| name.contains(text)));
     let callee = inner.iter().zip(&names).rev().find(|(f, n)| f.owner != Owner::Recorder && !n.is_empty());
     let mut call = Call {
-        what: What::Other,
+        what: Purpose::Other,
         callee: callee.map_or("", |(_, n)| *n),
         sip_hash: part("std::hash::random::RandomState"),
         owned_cow: false,
@@ -150,40 +150,40 @@ pub(crate) fn call<'a>(stack: &[Frame<'a>], user: usize) -> Call<'a> {
     let strings = ["visit_str", "visit_string", "visit_borrowed_str"];
     call.what = if inner.iter().any(serde) {
         match () {
-            () if has(&["parse_str_bytes"]) => What::DeserializerScratch,
-            () if has(&["borrow_cow_str"]) => What::DeserializedEscapes,
+            () if has(&["parse_str_bytes"]) => Purpose::DeserializerScratch,
+            () if has(&["borrow_cow_str"]) => Purpose::DeserializedEscapes,
             () if has(&strings) => {
                 call.owned_cow = part("borrow::Cow<");
-                What::DeserializedString
+                Purpose::DeserializedString
             }
-            () => What::Deserialized,
+            () => Purpose::Deserialized,
         }
     } else if has(MAP_GROWS) {
-        What::MapGrow
+        Purpose::MapGrow
     } else if part("collections::btree") || has(NODES) {
-        What::Node
+        Purpose::Node
     } else if ["read_to_string", "read"].iter().any(|name| in_file(name, "std/src/fs.rs"))
         || in_file("next", "std/src/io/mod.rs")
     {
-        What::Read
+        Purpose::Read
     } else if has(FORMATS) && !has(&["clone", "to_owned"]) && !is_str_to_string(inner, &names) {
-        What::Format
+        Purpose::Format
     } else if has(COPIES) || has(FORMATS) || is_string_from(inner, &names) {
-        What::Copy
+        Purpose::Copy
     } else if has(COLLECTS) {
-        What::Collect
+        Purpose::Collect
     } else if RESERVES.contains(&call.callee) {
-        What::Reserved
+        Purpose::Reserved
     } else if has(GROWS) {
-        What::Grow
+        Purpose::Grow
     } else if has(BOXES) || ["boxed.rs", "rc.rs", "sync.rs"].iter().any(|file| in_file("new", file)) {
-        What::Boxed
+        Purpose::Boxed
     } else if has(RESERVES) {
-        What::Reserved
+        Purpose::Reserved
     } else if names.iter().all(|n| n.is_empty() || DIRECT.contains(n)) {
-        What::Direct
+        Purpose::Direct
     } else {
-        What::Other
+        Purpose::Other
     };
     call
 }
@@ -208,7 +208,7 @@ mod tests {
     use super::*;
 
     /// `function|file` of the frames in front of the user's, innermost first.
-    fn what(frames: &[&str]) -> What {
+    fn what(frames: &[&str]) -> Purpose {
         let frames: Vec<Frame<'_>> = frames
             .iter()
             .map(|text| {
@@ -225,10 +225,13 @@ mod tests {
     #[test]
     fn calls_of_three_languages_are_known() {
         let std = "/rustc/5980/library/alloc/src/";
-        let cases: &[(&[&str], What)] = &[
-            (&["alloc", "to_vec_in<u8>", "<alloc::string::String as core::clone::Clone>::clone"], What::Copy),
-            (&["to_vec<u8>", "to_owned", "spec_to_string"], What::Copy),
-            (&["with_capacity", &format!("from|{std}string.rs")], What::Copy),
+        let cases: &[(&[&str], Purpose)] = &[
+            (
+                &["alloc", "to_vec_in<u8>", "<alloc::string::String as core::clone::Clone>::clone"],
+                Purpose::Copy,
+            ),
+            (&["to_vec<u8>", "to_owned", "spec_to_string"], Purpose::Copy),
+            (&["with_capacity", &format!("from|{std}string.rs")], Purpose::Copy),
             (
                 &[
                     "finish_grow",
@@ -238,7 +241,7 @@ mod tests {
                     "format_inner",
                     "alloc::fmt::format",
                 ],
-                What::Format,
+                Purpose::Format,
             ),
             (
                 &[
@@ -248,7 +251,7 @@ mod tests {
                     "push_mut<u8>",
                     "push<u8>",
                 ],
-                What::Grow,
+                Purpose::Grow,
             ),
             (
                 &[
@@ -257,37 +260,37 @@ mod tests {
                     "hashbrown::raw::RawTable<T,A>::reserve_rehash",
                     "entry<u8, u8>",
                 ],
-                What::MapGrow,
+                Purpose::MapGrow,
             ),
-            (&["alloc", "with_capacity_in", "from_iter", "collect"], What::Collect),
-            (&["exchange_malloc", "new<u64>"], What::Boxed),
-            (&["alloc", &format!("new<u64>|{std}sync.rs")], What::Boxed),
-            (&["try_allocate_in", "with_capacity_in", "with_capacity"], What::Reserved),
+            (&["alloc", "with_capacity_in", "from_iter", "collect"], Purpose::Collect),
+            (&["exchange_malloc", "new<u64>"], Purpose::Boxed),
+            (&["alloc", &format!("new<u64>|{std}sync.rs")], Purpose::Boxed),
+            (&["try_allocate_in", "with_capacity_in", "with_capacity"], Purpose::Reserved),
             (
                 &["finish_grow", "try_reserve_exact", "read_to_string|/rustc/1/library/std/src/fs.rs"],
-                What::Read,
+                Purpose::Read,
             ),
-            (&["finish_grow", "read_until", "next<X>|/rustc/1/library/std/src/io/mod.rs"], What::Read),
+            (&["finish_grow", "read_until", "next<X>|/rustc/1/library/std/src/io/mod.rs"], Purpose::Read),
             (
                 &["to_owned", "visit_str|/c/registry/src/i/serde_core-1.0/src/de/impls.rs"],
-                What::DeserializedString,
+                Purpose::DeserializedString,
             ),
             (
                 &["visit_str|/registry/src/i/serde-1/a.rs", "borrow_cow_str|/registry/src/i/serde-1/a.rs"],
-                What::DeserializedEscapes,
+                Purpose::DeserializedEscapes,
             ),
             (
                 &["grow_one", "push", "visit_seq|/registry/src/i/serde_core-1/src/de/impls.rs"],
-                What::Deserialized,
+                Purpose::Deserialized,
             ),
-            (&["malloc", "strdup"], What::Copy),
+            (&["malloc", "strdup"], Purpose::Copy),
             (
                 &[
                     "operator new(unsigned long)",
                     "std::__cxx11::basic_string<char>::_M_create(unsigned long&, unsigned long)",
                     "_M_construct<char const*>",
                 ],
-                What::Copy,
+                Purpose::Copy,
             ),
             (
                 &[
@@ -295,13 +298,13 @@ mod tests {
                     "allocate",
                     "void std::vector<int>::_M_realloc_append<int>(int&&)",
                 ],
-                What::Grow,
+                Purpose::Grow,
             ),
-            (&["operator new(unsigned long)", "_M_get_node", "_M_create_node"], What::Node),
-            (&["operator new(unsigned long)"], What::Direct),
-            (&["malloc"], What::Direct),
-            (&[], What::Direct),
-            (&["g_malloc"], What::Other),
+            (&["operator new(unsigned long)", "_M_get_node", "_M_create_node"], Purpose::Node),
+            (&["operator new(unsigned long)"], Purpose::Direct),
+            (&["malloc"], Purpose::Direct),
+            (&[], Purpose::Direct),
+            (&["g_malloc"], Purpose::Other),
         ];
         for (frames, expected) in cases {
             assert_eq!(what(frames), *expected, "{frames:?}");

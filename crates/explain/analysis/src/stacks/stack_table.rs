@@ -26,16 +26,16 @@ const MOST_FRAMES: usize = 1 << 16;
 /// nothing does, an address takes one or two.
 const MOST_STEPS: u64 = 1 << 32;
 
-/// The book of stacks.
+/// The stack_table of stacks.
 #[derive(Debug, Default)]
-pub(crate) struct Book {
+pub(crate) struct StackTable {
     pub(crate) locations: Vec<Location>,
     ids: FxHashMap<Location, LocationId>,
     pub(crate) trie: Trie<LocationId>,
     steps: u64,
 }
 
-/// One process's way into the book.
+/// One process's way into the stack_table.
 #[derive(Debug)]
 pub(crate) struct Entry<'a> {
     pub(crate) process: u32,
@@ -53,7 +53,7 @@ impl<'a> Entry<'a> {
     }
 }
 
-impl Book {
+impl StackTable {
     /// The node of a recorded stack.
     pub(crate) fn enter(&mut self, entry: &mut Entry<'_>, stack: StackId) -> NodeId {
         if stack == StackId::UNKNOWN {

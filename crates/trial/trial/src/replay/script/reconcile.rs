@@ -4,7 +4,7 @@
 //! its allocation, or a block at an address where another one still is. How often an address was handed out and taken back in an
 //! epoch is a fact all the same, so a free that comes too early is kept as an *advance* against a later allocation, and a block
 //! that has to make room is *displaced* and taken by a later free. This follows the accounts of the analysis step by step (see
-//! its `heap/amends.rs`), for a script must end with the live blocks that the report tells.
+//! its `heap/reconciler.rs`), for a script must end with the live blocks that the report tells.
 
 use super::block::Block;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -22,7 +22,7 @@ pub(super) struct Advance {
 
 /// What is open in an epoch.
 #[derive(Debug, Default)]
-pub(super) struct Amends {
+pub(super) struct Reconciler {
     advances: FxHashMap<u64, Vec<Advance>>,
     displaced: FxHashMap<u64, VecDeque<Block>>,
     /// How many frees and blocks were put into these two in this epoch.
@@ -42,7 +42,7 @@ const MOST_GIVEN_UP: usize = 1 << 16;
 const MOST_REMEMBERED: usize = 1 << 20;
 const MOST_AT_AN_ADDRESS: usize = 32;
 
-impl Amends {
+impl Reconciler {
     /// A block was taken.
     #[inline(always)]
     pub(super) fn log_free(&mut self, address: u64, thread: usize) {

@@ -24,7 +24,7 @@ const MARK: &str = "HEAPWISE_DRIVES_FOR";
 
 /// Children of ours during a run.
 #[derive(Debug)]
-pub(super) struct Household {
+pub(super) struct OrphanReaper {
     own: i32,
     /// Our process group. What is in it was started by somebody else in this process: programs get groups of their own.
     group: i32,
@@ -45,7 +45,7 @@ struct State {
     inherited: Duration,
 }
 
-impl Household {
+impl OrphanReaper {
     /// Orphans are ours from now on.
     pub(super) fn new() -> Self {
         sys::adopt_orphans();
