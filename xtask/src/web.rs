@@ -3,7 +3,7 @@
 //! What is built from `web/` is checked in, so that heapwise can be built without node. Hence somebody has to see that
 //! it is what the sources say: [`check`] builds it anew and compares, byte by byte.
 
-use crate::{cargo, install};
+use crate::{build, cargo, install};
 use anyhow::{Context, Result, ensure};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -90,15 +90,13 @@ fn compare(checked_in: &Path, fresh: &Path) -> Result<()> {
 
 /// Pages that are made up, and that of a recording of the contest program.
 fn make_pages(pages: &Path) -> Result<()> {
-    cargo::run(&["build", "-p", "heapwise-cli", "-p", "poetry-contest"])?;
-    let folder = pages.to_string_lossy();
-    cargo::run(&["run", "--quiet", "-p", "heapwise-report", "--example", "html_samples", "--", &folder])?;
-    let target = cargo::target()?.join("debug");
-    let contest = target.join("poetry-contest");
+    let programs = build::workspace()?;
+    start(Command::new(programs.join("examples/html_samples")).arg(pages).current_dir(cargo::root()))?;
+    let contest = programs.join("poetry-contest");
     let arguments = ["v01", "--rounds", "5", "--entries", "2000"];
     // The first run generates the data; the recording should show the program and not that.
     start(Command::new(&contest).args(arguments))?;
-    let mut record = Command::new(target.join("heapwise"));
+    let mut record = Command::new(programs.join("heapwise"));
     record.args(["run", "--force", "--format", "html", "-o"]).arg(pages.join("contest.hw")).arg("--");
     start(record.arg(&contest).args(arguments))
 }

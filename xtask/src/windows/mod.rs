@@ -23,12 +23,8 @@ const NEEDED: &[install::Needed] =
     &[("x86_64-w64-mingw32-gcc", "gcc-mingw-w64-x86-64-posix"), ("wine", "wine")];
 
 /// The packages whose tests say something on Windows.
-const TESTED: &[&str] = &["heapwise-environment", "heapwise-portable", "heapwise", "heapwise-cli"];
-/// And the tests of starts with and without the debug heap, which are a part of their package's.
-const STARTS: &[&[&str]] = &[
-    &["-p", "heapwise-doctor", "--lib", "--", "launch::"],
-    &["-p", "heapwise-doctor", "--test", "conditions"],
-];
+const TESTED: &[&str] =
+    &["heapwise-environment", "heapwise-doctor", "heapwise-portable", "heapwise", "heapwise-cli"];
 
 /// Many times what building and testing takes on two cores.
 const PATIENCE: Duration = Duration::from_secs(30 * 60);
@@ -76,12 +72,6 @@ fn check(variables: &[(&'static str, OsString)]) -> Result<()> {
     // Programs that record themselves.
     arguments.extend(["--features", "heapwise/record-to"]);
     start(cargo::command(&arguments).envs(variables.iter().cloned()))?;
-    for tests in STARTS {
-        let arguments = [&["test", "--target", TARGET], *tests].concat();
-        start(cargo::command(&arguments).envs(variables.iter().cloned()))?;
-    }
-    let mut build = cargo::command(&["build", "--quiet", "--target", TARGET, "-p", "heapwise-cli"]);
-    start(build.envs(variables.iter().cloned()))?;
     reports::compare(variables)
 }
 

@@ -1,7 +1,7 @@
 //! A recording says the same on Windows as on Linux, byte by byte.
 
 use super::{TARGET, quietly, wine};
-use crate::cargo;
+use crate::{build, cargo};
 use anyhow::{Context, Result, ensure};
 use std::ffi::OsString;
 use std::path::Path;
@@ -22,9 +22,9 @@ const COMMANDS: &[&[&str]] = &[
 
 /// Compares what both programs write of the recordings that are checked in.
 pub(super) fn compare(variables: &[(&'static str, OsString)]) -> Result<()> {
-    cargo::run(&["build", "--quiet", "-p", "heapwise-cli"])?;
+    let here = build::workspace()?.join("heapwise");
     let target = cargo::target()?;
-    let (here, there) = (target.join("debug/heapwise"), target.join(TARGET).join("debug/heapwise.exe"));
+    let there = target.join(TARGET).join("debug/heapwise.exe");
     let golden = cargo::root().join("crates/record/trace/tests/golden");
     let out = target.join("windows/out");
     let mut compared = 0;

@@ -65,12 +65,14 @@ impl<O: Observer> Run<O> {
         let peak_rss = end.map_or(0, |e| e.peak_rss_bytes).max(self.peak_rss);
         let marks = self.marks();
         let ledger = &mut self.sequencer.ledger;
-        let memory = Memory {
+        let mut memory = Memory {
             live: std::mem::take(&mut ledger.timeline),
             rss: self.rss,
             peak_rss: Bytes(peak_rss),
-            live_peak_at: Nanos(ledger.peak_ns),
+            live_peak_at: Nanos(if duration > 0 { ledger.peak_ns.min(duration) } else { ledger.peak_ns }),
         };
+        memory.live.end_at(duration);
+        memory.rss.end_at(duration);
         let mut residency = self.sequencer.residency;
         residency.finish();
         let ever = residency.peak.as_ref().map(|look| look.slot as usize);

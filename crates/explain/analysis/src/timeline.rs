@@ -76,6 +76,18 @@ impl Timeline {
         self.width_ns = self.width_ns.saturating_mul(2);
     }
 
+    /// Ends with the run, which lasted `duration_ns`: what was noted later, for the collector looks once more after the last
+    /// process has ended, belongs to the last moment. Of a run whose length is not known, nothing is known to be later.
+    pub(crate) fn end_at(&mut self, duration_ns: u64) {
+        let kept = duration_ns.div_ceil(self.width_ns) as usize;
+        if kept == 0 || self.points.len() < kept {
+            return;
+        }
+        let later = self.points.split_off(kept - 1);
+        self.highest = later.into_iter().fold(self.highest, u64::max);
+        self.end_ns = duration_ns;
+    }
+
     /// The points: where a span begins and the highest level in it. Empty if nothing was ever noted.
     pub fn points(&self) -> impl Iterator<Item = (Nanos, Bytes)> {
         let open = self.started.then_some(self.highest);
@@ -98,6 +110,30 @@ impl Timeline {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn what_was_noted_after_the_run_belongs_to_its_last_moment() {
+        let noted = || {
+            let mut timeline = Timeline::default();
+            for (i, level) in [10, 20, 5, 30, 7].into_iter().enumerate() {
+                timeline.advance(i as u64 * FIRST_WIDTH_NS, level);
+                timeline.raise(level);
+            }
+            timeline
+        };
+        let levels = |duration_ns| {
+            let mut timeline = noted();
+            timeline.end_at(duration_ns);
+            timeline.points().map(|p| p.1.0).collect::<Vec<_>>()
+        };
+        assert_eq!(levels(2 * FIRST_WIDTH_NS + 1).len(), 3);
+        assert_eq!(levels(2 * FIRST_WIDTH_NS + 1)[2], 30, "the highest level is not lost");
+        assert_eq!(levels(2 * FIRST_WIDTH_NS).len(), 2);
+        assert_eq!(levels(1).len(), 1);
+        let all = noted().points().map(|p| p.1.0).collect::<Vec<_>>();
+        assert_eq!(levels(9 * FIRST_WIDTH_NS), all);
+        assert_eq!(levels(0), all, "the length is not known");
+    }
 
     proptest! {
         #[test]

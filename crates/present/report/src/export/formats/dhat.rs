@@ -51,7 +51,7 @@ impl Format for Dhat {
             pid: analysis.processes.first().map_or(0, |p| p.pid),
             end: analysis.duration.0 / 1000,
             // Late events may belong to a moment behind the last reading of the clock.
-            peak: analysis.memory.live_peak_at.0.min(analysis.duration.0) / 1000,
+            peak: analysis.memory.live_peak_at.0 / 1000,
         };
         let head = serde_json::to_string(&head)?;
         let open = head.strip_suffix('}').unwrap_or(&head);

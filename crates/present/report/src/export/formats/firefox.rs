@@ -156,7 +156,7 @@ impl Thread {
 
 /// When the live bytes were at their peak. The recorder's clock is coarser than that of the run's end.
 fn peak_ns(analysis: &Analysis) -> u64 {
-    analysis.memory.live_peak_at.0.min(analysis.duration.0)
+    analysis.memory.live_peak_at.0
 }
 
 fn ms(ns: u64) -> f64 {

@@ -193,7 +193,7 @@ fn comments(analysis: &Analysis, moment: Moment) -> Vec<String> {
     let when = match moment {
         Moment::Peak => {
             // The recorder's clock is coarser than that of the run's end.
-            let at = seconds(analysis.memory.live_peak_at.0.min(analysis.duration.0));
+            let at = seconds(analysis.memory.live_peak_at.0);
             format!("inuse is what was live {at:.3} s after the start, when the live bytes were highest")
         }
         Moment::Exit => "inuse is what was live when each process ended".to_owned(),
