@@ -83,6 +83,18 @@ fn holes_and_retained_pages_are_what_the_allocator_says_is_free() {
 }
 
 #[test]
+fn pages_that_processes_share_are_resident_once() {
+    let folder = run::private_folder();
+    let recorded = record(folder.path(), None, &victim("fork_shares_pages"), &[]);
+    assert_eq!(recorded.outcome.code(), 0, "{}", recorded.outcome.stderr);
+    let report = recorded.report();
+    assert_eq!(report.processes.len(), 5);
+    let peak = report.memory.peak_rss_bytes.expect("it was measured");
+    // Five times as much if they counted for each process.
+    assert!((64 << 20..96 << 20).contains(&peak), "{peak}");
+}
+
+#[test]
 fn the_place_that_pins_pages_is_named() {
     let folder = run::private_folder();
     let recorded = record(folder.path(), None, &victim("fragmentation_alternating"), &[]);

@@ -93,6 +93,8 @@ pub(crate) struct Run<O = ()> {
     pub(crate) symbols: Vec<Symbols>,
     pub(crate) rss: Timeline,
     pub(crate) rss_now: u64,
+    /// When the processes in it were measured last.
+    pub(crate) sampled_ns: u64,
     pub(crate) peak_rss: u64,
     /// Events are held back for one section: records that belong to them may follow them.
     pub(crate) held: Option<(u64, EventsSection)>,
@@ -191,6 +193,7 @@ impl<O: Observer> Run<O> {
                 let slot = self.process_slot(end.index);
                 self.sequencer.end_process(slot, end.epoch.0);
                 self.sequencer.observer.process_ended(slot as usize, end.epoch);
+                self.all_are_sampled();
                 let process = &mut self.processes[slot as usize];
                 self.rss_now = self.rss_now.saturating_sub(process.rss);
                 process.rss = 0;
@@ -310,11 +313,20 @@ impl<O: Observer> Run<O> {
         // A process is known before it is measured. A damaged recording may measure any number of others.
         let Some(&slot) = self.process_slots.get(&sample.process) else { return };
         let slot = slot as usize;
+        if sample.time_ns != self.sampled_ns {
+            self.all_are_sampled();
+            self.sampled_ns = sample.time_ns;
+        }
         self.rss.advance(sample.time_ns, self.rss_now);
         self.rss_now = self.rss_now.saturating_sub(self.processes[slot].rss).saturating_add(sample.rss_bytes);
         self.processes[slot].rss = sample.rss_bytes;
-        self.rss.raise(self.rss_now);
         self.sequencer.ledger.marks.rss.add(sample.time_ns, self.rss_now);
+    }
+
+    /// All processes have been measured at one moment. Before that, the sum has pages twice that one of them has given to
+    /// another.
+    pub(crate) fn all_are_sampled(&mut self) {
+        self.rss.raise(self.rss_now);
         self.peak_rss = self.peak_rss.max(self.rss_now);
     }
 }

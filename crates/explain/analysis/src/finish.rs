@@ -32,6 +32,7 @@ const MOST_ANCESTORS: usize = 1024;
 
 impl<O: Observer> Run<O> {
     pub(crate) fn finish(mut self, options: &Options) -> Analysis {
+        self.all_are_sampled();
         self.sequence_held();
         self.sequencer.finish();
         let duration = match &self.end {
@@ -69,6 +70,7 @@ impl<O: Observer> Run<O> {
             live: std::mem::take(&mut ledger.timeline),
             rss: self.rss,
             peak_rss: Bytes(peak_rss),
+            counts_shared_pages_twice: self.end.as_ref().is_some_and(|e| e.peak_counts_shared_pages_twice),
             live_peak_at: Nanos(if duration > 0 { ledger.peak_ns.min(duration) } else { ledger.peak_ns }),
         };
         memory.live.end_at(duration);

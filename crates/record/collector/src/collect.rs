@@ -8,7 +8,9 @@ use crate::joins::{self, Standing};
 use crate::news::News;
 use crate::process::{Common, Process};
 use crate::refusals::{Refusals, Refused};
+use crate::residency;
 use crate::session::Session;
+use crate::shares::{Resident, Shares};
 use crate::signals;
 use crate::sys;
 use crate::usable::Probes;
@@ -75,6 +77,8 @@ pub struct Outcome {
     pub still_running: u32,
     /// Highest sum of resident bytes.
     pub peak_rss_bytes: u64,
+    /// Whether pages that processes share are in that more than once.
+    pub peak_counts_shared_pages_twice: bool,
     /// Events that could not be recorded.
     pub lost_events: u64,
     /// Comparisons with a full unwind that failed, and the last frame address at which one did.
@@ -107,6 +111,7 @@ pub struct Collector<'a> {
     claims: Claims,
     started_since: Started,
     refusals: Refusals,
+    shares: Shares,
     /// The process that is drained first, by turns.
     first: usize,
     batch: Batch,
@@ -144,6 +149,9 @@ impl<'a> Collector<'a> {
             claims: Claims::default(),
             started_since: Started::new(session.started_before()),
             refusals: Refusals::default(),
+            shares: Shares::new(|pid| {
+                residency::rollup(pid).ok().map(|sums| (sums.rss_bytes, sums.pss_bytes))
+            }),
             first: 0,
             batch: Batch::default(),
             sent_watermark: Epoch::default(),
@@ -334,21 +342,34 @@ impl<'a> Collector<'a> {
 
     /// Samples resident memory and takes leave of processes that are gone.
     fn sample(&mut self, now: Duration) {
-        let mut total = 0;
         let mut gone = Vec::new();
         let mut due = Vec::new();
+        let mut resident = Vec::with_capacity(self.processes.len());
         for (i, process) in self.processes.iter().enumerate() {
             let Some(pages) = sys::resident_pages(process.info.pid) else {
                 gone.push(i);
                 continue;
             };
-            let rss_bytes = (pages * self.page_bytes).saturating_sub(process.own_bytes());
-            total += rss_bytes;
-            let time_ns = now.as_nanos() as u64;
-            self.batch.samples.0.push(Sample { process: process.info.index, time_ns, rss_bytes });
+            let own_bytes = process.own_bytes();
+            let rss_bytes = (pages * self.page_bytes).saturating_sub(own_bytes);
             due.extend(process.look_is_due(now, rss_bytes).map(|reason| (i, reason)));
+            resident.push(Resident {
+                process: process.info.index,
+                pid: process.info.pid,
+                rss_bytes,
+                own_bytes,
+            });
         }
-        self.outcome.peak_rss_bytes = self.outcome.peak_rss_bytes.max(total);
+        let (shares, is_once) = self.shares.of(&resident, now);
+        let time_ns = now.as_nanos() as u64;
+        let samples = resident.iter().zip(&shares);
+        let samples = samples.map(|(r, &rss_bytes)| Sample { process: r.process, time_ns, rss_bytes });
+        self.batch.samples.0.extend(samples);
+        let total = shares.iter().sum();
+        if total > self.outcome.peak_rss_bytes {
+            self.outcome.peak_rss_bytes = total;
+            self.outcome.peak_counts_shared_pages_twice = !is_once;
+        }
         due.into_iter().for_each(|(i, reason)| self.look(i, reason));
         for i in gone.into_iter().rev() {
             self.end(i, now);
@@ -365,12 +386,16 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// The kernel knows the most memory that a process ever had, however short its life was.
+    /// The kernel knows the most memory that a process ever had, however short its life was. All of them together have had
+    /// no less.
     fn note_peak(&mut self, index: usize) {
         let process = &self.processes[index];
         if let Some(bytes) = sys::peak_resident_bytes(process.info.pid) {
             let bytes = bytes.saturating_sub(process.own_bytes());
-            self.outcome.peak_rss_bytes = self.outcome.peak_rss_bytes.max(bytes);
+            if bytes > self.outcome.peak_rss_bytes {
+                self.outcome.peak_rss_bytes = bytes;
+                self.outcome.peak_counts_shared_pages_twice = false;
+            }
         }
     }
 

@@ -36,6 +36,7 @@ mod refusals;
 pub mod residency;
 mod ring;
 pub mod session;
+mod shares;
 pub mod signals;
 mod snapshots;
 mod sys;

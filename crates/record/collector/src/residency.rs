@@ -186,19 +186,21 @@ fn add(mapping: &mut MappedPages, range: &PageRange, page_bytes: u64) {
 
 /// Sums over a whole process.
 #[derive(Clone, Copy, Debug, Default)]
-struct Rollup {
-    rss_bytes: u64,
+pub(crate) struct Rollup {
+    pub(crate) rss_bytes: u64,
+    /// Each page divided by the number of processes that have it.
+    pub(crate) pss_bytes: u64,
     lazily_freed_bytes: u64,
 }
 
-fn rollup(pid: u32) -> io::Result<Rollup> {
+pub(crate) fn rollup(pid: u32) -> io::Result<Rollup> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup"))?;
     let field = |name: &str| {
         let line = text.lines().find_map(|line| line.strip_prefix(name));
         let kib: Option<u64> = line.and_then(|l| l.trim().trim_end_matches(" kB").trim().parse().ok());
         kib.unwrap_or(0) << 10
     };
-    Ok(Rollup { rss_bytes: field("Rss:"), lazily_freed_bytes: field("LazyFree:") })
+    Ok(Rollup { rss_bytes: field("Rss:"), pss_bytes: field("Pss:"), lazily_freed_bytes: field("LazyFree:") })
 }
 
 #[cfg(test)]
