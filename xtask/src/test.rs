@@ -21,7 +21,6 @@ pub enum Step {
     Web,
     /// What runs on Windows, under Wine.
     Windows,
-    /// The tests.
     Test,
 }
 
@@ -45,7 +44,6 @@ impl FromStr for Step {
     }
 }
 
-/// What to do.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// Only this step.
