@@ -11,7 +11,6 @@ use anyhow::{Result, ensure};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-/// How to measure.
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(crate) pairs: usize,
@@ -78,7 +77,6 @@ impl Series {
 /// What the program alone may take; a tool may take ten times as long, and there are many rounds.
 const PATIENCE_SECONDS: f64 = 10.0;
 
-/// Measures the workloads.
 pub(crate) fn measure(
     plan: &Plan,
     folder: &Path,

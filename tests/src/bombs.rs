@@ -12,7 +12,6 @@ const LARGEST: usize = 64 << 20;
 pub struct Bomb {
     /// What it is called.
     pub name: &'static str,
-    /// The file.
     pub bytes: Vec<u8>,
     /// Whether it claims what it cannot have; the others are read to their end.
     pub is_damage: bool,

@@ -21,7 +21,6 @@ pub enum FlagSet {
 }
 
 impl FlagSet {
-    /// All of them.
     pub const ALL: [Self; 4] = [Self::Debug, Self::Release, Self::FramePointer, Self::Stripped];
 
     /// Its name, which is also that of the folder.

@@ -4,7 +4,6 @@ use crate::facts::Facts;
 use crate::report::{Report, Sum};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// One such line.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Expectation {
     keys: BTreeMap<String, String>,

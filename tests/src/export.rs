@@ -9,7 +9,6 @@ use crate::run::{self, Outcome};
 use crate::tool::heapwise;
 use std::path::{Path, PathBuf};
 
-/// Runs `heapwise export`.
 pub fn export(recording: &Path, arguments: &[&str], folder: &Path) -> Outcome {
     let mut command = run::command(heapwise(), folder);
     command.arg("export").arg(recording).args(arguments);

@@ -19,7 +19,6 @@ pub struct Facts {
     pub wait: bool,
     /// Every how many stacks are compared with a full unwind, which takes its time on deep ones.
     pub verify_every: u32,
-    /// Its arguments.
     pub arguments: &'static [&'static str],
 }
 

@@ -1,5 +1,7 @@
 //! Runs a command to its end and says how much memory it took.
 
+#![expect(unsafe_code, reason = "makes system calls that std lacks")]
+
 use crate::run::{Outcome, PATIENCE};
 use std::fs::File;
 use std::os::unix::process::{CommandExt, ExitStatusExt};

@@ -22,7 +22,6 @@ const FUNCTIONS: [&str; 9] = [
     "pvalloc",
     "free",
 ];
-/// Numbers of each.
 const COUNTS: usize = 6;
 
 /// Where the library stands.

@@ -1,5 +1,7 @@
 //! Real programs that tests record.
 
+#![expect(unsafe_code, reason = "makes system calls that std lacks")]
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

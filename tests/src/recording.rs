@@ -20,7 +20,6 @@ pub struct Recording {
 pub struct Recorded {
     /// How heapwise ended, and what it and the program said.
     pub outcome: Outcome,
-    /// The recording's file.
     pub file: PathBuf,
     /// The report, or why there is none.
     pub report: Result<Report, String>,

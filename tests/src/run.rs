@@ -3,6 +3,8 @@
 //! Output goes to files, not to pipes: a daemon that the command leaves behind would keep a pipe open, and a command
 //! that is stopped half way still shows what it said.
 
+#![expect(unsafe_code, reason = "makes system calls that std lacks")]
+
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
@@ -18,7 +20,6 @@ pub const PATIENCE: Duration = Duration::from_secs(120);
 /// What came of a command.
 #[derive(Debug)]
 pub struct Outcome {
-    /// How it ended.
     pub status: ExitStatus,
     /// What it wrote to standard output.
     pub stdout: Vec<u8>,

@@ -19,7 +19,6 @@ pub enum Language {
 pub struct Victim {
     /// The file name without its ending.
     pub name: String,
-    /// The source.
     pub source: PathBuf,
     /// What it is written in.
     pub language: Language,

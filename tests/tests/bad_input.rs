@@ -1,6 +1,8 @@
 //! Whatever is wrong with what heapwise is given, it says so in one line with a remedy and ends with a code that
 //! scripts can rely on.
 
+#![expect(unsafe_code, reason = "makes system calls that std lacks")]
+
 use heapwise_tests::recording::{Recording, report_on};
 use heapwise_tests::{programs, run, tool};
 use std::os::unix::fs::PermissionsExt;
@@ -18,7 +20,6 @@ fn one_line(outcome: &run::Outcome) -> &str {
     lines[0]
 }
 
-/// A small recording.
 fn recording(folder: &Path) -> std::path::PathBuf {
     let recorded = Recording::new(folder).record("ls", &["/"]);
     assert_eq!(recorded.outcome.code(), 0, "{}", recorded.outcome.stderr);

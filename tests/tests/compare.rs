@@ -1,6 +1,8 @@
 //! What `heapwise compare` does with small programs and real ones. What is asserted is what was in place and what was seen; no
 //! time is.
 
+#![expect(unsafe_code, reason = "makes system calls that std lacks")]
+
 use heapwise_tests::build::{FlagSet, build};
 use heapwise_tests::victim::Victim;
 use heapwise_tests::{programs, run, tool};

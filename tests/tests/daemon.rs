@@ -1,6 +1,8 @@
 //! A program that becomes a daemon, closes all its descriptors and outlives the one that was started is recorded to its
 //! own end where that is wanted, and left alone where it is not.
 
+#![expect(unsafe_code, reason = "makes system calls that std lacks")]
+
 use heapwise_tests::build::{FlagSet, build};
 use heapwise_tests::recording::Recording;
 use heapwise_tests::victim::Victim;

@@ -3,6 +3,8 @@
 //! Whatever a program writes there, heapwise comes to its end, the recording can be read and says that something was not
 //! believed, and what was recorded of other processes is right. `HEAPWISE_ATTACKS` says how many seeds are tried.
 
+#![expect(unsafe_code, reason = "makes system calls that std lacks")]
+
 use heapwise_tests::build::{FlagSet, build};
 use heapwise_tests::measured::{self, Measured};
 use heapwise_tests::recording::{Recording, report_on};

@@ -58,7 +58,6 @@ fn main() -> ExitCode {
 /// What a victim is about.
 #[derive(Debug, PartialEq, Eq)]
 struct Expected {
-    /// The insight.
     id: String,
     /// The line that it has to name; `None` if it is about the program as a whole.
     line: Option<u32>,

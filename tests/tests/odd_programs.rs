@@ -21,7 +21,6 @@ const THREADS: &str = "HEAPWISE_ODD_THREADS";
 /// Set it to have all of them with the library in front as well.
 const ALL: &str = "HEAPWISE_ODD_ALL";
 
-/// What is run.
 #[derive(Clone, Copy, Debug)]
 enum What {
     /// A victim of everybody's.

@@ -1,5 +1,7 @@
 //! `heapwise replay`: what real programs did, done again with each allocator. No test looks at a time.
 
+#![expect(unsafe_code, reason = "makes system calls that std lacks")]
+
 use heapwise_tests::build::{FlagSet, build};
 use heapwise_tests::programs;
 use heapwise_tests::recording::{Recorded, Recording};

@@ -1,5 +1,7 @@
 //! heapwise fits in: into the environment, with other preloaded libraries, without rights, without a disk to write to.
 
+#![expect(unsafe_code, reason = "makes system calls that std lacks")]
+
 use heapwise_tests::build::{FlagSet, build};
 use heapwise_tests::recording::{Recorded, Recording};
 use heapwise_tests::victim::Victim;

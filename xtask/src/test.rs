@@ -23,7 +23,6 @@ pub enum Step {
     Web,
     /// What runs on Windows, under Wine.
     Windows,
-    /// The tests.
     Test,
 }
 
@@ -48,7 +47,6 @@ impl FromStr for Step {
     }
 }
 
-/// What to do.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// Only this step.

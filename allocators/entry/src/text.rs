@@ -15,7 +15,6 @@ pub struct Text {
 }
 
 impl Text {
-    /// An empty one.
     pub const fn new() -> Self {
         Self { bytes: [0; ROOM], len: 0 }
     }

@@ -17,7 +17,6 @@ use process::Process;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-/// What to do.
 #[derive(Debug)]
 pub(crate) struct Plan<'a> {
     /// Rounds of each layout.

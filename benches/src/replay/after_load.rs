@@ -66,7 +66,6 @@ impl Candidate {
     }
 }
 
-/// One service.
 #[derive(Debug, Serialize)]
 struct Results {
     workload: &'static str,

@@ -11,7 +11,6 @@ const BUILT: [&str; 5] = [super::fidelity::BASELINE, "jemalloc", "mimalloc", "mi
 const TCMALLOC: [&str; 2] =
     ["/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4", "/usr/lib64/libtcmalloc_minimal.so.4"];
 
-/// One of them.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Allocator {
     /// As `heapwise replay` names it.

@@ -5,6 +5,7 @@
 //! after that. What counts in the end is the choice that somebody would make by the prediction.
 
 use crate::statistics::Spread;
+use heapwise_analysis::units::signed_percent;
 use serde::Serialize;
 
 /// The allocator that a program has unless somebody does something about it, and that the offset is taken from.
@@ -121,8 +122,8 @@ pub(crate) fn cpu(rows: &[CpuRow]) -> Option<Cpu> {
         if said == truth {
             cpu.right += 1;
         } else {
-            let share = 100.0 * share;
-            cpu.misses.push(format!("{}: {truth} ({share:+.0} %), predicted: {said}", other.allocator));
+            let by = signed_percent(share, 0);
+            cpu.misses.push(format!("{}: {truth} ({by}), predicted: {said}", other.allocator));
         }
     }
     for (at, one) in others.iter().enumerate() {

@@ -24,7 +24,6 @@ use serde::Serialize;
 use std::path::Path;
 use workloads::{Output, Place, Prepared, Workload};
 
-/// What to do.
 #[derive(Debug)]
 pub(crate) struct Plan<'a> {
     /// Counted runs of each.

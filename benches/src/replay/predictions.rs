@@ -96,7 +96,6 @@ pub(crate) fn replay(
     read(&output.stdout)
 }
 
-/// Reads the document.
 fn read(document: &[u8]) -> Result<Vec<Prediction>> {
     #[derive(Deserialize)]
     struct Document {

@@ -26,7 +26,6 @@ use std::time::Duration;
 /// Longer than any default after which an allocator gives something back.
 const SETTLE: Duration = Duration::from_secs(12);
 
-/// What to do.
 #[derive(Debug)]
 pub(crate) struct Plan<'a> {
     /// Counted runs of each build.
@@ -46,7 +45,6 @@ struct Results {
     /// What each run needed, in bytes or nanoseconds: without the fix, and with it. Empty if there was nothing to be built.
     without: Vec<f64>,
     with: Vec<f64>,
-    /// What went wrong.
     failure: Option<String>,
 }
 

@@ -18,7 +18,6 @@ const CANDIDATES: &str = "glibc:arena_max=1,glibc:trim_threshold=131072,jemalloc
     jemalloc:background_thread=true:dirty_decay_ms=5000,jemalloc:narenas=2,jemalloc:tcache_max=4096,mimalloc,\
     mimalloc:purge_delay=0,mimalloc2,mimalloc2:purge_delay=0,snmalloc";
 
-/// What was answered.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(super) struct Promise {
     pub(super) candidate: String,

@@ -38,7 +38,6 @@ impl Goal {
     }
 }
 
-/// A service.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Service {
     /// Also that of its workload.

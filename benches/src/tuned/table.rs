@@ -3,6 +3,7 @@
 use super::Results;
 use super::services::Goal;
 use crate::statistics::Spread;
+use heapwise_analysis::units::signed_percent;
 use std::fmt::Write;
 
 /// A promise is kept if at least this share of the saving is there.
@@ -38,7 +39,7 @@ pub(super) fn table(all: &[Results]) -> String {
 }
 
 fn change(factor: f64) -> String {
-    format!("{:+.0} %", (factor - 1.0) * 100.0)
+    signed_percent(factor - 1.0, 0)
 }
 
 fn shown(goal: Goal, runs: &[f64]) -> String {

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 /// What the viewer adds up, and what it shows.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
-#[expect(missing_docs, reason = "as in the viewer")]
 pub struct Viewed {
     pub total_bytes: u64,
     pub total_blocks: u64,

@@ -34,7 +34,6 @@ pub fn names() -> Vec<String> {
 /// and nowhere.
 pub const BLOCKS: u64 = 3;
 
-/// The recording's bytes.
 pub fn recording() -> Vec<u8> {
     const BASE: u64 = 0x5000_0000;
     let process = ProcessIndex(0);

@@ -15,7 +15,6 @@ pub struct Profile {
     pub locations: BTreeMap<u64, Vec<String>>,
     /// Lines about object files.
     pub mappings: Vec<String>,
-    /// Comments.
     pub comments: Vec<String>,
     /// All that was printed.
     pub text: String,

@@ -148,7 +148,7 @@ const OUTSIDE: &[Layer] = &[
     ),
     layer("victims-with-crates", "programs that tests record", &[]),
     layer("victims-wrapped", "and such that wrap their allocator", &["heapwise"]),
-    layer("benches", "measurements", &["heapwise-environment", "heapwise-trial"]),
+    layer("benches", "measurements", &["heapwise-analysis", "heapwise-environment", "heapwise-trial"]),
     layer("wrappers", "programs that they measure", &["heapwise"]),
     layer("async-server", "an example", &[]),
     layer("fragmentation", "an example", &[]),

@@ -21,7 +21,6 @@ pub(super) fn check(tree: &Tree, packages: &Packages) -> Result<Vec<Problem>> {
     Ok(problems.collect())
 }
 
-/// Reads the list.
 fn allowed(table: &toml::Table) -> Result<Vec<String>> {
     let list = table.get("licenses").and_then(|licences| licences.get("allow"));
     let list = list.filter(|list| list.is_array());

@@ -10,7 +10,6 @@ mod licences;
 mod packages;
 mod printing;
 mod tree;
-mod unsafe_code;
 mod words;
 
 use crate::cargo;
@@ -56,9 +55,7 @@ pub fn problems(root: &Path) -> Result<Vec<Problem>> {
     let allocators = cargo::metadata_of("allocators/Cargo.toml")?;
     problems.extend(licences::check(&tree, &packages::Packages::parse(&allocators)?)?);
     problems.extend(architecture::check(&tree));
-    for check in
-        [circles::check, exports::check, length::check, printing::check, unsafe_code::check, words::check]
-    {
+    for check in [circles::check, exports::check, length::check, printing::check, words::check] {
         problems.extend(check(&tree));
     }
     Ok(problems)

@@ -10,7 +10,6 @@ pub(super) struct Packages {
     pub(super) all: Vec<Package>,
 }
 
-/// A package.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Package {
     pub(super) name: String,

@@ -70,7 +70,7 @@ fn unescaped(tree: &Tree) -> Vec<Problem> {
                 problems.push(Problem::at(
                     path,
                     number,
-                    "print with say!, print or print_error of heapwise_escape",
+                    "print with say!, print or print_error of heapwise_report::escape",
                 ));
             }
         }
@@ -114,8 +114,8 @@ mod tests {
         assert_eq!(
             lines(&check(&tree)),
             [
-                "crates/cli/heapwise-cli/src/run.rs:3: print with say!, print or print_error of heapwise_escape",
-                "crates/cli/heapwise-cli/src/run.rs:4: print with say!, print or print_error of heapwise_escape",
+                "crates/cli/heapwise-cli/src/run.rs:3: print with say!, print or print_error of heapwise_report::escape",
+                "crates/cli/heapwise-cli/src/run.rs:4: print with say!, print or print_error of heapwise_report::escape",
             ]
         );
     }

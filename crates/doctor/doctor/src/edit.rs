@@ -155,7 +155,6 @@ impl Merger {
 /// A change of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
-    /// The file.
     pub file: PathBuf,
     /// All of it, as it was read.
     pub before: Vec<u8>,

@@ -12,7 +12,6 @@ use std::path::PathBuf;
 /// What is said about the variable.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Given {
-    /// Nothing.
     #[default]
     Absent,
     /// A value that turns the debug heap off.

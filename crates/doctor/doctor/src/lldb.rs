@@ -23,7 +23,6 @@ pub(crate) enum Command {
     Setting(Range<usize>),
 }
 
-/// Reads one command.
 pub(crate) fn command(line: &str) -> Option<Command> {
     let mut words = words(line);
     let first = words.next()?;

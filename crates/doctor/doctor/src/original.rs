@@ -17,12 +17,10 @@ impl Original {
         Self { file, whole }
     }
 
-    /// Where it is.
     pub(crate) fn file(&self) -> &Path {
         &self.file
     }
 
-    /// All of it.
     pub(crate) fn whole(&self) -> &str {
         &self.whole
     }

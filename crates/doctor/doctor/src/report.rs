@@ -12,9 +12,7 @@ use std::path::{Path, PathBuf};
 /// Whether a launch has a checking heap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// It has.
     Yes,
-    /// It has not.
     No,
     /// That depends on something that no file says.
     Unknown,
@@ -33,7 +31,6 @@ impl fmt::Display for Answer {
 /// Whether a launch has a checking heap, and why: that of Windows or, for Xcode, malloc with checks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DebugHeap {
-    /// Whether.
     pub answer: Answer,
     /// Why, in a few words.
     pub why: String,
@@ -71,7 +68,6 @@ pub struct Launch {
 /// What is wrong, and what would set it right.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proposal {
-    /// What is wrong.
     pub finding: Finding,
     /// What sets it right, if heapwise can do it. It stands on its own; [`Survey::edits`] puts those of a file together.
     pub fix: Option<Fix>,
@@ -82,7 +78,6 @@ pub struct Proposal {
 pub struct Survey {
     /// The launches that configurations describe.
     pub launches: Vec<Launch>,
-    /// What is wrong.
     pub proposals: Vec<Proposal>,
     /// Files that were not understood, and are left alone.
     pub refused: Vec<Refused>,
@@ -100,7 +95,6 @@ impl Survey {
 
 /// More launches, and more findings, than any file has that somebody wrote.
 const MOST_IN_A_FILE: usize = 5_000;
-/// Of all files.
 const MOST_IN_ALL: usize = 20_000;
 
 /// How many launches and findings there are.

@@ -15,13 +15,11 @@ use std::sync::Arc;
 /// A file that was not understood, and is left alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// The file.
     pub file: PathBuf,
     /// The line, counted from one, if the reason is at one.
     pub line: Option<usize>,
     /// The column in characters, counted from one.
     pub column: Option<usize>,
-    /// Why.
     pub why: String,
 }
 

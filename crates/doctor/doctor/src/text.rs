@@ -3,6 +3,8 @@
 //! Each of thousands of findings in a file asks for lines and indentations. Answers must not take the longer the further down it
 //! is: the ends of lines are found once ([`Lines`]), and what is repeated in a change is short ([`Lines::indentation`]).
 
+use heapwise_environment::harmless;
+
 /// Where the lines of a text end.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lines(Vec<usize>);
@@ -59,20 +61,7 @@ const LONGEST_INDENTATION: usize = 200;
 /// Text from a file for a message: in one line, not endless, and without what could control a terminal.
 pub(crate) fn plain(text: &str) -> String {
     const LONGEST: usize = 200;
-    let mut plain: String = text
-        .chars()
-        .take(LONGEST)
-        .map(|c| if c.is_control() || is_invisible(c) { '\u{fffd}' } else { c })
-        .collect();
-    if text.chars().nth(LONGEST).is_some() {
-        plain.push('…');
-    }
-    plain
-}
-
-/// Characters that change the order of others, or take no place.
-fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+    harmless::escape_beginning(text, LONGEST).into_owned()
 }
 
 #[cfg(test)]
@@ -90,7 +79,7 @@ mod tests {
 
     #[test]
     fn a_text_cannot_control_a_terminal() {
-        assert_eq!(plain("a\u{1b}[31m\nb\u{202e}"), "a\u{fffd}[31m\u{fffd}b\u{fffd}");
+        assert_eq!(plain("a\u{1b}[31m\nb\u{202e}"), "a\\u{1b}[31m\\nb\\u{202e}");
         assert_eq!(plain(&"x".repeat(300)).chars().count(), 201);
     }
 

@@ -38,7 +38,6 @@ pub struct Finding {
     pub evidence: Vec<String>,
     /// What it costs, and where that figure comes from. Empty if nobody has measured it.
     pub cost: String,
-    /// What to do.
     pub remedy: String,
     /// Whether `heapwise doctor --fix` can do it.
     pub fixable: bool,

@@ -14,6 +14,7 @@ mod available_memory;
 pub mod checks;
 pub mod facts;
 mod finding;
+pub mod harmless;
 mod machine_description;
 mod no_debug_heap;
 

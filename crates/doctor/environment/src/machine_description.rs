@@ -9,7 +9,6 @@ pub struct MachineDescription {
     pub processor: String,
     /// Processors that this process may use.
     pub cores: usize,
-    /// Bytes of memory.
     pub memory_bytes: u64,
     /// The kernel's name and version.
     pub kernel: String,

@@ -4,7 +4,6 @@
 //! created, and for whose program the registry has no options, gets the debug heap unless the variable is a number other
 //! than 0. It is read once, by the process itself, before `main`: setting it there is too late.
 
-/// The variable.
 pub const NO_DEBUG_HEAP: &str = "_NO_DEBUG_HEAP";
 
 /// Units of UTF-16 that fit into ntdll's buffer of 16 with the zero that ends them. What does not fit counts as not set.

@@ -25,9 +25,7 @@ pub struct Accounting {
 pub struct Breakdown {
     /// Whose memory it is.
     pub process: ProcessIndex,
-    /// When.
     pub time: Nanos,
-    /// Resident bytes.
     pub rss: Bytes,
     /// Requested bytes of live blocks, as far as they are resident.
     pub live: Bytes,
@@ -41,7 +39,6 @@ pub struct Breakdown {
     pub metadata: Bytes,
     /// Code, stacks, files, and what the program mapped by itself.
     pub not_heap: Bytes,
-    /// What is left.
     pub unaccounted: Bytes,
     /// Part of these that the program has given up and the kernel may take at any time (`MADV_FREE`).
     pub lazily_freed: Bytes,
@@ -63,7 +60,6 @@ pub struct PageMap {
 /// A range of addresses of the heap.
 #[derive(Clone, Debug, Default)]
 pub struct PageRegion {
-    /// Where it begins.
     pub address: u64,
     /// For each cell the share of it that is in use by live blocks, from 0 to 254; 255 stands for not resident.
     pub cells: Vec<u8>,
@@ -72,7 +68,6 @@ pub struct PageRegion {
 /// What a site's blocks keep resident.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pinned {
-    /// The site.
     pub site: SiteId,
     /// Free bytes in pages that would be free altogether without the site's blocks.
     pub bytes: Bytes,

@@ -23,7 +23,6 @@ use heapwise_trace::file::tables::Symbols;
 /// Everything that a recording says.
 #[derive(Debug)]
 pub struct Analysis {
-    /// What was recorded.
     pub meta: Meta,
     /// How it ended, if the recording says so.
     pub end: Option<RunEnd>,
@@ -40,7 +39,6 @@ pub struct Analysis {
     pub thread_matrix: Vec<Handover>,
     /// Blocks that were given back by another thread and are not in [`Analysis::thread_matrix`].
     pub other_handovers: u64,
-    /// Memory over time.
     pub memory: Memory,
     /// What the program said of itself, and what it allocated meanwhile.
     pub marks: Marks,
@@ -80,13 +78,11 @@ pub struct Analysis {
 pub struct Process {
     /// Its index in the recording.
     pub index: ProcessIndex,
-    /// Its process id.
     pub pid: u32,
     /// Its parent's process id.
     pub parent_pid: u32,
     /// The process of which it is a fork.
     pub forked_from: Option<ProcessIndex>,
-    /// Its command line.
     pub command: Vec<String>,
     /// Path of the object that provides its `malloc`.
     pub allocator: String,
@@ -96,7 +92,6 @@ pub struct Process {
     pub end: Option<Nanos>,
     /// Whether it was still running when the recording ended.
     pub still_running: bool,
-    /// Its sums.
     pub totals: Totals,
     /// Its object files.
     pub modules: Vec<ModuleInfo>,
@@ -105,20 +100,17 @@ pub struct Process {
 /// Processor time of a process outside of its allocator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutsideTime {
-    /// The time.
     pub time: Nanos,
     /// Whether it may be less, since other processes were recorded as well.
     pub is_at_most: bool,
 }
 
-/// A recorded thread.
 #[derive(Clone, Debug)]
 pub struct Thread {
     /// Its index in the recording.
     pub index: ThreadIndex,
     /// Whose thread it is.
     pub process: ProcessIndex,
-    /// Its kernel id.
     pub tid: u32,
     /// Its last known name.
     pub name: String,
@@ -135,13 +127,11 @@ pub struct Handover {
     pub from: ThreadIndex,
     /// Who gave them back.
     pub to: ThreadIndex,
-    /// How many.
     pub blocks: u64,
     /// Their bytes; not counted for a single site.
     pub bytes: Bytes,
 }
 
-/// Memory over time.
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
     /// Live bytes of all processes together.
@@ -160,7 +150,6 @@ pub struct Memory {
 /// One moment of [`Memory::samples`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemorySample {
-    /// When it begins.
     pub time: Nanos,
     /// The most resident bytes in it, if they were measured.
     pub rss: Option<Bytes>,
@@ -268,7 +257,6 @@ pub struct Site {
     pub most_blocks: u64,
     /// How large the requests were.
     pub sizes: SizeSpread,
-    /// The largest request.
     pub largest_bytes: Bytes,
     /// Buffers that ended here after they had grown.
     pub growth: Growth,
@@ -301,7 +289,6 @@ pub const EXIT_PARTS: usize = 8;
 /// block from the same place right before the smaller one was given back, as hash maps and C++ do it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Growth {
-    /// How many buffers.
     pub buffers: u64,
     /// How often they had grown, together.
     pub steps: u64,
@@ -309,14 +296,11 @@ pub struct Growth {
     pub final_sizes: SizeSpread,
 }
 
-/// A source-level frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame<'a> {
     /// Name of the function.
     pub function: Option<&'a str>,
-    /// Source file.
     pub file: Option<&'a str>,
-    /// Line in it.
     pub line: Option<u32>,
     /// Whether the compiler inlined it into the next frame.
     pub inlined: bool,

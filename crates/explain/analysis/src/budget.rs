@@ -35,7 +35,6 @@ const DEEP: u32 = 1 << 10;
 pub(crate) mod price {
     /// A process, with its empty table of blocks.
     pub(crate) const PROCESS: u64 = 8 << 10;
-    /// A thread.
     pub(crate) const THREAD: u64 = 1 << 10;
     /// A call site, with its histograms and its line in the report.
     pub(crate) const SITE: u64 = 3 << 10;

@@ -19,7 +19,6 @@ pub enum ErrorKind {
 }
 
 impl Error {
-    /// What went wrong.
     pub fn kind(&self) -> &ErrorKind {
         &self.kind
     }

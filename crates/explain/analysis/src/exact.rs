@@ -31,7 +31,6 @@ pub struct ExactSite {
     stack: NodeId,
     /// Whether the stack ended before the thread's first function.
     pub cut: bool,
-    /// What was counted.
     pub numbers: Numbers,
 }
 
@@ -39,7 +38,6 @@ pub struct ExactSite {
 ///
 /// Each means what the field of the same name in [`Site`] does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[expect(missing_docs, reason = "as in Site")]
 pub struct Numbers {
     pub allocations: u64,
     pub reallocations: u64,

@@ -24,6 +24,7 @@ mod account;
 mod accounting;
 mod analysis;
 mod analyze;
+pub mod buckets;
 mod budget;
 mod clock;
 mod error;
@@ -50,7 +51,7 @@ pub use analysis::{
 pub use analyze::{Options, analyze, observe};
 pub use error::{Error, ErrorKind};
 pub use exact::{ExactSite, Numbers, Place, PlaceId};
-pub use heap::{AllocatorTime, Lifetimes, Sampled, SizeClass, SizeSpread, Sizes};
+pub use heap::{AllocatorTime, Lifetimes, Sampled, SizeClass, SizeSpread, Sizes, reconcile};
 pub use heapwise_trace::event::MarkKind;
 pub use heapwise_trace::file::records::EnvironmentFinding;
 pub use marks::{Mark, MarkMoment, Marks, Span};

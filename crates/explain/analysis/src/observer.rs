@@ -7,7 +7,6 @@ use crate::units::Nanos;
 use heapwise_trace::event::{Epoch, Event};
 use heapwise_trace::file::pages::Snapshot;
 
-/// When events happened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Moment {
     /// The clock of the session.
@@ -36,7 +35,6 @@ pub trait Observer {
     fn snapshot(&mut self, process: usize, snapshot: &Snapshot);
 }
 
-/// Nobody.
 impl Observer for () {
     fn thread(&mut self, _: usize, _: usize, _: u64) {}
     fn events(&mut self, _: Moment, _: usize, _: &[Event]) {}
@@ -45,7 +43,6 @@ impl Observer for () {
     fn snapshot(&mut self, _: usize, _: &Snapshot) {}
 }
 
-/// Perhaps somebody.
 impl<O: Observer> Observer for Option<&mut O> {
     fn thread(&mut self, thread: usize, process: usize, handle: u64) {
         self.iter_mut().for_each(|o| o.thread(thread, process, handle));

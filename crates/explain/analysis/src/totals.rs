@@ -2,7 +2,6 @@
 
 use crate::units::Bytes;
 
-/// What was counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Blocks that were handed out, by any function but a resize.

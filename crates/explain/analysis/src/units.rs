@@ -1,4 +1,8 @@
-//! Amounts that must not be confused with each other.
+//! Amounts that must not be confused with each other, and numbers as people read them.
+
+mod in_words;
+
+pub use in_words::{bytes, count, digits, share, signed, signed_percent, time};
 
 use core::fmt;
 use core::iter::Sum;

@@ -13,43 +13,35 @@ pub enum Warning {
     Truncated,
     /// The rest of the file, from this byte on, is not readable.
     Damaged {
-        /// Where.
         offset: u64,
         /// What it claims there, if that is the damage.
         claim: Option<Claim>,
     },
     /// Sections whose content made no sense were skipped.
     SkippedSections {
-        /// How many.
         count: u64,
         /// What the first of them was.
         first: String,
     },
     /// Events of this many threads were cut off where they made no sense.
     DamagedEvents {
-        /// How many.
         threads: u64,
     },
     /// The file does not say how the run ended.
     NoEnd,
     /// Recording stopped before the program did.
     StoppedEarly {
-        /// Why.
         reason: String,
     },
     /// Processes were still running when the recording ended.
     StillRunning {
-        /// Their process ids.
         pids: Vec<u32>,
     },
-    /// Events were dropped.
     LostEvents {
-        /// How many.
         count: u64,
     },
     /// Processes could not join the recording.
     RefusedProcesses {
-        /// How many.
         count: u32,
     },
     /// What recorded processes had written to the recorder's memory was not believed.
@@ -59,14 +51,12 @@ pub enum Warning {
     },
     /// Captured stacks that a full unwind contradicted.
     WrongStacks {
-        /// How many.
         failed: u64,
         /// Of how many that were compared.
         verified: u64,
     },
     /// Processes that have forbidden themselves the processor's clock.
     NoClock {
-        /// How many.
         processes: u64,
     },
     /// Frees without an allocation, or allocations on top of live blocks, in a recording that should have neither.
@@ -78,7 +68,6 @@ pub enum Warning {
     },
     /// Threads whose record is missing.
     UnknownThreads {
-        /// How many.
         count: u64,
     },
     /// Only a sample of the blocks was recorded.

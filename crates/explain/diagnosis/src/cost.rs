@@ -34,7 +34,6 @@ pub(crate) struct Work {
     pub(crate) pairs: u64,
     /// Of these, temporary ones.
     pub(crate) temporary: u64,
-    /// Resizes.
     pub(crate) resizes: u64,
     /// Bytes that are copied to another place.
     pub(crate) copied_bytes: u64,

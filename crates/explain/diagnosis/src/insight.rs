@@ -59,7 +59,6 @@ pub struct Estimate {
     pub time: Nanos,
 }
 
-/// One finding.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Insight {
     /// Which rule found it: `growth`, `clone-of-owned`.
@@ -76,7 +75,6 @@ pub struct Insight {
     pub sites: Vec<SiteId>,
     /// What was seen, with counts; a sentence each.
     pub evidence: Vec<String>,
-    /// What it costs.
     pub estimate: Estimate,
     /// What to do, in the words of the program's language; a line of code each where that helps.
     pub remedy: String,

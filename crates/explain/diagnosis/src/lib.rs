@@ -19,11 +19,11 @@ mod purpose;
 mod rule_input;
 #[cfg(test)]
 mod testing;
-pub mod units;
 mod verdict;
 mod weigh;
 
 pub use compare::{Comparison, Threshold, compare};
+pub use heapwise_analysis::units;
 pub use insight::{Certainty, Estimate, Insight, Severity};
 pub use verdict::{Verdict, VerdictKind};
 

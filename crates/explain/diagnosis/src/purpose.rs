@@ -40,7 +40,6 @@ pub(crate) enum Purpose {
     Deserialized,
     /// The program's own call of `malloc`, `new` and so on.
     Direct,
-    /// None of these.
     Other,
 }
 

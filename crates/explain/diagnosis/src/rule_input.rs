@@ -193,7 +193,6 @@ impl<'a> Part<'a> {
         self.bytes / self.requests().max(1)
     }
 
-    /// What it costs.
     pub(crate) fn time(&self) -> Nanos {
         Nanos(self.sites.iter().map(|site| cost::of_site(site).0).sum())
     }

@@ -39,7 +39,6 @@ impl Program {
         self.thread = thread;
     }
 
-    /// Time passes.
     pub(crate) fn wait_ms(&mut self, ms: u64) {
         self.epoch += ms * 1_000_000 / EPOCH_NS;
     }

@@ -11,7 +11,6 @@ use heapwise_analysis::{Analysis, Breakdown, Bytes};
 pub enum VerdictKind {
     /// Live bytes, which were still rising.
     Growth,
-    /// Live bytes.
     Live,
     /// What the allocator adds to each request.
     Rounding,
@@ -40,14 +39,11 @@ impl VerdictKind {
     }
 }
 
-/// The verdict.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
-    /// What dominates.
     pub kind: VerdictKind,
     /// One sentence with numbers.
     pub sentence: String,
-    /// What to do.
     pub remedy: String,
 }
 

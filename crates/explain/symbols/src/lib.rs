@@ -36,7 +36,7 @@ mod elf;
 mod error;
 mod frame;
 pub mod inspect;
-#[expect(unsafe_code, reason = "maps files, and keeps them for as long as something points into them")]
+#[expect(unsafe_code, reason = "maps files")]
 mod mmap;
 mod module;
 mod search;

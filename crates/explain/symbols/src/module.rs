@@ -9,7 +9,7 @@ use crate::dwarf::DebugInfo;
 use crate::elf;
 use crate::error::Error;
 use crate::frame::Frame;
-use crate::mmap::{Anchored, Family, MappedFile, Store};
+use crate::mmap::{MappedFile, Store};
 use crate::search::{self, DebugSearch};
 use crate::source_path;
 use crate::svma::Svma;
@@ -21,16 +21,19 @@ use crate::warning::Warning;
 /// Opening it maps the file and its debug file and reads the headers of the debug information. What is asked for is
 /// parsed then and kept, so that one value should serve all addresses of a module.
 pub struct ModuleSymbols {
-    tables: Anchored<TablesFamily>,
+    tables: Anchored,
     names: RefCell<Cache>,
     debug_info: Option<PathBuf>,
     warnings: Vec<Warning>,
 }
 
-struct TablesFamily;
-
-impl Family for TablesFamily {
-    type On<'store> = Tables<'store>;
+self_cell::self_cell! {
+    /// The tables and the store that they point into.
+    struct Anchored {
+        owner: Store,
+        #[not_covariant]
+        dependent: Tables,
+    }
 }
 
 /// All that can name an address, the best source first.
@@ -50,7 +53,7 @@ impl ModuleSymbols {
     pub fn open(path: &Path, build_id: &[u8], search: &DebugSearch) -> Result<ModuleSymbols, Error> {
         let mut warnings = Vec::new();
         let mut debug_info = None;
-        let tables = Anchored::<TablesFamily>::build(|store| {
+        let tables = Anchored::try_new(Store::default(), |store| {
             Tables::open(path, build_id, search, store, &mut debug_info, &mut warnings)
         })?;
         Ok(ModuleSymbols { tables, names: RefCell::default(), debug_info, warnings })
@@ -67,7 +70,7 @@ impl ModuleSymbols {
     pub fn resolve_into(&self, svma: Svma, frames: &mut Vec<Frame>) {
         frames.clear();
         let mut names = self.names.borrow_mut();
-        self.tables.with(|tables| tables.resolve_into(svma, &mut names, frames));
+        self.tables.with_dependent(|_, tables| tables.resolve_into(svma, &mut names, frames));
     }
 
     /// The file whose debug information is used: the module itself or a separate debug file. None if there is none.

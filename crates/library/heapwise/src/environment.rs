@@ -1,6 +1,6 @@
 //! What was found, and how it reads.
 
-use crate::harmless::harmless;
+use heapwise_environment::harmless::escape;
 use heapwise_environment::{Facts, Finding, Severity, examine};
 use std::fmt;
 
@@ -48,7 +48,7 @@ impl Environment {
         };
         // Why the allocator fills blocks is told by another finding, if it is known.
         let worst = serious.max_by_key(|finding| (finding.severity, finding.check != "allocator-probe"))?;
-        Some(harmless(&format!("{}: {}{more}", worst.title, worst.remedy)))
+        Some(escape(&format!("{}: {}{more}", worst.title, worst.remedy)).into_owned())
     }
 }
 
@@ -62,14 +62,14 @@ impl fmt::Display for Environment {
             if number > 0 {
                 f.write_str("\n")?;
             }
-            write!(f, "{} · {} · {}", finding.severity.id(), finding.check, harmless(&finding.title))?;
+            write!(f, "{} · {} · {}", finding.severity.id(), finding.check, escape(&finding.title))?;
             for evidence in &finding.evidence {
-                write!(f, "\n    {}", harmless(evidence))?;
+                write!(f, "\n    {}", escape(evidence))?;
             }
             if !finding.cost.is_empty() {
-                write!(f, "\n    costs: {}", harmless(&finding.cost))?;
+                write!(f, "\n    costs: {}", escape(&finding.cost))?;
             }
-            write!(f, "\n    → {}", harmless(&finding.remedy))?;
+            write!(f, "\n    → {}", escape(&finding.remedy))?;
         }
         Ok(())
     }

@@ -128,6 +128,7 @@
 //! doctor` finds the same from outside.
 
 #![deny(unsafe_code)]
+#![warn(missing_docs)]
 
 #[cfg(test)]
 #[global_allocator]
@@ -144,7 +145,6 @@ pub mod budget;
 #[cfg(feature = "criterion")]
 pub mod criterion;
 mod environment;
-mod harmless;
 mod marks;
 #[cfg(feature = "operations")]
 mod operations;

@@ -4,6 +4,7 @@
 //! and to say what is wrong with them.
 
 #![forbid(unsafe_code)]
+#![warn(missing_docs)]
 
 mod borrow_report;
 mod budget;

@@ -1,5 +1,7 @@
 //! Starts the program with the recorder in it, and waits for its end.
 
+#![expect(unsafe_code, reason = "what happens between fork and exec")]
+
 use crate::error::{Error, ErrorKind};
 use crate::session::{PreloadLibrary, Session};
 use heapwise_trace::live::layout::{SESSION_VARIABLE, THROUGH_PRELOAD, THROUGH_VARIABLE};

@@ -7,6 +7,8 @@
 //! Stopping takes a moment: what was recorded is written. Whatever keeps it from coming to its end, the second interrupt
 //! ends this process in a bounded time. A thread of its own sees to that, which waits for nothing that others do.
 
+#![expect(unsafe_code, reason = "handles signals")]
+
 use crate::sys;
 use std::io;
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};

@@ -1,5 +1,7 @@
 //! The system calls that std does not have, each wrapped once.
 
+#![expect(unsafe_code, reason = "makes system calls and maps memory")]
+
 use std::ffi::CStr;
 use std::fs::File;
 use std::io;

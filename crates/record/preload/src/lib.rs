@@ -2,6 +2,7 @@
 //!
 //! Every function here jumps to its hook in [`heapwise_recorder::hooks`].
 
+#![expect(unsafe_code, reason = "exports C symbols")]
 #![cfg_attr(panic = "abort", no_std)]
 
 use heapwise_recorder::{

@@ -13,6 +13,7 @@
 //!
 //! The processor architecture is behind [`arch`] and the operating system behind [`sys`]; nothing else names either.
 
+#![expect(unsafe_code, reason = "calls C, reads registers and shares memory with another process")]
 #![cfg_attr(not(test), no_std)]
 
 pub mod address_space;

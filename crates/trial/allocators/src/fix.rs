@@ -66,8 +66,8 @@ pub(crate) const UNSAFE: &str = "A crate with #![forbid(unsafe_code)] refuses th
                                  allow it for these lines, or have them in a crate of their own.";
 
 /// A word for a shell, in quotes only if it needs them.
-fn quote(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=,+@%".contains(c);
+pub fn quote(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "_-./:=,+@%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         return word.to_owned();
     }

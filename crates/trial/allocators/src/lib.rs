@@ -26,7 +26,7 @@ pub use catalogue::{
     Check, CheckError, SCHEMA, catalogue_json, catalogue_text, check, check_json, check_text,
     settings_markdown,
 };
-pub use fix::{Call, Fix};
+pub use fix::{Call, Fix, quote};
 pub use identity::{
     COMMAND as IDENTITY_COMMAND, Identity, IdentityError, OwnStatistics, answer_here, identify,
     identify_with, own_statistics,

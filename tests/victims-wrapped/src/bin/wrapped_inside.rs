@@ -3,6 +3,8 @@
 //! Ways: `finish` ends the recording, `leave` leaves that to the end of the process, `exit` ends the process at once, `fork`
 //! has a child that goes on with what it inherited, and `twice` wants two.
 
+#![expect(unsafe_code, reason = "forks")]
+
 use std::hint::black_box;
 
 #[global_allocator]

@@ -16,7 +16,7 @@ mod text;
 mod threshold;
 
 pub(crate) use heapwise_report::escape::terminal::escape;
-pub(crate) use numbers::count;
+pub(crate) use heapwise_report::units::count;
 
 use crate::args::{BenchArgs, BenchFormat, Cargo};
 use crate::cargo::{self, Places};

@@ -1,8 +1,9 @@
 //! The result for a terminal.
 
 use super::compare::{Comparison, Level, Pair, Row, Verdict};
+use super::count;
 use super::measure::Measure;
-use super::numbers::{count, mean, percent, signed};
+use super::numbers::{mean, percent, signed};
 use heapwise_report::escape::terminal::escape;
 use std::fmt::Write;
 

@@ -1,5 +1,7 @@
 //! Starting `heapwise`, and a program that uses the library.
 
+#![expect(unsafe_code, reason = "crashes, and changes its own environment, as programs do")]
+
 use serde_json::Value;
 use std::process::{Command, Output};
 

@@ -14,9 +14,7 @@ use std::ops::Range;
 pub(crate) enum New {
     /// A string without anything that has to be escaped.
     Text(&'static str),
-    /// An object.
     Object(Vec<(&'static str, New)>),
-    /// An array.
     Array(Vec<New>),
 }
 

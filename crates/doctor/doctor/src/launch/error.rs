@@ -17,7 +17,6 @@ pub enum ErrorKind {
     NoSuchProgram,
     /// There is, and it cannot be executed.
     NotExecutable,
-    /// Something else.
     Failed,
 }
 

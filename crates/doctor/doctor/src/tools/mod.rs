@@ -17,7 +17,6 @@ use std::path::{Path, PathBuf};
 
 /// A kind of configuration file.
 pub(crate) trait Tool: Sync {
-    /// Its name.
     fn id(&self) -> &'static str;
 
     /// Which files these are and what they say, in one line.

@@ -15,7 +15,6 @@ pub struct Machine {
     pub max_map_count: Option<u64>,
     /// The control group that bounds the process's memory.
     pub cgroup: Option<Cgroup>,
-    /// Resource limits.
     pub limits: Limits,
     /// What `/etc/malloc.conf` points to: options of jemalloc for every program of the machine.
     pub malloc_conf: Option<String>,
@@ -25,14 +24,12 @@ pub struct Machine {
     pub glibc: Option<(u32, u32)>,
 }
 
-/// Transparent huge pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Thp {
     /// Whenever a mapping is large enough.
     Always,
     /// Where the program has asked for them.
     Madvise,
-    /// Not at all.
     Never,
 }
 

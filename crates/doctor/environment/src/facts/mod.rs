@@ -39,7 +39,6 @@ pub enum Subject {
     Command,
     /// A process that runs.
     Process(u32),
-    /// This process itself.
     Own,
     /// What every program would inherit that is started from here.
     Machine,
@@ -48,13 +47,9 @@ pub enum Subject {
 /// The operating system, which decides what means anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum System {
-    /// Linux.
     Linux,
-    /// Windows, or Wine.
     Windows,
-    /// macOS.
     MacOs,
-    /// Another one.
     Other,
 }
 
@@ -109,7 +104,6 @@ pub struct Probes {
 pub struct Facts {
     /// Whom they are about.
     pub subject: Subject,
-    /// The operating system.
     pub system: System,
     /// Environment variables that concern the heap, and no others.
     pub variables: Variables,

@@ -3,11 +3,9 @@
 /// What the system says of a process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Process {
-    /// Its id.
     pub pid: u32,
     /// The name of its program, as the system has it.
     pub name: String,
-    /// Who traces it.
     pub tracer: Option<Tracer>,
     /// How many threads it has.
     pub threads: u32,
@@ -24,7 +22,6 @@ pub struct Process {
 /// A process that traces another one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tracer {
-    /// Its id.
     pub pid: u32,
     /// The name of its program.
     pub name: String,

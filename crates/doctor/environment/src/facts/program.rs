@@ -7,7 +7,6 @@ use std::path::PathBuf;
 pub struct Program {
     /// The file that is executed in the end: the interpreter of a script.
     pub path: PathBuf,
-    /// Its C library.
     pub libc: Libc,
     /// Whether no library can be loaded into it.
     pub is_static: bool,
@@ -30,12 +29,10 @@ pub struct OwnAllocator {
     pub symbol: String,
 }
 
-/// A C library.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Libc {
     /// The GNU C library.
     Glibc,
-    /// musl.
     Musl,
     /// Another one, or nobody knows.
     #[default]

@@ -41,7 +41,6 @@ impl Variables {
         all.map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.starting_with("")
     }

@@ -77,7 +77,6 @@ pub(super) struct Many {
     pub(super) processes: bool,
 }
 
-/// All accounts.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     pub(crate) threads: Vec<ThreadLedger>,
@@ -93,7 +92,7 @@ pub(crate) struct Ledger {
     pub(crate) timeline: Timeline,
     pub(crate) handovers: Handovers,
     pub(crate) marks: MarkAccount,
-    pub(super) reconciler: Reconciler,
+    pub(super) reconciler: Reconciler<Block>,
     pub(super) epoch: u64,
     /// Whether events of this epoch were expected in an earlier section.
     pub(super) late: bool,

@@ -1,18 +1,21 @@
 //! How long blocks lived, as a histogram whose buckets grow with the time.
 
+use crate::buckets::{bucket, smallest};
 use crate::units::Nanos;
 
 /// Lifetimes below this are one bucket: the clock that the recorder reads does not tick faster.
 const SHORTEST_NS: u64 = 1 << 10;
-/// Buckets per doubling: a quantile is at most a quarter too long.
-const PARTS: u32 = 4;
+/// Four buckets per doubling: a quantile is at most a quarter too long.
+const BITS: u32 = 2;
+/// The bucket of the shortest.
+const FIRST: usize = bucket::<BITS>(SHORTEST_NS);
 /// Doublings that are told apart: up to 36 minutes, and longer is the last bucket.
 const DOUBLINGS: u32 = 31;
 /// Blocks of a site that are all counted.
 const ALL_UP_TO: u64 = 256;
 /// Of those behind them, how many one counted block stands for.
 const ONE_IN: u32 = 8;
-const BUCKETS: usize = (PARTS * DOUBLINGS) as usize;
+const BUCKETS: usize = (DOUBLINGS << BITS) as usize;
 
 /// Lifetimes of the blocks of one call site that were given back.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -110,14 +113,11 @@ impl Lifetimes {
 
 #[inline]
 fn bucket_of(ns: u64) -> usize {
-    let doubling = ns.ilog2() - SHORTEST_NS.ilog2();
-    let part = (ns >> (ns.ilog2() - 2)) & 3;
-    ((doubling * PARTS + part as u32) as usize).min(BUCKETS - 1)
+    (bucket::<BITS>(ns) - FIRST).min(BUCKETS - 1)
 }
 
 fn upper_end(bucket: usize) -> u64 {
-    let (doubling, part) = (bucket as u32 / PARTS, bucket as u64 % u64::from(PARTS));
-    (SHORTEST_NS << doubling) / 4 * (5 + part)
+    smallest::<BITS>(FIRST + bucket + 1)
 }
 
 #[cfg(test)]

@@ -69,7 +69,6 @@ const NONE: Packed = Packed { size: 0, born: Tick(0), site: 0, thread_and_resize
 /// What is told of a live block to those who look at pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LiveBlock {
-    /// Where it begins.
     pub(crate) address: u64,
     /// Requested bytes.
     pub(crate) size: u64,

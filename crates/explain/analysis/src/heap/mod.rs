@@ -8,7 +8,7 @@ mod ledger;
 mod lifetimes;
 mod live;
 mod plain;
-mod reconcile;
+pub mod reconcile;
 mod sampling;
 mod site;
 mod sizes;

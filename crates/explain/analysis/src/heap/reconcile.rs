@@ -18,15 +18,17 @@
 //! A resize is published after the allocator did it. If its thread was held up in between for longer than the
 //! collector waits, the old address may be handed out again in an earlier section than the resize is found in. So
 //! displaced blocks are remembered for such late events too, as *owed*.
+//!
+//! What a block is, and what its end means, is up to whoever keeps the accounts: the ledger, and the script of a replay, which must
+//! end with the live blocks that the report has.
 
-use super::live::Block;
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
 use rustc_hash::{FxBuildHasher, FxHashSet};
 use std::collections::VecDeque;
 
-/// A process and an address in it.
-pub(crate) type Place = (u32, u64);
+/// A process, and an address in it.
+pub type Place = (u32, u64);
 type Map<K, V> = HashMap<K, V, FxBuildHasher>;
 
 /// Frees of an epoch that are remembered. An epoch has some thousand events of a thread; where there are more, an allocation is
@@ -40,20 +42,21 @@ const MOST_OWED: usize = 1 << 16;
 
 /// A free that came before its allocation.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Advance {
+pub struct Advance {
     /// Who gave the block back.
-    pub(crate) thread: u32,
+    pub thread: u32,
     /// Whether somebody else freed this address earlier in the epoch, so that it may have taken this one's block.
-    pub(crate) contested: bool,
+    pub contested: bool,
     /// Whether it was the first half of a resize, which gives no block back in the end.
-    pub(crate) resize: bool,
+    pub resize: bool,
 }
 
-/// The open accounts.
-#[derive(Debug, Default)]
-pub(crate) struct Reconciler {
-    /// Whether there is anything in `advances` or `displaced`.
-    pub(crate) open: bool,
+/// The open accounts of blocks.
+#[derive(Debug)]
+pub struct Reconciler<Block> {
+    /// Whether a free came in advance or a block is displaced in this epoch. PERF: most epochs have neither, and then there is
+    /// nothing to cancel, take or close.
+    pub open: bool,
     advances: Map<Place, Vec<Advance>>,
     displaced: Map<Place, VecDeque<Block>>,
     /// How many frees and blocks were put into these two in this epoch.
@@ -66,24 +69,42 @@ pub(crate) struct Reconciler {
     owed: Map<Place, (u64, Block)>,
 }
 
-/// What is left when an epoch closes.
-#[derive(Debug, Default)]
-pub(crate) struct Left {
-    pub(crate) unknown: Vec<Advance>,
-    pub(crate) displaced: Vec<(Place, Block)>,
+/// What is left when an epoch closes, in no particular order.
+#[derive(Debug)]
+pub struct Left<Block> {
+    /// Frees of blocks of which no allocation was recorded.
+    pub unknown: Vec<Advance>,
+    /// Blocks of which no free was recorded.
+    pub displaced: Vec<(Place, Block)>,
 }
 
-impl Reconciler {
+impl<Block> Default for Reconciler<Block> {
+    fn default() -> Self {
+        Self {
+            open: false,
+            advances: Map::default(),
+            displaced: Map::default(),
+            remembered: 0,
+            log: Vec::new(),
+            logged: 0,
+            freed: FxHashSet::default(),
+            freed_by: Map::default(),
+            owed: Map::default(),
+        }
+    }
+}
+
+impl<Block: Copy> Reconciler<Block> {
     /// Notes a free in an epoch in which several threads have events.
     #[inline(always)]
-    pub(crate) fn log_free(&mut self, place: Place, thread: u32) {
+    pub fn log_free(&mut self, place: Place, thread: u32) {
         if self.log.len() < MOST_REMEMBERED {
             self.log.push((place, thread));
         }
     }
 
     /// Notes a free whose block is not there. `false` if there are too many to be remembered.
-    pub(crate) fn free_in_advance(&mut self, place: Place, thread: u32, resize: bool) -> bool {
+    pub fn free_in_advance(&mut self, place: Place, thread: u32, resize: bool) -> bool {
         if self.remembered >= MOST_REMEMBERED
             || self.advances.get(&place).is_some_and(|advances| advances.len() >= MOST_AT_A_PLACE)
         {
@@ -107,7 +128,7 @@ impl Reconciler {
 
     /// The free that an allocation at `place` by `thread` cancels against. An uncontested one is only cancelled by
     /// another thread: its own thread allocates after it.
-    pub(crate) fn cancel(&mut self, place: Place, thread: u32) -> Option<Advance> {
+    pub fn cancel(&mut self, place: Place, thread: u32) -> Option<Advance> {
         let Entry::Occupied(mut entry) = self.advances.entry(place) else { return None };
         let at = entry.get().iter().position(|a| a.contested || a.thread != thread)?;
         let advance = entry.get_mut().swap_remove(at);
@@ -118,7 +139,7 @@ impl Reconciler {
     }
 
     /// Remembers a block at whose address another one was handed out. `false` if there are too many to be remembered.
-    pub(crate) fn displace(&mut self, place: Place, block: Block) -> bool {
+    pub fn displace(&mut self, place: Place, block: Block) -> bool {
         if self.remembered >= MOST_REMEMBERED {
             return false;
         }
@@ -129,7 +150,7 @@ impl Reconciler {
     }
 
     /// The displaced block that a free takes instead of the one that is there.
-    pub(crate) fn take_displaced(&mut self, place: Place) -> Option<Block> {
+    pub fn take_displaced(&mut self, place: Place) -> Option<Block> {
         let Entry::Occupied(mut entry) = self.displaced.entry(place) else { return None };
         let block = entry.get_mut().pop_front();
         if entry.get().is_empty() {
@@ -139,7 +160,7 @@ impl Reconciler {
     }
 
     /// The block that a late free or resize of epoch `epoch` takes, if one was displaced at that address since.
-    pub(crate) fn settle(&mut self, place: Place, epoch: u64) -> Option<Block> {
+    pub fn settle(&mut self, place: Place, epoch: u64) -> Option<Block> {
         if self.owed.is_empty() {
             return None;
         }
@@ -150,8 +171,7 @@ impl Reconciler {
         })
     }
 
-    /// Closes an epoch.
-    pub(crate) fn close(&mut self, epoch: u64) -> Left {
+    pub fn close(&mut self, epoch: u64) -> Left<Block> {
         self.open = false;
         self.remembered = 0;
         self.log.clear();
@@ -173,7 +193,7 @@ impl Reconciler {
 
     /// Forgets the frees of an epoch in which nothing was done out of turn.
     #[inline(always)]
-    pub(crate) fn forget_log(&mut self) {
+    pub fn forget_log(&mut self) {
         self.log.clear();
         self.logged = 0;
     }

@@ -7,7 +7,6 @@
 
 use crate::units::Nanos;
 
-/// What is timed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Call {
     /// Handing a block out.
@@ -15,7 +14,6 @@ pub(crate) enum Call {
     Alloc,
     /// Taking it back; counted for the site that was handed it.
     Free,
-    /// Resizing it.
     Resize,
 }
 
@@ -77,7 +75,6 @@ impl Samples {
 pub(crate) struct CallTimes([Samples; 3]);
 
 impl CallTimes {
-    /// Adds a measurement.
     pub(crate) fn add(&mut self, call: Call, size: u64, ticks: u32) {
         let ticks = if size < LARGE_BYTES { ticks.min(MOST_TICKS) } else { ticks };
         self.0[call as usize].add(f64::from(ticks));

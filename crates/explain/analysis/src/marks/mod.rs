@@ -69,11 +69,9 @@ pub struct Mark {
     pub name: Arc<str>,
     /// Which process said so.
     pub process: ProcessIndex,
-    /// Which thread.
     pub thread: ThreadIndex,
     /// A moment, the begin of a span, or an end whose begin was not seen.
     pub kind: MarkKind,
-    /// When.
     pub at: MarkMoment,
     /// When the span ended, if that was seen.
     pub end: Option<MarkMoment>,

@@ -15,7 +15,6 @@ pub(super) struct Page<'a> {
     pub(super) live: u64,
     /// Usable bytes behind them.
     pub(super) rounding: u64,
-    /// Headers.
     pub(super) header: u64,
     /// Indices of the live blocks that reach into it.
     pub(super) blocks: Range<usize>,

@@ -30,7 +30,6 @@ pub(crate) struct Names {
     string_ids: FxHashMap<String, u32>,
     lists: Vec<Box<[(StoredFrame, Owner)]>>,
     list_ids: FxHashMap<Box<[StoredFrame]>, FramesId>,
-    /// By location.
     of_location: Vec<FramesId>,
 }
 

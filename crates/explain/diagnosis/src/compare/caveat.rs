@@ -32,12 +32,10 @@ pub enum Caveat {
     DifferentPrograms {
         /// The older recording's program.
         old: String,
-        /// The newer one's.
         new: String,
     },
     /// One of them is not the whole truth by itself.
     Incomplete {
-        /// Which one.
         which: Which,
         /// What is wrong with it.
         warning: Warning,
@@ -48,10 +46,7 @@ pub enum Caveat {
         which: Which,
     },
     /// Nothing was recorded in one of them.
-    Empty {
-        /// Which one.
-        which: Which,
-    },
+    Empty { which: Which },
 }
 
 impl Caveat {

@@ -25,7 +25,6 @@ pub(super) struct StackKey {
 }
 
 impl StackKey {
-    /// The symbols.
     pub(super) fn symbols(&self) -> impl Iterator<Item = SymbolId> {
         self.ends.iter().copied()
     }

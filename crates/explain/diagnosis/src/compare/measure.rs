@@ -7,7 +7,6 @@ use heapwise_analysis::{Analysis, Site};
 pub enum Measure {
     /// Blocks that were handed out.
     Allocations,
-    /// Resizes.
     Reallocations,
     /// Requested bytes of both.
     AllocatedBytes,
@@ -151,7 +150,6 @@ impl Amounts {
 /// One amount before and after.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// Of what.
     pub measure: Measure,
     /// In the older recording.
     pub old: u64,

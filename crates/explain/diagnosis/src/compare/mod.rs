@@ -101,7 +101,6 @@ pub struct PlaceDifference {
     pub sites: Vec<usize>,
 }
 
-/// Two recordings compared.
 #[derive(Clone, Debug)]
 pub struct Comparison {
     /// All amounts of the runs, whether they differ or not.
@@ -120,7 +119,6 @@ pub struct Comparison {
     pub caveats: Vec<Caveat>,
 }
 
-/// Compares two recordings.
 pub fn compare(old: &Analysis, new: &Analysis) -> Comparison {
     let mut symbols = Symbols::new(old, new);
     let (old_side, new_side) = (Side::new(old, &mut symbols), Side::new(new, &mut symbols));

@@ -45,7 +45,6 @@ pub(super) struct Place {
     pub(super) amounts: Amounts,
 }
 
-/// One recording.
 #[derive(Debug, Default)]
 pub(super) struct Side {
     pub(super) groups: Vec<Group>,

@@ -9,7 +9,6 @@ use bytesize::ByteSize;
 use std::fmt;
 use std::str::FromStr;
 
-/// A condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Threshold {
     /// As it was written.
@@ -22,9 +21,7 @@ pub struct Threshold {
 enum Limit {
     /// So many ten-thousandths of a percent more.
     Share(u64),
-    /// So much more.
     Increase(u64),
-    /// This much.
     Amount(u64),
 }
 

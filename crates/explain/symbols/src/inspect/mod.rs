@@ -43,7 +43,6 @@ pub struct Executable {
     pub scripts: Vec<PathBuf>,
     /// Whether addresses have 32 or 64 bits.
     pub class: Class,
-    /// The instruction set.
     pub machine: Machine,
     /// The dynamic linker (`PT_INTERP`). None for a static executable, and for a static one that is position
     /// independent: nothing can be preloaded into them.
@@ -77,7 +76,6 @@ impl Executable {
 pub enum Class {
     /// 32 bits. Such a file can still be for a 64-bit processor (x32).
     Elf32,
-    /// 64 bits.
     Elf64,
 }
 
@@ -103,7 +101,6 @@ pub enum Machine {
 pub enum Libc {
     /// The GNU C library.
     Glibc,
-    /// musl.
     Musl,
     /// Android's.
     Bionic,

@@ -63,8 +63,8 @@ pub use figures::{Figures, Iteration, MeanIteration, count, count_batched};
 pub use mode::ITERATIONS;
 pub(crate) use mode::Mode;
 
-use crate::harmless::harmless;
 use crate::tally::Ignore;
+use heapwise_environment::harmless::escape;
 use std::io::{self, Write};
 
 /// Measures the heap of a routine as a benchmark, prints it in one line, and writes it to its file: see [the module](self).
@@ -102,7 +102,7 @@ pub fn measure<T>(id: impl AsRef<str>, mut routine: impl FnMut() -> T) -> Option
 /// Prints figures in one line, as Criterion prints times, and writes them to their file, or says why that is impossible.
 pub(crate) fn tell(id: &str, figures: &Figures) {
     let _ignore = Ignore::begin();
-    let line = format!("{}heap:   [{figures}]\n", label(&harmless(id)));
+    let line = format!("{}heap:   [{figures}]\n", label(&escape(id)));
     // Who has closed standard output does not want to read it.
     let _ = io::stdout().lock().write_all(line.as_bytes());
     if let Err(error) = file::write(id, figures) {
@@ -120,5 +120,5 @@ fn label(id: &str) -> String {
 
 /// One line on standard error.
 fn say(line: &str) {
-    let _ = io::stderr().write_all(format!("heapwise: warning: {}\n", harmless(line)).as_bytes());
+    let _ = io::stderr().write_all(format!("heapwise: warning: {}\n", escape(line)).as_bytes());
 }

@@ -4,8 +4,8 @@
 //! packages and of heapwise itself are left out, but for the function that his line calls.
 
 use super::stacks::Table;
-use crate::harmless::harmless;
 use crate::tally::Ignore;
+use heapwise_environment::harmless::escape;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -117,10 +117,10 @@ impl Function {
         let is_users = self.is_users();
         let shown = |path: &Path| {
             let below = root.and_then(|root| path.strip_prefix(root).ok()).unwrap_or(path);
-            harmless(&below.to_string_lossy())
+            escape(&below.to_string_lossy()).into_owned()
         };
         let file = self.file.as_deref().map(shown);
-        (StackFrame { function: harmless(&self.name), file, line: self.line }, is_users)
+        (StackFrame { function: escape(&self.name).into_owned(), file, line: self.line }, is_users)
     }
 }
 

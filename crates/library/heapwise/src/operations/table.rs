@@ -1,7 +1,7 @@
 //! The table for people, which is one for Markdown, too.
 
 use super::{OperationReport, Report};
-use crate::harmless::harmless;
+use heapwise_environment::harmless::escape;
 use std::fmt;
 
 const HEAD: [&str; 4] = ["Operation", "Mean bytes", "Mean count", "Peak live bytes"];
@@ -58,7 +58,7 @@ fn cell(name: &str) -> String {
     if shown.len() < name.len() {
         shown.push('…');
     }
-    harmless(&shown).replace('\\', "\\\\").replace('|', "\\|").replace('<', "&lt;").replace('`', "'")
+    escape(&shown).replace('\\', "\\\\").replace('|', "\\|").replace('<', "&lt;").replace('`', "'")
 }
 
 fn notes(f: &mut fmt::Formatter<'_>, operation: &OperationReport) -> fmt::Result {

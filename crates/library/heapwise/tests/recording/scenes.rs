@@ -1,5 +1,7 @@
 //! What the recorded programs do, and what they say that they did, in lines like `expect kept 100`.
 
+#![expect(unsafe_code, reason = "forks")]
+
 use heapwise::{Recorder, record_to};
 use heapwise_trace::file::{Reader, Section};
 use std::collections::BTreeMap;

@@ -1,7 +1,8 @@
 //! What is said in the same words in all formats for people.
 
 use crate::text::page::counted;
-use crate::units::{bytes, count, time};
+use crate::units::{bytes, count, signed_percent, time};
+use heapwise_allocators::quote;
 use heapwise_trial::compare::{Comparison, Difference, FindingKind, Measure, Standing, Verdict, Winner};
 
 /// A number of a measure, with its unit.
@@ -16,12 +17,11 @@ pub(super) fn number(measure: Measure, number: f64) -> String {
 
 /// A ratio as a change: `−31 %`, `+0.8 %`, `×3.4`.
 pub(super) fn change(ratio: f64) -> String {
-    let percent = (ratio - 1.0) * 100.0;
-    let sign = if percent < 0.0 { '−' } else { '+' };
-    match percent.abs() {
+    let share = ratio - 1.0;
+    match share.abs() {
         _ if ratio >= 2.995 => format!("×{ratio:.1}"),
-        p if p < 9.95 => format!("{sign}{p:.1} %"),
-        p => format!("{sign}{p:.0} %"),
+        s if s < 0.0995 => signed_percent(share, 1),
+        _ => signed_percent(share, 0),
     }
 }
 
@@ -62,12 +62,7 @@ pub(super) fn aside(standing: &Standing) -> String {
 
 /// The command as it could be typed.
 pub(super) fn command(comparison: &Comparison) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "-_./:=+,@%".contains(c);
-    let quote = |word: &String| match word {
-        word if !word.is_empty() && word.chars().all(plain) => word.clone(),
-        word => format!("'{}'", word.replace('\'', "'\\''")),
-    };
-    comparison.setup.command.iter().map(quote).collect::<Vec<_>>().join(" ")
+    comparison.setup.command.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ")
 }
 
 /// How the runs were made, in a line.

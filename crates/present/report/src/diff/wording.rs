@@ -1,6 +1,6 @@
 //! Differences in words and numbers.
 
-use crate::units::{bytes, count, time};
+use crate::units::{bytes, count, signed, signed_percent, time};
 use heapwise_diagnosis::Comparison;
 use heapwise_diagnosis::compare::{Change, Exceeded, Measure, Status};
 
@@ -33,8 +33,7 @@ pub(super) fn by(change: &Change) -> String {
     let difference = u64::try_from(change.amount().unsigned_abs()).unwrap_or(u64::MAX);
     match change.amount() {
         0 => "same".to_owned(),
-        1.. => format!("+{}", amount(change.measure, difference)),
-        _ => format!("-{}", amount(change.measure, difference)),
+        amount_changed => signed(amount_changed < 0, amount(change.measure, difference)),
     }
 }
 
@@ -43,12 +42,12 @@ pub(super) fn percent(difference: i128, whole: u64) -> String {
     if difference == 0 || whole == 0 {
         return String::new();
     }
-    let percent = difference as f64 * 100.0 / whole as f64;
-    match percent.abs() {
-        p if p < 0.1 => format!("{}<0.1 %", if percent < 0.0 { '-' } else { '+' }),
-        p if p < 9.95 => format!("{percent:+.1} %"),
-        p if p < 10_000.0 => format!("{percent:+.0} %"),
-        p => format!("×{}", count((p / 100.0 + 1.0).round() as u64)),
+    let share = difference as f64 / whole as f64;
+    match share.abs() {
+        s if s < 0.001 => signed(share < 0.0, "<0.1 %"),
+        s if s < 0.0995 => signed_percent(share, 1),
+        s if s < 100.0 => signed_percent(share, 0),
+        s => format!("×{}", count((s + 1.0).round() as u64)),
     }
 }
 
@@ -129,7 +128,7 @@ mod tests {
         let change = |measure, old, new| Change { measure, old, new };
         let cases = [
             (change(Measure::Allocations, 1000, 2500), "+1,500", "+150 %"),
-            (change(Measure::AllocatedBytes, 2048, 1024), "-1.00 KiB", "-50 %"),
+            (change(Measure::AllocatedBytes, 2048, 1024), "−1.00 KiB", "−50 %"),
             (change(Measure::Reallocations, 5, 5), "same", ""),
             (change(Measure::Reallocations, 0, 5), "+5", ""),
             (change(Measure::Allocations, 10_000, 10_009), "+9", "+<0.1 %"),

@@ -3,30 +3,17 @@
 //! Names are escaped where they are put into a text ([`escape`]). What is printed goes through [`say!`](crate::escape::say), [`print`] or
 //! [`print_error`], which let no control character through but those of our own colours, whatever was forgotten before.
 
+use heapwise_environment::harmless::replace_harmful;
 use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, Write};
 
-/// Whether a character could move the cursor, change colours, type commands, or make a line read as another one.
-pub fn is_harmful(c: char) -> bool {
-    c.is_control()
-        || matches!(
-            c,
-            // Marks that turn the direction of text, and what ends lines or is not seen.
-            '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
-                | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}'
-        )
-}
-
-/// Replaces harmful characters by what they are called.
-pub fn escape(text: &str) -> Cow<'_, str> {
-    replace(text, is_harmful, |c, out| out.extend(c.escape_default()))
-}
+pub use heapwise_environment::harmless::{escape, is_harmful};
 
 /// Replaces harmful characters in JSON by JSON's escapes. They can only be in strings there, so it means the same afterwards.
 pub fn json(text: &str) -> Cow<'_, str> {
     // Line ends are those between the values: JSON has none in strings.
-    replace(
+    replace_harmful(
         text,
         |c| is_harmful(c) && !matches!(c, '\n' | '\r' | '\t'),
         |c, out| {
@@ -65,21 +52,6 @@ fn style(text: &str) -> Option<usize> {
     let parameters = text.strip_prefix("\x1b[")?;
     let end = parameters.find(|c: char| !c.is_ascii_digit() && c != ';')?;
     parameters[end..].starts_with('m').then_some(end + 3)
-}
-
-fn replace(
-    text: &str,
-    is_meant: impl Fn(char) -> bool,
-    mut by: impl FnMut(char, &mut String),
-) -> Cow<'_, str> {
-    if !text.contains(&is_meant) {
-        return Cow::Borrowed(text);
-    }
-    let mut out = String::with_capacity(text.len() + 8);
-    for c in text.chars() {
-        if is_meant(c) { by(c, &mut out) } else { out.push(c) }
-    }
-    Cow::Owned(out)
 }
 
 /// Writes one line to standard error, as `eprintln!` does, with all that is in it escaped. A standard error that is closed or full
@@ -139,16 +111,6 @@ impl Write for ErrorLines {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn control_characters_are_spelled_out() {
-        assert_eq!(escape("plain ünïcode"), "plain ünïcode");
-        assert_eq!(escape("a\x1b[31mb\r\n\x07"), "a\\u{1b}[31mb\\r\\n\\u{7}");
-        assert_eq!(escape("\u{202e}txt"), "\\u{202e}txt");
-        assert_eq!(escape("a\u{200f}b\u{2028}c"), "a\\u{200f}b\\u{2028}c");
-        assert_eq!(escape("\u{e0041}\u{2060}\u{9b}"), "\\u{e0041}\\u{2060}\\u{9b}");
-        assert_eq!(escape(&escape("\x1b")), "\\u{1b}", "twice does nothing more");
-    }
 
     #[test]
     fn json_stays_the_same_json() {

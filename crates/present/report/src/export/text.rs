@@ -4,7 +4,7 @@
 //! or reverse the direction of writing is spelled out, and what is too long is cut. Markup is left alone: the formats
 //! have no markup, and each is escaped by its own rules.
 
-use crate::escape::terminal::is_harmful;
+use crate::escape::terminal::escape;
 use heapwise_analysis::{Frame, Place};
 use std::borrow::Cow;
 
@@ -13,21 +13,10 @@ const LONGEST: usize = 4200;
 
 /// The text without anything that could do harm.
 pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
-    let (text, is_cut) = match text.len() > LONGEST {
-        true => (&text[..text.floor_char_boundary(LONGEST)], true),
-        false => (text, false),
-    };
-    if !is_cut && !text.contains(is_harmful) {
-        return Cow::Borrowed(text);
+    match text.len() > LONGEST {
+        true => Cow::Owned(escape(&text[..text.floor_char_boundary(LONGEST)]).into_owned() + "…"),
+        false => escape(text),
     }
-    let mut out = String::with_capacity(text.len() + 8);
-    for c in text.chars() {
-        if is_harmful(c) { out.extend(c.escape_default()) } else { out.push(c) }
-    }
-    if is_cut {
-        out.push('…');
-    }
-    Cow::Owned(out)
 }
 
 /// The name of a frame's function; without one, where its code is.

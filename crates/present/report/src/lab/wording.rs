@@ -1,6 +1,6 @@
 //! Cells as words: short ones for a terminal, and whole ones.
 
-use heapwise_diagnosis::units::count;
+use heapwise_diagnosis::units::{count, digits};
 use heapwise_trial::lab::{Cell, Growth, Spread};
 
 /// Whether a column of such cells is aligned to the right.
@@ -38,15 +38,6 @@ fn grows(growth: &Growth) -> String {
     }
     let decimals = if growth.plus_minus < 9.995 { 2 } else { 0 };
     format!("{:.2} ± {:.decimals$}  {}", growth.exponent, growth.plus_minus, growth.words())
-}
-
-/// Three digits that count.
-fn digits(x: f64) -> String {
-    match x {
-        x if x >= 99.95 => format!("{x:.0}"),
-        x if x >= 9.995 => format!("{x:.1}"),
-        x => format!("{x:.2}"),
-    }
 }
 
 /// Nanoseconds in the unit that suits them.

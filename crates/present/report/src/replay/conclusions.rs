@@ -2,7 +2,7 @@
 
 use super::Replay;
 use super::facts::{after, measured, trouble};
-use crate::units::{bytes, share};
+use crate::units::{bytes, share, signed_percent};
 use heapwise_allocators::Candidate;
 use heapwise_trial::statistics::Spread;
 
@@ -103,11 +103,11 @@ fn memory(
         return Some(format!("{what}: {stay} has the least{beside}: {}.", bytes(its as u64)));
     }
     Some(format!(
-        "{what}: {} has {} instead of {} with {base} ({:+.0} %).",
+        "{what}: {} has {} instead of {} with {base} ({}).",
         names(None).join(" or "),
         bytes(least as u64),
         bytes(its as u64),
-        (least / its - 1.0) * 100.0
+        signed_percent(least / its - 1.0, 0)
     ))
 }
 

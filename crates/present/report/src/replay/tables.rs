@@ -4,7 +4,7 @@ use super::Replay;
 use super::facts::{after, last, main, measured, per_call, trouble};
 use crate::document::{Cell, Column, Table};
 use crate::names;
-use crate::units::{bytes, count, time};
+use crate::units::{bytes, count, signed_percent, time};
 use heapwise_allocators::Candidate;
 use heapwise_analysis::{Breakdown, Frame};
 use heapwise_trial::replay::CallTimes;
@@ -13,7 +13,7 @@ use heapwise_trial::statistics::Spread;
 
 fn difference(value: f64, base: Option<f64>) -> Cell {
     match base {
-        Some(base) if base > 0.0 => Cell::number(format!("{:+.1} %", (value / base - 1.0) * 100.0)),
+        Some(base) if base > 0.0 => Cell::number(signed_percent(value / base - 1.0, 1)),
         _ => Cell::nothing(),
     }
 }
@@ -249,7 +249,7 @@ mod tests {
         let page = trial.show(|replay| text(replay, Style { color: false, width: 80 }));
         let (glibc, long) = (line(&page, "glibc"), line(&page, "jemalloc:b"));
         assert!(glibc.contains("14.0 MiB") && glibc.contains("13.0 MiB"), "{page}");
-        assert!(long.contains("12.0 MiB") && long.contains("-14.3 %") && long.contains("3.00 MiB"), "{page}");
+        assert!(long.contains("12.0 MiB") && long.contains("−14.3 %") && long.contains("3.00 MiB"), "{page}");
         assert!(line(&page, "./nix.so").contains("failed") && line(&page, "snmalloc").contains("not run"));
         assert_eq!(page.matches("No such file").count(), 1, "{page}");
         for page in [trial.show(markdown), trial.show(html)] {

@@ -2,7 +2,7 @@
 
 use super::page::{Ink, Page, counted, right};
 use crate::escape::terminal::escape;
-use crate::units::{bytes, count, time};
+use crate::units::{bytes, count, signed, time};
 use heapwise_analysis::{Analysis, Mark, MarkKind, MarkMoment, Marks, Span};
 
 /// From so many columns on there is room for all numbers of a span.
@@ -85,8 +85,8 @@ const MORE_COLUMNS: [Column; 3] = [
 
 /// Bytes with a sign where they are fewer.
 pub(crate) fn growth(n: i64) -> String {
-    let sign = if n < 0 { "−" } else { "" };
-    format!("{sign}{}", bytes(n.unsigned_abs()))
+    let amount = bytes(n.unsigned_abs());
+    if n < 0 { signed(true, amount) } else { amount }
 }
 
 fn spans(page: &mut Page, marks: &Marks, top: usize) {

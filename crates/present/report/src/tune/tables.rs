@@ -2,7 +2,7 @@
 
 use super::Tuned;
 use crate::document::{Cell, Column, Table};
-use crate::units::{bytes, time};
+use crate::units::{bytes, signed_percent, time};
 use heapwise_trial::compare::{Comparison, Difference, Measure as Real, Standing, Verdict};
 use heapwise_trial::statistics::Spread;
 use heapwise_trial::tune::{Measure, Ranked};
@@ -24,7 +24,7 @@ fn duration(spread: Option<Spread>) -> Cell {
 
 /// A factor as a change, with what it may be as well.
 pub(super) fn change(factor: f64) -> String {
-    format!("{:+.0} %", (factor - 1.0) * 100.0)
+    signed_percent(factor - 1.0, 0)
 }
 
 fn score(ranked: &Ranked, is_baseline: bool) -> Cell {

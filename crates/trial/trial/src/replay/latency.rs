@@ -1,22 +1,16 @@
 //! Durations in classes whose width grows with them: eight for each doubling, so each is told to an eighth of itself.
 //!
-//! Short ones have a class of their own for each tick. (The scheme is that of HdrHistogram, with three bits.)
+//! Short ones have a class of their own for each tick.
 
 use crate::replay::shared::CLASSES;
+use heapwise_analysis::buckets::{bucket, smallest};
 
 const BITS: u32 = 3;
 
 /// The class of a duration in ticks.
 #[inline(always)]
 pub(crate) fn class(ticks: u64) -> usize {
-    let ticks = ticks | 1;
-    let doubling = 63 - ticks.leading_zeros();
-    if doubling < BITS {
-        return ticks as usize;
-    }
-    let class =
-        ((doubling - BITS + 1) << BITS) as usize + (ticks >> (doubling - BITS)) as usize % (1 << BITS);
-    class.min(CLASSES - 1)
+    bucket::<BITS>(ticks | 1).min(CLASSES - 1)
 }
 
 /// The middle of a class, in ticks.
@@ -24,9 +18,7 @@ pub(crate) fn middle(class: usize) -> f64 {
     if class < 1 << BITS {
         return class as f64;
     }
-    let doubling = (class >> BITS) as i32 - 1;
-    let part = (class % (1 << BITS)) as f64 + (1 << BITS) as f64 + 0.5;
-    part * f64::powi(2.0, doubling)
+    (smallest::<BITS>(class) + smallest::<BITS>(class + 1)) as f64 / 2.0
 }
 
 /// How many durations are in each class.

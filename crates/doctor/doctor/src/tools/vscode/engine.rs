@@ -15,7 +15,6 @@ pub(super) enum Form {
     Unsure,
 }
 
-/// A debugger.
 #[derive(Debug)]
 pub(super) struct Engine {
     /// What `type` says in a configuration.

@@ -71,7 +71,6 @@ fn read_compound(
     report.launch("VS Code compound", name, source, compound.start(), heap);
 }
 
-/// One configuration.
 struct Configuration<'s, 'v, 'a> {
     source: &'s Source,
     object: &'v Object<'a>,

@@ -13,11 +13,8 @@ use std::path::{Path, PathBuf};
 /// Where the system shows itself. Other folders are for tests.
 #[derive(Clone, Debug)]
 pub struct Roots {
-    /// `/proc`.
     pub proc: PathBuf,
-    /// `/sys`.
     pub sys: PathBuf,
-    /// `/etc`.
     pub etc: PathBuf,
 }
 

@@ -78,11 +78,8 @@ impl WindowsHeap {
 pub struct ImageOptions {
     /// The whole path of the key, as `reg` takes it.
     pub key: String,
-    /// Its value `GlobalFlag`.
     pub global_flag: Option<u32>,
-    /// Its value `PageHeapFlags`.
     pub page_heap_flags: Option<u32>,
-    /// Its value `VerifierDlls`.
     pub verifier_dlls: Option<String>,
     /// Its value `TracingFlags`, which heap tracing leaves behind.
     pub tracing_flags: Option<u32>,

@@ -6,6 +6,7 @@ use crate::lab::conditions::Role;
 use crate::lab::growth::Growth;
 use crate::lab::rounds::Job;
 use crate::statistics::Spread;
+use heapwise_analysis::units::{count, digits};
 
 /// The ratio of one part of a workload under a condition.
 struct Found {
@@ -43,7 +44,7 @@ pub(super) fn conclusion(plan: &Plan, series: &Series) -> Vec<String> {
             shown.name(),
             worst.phase,
             worst.workload,
-            thousands(worst.n),
+            count(worst.n),
             worst.unit,
             spread(&worst.ratio),
             worst.growth,
@@ -145,42 +146,11 @@ fn per_block(found: &[Found], plan: &Plan) -> Option<String> {
 /// The least and the greatest median.
 fn range<'a>(found: impl Iterator<Item = &'a Found>) -> Option<(String, String)> {
     let all = Spread::of(found.map(|f| f.ratio.median))?;
-    Some((times(all.low), times(all.high)))
+    Some((digits(all.low), digits(all.high)))
 }
 
 fn spread(ratio: &Spread) -> String {
-    format!("{} ({}..{})", times(ratio.median), times(ratio.low), times(ratio.high))
-}
-
-fn times(ratio: f64) -> String {
-    match ratio {
-        r if r >= 99.5 => format!("{r:.0}"),
-        r if r >= 9.95 => format!("{r:.1}"),
-        r => format!("{r:.2}"),
-    }
-}
-
-fn thousands(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_are_as_long_as_they_are_exact() {
-        assert_eq!([1.0234, 10.64, 105.9, 99.6].map(times), ["1.02", "10.6", "106", "100"]);
-        assert_eq!([1, 1000, 1_234_567].map(thousands), ["1", "1,000", "1,234,567"]);
-    }
+    format!("{} ({}..{})", digits(ratio.median), digits(ratio.low), digits(ratio.high))
 }
 
 /// The second condition is a checking heap there.

@@ -30,8 +30,8 @@ pub enum WorkerError {
 fn said(stderr: &str) -> String {
     let line = stderr.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
     // A worker's libraries are other people's, and what they print may be anything.
-    let line: String = line.chars().filter(|c| !c.is_control()).take(200).collect();
-    if line.is_empty() { line } else { format!(", and said: {line}") }
+    let line = heapwise_environment::harmless::escape_beginning(line, 200);
+    if line.is_empty() { String::new() } else { format!(", and said: {line}") }
 }
 
 #[cfg(test)]
@@ -39,8 +39,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_failed_worker_said_is_told_without_its_escapes() {
-        assert_eq!(said("first\n\x1b[31mbroken\x07\n\n"), ", and said: [31mbroken");
+    fn what_a_failed_worker_said_is_shown_with_its_control_characters_spelled_out() {
+        assert_eq!(said("first\n\x1b[31mbroken\x07\n\n"), ", and said: \\u{1b}[31mbroken\\u{7}");
         assert_eq!(said(" \n"), "");
     }
 }

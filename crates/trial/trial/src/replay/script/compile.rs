@@ -2,12 +2,12 @@
 
 use super::block::Block;
 use super::epochs::{Epochs, Number};
-use super::reconcile::Reconciler;
 use super::record::{Operation, Record, WHOLE, share};
 use super::slots::Slots;
 use super::streams::{Position, Stream, Streams, stack_at};
 use super::threads::Threads;
 use crate::replay::shared::Layout;
+use heapwise_analysis::reconcile::{Place, Reconciler};
 use heapwise_analysis::{Bytes, Moment, Nanos, Observer};
 use heapwise_trace::event::{AllocFunction, BlockAddress, Epoch, Event, StackId, TouchedPages};
 use heapwise_trace::file::pages::Snapshot;
@@ -155,7 +155,7 @@ pub(crate) struct Compiler {
     best: (u64, Number),
     /// Blocks that are on their way to another place, by thread.
     in_transit: FxHashMap<usize, Transit>,
-    reconciler: Reconciler,
+    reconciler: Reconciler<Block>,
     /// The thread of the last event.
     recent: Option<usize>,
     /// The epoch of the session that the events at hand are of, and whether others of later ones came before.
@@ -351,7 +351,7 @@ impl Compiler {
         let asked = at.filter(|_| size >= LARGE);
         let block = Block { slot, generation, thread: thread as u32, size, asked };
         if let Some(displaced) = self.live.insert(address.0, block)
-            && !self.reconciler.displace(address.0, displaced)
+            && !self.reconciler.displace(place(address), displaced)
         {
             self.lose(displaced.size);
             self.give_back(displaced.thread as usize, &displaced);
@@ -363,21 +363,25 @@ impl Compiler {
     /// Lets a new block go again at once if it was given back in advance.
     #[inline(always)]
     fn cancel(&mut self, thread: usize, address: BlockAddress) {
-        let Some(advance) = self.reconciler.cancel(address.0, thread) else { return };
+        if !self.reconciler.open {
+            return;
+        }
+        let Some(advance) = self.reconciler.cancel(place(address), thread as u32) else { return };
+        let by = advance.thread as usize;
         let Some(block) = self.live.remove(&address.0) else { return };
-        if let Some(displaced) = self.reconciler.take_displaced(address.0) {
+        if let Some(displaced) = self.reconciler.take_displaced(place(address)) {
             self.live.insert(address.0, displaced);
         }
         self.counts.skipped = self.counts.skipped.saturating_sub(1);
         self.lose(block.size);
-        match self.in_transit.get_mut(&advance.thread) {
+        match self.in_transit.get_mut(&by) {
             // The resize is still going on: this is the block that it is moving.
-            Some(transit) if advance.is_resize && transit.from == address && transit.block.is_none() => {
+            Some(transit) if advance.resize && transit.from == address && transit.block.is_none() => {
                 transit.block = Some(block);
             }
             // Whoever has waited for the end of the thread would wait for this as well, and perhaps for itself.
-            _ if self.threads.lives[advance.thread].joined.is_some() => self.give_back(thread, &block),
-            _ => self.give_back(advance.thread, &block),
+            _ if self.threads.lives[by].joined.is_some() => self.give_back(thread, &block),
+            _ => self.give_back(by, &block),
         }
     }
 
@@ -389,16 +393,18 @@ impl Compiler {
         touched: TouchedPages,
         is_resize: bool,
     ) -> Option<Block> {
-        let displaced = self.reconciler.take_displaced(address.0);
-        if displaced.is_none() && self.now.1 && self.reconciler.was_given_up(address.0, self.now.0.0) {
+        let is_open = self.reconciler.open;
+        let displaced = is_open.then(|| self.reconciler.take_displaced(place(address))).flatten();
+        let is_late = displaced.is_none() && self.now.1;
+        if is_late && self.reconciler.settle(place(address), self.now.0.0).is_some() {
             return None;
         }
         let Some(block) = displaced.or_else(|| self.live.remove(&address.0)) else {
             self.counts.skipped += 1;
-            self.reconciler.free_in_advance(address.0, thread, is_resize);
+            self.reconciler.free_in_advance(place(address), thread as u32, is_resize);
             return None;
         };
-        self.reconciler.log_free(address.0, thread);
+        self.reconciler.log_free(place(address), thread as u32);
         self.lose(block.size);
         self.tell_touched(&block, touched.map(|pages| u64::from(pages) * PAGE_BYTES));
         Some(block)
@@ -406,7 +412,13 @@ impl Compiler {
 
     /// Blocks of which no free was seen, although their addresses were handed out again, are given back by those who had them.
     fn close_epoch(&mut self) {
-        for block in self.reconciler.close(self.now.0.0) {
+        if !self.reconciler.open {
+            return self.reconciler.forget_log();
+        }
+        let mut left = self.reconciler.close(self.now.0.0).displaced;
+        // The order of a hash map must not decide the order of a script.
+        left.sort_by_key(|((_, address), block)| (*address, block.slot));
+        for (_, block) in left {
             self.lose(block.size);
             self.give_back(block.thread as usize, &block);
         }
@@ -483,6 +495,11 @@ impl Compiler {
             self.tell_touched(&block, resident);
         }
     }
+}
+
+/// A script is of one process.
+fn place(address: BlockAddress) -> Place {
+    (0, address.0)
 }
 
 /// What the recorder counts in.

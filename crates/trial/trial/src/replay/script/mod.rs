@@ -11,7 +11,6 @@
 mod block;
 mod compile;
 mod epochs;
-mod reconcile;
 pub(crate) mod record;
 mod slots;
 pub(crate) mod streams;

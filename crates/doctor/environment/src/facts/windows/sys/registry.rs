@@ -13,7 +13,6 @@ pub(crate) enum View {
     Bits32,
 }
 
-/// An open key.
 pub(crate) struct Key(HKEY);
 
 impl Key {

@@ -1,4 +1,6 @@
-//! Numbers as people read them.
+//! Numbers as people read them: the same in every format and in every crate.
+
+use core::fmt::Display;
 
 /// Bytes with a binary unit, three significant digits: `512 B`, `1.50 KiB`, `117 MiB`.
 pub fn bytes(n: u64) -> String {
@@ -13,14 +15,16 @@ pub fn bytes(n: u64) -> String {
         value /= 1024.0;
         unit += 1;
     }
-    let digits = if value < 9.995 {
-        2
-    } else if value < 99.95 {
-        1
-    } else {
-        0
-    };
-    format!("{value:.digits$} {}", UNITS[unit])
+    format!("{} {}", digits(value), UNITS[unit])
+}
+
+/// A number that is not negative, with three digits: `1.50`, `10.6`, `117`.
+pub fn digits(x: f64) -> String {
+    match x {
+        x if x >= 99.95 => format!("{x:.0}"),
+        x if x >= 9.995 => format!("{x:.1}"),
+        x => format!("{x:.2}"),
+    }
 }
 
 /// A count with separators: `10,697,388`.
@@ -62,6 +66,16 @@ pub fn share(part: u64, whole: u64) -> String {
     }
 }
 
+/// An amount with the sign of a difference. Less has a minus as long as the plus is, and not a hyphen.
+pub fn signed(is_less: bool, amount: impl Display) -> String {
+    format!("{}{amount}", if is_less { '−' } else { '+' })
+}
+
+/// A share as a difference in percent: `+5 %`, `−14.3 %`.
+pub fn signed_percent(share: f64, decimals: usize) -> String {
+    signed(share < 0.0, format_args!("{:.decimals$} %", (share * 100.0).abs()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -74,6 +88,10 @@ mod tests {
             ["0 B", "1023 B", "1.00 KiB", "1.50 KiB", "1.00 MiB", "10.0 MiB", "117 MiB", "16.0 EiB"]
         );
         assert_eq!([0, 999, 1000, 10_697_388].map(count), ["0", "999", "1,000", "10,697,388"]);
+        assert_eq!(count(u64::MAX), "18,446,744,073,709,551,615");
+        assert_eq!([1.0234, 9.994, 10.64, 99.94, 105.9].map(digits), ["1.02", "9.99", "10.6", "99.9", "106"]);
+        assert_eq!([signed(true, count(1000)), signed(false, bytes(1024))], ["−1,000", "+1.00 KiB"]);
+        assert_eq!([signed_percent(-0.1429, 1), signed_percent(0.5, 0)], ["−14.3 %", "+50 %"]);
         assert_eq!(
             [5, 1_500_000, 2_000_000_000, 250_000_000_000].map(time),
             ["5 ns", "1.5 ms", "2.00 s", "4 min 10 s"]
