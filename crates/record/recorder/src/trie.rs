@@ -36,6 +36,7 @@ pub trait Growth {
 
 /// Pointers into the arenas. All zeroes until [`Trie::begin`].
 #[derive(Debug)]
+#[cfg_attr(loom, derive(Default))]
 #[repr(C)]
 pub struct Trie {
     tables: [AtomicPtr<Bucket>; MAX_INDEX_TABLES],
@@ -197,19 +198,7 @@ impl Trie {
     }
 }
 
-#[cfg(loom)]
-impl Trie {
-    /// No memory yet.
-    pub fn new() -> Self {
-        let none = || AtomicPtr::new(core::ptr::null_mut());
-        Self {
-            tables: core::array::from_fn(|_| none()),
-            chunks: core::array::from_fn(|_| none()),
-            roots: core::array::from_fn(|_| AtomicU32::new(0)),
-        }
-    }
-}
-
+#[cfg(not(loom))]
 impl Default for Trie {
     fn default() -> Self {
         Self::new()

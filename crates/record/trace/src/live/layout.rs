@@ -88,10 +88,10 @@ pub struct CacheLine<T>(pub T);
 
 /// Most threads of one process that can be recorded at the same time.
 pub const MAX_RINGS: usize = 8192;
-/// Nodes per chunk of the trie. Models have so few of them that all of their schedules can be tried.
+/// Nodes per chunk of the trie. In a model, as below, there are so few that every schedule can be tried.
 pub const NODES_PER_CHUNK: u32 = if cfg!(loom) { 4 } else { 1 << 16 };
 /// Most chunks of the trie of one process.
-pub const MAX_NODE_CHUNKS: usize = 1024;
+pub const MAX_NODE_CHUNKS: usize = if cfg!(loom) { 4 } else { 1024 };
 /// Tables in the index of the trie; each has twice the buckets of the one before. The last one fills an arena.
 pub const MAX_INDEX_TABLES: usize = 11;
 /// Buckets of the first index table.
