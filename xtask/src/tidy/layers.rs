@@ -146,6 +146,7 @@ const OUTSIDE: &[Layer] = &[
         "tests of the whole",
         &["heapwise-allocators", "heapwise-analysis", "heapwise-symbols", "heapwise-trace"],
     ),
+    layer("models", "every schedule of ring and trie", &["heapwise-trace"]),
     layer("victims-with-crates", "programs that tests record", &[]),
     layer("victims-wrapped", "and such that wrap their allocator", &["heapwise"]),
     layer("benches", "measurements", &["heapwise-analysis", "heapwise-environment", "heapwise-trial"]),

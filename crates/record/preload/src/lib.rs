@@ -6,7 +6,7 @@
 #![cfg_attr(panic = "abort", no_std)]
 
 use heapwise_recorder::{
-    entry_point, entry_point_before, forward, hooks, lifecycle, loadable, mappings, real, sandbox, turn,
+    entry_point, entry_point_before, forward, hooks, lifecycle, loadable, mappings, marks, real, sandbox, turn,
 };
 
 entry_point!(malloc, 1 => hooks::malloc);
@@ -119,13 +119,13 @@ pub unsafe extern "C" fn dlclose(handle: *mut core::ffi::c_void) -> core::ffi::c
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn heapwise_mark(kind: u32, name: *const u8, len: usize) {
     // SAFETY: handed on.
-    unsafe { forward::mark(kind, name, len) }
+    unsafe { marks::forward_mark(kind, name, len) }
 }
 
 /// `uint32_t heapwise_is_recording(void)`: 1 if a mark would be recorded now, else 0.
 #[unsafe(no_mangle)]
 pub extern "C" fn heapwise_is_recording() -> u32 {
-    forward::is_somebody_recording()
+    marks::is_somebody_recording()
 }
 
 /// Whether this library records the process, now or later: not so if nobody wants it, or the program records itself.

@@ -7,11 +7,9 @@
 use crate::arch::entry::Entry;
 use crate::arch::tls;
 use crate::stopwatch::Stopwatch;
-use crate::thread::ThreadState;
-use crate::turn::{begin, begin_aside, enter_real};
+use crate::turn::{Recording, begin, begin_aside, enter_real};
 use crate::{bootstrap, guard, large, nested, real};
 use heapwise_trace::event::{AllocFunction, BlockAddress, Event};
-use heapwise_trace::live::words::encode;
 
 /// Describes a block that was handed out, or the refusal.
 #[inline(always)]
@@ -45,7 +43,7 @@ pub(crate) fn given_back(block: *mut u8, entry: &Entry) {
         return;
     }
     if turn.is_nested() {
-        return given_back_in_operator(turn.thread, block);
+        return given_back_in_operator(turn, block);
     }
     let touched = large::freed(block as usize, &mut turn.thread.large_budget);
     turn.push(Event::Free { address: BlockAddress(block as u64), touched });
@@ -54,10 +52,10 @@ pub(crate) fn given_back(block: *mut u8, entry: &Entry) {
 /// A function of its own, so that the path that is taken each time stays short.
 #[cold]
 #[inline(never)]
-fn given_back_in_operator(thread: &mut ThreadState, block: *mut u8) {
-    let touched = large::freed(block as usize, &mut thread.large_budget);
+fn given_back_in_operator(mut turn: Recording, block: *mut u8) {
+    let touched = large::freed(block as usize, &mut turn.thread.large_budget);
     let touched = touched.or(nested::note_release(block as usize));
-    thread.ring.push(encode(Event::Free { address: BlockAddress(block as u64), touched }));
+    turn.push(Event::Free { address: BlockAddress(block as u64), touched });
 }
 
 /// Drops what was measured of a call that is not told: the next one to be told would be taken for it.

@@ -5,7 +5,6 @@
 //! that is killed, or leaves by `_exit`, does not come by here; then the last look that was taken before has to do.
 
 use crate::process::PROCESS;
-use crate::ring::wake_collector;
 use crate::sys;
 use core::sync::atomic::Ordering;
 use heapwise_trace::live::layout::{CLOCK_STOPPED, exit_state};
@@ -26,7 +25,7 @@ pub fn say() {
         if stopped || PROCESS.collector_is_gone(session) {
             break;
         }
-        wake_collector();
+        PROCESS.region.wake_collector();
         sys::futex_wait(exiting, exit_state::ANNOUNCED, STEP_NS);
         if exiting.load(Ordering::Acquire) != exit_state::ANNOUNCED {
             return;

@@ -4,9 +4,6 @@
 //! Both sides are the same crate of the same version, built into the library and into the executable; the library has stepped
 //! aside only if the versions are the same, so the table has one layout.
 
-use crate::lifecycle;
-use crate::marks;
-use crate::sandbox;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
 /// Functions of the recorder in the program.
@@ -29,21 +26,6 @@ pub struct Forward {
     pub(crate) is_recording: extern "C" fn() -> u32,
 }
 
-/// Those of this recorder.
-pub(crate) static OWN: Forward = Forward {
-    thread_created: lifecycle::thread_created,
-    thread_joined: lifecycle::thread_joined,
-    thread_named: lifecycle::thread_named,
-    unloaded: lifecycle::unloaded,
-    confine: sandbox::confine,
-    mark: marks::mark_from_c,
-    is_recording,
-};
-
-extern "C" fn is_recording() -> u32 {
-    u32::from(marks::is_recording())
-}
-
 static TARGET: AtomicPtr<Forward> = AtomicPtr::new(core::ptr::null_mut());
 
 /// The program's recorder, in the preload library of a program that records itself.
@@ -56,19 +38,4 @@ pub(crate) fn target() -> Option<&'static Forward> {
 /// In the preload library: hands on to this table from now on.
 pub extern "C" fn to(table: *const Forward) {
     TARGET.store(table.cast_mut(), Ordering::Release);
-}
-
-/// `heapwise_mark` of the preload library.
-///
-/// # Safety
-/// As [`marks::mark_from_c`].
-pub unsafe extern "C" fn mark(kind: u32, name: *const u8, len: usize) {
-    let mark = target().map_or(marks::mark_from_c as unsafe extern "C" fn(_, _, _), |target| target.mark);
-    // SAFETY: handed on.
-    unsafe { mark(kind, name, len) }
-}
-
-/// `heapwise_is_recording` of the preload library.
-pub extern "C" fn is_somebody_recording() -> u32 {
-    target().map_or(is_recording as extern "C" fn() -> u32, |target| target.is_recording)()
 }

@@ -17,6 +17,7 @@
 #![cfg_attr(not(test), no_std)]
 
 pub mod address_space;
+mod allocator_mappings;
 pub mod arch;
 mod arena;
 pub mod bootstrap;
@@ -32,10 +33,14 @@ pub mod lifecycle;
 pub mod loadable;
 pub mod lock;
 pub mod mappings;
+mod mark_names;
 pub mod marks;
 pub mod nested;
+mod node_cache;
+mod placement;
 pub mod process;
 pub mod real;
+pub mod region;
 pub mod ring;
 pub mod sandbox;
 pub mod session;

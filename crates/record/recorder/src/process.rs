@@ -4,23 +4,24 @@
 //! unattached at its first event, however it was made (`fork`, `_Fork`, a raw system call), and joins the session as
 //! a process of its own. A child of `vfork` shares its parent's memory and records as its parent, which is stopped.
 
-use crate::address_space;
-use crate::arena::{Arena, Extent};
-use crate::confined;
-use crate::lock::{Held, Lock};
-use crate::mappings;
-use crate::marks::MarkNames;
+use crate::lock::Held;
+use crate::mark_names::MarkNames;
+use crate::region::Region;
+use crate::ring::{Patience, Waiting};
 use crate::session::{self, Refusal, SessionPath};
-use crate::sys;
 use crate::trie::Trie;
-use crate::unwind::modules;
-use crate::wrapped;
+use crate::unwind::module;
+use crate::unwind::module_log::ModuleLog;
+use crate::{address_space, allocator_mappings, confined, placement, real, stopwatch, sys};
 use core::cell::UnsafeCell;
-use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use core::ops::Deref;
+use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use heapwise_trace::event::StackId;
 use heapwise_trace::live::layout::{
-    ARENA_BYTES, CLOCK_EPOCH_MASK, COMMAND_BYTES, MAX_ARENAS, MAX_RINGS, MODULE_LOG_BYTES, ProcessHeader,
-    RingHeader, SESSION_BYTES, SessionHeader,
+    CLOCK_EPOCH_MASK, CLOCK_STOPPED, COMMAND_BYTES, MAX_RINGS, MODULE_LOG_BYTES, ProcessHeader, RingHeader,
+    SessionHeader,
 };
+use heapwise_trace::live::node::ADDRESS_MASK;
 
 /// Everything that a forked child must not inherit. All zeroes is a valid, unattached state.
 #[derive(Debug)]
@@ -28,53 +29,49 @@ use heapwise_trace::live::layout::{
 pub struct ProcessState {
     /// The session's clock; null while this process is not attached. The first thing that every event reads.
     pub clock: AtomicPtr<AtomicU64>,
-    /// This process's header in the session; valid when `clock` is.
-    header: AtomicPtr<ProcessHeader>,
-    session: AtomicPtr<SessionHeader>,
-    /// How often modules were unloaded; see [`modules`].
-    pub generation: AtomicU32,
     /// Non-zero: attaching failed or is not wanted; do not try again.
     inert: AtomicU32,
-    /// Taken on the rare paths.
-    pub lock: Lock,
     /// Non-zero: `/proc`, through which the collector is reached, has other ids than this process's pid namespace.
     in_namespace: AtomicU32,
     /// Whether more than one thread has recorded, so that threads must advance the clock themselves.
     pub threaded: AtomicU32,
     /// Captures since the last comparison with a full unwind.
     pub verify_countdown: AtomicU32,
-    arena: Arena,
-    arena_count: AtomicUsize,
+    /// The memory of the session that is this process's.
+    pub region: Region,
     /// Where the rings are mapped here, in the order of the header's list.
     pub rings: [AtomicPtr<RingHeader>; MAX_RINGS],
-    /// The trie's pointers into the arenas.
+    /// The stacks.
     pub trie: Trie,
     /// Which modules the collector has been told of.
-    pub published: modules::Published,
+    pub modules: ModuleLog,
     /// The names of this process's marks.
     pub marks: MarkNames,
 }
 
-/// This process's state.
-pub static PROCESS: ProcessState = ProcessState {
-    clock: AtomicPtr::new(core::ptr::null_mut()),
-    header: AtomicPtr::new(core::ptr::null_mut()),
-    session: AtomicPtr::new(core::ptr::null_mut()),
-    generation: AtomicU32::new(0),
-    inert: AtomicU32::new(0),
-    lock: Lock::new(),
-    in_namespace: AtomicU32::new(0),
-    threaded: AtomicU32::new(0),
-    verify_countdown: AtomicU32::new(0),
-    arena: Arena::none(),
-    arena_count: AtomicUsize::new(0),
-    rings: [const { AtomicPtr::new(core::ptr::null_mut()) }; MAX_RINGS],
-    trie: Trie::new(),
-    published: modules::Published::new(),
-    marks: MarkNames::new(),
-};
+/// A recorder in a process: its state, and what is left of that in a forked child.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Process {
+    /// Wiped in a forked child, so it has pages of its own.
+    state: ProcessState,
+    inherited: Inherited,
+}
+
+/// The recorder of this process. Tests make more of them.
+pub static PROCESS: Process = Process::new();
+
+impl Deref for Process {
+    type Target = ProcessState;
+
+    #[inline(always)]
+    fn deref(&self) -> &ProcessState {
+        &self.state
+    }
+}
 
 /// What a forked child does inherit.
+#[derive(Debug)]
 struct Inherited {
     /// Where the session is. Set once, under the lock.
     path: UnsafeCell<Option<SessionPath>>,
@@ -88,17 +85,31 @@ struct Inherited {
     attachments: AtomicU32,
 }
 
-// SAFETY: `path` is written once, under `PROCESS.lock`, before `path_known` is set with release ordering, and only
+// SAFETY: `path` is written once, under the region's lock, before `path_known` is set with release ordering, and only
 // read after that was seen.
 unsafe impl Sync for Inherited {}
 
-static INHERITED: Inherited = Inherited {
-    path: UnsafeCell::new(None),
-    path_known: AtomicU32::new(0),
-    header_offset: AtomicU64::new(0),
-    session: AtomicPtr::new(core::ptr::null_mut()),
-    attachments: AtomicU32::new(0),
-};
+impl Inherited {
+    /// Where the session is, if that is known.
+    fn path(&self) -> Option<&SessionPath> {
+        if self.path_known.load(Ordering::Acquire) == 0 {
+            return None;
+        }
+        // SAFETY: written before `path_known` was set, and never again.
+        unsafe { (*self.path.get()).as_ref() }
+    }
+
+    /// Notes where the session is. Returns whether that was not known.
+    fn set_path(&self, _held: &Held<'_>, path: SessionPath) -> bool {
+        if self.path_known.load(Ordering::Acquire) != 0 {
+            return false;
+        }
+        // SAFETY: written under the lock, once, before anybody reads it.
+        unsafe { *self.path.get() = Some(path) };
+        self.path_known.store(1, Ordering::Release);
+        true
+    }
+}
 
 /// What came of joining the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,17 +121,39 @@ enum Joined {
     Refused,
 }
 
-impl ProcessState {
+impl Process {
+    /// A recorder that has not joined a session, nor looked for one.
+    pub const fn new() -> Self {
+        let state = ProcessState {
+            clock: AtomicPtr::new(core::ptr::null_mut()),
+            inert: AtomicU32::new(0),
+            in_namespace: AtomicU32::new(0),
+            threaded: AtomicU32::new(0),
+            verify_countdown: AtomicU32::new(0),
+            region: Region::new(),
+            rings: [const { AtomicPtr::new(core::ptr::null_mut()) }; MAX_RINGS],
+            trie: Trie::new(),
+            modules: ModuleLog::new(),
+            marks: MarkNames::new(),
+        };
+        let inherited = Inherited {
+            path: UnsafeCell::new(None),
+            path_known: AtomicU32::new(0),
+            header_offset: AtomicU64::new(0),
+            session: AtomicPtr::new(core::ptr::null_mut()),
+            attachments: AtomicU32::new(0),
+        };
+        Self { state, inherited }
+    }
+
     /// This process's header; `None` if it is not attached.
     pub fn header(&self) -> Option<&'static ProcessHeader> {
-        // SAFETY: null, or points to a header in an arena that is never unmapped; all its fields are atomics.
-        unsafe { self.header.load(Ordering::Acquire).as_ref() }
+        self.region.header()
     }
 
     /// The session's header; `None` if this process is not attached.
     pub fn session(&self) -> Option<&'static SessionHeader> {
-        // SAFETY: as for `header`.
-        unsafe { self.session.load(Ordering::Acquire).as_ref() }
+        self.region.session()
     }
 
     /// Whether there is no session to record for.
@@ -129,7 +162,7 @@ impl ProcessState {
     }
 
     /// Gives up for good: the collector is gone.
-    pub fn become_inert(&self) {
+    fn become_inert(&self) {
         self.inert.store(1, Ordering::Relaxed);
         self.clock.store(core::ptr::null_mut(), Ordering::Release);
     }
@@ -148,15 +181,13 @@ impl ProcessState {
             return sys::is_gone(session.collector_pid.load(Ordering::Relaxed));
         }
         // Its id means somebody else here, or nobody: it is looked for where it was found.
-        // SAFETY: the path was set before this process was attached and does not change.
-        let path = unsafe { (*INHERITED.path.get()).as_ref() };
-        let is_missing = path.is_some_and(|path| path.open().err() == Some(sys::ENOENT));
+        let is_missing = self.inherited.path().is_some_and(|path| path.open().err() == Some(sys::ENOENT));
         is_missing && sys::id_in_proc().is_some()
     }
 
     /// A number that differs between a process and its forked children.
     pub fn stamp(&self) -> u32 {
-        INHERITED.attachments.load(Ordering::Relaxed)
+        self.inherited.attachments.load(Ordering::Relaxed)
     }
 
     /// Counts an event that had no ring to be counted in.
@@ -166,24 +197,40 @@ impl ProcessState {
         }
     }
 
+    /// The node for `key` called from `parent`. Stacks are told without the frames of the preload library itself: these have
+    /// their caller's node.
+    #[inline(never)]
+    pub fn node(&self, parent: StackId, key: u64) -> StackId {
+        if real::is_own_code((key & ADDRESS_MASK) as usize) {
+            return parent;
+        }
+        self.trie.node(&self.region, parent, key)
+    }
+
+    /// Says where the session is, for a program that makes one itself. Returns whether none was known before.
+    pub fn set_session_path(&self, path: &[u8]) -> bool {
+        let Some(held) = self.region.hold() else { return false };
+        SessionPath::new(path).is_some_and(|path| self.inherited.set_path(&held, path))
+    }
+
     /// Joins the session, if there is one and it was not joined. Returns whether this process is attached.
     ///
     /// The caller has set the thread's guard, so nothing in here is recorded.
-    pub fn attach(&self) -> bool {
+    pub fn attach(&'static self) -> bool {
         if !self.clock.load(Ordering::Acquire).is_null() {
             return true;
         }
         if self.is_inert() {
             return false;
         }
-        let Some(held) = self.lock.acquire() else { return false };
+        let Some(held) = self.region.hold() else { return false };
         if !self.clock.load(Ordering::Acquire).is_null() {
             return true;
         }
         let joined = self.join(&held);
         if joined == Joined::Refused {
             // SAFETY: null, or the session's header, which is never unmapped and consists of atomics.
-            if let Some(session) = unsafe { INHERITED.session.load(Ordering::Relaxed).as_ref() } {
+            if let Some(session) = unsafe { self.inherited.session.load(Ordering::Relaxed).as_ref() } {
                 session.refused.fetch_add(1, Ordering::Relaxed);
             }
         }
@@ -193,18 +240,22 @@ impl ProcessState {
         joined == Joined::Yes
     }
 
-    fn join(&self, held: &Held<'_>) -> Joined {
-        if wrapped::is_left_to_the_program() {
+    fn join(&'static self, held: &Held<'_>) -> Joined {
+        if placement::is_left_to_the_program() {
             return Joined::Unwanted;
         }
-        let Some(path) = session_path(held) else { return Joined::Unwanted };
+        if self.inherited.path().is_none()
+            && let Some(path) = SessionPath::from_environment()
+        {
+            self.inherited.set_path(held, path);
+        }
+        let Some(path) = self.inherited.path() else { return Joined::Unwanted };
         let session = match path.open().map_err(Refusal::System).and_then(|file| session::map(&file)) {
-            Ok(session) => core::ptr::from_ref(session).cast_mut(),
+            Ok(session) => session,
             Err(Refusal::System(_) | Refusal::Foreign) => return Joined::Refused,
         };
-        INHERITED.session.store(session, Ordering::Relaxed);
-        self.session.store(session, Ordering::Release);
-        let Some(session) = self.session() else { return Joined::Refused };
+        self.inherited.session.store(core::ptr::from_ref(session).cast_mut(), Ordering::Relaxed);
+        self.region.join(held, session, path);
         confined::look();
         address_space::look();
         let pid = sys::process_id();
@@ -213,7 +264,8 @@ impl ProcessState {
             return Joined::Unwanted;
         }
         // Without this a child would write into its parent's rings: better not to record at all.
-        if sys::wipe_on_fork(core::ptr::from_ref(self).cast_mut().cast(), size_of::<Self>()).is_err() {
+        let state = core::ptr::from_ref(&self.state).cast_mut();
+        if sys::wipe_on_fork(state.cast(), size_of::<ProcessState>()).is_err() {
             return Joined::Refused;
         }
         match self.lay_out(held, session, pid) {
@@ -224,19 +276,16 @@ impl ProcessState {
 
     /// Makes and publishes this process's part of the session; `None` if there is no memory.
     fn lay_out(&self, held: &Held<'_>, session: &SessionHeader, pid: u32) -> Option<()> {
-        let extent = self.allocate(held, size_of::<ProcessHeader>())?;
-        // SAFETY: the extent is large enough, zeroed, aligned to a page, never unmapped and ours alone until it is
-        // published; all fields are atomics.
-        let header = unsafe { &*extent.at.cast::<ProcessHeader>() };
-        header.arenas[0].store(extent.offset, Ordering::Relaxed);
-        self.header.store(core::ptr::from_ref(header).cast_mut(), Ordering::Release);
+        let (header, offset) = self.region.make_header(held)?;
         self.describe(held, header, pid, session);
-        self.trie.begin(held)?;
-        publish(session, header, extent.offset);
-        INHERITED.header_offset.store(extent.offset, Ordering::Relaxed);
-        INHERITED.attachments.fetch_add(1, Ordering::Relaxed);
+        self.trie.begin(&self.region, held)?;
+        publish(session, header, offset);
+        self.inherited.header_offset.store(offset, Ordering::Relaxed);
+        self.inherited.attachments.fetch_add(1, Ordering::Relaxed);
         self.clock.store(session.clock.0.as_ptr().cast(), Ordering::Release);
-        modules::publish_all(held);
+        for (index, module) in module::all_known(self.region.clock()) {
+            self.modules.publish(held, &self.region, index, &module);
+        }
         Some(())
     }
 
@@ -248,7 +297,7 @@ impl ProcessState {
         let parent = if in_namespace { sys::parent_id_in_proc() } else { None };
         header.pid.store(known_as, Ordering::Relaxed);
         header.parent_pid.store(parent.unwrap_or_else(sys::parent_id), Ordering::Relaxed);
-        header.forked_from.store(INHERITED.header_offset.load(Ordering::Relaxed), Ordering::Relaxed);
+        header.forked_from.store(self.inherited.header_offset.load(Ordering::Relaxed), Ordering::Relaxed);
         let clock = session.clock.0.load(Ordering::Relaxed);
         header.start_epoch.store(clock & CLOCK_EPOCH_MASK, Ordering::Relaxed);
         header.node_count.store(1, Ordering::Relaxed);
@@ -268,81 +317,71 @@ impl ProcessState {
         header.command_len.store(len as u32, Ordering::Relaxed);
         header.no_clock.store(u32::from(confined::is_clock_forbidden()), Ordering::Relaxed);
         self.describe_allocator(header);
-        mappings::publish(header);
-        if let Some(log) = self.allocate(held, MODULE_LOG_BYTES) {
+        allocator_mappings::publish(header);
+        if let Some(log) = self.region.allocate(held, MODULE_LOG_BYTES) {
             header.module_log.store(log.offset, Ordering::Release);
-            self.published.begin(log.at);
+            self.modules.begin(log.at);
         }
     }
 
     /// Tells the collector which object provides the real allocator, as soon as that is known.
     pub fn describe_allocator(&self, header: &ProcessHeader) {
-        crate::real::identify();
-        if let Some(name) = crate::real::allocator_name() {
+        real::identify();
+        if let Some(name) = real::allocator_name() {
             let len = store_bytes(&header.allocator, name);
             header.allocator_len.store(len as u32, Ordering::Release);
         }
     }
+}
 
-    /// Takes zeroed memory of the session, aligned to a page.
-    pub fn allocate(&self, _held: &Held<'_>, len: usize) -> Option<Extent> {
-        let len = len.next_multiple_of(sys::PAGE);
-        if !self.arena.has(len) {
-            self.next_arena(len)?;
-        }
-        self.arena.take(len)
-    }
-
-    /// Maps memory of the session before it is needed.
-    pub fn map_ahead(&self) {
-        if let Some(_held) = self.lock.acquire() {
-            self.arena.map_ahead();
-        }
-    }
-
-    fn next_arena(&self, needed: usize) -> Option<()> {
-        let count = self.arena_count.load(Ordering::Relaxed);
-        if count == MAX_ARENAS {
-            return None;
-        }
-        // SAFETY: the path was set before the first arena was asked for and does not change.
-        let path = unsafe { (*INHERITED.path.get()).as_ref() }?;
-        let file = path.open().ok()?;
-        let offset = self.session()?.next_arena.0.fetch_add(ARENA_BYTES, Ordering::Relaxed);
-        if offset + ARENA_BYTES > SESSION_BYTES || needed > ARENA_BYTES as usize {
-            return None;
-        }
-        self.arena.begin(&file, offset, needed)?;
-        self.arena_count.store(count + 1, Ordering::Relaxed);
-        if let Some(header) = self.header() {
-            header.arenas[count].store(offset, Ordering::Release);
-        }
-        Some(())
+impl Default for Process {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
-/// Says where the session is, for a program that makes one itself. Returns whether none was known before.
-pub fn set_session_path(path: &[u8]) -> bool {
-    let Some(_held) = PROCESS.lock.acquire() else { return false };
-    let Some(path) = SessionPath::new(path) else { return false };
-    if INHERITED.path_known.load(Ordering::Acquire) != 0 {
-        return false;
-    }
-    // SAFETY: written under the lock, once, before anybody reads it.
-    unsafe { *INHERITED.path.get() = Some(path) };
-    INHERITED.path_known.store(1, Ordering::Release);
-    true
-}
+/// How long a step of waiting for room takes.
+const WAIT_STEP_NS: u64 = 5_000_000;
 
-fn session_path(_held: &Held<'_>) -> Option<&'static SessionPath> {
-    if INHERITED.path_known.load(Ordering::Acquire) == 0 {
-        let path = SessionPath::from_environment()?;
-        // SAFETY: written under the lock, once, before anybody reads it.
-        unsafe { *INHERITED.path.get() = Some(path) };
-        INHERITED.path_known.store(1, Ordering::Release);
+impl Waiting for Process {
+    fn looked_up(&self, head: u64) {
+        stopwatch::choose(head);
+        // The clock orders threads only as finely as it moves, so busy threads move it.
+        if self.threaded.load(Ordering::Relaxed) != 0
+            && let Some(session) = self.session()
+        {
+            session.clock.0.fetch_add(1, Ordering::AcqRel);
+        }
     }
-    // SAFETY: written before `path_known` was set, and never again.
-    unsafe { (*INHERITED.path.get()).as_ref() }
+
+    fn wake_collector(&self) {
+        self.region.wake_collector();
+    }
+
+    fn patience(&self) -> Patience {
+        match (self.session(), confined::is_strict()) {
+            (None, _) => Patience::None,
+            (_, true) => Patience::Spin,
+            (_, false) => Patience::Sleep,
+        }
+    }
+
+    fn sleep(&self, tail: &AtomicU64, seen: u64) -> bool {
+        // SAFETY: the low half of an aligned 64-bit atomic is an aligned 32-bit one on a little-endian machine, and
+        // only the kernel looks at it.
+        let word = unsafe { &*tail.as_ptr().cast::<AtomicU32>() };
+        sys::futex_wait(word, seen as u32, WAIT_STEP_NS)
+    }
+
+    fn is_over(&self) -> bool {
+        let Some(session) = self.session() else { return true };
+        let is_stopped = session.clock.0.load(Ordering::Relaxed) & CLOCK_STOPPED != 0;
+        let is_gone = !is_stopped && self.collector_is_gone(session);
+        if is_gone {
+            self.become_inert();
+        }
+        is_stopped || is_gone
+    }
 }
 
 fn publish(session: &SessionHeader, header: &ProcessHeader, offset: u64) {

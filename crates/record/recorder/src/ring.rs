@@ -2,12 +2,11 @@
 //!
 //! One thread writes, the collector reads. The writer keeps its own copy of the head and a `stop` before which there
 //! is room for any event, so the usual event is: compare, store the words, store the head. Everything else happens
-//! when `stop` is reached, at least once per page of events.
+//! when `stop` is reached, at least once per page of events. What that takes of the process is behind [`Waiting`], so a ring
+//! knows nothing but its memory: `tests/models` compiles this file once more, for a model checker.
 
-use crate::process::PROCESS;
-use crate::{confined, stopwatch, sys};
-use core::sync::atomic::Ordering;
-use heapwise_trace::live::layout::{CLOCK_STOPPED, RING_DATA_OFFSET, RingHeader};
+use heapwise_trace::live::atomics::{AtomicU64, Ordering};
+use heapwise_trace::live::layout::RingHeader;
 use heapwise_trace::live::words::{MAX_WORDS, Words};
 
 /// Room that `stop` leaves: an epoch and the largest event.
@@ -15,42 +14,63 @@ const RESERVE: u64 = 64;
 const _: () = assert!(RESERVE as usize >= (MAX_WORDS + 1) * 8);
 /// How often the writer looks up from its work.
 const CHECK_BYTES: u64 = 4096;
-/// How long a full ring waits for the collector before events are dropped, in steps.
-const WAIT_STEP_NS: u64 = 5_000_000;
+/// How long a full ring waits for the collector before events are dropped, in steps of [`Waiting::sleep`].
 const WAIT_STEPS: u32 = 400;
 /// How often a thread that may not sleep looks for room: in the order of a second.
 const SPINS: u32 = 1 << 25;
 /// How often signals may interrupt a step.
 const MOST_INTERRUPTIONS: u32 = 100_000;
 
+/// How a thread may wait for room in its ring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Patience {
+    /// Nobody makes room.
+    None,
+    /// By looking again and again: at a system call it would be killed.
+    Spin,
+    /// Asleep.
+    Sleep,
+}
+
+/// What the writer of a ring needs of what is around it, when it looks up from its work.
+pub trait Waiting {
+    /// Takes the opportunity: the writer looks up, at this position.
+    fn looked_up(&self, head: u64);
+    /// Ends the collector's sleep.
+    fn wake_collector(&self);
+    /// How this thread may wait.
+    fn patience(&self) -> Patience;
+    /// Sleeps for a step, unless the tail is not what was seen. Returns whether a signal has ended the sleep.
+    fn sleep(&self, tail: &AtomicU64, seen: u64) -> bool;
+    /// Whether nobody will make room any more.
+    fn is_over(&self) -> bool;
+}
+
 /// The writer's end of a ring. Zeroed memory is one that never has room.
 #[derive(Debug)]
 #[repr(C)]
-pub struct Producer {
-    data: *mut u64,
+pub struct Producer<'ring> {
+    data: *const AtomicU64,
     mask: u64,
     head: u64,
     stop: u64,
-    header: Option<&'static RingHeader>,
+    header: Option<&'ring RingHeader>,
     /// The tail at which waiting was in vain; do not wait again before it moves.
     gave_up_at: Option<u64>,
 }
 
-impl Producer {
-    /// Takes over a ring that is drained and belongs to the calling thread.
-    pub fn new(header: &'static RingHeader) -> Self {
-        let capacity = header.capacity.load(Ordering::Relaxed);
+impl<'ring> Producer<'ring> {
+    /// Takes over a ring that is drained and belongs to the calling thread. Its words are a power of two in number.
+    pub fn new(header: &'ring RingHeader, words: &'ring [AtomicU64]) -> Self {
         let head = header.head.load(Ordering::Relaxed);
-        // SAFETY: a ring's data follow its header at this offset in the same extent.
-        let data = unsafe { core::ptr::from_ref(header).cast::<u8>().add(RING_DATA_OFFSET as usize) };
-        let mask = capacity / 8 - 1;
-        Self { data: data.cast_mut().cast(), mask, head, stop: head, header: Some(header), gave_up_at: None }
+        let mask = words.len() as u64 - 1;
+        Self { data: words.as_ptr(), mask, head, stop: head, header: Some(header), gave_up_at: None }
     }
 
     /// Writes an event, or counts it as lost.
     #[inline(always)]
-    pub fn push(&mut self, words: Words) {
-        if !self.write(words)
+    pub fn push(&mut self, words: Words, waiting: &impl Waiting) {
+        if !self.write(words, waiting)
             && let Some(header) = self.header
         {
             header.lost_events.fetch_add(1, Ordering::Relaxed);
@@ -59,17 +79,18 @@ impl Producer {
 
     /// Writes words if there is room for them. Returns whether there was.
     #[inline(always)]
-    pub fn write(&mut self, words: Words) -> bool {
-        if self.head >= self.stop && !self.make_room() {
+    pub fn write(&mut self, words: Words, waiting: &impl Waiting) -> bool {
+        if self.head >= self.stop && !self.make_room(waiting) {
             return false;
         }
         let Some(header) = self.header else { return false };
         let at = self.head / 8;
         for i in 0..words.len.min(MAX_WORDS) {
             let index = (at + i as u64) & self.mask;
-            // SAFETY: `index` is below the number of words of the ring, which is this thread's to write; the
-            // collector does not read these words before the head says so.
-            unsafe { self.data.add(index as usize).write(words.words[i]) };
+            // SAFETY: `index` is below the number of words of the ring, which is there as long as its header.
+            let word = unsafe { &*self.data.add(index as usize) };
+            // The collector does not read it before the head says so.
+            word.store(words.words[i], Ordering::Relaxed);
         }
         self.head += words.len as u64 * 8;
         header.head.store(self.head, Ordering::Release);
@@ -79,89 +100,66 @@ impl Producer {
     /// Looks at the collector's progress. Returns whether there is room for an event.
     #[cold]
     #[inline(never)]
-    fn make_room(&mut self) -> bool {
+    fn make_room(&mut self, waiting: &impl Waiting) -> bool {
         let Some(header) = self.header else { return false };
-        let capacity = header.capacity.load(Ordering::Relaxed);
+        let capacity = (self.mask + 1) * 8;
         let mut tail = header.tail.0.load(Ordering::Acquire);
-        if self.head - tail > capacity / 2 {
-            wake_collector();
+        if self.head.wrapping_sub(tail) > capacity / 2 {
+            waiting.wake_collector();
         }
-        if self.head - tail > capacity - 2 * RESERVE {
-            tail = self.wait_for_room(header, capacity);
+        if !self.is_roomy(tail) && self.gave_up_at != Some(tail) {
+            tail = self.wait_for_room(header, waiting);
         }
-        let full_at = tail + capacity - RESERVE;
+        let full_at = tail.wrapping_add(capacity - RESERVE);
         self.stop = full_at.min((self.head + 1).next_multiple_of(CHECK_BYTES));
-        stopwatch::choose(self.head);
-        // The clock orders threads only as finely as it moves, so busy threads move it.
-        if PROCESS.threaded.load(Ordering::Relaxed) != 0
-            && let Some(session) = PROCESS.session()
-        {
-            session.clock.0.fetch_add(1, Ordering::AcqRel);
-        }
+        waiting.looked_up(self.head);
         self.head < full_at
     }
 
-    fn wait_for_room(&mut self, header: &RingHeader, capacity: u64) -> u64 {
+    /// Whether there is as much room as is worth going on for. There is none before a tail that cannot be.
+    fn is_roomy(&self, tail: u64) -> bool {
+        self.head.wrapping_sub(tail) <= (self.mask + 1) * 8 - 2 * RESERVE
+    }
+
+    fn wait_for_room(&mut self, header: &RingHeader, waiting: &impl Waiting) -> u64 {
+        let tail = match waiting.patience() {
+            Patience::None => return header.tail.0.load(Ordering::Acquire),
+            Patience::Spin => self.spin_for_room(header),
+            Patience::Sleep => self.sleep_for_room(header, waiting),
+        };
+        self.gave_up_at = (!self.is_roomy(tail)).then_some(tail);
+        tail
+    }
+
+    fn sleep_for_room(&self, header: &RingHeader, waiting: &impl Waiting) -> u64 {
         let mut tail = header.tail.0.load(Ordering::Acquire);
-        if self.gave_up_at == Some(tail) {
-            return tail;
-        }
-        let Some(session) = PROCESS.session() else { return tail };
-        if confined::is_strict() {
-            return self.spin_for_room(header, capacity);
-        }
-        // SAFETY: the low half of an aligned 64-bit atomic is an aligned 32-bit one on a little-endian machine, and
-        // only the kernel looks at it.
-        let tail_word = unsafe { &*header.tail.0.as_ptr().cast::<core::sync::atomic::AtomicU32>() };
         // A storm of signals must not end the wait early, nor make it endless.
         let (mut steps, mut interruptions) = (0, 0);
         while steps < WAIT_STEPS && interruptions < MOST_INTERRUPTIONS {
             header.waiting.store(1, Ordering::SeqCst);
-            wake_collector();
-            match sys::futex_wait(tail_word, tail as u32, WAIT_STEP_NS) {
+            waiting.wake_collector();
+            match waiting.sleep(&header.tail.0, tail) {
                 true => interruptions += 1,
                 false => steps += 1,
             }
             tail = header.tail.0.load(Ordering::Acquire);
-            if self.head - tail <= capacity - 2 * RESERVE {
-                self.gave_up_at = None;
-                return tail;
-            }
-            if session.clock.0.load(Ordering::Relaxed) & CLOCK_STOPPED != 0 {
-                break;
-            }
-            if PROCESS.collector_is_gone(session) {
-                PROCESS.become_inert();
+            if self.is_roomy(tail) || waiting.is_over() {
                 break;
             }
         }
-        self.gave_up_at = Some(tail);
         tail
     }
 
-    /// The same without a system call, for which the thread would be killed. The collector looks by itself after a moment.
+    /// Without a system call. The collector looks by itself after a moment.
     #[cold]
-    fn spin_for_room(&mut self, header: &RingHeader, capacity: u64) -> u64 {
+    fn spin_for_room(&self, header: &RingHeader) -> u64 {
         for _ in 0..SPINS {
             let tail = header.tail.0.load(Ordering::Acquire);
-            if self.head - tail <= capacity - 2 * RESERVE {
-                self.gave_up_at = None;
+            if self.is_roomy(tail) {
                 return tail;
             }
             core::hint::spin_loop();
         }
-        let tail = header.tail.0.load(Ordering::Acquire);
-        self.gave_up_at = Some(tail);
-        tail
-    }
-}
-
-/// Ends the collector's sleep.
-pub fn wake_collector() {
-    if let Some(session) = PROCESS.session() {
-        let wake = &session.wake.0;
-        if wake.load(Ordering::Relaxed) == 1 && wake.swap(0, Ordering::AcqRel) == 1 {
-            sys::futex_wake(wake);
-        }
+        header.tail.0.load(Ordering::Acquire)
     }
 }

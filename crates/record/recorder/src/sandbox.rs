@@ -107,7 +107,7 @@ fn prepare(caller: usize) {
     turn.thread.stack.stacks.switch_to(entry.stack_pointer);
     // Publishes the module, with a name that is asked of the kernel.
     modules::find(caller);
-    PROCESS.map_ahead();
+    PROCESS.region.map_ahead();
 }
 
 /// `prctl`, with which a thread may also name itself. `caller` is the address to which it returns.

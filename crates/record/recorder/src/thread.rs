@@ -1,13 +1,14 @@
 //! The recorder's state of one thread: private memory, reached through a thread-local word.
 
 use crate::address_space;
-use crate::arch::tls::thread_pointer;
-use crate::process::{PROCESS, ProcessState};
+use crate::arch::tls::{ThreadWords, thread_pointer};
+use crate::node_cache::NodeCache;
+use crate::process::{PROCESS, Process};
 use crate::ring::Producer;
 use crate::sys;
-use crate::trie::NodeCache;
-use crate::unwind::stack::{FIRST_BYTES, RememberedStack};
-use core::sync::atomic::Ordering;
+use crate::unwind::stack::RememberedStack;
+use crate::unwind::tables::FIRST_BYTES;
+use core::sync::atomic::{AtomicU64, Ordering};
 use heapwise_trace::live::layout::{
     CLOCK_EPOCH_MASK, MAX_RINGS, ProcessHeader, RING_DATA_OFFSET, RingHeader, ring_capacity, ring_state,
 };
@@ -17,10 +18,10 @@ use heapwise_trace::live::layout::{
 #[repr(C)]
 pub struct ThreadState {
     /// The thread's ring.
-    pub ring: Producer,
+    pub ring: Producer<'static>,
     /// The clock at the thread's last event, flags included.
     pub clock: u64,
-    /// [`ProcessState::stamp`] of the process in which the ring was taken.
+    /// [`Process::stamp`] of the process in which the ring was taken.
     pub stamp: u32,
     /// Module generation of the remembered stack.
     pub generation: u32,
@@ -65,7 +66,7 @@ fn new_state(index: usize) -> Option<*mut ThreadState> {
 impl ThreadState {
     /// Makes, or after a fork makes anew, the calling thread's state. The process is attached and the thread's guard
     /// is set. `None` if there is no room; the event is lost.
-    pub fn attach(current: *mut ThreadState, process: &ProcessState) -> Option<*mut ThreadState> {
+    pub fn attach(current: *mut ThreadState, process: &Process) -> Option<*mut ThreadState> {
         let header = process.header()?;
         address_space::look();
         let (ring, index) = take_ring(header, process)?;
@@ -90,14 +91,14 @@ impl ThreadState {
         let clock = process.session()?.clock.0.load(Ordering::Acquire);
         ring.tid.store(process.thread_id(), Ordering::Relaxed);
         ring.handle.store(thread_pointer() as u64, Ordering::Relaxed);
-        thread.ring = Producer::new(ring);
+        thread.ring = Producer::new(ring, words_of(ring)?);
         set_name(ring, sys::thread_name());
         ring.start_epoch.store(clock & CLOCK_EPOCH_MASK, Ordering::Relaxed);
         ring.incarnation.fetch_add(1, Ordering::Release);
         // Without the flags: while nothing is recorded the thread has to find that the clock says something else.
         thread.clock = clock & CLOCK_EPOCH_MASK;
         let before = core::mem::replace(&mut thread.stamp, process.stamp());
-        thread.generation = process.generation.load(Ordering::Acquire);
+        thread.generation = process.modules.generation();
         thread.large_budget = 0;
         thread.stack.forget();
         if before != 0 && before != thread.stamp {
@@ -109,6 +110,17 @@ impl ThreadState {
         }
         Some(state)
     }
+}
+
+/// The words of a ring's events; `None` if it has none, which the recorder makes nowhere.
+fn words_of(ring: &'static RingHeader) -> Option<&'static [AtomicU64]> {
+    let count = ring.capacity.load(Ordering::Relaxed) as usize / 8;
+    // SAFETY: a ring's words follow its header at this offset in the same extent, which is never unmapped; they are atomics.
+    let words = unsafe {
+        let at = core::ptr::from_ref(ring).cast::<u8>().add(RING_DATA_OFFSET as usize);
+        core::slice::from_raw_parts(at.cast::<AtomicU64>(), count)
+    };
+    count.is_power_of_two().then_some(words)
 }
 
 fn set_name(ring: &RingHeader, name: [u64; 2]) {
@@ -136,8 +148,8 @@ pub fn rename(handle: u64, name: &[u8]) {
 }
 
 /// A ring for a new thread: one whose thread is gone, or a new one.
-fn take_ring(header: &'static ProcessHeader, process: &ProcessState) -> Option<(&'static RingHeader, usize)> {
-    let held = process.lock.acquire()?;
+fn take_ring(header: &'static ProcessHeader, process: &Process) -> Option<(&'static RingHeader, usize)> {
+    let held = process.region.hold()?;
     let count = header.ring_count.load(Ordering::Relaxed) as usize;
     for (index, ring) in process.rings[..count.min(MAX_RINGS)].iter().enumerate() {
         // SAFETY: the first `count` pointers were stored by the code below and stay valid.
@@ -151,7 +163,7 @@ fn take_ring(header: &'static ProcessHeader, process: &ProcessState) -> Option<(
         return None;
     }
     let bytes = ring_bytes(count, address_space::limit());
-    let extent = process.allocate(&held, RING_DATA_OFFSET as usize + bytes)?;
+    let extent = process.region.allocate(&held, RING_DATA_OFFSET as usize + bytes)?;
     // SAFETY: the extent is large enough, zeroed, page-aligned and never unmapped; all fields are atomics.
     let ring = unsafe { &*extent.at.cast::<RingHeader>() };
     ring.capacity.store(bytes as u64, Ordering::Relaxed);
@@ -162,10 +174,10 @@ fn take_ring(header: &'static ProcessHeader, process: &ProcessState) -> Option<(
     Some((ring, count))
 }
 
-/// The calling thread's state if it is attached to this process.
-pub fn current(words: &crate::arch::tls::ThreadWords) -> Option<&'static mut ThreadState> {
+/// The state of the thread with these words if it is attached to this process.
+pub fn current(words: &ThreadWords, process: &Process) -> Option<&'static mut ThreadState> {
     // SAFETY: null, or this thread's own state, which nobody else touches; the guard keeps this thread from having
     // two references at work at the same time.
     let state = unsafe { words.state.as_mut() }?;
-    (state.stamp == PROCESS.stamp()).then_some(state)
+    (state.stamp == process.stamp()).then_some(state)
 }

@@ -5,88 +5,44 @@
 //! second and so on; it is added to the first table whose bucket has room, and a table is made when it is first
 //! needed. Nothing moves and nothing is locked but for making chunks and tables: two threads that add the same node at
 //! the same time may both succeed, and the reader treats the twins as one.
+//!
+//! The memory is behind [`Growth`], so a trie knows nothing of the process: `tests/models` compiles this file once more, for a
+//! model checker.
 
-use crate::lock::Held;
-use crate::process::PROCESS;
-use crate::real;
-use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use heapwise_trace::event::StackId;
+use heapwise_trace::live::atomics::{AtomicPtr, AtomicU32, Ordering};
 use heapwise_trace::live::layout::{
     BUCKET_ENTRIES, Bucket, FIRST_TABLE_BUCKETS, MAX_INDEX_TABLES, MAX_NODE_CHUNKS, NODES_PER_CHUNK,
     NodeRecord,
 };
-use heapwise_trace::live::node::{ADDRESS_MASK, root_key};
+use heapwise_trace::live::node::root_key;
+
+/// The memory in which a trie grows. What it hands out is zeroed, told to the reader, and there as long as the trie.
+pub trait Growth {
+    /// Proof that nobody else is making tables or chunks.
+    type Held<'a>
+    where
+        Self: 'a;
+
+    /// Nodes that there are, with the reserved node 0. `None` where there is no memory at all.
+    fn node_count(&self) -> Option<&AtomicU32>;
+    /// Keeps others from making tables and chunks; `None` if they do not let go.
+    fn hold(&self) -> Option<Self::Held<'_>>;
+    /// An index table of so many buckets.
+    fn table(&self, held: &Self::Held<'_>, index: usize, buckets: usize) -> Option<*mut Bucket>;
+    /// A chunk of [`NODES_PER_CHUNK`] records.
+    fn chunk(&self, held: &Self::Held<'_>, index: usize) -> Option<*mut NodeRecord>;
+}
 
 /// Pointers into the arenas. All zeroes until [`Trie::begin`].
 #[derive(Debug)]
+#[cfg_attr(loom, derive(Default))]
 #[repr(C)]
 pub struct Trie {
     tables: [AtomicPtr<Bucket>; MAX_INDEX_TABLES],
     chunks: [AtomicPtr<NodeRecord>; MAX_NODE_CHUNKS],
     /// Roots of the current generation: whole and cut.
     roots: [AtomicU32; 2],
-}
-
-/// A thread's memory of the nodes that it used last: the trie itself is spread over more cache lines than fit near a
-/// processor. Zeroed memory is an empty one (no node has key 0), and a null pointer one that remembers nothing.
-#[derive(Debug)]
-#[repr(C)]
-pub struct NodeCache(*mut [CachedNode; CACHED_NODES]);
-
-const CACHED_NODES: usize = 16 << 10;
-
-#[derive(Clone, Copy, Debug, Default)]
-#[repr(C)]
-struct CachedNode {
-    key: u64,
-    parent: u32,
-    id: u32,
-}
-
-impl NodeCache {
-    /// Bytes that it takes.
-    pub const BYTES: usize = size_of::<[CachedNode; CACHED_NODES]>();
-
-    /// Begins with this memory.
-    ///
-    /// # Safety
-    /// `at` is null, or the start of so many zeroed bytes, aligned to eight, which belong to this from now on.
-    pub unsafe fn begin(&mut self, at: *mut u8) {
-        self.0 = at.cast();
-    }
-
-    fn all(&mut self) -> Option<&mut [CachedNode; CACHED_NODES]> {
-        // SAFETY: null, or memory that belongs to this, which is borrowed exclusively; any bytes are valid.
-        unsafe { self.0.as_mut() }
-    }
-
-    /// The node for `key` called from `parent`, from memory or from the trie.
-    #[inline(always)]
-    pub fn node(&mut self, parent: StackId, key: u64) -> StackId {
-        let Some(all) = self.all() else { return PROCESS.trie.node(parent, key) };
-        let cached = &mut all[cache_index(parent.0, key)];
-        if cached.key != key || cached.parent != parent.0 {
-            let id = PROCESS.trie.node(parent, key);
-            *cached = CachedNode { key, parent: parent.0, id: id.0 };
-        }
-        StackId(cached.id)
-    }
-
-    /// Forgets everything: the ids belong to another process's trie.
-    pub fn forget(&mut self) {
-        if let Some(all) = self.all() {
-            all.fill(CachedNode::default());
-        }
-    }
-}
-
-/// PERF: frames are looked up one after the other, each with the node of the last one as its parent. So only one
-/// multiplication may wait for the parent; the trie's own hash has three.
-#[inline(always)]
-fn cache_index(parent: u32, key: u64) -> usize {
-    let key = key.wrapping_mul(0xd6e8_feb8_6659_fd93);
-    let mixed = u64::from(parent).wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(key);
-    (mixed >> (u64::BITS - CACHED_NODES.trailing_zeros())) as usize
 }
 
 /// Both halves have to reach all bits: the low ones choose the bucket, the high ones tell its entries apart.
@@ -99,26 +55,17 @@ fn hash(parent: u32, key: u64) -> u64 {
 }
 
 impl Trie {
-    /// No memory yet.
-    pub const fn new() -> Self {
-        Self {
-            tables: [const { AtomicPtr::new(core::ptr::null_mut()) }; MAX_INDEX_TABLES],
-            chunks: [const { AtomicPtr::new(core::ptr::null_mut()) }; MAX_NODE_CHUNKS],
-            roots: [const { AtomicU32::new(0) }; 2],
-        }
-    }
-
     /// Makes the first table, the first chunk and the roots of generation 0.
-    pub fn begin(&self, held: &Held<'_>) -> Option<()> {
-        self.make_table(held, 0)?;
-        self.make_chunk(held, 0)?;
-        self.begin_generation(held, 0)
+    pub fn begin<G: Growth>(&self, memory: &G, held: &G::Held<'_>) -> Option<()> {
+        self.make_table(memory, held, 0)?;
+        self.make_chunk(memory, held, 0)?;
+        self.begin_generation(memory, held, 0)
     }
 
     /// Makes the roots of a generation; stacks found from now on hang below them.
-    pub fn begin_generation(&self, held: &Held<'_>, generation: u32) -> Option<()> {
+    pub fn begin_generation<G: Growth>(&self, memory: &G, held: &G::Held<'_>, generation: u32) -> Option<()> {
         for (cut, root) in [false, true].into_iter().zip(&self.roots) {
-            let id = self.add(Some(held), 0, root_key(generation, cut))?;
+            let id = self.add(memory, Some(held), 0, root_key(generation, cut))?;
             root.store(id, Ordering::Release);
         }
         Some(())
@@ -129,14 +76,9 @@ impl Trie {
         StackId(self.roots[usize::from(cut)].load(Ordering::Acquire))
     }
 
-    /// The node for `key` called from `parent`; [`StackId::UNKNOWN`] if there is no memory for another node. Stacks are told
-    /// without the frames of the preload library itself: these have their caller's node.
-    #[inline(never)]
-    pub fn node(&self, parent: StackId, key: u64) -> StackId {
-        if real::is_own_code((key & ADDRESS_MASK) as usize) {
-            return parent;
-        }
-        StackId(self.add(None, parent.0, key).unwrap_or(0))
+    /// The node for `key` called from `parent`; [`StackId::UNKNOWN`] if there is no memory for another node.
+    pub fn node<G: Growth>(&self, memory: &G, parent: StackId, key: u64) -> StackId {
+        StackId(self.add(memory, None, parent.0, key).unwrap_or(0))
     }
 
     #[inline(always)]
@@ -156,14 +98,14 @@ impl Trie {
     }
 
     /// Finds or adds a node. The lock may be held already (by whoever makes roots).
-    fn add(&self, held: Option<&Held<'_>>, parent: u32, key: u64) -> Option<u32> {
+    fn add<G: Growth>(&self, memory: &G, held: Option<&G::Held<'_>>, parent: u32, key: u64) -> Option<u32> {
         let hash = hash(parent, key);
         let tag = hash & 0xffff_ffff_0000_0000;
         let mut fresh = None;
         for table in 0..MAX_INDEX_TABLES {
             let mut buckets = self.tables[table].load(Ordering::Acquire);
             if buckets.is_null() {
-                buckets = self.with_lock(held, |held| self.make_table(held, table))?;
+                buckets = with_lock(memory, held, |held| self.make_table(memory, held, table))?;
             }
             let index = hash as usize & ((FIRST_TABLE_BUCKETS << table) - 1);
             // SAFETY: the table has this many buckets of atomics and is never unmapped.
@@ -173,7 +115,7 @@ impl Trie {
                 if entry == 0 {
                     let id = match fresh {
                         Some(id) => id,
-                        None => self.append(held, parent, key)?,
+                        None => self.append(memory, held, parent, key)?,
                     };
                     fresh = Some(id);
                     let wanted = tag | u64::from(id);
@@ -190,16 +132,22 @@ impl Trie {
         None
     }
 
-    fn append(&self, held: Option<&Held<'_>>, parent: u32, key: u64) -> Option<u32> {
-        let header = PROCESS.header()?;
-        let id = header.node_count.fetch_add(1, Ordering::AcqRel);
+    fn append<G: Growth>(
+        &self,
+        memory: &G,
+        held: Option<&G::Held<'_>>,
+        parent: u32,
+        key: u64,
+    ) -> Option<u32> {
+        let count = memory.node_count()?;
+        let id = count.fetch_add(1, Ordering::AcqRel);
         let chunk = (id / NODES_PER_CHUNK) as usize;
         if chunk >= MAX_NODE_CHUNKS {
-            header.node_count.fetch_sub(1, Ordering::AcqRel);
+            count.fetch_sub(1, Ordering::AcqRel);
             return None;
         }
         if self.record(id).is_none() {
-            self.with_lock(held, |held| self.make_chunk(held, chunk))?;
+            with_lock(memory, held, |held| self.make_chunk(memory, held, chunk))?;
         }
         let record = self.record(id)?;
         record.parent.store(parent, Ordering::Relaxed);
@@ -207,44 +155,57 @@ impl Trie {
         Some(id)
     }
 
-    fn with_lock<T>(&self, held: Option<&Held<'_>>, make: impl FnOnce(&Held<'_>) -> Option<T>) -> Option<T> {
-        match held {
-            Some(held) => make(held),
-            None => make(&PROCESS.lock.acquire()?),
-        }
-    }
-
     #[cold]
-    fn make_table(&self, held: &Held<'_>, table: usize) -> Option<*mut Bucket> {
+    fn make_table<G: Growth>(&self, memory: &G, held: &G::Held<'_>, table: usize) -> Option<*mut Bucket> {
         let made = self.tables[table].load(Ordering::Acquire);
         if !made.is_null() {
             return Some(made);
         }
-        let extent = PROCESS.allocate(held, size_of::<Bucket>() * (FIRST_TABLE_BUCKETS << table))?;
-        PROCESS.header()?.index_tables[table].store(extent.offset, Ordering::Release);
-        self.tables[table].store(extent.at.cast(), Ordering::Release);
-        Some(extent.at.cast())
+        let made = memory.table(held, table, FIRST_TABLE_BUCKETS << table)?;
+        self.tables[table].store(made, Ordering::Release);
+        Some(made)
     }
 
     #[cold]
-    fn make_chunk(&self, held: &Held<'_>, chunk: usize) -> Option<()> {
-        if !self.chunks[chunk].load(Ordering::Acquire).is_null() {
-            return Some(());
+    fn make_chunk<G: Growth>(&self, memory: &G, held: &G::Held<'_>, chunk: usize) -> Option<()> {
+        if self.chunks[chunk].load(Ordering::Acquire).is_null() {
+            self.chunks[chunk].store(memory.chunk(held, chunk)?, Ordering::Release);
         }
-        let extent = PROCESS.allocate(held, size_of::<NodeRecord>() * NODES_PER_CHUNK as usize)?;
-        PROCESS.header()?.node_chunks[chunk].store(extent.offset, Ordering::Release);
-        self.chunks[chunk].store(extent.at.cast(), Ordering::Release);
         Some(())
     }
 }
 
+fn with_lock<G: Growth, T>(
+    memory: &G,
+    held: Option<&G::Held<'_>>,
+    make: impl FnOnce(&G::Held<'_>) -> Option<T>,
+) -> Option<T> {
+    match held {
+        Some(held) => make(held),
+        None => make(&memory.hold()?),
+    }
+}
+
+#[cfg(not(loom))]
+impl Trie {
+    /// No memory yet.
+    pub const fn new() -> Self {
+        Self {
+            tables: [const { AtomicPtr::new(core::ptr::null_mut()) }; MAX_INDEX_TABLES],
+            chunks: [const { AtomicPtr::new(core::ptr::null_mut()) }; MAX_NODE_CHUNKS],
+            roots: [const { AtomicU32::new(0) }; 2],
+        }
+    }
+}
+
+#[cfg(not(loom))]
 impl Default for Trie {
     fn default() -> Self {
         Self::new()
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
     use std::collections::HashSet;

@@ -1,10 +1,15 @@
 //! Taking turns: the recorder works for one event of a thread at a time, and never inside of itself.
+//!
+//! What a turn needs is the recorder of a process and the words of a thread; those that the hooks take turns with are the only
+//! ones of this process and of the calling thread.
+//!
+//! PERF: nothing takes a [`Recording`] by its address, so it stays in registers, and the process is a constant there.
 
 use crate::arch::entry::Entry;
 use crate::arch::tls::{self, ThreadWords};
 use crate::guard::{self, Turn};
-use crate::process::PROCESS;
-use crate::thread::ThreadState;
+use crate::process::{PROCESS, Process};
+use crate::thread::{self, ThreadState};
 use crate::unwind::memory::Stacks;
 use crate::{large, loadable, nested, real, sys};
 use core::sync::atomic::{Ordering, compiler_fence};
@@ -14,6 +19,7 @@ use heapwise_trace::live::words::encode;
 
 /// The recorder at work for one event of this thread. Dropping it lets the next one in.
 pub(crate) struct Recording {
+    process: &'static Process,
     words: *mut ThreadWords,
     pub(crate) thread: &'static mut ThreadState,
     /// The guard before: 0, or that of the real allocator, which has called something of the program's.
@@ -32,23 +38,28 @@ impl Drop for Recording {
 /// Takes this thread's turn; `None` if there is nothing to record to, or the recorder is at work further out.
 #[inline(always)]
 pub(crate) fn begin(entry: &Entry) -> Option<Recording> {
-    begin_as(entry, true)
+    begin_with(&PROCESS, tls::words(), entry, true)
 }
 
 /// The same for what is no event: nothing is lost if it cannot be written.
 #[inline(always)]
 pub(crate) fn begin_aside(entry: &Entry) -> Option<Recording> {
-    begin_as(entry, false)
+    begin_with(&PROCESS, tls::words(), entry, false)
 }
 
+/// Takes the turn of the calling thread, which has these words, in this process.
 #[inline(always)]
-fn begin_as(entry: &Entry, is_event: bool) -> Option<Recording> {
-    let words = tls::words();
-    let attached = !PROCESS.clock.load(Ordering::Acquire).is_null();
+fn begin_with(
+    process: &'static Process,
+    words: *mut ThreadWords,
+    entry: &Entry,
+    is_event: bool,
+) -> Option<Recording> {
+    let attached = !process.clock.load(Ordering::Acquire).is_null();
     // SAFETY: this thread's own words; a signal handler leaves them as it found them.
     let (state, mut before) = unsafe { ((*words).state, (*words).guard) };
     if !attached || before != 0 || state.is_null() {
-        before = begin_slowly(words, entry, is_event)?;
+        before = begin_slowly(process, words, entry, is_event)?;
     }
     // SAFETY: as above. The state is this thread's and, with the guard set, at work only here.
     let thread = unsafe {
@@ -56,15 +67,20 @@ fn begin_as(entry: &Entry, is_event: bool) -> Option<Recording> {
         compiler_fence(Ordering::SeqCst);
         &mut *(*words).state
     };
-    Some(Recording { words, thread, before })
+    Some(Recording { process, words, thread, before })
 }
 
 /// Attaches process and thread, or sorts out a guard that is set. Returns the guard to be set afterwards if the turn is
 /// ours.
 #[cold]
 #[inline(never)]
-fn begin_slowly(words: *mut ThreadWords, entry: &Entry, is_event: bool) -> Option<usize> {
-    if PROCESS.is_inert() {
+fn begin_slowly(
+    process: &'static Process,
+    words: *mut ThreadWords,
+    entry: &Entry,
+    is_event: bool,
+) -> Option<usize> {
+    if process.is_inert() {
         return None;
     }
     let before = match look(words, entry) {
@@ -77,17 +93,17 @@ fn begin_slowly(words: *mut ThreadWords, entry: &Entry, is_event: bool) -> Optio
         Turn::BusyInReal if real::contains(entry) => return None,
         Turn::Busy | Turn::BusyInReal => {
             if is_event {
-                PROCESS.count_lost();
+                process.count_lost();
                 nested::note_lost(entry.stack_pointer);
             }
             return None;
         }
         Turn::Abandoned => {
-            drop_abandoned(words);
+            drop_abandoned(process, words);
             0
         }
     };
-    attach(words, is_event).then_some(before)
+    attach(process, words, is_event).then_some(before)
 }
 
 /// What the guard says about an entry.
@@ -103,15 +119,15 @@ fn look(words: *mut ThreadWords, entry: &Entry) -> Turn {
 }
 
 /// Drops what an entry left half done that never came back.
-fn drop_abandoned(words: *mut ThreadWords) {
+fn drop_abandoned(process: &Process, words: *mut ThreadWords) {
     // SAFETY: this thread's own words; whoever was at work on its state never comes back to it.
     let before = unsafe { core::ptr::replace(&raw mut (*words).guard, 0) };
     // Only an event that was being described is lost, not one of an allocator that threw an exception.
     if before & guard::REAL == 0 {
-        PROCESS.count_lost();
+        process.count_lost();
     }
     // SAFETY: as above.
-    if let Some(thread) = crate::thread::current(unsafe { &*words }) {
+    if let Some(thread) = thread::current(unsafe { &*words }, process) {
         thread.stack.forget_frames();
     }
 }
@@ -122,7 +138,7 @@ fn drop_abandoned(words: *mut ThreadWords) {
 pub(crate) fn enter_real(words: *mut ThreadWords, entry: &Entry) -> (usize, usize) {
     let turn = look(words, entry);
     if turn == Turn::Abandoned {
-        drop_abandoned(words);
+        drop_abandoned(&PROCESS, words);
         return (entry.stack_pointer | guard::REAL, 0);
     }
     // SAFETY: this thread's own word, read as a whole; no reference to it lives.
@@ -133,14 +149,14 @@ pub(crate) fn enter_real(words: *mut ThreadWords, entry: &Entry) -> (usize, usiz
 }
 
 /// Joins the session with this process and this thread, unless they have done so.
-fn attach(words: *mut ThreadWords, is_event: bool) -> bool {
+fn attach(process: &'static Process, words: *mut ThreadWords, is_event: bool) -> bool {
     // SAFETY: this thread's own words; no other reference to them lives.
-    let is_attached = || crate::thread::current(unsafe { &*words }).is_some();
-    if !PROCESS.clock.load(Ordering::Acquire).is_null() && is_attached() {
+    let is_attached = || thread::current(unsafe { &*words }, process).is_some();
+    if !process.clock.load(Ordering::Acquire).is_null() && is_attached() {
         return true;
     }
     let _internal = guard::Internal::begin();
-    if !PROCESS.attach() {
+    if !process.attach() {
         return false;
     }
     // A handler may have done so before its signal was held back.
@@ -148,7 +164,7 @@ fn attach(words: *mut ThreadWords, is_event: bool) -> bool {
         return true;
     }
     // SAFETY: as above, and signals are held back.
-    match ThreadState::attach(unsafe { (*words).state }, &PROCESS) {
+    match ThreadState::attach(unsafe { (*words).state }, process) {
         Some(state) => {
             // SAFETY: as above.
             unsafe { (*words).state = state };
@@ -156,7 +172,7 @@ fn attach(words: *mut ThreadWords, is_event: bool) -> bool {
         }
         None => {
             if is_event {
-                PROCESS.count_lost();
+                process.count_lost();
             }
             false
         }
@@ -185,7 +201,7 @@ impl Recording {
     /// The clock now.
     #[inline(always)]
     pub(crate) fn clock(&self) -> u64 {
-        let clock = PROCESS.clock.load(Ordering::Relaxed);
+        let clock = self.process.clock.load(Ordering::Relaxed);
         // SAFETY: null only after the recorder gave up; else the session's clock, which is never unmapped.
         unsafe { clock.as_ref() }.map_or(CLOCK_STOPPED, |clock| clock.load(Ordering::Acquire))
     }
@@ -193,46 +209,16 @@ impl Recording {
     /// Notes a clock reading in the ring if it is news. Returns whether events are recorded at the moment.
     #[inline(always)]
     pub(crate) fn at(&mut self, clock: u64) -> bool {
-        clock == self.thread.clock || self.clock_moved(clock)
-    }
-
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn clock_moved(&mut self, clock: u64) -> bool {
-        if clock & (CLOCK_PAUSED | CLOCK_STOPPED) != 0 {
-            return false;
-        }
-        let thread = &mut *self.thread;
-        thread.large_budget = large::BUDGET;
-        let generation = PROCESS.generation.load(Ordering::Acquire);
-        if generation != thread.generation {
-            thread.generation = generation;
-            thread.stack.forget();
-        }
-        // Without room the event that follows is lost; one later has to say it again.
-        if thread.ring.write(encode(Event::Epoch(Epoch(clock & CLOCK_EPOCH_MASK)))) {
-            thread.clock = clock;
-        }
-        true
+        clock == self.thread.clock || clock_moved(self.process, self.thread, clock)
     }
 
     #[inline(always)]
     pub(crate) fn stack(&mut self, entry: &Entry) -> StackId {
-        let id = self.thread.stack.capture(entry);
-        if PROCESS.verify_countdown.load(Ordering::Relaxed) != 0 {
-            self.verify(entry);
+        let id = self.thread.stack.capture(entry, self.process);
+        if self.process.verify_countdown.load(Ordering::Relaxed) != 0 {
+            verify(self.process, self.thread, entry);
         }
         id
-    }
-
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn verify(&mut self, entry: &Entry) {
-        if PROCESS.verify_countdown.fetch_sub(1, Ordering::Relaxed) == 1 {
-            let every = PROCESS.session().map_or(0, |session| session.verify_every.load(Ordering::Relaxed));
-            PROCESS.verify_countdown.store(every, Ordering::Relaxed);
-            self.thread.stack.verify(entry);
-        }
     }
 
     /// Tells how long the call took, if that was measured.
@@ -243,13 +229,42 @@ impl Recording {
         let ticks = unsafe { core::ptr::replace(&raw mut (*self.words).ticks, 0) };
         if ticks != 0 {
             // It is no event of the program: without room nothing is lost.
-            self.thread.ring.write(encode(Event::Timed { ticks }));
+            self.thread.ring.write(encode(Event::Timed { ticks }), self.process);
         }
     }
 
     #[inline(always)]
     pub(crate) fn push(&mut self, event: Event) {
-        self.thread.ring.push(encode(event));
+        self.thread.ring.push(encode(event), self.process);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn clock_moved(process: &Process, thread: &mut ThreadState, clock: u64) -> bool {
+    if clock & (CLOCK_PAUSED | CLOCK_STOPPED) != 0 {
+        return false;
+    }
+    thread.large_budget = large::BUDGET;
+    let generation = process.modules.generation();
+    if generation != thread.generation {
+        thread.generation = generation;
+        thread.stack.forget();
+    }
+    // Without room the event that follows is lost; one later has to say it again.
+    if thread.ring.write(encode(Event::Epoch(Epoch(clock & CLOCK_EPOCH_MASK))), process) {
+        thread.clock = clock;
+    }
+    true
+}
+
+#[cold]
+#[inline(never)]
+fn verify(process: &Process, thread: &mut ThreadState, entry: &Entry) {
+    if process.verify_countdown.fetch_sub(1, Ordering::Relaxed) == 1 {
+        let every = process.session().map_or(0, |session| session.verify_every.load(Ordering::Relaxed));
+        process.verify_countdown.store(every, Ordering::Relaxed);
+        thread.stack.verify(entry, process);
     }
 }
 

@@ -9,25 +9,23 @@
 use crate::arch::entry::Entry;
 use crate::arch::{tls, weak};
 use crate::forward::Forward;
-use crate::process::{PROCESS, set_session_path};
-use crate::session::{SessionPath, variable};
+use crate::process::PROCESS;
+use crate::session::SessionPath;
 use crate::stopwatch::Stopwatch;
 use crate::sys::maps::Code;
 use crate::turn::begin as begin_turn;
-use crate::unwind::elf;
-use crate::{describe, large, real, sys};
+use crate::{describe, large, lifecycle, marks, placement, real, sandbox, sys};
 use core::ffi::{CStr, c_char, c_void};
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use heapwise_trace::event::{AllocFunction, MarkKind};
 pub use heapwise_trace::live::layout::LIVE_VERSION;
-use heapwise_trace::live::layout::{THROUGH_PRELOAD, THROUGH_VARIABLE, WRAPPER_NOTE, WRAPPER_NOTE_KIND};
 
 /// Runs when the process ends by itself, after the destructors of the program.
 #[used]
 #[unsafe(link_section = ".fini_array")]
 static FAREWELL: extern "C" fn() = {
     extern "C" fn exit_handshake() {
-        if is_used() {
+        if placement::is_in_program() {
             let end = AT_END.load(Ordering::Acquire);
             if end.is_null() {
                 return crate::exit_handshake::say();
@@ -46,25 +44,6 @@ static AT_END: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
 /// Has something done when the process ends by itself.
 pub fn at_end(end: fn()) {
     AT_END.store(end as *mut c_void, Ordering::Release);
-}
-
-/// Whether this recorder is a part of the program.
-static USED: AtomicU32 = AtomicU32::new(0);
-
-/// Whether this recorder is a part of the program.
-pub fn is_used() -> bool {
-    USED.load(Ordering::Relaxed) != 0
-}
-
-/// Whether this is the preload library in a program that records itself.
-pub(crate) fn is_left_to_the_program() -> bool {
-    if is_used() || variable(THROUGH_VARIABLE).is_some_and(|value| value.to_bytes() == THROUGH_PRELOAD) {
-        return false;
-    }
-    let Some(headers) = sys::program_headers() else { return false };
-    let Some((start, end)) = sys::maps::mapping_of(headers) else { return false };
-    // A recorder of another version cannot join; then the program is one as any other.
-    elf::note(start, end, WRAPPER_NOTE, WRAPPER_NOTE_KIND) == Some(&LIVE_VERSION.to_le_bytes())
 }
 
 /// What is below the wrapper.
@@ -88,10 +67,21 @@ pub fn begin(inner: Inner) -> bool {
         // SAFETY: the preload library's function of that name, which has this type.
         let forward =
             unsafe { core::mem::transmute::<*const c_void, extern "C" fn(*const Forward)>(forward) };
-        forward(&raw const crate::forward::OWN);
+        forward(&raw const FORWARD);
     }
     true
 }
+
+/// What the preload library hands on to this recorder.
+static FORWARD: Forward = Forward {
+    thread_created: lifecycle::thread_created,
+    thread_joined: lifecycle::thread_joined,
+    thread_named: lifecycle::thread_named,
+    unloaded: lifecycle::unloaded,
+    confine: sandbox::confine,
+    mark: marks::mark_from_c,
+    is_recording: marks::is_recording_from_c,
+};
 
 /// Whether this recorder is a part of the executable, and not of a library that it has loaded.
 fn is_in_executable() -> bool {
@@ -104,7 +94,7 @@ fn is_in_executable() -> bool {
 /// Joins a session that this program has made itself, by the path of its memory. Returns whether it did: a process can do so
 /// once.
 pub fn join(path: &[u8], inner: Inner) -> bool {
-    if is_taken() || !set_session_path(path) {
+    if is_taken() || !PROCESS.set_session_path(path) {
         return false;
     }
     take_over(inner);
@@ -119,7 +109,7 @@ pub fn may_trust_environment() -> bool {
 
 /// Whether this process is recorded, by whomever, or was.
 pub fn is_taken() -> bool {
-    is_used() || is_recorded_by_preload()
+    placement::is_in_program() || is_recorded_by_preload()
 }
 
 /// Lets the collector look at this process's pages for the last time, and waits until it has.
@@ -128,7 +118,7 @@ pub fn take_leave() {
 }
 
 fn take_over(inner: Inner) {
-    USED.store(1, Ordering::Relaxed);
+    placement::become_part_of_the_program();
     real::find_loader();
     match inner {
         Inner::Malloc => {

@@ -12,7 +12,7 @@
 //!
 //! Nothing in this crate does input or output.
 
-#![cfg_attr(not(feature = "file"), no_std)]
+#![cfg_attr(not(any(feature = "file", loom)), no_std)]
 #![forbid(unsafe_code)]
 
 pub mod event;

@@ -1,7 +1,7 @@
 //! Reads an object's unwind table (`.eh_frame_hdr`, `.eh_frame`) in memory, for one address.
 
 use super::elf::{bytes, segment_end};
-use super::modules::Module;
+use super::module::Module;
 use crate::arch::registers::{FP, RA, SAVED};
 use gimli::{
     BaseAddresses, CfaRule as GimliCfa, EhFrame, EhFrameHdr, EndianSlice, FrameDescriptionEntry,

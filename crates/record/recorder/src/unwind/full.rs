@@ -4,9 +4,9 @@
 
 use super::cfi::{self, CfaRule, Row, Slot};
 use super::memory::{self, StackMemory};
-use super::modules::{self, Found};
-use super::rule::{Kind, Rule};
-use super::stack::lookup_address;
+use super::module::Found;
+use super::modules;
+use super::rule::{Kind, Rule, lookup_address};
 use crate::arch::registers::Registers;
 
 /// A frame: its registers, and whether its pc is that of an interrupted instruction.

@@ -2,7 +2,7 @@
 //!
 //! * [`rule`]: what the unwind tables say about one address, in 33 bits,
 //! * [`cache`]: the rules of all addresses met so far,
-//! * [`modules`]: which object file an address belongs to,
+//! * [`module`], [`module_log`], [`modules`]: which object file an address belongs to, and telling the collector,
 //! * [`elf`]: the headers of an object file in memory,
 //! * [`cfi`]: reads an object's unwind table when an address is met for the first time,
 //! * [`expression`], [`full`]: frames that no short rule describes (signal frames, realigned stacks),
@@ -18,9 +18,12 @@ pub mod cache;
 pub mod cfi;
 pub mod elf;
 pub mod expression;
+mod frames;
 pub mod full;
 pub mod memory;
+pub mod module;
+pub mod module_log;
 pub mod modules;
 pub mod rule;
 pub mod stack;
-mod tables;
+pub mod tables;

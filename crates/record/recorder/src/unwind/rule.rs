@@ -45,6 +45,12 @@ pub enum Kind {
     NotCode = 6,
 }
 
+/// The address whose rule applies: a return address belongs to the call before it.
+#[inline(always)]
+pub fn lookup_address(pc: usize, exact: bool) -> usize {
+    if exact { pc } else { pc.wrapping_sub(1) }
+}
+
 impl Rule {
     /// A rule without operands.
     pub const fn plain(kind: Kind) -> Self {

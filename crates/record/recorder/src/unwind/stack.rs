@@ -1,16 +1,16 @@
 //! The remembered stack of a thread, and the walk that uses it.
 
 use super::cache;
+use super::frames::{Check, FP_DEAD, FpUse, Fresh, Remembered, UNPROVABLE};
 use super::full::{self, FullFrame, Next};
 use super::memory::{self, StackMemory, Stacks};
-use super::modules;
-use super::rule::{Kind, Rule};
-pub use super::tables::FIRST_BYTES;
+use super::module;
+use super::rule::{Kind, Rule, lookup_address};
 use super::tables::{DEPTH, Tables};
 use crate::arch::entry::Entry;
 use crate::arch::registers::Registers;
-use crate::process::PROCESS;
-use crate::trie::NodeCache;
+use crate::node_cache::NodeCache;
+use crate::process::Process;
 use core::sync::atomic::Ordering;
 use heapwise_trace::event::StackId;
 use heapwise_trace::live::node::{ADDRESS_MASK, EXACT_PC};
@@ -21,79 +21,6 @@ const CUT_DEPTH: usize = 4 << 10;
 /// Frames that are kept whenever a stack outgrows one of the two. As many again fit before the next time, so a level more or
 /// less of a deep recursion costs the same at every depth.
 const KEPT: usize = CUT_DEPTH / 2;
-
-/// One frame of the last stack.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(C)]
-pub(super) struct Remembered {
-    /// The frame's stack pointer when its callee returns. The return address lies right below it.
-    sp: usize,
-    /// The node key: return address, or interrupted instruction with [`EXACT_PC`].
-    key: u64,
-    /// The frame's frame-pointer register.
-    fp: usize,
-    /// The frame's node in the trie.
-    node: u32,
-    /// How many of the checks belong to the frames outside of this one.
-    outer_checks: u32,
-}
-
-/// A word of the stack from which a frame was computed, and what it said.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub(super) struct Check {
-    at: usize,
-    value: usize,
-}
-
-/// A frame that the walk at work has found.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(C)]
-pub(super) struct Fresh {
-    sp: usize,
-    key: u64,
-    fp: usize,
-    /// Where `fp` was loaded from, 0 if the callee left the register alone, [`UNPROVABLE`] if the frame was not found
-    /// by a short rule.
-    fp_slot: usize,
-    /// Whether the step to the caller needs the frame pointer.
-    fp_use: FpUse,
-}
-
-const UNPROVABLE: usize = usize::MAX;
-
-/// What the step from a frame to its caller does with the frame pointer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(u8)]
-enum FpUse {
-    /// Uses it.
-    #[default]
-    Needed,
-    /// Hands it to the caller.
-    Passed,
-    /// Replaces it with one from the stack.
-    Replaced,
-}
-
-/// Added to the key of a frame whose frame pointer makes no difference, so that comparing it can be left out.
-/// Compilers use the register for other values, which differ from call to call.
-const FP_DEAD: u64 = 1 << 60;
-
-impl Fresh {
-    fn pc(&self) -> usize {
-        (self.key & ADDRESS_MASK) as usize
-    }
-
-    fn exact(&self) -> bool {
-        self.key & EXACT_PC != 0
-    }
-
-    /// A frame with this stack pointer, for tests.
-    #[cfg(test)]
-    pub(super) fn at(sp: usize) -> Self {
-        Self { sp, ..Self::default() }
-    }
-}
 
 /// A word that is never what [`UNPROVABLE`] frames' checks want it to be.
 static NEVER: usize = 0;
@@ -110,16 +37,10 @@ pub struct RememberedStack {
     cut: bool,
     /// Whether that is because it is deeper than what is kept.
     too_deep: bool,
-    /// [`modules::postponed`] when it was last looked at.
+    /// [`module::postponed`] when it was last looked at.
     postponed: u64,
     nodes: NodeCache,
     tables: Tables,
-}
-
-/// The address whose rule applies: a return address belongs to the call before it.
-#[inline(always)]
-pub fn lookup_address(pc: usize, exact: bool) -> usize {
-    if exact { pc } else { pc.wrapping_sub(1) }
 }
 
 /// How a walk ended.
@@ -172,7 +93,7 @@ impl RememberedStack {
 
     /// The id of the stack that called the entry point.
     #[inline(always)]
-    pub fn capture(&mut self, entry: &Entry) -> StackId {
+    pub fn capture(&mut self, entry: &Entry, process: &Process) -> StackId {
         let sp = entry.stack_pointer;
         if self.stacks.current().contains(&sp) {
             // SAFETY: `sp` is the entry point's stack pointer, where the caller's return address lies.
@@ -185,7 +106,7 @@ impl RememberedStack {
                 return StackId(node);
             }
         }
-        self.capture_by_walk(entry)
+        self.capture_by_walk(entry, process)
     }
 
     #[inline(always)]
@@ -219,21 +140,21 @@ impl RememberedStack {
     }
 
     #[inline(never)]
-    fn capture_by_walk(&mut self, entry: &Entry) -> StackId {
+    fn capture_by_walk(&mut self, entry: &Entry, process: &Process) -> StackId {
         let sp = entry.stack_pointer;
         if !self.stacks.current().contains(&sp) && !self.stacks.switch_to(sp) {
             // The stack that is remembered is another one.
             self.depth = 0;
-            return PROCESS.trie.root(true);
+            return process.trie.root(true);
         }
         // SAFETY: `sp` is the stack pointer of a function that called us, on the stack with these bounds, so all above
         // it is mapped and in use.
         let memory = unsafe { StackMemory::new(sp, self.stacks.current().end) };
-        let Some(pc) = memory.word(sp) else { return PROCESS.trie.root(true) };
+        let Some(pc) = memory.word(sp) else { return process.trie.root(true) };
         let (key, fp) = (pc as u64 & ADDRESS_MASK, entry.frame_pointer);
         let first = Fresh { sp: sp + 8, key, fp, fp_slot: 0, fp_use: FpUse::Needed };
         let (end, n_fresh) = self.walk(first, &memory);
-        self.remember(end, n_fresh)
+        self.remember(end, n_fresh, process)
     }
 
     /// Walks outwards until a remembered frame proves the rest. Returns how it ended and how many frames are fresh.
@@ -312,13 +233,13 @@ impl RememberedStack {
     }
 
     /// Makes the walk's result the remembered stack and names its nodes.
-    fn remember(&mut self, end: End, n_fresh: usize) -> StackId {
+    fn remember(&mut self, end: End, n_fresh: usize, process: &Process) -> StackId {
         let most = if self.too_deep { CUT_DEPTH } else { DEPTH };
         let (kept, n_fresh) = match end {
             End::Joined(kept) if kept + n_fresh <= most && self.has_room(kept + n_fresh) => (kept, n_fresh),
             End::Joined(kept) => {
                 let both = self.kept_when_too_deep();
-                (self.keep_innermost(kept, both.saturating_sub(n_fresh)), n_fresh.min(both))
+                (self.keep_innermost(kept, both.saturating_sub(n_fresh), process), n_fresh.min(both))
             }
             End::Outermost | End::Cut => {
                 (self.cut, self.too_deep) = (matches!(end, End::Cut), false);
@@ -330,7 +251,7 @@ impl RememberedStack {
             }
         };
         let (mut node, mut checks, mut fp_dead) = match kept {
-            0 => (PROCESS.trie.root(self.cut), 0, false),
+            0 => (process.trie.root(self.cut), 0, false),
             kept => {
                 let outer = *self.frame(kept);
                 (StackId(outer.node), self.checks_with(kept), outer.key & FP_DEAD != 0)
@@ -340,7 +261,7 @@ impl RememberedStack {
         // PERF: as slices, whose addresses stay in registers while the tables are written to.
         let (frames, all_checks, fresh) = self.tables.slices();
         for fresh in fresh[..n_fresh].iter().rev() {
-            node = self.nodes.node(node, fresh.key);
+            node = self.nodes.node(node, fresh.key, |parent, key| process.node(parent, key));
             fp_dead = match fresh.fp_use {
                 FpUse::Needed => false,
                 FpUse::Passed => fp_dead,
@@ -392,15 +313,15 @@ impl RememberedStack {
     /// many these are.
     #[cold]
     #[inline(never)]
-    fn keep_innermost(&mut self, depth: usize, wanted: usize) -> usize {
+    fn keep_innermost(&mut self, depth: usize, wanted: usize, process: &Process) -> usize {
         let kept = wanted.min(depth);
         let first = depth - kept + 1;
         let checks =
             if kept == 0 { 0..0 } else { self.frame(first).outer_checks as usize..self.checks_with(depth) };
-        let mut node = PROCESS.trie.root(true);
+        let mut node = process.trie.root(true);
         for index in 1..=kept {
             let mut frame = *self.frame(first + index - 1);
-            node = self.nodes.node(node, frame.key & !FP_DEAD);
+            node = self.nodes.node(node, frame.key & !FP_DEAD, |parent, key| process.node(parent, key));
             frame.node = node.0;
             frame.outer_checks -= checks.start as u32;
             self.tables.frames[index] = frame;
@@ -419,8 +340,8 @@ impl RememberedStack {
     /// Compares the remembered stack, which was just captured for `entry`, with a full unwind from here.
     #[cold]
     #[inline(never)]
-    pub fn verify(&mut self, entry: &Entry) {
-        let Some(header) = PROCESS.header() else { return };
+    pub fn verify(&mut self, entry: &Entry, process: &Process) {
+        let Some(header) = process.header() else { return };
         let sp = entry.stack_pointer;
         // SAFETY: as in `capture`.
         let memory = unsafe { StackMemory::new(sp, self.stacks.current().end) };
@@ -429,7 +350,7 @@ impl RememberedStack {
         }
         let innermost = *self.frame(self.depth);
         let pc = |key: u64| (key & ADDRESS_MASK) as usize;
-        let postponed = modules::postponed();
+        let postponed = module::postponed();
         let mut walker = FullWalk::from_here(innermost.sp, pc(innermost.key), memory);
         let mut remembered = self.tables.frames[1..=self.depth].iter().rev();
         let differs_at = loop {
@@ -443,8 +364,8 @@ impl RememberedStack {
             }
         };
         // The kernel was not asked about an address in one of the two walks: they cannot be compared.
-        if postponed != modules::postponed() || self.postponed != postponed {
-            self.postponed = modules::postponed();
+        if postponed != module::postponed() || self.postponed != postponed {
+            self.postponed = module::postponed();
             return;
         }
         header.verified.fetch_add(1, Ordering::Relaxed);

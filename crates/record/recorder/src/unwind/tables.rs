@@ -3,7 +3,7 @@
 //! Most stacks are shallow, and address space may be limited, so the tables begin small. Larger ones take their place when a
 //! walk needs them, up to a depth at which stacks are cut off.
 
-use super::stack::{Check, Fresh, Remembered};
+use super::frames::{Check, Fresh, Remembered};
 use crate::{address_space, sys};
 use core::ops::{Deref, DerefMut};
 

@@ -2,7 +2,7 @@
 //!
 //! **If you change anything here, raise [`LIVE_VERSION`].**
 
-use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
+use super::atomics::{AtomicU8, AtomicU32, AtomicU64};
 
 /// The first eight bytes of a session.
 pub const SESSION_MAGIC: u64 = u64::from_le_bytes(*b"heapwise");
@@ -88,14 +88,14 @@ pub struct CacheLine<T>(pub T);
 
 /// Most threads of one process that can be recorded at the same time.
 pub const MAX_RINGS: usize = 8192;
-/// Nodes per chunk of the trie.
-pub const NODES_PER_CHUNK: u32 = 1 << 16;
+/// Nodes per chunk of the trie. In a model, as below, there are so few that every schedule can be tried.
+pub const NODES_PER_CHUNK: u32 = if cfg!(loom) { 4 } else { 1 << 16 };
 /// Most chunks of the trie of one process.
-pub const MAX_NODE_CHUNKS: usize = 1024;
+pub const MAX_NODE_CHUNKS: usize = if cfg!(loom) { 4 } else { 1024 };
 /// Tables in the index of the trie; each has twice the buckets of the one before. The last one fills an arena.
 pub const MAX_INDEX_TABLES: usize = 11;
 /// Buckets of the first index table.
-pub const FIRST_TABLE_BUCKETS: usize = 1 << 10;
+pub const FIRST_TABLE_BUCKETS: usize = if cfg!(loom) { 1 } else { 1 << 10 };
 /// Bytes of the log of modules of one process.
 pub const MODULE_LOG_BYTES: usize = 1 << 20;
 /// Most names of marks of one process.
@@ -162,9 +162,9 @@ pub struct ProcessHeader {
     /// Offsets of the index tables.
     pub index_tables: [AtomicU64; MAX_INDEX_TABLES],
     /// The command line.
-    pub command: [core::sync::atomic::AtomicU8; COMMAND_BYTES],
+    pub command: [AtomicU8; COMMAND_BYTES],
     /// Path of the object that provides the real `malloc`.
-    pub allocator: [core::sync::atomic::AtomicU8; ALLOCATOR_BYTES],
+    pub allocator: [AtomicU8; ALLOCATOR_BYTES],
     /// Address and length of what the allocator has mapped; a length of 0 is none.
     pub allocator_mappings: [[AtomicU64; 2]; MAX_ALLOCATOR_MAPPINGS],
 }
@@ -203,7 +203,7 @@ pub const fn ring_capacity(index: usize) -> u64 {
 }
 
 /// One thread's ring. The events follow at [`RING_DATA_OFFSET`].
-#[derive(Debug)]
+#[derive(Debug, Default)]
 #[repr(C, align(64))]
 pub struct RingHeader {
     /// Bytes ever written. Only the owner writes.
@@ -253,7 +253,7 @@ pub const MODULE_RECORD_HEADER: usize = 72;
 pub const BUILD_ID_BYTES: usize = 32;
 
 /// A node of the trie of stacks, at `node_chunks[id / NODES_PER_CHUNK]`.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 #[repr(C)]
 pub struct NodeRecord {
     /// Return address and flags, see [`super::node`]; 0 until it is published.
@@ -265,15 +265,17 @@ pub struct NodeRecord {
 }
 
 /// Entries of one bucket of an index table: one cache line.
-pub const BUCKET_ENTRIES: usize = 8;
+pub const BUCKET_ENTRIES: usize = if cfg!(loom) { 2 } else { 8 };
 
 /// A bucket of an index table: `tag << 32 | node id`, 0 where it is empty.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 #[repr(C, align(64))]
 pub struct Bucket(pub [AtomicU64; BUCKET_ENTRIES]);
 
 const _: () = assert!(size_of::<RingHeader>() as u64 <= RING_DATA_OFFSET);
+#[cfg(not(loom))]
 const _: () = assert!(size_of::<NodeRecord>() == 16);
 /// Bytes before the first arena.
 pub const SESSION_HEADER_BYTES: u64 = 64 << 10;
+#[cfg(not(loom))]
 const _: () = assert!(size_of::<SessionHeader>() as u64 <= SESSION_HEADER_BYTES);
