@@ -2,7 +2,7 @@
 
 use super::Results;
 use super::services::Goal;
-use crate::statistics::Spread;
+use heapwise_trial::statistics::Spread;
 use std::fmt::Write;
 
 /// A promise is kept if at least this share of the saving is there.
@@ -47,7 +47,7 @@ fn shown(goal: Goal, runs: &[f64]) -> String {
         Goal::Cpu => (1e9, "s"),
     };
     let decimals = if goal == Goal::Cpu { 2 } else { 1 };
-    let spread = Spread::of(runs.iter().map(|needed| needed / unit).collect());
+    let spread = Spread::of(runs.iter().map(|needed| needed / unit));
     spread.map_or_else(|| "–".to_owned(), |spread| format!("{spread:.decimals$} {name}"))
 }
 

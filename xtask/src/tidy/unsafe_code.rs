@@ -22,12 +22,10 @@ const ALLOWED: &[&str] = &[
     // Asks the C library for its version.
     "crates/trial/allocators/src/c_library.rs",
     // Waits, traces, and what happens between fork and exec.
-    "crates/trial/trial/src/compare/measure/sys.rs",
+    "crates/trial/trial/src/supervise/sys.rs",
     // Calls the C allocation functions, on memory that two processes share; the one is waited for by the other.
     "crates/trial/trial/src/replay/worker/",
-    "crates/trial/trial/src/replay/parent/child.rs",
     "crates/trial/trial/src/replay/parent/memory.rs",
-    "crates/trial/trial/src/replay/parent/ticks.rs",
     // Asks the allocator of its own process who it is.
     "crates/trial/allocators/src/identity/answer.rs",
     "crates/trial/allocators/src/identity/own.rs",
