@@ -1,9 +1,9 @@
 //! What recording may cost at most, and whether it does.
 
-use crate::rounds::Series;
 use crate::run::Run;
-use crate::statistics::Spread;
+use crate::series::Series;
 use crate::tools::Kind;
+use heapwise_trial::statistics::Spread;
 
 /// At most this share of the time that heaptrack adds.
 const SHARE_OF_HEAPTRACK: f64 = 0.1;

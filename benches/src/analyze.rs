@@ -2,10 +2,11 @@
 //! `heaptrack_print` on a recording of the same run.
 
 use crate::launcher::{self, Measured};
-use crate::statistics::Spread;
 use crate::tools::{self, Kind, Tool};
 use crate::workloads::{self, Workload};
 use anyhow::{Context, Result, ensure};
+use heapwise_trial::rounds::Rounds;
+use heapwise_trial::statistics::Spread;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -51,18 +52,18 @@ pub(crate) fn measure(plan: &Plan<'_>, tools: &[Tool]) -> Result<String> {
             inputs.push(record(plan, &workload, size, tool)?);
         }
     }
-    for round in 1..=plan.rounds {
-        for input in &mut inputs {
-            let measured = read(plan.folder, &launcher, &input.command)?;
-            eprintln!(
-                "bench:   round {round}: {} {}: {:.2} s",
-                input.workload,
-                input.tool.name(),
-                measured.wall_seconds()
-            );
-            input.seconds.push(measured.wall_seconds());
-            input.peak_mib.push(measured.peak_rss_kib as f64 / MIB);
-        }
+    for turn in Rounds::new(inputs.len(), plan.rounds as u32, 1).without_warm_up() {
+        let input = &mut inputs[turn.who];
+        let measured = read(plan.folder, &launcher, &input.command)?;
+        eprintln!(
+            "bench:   round {}: {} {}: {:.2} s",
+            turn.round,
+            input.workload,
+            input.tool.name(),
+            measured.wall_seconds()
+        );
+        input.seconds.push(measured.wall_seconds());
+        input.peak_mib.push(measured.peak_rss_kib as f64 / MIB);
     }
     // What heapwise has counted belongs to heaptrack's recording of the same workload, too.
     let events: Vec<(&str, u64)> = inputs.iter().map(|i| (i.workload, i.events)).collect();
@@ -128,7 +129,7 @@ fn table(inputs: &[Input]) -> String {
     );
     for input in inputs {
         let (Some(seconds), Some(peak)) =
-            (Spread::of(input.seconds.clone()), Spread::of(input.peak_mib.clone()))
+            (Spread::of(input.seconds.iter().copied()), Spread::of(input.peak_mib.iter().copied()))
         else {
             continue;
         };

@@ -2,8 +2,9 @@
 //! dropped. Each setting runs beside a plain run of the same size, in turns.
 
 use crate::launcher::compile;
-use crate::statistics::Spread;
 use anyhow::{Context, Result, ensure};
+use heapwise_trial::rounds::Rounds;
+use heapwise_trial::statistics::Spread;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -106,8 +107,7 @@ pub(crate) fn measure(rounds: usize, quick: bool, folder: &Path) -> Result<Strin
             continue;
         }
         let entries = if quick { setting.entries / 10 } else { setting.entries };
-        let rows =
-            (0..rounds).map(|round| pair(&program, entries, setting, round)).collect::<Result<Vec<_>>>();
+        let rows = pairs(&program, entries, setting, rounds);
         // A library that makes the program crash costs more than time, and is no reason to measure nothing else.
         let rows = match rows {
             Ok(rows) => rows,
@@ -117,8 +117,8 @@ pub(crate) fn measure(rounds: usize, quick: bool, folder: &Path) -> Result<Strin
                 continue;
             }
         };
-        let fill = Spread::of(rows.iter().map(|row| row.fill).collect());
-        let drop = Spread::of(rows.iter().map(|row| row.drop).collect());
+        let fill = Spread::of(rows.iter().map(|row| row.fill));
+        let drop = Spread::of(rows.iter().map(|row| row.drop));
         let (Some(fill), Some(drop)) = (fill, drop) else { continue };
         eprintln!("bench: {name}: {fill:.2}, {drop:.2}");
         text.push_str(&format!("| `{}` | `{name}` | {entries} | {fill:.2} | {drop:.2} |\n", setting.check));
@@ -126,13 +126,15 @@ pub(crate) fn measure(rounds: usize, quick: bool, folder: &Path) -> Result<Strin
     Ok(text)
 }
 
-/// The program with and without the setting. Each of the two goes first half of the time.
-fn pair(program: &Path, entries: u64, setting: &Setting, round: usize) -> Result<Times> {
-    let run = |with: bool| run(program, entries, with.then_some(setting));
-    let plain_first = round.is_multiple_of(2);
-    let (first, second) = (run(!plain_first)?, run(plain_first)?);
-    let (plain, set) = if plain_first { (first, second) } else { (second, first) };
-    Ok(Times { fill: set.fill / plain.fill, drop: set.drop / plain.drop })
+/// The program without and with the setting, in turns.
+fn pairs(program: &Path, entries: u64, setting: &Setting, rounds: usize) -> Result<Vec<Times>> {
+    let mut both = [Vec::new(), Vec::new()];
+    for turn in Rounds::new(2, rounds as u32, 1).without_warm_up() {
+        both[turn.who].push(run(program, entries, (turn.who == 1).then_some(setting))?);
+    }
+    let [plain, set] = both;
+    let pairs = plain.into_iter().zip(set);
+    Ok(pairs.map(|(plain, set)| Times { fill: set.fill / plain.fill, drop: set.drop / plain.drop }).collect())
 }
 
 fn described(setting: &Setting) -> String {

@@ -16,9 +16,8 @@ mod launcher;
 mod library;
 mod machine;
 mod replay;
-mod rounds;
 mod run;
-mod statistics;
+mod series;
 mod tables;
 mod tools;
 mod tuned;
@@ -27,7 +26,7 @@ mod workloads;
 use anyhow::{Context, Result, bail};
 use lexopt::prelude::*;
 use machine::Machine;
-use rounds::Plan;
+use series::Plan;
 use std::path::PathBuf;
 
 const HELP: &str = "\
@@ -41,7 +40,7 @@ Usage: bench record [--pairs N] [--only WORKLOAD] [--quick] [--target-dir DIR]
        bench environment [--pairs N] [--quick] [--target-dir DIR]
        bench replay [--pairs N] [--only WORKLOAD] [--quick] [--real-only] [--after-load] [--target-dir DIR]
        bench tune [--pairs N] [--only SERVICE] [--quick] [--target-dir DIR]
-       bench library [--pairs N] [--only CONTENDER] [--quick] [--target-dir DIR]
+       bench library [--pairs N] [--only CANDIDATE] [--quick] [--target-dir DIR]
 
   --pairs N         rounds of all tools (default 5, and 7 of all allocators after one that does not count, and 10 of each layout
                     of `bench library`; 2 with --quick)
@@ -138,7 +137,7 @@ fn main() -> Result<()> {
         return Ok(());
     }
     let chosen = workloads::chosen(&request.only)?;
-    let results = rounds::measure(&plan, &folder, &chosen, &tools)?;
+    let results = series::measure(&plan, &folder, &chosen, &tools)?;
     let after = Machine::look();
 
     print!("{}", machine::describe(&before, &after, &tools));

@@ -1,9 +1,9 @@
 //! The numbers of all workloads and tools as a Markdown table.
 
-use crate::rounds::Series;
 use crate::run::Run;
-use crate::statistics::Spread;
+use crate::series::Series;
 use crate::tools::Kind;
+use heapwise_trial::statistics::Spread;
 use std::fmt::Write;
 
 const HEADER: &str = "\
@@ -67,8 +67,8 @@ fn row(series: &Series, tool: Kind) -> String {
 pub(crate) mod tests {
     use super::*;
     use crate::launcher::Measured;
-    use crate::rounds::Round;
     use crate::run::Events;
+    use crate::series::Round;
 
     /// A series in which each round has these seconds for native, heapwise and heaptrack.
     pub(crate) fn series(workload: &'static str, seconds: &[[f64; 3]]) -> Series {

@@ -5,6 +5,7 @@
 
 use heapwise_tests::recording::{Recording, report_on};
 use heapwise_tests::{programs, run, tool};
+use heapwise_trial::supervise::{Child, Ended};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
@@ -258,22 +259,13 @@ fn within(folder: &Path, limit_kib: u64, arguments: &[&str]) -> (u64, String) {
     let mut command = run::command("/bin/sh", folder);
     let script = format!("ulimit -v {limit_kib}; exec \"$0\" \"$@\"");
     command.args(["-c", &script]).arg(tool::heapwise()).args(arguments);
-    let child = command
-        .stderr(out.try_clone().expect("a descriptor"))
-        .stdout(out)
-        .spawn()
-        .expect("it can be started");
-    let mut status = 0;
-    // SAFETY: plain numbers, for which zeros are values.
-    let mut used: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: our own child, which nobody else waits for, and places that outlive the call.
-    let waited = unsafe { libc::wait4(child.id() as i32, &mut status, 0, &mut used) };
-    assert_eq!(waited, child.id() as i32);
+    command.stderr(out.try_clone().expect("a descriptor")).stdout(out);
+    let Ended { status, usage } = Child::start(&mut command).expect("it can be started").wait();
     let said = String::from_utf8_lossy(&std::fs::read(folder.join("said")).expect("a file")).into_owned();
     let end: String = said.chars().rev().take(500).collect::<Vec<_>>().into_iter().rev().collect();
     // 3 is what doctor ends with when it has found something.
-    assert!(libc::WIFEXITED(status) && [0, 3].contains(&libc::WEXITSTATUS(status)), "{status:#x}: {end}");
-    (used.ru_maxrss as u64 * 1024, said)
+    assert!([Some(0), Some(3)].contains(&status.code()), "{status}: {end}");
+    (usage.max_rss_bytes, said)
 }
 
 /// The machine itself may give rise to findings of its own.

@@ -312,7 +312,7 @@ fn a_flame_graph_is_a_page_stacks_or_a_picture() {
     );
 
     let outcome =
-        package.run(&["flamegraph", "--offline", "--measure", "count", "-o", "run.folded", "--", "3"]);
+        package.run(&["flamegraph", "--offline", "--measure", "allocations", "-o", "run.folded", "--", "3"]);
     assert_eq!(outcome.code(), 3, "{outcome:#?}");
     let folded = fs::read_to_string(package.root.join("run.folded")).expect("stacks");
     let counts = folded
@@ -321,7 +321,7 @@ fn a_flame_graph_is_a_page_stacks_or_a_picture() {
     let allocations = &report(&package.recording("package.2.hw"))["totals"]["allocations"];
     assert_eq!(Some(counts.sum::<u64>()), allocations.as_u64());
 
-    let words = ["flamegraph", "--offline", "--measure", "peak", "-o", "run.svg"];
+    let words = ["flamegraph", "--offline", "--measure", "peak_bytes", "-o", "run.svg"];
     let outcome = package.finish(package.command(&words).env("PATH", "/usr/bin:/bin"));
     if outcome.code() != 0 {
         assert_eq!(outcome.code(), 127, "{outcome:#?}");
@@ -339,7 +339,7 @@ fn a_flame_graph_is_a_page_stacks_or_a_picture() {
             && picture.contains(";package::blocks")
     );
 
-    for words in [&["-o", "run.png"][..], &["--measure", "peak"]] {
+    for words in [&["-o", "run.png"][..], &["--measure", "peak_bytes"]] {
         let outcome = package.run(&[&["flamegraph", "--offline"][..], words].concat());
         assert_eq!(outcome.code(), 2, "{outcome:#?}");
     }

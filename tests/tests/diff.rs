@@ -42,7 +42,7 @@ fn contest(folder: &Path, old: &str, new: &str) {
 
 /// Checks that two runs of a program have the same numbers, whatever their addresses were.
 fn no_difference(folder: &Path) {
-    let (outcome, diff) = json(folder, &["--fail-on", "allocations+0,allocated_bytes+0,peak_live_bytes+0"]);
+    let (outcome, diff) = json(folder, &["--fail-on", "allocations+0,allocated_bytes+0,peak_bytes+0"]);
     assert_eq!(outcome.code(), 0, "{}", outcome.stderr);
     assert_eq!(diff["same"], true, "{:?}", diff["totals"]);
     assert_eq!(diff["sites"], Value::Array(Vec::new()));
@@ -156,7 +156,7 @@ fn thresholds_decide_on_the_exit_code() {
     let folder = run::private_folder();
     contest(folder.path(), "v02", "v01");
     let at = folder.path();
-    let expressions = "allocations+5%,peak_live_bytes+1MiB,allocations>100000";
+    let expressions = "allocations+5%,peak_bytes+1MiB,allocations>100000";
     let (outcome, diff) = json(at, &["--fail-on", expressions, "--fail-on", "temporary_allocations+0"]);
     assert_eq!(outcome.code(), 3, "{}", outcome.stderr);
     let failed = diff["failed"].as_array().expect("a list");
@@ -179,7 +179,7 @@ fn thresholds_decide_on_the_exit_code() {
 fn a_bad_threshold_ends_with_2_and_one_line() {
     let folder = run::private_folder();
     for expression in
-        ["allocations", "allocation+5%", "allocations+five", "peak_live_bytes+1apple", "duration_ns+1"]
+        ["allocations", "allocation+5%", "allocations+five", "peak_bytes+1apple", "duration_ns+1"]
     {
         let outcome = heapwise(folder.path(), &["diff", "no.hw", "no.hw", "--fail-on", expression]);
         assert_eq!(outcome.code(), 2, "{expression}: {}", outcome.stderr);

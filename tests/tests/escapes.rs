@@ -259,7 +259,7 @@ fn nothing_that_others_named_controls_the_terminal() {
         &[o("flamegraph"), o("-o"), &with("", ".xyz")][..],
         &[o("flamegraph"), o("-o"), &with("no folder ", "/x.svg")],
         &[o("bench"), o("--baseline"), &t],
-        &[o("bench"), o("--threshold"), &t],
+        &[o("bench"), o("--fail-on"), &t],
         &[o("run"), o("--max-size"), &t],
         &[&h],
     ] {

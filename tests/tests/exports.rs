@@ -89,12 +89,12 @@ fn folded_stacks_have_the_numbers_of_the_report() {
         let measures = [
             ("allocations", totals.allocations),
             ("reallocations", totals.reallocations),
-            ("bytes", totals.allocated_bytes),
-            ("peak", totals.peak_live_bytes),
-            ("peak-blocks", totals.peak_live_blocks),
-            ("exit", totals.live_at_exit_bytes),
-            ("exit-blocks", totals.live_at_exit_blocks),
-            ("temporary", totals.temporary_allocations),
+            ("allocated_bytes", totals.allocated_bytes),
+            ("peak_bytes", totals.peak_live_bytes),
+            ("peak_blocks", totals.peak_live_blocks),
+            ("live_at_exit_bytes", totals.live_at_exit_bytes),
+            ("live_at_exit_blocks", totals.live_at_exit_blocks),
+            ("temporary_allocations", totals.temporary_allocations),
         ];
         for (measure, total) in measures {
             let file = exported(&recorded.file, &["--to", "folded", "--measure", measure], folder);
@@ -328,7 +328,7 @@ fn what_cannot_be_done_is_said_in_one_line() {
     assert_eq!(std::fs::read(at.join("kept")).expect("it is there"), b"kept", "it was emptied for nothing");
     let said = refused(&recording, &["--to", "dhat", "-o", "no/such/folder"], at, 1);
     assert!(said.contains("no/such/folder"), "{said}");
-    let said = refused(&recording, &["--to", "pprof", "--measure", "peak"], at, 2);
+    let said = refused(&recording, &["--to", "pprof", "--measure", "peak_bytes"], at, 2);
     assert!(said.contains("--measure"), "{said}");
     let said = refused(&recording, &["--to", "folded", "--at", "exit"], at, 2);
     assert!(said.contains("--at"), "{said}");

@@ -80,8 +80,8 @@ fn wrappers(target: &Path, layouts: usize) -> Result<()> {
         for entry in std::fs::read_dir(target.join("release")).context("there is a folder of programs")? {
             let path = entry?.path();
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-            let is_contender = ["wrapper_", "bare_", "over_"].iter().any(|prefix| name.starts_with(prefix));
-            if is_contender && path.extension().is_none() {
+            let is_candidate = ["wrapper_", "bare_", "over_"].iter().any(|prefix| name.starts_with(prefix));
+            if is_candidate && path.extension().is_none() {
                 std::fs::copy(&path, layout.join(name))
                     .with_context(|| format!("cannot copy {}", path.display()))?;
             }

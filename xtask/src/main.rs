@@ -31,7 +31,7 @@ Usage: cargo xtask TASK
           what it costs to analyse a hundred million events, beside heaptrack_print
   bench replay [--pairs N] [--only WORKLOAD] [--quick] [--real-only]
           how well a replay predicts what real programs do under each allocator
-  bench library [--pairs N] [--only CONTENDER] [--quick]
+  bench library [--pairs N] [--only CANDIDATE] [--quick]
           what wrappers of the global allocator add to a call, the library's beside others
 ";
 

@@ -1,18 +1,17 @@
 //! `bench library`: what wrappers of the global allocator cost, heapwise's and others'.
 //!
-//! Each contender is a program of its own (`benches/wrappers`), with the same loops. All of them are started, wait, and take
+//! Each candidate is a program of its own (`benches/wrappers`), with the same loops. All of them are started, wait, and take
 //! turns every few milliseconds; what a wrapper adds is the difference to the program without it, of the same loop in the same
 //! round. Programs are started anew for each *layout*, in which the linker has put functions to other places: where code
 //! happens to lie moves a call by as much as a wrapper that does nothing.
 
-mod contenders;
+mod candidates;
 mod process;
 mod table;
 
-use crate::replay::inputs::Random;
-use crate::replay::shuffled;
 use anyhow::{Context, Result, ensure};
-use contenders::Contender;
+use candidates::Candidate;
+use heapwise_trial::rounds::Rounds;
 use process::Process;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -48,7 +47,7 @@ enum Kind {
 /// Threads of the column for several.
 const THREADS: usize = 4;
 
-/// Nanoseconds of a chunk with one thread: short, so that all contenders have had their turn before the machine changes.
+/// Nanoseconds of a chunk with one thread: short, so that all candidates have had their turn before the machine changes.
 const CHUNK_NS: f64 = 300_000.0;
 /// With several threads: long enough for them to be at work at the same time, though there are fewer processors.
 const TOGETHER_NS: f64 = 8_000_000.0;
@@ -82,10 +81,10 @@ fn kernels() -> Vec<Kernel> {
     all
 }
 
-/// What was measured of a contender with one layout: a number for each kernel and round.
+/// What was measured of a candidate with one layout: a number for each kernel and round.
 #[derive(Debug, Serialize)]
 struct Measured {
-    contender: &'static str,
+    candidate: &'static str,
     layout: usize,
     /// By kernel, then by round, in nanoseconds per call.
     nanoseconds: Vec<Vec<f64>>,
@@ -95,13 +94,12 @@ struct Measured {
 pub(crate) fn measure(plan: &Plan<'_>) -> Result<String> {
     let folder = plan.folder.join("library");
     let layouts = layouts(&folder)?;
-    let chosen = contenders::chosen(plan.only);
+    let chosen = candidates::chosen(plan.only);
     let kernels = kernels();
-    let mut random = Random::new(7);
     let mut all = Vec::new();
     for (layout, programs) in layouts.iter().enumerate() {
         eprintln!("bench: layout {} of {}", layout + 1, layouts.len());
-        all.extend(one_layout(plan, &folder, layout, programs, &chosen, &kernels, &mut random)?);
+        all.extend(one_layout(plan, &folder, layout, programs, &chosen, &kernels)?);
     }
     let raw = folder.join("library.json");
     let named: Vec<_> = kernels.iter().map(|kernel| (kernel.name, kernel.threads)).collect();
@@ -137,34 +135,31 @@ fn one_layout(
     folder: &Path,
     layout: usize,
     programs: &Path,
-    chosen: &[&'static Contender],
+    chosen: &[&'static Candidate],
     kernels: &[Kernel],
-    random: &mut Random,
 ) -> Result<Vec<Measured>> {
     let heapwise = plan.target.join("release/heapwise");
     let scratch = folder.join("scratch");
     std::fs::create_dir_all(&scratch).with_context(|| format!("cannot make {}", scratch.display()))?;
     let mut processes = chosen
         .iter()
-        .map(|contender| Process::start(contender, programs, &heapwise, &scratch))
+        .map(|candidate| Process::start(candidate, programs, &heapwise, &scratch))
         .collect::<Result<Vec<_>>>()?;
     let mut nanoseconds = vec![vec![Vec::new(); kernels.len()]; chosen.len()];
-    // How many calls make a chunk is measured first; with it, pages are touched and lazy things are done.
     let mut calls = vec![vec![0; kernels.len()]; chosen.len()];
-    for (at, process) in processes.iter_mut().enumerate() {
-        for (kernel, calls) in kernels.iter().zip(&mut calls[at]) {
+    let turns = Rounds::new(kernels.len() * chosen.len(), plan.rounds as u32, 7 + layout as u64);
+    for turn in turns.in_groups_of(chosen.len()) {
+        let (number, at) = (turn.who / chosen.len(), turn.who % chosen.len());
+        let (kernel, process) = (&kernels[number], &mut processes[at]);
+        if turn.counts() {
+            let chunks = if kernel.threads == 1 { 3 } else { 1 };
+            let each = process.ask(kernel.name, kernel.threads, chunks, calls[at][number])?;
+            nanoseconds[at][number].push(each);
+        } else {
+            // How many calls make a chunk is measured first; with it, pages are touched and lazy things are done.
             let whole = if kernel.threads == 1 { CHUNK_NS } else { TOGETHER_NS };
             let each = process.ask(kernel.name, kernel.threads, 1, 200)?;
-            *calls = ((whole / each.max(0.1)) as u64).clamp(12, 4_000_000);
-        }
-    }
-    for _ in 0..plan.rounds {
-        for (number, kernel) in kernels.iter().enumerate() {
-            let chunks = if kernel.threads == 1 { 3 } else { 1 };
-            for at in shuffled(random, processes.len()) {
-                let each = processes[at].ask(kernel.name, kernel.threads, chunks, calls[at][number])?;
-                nanoseconds[at][number].push(each);
-            }
+            calls[at][number] = ((whole / each.max(0.1)) as u64).clamp(12, 4_000_000);
         }
     }
     for process in processes {
@@ -173,6 +168,6 @@ fn one_layout(
     let _ = std::fs::remove_dir_all(&scratch);
     let measured = chosen.iter().zip(nanoseconds);
     Ok(measured
-        .map(|(contender, nanoseconds)| Measured { contender: contender.name, layout, nanoseconds })
+        .map(|(candidate, nanoseconds)| Measured { candidate: candidate.name, layout, nanoseconds })
         .collect())
 }

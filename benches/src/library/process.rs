@@ -1,6 +1,6 @@
 //! A program that waits for its turn.
 
-use super::contenders::{Contender, Recorded};
+use super::candidates::{Candidate, Recorded};
 use anyhow::{Context, Result, ensure};
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -17,25 +17,25 @@ pub(super) struct Process {
 
 impl Process {
     pub(super) fn start(
-        contender: &Contender,
+        candidate: &Candidate,
         programs: &Path,
         heapwise: &Path,
         scratch: &Path,
     ) -> Result<Self> {
-        let name = contender.name;
-        let program = programs.join(contender.program);
-        let mut command = if contender.recorded == Recorded::No {
+        let name = candidate.name;
+        let program = programs.join(candidate.program);
+        let mut command = if candidate.recorded == Recorded::No {
             Command::new(&program)
         } else {
             let mut command = Command::new(heapwise);
             command.args(["run", "--no-report", "--force", "-o"]).arg(scratch.join(format!("{name}.hw")));
-            if contender.recorded == Recorded::ThroughPreload {
+            if candidate.recorded == Recorded::ThroughPreload {
                 command.args(["--through", "preload"]);
             }
             command.arg("--").arg(&program);
             command
         };
-        if contender.is_watched {
+        if candidate.is_watched {
             command.arg("watched");
         }
         // What heapwise says about the recording is not what is measured; an error ends the program and is noticed.

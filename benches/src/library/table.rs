@@ -1,6 +1,6 @@
 //! What was found, beside what was expected and what was aimed at.
 
-use super::contenders::{Contender, INNER, Recorded, SYSTEM};
+use super::candidates::{Candidate, INNER, Recorded, SYSTEM};
 use super::{Kernel, Kind, Measured, THREADS};
 use heapwise_trial::statistics::Spread;
 use std::fmt::Write;
@@ -26,13 +26,13 @@ struct Results<'a> {
 }
 
 impl Results<'_> {
-    /// A contender's numbers less those of another one: the median of all kernels and rounds for each layout. Without another
+    /// A candidate's numbers less those of another one: the median of all kernels and rounds for each layout. Without another
     /// one, the numbers themselves.
-    fn beside(&self, contender: &str, other: Option<&str>, column: Column) -> Option<Spread> {
-        let of = self.all.iter().filter(|measured| measured.contender == contender);
+    fn beside(&self, candidate: &str, other: Option<&str>, column: Column) -> Option<Spread> {
+        let of = self.all.iter().filter(|measured| measured.candidate == candidate);
         let layouts = of.filter_map(|measured| {
             let is_other =
-                |found: &&Measured| Some(found.contender) == other && found.layout == measured.layout;
+                |found: &&Measured| Some(found.candidate) == other && found.layout == measured.layout;
             let other = match other {
                 Some(_) => Some(self.all.iter().find(is_other)?),
                 None => None,
@@ -49,21 +49,18 @@ impl Results<'_> {
         Spread::of(layouts)
     }
 
-    fn added(&self, contender: &Contender, column: Column) -> Option<Spread> {
-        self.beside(contender.name, Some(contender.base), column)
+    fn added(&self, candidate: &Candidate, column: Column) -> Option<Spread> {
+        self.beside(candidate.name, Some(candidate.base), column)
     }
 }
 
-pub(super) fn tables(kernels: &[Kernel], chosen: &[&Contender], all: &[Measured]) -> String {
+pub(super) fn tables(kernels: &[Kernel], chosen: &[&Candidate], all: &[Measured]) -> String {
     let results = Results { kernels, all };
     format!("{}\n{}\n{}", wrappers(&results, chosen), inner(&results, chosen), aims(&results, chosen))
 }
 
 fn shown(spread: Option<Spread>, decimals: usize) -> String {
-    let Some(Spread { median, low, high }) = spread else { return "–".to_owned() };
-    // What rounds to nothing has no sign.
-    let shown = |x: f64| if x.abs() < 0.5 * 0.1f64.powi(decimals as i32) { 0.0 } else { x };
-    format!("{:.decimals$} ({:.decimals$}..{:.decimals$})", shown(median), shown(low), shown(high))
+    spread.map_or_else(|| "–".to_owned(), |spread| format!("{spread:.decimals$}"))
 }
 
 /// Fewer decimals where there are many digits before them.
@@ -72,18 +69,18 @@ fn figure(spread: Option<Spread>) -> String {
 }
 
 /// What each wrapper adds over the system's allocator.
-fn wrappers(results: &Results<'_>, chosen: &[&Contender]) -> String {
+fn wrappers(results: &Results<'_>, chosen: &[&Candidate]) -> String {
     let mut text = format!(
         "Added to a malloc+free pair of 24 to 64 bytes over the system's allocator, in ns of the thread's processor time:\n\n\
          | wrapper | state | expected | 1 thread | {THREADS} threads | zeroed+free | realloc |\n\
          |---|---|---:|---:|---:|---:|---:|\n",
     );
-    for contender in chosen.iter().filter(|contender| contender.base == SYSTEM) {
-        let Contender { name, wrapper, state, predicted, .. } = contender;
+    for candidate in chosen.iter().filter(|candidate| candidate.base == SYSTEM) {
+        let Candidate { name, wrapper, state, predicted, .. } = candidate;
         let is_base = *name == SYSTEM;
         let column = |column| match is_base {
             true => format!("*{}*", figure(results.beside(name, None, column))),
-            false => figure(results.added(contender, column)),
+            false => figure(results.added(candidate, column)),
         };
         let predicted = predicted.map_or_else(String::new, |ns| ns.to_string());
         let state = if is_base { "*the pair itself*" } else { state };
@@ -94,7 +91,7 @@ fn wrappers(results: &Results<'_>, chosen: &[&Contender]) -> String {
 }
 
 /// What heapwise adds over each allocator.
-fn inner(results: &Results<'_>, chosen: &[&Contender]) -> String {
+fn inner(results: &Results<'_>, chosen: &[&Candidate]) -> String {
     let mut text = format!(
         "Each allocator bare, and what heapwise's wrapper adds to it, in ns per pair:\n\n\
          | inner allocator | bare | inert | counting | bare, {THREADS} threads | inert | counting |\n\
@@ -102,13 +99,13 @@ fn inner(results: &Results<'_>, chosen: &[&Contender]) -> String {
     );
     for (base, title) in INNER {
         let of = |is_watched: bool, column| {
-            let wanted = |c: &&&Contender| {
+            let wanted = |c: &&&Candidate| {
                 c.base == base
                     && c.wrapper == "heapwise"
                     && c.is_watched == is_watched
                     && c.recorded == Recorded::No
             };
-            figure(chosen.iter().find(wanted).and_then(|contender| results.added(contender, column)))
+            figure(chosen.iter().find(wanted).and_then(|candidate| results.added(candidate, column)))
         };
         let bare = |column| figure(results.beside(base, None, column));
         let _ = writeln!(
@@ -126,10 +123,10 @@ fn inner(results: &Results<'_>, chosen: &[&Contender]) -> String {
 }
 
 /// What was aimed at; medians decide.
-fn aims(results: &Results<'_>, chosen: &[&Contender]) -> String {
+fn aims(results: &Results<'_>, chosen: &[&Candidate]) -> String {
     let added = |name: &str, column| {
-        let contender = chosen.iter().find(|contender| contender.name == name)?;
-        Some(results.added(contender, column)?.median)
+        let candidate = chosen.iter().find(|candidate| candidate.name == name)?;
+        Some(results.added(candidate, column)?.median)
     };
     let rows = [
         ("inert, 1 thread", added("inert", ONE), Some(INERT_AIM)),
@@ -161,16 +158,16 @@ fn aims(results: &Results<'_>, chosen: &[&Contender]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::contenders::chosen;
+    use super::super::candidates::chosen;
     use super::super::kernels;
     use super::*;
 
     /// Two layouts; the second one, and the second round, are slower for everybody.
-    fn measured(contender: &'static str, added: f64) -> impl Iterator<Item = Measured> {
+    fn measured(candidate: &'static str, added: f64) -> impl Iterator<Item = Measured> {
         (0..2).map(move |layout| {
             let base = 10.0 + layout as f64;
             let rounds = vec![base + added, base + 5.0 + added];
-            Measured { contender, layout, nanoseconds: vec![rounds; kernels().len()] }
+            Measured { candidate, layout, nanoseconds: vec![rounds; kernels().len()] }
         })
     }
 

@@ -8,8 +8,9 @@ use super::fidelity::{BASELINE, Row};
 use super::predictions::{self, Mode, Prediction};
 use super::real::{self, Bench, End};
 use super::workloads::{self, Place, Prepared};
-use crate::statistics::Spread;
 use anyhow::{Context, Result};
+use heapwise_trial::rounds::Rounds;
+use heapwise_trial::statistics::Spread;
 use serde::Serialize;
 use std::ffi::OsStr;
 use std::fmt::Write;
@@ -108,7 +109,7 @@ pub(super) fn measure(
     Ok(format!("{}\nAll runs, one by one: {}\n", table(&all), raw.display()))
 }
 
-/// All candidates, shuffled round by round. What is resident in the end hardly depends on caches, so each run counts.
+/// All candidates, in turns. What is resident in the end hardly depends on caches, so each run counts.
 fn run(
     bench: &Bench<'_>,
     rounds: usize,
@@ -118,20 +119,17 @@ fn run(
 ) -> Results {
     let mut real: Vec<_> = CANDIDATES.iter().map(|candidate| (candidate.name, Vec::new())).collect();
     let mut failures = Vec::new();
-    let mut random = super::inputs::Random::new(7);
-    for _ in 0..rounds {
-        for at in super::shuffled(&mut random, CANDIDATES.len()) {
-            let candidate = &CANDIDATES[at];
-            let Some(allocator) = candidate.allocator(allocators) else { continue };
-            let mut environment = vec![("LD_PRELOAD", allocator.library.as_os_str())];
-            environment.extend(candidate.environment.map(|(name, value)| (name, OsStr::new(value))));
-            match real::resident_after_load(bench, prepared, &environment, SETTLE) {
-                Ok(bytes) => {
-                    eprintln!("bench:   {workload}: {} {:.1} MiB", candidate.name, bytes as f64 / MIB);
-                    real[at].1.push(bytes);
-                }
-                Err(error) => failures.push(format!("{}: {error:#}", candidate.name)),
+    for turn in Rounds::new(CANDIDATES.len(), rounds as u32, 7).without_warm_up() {
+        let candidate = &CANDIDATES[turn.who];
+        let Some(allocator) = candidate.allocator(allocators) else { continue };
+        let mut environment = vec![("LD_PRELOAD", allocator.library.as_os_str())];
+        environment.extend(candidate.environment.map(|(name, value)| (name, OsStr::new(value))));
+        match real::resident_after_load(bench, prepared, &environment, SETTLE) {
+            Ok(bytes) => {
+                eprintln!("bench:   {workload}: {} {:.1} MiB", candidate.name, bytes as f64 / MIB);
+                real[turn.who].1.push(bytes);
             }
+            Err(error) => failures.push(format!("{}: {error:#}", candidate.name)),
         }
     }
     real.retain(|(_, runs)| !runs.is_empty());
@@ -142,7 +140,7 @@ fn run(
 fn rows(real: &[(&'static str, Vec<u64>)], predictions: &[Prediction]) -> Vec<Row> {
     let row = |(name, runs): &(&'static str, Vec<u64>)| {
         let prediction = predictions.iter().find(|prediction| prediction.candidate() == *name)?;
-        let real = Spread::of(runs.iter().map(|bytes| *bytes as f64).collect())?.median;
+        let real = Spread::of(runs.iter().map(|bytes| *bytes as f64))?.median;
         let predicted = prediction.rss_after_bytes? as f64;
         Some(Row { allocator: (*name).to_owned(), real, predicted })
     };
@@ -167,7 +165,7 @@ fn table(all: &[Results]) -> String {
     let mut verdicts = String::new();
     for Results { workload, real, rows, failures } in all {
         for (name, runs) in real {
-            let spread = Spread::of(runs.iter().map(|bytes| *bytes as f64 / MIB).collect());
+            let spread = Spread::of(runs.iter().map(|bytes| *bytes as f64 / MIB));
             let shown = spread.map_or_else(|| "–".to_owned(), |spread| format!("{spread:.1}"));
             let row = rows.iter().find(|row| row.allocator == *name);
             let predicted = row.map_or_else(|| "–".to_owned(), |row| format!("{:.1}", row.predicted / MIB));

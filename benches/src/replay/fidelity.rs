@@ -4,8 +4,8 @@
 //! something that is the same for all allocators. It is taken from the row of glibc, and everything else is compared
 //! after that. What counts in the end is the choice that somebody would make by the prediction.
 
-use crate::statistics::Spread;
 use heapwise_analysis::units::signed_percent;
+use heapwise_trial::statistics::Spread;
 use serde::Serialize;
 
 /// The allocator that a program has unless somebody does something about it, and that the offset is taken from.
@@ -149,7 +149,7 @@ fn verdict(faster: bool) -> &'static str {
 fn difference(one: &[f64], other: &[f64], matters: f64) -> Option<f64> {
     let (one, other) = (Spread::of(one.to_vec())?, Spread::of(other.to_vec())?);
     let share = one.median / other.median - 1.0;
-    let is_clear = one.least > other.greatest || one.greatest < other.least;
+    let is_clear = one.low > other.high || one.high < other.low;
     (is_clear && share.abs() > matters).then_some(share)
 }
 

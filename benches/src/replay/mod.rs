@@ -1,23 +1,24 @@
 //! `bench replay`: how well `heapwise replay` predicts what real programs do under each allocator.
 //!
-//! Each program runs under each allocator, shuffled round by round, and is recorded once. The recording is replayed, and
+//! Each program runs under each allocator, in turns, and is recorded once. The recording is replayed, and
 //! what the replay says is compared with what was measured (`fidelity.rs`). With `--after-load` it is services, and what they
 //! keep some seconds after their load (`after_load.rs`).
 
 mod after_load;
 mod allocators;
 mod fidelity;
-pub(crate) mod inputs;
+mod inputs;
 mod predictions;
 pub(crate) mod real;
 mod tables;
 pub(crate) mod workloads;
 
 use crate::launcher::{self, Measured};
-use crate::statistics::Spread;
 use allocators::Allocator;
 use anyhow::{Context, Result, bail};
 use fidelity::{CpuRow, Row};
+use heapwise_trial::rounds::Rounds;
+use heapwise_trial::statistics::Spread;
 use predictions::{Mode, Prediction};
 use real::{Bench, End};
 use serde::Serialize;
@@ -107,34 +108,33 @@ fn measure_real(
         allocators.iter().map(|allocator| Real { allocator: allocator.name, runs: Vec::new() }).collect();
     let mut failures = Vec::new();
     let mut expected: Option<Vec<u8>> = None;
-    let mut random = inputs::Random::new(workload.name.len() as u64);
-    for round in 0..=rounds {
-        for at in shuffled(&mut random, allocators.len()) {
-            let allocator = &allocators[at];
-            if failures.iter().any(|(failed, _)| *failed == at) {
-                continue;
-            }
-            match real::run(bench, prepared, allocator) {
-                Ok((measured, output)) => {
-                    let same = *expected.get_or_insert_with(|| output.clone()) == output;
-                    if !same && prepared.output != Output::Differs {
-                        failures.push((at, "it printed something else than before".to_owned()));
-                        continue;
-                    }
-                    eprintln!(
-                        "bench:   {} round {round}: {} {:.2} s, {:.1} MiB",
-                        workload.name,
-                        allocator.name,
-                        measured.cpu_us as f64 / 1e6,
-                        measured.peak_rss_kib as f64 / 1024.0
-                    );
-                    // The first run fills caches, and is not counted.
-                    if round > 0 {
-                        real[at].runs.push(measured);
-                    }
+    let mut turns = Rounds::new(allocators.len(), rounds as u32, workload.name.len() as u64);
+    while let Some(turn) = turns.next() {
+        let (at, allocator) = (turn.who, &allocators[turn.who]);
+        match real::run(bench, prepared, allocator) {
+            Ok((measured, output)) => {
+                let same = *expected.get_or_insert_with(|| output.clone()) == output;
+                if !same && prepared.output != Output::Differs {
+                    failures.push((at, "it printed something else than before".to_owned()));
+                    turns.leave_out(at);
+                    continue;
                 }
-                Err(error) if allocator.name == fidelity::BASELINE => return Err(error),
-                Err(error) => failures.push((at, format!("{error:#}"))),
+                eprintln!(
+                    "bench:   {} round {}: {} {:.2} s, {:.1} MiB",
+                    workload.name,
+                    turn.round,
+                    allocator.name,
+                    measured.cpu_us as f64 / 1e6,
+                    measured.peak_rss_kib as f64 / 1024.0
+                );
+                if turn.counts() {
+                    real[at].runs.push(measured);
+                }
+            }
+            Err(error) if allocator.name == fidelity::BASELINE => return Err(error),
+            Err(error) => {
+                failures.push((at, format!("{error:#}")));
+                turns.leave_out(at);
             }
         }
     }
@@ -144,15 +144,6 @@ fn measure_real(
     real.retain(|real| !real.runs.is_empty());
     let failures = failures.into_iter().map(|(at, why)| format!("{}: {why}", allocators[at].name)).collect();
     Ok(Results { workload: workload.name, aim: workload.mean_error, real, failures, memory: None, cpu: None })
-}
-
-/// The order of a round.
-pub(crate) fn shuffled(random: &mut inputs::Random, count: usize) -> Vec<usize> {
-    let mut order: Vec<_> = (0..count).collect();
-    for at in (1..count).rev() {
-        order.swap(at, random.below(at + 1));
-    }
-    order
 }
 
 /// Records the program and replays the recording.
@@ -185,7 +176,7 @@ fn compare(results: &mut Results, predictions: &[Prediction]) -> String {
             results.failures.push(format!("{allocator}: not predicted"));
             continue;
         };
-        let peaks = runs.iter().map(|run| run.peak_rss_kib as f64 * 1024.0).collect();
+        let peaks = runs.iter().map(|run| run.peak_rss_kib as f64 * 1024.0);
         match (Spread::of(peaks), prediction.peak_rss_bytes) {
             (Some(real), Some(bytes)) => memory.push(Row {
                 allocator: (*allocator).to_owned(),
@@ -212,19 +203,6 @@ fn compare(results: &mut Results, predictions: &[Prediction]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn all_take_part_in_each_round_in_changing_orders() {
-        let mut random = inputs::Random::new(5);
-        let orders: Vec<_> = (0..20).map(|_| shuffled(&mut random, 6)).collect();
-        for order in &orders {
-            let mut sorted = order.clone();
-            sorted.sort_unstable();
-            assert_eq!(sorted, [0, 1, 2, 3, 4, 5]);
-        }
-        let firsts: std::collections::HashSet<_> = orders.iter().map(|order| order[0]).collect();
-        assert!(firsts.len() >= 4, "{orders:?}");
-    }
 
     #[test]
     fn predictions_meet_the_runs_of_their_allocator() {

@@ -4,11 +4,12 @@ use super::allocators::Allocator;
 use super::workloads::{Output, PORT, Prepared};
 use crate::launcher::Measured;
 use anyhow::{Context, Result, bail, ensure};
+use heapwise_trial::supervise::memory::Resident;
+use heapwise_trial::supervise::{self, Child};
 use std::ffi::{OsStr, OsString};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -78,18 +79,13 @@ pub(crate) fn resident_after_load(
 }
 
 /// What is resident of the only child of a process.
-fn resident(parent: u32) -> Result<u64> {
-    let child = only_child(parent)?;
-    let rollup = std::fs::read_to_string(format!("/proc/{child}/smaps_rollup"))?;
-    let line = rollup.lines().find_map(|line| line.strip_prefix("Rss:"));
-    let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
-    Ok(kib.context("the kernel does not say what is resident")? * 1024)
+fn resident(parent: i32) -> Result<u64> {
+    let resident = Resident::of(only_child(parent)?).context("the kernel does not say what is resident")?;
+    Ok(resident.rss_bytes)
 }
 
-fn only_child(parent: u32) -> Result<u32> {
-    let children = std::fs::read_to_string(format!("/proc/{parent}/task/{parent}/children"))?;
-    let child = children.split_whitespace().next().and_then(|child| child.parse().ok());
-    child.context("nothing was started")
+fn only_child(parent: i32) -> Result<i32> {
+    supervise::children(parent).first().copied().context("nothing was started")
 }
 
 /// How a recorded service comes to its end.
@@ -122,8 +118,7 @@ pub(crate) fn record(
     ];
     execute(bench, prepared, &before, &[], |recorder| {
         if end == End::AfterTheLoad {
-            let status = Command::new("kill").args(["-KILL", &only_child(recorder)?.to_string()]).status()?;
-            ensure!(status.success(), "the service could not be ended");
+            supervise::end(only_child(recorder)?);
         }
         Ok(end)
     })
@@ -136,26 +131,26 @@ fn execute(
     prepared: &Prepared,
     before: &[OsString],
     environment: &[(&str, &OsStr)],
-    loaded: impl FnOnce(u32) -> Result<End>,
+    loaded: impl FnOnce(i32) -> Result<End>,
 ) -> Result<()> {
     let port = free_port()?;
     let messages = bench.scratch.join("messages");
     let line: Vec<_> = before.iter().cloned().chain(with_port(&prepared.command, port)).collect();
-    let child = Command::new(&line[0])
+    let mut command = Command::new(&line[0]);
+    command
         .args(&line[1..])
         .envs(prepared.environment.iter().copied())
         .envs(environment.iter().copied())
         .current_dir(bench.scratch)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
-        .stderr(std::fs::File::create(&messages)?)
-        // A group of its own can be ended as a whole.
-        .process_group(0)
-        .spawn()
-        .with_context(|| format!("cannot run {}", line[0].display()))?;
-    let mut group = Group(Some(child));
-    let ended = drive(&mut group, prepared, port, loaded);
-    let ended = ended.and_then(|end| Ok((end, group.wait()?)));
+        .stderr(std::fs::File::create(&messages)?);
+    let mut child =
+        Child::start(&mut command).with_context(|| format!("cannot run {}", line[0].display()))?;
+    let ended = drive(&mut child, prepared, port, loaded).and_then(|end| {
+        let late = || format!("not ended after {} s", PATIENCE.as_secs());
+        Ok((end, child.wait_within(PATIENCE).with_context(late)?.status))
+    });
     let said = || std::fs::read_to_string(&messages).unwrap_or_default();
     let (end, status) = ended.with_context(said)?;
     ensure!(
@@ -169,22 +164,23 @@ fn execute(
 
 /// Waits for a service and gives it its load.
 fn drive(
-    group: &mut Group,
+    child: &mut Child,
     prepared: &Prepared,
     port: u16,
-    loaded: impl FnOnce(u32) -> Result<End>,
+    loaded: impl FnOnce(i32) -> Result<End>,
 ) -> Result<End> {
     let Some((end, load)) = prepared.load.split_last() else { return Ok(End::AsUsual) };
     let start = Instant::now();
     while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {
-        if let Some(status) = group.ended()? {
-            bail!("the service ended before it listened, with {status}");
+        if let Some(ended) = child.poll() {
+            bail!("the service ended before it listened, with {}", ended.status);
         }
         ensure!(start.elapsed() < READY, "the service does not listen on port {port}");
         sleep(PAUSE);
     }
     load.iter().try_for_each(|command| client(command, port))?;
-    let ending = loaded(group.id().context("the service has ended")?)?;
+    ensure!(child.poll().is_none(), "the service has ended");
+    let ending = loaded(child.id())?;
     if ending == End::AsUsual {
         client(end, port)?;
     }
@@ -222,44 +218,6 @@ fn comparable(output: Output, text: Vec<u8>) -> Vec<u8> {
             lines.concat()
         }
         Output::Differs => Vec::new(),
-    }
-}
-
-/// A running process and those that it has started, which are ended if anything goes wrong.
-struct Group(Option<Child>);
-
-impl Group {
-    fn id(&self) -> Option<u32> {
-        Some(self.0.as_ref()?.id())
-    }
-
-    fn ended(&mut self) -> Result<Option<std::process::ExitStatus>> {
-        let Some(child) = &mut self.0 else { return Ok(None) };
-        let status = child.try_wait()?;
-        if status.is_some() {
-            self.0 = None;
-        }
-        Ok(status)
-    }
-
-    fn wait(&mut self) -> Result<std::process::ExitStatus> {
-        let start = Instant::now();
-        loop {
-            if let Some(status) = self.ended()? {
-                return Ok(status);
-            }
-            ensure!(start.elapsed() < PATIENCE, "not ended after {} s", PATIENCE.as_secs());
-            sleep(PAUSE);
-        }
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        if let Some(mut child) = self.0.take() {
-            let _ = Command::new("kill").args(["-KILL", "--", &format!("-{}", child.id())]).status();
-            let _ = child.wait();
-        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::Results;
 use super::fidelity::{Cpu, CpuRow, Memory, Row};
-use crate::statistics::Spread;
+use heapwise_trial::statistics::Spread;
 use std::fmt::Write;
 
 const MIB: f64 = 1024.0 * 1024.0;
@@ -17,9 +17,8 @@ pub(crate) fn real(all: &[Results]) -> String {
     );
     for results in all {
         for real in &results.real {
-            let of = |number: &dyn Fn(&crate::launcher::Measured) -> f64| {
-                Spread::of(real.runs.iter().map(number).collect())
-            };
+            let of =
+                |number: &dyn Fn(&crate::launcher::Measured) -> f64| Spread::of(real.runs.iter().map(number));
             let shown = |spread: Option<Spread>, decimals: usize| {
                 spread.map_or_else(|| "–".to_owned(), |spread| format!("{spread:.decimals$}"))
             };

@@ -10,12 +10,11 @@ mod services;
 mod table;
 
 use crate::launcher;
-use crate::replay::inputs::Random;
 use crate::replay::real::{self, Bench};
-use crate::replay::shuffled;
 use crate::replay::workloads::Place;
-use crate::statistics::Spread;
 use anyhow::{Context, Result, bail, ensure};
+use heapwise_trial::rounds::Rounds;
+use heapwise_trial::statistics::Spread;
 use promise::Promise;
 use serde::Serialize;
 use services::{Goal, Service};
@@ -120,30 +119,27 @@ fn one(
             return Ok(results);
         }
     };
-    let mut random = Random::new(11);
     let mut expected: Option<Vec<u8>> = None;
-    // The first round fills caches, and is not counted.
-    for round in 0..=plan.rounds {
-        for at in shuffled(&mut random, 2) {
-            prepared.command[0] = OsString::from(&builds[at]);
-            let needed = match service.goal {
-                Goal::RssAfter => real::resident_after_load(bench, &prepared, &[], SETTLE)? as f64,
-                Goal::Cpu => {
-                    let (measured, output) = real::run_with(bench, &prepared, &[])?;
-                    let expected = expected.get_or_insert_with(|| output.clone());
-                    ensure!(*expected == output, "{} printed something else than before", service.name);
-                    measured.cpu_us as f64 * 1e3
-                }
-            };
-            eprintln!(
-                "bench:   {} round {round}, {}: {}",
-                service.name,
-                ["without the fix", "with it"][at],
-                service.goal.shown(needed)
-            );
-            if round > 0 {
-                if at == 0 { &mut results.without } else { &mut results.with }.push(needed);
+    for turn in Rounds::new(2, plan.rounds as u32, 11) {
+        prepared.command[0] = OsString::from(&builds[turn.who]);
+        let needed = match service.goal {
+            Goal::RssAfter => real::resident_after_load(bench, &prepared, &[], SETTLE)? as f64,
+            Goal::Cpu => {
+                let (measured, output) = real::run_with(bench, &prepared, &[])?;
+                let expected = expected.get_or_insert_with(|| output.clone());
+                ensure!(*expected == output, "{} printed something else than before", service.name);
+                measured.cpu_us as f64 * 1e3
             }
+        };
+        eprintln!(
+            "bench:   {} round {}, {}: {}",
+            service.name,
+            turn.round,
+            ["without the fix", "with it"][turn.who],
+            service.goal.shown(needed)
+        );
+        if turn.counts() {
+            if turn.who == 0 { &mut results.without } else { &mut results.with }.push(needed);
         }
     }
     Ok(results)

@@ -2,8 +2,8 @@
 
 use super::Results;
 use super::services::Goal;
-use crate::statistics::Spread;
 use heapwise_analysis::units::signed_percent;
+use heapwise_trial::statistics::Spread;
 use std::fmt::Write;
 
 /// A promise is kept if at least this share of the saving is there.
@@ -48,7 +48,7 @@ fn shown(goal: Goal, runs: &[f64]) -> String {
         Goal::Cpu => (1e9, "s"),
     };
     let decimals = if goal == Goal::Cpu { 2 } else { 1 };
-    let spread = Spread::of(runs.iter().map(|needed| needed / unit).collect());
+    let spread = Spread::of(runs.iter().map(|needed| needed / unit));
     spread.map_or_else(|| "–".to_owned(), |spread| format!("{spread:.decimals$} {name}"))
 }
 

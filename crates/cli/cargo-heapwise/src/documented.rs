@@ -79,7 +79,7 @@ fn what_would_be_refused_is_seen() {
     let refused = |text| refusal(&commands(text)[0]).is_some();
     assert!(refused("$ cargo heapwise bench --treshold 5%"));
     assert!(refused("cargo heapwise bench --baseline a/b"));
-    assert!(refused("      - run: cargo heapwise bench --baseline main --threshold size=5%"));
+    assert!(refused("      - run: cargo heapwise bench --baseline main --fail-on size+5%"));
     assert!(!refused("run: cargo heapwise bench --baseline ${{ x }} \\\n  --format markdown | tee out"));
     assert!(commands("cargo heap\ncargo bench\n").is_empty());
 }

@@ -3,11 +3,12 @@
 //! The graph is that of the HTML report, which has all measures, search and zoom. A picture (SVG) is drawn by inferno-flamegraph,
 //! if it is installed: this program does not contain it, since inferno's licence asks for more than to be named (`deny.toml`).
 
-use crate::args::{FlamegraphArgs, Measure};
+use crate::args::FlamegraphArgs;
 use crate::record::{Request, record};
 use crate::{Failure, browser, cargo, exit, output, program};
 use anyhow::{Context, anyhow};
 use heapwise_report::escape::file::{self, Existing};
+use heapwise_report::export::Measure;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -44,7 +45,7 @@ pub(crate) fn flamegraph(args: &FlamegraphArgs) -> Result<u8, Failure> {
     let (kind, build, arguments) = (&args.kind, &args.build, args.arguments.as_slice());
     let recorded = record(&Request { kind, build, options, file: None, arguments })?;
     let Some(file) = recorded.file.filter(|file| file.exists()) else { return Ok(recorded.code) };
-    let measure = args.measure.unwrap_or(Measure::Bytes);
+    let measure = args.measure.unwrap_or(Measure::AllocatedBytes);
     let graph = match output {
         Output::Page(page) => page.unwrap_or_else(|| file.with_extension("html")),
         Output::Folded(path) => {
@@ -111,7 +112,7 @@ fn drawer() -> Result<PathBuf, Failure> {
 
 fn exporting(recording: &Path, measure: Measure) -> Result<Command, Failure> {
     let mut command = Command::new(program::heapwise()?);
-    command.args(["export", "--to", "folded", "--measure", measure.names().0]).arg(recording);
+    command.args(["export", "--to", "folded", "--measure", measure.name()]).arg(recording);
     Ok(command)
 }
 
@@ -129,7 +130,13 @@ fn draw(recording: &Path, measure: Measure, path: &Path, drawer: &Path) -> Resul
     let picture = file::Output::create(path, Existing::Replace).with_context(cannot_write)?;
     let file = picture.handle().with_context(cannot_write)?;
     let mut drawing = Command::new(drawer);
-    drawing.args(["--title", "heapwise", "--countname", measure.names().1]);
+    let counted = match measure {
+        Measure::AllocatedBytes => "bytes",
+        Measure::PeakBytes => "bytes at the peak",
+        Measure::LiveAtExitBytes => "bytes at the exit",
+        _ => measure.name(),
+    };
+    drawing.args(["--title", "heapwise", "--countname", counted]);
     let drawn = drawing.stdin(stacks).stdout(file).status().with_context(|| format!("cannot start {DRAWER}"));
     // It holds the end of the pipe into which the exporter writes.
     drop(drawing);
@@ -159,9 +166,9 @@ mod tests {
         let code = |name: &str, measure| destination(Some(&named(name)), measure).map_err(|f| f.code);
         assert_eq!(destination(None, None).expect("the report"), Output::Page(None));
         assert_eq!(code("x.html", None), Ok(Output::Page(Some(named("x.html")))));
-        assert_eq!(code("x.folded", Some(Measure::Peak)), Ok(Output::Folded(named("x.folded"))));
+        assert_eq!(code("x.folded", Some(Measure::PeakBytes)), Ok(Output::Folded(named("x.folded"))));
         assert_eq!(code("no/such/x.folded", None), Err(exit::UNEXPECTED));
-        assert_eq!(code("x.html", Some(Measure::Peak)), Err(exit::USAGE));
+        assert_eq!(code("x.html", Some(Measure::PeakBytes)), Err(exit::USAGE));
         assert_eq!(code("x.png", None), Err(exit::USAGE));
         assert_eq!(code("x", None), Err(exit::USAGE));
     }

@@ -62,8 +62,15 @@ fn a_benchmark_that_needs_more_ends_with_3() {
 
     assert_eq!(compared("parse|31|4136|1024\nsum|0|0|0", &[]).code, Some(0), "less than 1 % of the bytes");
     assert_eq!(compared("parse|31|4138|1024\nsum|0|0|0", &[]).code, Some(3), "more than that");
-    assert_eq!(compared("parse|31|4138|1024\nsum|0|0|0", &["--threshold", "bytes=2%"]).code, Some(0));
-    assert_eq!(compared("parse|33|4096|1024\nsum|0|0|0", &["--threshold", "10%"]).code, Some(0));
+    assert_eq!(compared("parse|31|4138|1024\nsum|0|0|0", &["--fail-on", "allocated_bytes+2%"]).code, Some(0));
+    assert_eq!(
+        compared(
+            "parse|33|4096|1024\nsum|0|0|0",
+            &["--fail-on", "requests+10%,allocated_bytes+10%,peak_bytes+10%"]
+        )
+        .code,
+        Some(0)
+    );
     let outcome = compared("parse|1|8|8\nsum|0|0|0", &[]);
     assert_eq!(outcome.code, Some(0), "less is no regression: {outcome:#?}");
     assert!(outcome.stdout.contains("1 better, 1 the same"), "{outcome:#?}");
@@ -136,9 +143,9 @@ fn what_makes_no_sense_is_wrong_usage() {
     let cases: [&[&str]; 7] = [
         &["--save-baseline", "../main"],
         &["--baseline", "feature/x"],
-        &["--baseline", "main", "--threshold", "size=1%"],
-        &["--baseline", "main", "--threshold", "bytes=-1%"],
-        &["--threshold", "1%"],
+        &["--baseline", "main", "--fail-on", "size+1%"],
+        &["--baseline", "main", "--fail-on", "allocated_bytes+-1%"],
+        &["--fail-on", "requests+1%"],
         &["--iterations", "0"],
         &["--no-such-option"],
     ];

@@ -19,7 +19,7 @@ pub(crate) fn allocators(args: &AllocatorsArgs) -> Result<u8, Failure> {
         return Ok(exit::SUCCESS);
     };
     let candidates = Candidate::parse_list(list).map_err(|error| Failure::new(exit::USAGE, error))?;
-    let checks = check(libraries(), &candidates);
+    let checks = check(libraries(), &candidates, &heapwise_trial::supervise::output);
     report::write(out, |_| match args.format {
         PlainFormat::Text => {
             let line = |(candidate, result): &_| match result {

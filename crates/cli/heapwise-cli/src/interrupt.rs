@@ -29,7 +29,7 @@ pub(crate) fn flag() -> io::Result<Arc<AtomicBool>> {
     std::thread::spawn(move || {
         let mut two = [0; 2];
         if heard.read_exact(&mut two).is_ok() {
-            heapwise_trial::compare::measure::end_everything();
+            heapwise_trial::supervise::end_everything();
             std::process::exit(exit::INTERRUPTED.into());
         }
     });

@@ -93,7 +93,7 @@ pub(crate) fn trial(script: &Script, libraries: &Libraries, options: &Options) -
     let trial = try_all(script, program, libraries, options, &interrupted, &|step| {
         let left = step.left.map(|left| format!(", about {} left", rounded(left)));
         let what = format!("{}{}", step.what, left.unwrap_or_default());
-        progress.at_step(&what, step.done as u64, step.total as u64);
+        progress.at_step(&what, step.done, step.total);
     });
     drop(progress);
     Ok(trial)

@@ -32,6 +32,7 @@ mod exact;
 mod finish;
 mod heap;
 mod marks;
+mod measure;
 mod observer;
 mod order;
 mod residency;
@@ -55,6 +56,7 @@ pub use heap::{AllocatorTime, Lifetimes, Sampled, SizeClass, SizeSpread, Sizes, 
 pub use heapwise_trace::event::MarkKind;
 pub use heapwise_trace::file::records::EnvironmentFinding;
 pub use marks::{Mark, MarkMoment, Marks, Span};
+pub use measure::Measure;
 pub use observer::{Moment, Observer};
 pub use stacks::contexts::{CallSpot, Context};
 pub use stacks::modules::Image;

@@ -24,7 +24,7 @@ fn export(format: &str, options: &Options) -> Vec<u8> {
 
 #[test]
 fn a_line_of_folded_stacks_is_a_site_from_the_outermost_function_inwards() {
-    let options = Options { measure: Some(Measure::Bytes), ..Options::default() };
+    let options = Options { measure: Some(Measure::AllocatedBytes), ..Options::default() };
     let text = String::from_utf8(export("folded", &options)).expect("text");
     assert_eq!(text.lines().count(), analysis().sites().len());
     let sum: u64 = text.lines().filter_map(|l| l.rsplit_once(' ')?.1.parse::<u64>().ok()).sum();

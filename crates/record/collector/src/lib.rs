@@ -5,6 +5,7 @@
 //! * [`collect`]: the loop that moves the clock, drains the rings and samples memory,
 //! * [`encode`]: the thread that packs what was drained and writes the file,
 //! * `looks` and `residency`: when to look at the pages of a process, and how,
+//! * [`ticks`]: the processor's clock,
 //! * [`usable`]: how large an allocator's blocks really are,
 //! * [`command`]: starts the program, passes signals on and waits,
 //! * [`record`]: all of it together,
@@ -40,7 +41,7 @@ mod shares;
 pub mod signals;
 mod snapshots;
 mod sys;
-mod ticks;
+pub mod ticks;
 pub mod usable;
 
 pub use error::{Error, ErrorKind};

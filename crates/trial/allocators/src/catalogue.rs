@@ -114,9 +114,9 @@ pub enum CheckError {
 pub type Check = (Candidate, Result<Identity, CheckError>);
 
 /// Makes each candidate ready and asks who it is; those that fail do not keep the others from it.
-pub fn check(libraries: &Libraries, candidates: &[Candidate]) -> Vec<Check> {
+pub fn check(libraries: &Libraries, candidates: &[Candidate], run: crate::Run<'_>) -> Vec<Check> {
     let one = |candidate: &Candidate| -> Result<Identity, CheckError> {
-        Ok(crate::identify(&libraries.prepare(candidate)?)?)
+        Ok(crate::identify(&libraries.prepare(candidate)?, run)?)
     };
     candidates.iter().map(|c| (c.clone(), one(c))).collect()
 }
@@ -194,7 +194,8 @@ mod tests {
     #[test]
     fn one_that_fails_is_told_beside_the_others() {
         let candidates = Candidate::parse_list("mimalloc,/none/such.so").expect("a list");
-        let checks = check(&Libraries::new(&[]), &candidates);
+        let checks =
+            check(&Libraries::new(&[]), &candidates, &|_, _| unreachable!("nothing can be made ready"));
         assert_eq!(checks.len(), 2);
         let json: Value = serde_json::from_str(&check_json(&checks)).expect("JSON");
         assert!(json["checks"][0]["error"].as_str().expect("an error").contains("built without mimalloc"));

@@ -28,7 +28,7 @@ pub use catalogue::{
 };
 pub use fix::{Call, Fix, quote};
 pub use identity::{
-    COMMAND as IDENTITY_COMMAND, Identity, IdentityError, OwnStatistics, answer_here, identify,
+    COMMAND as IDENTITY_COMMAND, Identity, IdentityError, OwnStatistics, Run, answer_here, identify,
     identify_with, own_statistics,
 };
 pub use libraries::{Error, Libraries, Prepared};

@@ -4,6 +4,8 @@
 //! * [`replay`]: a recording's allocations, made again under any allocator;
 //! * [`tune`]: the search for what suits a program, by both;
 //! * [`lab`]: experiments that show on this machine what an environment or an allocator does;
+//! * [`supervise`]: programs are started, watched, waited for and ended;
+//! * [`rounds`]: in which order they take turns;
 //! * [`statistics`]: what can be said of numbers that were measured a few times on a busy machine.
 
 #![deny(unsafe_code)]
@@ -12,6 +14,8 @@ pub mod compare;
 pub mod lab;
 #[cfg(target_os = "linux")]
 pub mod replay;
+pub mod rounds;
 pub mod statistics;
+pub mod supervise;
 #[cfg(target_os = "linux")]
 pub mod tune;

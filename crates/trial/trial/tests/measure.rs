@@ -3,7 +3,7 @@
 #![cfg(target_os = "linux")]
 
 use heapwise_trial::compare::measure::{Limits, measure};
-use heapwise_trial::compare::{Contender, EndSource, Error, Outcome, Program, Ready, Sample, Service};
+use heapwise_trial::compare::{Candidate, EndSource, Error, Outcome, Program, Ready, Sample, Service};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -20,7 +20,7 @@ fn run_within(program: &Program, timeout: Duration) -> Result<Sample, Error> {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let began = Instant::now();
     let limits = Limits { timeout: Some(timeout), interrupted: &interrupted };
-    let sample = measure(program, &Contender::default(), &limits);
+    let sample = measure(program, &Candidate::default(), &limits);
     assert!(began.elapsed() < Duration::from_secs(30), "somebody who was left behind is waited for");
     sample
 }
@@ -142,7 +142,7 @@ fn what_cannot_be_started_is_an_error_and_an_interrupt_ends_a_run() {
             interrupted.store(true, Ordering::Relaxed);
         });
         let limits = Limits { timeout: None, interrupted: &interrupted };
-        let ended = measure(&sh("sleep 1000"), &Contender::default(), &limits);
+        let ended = measure(&sh("sleep 1000"), &Candidate::default(), &limits);
         assert!(matches!(ended, Err(Error::Interrupted)));
     });
     assert!(began.elapsed() < Duration::from_secs(30));

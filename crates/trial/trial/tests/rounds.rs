@@ -2,13 +2,13 @@
 
 #![cfg(target_os = "linux")]
 
-use heapwise_trial::compare::{Comparison, Contender, Error, FindingKind, Options, Program, run};
+use heapwise_trial::compare::{Candidate, Comparison, Error, FindingKind, Options, Program, run};
 use std::ffi::OsString;
 use std::path::Path;
 
-fn contender(label: &str, environment: &[(&str, String)]) -> Contender {
+fn candidate(label: &str, environment: &[(&str, String)]) -> Candidate {
     let environment = environment.iter().map(|(name, value)| (OsString::from(name), Some(value.into())));
-    Contender { label: label.into(), environment: environment.collect(), ..Contender::default() }
+    Candidate { label: label.into(), environment: environment.collect(), ..Candidate::default() }
 }
 
 fn script(folder: &Path, text: &str) -> Program {
@@ -19,12 +19,12 @@ fn script(folder: &Path, text: &str) -> Program {
     Program { command: vec![path.into()], ..Program::default() }
 }
 
-fn compare(program: &Program, others: &[Contender], runs: u32) -> Result<Comparison, Error> {
-    let contenders: Vec<Contender> =
-        std::iter::once(contender("default", &[])).chain(others.iter().cloned()).collect();
+fn compare(program: &Program, others: &[Candidate], runs: u32) -> Result<Comparison, Error> {
+    let candidates: Vec<Candidate> =
+        std::iter::once(candidate("default", &[])).chain(others.iter().cloned()).collect();
     let mut last = (0, 0);
     let options = Options { runs: Some(runs), ..Options::default() };
-    let found = run(program, &contenders, &options, &mut |step| last = (step.done, step.total))?;
+    let found = run(program, &candidates, &options, &mut |step| last = (step.done, step.total))?;
     assert!(found.is_interrupted || last.0 + 1 == last.1, "{} of {} runs were made", last.0 + 1, last.1);
     Ok(found)
 }
@@ -33,8 +33,8 @@ fn compare(program: &Program, others: &[Contender], runs: u32) -> Result<Compari
 fn a_run_that_cannot_be_made_is_a_finding_and_the_others_are_compared() {
     let folder = tempfile::tempdir().unwrap();
     // The kernel takes no variable that is so long.
-    let impossible = contender("impossible", &[("LONG", "x".repeat(1 << 20))]);
-    let fine = contender("fine", &[("SHORT", "x".into())]);
+    let impossible = candidate("impossible", &[("LONG", "x".repeat(1 << 20))]);
+    let fine = candidate("fine", &[("SHORT", "x".into())]);
     let found = compare(&script(folder.path(), "exit 0"), &[impossible, fine], 4).unwrap();
     let [_, impossible, fine] = &found.standings[..] else { panic!("three took part") };
     let [finding] = &impossible.findings[..] else { panic!("{:?}", impossible.findings) };
@@ -52,7 +52,7 @@ fn a_program_that_cannot_be_run_any_more_ends_the_comparison_with_what_there_is(
     let gone = format!(
         "[ -n \"$OTHER\" ] || echo x >> {count}; [ \"$(wc -l < {count})\" -lt 4 ] || rm -f \"$0\"; exit 0"
     );
-    let other = contender("other", &[("OTHER", "1".into())]);
+    let other = candidate("other", &[("OTHER", "1".into())]);
     let found = compare(&script(folder.path(), &gone), &[other], 4).unwrap();
     assert_eq!((found.setup.rounds, found.is_interrupted), (1, true));
     assert!(found.notes.iter().any(|note| note.contains("there is no such program")), "{:?}", found.notes);

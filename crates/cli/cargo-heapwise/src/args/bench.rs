@@ -11,12 +11,13 @@ Examples:
   cargo heapwise bench                                      what each benchmark allocates
   cargo heapwise bench --save-baseline main                 keep that as the baseline main
   cargo heapwise bench --baseline main                      compare with it
-  cargo heapwise bench --baseline main --threshold bytes=5% --bench parse -- json
+  cargo heapwise bench --baseline main --fail-on allocated_bytes+5% --bench parse -- json
   cargo heapwise bench --baseline main --format markdown -o heap.md
 
 A benchmark measures its heap with `heapwise::bench::measure(\"name\", || …)`, or with the trait of heapwise's feature criterion.
-Thresholds: requests, bytes and peak, as MEASURE=PERCENT%; one PERCENT% alone is for all three. Exit code 3 if a benchmark needs \
-more than its iterations vary by, and more than the threshold allows.";
+Thresholds: MEASURE+PERCENT% and MEASURE+AMOUNT bound the increase, 'MEASURE>AMOUNT' bounds the new mean. Measures: requests \
+(allocations and reallocations), allocated_bytes, peak_bytes. Exit code 3 if a benchmark needs more than its iterations vary by, \
+and more than the threshold allows.";
 
 /// Arguments of `bench`.
 #[derive(Debug, Args)]
@@ -36,10 +37,11 @@ pub(crate) struct BenchArgs {
     /// Compare with what was kept under this name.
     #[arg(long, value_name = "NAME")]
     pub(crate) baseline: Option<String>,
-    /// How much more is no regression, such as bytes=5% [default: requests=0%,bytes=1%,peak=1%].
+    /// End with exit code 3 if this is exceeded, such as allocated_bytes+5%; may be repeated, or separated by commas
+    /// [default: requests+0%,allocated_bytes+1%,peak_bytes+1%].
     // Parsed later, for an error in one line.
-    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "baseline")]
-    pub(crate) threshold: Vec<String>,
+    #[arg(long, value_name = "EXPR", value_delimiter = ',', requires = "baseline")]
+    pub(crate) fail_on: Vec<String>,
     /// How many iterations are measured, the first one not counted [default: what the benchmark says, or 10].
     #[arg(long, value_name = "N")]
     pub(crate) iterations: Option<NonZeroU64>,

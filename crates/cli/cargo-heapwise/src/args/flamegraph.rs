@@ -1,7 +1,9 @@
 //! `cargo heapwise flamegraph` as it is typed.
 
 use super::{Build, Kind, RecordingOptions};
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use heapwise_report::export::Measure;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -9,8 +11,8 @@ pub(super) const EXAMPLES: &str = "\
 Examples:
   cargo heapwise flamegraph                            the report in a browser, at its flame graph
   cargo heapwise flamegraph --bin server --duration 1m -- --port 8080
-  cargo heapwise flamegraph --measure peak -o peak.svg     a picture, drawn by inferno-flamegraph
-  cargo heapwise flamegraph --measure count -o run.folded  stacks for other programs
+  cargo heapwise flamegraph --measure peak_bytes -o peak.svg    a picture, drawn by inferno-flamegraph
+  cargo heapwise flamegraph --measure allocations -o x.folded   stacks for other programs
 
 An SVG needs the program inferno-flamegraph: cargo install inferno. In the report, the measure is chosen in the page.";
 
@@ -29,8 +31,8 @@ pub(crate) struct FlamegraphArgs {
     /// Write the graph to FILE, whose name ends in .svg, .html or .folded [default: an HTML report beside the recording].
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// What the widths mean in .svg and .folded files [default: bytes].
-    #[arg(long, value_enum, value_name = "MEASURE")]
+    /// What the widths mean in .svg and .folded files [default: allocated_bytes].
+    #[arg(long, value_name = "MEASURE", value_parser = measures())]
     pub(crate) measure: Option<Measure>,
     /// Do not open the graph; it is opened only in a terminal anyway.
     #[arg(long)]
@@ -40,25 +42,8 @@ pub(crate) struct FlamegraphArgs {
     pub(crate) arguments: Vec<OsString>,
 }
 
-/// What the widths in a flame graph mean: measures of `heapwise export`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Measure {
-    /// Requested bytes of allocations and resizes.
-    Bytes,
-    /// Allocations.
-    #[value(alias = "allocations")]
-    Count,
-    /// Bytes that were live at the peak.
-    Peak,
-}
-
-impl Measure {
-    /// Its name for `heapwise export`, and what it is called in a picture.
-    pub(crate) fn names(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Bytes => ("bytes", "bytes"),
-            Self::Count => ("allocations", "allocations"),
-            Self::Peak => ("peak", "bytes at the peak"),
-        }
-    }
+/// Those of `heapwise export`.
+fn measures() -> impl TypedValueParser<Value = Measure> {
+    let named = Measure::OF_SITES.into_iter().map(|m| PossibleValue::new(m.name()).help(m.about()));
+    PossibleValuesParser::new(named).try_map(|name| Measure::of_name(&name).ok_or("no such measure"))
 }

@@ -9,7 +9,7 @@ mod test;
 
 pub(crate) use bench::{BenchArgs, BenchFormat};
 pub(crate) use build::{Build, Cargo, Kind, Targets};
-pub(crate) use flamegraph::{FlamegraphArgs, Measure};
+pub(crate) use flamegraph::FlamegraphArgs;
 pub(crate) use recording::RecordingOptions;
 pub(crate) use run::{ReportFormat, RunArgs};
 pub(crate) use test::TestArgs;

@@ -7,8 +7,9 @@
 
 use super::file::Bench;
 use super::folder::Found;
-use super::measure::Measure;
+use super::measure::BenchMeasure;
 use super::threshold::Thresholds;
+use heapwise_report::diff::Limit;
 use std::collections::BTreeMap;
 
 /// A measure of one benchmark.
@@ -22,7 +23,7 @@ pub(crate) struct Level {
 }
 
 impl Level {
-    fn of(bench: &Bench, measure: Measure) -> Self {
+    fn of(bench: &Bench, measure: BenchMeasure) -> Self {
         Self {
             first: measure.whole(&bench.first),
             mean: measure.mean(&bench.mean),
@@ -73,7 +74,7 @@ impl Verdict {
 /// A measure before and now.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pair {
-    pub(crate) measure: Measure,
+    pub(crate) measure: BenchMeasure,
     pub(crate) old: Option<Level>,
     pub(crate) new: Option<Level>,
     pub(crate) verdict: Verdict,
@@ -112,7 +113,7 @@ pub(crate) struct Row<'a> {
 
 impl Row<'_> {
     /// What first iterations needed before and now, where that changed.
-    pub(crate) fn first_changes(&self) -> impl Iterator<Item = (Measure, [u64; 2])> {
+    pub(crate) fn first_changes(&self) -> impl Iterator<Item = (BenchMeasure, [u64; 2])> {
         self.pairs.iter().filter_map(|pair| Some((pair.measure, pair.first_change()?)))
     }
 }
@@ -148,7 +149,7 @@ impl<'a> Comparison<'a> {
                 (None, _) => Verdict::New,
                 (Some(_), Some(_)) => Verdict::Same,
             };
-            let pairs = Measure::ALL.map(|measure| {
+            let pairs = BenchMeasure::ALL.map(|measure| {
                 let level = |bench: Option<&Bench>| bench.map(|bench| Level::of(bench, measure));
                 let (old, new) = (level(old), level(new));
                 let verdict = match (&old, &new) {
@@ -180,13 +181,19 @@ impl<'a> Comparison<'a> {
     }
 }
 
-fn judge(old: &Level, new: &Level, percent: f64) -> Verdict {
+fn judge(old: &Level, new: &Level, limit: Limit) -> Verdict {
     if (old.mean, old.min, old.max) == (new.mean, new.min, new.max) {
         return Verdict::Same;
     }
     let change = new.mean - old.mean;
-    // A threshold of 1 % of 100 is 1, whatever the fractions of binary numbers make of it.
-    let is_beyond = change.abs() * 100.0 > old.mean * percent * (1.0 + 1e-9);
+    // A threshold of 1 % of 100 is 1, whatever the fractions of binary numbers make of it. Less is better by as much as more is worse;
+    // below an amount that is accepted anyway, by anything.
+    let allowed = match limit {
+        Limit::Amount(most) if change > 0.0 => most as f64 - old.mean,
+        Limit::Amount(_) => 0.0,
+        _ => limit.most_of_mean(old.mean) - old.mean,
+    };
+    let is_beyond = change.abs() > allowed + old.mean * 1e-11;
     if is_beyond && change > 0.0 && new.min > old.max {
         Verdict::Worse
     } else if is_beyond && change < 0.0 && new.max < old.min {
@@ -260,13 +267,18 @@ mod tests {
         ];
         for ((old_min, old_max), (new_min, new_max), percent, expected) in cases {
             let (old, new) = (level(old_min, old_max), level(new_min, new_max));
-            assert_eq!(judge(&old, &new, percent), expected, "{old:?} {new:?} {percent}");
+            let limit = Limit::Share((percent * 10_000.0) as u64);
+            assert_eq!(judge(&old, &new, limit), expected, "{old:?} {new:?} {percent}");
         }
+        let judged = |new: u64, limit| judge(&level(10, 10), &level(new, new), limit);
+        assert_eq!([12, 13].map(|new| judged(new, Limit::Increase(2))), [Varies, Worse]);
+        assert_eq!([7, 8].map(|new| judged(new, Limit::Increase(2))), [Better, Varies]);
+        assert_eq!([9, 20, 21].map(|new| judged(new, Limit::Amount(20))), [Better, Varies, Worse]);
     }
 
     #[test]
     fn a_rise_from_nothing_has_no_share() {
-        let pair = |old, new| Pair { measure: Measure::Bytes, old, new, verdict: Worse };
+        let pair = |old, new| Pair { measure: BenchMeasure::Bytes, old, new, verdict: Worse };
         assert_eq!(pair(Some(level(0, 0)), Some(level(1, 1))).share(), None);
         assert_eq!(pair(Some(level(0, 0)), Some(level(1, 1))).change(), Some(1.0));
         assert_eq!(pair(Some(level(4, 4)), Some(level(2, 2))).share(), Some(-0.5));
@@ -277,7 +289,7 @@ mod tests {
     fn a_first_iteration_is_told_if_it_changed_and_is_not_like_the_others() {
         let first = |old, new| {
             let level = |(first, n)| Some(Level { first, ..level(n, n) });
-            let pair = Pair { measure: Measure::Bytes, old: level(old), new: level(new), verdict: Same };
+            let pair = Pair { measure: BenchMeasure::Bytes, old: level(old), new: level(new), verdict: Same };
             pair.first_change()
         };
         assert_eq!(first((5000, 0), (7000, 0)), Some([5000, 7000]));
@@ -311,9 +323,9 @@ mod tests {
         let mut found = found("t", "a", [3, 3, 3]);
         found.bench.max.reallocations = 4;
         found.bench.mean.reallocations = 2.0;
-        let level = Level::of(&found.bench, Measure::Requests);
+        let level = Level::of(&found.bench, BenchMeasure::Requests);
         assert_eq!(level, Level { first: 3, mean: 5.0, min: 3, max: 7 });
         found.bench.max.reallocations = u64::MAX;
-        assert_eq!(Level::of(&found.bench, Measure::Requests).max, u64::MAX);
+        assert_eq!(Level::of(&found.bench, BenchMeasure::Requests).max, u64::MAX);
     }
 }

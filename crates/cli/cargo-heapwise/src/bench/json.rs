@@ -1,15 +1,16 @@
 //! The result for machines, `heapwise.bench-diff/1` (docs/cargo.md).
 
 use super::compare::{Comparison, Level, Row};
-use super::measure::Measure;
+use super::measure::BenchMeasure;
+use heapwise_report::diff::Limit;
 use serde_json::{Map, Value, json};
 
 const SCHEMA: &str = "heapwise.bench-diff/1";
 
 /// All of it, as one object.
 pub(crate) fn render(comparison: &Comparison<'_>) -> serde_json::Result<String> {
-    let thresholds: Map<_, _> = Measure::ALL
-        .map(|measure| (measure.field().to_owned(), comparison.thresholds.of(measure).into()))
+    let thresholds: Map<_, _> = BenchMeasure::ALL
+        .map(|measure| (measure.name().to_owned(), percent(comparison.thresholds.of(measure))))
         .into_iter()
         .collect();
     let value = json!({
@@ -22,6 +23,11 @@ pub(crate) fn render(comparison: &Comparison<'_>) -> serde_json::Result<String> 
     });
     serde_json::to_string_pretty(&value)
         .map(|text| heapwise_report::escape::terminal::json(&text).into_owned() + "\n")
+}
+
+/// Null for what is no percentage.
+fn percent(limit: Limit) -> Value {
+    limit.as_percent().into()
 }
 
 fn benchmark(row: &Row<'_>) -> Value {
@@ -39,7 +45,7 @@ fn benchmark(row: &Row<'_>) -> Value {
             "change": pair.change(),
             "share": pair.share(),
         });
-        object.insert(pair.measure.field().into(), value);
+        object.insert(pair.measure.name().into(), value);
     }
     object.into()
 }
@@ -78,7 +84,7 @@ mod tests {
         assert_eq!(value["n_worse"], 1);
         assert_eq!(
             value["threshold_percent"],
-            json!({"requests": 0.0, "allocated_bytes": 1.0, "peak_live_bytes": 1.0})
+            json!({"requests": 0.0, "allocated_bytes": 1.0, "peak_bytes": 1.0})
         );
     }
 

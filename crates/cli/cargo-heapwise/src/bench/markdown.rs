@@ -4,7 +4,7 @@
 //! request, and stay text (`escape.rs`).
 
 use super::compare::{Comparison, Pair, Row, Verdict};
-use super::measure::Measure;
+use super::measure::BenchMeasure;
 use super::numbers::percent;
 use super::text::{first, level, summary};
 use heapwise_report::escape::markdown::{Spot, code};
@@ -44,7 +44,7 @@ pub(crate) fn render(comparison: &Comparison<'_>) -> String {
         rows(&mut out, rest);
         out.push_str("</details>\n\n");
     }
-    let allowed = Measure::ALL.map(|m| format!("{} {} %", m.title(), comparison.thresholds.of(m)));
+    let allowed = BenchMeasure::ALL.map(|m| format!("{} {}", m.title(), comparison.thresholds.of(m)));
     let _ = writeln!(
         out,
         "Means of iterations, the first one left out. A benchmark is worse if every iteration needs more than each of the baseline's, \

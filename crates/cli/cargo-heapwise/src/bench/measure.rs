@@ -1,10 +1,12 @@
 //! What of a benchmark is compared.
+//!
+//! Its names are those of the measures of recordings, but for requests, which are allocations and reallocations together.
 
 use super::file::Counts;
 
 /// What is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Measure {
+pub(crate) enum BenchMeasure {
     /// Allocations and reallocations.
     Requests,
     /// Requested bytes of both.
@@ -13,7 +15,7 @@ pub(crate) enum Measure {
     Peak,
 }
 
-impl Measure {
+impl BenchMeasure {
     pub(crate) const ALL: [Self; 3] = [Self::Requests, Self::Bytes, Self::Peak];
 
     /// For people.
@@ -25,12 +27,12 @@ impl Measure {
         }
     }
 
-    /// In JSON.
-    pub(crate) fn field(self) -> &'static str {
+    /// In thresholds and in JSON.
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Requests => "requests",
             Self::Bytes => "allocated_bytes",
-            Self::Peak => "peak_live_bytes",
+            Self::Peak => "peak_bytes",
         }
     }
 

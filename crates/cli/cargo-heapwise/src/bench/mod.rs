@@ -74,7 +74,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<u8, Failure> {
 /// What clap leaves to be read.
 fn parse(args: &BenchArgs) -> Result<(Thresholds, Option<Name>, Option<Name>), String> {
     let name = |text: &Option<String>| text.as_deref().map(Name::parse).transpose();
-    Ok((Thresholds::parse(&args.threshold)?, name(&args.baseline)?, name(&args.save_baseline)?))
+    Ok((Thresholds::parse(&args.fail_on)?, name(&args.baseline)?, name(&args.save_baseline)?))
 }
 
 /// Why a command is refused before anything is done.

@@ -2,7 +2,7 @@
 
 use super::compare::{Comparison, Level, Pair, Row, Verdict};
 use super::count;
-use super::measure::Measure;
+use super::measure::BenchMeasure;
 use super::numbers::{mean, percent, signed};
 use heapwise_report::escape::terminal::escape;
 use std::fmt::Write;
@@ -116,7 +116,7 @@ fn table(out: &mut String, rows: &[Vec<String>], margin: &str) {
 }
 
 fn measured(out: &mut String, comparison: &Comparison<'_>) {
-    let titles = Measure::ALL.map(|measure| measure.title().to_owned());
+    let titles = BenchMeasure::ALL.map(|measure| measure.title().to_owned());
     let mut rows = vec![[vec![String::new()], titles.to_vec()].concat()];
     let mut target = None;
     for row in &comparison.rows {

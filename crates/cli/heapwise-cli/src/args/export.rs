@@ -27,7 +27,7 @@ pub(crate) struct ExportArgs {
     /// Write to OUT instead of standard output.
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
-    /// Which number to write, for formats with one number per stack (folded) [default: bytes].
+    /// Which number to write, for formats with one number per stack (folded) [default: allocated_bytes].
     #[arg(long, value_name = "MEASURE", value_parser = measures())]
     pub(crate) measure: Option<Measure>,
     /// Which moment the memory in use is that of, for formats with one such moment (pprof) [default: peak].
@@ -43,7 +43,7 @@ fn formats() -> impl TypedValueParser<Value = &'static dyn heapwise_report::expo
 }
 
 fn measures() -> impl TypedValueParser<Value = Measure> {
-    let named = Measure::ALL.iter().map(|m| PossibleValue::new(m.name()).help(m.about()));
+    let named = Measure::OF_SITES.into_iter().map(|m| PossibleValue::new(m.name()).help(m.about()));
     PossibleValuesParser::new(named).try_map(|name| Measure::of_name(&name).ok_or("no such measure"))
 }
 

@@ -1,6 +1,6 @@
 //! `heapwise compare`: the program itself under one allocator after the other.
 
-pub(crate) mod contenders;
+pub(crate) mod candidates;
 mod hint;
 pub(crate) mod refusal;
 
@@ -8,7 +8,8 @@ use crate::args::{CompareArgs, DriveArgs, Format};
 use crate::progress::{Progress, rounded};
 use crate::{Failure, exit, inherited, interrupt, nested, report};
 use anyhow::anyhow;
-use heapwise_trial::compare::{Error, Options, Program, Ready, Service, Step};
+use heapwise_trial::compare::{Error, Options, Program, Ready, Service};
+use heapwise_trial::rounds::Step;
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::time::Duration;
@@ -31,8 +32,8 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<u8, Failure> {
     }
     report::check_output(args.output.as_deref(), &[])?;
     refusal::check(&args.command[0])?;
-    let field = contenders::field(args.with.as_deref())?;
-    if field.contenders.len() < 2 && field.unavailable.is_empty() {
+    let field = candidates::field(args.with.as_deref())?;
+    if field.candidates.len() < 2 && field.unavailable.is_empty() {
         return Err(usage(
             "--with names nothing but the program as it is, which takes part anyway; name an allocator to compare with, such \
              as --with jemalloc,mimalloc"
@@ -52,7 +53,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<u8, Failure> {
     let mut teller = Teller::new();
     let is_driven = program.service.is_some() || options.timeout.is_some();
     let mut hint = (!is_driven).then(|| hint::Hint::new(hint::PATIENCE, hint::say));
-    let outcome = heapwise_trial::compare::run(&program, &field.contenders, &options, &mut |step| {
+    let outcome = heapwise_trial::compare::run(&program, &field.candidates, &options, &mut |step| {
         if step.done > 0 {
             hint = None;
         }
@@ -129,7 +130,7 @@ pub(crate) fn failure(error: Error) -> Failure {
         Error::NoSuchProgram { .. } => exit::NO_SUCH_PROGRAM,
         Error::NotExecutable { .. } => exit::NOT_EXECUTABLE,
         Error::Stdin { .. } | Error::Refused { .. } => exit::USAGE,
-        Error::NoContender { .. } => exit::UNUSABLE,
+        Error::NoCandidate { .. } => exit::UNUSABLE,
         Error::Interrupted => exit::INTERRUPTED,
         _ => exit::UNEXPECTED,
     };

@@ -3,7 +3,7 @@
 
 use super::Asked;
 use crate::args::TuneArgs;
-use crate::compare::contenders::contender;
+use crate::compare::candidates::ready;
 use crate::{compare, exit};
 use heapwise_allocators::Candidate;
 use heapwise_report::tune::Untried;
@@ -54,16 +54,16 @@ fn compare(
     // The program as it is, unless somebody wants something else.
     let as_it_is = Candidate::default();
     let now = now.unwrap_or(&as_it_is);
-    let baseline = contender(now).map_err(|reason| {
+    let baseline = ready(now).map_err(|reason| {
         Untried::Failed(format!(
             "{now}, which everything is compared with, could be replayed and is no longer there: {reason}"
         ))
     })?;
-    let mut contenders = vec![baseline];
+    let mut candidates = vec![baseline];
     let mut unavailable = Vec::new();
     for candidate in shortlist {
-        match contender(&candidate) {
-            Ok(contender) => contenders.push(contender),
+        match ready(&candidate) {
+            Ok(candidate) => candidates.push(candidate),
             Err(reason) => unavailable.push(heapwise_trial::compare::Unavailable {
                 label: candidate.to_string(),
                 allocator: candidate.name().to_owned(),
@@ -81,7 +81,7 @@ fn compare(
     };
     let mut teller = compare::Teller::new();
     let comparison =
-        heapwise_trial::compare::run(program, &contenders, &options, &mut |step| teller.tell(step));
+        heapwise_trial::compare::run(program, &candidates, &options, &mut |step| teller.tell(step));
     drop(teller);
     comparison.map_err(|error| match error {
         Error::Interrupted => Untried::Interrupted,

@@ -150,6 +150,6 @@ fn look_for(
         let left = left.map_or_else(String::new, |left| {
             format!(", about {} left in it", crate::progress::rounded(left))
         });
-        progress.at_step(&format!("{}{left}", step.what), step.done as u64, step.total as u64);
+        progress.at_step(&format!("{}{left}", step.what), step.done, step.total);
     })
 }

@@ -9,7 +9,7 @@ use crate::replay::RecordedBy;
 use crate::{Failure, compare, exit, replay, report};
 use anyhow::{Context, anyhow};
 use heapwise_analysis::Analysis;
-use heapwise_trial::compare::{Contender, Error, Outcome, Program, Sample, Service, measure};
+use heapwise_trial::compare::{Candidate, Error, Outcome, Program, Sample, Service, measure};
 use heapwise_trial::replay::Script;
 use std::fs::File;
 use std::io::{self, Seek};
@@ -61,7 +61,7 @@ impl Recording {
         let is_over = AtomicBool::new(false);
         let (sample, file) = std::thread::scope(|scope| {
             let opening = scope.spawn(|| open_without_name(&path, &is_over));
-            let sample = measure::measure(&recorded, &Contender::default(), &limits);
+            let sample = measure::measure(&recorded, &Candidate::default(), &limits);
             is_over.store(true, Ordering::Relaxed);
             (sample, opening.join().ok().flatten())
         });

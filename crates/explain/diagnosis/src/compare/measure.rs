@@ -1,123 +1,49 @@
 //! What is compared: the amounts of a recording, and those of each call site.
 
-use heapwise_analysis::{Analysis, Site};
+use heapwise_analysis::{Analysis, Measure, Numbers, Site};
 
-/// An amount of which less is better.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Measure {
-    /// Blocks that were handed out.
-    Allocations,
-    Reallocations,
-    /// Requested bytes of both.
-    AllocatedBytes,
-    /// Blocks that their thread gave back before it allocated again.
-    TemporaryAllocations,
-    /// The most requested bytes that were live at one moment; of a site, its part of them at that moment.
-    PeakLiveBytes,
-    /// Requested bytes that were never given back.
-    LiveAtExitBytes,
-    /// Blocks that were never given back.
-    LiveAtExitBlocks,
-    /// The highest resident set. Sites have none.
-    PeakRssBytes,
-    /// How long it took, in nanoseconds. Sites have none.
-    DurationNs,
-}
-
-impl Measure {
-    /// Those that runs have.
-    pub const ALL: [Self; 9] = [
-        Self::Allocations,
-        Self::Reallocations,
-        Self::AllocatedBytes,
-        Self::TemporaryAllocations,
-        Self::PeakLiveBytes,
-        Self::LiveAtExitBytes,
-        Self::LiveAtExitBlocks,
-        Self::PeakRssBytes,
-        Self::DurationNs,
-    ];
-    /// Those that call sites have, too: the first of [`Measure::ALL`].
-    pub const OF_SITES: [Self; N_OF_SITES] = [
-        Self::Allocations,
-        Self::Reallocations,
-        Self::AllocatedBytes,
-        Self::TemporaryAllocations,
-        Self::PeakLiveBytes,
-        Self::LiveAtExitBytes,
-        Self::LiveAtExitBlocks,
-    ];
-
-    /// Its name in reports for machines and in thresholds.
-    pub fn id(self) -> &'static str {
-        match self {
-            Self::Allocations => "allocations",
-            Self::Reallocations => "reallocations",
-            Self::AllocatedBytes => "allocated_bytes",
-            Self::TemporaryAllocations => "temporary_allocations",
-            Self::PeakLiveBytes => "peak_live_bytes",
-            Self::LiveAtExitBytes => "live_at_exit_bytes",
-            Self::LiveAtExitBlocks => "live_at_exit_blocks",
-            Self::PeakRssBytes => "peak_rss_bytes",
-            Self::DurationNs => "duration_ns",
-        }
-    }
-
-    /// Whether it is an amount of memory.
-    pub fn is_bytes(self) -> bool {
-        matches!(
-            self,
-            Self::AllocatedBytes | Self::PeakLiveBytes | Self::LiveAtExitBytes | Self::PeakRssBytes
-        )
-    }
-
-    /// Whether it follows from the events. The others are measured while the program runs: two runs that do exactly
-    /// the same differ in them by a fifth or more, depending on what else the machine does.
-    pub fn is_counted(self) -> bool {
-        !matches!(self, Self::PeakRssBytes | Self::DurationNs)
-    }
-
-    /// Differences below this part of the whole, in thousandths, are not worth a line: a moment's difference in how
-    /// threads take turns is enough for them. What is live at one moment depends more on that than sums do.
-    pub(crate) fn noise_per_mille(self) -> u128 {
-        match self {
-            Self::Allocations | Self::Reallocations | Self::AllocatedBytes | Self::TemporaryAllocations => 1,
-            Self::PeakLiveBytes | Self::LiveAtExitBytes | Self::LiveAtExitBlocks => 10,
-            Self::PeakRssBytes | Self::DurationNs => 100,
-        }
-    }
-
-    /// The amount of a whole run.
-    pub fn of_run(self, analysis: &Analysis) -> u64 {
-        let totals = &analysis.totals;
-        match self {
-            Self::Allocations => totals.allocations,
-            Self::Reallocations => totals.reallocations,
-            Self::AllocatedBytes => totals.allocated_bytes.0,
-            Self::TemporaryAllocations => totals.temporary_allocations,
-            Self::PeakLiveBytes => totals.peak_live_bytes.0,
-            Self::LiveAtExitBytes => totals.live_at_exit_bytes.0,
-            Self::LiveAtExitBlocks => totals.live_at_exit_blocks,
-            Self::PeakRssBytes => analysis.memory.peak_rss.0,
-            Self::DurationNs => analysis.duration.0,
-        }
-    }
-
-    fn of_site(self, site: &Site) -> u64 {
-        match self {
-            Self::Allocations => site.allocations,
-            Self::Reallocations => site.reallocations,
-            Self::AllocatedBytes => site.allocated_bytes.0,
-            Self::TemporaryAllocations => site.temporary_allocations,
-            Self::PeakLiveBytes => site.peak_bytes.0,
-            Self::LiveAtExitBytes => site.live_at_exit_bytes.0,
-            Self::LiveAtExitBlocks => site.live_at_exit_blocks,
-            Self::PeakRssBytes | Self::DurationNs => 0,
-        }
-    }
-}
-
+/// What runs are compared by, in the order in which it is told.
+pub(super) const OF_RUNS: [Measure; 9] = [
+    Measure::Allocations,
+    Measure::Reallocations,
+    Measure::AllocatedBytes,
+    Measure::TemporaryAllocations,
+    Measure::PeakBytes,
+    Measure::LiveAtExitBytes,
+    Measure::LiveAtExitBlocks,
+    Measure::PeakRssBytes,
+    Measure::DurationNs,
+];
+/// Those that call sites have, too.
+pub const OF_SITES: [Measure; N_OF_SITES] = [
+    Measure::Allocations,
+    Measure::Reallocations,
+    Measure::AllocatedBytes,
+    Measure::TemporaryAllocations,
+    Measure::PeakBytes,
+    Measure::LiveAtExitBytes,
+    Measure::LiveAtExitBlocks,
+];
 const N_OF_SITES: usize = 7;
+
+/// Whether it follows from the events. The others are measured while the program runs: two runs that do exactly
+/// the same differ in them by a fifth or more, depending on what else the machine does.
+pub(super) fn is_counted(measure: Measure) -> bool {
+    !matches!(measure, Measure::PeakRssBytes | Measure::DurationNs)
+}
+
+/// Differences below this part of the whole, in thousandths, are not worth a line: a moment's difference in how
+/// threads take turns is enough for them. What is live at one moment depends more on that than sums do.
+fn noise_per_mille(measure: Measure) -> u128 {
+    match measure {
+        Measure::Allocations
+        | Measure::Reallocations
+        | Measure::AllocatedBytes
+        | Measure::TemporaryAllocations => 1,
+        Measure::PeakBytes | Measure::PeakBlocks | Measure::LiveAtExitBytes | Measure::LiveAtExitBlocks => 10,
+        Measure::PeakRssBytes | Measure::DurationNs => 100,
+    }
+}
 
 /// The amounts of a call site, or of several together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -126,17 +52,19 @@ pub struct Amounts([u64; N_OF_SITES]);
 impl Amounts {
     /// Those of one site.
     pub(crate) fn of(site: &Site) -> Self {
-        Self(Measure::OF_SITES.map(|measure| measure.of_site(site)))
+        let numbers = Numbers::from(site);
+        Self(OF_SITES.map(|measure| measure.of(&numbers)))
     }
 
     /// Those of a whole run.
     pub(crate) fn of_run(analysis: &Analysis) -> Self {
-        Self(Measure::OF_SITES.map(|measure| measure.of_run(analysis)))
+        Self(OF_SITES.map(|measure| measure.of_run(analysis)))
     }
 
     /// One of them; 0 for what sites do not have.
     pub fn get(&self, measure: Measure) -> u64 {
-        self.0.get(measure as usize).copied().unwrap_or(0)
+        let at = OF_SITES.iter().position(|one| *one == measure);
+        at.map_or(0, |at| self.0[at])
     }
 
     pub(crate) fn add(&mut self, other: &Self) {
@@ -176,7 +104,7 @@ impl Change {
     /// Whether it is more than noise, as a part of a whole.
     pub fn is_notable(&self, whole: u64) -> bool {
         let difference = self.amount().unsigned_abs();
-        difference > 0 && difference * 1000 >= u128::from(whole) * self.measure.noise_per_mille()
+        difference > 0 && difference * 1000 >= u128::from(whole) * noise_per_mille(self.measure)
     }
 }
 
@@ -185,11 +113,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_measures_of_sites_are_the_first_of_all() {
-        assert_eq!(Measure::ALL[..N_OF_SITES], Measure::OF_SITES);
-        for (i, measure) in Measure::ALL.into_iter().enumerate() {
-            assert_eq!(measure as usize, i, "{measure:?}");
-        }
+    fn amounts_are_those_of_their_measures() {
+        let amounts = Amounts([1, 2, 3, 4, 5, 6, 7]);
+        assert_eq!(OF_SITES.map(|measure| amounts.get(measure)), [1, 2, 3, 4, 5, 6, 7]);
+        assert_eq!([Measure::PeakBlocks, Measure::DurationNs].map(|measure| amounts.get(measure)), [0, 0]);
+        assert_eq!(OF_RUNS[..N_OF_SITES], OF_SITES);
     }
 
     #[test]
@@ -198,8 +126,8 @@ mod tests {
         assert!(!change(Measure::Allocations, 5, 5).is_notable(0));
         assert!(change(Measure::Allocations, 5, 6).is_notable(1000));
         assert!(!change(Measure::Allocations, 6, 5).is_notable(1001));
-        assert!(!change(Measure::PeakLiveBytes, 100, 109).is_notable(1000));
-        assert!(change(Measure::PeakLiveBytes, 109, 99).is_notable(1000));
+        assert!(!change(Measure::PeakBytes, 100, 109).is_notable(1000));
+        assert!(change(Measure::PeakBytes, 109, 99).is_notable(1000));
         assert!(change(Measure::AllocatedBytes, u64::MAX, 0).is_notable(u64::MAX));
     }
 

@@ -23,11 +23,13 @@ mod symbol;
 mod threshold;
 
 pub use caveat::{Caveat, Which};
-pub use measure::{Amounts, Change, Measure};
-pub use threshold::{BadThreshold, Exceeded, Threshold};
+pub use heapwise_analysis::Measure;
+pub use measure::{Amounts, Change, OF_SITES};
+pub use threshold::{BadThreshold, Exceeded, Limit, Threshold};
 
 use heapwise_analysis::{Analysis, SiteId};
 use key::Symbols;
+use measure::{OF_RUNS, is_counted};
 use pairs::Pair;
 use side::Side;
 use std::cmp::Reverse;
@@ -162,7 +164,7 @@ pub fn compare(old: &Analysis, new: &Analysis) -> Comparison {
     places.sort_by_key(|place| Reverse(whole.weight(&place.sum)));
 
     Comparison {
-        totals: Measure::ALL
+        totals: OF_RUNS
             .map(|measure| Change { measure, old: measure.of_run(old), new: measure.of_run(new) })
             .into(),
         n_same_sites: site_pairs.len() - sites.len(),
@@ -178,8 +180,8 @@ pub fn compare(old: &Analysis, new: &Analysis) -> Comparison {
 /// moments at which they meet are others.
 fn peak_varies(old: &Analysis, new: &Analysis) -> bool {
     let change =
-        |of: fn(&Analysis) -> u64| Change { measure: Measure::PeakLiveBytes, old: of(old), new: of(new) };
-    let peak = change(|analysis| Measure::PeakLiveBytes.of_run(analysis));
+        |of: fn(&Analysis) -> u64| Change { measure: Measure::PeakBytes, old: of(old), new: of(new) };
+    let peak = change(|analysis| Measure::PeakBytes.of_run(analysis));
     // A damaged recording may hold any number.
     let alone = change(|a| a.threads.iter().fold(0, |sum, t| sum.saturating_add(t.totals.peak_live_bytes.0)));
     let is_of_threads =
@@ -204,7 +206,7 @@ impl Comparison {
 
     /// Whether a measure may differ between two runs that do the same.
     pub fn varies(&self, measure: Measure) -> bool {
-        !measure.is_counted() || (measure == Measure::PeakLiveBytes && self.peak_varies)
+        !is_counted(measure) || (measure == Measure::PeakBytes && self.peak_varies)
     }
 
     /// Whether a change, of a place or of the whole, is more than noise.
@@ -225,7 +227,7 @@ impl Comparison {
 
     /// Whether nothing differs that follows from the events: neither a total nor any call site.
     pub fn is_same(&self) -> bool {
-        let is_same = |change: &Change| !change.measure.is_counted() || change.old == change.new;
+        let is_same = |change: &Change| !is_counted(change.measure) || change.old == change.new;
         self.sites.is_empty() && self.totals.iter().all(is_same)
     }
 
@@ -237,7 +239,7 @@ impl Comparison {
 
     /// Whether anything of a place or a site differs by more than noise.
     pub fn matters(&self, difference: &Difference) -> bool {
-        Measure::OF_SITES.iter().any(|&measure| self.is_notable(&difference.change(measure)))
+        OF_SITES.iter().any(|&measure| self.is_notable(&difference.change(measure)))
     }
 }
 
@@ -251,7 +253,7 @@ impl Whole {
 
     /// How much a difference matters: the largest part of a whole that it is, in millionths.
     fn weight(&self, difference: &Difference) -> u128 {
-        let weights = Measure::OF_SITES.iter().map(|&measure| {
+        let weights = OF_SITES.iter().map(|&measure| {
             let whole = self.0.get(measure).max(self.1.get(measure)).max(1);
             difference.change(measure).amount().unsigned_abs() * 1_000_000 / u128::from(whole)
         });

@@ -1,24 +1,28 @@
-//! Conditions under which a change is not acceptable: `allocations+5%`, `peak_live_bytes+1MiB`, `allocations>100000`.
+//! Conditions under which a change is not acceptable: `allocations+5%`, `peak_bytes+1MiB`, `allocations>100000`.
 //!
 //! `MEASURE+PERCENT%` and `MEASURE+AMOUNT` say by how much the newer recording may exceed the older one, and
 //! `MEASURE>AMOUNT` which amount it may not exceed, whatever the older one had. All of them are exceeded only by more:
 //! `allocations+0` accepts the same number. They are compared as whole numbers, without rounding.
 
-use super::measure::{Change, Measure};
+use super::measure::{Change, OF_RUNS};
 use bytesize::ByteSize;
+use heapwise_analysis::Measure;
 use std::fmt;
 use std::str::FromStr;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Threshold {
+pub struct Threshold<M = Measure> {
     /// As it was written.
     pub expression: String,
-    measure: Measure,
-    limit: Limit,
+    /// On what.
+    pub measure: M,
+    /// What is accepted.
+    pub limit: Limit,
 }
 
+/// What is accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Limit {
+pub enum Limit {
     /// So many ten-thousandths of a percent more.
     Share(u64),
     Increase(u64),
@@ -50,14 +54,7 @@ impl Threshold {
     /// What exceeds it, given all amounts of the runs. What was not measured may be any amount, so it does.
     pub fn exceeded(&self, totals: &[Change]) -> Option<Exceeded> {
         let change = *totals.iter().find(|change| change.measure == self.measure)?;
-        let limit = match self.limit {
-            Limit::Share(share) => {
-                let more = u128::from(change.old) * u128::from(share) / u128::from(100 * SCALE);
-                change.old.saturating_add(u64::try_from(more).unwrap_or(u64::MAX))
-            }
-            Limit::Increase(more) => change.old.saturating_add(more),
-            Limit::Amount(most) => most,
-        };
+        let limit = self.limit.most(change.old);
         let is_unknown = change.is_unmeasured(change.new)
             || (!matches!(self.limit, Limit::Amount(_)) && change.is_unmeasured(change.old));
         (change.new > limit || is_unknown).then(|| Exceeded {
@@ -68,10 +65,69 @@ impl Threshold {
     }
 }
 
+impl Limit {
+    /// No more than so many percent more.
+    pub const fn percent(percent: u64) -> Self {
+        Self::Share(percent * SCALE)
+    }
+
+    /// How many percent more are accepted, if that is what it says.
+    pub fn as_percent(self) -> Option<f64> {
+        if let Self::Share(share) = self { Some(share as f64 / SCALE as f64) } else { None }
+    }
+
+    /// The most that is accepted after so much.
+    pub fn most(self, old: u64) -> u64 {
+        match self {
+            Self::Share(share) => {
+                let more = u128::from(old) * u128::from(share) / u128::from(100 * SCALE);
+                old.saturating_add(u64::try_from(more).unwrap_or(u64::MAX))
+            }
+            Self::Increase(more) => old.saturating_add(more),
+            Self::Amount(most) => most,
+        }
+    }
+
+    /// The same of means.
+    pub fn most_of_mean(self, old: f64) -> f64 {
+        match self {
+            Self::Share(share) => old + old * share as f64 / (100 * SCALE) as f64,
+            Self::Increase(more) => old + more as f64,
+            Self::Amount(most) => most as f64,
+        }
+    }
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Share(share) => write!(f, "{} %", *share as f64 / SCALE as f64),
+            Self::Increase(more) => write!(f, "+{more}"),
+            Self::Amount(most) => write!(f, "up to {most}"),
+        }
+    }
+}
+
 impl FromStr for Threshold {
     type Err = BadThreshold;
 
     fn from_str(expression: &str) -> Result<Self, Self::Err> {
+        let known: Vec<Measure> = OF_RUNS.into_iter().filter(|m| *m != Measure::DurationNs).collect();
+        Self::parse(expression, &known, Measure::name, Measure::is_bytes)
+    }
+}
+
+impl<M: Copy> Threshold<M> {
+    /// Reads a condition on one of these measures, which have names, and of which some are bytes.
+    ///
+    /// # Errors
+    /// If it is none, in one line.
+    pub fn parse(
+        expression: &str,
+        known: &[M],
+        name_of: fn(M) -> &'static str,
+        is_bytes: fn(M) -> bool,
+    ) -> Result<Self, BadThreshold> {
         let bad = |reason: String| BadThreshold { expression: expression.to_owned(), reason };
         let Some(at) = expression.find(['+', '>']) else {
             let hint = "expected MEASURE+PERCENT%, MEASURE+AMOUNT or 'MEASURE>AMOUNT' (in quotes: a shell takes > for \
@@ -79,25 +135,21 @@ impl FromStr for Threshold {
             return Err(bad(hint.into()));
         };
         let (name, rest) = expression.split_at(at);
-        let measure = measure(name.trim()).map_err(bad)?;
+        let measure = known.iter().copied().find(|measure| name_of(*measure) == name.trim());
+        let measure = measure.ok_or_else(|| {
+            let names: Vec<&str> = known.iter().copied().map(name_of).collect();
+            bad(format!("there is no measure '{}', only {}", name.trim(), names.join(", ")))
+        })?;
+        let amount = |text| amount(is_bytes(measure), text);
         let value = rest[1..].trim();
         let limit = match (&rest[..1], value.strip_suffix('%')) {
             ("+", Some(percent)) => percent_of(percent.trim()).map(Limit::Share),
-            ("+", None) => amount(measure, value).map(Limit::Increase),
+            ("+", None) => amount(value).map(Limit::Increase),
             (_, Some(_)) => Err("a percentage needs +, as in allocations+5%".into()),
-            (_, None) => amount(measure, value).map(Limit::Amount),
+            (_, None) => amount(value).map(Limit::Amount),
         };
         Ok(Self { expression: expression.to_owned(), measure, limit: limit.map_err(bad)? })
     }
-}
-
-fn measure(name: &str) -> Result<Measure, String> {
-    let known = Measure::ALL.into_iter().filter(|measure| *measure != Measure::DurationNs);
-    if let Some(measure) = known.clone().find(|measure| measure.id() == name) {
-        return Ok(measure);
-    }
-    let names: Vec<&str> = known.map(Measure::id).collect();
-    Err(format!("there is no measure '{name}', only {}", names.join(", ")))
 }
 
 /// A decimal number of percent, in ten-thousandths of one.
@@ -113,9 +165,9 @@ fn percent_of(text: &str) -> Result<u64, String> {
     whole.checked_mul(SCALE).and_then(|n| n.checked_add(parts)).ok_or_else(bad)
 }
 
-fn amount(measure: Measure, text: &str) -> Result<u64, String> {
+fn amount(is_bytes: bool, text: &str) -> Result<u64, String> {
     let digits = text.replace('_', "");
-    if measure.is_bytes() {
+    if is_bytes {
         let bytes = ByteSize::from_str(&digits).map(|size| size.as_u64());
         return bytes
             .map_err(|_| format!("'{text}' is no amount of bytes; expected one such as 4096 or 1MiB"));
@@ -128,7 +180,7 @@ fn amount(measure: Measure, text: &str) -> Result<u64, String> {
     Err(format!("'{text}' is no count; expected a whole number such as 100000"))
 }
 
-impl fmt::Display for Threshold {
+impl<M> fmt::Display for Threshold<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.expression)
     }
@@ -140,7 +192,7 @@ mod tests {
 
     fn exceeded(expression: &str, old: u64, new: u64) -> bool {
         let threshold: Threshold = expression.parse().unwrap_or_else(|e| panic!("{e}"));
-        let totals = Measure::ALL.map(|measure| Change { measure, old, new });
+        let totals = OF_RUNS.map(|measure| Change { measure, old, new });
         threshold.exceeded(&totals).is_some()
     }
 
@@ -153,7 +205,7 @@ mod tests {
             ("reallocations+0.1%", 1000, 1001),
             ("temporary_allocations + 12.5 %", 1000, 1125),
             ("allocated_bytes+1KiB", 1000, 2024),
-            ("peak_live_bytes+1MiB", 0, 1 << 20),
+            ("peak_bytes+1MiB", 0, 1 << 20),
             ("peak_rss_bytes>2kB", 9, 2000),
             ("live_at_exit_bytes>0", 9, 0),
             ("live_at_exit_blocks+3", 1, 4),
@@ -173,6 +225,22 @@ mod tests {
     }
 
     #[test]
+    fn limits_are_the_same_of_means() {
+        for (text, old, most) in [
+            ("allocations+5%", 200, 210),
+            ("allocations+2.5%", 200, 205),
+            ("allocations+7", 200, 207),
+            ("allocations>50", 200, 50),
+        ] {
+            let limit = text.parse::<Threshold>().unwrap().limit;
+            assert_eq!((limit.most(old), limit.most_of_mean(old as f64)), (most, most as f64), "{text}");
+        }
+        let shown = |text: &str| text.parse::<Threshold>().unwrap().limit.to_string();
+        assert_eq!(["allocations+2.5%", "allocations+7"].map(shown), ["2.5 %", "+7"]);
+        assert_eq!(Limit::percent(1), Limit::Share(10_000));
+    }
+
+    #[test]
     fn what_is_exceeded_says_by_what() {
         let threshold: Threshold = "allocations+5%".parse().expect("it is one");
         let change = Change { measure: Measure::Allocations, old: 39, new: 41 };
@@ -189,7 +257,7 @@ mod tests {
             ("", "MEASURE+PERCENT%"),
             ("allocations", "in quotes"),
             ("allocations=5", "MEASURE+AMOUNT"),
-            ("allocation+5%", "peak_live_bytes"),
+            ("allocation+5%", "peak_bytes"),
             ("duration_ns+5%", "no measure 'duration_ns'"),
             ("+5%", "no measure ''"),
             ("allocations+", "whole number"),
@@ -202,8 +270,8 @@ mod tests {
             ("allocations+%", "percentage"),
             ("allocations+99999999999999999%", "percentage"),
             ("allocations>5%", "needs +"),
-            ("peak_live_bytes+1 apple", "1MiB"),
-            ("peak_live_bytes+", "1MiB"),
+            ("peak_bytes+1 apple", "1MiB"),
+            ("peak_bytes+", "1MiB"),
         ];
         for (expression, expected) in cases {
             let error = expression.parse::<Threshold>().expect_err(expression).to_string();

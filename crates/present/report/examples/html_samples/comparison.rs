@@ -1,7 +1,7 @@
 //! A comparison of allocators, in which a program says things that would be markup.
 
 use heapwise_trial::compare::{
-    Comparison, Contender, EndSource, Finding, FindingKind, Measure, Memory, Outcome, Output, PeakSource,
+    Candidate, Comparison, EndSource, Finding, FindingKind, Measure, Memory, Outcome, Output, PeakSource,
     Point, Sample, Setup, Standing, Timeline, Winner,
 };
 
@@ -34,11 +34,11 @@ fn standing(name: &str, number: u64) -> Standing {
     let samples: Vec<Sample> = (0..6).map(|round| sample(round, number)).collect();
     let finding = Finding { kind: FindingKind::Crashed, what: HOSTILE.into(), runs: 1, of: 6 };
     Standing {
-        contender: Contender {
+        candidate: Candidate {
             label: name.into(),
             version: Some(HOSTILE.into()),
             library: (number > 1).then(|| "/lib/x.so".into()),
-            ..Contender::default()
+            ..Candidate::default()
         },
         samples,
         counted: (1..6).collect(),

@@ -33,7 +33,7 @@ pub(super) fn html(comparison: &Comparison) -> String {
     parts.extend(wording::about_noise(comparison).map(|about| paragraph("faint", &about)));
     for standing in comparison.candidates() {
         if let Some(freed) = wording::lazily_freed(standing) {
-            parts.push(paragraph("note", &format!("{}: {freed}", standing.contender.label)));
+            parts.push(paragraph("note", &format!("{}: {freed}", standing.candidate.label)));
         }
     }
     parts.push(heading("Every run"));
@@ -68,7 +68,7 @@ fn table(comparison: &Comparison) -> Markup {
     let head = element("tr", &[], titles.map(|title| element("th", &[], [text(title)])));
     let rows = comparison.standings.iter().map(|standing| {
         let aside = element("small", &[], [text(&wording::aside(standing))]);
-        let name = element("td", &[], [text(&standing.contender.label), aside]);
+        let name = element("td", &[], [text(&standing.candidate.label), aside]);
         let cells = measures.iter().map(|measure| cell(standing, *measure));
         element("tr", &[], std::iter::once(name).chain(cells))
     });
@@ -98,7 +98,7 @@ fn strip_of(comparison: &Comparison, measure: Measure) -> Markup {
         .iter()
         .enumerate()
         .map(|(at, standing)| Strip {
-            label: &standing.contender.label,
+            label: &standing.candidate.label,
             numbers: standing.numbers(measure),
             median: standing.spread(measure).map(|s| s.median),
             class: series(at),
@@ -123,7 +123,7 @@ fn both(comparison: &Comparison) -> Option<Markup> {
         .enumerate()
         .filter_map(|(at, standing)| {
             let (x, y) = (standing.spread(Measure::Cpu)?.median, standing.spread(memory)?.median);
-            Some(Dot { label: &standing.contender.label, place: [x, y], class: series(at) })
+            Some(Dot { label: &standing.candidate.label, place: [x, y], class: series(at) })
         })
         .collect();
     if dots.is_empty() {
@@ -147,9 +147,9 @@ fn over_time(comparison: &Comparison) -> Option<Markup> {
             continue;
         }
         let points = points.iter().map(|p| [p.time_ns as f64, p.rss_bytes as f64]).collect();
-        curves.push(Curve { label: &standing.contender.label, points, class: series(at) });
+        curves.push(Curve { label: &standing.candidate.label, points, class: series(at) });
         let mark = element("b", &[("class", &series(at))], [text("●")]);
-        legend.push(element("span", &[], [mark, text(" "), text(&standing.contender.label)]));
+        legend.push(element("span", &[], [mark, text(" "), text(&standing.candidate.label)]));
     }
     if curves.is_empty() {
         return None;
@@ -173,7 +173,7 @@ fn raw(comparison: &Comparison) -> Markup {
         for sample in &standing.samples {
             let round =
                 if sample.round == 0 { "first, does not count".to_owned() } else { sample.round.to_string() };
-            let words = [standing.contender.label.clone(), round, sample.outcome.words()];
+            let words = [standing.candidate.label.clone(), round, sample.outcome.words()];
             let numbers =
                 measures.iter().map(|m| m.of(sample).map_or("–".to_owned(), |n| wording::number(*m, n)));
             let cells = words.into_iter().chain(numbers).map(|cell| element("td", &[], [text(&cell)]));

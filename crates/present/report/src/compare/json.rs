@@ -12,7 +12,7 @@ pub(super) fn json(comparison: &Comparison) -> String {
     let setup = &comparison.setup;
     let machine = &setup.machine;
     let measures = comparison.measures();
-    let label = |at: &usize| comparison.standings.get(*at).map(|s| s.contender.label.clone());
+    let label = |at: &usize| comparison.standings.get(*at).map(|s| s.candidate.label.clone());
     let winners: Map<String, Value> = comparison
         .winners
         .iter()
@@ -44,7 +44,7 @@ pub(super) fn json(comparison: &Comparison) -> String {
 }
 
 fn candidate(standing: &Standing, baseline: &[Sample], is_baseline: bool, measures: &[Measure]) -> Value {
-    let contender = &standing.contender;
+    let candidate = &standing.candidate;
     let median = |m: Measure| standing.spread(m).map(|s| s.median.round() as u64);
     let memory = |of: fn(&Memory) -> u64| {
         let after = |s: &Sample| s.after_settle.or(s.after_load).or(s.end);
@@ -52,7 +52,7 @@ fn candidate(standing: &Standing, baseline: &[Sample], is_baseline: bool, measur
             .map(|s| s.median.round() as u64)
     };
     let settings: Map<String, Value> =
-        contender.settings.iter().map(|(name, setting)| (name.clone(), value!(setting))).collect();
+        candidate.settings.iter().map(|(name, setting)| (name.clone(), value!(setting))).collect();
     let spreads: Map<String, Value> =
         measures.iter().map(|m| (m.id().to_owned(), spread(standing.spread(*m)))).collect();
     let differences: Map<String, Value> =
@@ -61,9 +61,9 @@ fn candidate(standing: &Standing, baseline: &[Sample], is_baseline: bool, measur
     let is_known = |sample: &Sample| baseline.iter().any(|other| other.outcome == sample.outcome);
     let telling = standing.samples.iter().find(|sample| !is_known(sample)).or(standing.samples.last());
     value!({
-        "label": contender.label,
-        "allocator": contender.allocator,
-        "version": contender.version,
+        "label": candidate.label,
+        "allocator": candidate.allocator,
+        "version": candidate.version,
         "settings": settings,
         "is_baseline": is_baseline,
         "allocators_seen": standing.allocators_seen(),

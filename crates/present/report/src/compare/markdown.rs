@@ -43,7 +43,7 @@ fn table(comparison: &Comparison, cell: impl Fn(&Standing, Measure) -> String, s
     for standing in comparison.standings.iter().skip(skip) {
         let mut row = vec![format!(
             "{} {}",
-            code(&standing.contender.label, Spot::Cell),
+            code(&standing.candidate.label, Spot::Cell),
             prose(&wording::aside(standing), Spot::Cell)
         )];
         // Numbers and our own words.

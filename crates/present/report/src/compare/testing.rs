@@ -1,7 +1,7 @@
 //! A comparison that never was: one candidate that is quick, one that crashes and says hostile things.
 
 use heapwise_trial::compare::{
-    Comparison, Contender, Difference, EndSource, Finding, FindingKind, Measure, Memory, Outcome, Output,
+    Candidate, Comparison, Difference, EndSource, Finding, FindingKind, Measure, Memory, Outcome, Output,
     PeakSource, Point, Sample, Setup, Standing, Timeline, Unavailable, Verdict, Winner,
 };
 use std::collections::BTreeMap;
@@ -45,7 +45,7 @@ fn standing(label: &str, cpu_ns: u64, outcome: &Outcome) -> Standing {
     let samples: Vec<Sample> = (0..6).map(|round| sample(round, cpu_ns, outcome.clone())).collect();
     let is_fine = *outcome == Outcome::Exited(0);
     Standing {
-        contender: Contender {
+        candidate: Candidate {
             label: label.into(),
             allocator: label.into(),
             version: Some("1.2.3".into()),

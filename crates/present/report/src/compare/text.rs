@@ -97,7 +97,7 @@ fn table(page: &mut Page, comparison: &Comparison) {
 }
 
 fn name(standing: &Standing, is_wide: bool) -> String {
-    if is_wide { wording::who(standing) } else { standing.contender.label.clone() }
+    if is_wide { wording::who(standing) } else { standing.candidate.label.clone() }
 }
 
 fn cell(standing: &Standing, measure: Measure, is_wide: bool) -> String {
@@ -128,7 +128,7 @@ fn beside(page: &mut Page, comparison: &Comparison) {
         if who.chars().count() + 2 <= page.columns {
             page.line(&[(None, "  "), (Some(Ink::Name), &escape(&who))]);
         } else {
-            page.line(&[(None, "  "), (Some(Ink::Name), &escape(&standing.contender.label))]);
+            page.line(&[(None, "  "), (Some(Ink::Name), &escape(&standing.candidate.label))]);
             page.line(&[(None, "    "), (Some(Ink::Faint), &escape(&wording::aside(standing)))]);
         }
         if standing.counted.is_empty() {

@@ -42,19 +42,19 @@ pub(super) fn cell(difference: &Difference) -> String {
 
 /// Who somebody is, with the exact version: `jemalloc 5.3.1`, `default (as it is: libjemalloc.so.2)`.
 pub(super) fn who(standing: &Standing) -> String {
-    let contender = &standing.contender;
+    let candidate = &standing.candidate;
     match aside(standing) {
-        aside if aside.is_empty() => contender.label.clone(),
-        aside if contender.library.is_none() => format!("{} ({aside})", contender.label),
-        aside => format!("{} {aside}", contender.label),
+        aside if aside.is_empty() => candidate.label.clone(),
+        aside if candidate.library.is_none() => format!("{} ({aside})", candidate.label),
+        aside => format!("{} {aside}", candidate.label),
     }
 }
 
 /// Its version; of the program as it is, what was seen in it.
 pub(super) fn aside(standing: &Standing) -> String {
-    let contender = &standing.contender;
-    if contender.library.is_some() {
-        return contender.version.clone().unwrap_or_default();
+    let candidate = &standing.candidate;
+    if candidate.library.is_some() {
+        return candidate.version.clone().unwrap_or_default();
     }
     let seen = standing.allocators_seen();
     if seen.is_empty() { "as it is".to_owned() } else { format!("as it is: {}", seen.join(", ")) }
@@ -104,10 +104,10 @@ pub(super) fn findings(comparison: &Comparison) -> Vec<(String, String)> {
             } else {
                 format!("in {} of {} runs", finding.runs, finding.of)
             };
-            lines.push((standing.contender.label.clone(), format!("{}, {often}", finding.what)));
+            lines.push((standing.candidate.label.clone(), format!("{}, {often}", finding.what)));
         }
         if let Some(reason) = &standing.left_out {
-            lines.push((standing.contender.label.clone(), reason.clone()));
+            lines.push((standing.candidate.label.clone(), reason.clone()));
         }
     }
     lines
@@ -189,7 +189,7 @@ pub(super) fn conclusion(comparison: &Comparison) -> Vec<String> {
 fn nobody_counts(comparison: &Comparison) -> Vec<String> {
     let names = |is_wanted: &dyn Fn(&Standing) -> bool| -> Vec<&str> {
         let wanted = comparison.candidates().iter().filter(|standing| is_wanted(standing));
-        wanted.map(|standing| standing.contender.label.as_str()).collect()
+        wanted.map(|standing| standing.candidate.label.as_str()).collect()
     };
     let has_not_reached =
         |standing: &Standing| standing.findings.iter().any(|f| f.kind == FindingKind::NotInUse);
@@ -226,7 +226,7 @@ fn best(comparison: &Comparison, winner: &Winner) -> Option<String> {
     let mut sentence = format!(
         "Least {}: {}, {} instead of {}, {}",
         winner.measure.title(),
-        best.contender.label,
+        best.candidate.label,
         number(winner.measure, own.median),
         number(winner.measure, before.median),
         with_interval(difference)
@@ -234,7 +234,7 @@ fn best(comparison: &Comparison, winner: &Winner) -> Option<String> {
     let others: Vec<&str> = winner
         .not_told_apart
         .iter()
-        .filter_map(|at| Some(comparison.standings.get(*at)?.contender.label.as_str()))
+        .filter_map(|at| Some(comparison.standings.get(*at)?.candidate.label.as_str()))
         .collect();
     if !others.is_empty() {
         sentence.push_str(&format!("; {} cannot be told from it", listed(&others, "and")));

@@ -125,7 +125,7 @@ fn caveat(caveat: &Caveat) -> JsonCaveat {
 fn change(comparison: &Comparison, change: &Change) -> JsonChange {
     let limited = change.amount().clamp(i128::from(i64::MIN), i128::from(i64::MAX));
     JsonChange {
-        measure: change.measure.id(),
+        measure: change.measure.name(),
         old: change.old,
         new: change.new,
         change: i64::try_from(limited).unwrap_or_default(),
@@ -156,7 +156,7 @@ fn difference<'a>(
         reallocations: both(Measure::Reallocations),
         allocated_bytes: both(Measure::AllocatedBytes),
         temporary_allocations: both(Measure::TemporaryAllocations),
-        peak_bytes: both(Measure::PeakLiveBytes),
+        peak_bytes: both(Measure::PeakBytes),
         live_at_exit_bytes: both(Measure::LiveAtExitBytes),
         live_at_exit_blocks: both(Measure::LiveAtExitBlocks),
         stack: sites.is_none().then(|| frames(&stack)),
@@ -167,7 +167,7 @@ fn difference<'a>(
 fn exceeded(exceeded: &Exceeded) -> JsonExceeded<'_> {
     JsonExceeded {
         expression: &exceeded.expression,
-        measure: exceeded.change.measure.id(),
+        measure: exceeded.change.measure.name(),
         old: exceeded.change.old,
         new: exceeded.change.new,
         limit: exceeded.limit,

@@ -10,6 +10,7 @@ mod rows;
 mod text;
 mod wording;
 
+pub use heapwise_diagnosis::compare::{Limit, Threshold};
 pub use json::SCHEMA;
 
 use crate::style::Style;

@@ -5,7 +5,7 @@ use crate::escape::terminal::escape;
 use crate::names;
 use crate::text::rows::{function_of, place_of};
 use heapwise_analysis::{Analysis, Site, SiteId};
-use heapwise_diagnosis::compare::{Change, Difference, Measure, PlaceDifference, Status};
+use heapwise_diagnosis::compare::{Change, Difference, Measure, OF_SITES, PlaceDifference, Status};
 
 /// Which way something went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub(super) fn rows<'a>(diff: &Diff<'a>, options: &DiffOptions, way: Way) -> Vec<
     };
     let mut rows: Vec<(u128, Row<'a>)> = Vec::new();
     for place in &diff.comparison.places {
-        let changes: Vec<Change> = Measure::OF_SITES
+        let changes: Vec<Change> = OF_SITES
             .iter()
             .map(|&measure| place.sum.change(measure))
             .filter(|change| way.is_of(change) && diff.comparison.is_notable(change))

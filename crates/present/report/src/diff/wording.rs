@@ -11,7 +11,8 @@ pub(super) fn name(measure: Measure) -> &'static str {
         Measure::Reallocations => "resizes",
         Measure::AllocatedBytes => "bytes",
         Measure::TemporaryAllocations => "temporary",
-        Measure::PeakLiveBytes => "peak live",
+        Measure::PeakBytes => "peak live",
+        Measure::PeakBlocks => "blocks at the peak",
         Measure::LiveAtExitBytes => "live at exit",
         Measure::LiveAtExitBlocks => "blocks at exit",
         Measure::PeakRssBytes => "peak RSS",
@@ -113,10 +114,10 @@ pub(super) fn exceeded(exceeded: &Exceeded) -> String {
     if [change.old, change.new].into_iter().any(|amount| change.is_unmeasured(amount)) {
         let of = |amount| if change.is_unmeasured(amount) { "not measured".into() } else { exact(amount) };
         let (old, new) = (of(change.old), of(change.new));
-        return format!("{expression}: {} {old} → {new}, so it cannot be judged", measure.id());
+        return format!("{expression}: {} {old} → {new}, so it cannot be judged", measure.name());
     }
     let (old, new, limit) = (exact(change.old), exact(change.new), exact(*limit));
-    format!("{expression}: {} {old} → {new} ({by}), at most {limit} is accepted", measure.id())
+    format!("{expression}: {} {old} → {new} ({by}), at most {limit} is accepted", measure.name())
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! What a format is.
 
-use crate::export::measure::{Measure, Moment};
+use crate::export::moment::Moment;
 use heapwise_analysis::Analysis;
+use heapwise_analysis::Measure;
 use std::io::{self, Write};
 
 /// What may be chosen about an export. What is not chosen is up to the format.

@@ -12,13 +12,14 @@
 
 mod format;
 mod formats;
-mod measure;
+mod moment;
 mod stacks;
 mod text;
 
 pub use format::{Format, Options};
 pub use formats::FORMATS;
-pub use measure::{Measure, Moment};
+pub use heapwise_analysis::Measure;
+pub use moment::Moment;
 
 /// The format of that name.
 pub fn format(name: &str) -> Option<&'static dyn Format> {

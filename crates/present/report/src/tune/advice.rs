@@ -19,7 +19,7 @@ pub(super) fn caveats(tuned: &Tuned<'_>) -> Vec<String> {
     if let Some(comparison) = tuned.comparison {
         for standing in &comparison.standings {
             let findings = standing.findings.iter();
-            caveats.extend(findings.map(|f| format!("{}: {}", standing.contender.label, f.what)));
+            caveats.extend(findings.map(|f| format!("{}: {}", standing.candidate.label, f.what)));
         }
         caveats.extend(comparison.unavailable.iter().map(|u| format!("{}: {}", u.label, u.reason)));
         caveats.extend(comparison.notes.iter().cloned());
@@ -145,7 +145,7 @@ fn ranked<'a>(tuned: &'a Tuned<'_>, candidate: &Candidate) -> Option<&'a Ranked>
 }
 
 fn standing<'a>(tuned: &Tuned<'a>, candidate: &Candidate) -> Option<&'a Standing> {
-    tuned.comparison?.candidates().iter().find(|s| s.contender.label == candidate.to_string())
+    tuned.comparison?.candidates().iter().find(|s| s.candidate.label == candidate.to_string())
 }
 
 /// What else changes.

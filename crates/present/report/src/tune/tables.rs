@@ -97,7 +97,7 @@ pub(super) fn confirmed(tuned: &Tuned<'_>) -> Option<Table> {
         .standings
         .iter()
         .map(|standing| {
-            let name = Cell::text(standing.contender.label.clone());
+            let name = Cell::text(standing.candidate.label.clone());
             let cells = measures.iter().map(|measure| cell(standing, *measure));
             std::iter::once(name).chain(cells).collect()
         })

@@ -1,19 +1,25 @@
 //! Which tunables of the C library are in force: the loader lists them, and nobody else does.
 
-use super::{Identity, IdentityError, PATIENCE, run};
+use super::{Identity, IdentityError, PATIENCE, ProbeOutput, Run};
 use crate::libraries::Prepared;
 use std::collections::BTreeMap;
 use std::process::Command;
 
 /// Compares what the loader lists with what was chosen. Loaders before glibc 2.33 list nothing; then nothing is proven.
-pub(super) fn prove(prepared: &Prepared, identity: &mut Identity, loader: &str) -> Result<(), IdentityError> {
+pub(super) fn prove(
+    prepared: &Prepared,
+    identity: &mut Identity,
+    loader: &str,
+    run: Run<'_>,
+) -> Result<(), IdentityError> {
     let chosen = prepared.candidate().settings();
     if chosen.is_empty() || loader.is_empty() {
         return Ok(());
     }
     let mut command = Command::new(loader);
     command.arg("--list-tunables").envs(prepared.variables().iter().map(|(name, value)| (name, value)));
-    let Ok(told) = run(&mut command, PATIENCE) else { return Ok(()) };
+    let Ok(Some(told)) = run(&mut command, PATIENCE) else { return Ok(()) };
+    let told = ProbeOutput::from(told);
     let listed = parse(&told.output);
     if !told.status.success() || listed.is_empty() {
         return Ok(());

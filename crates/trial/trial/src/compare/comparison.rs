@@ -1,6 +1,6 @@
 //! What came out.
 
-use crate::compare::{Contender, Difference, Finding, Measure, Sample, Spread, Unavailable, Verdict};
+use crate::compare::{Candidate, Difference, Finding, Measure, Sample, Spread, Unavailable, Verdict};
 use heapwise_environment::MachineDescription;
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 pub struct Comparison {
     /// What was done, and where.
     pub setup: Setup,
-    /// One for each contender, in the order in which they were given; the first one is the baseline.
+    /// One for each candidate, in the order in which they were given; the first one is the baseline.
     pub standings: Vec<Standing>,
     /// Who was asked for and could not take part.
     pub unavailable: Vec<Unavailable>,
@@ -72,11 +72,11 @@ pub struct Setup {
     pub took_ns: u64,
 }
 
-/// A contender with what it did.
+/// A candidate with what it did.
 #[derive(Clone, Debug)]
 pub struct Standing {
     /// Who it is.
-    pub contender: Contender,
+    pub candidate: Candidate,
     /// All runs in the order in which they were made, with that of the first round, which does not count.
     pub samples: Vec<Sample>,
     /// Which of them count: those of rounds that count, with the allocator in use, which ended as the baseline's first run did, with

@@ -44,7 +44,7 @@ pub enum Error {
     },
     /// There is nothing to compare with.
     #[error("no allocator is left to compare with: {reasons}")]
-    NoContender {
+    NoCandidate {
         /// Why each cannot take part.
         reasons: String,
     },

@@ -1,23 +1,25 @@
 //! A program itself, under one allocator after the other.
 //!
 //! Which allocator suits a program can be argued about for a long time, or tried. [`run()`] tries: it starts the same command
-//! in the environment of each [`Contender`], interleaved and in a new order each round, measures each run from outside
+//! in the environment of each [`Candidate`], interleaved and in a new order each round, measures each run from outside
 //! ([`Sample`]), looks whether the program still does the same ([`Finding`]), and says what differs and what is noise.
 //!
 //! ```text
 //!              rounds: warm-up, then N, shuffled
-//! contenders ─┬─ baseline, twice ─┐
+//! candidates ─┬─ baseline, twice ─┐
 //!             └─ each candidate ──┴─► measure: one run ─► Sample ─┬─► difference per measure ─► Comparison
 //!                                                                 └─► same outcome and output? ─► findings
 //! ```
 //!
-//! The crate knows no allocator: a contender is a name and an environment. The first one is the baseline, by convention the
+//! The crate knows no allocator: a candidate is a name and an environment. The first one is the baseline, by convention the
 //! program as it is. It runs twice in each round, for its difference from itself is what noise is.
 //!
 //! Measuring is Linux's. The types are there everywhere, so that a report can be rendered wherever it was made.
 
+mod candidate;
 mod comparison;
-mod contender;
+#[cfg(target_os = "linux")]
+mod course;
 mod error;
 mod finding;
 mod measures;
@@ -30,22 +32,20 @@ mod timeline;
 mod judge;
 #[cfg(target_os = "linux")]
 pub mod measure;
-#[cfg(target_os = "linux")]
-mod rounds;
 #[cfg(all(test, target_os = "linux"))]
 mod testing;
 
+pub use candidate::{Candidate, Unavailable};
 pub use comparison::{Comparison, Setup, Standing, Winner};
-pub use contender::{Contender, Unavailable};
 pub use error::Error;
 pub use finding::{Finding, FindingKind};
 pub use measures::Measure;
-pub use options::{Options, Program, Ready, Service, Step};
+pub use options::{Options, Program, Ready, Service};
 pub use outcome::Outcome;
 pub use sample::{EndSource, LoadSample, Memory, Output, PeakSource, Sample};
 pub use timeline::{Point, Timeline};
 
 #[cfg(target_os = "linux")]
-pub use rounds::run;
+pub use course::run;
 
 pub use crate::statistics::{Difference, Spread, Verdict};

@@ -116,19 +116,6 @@ impl Default for Options {
     }
 }
 
-/// Where the work is.
-#[derive(Clone, Debug)]
-pub struct Step {
-    /// What is done now: `jemalloc, round 2 of 5`.
-    pub what: String,
-    /// Runs that are done.
-    pub done: u64,
-    /// Runs in all.
-    pub total: u64,
-    /// How much longer it takes, as far as it can be told: from the second round on.
-    pub left: Option<Duration>,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

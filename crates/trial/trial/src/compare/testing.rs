@@ -1,6 +1,6 @@
 //! Runs that never were, for the tests.
 
-use crate::compare::{Contender, EndSource, Memory, Outcome, Output, PeakSource, Sample, Standing, Timeline};
+use crate::compare::{Candidate, EndSource, Memory, Outcome, Output, PeakSource, Sample, Standing, Timeline};
 use std::collections::BTreeMap;
 
 /// A run with this CPU time.
@@ -46,7 +46,7 @@ pub(crate) fn standing(cpu_ns: &[f64], is_baseline: bool) -> Standing {
         }
     }
     Standing {
-        contender: Contender::default(),
+        candidate: Candidate::default(),
         counted: (0..samples.len()).collect(),
         samples,
         findings: Vec::new(),

@@ -2,6 +2,7 @@
 
 use crate::lab::outcome::Outcome;
 use crate::lab::worker::WorkerError;
+use crate::rounds::Step;
 use std::path::PathBuf;
 
 /// Something that can be tried out.
@@ -40,17 +41,6 @@ pub struct Options {
     pub workloads: Vec<String>,
     /// Only these conditions beside the plain one; all if there are none.
     pub conditions: Vec<String>,
-}
-
-/// Where an experiment is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
-    /// What is done now.
-    pub what: String,
-    /// So many steps are done.
-    pub done: u64,
-    /// Of so many.
-    pub total: u64,
 }
 
 /// Why an experiment cannot be done.

@@ -17,14 +17,13 @@ mod experiment;
 mod growth;
 mod outcome;
 mod registry;
-mod rounds;
 pub mod worker;
 pub mod workloads;
 
 pub use crate::statistics::Spread;
 #[cfg(feature = "switch")]
 pub use allocator::{ALLOCATOR_VARIABLE, Switch};
-pub use experiment::{Error, Experiment, Options, Step};
+pub use experiment::{Error, Experiment, Options};
 pub use growth::{Growth, growth};
 pub use outcome::{Cell, Column, Outcome, Table};
 pub use registry::{EXPERIMENTS, experiment};

@@ -1,5 +1,7 @@
 //! The middle of some numbers, and how far they lie apart.
 
+use std::fmt;
+
 /// Median, least and greatest. Means are of no use here: one disturbed run out of five would move them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
@@ -46,9 +48,28 @@ impl Spread {
     }
 }
 
+/// `1.50 (1.20..1.90)`, with as many decimals as the format asks for.
+impl fmt::Display for Spread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let decimals = f.precision().unwrap_or(2);
+        // What rounds to nothing has no sign.
+        let shown = |x: f64| if x.abs() < 0.5 * 0.1f64.powi(decimals as i32) { 0.0 } else { x };
+        let (median, low, high) = (shown(self.median), shown(self.low), shown(self.high));
+        write!(f, "{median:.decimals$} ({low:.decimals$}..{high:.decimals$})")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_spread_is_shown_behind_the_median() {
+        let spread = Spread::of([1.26, 0.5, 3.0]).unwrap();
+        assert_eq!(format!("{spread:.1}"), "1.3 (0.5..3.0)");
+        let nothing = Spread { median: -0.01, low: -0.2, high: 0.0 };
+        assert_eq!(format!("{nothing:.1}"), "0.0 (-0.2..0.0)");
+    }
 
     #[test]
     fn the_median_is_in_the_middle_and_the_ends_are_kept() {

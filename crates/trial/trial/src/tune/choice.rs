@@ -84,7 +84,7 @@ impl Choice {
             }
             return Self::by_replay_of(found, |candidate| {
                 let label = candidate.to_string();
-                let standing = comparison.candidates().iter().find(|s| s.contender.label == label);
+                let standing = comparison.candidates().iter().find(|s| s.candidate.label == label);
                 standing.is_none_or(|s| s.findings.is_empty() && s.left_out.is_none())
                     && comparison.unavailable.iter().all(|gone| gone.label != label)
             });
@@ -130,7 +130,7 @@ impl Confirmed {
         let besides = told.map(|(_, difference)| difference.ratio.ln()).sum();
         let faults = standing.differences.get(&Real::Faults);
         let has_many_faults = faults.is_some_and(|d| d.verdict == Verdict::Higher && d.ratio > MANY_FAULTS);
-        let candidate = Candidate::parse(&standing.contender.label).ok()?;
+        let candidate = Candidate::parse(&standing.candidate.label).ok()?;
         Some(Self { candidate, factor, has_many_faults, besides })
     }
 }

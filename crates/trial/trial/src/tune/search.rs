@@ -4,8 +4,9 @@
 //! few apart that are good. The scheme is that of Jamieson and Talwalkar, "Non-stochastic Best Arm Identification and
 //! Hyperparameter Optimization" (2016).
 
-use crate::replay::trial::{self, Step, Timed, Trial, try_all};
+use crate::replay::trial::{self, Timed, Trial, try_all};
 use crate::replay::{Counts, Script};
+use crate::rounds::Step;
 use crate::statistics::Spread;
 use crate::tune::front::front;
 use crate::tune::goal::{Goal, Measure};

@@ -1,6 +1,6 @@
 //! Made-up searches and comparisons, for tests of what is made of them.
 
-use crate::compare::{Comparison, Contender, Difference, Measure as Real, Setup, Standing, Verdict};
+use crate::compare::{self, Comparison, Difference, Measure as Real, Setup, Standing, Verdict};
 use crate::tune::goal::{Goal, Measure};
 use crate::tune::numbers::Numbers;
 use crate::tune::score::Score;
@@ -55,7 +55,7 @@ pub(crate) fn standing(label: &str, measures: &[(Real, Verdict, (f64, f64, f64))
         (real, Difference { verdict, ratio, low, high, confidence: 0.9, p: 0.05, noise: 0.01, rounds: 5 })
     };
     Standing {
-        contender: Contender { label: label.to_owned(), ..Contender::default() },
+        candidate: compare::Candidate { label: label.to_owned(), ..compare::Candidate::default() },
         samples: Vec::new(),
         counted: Vec::new(),
         findings: Vec::new(),

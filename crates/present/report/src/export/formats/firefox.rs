@@ -13,9 +13,9 @@ mod markers;
 mod tables;
 
 use crate::export::format::{Format, Options};
-use crate::export::measure::Measure;
 use crate::export::{stacks, text};
 use builder::{Builder, CATEGORIES};
+use heapwise_analysis::Measure;
 use heapwise_analysis::{Analysis, Numbers};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -35,11 +35,11 @@ const INTERVAL_MS: f64 = 1.0;
 const MOST_POINTS: usize = 1000;
 /// The measures that become threads. What is live at the peak is selected at first.
 const THREADS: &[(Measure, &str, bool)] = &[
-    (Measure::Peak, "Live at the peak (bytes)", true),
-    (Measure::Bytes, "Allocated (bytes)", false),
+    (Measure::PeakBytes, "Live at the peak (bytes)", true),
+    (Measure::AllocatedBytes, "Allocated (bytes)", false),
     (Measure::Allocations, "Allocations (blocks)", false),
-    (Measure::Temporary, "Temporary allocations (blocks)", false),
-    (Measure::Exit, "Live at the exit (bytes)", false),
+    (Measure::TemporaryAllocations, "Temporary allocations (blocks)", false),
+    (Measure::LiveAtExitBytes, "Live at the exit (bytes)", false),
 ];
 
 impl Format for Firefox {
@@ -122,13 +122,13 @@ impl Thread {
         sites: &[(Option<usize>, Numbers)],
     ) -> Self {
         let time = ms(match measure {
-            Measure::Peak | Measure::PeakBlocks => peak_ns(analysis),
-            Measure::Exit | Measure::ExitBlocks => analysis.duration.0,
+            Measure::PeakBytes | Measure::PeakBlocks => peak_ns(analysis),
+            Measure::LiveAtExitBytes | Measure::LiveAtExitBlocks => analysis.duration.0,
             _ => 0,
         });
         let numbers = sites.iter().map(|(stack, numbers)| (*stack, measure.of(numbers)));
         let (stack, weight): (Vec<_>, Vec<_>) = numbers.filter(|(_, number)| *number > 0).unzip();
-        let is_bytes = matches!(measure, Measure::Bytes | Measure::Peak | Measure::Exit);
+        let is_bytes = measure.is_bytes();
         let length = stack.len();
         Self {
             process_type: "default",

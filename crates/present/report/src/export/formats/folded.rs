@@ -6,7 +6,7 @@
 use crate::export::format::{Format, Options};
 use crate::export::stacks::{MANY, Merged, Step, shorten};
 use crate::export::text;
-use heapwise_analysis::{Analysis, Frame, Numbers};
+use heapwise_analysis::{Analysis, Frame, Measure, Numbers};
 use std::borrow::Cow;
 use std::io::{self, Write};
 
@@ -28,7 +28,7 @@ impl Format for Folded {
     }
 
     fn write(&self, analysis: &Analysis, options: &Options, out: &mut dyn Write) -> io::Result<()> {
-        let measure = options.measure.unwrap_or_default();
+        let measure = options.measure.unwrap_or(Measure::AllocatedBytes);
         let mut merged = Merged::new();
         for site in analysis.sites() {
             let numbers = Numbers::from(site);

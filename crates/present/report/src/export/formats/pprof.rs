@@ -10,7 +10,7 @@
 mod messages;
 
 use crate::export::format::{Format, Options};
-use crate::export::measure::Moment;
+use crate::export::moment::Moment;
 use crate::export::stacks::{self, Step};
 use crate::export::text;
 use flate2::Compression;

@@ -3,7 +3,7 @@
 //! The measure is what it did as it is, in its first run. If it does not even do that a second time (a time of day in its
 //! output, an address), nothing can be said about outputs, and that is said once, instead of a finding for each candidate.
 
-use crate::compare::{Contender, Finding, FindingKind, LoadSample, Outcome, Output, Sample};
+use crate::compare::{Candidate, Finding, FindingKind, LoadSample, Outcome, Output, Sample};
 use std::fmt::Write;
 
 /// What the program does as it is.
@@ -50,10 +50,10 @@ impl<'a> Reference<'a> {
 }
 
 /// What a candidate did otherwise, in any of its runs.
-pub(crate) fn findings(reference: &Reference<'_>, contender: &Contender, samples: &[Sample]) -> Vec<Finding> {
+pub(crate) fn findings(reference: &Reference<'_>, candidate: &Candidate, samples: &[Sample]) -> Vec<Finding> {
     let mut found: Vec<Finding> = Vec::new();
     for sample in samples {
-        for (kind, what) in of_run(reference, contender, sample) {
+        for (kind, what) in of_run(reference, candidate, sample) {
             match found.iter_mut().find(|finding| finding.kind == kind) {
                 Some(finding) => finding.runs += 1,
                 None => found.push(Finding { kind, what, runs: 1, of: samples.len() as u32 }),
@@ -63,7 +63,7 @@ pub(crate) fn findings(reference: &Reference<'_>, contender: &Contender, samples
     found
 }
 
-fn of_run(reference: &Reference<'_>, contender: &Contender, sample: &Sample) -> Vec<(FindingKind, String)> {
+fn of_run(reference: &Reference<'_>, candidate: &Candidate, sample: &Sample) -> Vec<(FindingKind, String)> {
     let mut found = Vec::new();
     let expected = reference.first;
     if sample.in_use == Some(false) {
@@ -98,7 +98,7 @@ fn of_run(reference: &Reference<'_>, contender: &Contender, sample: &Sample) -> 
     }
     // Who did not come to the same end has another output, too, which is nothing new.
     if sample.outcome == expected.outcome && !reference.has_same_output(sample) {
-        found.push((FindingKind::OtherOutput, differs(&expected.stdout, &sample.stdout, &contender.label)));
+        found.push((FindingKind::OtherOutput, differs(&expected.stdout, &sample.stdout, &candidate.label)));
     }
     found
 }
@@ -183,7 +183,7 @@ mod tests {
 
     fn kinds(baseline: &[Sample], own: &Sample) -> Vec<FindingKind> {
         let reference = Reference::of(baseline).unwrap();
-        let all = findings(&reference, &Contender::default(), std::slice::from_ref(own));
+        let all = findings(&reference, &Candidate::default(), std::slice::from_ref(own));
         all.iter().map(|finding| finding.kind).collect()
     }
 

@@ -1,30 +1,29 @@
 //! One run of a program, measured from outside.
 //!
-//! `tracer` starts it and hears of its end, `watch` looks at it meanwhile, `output` reads what it writes, `service` drives it if
-//! it is a server, `orphan_reaper` ends what it leaves behind. `proc` reads `/proc`, `sys` makes the system calls.
+//! [`supervise`](crate::supervise) starts it, hears of its end, and ends what it leaves behind. Here `watch` looks at it meanwhile,
+//! `output` reads what it writes, `mapped` sees its allocators, and `service` drives it if it is a server.
 
-mod orphan_reaper;
+mod mapped;
 mod output;
-mod proc;
 mod service;
-#[expect(unsafe_code, reason = "wait4, ptrace, and what happens between fork and exec")]
-mod sys;
-mod tracer;
 mod watch;
 
-use crate::compare::{Contender, EndSource, Error, Memory, Outcome, PeakSource, Program, Ready, Sample};
-pub use orphan_reaper::end_everything;
-
-use orphan_reaper::OrphanReaper;
+use crate::compare::{Candidate, EndSource, Error, Memory, Outcome, PeakSource, Program, Ready, Sample};
+use crate::supervise::memory::{Resident, highest};
+use crate::supervise::orphan_reaper::OrphanReaper;
+use crate::supervise::sys::{self, Signal};
+use crate::supervise::tracer::{self, Ended, Started};
+use mapped::Mapped;
 use output::Reader;
 use service::{Driven, Server};
 use std::fs::File;
+use std::io::{self, ErrorKind};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tracer::{Ended, Started};
 use watch::{Seen, Watch};
 
 /// How long a process may need from its last look to its end. If it took longer, only its first thread had ended then.
@@ -47,7 +46,7 @@ impl Limits<'_> {
     }
 
     /// Waits for an end; `None` if it does not come in time.
-    fn wait(&self, started: &Started, limit: Duration) -> Result<Option<Ended>, Error> {
+    fn wait<T>(&self, started: &Started<T>, limit: Duration) -> Result<Option<Ended<T>>, Error> {
         loop {
             self.check_interrupt()?;
             let left = limit.saturating_sub(started.at.elapsed());
@@ -63,19 +62,53 @@ impl Limits<'_> {
     }
 }
 
+/// What was seen of a program when it exited.
+#[derive(Clone, Debug)]
+struct AtExit {
+    memory: Option<Memory>,
+    highest_bytes: Option<u64>,
+    mapped: Option<Mapped>,
+}
+
+impl AtExit {
+    fn look(pid: i32, library: Option<&Path>) -> Self {
+        Self {
+            memory: Resident::of(pid).map(|resident| memory(&resident, false)),
+            highest_bytes: highest(pid).map(|(all, _)| all),
+            mapped: mapped::mapped(pid, library),
+        }
+    }
+}
+
+/// Of a process. With `divide_shared`, each page that others have too counts as its share.
+fn memory(resident: &Resident, divide_shared: bool) -> Memory {
+    Memory {
+        rss_bytes: if divide_shared { resident.pss_bytes } else { resident.rss_bytes },
+        lazily_freed_bytes: resident.lazily_freed_bytes,
+    }
+}
+
+/// Why a program did not start.
+fn not_started(program: String, reason: io::Error) -> Error {
+    match reason.kind() {
+        ErrorKind::NotFound => Error::NoSuchProgram { program },
+        _ => Error::NotExecutable { program, reason },
+    }
+}
+
 fn lost() -> Error {
-    Error::System { what: "wait for the program", reason: std::io::ErrorKind::NotFound.into() }
+    Error::System { what: "wait for the program", reason: ErrorKind::NotFound.into() }
 }
 
 /// Who measures: two at a time would disturb each other, and take each other's orphans for their own.
 static MEASURING: Mutex<()> = Mutex::new(());
 
-/// Runs the program once under a contender. Runs take turns in a process, which must not have other children in process groups
+/// Runs the program once under a candidate. Runs take turns in a process, which must not have other children in process groups
 /// of their own meanwhile: they would be ended with what the run left behind.
 ///
 /// # Errors
 /// If it cannot be started, or somebody interrupts. What goes wrong with it afterwards is an [`Outcome`].
-pub fn measure(program: &Program, contender: &Contender, limits: &Limits<'_>) -> Result<Sample, Error> {
+pub fn measure(program: &Program, candidate: &Candidate, limits: &Limits<'_>) -> Result<Sample, Error> {
     let _alone = MEASURING.lock().unwrap_or_else(PoisonError::into_inner);
     let orphan_reaper = Arc::new(OrphanReaper::new());
     if let Some(service) = &program.service {
@@ -84,8 +117,12 @@ pub fn measure(program: &Program, contender: &Contender, limits: &Limits<'_>) ->
     // What a child has before it becomes the program is a copy of ours, and counts in the kernel's account of it. Other threads
     // may add to ours until then.
     const MARGIN: u64 = 4 << 20;
-    let own_mark = proc::memory(std::process::id() as i32, false).map_or(0, |own| own.rss_bytes + MARGIN);
-    let mut started = tracer::start(prepared(program, contender)?, contender.library.clone())?;
+    let own_mark = Resident::of(std::process::id() as i32).map_or(0, |own| own.rss_bytes + MARGIN);
+    let command = prepared(program, candidate)?;
+    let name = command.get_program().to_string_lossy().into_owned();
+    let library = candidate.library.clone();
+    let mut started = tracer::start(command, move |pid| AtExit::look(pid, library.as_deref()))
+        .map_err(|reason| not_started(name, reason))?;
     orphan_reaper.program_runs(started.pid);
     let line = match program.service.as_ref().and_then(|service| service.ready.as_ref()) {
         Some(Ready::Line(line)) => Some(line.as_str()),
@@ -95,7 +132,7 @@ pub fn measure(program: &Program, contender: &Contender, limits: &Limits<'_>) ->
         return Err(lost());
     };
     let outputs = [Reader::new(stdout, line), Reader::new(stderr, line)];
-    let watch = Watch::new(started.pid, started.at, contender.library.clone(), Arc::clone(&orphan_reaper));
+    let watch = Watch::new(started.pid, started.at, candidate.library.clone(), Arc::clone(&orphan_reaper));
     let driven = match &program.service {
         Some(service) => {
             let [out, err] = &outputs;
@@ -117,7 +154,7 @@ pub fn measure(program: &Program, contender: &Contender, limits: &Limits<'_>) ->
         None => run_to_end(&started, limits),
     };
     if driven.is_err() {
-        sys::kill_group(started.pid, libc::SIGKILL);
+        sys::kill_group(started.pid, Signal::KILL);
         // Wait, or it would live on as a zombie.
         let _ = started.end.recv_timeout(Duration::from_secs(10));
     }
@@ -129,13 +166,13 @@ pub fn measure(program: &Program, contender: &Contender, limits: &Limits<'_>) ->
 }
 
 /// The command with its environment.
-fn prepared(program: &Program, contender: &Contender) -> Result<Command, Error> {
+fn prepared(program: &Program, candidate: &Candidate) -> Result<Command, Error> {
     let Some((name, arguments)) = program.command.split_first() else {
         return Err(Error::NoSuchProgram { program: String::new() });
     };
     let mut command = Command::new(name);
     command.args(arguments);
-    for (name, value) in &contender.environment {
+    for (name, value) in &candidate.environment {
         match value {
             Some(value) => command.env(name, value),
             None => command.env_remove(name),
@@ -155,13 +192,13 @@ fn prepared(program: &Program, contender: &Contender) -> Result<Command, Error> 
 }
 
 /// Waits for a program that ends by itself, or has to be ended.
-fn run_to_end(started: &Started, limits: &Limits<'_>) -> Result<Driven, Error> {
+fn run_to_end(started: &Started<AtExit>, limits: &Limits<'_>) -> Result<Driven, Error> {
     let ended = limits.wait(started, limits.timeout.unwrap_or(Duration::MAX))?;
     if ended.is_some() {
         return Ok(Driven { ended, ..Driven::default() });
     }
-    sys::kill_group(started.pid, libc::SIGKILL);
-    sys::kill(started.pid, libc::SIGKILL);
+    sys::kill_group(started.pid, Signal::KILL);
+    sys::kill(started.pid, Signal::KILL);
     let ended = started.end.recv().ok();
     Ok(Driven { ended, failure: Some(Outcome::TimedOut), ..Driven::default() })
 }
@@ -169,12 +206,12 @@ fn run_to_end(started: &Started, limits: &Limits<'_>) -> Result<Driven, Error> {
 /// Puts together what was seen.
 fn sample(driven: Driven, seen: Seen, own_mark: u64, is_server: bool) -> Result<Sample, Error> {
     let Some(Ended { status, usage, wall, last_look }) = driven.ended else { return Err(lost()) };
-    let look = last_look.filter(|look| look.before_end < ENDING);
+    let look = last_look.filter(|(_, before_end)| *before_end < ENDING).map(|(look, _)| look);
     let at_exit = look.as_ref().and_then(|look| look.memory).filter(|memory| memory.rss_bytes > 0);
     // Without the last look, a short program may have ended before the first one, which is no memory of zero bytes.
     let sampled =
         (seen.last_bytes > 0).then_some(Memory { rss_bytes: seen.last_bytes, lazily_freed_bytes: None });
-    let mark = look.as_ref().and_then(|look| look.high_water_mark);
+    let mark = look.as_ref().and_then(|look| look.highest_bytes);
     let highest = mark.unwrap_or(0).max(seen.peak_bytes);
     // The kernel's account also knows children that were waited for, but begins with a copy of our own process.
     let (peak_rss_bytes, peak_source) = match usage.max_rss_bytes {
@@ -183,7 +220,7 @@ fn sample(driven: Driven, seen: Seen, own_mark: u64, is_server: bool) -> Result<
         _ => (highest, PeakSource::Sampled),
     };
     // What was sampled while the loader was at work says nothing of what it loaded afterwards.
-    let sampled_maps = seen.mapped.map(|mapped| proc::Mapped {
+    let sampled_maps = seen.mapped.map(|mapped| Mapped {
         has_library: mapped.has_library.filter(|has| *has || mapped.has_any_library),
         ..mapped
     });
@@ -260,8 +297,7 @@ mod tests {
     #[test]
     fn a_library_is_only_missing_where_others_were_loaded() {
         let with = |has_library: bool, has_any_library: bool| {
-            let mapped =
-                proc::Mapped { has_library: Some(has_library), has_any_library, ..Default::default() };
+            let mapped = Mapped { has_library: Some(has_library), has_any_library, ..Default::default() };
             ended_without_a_last_look(Seen { mapped: Some(mapped), ..Seen::default() }).in_use
         };
         assert_eq!(with(false, false), None, "only the loader was there");

@@ -1,11 +1,13 @@
 //! Drives a server: waits until it is ready, gives it something to do, and looks at its memory afterwards.
 
-use super::orphan_reaper::OrphanReaper;
 use super::output::Reader;
-use super::tracer::Ended;
 use super::watch::Watch;
-use super::{Limits, proc, sys};
+use super::{AtExit, Limits, not_started};
 use crate::compare::{Error, LoadSample, Memory, Outcome, Ready, Service};
+use crate::supervise::memory::Resident;
+use crate::supervise::orphan_reaper::OrphanReaper;
+use crate::supervise::sys::{self, Signal};
+use crate::supervise::tracer::Ended;
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -34,7 +36,7 @@ pub(super) struct Driven {
     pub(super) cpu: Option<Duration>,
     pub(super) after_load: Option<Memory>,
     pub(super) after_settle: Option<Memory>,
-    pub(super) ended: Option<Ended>,
+    pub(super) ended: Option<Ended<AtExit>>,
 }
 
 /// What a server is driven with.
@@ -45,7 +47,7 @@ pub(super) struct Server<'a> {
     pub(super) watch: &'a Watch,
     pub(super) orphan_reaper: &'a OrphanReaper,
     pub(super) outputs: [&'a Reader; 2],
-    pub(super) end: &'a Receiver<Ended>,
+    pub(super) end: &'a Receiver<Ended<AtExit>>,
     pub(super) limits: &'a Limits<'a>,
     /// See [`crate::compare::Program::prepare`].
     pub(super) prepare: Option<fn(&mut Command)>,
@@ -75,11 +77,11 @@ impl Server<'_> {
         let mut driven = Driven::default();
         self.drive_into(&mut driven)?;
         if driven.ended.is_none() {
-            sys::kill(self.pid, libc::SIGTERM);
+            sys::kill(self.pid, Signal::TERM);
             driven.ended = self.end.recv_timeout(self.service.stop_limit).ok();
         }
         if driven.ended.is_none() {
-            sys::kill_group(self.pid, libc::SIGKILL);
+            sys::kill_group(self.pid, Signal::KILL);
             driven.ended = self.end.recv().ok();
             driven.failure = driven.failure.or(Some(Outcome::Stopped));
         }
@@ -173,7 +175,8 @@ impl Server<'_> {
         if let Some(prepare) = self.prepare {
             prepare(&mut shell);
         }
-        let mut started = self.orphan_reaper.start_driver(shell)?;
+        let started = self.orphan_reaper.start_driver(shell);
+        let mut started = started.map_err(|reason| not_started("/bin/sh".to_owned(), reason))?;
         let Some(stdout) = started.stdout.take() else {
             return Err(Error::System {
                 what: "read what a command writes",
@@ -183,7 +186,7 @@ impl Server<'_> {
         let output = Reader::new(stdout, None);
         let ended = self.limits.wait(&started, limit);
         let wall = started.at.elapsed();
-        sys::kill_group(started.pid, libc::SIGKILL);
+        sys::kill_group(started.pid, Signal::KILL);
         if !matches!(ended, Ok(Some(_))) {
             let _ = started.end.recv();
         }
@@ -199,8 +202,10 @@ impl Server<'_> {
     /// Of all processes; `None` if nobody can look.
     fn memory(&self) -> Option<Memory> {
         let family = self.watch.family();
-        let parts: Vec<Memory> =
-            family.iter().filter_map(|pid| proc::memory(*pid, family.len() > 1)).collect();
+        let parts: Vec<Memory> = family
+            .iter()
+            .filter_map(|pid| Some(super::memory(&Resident::of(*pid)?, family.len() > 1)))
+            .collect();
         parts.into_iter().reduce(|a, b| Memory {
             rss_bytes: a.rss_bytes + b.rss_bytes,
             lazily_freed_bytes: a.lazily_freed_bytes.zip(b.lazily_freed_bytes).map(|(a, b)| a + b),

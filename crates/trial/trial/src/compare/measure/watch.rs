@@ -8,9 +8,12 @@
 //! kernel lets a process ignore its children; then what they needed is gone, and that is seen by who vanished without having
 //! left anything to the parent.
 
-use super::orphan_reaper::OrphanReaper;
-use super::{proc, sys};
+use super::mapped::{Mapped, mapped};
 use crate::compare::{Point, Timeline};
+use crate::supervise::memory::quick;
+use crate::supervise::orphan_reaper::OrphanReaper;
+use crate::supervise::process::{self, Account};
+use crate::supervise::sys::{self, Signal};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,7 +25,7 @@ const INTERVAL: Duration = Duration::from_millis(10);
 /// How often new processes are looked for: that costs more.
 const FAMILY_INTERVAL: Duration = Duration::from_millis(50);
 /// What a parent's account may be short of what its child needed: each of two numbers is rounded down, before and after.
-const ROUNDED: Duration = proc::TICK.saturating_mul(3);
+const ROUNDED: Duration = process::TICK.saturating_mul(3);
 /// How often the processes are counted until twice the same ones are there.
 const COUNTS: u32 = 20;
 
@@ -38,7 +41,6 @@ struct Shared {
     pid: i32,
     started: Instant,
     library: Option<PathBuf>,
-    page_bytes: u64,
     is_over: AtomicBool,
     orphan_reaper: Arc<OrphanReaper>,
     /// Who looks for processes: one at a time.
@@ -49,7 +51,7 @@ struct Shared {
 #[derive(Debug, Default)]
 struct LastLook {
     /// Everybody who was there, with those who had ended and were not waited for.
-    all: BTreeMap<i32, proc::Stat>,
+    all: BTreeMap<i32, Account>,
     /// Whether somebody took processor time along.
     has_lost: bool,
 }
@@ -65,7 +67,7 @@ pub(super) struct Seen {
     /// The last of the first process.
     pub(super) last_bytes: u64,
     pub(super) processes: u32,
-    pub(super) mapped: Option<proc::Mapped>,
+    pub(super) mapped: Option<Mapped>,
     /// Beginnings of the processes, by id.
     pub(super) family: BTreeMap<i32, u64>,
 }
@@ -81,7 +83,6 @@ impl Watch {
             pid,
             started,
             library,
-            page_bytes: page_bytes(),
             is_over: AtomicBool::new(false),
             orphan_reaper,
             last_look: Mutex::default(),
@@ -119,7 +120,7 @@ impl Watch {
             thread.thread().unpark();
             let _ = thread.join();
         }
-        sys::kill_group(self.shared.pid, libc::SIGKILL);
+        sys::kill_group(self.shared.pid, Signal::KILL);
         self.shared.orphan_reaper.end_all();
         self.shared.with(std::mem::take)
     }
@@ -145,15 +146,14 @@ impl Shared {
 
     fn look(&self) {
         let family: Vec<i32> = self.with(|seen| seen.family.keys().copied().collect());
-        let sizes: Vec<(i32, u64)> =
-            family.iter().filter_map(|pid| Some((*pid, proc::rss_bytes(*pid, self.page_bytes)?))).collect();
+        let sizes: Vec<(i32, u64)> = family.iter().filter_map(|pid| Some((*pid, quick(*pid)?.0))).collect();
         let time_ns = self.started.elapsed().as_nanos() as u64;
         let sum: u64 = sizes.iter().map(|(_, bytes)| bytes).sum();
         let first = sizes.iter().find(|(pid, _)| *pid == self.pid).map_or(0, |(_, bytes)| *bytes);
         // The loader is done soon. After that, it is asked for until the answer is yes.
         let wants_maps =
             self.with(|seen| seen.mapped.as_ref().is_none_or(|mapped| mapped.has_library == Some(false)));
-        let mapped = wants_maps.then(|| proc::mapped(self.pid, self.library.as_deref())).flatten();
+        let mapped = wants_maps.then(|| mapped(self.pid, self.library.as_deref())).flatten();
         let there = sizes.iter().filter(|(_, bytes)| *bytes > 0).count();
         self.with(|seen| {
             // A process that has ended and was not waited for has nothing left.
@@ -192,16 +192,16 @@ impl Shared {
     }
 
     /// The program's processes, parents before their children. Those that ended and were not waited for are among them.
-    fn everybody(&self) -> BTreeMap<i32, proc::Stat> {
+    fn everybody(&self) -> BTreeMap<i32, Account> {
         let mut open = self.orphan_reaper.orphans();
         // When it has ended and was waited for, its id may be somebody else's.
         let own = std::process::id() as i32;
-        open.extend(proc::stat(self.pid).filter(|stat| stat.parent == own).map(|_| self.pid));
+        open.extend(process::account(self.pid).filter(|stat| stat.parent == own).map(|_| self.pid));
         let mut all = BTreeMap::new();
         while let Some(pid) = open.pop() {
-            let Some(stat) = proc::stat(pid) else { continue };
+            let Some(stat) = process::account(pid) else { continue };
             if all.insert(pid, stat).is_none() {
-                open.extend(proc::children(pid));
+                open.extend(process::children(pid));
             }
         }
         all
@@ -215,7 +215,7 @@ impl Shared {
             let all = self.everybody();
             // The clock is exact, and the ticks have to do for one that it is not told of.
             let of =
-                |(pid, stat): (&i32, &proc::Stat)| sys::cpu_time(*pid).unwrap_or(stat.own) + stat.waited_for;
+                |(pid, stat): (&i32, &Account)| sys::cpu_time(*pid).unwrap_or(stat.own) + stat.waited_for;
             let sum: Duration = all.iter().map(of).sum();
             let who: BTreeSet<(i32, u64)> = all.iter().map(|(pid, stat)| (*pid, stat.began)).collect();
             // Somebody who ended meanwhile may be in it twice or not at all.
@@ -230,10 +230,10 @@ impl Shared {
 }
 
 /// Whether a process vanished and its parent, which is still there, did not get what it needed.
-fn has_lost(before: &BTreeMap<i32, proc::Stat>, now: &BTreeMap<i32, proc::Stat>) -> bool {
-    let is_there = |pid: &i32, stat: &proc::Stat| {
-        let same = |other: proc::Stat| other.began == stat.began;
-        now.get(pid).copied().is_some_and(same) || proc::stat(*pid).is_some_and(same)
+fn has_lost(before: &BTreeMap<i32, Account>, now: &BTreeMap<i32, Account>) -> bool {
+    let is_there = |pid: &i32, stat: &Account| {
+        let same = |other: Account| other.began == stat.began;
+        now.get(pid).copied().is_some_and(same) || process::account(*pid).is_some_and(same)
     };
     let mut left: BTreeMap<i32, Duration> = BTreeMap::new();
     for (_, stat) in before.iter().filter(|(pid, stat)| !is_there(pid, stat)) {
@@ -241,13 +241,10 @@ fn has_lost(before: &BTreeMap<i32, proc::Stat>, now: &BTreeMap<i32, proc::Stat>)
     }
     left.into_iter().any(|(parent, needed)| {
         let Some(known) = before.get(&parent) else { return false };
-        let Some(stat) = proc::stat(parent).filter(|stat| stat.began == known.began) else { return false };
+        let Some(stat) = process::account(parent).filter(|stat| stat.began == known.began) else {
+            return false;
+        };
         let got = stat.waited_for.saturating_sub(known.waited_for);
-        proc::ignores_children(parent) || got + ROUNDED < needed
+        process::ignores_children(parent) || got + ROUNDED < needed
     })
-}
-
-fn page_bytes() -> u64 {
-    // The only size on the processors that this runs on.
-    4096
 }

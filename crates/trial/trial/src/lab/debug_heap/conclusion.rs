@@ -1,10 +1,10 @@
 //! What the numbers mean, in sentences that they allow and no others.
 
-use super::measure::{Plan, Series};
+use super::measure::{Job, Plan, Series};
 use super::tables::largest;
 use crate::lab::conditions::Role;
 use crate::lab::growth::Growth;
-use crate::lab::rounds::Job;
+
 use crate::statistics::Spread;
 use heapwise_analysis::units::{count, digits};
 

@@ -1,11 +1,11 @@
 //! Has the workers work, round after round, and keeps what they answered.
 
 use crate::lab::conditions::Condition;
-use crate::lab::experiment::{Error, Options, Step};
+use crate::lab::experiment::{Error, Options};
 use crate::lab::growth::{Growth, growth};
-use crate::lab::rounds::{self, Job};
 use crate::lab::worker::{Answer, ask};
 use crate::lab::workloads::Workload;
+use crate::rounds::{Rounds, Step};
 use crate::statistics::Spread;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -16,6 +16,14 @@ const ENOUGH: Duration = Duration::from_secs(40);
 const SLOW: Duration = Duration::from_secs(4);
 const SLOW_ROUNDS: u32 = 3;
 
+/// One run: indices of a workload, of one of its sizes and of a condition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Job {
+    pub(super) workload: usize,
+    pub(super) size: usize,
+    pub(super) condition: usize,
+}
+
 /// What will be done.
 pub(super) struct Plan {
     pub(super) workloads: Vec<&'static dyn Workload>,
@@ -25,6 +33,19 @@ pub(super) struct Plan {
     pub(super) rounds: u32,
     /// Conditions that cannot be tried here, and why.
     pub(super) missing: Vec<String>,
+}
+
+impl Plan {
+    /// All runs of a round: from small to large, so that what is too slow is known before it gets worse, with the conditions next
+    /// to each other.
+    fn jobs(&self) -> Vec<Job> {
+        let sizes = self.sizes.iter().enumerate();
+        let sizes = sizes.flat_map(|(workload, sizes)| (0..sizes.len()).map(move |size| (workload, size)));
+        let all = sizes.flat_map(|(workload, size)| {
+            (0..self.conditions.len()).map(move |condition| Job { workload, size, condition })
+        });
+        all.collect()
+    }
 }
 
 /// All answers.
@@ -42,73 +63,58 @@ pub(super) fn measure(
     options: &Options,
     progress: &mut dyn FnMut(&Step),
 ) -> Result<Series, Error> {
-    let counts: Vec<usize> = plan.sizes.iter().map(Vec::len).collect();
-    let first = rounds::first_round(&counts, plan.conditions.len());
-    let mut steps = Steps { done: 0, total: first.len() as u64 * (u64::from(plan.rounds) + 1), progress };
+    let jobs = plan.jobs();
+    let mut rounds = Rounds::new(jobs.len(), plan.rounds, 1).in_groups_of(plan.conditions.len());
     let mut series = Series::default();
-    let mut given_up: BTreeSet<(usize, usize)> = BTreeSet::new();
     let mut slow: BTreeSet<Job> = BTreeSet::new();
     let mut checksums: BTreeMap<(usize, usize), u64> = BTreeMap::new();
-    for round in 0..=plan.rounds {
-        let jobs = if round == 0 { first.clone() } else { rounds::round(&first, u64::from(round)) };
-        for job in jobs {
-            let (workload, condition) = (plan.workloads[job.workload], plan.conditions[job.condition]);
-            let n = plan.sizes[job.workload][job.size];
-            steps.next(format!("{} {n} {}", workload.name(), condition.name()));
-            let key = (job.workload, job.condition);
-            // What was given up in the first round has no run of that size in any round.
-            let is_out = given_up.contains(&key) && (round == 0 || !series.answers.contains_key(&job));
-            if is_out || (slow.contains(&job) && round > SLOW_ROUNDS) {
+    while let Some(turn) = rounds.next() {
+        let job = jobs[turn.who];
+        let (workload, condition) = (plan.workloads[job.workload], plan.conditions[job.condition]);
+        let n = plan.sizes[job.workload][job.size];
+        progress(&turn.step(format!("{} {n} {}", workload.name(), condition.name())));
+        let of_all = format!("{} {n} under {}", workload.name(), condition.name());
+        let began = Instant::now();
+        let answer = match ask(options, condition, workload.name(), &[n]) {
+            Err(error) if job.condition == 0 => {
+                return Err(Error::Plain { workload: workload.name(), error });
+            }
+            Err(error) => Err(error.to_string()),
+            Ok(answer) if !condition.is_in_place(&answer.heap) => {
+                Err("the process did not have the heap that it should have, so the run does not count"
+                    .to_owned())
+            }
+            Ok(answer) => Ok(answer),
+        };
+        let answer = match answer {
+            Ok(answer) => answer,
+            Err(why) => {
+                series.caveats.push(format!("{of_all}: {why}"));
+                give_up(&mut rounds, &jobs, job, &series);
                 continue;
             }
-            let began = Instant::now();
-            let answer = match ask(options, condition, workload.name(), &[n]) {
-                Ok(answer) => answer,
-                Err(error) if job.condition == 0 => {
-                    return Err(Error::Plain { workload: workload.name(), error });
-                }
-                Err(error) => {
-                    series.caveats.push(format!(
-                        "{} {n} under {}: {error}",
-                        workload.name(),
-                        condition.name()
-                    ));
-                    given_up.insert(key);
-                    continue;
-                }
-            };
-            if !condition.is_in_place(&answer.heap) {
-                series.caveats.push(format!(
-                    "{} {n} under {}: the process did not have the heap that it should have, so the run does not count",
-                    workload.name(),
-                    condition.name()
-                ));
-                given_up.insert(key);
-                continue;
-            }
-            let expected = *checksums.entry((job.workload, job.size)).or_insert(answer.checksum);
-            if answer.checksum != expected {
-                series.caveats.push(format!(
-                    "{} {n} under {}: something else came out, so the run does not count",
-                    workload.name(),
-                    condition.name()
-                ));
-                continue;
-            }
-            series.has_cpu_time |= answer.phases.iter().any(|phase| phase.cpu_ns.is_some());
-            series.answers.entry(job).or_default().insert(round, answer);
-            if round == 0 && began.elapsed() > SLOW {
-                slow.insert(job);
-            }
-            if round == 0 && began.elapsed() > ENOUGH && job.size + 1 < plan.sizes[job.workload].len() {
-                given_up.insert(key);
-                series.caveats.push(format!(
-                    "{} under {}: {n} took {} s, so larger sizes were left out",
-                    workload.name(),
-                    condition.name(),
-                    began.elapsed().as_secs()
-                ));
-            }
+        };
+        let expected = *checksums.entry((job.workload, job.size)).or_insert(answer.checksum);
+        if answer.checksum != expected {
+            series.caveats.push(format!("{of_all}: something else came out, so the run does not count"));
+            continue;
+        }
+        series.has_cpu_time |= answer.phases.iter().any(|phase| phase.cpu_ns.is_some());
+        series.answers.entry(job).or_default().insert(turn.round, answer);
+        if !turn.counts() && began.elapsed() > SLOW {
+            slow.insert(job);
+        }
+        if turn.round == SLOW_ROUNDS && slow.contains(&job) {
+            rounds.leave_out(turn.who);
+        }
+        if !turn.counts() && began.elapsed() > ENOUGH && job.size + 1 < plan.sizes[job.workload].len() {
+            give_up(&mut rounds, &jobs, job, &series);
+            series.caveats.push(format!(
+                "{} under {}: {n} took {} s, so larger sizes were left out",
+                workload.name(),
+                condition.name(),
+                began.elapsed().as_secs()
+            ));
         }
     }
     if !slow.is_empty() && plan.rounds > SLOW_ROUNDS {
@@ -119,17 +125,14 @@ pub(super) fn measure(
     Ok(series)
 }
 
-struct Steps<'a> {
-    done: u64,
-    total: u64,
-    progress: &'a mut dyn FnMut(&Step),
-}
-
-impl Steps<'_> {
-    fn next(&mut self, what: String) {
-        (self.progress)(&Step { what, done: self.done, total: self.total });
-        self.done += 1;
-    }
+/// Leaves out what has no answer yet of the same work under the same condition: in the first round that is this size and the larger
+/// ones.
+fn give_up(rounds: &mut Rounds, jobs: &[Job], job: Job, series: &Series) {
+    let is_out = |other: &Job| {
+        (other.workload, other.condition) == (job.workload, job.condition)
+            && !series.answers.contains_key(other)
+    };
+    (0..jobs.len()).filter(|at| is_out(&jobs[*at])).for_each(|at| rounds.leave_out(at));
 }
 
 impl Series {
@@ -202,7 +205,7 @@ pub(super) mod tests {
             missing: Vec::new(),
         };
         let mut series = Series::default();
-        for job in rounds::first_round(&[4], 2) {
+        for job in plan.jobs() {
             for round in 0..=3 {
                 let n = sizes[job.size];
                 let phase = |name: &str| {
@@ -216,6 +219,28 @@ pub(super) mod tests {
             }
         }
         (plan, series)
+    }
+
+    #[test]
+    fn each_round_has_every_job_once_from_small_to_large_with_the_conditions_together() {
+        let (plan, _) = made_up(|_, _, _, _| 1);
+        let two = Plan { workloads: WORKLOADS[..2].to_vec(), sizes: vec![vec![1, 2], vec![1, 2, 3]], ..plan };
+        let jobs = two.jobs();
+        assert_eq!((jobs.len(), jobs[0]), (10, Job { workload: 0, size: 0, condition: 0 }));
+        assert!(jobs.is_sorted() && jobs.windows(2).all(|two| two[0] != two[1]));
+        assert!(jobs.chunks(2).all(|two| (two[0].workload, two[0].size) == (two[1].workload, two[1].size)));
+    }
+
+    #[test]
+    fn who_is_given_up_has_no_more_sizes_without_an_answer() {
+        let (plan, mut series) = made_up(|_, _, _, _| 1);
+        let jobs = plan.jobs();
+        series.answers.retain(|job, _| job.size < 2);
+        let mut rounds = Rounds::new(jobs.len(), 1, 1);
+        give_up(&mut rounds, &jobs, Job { workload: 0, size: 2, condition: 1 }, &series);
+        let left: Vec<Job> = rounds.filter(|turn| turn.counts()).map(|turn| jobs[turn.who]).collect();
+        assert_eq!(left.len(), 6);
+        assert!(left.iter().all(|job| job.condition == 0 || job.size < 2), "{left:?}");
     }
 
     #[test]

@@ -10,9 +10,10 @@ mod measure;
 mod tables;
 
 use crate::lab::conditions::{CONDITIONS, Condition, own_heap_variables};
-use crate::lab::experiment::{Error, Experiment, Options, Step};
+use crate::lab::experiment::{Error, Experiment, Options};
 use crate::lab::outcome::Outcome;
 use crate::lab::workloads::{WORKLOADS, Workload};
+use crate::rounds::Step;
 use measure::{Plan, Series, measure};
 
 pub(crate) struct DebugHeap;
@@ -95,10 +96,17 @@ fn plan(options: &Options) -> Result<Plan, Error> {
     }
     let size = options.size.unwrap_or(if options.quick { QUICK_SIZE } else { SIZE });
     let steps = if options.quick { QUICK_STEPS } else { STEPS };
-    let sizes = |w: &&dyn Workload| crate::lab::rounds::doubling(w.scaled(size), steps);
+    let sizes = |w: &&dyn Workload| doubling(w.scaled(size), steps);
     let sizes = workloads.iter().map(sizes).collect();
     let rounds = options.runs.unwrap_or(if options.quick { QUICK_ROUNDS } else { ROUNDS });
     Ok(Plan { workloads, sizes, conditions, rounds, missing })
+}
+
+/// Sizes that double, up to the largest; smallest first.
+fn doubling(largest: u64, steps: u32) -> Vec<u64> {
+    let mut sizes: Vec<u64> = (0..steps).rev().map(|step| largest >> step).filter(|size| *size > 0).collect();
+    sizes.dedup();
+    sizes
 }
 
 /// Those of a shelf that were named, in the order of the shelf; all of them if none was.
@@ -162,6 +170,13 @@ mod tests {
         assert!(error.contains("hashmap") && error.contains("hash-map"), "{error}");
         assert!(plan(&options(&[], &["nothing"])).is_err());
         assert!(plan(&Options { size: Some(0), ..options(&[], &[]) }).is_err());
+    }
+
+    #[test]
+    fn sizes_double_and_none_is_zero() {
+        assert_eq!(doubling(1000, 4), [125, 250, 500, 1000]);
+        assert_eq!(doubling(2, 5), [1, 2]);
+        assert_eq!(doubling(0, 3), [0u64; 0]);
     }
 
     #[test]

@@ -1,8 +1,7 @@
 //! What was measured, as tables: the heaps that the workers had, a table for each part of each workload, and all sizes.
 
-use super::measure::{Plan, Series};
+use super::measure::{Job, Plan, Series};
 use crate::lab::outcome::{Cell, Column, Table};
-use crate::lab::rounds::Job;
 
 /// All tables.
 pub(super) fn all(plan: &Plan, series: &Series) -> Vec<Table> {

@@ -7,15 +7,13 @@
 mod answer;
 mod error;
 mod heap;
-mod process;
 mod start;
 mod stopwatch;
 
 pub use answer::{Answer, Phase};
 pub use error::WorkerError;
 pub use heap::Heap;
-pub use process::run;
-pub use start::ask;
+pub use start::{ask, run};
 pub use stopwatch::Stopwatch;
 
 use crate::lab::workloads;

@@ -1,7 +1,7 @@
 //! What the resident memory of the standing worker consists of.
 
-use super::child::Process;
 use super::memory::Memory;
+use crate::supervise::Child;
 use heapwise_analysis::{Breakdown, Heap, account_for};
 use heapwise_collector::residency;
 use heapwise_trace::file::pages::UsableSizes;
@@ -9,14 +9,14 @@ use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 /// Accounts for it. `None` if the process cannot be looked at any more.
-pub(super) fn look(process: &Process, memory: &Memory, sizes: Option<&UsableSizes>) -> Option<Breakdown> {
+pub(super) fn look(process: &Child, memory: &Memory, sizes: Option<&UsableSizes>) -> Option<Breakdown> {
     let handles: Vec<u64> = memory
         .threads()
         .filter(|t| t.has_begun.load(Ordering::Relaxed) == 1 && t.has_ended.load(Ordering::Relaxed) == 0)
         .map(|t| t.handle.load(Ordering::Relaxed))
         .filter(|&handle| handle != 0)
         .collect();
-    let snapshot = residency::of_worker(process.id(), memory.inode(), &handles).ok()?;
+    let snapshot = residency::of_worker(process.id().cast_unsigned(), memory.inode(), &handles).ok()?;
     let page = snapshot.page_bytes;
     let runs = snapshot.mappings.iter().filter(|m| m.kind.may_be_heap()).flat_map(|m| &m.runs);
     let resident: Vec<Range<u64>> = runs.map(|run| run.start..run.start + run.pages * page).collect();

@@ -4,10 +4,11 @@
 
 use crate::replay::script::Script;
 use crate::replay::shared::{Header, Layout, MAGIC, NOBODY, NOT_RUNNING, PAGE_SHIFT, Slot, ThreadState};
+use rustix::fs::MemfdFlags;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
-use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -30,13 +31,7 @@ impl Memory {
         let threads = u32::try_from(script.threads.len()).map_err(io::Error::other)?;
         let creations = u32::try_from(script.created.len()).map_err(io::Error::other)?;
         let layout = Layout::new(threads, creations, script.slots);
-        // SAFETY: the name is a C string; the result is a new descriptor or -1.
-        let fd = unsafe { libc::memfd_create(c"heapwise-replay".as_ptr(), libc::MFD_CLOEXEC) };
-        if fd < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: a new descriptor that nobody else owns.
-        let file = unsafe { File::from_raw_fd(fd) };
+        let file = File::from(rustix::fs::memfd_create("heapwise-replay", MemfdFlags::CLOEXEC)?);
         // Nearly all of it is never touched, but a limit on the size of files counts it.
         heapwise_collector::set_len_unlimited(&file, layout.bytes as u64)?;
         let protection = libc::PROT_READ | libc::PROT_WRITE;

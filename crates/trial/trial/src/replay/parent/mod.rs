@@ -1,6 +1,5 @@
 //! Starts the replaying process, watches it, and gathers what it measured.
 
-mod child;
 mod gather;
 mod levels;
 mod look;
@@ -11,7 +10,8 @@ mod ticks;
 use crate::replay::outcome::{Ending, Measured};
 use crate::replay::script::Script;
 use crate::replay::worker;
-use child::Process;
+use crate::supervise::memory::{Resident, highest, quick, reset_highest};
+use crate::supervise::{Child, Ended};
 use heapwise_allocators::Prepared;
 use heapwise_analysis::{Bytes, Nanos};
 use heapwise_collector::usable;
@@ -20,7 +20,7 @@ use levels::Levels;
 use memory::Memory;
 use std::io::Read;
 use std::os::fd::AsRawFd;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -171,15 +171,15 @@ impl<'a> Replayer<'a> {
         let memory = Memory::new(self.script).map_err(Error::Memory)?;
         self.configure(&memory, plan);
         let mut process = self.start(allocator, &memory)?;
-        process.reset_high_water();
+        reset_highest(process.id());
         let mut levels = Levels::default();
         let began = Instant::now();
         memory.header().begin.store(1, Ordering::Release);
         let watch = Watch { replayer: self, memory: &memory, sizes, plan, began };
         let mut seen = watch.follow(&mut process, &mut levels);
         let wall = began.elapsed();
-        let high = process.high_water();
-        let end = process.anonymous_now();
+        let high = highest(process.id());
+        let end = anonymous(&process);
         if let Some((rss, _)) = end {
             levels.add(wall, rss);
         }
@@ -206,9 +206,9 @@ impl<'a> Replayer<'a> {
         if !complete {
             process.kill();
         }
-        let (status, usage) = process.wait();
+        let Ended { status, usage } = process.wait();
         let ending = seen.ending.unwrap_or_else(|| ending_of(status, gather::n_calls(&memory)));
-        let above_files = high.map_or(Bytes(0), |(all, files)| Bytes(all.0.saturating_sub(files.0)));
+        let above_files = high.map_or(Bytes(0), |(all, files)| Bytes(all.saturating_sub(files)));
         let ns_per_tick = self.clock.ns_per_tick();
         let [allocate, free, resize] = gather::calls(&memory, ns_per_tick);
         let (end_rss, end_lazily_freed) = end.unwrap_or_default();
@@ -224,8 +224,8 @@ impl<'a> Replayer<'a> {
             at_peak: seen.at_peak,
             at_end: seen.at_end,
             wall: Nanos(wall.as_nanos() as u64),
-            cpu: usage.cpu,
-            page_faults: usage.faults,
+            cpu: Nanos((usage.user + usage.system).as_nanos() as u64),
+            page_faults: (usage.minor_faults, usage.major_faults),
             calls: gather::n_calls(&memory),
             refused: memory.header().refused.load(Ordering::Relaxed),
             live: (live.len() as u64, Bytes(live.iter().map(|&(_, size)| size).sum())),
@@ -257,7 +257,7 @@ impl<'a> Replayer<'a> {
     }
 
     /// Starts the worker and waits until it could begin.
-    fn start(&self, allocator: &Prepared, memory: &Memory) -> Result<Process, Error> {
+    fn start(&self, allocator: &Prepared, memory: &Memory) -> Result<Child, Error> {
         let mut command = Command::new(&self.program);
         command
             .args([worker::COMMAND, &std::process::id().to_string()])
@@ -265,19 +265,17 @@ impl<'a> Replayer<'a> {
             .arg(self.script.records.as_raw_fd().to_string())
             .stdin(Stdio::null())
             .stdout(Stdio::null());
-        // An interrupt from the terminal is for us alone, or it would look like a failure of the allocator.
-        command.process_group(0);
         allocator.apply(&mut command);
         let mut said = tempfile::tempfile().map_err(Error::Memory)?;
         command.stderr(said.try_clone().map_err(Error::Memory)?);
-        let start = Process::start(&mut command);
+        let start = Child::start(&mut command);
         let mut process = start.map_err(|reason| Error::Start { program: self.program.clone(), reason })?;
         let began = Instant::now();
         while memory.header().is_ready.load(Ordering::Acquire) == 0 {
             let ended = process.poll();
             if ended.is_some() || began.elapsed() > PATIENCE_AT_THE_START {
                 let how = match ended {
-                    Some((status, _)) => status.to_string(),
+                    Some(ended) => ended.status.to_string(),
                     None => format!("it did not begin within {PATIENCE_AT_THE_START:?}"),
                 };
                 let reason = said_by(&mut said).map_or(how.clone(), |words| format!("{how}, {words}"));
@@ -291,7 +289,7 @@ impl<'a> Replayer<'a> {
     /// Waits while all threads are still there, and looks again.
     fn settle(
         &self,
-        process: &mut Process,
+        process: &mut Child,
         time: Duration,
         levels: &mut Levels,
         began: Instant,
@@ -300,12 +298,18 @@ impl<'a> Replayer<'a> {
         while Instant::now() < until && process.poll().is_none() && !self.is_interrupted() {
             let left = until.saturating_duration_since(Instant::now());
             std::thread::sleep(left.min(Duration::from_millis(20)));
-            if let Some(rss) = process.anonymous() {
-                levels.add(began.elapsed(), rss);
+            if let Some((_, rss)) = quick(process.id()) {
+                levels.add(began.elapsed(), Bytes(rss));
             }
         }
-        process.anonymous_now()
+        anonymous(process)
     }
+}
+
+/// Resident anonymous memory and the part of it that the kernel may take, exactly.
+fn anonymous(process: &Child) -> Option<(Bytes, Bytes)> {
+    let resident = Resident::of(process.id())?;
+    Some((Bytes(resident.anonymous_bytes), Bytes(resident.lazily_freed_bytes.unwrap_or_default())))
 }
 
 /// The first line that a worker said, if it said something.
@@ -347,14 +351,14 @@ struct Seen {
 
 impl Watch<'_> {
     /// Follows a worker until it has done everything, or will not any more.
-    fn follow(&self, process: &mut Process, levels: &mut Levels) -> Seen {
+    fn follow(&self, process: &mut Child, levels: &mut Levels) -> Seen {
         let header = self.memory.header();
         let get = |field: &std::sync::atomic::AtomicU32| field.load(Ordering::Acquire);
         let mut seen = Seen::default();
         let mut last_progress = (self.progress(), Instant::now());
         loop {
-            if let Some((status, _)) = process.poll() {
-                seen.ending = Some(ending_of(status, gather::n_calls(self.memory)));
+            if let Some(ended) = process.poll() {
+                seen.ending = Some(ending_of(ended.status, gather::n_calls(self.memory)));
                 return seen;
             }
             if self.replayer.is_interrupted() {
@@ -376,7 +380,7 @@ impl Watch<'_> {
                 seen.at_peak = look::look(process, self.memory, self.sizes);
                 header.look.store(0, Ordering::Release);
             }
-            if let Some(rss) = process.anonymous() {
+            if let Some(rss) = quick(process.id()).map(|(_, rss)| Bytes(rss)) {
                 levels.add(self.began.elapsed(), rss);
                 if let Some(most) = self.plan.memory.filter(|&most| rss.0 > most) {
                     let calls = gather::n_calls(self.memory);

@@ -1,8 +1,8 @@
 //! What the allocator is asked for when everything was done, while all threads that stay are still there.
 
-use super::child::Process;
 use super::memory::Memory;
 use crate::replay::shared::wish;
+use crate::supervise::Child;
 use heapwise_allocators::OwnStatistics;
 use heapwise_analysis::Bytes;
 use std::sync::atomic::Ordering;
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// What the allocator says about its memory; `None` if it says nothing.
-pub(super) fn statistics(process: &mut Process, memory: &Memory) -> Option<OwnStatistics> {
+pub(super) fn statistics(process: &mut Child, memory: &Memory) -> Option<OwnStatistics> {
     if !fulfilled(process, memory, wish::TELL) {
         return None;
     }
@@ -21,15 +21,15 @@ pub(super) fn statistics(process: &mut Process, memory: &Memory) -> Option<OwnSt
 }
 
 /// Resident memory after a call that gives free pages back, without what the kernel may take.
-pub(super) fn purge(process: &mut Process, memory: &Memory) -> Option<Bytes> {
+pub(super) fn purge(process: &mut Child, memory: &Memory) -> Option<Bytes> {
     if !fulfilled(process, memory, wish::PURGE) {
         return None;
     }
-    let (rss, lazily_freed) = process.anonymous_now()?;
+    let (rss, lazily_freed) = super::anonymous(process)?;
     Some(Bytes(rss.0.saturating_sub(lazily_freed.0)))
 }
 
-fn fulfilled(process: &mut Process, memory: &Memory, what: u32) -> bool {
+fn fulfilled(process: &mut Child, memory: &Memory, what: u32) -> bool {
     let header = memory.header();
     header.wish.store(what, Ordering::Release);
     let began = Instant::now();

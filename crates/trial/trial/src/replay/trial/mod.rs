@@ -10,7 +10,9 @@ mod estimate;
 use crate::replay::outcome::{Ending, Measured};
 use crate::replay::parent::{Error, Pace, Plan, Replayer};
 use crate::replay::script::{Counts, Script};
-use crate::statistics::{Spread, random::Random};
+use crate::rounds::{Rounds, Step};
+use crate::statistics::Spread;
+use crate::supervise::output;
 pub use cost::Harness;
 use estimate::Estimate;
 use heapwise_allocators::{Candidate, Libraries, Prepared, identify_with};
@@ -52,19 +54,6 @@ pub struct Options {
     pub seed: u64,
     /// Bytes of memory that replays may take together; `None` for any.
     pub memory: Option<u64>,
-}
-
-/// What is about to be done.
-#[derive(Clone, Debug)]
-pub struct Step {
-    /// For people.
-    pub what: String,
-    /// Replays that are done.
-    pub done: usize,
-    /// Replays in all.
-    pub total: usize,
-    /// About how long the rest takes, once that can be told.
-    pub left: Option<Duration>,
 }
 
 /// A candidate and what came out.
@@ -218,7 +207,7 @@ fn ready_to_use(
     candidate: &Candidate,
 ) -> Result<(Prepared, Option<String>), String> {
     let prepared = libraries.prepare(candidate).map_err(|error| error.to_string())?;
-    let identity = prepared.preload().is_some().then(|| identify_with(program, &prepared));
+    let identity = prepared.preload().is_some().then(|| identify_with(program, &prepared, &output));
     let identity = identity.transpose().map_err(|error| error.to_string())?;
     Ok((prepared, identity.and_then(|identity| identity.version)))
 }
@@ -252,35 +241,40 @@ impl Runner<'_> {
 
     fn tell(&self, what: String, progress: &(dyn Fn(&Step) + Sync)) {
         let done = self.done.fetch_add(1, Ordering::Relaxed);
-        progress(&Step { what, done, total: self.total, left: self.estimate.left(done) });
+        let (left, total) = (self.estimate.left(done), self.total as u64);
+        progress(&Step { what, done: done as u64, total, left });
     }
 
     /// The replays without pauses.
     fn fast(&self, tried: &mut [Tried], ready: &[Option<Ready>], progress: &(dyn Fn(&Step) + Sync)) {
-        let mut random = Random::new(self.options.seed);
-        for round in 0..=self.options.rounds {
-            let mut order: Vec<usize> = (0..tried.len()).collect();
-            random.shuffle(&mut order);
-            for at in order {
-                if self.is_interrupted() {
-                    return;
+        let mut rounds = Rounds::new(tried.len(), self.options.rounds, self.options.seed);
+        while let Some(turn) = rounds.next() {
+            if self.is_interrupted() {
+                return;
+            }
+            let (Ok(results), Some(ready)) = (&mut tried[turn.who].results, &ready[turn.who]) else {
+                rounds.leave_out(turn.who);
+                continue;
+            };
+            let name = &tried[turn.who].candidate;
+            self.tell(format!("{name}, round {} of {}", turn.round, turn.rounds), progress);
+            let plan = match turn.counts() {
+                false => self.plan(),
+                true => Plan { accounts: false, time_every: TIME_EVERY, ..self.plan() },
+            };
+            match self.replayer.replay(&ready.prepared, ready.sizes.as_ref(), &plan) {
+                Ok(measured) => {
+                    if turn.counts() {
+                        results.rounds.push(measured);
+                    } else {
+                        results.first = Some(measured);
+                    }
+                    if results.failure().is_some() {
+                        rounds.leave_out(turn.who);
+                    }
                 }
-                let (Ok(results), Some(ready)) = (&mut tried[at].results, &ready[at]) else { continue };
-                if results.failure().is_some() {
-                    continue;
-                }
-                let name = &tried[at].candidate;
-                self.tell(format!("{name}, round {round} of {}", self.options.rounds), progress);
-                let plan = match round {
-                    0 => self.plan(),
-                    _ => Plan { accounts: false, time_every: TIME_EVERY, ..self.plan() },
-                };
-                match self.replayer.replay(&ready.prepared, ready.sizes.as_ref(), &plan) {
-                    Ok(measured) if round == 0 => results.first = Some(measured),
-                    Ok(measured) => results.rounds.push(measured),
-                    Err(Error::Interrupted) => return,
-                    Err(error) => tried[at].results = Err(error.to_string()),
-                }
+                Err(Error::Interrupted) => return,
+                Err(error) => tried[turn.who].results = Err(error.to_string()),
             }
         }
     }

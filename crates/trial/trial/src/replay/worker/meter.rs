@@ -5,6 +5,7 @@
 
 use crate::replay::latency::class;
 use crate::replay::shared::{SLOWEST, Slow, ThreadState};
+use heapwise_collector::ticks::ticks;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// Kinds of calls, as places in [`ThreadState::times`].
@@ -13,18 +14,6 @@ pub(super) enum Kind {
     Allocate = 0,
     Free = 1,
     Resize = 2,
-}
-
-/// Ticks of the processor's clock.
-#[inline(always)]
-pub(super) fn ticks() -> u64 {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: every x86-64 processor has the instruction.
-    unsafe {
-        core::arch::x86_64::_rdtsc()
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    0
 }
 
 /// A thread's measurements.

@@ -4,14 +4,15 @@
 use crate::bundled::libraries;
 use crate::{Failure, exit};
 use heapwise_allocators::{Candidate, DEFAULT, Origin, Prepared, all, identify};
-use heapwise_trial::compare::{Contender, Unavailable};
+use heapwise_trial::compare::{self, Unavailable};
+use heapwise_trial::supervise::output;
 use std::process::Command;
 
 /// Who is there and who is not.
 #[derive(Debug, Default)]
 pub(super) struct Field {
     /// The first one is the program as it is.
-    pub(super) contenders: Vec<Contender>,
+    pub(super) candidates: Vec<compare::Candidate>,
     pub(super) unavailable: Vec<Unavailable>,
 }
 
@@ -24,8 +25,8 @@ pub(super) fn field(list: Option<&str>) -> Result<Field, Failure> {
     let mut field = Field::default();
     let others = asked.into_iter().filter(|candidate| !candidate.is_as_it_is());
     for candidate in std::iter::once(Candidate::default()).chain(others) {
-        match contender(&candidate) {
-            Ok(contender) => field.contenders.push(contender),
+        match ready(&candidate) {
+            Ok(candidate) => field.candidates.push(candidate),
             Err(reason) => field.unavailable.push(Unavailable {
                 label: candidate.to_string(),
                 allocator: candidate.name().to_owned(),
@@ -46,16 +47,16 @@ fn usual() -> Result<Vec<Candidate>, Failure> {
 }
 
 /// A candidate as somebody who takes part, made ready and seen to be what it is called; or why not.
-pub(crate) fn contender(candidate: &Candidate) -> Result<Contender, String> {
+pub(crate) fn ready(candidate: &Candidate) -> Result<compare::Candidate, String> {
     let prepared = libraries().prepare(candidate).map_err(|error| error.to_string())?;
     let mut version = Some(candidate.version()).filter(|version| !version.is_empty());
     if prepared.preload().is_some() {
-        let identity = identify(&prepared).map_err(|error| error.to_string())?;
+        let identity = identify(&prepared, &output).map_err(|error| error.to_string())?;
         version = identity.version.or(version);
     }
     let settings = candidate.settings().iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
     let variables = candidate.own_variables().map(|(name, value)| (format!("env.{name}"), value.to_owned()));
-    Ok(Contender {
+    Ok(compare::Candidate {
         label: if candidate.is_as_it_is() { DEFAULT.to_owned() } else { candidate.to_string() },
         allocator: candidate.name().to_owned(),
         version,
@@ -79,9 +80,9 @@ mod tests {
     #[test]
     fn the_program_as_it_is_comes_first_and_once() {
         let field = field(Some("default:env.MALLOC_ARENA_MAX=1,default")).unwrap();
-        let labels: Vec<&str> = field.contenders.iter().map(|c| c.label.as_str()).collect();
+        let labels: Vec<&str> = field.candidates.iter().map(|c| c.label.as_str()).collect();
         assert_eq!(labels, ["default", "default:env.MALLOC_ARENA_MAX=1"]);
-        let one = &field.contenders[1];
+        let one = &field.candidates[1];
         assert_eq!(one.environment, [("MALLOC_ARENA_MAX".into(), Some("1".into()))]);
         assert_eq!((one.library.as_ref(), one.settings.len()), (None, 1));
     }
@@ -89,7 +90,7 @@ mod tests {
     #[test]
     fn what_is_not_there_is_said_and_what_is_not_known_is_refused() {
         let field = field(Some("/no/such/library.so")).unwrap();
-        assert_eq!(field.contenders.len(), 1);
+        assert_eq!(field.candidates.len(), 1);
         assert!(field.unavailable[0].reason.contains("cannot read"), "{:?}", field.unavailable);
         assert_eq!(super::field(Some("jemaloc")).unwrap_err().code, exit::USAGE);
     }

@@ -1,13 +1,11 @@
-//! The order of the runs: all ways to run a program in turn, round after round.
-//!
-//! A machine is faster in one minute than in the next one. Runs that are compared follow each other closely, and
-//! each way takes each place in the order, so that such a change does not favour one of them.
+//! A workload with each tool: all ways to run a program take turns.
 
 use crate::launcher;
 use crate::run::{Run, run};
 use crate::tools::{Kind, Tool};
 use crate::workloads::Workload;
 use anyhow::{Result, ensure};
+use heapwise_trial::rounds::Rounds;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -30,7 +28,7 @@ pub(crate) struct Series {
     pub(crate) rounds: Vec<Round>,
 }
 
-/// One run of each tool, closely after each other.
+/// One run of each tool, closely after each other, in the order in which they ran.
 #[derive(Debug, Serialize)]
 #[serde(transparent)]
 pub(crate) struct Round(pub(crate) Vec<Run>);
@@ -74,6 +72,8 @@ impl Series {
     }
 }
 
+/// Decides on the orders of the tools.
+const SEED: u64 = 3;
 /// What the program alone may take; a tool may take ten times as long, and there are many rounds.
 const PATIENCE_SECONDS: f64 = 10.0;
 
@@ -101,38 +101,17 @@ pub(crate) fn measure(
             (warm, expected) = once(tools[0], size)?;
         }
         eprintln!("bench: {} {size}, {:.2} s alone", workload.name, warm.program.wall_seconds());
-        let mut rounds = Vec::new();
-        for round in 0..plan.pairs {
-            let mut runs = Vec::new();
-            for tool in rotated(&tools, round) {
-                let (run, output) = once(tool, size)?;
-                let name = tool.kind.name();
-                ensure!(output == expected, "{} under {name} printed {output:?}", workload.name);
-                eprintln!("bench:   round {}: {name} {:.3} s", round + 1, run.program.wall_seconds());
-                runs.push(run);
-            }
-            rounds.push(Round(runs));
+        let mut rounds: Vec<Round> = (0..plan.pairs).map(|_| Round(Vec::new())).collect();
+        for turn in Rounds::new(tools.len(), plan.pairs as u32, SEED).without_warm_up() {
+            let tool = tools[turn.who];
+            let (run, output) = once(tool, size)?;
+            let name = tool.kind.name();
+            ensure!(output == expected, "{} under {name} printed {output:?}", workload.name);
+            eprintln!("bench:   round {}: {name} {:.3} s", turn.round, run.program.wall_seconds());
+            rounds[turn.round as usize - 1].0.push(run);
         }
         all.push(Series { workload: workload.name, size, scaled_down, is_compared, rounds });
     }
     let _ = std::fs::remove_dir_all(&scratch);
     Ok(all)
-}
-
-fn rotated<T>(tools: &[T], round: usize) -> impl Iterator<Item = &T> {
-    (0..tools.len()).map(move |i| &tools[(i + round) % tools.len()])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_tool_takes_each_place() {
-        let orders: Vec<Vec<_>> = (0..4).map(|round| rotated(&['n', 'h', 't'], round).collect()).collect();
-        assert_eq!(orders[0], [&'n', &'h', &'t']);
-        assert_eq!(orders[1], [&'h', &'t', &'n']);
-        assert_eq!(orders[2], [&'t', &'n', &'h']);
-        assert_eq!(orders[3], orders[0]);
-    }
 }

@@ -1,16 +1,12 @@
-//! All runs, in an order that favours nobody.
-//!
-//! A machine is faster in one minute than in the next one, and whoever runs first fills the caches for the others. So the
-//! contenders take turns, in a new order each round, and what is compared is compared within a round. The first round warms up,
-//! shows how long things take, and does not count.
+//! All runs of a comparison, in [`rounds`](crate::rounds).
 
 use crate::compare::judge::{Reference, differences, findings, load_failure, winners};
 use crate::compare::measure::{Limits, measure};
 use crate::compare::{
-    Comparison, Contender, EndSource, Error, Finding, FindingKind, Options, Outcome, Program, Sample, Setup,
-    Standing, Step,
+    Candidate, Comparison, EndSource, Error, Finding, FindingKind, Options, Outcome, Program, Sample, Setup,
+    Standing,
 };
-use crate::statistics::random::Random;
+use crate::rounds::{Rounds, Step, Turn};
 use heapwise_environment::MachineDescription;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -24,7 +20,7 @@ const LONG: Duration = Duration::from_secs(600);
 /// So many runs that do not end, or cannot be made, are enough.
 const MOST_TIMEOUTS: usize = 2;
 
-/// Runs the program under each contender, the first of which is the baseline, and compares.
+/// Runs the program under each candidate, the first of which is the baseline, and compares.
 ///
 /// `progress` hears of each run before it begins.
 ///
@@ -34,18 +30,18 @@ const MOST_TIMEOUTS: usize = 2;
 /// comparison with what there is.
 pub fn run(
     program: &Program,
-    contenders: &[Contender],
+    candidates: &[Candidate],
     options: &Options,
     progress: &mut dyn FnMut(&Step),
 ) -> Result<Comparison, Error> {
-    if contenders.len() < 2 {
+    if candidates.len() < 2 {
         let reasons: Vec<&str> = options.unavailable.iter().map(|u| u.reason.as_str()).collect();
-        return Err(Error::NoContender { reasons: reasons.join("; ") });
+        return Err(Error::NoCandidate { reasons: reasons.join("; ") });
     }
     let machine = MachineDescription::look();
     let began_unix = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
     let began = Instant::now();
-    let mut course = Course::new(program, contenders, options, progress);
+    let mut course = Course::new(program, candidates, options, progress);
     let is_interrupted = match course.run() {
         Ok(()) => false,
         // What is there so far is worth something, if there is anything.
@@ -75,24 +71,9 @@ pub fn run(
     Ok(course.finish(setup, is_interrupted))
 }
 
-/// One run that is to be made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Job {
-    contender: usize,
-    is_second: bool,
-}
-
-/// The jobs of a round, in an order of its own.
-fn jobs(contenders: usize, seed: u64) -> Vec<Job> {
-    let mut jobs: Vec<Job> = (0..contenders).map(|contender| Job { contender, is_second: false }).collect();
-    jobs.push(Job { contender: 0, is_second: true });
-    Random::new(seed).shuffle(&mut jobs);
-    jobs
-}
-
 struct Course<'a> {
     program: &'a Program,
-    contenders: &'a [Contender],
+    candidates: &'a [Candidate],
     options: &'a Options,
     progress: &'a mut dyn FnMut(&Step),
     samples: Vec<Vec<Sample>>,
@@ -102,84 +83,60 @@ struct Course<'a> {
     notes: Vec<String>,
     timeout: Option<Duration>,
     rounds_done: u32,
-    done: u64,
-    /// Runs in all, without those of candidates that were left out.
-    total: u64,
 }
 
 impl<'a> Course<'a> {
     fn new(
         program: &'a Program,
-        contenders: &'a [Contender],
+        candidates: &'a [Candidate],
         options: &'a Options,
         progress: &'a mut dyn FnMut(&Step),
     ) -> Self {
         Self {
             program,
-            contenders,
+            candidates,
             options,
             progress,
-            samples: vec![Vec::new(); contenders.len()],
-            failures: vec![Vec::new(); contenders.len()],
+            samples: vec![Vec::new(); candidates.len()],
+            failures: vec![Vec::new(); candidates.len()],
             left_out: BTreeMap::new(),
             notes: Vec::new(),
             timeout: options.timeout,
             rounds_done: 0,
-            done: 0,
-            total: 0,
         }
     }
 
     fn run(&mut self) -> Result<(), Error> {
         let began = Instant::now();
+        let candidates = self.candidates.len();
         let asked = self.options.runs.unwrap_or(ROUNDS);
-        self.total = self.runs_of(asked);
-        self.baseline_first()?;
-        if self.timeout.is_none() {
-            self.timeout = Some(began.elapsed() * 10 + Duration::from_secs(60));
-        }
-        for contender in 1..self.contenders.len() {
-            self.once(Job { contender, is_second: false }, 0, asked, None)?;
-        }
-        // The baseline runs twice in each of the others.
-        let round = began.elapsed() * (self.contenders.len() as u32 + 1) / self.contenders.len() as u32;
-        let rounds = self.rounds(round);
-        self.total = self.runs_of(rounds);
-        let mut at = Instant::now();
-        let mut per_job = round / (self.contenders.len() as u32 + 1);
-        for number in 1..=rounds {
-            let all = jobs(self.contenders.len(), self.options.seed.wrapping_add(u64::from(number)));
-            for job in
-                all.into_iter().filter(|job| !self.left_out.contains_key(&job.contender)).collect::<Vec<_>>()
-            {
-                let left = per_job * (self.total.saturating_sub(self.done)) as u32;
-                self.once(job, number, rounds, Some(left))?;
-                // The latest run says as much about the next one as all before.
-                per_job = (per_job + at.elapsed()) / 2;
-                at = Instant::now();
+        // The turn behind those of the candidates is the baseline's second one.
+        let mut rounds = Rounds::new(candidates + 1, asked, self.options.seed).without_warm_up_of(candidates);
+        while let Some(turn) = rounds.next() {
+            let is_second = turn.who == candidates;
+            let candidate = if is_second { 0 } else { turn.who };
+            self.once(candidate, is_second, &turn)?;
+            if turn.done == 0 {
+                self.check_baseline()?;
+                let enough = || began.elapsed() * 10 + Duration::from_secs(60);
+                self.timeout = Some(self.timeout.unwrap_or_else(enough));
             }
-            self.rounds_done = number;
+            if self.left_out.contains_key(&candidate) {
+                rounds.leave_out(candidate);
+            }
+            if rounds.is_round_over() {
+                if !turn.counts() {
+                    let round = began.elapsed() * (candidates as u32 + 1) / candidates as u32;
+                    rounds.set_counted(self.rounds(round));
+                }
+                self.rounds_done = turn.round;
+            }
         }
         Ok(())
     }
 
-    /// Runs in all: a first round, and others in which the baseline runs twice.
-    fn runs_of(&self, rounds: u32) -> u64 {
-        let contenders = self.contenders.len() as u64;
-        contenders + u64::from(rounds) * (contenders + 1)
-    }
-
-    /// Leaves a candidate out from the next round on.
-    fn leave_out(&mut self, contender: usize, reason: String, round: u32, rounds: u32) {
-        if self.left_out.insert(contender, reason).is_none() {
-            self.total = self.total.saturating_sub(u64::from(rounds.saturating_sub(round)));
-        }
-    }
-
-    /// The first run of all: what the program does as it is.
-    fn baseline_first(&mut self) -> Result<(), Error> {
-        let rounds = self.options.runs.unwrap_or(ROUNDS);
-        self.once(Job { contender: 0, is_second: false }, 0, rounds, None)?;
+    /// Looks at the first run of all: what the program does as it is.
+    fn check_baseline(&self) -> Result<(), Error> {
         let Some(sample) = self.samples[0].first() else { return Err(Error::Interrupted) };
         if let Some(reason) =
             self.options.refuse.zip(sample.executable.as_deref()).and_then(|(refuse, path)| refuse(path))
@@ -226,24 +183,25 @@ impl<'a> Course<'a> {
         rounds
     }
 
-    fn once(&mut self, job: Job, round: u32, rounds: u32, left: Option<Duration>) -> Result<(), Error> {
-        let contender = &self.contenders[job.contender];
+    fn once(&mut self, candidate: usize, is_second: bool, turn: &Turn) -> Result<(), Error> {
+        let Turn { round, rounds, .. } = *turn;
+        let label = &self.candidates[candidate].label;
         let place = if round == 0 { "first round".to_owned() } else { format!("round {round} of {rounds}") };
-        let what = format!("{}, {place}", contender.label);
-        (self.progress)(&Step { what, done: self.done, total: self.total, left });
+        // One round has to be over before the time that is left is worth a word.
+        let turn = Turn { left: turn.left.filter(|_| turn.counts()), ..*turn };
+        (self.progress)(&turn.step(format!("{label}, {place}")));
         let limits = Limits { timeout: self.timeout, interrupted: &self.options.interrupted };
-        let measured = measure(self.program, contender, &limits);
-        self.done += 1;
-        let samples = &mut self.samples[job.contender];
+        let measured = measure(self.program, &self.candidates[candidate], &limits);
+        let samples = &mut self.samples[candidate];
         match measured {
-            Ok(sample) => samples.push(Sample { round, is_second: job.is_second, ..sample }),
+            Ok(sample) => samples.push(Sample { round, is_second, ..sample }),
             // One run is no reason to throw away all others.
-            Err(error) if job.contender > 0 && !matches!(error, Error::Interrupted) => {
-                let failures = &mut self.failures[job.contender];
+            Err(error) if candidate > 0 && !matches!(error, Error::Interrupted) => {
+                let failures = &mut self.failures[candidate];
                 failures.push(error.of_a_run());
                 if failures.len() >= MOST_TIMEOUTS {
                     let reason = format!("left out after {} runs that could not be made", failures.len());
-                    self.leave_out(job.contender, reason, round, rounds);
+                    self.left_out.entry(candidate).or_insert(reason);
                 }
                 return Ok(());
             }
@@ -251,9 +209,9 @@ impl<'a> Course<'a> {
         }
         let slow = |s: &&Sample| matches!(s.outcome, Outcome::TimedOut | Outcome::NotReady);
         let timeouts = samples.iter().filter(slow).count();
-        if job.contender > 0 && timeouts >= MOST_TIMEOUTS {
+        if candidate > 0 && timeouts >= MOST_TIMEOUTS {
             let reason = format!("left out after {timeouts} runs that were not over in time");
-            self.leave_out(job.contender, reason, round, rounds);
+            self.left_out.entry(candidate).or_insert(reason);
         }
         Ok(())
     }
@@ -261,18 +219,18 @@ impl<'a> Course<'a> {
     fn finish(mut self, setup: Setup, is_interrupted: bool) -> Comparison {
         let samples = std::mem::take(&mut self.samples);
         let mut standings: Vec<Standing> = Vec::with_capacity(samples.len());
-        for (at, (contender, samples)) in self.contenders.iter().zip(samples).enumerate() {
+        for (at, (candidate, samples)) in self.candidates.iter().zip(samples).enumerate() {
             let baseline = standings.first().map_or(&samples[..], |first| &first.samples);
             let reference = Reference::of(baseline);
             let counts = |at: &usize| reference.as_ref().is_some_and(|r| r.counts(&samples[*at]));
             let counted = (0..samples.len()).filter(counts).collect();
             let mut findings = match &reference {
-                Some(reference) if at > 0 => findings(reference, contender, &samples),
+                Some(reference) if at > 0 => findings(reference, candidate, &samples),
                 _ => Vec::new(),
             };
             findings.extend(not_run(&self.failures[at], samples.len()));
             let mut standing = Standing {
-                contender: contender.clone(),
+                candidate: candidate.clone(),
                 samples,
                 counted,
                 findings,
@@ -344,7 +302,7 @@ fn notes_of(standings: &[Standing]) -> Vec<String> {
                 .to_owned(),
         );
     }
-    let preloaded = standings.iter().filter(|standing| standing.contender.library.is_some());
+    let preloaded = standings.iter().filter(|standing| standing.candidate.library.is_some());
     if preloaded.flat_map(Standing::counted).any(|sample| sample.in_use.is_none()) {
         notes.push("whether the allocators were in use could not be seen in some runs".to_owned());
     }
@@ -355,23 +313,4 @@ fn notes_of(standings: &[Standing]) -> Vec<String> {
         ));
     }
     notes
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_round_has_everybody_once_and_the_baseline_twice_in_an_order_of_its_own() {
-        let mut orders = std::collections::BTreeSet::new();
-        for seed in 0..20 {
-            let all = jobs(4, seed);
-            let mut sorted = all.clone();
-            sorted.sort_unstable();
-            let who: Vec<_> = sorted.iter().map(|job| (job.contender, job.is_second)).collect();
-            assert_eq!(who, [(0, false), (0, true), (1, false), (2, false), (3, false)]);
-            orders.insert(all);
-        }
-        assert!(orders.len() > 10, "the order hardly changes");
-    }
 }

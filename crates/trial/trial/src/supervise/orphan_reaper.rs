@@ -9,10 +9,11 @@
 //! The commands that drive a server leave orphans, too. They are told from the server's by a variable that only those
 //! commands get.
 
+use super::process;
+use super::sys::{self, Signal};
 use super::tracer::{self, Started};
-use super::{proc, sys};
-use crate::compare::Error;
 use std::collections::BTreeSet;
+use std::io;
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -24,7 +25,7 @@ const MARK: &str = "HEAPWISE_DRIVES_FOR";
 
 /// Children of ours during a run.
 #[derive(Debug)]
-pub(super) struct OrphanReaper {
+pub(crate) struct OrphanReaper {
     own: i32,
     /// Our process group. What is in it was started by somebody else in this process: programs get groups of their own.
     group: i32,
@@ -47,13 +48,15 @@ struct State {
 
 impl OrphanReaper {
     /// Orphans are ours from now on.
-    pub(super) fn new() -> Self {
-        sys::adopt_orphans();
+    pub(crate) fn new() -> Self {
+        // Where it is refused, somebody else takes their ends.
+        let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
         let own = std::process::id() as i32;
-        let before = proc::children(own).into_iter().filter_map(|pid| Some((pid, proc::stat(pid)?.began)));
+        let before =
+            process::children(own).into_iter().filter_map(|pid| Some((pid, process::account(pid)?.began)));
         Self {
             own,
-            group: proc::stat(own).map_or(0, |stat| stat.group),
+            group: process::account(own).map_or(0, |stat| stat.group),
             before: before.collect(),
             state: Mutex::default(),
         }
@@ -64,15 +67,15 @@ impl OrphanReaper {
     }
 
     /// The program was started.
-    pub(super) fn program_runs(&self, pid: i32) {
+    pub(crate) fn program_runs(&self, pid: i32) {
         self.with(|state| state.running.insert(pid));
     }
 
     /// Starts a command that drives the server. Nobody looks for orphans meanwhile, who would take it for one of the server's.
-    pub(super) fn start_driver(&self, mut command: Command) -> Result<Started, Error> {
+    pub(crate) fn start_driver(&self, mut command: Command) -> io::Result<Started<()>> {
         command.env(MARK, self.own.to_string());
         self.with(|state| {
-            let started = tracer::start(command, None)?;
+            let started = tracer::start(command, |_| ())?;
             state.running.insert(started.pid);
             state.driver = Some(started.pid);
             Ok(started)
@@ -80,7 +83,7 @@ impl OrphanReaper {
     }
 
     /// It has ended, and what it left behind is ended.
-    pub(super) fn driver_ended(&self, pid: i32) {
+    pub(crate) fn driver_ended(&self, pid: i32) {
         self.with(|state| state.running.remove(&pid));
         self.end(true);
         self.with(|state| {
@@ -90,21 +93,21 @@ impl OrphanReaper {
     }
 
     /// Ends everything that the run left behind.
-    pub(super) fn end_all(&self) {
+    pub(crate) fn end_all(&self) {
         self.end(false);
     }
 
     /// Orphans of the program that are there.
-    pub(super) fn orphans(&self) -> Vec<i32> {
+    pub(crate) fn orphans(&self) -> Vec<i32> {
         let all = self.with(|state| self.adopted(state));
         all.into_iter().filter(|orphan| !orphan.is_driver).map(|orphan| orphan.pid).collect()
     }
 
     /// What orphans of the program needed that have ended.
-    pub(super) fn inherited(&self) -> Duration {
+    pub(crate) fn inherited(&self) -> Duration {
         self.with(|state| {
             for orphan in self.adopted(state).into_iter().filter(|orphan| orphan.has_ended) {
-                if let Some(usage) = sys::reap(orphan.pid)
+                if let Some(usage) = reap(orphan.pid)
                     && !orphan.is_driver
                 {
                     state.inherited += usage.user + usage.system;
@@ -115,8 +118,8 @@ impl OrphanReaper {
     }
 
     fn adopted(&self, state: &mut State) -> Vec<Orphan> {
-        let children = proc::children(self.own).into_iter().filter(|pid| !state.running.contains(pid));
-        let stats: Vec<_> = children.filter_map(|pid| Some((pid, proc::stat(pid)?))).collect();
+        let children = process::children(self.own).into_iter().filter(|pid| !state.running.contains(pid));
+        let stats: Vec<_> = children.filter_map(|pid| Some((pid, process::account(pid)?))).collect();
         let mut orphans = Vec::new();
         for (pid, stat) in stats {
             let name = (pid, stat.began);
@@ -126,7 +129,7 @@ impl OrphanReaper {
             let is_driver = state.driver.is_some()
                 && (state.driver == Some(stat.group)
                     || state.of_driver.contains(&name)
-                    || proc::has_variable(pid, &format!("{MARK}={}", self.own)));
+                    || process::has_variable(pid, MARK, &self.own.to_string()));
             if is_driver {
                 // When it has ended, nobody can look at its variables any more.
                 state.of_driver.insert(name);
@@ -145,8 +148,8 @@ impl OrphanReaper {
                 let mut left = self.adopted(state);
                 left.retain(|orphan| orphan.is_driver || !drivers_only);
                 left.iter().for_each(|orphan| {
-                    sys::kill(orphan.pid, libc::SIGKILL);
-                    sys::reap(orphan.pid);
+                    sys::kill(orphan.pid, Signal::KILL);
+                    reap(orphan.pid);
                 });
                 left.len()
             });
@@ -162,20 +165,25 @@ impl OrphanReaper {
     }
 }
 
+/// Takes a child's end if it has ended, and what it needed.
+fn reap(pid: i32) -> Option<sys::Usage> {
+    Some(sys::wait4(pid, libc::WNOHANG).ok()??.1)
+}
+
 /// Ends all that this process runs, for an end that waits for nothing else: programs with all that they started. What is in our own
 /// process group is left alone.
 pub fn end_everything() {
     let own = std::process::id() as i32;
-    let group = proc::stat(own).map_or(0, |stat| stat.group);
+    let group = process::account(own).map_or(0, |stat| stat.group);
     let until = Instant::now() + LAST_MOMENTS;
     loop {
-        let mut open = proc::children(own);
+        let mut open = process::children(own);
         let mut is_over = true;
         while let Some(pid) = open.pop() {
-            let Some(stat) = proc::stat(pid) else { continue };
-            open.extend(proc::children(pid));
+            let Some(stat) = process::account(pid) else { continue };
+            open.extend(process::children(pid));
             if stat.group != group && !stat.has_ended {
-                sys::kill(pid, libc::SIGKILL);
+                sys::kill(pid, Signal::KILL);
                 is_over = false;
             }
         }

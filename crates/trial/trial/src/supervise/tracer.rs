@@ -10,73 +10,64 @@
 //!
 //! Where tracing is not allowed (a container's policy), there is no last look, and everything else is as usual.
 
-use super::{proc, sys};
-use crate::compare::{Error, Memory};
+use super::sys::{self, Signal, Usage};
 use std::io::{self, Read, Write};
-use std::path::{Path, PathBuf};
 use std::process::{ChildStderr, ChildStdout, Command};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 /// A program that runs.
 #[derive(Debug)]
-pub(super) struct Started {
-    pub(super) pid: i32,
-    pub(super) at: Instant,
-    pub(super) stdout: Option<ChildStdout>,
-    pub(super) stderr: Option<ChildStderr>,
-    pub(super) end: Receiver<Ended>,
+pub(crate) struct Started<T> {
+    pub(crate) pid: i32,
+    pub(crate) at: Instant,
+    pub(crate) stdout: Option<ChildStdout>,
+    pub(crate) stderr: Option<ChildStderr>,
+    pub(crate) end: Receiver<Ended<T>>,
 }
 
 /// A program that has ended.
 #[derive(Clone, Debug)]
-pub(super) struct Ended {
+pub(crate) struct Ended<T> {
     /// As `wait` has it.
-    pub(super) status: i32,
-    pub(super) usage: sys::Usage,
+    pub(crate) status: i32,
+    pub(crate) usage: Usage,
     /// From the start to the end, without the last look.
-    pub(super) wall: Duration,
-    pub(super) last_look: Option<LastLook>,
+    pub(crate) wall: Duration,
+    /// What was seen when it exited, and how long it was there afterwards: if that is more than it takes to end, only its first
+    /// thread ended then.
+    pub(crate) last_look: Option<(T, Duration)>,
 }
 
-/// What was seen when it exited.
-#[derive(Clone, Debug)]
-pub(super) struct LastLook {
-    pub(super) memory: Option<Memory>,
-    pub(super) high_water_mark: Option<u64>,
-    pub(super) mapped: Option<proc::Mapped>,
-    /// How long the process was there afterwards: if it is more than it takes to end, only its first thread ended then.
-    pub(super) before_end: Duration,
-}
-
-/// Starts a command. It gets a process group of its own.
-pub(super) fn start(command: Command, library: Option<PathBuf>) -> Result<Started, Error> {
-    let program = command.get_program().to_string_lossy().into_owned();
+/// Starts a command. It gets a process group of its own. `look` is called with its id in the moment in which it exits.
+///
+/// # Errors
+/// The system's.
+pub(crate) fn start<T: Send + 'static>(
+    command: Command,
+    look: impl Fn(i32) -> T + Send + 'static,
+) -> io::Result<Started<T>> {
     let (to_caller, started) = channel();
     let (to_end, end) = channel();
-    std::thread::spawn(move || trace(command, library.as_deref(), &to_caller, &to_end));
+    std::thread::spawn(move || trace(command, &look, &to_caller, &to_end));
     let gone = || Err(io::Error::other("the thread that starts programs has ended"));
-    let (pid, at, stdout, stderr) =
-        started.recv().unwrap_or_else(|_| gone()).map_err(|reason| match reason.kind() {
-            io::ErrorKind::NotFound => Error::NoSuchProgram { program },
-            _ => Error::NotExecutable { program, reason },
-        })?;
+    let (pid, at, stdout, stderr) = started.recv().unwrap_or_else(|_| gone())?;
     Ok(Started { pid, at, stdout, stderr, end })
 }
 
 type Pieces = (i32, Instant, Option<ChildStdout>, Option<ChildStderr>);
 
-fn trace(
+fn trace<T>(
     command: Command,
-    library: Option<&Path>,
+    look: &impl Fn(i32) -> T,
     to_caller: &Sender<io::Result<Pieces>>,
-    to_end: &Sender<Ended>,
+    to_end: &Sender<Ended<T>>,
 ) {
     let (pid, at, is_traced) = match start_here(command) {
         Ok((pieces, is_traced)) => {
             let (pid, at) = (pieces.0, pieces.1);
             if to_caller.send(Ok(pieces)).is_err() {
-                sys::kill(pid, libc::SIGKILL);
+                sys::kill(pid, Signal::KILL);
             }
             (pid, at, is_traced)
         }
@@ -85,10 +76,10 @@ fn trace(
             return;
         }
     };
-    let mut look: Option<(LastLook, Instant)> = None;
+    let mut seen: Option<(T, Instant)> = None;
     let mut stopped = Duration::ZERO;
     let (status, usage) = loop {
-        let Ok((status, usage)) = sys::wait(pid) else { return };
+        let Ok(Some((status, usage))) = sys::wait4(pid, 0) else { return };
         if !libc::WIFSTOPPED(status) || !is_traced {
             break (status, usage);
         }
@@ -97,9 +88,9 @@ fn trace(
         // A process that was killed meanwhile cannot go on, and the next wait tells its end.
         let _ = match status >> 16 {
             libc::PTRACE_EVENT_EXIT => {
-                let seen = last_look(pid, library);
+                let last = look(pid);
                 let gone_on = sys::go_on(pid, 0);
-                look = Some((seen, Instant::now()));
+                seen = Some((last, Instant::now()));
                 stopped += stop.elapsed();
                 gone_on
             }
@@ -109,7 +100,7 @@ fn trace(
         };
     };
     let ended = Instant::now();
-    let last_look = look.map(|(seen, at)| LastLook { before_end: ended.duration_since(at), ..seen });
+    let last_look = seen.map(|(last, at)| (last, ended.duration_since(at)));
     let wall = ended.duration_since(at).saturating_sub(stopped);
     let _ = to_end.send(Ended { status, usage, wall, last_look });
 }
@@ -118,29 +109,16 @@ fn is_stop(signal: i32) -> bool {
     matches!(signal, libc::SIGSTOP | libc::SIGTSTP | libc::SIGTTIN | libc::SIGTTOU)
 }
 
-fn last_look(pid: i32, library: Option<&Path>) -> LastLook {
-    LastLook {
-        memory: proc::memory(pid, false),
-        high_water_mark: proc::high_water_mark(pid),
-        mapped: proc::mapped(pid, library),
-        before_end: Duration::ZERO,
-    }
-}
-
 /// Starts it in this thread, and whether it is traced.
 fn start_here(mut command: Command) -> io::Result<(Pieces, bool)> {
-    use std::os::fd::AsRawFd;
     use std::os::unix::process::CommandExt;
     let (mut ids, id) = io::pipe()?;
     let (gate, mut open) = io::pipe()?;
     command.process_group(0);
-    sys::wait_at_gate(&mut command, id.as_raw_fd(), gate.as_raw_fd());
+    sys::wait_at_gate(&mut command, id.into(), gate.into());
     // `spawn` returns when the program has replaced the child, hence another thread while that waits at the gate.
-    let spawner = std::thread::spawn(move || {
-        let child = command.spawn();
-        drop((id, gate));
-        child
-    });
+    // Our ends of the pipes are closed with the command.
+    let spawner = std::thread::spawn(move || command.spawn());
     let mut pid = [0; 4];
     let pid = ids.read_exact(&mut pid).map(|()| i32::from_ne_bytes(pid));
     // If there is no id, there is no child, and the spawner knows why.
@@ -157,8 +135,8 @@ fn start_here(mut command: Command) -> io::Result<(Pieces, bool)> {
     let mut child = spawned.inspect_err(|_| {
         if let Ok(pid) = pid {
             // It stopped when it exited without having become the program.
-            sys::kill(pid, libc::SIGKILL);
-            sys::reap(pid);
+            sys::kill(pid, Signal::KILL);
+            let _ = sys::wait4(pid, libc::WNOHANG);
         }
     })?;
     let pieces = (child.id() as i32, at, child.stdout.take(), child.stderr.take());

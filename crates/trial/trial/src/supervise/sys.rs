@@ -1,10 +1,13 @@
-//! The system calls that std does not have, each wrapped once.
+//! The system calls that neither std nor rustix has, each wrapped once, and signals.
 
+use rustix::process::{Pid, kill_process, kill_process_group};
 use std::io;
-use std::os::fd::RawFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::time::Duration;
+
+pub(crate) use rustix::process::Signal;
 
 fn check(result: libc::c_long) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
@@ -12,14 +15,21 @@ fn check(result: libc::c_long) -> io::Result<()> {
 
 /// What the kernel says of a process that ended and of the children that it waited for.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Usage {
-    pub(super) user: Duration,
-    pub(super) system: Duration,
-    pub(super) max_rss_bytes: u64,
-    pub(super) minor_faults: u64,
-    pub(super) major_faults: u64,
-    pub(super) voluntary_switches: u64,
-    pub(super) involuntary_switches: u64,
+pub struct Usage {
+    /// Processor time in user mode.
+    pub user: Duration,
+    /// Processor time in kernel mode.
+    pub system: Duration,
+    /// The most resident memory that one of them had; it begins with a copy of the parent's.
+    pub max_rss_bytes: u64,
+    /// Page faults without disk.
+    pub minor_faults: u64,
+    /// Page faults that read from disk.
+    pub major_faults: u64,
+    /// Context switches because it waited for something.
+    pub voluntary_switches: u64,
+    /// Context switches because its time was up.
+    pub involuntary_switches: u64,
 }
 
 impl From<&libc::rusage> for Usage {
@@ -39,58 +49,40 @@ impl From<&libc::rusage> for Usage {
     }
 }
 
-/// Waits until something happens to a child: its status as `wait` has it, and its usage so far.
-pub(super) fn wait(pid: i32) -> io::Result<(i32, Usage)> {
+/// What happened to a child: its status as `wait` has it, and its usage so far. With `WNOHANG`, `None` if nothing did.
+pub(super) fn wait4(pid: i32, options: i32) -> io::Result<Option<(i32, Usage)>> {
     loop {
         let mut status = 0;
         // SAFETY: zeroed memory is a valid `rusage`, a structure of integers.
         let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
         // SAFETY: both pointers are to live variables that nobody else has, of the types that the kernel writes.
-        let waited = unsafe { libc::wait4(pid, &mut status, libc::__WALL, &mut usage) };
+        let waited = unsafe { libc::wait4(pid, &mut status, libc::__WALL | options, &mut usage) };
         match check(libc::c_long::from(waited)) {
-            Ok(()) => return Ok((status, Usage::from(&usage))),
+            Ok(()) => return Ok((waited == pid).then(|| (status, Usage::from(&usage)))),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
     }
 }
 
-/// Takes a child's end if it has ended, and what it needed. For orphans that became ours.
-pub(super) fn reap(pid: i32) -> Option<Usage> {
-    let mut status = 0;
-    // SAFETY: zeroed memory is a valid `rusage`, a structure of integers.
-    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: both pointers are to live variables that nobody else has, of the types that the kernel writes; the id is a single
-    // process's.
-    let waited = unsafe { libc::wait4(pid, &mut status, libc::__WALL | libc::WNOHANG, &mut usage) };
-    (waited == pid).then(|| Usage::from(&usage))
-}
-
-/// Makes orphans of our descendants our children, so that their ends can be taken.
-pub(super) fn adopt_orphans() {
-    // SAFETY: integer arguments. Without it, somebody else takes their ends.
-    unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) };
-}
-
 /// Sends a signal to a process.
-pub(super) fn kill(pid: i32, signal: i32) {
+pub(crate) fn kill(pid: i32, signal: Signal) {
     // Zero and negative numbers would mean many processes.
-    if pid > 1 {
-        // SAFETY: integer arguments.
-        unsafe { libc::kill(pid, signal) };
+    if let Some(pid) = Pid::from_raw(pid).filter(|_| pid > 1) {
+        // It may have ended.
+        let _ = kill_process(pid, signal);
     }
 }
 
 /// Sends a signal to a process group.
-pub(super) fn kill_group(group: i32, signal: i32) {
-    if group > 1 {
-        // SAFETY: integer arguments; the number is greater than one, so it is that group and nobody else.
-        unsafe { libc::kill(-group, signal) };
+pub(crate) fn kill_group(group: i32, signal: Signal) {
+    if let Some(group) = Pid::from_raw(group).filter(|_| group > 1) {
+        let _ = kill_process_group(group, signal);
     }
 }
 
 /// Processor time of a running process with all its threads.
-pub(super) fn cpu_time(pid: i32) -> Option<Duration> {
+pub(crate) fn cpu_time(pid: i32) -> Option<Duration> {
     /// The clock of a whole process's processor time, as `clock_getcpuclockid` makes it from an id.
     const SCHEDULED: libc::clockid_t = 2;
     let clock = (!pid << 3) | SCHEDULED;
@@ -101,16 +93,11 @@ pub(super) fn cpu_time(pid: i32) -> Option<Duration> {
 }
 
 /// Has the child wait before it becomes the program: it writes its id, and goes on when it can read a byte.
-pub(super) fn wait_at_gate(command: &mut Command, id: RawFd, gate: RawFd) {
+pub(super) fn wait_at_gate(command: &mut Command, id: OwnedFd, gate: OwnedFd) {
     let wait = move || {
-        // SAFETY: asks for a number.
-        let pid = unsafe { libc::getpid() }.to_ne_bytes();
-        // SAFETY: the descriptor is open, since the command's owner keeps both until the start is over; the buffer is four
-        // bytes of our own.
-        check(unsafe { libc::write(id, pid.as_ptr().cast(), pid.len()) } as libc::c_long)?;
-        let mut byte = 0u8;
-        // SAFETY: as above, with one byte, which nobody else has.
-        check(unsafe { libc::read(gate, (&raw mut byte).cast(), 1) } as libc::c_long)
+        rustix::io::write(id.as_fd(), &rustix::process::getpid().as_raw_nonzero().get().to_ne_bytes())?;
+        rustix::io::read(gate.as_fd(), &mut [0u8])?;
+        Ok(())
     };
     // SAFETY: runs in the child between fork and exec, and makes three system calls; it neither allocates nor locks.
     unsafe { command.pre_exec(wait) };

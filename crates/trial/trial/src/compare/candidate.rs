@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 /// An allocator with its settings, as far as a program notices: an environment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Contender {
+pub struct Candidate {
     /// What it is called in tables: `jemalloc:dirty_decay_ms=1000`.
     pub label: String,
     /// The allocator: `jemalloc`, `default` or a path.

@@ -1,0 +1,47 @@
+//! The moment that an export can be about.
+
+/// A moment of the run at which the live blocks are known per call site.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Moment {
+    /// When the live bytes of all processes together were highest.
+    #[default]
+    Peak,
+    /// When each process ended.
+    Exit,
+}
+
+impl Moment {
+    /// All of them.
+    pub const ALL: &[Self] = &[Self::Peak, Self::Exit];
+
+    /// What it is called on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Peak => "peak",
+            Self::Exit => "exit",
+        }
+    }
+
+    /// What it is, in one line.
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::Peak => "when the live bytes of all processes together were highest",
+            Self::Exit => "when each process ended",
+        }
+    }
+
+    /// The moment of that name.
+    pub fn of_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|moment| moment.name() == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_lead_back_to_what_they_name() {
+        assert!(Moment::ALL.iter().all(|m| Moment::of_name(m.name()) == Some(*m)));
+    }
+}
