@@ -20,7 +20,7 @@ const ALLOWED: &[&str] = &[
     "crates/doctor/environment/src/facts/linux/machine.rs",
     "crates/doctor/environment/src/facts/probes_unix.rs",
     // Asks the C library for its version.
-    "crates/trial/allocators/src/c_library.rs",
+    "crates/knowledge/allocators/src/c_library.rs",
     // Waits, traces, and what happens between fork and exec.
     "crates/trial/trial/src/compare/measure/sys.rs",
     // Calls the C allocation functions, on memory that two processes share; the one is waited for by the other.
@@ -29,9 +29,9 @@ const ALLOWED: &[&str] = &[
     "crates/trial/trial/src/replay/parent/memory.rs",
     "crates/trial/trial/src/replay/parent/ticks.rs",
     // Asks the allocator of its own process who it is.
-    "crates/trial/allocators/src/identity/answer.rs",
-    "crates/trial/allocators/src/identity/own.rs",
-    "crates/trial/allocators/src/identity/symbols.rs",
+    "crates/knowledge/allocators/src/identity/answer.rs",
+    "crates/knowledge/allocators/src/identity/own.rs",
+    "crates/knowledge/allocators/src/identity/symbols.rs",
     // Functions of Windows: a process's memory, the registry, Wine.
     "crates/doctor/environment/src/facts/windows/sys/",
     // Debugs a process.
