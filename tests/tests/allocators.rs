@@ -37,7 +37,7 @@ fn prepare(candidate: &str) -> Prepared {
 #[test]
 fn every_allocator_is_what_it_is_called() {
     let names: Vec<&str> = carried().map(|allocator| allocator.name()).collect();
-    assert!(names.starts_with(&["glibc", "jemalloc", "mimalloc", "mimalloc2", "snmalloc"]));
+    assert!(names.starts_with(&["glibc", "jemalloc", "mimalloc", "mimalloc2", "snmalloc", "rpmalloc"]));
     let (outcome, checks) = check(&format!("default,{}", names.join(",")));
     assert_eq!(outcome.code(), 0, "{}", outcome.stderr);
     assert_eq!(checks.len(), 1 + names.len());

@@ -5,6 +5,7 @@ mod jemalloc;
 mod mimalloc;
 mod mimalloc2;
 mod recognised;
+mod rpmalloc;
 mod snmalloc;
 mod tcmalloc;
 mod tcmalloc_google;
@@ -77,6 +78,7 @@ static REGISTRY: &[&dyn Allocator] = &[
     &mimalloc::Mimalloc,
     &mimalloc2::Mimalloc2,
     &snmalloc::Snmalloc,
+    &rpmalloc::Rpmalloc,
     &tcmalloc::Tcmalloc,
     &tcmalloc_google::TcmallocGoogle,
 ];

@@ -12,14 +12,6 @@ pub(super) static RECOGNISED: &[Family] = &[
         ..Family::UNKNOWN
     },
     Family {
-        name: "rpmalloc",
-        word: "rpmalloc",
-        libraries: &["librpmalloc"],
-        symbols: &[Exact("rpmalloc"), Exact("rpmalloc_initialize")],
-        frames: &["rpmalloc"],
-        ..Family::UNKNOWN
-    },
-    Family {
         name: "scudo",
         word: "scudo",
         libraries: &["libscudo"],
