@@ -1,6 +1,6 @@
 //! The shelf of allocators: that each is what it is called, is told what was chosen, and is what real programs get.
 
-use heapwise_allocators::{Candidate, Kind, Libraries, Prepared, Setting, all};
+use heapwise_allocators::{Candidate, Kind, Libraries, Origin, Prepared, Setting, carried};
 use heapwise_tests::{programs, run, tool};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -8,9 +8,6 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::OnceLock;
 use std::time::Duration;
-
-/// Those that heapwise carries.
-const CARRIED: [&str; 5] = ["glibc", "jemalloc", "mimalloc", "mimalloc2", "snmalloc"];
 
 /// The outcome of `heapwise allocators CANDIDATES`, and each candidate's part of it.
 fn check(candidates: &str) -> (run::Outcome, BTreeMap<String, Value>) {
@@ -32,17 +29,19 @@ fn prepare(candidate: &str) -> Prepared {
     static LIBRARIES: OnceLock<Libraries> = OnceLock::new();
     let libraries = LIBRARIES.get_or_init(|| {
         let bytes = |name| &*std::fs::read(tool::allocator(name)).expect("it was built").leak();
-        Libraries::new(&CARRIED.map(|name| (name, bytes(name))))
+        Libraries::new(&carried().map(|a| (a.name(), bytes(a.name()))).collect::<Vec<_>>())
     });
     libraries.prepare(&Candidate::parse(candidate).expect("a candidate")).expect("it is there")
 }
 
 #[test]
 fn every_allocator_is_what_it_is_called() {
-    let (outcome, checks) = check("default,glibc,jemalloc,mimalloc,mimalloc2,snmalloc");
+    let names: Vec<&str> = carried().map(|allocator| allocator.name()).collect();
+    assert!(names.starts_with(&["glibc", "jemalloc", "mimalloc", "mimalloc2", "snmalloc", "rpmalloc"]));
+    let (outcome, checks) = check(&format!("default,{}", names.join(",")));
     assert_eq!(outcome.code(), 0, "{}", outcome.stderr);
-    assert_eq!(checks.len(), 6);
-    for allocator in all().iter().filter(|a| CARRIED.contains(&a.name())) {
+    assert_eq!(checks.len(), 1 + names.len());
+    for allocator in carried() {
         let found = &checks[allocator.name()];
         assert_eq!(found["name"], allocator.name());
         let version = found["version"].as_str().expect("a version");
@@ -90,7 +89,7 @@ fn another_value(setting: &Setting) -> String {
 
 #[test]
 fn every_setting_arrives() {
-    for allocator in all().iter().filter(|a| CARRIED.contains(&a.name())) {
+    for allocator in carried() {
         for setting in allocator.settings() {
             let (name, value) = (setting.name, another_value(setting));
             let spec = format!("{}:{name}={value}", allocator.name());
@@ -104,7 +103,7 @@ fn every_setting_arrives() {
 #[test]
 fn defaults_are_those_of_the_libraries() {
     let folder = run::private_folder();
-    for allocator in all().iter().filter(|a| CARRIED.contains(&a.name()) && a.name() != "glibc") {
+    for allocator in carried().filter(|a| a.origin() != Origin::CLibrary) {
         let mut command = run::command(tool::heapwise(), folder.path());
         command.arg("allocator-identity").args(allocator.settings().iter().map(|s| s.name));
         prepare(allocator.name()).apply(&mut command);
@@ -285,7 +284,7 @@ fn what_cannot_be_had_is_refused_as_the_c_library_refuses_it() {
     let mut compiler = Command::new("cc");
     compiler.args(["-O1", "-fno-builtin", "-w"]).arg(&source).arg("-o").arg(&program);
     assert!(compiler.status().expect("cc can be started").success());
-    for candidate in ["default"].iter().chain(&CARRIED) {
+    for candidate in ["default"].into_iter().chain(carried().map(|allocator| allocator.name())) {
         let mut command = run::command(&program, folder.path());
         prepare(candidate).apply(&mut command);
         let outcome = run::finish(&mut command, folder.path(), "program");
@@ -359,7 +358,7 @@ fn a_cpp_program_that_links_jemalloc_gets_all_of_another() {
         assert_eq!(outcome.code(), 0, "{candidate}: {}", outcome.stderr);
         (prepared.preload().map(Path::to_owned), outcome)
     };
-    for candidate in CARRIED {
+    for candidate in carried().map(|allocator| allocator.name()) {
         let (preload, outcome) = run_with(candidate);
         // Handlers are called and exceptions thrown as they should be.
         assert_eq!(outcome.text(), "handled 300 caught 200 null 100\n", "{candidate}");

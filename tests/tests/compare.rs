@@ -70,7 +70,11 @@ fn a_real_program_is_measured_under_every_allocator_and_each_was_in_use() {
         .iter()
         .filter_map(|c| c["label"].as_str())
         .collect();
-    assert_eq!(&labels[..5], ["default", "jemalloc", "mimalloc", "mimalloc2", "snmalloc"], "{labels:?}");
+    assert_eq!(
+        &labels[..6],
+        ["default", "jemalloc", "mimalloc", "mimalloc2", "snmalloc", "rpmalloc"],
+        "{labels:?}"
+    );
     for label in labels {
         let candidate = candidate(&found, label);
         let is_baseline = label == "default";

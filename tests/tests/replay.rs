@@ -2,6 +2,7 @@
 
 #![expect(unsafe_code, reason = "makes system calls that std lacks")]
 
+use heapwise_allocators::carried;
 use heapwise_tests::build::{FlagSet, build};
 use heapwise_tests::programs;
 use heapwise_tests::recording::{Recorded, Recording};
@@ -24,7 +25,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-const ALLOCATORS: &str = "glibc,jemalloc,mimalloc,mimalloc2,snmalloc";
+/// Those that heapwise carries.
+fn allocators() -> Vec<&'static str> {
+    carried().map(|allocator| allocator.name()).collect()
+}
 
 fn replay_command(file: &Path, folder: &Path, options: &[&str]) -> Command {
     let mut command = run::command(heapwise(), folder);
@@ -67,7 +71,8 @@ fn check_parts(moment: &Value) {
 
 /// All allocators do all of it, and end with the live blocks that the report tells.
 fn check_all(recorded: &Recorded, folder: &Path, options: &[&str]) -> Value {
-    let mut all_options = vec!["--with", ALLOCATORS];
+    let with = allocators().join(",");
+    let mut all_options = vec!["--with", &with];
     all_options.extend(options);
     let outcome = replay(&recorded.file, folder, &all_options);
     assert_eq!(outcome.code(), 0, "{}\n{}", outcome.text(), outcome.stderr);
@@ -76,7 +81,7 @@ fn check_all(recorded: &Recorded, folder: &Path, options: &[&str]) -> Value {
     let at_exit = (own.totals.live_at_exit_bytes, own.totals.live_at_exit_blocks);
     let script = &all["script"];
     assert_eq!((number(script, "live_at_end_bytes"), number(script, "live_at_end_blocks")), at_exit);
-    assert_eq!(candidates(&all).len(), 5);
+    assert_eq!(candidates(&all).len(), allocators().len());
     for candidate in candidates(&all) {
         assert_eq!(candidate["outcome"], "complete", "{candidate}");
         assert_eq!(number(candidate, "refused"), 0);

@@ -44,7 +44,7 @@ pub fn run(arguments: &[OsString]) -> Result<()> {
 /// Builds the allocators that are preloaded. Each is built alone: cargo would unite the features of those that are the same
 /// crate.
 fn allocators(target: &Path) -> Result<()> {
-    for name in ["glibc", "jemalloc", "mimalloc", "mimalloc2", "snmalloc"] {
+    for name in heapwise_allocators::carried().map(|allocator| allocator.name()) {
         let folder = target.join("allocators").join(name);
         let folder = folder.to_str().context("the target folder has a name that is not text")?;
         let manifest = ["--manifest-path", "allocators/Cargo.toml", "--target-dir", folder];

@@ -4,9 +4,6 @@ use anyhow::{Result, bail};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-/// Those that `allocators/` has. glibc's is preloaded as well, for programs that bring another one: Debian's redis is linked
-/// with jemalloc, and would run with it where it is compared with glibc.
-const BUILT: [&str; 5] = [super::fidelity::BASELINE, "jemalloc", "mimalloc", "mimalloc2", "snmalloc"];
 /// gperftools' tcmalloc, where it is installed.
 const TCMALLOC: [&str; 2] =
     ["/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4", "/usr/lib64/libtcmalloc_minimal.so.4"];
@@ -21,7 +18,9 @@ pub(crate) struct Allocator {
 /// All that are there.
 pub(crate) fn present(target: &Path) -> Result<Vec<Allocator>> {
     let mut all = Vec::new();
-    for name in BUILT {
+    // glibc's is preloaded as well, for programs that bring another one: Debian's redis is linked with jemalloc, and would run
+    // with it where it is compared with glibc.
+    for name in heapwise_allocators::carried().map(|allocator| allocator.name()) {
         let library = target.join("allocators").join(name).join(format!("release/lib{name}.so"));
         if !library.is_file() {
             bail!(

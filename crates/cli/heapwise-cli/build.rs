@@ -4,17 +4,14 @@
 //! a dependency as a shared library with a profile of its own; so this runs cargo once more, in target folders of their
 //! own (docs/adr/0003-preload-inside-the-binary.md, docs/adr/0010-allocators-inside-the-binary.md).
 
+use heapwise_allocators::{Origin, all, carried};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Members of `allocators/` that the program carries, each a library that begins with `lib`.
-const ALLOCATORS: [&str; 5] = ["glibc", "jemalloc", "mimalloc", "mimalloc2", "snmalloc"];
-/// Set to anything but nothing, it leaves those out: the first build takes minutes less.
+/// Set to anything but nothing, it leaves the allocators out: the first build takes minutes less.
 const WITHOUT: &str = "HEAPWISE_WITHOUT_ALLOCATORS";
-/// Members that it carries as well if they are asked for. Google's tcmalloc is 164 files of C++.
-const ON_REQUEST: [&str; 1] = ["tcmalloc-google"];
-/// Names of those, with commas between them.
+/// Names of those that are built on request, with commas between them.
 const WITH: &str = "HEAPWISE_WITH_ALLOCATORS";
 /// What the outer build was told about flags and wrappers (coverage, sanitizers, a linter in rustc's place) is not meant
 /// for code that runs in other processes.
@@ -101,15 +98,17 @@ fn carry_allocators(workspace: &Path, out: &Path) {
     std::fs::write(out.join("allocators.rs"), table).expect("the folder is for this");
 }
 
-/// Those that this heapwise is to carry.
+/// Those that this heapwise is to carry. Each is a member of `allocators/` of its name.
 fn chosen_allocators() -> Vec<&'static str> {
     let is_without = std::env::var_os(WITHOUT).is_some_and(|value| !value.is_empty());
-    let mut chosen = if is_without { Vec::new() } else { ALLOCATORS.to_vec() };
+    let mut chosen: Vec<_> = carried().filter(|_| !is_without).map(|allocator| allocator.name()).collect();
+    let on_request = all().iter().filter(|allocator| matches!(allocator.origin(), Origin::OnRequest { .. }));
+    let on_request: Vec<_> = on_request.map(|allocator| allocator.name()).collect();
     for name in std::env::var(WITH).unwrap_or_default().split(',').map(str::trim).filter(|n| !n.is_empty()) {
-        let known = ON_REQUEST.into_iter().find(|known| *known == name);
+        let known = on_request.iter().find(|known| **known == name);
         let known =
-            known.unwrap_or_else(|| panic!("{WITH} names {name:?}; it can name {}", ON_REQUEST.join(", ")));
-        if !chosen.contains(&known) {
+            known.unwrap_or_else(|| panic!("{WITH} names {name:?}; it can name {}", on_request.join(", ")));
+        if !chosen.contains(known) {
             chosen.push(known);
         }
     }

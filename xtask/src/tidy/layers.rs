@@ -26,6 +26,11 @@ const fn layer(package: &'static str, about: &'static str, uses: &'static [&'sta
 /// All of them, from the ground up: a crate uses only what stands above it here.
 const WINGS: &[Wing] = &[
     Wing {
+        name: "knowledge",
+        about: "tables that all may look things up in",
+        crates: &[layer("heapwise-allocators", "all that is known of an allocator", &[])],
+    },
+    Wing {
         name: "record",
         about: "from a call of an allocation function to a file",
         crates: &[
@@ -36,7 +41,7 @@ const WINGS: &[Wing] = &[
             layer(
                 "heapwise-portable",
                 "a program records a sample of itself, on any system",
-                &["heapwise-trace"],
+                &["heapwise-allocators", "heapwise-trace"],
             ),
         ],
     },
@@ -44,16 +49,28 @@ const WINGS: &[Wing] = &[
         name: "explain",
         about: "from the file to findings",
         crates: &[
-            layer("heapwise-symbols", "names, and what an executable is", &[]),
-            layer("heapwise-analysis", "from a recording to tables", &["heapwise-trace"]),
-            layer("heapwise-diagnosis", "from tables to findings", &["heapwise-analysis", "heapwise-trace"]),
+            layer("heapwise-symbols", "names, and what an executable is", &["heapwise-allocators"]),
+            layer(
+                "heapwise-analysis",
+                "from a recording to tables",
+                &["heapwise-allocators", "heapwise-trace"],
+            ),
+            layer(
+                "heapwise-diagnosis",
+                "from tables to findings",
+                &["heapwise-allocators", "heapwise-analysis", "heapwise-trace"],
+            ),
         ],
     },
     Wing {
         name: "doctor",
         about: "what outside of the code slows a heap",
         crates: &[
-            layer("heapwise-environment", "facts about a process, and checks of them", &[]),
+            layer(
+                "heapwise-environment",
+                "facts about a process, and checks of them",
+                &["heapwise-allocators"],
+            ),
             layer(
                 "heapwise-doctor",
                 "configuration of editors and debuggers, and starts without the debug heap",
@@ -64,20 +81,17 @@ const WINGS: &[Wing] = &[
     Wing {
         name: "trial",
         about: "what another allocator would change",
-        crates: &[
-            layer("heapwise-allocators", "all that is known of an allocator", &[]),
-            layer(
-                "heapwise-trial",
-                "compare, replay, tune, and the lab",
-                &[
-                    "heapwise-allocators",
-                    "heapwise-analysis",
-                    "heapwise-collector",
-                    "heapwise-environment",
-                    "heapwise-trace",
-                ],
-            ),
-        ],
+        crates: &[layer(
+            "heapwise-trial",
+            "compare, replay, tune, and the lab",
+            &[
+                "heapwise-allocators",
+                "heapwise-analysis",
+                "heapwise-collector",
+                "heapwise-environment",
+                "heapwise-trace",
+            ],
+        )],
     },
     Wing {
         name: "present",
@@ -149,12 +163,16 @@ const OUTSIDE: &[Layer] = &[
     layer("models", "every schedule of ring and trie", &["heapwise-trace"]),
     layer("victims-with-crates", "programs that tests record", &[]),
     layer("victims-wrapped", "and such that wrap their allocator", &["heapwise"]),
-    layer("benches", "measurements", &["heapwise-analysis", "heapwise-environment", "heapwise-trial"]),
+    layer(
+        "benches",
+        "measurements",
+        &["heapwise-allocators", "heapwise-analysis", "heapwise-environment", "heapwise-trial"],
+    ),
     layer("wrappers", "programs that they measure", &["heapwise"]),
     layer("async-server", "an example", &[]),
     layer("fragmentation", "an example", &[]),
     layer("poetry-contest", "an example", &[]),
-    layer("xtask", "everything that builds, checks and measures", &[]),
+    layer("xtask", "everything that builds, checks and measures", &["heapwise-allocators"]),
 ];
 
 /// Crates of the wings that nothing may be built from, nor tested with. So is all that is outside.

@@ -1,6 +1,7 @@
 //! The preload libraries that this program carries, and which one a program gets.
 
 use crate::blind_spots::executable_of;
+use heapwise_allocators::replaces_malloc;
 use std::ffi::OsStr;
 
 /// Built by this crate's build script.
@@ -8,16 +9,13 @@ static USUAL: &[u8] = include_bytes!(env!("HEAPWISE_PRELOAD"));
 /// The variant that also interposes the C++ operators.
 static WITH_CXX: &[u8] = include_bytes!(env!("HEAPWISE_PRELOAD_CXX"));
 
-/// Names in the file names of allocators that define `operator new` themselves.
-const ALLOCATORS: [&str; 7] = ["jemalloc", "tcmalloc", "mimalloc", "snmalloc", "hoard", "rpmalloc", "scudo"];
-
 /// The library for a program: the variant for C++ operators if another allocator is preloaded or linked, whose
 /// operators would bypass `malloc`.
 pub(crate) fn library_for(program: &OsStr) -> &'static [u8] {
     let preloaded = std::env::var_os("LD_PRELOAD").is_some_and(|list| !list.is_empty());
     let linked = || {
         let executable = executable_of(program);
-        executable.is_some_and(|e| e.needed.iter().any(|n| ALLOCATORS.iter().any(|a| n.contains(a))))
+        executable.is_some_and(|e| e.needed.iter().any(|name| replaces_malloc(name)))
     };
     if preloaded || linked() { WITH_CXX } else { USUAL }
 }

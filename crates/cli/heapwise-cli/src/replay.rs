@@ -5,7 +5,7 @@ use crate::progress::{Progress, rounded};
 use crate::{Failure, exit, interrupt, report};
 use anyhow::{Context, anyhow};
 use bytesize::ByteSize;
-use heapwise_allocators::{Candidate, Libraries};
+use heapwise_allocators::{Candidate, GLIBC, Libraries, by_library};
 use heapwise_analysis::{Analysis, Warning};
 use heapwise_environment::MachineDescription;
 use heapwise_report::replay::{Replay, html, json, markdown, text};
@@ -174,18 +174,17 @@ fn is_of_the_system(library: &Path) -> bool {
 /// The candidate for what a recording calls an allocator; `None` if there is none.
 fn candidate_of(object: &str) -> Option<&str> {
     let file = object.rsplit('/').next().unwrap_or_default();
-    if object.contains('/') && !file.starts_with("libc.so") {
+    let is_c_library = by_library(file).is_some_and(|family| family.name == GLIBC);
+    if object.contains('/') && !is_c_library {
         return Some(object);
     }
     // A program that is linked statically has the C library's in itself.
-    if file.is_empty() || file.starts_with("libc.so") || file == "malloc" {
-        return Some("glibc");
+    if file.is_empty() || is_c_library || file == "malloc" || object.contains("std::alloc::System") {
+        return Some(GLIBC);
     }
-    if object.contains("std::alloc::System") {
-        return Some("glibc");
-    }
-    let lower = object.to_lowercase();
-    ["jemalloc", "mimalloc", "snmalloc", "tcmalloc"].into_iter().find(|name| lower.contains(name))
+    let family = heapwise_allocators::by_type(object)?;
+    let all = heapwise_allocators::all().iter();
+    all.filter(|allocator| std::ptr::eq(allocator.family(), family)).map(|allocator| allocator.name()).next()
 }
 
 /// The process that was asked for, or the one that allocates most.

@@ -40,10 +40,8 @@ pub(super) fn is_exiting() -> bool {
 /// the name of the type.
 pub(super) fn allocator() -> String {
     let inner = INNER.get().copied().unwrap_or_default();
-    let known = ["jemalloc", "mimalloc", "snmalloc", "tcmalloc"];
-    let lower = inner.to_lowercase();
-    match known.iter().find(|name| lower.contains(*name)) {
-        Some(name) => (*name).to_owned(),
+    match heapwise_allocators::by_type(inner) {
+        Some(family) => family.name.to_owned(),
         None if inner.ends_with("::System") => String::new(),
         None => inner.to_owned(),
     }

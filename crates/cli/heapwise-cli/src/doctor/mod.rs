@@ -17,7 +17,7 @@ use unsupported::{probe, program};
 use crate::args::{DoctorArgs, DoctorFormat};
 use crate::{Failure, exit, report};
 use anyhow::{Context, anyhow};
-use heapwise_environment::facts::{self, OTHER_ALLOCATORS, Origin, Variables};
+use heapwise_environment::facts::{self, Origin, Variables};
 use heapwise_environment::{Facts, Subject, examine};
 use heapwise_report::doctor::{Checkup, Examined};
 use std::ffi::OsString;
@@ -85,7 +85,7 @@ fn inherited(program: &OsString, unread: &mut Vec<String>) -> Result<Facts, Fail
     }
     // The probe is a program of glibc with the same variables; what it is told goes for no other kind.
     if facts.program.as_ref().is_none_or(program::takes_preloads) {
-        let needed = facts.libraries_like(OTHER_ALLOCATORS).find(|library| library.origin == Origin::Needed);
+        let needed = facts.other_allocators().find(|library| library.origin == Origin::Needed);
         // A name is looked for by the loader in the system's folders; a path could lead anywhere.
         let needed = needed.and_then(|library| library.path.to_str()).filter(|name| !name.contains('/'));
         facts.probes = probe::ask(needed);

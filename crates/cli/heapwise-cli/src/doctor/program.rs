@@ -1,18 +1,15 @@
 //! A program file, for the checks.
 
 use crate::blind_spots;
+use heapwise_allocators::{MUSL, families};
 use heapwise_environment::Facts;
 use heapwise_environment::facts::{Libc, Library, Origin, OwnAllocator, Program};
 use heapwise_symbols::inspect::{self, Executable};
 use std::ffi::OsStr;
 use std::path::Path;
 
-/// Names that [`inspect::inspect`] gives to sanitizers, which are no allocators that somebody chose.
-const SANITIZERS: &[&str] = &["AddressSanitizer", "MemorySanitizer", "ThreadSanitizer", "LeakSanitizer"];
 /// The allocator of a static executable, which may be that of its C library.
 const STATIC: &str = "static malloc";
-/// musl's, as its symbols tell.
-const MUSL: &str = "musl";
 
 /// Why nothing is known of a program.
 #[derive(Debug)]
@@ -46,9 +43,11 @@ pub(crate) fn add_of_process(pid: u32, facts: &mut Facts) -> Result<(), String> 
 /// What checks want to know of it.
 fn of_executable(found: &Executable) -> Program {
     let own = |wanted: &str| found.own_allocators.iter().any(|own| own.name == wanted);
-    let is_chosen = |name: &str| !SANITIZERS.contains(&name) && name != STATIC && name != MUSL;
+    let sanitizers = || families().filter(|family| family.is_sanitizer).map(|family| family.name);
+    // Sanitizers are no allocators that somebody chose.
+    let is_chosen = |name: &str| sanitizers().all(|one| one != name) && name != STATIC && name != MUSL;
     let allocators = found.own_allocators.iter().filter(|own| is_chosen(own.name) && !own.reaches_libc);
-    let linked = SANITIZERS.iter().copied().filter(|name| own(name));
+    let linked = sanitizers().filter(|name| own(name));
     Program {
         path: found.path.clone(),
         libc: match found.libc {

@@ -21,7 +21,7 @@ impl Check for Musl {
         let built = program.filter(|program| program.libc == Libc::Musl);
         let built = built.map(|program| format!("{} is a program for musl", program.path.display()));
         let has_own = program.is_some_and(|program| !program.allocators.is_empty())
-            || facts.libraries_like(crate::facts::OTHER_ALLOCATORS).next().is_some();
+            || facts.other_allocators().next().is_some();
         let evidence: Vec<String> = built.into_iter().chain(loaded).collect();
         if evidence.is_empty() || has_own {
             return Vec::new();

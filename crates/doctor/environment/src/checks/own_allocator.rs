@@ -30,7 +30,7 @@ impl Check for OwnAllocators {
         let mut findings = Vec::new();
         let name = program.path.display();
         let preloaded = facts
-            .libraries_like(crate::facts::OTHER_ALLOCATORS)
+            .other_allocators()
             .find(|library| matches!(library.origin, Origin::Preload | Origin::SystemPreload));
         if let Some(library) = preloaded {
             let why = if program.is_static {

@@ -1,6 +1,6 @@
 //! Facts in words: what was looked at, whether or not something is wrong with it.
 
-use super::{Facts, Libc, OTHER_ALLOCATORS, Origin, Probes, System, Thp, WindowsHeap};
+use super::{Facts, Libc, Origin, Probes, System, Thp, WindowsHeap};
 
 impl Facts {
     /// What is known, each with a name: `("executable", "/usr/bin/ls, dynamically linked, glibc 2.36")`.
@@ -66,9 +66,8 @@ impl Facts {
         let mut names: Vec<String> =
             program.allocators.iter().map(|own| format!("{} in the executable", own.name)).collect();
         names.extend(program.sanitizers.iter().map(|name| format!("{name} in the executable")));
-        let libraries = self
-            .libraries_like(OTHER_ALLOCATORS)
-            .filter(|library| library.origin != Origin::Preload || !program.is_static);
+        let libraries =
+            self.other_allocators().filter(|library| library.origin != Origin::Preload || !program.is_static);
         names.extend(libraries.map(|library| library.path.display().to_string()));
         if names.is_empty() && self.system == System::Linux {
             names.push(if program.libc == Libc::Musl { "musl's".into() } else { "the C library's".into() });

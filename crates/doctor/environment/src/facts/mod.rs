@@ -29,6 +29,7 @@ pub use linux::{Roots, preload_list};
 #[cfg(unix)]
 pub use probes_unix::probe;
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 /// Whom the facts are about, which decides how findings speak: "has" or "would inherit".
@@ -138,20 +139,30 @@ impl Default for Facts {
     }
 }
 
+impl Library {
+    fn file_name(&self) -> Cow<'_, str> {
+        self.path.file_name().unwrap_or(self.path.as_os_str()).to_string_lossy()
+    }
+}
+
 impl Facts {
     /// Libraries whose file name contains one of these words.
     pub fn libraries_like<'a>(&'a self, words: &'a [&str]) -> impl Iterator<Item = &'a Library> {
-        self.libraries.iter().filter(move |library| {
-            let name = library.path.file_name().unwrap_or(library.path.as_os_str()).to_string_lossy();
-            words.iter().any(|word| name.contains(word))
-        })
+        self.libraries
+            .iter()
+            .filter(move |library| words.iter().any(|word| library.file_name().contains(word)))
+    }
+
+    /// Libraries of allocators that take the place of the C library's.
+    pub fn other_allocators(&self) -> impl Iterator<Item = &Library> {
+        self.libraries.iter().filter(|library| heapwise_allocators::replaces_malloc(&library.file_name()))
     }
 
     /// Whether the program's allocation functions are those of glibc, as far as it is known: no other allocator is in the
     /// process, nor in the program.
     pub fn uses_glibc_malloc(&self) -> bool {
         let own = self.program.as_ref().is_some_and(|p| !p.allocators.is_empty() || p.libc == Libc::Musl);
-        self.system == System::Linux && !own && self.libraries_like(OTHER_ALLOCATORS).next().is_none()
+        self.system == System::Linux && !own && self.other_allocators().next().is_none()
     }
 
     /// "has" or "would have", as the subject demands.
@@ -162,7 +173,3 @@ impl Facts {
         }
     }
 }
-
-/// Words in the file names of allocators that take the place of the C library's.
-pub const OTHER_ALLOCATORS: &[&str] =
-    &["jemalloc", "tcmalloc", "mimalloc", "snmalloc", "hoard", "rpmalloc", "scudo"];

@@ -4,6 +4,7 @@
 //! say so. Only what the executable *defines* counts: what it imports comes from a library, and there the preloaded
 //! functions come first.
 
+use heapwise_allocators::{Family, families};
 use object::elf;
 use object::read::elf::{ElfFile, FileHeader, Sym, SymbolTable};
 
@@ -20,76 +21,10 @@ pub struct AllocatorFound {
     pub reaches_libc: bool,
 }
 
-/// How a symbol tells an allocator.
-enum Sign {
-    /// The whole name.
-    Exact(&'static str),
-    /// A part of a mangled name, such as a namespace.
-    Mangled(&'static str),
-}
-
-use Sign::{Exact, Mangled};
-
-/// The allocators and their signs. Where several allocators offer the same functions, those of their own come first,
-/// and the one whose interface was borrowed, jemalloc, comes last.
-const SIGNS: &[(&str, &[Sign])] = &[
-    (
-        "mimalloc",
-        &[
-            Exact("mi_malloc"),
-            Exact("mi_heap_malloc"),
-            Exact("_mi_malloc_generic"),
-            Exact("mi_malloc_aligned"),
-        ],
-    ),
-    ("snmalloc", &[Exact("sn_rust_alloc"), Exact("sn_malloc"), Mangled("8snmalloc")]),
-    (
-        "tcmalloc",
-        &[
-            Exact("tc_malloc"),
-            Exact("TCMallocInternalMalloc"),
-            Exact("MallocExtension_Internal_GetNumericProperty"),
-            Mangled("8tcmalloc17tcmalloc_internal"),
-            Mangled("N8tcmalloc"),
-        ],
-    ),
-    ("hoard", &[Mangled("N5Hoard"), Exact("xxmalloc")]),
-    ("rpmalloc", &[Exact("rpmalloc"), Exact("rpmalloc_initialize")]),
-    ("scudo", &[Mangled("N5scudo"), Exact("__scudo_default_options")]),
-    ("PartitionAlloc", &[Mangled("N14partition_alloc"), Mangled("4base14partition_alloc")]),
-    ("mozjemalloc", &[Exact("moz_arena_malloc")]),
-    ("dlmalloc", &[Exact("dlmalloc"), Mangled("8dlmalloc")]),
-    ("AddressSanitizer", &[Exact("__asan_init")]),
-    ("MemorySanitizer", &[Exact("__msan_init")]),
-    ("ThreadSanitizer", &[Exact("__tsan_init")]),
-    ("LeakSanitizer", &[Exact("__lsan_init")]),
-    // Only a static executable defines these itself.
-    ("musl", &[Exact("__libc_malloc_impl"), Exact("__malloc_donate"), Exact("__expand_heap")]),
-    ("Go runtime", &[Exact("runtime.mallocgc")]),
-    (
-        "jemalloc",
-        &[
-            Exact("je_malloc"),
-            Exact("_rjem_malloc"),
-            Exact("_rjem_mallocx"),
-            Exact("je_mallocx"),
-            Exact("_rjem_je_malloc_default"),
-            Exact("je_malloc_default"),
-            Exact("je_arena_malloc_hard"),
-            Exact("mallocx"),
-            Exact("rallocx"),
-        ],
-    ),
-];
-
-/// The allocators that also define `mallocx` and `rallocx`, in the manner of jemalloc.
-const LIKE_JEMALLOC: &[&str] = &["snmalloc", "tcmalloc", "mozjemalloc"];
-
 /// What the symbol tables of an executable say about allocators.
 #[derive(Default)]
 pub(super) struct Symbols {
-    /// For each entry of [`SIGNS`]: the best sign seen, by its place in the list, and the symbol.
-    seen: Vec<Option<(usize, String)>>,
+    seen: Vec<Seen>,
     own_malloc: bool,
     pub(super) exports_malloc: bool,
     imports_malloc: bool,
@@ -99,9 +34,21 @@ pub(super) struct Symbols {
     rust_default: bool,
 }
 
+/// What was seen of a family of allocators.
+struct Seen {
+    family: &'static Family,
+    /// The best sign, by its place in the list, and the symbol.
+    best: Option<(usize, String)>,
+}
+
 impl Symbols {
+    fn none() -> Symbols {
+        let seen = families().map(|family| Seen { family, best: None });
+        Symbols { seen: seen.collect(), ..Symbols::default() }
+    }
+
     pub(super) fn read<Elf: FileHeader>(file: &ElfFile<'_, Elf>) -> Symbols {
-        let mut symbols = Symbols { seen: vec![None; SIGNS.len()], ..Symbols::default() };
+        let mut symbols = Symbols::none();
         symbols.add(file.endian(), file.elf_symbol_table(), false);
         symbols.add(file.endian(), file.elf_dynamic_symbol_table(), true);
         symbols
@@ -134,22 +81,19 @@ impl Symbols {
         } else if is_rust(name, "__rust_alloc") {
             self.rust_alloc = Some(name.to_owned());
         }
-        let is_mangled = name.starts_with("_Z") || name.starts_with("_R");
-        for ((_, signs), seen) in SIGNS.iter().zip(&mut self.seen) {
-            let sign = signs.iter().position(|sign| match sign {
-                Exact(exact) => name == *exact,
-                Mangled(part) => is_mangled && name.contains(part),
-            });
+        for Seen { family, best } in &mut self.seen {
+            let sign = family.symbols.iter().position(|sign| sign.fits(name));
             if let Some(sign) = sign
-                && seen.as_ref().is_none_or(|(best, _)| sign < *best)
+                && best.as_ref().is_none_or(|(best, _)| sign < *best)
             {
-                *seen = Some((sign, name.to_owned()));
+                *best = Some((sign, name.to_owned()));
             }
         }
     }
 
-    fn has_seen(&self, allocator: &str) -> bool {
-        SIGNS.iter().zip(&self.seen).any(|((name, _), seen)| *name == allocator && seen.is_some())
+    /// Whether an allocator was seen that defines this function in the manner of another one.
+    fn is_borrowed(&self, symbol: &str) -> bool {
+        self.seen.iter().any(|seen| seen.best.is_some() && seen.family.also_defines.contains(&symbol))
     }
 }
 
@@ -166,13 +110,15 @@ fn is_rust(symbol: &str, function: &str) -> bool {
 /// Lists the allocators that the symbols speak of.
 pub(super) fn find(symbols: &Symbols, is_dynamic: bool) -> Vec<AllocatorFound> {
     let mut found = Vec::new();
-    for ((name, _), seen) in SIGNS.iter().zip(&symbols.seen) {
-        let Some((_, symbol)) = seen else { continue };
-        let is_borrowed = matches!(symbol.as_str(), "mallocx" | "rallocx");
-        if is_borrowed && LIKE_JEMALLOC.iter().any(|other| symbols.has_seen(other)) {
+    for Seen { family, best } in &symbols.seen {
+        let Some((_, symbol)) = best.as_ref().filter(|(_, symbol)| !symbols.is_borrowed(symbol)) else {
             continue;
-        }
-        found.push(AllocatorFound { name, evidence_symbol: symbol.clone(), reaches_libc: false });
+        };
+        found.push(AllocatorFound {
+            name: family.name,
+            evidence_symbol: symbol.clone(),
+            reaches_libc: false,
+        });
     }
     if symbols.own_malloc {
         let evidence_symbol = "malloc".to_owned();
@@ -216,7 +162,7 @@ mod tests {
 
     #[track_caller]
     fn check(defined: &[&str], expected: &[&str]) {
-        let mut symbols = Symbols { seen: vec![None; SIGNS.len()], ..Symbols::default() };
+        let mut symbols = Symbols::none();
         defined.iter().for_each(|name| symbols.add_defined(name, false));
         let found: Vec<&str> = find(&symbols, true).iter().map(|found| found.name).collect();
         assert_eq!(found, expected);

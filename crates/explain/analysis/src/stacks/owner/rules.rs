@@ -99,18 +99,8 @@ pub(super) const RULES: &[Rule] = &[
         name: "allocator-module",
         owner: Owner::System,
         matches: |f| {
-            module_is(
-                f,
-                &[
-                    "libjemalloc",
-                    "libmimalloc",
-                    "libsnmalloc",
-                    "libtcmalloc",
-                    "librpmalloc",
-                    "libhoard",
-                    "libasan",
-                ],
-            )
+            let file = f.module.map(|module| module.rsplit('/').next().unwrap_or(module));
+            file.is_some_and(|file| heapwise_allocators::by_library(file).is_some())
         },
     },
     Rule {
@@ -132,9 +122,7 @@ pub(super) const RULES: &[Rule] = &[
                 "strdup",
                 "strndup",
             ];
-            const PREFIXES: &[&str] =
-                &["__libc_", "_rjem_", "je_", "_mi_", "mi_", "sn_rust_", "tc_", "rpmalloc"];
-            function_is(f, EXACT) || function_starts(f, PREFIXES)
+            function_is(f, EXACT) || f.function.is_some_and(heapwise_allocators::is_function)
         },
     },
     Rule {

@@ -55,7 +55,7 @@ fn parse_maps(maps: &str, library: Option<&Path>) -> Mapped {
         let name = path.rsplit('/').next().unwrap_or_default();
         let is_library = name.ends_with(".so") || name.contains(".so.");
         found.has_any_library |= is_library && !name.starts_with("ld-linux") && !name.starts_with("ld-2.");
-        let is_allocator = heapwise_environment::facts::OTHER_ALLOCATORS.iter().any(|a| name.contains(a));
+        let is_allocator = heapwise_allocators::replaces_malloc(name);
         if is_library && is_allocator && !found.allocators.iter().any(|known| known == name) {
             found.allocators.push(name.to_owned());
         }

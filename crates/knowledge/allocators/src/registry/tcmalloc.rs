@@ -1,8 +1,8 @@
 //! The tcmalloc of gperftools, where it is installed. Google's newer one of the same name is another allocator.
 
 use super::{Allocator, Origin, one_variable_each};
+use crate::family::{Family, Interface, Sign::Exact, Sign::Mangled};
 use crate::fix::{Call, Fix};
-use crate::installed::find_installed;
 use crate::setting::{Kind, Setting, Unit};
 use crate::settings::Settings;
 
@@ -52,18 +52,41 @@ static SETTINGS: &[Setting] = &[
     },
 ];
 
+/// Both allocators of the name, which few signs tell apart.
+pub(super) static FAMILY: Family = Family {
+    name: "tcmalloc",
+    word: "tcmalloc",
+    libraries: &["libtcmalloc"],
+    symbols: &[
+        Exact("tc_malloc"),
+        Exact("TCMallocInternalMalloc"),
+        Exact("MallocExtension_Internal_GetNumericProperty"),
+        Mangled("8tcmalloc17tcmalloc_internal"),
+        Mangled("N8tcmalloc"),
+    ],
+    also_defines: &["mallocx", "rallocx"],
+    frames: &["tc_"],
+    // The last are those of heapwise's own library of Google's.
+    variables: &["TCMALLOC_*", "HEAPWISE_TCMALLOC_*"],
+    interface: Interface::Gperftools {
+        settings: &[
+            ("max_total_thread_cache_bytes", c"tcmalloc.max_total_thread_cache_bytes"),
+            ("aggressive_decommit", c"tcmalloc.aggressive_memory_decommit"),
+            ("heap_limit_mb", c"tcmalloc.heap_limit_mb"),
+        ],
+    },
+    retention: "Let tcmalloc give pages back: `TCMALLOC_RELEASE_RATE=10`; or call `MallocExtension::ReleaseFreeMemory` \
+                after the phase that frees much.",
+    ..Family::UNKNOWN
+};
+
 impl Allocator for Tcmalloc {
     fn name(&self) -> &'static str {
         "tcmalloc"
     }
 
-    fn version(&self) -> String {
-        // libtcmalloc_minimal.so.4 is a link to a file with the whole number of the interface, which is not that of
-        // gperftools; the library itself says that when it runs.
-        let file = find_installed(FILES).and_then(|path| path.canonicalize().ok());
-        let name = file.and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
-        name.and_then(|n| n.split_once(".so.").map(|(_, version)| format!("so.{version}")))
-            .unwrap_or_default()
+    fn family(&self) -> &'static Family {
+        &FAMILY
     }
 
     fn origin(&self) -> Origin {

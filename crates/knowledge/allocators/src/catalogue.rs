@@ -15,7 +15,7 @@ pub const SCHEMA: &str = "heapwise.allocators/1";
 fn source(allocator: &dyn Allocator, libraries: &Libraries) -> String {
     let is_there = libraries.has(allocator);
     match allocator.origin() {
-        Origin::Carried { source } | Origin::OnRequest { source } if is_there => {
+        Origin::Carried { source, .. } | Origin::OnRequest { source, .. } if is_there => {
             format!("carried by heapwise, built from {source}")
         }
         Origin::CLibrary if is_there => {
@@ -85,8 +85,8 @@ fn setting_json(setting: &Setting) -> Value {
 pub fn catalogue_json(libraries: &Libraries) -> String {
     let one = |allocator: &&'static dyn Allocator| {
         let (origin, is_carried) = match allocator.origin() {
-            Origin::Carried { source } => (source, true),
-            Origin::OnRequest { source } => (source, libraries.has(*allocator)),
+            Origin::Carried { source, .. } => (source, true),
+            Origin::OnRequest { source, .. } => (source, libraries.has(*allocator)),
             Origin::CLibrary => ("the C library", true),
             Origin::Installed { .. } => ("installed", false),
         };

@@ -11,6 +11,7 @@ mod symbols;
 mod tunables;
 
 use crate::libraries::Prepared;
+use crate::registry::{self, Origin};
 use answer::Answer;
 use std::collections::BTreeMap;
 use std::io;
@@ -142,7 +143,7 @@ pub fn identify_with(program: &Path, prepared: &Prepared, run: Run<'_>) -> Resul
         what: format!("did not end within {} s", PATIENCE.as_secs()),
     })?);
     let mut identity = judge(prepared, &candidate, &told)?;
-    if prepared.candidate().name() == "glibc" {
+    if prepared.candidate().allocator().is_some_and(|a| a.origin() == Origin::CLibrary) {
         tunables::prove(prepared, &mut identity, &told.loader(), run)?;
     }
     Ok(identity)
@@ -188,10 +189,8 @@ fn loader_message(errors: &str, preload: &Path) -> Option<String> {
 /// What allocators say of settings that they do not understand. heapwise itself has a mimalloc inside, for its
 /// experiments, which finds names old-fashioned that its other version knows; that is no complaint.
 fn complaint(errors: &str) -> Option<&str> {
-    let complains = |line: &&str| {
-        (line.starts_with("<jemalloc>: ") && (line.contains("nvalid") || line.contains("alformed")))
-            || (line.starts_with("mimalloc: warning: ") && line.contains("has an invalid value"))
-    };
+    let complains =
+        |line: &&str| registry::families().any(|family| family.complaints.iter().any(|one| one.fits(line)));
     errors.lines().find(complains)
 }
 
@@ -225,14 +224,15 @@ fn judge(prepared: &Prepared, candidate: &str, told: &ProbeOutput) -> Result<Ide
             return another(format!("it calls itself {:?}", answer.name.unwrap_or_default()));
         }
         let version = answer.version.as_deref().unwrap_or_default();
-        let is_carried = !matches!(allocator.origin(), crate::Origin::Installed { .. });
+        let is_carried = !matches!(allocator.origin(), Origin::Installed { .. });
         // jemalloc adds where in its history it is: 5.3.1-0-g81034ce.
         if is_carried && version.split('-').next() != Some(allocator.version().as_str()) {
             return another(format!("it is {version}, and not {}", allocator.version()));
         }
         // The count of the C library's allocator gives a library away that hands calls on to it.
         let (grew, allocated) = (answer.c_library_grew_bytes, answer.allocated_bytes);
-        let is_right = if allocator.name() == "glibc" { grew >= allocated } else { grew < allocated / 10 };
+        let is_right =
+            if allocator.origin() == Origin::CLibrary { grew >= allocated } else { grew < allocated / 10 };
         if !is_right {
             return another(format!(
                 "the C library's own allocator grew by {grew} bytes while {allocated} were allocated"

@@ -1,6 +1,7 @@
 //! snmalloc, which sends blocks that another thread gives back home in batches. It has nothing that could be set.
 
 use super::{Allocator, Origin};
+use crate::family::{Family, Sign::Exact, Sign::Mangled};
 use crate::fix::Fix;
 use crate::setting::Setting;
 use crate::settings::Settings;
@@ -9,17 +10,30 @@ use crate::settings::Settings;
 #[derive(Debug)]
 pub(super) struct Snmalloc;
 
+static FAMILY: Family = Family {
+    name: "snmalloc",
+    word: "snmalloc",
+    libraries: &["libsnmalloc"],
+    symbols: &[Exact("sn_rust_alloc"), Exact("sn_malloc"), Mangled("8snmalloc")],
+    also_defines: &["mallocx", "rallocx"],
+    frames: &["sn_rust_"],
+    variables: &["SNMALLOC_*"],
+    retention: "snmalloc gives pages up lazily: the kernel takes them when memory is short, and until then they count as \
+                resident. See whether memory is short before acting.",
+    ..Family::UNKNOWN
+};
+
 impl Allocator for Snmalloc {
     fn name(&self) -> &'static str {
         "snmalloc"
     }
 
-    fn version(&self) -> String {
-        "0.7.6".into()
+    fn family(&self) -> &'static Family {
+        &FAMILY
     }
 
     fn origin(&self) -> Origin {
-        Origin::Carried { source: "snmalloc-sys 0.7.6" }
+        Origin::Carried { version: "0.7.6", source: "snmalloc-sys 0.7.6" }
     }
 
     fn settings(&self) -> &'static [Setting] {

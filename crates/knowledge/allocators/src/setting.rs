@@ -74,6 +74,7 @@ impl Setting {
 
     /// Its value where time goes by faster by this factor: times are divided, and what is done in a second is multiplied,
     /// within the range. `None` if that changes nothing; what is not 0 does not become 0, for that means something else.
+    #[cfg(feature = "candidates")]
     pub(crate) fn scaled(&self, value: &str, divisor: u32) -> Option<String> {
         let Kind::Number { most, unit, .. } = self.kind else { return None };
         let number: i64 = value.parse().ok().filter(|n| *n > 0 && divisor > 1)?;

@@ -2,8 +2,10 @@
 
 #![expect(unsafe_code, reason = "asks the allocator of this process, through its C functions")]
 
-use super::own;
+use super::own::{self, Mallctl};
 use super::symbols::{object_of, symbol, symbol_in, text};
+use crate::family::Interface;
+use crate::registry;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ffi::{CString, c_char, c_int, c_long, c_ulong, c_void};
@@ -79,49 +81,58 @@ fn name_and_version(object: &str) -> (Option<String>, Option<String>) {
             (Some(text(name())), Some(text(version())))
         };
     }
-    if let Some(found) = symbol_in(object, c"mallctl") {
-        let mut version: *const c_char = std::ptr::null();
-        let mut len = size_of::<*const c_char>();
-        // SAFETY: jemalloc's function of this type, which writes a pointer to a C string that stays.
-        unsafe {
-            let mallctl: unsafe extern "C" fn(
-                *const c_char,
-                *mut c_void,
-                *mut usize,
-                *mut c_void,
-                usize,
-            ) -> c_int = std::mem::transmute(found);
-            mallctl(c"version".as_ptr(), (&raw mut version).cast(), &raw mut len, std::ptr::null_mut(), 0);
-            return (Some("jemalloc".into()), Some(text(version)));
+    let told =
+        registry::families().find_map(|family| Some((family.name, version_by(family.interface, object)?)));
+    told.map_or((None, None), |(name, version)| (Some(name.into()), Some(version)))
+}
+
+/// The version that an object tells, if it has the functions of this interface.
+fn version_by(interface: Interface, object: &str) -> Option<String> {
+    match interface {
+        Interface::None => None,
+        Interface::Mallctl => {
+            let found = symbol_in(object, c"mallctl")?;
+            let mut version: *const c_char = std::ptr::null();
+            let mut len = size_of::<*const c_char>();
+            // SAFETY: jemalloc's function of this type, which writes a pointer to a C string that stays.
+            unsafe {
+                let mallctl: Mallctl = std::mem::transmute(found);
+                let null = std::ptr::null_mut();
+                mallctl(c"version".as_ptr(), (&raw mut version).cast(), &raw mut len, null, 0);
+                Some(text(version))
+            }
+        }
+        Interface::Gperftools { .. } => {
+            let found = symbol_in(object, c"tc_version")?;
+            // SAFETY: gperftools' function of this type; any of its arguments may be null.
+            let told = unsafe {
+                let version: unsafe extern "C" fn(
+                    *mut c_int,
+                    *mut c_int,
+                    *mut *const c_char,
+                ) -> *const c_char = std::mem::transmute(found);
+                let null = std::ptr::null_mut();
+                text(version(null, null, std::ptr::null_mut()))
+            };
+            Some(told.trim_start_matches("gperftools ").into())
+        }
+        Interface::Mimalloc => {
+            let found = symbol_in(object, c"mi_version")?;
+            // SAFETY: mimalloc's function of this type.
+            let number = unsafe {
+                let version: unsafe extern "C" fn() -> c_int = std::mem::transmute(found);
+                version()
+            };
+            // Three digits until 2.2 (212 is 2.1.2), and five from then on.
+            Some(match number {
+                0..10_000 => format!("{}.{}.{}", number / 100, number / 10 % 10, number % 10),
+                _ => format!("{}.{}.{}", number / 10_000, number / 100 % 100, number % 100),
+            })
+        }
+        Interface::CLibrary => {
+            symbol_in(object, c"gnu_get_libc_version").map(|_| crate::c_library::version())
         }
     }
-    if let Some(found) = symbol_in(object, c"tc_version") {
-        // SAFETY: gperftools' function of this type; any of its arguments may be null.
-        unsafe {
-            let version: unsafe extern "C" fn(*mut c_int, *mut c_int, *mut *const c_char) -> *const c_char =
-                std::mem::transmute(found);
-            let null = std::ptr::null_mut();
-            let told = text(version(null, null, std::ptr::null_mut()));
-            return (Some("tcmalloc".into()), Some(told.trim_start_matches("gperftools ").into()));
-        }
-    }
-    if let Some(found) = symbol_in(object, c"mi_version") {
-        // SAFETY: mimalloc's function of this type.
-        let number = unsafe {
-            let version: unsafe extern "C" fn() -> c_int = std::mem::transmute(found);
-            version()
-        };
-        // Three digits until 2.2 (212 is 2.1.2), and five from then on.
-        let version = match number {
-            0..10_000 => format!("{}.{}.{}", number / 100, number / 10 % 10, number % 10),
-            _ => format!("{}.{}.{}", number / 10_000, number / 100 % 100, number % 100),
-        };
-        return (Some("mimalloc".into()), Some(version));
-    }
-    if symbol_in(object, c"gnu_get_libc_version").is_some() {
-        return (Some("glibc".into()), Some(crate::c_library::version()));
-    }
-    (None, None)
 }
 
 /// What the C library's allocator has in blocks, all arenas together. Other allocators do not change it.
@@ -143,12 +154,11 @@ fn setting(object: &str, name: &str) -> Option<String> {
             (ask(c_name.as_ptr(), room.as_mut_ptr(), room.len()) == 0).then(|| text(room.as_ptr()))
         };
     }
-    let property = match name {
-        "max_total_thread_cache_bytes" => c"tcmalloc.max_total_thread_cache_bytes",
-        "aggressive_decommit" => c"tcmalloc.aggressive_memory_decommit",
-        "heap_limit_mb" => c"tcmalloc.heap_limit_mb",
-        _ => return None,
-    };
+    let property = registry::families().find_map(|family| match family.interface {
+        Interface::Gperftools { settings } => settings.iter().find(|(known, _)| *known == name),
+        _ => None,
+    });
+    let (_, property) = property?;
     let found = symbol_in(object, c"MallocExtension_GetNumericProperty")?;
     let mut value = 0;
     // SAFETY: gperftools' function of this type; the number is ours.

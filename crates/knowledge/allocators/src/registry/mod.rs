@@ -1,13 +1,16 @@
-//! The shelf: one file for each allocator, and the table of them.
+//! One file for each allocator, and the table of them.
 
 mod glibc;
 mod jemalloc;
 mod mimalloc;
 mod mimalloc2;
+mod recognised;
+mod rpmalloc;
 mod snmalloc;
 mod tcmalloc;
 mod tcmalloc_google;
 
+use crate::family::Family;
 use crate::fix::Fix;
 use crate::setting::Setting;
 use crate::settings::Settings;
@@ -17,9 +20,8 @@ pub trait Allocator: Sync + std::fmt::Debug {
     /// What it is called on the command line and in reports.
     fn name(&self) -> &'static str;
 
-    /// The exact version of the library that a program gets, as that library says it itself; where it is installed with
-    /// the system, what can be told without starting it.
-    fn version(&self) -> String;
+    /// What gives it away.
+    fn family(&self) -> &'static Family;
 
     /// Where the library comes from.
     fn origin(&self) -> Origin;
@@ -45,11 +47,15 @@ pub trait Allocator: Sync + std::fmt::Debug {
 pub enum Origin {
     /// heapwise carries it.
     Carried {
+        /// The exact version, as the library says it itself.
+        version: &'static str,
         /// The crate with its source, with the exact version: "tikv-jemalloc-sys 0.7.1".
         source: &'static str,
     },
     /// heapwise carries it if it was built with it, which the usual build is not.
     OnRequest {
+        /// The exact version, as the library says it itself.
+        version: &'static str,
         /// The crate with its source, with the exact version.
         source: &'static str,
     },
@@ -72,6 +78,7 @@ static REGISTRY: &[&dyn Allocator] = &[
     &mimalloc::Mimalloc,
     &mimalloc2::Mimalloc2,
     &snmalloc::Snmalloc,
+    &rpmalloc::Rpmalloc,
     &tcmalloc::Tcmalloc,
     &tcmalloc_google::TcmallocGoogle,
 ];
@@ -81,25 +88,69 @@ pub fn all() -> &'static [&'static dyn Allocator] {
     REGISTRY
 }
 
+/// Those that a usual build of heapwise carries, each built from the folder of its name in `allocators/`.
+pub fn carried() -> impl Iterator<Item = &'static dyn Allocator> {
+    let is_carried = |origin| matches!(origin, Origin::Carried { .. } | Origin::CLibrary);
+    all().iter().copied().filter(move |allocator| is_carried(allocator.origin()))
+}
+
 /// The allocator of this name.
 pub fn by_name(name: &str) -> Option<&'static dyn Allocator> {
     REGISTRY.iter().copied().find(|a| a.name() == name)
 }
 
 /// What to do for an allocator that heapwise is built with on request alone ([`Origin::OnRequest`]).
+#[cfg(feature = "candidates")]
 pub(crate) fn request(name: &str) -> String {
     format!("build it again with HEAPWISE_WITH_ALLOCATORS={name}")
 }
 
+/// The allocator of the C library, by name.
+pub const GLIBC: &str = "glibc";
+/// That of another C library, by the name of its family.
+pub const MUSL: &str = "musl";
+
+/// All that programs may have, each once: those of the table, and then others.
+pub fn families() -> impl Iterator<Item = &'static Family> {
+    let is_first = |at: usize, family| !all()[..at].iter().any(|other| std::ptr::eq(other.family(), family));
+    let of_table = all().iter().map(|allocator| allocator.family()).enumerate();
+    of_table
+        .filter(move |(at, family)| is_first(*at, *family))
+        .map(|(_, family)| family)
+        .chain(recognised::RECOGNISED)
+}
+
+/// The family that a library belongs to, by the name of its file.
+pub fn by_library(file: &str) -> Option<&'static Family> {
+    families().find(|family| family.has_library(file))
+}
+
+/// The family that a type of Rust wraps, such as `tikv_jemallocator::Jemalloc`.
+pub fn by_type(name: &str) -> Option<&'static Family> {
+    let lower = name.to_lowercase();
+    families().find(|family| family.is_named_in(&lower))
+}
+
+/// Whether a library with this file name takes the place of the C library's allocator.
+pub fn replaces_malloc(file: &str) -> bool {
+    families().any(|family| family.is_named_in(file))
+}
+
+/// Whether a function of this name, as a stack has it, is an allocator's own.
+pub fn is_function(name: &str) -> bool {
+    families().any(|family| family.frames.iter().any(|start| name.starts_with(start)))
+}
+
 /// Variables that tell an allocator something. They are taken away from a candidate's environment, for they would change
 /// what is measured, and nobody would see it.
+#[cfg(feature = "candidates")]
 pub(crate) fn is_heap_variable(name: &str) -> bool {
-    const PREFIXES: [&str; 5] = ["MALLOC_", "MIMALLOC_", "TCMALLOC_", "SNMALLOC_", tcmalloc_google::PREFIX];
     let upper = name.to_ascii_uppercase();
-    PREFIXES.iter().any(|prefix| upper.starts_with(prefix)) || upper.ends_with("_MALLOC_CONF")
+    families().any(|family| family.reads(&upper))
 }
 
 /// What of the tunables of the C library is not about its allocator. `None` if that is nothing.
+#[cfg(feature = "candidates")]
 pub(crate) fn other_tunables(tunables: &str) -> Option<String> {
     let others: Vec<_> =
         tunables.split(':').filter(|t| !t.is_empty() && !t.starts_with("glibc.malloc.")).collect();
@@ -157,7 +208,8 @@ mod tests {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../allocators/Cargo.lock");
         let lock = std::fs::read_to_string(path).expect("the versions that are built");
         for allocator in all() {
-            let (Origin::Carried { source } | Origin::OnRequest { source }) = allocator.origin() else {
+            let (Origin::Carried { source, .. } | Origin::OnRequest { source, .. }) = allocator.origin()
+            else {
                 continue;
             };
             let mut words = source.split([' ', ',']);

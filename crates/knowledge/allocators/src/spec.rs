@@ -236,7 +236,7 @@ impl Candidate {
 
     /// The exact version of the allocator, as in [`Allocator::version`]. Empty if it is not known before it runs.
     pub fn version(&self) -> String {
-        self.allocator().map(Allocator::version).unwrap_or_default()
+        self.allocator().map(<dyn Allocator>::version).unwrap_or_default()
     }
 
     /// The allocator of the shelf; `None` for a library of the user's and for the program as it is.

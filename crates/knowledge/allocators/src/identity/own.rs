@@ -81,9 +81,12 @@ fn by_our_function(object: &str) -> Option<OwnStatistics> {
     (result == 0).then(|| OwnStatistics::from_numbers(numbers))
 }
 
+/// jemalloc's function for values by name: reads one, writes one, or both.
+pub(super) type Mallctl =
+    unsafe extern "C" fn(*const c_char, *mut c_void, *mut usize, *mut c_void, usize) -> c_int;
+
 /// As jemalloc tells it.
 fn by_mallctl(object: &str) -> Option<OwnStatistics> {
-    type Mallctl = unsafe extern "C" fn(*const c_char, *mut c_void, *mut usize, *mut c_void, usize) -> c_int;
     let found = symbol_in(object, c"mallctl")?;
     // SAFETY: jemalloc's function of this type.
     let mallctl: Mallctl = unsafe { std::mem::transmute(found) };

@@ -6,6 +6,7 @@
 //! library that heapwise carries is the same unless a setting says otherwise, and the lines of the fix name what is needed.
 
 use super::{Allocator, Origin, one_variable_each};
+use crate::family::Family;
 use crate::fix::{Call, Fix, UNSAFE, before_main};
 use crate::setting::{Kind, Setting, Unit};
 use crate::settings::Settings;
@@ -15,7 +16,7 @@ use crate::settings::Settings;
 pub(super) struct TcmallocGoogle;
 
 /// What the library of `allocators/` reads; the allocator itself takes these settings from calls.
-pub(super) const PREFIX: &str = "HEAPWISE_TCMALLOC_";
+const PREFIX: &str = "HEAPWISE_TCMALLOC_";
 const PER_CPU: &str = "per_cpu_caches";
 const THREAD: &str = "background_thread";
 const SUBRELEASE: &str = "hpaa_subrelease";
@@ -191,12 +192,12 @@ impl Allocator for TcmallocGoogle {
         "tcmalloc-google"
     }
 
-    fn version(&self) -> String {
-        "0.1.14".into()
+    fn family(&self) -> &'static Family {
+        &super::tcmalloc::FAMILY
     }
 
     fn origin(&self) -> Origin {
-        Origin::OnRequest { source: "libtcmalloc-sys 0.1.14" }
+        Origin::OnRequest { version: "0.1.14", source: "libtcmalloc-sys 0.1.14" }
     }
 
     fn settings(&self) -> &'static [Setting] {

@@ -1,6 +1,7 @@
 //! jemalloc, as the crates of tikv build it: its names begin with `_rjem_`, and so does its variable.
 
 use super::{Allocator, Origin};
+use crate::family::{Complaint, Family, Interface, Sign::Exact};
 use crate::fix::{Call, Fix, UNSAFE};
 use crate::setting::{Kind, Setting, Unit};
 use crate::settings::Settings;
@@ -105,17 +106,43 @@ fn configuration(chosen: &Settings) -> String {
     pairs.join(",")
 }
 
+static FAMILY: Family = Family {
+    name: "jemalloc",
+    word: "jemalloc",
+    libraries: &["libjemalloc"],
+    symbols: &[
+        Exact("je_malloc"),
+        Exact("_rjem_malloc"),
+        Exact("_rjem_mallocx"),
+        Exact("je_mallocx"),
+        Exact("_rjem_je_malloc_default"),
+        Exact("je_malloc_default"),
+        Exact("je_arena_malloc_hard"),
+        Exact("mallocx"),
+        Exact("rallocx"),
+    ],
+    frames: &["_rjem_", "je_"],
+    variables: &["MALLOC_CONF", "*_MALLOC_CONF"],
+    complaints: &[Complaint { start: "<jemalloc>: ", words: &["nvalid", "alformed"] }],
+    interface: Interface::Mallctl,
+    retention: "Pages are given back as time goes by, but only while something allocates. Let jemalloc do it by itself: \
+                `background_thread:true,dirty_decay_ms:1000` in its configuration (`_RJEM_MALLOC_CONF` with \
+                tikv-jemallocator, `MALLOC_CONF` otherwise).",
+    fragmentation: "Allocate what lives long in an arena of its own.",
+    ..Family::UNKNOWN
+};
+
 impl Allocator for Jemalloc {
     fn name(&self) -> &'static str {
         "jemalloc"
     }
 
-    fn version(&self) -> String {
-        "5.3.1".into()
+    fn family(&self) -> &'static Family {
+        &FAMILY
     }
 
     fn origin(&self) -> Origin {
-        Origin::Carried { source: "tikv-jemalloc-sys 0.7.1" }
+        Origin::Carried { version: "5.3.1", source: "tikv-jemalloc-sys 0.7.1" }
     }
 
     fn settings(&self) -> &'static [Setting] {

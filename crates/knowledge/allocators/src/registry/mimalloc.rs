@@ -1,6 +1,7 @@
 //! mimalloc 3, which Rust's crate has by default, and what it has in common with mimalloc 2.
 
 use super::{Allocator, Origin, one_variable_each};
+use crate::family::{Complaint, Family, Interface, Sign::Exact};
 use crate::fix::{Call, Fix, UNSAFE, before_main};
 use crate::setting::{Kind, Setting, Unit};
 use crate::settings::Settings;
@@ -202,17 +203,38 @@ pub(super) fn fix(version: &Version<'_>, environment: Vec<(String, String)>, cho
     }
 }
 
+/// Of all versions.
+pub(super) static FAMILY: Family = Family {
+    name: "mimalloc",
+    word: "mimalloc",
+    libraries: &["libmimalloc"],
+    symbols: &[
+        Exact("mi_malloc"),
+        Exact("mi_heap_malloc"),
+        Exact("_mi_malloc_generic"),
+        Exact("mi_malloc_aligned"),
+    ],
+    frames: &["_mi_", "mi_"],
+    variables: &["MIMALLOC_*"],
+    complaints: &[Complaint { start: "mimalloc: warning: ", words: &["has an invalid value"] }],
+    interface: Interface::Mimalloc,
+    retention: "Let mimalloc give pages back at once: `MIMALLOC_PURGE_DELAY=0`; or call `mi_collect(true);` after the \
+                phase that frees much.",
+    fragmentation: "Allocate what lives long in a heap of its own (`mi_heap_new`).",
+    ..Family::UNKNOWN
+};
+
 impl Allocator for Mimalloc {
     fn name(&self) -> &'static str {
         "mimalloc"
     }
 
-    fn version(&self) -> String {
-        "3.3.2".into()
+    fn family(&self) -> &'static Family {
+        &FAMILY
     }
 
     fn origin(&self) -> Origin {
-        Origin::Carried { source: "libmimalloc-sys 0.1.49" }
+        Origin::Carried { version: "3.3.2", source: "libmimalloc-sys 0.1.49" }
     }
 
     fn settings(&self) -> &'static [Setting] {

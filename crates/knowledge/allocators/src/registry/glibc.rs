@@ -1,6 +1,7 @@
 //! The allocator of the C library, which nearly every program on Linux has if it does nothing about it.
 
 use super::{Allocator, Origin};
+use crate::family::{Family, Interface};
 use crate::fix::{Call, Fix, UNSAFE, before_main};
 use crate::setting::{Kind, Setting, Unit};
 use crate::settings::Settings;
@@ -115,13 +116,26 @@ fn in_rust(chosen: &Settings) -> (Vec<String>, Vec<String>) {
     }
 }
 
+static FAMILY: Family = Family {
+    name: super::GLIBC,
+    libraries: &["libc.so", "libc-2."],
+    frames: &["__libc_"],
+    variables: &["MALLOC_*"],
+    interface: Interface::CLibrary,
+    retention: "Call `malloc_trim(0);` after the phase that frees much, or set \
+                `GLIBC_TUNABLES=glibc.malloc.trim_threshold=131072`. Free memory below a block that lives on is only \
+                given back by `malloc_trim`; an allocator that gives pages back by itself (jemalloc with a background \
+                thread, mimalloc) does without.",
+    ..Family::UNKNOWN
+};
+
 impl Allocator for Glibc {
     fn name(&self) -> &'static str {
-        "glibc"
+        super::GLIBC
     }
 
-    fn version(&self) -> String {
-        crate::c_library::version()
+    fn family(&self) -> &'static Family {
+        &FAMILY
     }
 
     fn origin(&self) -> Origin {

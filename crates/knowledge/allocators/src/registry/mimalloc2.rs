@@ -2,6 +2,7 @@
 
 use super::mimalloc::{self, LONGEST_MS};
 use super::{Allocator, Origin};
+use crate::family::Family;
 use crate::fix::Fix;
 use crate::setting::{Kind, Setting, Unit};
 use crate::settings::Settings;
@@ -80,12 +81,12 @@ impl Allocator for Mimalloc2 {
         "mimalloc2"
     }
 
-    fn version(&self) -> String {
-        "2.3.2".into()
+    fn family(&self) -> &'static Family {
+        &super::mimalloc::FAMILY
     }
 
     fn origin(&self) -> Origin {
-        Origin::Carried { source: "libmimalloc-sys 0.1.49, feature v2" }
+        Origin::Carried { version: "2.3.2", source: "libmimalloc-sys 0.1.49, feature v2" }
     }
 
     fn settings(&self) -> &'static [Setting] {

@@ -1,0 +1,63 @@
+//! All that is known of an allocator, in one table: what gives it away in a file, in a process and in a stack, what it can
+//! be told, how a program gets it, and how somebody who likes the result writes it down.
+//!
+//! An [`Allocator`] is a row of the table, and belongs to a [`Family`]; [`families`] are those of the table and others that
+//! programs may have. That part needs the standard library alone, for it is built into programs of other people.
+//!
+//! With the feature `candidates`, a `Candidate` is one of the rows with chosen [`Settings`], in the words of the command line
+//! (`jemalloc:background_thread=true`). `Libraries` turns a candidate into a `Prepared` one, which can be applied to a
+//! command that is about to be started: a library to be preloaded, and variables. Nothing here changes a program's file, and
+//! nothing of another allocator's settings is left in the environment of a candidate.
+
+#![deny(unsafe_code)]
+
+#[cfg(feature = "candidates")]
+mod c_library;
+#[cfg(feature = "candidates")]
+mod catalogue;
+mod family;
+mod fix;
+#[cfg(feature = "candidates")]
+mod identity;
+#[cfg(feature = "candidates")]
+mod installed;
+#[cfg(feature = "candidates")]
+mod libraries;
+#[cfg(feature = "candidates")]
+mod memory;
+mod registry;
+mod setting;
+mod settings;
+#[cfg(feature = "candidates")]
+mod spec;
+#[cfg(feature = "candidates")]
+mod tune;
+#[cfg(feature = "candidates")]
+mod version;
+
+#[cfg(feature = "candidates")]
+pub use c_library::version as c_library_version;
+#[cfg(feature = "candidates")]
+pub use catalogue::{
+    Check, CheckError, SCHEMA, catalogue_json, catalogue_text, check, check_json, check_text,
+    settings_markdown,
+};
+pub use family::{Complaint, Family, Interface, Sign};
+pub use fix::{Call, Fix, quote};
+#[cfg(feature = "candidates")]
+pub use identity::{
+    COMMAND as IDENTITY_COMMAND, Identity, IdentityError, OwnStatistics, Run, answer_here, identify,
+    identify_with, own_statistics,
+};
+#[cfg(feature = "candidates")]
+pub use libraries::{Error, Libraries, Prepared};
+pub use registry::{
+    Allocator, GLIBC, MUSL, Origin, all, by_library, by_name, by_type, carried, families, is_function,
+    replaces_malloc,
+};
+pub use setting::{Kind, Setting, Unit};
+pub use settings::Settings;
+#[cfg(feature = "candidates")]
+pub use spec::{Candidate, DEFAULT, SpecError};
+#[cfg(feature = "candidates")]
+pub use tune::tunings;
