@@ -1,7 +1,5 @@
 //! Runs a command to its end and says how much memory it took.
 
-#![expect(unsafe_code, reason = "makes system calls that std lacks")]
-
 use crate::run::{Outcome, PATIENCE};
 use heapwise_trial::supervise::Child;
 use std::fs::File;
