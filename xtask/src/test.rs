@@ -1,7 +1,7 @@
 //! `cargo xtask test`: all that a change has to pass.
 
 use crate::totals::Totals;
-use crate::{cargo, install, tidy, web, windows};
+use crate::{cargo, install, model, tidy, web, windows};
 use anyhow::{Context, Result, bail, ensure};
 use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
@@ -17,6 +17,8 @@ pub enum Step {
     Tidy,
     /// No warnings.
     Clippy,
+    /// Ring and trie of the recorder in every schedule.
+    Model,
     /// The HTML report: its program, and what a browser makes of it.
     Web,
     /// What runs on Windows, under Wine.
@@ -25,10 +27,11 @@ pub enum Step {
     Test,
 }
 
-const ALL: [(Step, &str); 6] = [
+const ALL: [(Step, &str); 7] = [
     (Step::Fmt, "fmt"),
     (Step::Tidy, "tidy"),
     (Step::Clippy, "clippy"),
+    (Step::Model, "model"),
     (Step::Web, "web"),
     (Step::Windows, "windows"),
     (Step::Test, "test"),
@@ -80,6 +83,7 @@ pub fn run(options: &Options) -> Result<()> {
                 fuzz_targets()?;
                 other_systems(options.install)?;
             }
+            Step::Model => model::run()?,
             Step::Web => web::check(options.install)?,
             Step::Windows => windows::run(options.install)?,
             Step::Test => {
@@ -161,7 +165,11 @@ mod tests {
     fn steps_are_read() {
         assert_eq!("clippy".parse::<Step>().unwrap(), Step::Clippy);
         assert!(
-            "lint".parse::<Step>().unwrap_err().to_string().contains("fmt, tidy, clippy, web, windows, test")
+            "lint"
+                .parse::<Step>()
+                .unwrap_err()
+                .to_string()
+                .contains("fmt, tidy, clippy, model, web, windows, test")
         );
     }
 }
