@@ -39,6 +39,8 @@ pub mod session;
 pub mod signals;
 mod snapshots;
 mod sys;
+#[cfg(test)]
+mod tests;
 mod ticks;
 pub mod usable;
 
