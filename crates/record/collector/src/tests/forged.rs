@@ -106,8 +106,9 @@ impl Scene {
         }
     }
 
-    /// Ends both, and looks at what has come of it. Returns what was refused.
-    fn end(mut self) -> Vec<String> {
+    /// Ends both, and looks at what has come of it. Returns what was refused, and how many threads
+    /// the attacker is said to have had.
+    fn end(mut self) -> (Vec<String>, usize) {
         for reading in [&mut self.attacked, &mut self.read] {
             reading.end(&mut self.reader);
         }
@@ -125,7 +126,8 @@ impl Scene {
             self.attacked.nodes.len()
         );
         assert!(self.attacked.tids.len() <= 2000 && self.attacked.process.own_bytes() <= 4 * ARENA_BYTES);
-        self.reader.refusals.into_records().into_iter().map(|refusal| refusal.what).collect()
+        let refused = self.reader.refusals.into_records().into_iter().map(|refusal| refusal.what);
+        (refused.collect(), self.attacked.tids.len())
     }
 }
 
@@ -268,7 +270,8 @@ fn whatever_a_process_writes_harms_itself_alone() {
             }
             scene.round();
         }
-        assert_eq!(scene.end(), *refused, "{what}");
+        let refused = refused.iter().map(ToString::to_string).collect();
+        assert_eq!(scene.end(), (refused, 1), "{what}");
         assert!(began.elapsed() < Duration::from_secs(20), "{what}: {:?}", began.elapsed());
     }
 }
@@ -290,7 +293,7 @@ fn stacks_that_lead_round_are_read_once() {
     scene.round();
     let (nodes, count) = (&scene.attacked.nodes, count as usize);
     assert_eq!(nodes.len(), count - 1, "as many as there are, wherever they lead");
-    assert_eq!(scene.end(), Vec::<String>::new());
+    assert_eq!(scene.end(), (vec![], 1));
 }
 
 /// A number that is wrong in some way, more often than one that is chosen from all.
