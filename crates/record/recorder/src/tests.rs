@@ -297,7 +297,7 @@ fn threads_that_add_the_same_stacks_agree_on_them() {
     let ids = || {
         let root = process.trie.root(false);
         // More than a chunk has room for, and than the first tables.
-        (1..40_000u64).map(|n| process.node(process.node(root, n % 7 << 12), n << 4)).collect::<Vec<_>>()
+        (1..40_000u64).map(|n| process.node(process.node(root, (n % 7) << 12), n << 4)).collect::<Vec<_>>()
     };
     let all = std::thread::scope(|scope| {
         let threads = [0; 4].map(|_| scope.spawn(ids));
