@@ -9,6 +9,7 @@ pub mod build;
 pub mod cargo;
 pub mod demo;
 pub mod install;
+pub mod model;
 pub mod test;
 pub mod tidy;
 mod totals;

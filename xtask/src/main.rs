@@ -14,7 +14,8 @@ Tasks of this workspace.
 Usage: cargo xtask TASK
 
   test [--only STEP] [--no-install]
-          all that a change has to pass: the steps fmt, tidy, clippy, build, web, windows and test;
+          all that a change has to pass: the steps fmt, tidy, clippy, model, build, web, windows
+          and test;
           programs that tests need are installed if this is root and there is apt-get
   layers  write the list of wings and crates into ARCHITECTURE.md
   tidy    the rules that the compiler does not check: layers, unsafe code, licences, ...

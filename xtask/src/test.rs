@@ -1,7 +1,7 @@
 //! `cargo xtask test`: all that a change has to pass.
 
 use crate::totals::Totals;
-use crate::{build, cargo, install, tidy, web, windows};
+use crate::{build, cargo, install, model, tidy, web, windows};
 use anyhow::{Context, Result, bail, ensure};
 use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
@@ -17,6 +17,8 @@ pub enum Step {
     Tidy,
     /// No warnings.
     Clippy,
+    /// Ring and trie of the recorder in every schedule.
+    Model,
     /// The programs, and what tests them.
     Build,
     /// The HTML report: its program, and what a browser makes of it.
@@ -26,10 +28,11 @@ pub enum Step {
     Test,
 }
 
-const ALL: [(Step, &str); 7] = [
+const ALL: [(Step, &str); 8] = [
     (Step::Fmt, "fmt"),
     (Step::Tidy, "tidy"),
     (Step::Clippy, "clippy"),
+    (Step::Model, "model"),
     (Step::Build, "build"),
     (Step::Web, "web"),
     (Step::Windows, "windows"),
@@ -81,6 +84,7 @@ pub fn run(options: &Options) -> Result<()> {
                 fuzz_targets()?;
                 other_systems(options.install)?;
             }
+            Step::Model => model::run()?,
             Step::Build => build::workspace().map(drop)?,
             Step::Web => web::check(options.install)?,
             Step::Windows => windows::run(options.install)?,
@@ -167,7 +171,7 @@ mod tests {
                 .parse::<Step>()
                 .unwrap_err()
                 .to_string()
-                .contains("fmt, tidy, clippy, build, web, windows, test")
+                .contains("fmt, tidy, clippy, model, build, web, windows, test")
         );
     }
 }

@@ -17,6 +17,6 @@ pub fn explore(preemptions: usize, test: impl Fn() + Send + Sync + 'static) {
 /// Runs it again and again: the schedules are those of the system.
 #[cfg(not(loom))]
 pub fn explore(_preemptions: usize, test: impl Fn() + Send + Sync + 'static) {
-    let rounds = if cfg!(miri) { 8 } else { 400 };
+    let rounds = if cfg!(miri) { 2 } else { 60 };
     (0..rounds).for_each(|_| test());
 }

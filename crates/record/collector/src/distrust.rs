@@ -13,6 +13,7 @@ use heapwise_trace::live::layout::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
 /// The arena at an offset; `None` if there can be none.
 pub(crate) fn arena(offset: u64) -> Option<Range<u64>> {
@@ -69,6 +70,18 @@ impl Extents {
         }
         is_free && len > 0
     }
+}
+
+/// A length or a count of which there can be no more than so much.
+pub(crate) fn at_most(claimed: &AtomicU32, most: usize) -> usize {
+    (claimed.load(Ordering::Acquire) as usize).min(most)
+}
+
+/// A text of which so many bytes are said to be used.
+pub(crate) fn text(bytes: &[AtomicU8], len: &AtomicU32) -> String {
+    let len = at_most(len, bytes.len());
+    let bytes: Vec<u8> = bytes[..len].iter().map(|byte| byte.load(Ordering::Relaxed)).collect();
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// Bytes that the n-th ring of a process holds; `None` if it can be no such ring. Where address space is short, rings are smaller
@@ -295,6 +308,15 @@ mod tests {
             assert!(!extents.take(offset, len), "{offset} {len}");
         }
         assert!(extents.take(0, 900) && extents.take(1200, 1));
+    }
+
+    #[test]
+    fn a_text_has_no_more_bytes_than_its_place() {
+        let bytes = b"glibc\0\xff".map(AtomicU8::new);
+        let text = |len| text(&bytes, &AtomicU32::new(len));
+        assert_eq!((text(5).as_str(), text(0).as_str()), ("glibc", ""));
+        assert_eq!((text(7).as_str(), text(u32::MAX)), ("glibc\0\u{fffd}", text(7)));
+        assert_eq!((at_most(&AtomicU32::new(9), 10), at_most(&AtomicU32::new(u32::MAX), 10)), (9, 10));
     }
 
     #[test]

@@ -41,6 +41,8 @@ mod shares;
 pub mod signals;
 mod snapshots;
 mod sys;
+#[cfg(test)]
+mod tests;
 pub mod ticks;
 pub mod usable;
 

@@ -5,6 +5,7 @@
 //! the session's library and variables out of its environment, and leaves a note in the shared memory, from which the collector
 //! there names the program among what it has not seen.
 
+use crate::distrust;
 use crate::session::Session;
 use crate::sys::Mapping;
 use heapwise_trace::file::records::BlindSpot;
@@ -93,9 +94,7 @@ fn describe(header: &SessionHeader) -> Option<BlindSpot> {
     }
     let mut names: Vec<String> = Vec::new();
     for name in header.nested.iter().take(count) {
-        let len = name.len.load(Ordering::Acquire) as usize;
-        let bytes: Vec<u8> = name.bytes.iter().take(len).map(|b| b.load(Ordering::Relaxed)).collect();
-        let name = String::from_utf8_lossy(&bytes).into_owned();
+        let name = distrust::text(&name.bytes, &name.len);
         if !names.contains(&name) {
             names.push(name);
         }

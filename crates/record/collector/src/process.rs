@@ -17,12 +17,12 @@ use heapwise_trace::file::pages::{Reason, Snapshot};
 use heapwise_trace::file::records::{ProcessEnd, ProcessIndex, ProcessInfo, ThreadIndex};
 use heapwise_trace::file::tables::{MarkNames, Nodes};
 use heapwise_trace::live::layout::{
-    ALLOCATOR_BYTES, COMMAND_BYTES, MARK_LOG_BYTES, MAX_ARENAS, MAX_MARK_NAMES, MAX_NODE_CHUNKS, MAX_RINGS,
-    MODULE_LOG_BYTES, NODES_PER_CHUNK, NodeRecord, ProcessHeader, RingHeader, exit_state, ring_state,
+    MARK_LOG_BYTES, MAX_ARENAS, MAX_MARK_NAMES, MAX_NODE_CHUNKS, MAX_RINGS, MODULE_LOG_BYTES,
+    NODES_PER_CHUNK, NodeRecord, ProcessHeader, RingHeader, exit_state, ring_state,
 };
 use heapwise_trace::live::marks;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// What is common to all processes of a recording, and is asked whenever one of them claims something.
@@ -81,10 +81,6 @@ const MOST_NODES: usize = 1 << 18;
 /// Arenas of a process that was gone when it was looked for: it cannot have lived for long.
 const MOST_DEPARTED_ARENAS: usize = 4;
 
-fn text(bytes: &[AtomicU8], len: usize) -> Vec<u8> {
-    bytes.iter().take(len).map(|b| b.load(Ordering::Relaxed)).collect()
-}
-
 impl Process {
     /// Maps a process that has joined with the id `pid`. `known` finds the index of the process with a header at an offset.
     pub(crate) fn new(
@@ -98,15 +94,14 @@ impl Process {
         let mut arenas = Arenas::new(first.clone(), mapping, standing.is_present());
         arenas.extents.take(first.start, size_of::<ProcessHeader>() as u64);
         let header: &ProcessHeader = arenas.get(first.start).expect("an arena holds a process header");
-        let command_len = (header.command_len.load(Ordering::Relaxed) as usize).min(COMMAND_BYTES);
-        let command = text(&header.command, command_len);
-        let arguments = command.strip_suffix(b"\0").unwrap_or(&command).split(|&b| b == 0);
+        let command = distrust::text(&header.command, &header.command_len);
+        let arguments = command.strip_suffix('\0').unwrap_or(&command).split('\0');
         let info = ProcessInfo {
             index,
             pid,
             parent_pid: header.parent_pid.load(Ordering::Relaxed),
             forked_from: known(header.forked_from.load(Ordering::Relaxed)),
-            command: arguments.map(|a| String::from_utf8_lossy(a).into_owned()).collect(),
+            command: arguments.map(str::to_owned).collect(),
             allocator: String::new(),
             start_epoch: Epoch(header.start_epoch.load(Ordering::Relaxed)),
             environment_findings: Vec::new(),
@@ -147,9 +142,7 @@ impl Process {
 
     /// What it calls its allocator by now.
     pub(crate) fn allocator(&self) -> String {
-        let header = self.header();
-        let len = (header.allocator_len.load(Ordering::Acquire) as usize).min(ALLOCATOR_BYTES);
-        String::from_utf8_lossy(&text(&header.allocator, len)).into_owned()
+        distrust::text(&self.header().allocator, &self.header().allocator_len)
     }
 
     /// Facts about the process, with what it learned about itself after it had joined.
@@ -183,7 +176,7 @@ impl Process {
 
     /// Copies what is in the rings out of them, as far as there is room. Returns how many bytes that was.
     pub(crate) fn drain(&mut self, common: &mut Common<'_>, room: usize, news: &mut News) -> usize {
-        let count = (self.header().ring_count.load(Ordering::Acquire) as usize).min(MAX_RINGS);
+        let count = distrust::at_most(&self.header().ring_count, MAX_RINGS);
         // After the count: the arenas of these rings are there now.
         self.map_new_arenas(common);
         for index in self.rings.len()..count {
@@ -224,7 +217,7 @@ impl Process {
     }
 
     fn read_modules(&mut self, news: &mut News) {
-        let len = (self.header().module_log_len.load(Ordering::Acquire) as usize).min(MODULE_LOG_BYTES);
+        let len = distrust::at_most(&self.header().module_log_len, MODULE_LOG_BYTES);
         if len <= self.modules_read {
             return;
         }
@@ -243,7 +236,7 @@ impl Process {
 
     fn read_mark_names(&mut self, news: &mut News) {
         let (from, known) = self.marks_read;
-        let len = (self.header().mark_log_len.load(Ordering::Acquire) as usize).min(MARK_LOG_BYTES);
+        let len = distrust::at_most(&self.header().mark_log_len, MARK_LOG_BYTES);
         if len <= from {
             return;
         }
@@ -269,8 +262,8 @@ impl Process {
     }
 
     fn read_nodes(&mut self, common: &mut Common<'_>, news: &mut News, at_end: bool) -> bool {
-        let count = self.header().node_count.load(Ordering::Acquire);
-        let count = count.min(MAX_NODE_CHUNKS as u32 * NODES_PER_CHUNK);
+        let most = MAX_NODE_CHUNKS * NODES_PER_CHUNK as usize;
+        let count = distrust::at_most(&self.header().node_count, most) as u32;
         let room = MOST_NODES.saturating_sub(news.node_count());
         let first_id = self.nodes.count;
         let mut nodes = Vec::new();

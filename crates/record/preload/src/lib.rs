@@ -6,7 +6,8 @@
 #![cfg_attr(panic = "abort", no_std)]
 
 use heapwise_recorder::{
-    entry_point, entry_point_before, forward, hooks, lifecycle, loadable, mappings, marks, real, sandbox, turn,
+    entry_point, entry_point_before, forward, hooks, lifecycle, loadable, mappings, marks, real, sandbox,
+    turn,
 };
 
 entry_point!(malloc, 1 => hooks::malloc);

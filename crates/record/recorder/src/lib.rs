@@ -46,6 +46,8 @@ pub mod sandbox;
 pub mod session;
 mod stopwatch;
 pub mod sys;
+#[cfg(test)]
+mod tests;
 pub mod thread;
 pub mod trie;
 pub mod turn;

@@ -49,7 +49,7 @@ pub(crate) fn begin_aside(entry: &Entry) -> Option<Recording> {
 
 /// Takes the turn of the calling thread, which has these words, in this process.
 #[inline(always)]
-fn begin_with(
+pub(crate) fn begin_with(
     process: &'static Process,
     words: *mut ThreadWords,
     entry: &Entry,
