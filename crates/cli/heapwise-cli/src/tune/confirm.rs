@@ -7,8 +7,8 @@ use crate::compare::candidates::ready;
 use crate::{compare, exit};
 use heapwise_allocators::Candidate;
 use heapwise_report::tune::Untried;
-use heapwise_trial::compare::{Comparison, Error, Program};
-use heapwise_trial::tune::Found;
+use heapwise_trial::compare::{Error, Program};
+use heapwise_trial::tune::{Found, OnProgram};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -19,7 +19,7 @@ pub(super) fn confirm(
     asked: &Asked,
     args: &TuneArgs,
     interrupted: &Arc<AtomicBool>,
-) -> Result<Comparison, Untried> {
+) -> Result<OnProgram, Untried> {
     let Some(program) = program else { return Err(Untried::NoCommand) };
     if args.confirm == 0 {
         return Err(Untried::NotWanted);
@@ -50,7 +50,7 @@ fn compare(
     shortlist: impl Iterator<Item = Candidate>,
     args: &TuneArgs,
     interrupted: &Arc<AtomicBool>,
-) -> Result<Comparison, Untried> {
+) -> Result<OnProgram, Untried> {
     // The program as it is, unless somebody wants something else.
     let as_it_is = Candidate::default();
     let now = now.unwrap_or(&as_it_is);
@@ -59,16 +59,22 @@ fn compare(
             "{now}, which everything is compared with, could be replayed and is no longer there: {reason}"
         ))
     })?;
-    let mut candidates = vec![baseline];
-    let mut unavailable = Vec::new();
+    let (mut prepared, mut candidates) = (vec![baseline], vec![now.clone()]);
+    let (mut unavailable, mut missing) = (Vec::new(), Vec::new());
     for candidate in shortlist {
         match ready(&candidate) {
-            Ok(candidate) => candidates.push(candidate),
-            Err(reason) => unavailable.push(heapwise_trial::compare::Unavailable {
-                label: candidate.to_string(),
-                allocator: candidate.name().to_owned(),
-                reason,
-            }),
+            Ok(ready) => {
+                prepared.push(ready);
+                candidates.push(candidate);
+            }
+            Err(reason) => {
+                unavailable.push(heapwise_trial::compare::Unavailable {
+                    label: candidate.to_string(),
+                    allocator: candidate.name().to_owned(),
+                    reason,
+                });
+                missing.push(candidate);
+            }
         }
     }
     let options = heapwise_trial::compare::Options {
@@ -81,10 +87,11 @@ fn compare(
     };
     let mut teller = compare::Teller::new();
     let comparison =
-        heapwise_trial::compare::run(program, &candidates, &options, &mut |step| teller.tell(step));
+        heapwise_trial::compare::run(program, &prepared, &options, &mut |step| teller.tell(step));
     drop(teller);
-    comparison.map_err(|error| match error {
-        Error::Interrupted => Untried::Interrupted,
-        error => Untried::Failed(error.to_string()),
-    })
+    match comparison {
+        Ok(comparison) => Ok(OnProgram { comparison, candidates, missing }),
+        Err(Error::Interrupted) => Err(Untried::Interrupted),
+        Err(error) => Err(Untried::Failed(error.to_string())),
+    }
 }

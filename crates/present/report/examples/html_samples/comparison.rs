@@ -1,8 +1,8 @@
 //! A comparison of allocators, in which a program says things that would be markup.
 
 use heapwise_trial::compare::{
-    Candidate, Comparison, EndSource, Finding, FindingKind, Measure, Memory, Outcome, Output, PeakSource,
-    Point, Sample, Setup, Standing, Timeline, Winner,
+    Candidate, Comparison, EndSource, Finding, FindingKind, Memory, Outcome, Output, PeakSource, Point,
+    RunMeasure, Sample, Setup, Standing, Timeline, Winner,
 };
 
 const HOSTILE: &str = "</title><img src=x onerror=alert(1)>\"'&<script>alert(2)</script>";
@@ -24,7 +24,7 @@ pub(crate) fn hostile() -> Comparison {
         },
         standings,
         unavailable: Vec::new(),
-        winners: vec![Winner { measure: Measure::Cpu, best: None, not_told_apart: Vec::new() }],
+        winners: vec![Winner { measure: RunMeasure::Cpu, best: None, not_told_apart: Vec::new() }],
         notes: vec![HOSTILE.into()],
         is_interrupted: false,
     }

@@ -3,7 +3,7 @@
 use super::wording;
 use crate::chart::{Curve, Dot, Strip, Unit, lines, scatter, series, strip};
 use crate::html_page::{Markup, element, page, text};
-use heapwise_trial::compare::{Comparison, Measure, Standing, Verdict};
+use heapwise_trial::compare::{Comparison, RunMeasure, Standing, Verdict};
 
 pub(super) fn html(comparison: &Comparison) -> String {
     let command = wording::command(comparison);
@@ -54,7 +54,7 @@ fn paragraph(class: &str, what: &str) -> Markup {
     element("p", &[("class", class)], [text(what)])
 }
 
-fn unit(measure: Measure) -> Unit {
+fn unit(measure: RunMeasure) -> Unit {
     match measure {
         m if m.is_memory() => Unit::Bytes,
         m if m.is_time() => Unit::Nanos,
@@ -76,7 +76,7 @@ fn table(comparison: &Comparison) -> Markup {
     element("div", &[("class", "scroll")], [table])
 }
 
-fn cell(standing: &Standing, measure: Measure) -> Markup {
+fn cell(standing: &Standing, measure: RunMeasure) -> Markup {
     let Some(spread) = standing.spread(measure) else { return element("td", &[], [text("–")]) };
     let [median, low, high] = [spread.median, spread.low, spread.high].map(|n| wording::number(measure, n));
     let small = |class: &str, what: &str| element("small", &[("class", class)], [text(what)]);
@@ -92,7 +92,7 @@ fn cell(standing: &Standing, measure: Measure) -> Markup {
     element("td", &[], parts)
 }
 
-fn strip_of(comparison: &Comparison, measure: Measure) -> Markup {
+fn strip_of(comparison: &Comparison, measure: RunMeasure) -> Markup {
     let rows: Vec<Strip<'_>> = comparison
         .standings
         .iter()
@@ -115,21 +115,21 @@ fn figure(caption: &str, content: impl IntoIterator<Item = Markup>) -> Markup {
 
 /// CPU time and memory together; nothing if one of them is not there.
 fn both(comparison: &Comparison) -> Option<Markup> {
-    let memory = [Measure::AfterSettle, Measure::AfterLoad, Measure::PeakRss];
+    let memory = [RunMeasure::AfterSettle, RunMeasure::AfterLoad, RunMeasure::PeakRss];
     let memory = memory.into_iter().find(|m| comparison.measures().contains(m))?;
     let dots: Vec<Dot<'_>> = comparison
         .standings
         .iter()
         .enumerate()
         .filter_map(|(at, standing)| {
-            let (x, y) = (standing.spread(Measure::Cpu)?.median, standing.spread(memory)?.median);
+            let (x, y) = (standing.spread(RunMeasure::Cpu)?.median, standing.spread(memory)?.median);
             Some(Dot { label: &standing.candidate.label, place: [x, y], class: series(at) })
         })
         .collect();
     if dots.is_empty() {
         return None;
     }
-    let titles = [Measure::Cpu.title(), memory.title()];
+    let titles = [RunMeasure::Cpu.title(), memory.title()];
     let picture =
         scatter("CPU time and memory, medians by allocator", titles, [Unit::Nanos, Unit::Bytes], &dots);
     let caption = "CPU time and memory together: nobody is better in both than who is on the dashed line; the noise is not drawn";

@@ -1,7 +1,8 @@
 //! The schema `heapwise.compare/1`: field names are a contract, see docs/compare.md.
 
 use heapwise_trial::compare::{
-    Comparison, Difference, EndSource, Measure, Memory, Output, PeakSource, Sample, Spread, Standing, Verdict,
+    Comparison, Difference, EndSource, Memory, Output, PeakSource, RunMeasure, Sample, Spread, Standing,
+    Verdict,
 };
 use serde_json::{Map, Value, json as value};
 
@@ -43,9 +44,9 @@ pub(super) fn json(comparison: &Comparison) -> String {
     crate::escape::terminal::json(&format!("{all:#}\n")).into_owned()
 }
 
-fn candidate(standing: &Standing, baseline: &[Sample], is_baseline: bool, measures: &[Measure]) -> Value {
+fn candidate(standing: &Standing, baseline: &[Sample], is_baseline: bool, measures: &[RunMeasure]) -> Value {
     let candidate = &standing.candidate;
-    let median = |m: Measure| standing.spread(m).map(|s| s.median.round() as u64);
+    let median = |m: RunMeasure| standing.spread(m).map(|s| s.median.round() as u64);
     let memory = |of: fn(&Memory) -> u64| {
         let after = |s: &Sample| s.after_settle.or(s.after_load).or(s.end);
         Spread::of(standing.counted().filter_map(|s| Some(of(&after(s)?) as f64)))
@@ -68,12 +69,12 @@ fn candidate(standing: &Standing, baseline: &[Sample], is_baseline: bool, measur
         "is_baseline": is_baseline,
         "allocators_seen": standing.allocators_seen(),
         "runs_counted": standing.counted.len(),
-        "peak_rss_bytes": median(Measure::PeakRss),
+        "peak_rss_bytes": median(RunMeasure::PeakRss),
         "rss_after_bytes": memory(|m| m.rss_bytes),
         "rss_after_held_bytes": memory(Memory::held_bytes),
-        "cpu_ns": spread(standing.spread(Measure::Cpu)),
-        "wall_ns": spread(standing.spread(Measure::Wall)),
-        "page_faults": median(Measure::Faults),
+        "cpu_ns": spread(standing.spread(RunMeasure::Cpu)),
+        "wall_ns": spread(standing.spread(RunMeasure::Wall)),
+        "page_faults": median(RunMeasure::Faults),
         "outcome": telling.map(|s| s.outcome.name()),
         "exit": telling.map(|s| value!({"code": s.outcome.code(), "signal": s.outcome.signal()})),
         "findings": standing.findings.iter().map(|f| value!({

@@ -5,7 +5,7 @@ use crate::markdown::escape::{Spot, code, prose};
 use crate::markdown::head::warn;
 use crate::markdown::table::{Table, folded};
 use crate::names::fit;
-use heapwise_trial::compare::{Comparison, Measure, Standing};
+use heapwise_trial::compare::{Comparison, RunMeasure, Standing};
 
 /// Characters of a command line that are shown.
 const LONGEST_COMMAND: usize = 200;
@@ -33,7 +33,7 @@ pub(super) fn markdown(comparison: &Comparison) -> String {
     out
 }
 
-fn table(comparison: &Comparison, cell: impl Fn(&Standing, Measure) -> String, skip: usize) -> String {
+fn table(comparison: &Comparison, cell: impl Fn(&Standing, RunMeasure) -> String, skip: usize) -> String {
     let measures = comparison.measures();
     let titles: Vec<String> = std::iter::once("allocator".to_owned())
         .chain(measures.iter().map(|m| format!("{}:", m.title())))
@@ -54,7 +54,7 @@ fn table(comparison: &Comparison, cell: impl Fn(&Standing, Measure) -> String, s
 }
 
 fn differences(comparison: &Comparison) -> String {
-    let cell = |standing: &Standing, measure: Measure| {
+    let cell = |standing: &Standing, measure: RunMeasure| {
         let without = if standing.counted.is_empty() { "no run counts" } else { "–" };
         standing.differences.get(&measure).map_or(without.to_owned(), wording::cell)
     };
@@ -62,7 +62,7 @@ fn differences(comparison: &Comparison) -> String {
 }
 
 fn medians(comparison: &Comparison) -> String {
-    let cell = |standing: &Standing, measure: Measure| match standing.spread(measure) {
+    let cell = |standing: &Standing, measure: RunMeasure| match standing.spread(measure) {
         None => "–".to_owned(),
         Some(spread) => {
             let [median, low, high] =

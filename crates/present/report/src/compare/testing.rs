@@ -1,8 +1,8 @@
 //! A comparison that never was: one candidate that is quick, one that crashes and says hostile things.
 
 use heapwise_trial::compare::{
-    Candidate, Comparison, Difference, EndSource, Finding, FindingKind, Measure, Memory, Outcome, Output,
-    PeakSource, Point, Sample, Setup, Standing, Timeline, Unavailable, Verdict, Winner,
+    Candidate, Comparison, Difference, EndSource, Finding, FindingKind, Memory, Outcome, Output, PeakSource,
+    Point, RunMeasure, Sample, Setup, Standing, Timeline, Unavailable, Verdict, Winner,
 };
 use std::collections::BTreeMap;
 
@@ -78,10 +78,10 @@ pub(super) fn comparison() -> Comparison {
         noise: 0.012,
         rounds: 5,
     };
-    for measure in [Measure::Wall, Measure::PeakRss, Measure::EndRss, Measure::Faults] {
+    for measure in [RunMeasure::Wall, RunMeasure::PeakRss, RunMeasure::EndRss, RunMeasure::Faults] {
         quick.differences.insert(measure, difference(Verdict::WithinNoise, 1.001));
     }
-    quick.differences.insert(Measure::Cpu, difference(Verdict::Lower, 0.5));
+    quick.differences.insert(RunMeasure::Cpu, difference(Verdict::Lower, 0.5));
     let mut broken = standing("broken", 1, &Outcome::Killed(11));
     broken.findings = vec![Finding {
         kind: FindingKind::Crashed,
@@ -109,9 +109,9 @@ pub(super) fn comparison() -> Comparison {
             reason: "not installed".into(),
         }],
         winners: vec![
-            winner(Measure::Wall, None),
-            winner(Measure::Cpu, Some(1)),
-            winner(Measure::PeakRss, None),
+            winner(RunMeasure::Wall, None),
+            winner(RunMeasure::Cpu, Some(1)),
+            winner(RunMeasure::PeakRss, None),
         ],
         notes: vec!["the program as it is ends with exit code 3".into()],
         is_interrupted: false,

@@ -4,7 +4,7 @@ use super::wording;
 use crate::escape::terminal::escape;
 use crate::style::Style;
 use crate::text::page::{Ink, Page, left, right};
-use heapwise_trial::compare::{Comparison, Measure, Standing};
+use heapwise_trial::compare::{Comparison, RunMeasure, Standing};
 
 /// From so many columns on, numbers have their ranges, and names their versions.
 const WIDE: usize = 118;
@@ -43,15 +43,15 @@ pub(super) fn text(comparison: &Comparison, style: Style) -> String {
 }
 
 /// What a column is called where there is little room.
-fn title(measure: Measure) -> &'static str {
+fn title(measure: RunMeasure) -> &'static str {
     match measure {
-        Measure::Wall => "wall",
-        Measure::Cpu => "CPU",
-        Measure::EndRss => "RSS at end",
-        Measure::AfterLoad => "RSS loaded",
-        Measure::AfterSettle => "RSS settled",
-        Measure::Faults => "faults",
-        Measure::PeakRss => "peak RSS",
+        RunMeasure::Wall => "wall",
+        RunMeasure::Cpu => "CPU",
+        RunMeasure::EndRss => "RSS at end",
+        RunMeasure::AfterLoad => "RSS loaded",
+        RunMeasure::AfterSettle => "RSS settled",
+        RunMeasure::Faults => "faults",
+        RunMeasure::PeakRss => "peak RSS",
     }
 }
 
@@ -100,10 +100,10 @@ fn name(standing: &Standing, is_wide: bool) -> String {
     if is_wide { wording::who(standing) } else { standing.candidate.label.clone() }
 }
 
-fn cell(standing: &Standing, measure: Measure, is_wide: bool) -> String {
+fn cell(standing: &Standing, measure: RunMeasure, is_wide: bool) -> String {
     let Some(spread) = standing.spread(measure) else { return "–".to_owned() };
     let median = wording::number(measure, spread.median);
-    if !is_wide || measure == Measure::Faults || measure == Measure::Wall {
+    if !is_wide || measure == RunMeasure::Faults || measure == RunMeasure::Wall {
         return median;
     }
     let bare =

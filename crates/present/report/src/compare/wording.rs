@@ -3,10 +3,10 @@
 use crate::text::page::counted;
 use crate::units::{bytes, count, signed_percent, time};
 use heapwise_allocators::quote;
-use heapwise_trial::compare::{Comparison, Difference, FindingKind, Measure, Standing, Verdict, Winner};
+use heapwise_trial::compare::{Comparison, Difference, FindingKind, RunMeasure, Standing, Verdict, Winner};
 
 /// A number of a measure, with its unit.
-pub(super) fn number(measure: Measure, number: f64) -> String {
+pub(super) fn number(measure: RunMeasure, number: f64) -> String {
     let whole = number.max(0.0).round() as u64;
     match measure {
         m if m.is_memory() => bytes(whole),
@@ -119,7 +119,7 @@ pub(super) fn unavailable(comparison: &Comparison) -> Vec<String> {
 }
 
 /// What a candidate surely needs less of, more of, and what nobody can tell.
-pub(super) fn verdicts(standing: &Standing, measures: &[Measure]) -> [(&'static str, Vec<String>); 4] {
+pub(super) fn verdicts(standing: &Standing, measures: &[RunMeasure]) -> [(&'static str, Vec<String>); 4] {
     let of = |wanted: Verdict| -> Vec<String> {
         let those = measures.iter().filter(|m| standing.verdict(**m) == Some(wanted));
         those
@@ -215,8 +215,8 @@ fn nobody_counts(comparison: &Comparison) -> Vec<String> {
 
 /// Page faults cost what the times tell. What is left in the moment of the exit is as much what an allocator gives back then,
 /// when nobody is left who would want it, as what it held before.
-fn is_worth_a_choice(measure: Measure) -> bool {
-    !matches!(measure, Measure::Faults | Measure::EndRss)
+fn is_worth_a_choice(measure: RunMeasure) -> bool {
+    !matches!(measure, RunMeasure::Faults | RunMeasure::EndRss)
 }
 
 fn best(comparison: &Comparison, winner: &Winner) -> Option<String> {
@@ -255,7 +255,7 @@ fn listed(words: &[&str], conjunction: &str) -> String {
 /// What intervals are, and how much noise there was.
 pub(super) fn about_noise(comparison: &Comparison) -> Option<String> {
     // Who has fewer rounds than three has no interval that is shown. Rounds in which somebody is missing make its own wider.
-    let of = |measure: Measure| {
+    let of = |measure: RunMeasure| {
         let all = comparison.candidates().iter().filter_map(move |s| s.differences.get(&measure));
         all.filter(|difference| difference.verdict != Verdict::TooFew)
     };

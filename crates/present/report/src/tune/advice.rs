@@ -5,8 +5,8 @@ use super::{Tuned, Untried};
 use crate::document::Snippet;
 use crate::units::{bytes, share, time};
 use heapwise_allocators::Candidate;
-use heapwise_trial::compare::{Measure as Real, Standing, Verdict};
-use heapwise_trial::tune::{Choice, Measure, Ranked, Reason, Verified, is_told_by, real};
+use heapwise_trial::compare::{RunMeasure, Standing, Verdict};
+use heapwise_trial::tune::{Choice, Objective, Ranked, Reason, Verified, is_told_by, real};
 use serde_json::{Value, json};
 
 pub(super) fn caveats(tuned: &Tuned<'_>) -> Vec<String> {
@@ -92,7 +92,7 @@ fn what_to_do(tuned: &Tuned<'_>) -> String {
         Choice::Take { candidate, verified: Verified::ByReplay, factor } => format!(
             "Take {candidate} ({}): on replays {} is at {}. {}",
             candidate.version(),
-            judged(tuned, Measure::title),
+            judged(tuned, Objective::title),
             change(*factor),
             not_confirmed(tuned)
         ),
@@ -108,7 +108,7 @@ fn better(tuned: &Tuned<'_>) -> String {
 }
 
 /// What a factor is about: a measure, or the goal, whose weights are told at the head.
-fn judged(tuned: &Tuned<'_>, title: impl Fn(Measure) -> &'static str) -> &'static str {
+fn judged(tuned: &Tuned<'_>, title: impl Fn(Objective) -> &'static str) -> &'static str {
     match tuned.found.goal.weights() {
         [(measure, _)] => title(*measure),
         _ => "the goal",
@@ -118,7 +118,9 @@ fn judged(tuned: &Tuned<'_>, title: impl Fn(Measure) -> &'static str) -> &'stati
 /// The same of the program itself, where memory after the load is one of several measures.
 fn judged_on_the_program(tuned: &Tuned<'_>, candidate: &Candidate) -> &'static str {
     let standing = standing(tuned, candidate);
-    judged(tuned, |measure| standing.and_then(|s| real(measure, s)).map_or(measure.title(), Real::title))
+    judged(tuned, |measure| {
+        standing.and_then(|s| real(measure, s)).map_or(measure.title(), RunMeasure::title)
+    })
 }
 
 /// Why a recommendation rests on replays, and what to do about it.
@@ -145,7 +147,7 @@ fn ranked<'a>(tuned: &'a Tuned<'_>, candidate: &Candidate) -> Option<&'a Ranked>
 }
 
 fn standing<'a>(tuned: &Tuned<'a>, candidate: &Candidate) -> Option<&'a Standing> {
-    tuned.comparison?.candidates().iter().find(|s| s.candidate.label == candidate.to_string())
+    tuned.comparison?.standing(candidate)
 }
 
 /// What else changes.
@@ -154,7 +156,7 @@ fn cost(tuned: &Tuned<'_>) -> Option<String> {
     let changes: Vec<String> = match verified {
         Verified::ByTheProgram => {
             let standing = standing(tuned, candidate)?;
-            let told = tuned.comparison?.measures().into_iter().filter(|real| *real != Real::Faults);
+            let told = tuned.comparison?.measures().into_iter().filter(|real| *real != RunMeasure::Faults);
             let told = told.filter_map(|real| {
                 let difference = standing.differences.get(&real)?;
                 Some(match difference.verdict {
@@ -172,9 +174,9 @@ fn cost(tuned: &Tuned<'_>) -> Option<String> {
         }
         Verified::ByReplay => {
             let (its, base) = (ranked(tuned, candidate)?, tuned.found.baseline());
-            let told = Measure::ALL.into_iter().filter_map(|measure| {
+            let told = Objective::ALL.into_iter().filter_map(|measure| {
                 let (a, b) = (its.numbers.of(measure)?.median, base.numbers.of(measure)?.median);
-                let title = if measure == Measure::Cpu { "CPU time for the heap" } else { measure.title() };
+                let title = if measure == Objective::Cpu { "CPU time for the heap" } else { measure.title() };
                 Some(format!("{title} {}", change(a / b.max(1.0))))
             });
             told.collect()
@@ -185,11 +187,11 @@ fn cost(tuned: &Tuned<'_>) -> Option<String> {
 
 /// What a call that gives pages back would do instead, where that is much.
 fn call(tuned: &Tuned<'_>) -> Option<String> {
-    if !tuned.found.goal.wants(Measure::RssAfter) {
+    if !tuned.found.goal.wants(Objective::RssAfter) {
         return None;
     }
     let now = tuned.found.baseline();
-    let (after, purged) = (now.numbers.of(Measure::RssAfter)?.median, now.numbers.purged()?);
+    let (after, purged) = (now.numbers.of(Objective::RssAfter)?.median, now.numbers.purged()?);
     let call = now.candidate.fix().calls.into_iter().next()?;
     (purged < after * 0.7).then(|| {
         format!(
@@ -206,16 +208,17 @@ fn call(tuned: &Tuned<'_>) -> Option<String> {
 /// How much of the program's time there is to be won at all.
 fn allocator_share(tuned: &Tuned<'_>) -> String {
     let found = tuned.found;
-    let Some(now) = found.baseline().numbers.of(Measure::Cpu) else {
+    let Some(now) = found.baseline().numbers.of(Objective::Cpu) else {
         return "How much time the heap takes was not measured.".to_owned();
     };
     // Where the program itself was measured, that is what it takes.
-    let measured = tuned.comparison.and_then(|c| c.baseline().spread(Real::Cpu)).map(|spread| spread.median);
+    let measured =
+        tuned.comparison.and_then(|c| c.baseline().spread(RunMeasure::Cpu)).map(|spread| spread.median);
     let whole = measured.unwrap_or(now.median + found.other_ns);
     let best = found
         .ranked
         .iter()
-        .filter_map(|r| Some((r, r.numbers.of(Measure::Cpu)?)))
+        .filter_map(|r| Some((r, r.numbers.of(Objective::Cpu)?)))
         .filter(|(r, s)| found.is_finalist(r) && s.high < now.low)
         .min_by(|a, b| a.1.median.total_cmp(&b.1.median));
     let (its, all) = (time(now.median as u64), time(whole as u64));

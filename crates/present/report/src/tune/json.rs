@@ -2,7 +2,7 @@
 
 use super::{Tuned, Untried, advice};
 use heapwise_trial::statistics::Spread;
-use heapwise_trial::tune::{Choice, Measure, Ranked, Verified};
+use heapwise_trial::tune::{Choice, Objective, Ranked, Verified};
 use serde_json::{Map, Value, json};
 
 /// The value of the field `schema`.
@@ -43,7 +43,7 @@ pub(super) fn value(tuned: &Tuned<'_>) -> Value {
         "machine": crate::machine::json(tuned.machine),
         "now": found.baseline().candidate.to_string(),
         "ranked": found.ranked.iter().map(|r| ranked(tuned, r)).collect::<Vec<_>>(),
-        "pareto": { "measures": found.front_of.map(Measure::name), "candidates": front.collect::<Vec<_>>() },
+        "pareto": { "measures": found.front_of.map(Objective::name), "candidates": front.collect::<Vec<_>>() },
         "choice": choice,
         "fix": fix(tuned),
         "confirmed": tuned.comparison.map(|c| {
@@ -82,7 +82,7 @@ fn fix(tuned: &Tuned<'_>) -> Value {
 /// A call into the allocator that there is now, with what it left on the replay. Nothing if that was not tried.
 fn call(tuned: &Tuned<'_>) -> Option<Value> {
     let now = tuned.found.baseline();
-    let (after, purged) = (now.numbers.of(Measure::RssAfter)?.median, now.numbers.purged()?);
+    let (after, purged) = (now.numbers.of(Objective::RssAfter)?.median, now.numbers.purged()?);
     let call = now.candidate.fix().calls.into_iter().next()?;
     Some(json!({
         "place": call.place,
@@ -107,11 +107,11 @@ fn ranked(tuned: &Tuned<'_>, ranked: &Ranked) -> Value {
         "is_now": ranked.candidate == tuned.found.baseline().candidate,
         "rung": ranked.rung,
         "score": ranked.score.map(|s| json!({ "value": s.value, "low": s.low, "high": s.high })),
-        "peak_rss_bytes": of(Measure::PeakRss),
-        "rss_after_bytes": of(Measure::RssAfter),
+        "peak_rss_bytes": of(Objective::PeakRss),
+        "rss_after_bytes": of(Objective::RssAfter),
         "rss_after_purge_bytes": ranked.numbers.purged().map(f64::round),
-        "cpu_ns": of(Measure::Cpu),
-        "latency_p999_ns": of(Measure::Latency),
+        "cpu_ns": of(Objective::Cpu),
+        "latency_p999_ns": of(Objective::Latency),
         "is_on_front": ranked.is_on_front,
         "trouble": ranked.trouble,
     })

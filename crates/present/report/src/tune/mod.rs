@@ -12,8 +12,8 @@ use crate::style::Style;
 use crate::units::{count, time};
 use heapwise_analysis::Analysis;
 use heapwise_environment::MachineDescription;
-use heapwise_trial::compare::Comparison;
-use heapwise_trial::tune::{Choice, Found};
+
+use heapwise_trial::tune::{Choice, Found, OnProgram};
 
 /// A search and what it was about.
 #[derive(Clone, Copy, Debug)]
@@ -21,7 +21,7 @@ pub struct Tuned<'a> {
     /// What replays found.
     pub found: &'a Found,
     /// The best of them on the program itself.
-    pub comparison: Option<&'a Comparison>,
+    pub comparison: Option<&'a OnProgram>,
     /// Why there is no such comparison, if there is none.
     pub untried: Option<&'a Untried>,
     /// What makes less of the recording, or of the program beside it, than there seems to be: sentences.
@@ -107,7 +107,7 @@ fn lead(tuned: &Tuned<'_>) -> String {
 /// The goal in words.
 fn goal(tuned: &Tuned<'_>) -> String {
     let weights = tuned.found.goal.weights();
-    let words = |(measure, weight): &(heapwise_trial::tune::Measure, f64)| match weights.len() {
+    let words = |(measure, weight): &(heapwise_trial::tune::Objective, f64)| match weights.len() {
         1 => measure.title().to_owned(),
         _ => format!("{} ({:.0} %)", measure.title(), weight * 100.0),
     };

@@ -6,7 +6,7 @@
 use super::Tuned;
 use crate::chart::{Emphasis, Unit};
 use crate::document::{Figure, Picture, Row};
-use heapwise_trial::tune::{Found, Measure, Ranked};
+use heapwise_trial::tune::{Found, Objective, Ranked};
 
 /// Each candidate by the two measures of the front. Nothing if fewer than two have both.
 pub(super) fn picture(tuned: &Tuned<'_>) -> Option<Figure> {
@@ -37,7 +37,7 @@ pub(super) fn picture(tuned: &Tuned<'_>) -> Option<Figure> {
         0 => String::new(),
         n => format!("; small and faint: {n} that left the search early"),
     };
-    let [y, _] = found.front_of.map(Measure::title);
+    let [y, _] = found.front_of.map(Objective::title);
     Some(Figure {
         caption: format!("On replays: nobody is better in both than who is on the dashed line{faint}"),
         picture: Picture::Scatter {

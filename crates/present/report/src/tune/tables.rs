@@ -3,9 +3,9 @@
 use super::Tuned;
 use crate::document::{Cell, Column, Table};
 use crate::units::{bytes, signed_percent, time};
-use heapwise_trial::compare::{Comparison, Difference, Measure as Real, Standing, Verdict};
+use heapwise_trial::compare::{Comparison, Difference, RunMeasure, Standing, Verdict};
 use heapwise_trial::statistics::Spread;
-use heapwise_trial::tune::{Measure, Ranked};
+use heapwise_trial::tune::{Objective, Ranked};
 
 /// Candidates that are seen at once; the others are folded.
 const SHOWN: usize = 12;
@@ -41,17 +41,17 @@ fn score(ranked: &Ranked, is_baseline: bool) -> Cell {
 /// The candidates by what was wanted, best first; what there is now is always among those that are seen at once.
 pub(super) fn ranked(tuned: &Tuned<'_>) -> Table {
     let found = tuned.found;
-    let has = |measure: Measure| found.ranked.iter().any(|r| r.numbers.of(measure).is_some());
-    let measures: Vec<Measure> = Measure::ALL.into_iter().filter(|m| has(*m)).collect();
+    let has = |measure: Objective| found.ranked.iter().any(|r| r.numbers.of(measure).is_some());
+    let measures: Vec<Objective> = Objective::ALL.into_iter().filter(|m| has(*m)).collect();
     let mut columns = vec![Column::new("candidate"), Column::detail("version"), Column::new("goal")];
     for measure in &measures {
         let title = match measure {
-            Measure::PeakRss => "peak RSS",
-            Measure::RssAfter => "RSS after",
-            Measure::Cpu => "CPU",
-            Measure::Latency => "p99.9",
+            Objective::PeakRss => "peak RSS",
+            Objective::RssAfter => "RSS after",
+            Objective::Cpu => "CPU",
+            Objective::Latency => "p99.9",
         };
-        let is_detail = *measure == Measure::Latency && !found.goal.wants(Measure::Latency);
+        let is_detail = *measure == Objective::Latency && !found.goal.wants(Objective::Latency);
         columns.push(Column { title: title.to_owned(), is_detail });
     }
     columns.push(Column::detail("after a call that gives pages back"));
@@ -69,8 +69,8 @@ pub(super) fn ranked(tuned: &Tuned<'_>) -> Table {
         for measure in &measures {
             let spread = ranked.numbers.of(*measure);
             row.push(match measure {
-                Measure::PeakRss | Measure::RssAfter => size(spread),
-                Measure::Cpu | Measure::Latency => duration(spread),
+                Objective::PeakRss | Objective::RssAfter => size(spread),
+                Objective::Cpu | Objective::Latency => duration(spread),
             });
         }
         let purged = ranked.numbers.purged();
@@ -82,7 +82,7 @@ pub(super) fn ranked(tuned: &Tuned<'_>) -> Table {
     let (shown, more): (Vec<_>, Vec<_>) = all.partition(|(at, _)| *at < SHOWN || *at == found.baseline);
     let rows = shown.into_iter().map(row).collect();
     let more = more.into_iter().map(row).collect();
-    let [a, b] = found.front_of.map(Measure::title);
+    let [a, b] = found.front_of.map(Objective::title);
     let aside = format!("* nobody is better in {a} and {b}");
     Table { title: "ON REPLAYS".into(), aside, columns, rows, more, ..Table::default() }
 }
@@ -90,7 +90,8 @@ pub(super) fn ranked(tuned: &Tuned<'_>) -> Table {
 /// What came out on the program itself.
 pub(super) fn confirmed(tuned: &Tuned<'_>) -> Option<Table> {
     let comparison = tuned.comparison?;
-    let measures: Vec<Real> = comparison.measures().into_iter().filter(|m| *m != Real::Faults).collect();
+    let measures: Vec<RunMeasure> =
+        comparison.measures().into_iter().filter(|m| *m != RunMeasure::Faults).collect();
     let mut columns = vec![Column::new("candidate")];
     columns.extend(measures.iter().map(|m| Column::new(short(*m))));
     let rows = comparison
@@ -112,14 +113,14 @@ pub(super) fn confirmed(tuned: &Tuned<'_>) -> Option<Table> {
 }
 
 /// A title that leaves room for names of candidates.
-fn short(measure: Real) -> &'static str {
+fn short(measure: RunMeasure) -> &'static str {
     match measure {
-        Real::Wall => "wall",
-        Real::Cpu => "CPU",
-        Real::EndRss => "end RSS",
-        Real::AfterLoad => "after load",
-        Real::AfterSettle => "settled",
-        Real::PeakRss | Real::Faults => measure.title(),
+        RunMeasure::Wall => "wall",
+        RunMeasure::Cpu => "CPU",
+        RunMeasure::EndRss => "end RSS",
+        RunMeasure::AfterLoad => "after load",
+        RunMeasure::AfterSettle => "settled",
+        RunMeasure::PeakRss | RunMeasure::Faults => measure.title(),
     }
 }
 
@@ -127,7 +128,7 @@ fn course(comparison: &Comparison) -> String {
     format!("medians of {} rounds, shuffled; ~ is within the noise", comparison.setup.rounds)
 }
 
-fn cell(standing: &Standing, measure: Real) -> Cell {
+fn cell(standing: &Standing, measure: RunMeasure) -> Cell {
     let Some(spread) = standing.spread(measure) else { return Cell::nothing() };
     let number = if measure.is_memory() { bytes(spread.median as u64) } else { time(spread.median as u64) };
     match standing.differences.get(&measure) {

@@ -1,6 +1,6 @@
 //! What came out.
 
-use crate::compare::{Candidate, Difference, Finding, Measure, Sample, Spread, Unavailable, Verdict};
+use crate::compare::{Candidate, Difference, Finding, RunMeasure, Sample, Spread, Unavailable, Verdict};
 use heapwise_environment::MachineDescription;
 use std::collections::BTreeMap;
 
@@ -41,11 +41,11 @@ impl Comparison {
     }
 
     /// The measures that some run has, in the order in which they are told.
-    pub fn measures(&self) -> Vec<Measure> {
-        let has = |m: &Measure| self.standings.iter().any(|s| s.spread(*m).is_some());
+    pub fn measures(&self) -> Vec<RunMeasure> {
+        let has = |m: &RunMeasure| self.standings.iter().any(|s| s.spread(*m).is_some());
         // What a server has when it was told to end says nothing if it was looked at after the load.
         let is_server = self.setup.is_server;
-        Measure::ALL.into_iter().filter(|m| !(is_server && *m == Measure::EndRss)).filter(has).collect()
+        RunMeasure::ALL.into_iter().filter(|m| !(is_server && *m == RunMeasure::EndRss)).filter(has).collect()
     }
 }
 
@@ -85,7 +85,7 @@ pub struct Standing {
     /// What it did otherwise than the baseline.
     pub findings: Vec<Finding>,
     /// Beside the baseline; none for the baseline itself.
-    pub differences: BTreeMap<Measure, Difference>,
+    pub differences: BTreeMap<RunMeasure, Difference>,
     /// Why it was not run to the end, if it was not.
     pub left_out: Option<String>,
 }
@@ -97,17 +97,17 @@ impl Standing {
     }
 
     /// The numbers of the runs that count.
-    pub fn numbers(&self, measure: Measure) -> Vec<f64> {
+    pub fn numbers(&self, measure: RunMeasure) -> Vec<f64> {
         self.counted().filter_map(|sample| measure.of(sample)).collect()
     }
 
     /// Their middle and their ends.
-    pub fn spread(&self, measure: Measure) -> Option<Spread> {
+    pub fn spread(&self, measure: RunMeasure) -> Option<Spread> {
         Spread::of(self.numbers(measure))
     }
 
     /// What can be said of a measure.
-    pub fn verdict(&self, measure: Measure) -> Option<Verdict> {
+    pub fn verdict(&self, measure: RunMeasure) -> Option<Verdict> {
         self.differences.get(&measure).map(|difference| difference.verdict)
     }
 
@@ -125,7 +125,7 @@ impl Standing {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Winner {
     /// Of what.
-    pub measure: Measure,
+    pub measure: RunMeasure,
     /// The one with the lowest median among those that surely need less than the baseline; `None` if nobody does.
     pub best: Option<usize>,
     /// Others that nobody can tell from it.

@@ -3,9 +3,9 @@
 use crate::compare::Sample;
 use crate::statistics::Floor;
 
-/// A number of a run.
+/// A number of a run under a candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Measure {
+pub enum RunMeasure {
     /// Time that passed; of a server, what the load took.
     Wall,
     /// Processor time.
@@ -22,7 +22,7 @@ pub enum Measure {
     Faults,
 }
 
-impl Measure {
+impl RunMeasure {
     /// All of them.
     pub const ALL: [Self; 7] = [
         Self::Wall,

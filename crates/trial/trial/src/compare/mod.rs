@@ -39,7 +39,7 @@ pub use candidate::{Candidate, Unavailable};
 pub use comparison::{Comparison, Setup, Standing, Winner};
 pub use error::Error;
 pub use finding::{Finding, FindingKind};
-pub use measures::Measure;
+pub use measures::RunMeasure;
 pub use options::{Options, Program, Ready, Service};
 pub use outcome::Outcome;
 pub use sample::{EndSource, LoadSample, Memory, Output, PeakSource, Sample};

@@ -1,7 +1,8 @@
 //! What to recommend.
 
-use crate::compare::{Comparison, Difference, Measure as Real, Standing, Verdict};
-use crate::tune::goal::{Goal, Measure};
+use crate::compare::{Comparison, Difference, RunMeasure, Standing, Verdict};
+use crate::tune::goal::{Goal, Objective};
+use crate::tune::on_program::OnProgram;
 use crate::tune::score::Score;
 use crate::tune::search::{Found, Ranked};
 use heapwise_allocators::Candidate;
@@ -70,23 +71,21 @@ impl Choice {
     /// that do not have many more page faults, then those with the fewest settings, then who costs least otherwise.
     ///
     /// Too few rounds tell nothing of the program: then replays decide, among those that did nothing wrong in it.
-    pub fn confirmed(found: &Found, comparison: &Comparison) -> Self {
-        let mut good: Vec<Confirmed> = comparison
-            .candidates()
-            .iter()
-            .filter(|standing| standing.findings.is_empty() && standing.left_out.is_none())
-            .filter_map(|standing| Confirmed::of(&found.goal, standing))
+    pub fn confirmed(found: &Found, on_program: &OnProgram) -> Self {
+        let mut good: Vec<Confirmed> = on_program
+            .others()
+            .filter(|(_, standing)| standing.findings.is_empty() && standing.left_out.is_none())
+            .filter_map(|(candidate, standing)| Confirmed::of(&found.goal, candidate, standing))
             .collect();
         good.sort_by(|a, b| a.factor.value.total_cmp(&b.factor.value));
         let Some(first) = good.first().map(|best| best.factor) else {
-            if is_told_by(&found.goal, comparison) {
+            if is_told_by(&found.goal, on_program) {
                 return Self::Stay(Reason::NotConfirmed);
             }
             return Self::by_replay_of(found, |candidate| {
-                let label = candidate.to_string();
-                let standing = comparison.candidates().iter().find(|s| s.candidate.label == label);
+                let standing = on_program.standing(candidate);
                 standing.is_none_or(|s| s.findings.is_empty() && s.left_out.is_none())
-                    && comparison.unavailable.iter().all(|gone| gone.label != label)
+                    && !on_program.missing.contains(candidate)
             });
         };
         let is_near = |factor: &Score| factor.value <= first.value * NEAR || factor.is_like(&first);
@@ -121,17 +120,16 @@ struct Confirmed {
 }
 
 impl Confirmed {
-    fn of(goal: &Goal, standing: &Standing) -> Option<Self> {
+    fn of(goal: &Goal, candidate: &Candidate, standing: &Standing) -> Option<Self> {
         let factor = factor(goal, standing);
         if factor.value >= 1.0 || !is_seen(goal, standing) {
             return None;
         }
-        let told = standing.differences.iter().filter(|(real, d)| **real != Real::Faults && is_told(d));
+        let told = standing.differences.iter().filter(|(real, d)| **real != RunMeasure::Faults && is_told(d));
         let besides = told.map(|(_, difference)| difference.ratio.ln()).sum();
-        let faults = standing.differences.get(&Real::Faults);
+        let faults = standing.differences.get(&RunMeasure::Faults);
         let has_many_faults = faults.is_some_and(|d| d.verdict == Verdict::Higher && d.ratio > MANY_FAULTS);
-        let candidate = Candidate::parse(&standing.candidate.label).ok()?;
-        Some(Self { candidate, factor, has_many_faults, besides })
+        Some(Self { candidate: candidate.clone(), factor, has_many_faults, besides })
     }
 }
 
@@ -167,11 +165,11 @@ fn has_many_faults(candidate: &Ranked, baseline: &Ranked) -> bool {
 /// What a candidate does to all measures together, wanted or not: among those that are equally good at what is wanted, the
 /// one that costs least otherwise is the better one.
 fn besides(candidate: &Ranked, baseline: &Ranked) -> f64 {
-    let ratio = |measure: Measure| {
+    let ratio = |measure: Objective| {
         let (its, base) = (candidate.numbers.of(measure)?.median, baseline.numbers.of(measure)?.median);
         Some((its.max(1.0) / base.max(1.0)).ln())
     };
-    Measure::ALL.into_iter().filter_map(ratio).sum()
+    Objective::ALL.into_iter().filter_map(ratio).sum()
 }
 
 impl Found {
@@ -183,13 +181,13 @@ impl Found {
 
 /// The measures of the real program that stand for those of a goal. Of a program that ends by itself the memory after the load
 /// is that at its end. `None` if nothing of the kind was measured.
-pub fn real(measure: Measure, standing: &Standing) -> Option<Real> {
-    let has = |real: &Real| standing.differences.contains_key(real);
-    let kinds: &[Real] = match measure {
-        Measure::PeakRss => &[Real::PeakRss],
-        Measure::RssAfter => &[Real::AfterSettle, Real::AfterLoad, Real::EndRss],
-        Measure::Cpu => &[Real::Cpu],
-        Measure::Latency => &[Real::Wall],
+pub fn real(measure: Objective, standing: &Standing) -> Option<RunMeasure> {
+    let has = |real: &RunMeasure| standing.differences.contains_key(real);
+    let kinds: &[RunMeasure] = match measure {
+        Objective::PeakRss => &[RunMeasure::PeakRss],
+        Objective::RssAfter => &[RunMeasure::AfterSettle, RunMeasure::AfterLoad, RunMeasure::EndRss],
+        Objective::Cpu => &[RunMeasure::Cpu],
+        Objective::Latency => &[RunMeasure::Wall],
     };
     kinds.iter().copied().find(has)
 }
@@ -197,7 +195,7 @@ pub fn real(measure: Measure, standing: &Standing) -> Option<Real> {
 /// Whether a comparison has rounds enough to tell anything of a goal, of anybody in it.
 pub fn is_told_by(goal: &Goal, comparison: &Comparison) -> bool {
     let has_too_few = |standing: &Standing| {
-        let verdict = |&(measure, _): &(Measure, f64)| standing.verdict(real(measure, standing)?);
+        let verdict = |&(measure, _): &(Objective, f64)| standing.verdict(real(measure, standing)?);
         goal.weights().iter().any(|weight| verdict(weight) == Some(Verdict::TooFew))
     };
     !comparison.candidates().iter().any(has_too_few)
@@ -234,7 +232,7 @@ fn is_seen(goal: &Goal, standing: &Standing) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tune::testing::{comparison, found, standing};
+    use crate::tune::testing::{found, on_program, standing};
 
     const HALF: (f64, f64, f64) = (0.5, 0.49, 0.51);
 
@@ -273,8 +271,8 @@ mod tests {
     fn too_few_rounds_of_the_program_leave_the_choice_to_replays_but_not_to_who_crashed_in_it() {
         let candidates = [("glibc", 100.0, 1.0), ("jemalloc", 50.0, 1.0), ("mimalloc", 70.0, 1.0)];
         let found = found("rss", &candidates);
-        let of = |label, verdict| standing(label, &[(Real::PeakRss, verdict, HALF)]);
-        let choice = |standings| Choice::confirmed(&found, &comparison(standings));
+        let of = |label, verdict| standing(label, &[(RunMeasure::PeakRss, verdict, HALF)]);
+        let choice = |standings| Choice::confirmed(&found, &on_program(standings));
         let few = || of("jemalloc", Verdict::TooFew);
         let Choice::Take { candidate, verified, .. } = choice(vec![few(), of("mimalloc", Verdict::TooFew)])
         else {
@@ -339,16 +337,19 @@ mod tests {
     #[test]
     fn the_program_itself_decides() {
         let found = found("rss-after", &[("glibc", 1.0, 1.0), ("jemalloc", 1.0, 1.0)]);
-        let of = |standings| taken(&Choice::confirmed(&found, &comparison(standings)));
-        let told = |label, numbers| standing(label, &[(Real::AfterSettle, Verdict::Lower, numbers)]);
+        let of = |standings| taken(&Choice::confirmed(&found, &on_program(standings)));
+        let told = |label, numbers| standing(label, &[(RunMeasure::AfterSettle, Verdict::Lower, numbers)]);
         assert_eq!(of(vec![]), "NotConfirmed");
         assert_eq!(of(vec![told("jemalloc", HALF), told("mimalloc", (0.3, 0.29, 0.31))]), "mimalloc");
-        let noise = standing("jemalloc", &[(Real::AfterSettle, Verdict::WithinNoise, HALF)]);
+        let noise = standing("jemalloc", &[(RunMeasure::AfterSettle, Verdict::WithinNoise, HALF)]);
         assert_eq!(of(vec![noise]), "NotConfirmed");
-        let more = standing("jemalloc", &[(Real::AfterSettle, Verdict::Higher, (1.5, 1.4, 1.6))]);
+        let more = standing("jemalloc", &[(RunMeasure::AfterSettle, Verdict::Higher, (1.5, 1.4, 1.6))]);
         assert_eq!(of(vec![more]), "NotConfirmed");
         // What nobody measured is no reason.
-        assert_eq!(of(vec![standing("jemalloc", &[(Real::Cpu, Verdict::Lower, HALF)])]), "NotConfirmed");
+        assert_eq!(
+            of(vec![standing("jemalloc", &[(RunMeasure::Cpu, Verdict::Lower, HALF)])]),
+            "NotConfirmed"
+        );
         let mut crashed = told("mimalloc", (0.1, 0.1, 0.1));
         crashed.left_out = Some("it crashed".into());
         assert_eq!(of(vec![crashed, told("jemalloc", HALF)]), "jemalloc");
@@ -358,8 +359,8 @@ mod tests {
     fn what_nobody_can_have_is_no_obstacle() {
         // A server without a load has no times.
         let found = found("rss-after=1,cpu=1", &[("glibc", 1.0, 1.0), ("jemalloc", 1.0, 1.0)]);
-        let less = standing("jemalloc", &[(Real::AfterSettle, Verdict::Lower, HALF)]);
-        assert_eq!(taken(&Choice::confirmed(&found, &comparison(vec![less]))), "jemalloc");
+        let less = standing("jemalloc", &[(RunMeasure::AfterSettle, Verdict::Lower, HALF)]);
+        assert_eq!(taken(&Choice::confirmed(&found, &on_program(vec![less]))), "jemalloc");
     }
 
     #[test]
@@ -368,12 +369,15 @@ mod tests {
         let of = |label, after, cpu| {
             let cpu = (cpu, cpu, cpu);
             let verdict = if cpu.0 > 1.0 { Verdict::Higher } else { Verdict::Lower };
-            standing(label, &[(Real::AfterSettle, Verdict::Lower, after), (Real::Cpu, verdict, cpu)])
+            standing(
+                label,
+                &[(RunMeasure::AfterSettle, Verdict::Lower, after), (RunMeasure::Cpu, verdict, cpu)],
+            )
         };
         let settings = of("jemalloc:dirty_decay_ms=0", (0.5, 0.49, 0.51), 0.7);
         let slow = of("mimalloc", (0.505, 0.5, 0.52), 1.3);
         let quick = of("mimalloc2", (0.505, 0.5, 0.52), 0.9);
-        let choice = Choice::confirmed(&found, &comparison(vec![settings, slow, quick]));
+        let choice = Choice::confirmed(&found, &on_program(vec![settings, slow, quick]));
         assert_eq!(taken(&choice), "mimalloc2");
     }
 
@@ -384,18 +388,18 @@ mod tests {
             standing(
                 label,
                 &[
-                    (Real::AfterSettle, Verdict::Lower, after),
-                    (Real::Faults, Verdict::Higher, (faults, faults, faults)),
+                    (RunMeasure::AfterSettle, Verdict::Lower, after),
+                    (RunMeasure::Faults, Verdict::Higher, (faults, faults, faults)),
                 ],
             )
         };
         let eager = of("jemalloc:dirty_decay_ms=0", HALF, 2.4);
         let later = of("jemalloc:background_thread=true:dirty_decay_ms=1000", (0.505, 0.5, 0.52), 1.1);
-        let choice = Choice::confirmed(&found, &comparison(vec![eager.clone(), later]));
+        let choice = Choice::confirmed(&found, &on_program(vec![eager.clone(), later]));
         assert_eq!(taken(&choice), "jemalloc:background_thread=true:dirty_decay_ms=1000");
         // Who is not as good is no choice for that.
         let worse = of("mimalloc", (0.7, 0.69, 0.71), 1.0);
-        let choice = Choice::confirmed(&found, &comparison(vec![eager, worse]));
+        let choice = Choice::confirmed(&found, &on_program(vec![eager, worse]));
         assert_eq!(taken(&choice), "jemalloc:dirty_decay_ms=0");
     }
 }

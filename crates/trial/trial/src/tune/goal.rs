@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 /// What can be wanted to be little.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Measure {
+pub enum Objective {
     /// Highest resident memory.
     PeakRss,
     /// Resident memory after the load, when the program is idle.
@@ -16,7 +16,7 @@ pub enum Measure {
     Latency,
 }
 
-impl Measure {
+impl Objective {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::PeakRss, Self::RssAfter, Self::Cpu, Self::Latency];
 
@@ -45,7 +45,7 @@ impl Measure {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Goal {
     name: String,
-    weights: Vec<(Measure, f64)>,
+    weights: Vec<(Objective, f64)>,
 }
 
 /// A goal that nobody understands.
@@ -57,24 +57,24 @@ pub struct GoalError {
 
 impl Goal {
     /// The measures that count, with their weights.
-    pub fn weights(&self) -> &[(Measure, f64)] {
+    pub fn weights(&self) -> &[(Objective, f64)] {
         &self.weights
     }
 
     /// The weight of a measure.
-    pub fn weight(&self, measure: Measure) -> f64 {
+    pub fn weight(&self, measure: Objective) -> f64 {
         self.weights.iter().find(|(m, _)| *m == measure).map_or(0.0, |(_, weight)| *weight)
     }
 
     /// Whether the measure counts at all.
-    pub fn wants(&self, measure: Measure) -> bool {
+    pub fn wants(&self, measure: Objective) -> bool {
         self.weight(measure) > 0.0
     }
 
     /// The measure that counts most.
-    pub fn main(&self) -> Measure {
+    pub fn main(&self) -> Objective {
         let most = self.weights.iter().max_by(|a, b| a.1.total_cmp(&b.1));
-        most.map_or(Measure::PeakRss, |(measure, _)| *measure)
+        most.map_or(Objective::PeakRss, |(measure, _)| *measure)
     }
 }
 
@@ -89,14 +89,14 @@ impl FromStr for Goal {
 
     fn from_str(text: &str) -> Result<Self, GoalError> {
         let failed = || GoalError { text: text.to_owned() };
-        let named = |name: &str| Measure::ALL.into_iter().find(|m| m.name() == name);
-        let pairs: Vec<(Measure, f64)> = if text == "balanced" {
+        let named = |name: &str| Objective::ALL.into_iter().find(|m| m.name() == name);
+        let pairs: Vec<(Objective, f64)> = if text == "balanced" {
             // Memory twice: what is held for good, and what has to be there at worst.
-            vec![(Measure::PeakRss, 1.0), (Measure::RssAfter, 1.0), (Measure::Cpu, 2.0)]
+            vec![(Objective::PeakRss, 1.0), (Objective::RssAfter, 1.0), (Objective::Cpu, 2.0)]
         } else if let Some(measure) = named(text) {
             vec![(measure, 1.0)]
         } else {
-            let pair = |part: &str| -> Option<(Measure, f64)> {
+            let pair = |part: &str| -> Option<(Objective, f64)> {
                 let (name, weight) = part.split_once('=')?;
                 let weight: f64 = weight.trim().parse().ok()?;
                 (weight.is_finite() && weight > 0.0).then_some((named(name.trim())?, weight))
@@ -123,10 +123,10 @@ mod tests {
     #[test]
     fn goals_are_names_or_weights() {
         let goal: Goal = "rss-after".parse().expect("a name");
-        assert_eq!((goal.weights(), goal.main()), (&[(Measure::RssAfter, 1.0)][..], Measure::RssAfter));
+        assert_eq!((goal.weights(), goal.main()), (&[(Objective::RssAfter, 1.0)][..], Objective::RssAfter));
         let goal: Goal = "rss=1,cpu=3".parse().expect("weights");
-        assert_eq!((goal.weight(Measure::PeakRss), goal.weight(Measure::Cpu)), (0.25, 0.75));
-        assert!(!goal.wants(Measure::Latency) && goal.main() == Measure::Cpu);
+        assert_eq!((goal.weight(Objective::PeakRss), goal.weight(Objective::Cpu)), (0.25, 0.75));
+        assert!(!goal.wants(Objective::Latency) && goal.main() == Objective::Cpu);
         let sum: f64 = "balanced".parse::<Goal>().expect("a name").weights().iter().map(|w| w.1).sum();
         assert!((sum - 1.0).abs() < 1e-9);
     }

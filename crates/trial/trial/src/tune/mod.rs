@@ -12,6 +12,7 @@ mod choice;
 mod front;
 mod goal;
 mod numbers;
+mod on_program;
 mod score;
 mod search;
 #[cfg(test)]
@@ -19,7 +20,8 @@ mod testing;
 
 pub use choice::{Choice, Reason, Verified, is_told_by, real};
 pub use front::front;
-pub use goal::{Goal, GoalError, Measure};
+pub use goal::{Goal, GoalError, Objective};
 pub use numbers::Numbers;
+pub use on_program::OnProgram;
 pub use score::Score;
 pub use search::{Found, Options, Ranked, search};

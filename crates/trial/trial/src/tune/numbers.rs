@@ -3,7 +3,7 @@
 use crate::replay::trial::Results;
 use crate::replay::{Ending, Measured};
 use crate::statistics::Spread;
-use crate::tune::goal::Measure;
+use crate::tune::goal::Objective;
 
 /// The measurements so far.
 #[derive(Clone, Debug, Default)]
@@ -49,14 +49,14 @@ impl Numbers {
 
     /// Measurements that nobody made.
     #[cfg(test)]
-    pub(crate) fn made_up(all: &[(Measure, &[f64])]) -> Self {
+    pub(crate) fn made_up(all: &[(Objective, &[f64])]) -> Self {
         let mut numbers = Self::default();
         for (measure, values) in all {
             let list = match measure {
-                Measure::PeakRss => &mut numbers.peak_rss,
-                Measure::RssAfter => &mut numbers.rss_after,
-                Measure::Cpu => &mut numbers.heap_ns,
-                Measure::Latency => &mut numbers.tail_ns,
+                Objective::PeakRss => &mut numbers.peak_rss,
+                Objective::RssAfter => &mut numbers.rss_after,
+                Objective::Cpu => &mut numbers.heap_ns,
+                Objective::Latency => &mut numbers.tail_ns,
             };
             list.extend_from_slice(values);
         }
@@ -64,13 +64,13 @@ impl Numbers {
     }
 
     /// A measure. CPU time is that for the heap, in the allocator and for its pages, in nanoseconds; latency is that of the slowest call in a thousand.
-    pub fn of(&self, measure: Measure) -> Option<Spread> {
+    pub fn of(&self, measure: Objective) -> Option<Spread> {
         Spread::of(self.all(measure).iter().copied())
     }
 
     /// Whether nothing was measured.
     pub fn is_empty(&self) -> bool {
-        Measure::ALL.into_iter().all(|measure| self.all(measure).is_empty())
+        Objective::ALL.into_iter().all(|measure| self.all(measure).is_empty())
     }
 
     /// Nanoseconds in the allocator alone, without what the first writing to pages takes.
@@ -79,12 +79,12 @@ impl Numbers {
     }
 
     /// All measurements of a measure.
-    pub fn all(&self, measure: Measure) -> &[f64] {
+    pub fn all(&self, measure: Objective) -> &[f64] {
         match measure {
-            Measure::PeakRss => &self.peak_rss,
-            Measure::RssAfter => &self.rss_after,
-            Measure::Cpu => &self.heap_ns,
-            Measure::Latency => &self.tail_ns,
+            Objective::PeakRss => &self.peak_rss,
+            Objective::RssAfter => &self.rss_after,
+            Objective::Cpu => &self.heap_ns,
+            Objective::Latency => &self.tail_ns,
         }
     }
 

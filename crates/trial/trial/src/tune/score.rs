@@ -1,7 +1,7 @@
 //! How much of what is wanted to be little a candidate needs, beside what there is now.
 
 use crate::statistics::Spread;
-use crate::tune::goal::{Goal, Measure};
+use crate::tune::goal::{Goal, Objective};
 use crate::tune::numbers::Numbers;
 
 /// The weighted geometric mean of ratios: 1 is what there is now, 0.5 half of it. With what it may be as well, by the extremes of
@@ -25,7 +25,7 @@ impl Score {
     pub(crate) fn of(goal: &Goal, candidate: &Numbers, baseline: &Numbers, other_ns: f64) -> Option<Self> {
         let (mut value, mut low, mut high) = (0.0, 0.0, 0.0);
         for &(measure, weight) in goal.weights() {
-            let outside = if measure == Measure::Cpu { other_ns } else { 0.0 };
+            let outside = if measure == Objective::Cpu { other_ns } else { 0.0 };
             let spread = |numbers: &Numbers| -> Option<Spread> {
                 let Spread { median, low, high } = numbers.of(measure)?;
                 // Never zero: a logarithm follows.
@@ -57,8 +57,8 @@ mod tests {
 
     fn score(
         goal: &str,
-        its: &[(Measure, &[f64])],
-        base: &[(Measure, &[f64])],
+        its: &[(Objective, &[f64])],
+        base: &[(Objective, &[f64])],
         other_ns: f64,
     ) -> Option<Score> {
         let goal: Goal = goal.parse().expect("a goal");
@@ -67,8 +67,8 @@ mod tests {
 
     #[test]
     fn a_score_is_a_ratio_and_its_ends_are_those_of_all_rounds() {
-        let its: &[(Measure, &[f64])] = &[(Measure::PeakRss, &[40.0, 50.0, 60.0])];
-        let base: &[(Measure, &[f64])] = &[(Measure::PeakRss, &[80.0, 100.0, 120.0])];
+        let its: &[(Objective, &[f64])] = &[(Objective::PeakRss, &[40.0, 50.0, 60.0])];
+        let base: &[(Objective, &[f64])] = &[(Objective::PeakRss, &[80.0, 100.0, 120.0])];
         let score = score("rss", its, base, 0.0).expect("both were measured");
         let is = |a: f64, b: f64| (a - b).abs() < 1e-9;
         assert!(
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn time_in_the_allocator_counts_as_much_as_in_the_program() {
-        let (its, base): (&[_], &[_]) = (&[(Measure::Cpu, &[5.0][..])], &[(Measure::Cpu, &[10.0][..])]);
+        let (its, base): (&[_], &[_]) = (&[(Objective::Cpu, &[5.0][..])], &[(Objective::Cpu, &[10.0][..])]);
         let alone = score("cpu", its, base, 0.0).expect("measured").value;
         let within = score("cpu", its, base, 90.0).expect("measured").value;
         assert!((alone - 0.5).abs() < 1e-9 && (within - 0.95).abs() < 1e-9, "{alone} {within}");
@@ -88,8 +88,8 @@ mod tests {
 
     #[test]
     fn weights_are_those_of_a_geometric_mean_and_what_is_missing_is_no_score() {
-        let its: &[(Measure, &[f64])] = &[(Measure::PeakRss, &[25.0]), (Measure::Cpu, &[200.0])];
-        let base: &[(Measure, &[f64])] = &[(Measure::PeakRss, &[100.0]), (Measure::Cpu, &[100.0])];
+        let its: &[(Objective, &[f64])] = &[(Objective::PeakRss, &[25.0]), (Objective::Cpu, &[200.0])];
+        let base: &[(Objective, &[f64])] = &[(Objective::PeakRss, &[100.0]), (Objective::Cpu, &[100.0])];
         let value = score("rss=1,cpu=2", its, base, 0.0).expect("measured").value;
         assert!((value - 1.0).abs() < 1e-9, "a quarter once and twice as much twice: {value}");
         assert_eq!(score("balanced", its, base, 0.0), None);

@@ -9,7 +9,7 @@ use crate::replay::{Counts, Script};
 use crate::rounds::Step;
 use crate::statistics::Spread;
 use crate::tune::front::front;
-use crate::tune::goal::{Goal, Measure};
+use crate::tune::goal::{Goal, Objective};
 use crate::tune::numbers::Numbers;
 use crate::tune::score::Score;
 use heapwise_allocators::{Candidate, Libraries};
@@ -67,7 +67,7 @@ pub struct Found {
     /// What there is now, as a place in `ranked`.
     pub baseline: usize,
     /// Which two measures the front is about.
-    pub front_of: [Measure; 2],
+    pub front_of: [Objective; 2],
     /// What the script contains.
     pub counts: Counts,
     /// Time that the program takes for anything but its heap, as it was reckoned with. In nanoseconds.
@@ -119,8 +119,8 @@ pub fn search(
     let goal = &options.goal;
     let mut all: Vec<Ranked> = options.candidates.iter().map(unknown).collect();
     let mut taking_part: Vec<usize> = (0..all.len()).collect();
-    let needs_time = goal.wants(Measure::Cpu) || goal.wants(Measure::Latency);
-    let needs_pauses = goal.wants(Measure::RssAfter);
+    let needs_time = goal.wants(Objective::Cpu) || goal.wants(Objective::Latency);
+    let needs_pauses = goal.wants(Objective::RssAfter);
     let mut rungs = Vec::new();
     let (mut timed, mut harness, mut is_interrupted) = (None, None, false);
     let mut other_ns = 0.0;
@@ -162,7 +162,7 @@ pub fn search(
         }
         taking_part = better_half(&all, &taking_part);
     }
-    let front_of = [if needs_pauses { Measure::RssAfter } else { Measure::PeakRss }, Measure::Cpu];
+    let front_of = [if needs_pauses { Objective::RssAfter } else { Objective::PeakRss }, Objective::Cpu];
     mark_front(&mut all, front_of, rungs.len());
     let now = all[0].candidate.clone();
     // Those that went further were better before, and what is measured in one rung is not what is measured in another one: the
@@ -248,7 +248,7 @@ fn take(all: &mut [Ranked], taking_part: &[usize], trial: Trial, rung: usize, is
 /// The time that the program takes for anything but its heap.
 fn outside(now: &Numbers, script: &Script, options: &Options) -> f64 {
     let median = |spread: Option<Spread>| spread.map_or(0.0, |s| s.median);
-    let (heap, calls) = (median(now.of(Measure::Cpu)), median(now.in_allocator()));
+    let (heap, calls) = (median(now.of(Objective::Cpu)), median(now.in_allocator()));
     // What the kernel told of the program is less its calls, but has the faults of its pages, which count for the heap here.
     let outside = options.other_ns.map(|outside| outside - (heap - calls).max(0.0));
     outside.unwrap_or(script.duration().0 as f64 - heap).max(0.0)
@@ -268,7 +268,7 @@ fn better_half(all: &[Ranked], taking_part: &[usize]) -> Vec<usize> {
 }
 
 /// Marks those that nobody beats in both measures, of those that took part to the end: `rungs` is how many rungs there were.
-fn mark_front(all: &mut [Ranked], of: [Measure; 2], rungs: usize) {
+fn mark_front(all: &mut [Ranked], of: [Objective; 2], rungs: usize) {
     let point = |ranked: &Ranked| {
         let [a, b] = of.map(|measure| ranked.numbers.of(measure).map(|s| s.median));
         Some([a?, b?])
@@ -318,7 +318,7 @@ mod tests {
         let mut all =
             vec![ranked("glibc", 10.0, 10.0), ranked("jemalloc", 20.0, 5.0), ranked("mimalloc", 30.0, 6.0)];
         all.push(Ranked { numbers: Numbers::default(), ..ranked("snmalloc", 1.0, 1.0) });
-        mark_front(&mut all, [Measure::PeakRss, Measure::Cpu], 1);
+        mark_front(&mut all, [Objective::PeakRss, Objective::Cpu], 1);
         assert_eq!(all.iter().map(|r| r.is_on_front).collect::<Vec<_>>(), [true, true, false, false]);
     }
 }

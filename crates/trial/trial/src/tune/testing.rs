@@ -1,8 +1,9 @@
 //! Made-up searches and comparisons, for tests of what is made of them.
 
-use crate::compare::{self, Comparison, Difference, Measure as Real, Setup, Standing, Verdict};
-use crate::tune::goal::{Goal, Measure};
+use crate::compare::{self, Comparison, Difference, RunMeasure, Setup, Standing, Verdict};
+use crate::tune::goal::{Goal, Objective};
 use crate::tune::numbers::Numbers;
+use crate::tune::on_program::OnProgram;
 use crate::tune::score::Score;
 use crate::tune::search::{Found, Ranked};
 use heapwise_allocators::Candidate;
@@ -14,8 +15,8 @@ pub(crate) fn ranked(candidate: &str, peak: f64, allocator_ns: f64) -> Ranked {
         version: "1".to_owned(),
         candidate: Candidate::parse(candidate).expect("a candidate"),
         numbers: Numbers::made_up(&[
-            (Measure::PeakRss, &[peak, peak]),
-            (Measure::Cpu, &[allocator_ns, allocator_ns]),
+            (Objective::PeakRss, &[peak, peak]),
+            (Objective::Cpu, &[allocator_ns, allocator_ns]),
         ]),
         score: None,
         rung: 0,
@@ -39,7 +40,7 @@ pub(crate) fn found(goal: &str, candidates: &[(&str, f64, f64)]) -> Found {
         goal,
         ranked: all,
         baseline,
-        front_of: [Measure::PeakRss, Measure::Cpu],
+        front_of: [Objective::PeakRss, Objective::Cpu],
         counts: crate::replay::Counts::default(),
         other_ns: 0.0,
         rungs: vec![candidates.len()],
@@ -50,8 +51,8 @@ pub(crate) fn found(goal: &str, candidates: &[(&str, f64, f64)]) -> Found {
 }
 
 /// A candidate on the program itself, with ratios, their lower ends and their upper ends.
-pub(crate) fn standing(label: &str, measures: &[(Real, Verdict, (f64, f64, f64))]) -> Standing {
-    let difference = |&(real, verdict, (ratio, low, high)): &(Real, Verdict, (f64, f64, f64))| {
+pub(crate) fn standing(label: &str, measures: &[(RunMeasure, Verdict, (f64, f64, f64))]) -> Standing {
+    let difference = |&(real, verdict, (ratio, low, high)): &(RunMeasure, Verdict, (f64, f64, f64))| {
         (real, Difference { verdict, ratio, low, high, confidence: 0.9, p: 0.05, noise: 0.01, rounds: 5 })
     };
     Standing {
@@ -65,9 +66,11 @@ pub(crate) fn standing(label: &str, measures: &[(Real, Verdict, (f64, f64, f64))
 }
 
 /// A comparison with these candidates, behind the program as it is.
-pub(crate) fn comparison(candidates: Vec<Standing>) -> Comparison {
-    let baseline = standing("default", &[]);
-    Comparison {
+pub(crate) fn on_program(candidates: Vec<Standing>) -> OnProgram {
+    let standings: Vec<Standing> = std::iter::once(standing("default", &[])).chain(candidates).collect();
+    let candidate = |standing: &Standing| Candidate::parse(&standing.candidate.label).expect("a candidate");
+    let candidates = standings.iter().map(candidate).collect();
+    let comparison = Comparison {
         setup: Setup {
             command: Vec::new(),
             stdin: None,
@@ -79,10 +82,11 @@ pub(crate) fn comparison(candidates: Vec<Standing>) -> Comparison {
             began_unix: 0,
             took_ns: 0,
         },
-        standings: std::iter::once(baseline).chain(candidates).collect(),
+        standings,
         unavailable: Vec::new(),
         winners: Vec::new(),
         notes: Vec::new(),
         is_interrupted: false,
-    }
+    };
+    OnProgram { comparison, candidates, missing: Vec::new() }
 }

@@ -1,12 +1,12 @@
 //! What runs that count differ by, and who needs least.
 
-use crate::compare::{Difference, Measure, Standing, Verdict, Winner};
+use crate::compare::{Difference, RunMeasure, Standing, Verdict, Winner};
 use crate::statistics::difference;
 use std::collections::BTreeMap;
 
 /// A candidate beside the baseline, measure by measure.
-pub(crate) fn differences(baseline: &Standing, candidate: &Standing) -> BTreeMap<Measure, Difference> {
-    let compared = Measure::ALL.into_iter().filter_map(|measure| {
+pub(crate) fn differences(baseline: &Standing, candidate: &Standing) -> BTreeMap<RunMeasure, Difference> {
+    let compared = RunMeasure::ALL.into_iter().filter_map(|measure| {
         let rows = rows(baseline, candidate, measure);
         let (numbers, pairs): (Vec<f64>, Vec<[f64; 2]>) =
             rows.into_iter().map(|row| (row.number, row.baseline)).unzip();
@@ -22,18 +22,18 @@ struct Row {
     baseline: [f64; 2],
 }
 
-fn rows(baseline: &Standing, candidate: &Standing, measure: Measure) -> Vec<Row> {
+fn rows(baseline: &Standing, candidate: &Standing, measure: RunMeasure) -> Vec<Row> {
     let row = |(round, number)| Some(Row { round, number, baseline: pair(baseline, round, measure)? });
     by_round(candidate, measure).into_iter().filter_map(row).collect()
 }
 
 /// Somebody's numbers of runs that count.
-fn by_round(standing: &Standing, measure: Measure) -> BTreeMap<u32, f64> {
+fn by_round(standing: &Standing, measure: RunMeasure) -> BTreeMap<u32, f64> {
     standing.counted().filter_map(|s| Some((s.round, measure.of(s)?))).collect()
 }
 
 /// The baseline's two numbers of a round.
-fn pair(baseline: &Standing, round: u32, measure: Measure) -> Option<[f64; 2]> {
+fn pair(baseline: &Standing, round: u32, measure: RunMeasure) -> Option<[f64; 2]> {
     let of = |is_second: bool| {
         let sample = baseline.counted().find(|s| s.round == round && s.is_second == is_second)?;
         measure.of(sample)
@@ -42,8 +42,8 @@ fn pair(baseline: &Standing, round: u32, measure: Measure) -> Option<[f64; 2]> {
 }
 
 /// For each measure, who needs least.
-pub(crate) fn winners(standings: &[Standing], measures: &[Measure]) -> Vec<Winner> {
-    let median = |at: usize, m: Measure| standings[at].spread(m).map_or(f64::INFINITY, |s| s.median);
+pub(crate) fn winners(standings: &[Standing], measures: &[RunMeasure]) -> Vec<Winner> {
+    let median = |at: usize, m: RunMeasure| standings[at].spread(m).map_or(f64::INFINITY, |s| s.median);
     measures
         .iter()
         .map(|&measure| {
@@ -65,7 +65,7 @@ pub(crate) fn winners(standings: &[Standing], measures: &[Measure]) -> Vec<Winne
 }
 
 /// Whether one candidate surely needs more than another, by the same test and with the baseline's noise.
-fn is_told_apart(standings: &[Standing], best: usize, other: usize, measure: Measure) -> bool {
+fn is_told_apart(standings: &[Standing], best: usize, other: usize, measure: RunMeasure) -> bool {
     let own = by_round(&standings[best], measure);
     let mut numbers = Vec::new();
     let mut pairs = Vec::new();
@@ -103,11 +103,11 @@ mod tests {
     #[test]
     fn who_needs_least_is_named_with_those_who_may_be_as_good() {
         let standings = field(&[0.5e9, 0.501e9, 0.7e9, 1.001e9]);
-        let [winner] = &winners(&standings, &[Measure::Cpu])[..] else { panic!("one measure") };
+        let [winner] = &winners(&standings, &[RunMeasure::Cpu])[..] else { panic!("one measure") };
         assert_eq!(winner.best, Some(1));
         assert_eq!(winner.not_told_apart, [2]);
-        assert_eq!(standings[3].verdict(Measure::Cpu), Some(Verdict::Lower));
-        assert_eq!(standings[4].verdict(Measure::Cpu), Some(Verdict::WithinNoise));
+        assert_eq!(standings[3].verdict(RunMeasure::Cpu), Some(Verdict::Lower));
+        assert_eq!(standings[4].verdict(RunMeasure::Cpu), Some(Verdict::WithinNoise));
     }
 
     #[test]
@@ -120,11 +120,11 @@ mod tests {
             other.differences = differences(&standings[0], &other);
             standings.push(other);
         }
-        assert!(is_told_apart(&standings, 1, 2, Measure::Cpu));
+        assert!(is_told_apart(&standings, 1, 2, RunMeasure::Cpu));
         // The baseline lacks the first two rounds.
         let gap = |standing: &Standing, at: usize| standing.samples[at].round > 2;
         standings[0].counted = (0..16).filter(|at| gap(&standings[0], *at)).collect();
-        assert!(is_told_apart(&standings, 1, 2, Measure::Cpu), "other rounds were paired");
+        assert!(is_told_apart(&standings, 1, 2, RunMeasure::Cpu), "other rounds were paired");
     }
 
     #[test]
@@ -132,8 +132,8 @@ mod tests {
         let mut standings = field(&[0.5e9, 1.2e9]);
         let what = String::new();
         standings[1].findings.push(Finding { kind: FindingKind::Crashed, what, runs: 1, of: 6 });
-        assert_eq!(winners(&standings, &[Measure::Cpu])[0].best, None);
-        assert_eq!(standings[2].verdict(Measure::Cpu), Some(Verdict::Higher));
+        assert_eq!(winners(&standings, &[RunMeasure::Cpu])[0].best, None);
+        assert_eq!(standings[2].verdict(RunMeasure::Cpu), Some(Verdict::Higher));
     }
 
     #[test]
@@ -155,6 +155,6 @@ mod tests {
         // Rounds in which somebody is missing are no rounds.
         let [first, mut second] = [standing(&around(1e9), true), standing(&around(0.5e9), false)];
         second.counted.truncate(3);
-        assert_eq!(differences(&first, &second)[&Measure::Cpu].rounds, 3);
+        assert_eq!(differences(&first, &second)[&RunMeasure::Cpu].rounds, 3);
     }
 }

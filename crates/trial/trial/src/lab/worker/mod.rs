@@ -7,13 +7,15 @@
 mod answer;
 mod error;
 mod heap;
+mod run;
 mod start;
 mod stopwatch;
 
 pub use answer::{Answer, Phase};
 pub use error::WorkerError;
 pub use heap::Heap;
-pub use start::{ask, run};
+pub use run::run;
+pub use start::ask;
 pub use stopwatch::Stopwatch;
 
 use crate::lab::workloads;

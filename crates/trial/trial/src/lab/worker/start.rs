@@ -4,16 +4,7 @@ use super::Answer;
 use super::error::WorkerError;
 use crate::lab::conditions::Condition;
 use crate::lab::experiment::Options;
-use std::process::{Command, Output};
-
-/// Runs a command to its end, or until [`PATIENCE`](super::PATIENCE) is over.
-///
-/// # Errors
-///
-/// If it cannot be started or waited for, or takes too long.
-pub fn run(command: &mut Command) -> Result<Output, WorkerError> {
-    crate::supervise::output(command, super::PATIENCE)?.ok_or(WorkerError::TooSlow)
-}
+use std::process::Command;
 
 /// Has a worker do something under a condition.
 ///
