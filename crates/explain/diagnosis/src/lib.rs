@@ -14,7 +14,7 @@ mod cost;
 mod idle;
 mod insight;
 mod insights;
-mod name;
+pub mod name;
 mod purpose;
 mod rule_input;
 #[cfg(test)]

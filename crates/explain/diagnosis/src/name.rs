@@ -1,65 +1,121 @@
-//! Names of functions, as far as the rules have to understand them.
+//! Names of functions, as far as rules and comparisons have to understand them.
 //!
 //! An inlined frame has only its last part (`push_mut<usize, …>`), another one its whole path
 //! (`alloc::raw_vec::RawVec<T,A>::grow_one`, `std::vector<int>::push_back(int const&)`). [`base`] brings all of them to the
-//! same: the last part without generic and other arguments.
+//! same: the last part without generic and other arguments. It survives another decision about inlining, and a function that
+//! moves to another module.
+
+use std::ops::Range;
 
 /// The last part of a function's name without what is in brackets: `clone` of
 /// `<alloc::string::String as core::clone::Clone>::clone`.
 pub(crate) fn base(name: &str) -> &str {
-    let (mut start, mut end, mut depth, mut before) = (0, name.len(), 0_usize, ' ');
-    let mut open_at = None;
-    for (i, c) in name.char_indices() {
-        match c {
-            // `operator<`, `operator()` and their like are names themselves.
-            '<' | '>' | '(' | '[' if depth == 0 && name[start..i].ends_with("operator") => {
-                return name[start..].split_whitespace().next().unwrap_or(name);
-            }
-            '<' | '(' | '[' => {
-                if depth == 0 && open_at.is_none() {
-                    open_at = Some(i);
-                }
-                depth += 1;
-            }
-            '>' if before == '-' => {}
-            '>' | ')' | ']' => depth = depth.saturating_sub(1),
-            ':' if depth == 0 && before == ':' => {
-                let rest = &name[i + 1..];
-                // What follows is generic arguments, or the hash of older symbols.
-                let more = !rest.is_empty() && !rest.starts_with('<') && !is_hash(rest);
-                if more {
-                    (start, open_at) = (i + 1, None);
-                } else {
-                    end = end.min(i - 1);
-                }
-            }
-            // The result of a C++ template stands in front.
-            ' ' if depth == 0 && open_at.is_none() && !name[start..i].ends_with("operator") => start = i + 1,
-            ' ' if depth == 0 && open_at.is_some_and(|at| at > start) && name[i + 1..].contains("::") => {
-                (start, open_at) = (i + 1, None);
-            }
-            _ => {}
-        }
-        before = c;
-    }
-    if let Some(at) = open_at.filter(|&at| at > start) {
-        end = end.min(at);
-    }
-    let base = name.get(start..end).unwrap_or(name);
+    let name = without_hash(name);
+    let mut last = 0..name.len();
+    parts(name, |part| last = part);
     // What compilers append: `.constprop.0`, `.cold`.
-    let base = base.split('.').next().unwrap_or(base).trim();
+    let base = name[last].split('.').next().unwrap_or_default().trim();
     // What the C library calls itself by.
     let base = base.strip_prefix("__GI_").unwrap_or(base);
     if base.is_empty() { name } else { base }
 }
 
-fn is_hash(rest: &str) -> bool {
-    rest.len() == 17 && rest.starts_with('h') && rest[1..].bytes().all(|b| b.is_ascii_hexdigit())
+/// The same of a name without hash and clones, but that a closure keeps the function that it is in: `run::{closure}`.
+pub(crate) fn base_with_closures(name: &str) -> String {
+    let mut kept = Vec::new();
+    parts(name, |part| {
+        let part = name[part].trim();
+        if !part.starts_with('{') {
+            kept.clear();
+        }
+        // A type is no function that a closure could be in.
+        if !part.starts_with('<') {
+            kept.push(part);
+        }
+    });
+    if kept.is_empty() { name.to_owned() } else { kept.join("::") }
+}
+
+/// Without the hash of Rust's older symbols.
+pub fn without_hash(name: &str) -> &str {
+    match name.rsplit_once("::h") {
+        Some((head, hash)) if hash.len() == 16 && hash.bytes().all(|b| b.is_ascii_hexdigit()) => head,
+        _ => name,
+    }
+}
+
+/// The parts of a path, one after the other, each up to its arguments. What stands in front of a part (the result of a C++
+/// template) is none.
+fn parts(name: &str, mut found: impl FnMut(Range<usize>)) {
+    let (mut start, mut depth, mut before, mut passed) = (0, 0_usize, ' ', 0);
+    // Where the part's own name ends, and whether it is that of an operator.
+    let (mut own_end, mut has_operator) = (None, false);
+    let end_of =
+        |start: usize, own_end: Option<usize>, at: usize| own_end.filter(|end| *end > start).unwrap_or(at);
+    for (at, c) in name.char_indices() {
+        let (rest, came_before) = (&name[at..], std::mem::replace(&mut before, c));
+        if at < passed {
+            continue;
+        }
+        let is_behind_operator = depth == 0 && own_end.is_none() && is_operator(&name[start..at]);
+        has_operator |= is_behind_operator;
+        match c {
+            _ if is_behind_operator && c != ' ' => {
+                // `operator<` and `operator()` are names themselves; others have nothing that would be taken for brackets.
+                let signs = OPERATORS.iter().find(|signs| rest.starts_with(**signs));
+                passed = at + signs.map_or(c.len_utf8(), |signs| signs.len());
+                own_end = signs.map(|_| passed);
+            }
+            '<' | '(' | '[' => {
+                if depth == 0 && own_end.is_none() {
+                    own_end = Some(at);
+                }
+                depth += 1;
+            }
+            '>' if came_before == '-' => {}
+            '>' | ')' | ']' => depth = depth.saturating_sub(1),
+            ':' if depth == 0 && came_before == ':' => {
+                let next = at + 1;
+                let end = at - 1;
+                if name[next..].starts_with('<') || next == name.len() {
+                    // Generic arguments of this part.
+                    own_end = own_end.or(Some(end));
+                } else {
+                    if start < end {
+                        found(start..end_of(start, own_end, end));
+                    }
+                    (start, own_end, has_operator) = (next, None, false);
+                }
+            }
+            // Behind the result, and not before what follows the arguments.
+            ' ' if depth == 0 && !has_operator => {
+                const BEHIND: [&str; 4] = ["const", "volatile", "&", "["];
+                if !BEHIND.iter().any(|word| rest[1..].starts_with(word)) {
+                    (start, own_end) = (at + 1, None);
+                }
+            }
+            _ => {}
+        }
+    }
+    let end = end_of(start, own_end, name.len());
+    if start < end {
+        found(start..end);
+    }
+}
+
+/// The operators that begin like brackets or end like one, longer ones first.
+const OPERATORS: [&str; 13] =
+    ["<=>", "<<=", ">>=", "->*", "->", "()", "[]", "<<", ">>", "<=", ">=", "<", ">"];
+
+/// Whether a part is `operator` so far.
+fn is_operator(part: &str) -> bool {
+    let before = part.strip_suffix("operator");
+    before.is_some_and(|before| !before.ends_with(|c: char| c.is_alphanumeric() || c == '_'))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::base;
+    use super::{base, base_with_closures};
 
     #[test]
     fn names_of_all_kinds_have_a_last_part() {
@@ -86,7 +142,7 @@ mod tests {
             ),
             ("std::vector<int>::push_back(int const&)", "push_back"),
             ("operator new(unsigned long)", "operator new"),
-            ("Foo::operator()(int) const", "operator()(int)"),
+            ("Foo::operator()(int) const", "operator()"),
             ("(anonymous namespace)::make(char const*)", "make"),
             ("leak.constprop.0", "leak"),
             ("strdup", "strdup"),
@@ -95,6 +151,58 @@ mod tests {
             ("", ""),
         ] {
             assert_eq!(base(name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn brackets_of_all_kinds_are_seen_through() {
+        for (name, expected) in [
+            ("app::Map::<K, V>::insert", "insert"),
+            ("std::vector<int> make(int)", "make"),
+            ("f(int)::Local::run() const", "run"),
+            ("my_operator<u8>", "my_operator"),
+            ("Foo::operator<=><int>(Foo const&)", "operator<=>"),
+            ("Foo::operator->() const", "operator->"),
+            ("Foo::operator+(Foo const&)", "operator+"),
+            ("Foo::operator bool() const", "operator bool"),
+            ("Foo::operator==(Foo const&) const", "operator=="),
+        ] {
+            assert_eq!(base(name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_function_has_the_same_bare_name_inlined_or_not() {
+        let cases = [
+            ("push<usize, alloc::alloc::Global>", "push"),
+            ("alloc::vec::Vec<T,A>::push", "push"),
+            ("<alloc::vec::Vec<u8>>::push", "push"),
+            ("<alloc::string::String as core::clone::Clone>::clone", "clone"),
+            ("poetry::v01::solve_round", "solve_round"),
+            ("solve_round", "solve_round"),
+            ("app::run::{closure}", "run::{closure}"),
+            (
+                "std::panicking::catch_unwind::do_call::<&dyn core::ops::function::Fn<(), Output = i32>, i32>",
+                "do_call",
+            ),
+            ("<F as core::ops::Fn(A) -> B>::call", "call"),
+            (
+                "void std::vector<int, std::allocator<int> >::_M_realloc_insert<int>(int*, int&&)",
+                "_M_realloc_insert",
+            ),
+            ("void swap<int>(int&, int&)", "swap"),
+            ("(anonymous namespace)::make(char const*)", "make"),
+            ("operator new(unsigned long)", "operator new"),
+            ("Foo::operator()(int) const", "operator()"),
+            ("Foo::operator<(Foo const&)", "operator<"),
+            ("Foo::operator[](int)", "operator[]"),
+            ("std::operator<< <char>(std::ostream&)", "operator<<"),
+            ("main", "main"),
+            ("<", "<"),
+            ("", ""),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(base_with_closures(name), expected, "{name}");
         }
     }
 }

@@ -336,4 +336,14 @@ mod tests {
         );
         assert_eq!(told.len(), 3);
     }
+
+    #[test]
+    fn settings_of_the_table_of_allocators_are_known() {
+        for name in ["jemalloc"] {
+            let allocator = heapwise_allocators::by_name(name).expect("it is in the table");
+            for setting in allocator.settings() {
+                assert!(KNOWN.contains(&setting.name), "{name}: {}", setting.name);
+            }
+        }
+    }
 }

@@ -204,4 +204,18 @@ mod tests {
         assert!(look("MIMALLOC_PURGE_DELAY", "0", "libfoo.so")[0].title.contains("there is no mimalloc"));
         assert_eq!(look("MALLOC_CHECK_", "0", "libmimalloc-secure.so.2")[0].severity, Severity::Medium);
     }
+
+    #[test]
+    fn settings_of_the_table_of_allocators_are_known() {
+        for name in ["mimalloc", "mimalloc2"] {
+            let allocator = heapwise_allocators::by_name(name).expect("it is in the table");
+            for setting in allocator.settings() {
+                assert!(
+                    KNOWN.contains(&setting.name.to_ascii_uppercase().as_str()),
+                    "{name}: {}",
+                    setting.name
+                );
+            }
+        }
+    }
 }

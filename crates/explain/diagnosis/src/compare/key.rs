@@ -4,6 +4,7 @@
 //! of symbols, so that keys are compared as numbers.
 
 use super::symbol;
+use crate::name::base_with_closures;
 use heapwise_analysis::{Analysis, Frame};
 use std::collections::{HashMap, HashSet};
 
@@ -92,7 +93,7 @@ impl<'a> Symbols<'a> {
 
     fn add(&mut self, module: String, function: String) -> SymbolId {
         // A frame without a name has its module for one.
-        let bare = (!function.is_empty()).then(|| symbol::bare(&function));
+        let bare = (!function.is_empty()).then(|| base_with_closures(&function));
         let id = self.intern(module, function);
         if let Some(bare) = bare {
             // No module stands for any.

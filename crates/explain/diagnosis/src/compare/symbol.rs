@@ -3,9 +3,10 @@
 //! A build changes what does not matter: hashes, suffixes of clones that the optimiser makes, versions in the names of
 //! libraries. What is left is the *full* name. A function that the compiler inlined is often known by its last part
 //! alone, with the types that it was instantiated with (`push<usize, Global>`), and by its path without these
-//! (`alloc::vec::Vec<T,A>::push`) where it was not inlined. So there is a *bare* name, too, the last part without
-//! anything: it survives another decision about inlining, and a function that moves to another module.
+//! (`alloc::vec::Vec<T,A>::push`) where it was not inlined. So there is a *bare* name, too
+//! ([`base_with_closures`](crate::name::base_with_closures)).
 
+use crate::name::without_hash;
 use std::borrow::Cow;
 
 /// A function's name without what differs from build to build.
@@ -31,22 +32,6 @@ pub(crate) fn full(name: &str) -> Cow<'_, str> {
     }
     out.push_str(rest);
     Cow::Owned(out.replace("{{", "{").replace("}}", "}"))
-}
-
-/// The last part of a function's full name, without types and arguments. A closure keeps the function that it is in.
-pub(crate) fn bare(full: &str) -> String {
-    let outside = outside_of_brackets(full);
-    let parts: Vec<&str> = outside.split("::").filter(|part| !part.is_empty()).collect();
-    let closures = parts.iter().rev().take_while(|part| part.starts_with('{')).count();
-    let from = parts.len().saturating_sub(closures + 1);
-    let bare = parts[from..].join("::");
-    let bare = bare.trim();
-    // A C++ template has its return type in front.
-    let start = match bare.rfind(' ') {
-        Some(space) if !bare.contains("operator") => space + 1,
-        _ => 0,
-    };
-    if bare.is_empty() { full.to_owned() } else { bare[start..].to_owned() }
 }
 
 /// A module's file name without folder and version: `libpython3.11.so.1.0` is `libpython.so`.
@@ -82,13 +67,6 @@ fn without_version(name: &str) -> &str {
     if bare.is_empty() { name } else { bare }
 }
 
-fn without_hash(name: &str) -> &str {
-    match name.rsplit_once("::h") {
-        Some((head, hash)) if hash.len() == 16 && hash.bytes().all(|b| b.is_ascii_hexdigit()) => head,
-        _ => name,
-    }
-}
-
 /// Without what compilers append to copies of a function: `f.isra.0`, `f(int) [clone .cold]`.
 fn without_clones(name: &str) -> &str {
     const SUFFIXES: [&str; 6] = [".isra.", ".part.", ".constprop.", ".cold", ".lto_priv.", ".llvm."];
@@ -100,57 +78,16 @@ fn without_clones(name: &str) -> &str {
     }
 }
 
-/// What is in no brackets, up to the arguments of a C++ function.
-fn outside_of_brackets(name: &str) -> String {
-    let mut out = String::with_capacity(name.len());
-    let mut depth = 0usize;
-    let mut before = ' ';
-    for (at, c) in name.char_indices() {
-        let is_operator = depth == 0 && operator_ends(&out);
-        match c {
-            '<' | '>' | '(' | ')' | '[' | ']' if is_operator && !name[at..].starts_with("()(") => {
-                // `operator<`, `operator[]`: the brackets are the name, up to the arguments.
-                if c == '(' {
-                    break;
-                }
-                out.push(c);
-            }
-            '(' if depth == 0 && !name[at..].starts_with("(anonymous namespace)") && !is_operator => break,
-            '<' | '(' | '[' => depth += 1,
-            // `Fn() -> T`
-            '>' if before == '-' => {}
-            '>' | ')' | ']' => depth = depth.saturating_sub(1),
-            _ if depth == 0 => out.push(c),
-            _ => {}
-        }
-        before = c;
-    }
-    out
-}
-
-/// Whether the name of an operator is being read: `operator`, and nothing but signs behind it. It is asked for each character, so only
-/// as much is looked at as such a name can have.
-fn operator_ends(out: &str) -> bool {
-    const LONGEST: usize = 32;
-    let end = &out[out.ceil_char_boundary(out.len().saturating_sub(LONGEST))..];
-    let last = match end.rsplit_once("::") {
-        Some((_, last)) => last,
-        None if end.len() == out.len() => end,
-        None => return false,
-    };
-    last.strip_prefix("operator")
-        .is_some_and(|signs| signs.chars().all(|c| !c.is_alphanumeric() && c != '_' && c != ' '))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::name::base_with_closures;
 
     #[test]
     fn names_of_a_recording_may_be_long() {
-        for part in ["long", "operator+", "<", "::", "+"] {
+        for part in ["long", "operator+", "<", "::", "+", " const", "{::"] {
             let name = part.repeat(100_000);
-            assert!(bare(&full(&name)).len() <= name.len());
+            assert!(base_with_closures(&full(&name)).len() <= name.len());
         }
     }
 
@@ -173,41 +110,6 @@ mod tests {
         ];
         for (name, expected) in cases {
             assert_eq!(full(name), expected, "{name}");
-        }
-    }
-
-    #[test]
-    fn a_function_has_the_same_bare_name_inlined_or_not() {
-        let cases = [
-            ("push<usize, alloc::alloc::Global>", "push"),
-            ("alloc::vec::Vec<T,A>::push", "push"),
-            ("<alloc::vec::Vec<u8>>::push", "push"),
-            ("<alloc::string::String as core::clone::Clone>::clone", "clone"),
-            ("poetry::v01::solve_round", "solve_round"),
-            ("solve_round", "solve_round"),
-            ("app::run::{closure}", "run::{closure}"),
-            (
-                "std::panicking::catch_unwind::do_call::<&dyn core::ops::function::Fn<(), Output = i32>, i32>",
-                "do_call",
-            ),
-            ("<F as core::ops::Fn(A) -> B>::call", "call"),
-            (
-                "void std::vector<int, std::allocator<int> >::_M_realloc_insert<int>(int*, int&&)",
-                "_M_realloc_insert",
-            ),
-            ("void swap<int>(int&, int&)", "swap"),
-            ("(anonymous namespace)::make(char const*)", "make"),
-            ("operator new(unsigned long)", "operator new"),
-            ("Foo::operator()(int) const", "operator"),
-            ("Foo::operator<(Foo const&)", "operator<"),
-            ("Foo::operator[](int)", "operator[]"),
-            ("std::operator<< <char>(std::ostream&)", "operator<<"),
-            ("main", "main"),
-            ("<", "<"),
-            ("", ""),
-        ];
-        for (name, expected) in cases {
-            assert_eq!(bare(name), expected, "{name}");
         }
     }
 
