@@ -8,6 +8,7 @@ pub mod bench;
 pub mod cargo;
 pub mod demo;
 pub mod install;
+pub mod schemas;
 pub mod test;
 pub mod tidy;
 mod totals;

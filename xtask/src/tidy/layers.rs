@@ -144,7 +144,13 @@ const OUTSIDE: &[Layer] = &[
     layer(
         "heapwise-tests",
         "tests of the whole",
-        &["heapwise-allocators", "heapwise-analysis", "heapwise-symbols", "heapwise-trace"],
+        &[
+            "heapwise-allocators",
+            "heapwise-analysis",
+            "heapwise-report",
+            "heapwise-symbols",
+            "heapwise-trace",
+        ],
     ),
     layer("victims-with-crates", "programs that tests record", &[]),
     layer("victims-wrapped", "and such that wrap their allocator", &["heapwise"]),

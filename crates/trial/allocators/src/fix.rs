@@ -3,7 +3,7 @@
 /// The ways to give a program an allocator with its settings for good, as text to be pasted.
 ///
 /// A way that does not exist for an allocator is empty.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Fix {
     /// Lines for `[dependencies]` of a Rust program's Cargo.toml.
@@ -21,7 +21,7 @@ pub struct Fix {
 }
 
 /// A call into the allocator, to be placed by somebody who knows the program.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Call {
     /// Where it belongs, and what for.

@@ -22,10 +22,7 @@ mod spec;
 mod tune;
 
 pub use c_library::version as c_library_version;
-pub use catalogue::{
-    Check, CheckError, SCHEMA, catalogue_json, catalogue_text, check, check_json, check_text,
-    settings_markdown,
-};
+pub use catalogue::{Check, CheckError, catalogue_text, check, check_text, settings_markdown};
 pub use fix::{Call, Fix};
 pub use identity::{
     COMMAND as IDENTITY_COMMAND, Identity, IdentityError, OwnStatistics, answer_here, identify,

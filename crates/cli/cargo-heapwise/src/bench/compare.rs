@@ -9,63 +9,17 @@ use super::file::Bench;
 use super::folder::Found;
 use super::measure::Measure;
 use super::threshold::Thresholds;
+pub(crate) use heapwise_report::schema::bench_diff::{Level, Verdict};
 use std::collections::BTreeMap;
 
-/// A measure of one benchmark.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Level {
-    /// In the first iteration, which is no part of the others.
-    pub(crate) first: u64,
-    pub(crate) mean: f64,
-    pub(crate) min: u64,
-    pub(crate) max: u64,
-}
-
-impl Level {
-    fn of(bench: &Bench, measure: Measure) -> Self {
-        Self {
-            first: measure.whole(&bench.first),
-            mean: measure.mean(&bench.mean),
-            min: measure.whole(&bench.min),
-            max: measure.whole(&bench.max),
-        }
-    }
-
-    /// Whether the first iteration is one that no other was like.
-    pub(crate) fn is_first_special(&self) -> bool {
-        self.first < self.min || self.first > self.max
-    }
-}
-
-/// What became of a measure, or of a benchmark.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
-    /// More is needed: a regression.
-    Worse,
-    /// Less is needed.
-    Better,
-    /// It differs by no more than its iterations do, or than the threshold allows.
-    Varies,
-    /// Nothing changed.
-    Same,
-    /// Only measured now.
-    New,
-    /// Only in the baseline.
-    Vanished,
-    /// There is no baseline.
-    Measured,
-}
-
-impl Verdict {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Worse => "worse",
-            Self::Better => "better",
-            Self::Varies => "varies",
-            Self::Same => "same",
-            Self::New => "new",
-            Self::Vanished => "vanished",
-            Self::Measured => "measured",
+impl Measure {
+    /// What a benchmark needs of it.
+    fn level(self, bench: &Bench) -> Level {
+        Level {
+            first: self.whole(&bench.first),
+            max: self.whole(&bench.max),
+            mean: self.mean(&bench.mean),
+            min: self.whole(&bench.min),
         }
     }
 }
@@ -149,7 +103,7 @@ impl<'a> Comparison<'a> {
                 (Some(_), Some(_)) => Verdict::Same,
             };
             let pairs = Measure::ALL.map(|measure| {
-                let level = |bench: Option<&Bench>| bench.map(|bench| Level::of(bench, measure));
+                let level = |bench: Option<&Bench>| bench.map(|bench| measure.level(bench));
                 let (old, new) = (level(old), level(new));
                 let verdict = match (&old, &new) {
                     (Some(old), Some(new)) => judge(old, new, thresholds.of(measure)),
@@ -311,9 +265,9 @@ mod tests {
         let mut found = found("t", "a", [3, 3, 3]);
         found.bench.max.reallocations = 4;
         found.bench.mean.reallocations = 2.0;
-        let level = Level::of(&found.bench, Measure::Requests);
+        let level = Measure::Requests.level(&found.bench);
         assert_eq!(level, Level { first: 3, mean: 5.0, min: 3, max: 7 });
         found.bench.max.reallocations = u64::MAX;
-        assert_eq!(Level::of(&found.bench, Measure::Requests).max, u64::MAX);
+        assert_eq!(Measure::Requests.level(&found.bench).max, u64::MAX);
     }
 }

@@ -10,8 +10,6 @@ mod rows;
 mod text;
 mod wording;
 
-pub use json::SCHEMA;
-
 use crate::style::Style;
 use crate::text::TextOptions;
 use heapwise_analysis::Analysis;
