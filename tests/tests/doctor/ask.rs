@@ -1,7 +1,7 @@
 //! Starting patients, asking the doctor, and what it answered.
 
+pub(crate) use heapwise_report::schema::doctor::Checkup;
 use heapwise_report::schema::doctor::SCHEMA;
-pub(crate) use heapwise_report::schema::doctor::{Checkup, Finding};
 use heapwise_tests::build::{FlagSet, build};
 use heapwise_tests::run::{self, Outcome, Running};
 use heapwise_tests::tool;
