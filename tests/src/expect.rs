@@ -98,7 +98,7 @@ pub fn unmet(expectations: &[Expectation], report: &Report, facts: &Facts) -> Ve
 fn of_threads(report: &Report, name: &str) -> Sum {
     let mut sum = Sum::default();
     for thread in report.threads.iter().filter(|thread| thread.name == name) {
-        sum.blocks += thread.totals.blocks();
+        sum.blocks += thread.totals.requests();
         sum.bytes += thread.totals.allocated_bytes;
         sum.live += thread.totals.live_at_exit_blocks;
         sum.live_bytes += thread.totals.live_at_exit_bytes;

@@ -103,7 +103,8 @@ fn the_place_that_pins_pages_is_named() {
     assert!(end.holes_bytes > 38 << 20, "{end:?}");
     let report = recorded.report();
     let pinned = report.memory.pinned.first().expect("something is pinned");
-    let functions: Vec<_> = report.sites[pinned.site].stack.iter().map(|f| f.function.as_deref()).collect();
+    let functions: Vec<_> =
+        report.sites[pinned.site as usize].stack.iter().map(|f| f.function.as_deref()).collect();
     assert!(functions.contains(&Some("keep")), "{functions:?}");
     // Without the small blocks nearly all of it would be free.
     assert!(pinned.bytes > 35 << 20 && (9_000..=10_000).contains(&pinned.blocks), "{pinned:?}");

@@ -215,7 +215,7 @@ fn a_full_disk_ends_the_recording_and_not_the_program() {
     assert!(last.contains("a.hw") && last.contains("--max-size"), "{last}");
     let (outcome, report) = report_on(&at.join("a.hw"), at);
     assert_eq!(outcome.code(), 0, "{}", outcome.stderr);
-    assert!(report.expect("a report").totals.blocks() > 0, "what was written is lost");
+    assert!(report.expect("a report").totals.requests() > 0, "what was written is lost");
 }
 
 /// Runs `ls` under heapwise with a limit on the size of files; the shared memory is a large file to the kernel.

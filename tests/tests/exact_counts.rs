@@ -27,7 +27,7 @@ fn exact(program: &Path, arguments: &[&str], folder: &Path, variables: &[(&str, 
     let report = recorded.report();
     assert_eq!(recorded.outcome.code(), code, "{}", recorded.outcome.stderr);
     assert_eq!(report.totals.lost_events, 0);
-    let seen = valgrind::Usage { allocs: report.totals.blocks(), bytes: report.totals.allocated_bytes };
+    let seen = valgrind::Usage { allocs: report.totals.requests(), bytes: report.totals.allocated_bytes };
     assert_eq!(seen, usage, "heapwise (left) and valgrind (right) differ on {}", program.display());
 }
 

@@ -133,7 +133,7 @@ fn the_viewer_of_dhat_finds_the_numbers_of_the_report() {
     for_each_victim(|recorded, totals, folder| {
         let file = exported(&recorded.file, &["--to", "dhat"], folder);
         let Some(viewed) = dh_view::view(&file, folder) else { return };
-        assert_eq!(viewed.total_blocks, totals.blocks());
+        assert_eq!(viewed.total_blocks, totals.requests());
         assert_eq!(viewed.total_bytes, totals.allocated_bytes);
         assert_eq!(
             (viewed.peak_bytes, viewed.peak_blocks),

@@ -65,7 +65,7 @@ fn an_interrupt_goes_to_the_program_and_the_report_still_comes() {
     let recorded = recording.wait(running);
     assert_eq!(recorded.outcome.code(), 5, "{}", recorded.outcome.stderr);
     assert_eq!(recorded.report().exit.code, Some(5));
-    assert!(recorded.report().totals.blocks() > 500);
+    assert!(recorded.report().totals.requests() > 500);
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn readable(file: &Path, folder: &Path, cut_off: bool) {
     let (outcome, report) = report_on(file, folder);
     assert_eq!(outcome.code(), 0, "{}", outcome.stderr);
     let report = report.expect("a report");
-    assert!(report.totals.blocks() > 100, "{:?}", report.totals);
+    assert!(report.totals.requests() > 100, "{:?}", report.totals);
     assert_eq!(report.mentions("no-end"), cut_off, "{:?}", report.warnings);
 }
 

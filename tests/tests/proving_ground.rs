@@ -115,7 +115,7 @@ fn each_step_is_told_until_it_was_taken() {
     if !entries.is_some_and(|i| i.remedy.contains("RawValue")) {
         wrong.push(format!("version 1 does not hear of escapes: {entries:?}"));
     }
-    let blocks: Vec<u64> = reports.iter().map(|r| r.totals.blocks()).collect();
+    let blocks: Vec<u64> = reports.iter().map(|r| r.totals.requests()).collect();
     for ((n, blocks_of), article) in (1..).zip(&blocks).zip(ARTICLE) {
         let saved = 100.0 - *blocks_of as f64 * 100.0 / blocks[0] as f64;
         println!("v{n:02} {blocks_of:>9} allocations, {saved:5.1} % saved, in the article {article:.1} %");

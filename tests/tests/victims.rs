@@ -108,7 +108,7 @@ fn says_why_empty(report: &Report, recorded: &Recorded, expectations: &[Expectat
         wrong.push("nothing was said before the start".into());
     }
     let said = expectations.iter().any(Expectation::says_invisible);
-    if (said || report.processes.is_empty()) && report.totals.blocks() > 0 {
+    if (said || report.processes.is_empty()) && report.totals.requests() > 0 {
         wrong.push(format!("blocks were seen where there can be none: {:?}", report.totals));
     }
     wrong
@@ -140,7 +140,7 @@ fn is_sound(report: &Report, facts: &Facts, alone: &Outcome) -> Vec<String> {
     let known = order.unknown_frees == 0 && order.implicit_frees == 0;
     check(known || facts.unknown_blocks, format!("blocks appear or vanish: {order:?}"));
     let sites: u64 = report.sites.iter().map(|site| site.allocations + site.reallocations).sum();
-    let blocks = report.totals.blocks();
+    let blocks = report.totals.requests();
     check(sites == blocks, format!("the sites have {sites} blocks together, the totals {blocks}"));
     wrong
 }

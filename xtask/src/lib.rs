@@ -10,6 +10,7 @@ pub mod cargo;
 pub mod demo;
 pub mod install;
 pub mod model;
+pub mod schemas;
 pub mod test;
 pub mod tidy;
 mod totals;

@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use lexopt::prelude::*;
 use std::process::ExitCode;
 use xtask::demo::Size;
-use xtask::{bench, demo, test, tidy, web, windows};
+use xtask::{bench, demo, schemas, test, tidy, web, windows};
 
 const HELP: &str = "\
 Tasks of this workspace.
@@ -18,6 +18,7 @@ Usage: cargo xtask TASK
           and test;
           programs that tests need are installed if this is root and there is apt-get
   layers  write the list of wings and crates into ARCHITECTURE.md
+  schemas write the JSON Schemas of what heapwise writes into docs/schema
   tidy    the rules that the compiler does not check: layers, unsafe code, licences, ...
   web [--check] [--no-install]
           build the program of the HTML report into crates/present/report;
@@ -72,6 +73,10 @@ fn run(mut parser: lexopt::Parser) -> Result<()> {
         "layers" => {
             no_more(&mut parser)?;
             tidy::write_layers()?;
+        }
+        "schemas" => {
+            no_more(&mut parser)?;
+            schemas::write()?;
         }
         "web" => {
             let (mut check, mut install) = (false, true);

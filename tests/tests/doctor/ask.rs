@@ -1,34 +1,13 @@
 //! Starting patients, asking the doctor, and what it answered.
 
+pub(crate) use heapwise_report::schema::doctor::Checkup;
+use heapwise_report::schema::doctor::SCHEMA;
 use heapwise_tests::build::{FlagSet, build};
 use heapwise_tests::run::{self, Outcome, Running};
 use heapwise_tests::tool;
 use heapwise_tests::victim::Victim;
 use libtest_mimic::Failed;
-use serde::Deserialize;
 use std::path::{Path, PathBuf};
-
-#[derive(Debug, Deserialize)]
-pub(crate) struct Checkup {
-    pub(crate) schema: String,
-    pub(crate) clean: bool,
-    pub(crate) findings: Vec<Finding>,
-    pub(crate) checks: Vec<Check>,
-}
-
-#[derive(Debug, Deserialize)]
-pub(crate) struct Finding {
-    pub(crate) id: String,
-    pub(crate) severity: String,
-    pub(crate) title: String,
-    pub(crate) evidence: Vec<String>,
-    pub(crate) remedy: String,
-}
-
-#[derive(Debug, Deserialize)]
-pub(crate) struct Check {
-    pub(crate) id: String,
-}
 
 /// A patient, built of its source.
 pub(crate) fn patient(name: &str) -> PathBuf {
@@ -52,7 +31,7 @@ pub(crate) fn checkup(
     let outcome = doctor(folder, variables, &[&["--format", "json"], arguments].concat());
     let checkup: Checkup = serde_json::from_slice(&outcome.stdout)
         .map_err(|error| format!("{error} in {}\n{}", outcome.text(), outcome.stderr))?;
-    if checkup.schema != "heapwise.doctor/1" {
+    if checkup.schema != SCHEMA {
         return Err(format!("schema {}", checkup.schema).into());
     }
     if outcome.code() != if checkup.clean { 0 } else { 3 } {

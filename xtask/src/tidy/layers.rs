@@ -158,7 +158,14 @@ const OUTSIDE: &[Layer] = &[
     layer(
         "heapwise-tests",
         "tests of the whole",
-        &["heapwise-allocators", "heapwise-analysis", "heapwise-symbols", "heapwise-trace", "heapwise-trial"],
+        &[
+            "heapwise-allocators",
+            "heapwise-analysis",
+            "heapwise-report",
+            "heapwise-symbols",
+            "heapwise-trace",
+            "heapwise-trial",
+        ],
     ),
     layer("models", "every schedule of ring and trie", &["heapwise-trace"]),
     layer("victims-with-crates", "programs that tests record", &[]),

@@ -9,6 +9,7 @@ use crate::record::{add_lines, not_recorded};
 use crate::runner::{self, Plan, To};
 use crate::{Failure, program};
 use anyhow::Context;
+use heapwise_report::schema::report::Totals;
 use serde::Deserialize;
 use std::path::Path;
 
@@ -16,15 +17,6 @@ use std::path::Path;
 #[derive(Debug, Deserialize)]
 struct Report {
     totals: Totals,
-}
-
-#[derive(Debug, Deserialize)]
-struct Totals {
-    allocations: u64,
-    reallocations: u64,
-    allocated_bytes: u64,
-    peak_live_bytes: u64,
-    live_at_exit_bytes: u64,
 }
 
 /// Runs the tests and ends as cargo does.
@@ -81,7 +73,7 @@ fn print(reports: &Path, recordings: &Path) -> Result<bool, Failure> {
             continue;
         };
         rows.push([
-            count(totals.allocations.saturating_add(totals.reallocations)),
+            count(totals.requests()),
             count(totals.allocated_bytes),
             count(totals.peak_live_bytes),
             count(totals.live_at_exit_bytes),

@@ -8,6 +8,16 @@ use std::fs;
 
 const TWO: &str = "parse|31|4096|1024\nsum|0|0|0";
 
+/// What was written for machines, which is what docs/schema says.
+fn result(outcome: &Outcome) -> Value {
+    let result: Value = serde_json::from_str(&outcome.stdout).expect("JSON and nothing else");
+    let schema = include_str!("../../../../docs/schema/heapwise.bench-diff-1.json");
+    if let Err(error) = jsonschema::validate(&serde_json::from_str(schema).expect("JSON"), &result) {
+        panic!("{}: {error}", error.instance_path());
+    }
+    result
+}
+
 #[test]
 fn a_table_has_what_benchmarks_of_this_run_left() {
     let fixture = Fixture::new();
@@ -20,7 +30,7 @@ fn a_table_has_what_benchmarks_of_this_run_left() {
     // The file of the second benchmark is of this run, those of the first are not any more.
     let outcome =
         fixture.bench("other|1|1|1", &["--bench", "second", "--iterations", "3", "--format", "json"]);
-    let result: Value = serde_json::from_str(&outcome.stdout).expect("JSON and nothing else");
+    let result = result(&outcome);
     let benchmarks = result["benchmarks"].as_array().expect("benchmarks");
     assert_eq!(benchmarks.len(), 1, "{result:#}");
     assert_eq!((&benchmarks[0]["id"], &benchmarks[0]["iterations"]["new"]), (&"other".into(), &3.into()));
@@ -57,7 +67,7 @@ fn a_benchmark_that_needs_more_ends_with_3() {
 
     let outcome = compared("parse|31|4096|1024\nsum|1|8|8", &["--format", "json"]);
     assert_eq!(outcome.code, Some(3), "a rise from zero: {outcome:#?}");
-    let result: Value = serde_json::from_str(&outcome.stdout).expect("JSON and nothing else");
+    let result = result(&outcome);
     assert_eq!(result["benchmarks"][1]["requests"]["share"], Value::Null);
 
     assert_eq!(compared("parse|31|4136|1024\nsum|0|0|0", &[]).code, Some(0), "less than 1 % of the bytes");

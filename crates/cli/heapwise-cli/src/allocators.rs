@@ -3,9 +3,8 @@
 use crate::args::{AllocatorsArgs, PlainFormat};
 use crate::bundled::libraries;
 use crate::{Failure, exit, report};
-use heapwise_allocators::{
-    Candidate, answer_here, catalogue_json, catalogue_text, check, check_json, check_text,
-};
+use heapwise_allocators::{Candidate, answer_here, catalogue_text, check, check_text};
+use heapwise_report::allocators::{check_json, list_json};
 use heapwise_report::escape::terminal::{self, escape};
 
 /// Lists the shelf, or tries candidates.
@@ -14,7 +13,7 @@ pub(crate) fn allocators(args: &AllocatorsArgs) -> Result<u8, Failure> {
     let Some(list) = &args.candidates else {
         report::write(out, |_| match args.format {
             PlainFormat::Text => catalogue_text(libraries()),
-            PlainFormat::Json => catalogue_json(libraries()),
+            PlainFormat::Json => list_json(libraries()),
         })?;
         return Ok(exit::SUCCESS);
     };
@@ -28,7 +27,7 @@ pub(crate) fn allocators(args: &AllocatorsArgs) -> Result<u8, Failure> {
             };
             checks.iter().filter_map(line).collect()
         }
-        PlainFormat::Json => terminal::json(&check_json(&checks)).into_owned(),
+        PlainFormat::Json => check_json(&checks),
     })?;
     let errors: Vec<_> = checks.iter().filter_map(|(_, result)| result.as_ref().err()).collect();
     for error in &errors {

@@ -3,13 +3,8 @@
 use crate::identity::{Identity, IdentityError};
 use crate::libraries::{Error, Libraries};
 use crate::registry::{self, Allocator, Origin};
-use crate::setting::{Kind, Setting};
 use crate::spec::Candidate;
-use serde_json::{Value, json};
 use std::fmt::Write;
-
-/// The name and version of the JSON that [`catalogue_json`] and [`check_json`] make.
-pub const SCHEMA: &str = "heapwise.allocators/1";
 
 /// How a program gets an allocator, in words.
 fn source(allocator: &dyn Allocator, libraries: &Libraries) -> String {
@@ -67,39 +62,6 @@ pub fn settings_markdown() -> String {
     text
 }
 
-fn setting_json(setting: &Setting) -> Value {
-    let (kind, range) = match setting.kind {
-        Kind::Switch => ("switch", json!({})),
-        Kind::Number { least, most, unit } => {
-            ("number", json!({"least": least, "most": most, "unit": unit.suffix()}))
-        }
-        Kind::Choice(words) => ("choice", json!({"words": words})),
-    };
-    json!({
-        "name": setting.name, "meaning": setting.meaning, "kind": kind, "range": range, "default": setting.default,
-        "is_time": setting.is_time(), "worth_trying": setting.worth_trying,
-    })
-}
-
-/// The same for machines.
-pub fn catalogue_json(libraries: &Libraries) -> String {
-    let one = |allocator: &&'static dyn Allocator| {
-        let (origin, is_carried) = match allocator.origin() {
-            Origin::Carried { source, .. } => (source, true),
-            Origin::OnRequest { source, .. } => (source, libraries.has(*allocator)),
-            Origin::CLibrary => ("the C library", true),
-            Origin::Installed { .. } => ("installed", false),
-        };
-        json!({
-            "name": allocator.name(), "version": allocator.version(), "is_there": libraries.has(*allocator),
-            "is_carried": is_carried, "source": origin,
-            "settings": allocator.settings().iter().map(setting_json).collect::<Vec<_>>(),
-        })
-    };
-    let all: Vec<_> = registry::all().iter().map(one).collect();
-    format!("{:#}\n", json!({"schema": SCHEMA, "allocators": all}))
-}
-
 /// What came of seeing whether a candidate is what it is called.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
@@ -137,19 +99,6 @@ pub fn check_text(candidate: &Candidate, identity: &Identity) -> String {
     line
 }
 
-/// The checks for machines.
-pub fn check_json(checks: &[Check]) -> String {
-    let one = |(candidate, result): &Check| match result {
-        Ok(identity) => json!({
-            "candidate": candidate.to_string(), "name": identity.name, "version": identity.version,
-            "object": identity.object, "usable_of_100": identity.usable_of_100, "rss_bytes": identity.rss_bytes,
-            "settings": identity.settings, "error": null,
-        }),
-        Err(error) => json!({"candidate": candidate.to_string(), "error": error.to_string()}),
-    };
-    format!("{:#}\n", json!({"schema": SCHEMA, "checks": checks.iter().map(one).collect::<Vec<_>>()}))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -165,15 +114,6 @@ mod tests {
         let with = Libraries::new(&[("tcmalloc-google", b"bytes")]);
         assert!(catalogue_text(&with).contains("  carried by heapwise, built from libtcmalloc-sys 0.1.14\n"));
         assert!(text.contains("  dirty_decay_ms: a whole number from -1 to 86400000 ms [default: 10000]\n"));
-        let json: Value = serde_json::from_str(&catalogue_json(&libraries)).expect("JSON");
-        assert_eq!(json["schema"], SCHEMA);
-        let all = json["allocators"].as_array().expect("a list");
-        assert_eq!(all.len(), registry::all().len());
-        let jemalloc = all.iter().find(|a| a["name"] == "jemalloc").expect("it is there");
-        assert_eq!(jemalloc["is_there"], true);
-        let google = all.iter().find(|a| a["name"] == "tcmalloc-google").expect("it is listed");
-        assert_eq!((&google["is_there"], &google["is_carried"]), (&json!(false), &json!(false)));
-        assert_eq!(jemalloc["settings"][1]["range"]["most"], 86_400_000);
     }
 
     #[test]
@@ -189,16 +129,5 @@ mod tests {
             assert!(renew, "docs/allocators.md has other settings: UPDATE_SNAPSHOTS=1 renews it");
             std::fs::write(path, renewed).expect("the document can be written");
         }
-    }
-
-    #[test]
-    fn one_that_fails_is_told_beside_the_others() {
-        let candidates = Candidate::parse_list("mimalloc,/none/such.so").expect("a list");
-        let checks =
-            check(&Libraries::new(&[]), &candidates, &|_, _| unreachable!("nothing can be made ready"));
-        assert_eq!(checks.len(), 2);
-        let json: Value = serde_json::from_str(&check_json(&checks)).expect("JSON");
-        assert!(json["checks"][0]["error"].as_str().expect("an error").contains("built without mimalloc"));
-        assert!(json["checks"][1]["error"].as_str().expect("an error").contains("cannot read"));
     }
 }

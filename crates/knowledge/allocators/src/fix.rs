@@ -4,7 +4,6 @@
 ///
 /// A way that does not exist for an allocator is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "candidates", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Fix {
     /// Lines for `[dependencies]` of a Rust program's Cargo.toml.
@@ -23,7 +22,6 @@ pub struct Fix {
 
 /// A call into the allocator, to be placed by somebody who knows the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "candidates", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Call {
     /// Where it belongs, and what for.

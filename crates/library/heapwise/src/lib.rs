@@ -151,6 +151,8 @@ mod operations;
 #[cfg(feature = "operations")]
 mod output;
 mod record;
+#[cfg(all(test, feature = "operations"))]
+mod schema_files;
 #[cfg_attr(
     not(feature = "budgets"),
     allow(dead_code, reason = "only those who count or record use all of it")

@@ -9,12 +9,19 @@ use std::{env, fs, io, process};
 
 /// Counts as they are in files.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub(crate) struct CountsJson {
+    /// Allocations and reallocations.
     requests: u64,
+    /// Allocations without reallocations.
     allocations: u64,
+    /// Reallocations.
     reallocations: u64,
+    /// Blocks that were freed.
     deallocations: u64,
+    /// Bytes asked for, by allocations and, with their new size, by reallocations.
     allocated_bytes: u64,
+    /// Bytes freed, by deallocations and, with the old size, by reallocations.
     freed_bytes: u64,
 }
 

@@ -55,6 +55,12 @@ fn documented(schema: &str) -> BTreeSet<String> {
 fn check(file: &Path, schema: &str) {
     let document: Value = serde_json::from_slice(&fs::read(file).expect("a file")).expect("JSON");
     assert_eq!(document["schema"], schema);
+    let path = format!("../../../docs/schema/{}.json", schema.replace('/', "-"));
+    let said = fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).expect("the schema");
+    let said = serde_json::from_slice(&said).expect("JSON");
+    if let Err(error) = jsonschema::validate(&said, &document) {
+        panic!("{schema}: {}: {error}", error.instance_path());
+    }
     let mut real = BTreeSet::new();
     fields(&document, &mut real);
     assert_eq!(documented(schema), real, "{schema}");

@@ -8,6 +8,8 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(target_os = "linux")]
+pub mod allocators;
 mod chart;
 pub mod compare;
 pub mod diff;
@@ -19,11 +21,11 @@ mod html;
 mod html_page;
 mod json;
 pub mod lab;
-mod machine;
 mod markdown;
 pub mod names;
 #[cfg(target_os = "linux")]
 pub mod replay;
+pub mod schema;
 mod source;
 mod style;
 mod text;
@@ -33,7 +35,7 @@ pub use heapwise_diagnosis::units;
 
 pub use diff::Diff;
 pub use html::{Freed, HtmlOptions, SourceFile, Sources, ThreadMatrix, html};
-pub use json::{JsonOptions, SCHEMA, json};
+pub use json::{JsonOptions, json};
 pub use markdown::{MarkdownOptions, markdown};
 pub use source::SourceLines;
 pub use style::Style;

@@ -10,63 +10,17 @@ use super::folder::Found;
 use super::measure::BenchMeasure;
 use super::threshold::Thresholds;
 use heapwise_report::diff::Limit;
+pub(crate) use heapwise_report::schema::bench_diff::{Level, Verdict};
 use std::collections::BTreeMap;
 
-/// A measure of one benchmark.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Level {
-    /// In the first iteration, which is no part of the others.
-    pub(crate) first: u64,
-    pub(crate) mean: f64,
-    pub(crate) min: u64,
-    pub(crate) max: u64,
-}
-
-impl Level {
-    fn of(bench: &Bench, measure: BenchMeasure) -> Self {
-        Self {
-            first: measure.whole(&bench.first),
-            mean: measure.mean(&bench.mean),
-            min: measure.whole(&bench.min),
-            max: measure.whole(&bench.max),
-        }
-    }
-
-    /// Whether the first iteration is one that no other was like.
-    pub(crate) fn is_first_special(&self) -> bool {
-        self.first < self.min || self.first > self.max
-    }
-}
-
-/// What became of a measure, or of a benchmark.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
-    /// More is needed: a regression.
-    Worse,
-    /// Less is needed.
-    Better,
-    /// It differs by no more than its iterations do, or than the threshold allows.
-    Varies,
-    /// Nothing changed.
-    Same,
-    /// Only measured now.
-    New,
-    /// Only in the baseline.
-    Vanished,
-    /// There is no baseline.
-    Measured,
-}
-
-impl Verdict {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Worse => "worse",
-            Self::Better => "better",
-            Self::Varies => "varies",
-            Self::Same => "same",
-            Self::New => "new",
-            Self::Vanished => "vanished",
-            Self::Measured => "measured",
+impl BenchMeasure {
+    /// What a benchmark needs of it.
+    fn level(self, bench: &Bench) -> Level {
+        Level {
+            first: self.whole(&bench.first),
+            max: self.whole(&bench.max),
+            mean: self.mean(&bench.mean),
+            min: self.whole(&bench.min),
         }
     }
 }
@@ -150,7 +104,7 @@ impl<'a> Comparison<'a> {
                 (Some(_), Some(_)) => Verdict::Same,
             };
             let pairs = BenchMeasure::ALL.map(|measure| {
-                let level = |bench: Option<&Bench>| bench.map(|bench| Level::of(bench, measure));
+                let level = |bench: Option<&Bench>| bench.map(|bench| measure.level(bench));
                 let (old, new) = (level(old), level(new));
                 let verdict = match (&old, &new) {
                     (Some(old), Some(new)) => judge(old, new, thresholds.of(measure)),
@@ -323,9 +277,9 @@ mod tests {
         let mut found = found("t", "a", [3, 3, 3]);
         found.bench.max.reallocations = 4;
         found.bench.mean.reallocations = 2.0;
-        let level = Level::of(&found.bench, BenchMeasure::Requests);
+        let level = BenchMeasure::Requests.level(&found.bench);
         assert_eq!(level, Level { first: 3, mean: 5.0, min: 3, max: 7 });
         found.bench.max.reallocations = u64::MAX;
-        assert_eq!(Level::of(&found.bench, BenchMeasure::Requests).max, u64::MAX);
+        assert_eq!(BenchMeasure::Requests.level(&found.bench).max, u64::MAX);
     }
 }

@@ -1,57 +1,41 @@
-//! The result for machines, `heapwise.bench-diff/1` (docs/cargo.md).
+//! Fills `heapwise.bench-diff/1` (docs/cargo.md).
 
-use super::compare::{Comparison, Level, Row};
+use super::compare::{Comparison, Pair, Row};
 use super::measure::BenchMeasure;
-use heapwise_report::diff::Limit;
-use serde_json::{Map, Value, json};
-
-const SCHEMA: &str = "heapwise.bench-diff/1";
+use heapwise_report::schema::bench_diff::{BenchDiff, Benchmark, Change, Iterations, Measures, SCHEMA};
+use heapwise_report::schema::pretty;
 
 /// All of it, as one object.
-pub(crate) fn render(comparison: &Comparison<'_>) -> serde_json::Result<String> {
-    let thresholds: Map<_, _> = BenchMeasure::ALL
-        .map(|measure| (measure.name().to_owned(), percent(comparison.thresholds.of(measure))))
-        .into_iter()
-        .collect();
-    let value = json!({
-        "schema": SCHEMA,
-        "heapwise": env!("CARGO_PKG_VERSION"),
-        "baseline": comparison.baseline,
-        "threshold_percent": thresholds,
-        "n_worse": comparison.worse(),
-        "benchmarks": comparison.rows.iter().map(benchmark).collect::<Vec<_>>(),
-    });
-    serde_json::to_string_pretty(&value)
-        .map(|text| heapwise_report::escape::terminal::json(&text).into_owned() + "\n")
+pub(crate) fn render(comparison: &Comparison<'_>) -> String {
+    let [requests, allocated_bytes, peak_live_bytes] =
+        BenchMeasure::ALL.map(|measure| comparison.thresholds.of(measure));
+    pretty(&BenchDiff {
+        baseline: comparison.baseline.map(str::to_owned),
+        benchmarks: comparison.rows.iter().map(benchmark).collect(),
+        heapwise: env!("CARGO_PKG_VERSION").to_owned(),
+        n_worse: comparison.worse(),
+        schema: SCHEMA.to_owned(),
+        threshold_percent: Measures { allocated_bytes, peak_live_bytes, requests },
+    })
 }
 
-/// Null for what is no percentage.
-fn percent(limit: Limit) -> Value {
-    limit.as_percent().into()
-}
-
-fn benchmark(row: &Row<'_>) -> Value {
+fn benchmark(row: &Row<'_>) -> Benchmark {
     let [old, new] = row.iterations;
-    let mut object = Map::new();
-    object.insert("target".into(), row.target.into());
-    object.insert("id".into(), row.id.into());
-    object.insert("verdict".into(), row.verdict.name().into());
-    object.insert("iterations".into(), json!({ "old": old, "new": new }));
-    for pair in &row.pairs {
-        let value = json!({
-            "verdict": pair.verdict.name(),
-            "old": pair.old.as_ref().map(level),
-            "new": pair.new.as_ref().map(level),
-            "change": pair.change(),
-            "share": pair.share(),
-        });
-        object.insert(pair.measure.name().into(), value);
+    // In the order of `BenchMeasure::ALL`.
+    let [requests, allocated_bytes, peak_live_bytes] = row.pairs.each_ref().map(change);
+    Benchmark {
+        allocated_bytes,
+        id: row.id.to_owned(),
+        iterations: Iterations { new, old },
+        peak_live_bytes,
+        requests,
+        target: row.target.to_owned(),
+        verdict: row.verdict,
     }
-    object.into()
 }
 
-fn level(level: &Level) -> Value {
-    json!({ "first": level.first, "mean": level.mean, "min": level.min, "max": level.max })
+fn change(pair: &Pair) -> Change {
+    Change { change: pair.change(), new: pair.new, old: pair.old, share: pair.share(), verdict: pair.verdict }
 }
 
 #[cfg(test)]
@@ -59,12 +43,12 @@ mod tests {
     use super::super::compare::testing::sides;
     use super::super::threshold::Thresholds;
     use super::*;
+    use serde_json::{Value, json};
     use std::collections::BTreeSet;
 
     fn rendered() -> Value {
         let [old, new] = sides();
-        let text =
-            render(&Comparison::new(Some("main"), Some(&old), &new, Thresholds::default())).expect("JSON");
+        let text = render(&Comparison::new(Some("main"), Some(&old), &new, Thresholds::default()));
         serde_json::from_str(&text).expect("JSON")
     }
 

@@ -135,7 +135,7 @@ fn write(args: &BenchArgs, comparison: &Comparison<'_>) -> Result<(), Failure> {
     let color = args.output.is_none() && choice != ColorChoice::Never;
     let text = match args.format {
         BenchFormat::Text => text::render(comparison, color),
-        BenchFormat::Json => json::render(comparison)?,
+        BenchFormat::Json => json::render(comparison),
         BenchFormat::Markdown => markdown::render(comparison),
     };
     match &args.output {

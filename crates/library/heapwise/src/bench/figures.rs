@@ -16,6 +16,8 @@ use std::hint::black_box;
 /// assert_eq!((max.requests(), max.deallocations, max.allocated_bytes, max.peak_live_bytes), (1, 1, 100, 100));
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
+#[cfg_attr(test, schemars(description = "What one iteration does."))]
 #[non_exhaustive]
 pub struct Iteration {
     /// Blocks that were handed out.
@@ -65,6 +67,13 @@ impl Iteration {
 /// assert_eq!(figures.mean.requests(), 0.5);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
+#[cfg_attr(
+    test,
+    schemars(
+        description = "What an iteration does in the mean; of the peak, the mean of the peaks of the iterations."
+    )
+)]
 #[non_exhaustive]
 pub struct MeanIteration {
     /// Blocks that were handed out.

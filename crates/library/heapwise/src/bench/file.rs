@@ -6,17 +6,33 @@ use serde::Serialize;
 use std::path::Path;
 use std::{env, io};
 
+/// The value of the field `schema`.
+pub(crate) const SCHEMA: &str = "heapwise.bench/1";
+
+/// What a benchmark allocates.
 #[derive(Serialize)]
-struct Document<'figures> {
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
+pub(crate) struct Document<'figures> {
+    /// The name and version of this schema.
+    #[cfg_attr(test, schemars(extend("const" = SCHEMA)))]
     schema: &'static str,
+    /// The name of the benchmark.
     id: &'figures str,
+    /// The executable that it is in.
     target: &'figures str,
+    /// The run that it is of, as `cargo heapwise bench` calls it; empty without.
     run: &'figures str,
+    /// The version of heapwise.
     heapwise: &'static str,
+    /// How many iterations the numbers are of, without the first one.
     iterations: u64,
+    /// The first iteration, in which caches are filled.
     first: &'figures Iteration,
+    /// The mean of the others.
     mean: &'figures MeanIteration,
+    /// The least of each number in the others.
     min: &'figures Iteration,
+    /// The greatest of each number in the others.
     max: &'figures Iteration,
 }
 
@@ -24,7 +40,7 @@ pub(super) fn write(id: &str, figures: &Figures) -> io::Result<()> {
     let target = target(&env::current_exe()?);
     let run = env::var_os("HEAPWISE_RUN").unwrap_or_default();
     let document = Document {
-        schema: "heapwise.bench/1",
+        schema: SCHEMA,
         id,
         target: &target,
         run: &run.to_string_lossy(),

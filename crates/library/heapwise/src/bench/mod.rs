@@ -60,6 +60,8 @@ mod file;
 mod mode;
 
 pub use figures::{Figures, Iteration, MeanIteration, count, count_batched};
+#[cfg(test)]
+pub(crate) use file::{Document, SCHEMA};
 pub use mode::ITERATIONS;
 pub(crate) use mode::Mode;
 

@@ -19,6 +19,13 @@ use serde::Serialize;
 /// assert_eq!((mean.requests, mean.allocated_bytes), (0.75, 6.0));
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
+#[cfg_attr(
+    test,
+    schemars(
+        description = "What one iteration does, as a mean, or as a number that was found for such means."
+    )
+)]
 #[non_exhaustive]
 pub struct PerIteration {
     /// Allocations and reallocations: how often memory was asked for.
@@ -107,6 +114,13 @@ pub struct FirstSpan {
 ///
 /// The example is that of [`FirstSpan`].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
+#[cfg_attr(
+    test,
+    schemars(
+        description = "Spans after the first one: the mean per iteration, and how far the means of the spans spread."
+    )
+)]
 #[non_exhaustive]
 pub struct LaterSpans {
     /// How many they are.

@@ -39,6 +39,8 @@ mod table;
 pub use measured::Measured;
 pub use metrics::{FirstSpan, LaterSpans, PerIteration};
 pub use operation::Operation;
+#[cfg(test)]
+pub(crate) use report::{Document, SCHEMA};
 pub use report::{OperationReport, Report};
 pub use scope::{Scope, ScopeGuard, ScopeHandle};
 pub use session::Session;

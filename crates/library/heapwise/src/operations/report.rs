@@ -132,15 +132,9 @@ impl Report {
     /// ```
     #[must_use]
     pub fn to_json(&self) -> String {
-        #[derive(Serialize)]
-        struct Json<'report> {
-            schema: &'static str,
-            heapwise: &'static str,
-            operations: Vec<OperationJson<'report>>,
-        }
         let operations = self.operations().map(OperationJson::from).collect();
         let heapwise = env!("CARGO_PKG_VERSION");
-        crate::output::json(&Json { schema: "heapwise.operations/1", heapwise, operations })
+        crate::output::json(&Document { schema: SCHEMA, heapwise, operations })
     }
 }
 
@@ -323,24 +317,57 @@ impl OperationReport {
     }
 }
 
+/// The value of the field `schema`.
+pub(crate) const SCHEMA: &str = "heapwise.operations/1";
+
+/// What operations allocate.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
+pub(crate) struct Document<'report> {
+    /// The name and version of this schema.
+    #[cfg_attr(test, schemars(extend("const" = SCHEMA)))]
+    schema: &'static str,
+    /// The version of heapwise.
+    heapwise: &'static str,
+    /// Each operation that was measured.
+    operations: Vec<OperationJson<'report>>,
+}
+
+/// What an operation allocates.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 struct OperationJson<'report> {
+    /// Its name.
     name: &'report str,
+    /// Spans that have ended as they should.
     spans: u64,
+    /// The iterations that they covered together.
     iterations: u64,
+    /// Spans that a panic ended, without iterations, or of futures that were dropped too early.
     unfinished_spans: u64,
+    /// How often what a thread did for a scope came too late and is missing.
     late_guards: u64,
+    /// What all spans did.
     total: CountsJson,
+    /// The mean per iteration; null without a span that has ended.
     mean: Option<PerIteration>,
+    /// The most live bytes of a span above the level at its begin; null where it is not known.
     peak_live_bytes: Option<u64>,
+    /// The first span; null without one that has ended.
     first: Option<FirstJson>,
+    /// The spans after it; null without one.
     later: Option<LaterSpans>,
 }
 
+/// The first span.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 struct FirstJson {
+    /// The iterations that it covered.
     iterations: u64,
+    /// What it did.
     total: CountsJson,
+    /// Its most live bytes above the level at its begin; null where it is not known.
     peak_live_bytes: Option<u64>,
 }
 

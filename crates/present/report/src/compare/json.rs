@@ -1,173 +1,174 @@
-//! The schema `heapwise.compare/1`: field names are a contract, see docs/compare.md.
+//! Fills `heapwise.compare/1`.
 
-use heapwise_trial::compare::{
-    Comparison, Difference, EndSource, Memory, Output, PeakSource, RunMeasure, Sample, Spread, Standing,
-    Verdict,
+use crate::schema::Spread;
+use crate::schema::compare::{
+    self as schema, Candidate, Difference, EndSource, Finding, Least, Load, Memory, Output, PeakSource, Run,
+    Server, Unavailable, Verdict,
 };
-use serde_json::{Map, Value, json as value};
-
-/// The value of the field `schema`.
-pub const SCHEMA: &str = "heapwise.compare/1";
+use crate::schema::report::Exit;
+use heapwise_trial::compare::{self, Comparison, RunMeasure, Outcome, Sample, Standing};
+use heapwise_trial::statistics;
 
 pub(super) fn json(comparison: &Comparison) -> String {
-    let setup = &comparison.setup;
-    let machine = &setup.machine;
-    let measures = comparison.measures();
-    let label = |at: &usize| comparison.standings.get(*at).map(|s| s.candidate.label.clone());
-    let winners: Map<String, Value> = comparison
-        .winners
-        .iter()
-        .map(|winner| {
-            let others: Vec<_> = winner.not_told_apart.iter().filter_map(label).collect();
-            let best = winner.best.as_ref().and_then(label);
-            (winner.measure.id().to_owned(), value!({"best": best, "not_told_apart": others}))
-        })
-        .collect();
-    let baseline = comparison.standings.first().map_or(&[][..], |standing| &standing.samples);
-    let all = value!({
-        "schema": SCHEMA,
-        "command": setup.command,
-        "stdin": setup.stdin,
-        "server": setup.is_server.then(|| value!({"load": setup.load, "settle_ns": setup.settle_ns})),
-        "rounds": setup.rounds,
-        "began_unix": setup.began_unix,
-        "took_ns": setup.took_ns,
-        "interrupted": comparison.is_interrupted,
-        "machine": crate::machine::json(machine),
-        "candidates": comparison.standings.iter().enumerate().map(|(at, s)| candidate(s, baseline, at == 0, &measures)).collect::<Vec<_>>(),
-        "unavailable": comparison.unavailable.iter().map(|u| value!({
-            "label": u.label, "allocator": u.allocator, "reason": u.reason,
-        })).collect::<Vec<_>>(),
-        "least": winners,
-        "notes": comparison.notes,
-    });
-    crate::escape::terminal::json(&format!("{all:#}\n")).into_owned()
+    crate::schema::pretty(&document(comparison))
 }
 
-fn candidate(standing: &Standing, baseline: &[Sample], is_baseline: bool, measures: &[RunMeasure]) -> Value {
+/// The document, which that of a search contains.
+pub(crate) fn document(comparison: &Comparison) -> schema::Comparison {
+    let setup = &comparison.setup;
+    let measures = comparison.measures();
+    let label = |at: &usize| comparison.standings.get(*at).map(|s| s.candidate.label.clone());
+    let least = comparison.winners.iter().map(|winner| {
+        let least = Least {
+            best: winner.best.as_ref().and_then(label),
+            not_told_apart: winner.not_told_apart.iter().filter_map(label).collect(),
+        };
+        (winner.measure.id().to_owned(), least)
+    });
+    let baseline = comparison.standings.first().map_or(&[][..], |standing| &standing.samples);
+    let candidates = comparison.standings.iter().enumerate();
+    let unavailable = comparison.unavailable.iter().map(|u| Unavailable {
+        allocator: u.allocator.clone(),
+        label: u.label.clone(),
+        reason: u.reason.clone(),
+    });
+    schema::Comparison {
+        began_unix: setup.began_unix,
+        candidates: candidates.map(|(at, s)| candidate(s, baseline, at == 0, &measures)).collect(),
+        command: setup.command.clone(),
+        interrupted: comparison.is_interrupted,
+        least: least.collect(),
+        machine: (&setup.machine).into(),
+        notes: comparison.notes.clone(),
+        rounds: setup.rounds,
+        schema: schema::SCHEMA.to_owned(),
+        server: setup.is_server.then(|| Server { load: setup.load.clone(), settle_ns: setup.settle_ns }),
+        stdin: setup.stdin.clone(),
+        took_ns: setup.took_ns,
+        unavailable: unavailable.collect(),
+    }
+}
+
+fn candidate(standing: &Standing, baseline: &[Sample], is_baseline: bool, measures: &[RunMeasure]) -> Candidate {
     let candidate = &standing.candidate;
-    let median = |m: RunMeasure| standing.spread(m).map(|s| s.median.round() as u64);
-    let memory = |of: fn(&Memory) -> u64| {
+    let spread = |m: RunMeasure| standing.spread(m).map(Spread::whole);
+    let median = |m: RunMeasure| spread(m).map(|s| s.median);
+    let memory = |of: fn(&compare::Memory) -> u64| {
         let after = |s: &Sample| s.after_settle.or(s.after_load).or(s.end);
-        Spread::of(standing.counted().filter_map(|s| Some(of(&after(s)?) as f64)))
-            .map(|s| s.median.round() as u64)
+        let all = standing.counted().filter_map(|s| Some(of(&after(s)?) as f64));
+        statistics::Spread::of(all).map(|s| Spread::whole(s).median)
     };
-    let settings: Map<String, Value> =
-        candidate.settings.iter().map(|(name, setting)| (name.clone(), value!(setting))).collect();
-    let spreads: Map<String, Value> =
-        measures.iter().map(|m| (m.id().to_owned(), spread(standing.spread(*m)))).collect();
-    let differences: Map<String, Value> =
-        standing.differences.iter().map(|(m, d)| (m.id().to_owned(), difference(d))).collect();
+    let differences = standing.differences.iter().map(|(m, d)| (m.id().to_owned(), difference(d)));
+    let findings = standing.findings.iter().map(|f| Finding {
+        kind: f.kind.name().to_owned(),
+        of: f.of,
+        runs: f.runs,
+        what: f.what.clone(),
+    });
     // How it ended when it did not end as the program as it is ever does, else how it ended last.
     let is_known = |sample: &Sample| baseline.iter().any(|other| other.outcome == sample.outcome);
     let telling = standing.samples.iter().find(|sample| !is_known(sample)).or(standing.samples.last());
-    value!({
-        "label": candidate.label,
-        "allocator": candidate.allocator,
-        "version": candidate.version,
-        "settings": settings,
-        "is_baseline": is_baseline,
-        "allocators_seen": standing.allocators_seen(),
-        "runs_counted": standing.counted.len(),
-        "peak_rss_bytes": median(RunMeasure::PeakRss),
-        "rss_after_bytes": memory(|m| m.rss_bytes),
-        "rss_after_held_bytes": memory(Memory::held_bytes),
-        "cpu_ns": spread(standing.spread(RunMeasure::Cpu)),
-        "wall_ns": spread(standing.spread(RunMeasure::Wall)),
-        "page_faults": median(RunMeasure::Faults),
-        "outcome": telling.map(|s| s.outcome.name()),
-        "exit": telling.map(|s| value!({"code": s.outcome.code(), "signal": s.outcome.signal()})),
-        "findings": standing.findings.iter().map(|f| value!({
-            "kind": f.kind.name(), "what": f.what, "runs": f.runs, "of": f.of,
-        })).collect::<Vec<_>>(),
-        "left_out": standing.left_out,
-        "measures": spreads,
-        "against_baseline": (!is_baseline).then_some(differences),
-        "runs": standing.samples.iter().enumerate().map(|(at, s)| run(s, standing.counted.contains(&at))).collect::<Vec<_>>(),
-    })
+    let runs = standing.samples.iter().enumerate();
+    Candidate {
+        against_baseline: (!is_baseline).then(|| differences.collect()),
+        allocator: candidate.allocator.clone(),
+        allocators_seen: standing.allocators_seen().into_iter().map(str::to_owned).collect(),
+        cpu_ns: spread(RunMeasure::Cpu),
+        exit: telling.map(|s| exit(&s.outcome)),
+        findings: findings.collect(),
+        is_baseline,
+        label: candidate.label.clone(),
+        left_out: standing.left_out.clone(),
+        measures: measures.iter().map(|m| (m.id().to_owned(), spread(*m))).collect(),
+        outcome: telling.map(|s| s.outcome.name().to_owned()),
+        page_faults: median(RunMeasure::Faults),
+        peak_rss_bytes: median(RunMeasure::PeakRss),
+        rss_after_bytes: memory(|m| m.rss_bytes),
+        rss_after_held_bytes: memory(compare::Memory::held_bytes),
+        runs: runs.map(|(at, s)| run(s, standing.counted.contains(&at))).collect(),
+        runs_counted: standing.counted.len(),
+        settings: candidate.settings.iter().cloned().collect(),
+        version: candidate.version.clone(),
+        wall_ns: spread(RunMeasure::Wall),
+    }
 }
 
-fn spread(spread: Option<Spread>) -> Value {
-    spread.map_or(Value::Null, |Spread { median, low, high }| {
-        value!({"median": median.round() as u64, "low": low.round() as u64, "high": high.round() as u64})
-    })
-}
-
-fn difference(difference: &Difference) -> Value {
-    let Difference { verdict, ratio, low, high, confidence, p, noise, rounds } = difference;
+fn difference(difference: &compare::Difference) -> Difference {
+    let compare::Difference { verdict, ratio, low, high, confidence, p, noise, rounds } = *difference;
     let verdict = match verdict {
-        Verdict::Lower => "lower",
-        Verdict::Higher => "higher",
-        Verdict::WithinNoise => "within-noise",
-        Verdict::TooFew => "too-few-rounds",
+        compare::Verdict::Lower => Verdict::Lower,
+        compare::Verdict::Higher => Verdict::Higher,
+        compare::Verdict::WithinNoise => Verdict::WithinNoise,
+        compare::Verdict::TooFew => Verdict::TooFewRounds,
     };
-    value!({
-        "verdict": verdict, "ratio": ratio, "low": low, "high": high, "confidence": confidence, "p": p, "noise": noise,
-        "rounds": rounds,
-    })
+    Difference { confidence, high, low, noise, p, ratio, rounds, verdict }
 }
 
-fn run(sample: &Sample, counts: bool) -> Value {
-    value!({
-        "round": sample.round,
-        "counts": counts,
-        "outcome": sample.outcome.name(),
-        "exit": {"code": sample.outcome.code(), "signal": sample.outcome.signal()},
-        "wall_ns": sample.wall_ns,
-        "cpu_ns": sample.cpu_ns,
-        "user_ns": sample.user_ns,
-        "system_ns": sample.system_ns,
-        "peak_rss_bytes": sample.peak_rss_bytes,
-        "peak_source": match sample.peak_source {
-            PeakSource::HighWaterMark => "high-water-mark",
-            PeakSource::ResourceUsage => "resource-usage",
-            PeakSource::Sampled => "sampled",
+fn exit(outcome: &Outcome) -> Exit {
+    Exit { code: outcome.code(), signal: outcome.signal() }
+}
+
+fn run(sample: &Sample, counts: bool) -> Run {
+    Run {
+        after_load: sample.after_load.map(memory),
+        after_settle: sample.after_settle.map(memory),
+        at_end: sample.end.map(memory),
+        at_end_source: match sample.end_source {
+            compare::EndSource::AtExit => EndSource::AtExit,
+            compare::EndSource::LastSample => EndSource::LastSample,
         },
-        "peak_tree_rss_bytes": sample.peak_tree_bytes,
-        "at_end": sample.end.map(memory),
-        "at_end_source": match sample.end_source {
-            EndSource::AtExit => "at-exit",
-            EndSource::LastSample => "last-sample",
+        counts,
+        cpu_ns: sample.cpu_ns,
+        executable: sample.executable.as_ref().map(|path| path.to_string_lossy().into_owned()),
+        exit: exit(&sample.outcome),
+        in_use: sample.in_use,
+        involuntary_switches: sample.involuntary_switches,
+        load: sample.load.as_ref().map(|load| Load {
+            exit: exit(&load.outcome),
+            outcome: load.outcome.name().to_owned(),
+            stdout: output(&load.stdout),
+            wall_ns: load.wall_ns,
+        }),
+        major_faults: sample.major_faults,
+        minor_faults: sample.minor_faults,
+        outcome: sample.outcome.name().to_owned(),
+        peak_rss_bytes: sample.peak_rss_bytes,
+        peak_source: match sample.peak_source {
+            compare::PeakSource::HighWaterMark => PeakSource::HighWaterMark,
+            compare::PeakSource::ResourceUsage => PeakSource::ResourceUsage,
+            compare::PeakSource::Sampled => PeakSource::Sampled,
         },
-        "minor_faults": sample.minor_faults,
-        "major_faults": sample.major_faults,
-        "voluntary_switches": sample.voluntary_switches,
-        "involuntary_switches": sample.involuntary_switches,
-        "processes": sample.processes,
-        "executable": sample.executable.as_ref().map(|path| path.to_string_lossy()),
-        "in_use": sample.in_use,
-        "stdout": output(&sample.stdout),
-        "stderr": output(&sample.stderr),
-        "load": sample.load.as_ref().map(|load| value!({
-            "outcome": load.outcome.name(),
-            "exit": {"code": load.outcome.code(), "signal": load.outcome.signal()},
-            "wall_ns": load.wall_ns,
-            "stdout": output(&load.stdout),
-        })),
-        "after_load": sample.after_load.map(memory),
-        "after_settle": sample.after_settle.map(memory),
-        "rss_over_time": sample.timeline.points().iter().map(|p| value!([p.time_ns, p.rss_bytes])).collect::<Vec<_>>(),
-    })
+        peak_tree_rss_bytes: sample.peak_tree_bytes,
+        processes: sample.processes,
+        round: sample.round,
+        rss_over_time: sample.timeline.points().iter().map(|p| [p.time_ns, p.rss_bytes]).collect(),
+        stderr: output(&sample.stderr),
+        stdout: output(&sample.stdout),
+        system_ns: sample.system_ns,
+        user_ns: sample.user_ns,
+        voluntary_switches: sample.voluntary_switches,
+        wall_ns: sample.wall_ns,
+    }
 }
 
-fn memory(memory: Memory) -> Value {
-    value!({
-        "rss_bytes": memory.rss_bytes,
-        "lazily_freed_bytes": memory.lazily_freed_bytes,
-        "held_bytes": memory.held_bytes(),
-    })
+fn memory(memory: compare::Memory) -> Memory {
+    Memory {
+        held_bytes: memory.held_bytes(),
+        lazily_freed_bytes: memory.lazily_freed_bytes,
+        rss_bytes: memory.rss_bytes,
+    }
 }
 
-fn output(output: &Output) -> Value {
-    let hash: String = output.hash.iter().map(|byte| format!("{byte:02x}")).collect();
-    value!({"bytes": output.bytes, "sha256": hash})
+fn output(output: &compare::Output) -> Output {
+    let sha256 = output.hash.iter().map(|byte| format!("{byte:02x}")).collect();
+    Output { bytes: output.bytes, sha256 }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::testing::comparison;
     use super::*;
-    use heapwise_trial::compare::Outcome;
+    use serde_json::{Value, json as value};
 
     #[test]
     fn the_fields_that_others_rely_on_are_there() {

@@ -12,7 +12,8 @@ mod wording;
 #[cfg(test)]
 mod testing;
 
-pub use json::SCHEMA;
+#[cfg(target_os = "linux")]
+pub(crate) use json::document;
 
 use crate::style::Style;
 use heapwise_trial::compare::Comparison;

@@ -1,97 +1,16 @@
-//! The schema `heapwise.diff/1`: field names are a contract, see the README.
+//! Fills `heapwise.diff/1`.
 
 use super::Diff;
 use super::rows::site_of;
-use crate::json::{JsonFrame, JsonTotals, frames};
+use crate::json::frames;
+use crate::schema::diff::{self as schema, Change, Difference, Exceeded, OldNew, Recording, Warning};
 use heapwise_diagnosis::Comparison;
-use heapwise_diagnosis::compare::{Amounts, Caveat, Change, Difference, Exceeded, Measure, Which};
-use serde::Serialize;
-
-/// The value of the field `schema`.
-pub const SCHEMA: &str = "heapwise.diff/1";
-
-#[derive(Serialize)]
-struct JsonDiff<'a> {
-    schema: &'static str,
-    old: JsonRecording<'a>,
-    new: JsonRecording<'a>,
-    warnings: Vec<JsonCaveat>,
-    same: bool,
-    totals: Vec<JsonChange>,
-    n_same_sites: usize,
-    sites: Vec<JsonDifference<'a>>,
-    places: Vec<JsonDifference<'a>>,
-    failed: Vec<JsonExceeded<'a>>,
-}
-
-#[derive(Serialize)]
-struct JsonRecording<'a> {
-    file: &'a str,
-    command: &'a [String],
-    duration_ns: u64,
-    /// Null if it was not measured.
-    peak_rss_bytes: Option<u64>,
-    totals: JsonTotals,
-}
-
-#[derive(Serialize)]
-struct JsonCaveat {
-    id: &'static str,
-    /// The recording that it is about, if it is one.
-    recording: Option<&'static str>,
-    what: String,
-}
-
-#[derive(Serialize)]
-struct JsonChange {
-    measure: &'static str,
-    old: u64,
-    new: u64,
-    change: i64,
-    /// The change as a part of `old`.
-    share: Option<f64>,
-    /// Whether two runs that do the same may differ in it.
-    varies: bool,
-}
-
-#[derive(Serialize)]
-struct JsonDifference<'a> {
-    status: &'static str,
-    function: Option<&'a str>,
-    file: Option<&'a str>,
-    line: Option<u32>,
-    allocations: OldNew,
-    reallocations: OldNew,
-    allocated_bytes: OldNew,
-    temporary_allocations: OldNew,
-    peak_bytes: OldNew,
-    live_at_exit_bytes: OldNew,
-    live_at_exit_blocks: OldNew,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    stack: Option<Vec<JsonFrame<'a>>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    sites: Option<&'a [usize]>,
-}
-
-#[derive(Serialize)]
-struct OldNew {
-    old: u64,
-    new: u64,
-}
-
-#[derive(Serialize)]
-struct JsonExceeded<'a> {
-    expression: &'a str,
-    measure: &'static str,
-    old: u64,
-    new: u64,
-    limit: u64,
-}
+use heapwise_diagnosis::compare::{self, Amounts, Caveat, Measure, Which};
 
 pub(super) fn json(diff: &Diff<'_>) -> String {
     let comparison = diff.comparison;
-    let report = JsonDiff {
-        schema: SCHEMA,
+    crate::schema::compact(&schema::Diff {
+        schema: schema::SCHEMA.to_owned(),
         old: recording(&diff.old),
         new: recording(&diff.new),
         warnings: comparison.caveats.iter().map(caveat).collect(),
@@ -101,31 +20,29 @@ pub(super) fn json(diff: &Diff<'_>) -> String {
         sites: comparison.sites.iter().map(|site| difference(diff, site, None)).collect(),
         places: comparison.places.iter().map(|p| difference(diff, &p.sum, Some(&p.sites))).collect(),
         failed: diff.exceeded.iter().map(exceeded).collect(),
-    };
-    let mut text = serde_json::to_string(&report).unwrap_or_default();
-    text.push('\n');
-    crate::escape::terminal::json(&text).into_owned()
+    })
 }
 
-fn recording<'a>(recording: &super::Recording<'a>) -> JsonRecording<'a> {
+fn recording(recording: &super::Recording<'_>) -> Recording {
     let analysis = recording.analysis;
-    JsonRecording {
-        file: recording.file,
-        command: &analysis.meta.command,
+    Recording {
+        file: recording.file.to_owned(),
+        command: analysis.meta.command.clone(),
         duration_ns: analysis.duration.0,
         peak_rss_bytes: Some(analysis.memory.peak_rss.0).filter(|&bytes| bytes > 0),
         totals: (&analysis.totals).into(),
     }
 }
 
-fn caveat(caveat: &Caveat) -> JsonCaveat {
-    JsonCaveat { id: caveat.id(), recording: caveat.which().map(Which::id), what: caveat.to_string() }
+fn caveat(caveat: &Caveat) -> Warning {
+    let recording = caveat.which().map(|which| Which::id(which).to_owned());
+    Warning { id: caveat.id().to_owned(), recording, what: caveat.to_string() }
 }
 
-fn change(comparison: &Comparison, change: &Change) -> JsonChange {
+fn change(comparison: &Comparison, change: &compare::Change) -> Change {
     let limited = change.amount().clamp(i128::from(i64::MIN), i128::from(i64::MAX));
-    JsonChange {
-        measure: change.measure.name(),
+    Change {
+        measure: change.measure.name().to_owned(),
         old: change.old,
         new: change.new,
         change: i64::try_from(limited).unwrap_or_default(),
@@ -137,9 +54,9 @@ fn change(comparison: &Comparison, change: &Change) -> JsonChange {
 /// A call site with its stack, or a place with its sites.
 fn difference<'a>(
     diff: &Diff<'a>,
-    difference: &Difference,
-    sites: Option<&'a [usize]>,
-) -> JsonDifference<'a> {
+    difference: &compare::Difference,
+    sites: Option<&[usize]>,
+) -> Difference<'a> {
     let site = site_of(diff, difference);
     let stack = site.map(|(analysis, site)| analysis.stack(site)).unwrap_or_default();
     let at = site.and_then(|(_, site)| site.user_frame).and_then(|i| stack.get(i));
@@ -147,10 +64,10 @@ fn difference<'a>(
         let get = |amounts: &Amounts| amounts.get(measure);
         OldNew { old: get(&difference.old), new: get(&difference.new) }
     };
-    JsonDifference {
-        status: difference.status.id(),
-        function: at.and_then(|frame| frame.function),
-        file: at.and_then(|frame| frame.file),
+    Difference {
+        status: difference.status.id().to_owned(),
+        function: at.and_then(|frame| frame.function).map(Into::into),
+        file: at.and_then(|frame| frame.file).map(Into::into),
         line: at.and_then(|frame| frame.line),
         allocations: both(Measure::Allocations),
         reallocations: both(Measure::Reallocations),
@@ -160,14 +77,14 @@ fn difference<'a>(
         live_at_exit_bytes: both(Measure::LiveAtExitBytes),
         live_at_exit_blocks: both(Measure::LiveAtExitBlocks),
         stack: sites.is_none().then(|| frames(&stack)),
-        sites,
+        sites: sites.map(<[usize]>::to_vec),
     }
 }
 
-fn exceeded(exceeded: &Exceeded) -> JsonExceeded<'_> {
-    JsonExceeded {
-        expression: &exceeded.expression,
-        measure: exceeded.change.measure.name(),
+fn exceeded(exceeded: &compare::Exceeded) -> Exceeded {
+    Exceeded {
+        expression: exceeded.expression.clone(),
+        measure: exceeded.change.measure.name().to_owned(),
         old: exceeded.change.old,
         new: exceeded.change.new,
         limit: exceeded.limit,

@@ -11,7 +11,6 @@ mod text;
 mod wording;
 
 pub use heapwise_diagnosis::compare::{Limit, Threshold};
-pub use json::SCHEMA;
 
 use crate::style::Style;
 use crate::text::TextOptions;

@@ -7,8 +7,6 @@ mod text;
 use crate::Style;
 use heapwise_environment::{CHECKS, Finding, Severity};
 
-pub use json::SCHEMA;
-
 /// What was looked at, and what was found.
 #[derive(Clone, Debug, Default)]
 pub struct Checkup {
@@ -62,7 +60,7 @@ impl Checkup {
         text::text(self, style)
     }
 
-    /// The schema [`SCHEMA`].
+    /// The schema `heapwise.doctor/1`.
     pub fn json(&self) -> String {
         json::json(self)
     }
@@ -160,7 +158,7 @@ mod tests {
     #[test]
     fn json_has_the_fields_of_the_contract() {
         let value: serde_json::Value = serde_json::from_str(&checkup().json()).expect("it is JSON");
-        assert_eq!(value["schema"], SCHEMA);
+        assert_eq!(value["schema"], crate::schema::doctor::SCHEMA);
         let first = &value["findings"][0];
         for field in ["id", "severity", "title", "evidence", "cost", "remedy", "fixable"] {
             assert!(!first[field].is_null(), "{field}");

@@ -1,63 +1,61 @@
-//! The schema `heapwise.lab/1`: field names are a contract, see the README.
+//! Fills `heapwise.lab/1`.
 //!
 //! A row of a table is an object with the ids of the columns as names, so that a reader needs no positions.
 
-use heapwise_trial::lab::{Cell, Growth, Outcome, Spread, Table};
-use serde_json::{Map, Value, json as value};
-
-/// The value of the field `schema`.
-pub const SCHEMA: &str = "heapwise.lab/1";
+use crate::schema::Spread;
+use crate::schema::lab::{self as schema, Cell, Column, Growth, Table};
+use heapwise_trial::lab::{self, Outcome};
 
 pub(super) fn json(outcome: &Outcome) -> String {
-    let tables: Vec<Value> = outcome.tables.iter().map(table).collect();
-    let all = value!({
-        "schema": SCHEMA,
-        "experiment": outcome.experiment,
-        "shows": outcome.shows,
-        "setup": outcome.setup,
-        "tables": tables,
-        "caveats": outcome.caveats,
-        "conclusion": outcome.conclusion,
-    });
-    crate::escape::terminal::json(&format!("{all:#}\n")).into_owned()
+    crate::schema::pretty(&schema::Outcome {
+        caveats: outcome.caveats.clone(),
+        conclusion: outcome.conclusion.clone(),
+        experiment: outcome.experiment.to_owned(),
+        schema: schema::SCHEMA.to_owned(),
+        setup: outcome.setup.clone(),
+        shows: outcome.shows.to_owned(),
+        tables: outcome.tables.iter().map(table).collect(),
+    })
 }
 
-fn table(table: &Table) -> Value {
-    let row = |cells: &Vec<Cell>| -> Value {
+fn table(table: &lab::Table) -> Table {
+    let row = |cells: &Vec<lab::Cell>| {
         let named = table.columns.iter().zip(cells);
-        Value::Object(named.map(|(column, c)| (column.id.clone(), cell(c))).collect())
+        named.map(|(column, c)| (column.id.clone(), cell(c))).collect()
     };
-    let mut object = Map::new();
-    object.insert("id".to_owned(), value!(table.id));
-    object.insert("title".to_owned(), value!(table.title));
-    object.extend(table.labels.iter().map(|(name, label)| ((*name).to_owned(), value!(label))));
-    let columns: Vec<Value> = table.columns.iter().map(|c| value!({"id": c.id, "title": c.title})).collect();
-    object.insert("columns".to_owned(), Value::Array(columns));
-    object.insert("rows".to_owned(), Value::Array(table.rows.iter().map(row).collect()));
-    Value::Object(object)
+    let label =
+        |wanted: &str| table.labels.iter().find(|(name, _)| *name == wanted).map(|(_, label)| label.clone());
+    Table {
+        columns: table.columns.iter().map(|c| Column { id: c.id.clone(), title: c.title.clone() }).collect(),
+        id: table.id.clone(),
+        phase: label("phase"),
+        rows: table.rows.iter().map(row).collect(),
+        title: table.title.clone(),
+        workload: label("workload"),
+    }
 }
 
-fn cell(cell: &Cell) -> Value {
-    match cell {
-        Cell::Nothing => Value::Null,
-        Cell::Text(text) => value!(text),
-        Cell::Count(n) => value!(n),
-        // Whole nanoseconds: what is behind the point is nobody's.
-        Cell::Time(Spread { median, low, high }) => {
-            value!({"median": median.round() as u64, "low": low.round() as u64, "high": high.round() as u64})
-        }
-        Cell::Ratio(Spread { median, low, high }) => value!({"median": median, "low": low, "high": high}),
-        // A number that is not finite is null in JSON.
-        Cell::Growth(growth @ Growth { exponent, plus_minus, points }) => {
-            value!({"exponent": exponent, "plus_minus": plus_minus, "points": points, "words": growth.words()})
-        }
-    }
+fn cell(cell: &lab::Cell) -> Option<Cell> {
+    Some(match cell {
+        lab::Cell::Nothing => return None,
+        lab::Cell::Text(text) => Cell::Text(text.clone()),
+        lab::Cell::Count(n) => Cell::Count(*n),
+        lab::Cell::Time(time) => Cell::Time(Spread::whole(*time)),
+        lab::Cell::Ratio(ratio) => Cell::Ratio(Spread::exact(*ratio)),
+        lab::Cell::Growth(growth) => Cell::Growth(Growth {
+            exponent: growth.exponent,
+            plus_minus: Some(growth.plus_minus).filter(|n| n.is_finite()),
+            points: growth.points,
+            words: growth.words().to_owned(),
+        }),
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::testing::outcome;
     use super::*;
+    use serde_json::{Value, json as value};
 
     #[test]
     fn rows_are_objects() {

@@ -1,11 +1,10 @@
 //! The list of experiments.
 
-use super::SCHEMA;
 use crate::markdown::escape::{Spot, code, prose};
+use crate::schema::lab::{Experiment, List, SCHEMA};
 use crate::style::Style;
 use crate::text::page::{Ink, Page, left};
 use heapwise_trial::lab::EXPERIMENTS;
-use serde_json::{Value, json as value};
 
 /// A line each.
 pub fn list_text(style: Style) -> String {
@@ -20,12 +19,13 @@ pub fn list_text(style: Style) -> String {
 
 /// The same for machines.
 pub fn list_json() -> String {
-    let one = |e: &&dyn heapwise_trial::lab::Experiment| -> Value {
-        value!({"name": e.name(), "about": e.about(), "shows": e.shows()})
+    let one = |e: &&dyn heapwise_trial::lab::Experiment| Experiment {
+        about: e.about().to_owned(),
+        name: e.name().to_owned(),
+        shows: e.shows().to_owned(),
     };
-    let all: Vec<Value> = EXPERIMENTS.iter().map(one).collect();
-    crate::escape::terminal::json(&format!("{:#}\n", value!({"schema": SCHEMA, "experiments": all})))
-        .into_owned()
+    let experiments = EXPERIMENTS.iter().map(one).collect();
+    crate::schema::pretty(&List { experiments, schema: SCHEMA.to_owned() })
 }
 
 /// The same for a document.

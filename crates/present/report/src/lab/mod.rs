@@ -8,7 +8,6 @@ mod json;
 mod list;
 mod wording;
 
-pub use json::SCHEMA;
 pub use list::{list_json, list_markdown, list_text};
 
 use crate::style::Style;

@@ -1,148 +1,136 @@
-//! The schema `heapwise.replay/1`: field names are a contract, see docs/replay.md.
+//! Fills `heapwise.replay/1`.
 
 use super::Replay;
 use super::facts::{after, last, main, per_call, trouble};
 use super::tables::caller;
-use heapwise_allocators::OwnStatistics;
-use heapwise_analysis::Breakdown;
+use crate::schema::Spread;
+use crate::schema::replay::{
+    self as schema, Breakdown, CallTimes, Candidate, Harness, Latency, OwnStatistics, Process, Script,
+    SlowCall, Timed,
+};
+use heapwise_analysis as analysis;
+use heapwise_trial::replay::Measured;
 use heapwise_trial::replay::trial::{Results, Tried};
-use heapwise_trial::replay::{CallTimes, Measured};
-use heapwise_trial::statistics::Spread;
-use serde_json::{Map, Value, json};
+use heapwise_trial::{replay, statistics};
 
-/// The value of the field `schema`.
-pub const SCHEMA: &str = "heapwise.replay/1";
-
-pub(super) fn value(replay: &Replay<'_>) -> Value {
+pub(super) fn json(replay: &Replay<'_>) -> String {
     let (trial, analysis) = (replay.trial, replay.analysis);
-    let process = analysis.processes.get(replay.process);
     let counts = &trial.counts;
-    json!({
-        "schema": SCHEMA,
-        "command": analysis.meta.command,
-        "process": process.map(|p| json!({ "pid": p.pid, "command": p.command, "allocator": p.allocator })),
-        "machine": crate::machine::json(replay.machine),
-        "script": {
-            "allocations": counts.allocations,
-            "deallocations": counts.deallocations,
-            "reallocations": counts.reallocations,
-            "threads": counts.threads,
-            "peak_live_bytes": counts.peak_live_bytes.0,
-            "live_at_end_bytes": counts.live_bytes.0,
-            "live_at_end_blocks": counts.live_blocks,
-            "large_blocks_with_unknown_touch": counts.untold_large_blocks,
-            "skipped": counts.skipped,
-            "duration_ns": trial.duration.0,
+    crate::schema::pretty(&schema::Replay {
+        candidates: trial.tried.iter().map(|tried| candidate(replay, tried)).collect(),
+        caveats: super::conclusions::caveats(replay),
+        command: analysis.meta.command.clone(),
+        conclusion: super::conclusions::conclusion(replay),
+        harness_ns_per_call: trial.harness.map(|h| Harness {
+            subtracted: h.bias_ns[0],
+            timed: h.ns,
+            untimed: h.untimed_ns,
+        }),
+        is_interrupted: trial.is_interrupted,
+        machine: replay.machine.into(),
+        process: analysis.processes.get(replay.process).map(|p| Process {
+            allocator: p.allocator.clone(),
+            command: p.command.clone(),
+            pid: p.pid,
+        }),
+        schema: schema::SCHEMA.to_owned(),
+        script: Script {
+            allocations: counts.allocations,
+            deallocations: counts.deallocations,
+            duration_ns: trial.duration.0,
+            large_blocks_with_unknown_touch: counts.untold_large_blocks,
+            live_at_end_blocks: counts.live_blocks,
+            live_at_end_bytes: counts.live_bytes.0,
+            peak_live_bytes: counts.peak_live_bytes.0,
+            reallocations: counts.reallocations,
+            skipped: counts.skipped,
+            threads: counts.threads,
         },
-        "harness_ns_per_call": trial.harness.map(|h| json!({ "timed": h.ns, "untimed": h.untimed_ns, "subtracted": h.bias_ns[0] })),
-        "timed": trial.timed.map(|t| json!({
-            "compression": t.compression,
-            "settle_ns": t.settle.as_nanos() as u64,
-        })),
-        "candidates": trial.tried.iter().map(|tried| candidate(replay, tried)).collect::<Vec<_>>(),
-        "is_interrupted": trial.is_interrupted,
-        "caveats": super::conclusions::caveats(replay),
-        "conclusion": super::conclusions::conclusion(replay),
+        timed: trial
+            .timed
+            .map(|t| Timed { compression: t.compression, settle_ns: t.settle.as_nanos() as u64 }),
     })
 }
 
-fn candidate(replay: &Replay<'_>, tried: &Tried) -> Value {
-    let settings: Map<String, Value> =
-        tried.candidate.settings().iter().map(|(name, value)| (name.to_owned(), value.into())).collect();
-    let trouble = trouble(tried);
-    let mut all = json!({
-        "candidate": tried.candidate.to_string(),
-        "allocator": tried.candidate.name(),
-        "version": tried.version,
-        "settings": settings,
-        "outcome": trouble.as_ref().map_or("complete", |(word, _)| word),
-        "trouble": trouble.map(|(_, words)| words),
-    });
+fn candidate(replay: &Replay<'_>, tried: &Tried) -> Candidate {
+    let (outcome, trouble) = trouble(tried).unzip();
     // Who could not be tried has the same fields, without numbers.
     let nothing = Results::default();
-    if let Value::Object(all) = &mut all {
-        all.extend(numbers(replay, tried.results.as_ref().unwrap_or(&nothing)));
-    }
-    all
-}
-
-fn numbers(replay: &Replay<'_>, results: &Results) -> Map<String, Value> {
-    let main = main(results);
-    let after = after(results);
-    let rounded =
-        |s: Spread| json!({ "median": s.median.round(), "low": s.low.round(), "high": s.high.round() });
+    let results = tried.results.as_ref().unwrap_or(&nothing);
     let first = results.first.as_ref();
-    let walls = Spread::of(results.rounds.iter().map(|m| m.wall.0 as f64));
-    let slowest: Vec<Value> = first
+    let (main, last) = (main(results), last(results));
+    let slowest = first
         .iter()
         .flat_map(|m| &m.slowest)
-        .map(|slow| json!({ "ns": slow.ns.round(), "caller": caller(replay, slow) }))
-        .collect();
-    let fields = json!({
-        "peak_rss_bytes": results.peak_rss.map(|s| s.median as u64),
-        "peak_rss_spread_bytes": results.peak_rss.map(rounded),
-        "rss_at_end_bytes": main.map(|m| m.end_rss.0),
-        "rss_after_bytes": after.map(|(rss, _)| rss),
-        "rss_after_lazily_freed_bytes": after.map(|(_, lazy)| lazy),
-        // Nanoseconds in the allocator, without what the replay itself takes.
-        "cpu_ns": results.allocator_ns.map(rounded),
-        "ns_per_call": per_call(results, replay.trial.counts.calls())
-            .map(|s| json!({ "median": s.median, "low": s.low, "high": s.high })),
-        "wall_ns": walls.map(rounded),
-        "heap_cpu_ns": results.heap_ns.map(rounded),
-        "latency_ns": first.map(|m| json!({
-            "allocate": latency(&m.allocate), "free": latency(&m.free), "resize": latency(&m.resize),
-        })),
-        "slowest": slowest,
-        "page_faults": main.map(|m| m.page_faults.0),
-        "refused": results.all().map(|m| m.refused).max(),
-        "at_peak": main.and_then(|m| m.at_peak).map(breakdown),
-        "at_end": last(results).and_then(|m| m.at_end).map(breakdown),
-        "own_statistics": last(results).and_then(|m| m.own).map(own),
-        "timeline": timeline(results.timed.as_ref().or(main)),
-    });
-    match fields {
-        Value::Object(fields) => fields,
-        _ => Map::new(),
+        .map(|slow| SlowCall { caller: caller(replay, slow), ns: slow.ns.round() });
+    let settings = tried.candidate.settings().iter();
+    Candidate {
+        allocator: tried.candidate.name().to_owned(),
+        at_end: last.and_then(|m| m.at_end).map(breakdown),
+        at_peak: main.and_then(|m| m.at_peak).map(breakdown),
+        candidate: tried.candidate.to_string(),
+        cpu_ns: results.allocator_ns.map(Spread::rounded),
+        heap_cpu_ns: results.heap_ns.map(Spread::rounded),
+        latency_ns: first.map(|m| Latency {
+            allocate: latency(&m.allocate),
+            free: latency(&m.free),
+            resize: latency(&m.resize),
+        }),
+        ns_per_call: per_call(results, replay.trial.counts.calls()).map(Spread::exact),
+        outcome: outcome.unwrap_or("complete").to_owned(),
+        own_statistics: last.and_then(|m| m.own).map(own),
+        page_faults: main.map(|m| m.page_faults.0),
+        peak_rss_bytes: results.peak_rss.map(|s| s.median as u64),
+        peak_rss_spread_bytes: results.peak_rss.map(Spread::rounded),
+        refused: results.all().map(|m| m.refused).max(),
+        rss_after_bytes: after(results).map(|(rss, _)| rss),
+        rss_after_lazily_freed_bytes: after(results).map(|(_, lazy)| lazy),
+        rss_at_end_bytes: main.map(|m| m.end_rss.0),
+        settings: settings.map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
+        slowest: slowest.collect(),
+        timeline: timeline(results.timed.as_ref().or(main)),
+        trouble,
+        version: tried.version.clone(),
+        wall_ns: statistics::Spread::of(results.rounds.iter().map(|m| m.wall.0 as f64)).map(Spread::rounded),
     }
 }
 
-fn latency(times: &CallTimes) -> Value {
-    json!({
-        "timed": times.timed,
-        "mean": times.mean_ns,
-        "p50": times.p50_ns,
-        "p99": times.p99_ns,
-        "p999": times.p999_ns,
-        "p9999": times.p9999_ns,
-        "disturbed": times.disturbed,
-    })
+fn latency(times: &replay::CallTimes) -> CallTimes {
+    CallTimes {
+        disturbed: times.disturbed,
+        mean: times.mean_ns,
+        p50: times.p50_ns,
+        p99: times.p99_ns,
+        p999: times.p999_ns,
+        p9999: times.p9999_ns,
+        timed: times.timed,
+    }
 }
 
-fn breakdown(b: Breakdown) -> Value {
-    json!({
-        "rss_bytes": b.rss.0,
-        "live_bytes": b.live.0,
-        "rounding_bytes": b.rounding.0,
-        "holes_bytes": b.holes.0,
-        "retained_bytes": b.retained.0,
-        "metadata_bytes": b.metadata.0,
-        "not_heap_bytes": b.not_heap.0,
-        "unaccounted_bytes": b.unaccounted.0,
-        "lazily_freed_bytes": b.lazily_freed.0,
-        "huge_pages_bytes": b.huge_pages.0,
-    })
+fn breakdown(b: analysis::Breakdown) -> Breakdown {
+    Breakdown {
+        holes_bytes: b.holes.0,
+        huge_pages_bytes: b.huge_pages.0,
+        lazily_freed_bytes: b.lazily_freed.0,
+        live_bytes: b.live.0,
+        metadata_bytes: b.metadata.0,
+        not_heap_bytes: b.not_heap.0,
+        retained_bytes: b.retained.0,
+        rounding_bytes: b.rounding.0,
+        rss_bytes: b.rss.0,
+        unaccounted_bytes: b.unaccounted.0,
+    }
 }
 
-fn own(own: OwnStatistics) -> Value {
-    json!({
-        "allocated_bytes": own.allocated_bytes,
-        "active_bytes": own.active_bytes,
-        "metadata_bytes": own.metadata_bytes,
-        "resident_bytes": own.resident_bytes,
-        "mapped_bytes": own.mapped_bytes,
-        "retained_bytes": own.retained_bytes,
-    })
+fn own(own: heapwise_allocators::OwnStatistics) -> OwnStatistics {
+    OwnStatistics {
+        active_bytes: own.active_bytes,
+        allocated_bytes: own.allocated_bytes,
+        mapped_bytes: own.mapped_bytes,
+        metadata_bytes: own.metadata_bytes,
+        resident_bytes: own.resident_bytes,
+        retained_bytes: own.retained_bytes,
+    }
 }
 
 fn timeline(measured: Option<&Measured>) -> Vec<[u64; 2]> {
@@ -152,12 +140,13 @@ fn timeline(measured: Option<&Measured>) -> Vec<[u64; 2]> {
 #[cfg(test)]
 mod tests {
     use super::super::testing::{failed, interrupted, replayed, with};
-    use super::*;
+    use super::json;
+    use serde_json::Value;
 
     #[test]
     fn who_failed_has_the_same_fields_without_numbers() {
         let trial = with([replayed("glibc", 14, 13, 0), failed("./nix.so", "no"), interrupted("snmalloc")]);
-        let all = trial.show(value);
+        let all: Value = serde_json::from_str(&trial.show(json)).expect("JSON");
         let candidates = all["candidates"].as_array().expect("candidates");
         let fields = |at: usize| candidates[at].as_object().expect("an object").keys().collect::<Vec<_>>();
         assert_eq!(fields(1), fields(0));

@@ -9,7 +9,6 @@ mod tables;
 mod testing;
 
 pub(crate) use conclusions::SEEN;
-pub use json::SCHEMA;
 pub(crate) use tables::version;
 
 use crate::document::{self, Document};
@@ -52,7 +51,7 @@ pub fn html(replay: &Replay<'_>) -> String {
 
 /// The schema `heapwise.replay/1`.
 pub fn json(replay: &Replay<'_>) -> String {
-    crate::escape::terminal::json(&format!("{:#}\n", json::value(replay))).into_owned()
+    json::json(replay)
 }
 
 pub(crate) fn document(replay: &Replay<'_>) -> Document {

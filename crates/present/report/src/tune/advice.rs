@@ -7,7 +7,6 @@ use crate::units::{bytes, share, time};
 use heapwise_allocators::Candidate;
 use heapwise_trial::compare::{RunMeasure, Standing, Verdict};
 use heapwise_trial::tune::{Choice, Objective, Ranked, Reason, Verified, is_told_by, real};
-use serde_json::{Value, json};
 
 pub(super) fn caveats(tuned: &Tuned<'_>) -> Vec<String> {
     let mut caveats: Vec<String> = tuned.analysis.warnings.iter().map(ToString::to_string).collect();
@@ -267,22 +266,4 @@ pub(super) fn snippets(tuned: &Tuned<'_>) -> Vec<Snippet> {
     add("OTHER LANGUAGES", None, fix.other_languages.clone());
     add("WITH THAT, MIND", None, fix.caveats.clone());
     snippets
-}
-
-/// A fix for machines: `kind` is `stay`, `allocator` (another one), `settings` (of the one that there is, in code) or
-/// `environment`; `text` has all lines, and they are told apart beside it.
-pub(super) fn fix(tuned: &Tuned<'_>) -> Value {
-    let Choice::Take { candidate, .. } = tuned.choice else {
-        return json!({ "kind": "stay", "text": [], "cargo": [], "rust": [], "environment": "" });
-    };
-    let fix = candidate.fix();
-    let kind = match (fix.cargo.is_empty(), candidate.name()) {
-        (true, _) => "environment",
-        (false, "glibc") => "settings",
-        (false, _) => "allocator",
-    };
-    let environment = fix.environment_line();
-    let text: Vec<&String> =
-        fix.cargo.iter().chain(&fix.rust).chain([&environment]).filter(|line| !line.is_empty()).collect();
-    json!({ "kind": kind, "text": text, "cargo": fix.cargo, "rust": fix.rust, "environment": environment })
 }

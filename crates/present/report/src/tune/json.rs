@@ -1,118 +1,128 @@
-//! The schema `heapwise.tune/1`: field names are a contract, see docs/tune.md.
+//! Fills `heapwise.tune/1`.
 
 use super::{Tuned, Untried, advice};
-use heapwise_trial::statistics::Spread;
-use heapwise_trial::tune::{Choice, Objective, Ranked, Verified};
-use serde_json::{Map, Value, json};
+use crate::schema::Spread;
+use crate::schema::tune::{
+    self as schema, Call, Choice, Fix, Goal, Pareto, Ranked, Reason, Score, Unconfirmed, Verified,
+};
+use heapwise_trial::tune::{self, Objective};
 
-/// The value of the field `schema`.
-pub const SCHEMA: &str = "heapwise.tune/1";
-
-pub(super) fn value(tuned: &Tuned<'_>) -> Value {
+pub(super) fn json(tuned: &Tuned<'_>) -> String {
     let found = tuned.found;
-    let goal: Map<String, Value> =
-        found.goal.weights().iter().map(|(m, weight)| (m.name().to_owned(), json!(weight))).collect();
+    let weights = found.goal.weights().iter().map(|(m, weight)| (m.name().to_owned(), *weight));
     let front = found.ranked.iter().filter(|r| r.is_on_front).map(|r| r.candidate.to_string());
-    let choice = match tuned.choice {
-        Choice::Stay(reason) => json!({
-            "candidate": found.baseline().candidate.to_string(),
-            "stay": true,
-            "reason": match reason {
-                heapwise_trial::tune::Reason::NothingIsBetter => "nothing-is-better",
-                heapwise_trial::tune::Reason::NotConfirmed => "not-confirmed",
-                heapwise_trial::tune::Reason::Interrupted => "interrupted",
-            },
-            "verified": null,
-            "factor": null,
+    crate::schema::pretty(&schema::Tuned {
+        caveats: advice::caveats(tuned),
+        choice: choice(tuned),
+        command: tuned.analysis.meta.command.clone(),
+        conclusion: advice::conclusion(tuned),
+        confirmed: tuned.comparison.map(crate::compare::document),
+        fix: fix(tuned),
+        goal: Goal { name: found.goal.to_string(), weights: weights.collect() },
+        is_interrupted: advice::is_interrupted(tuned),
+        machine: tuned.machine.into(),
+        now: found.baseline().candidate.to_string(),
+        other_ns: found.other_ns.round(),
+        pareto: Pareto {
+            candidates: front.collect(),
+            measures: found.front_of.map(|m| m.name().to_owned()).into(),
+        },
+        ranked: found.ranked.iter().map(|r| ranked(tuned, r)).collect(),
+        rungs: found.rungs.clone(),
+        schema: schema::SCHEMA.to_owned(),
+        unconfirmed: tuned.untried.map(|untried| match untried {
+            Untried::NoCommand => Unconfirmed::NoCommand,
+            Untried::NotWanted => Unconfirmed::NotWanted,
+            Untried::NothingToTry => Unconfirmed::NothingToTry,
+            Untried::Interrupted => Unconfirmed::Interrupted,
+            Untried::Failed(_) => Unconfirmed::Failed,
         }),
-        Choice::Take { candidate, verified, factor } => json!({
-            "candidate": candidate.to_string(),
-            "stay": false,
-            "reason": null,
-            "verified": match verified {
-                Verified::ByTheProgram => "program",
-                Verified::ByReplay => "replay",
-            },
-            "factor": factor,
-        }),
-    };
-    json!({
-        "schema": SCHEMA,
-        "goal": { "name": found.goal.to_string(), "weights": goal },
-        "command": tuned.analysis.meta.command,
-        "machine": crate::machine::json(tuned.machine),
-        "now": found.baseline().candidate.to_string(),
-        "ranked": found.ranked.iter().map(|r| ranked(tuned, r)).collect::<Vec<_>>(),
-        "pareto": { "measures": found.front_of.map(Objective::name), "candidates": front.collect::<Vec<_>>() },
-        "choice": choice,
-        "fix": fix(tuned),
-        "confirmed": tuned.comparison.map(|c| {
-            serde_json::from_str::<Value>(&crate::compare::json(c)).unwrap_or(Value::Null)
-        }),
-        "unconfirmed": tuned.untried.map(|untried| match untried {
-            Untried::NoCommand => "no-command",
-            Untried::NotWanted => "not-wanted",
-            Untried::NothingToTry => "nothing-to-try",
-            Untried::Interrupted => "interrupted",
-            Untried::Failed(_) => "failed",
-        }),
-        "rungs": found.rungs,
-        "other_ns": found.other_ns.round(),
-        "is_interrupted": advice::is_interrupted(tuned),
-        "caveats": advice::caveats(tuned),
-        "conclusion": advice::conclusion(tuned),
     })
+}
+
+fn choice(tuned: &Tuned<'_>) -> Choice {
+    match tuned.choice {
+        tune::Choice::Stay(reason) => Choice {
+            candidate: tuned.found.baseline().candidate.to_string(),
+            factor: None,
+            reason: Some(match reason {
+                tune::Reason::NothingIsBetter => Reason::NothingIsBetter,
+                tune::Reason::NotConfirmed => Reason::NotConfirmed,
+                tune::Reason::Interrupted => Reason::Interrupted,
+            }),
+            stay: true,
+            verified: None,
+        },
+        tune::Choice::Take { candidate, verified, factor } => Choice {
+            candidate: candidate.to_string(),
+            factor: Some(*factor),
+            reason: None,
+            stay: false,
+            verified: Some(match verified {
+                tune::Verified::ByTheProgram => Verified::Program,
+                tune::Verified::ByReplay => Verified::Replay,
+            }),
+        },
+    }
 }
 
 /// What to paste, with what is said beside it: how other languages get the allocator, what to mind, and the call that would do
 /// something of the kind without another allocator.
-fn fix(tuned: &Tuned<'_>) -> Value {
-    let mut all = advice::fix(tuned);
-    let taken = match tuned.choice {
-        Choice::Take { candidate, .. } => Some(candidate.fix()),
-        Choice::Stay(_) => None,
+fn fix(tuned: &Tuned<'_>) -> Fix {
+    let call = call(tuned);
+    let tune::Choice::Take { candidate, .. } = tuned.choice else {
+        return Fix { call, ..Fix::default() };
     };
-    let (other_languages, caveats) = taken.map(|fix| (fix.other_languages, fix.caveats)).unwrap_or_default();
-    all["other_languages"] = json!(other_languages);
-    all["caveats"] = json!(caveats);
-    all["call"] = call(tuned).unwrap_or_default();
-    all
+    let fix = candidate.fix();
+    let environment = fix.environment_line();
+    let lines = fix.cargo.iter().chain(&fix.rust).chain([&environment]);
+    Fix {
+        call,
+        text: lines.filter(|line| !line.is_empty()).cloned().collect(),
+        caveats: fix.caveats,
+        kind: match (fix.cargo.is_empty(), candidate.name()) {
+            (true, _) => schema::FixKind::Environment,
+            (false, "glibc") => schema::FixKind::Settings,
+            (false, _) => schema::FixKind::Allocator,
+        },
+        cargo: fix.cargo,
+        environment,
+        other_languages: fix.other_languages,
+        rust: fix.rust,
+    }
 }
 
 /// A call into the allocator that there is now, with what it left on the replay. Nothing if that was not tried.
-fn call(tuned: &Tuned<'_>) -> Option<Value> {
+fn call(tuned: &Tuned<'_>) -> Option<Call> {
     let now = tuned.found.baseline();
     let (after, purged) = (now.numbers.of(Objective::RssAfter)?.median, now.numbers.purged()?);
     let call = now.candidate.fix().calls.into_iter().next()?;
-    Some(json!({
-        "place": call.place,
-        "c": call.c,
-        "rust": call.rust,
-        "rss_after_bytes": after.round(),
-        "rss_after_purge_bytes": purged.round(),
-    }))
+    Some(Call {
+        c: call.c,
+        place: call.place,
+        rss_after_bytes: after.round(),
+        rss_after_purge_bytes: purged.round(),
+        rust: call.rust,
+    })
 }
 
-fn ranked(tuned: &Tuned<'_>, ranked: &Ranked) -> Value {
-    let settings: Map<String, Value> =
-        ranked.candidate.settings().iter().map(|(name, value)| (name.to_owned(), value.into())).collect();
-    let spread =
-        |s: Spread| json!({ "median": s.median.round(), "low": s.low.round(), "high": s.high.round() });
-    let of = |measure| ranked.numbers.of(measure).map(spread);
-    json!({
-        "candidate": ranked.candidate.to_string(),
-        "allocator": ranked.candidate.name(),
-        "version": ranked.version,
-        "settings": settings,
-        "is_now": ranked.candidate == tuned.found.baseline().candidate,
-        "rung": ranked.rung,
-        "score": ranked.score.map(|s| json!({ "value": s.value, "low": s.low, "high": s.high })),
-        "peak_rss_bytes": of(Objective::PeakRss),
-        "rss_after_bytes": of(Objective::RssAfter),
-        "rss_after_purge_bytes": ranked.numbers.purged().map(f64::round),
-        "cpu_ns": of(Objective::Cpu),
-        "latency_p999_ns": of(Objective::Latency),
-        "is_on_front": ranked.is_on_front,
-        "trouble": ranked.trouble,
-    })
+fn ranked(tuned: &Tuned<'_>, ranked: &tune::Ranked) -> Ranked {
+    let of = |measure| ranked.numbers.of(measure).map(Spread::rounded);
+    let settings = ranked.candidate.settings().iter();
+    Ranked {
+        allocator: ranked.candidate.name().to_owned(),
+        candidate: ranked.candidate.to_string(),
+        cpu_ns: of(Objective::Cpu),
+        is_now: ranked.candidate == tuned.found.baseline().candidate,
+        is_on_front: ranked.is_on_front,
+        latency_p999_ns: of(Objective::Latency),
+        peak_rss_bytes: of(Objective::PeakRss),
+        rss_after_bytes: of(Objective::RssAfter),
+        rss_after_purge_bytes: ranked.numbers.purged().map(f64::round),
+        rung: ranked.rung,
+        score: ranked.score.map(|s| Score { high: s.high, low: s.low, value: s.value }),
+        settings: settings.map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
+        trouble: ranked.trouble.clone(),
+        version: ranked.version.clone(),
+    }
 }

@@ -5,8 +5,6 @@ mod json;
 mod picture;
 mod tables;
 
-pub use json::SCHEMA;
-
 use crate::document::{self, Document};
 use crate::style::Style;
 use crate::units::{count, time};
@@ -68,7 +66,7 @@ pub fn html(tuned: &Tuned<'_>) -> String {
 
 /// The schema `heapwise.tune/1`.
 pub fn json(tuned: &Tuned<'_>) -> String {
-    crate::escape::terminal::json(&format!("{:#}\n", json::value(tuned))).into_owned()
+    json::json(tuned)
 }
 
 fn document(tuned: &Tuned<'_>) -> Document {

@@ -1,0 +1,42 @@
+//! The JSON that heapwise writes, one module per schema: writers fill these structures, readers and tests parse them, and
+//! the files in docs/schema are made of them (`cargo xtask schemas`). Names and meanings of
+//! fields are a contract; see the README.
+//!
+//! Most schemas have their fields in alphabetical order, and so has what is written.
+
+pub mod allocators;
+pub mod bench_diff;
+pub mod compare;
+pub mod diff;
+pub mod doctor;
+#[cfg(test)]
+mod files;
+pub mod lab;
+mod machine;
+pub mod replay;
+pub mod report;
+mod spread;
+pub mod tune;
+
+pub use machine::Machine;
+pub use spread::Spread;
+
+use serde::Serialize;
+
+/// A document on one line.
+pub(crate) fn compact(document: &impl Serialize) -> String {
+    finish(serde_json::to_string(document))
+}
+
+/// A document as a person would write it.
+pub fn pretty(document: &impl Serialize) -> String {
+    finish(serde_json::to_string_pretty(document))
+}
+
+/// Names in it come from recorded programs.
+fn finish(text: serde_json::Result<String>) -> String {
+    // Only maps whose keys are no strings cannot be written, and no schema has any.
+    let mut text = text.unwrap_or_default();
+    text.push('\n');
+    crate::escape::terminal::json(&text).into_owned()
+}

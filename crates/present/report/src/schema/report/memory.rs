@@ -1,0 +1,173 @@
+//! Memory over time, what it consists of, and what the program marked.
+
+use serde::{Deserialize, Serialize};
+
+/// Memory over time, and what it consists of.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
+pub struct Memory {
+    /// The most resident bytes; null if it was not measured.
+    pub peak_rss_bytes: Option<u64>,
+    /// At most 1000 parts of the run of equal length, with the highest values in each.
+    pub samples: Vec<Sample>,
+    /// What the program marked, by time: at most 10,000 marks, evenly thinned.
+    pub marks: Vec<Mark>,
+    /// Marks that are not in `marks`.
+    pub marks_not_listed: u64,
+    /// At the most resident bytes; null if no pages were seen.
+    pub at_peak: Option<Breakdown>,
+    /// At the end; null if no pages were seen.
+    pub at_end: Option<Breakdown>,
+    /// Whether the allocator says how large its blocks are. If not, what it adds to requests counts as holes.
+    pub knows_block_sizes: bool,
+    /// Whenever a snapshot was asked for.
+    pub snapshots: Vec<Breakdown>,
+    /// Sites whose blocks keep mostly empty pages resident.
+    pub pinned: Vec<Pinned>,
+    /// What dominates resident memory; null if that is not known.
+    pub verdict: Option<Verdict>,
+}
+
+/// A part of the run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
+pub struct Sample {
+    /// When.
+    pub time_ns: u64,
+    /// Resident bytes; null before the first measurement.
+    pub rss_bytes: Option<u64>,
+    /// Requested bytes of live blocks.
+    pub live_bytes: u64,
+    /// (resident - live) / live; null without either.
+    pub fragmentation: Option<f64>,
+}
+
+/// A mark, or one end of a span.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
+pub struct Mark {
+    /// When.
+    pub time_ns: u64,
+    /// The `pid` of its process; null if that is not known.
+    pub process: Option<u32>,
+    /// The `id` of its thread.
+    pub thread: u32,
+    /// What kind of mark.
+    pub kind: MarkKind,
+    /// What the program called it.
+    pub name: String,
+    /// Requested bytes of live blocks.
+    pub live_bytes: u64,
+    /// The resident bytes that were measured last before; null if none were.
+    pub rss_bytes: Option<u64>,
+}
+
+/// A kind of mark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum MarkKind {
+    /// A single mark.
+    Point,
+    /// The beginning of a span.
+    Begin,
+    /// The end of a span.
+    End,
+}
+
+/// What resident memory consists of: `rss_bytes` is the sum of the seven fields behind it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
+pub struct Breakdown {
+    /// When.
+    pub time_ns: u64,
+    /// The process; null if it is not known.
+    pub pid: Option<u32>,
+    /// Resident bytes.
+    pub rss_bytes: u64,
+    /// Requested bytes of live blocks, as far as they are resident.
+    pub live_bytes: u64,
+    /// Usable less requested bytes of live blocks.
+    pub rounding_bytes: u64,
+    /// Free bytes in pages with live blocks.
+    pub holes_bytes: u64,
+    /// Pages of the heap without a live block.
+    pub retained_bytes: u64,
+    /// The allocator's own pages and headers.
+    pub metadata_bytes: u64,
+    /// Code, stacks, files and other memory that is not the heap.
+    pub not_heap_bytes: u64,
+    /// Anonymous memory that nothing explains.
+    pub unaccounted_bytes: u64,
+    /// The part of these that the program gave back and the kernel has not taken yet.
+    pub lazily_freed_bytes: u64,
+    /// The part of these that is in huge pages.
+    pub huge_pages_bytes: u64,
+    /// Requested bytes of live blocks that were never touched. In no other number.
+    pub live_not_resident_bytes: u64,
+}
+
+impl Breakdown {
+    /// The sum of all parts, which is `rss_bytes`.
+    pub fn sum(&self) -> u64 {
+        let heap = self.live_bytes + self.rounding_bytes + self.holes_bytes + self.retained_bytes;
+        heap + self.metadata_bytes + self.not_heap_bytes + self.unaccounted_bytes
+    }
+}
+
+/// What the blocks of a site keep resident.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
+pub struct Pinned {
+    /// The `id` of the site.
+    pub site: u32,
+    /// Free bytes in pages that would be free altogether without these blocks.
+    pub bytes: u64,
+    /// How many blocks.
+    pub blocks: u64,
+    /// How many pages.
+    pub pages: u64,
+}
+
+/// What dominates resident memory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
+pub struct Verdict {
+    /// `growth`, `live`, `rounding`, `fragmentation`, `retention`, `metadata`, or `not-heap` if that is more than all parts
+    /// of the heap together.
+    pub kind: String,
+    /// In a sentence.
+    pub sentence: String,
+    /// What to do.
+    pub remedy: String,
+}
+
+/// All spans of a name: what their own thread did between begin and end, inner spans included.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
+pub struct Span {
+    /// What the program called it.
+    pub name: String,
+    /// How many there were.
+    pub count: u64,
+    /// Nanoseconds, of all together.
+    pub total_ns: u64,
+    /// Nanoseconds of the shortest one.
+    pub shortest_ns: u64,
+    /// Nanoseconds of the longest one.
+    pub longest_ns: u64,
+    /// Allocations without reallocations.
+    pub allocations: u64,
+    /// Reallocations.
+    pub reallocations: u64,
+    /// Blocks that were freed.
+    pub deallocations: u64,
+    /// Requested bytes of allocations and reallocations.
+    pub allocated_bytes: u64,
+    /// By how many bytes live memory grew in the one in which it grew most; negative if it shrank in all.
+    pub largest_growth_bytes: i64,
+    /// Begins without an end. In no other number.
+    pub unended: u64,
+    /// Ends without a begin. In no other number.
+    pub unbegun: u64,
+}
