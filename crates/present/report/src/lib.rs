@@ -8,11 +8,13 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(target_os = "linux")]
+pub mod allocators;
 mod chart;
 pub mod compare;
 pub mod diff;
 pub mod doctor;
-mod document;
+pub mod document;
 pub mod escape;
 pub mod export;
 mod html;
@@ -20,13 +22,12 @@ mod html_page;
 mod json;
 pub mod lab;
 mod machine;
-mod markdown;
 pub mod names;
 #[cfg(target_os = "linux")]
 pub mod replay;
+mod report;
 mod source;
 mod style;
-mod text;
 #[cfg(target_os = "linux")]
 pub mod tune;
 pub use heapwise_diagnosis::units;
@@ -34,7 +35,6 @@ pub use heapwise_diagnosis::units;
 pub use diff::Diff;
 pub use html::{Freed, HtmlOptions, SourceFile, Sources, ThreadMatrix, html};
 pub use json::{JsonOptions, SCHEMA, json};
-pub use markdown::{MarkdownOptions, markdown};
+pub use report::{MarkdownOptions, TextOptions, markdown, text};
 pub use source::SourceLines;
 pub use style::Style;
-pub use text::{TextOptions, text};

@@ -23,8 +23,7 @@ mod tune;
 
 pub use c_library::version as c_library_version;
 pub use catalogue::{
-    Check, CheckError, SCHEMA, catalogue_json, catalogue_text, check, check_json, check_text,
-    settings_markdown,
+    Check, CheckError, SCHEMA, catalogue_json, check, check_json, settings_markdown, source,
 };
 pub use fix::{Call, Fix};
 pub use identity::{

@@ -1,6 +1,6 @@
 //! What is said in the same words in all formats for people.
 
-use crate::text::page::counted;
+use crate::report::counted;
 use crate::units::{bytes, count, time};
 use heapwise_trial::compare::{Comparison, Difference, FindingKind, Measure, Standing, Verdict, Winner};
 

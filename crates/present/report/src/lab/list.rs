@@ -1,28 +1,29 @@
 //! The list of experiments.
 
 use super::SCHEMA;
-use crate::markdown::escape::{Spot, code, prose};
+use crate::document::{self, Block, Cell, Column, Document, Section, Shown, Table, Words};
 use crate::style::Style;
-use crate::text::page::{Ink, Page, left};
-use heapwise_trial::lab::EXPERIMENTS;
+use heapwise_trial::lab::{EXPERIMENTS, Experiment};
 use serde_json::{Value, json as value};
 
 /// A line each.
 pub fn list_text(style: Style) -> String {
-    let mut page = Page::new(style);
-    let wide = EXPERIMENTS.iter().map(|e| e.name().len()).max().unwrap_or(0);
-    for experiment in EXPERIMENTS {
-        let name = left(experiment.name(), wide);
-        page.line(&[(Some(Ink::Name), &name), (None, "  "), (None, experiment.about())]);
-    }
-    page.finish()
+    document::terminal(&document(), style)
+}
+
+fn document() -> Document {
+    let named = |e: &&dyn Experiment| (Words::name(e.name()), Words::from(e.about()));
+    let mut table = Table { is_headless: true, indent: 0, ..Table::new(["", ""].map(Column::new)) };
+    EXPERIMENTS.iter().map(named).for_each(|(name, about)| table.row([name, about].map(Cell::text)));
+    let facts = Block::Facts(EXPERIMENTS.iter().map(named).collect());
+    let blocks = [Block::Table(table).only(Shown::Terminal), facts.only(Shown::Pages)];
+    Document { sections: vec![Section::untitled(blocks)], ..Document::default() }
 }
 
 /// The same for machines.
 pub fn list_json() -> String {
-    let one = |e: &&dyn heapwise_trial::lab::Experiment| -> Value {
-        value!({"name": e.name(), "about": e.about(), "shows": e.shows()})
-    };
+    let one =
+        |e: &&dyn Experiment| -> Value { value!({"name": e.name(), "about": e.about(), "shows": e.shows()}) };
     let all: Vec<Value> = EXPERIMENTS.iter().map(one).collect();
     crate::escape::terminal::json(&format!("{:#}\n", value!({"schema": SCHEMA, "experiments": all})))
         .into_owned()
@@ -30,10 +31,7 @@ pub fn list_json() -> String {
 
 /// The same for a document.
 pub fn list_markdown() -> String {
-    let line = |e: &&dyn heapwise_trial::lab::Experiment| {
-        format!("- {}: {}\n", code(e.name(), Spot::Line), prose(e.about(), Spot::Line))
-    };
-    EXPERIMENTS.iter().map(line).collect()
+    document::markdown(&document())
 }
 
 #[cfg(test)]
