@@ -19,6 +19,7 @@ pub(crate) struct Numbers<T> {
 
 /// A picture.
 #[derive(Clone, Debug)]
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "replays are Linux's"))]
 pub(crate) enum Picture {
     /// Every number of a row as a point, and their median.
     Strips { unit: Unit, rows: Vec<Numbers<f64>> },

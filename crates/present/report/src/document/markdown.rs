@@ -172,7 +172,7 @@ fn write_finding(out: &mut Out, finding: &Finding) {
     };
     evidence.iter().filter(|text| !text.trim().is_empty()).for_each(|text| point(&show(text)));
     if let Some([_, saves]) = &finding.saves {
-        point(&format!("would save {saves}"));
+        point(&line(&Words::own(format!("would save {saves}"))));
     }
     if !finding.cost.is_empty() {
         point(&format!("costs: {}", prose(&finding.cost, Spot::Line)));

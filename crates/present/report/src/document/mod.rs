@@ -106,19 +106,16 @@ impl Section {
     }
 
     /// The same with what the title does not say.
-    #[must_use]
     pub fn aside(self, aside: impl Into<String>) -> Self {
         Self { aside: aside.into(), ..self }
     }
 
     /// The same for some formats only.
-    #[must_use]
     pub fn only(self, shown: Shown) -> Self {
         Self { shown, ..self }
     }
 
     /// The same, folded on pages.
-    #[must_use]
     pub fn folded(self) -> Self {
         Self { is_folded: true, ..self }
     }
@@ -181,7 +178,6 @@ impl Block {
     }
 
     /// The same for some formats only.
-    #[must_use]
     pub fn only(self, shown: Shown) -> Self {
         Self::Only(shown, Box::new(self))
     }

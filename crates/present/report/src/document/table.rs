@@ -98,55 +98,46 @@ impl Column {
     }
 
     /// Where room is scarce it has another title.
-    #[must_use]
     pub fn short(self, title: impl Into<String>) -> Self {
         Self { short: Some(title.into()), ..self }
     }
 
     /// What stands below the title.
-    #[must_use]
     pub fn below(self, below: impl Into<String>) -> Self {
         Self { below: below.into(), ..self }
     }
 
     /// A terminal has it if it is so wide.
-    #[must_use]
     pub fn needs(self, columns: usize) -> Self {
         Self { needs: columns, ..self }
     }
 
     /// A terminal makes it so wide at least.
-    #[must_use]
     pub fn least(self, columns: usize) -> Self {
         Self { least: columns, ..self }
     }
 
     /// What a terminal puts in front of it.
-    #[must_use]
     pub fn before(self, gap: &'static str) -> Self {
         Self { before: gap, ..self }
     }
 
     /// Its numbers stand at the left.
-    #[must_use]
     pub fn left(self) -> Self {
         Self { is_left: true, ..self }
     }
 
     /// A terminal has its cells in their short form, however wide it is.
-    #[must_use]
     pub fn brief(self) -> Self {
         Self { is_brief: true, ..self }
     }
 
     /// A terminal has its cells in lines of their own above the rows.
-    #[must_use]
     pub fn lead(self) -> Self {
         Self { is_lead: true, ..self }
     }
 
     /// Only some of the formats have it.
-    #[must_use]
     pub fn only(self, shown: Shown) -> Self {
         Self { shown, ..self }
     }
@@ -199,13 +190,11 @@ impl Cell {
     }
 
     /// The same with other words where room is scarce.
-    #[must_use]
     pub fn or(self, short: impl Into<Words>) -> Self {
         Self { short: short.into(), ..self }
     }
 
     /// The same, aligned to the right.
-    #[must_use]
     pub fn at_the_right(self) -> Self {
         Self { is_number: true, ..self }
     }

@@ -47,14 +47,12 @@ impl Words {
     }
 
     /// The same with another piece behind it.
-    #[must_use]
     pub fn and(mut self, role: Role, text: impl Into<String>) -> Self {
         self.0.push((role, text.into()));
         self
     }
 
     /// The same with other words behind it.
-    #[must_use]
     pub fn then(mut self, more: Words) -> Self {
         self.0.extend(more.0);
         self

@@ -4,6 +4,7 @@ use super::Replay;
 use super::facts::{after, last, main, measured};
 use crate::chart::Unit;
 use crate::document::{Figure, Numbers, Picture};
+use crate::report::resident::{NOT_HEAP, PARTS};
 use heapwise_analysis::Breakdown;
 use heapwise_trial::replay::trial::{Results, Tried};
 use heapwise_trial::replay::{Ending, Measured};
@@ -96,16 +97,15 @@ fn both(replay: &Replay<'_>) -> Option<Figure> {
 }
 
 fn parts(replay: &Replay<'_>, caption: &str, moment: fn(&Results) -> Option<Breakdown>) -> Option<Figure> {
+    // Not what is not on the heap: that is the replay's own code.
+    let parts = || PARTS.iter().filter(|(name, _, _)| *name != NOT_HEAP);
     let numbers = |results: &Results| {
         let Some(b) = moment(results) else { return Vec::new() };
-        // Not what is not on the heap: that is the replay's own code.
-        let parts = [b.live, b.rounding, b.holes, b.retained, b.metadata, b.unaccounted];
-        parts.iter().map(|part| part.0 as f64).collect()
+        parts().map(|(_, part, _)| part(&b).0 as f64).collect()
     };
-    let names = ["live", "rounding", "holes", "retained", "metadata", "unaccounted"];
     let picture = Picture::Bars {
         unit: Unit::Bytes,
-        parts: names.map(str::to_owned).into(),
+        parts: parts().map(|(name, _, _)| (*name).to_owned()).collect(),
         rows: rows(replay, &numbers),
     };
     figure(caption, picture)

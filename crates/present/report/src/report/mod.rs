@@ -8,7 +8,7 @@ mod findings;
 mod head;
 mod marks;
 mod places;
-mod resident;
+pub(crate) mod resident;
 pub(crate) mod rows;
 mod standouts;
 mod tasks;

@@ -9,14 +9,16 @@ use heapwise_diagnosis::Verdict;
 
 type Part = (&'static str, fn(&Breakdown) -> Bytes, &'static str);
 
+/// The part that no allocator has anything to do with.
+pub(crate) const NOT_HEAP: &str = "not heap";
 /// The parts of resident memory, and what they are in a few words.
-const PARTS: [Part; 7] = [
+pub(crate) const PARTS: [Part; 7] = [
     ("live", |b| b.live, "as requested"),
     ("rounding", |b| b.rounding, "added to requests"),
     ("holes", |b| b.holes, "free, beside live blocks"),
     ("retained", |b| b.retained, "free pages, not given back"),
     ("metadata", |b| b.metadata, "the allocator's own"),
-    ("not heap", |b| b.not_heap, "code, stacks, files"),
+    (NOT_HEAP, |b| b.not_heap, "code, stacks, files"),
     ("unaccounted", |b| b.unaccounted, "not explained"),
 ];
 

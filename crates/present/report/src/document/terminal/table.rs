@@ -33,8 +33,8 @@ impl<'a> Layout<'a> {
         let mut layout = Self { shown, widths: Vec::new(), is_right, is_whole: true, table };
         layout.widths = layout.needed();
         let least = layout.widths.iter().zip(&layout.is_right);
-        let least = least.map(|(width, is_right)| if *is_right { *width } else { (*width).min(NAME) }).sum();
-        if layout.gaps() + usize::max(least, 0) > columns || !layout.has_ranges() {
+        let least = least.map(|(width, is_right)| if *is_right { *width } else { (*width).min(NAME) });
+        if layout.gaps() + least.sum::<usize>() > columns || !layout.has_ranges() {
             layout.is_whole = false;
             layout.widths = layout.needed();
         }
@@ -82,7 +82,7 @@ impl<'a> Layout<'a> {
         let of = |at: usize| {
             let cells = self.table.rows.iter().filter_map(|row| self.words(row, at)).map(wide).max();
             let column = self.column(at);
-            let titles = [self.title(at), &column.below].map(|title| title.chars().count());
+            let titles = [self.title(at), &column.below].map(|title| escape(title).chars().count());
             let titles = if self.table.is_headless { 0 } else { titles[0].max(titles[1]) };
             cells.unwrap_or(0).max(titles).max(column.least)
         };
@@ -100,7 +100,7 @@ impl<'a> Layout<'a> {
 
     /// A line of the head.
     fn head(&self, page: &mut Page, title: impl Fn(usize) -> &'a str) {
-        let cell = |at| [self.gap(at), (Role::Faint, self.aligned(at, title(at)))];
+        let cell = |at| [self.gap(at), (Role::Faint, self.aligned(at, &escape(title(at))))];
         page.line((0..self.shown.len()).flat_map(cell));
     }
 
@@ -190,8 +190,10 @@ fn write_place(page: &mut Page, mut line: Vec<Run>, from: usize, place: &Place) 
     let status = if place.status.is_empty() { String::new() } else { format!("  ({})", place.status) };
     let function = fit(&escape(&place.function), room.saturating_sub(status.len()));
     // The place is what the reader opens: it keeps its columns, and the function's name gives way.
-    let at = format!("{}{}", if place.is_past { "was " } else { "" }, escape(&place.at));
-    let at = if place.at.is_empty() { at.replace("was ", "") } else { fit(&at, room - LEAST_FUNCTION) };
+    let at = match escape(&place.at) {
+        at if at.is_empty() => String::new(),
+        at => fit(&format!("{}{at}", if place.is_past { "was " } else { "" }), room - LEAST_FUNCTION),
+    };
     let note = escape(&place.note()).into_owned();
     let wide = |text: &str| text.chars().count() + if text.is_empty() { 0 } else { 2 };
     let first = function.chars().count() + status.len();
