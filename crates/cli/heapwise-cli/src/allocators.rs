@@ -3,31 +3,25 @@
 use crate::args::{AllocatorsArgs, PlainFormat};
 use crate::bundled::libraries;
 use crate::{Failure, exit, report};
-use heapwise_allocators::{Candidate, answer_here, catalogue_text, check, check_text};
-use heapwise_report::allocators::{check_json, list_json};
-use heapwise_report::escape::terminal::{self, escape};
+use heapwise_allocators::{Candidate, answer_here, check};
+use heapwise_report::allocators as list;
+use heapwise_report::escape::terminal;
 
 /// Lists the shelf, or tries candidates.
 pub(crate) fn allocators(args: &AllocatorsArgs) -> Result<u8, Failure> {
     let out = args.output.as_deref();
-    let Some(list) = &args.candidates else {
-        report::write(out, |_| match args.format {
-            PlainFormat::Text => catalogue_text(libraries()),
-            PlainFormat::Json => list_json(libraries()),
+    let Some(candidates) = &args.candidates else {
+        report::write(out, |style| match args.format {
+            PlainFormat::Text => list::catalogue(libraries(), style),
+            PlainFormat::Json => list::list_json(libraries()),
         })?;
         return Ok(exit::SUCCESS);
     };
-    let candidates = Candidate::parse_list(list).map_err(|error| Failure::new(exit::USAGE, error))?;
+    let candidates = Candidate::parse_list(candidates).map_err(|error| Failure::new(exit::USAGE, error))?;
     let checks = check(libraries(), &candidates, &heapwise_trial::supervise::output);
-    report::write(out, |_| match args.format {
-        PlainFormat::Text => {
-            let line = |(candidate, result): &_| match result {
-                Ok(identity) => Some(format!("{}\n", escape(&check_text(candidate, identity)))),
-                Err(_) => None,
-            };
-            checks.iter().filter_map(line).collect()
-        }
-        PlainFormat::Json => check_json(&checks),
+    report::write(out, |style| match args.format {
+        PlainFormat::Text => list::checks(&checks, style),
+        PlainFormat::Json => list::check_json(&checks),
     })?;
     let errors: Vec<_> = checks.iter().filter_map(|(_, result)| result.as_ref().err()).collect();
     for error in &errors {

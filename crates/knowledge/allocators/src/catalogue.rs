@@ -1,4 +1,4 @@
-//! The shelf as a list: what there is, and what it can be told.
+//! The shelf as a list for machines and for a document, and whether candidates are what they are called.
 
 use crate::identity::{Identity, IdentityError};
 use crate::libraries::{Error, Libraries};
@@ -7,7 +7,7 @@ use crate::spec::Candidate;
 use std::fmt::Write;
 
 /// How a program gets an allocator, in words.
-fn source(allocator: &dyn Allocator, libraries: &Libraries) -> String {
+pub fn source(allocator: &dyn Allocator, libraries: &Libraries) -> String {
     let is_there = libraries.has(allocator);
     match allocator.origin() {
         Origin::Carried { source, .. } | Origin::OnRequest { source, .. } if is_there => {
@@ -27,23 +27,6 @@ fn source(allocator: &dyn Allocator, libraries: &Libraries) -> String {
             format!("not installed: on Debian and Ubuntu, apt-get install {package}")
         }
     }
-}
-
-/// For people: each allocator, and its settings with what they take.
-pub fn catalogue_text(libraries: &Libraries) -> String {
-    let mut text = String::new();
-    for allocator in registry::all().iter().copied() {
-        let line = format!("{} {}", allocator.name(), allocator.version());
-        // Writing to a String does not fail.
-        let _ = writeln!(text, "{}\n  {}", line.trim_end(), source(allocator, libraries));
-        for setting in allocator.settings() {
-            let _ = writeln!(text, "  {}: {} [default: {}]", setting.name, setting.range(), setting.default);
-            let _ = writeln!(text, "      {}", setting.meaning);
-        }
-        text.push('\n');
-    }
-    text.push_str("Any other by its path; default is the program as it is.\n");
-    text
 }
 
 /// The settings as tables of a document: docs/allocators.md has them.
@@ -83,38 +66,11 @@ pub fn check(libraries: &Libraries, candidates: &[Candidate], run: crate::Run<'_
     candidates.iter().map(|c| (c.clone(), one(c))).collect()
 }
 
-/// One line for each that is what it is called. Others are errors, which the caller shows.
-pub fn check_text(candidate: &Candidate, identity: &Identity) -> String {
-    let name = identity.name.as_deref().unwrap_or("an allocator that does not say its name");
-    let version = identity.version.as_deref().unwrap_or_default();
-    let mut line = format!("{candidate}: {name} {version}");
-    line.truncate(line.trim_end().len());
-    for (setting, value) in &identity.settings {
-        let _ = match value {
-            Some(value) => write!(line, ", {setting} is {value}"),
-            None => write!(line, ", {setting} is not told"),
-        };
-    }
-    let _ = write!(line, "; {} bytes for 100", identity.usable_of_100);
-    line
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_list_names_all_and_says_what_is_not_there() {
-        let libraries = Libraries::new(&[("jemalloc", b"bytes")]);
-        let text = catalogue_text(&libraries);
-        assert!(text.contains("jemalloc 5.3.1\n  carried by heapwise, built from tikv-jemalloc-sys 0.7.1\n"));
-        assert!(text.contains("snmalloc 0.7.6\n  not there: this heapwise was built without it\n"));
-        let remedy = "built without it; build it again with HEAPWISE_WITH_ALLOCATORS=tcmalloc-google\n";
-        assert!(text.contains(remedy), "{text}");
-        let with = Libraries::new(&[("tcmalloc-google", b"bytes")]);
-        assert!(catalogue_text(&with).contains("  carried by heapwise, built from libtcmalloc-sys 0.1.14\n"));
-        assert!(text.contains("  dirty_decay_ms: a whole number from -1 to 86400000 ms [default: 10000]\n"));
-    }
 
     #[test]
     fn the_document_has_the_settings_as_they_are() {

@@ -38,10 +38,7 @@ mod version;
 #[cfg(feature = "candidates")]
 pub use c_library::version as c_library_version;
 #[cfg(feature = "candidates")]
-pub use catalogue::{
-    Check, CheckError, SCHEMA, catalogue_json, catalogue_text, check, check_json, check_text,
-    settings_markdown,
-};
+pub use catalogue::{Check, CheckError, check, settings_markdown, source};
 pub use family::{Complaint, Family, Interface, Sign};
 pub use fix::{Call, Fix, quote};
 #[cfg(feature = "candidates")]

@@ -1,5 +1,7 @@
 //! What the place where text goes is like.
 
+use crate::document::Role;
+
 /// Colours and width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
@@ -15,23 +17,18 @@ impl Style {
         self.width.clamp(60, 120)
     }
 
-    pub(crate) fn bold(self, text: &str) -> String {
-        self.paint("1", text)
-    }
-
-    pub(crate) fn dim(self, text: &str) -> String {
-        self.paint("2", text)
-    }
-
-    pub(crate) fn warn(self, text: &str) -> String {
-        self.paint("33", text)
-    }
-
-    pub(crate) fn name(self, text: &str) -> String {
-        self.paint("36", text)
-    }
-
-    fn paint(self, code: &str, text: &str) -> String {
-        if self.color { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+    /// Text in its colour. To be called after padding, since escape sequences take no columns.
+    pub(crate) fn paint(self, role: Role, text: &str) -> String {
+        let code = match role {
+            _ if !self.color || text.is_empty() => return text.to_owned(),
+            Role::Prose | Role::Own => return text.to_owned(),
+            Role::Strong => "1",
+            Role::Faint => "2",
+            Role::Bad => "31",
+            Role::Good => "32",
+            Role::Caveat => "33",
+            Role::Name => "36",
+        };
+        format!("\x1b[{code}m{text}\x1b[0m")
     }
 }

@@ -6,13 +6,12 @@
 
 mod baseline;
 mod compare;
+mod document;
 mod file;
 mod folder;
 mod json;
-mod markdown;
 mod measure;
 mod numbers;
-mod text;
 mod threshold;
 
 pub(crate) use heapwise_report::escape::terminal::escape;
@@ -134,9 +133,9 @@ fn write(args: &BenchArgs, comparison: &Comparison<'_>) -> Result<(), Failure> {
     let choice = anstream::AutoStream::choice(&std::io::stdout());
     let color = args.output.is_none() && choice != ColorChoice::Never;
     let text = match args.format {
-        BenchFormat::Text => text::render(comparison, color),
+        BenchFormat::Text => document::text(comparison, color),
         BenchFormat::Json => json::render(comparison),
-        BenchFormat::Markdown => markdown::render(comparison),
+        BenchFormat::Markdown => document::markdown(comparison),
     };
     match &args.output {
         Some(path) => {

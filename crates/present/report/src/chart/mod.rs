@@ -4,7 +4,6 @@
 //! at an element, so they follow light and dark.
 
 mod axis;
-#[cfg(target_os = "linux")]
 mod bars;
 mod labels;
 mod lines;
@@ -12,11 +11,9 @@ mod scatter;
 mod strip;
 
 pub(crate) use axis::Unit;
-#[cfg(target_os = "linux")]
 pub(crate) use bars::{Bar, bars, class_of_part};
 pub(crate) use lines::{Curve, lines};
 pub(crate) use scatter::{Dot, scatter};
-#[cfg(target_os = "linux")]
 pub(crate) use scatter::{Emphasis, emphasized};
 pub(crate) use strip::{Strip, strip};
 

@@ -1,6 +1,6 @@
 //! What is said in the same words in all formats for people.
 
-use crate::text::page::counted;
+use crate::report::counted;
 use crate::units::{bytes, count, signed_percent, time};
 use heapwise_allocators::quote;
 use heapwise_trial::compare::{Comparison, Difference, FindingKind, RunMeasure, Standing, Verdict, Winner};

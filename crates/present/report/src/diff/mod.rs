@@ -4,16 +4,14 @@
 //! In the order of the questions: are these the same program, did anything change, how much in all, and where did it
 //! become better or worse. What is smaller than noise is left out for people and there for machines.
 
+mod document;
 mod json;
-mod markdown;
 mod rows;
-mod text;
 mod wording;
 
 pub use heapwise_diagnosis::compare::{Limit, Threshold};
 
 use crate::style::Style;
-use crate::text::TextOptions;
 use heapwise_analysis::Analysis;
 use heapwise_diagnosis::Comparison;
 use heapwise_diagnosis::compare::Exceeded;
@@ -55,16 +53,10 @@ impl Default for DiffOptions {
     }
 }
 
-impl DiffOptions {
-    fn as_text(&self) -> TextOptions {
-        TextOptions { top: self.top, folder: self.folder.clone(), ..TextOptions::default() }
-    }
-}
-
 impl Diff<'_> {
     /// For people, as text of several lines.
     pub fn text(&self, options: &DiffOptions, style: Style) -> String {
-        text::text(self, options, style)
+        crate::document::terminal(&document::document(self, options), style)
     }
 
     /// For machines: the schema `heapwise.diff/1`.
@@ -74,7 +66,7 @@ impl Diff<'_> {
 
     /// For a comment on a pull request.
     pub fn markdown(&self, options: &DiffOptions) -> String {
-        markdown::markdown(self, options)
+        crate::document::markdown(&document::document(self, options))
     }
 }
 

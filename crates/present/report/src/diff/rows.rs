@@ -1,9 +1,8 @@
 //! Places that became better or worse, and in what.
 
 use super::{Diff, DiffOptions};
-use crate::escape::terminal::escape;
 use crate::names;
-use crate::text::rows::{function_of, place_of};
+use crate::report::rows::{file_name, function_of, place_of};
 use heapwise_analysis::{Analysis, Site, SiteId};
 use heapwise_diagnosis::compare::{Change, Difference, Measure, OF_SITES, PlaceDifference, Status};
 
@@ -73,23 +72,19 @@ fn row<'a>(
         .max_by_key(|site| site.change(main).amount().unsigned_abs())
         .unwrap_or(&place.sum);
     let site = site_of(diff, changed_most);
-    let text = options.as_text();
     let (mut function, mut at, mut via) = ("(stack unknown)".to_owned(), String::new(), String::new());
     if let Some((analysis, site)) = site {
         let stack = analysis.stack(site);
         if let Some(frame) = site.user_frame.and_then(|i| stack.get(i)) {
             // Whatever has no name in a module is one place: its addresses mean nothing in another build.
             function = match (frame.function, frame.module) {
-                (None, Some(module)) => format!("{} (no names)", escape(file_name(&module.path))),
+                (None, Some(module)) => format!("{} (no names)", file_name(&module.path)),
                 _ => function_of(frame),
             };
-            at = place_of(frame, &text);
+            at = place_of(frame, options.folder.as_deref());
         }
         let inner = site.user_frame.and_then(|i| i.checked_sub(1)).and_then(|i| stack.get(i));
-        via = inner
-            .and_then(|f| f.function)
-            .map(|f| escape(&names::callee(f)).into_owned())
-            .unwrap_or_default();
+        via = inner.and_then(|f| f.function).map(names::callee).unwrap_or_default();
     }
     // The bytes say it already.
     if changes.iter().any(|change| change.measure == Measure::LiveAtExitBytes) {
@@ -97,10 +92,6 @@ fn row<'a>(
     }
     let is_past = changed_most.status == Status::Gone && place.sum.status != Status::Gone;
     Row { function, at, is_past, via, status: place.sum.status, changes, site }
-}
-
-fn file_name(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
 }
 
 /// The site that stands for a difference: the newer one if there is one.

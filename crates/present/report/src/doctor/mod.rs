@@ -1,10 +1,10 @@
 //! What `heapwise doctor` found, for a terminal, for machines and for a comment on a pull request.
 
+mod document;
 mod json;
-mod markdown;
-mod text;
 
 use crate::Style;
+use crate::document::{markdown, terminal};
 use heapwise_environment::{CHECKS, Finding, Severity};
 
 /// What was looked at, and what was found.
@@ -57,7 +57,7 @@ pub struct Launch {
 impl Checkup {
     /// For a terminal.
     pub fn text(&self, style: Style) -> String {
-        text::text(self, style)
+        terminal(&document::document(self), style)
     }
 
     /// The schema `heapwise.doctor/1`.
@@ -67,7 +67,7 @@ impl Checkup {
 
     /// For a comment on a pull request.
     pub fn markdown(&self) -> String {
-        markdown::markdown(self)
+        markdown(&document::document(self))
     }
 
     /// Whether nothing was found that costs something. Notes do not count.

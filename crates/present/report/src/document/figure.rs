@@ -11,7 +11,7 @@ pub(crate) struct Figure {
 
 /// Somebody's numbers. Those of all pictures who have the same series have the same colour.
 #[derive(Clone, Debug)]
-pub(crate) struct Row<T> {
+pub(crate) struct Numbers<T> {
     pub(crate) label: String,
     pub(crate) series: usize,
     pub(crate) numbers: Vec<T>,
@@ -19,20 +19,21 @@ pub(crate) struct Row<T> {
 
 /// A picture.
 #[derive(Clone, Debug)]
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "replays are Linux's"))]
 pub(crate) enum Picture {
     /// Every number of a row as a point, and their median.
-    Strips { unit: Unit, rows: Vec<Row<f64>> },
+    Strips { unit: Unit, rows: Vec<Numbers<f64>> },
     /// A curve for each row.
-    Lines { units: [Unit; 2], rows: Vec<Row<[f64; 2]>> },
+    Lines { units: [Unit; 2], rows: Vec<Numbers<[f64; 2]>> },
     /// What each row consists of.
-    Bars { unit: Unit, parts: Vec<String>, rows: Vec<Row<f64>> },
+    Bars { unit: Unit, parts: Vec<String>, rows: Vec<Numbers<f64>> },
     /// A point for each row that has one, of both of whose numbers less is better. The front is drawn as it comes out of the points
     /// unless `emphasis` says for each row how it is shown; whose colour is whose is in `legend`, where names do not say.
     Scatter {
         titles: [String; 2],
         units: [Unit; 2],
-        rows: Vec<Row<[f64; 2]>>,
+        rows: Vec<Numbers<[f64; 2]>>,
         emphasis: Vec<Emphasis>,
-        legend: Vec<Row<()>>,
+        legend: Vec<Numbers<()>>,
     },
 }

@@ -1,81 +1,178 @@
 //! A document for a browser.
 
-use super::sentence::sentence;
-use super::{Cell, Document, Figure, Picture, Snippet, Table};
+use super::{
+    Alert, Block, Cell, Document, Evidence, Figure, Finding, Format, Mark, Picture, Place, Role, Row,
+    Section, Snippet, Stack, Table, Title, Words,
+};
 use crate::chart::{Bar, Curve, Dot, Strip, bars, class_of_part, emphasized, lines, scatter, series, strip};
 use crate::html_page::{Markup, element, end_of_line, page, text};
 
 /// Renders it as a whole file.
 pub(crate) fn html(document: &Document) -> String {
-    let mut parts = vec![element("h1", &[], [text(&document.title)]), paragraph("", &document.lead)];
-    parts.extend(document.setup.iter().map(|line| paragraph("faint", line)));
-    parts.push(heading("What it means"));
-    parts.extend(document.conclusion.iter().map(|sentence| paragraph("", sentence)));
-    for snippet in &document.snippets {
-        parts.extend(lines_of(snippet));
+    let mut parts = vec![element("h1", &[], [words(&document.title)])];
+    if !document.aside.is_empty() {
+        parts.push(paragraph("faint", &document.aside.as_str().into()));
     }
-    parts.extend(document.caveats.iter().map(|caveat| paragraph("note", caveat)));
-    parts.extend(pictures(&document.figures));
-    for shown in document.tables.iter().filter(|table| !table.is_detail) {
-        parts.push(heading(&sentence(&shown.title)));
-        if !shown.aside.is_empty() {
-            parts.push(paragraph("faint", &shown.aside));
-        }
-        parts.push(table(shown, &shown.rows));
-        if !shown.more.is_empty() {
-            let summary = element("summary", &[], [text(&format!("{} more", shown.more.len()))]);
-            parts.push(element("details", &[], [summary, table(shown, &shown.more)]));
-        }
+    for section in &document.sections {
+        parts.extend(section.blocks(Format::Html).into_iter().flat_map(|blocks| written(section, &blocks)));
     }
-    for folded in document.tables.iter().filter(|table| table.is_detail) {
-        let summary = element("summary", &[], [text(&sentence(&folded.title))]);
-        parts.push(element("details", &[], [summary, table(folded, &folded.rows)]));
-    }
-    let name = document.title.strip_prefix("heapwise ").unwrap_or(&document.title);
+    let name = document.title.plain();
+    let name =
+        name.strip_prefix("heapwise").map_or(name.as_str(), |rest| rest.trim_start_matches([' ', ':']));
     page(name, &parts.into_iter().collect())
 }
 
-fn heading(title: &str) -> Markup {
-    element("h2", &[], [text(title)])
+fn words(words: &Words) -> Markup {
+    let piece = |(role, piece): (Role, &str)| match role {
+        Role::Prose | Role::Own => text(piece),
+        Role::Name => element("code", &[], [text(piece)]),
+        Role::Strong => element("strong", &[], [text(piece)]),
+        Role::Faint | Role::Caveat => element("span", &[("class", "faint")], [text(piece)]),
+        Role::Good => element("span", &[("class", "good")], [text(piece)]),
+        Role::Bad => element("span", &[("class", "bad")], [text(piece)]),
+    };
+    words.pieces().map(piece).collect()
 }
 
-fn paragraph(class: &str, what: &str) -> Markup {
-    element("p", &[("class", class)], [text(what)])
-}
-
-/// What is to be pasted as it is, or sentences.
-fn lines_of(snippet: &Snippet) -> Vec<Markup> {
-    let mut parts = vec![paragraph("", &format!("{}:", sentence(&snippet.title)))];
-    if snippet.language.is_none() {
-        parts.extend(snippet.lines.iter().map(|sentence| paragraph("note", sentence)));
-        return parts;
+fn title(title: &Title) -> Markup {
+    match title {
+        Title::Own(own) => text(own),
+        Title::Given(given) => text(given),
     }
-    let code = element("code", &[], [text_of_lines(&snippet.lines)]);
-    parts.push(element("pre", &[], [code]));
+}
+
+fn paragraph(class: &str, what: &Words) -> Markup {
+    element("p", &[("class", class)], [words(what)])
+}
+
+fn written(section: &Section, blocks: &[&Block]) -> Vec<Markup> {
+    if section.is_folded {
+        let summary = element("summary", &[], [title(&section.title)]);
+        let content = blocks.iter().flat_map(|block| block_of(block));
+        return vec![element("details", &[], std::iter::once(summary).chain(content))];
+    }
+    let mut parts = Vec::new();
+    // What is to be minded needs no title; that something is wrong does.
+    let is_untitled = |block: &&Block| matches!(block, Block::Alert(alert) if alert.lead.is_empty());
+    if !section.is_untitled() && !blocks.iter().any(is_untitled) {
+        parts.push(element("h2", &[], [title(&section.title)]));
+        let brackets = blocks.iter().filter_map(|block| match block {
+            Block::Table(table) => Some(table.in_brackets),
+            _ => None,
+        });
+        let asides = std::iter::once(section.aside.as_str()).chain(brackets);
+        let asides: Vec<&str> = asides.filter(|aside| !aside.is_empty()).collect();
+        if !asides.is_empty() {
+            parts.push(paragraph("faint", &asides.join("; ").into()));
+        }
+    }
+    parts.extend(blocks.iter().flat_map(|block| block_of(block)));
     parts
 }
 
-fn text_of_lines(lines: &[String]) -> Markup {
+fn block_of(block: &Block) -> Vec<Markup> {
+    match block {
+        Block::Line(mark, what) => match mark {
+            Mark::Setup => vec![paragraph("faint", what)],
+            Mark::Labelled(label) => {
+                vec![paragraph("", &Words::own(format!("{label}: ")).then(what.clone()))]
+            }
+            _ => vec![paragraph("", what)],
+        },
+        Block::Alert(alert) => alert_of(alert),
+        Block::Finding(finding) => finding_of(finding),
+        Block::Facts(facts) => {
+            let line = |(name, what): &(Words, Words)| name.clone().and(Role::Own, ": ").then(what.clone());
+            facts.iter().map(|fact| paragraph("", &line(fact))).collect()
+        }
+        Block::Table(table) => table_of(table),
+        Block::Figures(figures) => pictures(&figures.0).into_iter().collect(),
+        Block::Snippet(snippet) => snippet_of(snippet),
+        Block::Stack(lead, stack) => vec![paragraph("", lead), stack_of(stack)],
+        Block::Only(..) | Block::Course(_) => Vec::new(),
+    }
+}
+
+fn alert_of(alert: &Alert) -> Vec<Markup> {
+    let class = if alert.is_severe { "finding" } else { "note" };
+    let item = |(what, remedy): &(Words, String)| {
+        let remedy = if remedy.is_empty() { String::new() } else { format!("; {remedy}") };
+        paragraph(class, &what.clone().and(Role::Own, remedy))
+    };
+    alert.items.iter().map(item).collect()
+}
+
+fn finding_of(finding: &Finding) -> Vec<Markup> {
+    let number = finding.number.map(|number| format!("{number}. ")).unwrap_or_default();
+    let head = Words::of(Role::Strong, format!("{number}{}", finding.title));
+    let mut parts = vec![paragraph("finding", &head), paragraph("faint", &finding.tags.join(" · ").into())];
+    let (Evidence::Sentences(evidence) | Evidence::Lines(evidence)) = &finding.evidence;
+    let mut lines = evidence.clone();
+    lines.extend(finding.saves.iter().map(|[_, saves]| format!("would save {saves}")));
+    lines.extend((!finding.cost.is_empty()).then(|| format!("costs: {}", finding.cost)));
+    lines.push(format!("→ {}", finding.remedy));
+    parts.extend(lines.into_iter().map(|line| paragraph("", &line.into())));
+    parts
+}
+
+/// What is to be pasted as it is, or sentences.
+fn snippet_of(snippet: &Snippet) -> Vec<Markup> {
+    let mut parts = vec![element("p", &[("class", "")], [title(&snippet.title), text(":")])];
+    match snippet.language {
+        None => {
+            parts.extend(snippet.lines.iter().map(|sentence| paragraph("note", &sentence.as_str().into())))
+        }
+        Some(_) => parts.push(code_of(&snippet.lines)),
+    }
+    parts
+}
+
+fn code_of(lines: &[String]) -> Markup {
     // Each by itself, since an end of line inside of one is somebody else's.
-    lines.iter().flat_map(|line| [text(line), end_of_line()]).collect()
+    let lines: Markup = lines.iter().flat_map(|line| [text(line), end_of_line()]).collect();
+    element("pre", &[], [element("code", &[], [lines])])
+}
+
+fn stack_of(stack: &Stack) -> Markup {
+    let lines = stack.frames.iter().map(|frame| {
+        let mark = if frame.is_users { '>' } else { ' ' };
+        format!("{mark} {}  {}", frame.function, frame.at).trim_end().to_owned()
+    });
+    code_of(&lines.collect::<Vec<_>>())
+}
+
+fn table_of(table: &Table) -> Vec<Markup> {
+    let mut parts = vec![rows(table, &table.rows)];
+    parts.extend(table.rest.iter().map(|rest| paragraph("faint", &rest.as_str().into())));
+    if !table.more.is_empty() {
+        let summary = element("summary", &[], [text(&format!("{} more", table.more.len()))]);
+        parts.push(element("details", &[], [summary, rows(table, &table.more)]));
+    }
+    parts
 }
 
 /// Some rows of a table.
-fn table(table: &Table, rows: &[Vec<Cell>]) -> Markup {
-    let has_numbers = |at: usize| table.has_numbers(at);
-    let class = |at: usize| if at > 0 && !has_numbers(at) { "words" } else { "" };
-    let titles = table.columns.iter().enumerate();
-    let head = titles.map(|(at, column)| element("th", &[("class", class(at))], [text(&column.title)]));
-    let row = |cells: &Vec<Cell>| {
-        let cells = cells.iter().enumerate();
-        let cells = cells.map(|(at, cell)| {
-            let class = if cell.is_number { "" } else { class(at) };
-            element("td", &[("class", class)], [text(&cell.whole)])
+fn rows(table: &Table, shown_rows: &[Row]) -> Markup {
+    let columns: Vec<usize> =
+        (0..table.columns.len()).filter(|at| table.columns[*at].shown.has(Format::Html)).collect();
+    let class = |at: usize| if at > 0 && !table.has_numbers(at) { "words" } else { "" };
+    let head = columns.iter().map(|at| {
+        let column = &table.columns[*at];
+        let below = (!column.below.is_empty()).then(|| element("small", &[], [text(&column.below)]));
+        element("th", &[("class", class(*at))], std::iter::once(text(&column.title)).chain(below))
+    });
+    let empty = Cell::empty();
+    let row = |row: &Row| {
+        let cells = columns.iter().map(|at| {
+            let cell = row.cells.get(*at).unwrap_or(&empty);
+            let class = if cell.is_number { "" } else { class(*at) };
+            let place = cell.place.as_ref().map(Place::words);
+            element("td", &[("class", class)], [words(place.as_ref().unwrap_or(&cell.whole))])
         });
         element("tr", &[], cells)
     };
     let head = element("tr", &[], head);
-    let rows = std::iter::once(head).chain(rows.iter().map(row));
+    let rows = std::iter::once(head).chain(shown_rows.iter().map(row));
     element("div", &[("class", "scroll")], [element("table", &[], rows)])
 }
 
@@ -157,15 +254,15 @@ fn legend<'a>(names: impl Iterator<Item = (String, &'a str)>) -> Markup {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Column, Row};
+    use super::super::{Column, Figures, Numbers, StackFrame};
     use super::*;
     use crate::chart::Unit;
 
     const HOSTILE: &str = "\"><script>alert(1)</script><b>\u{1b}[31m&";
 
     fn document() -> Document {
-        let row = |numbers| Row { label: HOSTILE.into(), series: 1, numbers };
-        let points = || Row { label: HOSTILE.into(), series: 2, numbers: vec![[1.0, 2.0], [3.0, 4.0]] };
+        let row = |numbers| Numbers { label: HOSTILE.into(), series: 1, numbers };
+        let points = || Numbers { label: HOSTILE.into(), series: 2, numbers: vec![[1.0, 2.0], [3.0, 4.0]] };
         let pictures = [
             Picture::Strips { unit: Unit::Bytes, rows: vec![row(vec![1.0, 5.0, 2.0])] },
             Picture::Lines { units: [Unit::Nanos, Unit::Bytes], rows: vec![points()] },
@@ -175,32 +272,47 @@ mod tests {
                 units: [Unit::Nanos, Unit::Bytes],
                 rows: vec![points()],
                 emphasis: Vec::new(),
-                legend: vec![Row { label: HOSTILE.into(), series: 2, numbers: Vec::new() }],
+                legend: vec![Numbers { label: HOSTILE.into(), series: 2, numbers: Vec::new() }],
             },
         ];
         let figure = |picture| Figure { caption: HOSTILE.into(), picture };
-        let table = |is_detail| Table {
-            title: "PEAK RSS OF ALL".into(),
-            aside: HOSTILE.into(),
-            is_detail,
-            columns: vec![Column::new(HOSTILE), Column::new("number"), Column::new("from")],
-            rows: vec![vec![Cell::text(HOSTILE), Cell::spread("1", "1 (0..2)"), Cell::text("f</td>")]],
-            more: vec![vec![Cell::text(HOSTILE), Cell::nothing(), Cell::text("folded")]],
+        let table = || {
+            let mut table = Table::new([Column::new(HOSTILE), Column::new("number"), Column::new("from")]);
+            table.row([Cell::text(HOSTILE), Cell::spread("1", "1 (0..2)"), Cell::text("f</td>")]);
+            table.more.push(Row::of([Cell::text(HOSTILE), Cell::nothing(), Cell::text("folded")]));
+            Block::Table(table)
         };
-        Document {
-            title: format!("heapwise replay {HOSTILE}"),
-            lead: HOSTILE.into(),
-            setup: vec![HOSTILE.into()],
-            tables: vec![table(false), table(true)],
-            figures: pictures.map(figure).into(),
-            caveats: vec![HOSTILE.into()],
-            conclusion: vec![HOSTILE.into()],
-            snippets: vec![Snippet {
-                title: HOSTILE.into(),
-                language: Some("sh"),
-                lines: vec!["one </pre>".into(), "two".into()],
-            }],
-        }
+        let snippet = Snippet {
+            title: Title::Given(HOSTILE.into()),
+            language: Some("sh"),
+            lines: vec!["one </pre>".into(), "two".into()],
+        };
+        let place =
+            Place { function: HOSTILE.into(), at: HOSTILE.into(), via: HOSTILE.into(), ..Place::default() };
+        let mut places = Table::new([Column::new("place")]);
+        places.row([Cell::place(place)]);
+        let finding = Finding {
+            title: HOSTILE.into(),
+            tags: vec![HOSTILE.into()],
+            evidence: Evidence::Lines(vec![HOSTILE.into()]),
+            remedy: HOSTILE.into(),
+            ..Finding::default()
+        };
+        let frame = StackFrame { function: HOSTILE.into(), at: HOSTILE.into(), ..StackFrame::default() };
+        let stack = Stack { frames: vec![frame], notes: Vec::new() };
+        let sections = vec![
+            Section::untitled([Block::line(Mark::Setup, HOSTILE), Block::line(Mark::Labelled("x"), HOSTILE)]),
+            Section::conclusion([HOSTILE.to_owned()]),
+            Section::caveats([HOSTILE.to_owned()]).expect("a caveat"),
+            Section::untitled([
+                Block::Figures(Figures(pictures.map(figure).into())),
+                Block::Snippet(snippet),
+            ]),
+            Section::new("Peak RSS of all", [table(), Block::Finding(finding)]).aside(HOSTILE),
+            Section::new("Peak RSS of all", [table(), Block::Table(places)]).folded(),
+            Section::untitled([Block::Stack(HOSTILE.into(), stack)]),
+        ];
+        Document { title: format!("heapwise replay {HOSTILE}").into(), aside: HOSTILE.into(), sections }
     }
 
     #[test]
@@ -221,7 +333,8 @@ mod tests {
 
     #[test]
     fn a_document_without_pictures_has_no_empty_frame() {
-        assert!(!html(&Document { figures: Vec::new(), ..document() }).contains("<figure"));
+        let sections = vec![Section::untitled([Block::Figures(Figures::default())])];
+        assert!(!html(&Document { sections, ..document() }).contains("<figure"));
         assert_eq!((median(&[]), median(&[4.0]), median(&[9.0, 1.0])), (None, Some(4.0), Some(5.0)));
     }
 }

@@ -25,7 +25,6 @@ pub(crate) fn text(text: &str) -> Markup {
 }
 
 /// An end of line, for lines that are shown as they are.
-#[cfg(target_os = "linux")]
 pub(crate) fn end_of_line() -> Markup {
     Markup("\n".to_owned())
 }

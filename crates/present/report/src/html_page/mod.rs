@@ -8,9 +8,7 @@
 mod colours;
 mod markup;
 
-#[cfg(target_os = "linux")]
-pub(crate) use markup::end_of_line;
-pub(crate) use markup::{Markup, element, text};
+pub(crate) use markup::{Markup, element, end_of_line, text};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

@@ -1,36 +1,49 @@
 //! An outcome as a document.
 
 use super::wording::{is_number, short, whole};
-use crate::document::{Cell, Column, Document, Table};
-use heapwise_trial::lab::Outcome;
+use crate::document::{Block, Cell, Column, Document, Mark, Section, Shown, Table, Title, Words};
+use heapwise_trial::lab::{Cell as Measured, Outcome};
 
 pub(super) fn document(outcome: &Outcome) -> Document {
+    let setup = outcome.setup.iter().map(|line| Block::line(Mark::Setup, line.as_str()));
+    let sections = [
+        Some(Section::untitled([Block::line(Mark::Plain, outcome.shows)])),
+        Some(Section::untitled(setup)),
+        Some(Section::conclusion(outcome.conclusion.iter().cloned())),
+        Section::caveats(outcome.caveats.iter().cloned()),
+    ];
     Document {
-        title: format!("heapwise lab {}", outcome.experiment),
-        lead: outcome.shows.to_owned(),
-        setup: outcome.setup.clone(),
-        tables: outcome.tables.iter().map(table).collect(),
-        caveats: outcome.caveats.clone(),
-        conclusion: outcome.conclusion.clone(),
+        title: Words::own(format!("heapwise lab {}", outcome.experiment)),
+        sections: sections.into_iter().flatten().chain(outcome.tables.iter().map(section)).collect(),
         ..Document::default()
     }
 }
 
-fn table(table: &heapwise_trial::lab::Table) -> Table {
-    let columns =
-        table.columns.iter().map(|c| Column { title: c.title.clone(), is_detail: c.is_detail }).collect();
-    let cell = |cell: &heapwise_trial::lab::Cell| {
-        // Ratios and growths are read as words: a median alone would be half of them.
-        let is_foreign = matches!(cell, heapwise_trial::lab::Cell::Text(_));
-        Cell { short: short(cell), whole: whole(cell), is_number: is_number(cell), is_foreign }
-    };
-    Table {
-        title: table.title.clone(),
+fn section(table: &heapwise_trial::lab::Table) -> Section {
+    let columns = table.columns.iter().map(|column| match column.is_detail {
+        true => Column::detail(&*column.title),
+        false => Column::new(&*column.title),
+    });
+    let mut shown = Table::new(columns);
+    for row in &table.rows {
+        shown.row(row.iter().map(cell));
+    }
+    Section {
+        title: Title::Given(table.title.clone()),
         aside: table.aside.clone(),
-        is_detail: table.is_detail,
-        columns,
-        rows: table.rows.iter().map(|row| row.iter().map(cell).collect()).collect(),
-        ..Table::default()
+        is_folded: table.is_detail,
+        shown: if table.is_detail { Shown::Pages } else { Shown::Everywhere },
+        blocks: vec![Block::Table(shown)],
+        ..Section::default()
+    }
+}
+
+fn cell(cell: &Measured) -> Cell {
+    match cell {
+        Measured::Text(text) => Cell::text(text.as_str()),
+        // Ratios and growths are read as words: a median alone would be half of them.
+        _ if is_number(cell) => Cell::spread(short(cell), whole(cell)),
+        _ => Cell::own(whole(cell)),
     }
 }
 

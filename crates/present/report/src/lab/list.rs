@@ -1,20 +1,22 @@
 //! The list of experiments.
 
-use crate::markdown::escape::{Spot, code, prose};
+use crate::document::{self, Block, Cell, Column, Document, Section, Shown, Table, Words};
 use crate::schema::lab::{Experiment, List, SCHEMA};
 use crate::style::Style;
-use crate::text::page::{Ink, Page, left};
 use heapwise_trial::lab::EXPERIMENTS;
 
 /// A line each.
 pub fn list_text(style: Style) -> String {
-    let mut page = Page::new(style);
-    let wide = EXPERIMENTS.iter().map(|e| e.name().len()).max().unwrap_or(0);
-    for experiment in EXPERIMENTS {
-        let name = left(experiment.name(), wide);
-        page.line(&[(Some(Ink::Name), &name), (None, "  "), (None, experiment.about())]);
-    }
-    page.finish()
+    document::terminal(&document(), style)
+}
+
+fn document() -> Document {
+    let named = |e: &&dyn Experiment| (Words::name(e.name()), Words::from(e.about()));
+    let mut table = Table { is_headless: true, indent: 0, ..Table::new(["", ""].map(Column::new)) };
+    EXPERIMENTS.iter().map(named).for_each(|(name, about)| table.row([name, about].map(Cell::text)));
+    let facts = Block::Facts(EXPERIMENTS.iter().map(named).collect());
+    let blocks = [Block::Table(table).only(Shown::Terminal), facts.only(Shown::Pages)];
+    Document { sections: vec![Section::untitled(blocks)], ..Document::default() }
 }
 
 /// The same for machines.
@@ -30,10 +32,7 @@ pub fn list_json() -> String {
 
 /// The same for a document.
 pub fn list_markdown() -> String {
-    let line = |e: &&dyn heapwise_trial::lab::Experiment| {
-        format!("- {}: {}\n", code(e.name(), Spot::Line), prose(e.about(), Spot::Line))
-    };
-    EXPERIMENTS.iter().map(line).collect()
+    document::markdown(&document())
 }
 
 #[cfg(test)]

@@ -10,12 +10,13 @@ mod wording;
 
 pub use list::{list_json, list_markdown, list_text};
 
+use crate::document::terminal;
 use crate::style::Style;
 use heapwise_trial::lab::Outcome;
 
 /// For a terminal.
 pub fn text(outcome: &Outcome, style: Style) -> String {
-    crate::document::text(&document::document(outcome), style)
+    terminal(&document::document(outcome), style)
 }
 
 /// The schema `heapwise.lab/1`.

@@ -3,7 +3,8 @@
 use super::Replay;
 use super::facts::{after, last, main, measured};
 use crate::chart::Unit;
-use crate::document::{Figure, Picture, Row};
+use crate::document::{Figure, Numbers, Picture};
+use crate::report::resident::{NOT_HEAP, PARTS};
 use heapwise_analysis::Breakdown;
 use heapwise_trial::replay::trial::{Results, Tried};
 use heapwise_trial::replay::{Ending, Measured};
@@ -50,10 +51,10 @@ fn complete<'a>(all: impl Iterator<Item = &'a Measured>) -> impl Iterator<Item =
 }
 
 /// A row for each candidate with numbers. The colour is the candidate's, so it is the same in all pictures.
-fn rows<T>(replay: &Replay<'_>, numbers: &dyn Fn(&Results) -> Vec<T>) -> Vec<Row<T>> {
+fn rows<T>(replay: &Replay<'_>, numbers: &dyn Fn(&Results) -> Vec<T>) -> Vec<Numbers<T>> {
     let row = |(series, tried): (usize, &Tried)| {
         let numbers = numbers(tried.results.as_ref().ok()?);
-        (!numbers.is_empty()).then(|| Row { label: tried.candidate.to_string(), series, numbers })
+        (!numbers.is_empty()).then(|| Numbers { label: tried.candidate.to_string(), series, numbers })
     };
     replay.trial.tried.iter().enumerate().filter_map(row).collect()
 }
@@ -82,7 +83,8 @@ fn both(replay: &Replay<'_>) -> Option<Figure> {
     let memory = if has_after { "RSS after the load, without what is lazily freed" } else { "peak RSS" };
     let titles = ["time in the allocator".to_owned(), memory.to_owned()];
     let caption = "Nobody is better in both than who is on the dashed line; the noise is not drawn";
-    let legend = rows.iter().map(|row| Row { label: row.label.clone(), series: row.series, numbers: vec![] });
+    let legend =
+        rows.iter().map(|row| Numbers { label: row.label.clone(), series: row.series, numbers: vec![] });
     let picture = Picture::Scatter {
         titles,
         units: [Unit::Nanos, Unit::Bytes],
@@ -95,16 +97,15 @@ fn both(replay: &Replay<'_>) -> Option<Figure> {
 }
 
 fn parts(replay: &Replay<'_>, caption: &str, moment: fn(&Results) -> Option<Breakdown>) -> Option<Figure> {
+    // Not what is not on the heap: that is the replay's own code.
+    let parts = || PARTS.iter().filter(|(name, _, _)| *name != NOT_HEAP);
     let numbers = |results: &Results| {
         let Some(b) = moment(results) else { return Vec::new() };
-        // Not what is not on the heap: that is the replay's own code.
-        let parts = [b.live, b.rounding, b.holes, b.retained, b.metadata, b.unaccounted];
-        parts.iter().map(|part| part.0 as f64).collect()
+        parts().map(|(_, part, _)| part(&b).0 as f64).collect()
     };
-    let names = ["live", "rounding", "holes", "retained", "metadata", "unaccounted"];
     let picture = Picture::Bars {
         unit: Unit::Bytes,
-        parts: names.map(str::to_owned).into(),
+        parts: parts().map(|(name, _, _)| (*name).to_owned()).collect(),
         rows: rows(replay, &numbers),
     };
     figure(caption, picture)

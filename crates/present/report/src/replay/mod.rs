@@ -11,7 +11,7 @@ mod testing;
 pub(crate) use conclusions::SEEN;
 pub(crate) use tables::version;
 
-use crate::document::{self, Document};
+use crate::document::{self, Block, Document, Figures, Mark, Section, Words};
 use crate::style::Style;
 use crate::units::{bytes, count, time};
 use heapwise_allocators::Candidate;
@@ -36,7 +36,7 @@ pub struct Replay<'a> {
 
 /// For a terminal.
 pub fn text(replay: &Replay<'_>, style: Style) -> String {
-    document::text(&document(replay), style)
+    document::terminal(&document(replay), style)
 }
 
 /// For a pull request.
@@ -55,29 +55,30 @@ pub fn json(replay: &Replay<'_>) -> String {
 }
 
 pub(crate) fn document(replay: &Replay<'_>) -> Document {
-    let mut tables = vec![tables::overview(replay)];
-    tables.extend(tables::waterfall(replay, "WHAT RESIDENT MEMORY CONSISTS OF AT THE PEAK", |r| {
-        facts::main(r)?.at_peak
-    }));
-    tables.extend(tables::waterfall(replay, end_title(replay), |r| facts::last(r)?.at_end));
-    tables.extend(tables::own(replay));
-    tables.extend(tables::latency(replay));
-    tables.extend(tables::slowest(replay));
+    let at_peak = "What resident memory consists of at the peak";
+    let sections = [
+        Some(Section::untitled([Block::line(Mark::Plain, lead(replay))])),
+        Some(Section::untitled(setup(replay).into_iter().map(|line| Block::line(Mark::Setup, line)))),
+        Some(Section::conclusion(conclusions::conclusion(replay))),
+        Section::caveats(conclusions::caveats(replay)),
+        Some(Section::untitled([Block::Figures(Figures(figures::figures(replay)))])),
+        Some(tables::overview(replay)),
+        tables::waterfall(replay, at_peak, |r| facts::main(r)?.at_peak),
+        tables::waterfall(replay, end_title(replay), |r| facts::last(r)?.at_end),
+        tables::own(replay),
+        tables::latency(replay),
+        tables::slowest(replay),
+    ];
     Document {
-        title: format!("heapwise replay {}", command(replay)),
-        lead: lead(replay),
-        setup: setup(replay),
-        tables,
-        figures: figures::figures(replay),
-        caveats: conclusions::caveats(replay),
-        conclusion: conclusions::conclusion(replay),
-        snippets: Vec::new(),
+        title: Words::from(format!("heapwise replay {}", command(replay))),
+        sections: sections.into_iter().flatten().collect(),
+        ..Document::default()
     }
 }
 
 /// With pauses the end is another one than without.
 fn end_title(replay: &Replay<'_>) -> &'static str {
-    if replay.trial.timed.is_some() { "AND AT THE END, WITH PAUSES" } else { "AND AT THE END" }
+    if replay.trial.timed.is_some() { "And at the end, with pauses" } else { "And at the end" }
 }
 
 fn command(replay: &Replay<'_>) -> String {

@@ -2,7 +2,7 @@
 
 use super::Replay;
 use super::facts::{after, last, main, measured, per_call, trouble};
-use crate::document::{Cell, Column, Table};
+use crate::document::{Block, Cell, Column, Row, Section, Table};
 use crate::names;
 use crate::units::{bytes, count, signed_percent, time};
 use heapwise_allocators::Candidate;
@@ -41,7 +41,7 @@ fn is_lazy(results: &Results) -> bool {
 }
 
 /// Each candidate in a row. Others are compared with what the program had, or else with the first one that has results.
-pub(super) fn overview(replay: &Replay<'_>) -> Table {
+pub(super) fn overview(replay: &Replay<'_>) -> Section {
     let trial = replay.trial;
     let has = |f: &dyn Fn(&Results) -> bool| measured(&trial.tried).any(|(_, r)| f(r));
     let (has_after, has_time) = (has(&|r| after(r).is_some()), has(&|r| r.allocator_ns.is_some()));
@@ -72,9 +72,9 @@ pub(super) fn overview(replay: &Replay<'_>) -> Table {
             // Why is told below: a sentence here would take the room of everybody's numbers.
             let outcome = trouble(tried).map_or("", |(outcome, _)| outcome);
             let short = if outcome == "interrupted" { "not run" } else { "failed" };
-            row.push(Cell { short: short.to_owned(), ..Cell::text(outcome) });
+            row.push(Cell::text(outcome).or(short));
             row.resize(columns.len(), Cell::nothing());
-            return row;
+            return Row::of(row);
         };
         let peak = results.peak_rss;
         row.push(match peak {
@@ -96,18 +96,18 @@ pub(super) fn overview(replay: &Replay<'_>) -> Table {
             row.push(nanoseconds(per_call(results, trial.counts.calls())));
             row.push(main(results).map_or_else(Cell::nothing, |m| Cell::number(count(m.page_faults.0))));
         }
-        row
+        Row::of(row)
     };
     let rows = trial.tried.iter().map(row).collect();
-    Table { title: "CANDIDATES".into(), columns, rows, ..Table::default() }
+    Section::new("Candidates", [Block::Table(Table { rows, ..Table::new(columns) })])
 }
 
 /// What resident memory consists of at a moment, if anybody looked at it.
 pub(super) fn waterfall(
     replay: &Replay<'_>,
-    title: &str,
+    title: &'static str,
     moment: fn(&Results) -> Option<Breakdown>,
-) -> Option<Table> {
+) -> Option<Section> {
     let rows: Vec<(String, Breakdown)> = measured(&replay.trial.tried)
         .filter_map(|(tried, results)| Some((tried.candidate.to_string(), moment(results)?)))
         .collect();
@@ -115,25 +115,30 @@ pub(super) fn waterfall(
         return None;
     }
     let columns = ["allocator", "live", "rounding", "holes", "retained", "metadata", "lazy"];
-    let row = |(name, b): &(String, Breakdown)| {
+    let mut table = Table::new(columns.map(Column::new).into_iter().chain([Column::detail("huge pages")]));
+    for (name, b) in rows {
         let metadata = b.metadata.0 + b.unaccounted.0;
         let parts =
             [b.live.0, b.rounding.0, b.holes.0, b.retained.0, metadata, b.lazily_freed.0, b.huge_pages.0];
-        let parts = parts.iter().map(|part| Cell::number(bytes(*part)));
-        std::iter::once(Cell::text(name.as_str())).chain(parts).collect()
-    };
-    Some(Table {
-        title: title.to_owned(),
-        aside: "lazy and huge are parts of others".to_owned(),
-        columns: columns.map(Column::new).into_iter().chain([Column::detail("huge pages")]).collect(),
-        rows: rows.iter().map(row).collect(),
-        ..Table::default()
-    })
+        table.row(std::iter::once(Cell::text(name)).chain(parts.map(|part| Cell::number(bytes(part)))));
+    }
+    Some(Section::new(title, [Block::Table(table)]).aside("lazy and huge are parts of others"))
+}
+
+/// A section with a table, if that has any row.
+fn section<const N: usize>(
+    title: &'static str,
+    aside: &str,
+    columns: [&str; N],
+    rows: Vec<Row>,
+) -> Option<Section> {
+    let table = Table { rows, ..Table::new(columns.map(Column::new)) };
+    (!table.rows.is_empty()).then(|| Section::new(title, [Block::Table(table)]).aside(aside))
 }
 
 /// What allocators say of themselves at the end, for comparison with what was found. Without any that says something, nothing.
-pub(super) fn own(replay: &Replay<'_>) -> Option<Table> {
-    let rows: Vec<Vec<Cell>> = measured(&replay.trial.tried)
+pub(super) fn own(replay: &Replay<'_>) -> Option<Section> {
+    let rows: Vec<Row> = measured(&replay.trial.tried)
         .filter_map(|(tried, results)| {
             let own = last(results)?.own?;
             let parts = [
@@ -145,69 +150,56 @@ pub(super) fn own(replay: &Replay<'_>) -> Option<Table> {
                 own.retained_bytes,
             ];
             let parts = parts.map(|part| part.map_or_else(Cell::nothing, |n| Cell::number(bytes(n))));
-            Some(std::iter::once(Cell::text(tried.candidate.to_string())).chain(parts).collect())
+            Some(Row::of(std::iter::once(Cell::text(tried.candidate.to_string())).chain(parts)))
         })
         .collect();
     let columns = ["allocator", "allocated", "active", "metadata", "resident", "mapped", "retained"];
-    (!rows.is_empty()).then(|| Table {
-        title: "WHAT ALLOCATORS SAY OF THEMSELVES AT THE END".into(),
-        aside: "in their own terms".into(),
-        columns: columns.map(Column::new).into(),
-        rows,
-        ..Table::default()
-    })
+    section("What allocators say of themselves at the end", "in their own terms", columns, rows)
 }
 
 /// How long single calls take.
-pub(super) fn latency(replay: &Replay<'_>) -> Option<Table> {
+pub(super) fn latency(replay: &Replay<'_>) -> Option<Section> {
     let of = |times: &CallTimes| -> Vec<Cell> {
         [times.p50_ns, times.p99_ns, times.p999_ns, times.p9999_ns]
             .iter()
             .map(|q| q.map_or_else(Cell::nothing, |ns| Cell::number(time(ns.round() as u64))))
             .collect()
     };
-    let rows: Vec<Vec<Cell>> = measured(&replay.trial.tried)
+    let rows: Vec<Row> = measured(&replay.trial.tried)
         .filter_map(|(tried, results)| {
             let first = results.first.as_ref().filter(|m| m.allocate.timed > 0)?;
             let mut row = vec![Cell::text(tried.candidate.to_string())];
             row.extend(of(&first.allocate));
             row.extend(of(&first.free));
-            Some(row)
+            Some(Row::of(row))
         })
         .collect();
     let columns = ["allocator", "p50", "p99", "p99.9", "p99.99", "free p50", "p99", "p99.9", "p99.99"];
-    (!rows.is_empty()).then(|| Table {
-        title: "HOW LONG CALLS TAKE".into(),
-        aside: "asking, then giving back; with 15 ns for the clock".into(),
-        columns: columns.iter().map(|title| Column::new(*title)).collect(),
-        rows,
-        ..Table::default()
-    })
+    section("How long calls take", "asking, then giving back; with 15 ns for the clock", columns, rows)
 }
 
 /// How many of the slowest calls are shown for each candidate.
 const SHOWN: usize = 3;
 
 /// The slowest calls and who makes them.
-pub(super) fn slowest(replay: &Replay<'_>) -> Option<Table> {
+pub(super) fn slowest(replay: &Replay<'_>) -> Option<Section> {
     let mut rows = Vec::new();
     for (tried, results) in measured(&replay.trial.tried) {
         let slowest = results.first.iter().flat_map(|m| &m.slowest);
         for slow in slowest.filter(|slow| slow.stack.is_some()).take(SHOWN) {
-            rows.push(vec![
+            rows.push(Row::of([
                 Cell::text(tried.candidate.to_string()),
                 Cell::number(time(slow.ns.round() as u64)),
                 caller(replay, slow).map_or_else(Cell::nothing, Cell::text),
-            ]);
+            ]));
         }
     }
-    (!rows.is_empty()).then(|| Table {
-        title: "THE SLOWEST CALLS THAT ASK FOR A BLOCK".into(),
-        aside: "and who makes them".into(),
-        columns: ["allocator", "takes", "from"].iter().map(|title| Column::new(*title)).collect(),
+    section(
+        "The slowest calls that ask for a block",
+        "and who makes them",
+        ["allocator", "takes", "from"],
         rows,
-        ..Table::default()
-    })
+    )
 }
 
 /// The user's nearest frame of a slow call.

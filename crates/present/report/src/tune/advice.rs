@@ -2,7 +2,7 @@
 
 use super::tables::change;
 use super::{Tuned, Untried};
-use crate::document::Snippet;
+use crate::document::{Snippet, Title};
 use crate::units::{bytes, share, time};
 use heapwise_allocators::Candidate;
 use heapwise_trial::compare::{RunMeasure, Standing, Verdict};
@@ -253,17 +253,17 @@ pub(super) fn snippets(tuned: &Tuned<'_>) -> Vec<Snippet> {
     let Choice::Take { candidate, .. } = tuned.choice else { return Vec::new() };
     let fix = candidate.fix();
     let mut snippets = Vec::new();
-    let mut add = |title: &str, language: Option<&'static str>, lines: Vec<String>| {
+    let mut add = |title: &'static str, language: Option<&'static str>, lines: Vec<String>| {
         if !lines.is_empty() {
-            snippets.push(Snippet { title: title.to_owned(), language, lines });
+            snippets.push(Snippet { title: Title::Own(title), language, lines });
         }
     };
-    add("RUST: IN CARGO.TOML, UNDER [dependencies]", Some("toml"), fix.cargo.clone());
-    add("RUST: IN THE MAIN FILE", Some("rust"), fix.rust.clone());
+    add("Rust: in Cargo.toml, under [dependencies]", Some("toml"), fix.cargo.clone());
+    add("Rust: in the main file", Some("rust"), fix.rust.clone());
     let line = fix.environment_line();
     let environment = if line.is_empty() { Vec::new() } else { vec![line] };
-    add("OR IN THE ENVIRONMENT, FOR A PROGRAM THAT HAS THE ALLOCATOR", Some("sh"), environment);
-    add("OTHER LANGUAGES", None, fix.other_languages.clone());
-    add("WITH THAT, MIND", None, fix.caveats.clone());
+    add("Or in the environment, for a program that has the allocator", Some("sh"), environment);
+    add("Other languages", None, fix.other_languages.clone());
+    add("With that, mind", None, fix.caveats.clone());
     snippets
 }

@@ -5,7 +5,7 @@ mod json;
 mod picture;
 mod tables;
 
-use crate::document::{self, Document};
+use crate::document::{self, Block, Document, Figures, Mark, Section, Words};
 use crate::style::Style;
 use crate::units::{count, time};
 use heapwise_analysis::Analysis;
@@ -51,7 +51,7 @@ pub enum Untried {
 
 /// For a terminal.
 pub fn text(tuned: &Tuned<'_>, style: Style) -> String {
-    document::text(&document(tuned), style)
+    document::terminal(&document(tuned), style)
 }
 
 /// For a pull request.
@@ -70,17 +70,22 @@ pub fn json(tuned: &Tuned<'_>) -> String {
 }
 
 fn document(tuned: &Tuned<'_>) -> Document {
-    let mut tables = vec![tables::ranked(tuned)];
-    tables.extend(tables::confirmed(tuned));
+    let mut conclusion = Section::conclusion(advice::conclusion(tuned));
+    conclusion.blocks.extend(advice::snippets(tuned).into_iter().map(Block::Snippet));
+    let figures = Figures(picture::picture(tuned).into_iter().collect());
+    let sections = [
+        Some(Section::untitled([Block::line(Mark::Plain, lead(tuned))])),
+        Some(Section::untitled(setup(tuned).into_iter().map(|line| Block::line(Mark::Setup, line)))),
+        Some(conclusion),
+        Section::caveats(advice::caveats(tuned)),
+        Some(Section::untitled([Block::Figures(figures)])),
+        Some(tables::ranked(tuned)),
+        tables::confirmed(tuned),
+    ];
     Document {
-        title: format!("heapwise tune {}", command(tuned)),
-        lead: lead(tuned),
-        setup: setup(tuned),
-        tables,
-        caveats: advice::caveats(tuned),
-        conclusion: advice::conclusion(tuned),
-        snippets: advice::snippets(tuned),
-        figures: picture::picture(tuned).into_iter().collect(),
+        title: Words::from(format!("heapwise tune {}", command(tuned))),
+        sections: sections.into_iter().flatten().collect(),
+        ..Document::default()
     }
 }
 

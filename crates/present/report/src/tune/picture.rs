@@ -5,7 +5,7 @@
 
 use super::Tuned;
 use crate::chart::{Emphasis, Unit};
-use crate::document::{Figure, Picture, Row};
+use crate::document::{Figure, Numbers, Picture};
 use heapwise_trial::tune::{Found, Objective, Ranked};
 
 /// Each candidate by the two measures of the front. Nothing if fewer than two have both.
@@ -27,7 +27,7 @@ pub(super) fn picture(tuned: &Tuned<'_>) -> Option<Figure> {
     allocators.dedup();
     // The first colour is that of what there is now elsewhere, and grey; so are those that are hardly seen.
     let series = |name: &str| 1 + allocators.iter().position(|n| *n == name).unwrap_or(0);
-    let row = |(ranked, place): &(&Ranked, [f64; 2])| Row {
+    let row = |(ranked, place): &(&Ranked, [f64; 2])| Numbers {
         label: ranked.candidate.to_string(),
         series: series(ranked.candidate.name()),
         numbers: vec![*place],
@@ -47,7 +47,7 @@ pub(super) fn picture(tuned: &Tuned<'_>) -> Option<Figure> {
             emphasis: shown.iter().map(|(ranked, _)| emphasis(found, ranked)).collect(),
             legend: allocators
                 .iter()
-                .map(|name| Row { label: (*name).to_owned(), series: series(name), numbers: Vec::new() })
+                .map(|name| Numbers { label: (*name).to_owned(), series: series(name), numbers: Vec::new() })
                 .collect(),
         },
     })

@@ -1,8 +1,8 @@
 //! The tables of a search.
 
 use super::Tuned;
-use crate::document::{Cell, Column, Table};
-use crate::units::{bytes, signed_percent, time};
+use crate::document::{Block, Cell, Column, Row, Section, Table};
+use crate::units::{bytes, time};
 use heapwise_trial::compare::{Comparison, Difference, RunMeasure, Standing, Verdict};
 use heapwise_trial::statistics::Spread;
 use heapwise_trial::tune::{Objective, Ranked};
@@ -39,7 +39,7 @@ fn score(ranked: &Ranked, is_baseline: bool) -> Cell {
 }
 
 /// The candidates by what was wanted, best first; what there is now is always among those that are seen at once.
-pub(super) fn ranked(tuned: &Tuned<'_>) -> Table {
+pub(super) fn ranked(tuned: &Tuned<'_>) -> Section {
     let found = tuned.found;
     let has = |measure: Objective| found.ranked.iter().any(|r| r.numbers.of(measure).is_some());
     let measures: Vec<Objective> = Objective::ALL.into_iter().filter(|m| has(*m)).collect();
@@ -52,7 +52,7 @@ pub(super) fn ranked(tuned: &Tuned<'_>) -> Table {
             Objective::Latency => "p99.9",
         };
         let is_detail = *measure == Objective::Latency && !found.goal.wants(Objective::Latency);
-        columns.push(Column { title: title.to_owned(), is_detail });
+        columns.push(if is_detail { Column::detail(title) } else { Column::new(title) });
     }
     columns.push(Column::detail("after a call that gives pages back"));
     columns.push(Column::new("front"));
@@ -76,40 +76,28 @@ pub(super) fn ranked(tuned: &Tuned<'_>) -> Table {
         let purged = ranked.numbers.purged();
         row.push(purged.map_or_else(Cell::nothing, |rss| Cell::number(bytes(rss as u64))));
         row.push(Cell::text(if ranked.is_on_front { "*" } else { "" }));
-        row
+        Row::of(row)
     };
     let all = found.ranked.iter().enumerate();
     let (shown, more): (Vec<_>, Vec<_>) = all.partition(|(at, _)| *at < SHOWN || *at == found.baseline);
     let rows = shown.into_iter().map(row).collect();
     let more = more.into_iter().map(row).collect();
     let [a, b] = found.front_of.map(Objective::title);
-    let aside = format!("* nobody is better in {a} and {b}");
-    Table { title: "ON REPLAYS".into(), aside, columns, rows, more, ..Table::default() }
+    let table = Table { rows, more, ..Table::new(columns) };
+    Section::new("On replays", [Block::Table(table)]).aside(format!("* nobody is better in {a} and {b}"))
 }
 
 /// What came out on the program itself.
-pub(super) fn confirmed(tuned: &Tuned<'_>) -> Option<Table> {
+pub(super) fn confirmed(tuned: &Tuned<'_>) -> Option<Section> {
     let comparison = tuned.comparison?;
-    let measures: Vec<RunMeasure> =
-        comparison.measures().into_iter().filter(|m| *m != RunMeasure::Faults).collect();
-    let mut columns = vec![Column::new("candidate")];
-    columns.extend(measures.iter().map(|m| Column::new(short(*m))));
-    let rows = comparison
-        .standings
-        .iter()
-        .map(|standing| {
-            let name = Cell::text(standing.candidate.label.clone());
-            let cells = measures.iter().map(|measure| cell(standing, *measure));
-            std::iter::once(name).chain(cells).collect()
-        })
-        .collect();
-    Some(Table {
-        title: "ON THE PROGRAM ITSELF".into(),
-        aside: course(comparison),
-        columns,
-        rows,
-        ..Table::default()
-    })
+    let measures: Vec<RunMeasure> = comparison.measures().into_iter().filter(|m| *m != RunMeasure::Faults).collect();
+    let columns = std::iter::once("candidate").chain(measures.iter().map(|m| short(*m)));
+    let mut table = Table::new(columns.map(Column::new));
+    for standing in &comparison.standings {
+        let name = Cell::text(standing.candidate.label.clone());
+        table.row(std::iter::once(name).chain(measures.iter().map(|measure| cell(standing, *measure))));
+    }
+    Some(Section::new("On the program itself", [Block::Table(table)]).aside(course(comparison)))
 }
 
 /// A title that leaves room for names of candidates.

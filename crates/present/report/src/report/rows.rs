@@ -1,7 +1,6 @@
 //! Call sites by the user's nearest frame: what a table has rows of.
 
-use super::TextOptions;
-use crate::escape::terminal::escape;
+use crate::document::{Place, Stack, StackFrame};
 use crate::names;
 use heapwise_analysis::{Analysis, Frame, Site, SiteId};
 use std::collections::HashMap;
@@ -61,6 +60,25 @@ pub(crate) struct Row {
 }
 
 impl Row {
+    /// The place, with what it calls for most of a measure.
+    pub(crate) fn as_place(&self, measure: Measure) -> Place {
+        let (via, ways) = self.via(measure);
+        Place {
+            function: self.function.clone(),
+            at: self.place.clone(),
+            via: via.to_owned(),
+            others: ways.saturating_sub(1),
+            is_via_apart: true,
+            ..Place::default()
+        }
+    }
+
+    /// Its name in a sentence.
+    pub(crate) fn in_words(&self) -> String {
+        let place = if self.place.is_empty() { String::new() } else { format!(" ({})", self.place) };
+        format!("{}{place}", self.function)
+    }
+
     /// What the user's frame called, for most of a measure; and in how many ways in all.
     pub(crate) fn via(&self, measure: Measure) -> (&str, usize) {
         let mut ways: HashMap<&str, u64> = HashMap::new();
@@ -87,19 +105,16 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
-    pub(crate) fn new(analysis: &Analysis, options: &TextOptions) -> Self {
+    pub(crate) fn new(analysis: &Analysis, folder: Option<&str>) -> Self {
         let mut by_place: HashMap<(String, String), usize> = HashMap::new();
         let mut list: Vec<Row> = Vec::new();
         for site in analysis.sites() {
             let stack = analysis.stack(site);
             let at = site.user_frame.and_then(|i| stack.get(i));
             let function = at.map_or_else(|| "(stack unknown)".to_owned(), function_of);
-            let place = at.map_or_else(String::new, |frame| place_of(frame, options));
+            let place = at.map_or_else(String::new, |frame| place_of(frame, folder));
             let inner = site.user_frame.and_then(|i| i.checked_sub(1)).and_then(|i| stack.get(i));
-            let via = inner
-                .and_then(|f| f.function)
-                .map(|f| escape(&names::callee(f)).into_owned())
-                .unwrap_or_default();
+            let via = inner.and_then(|f| f.function).map(names::callee).unwrap_or_default();
             let sums = Sums::of(site);
             let row = *by_place.entry((function.clone(), place.clone())).or_insert_with(|| {
                 list.push(Row { function, place, sums: Sums::default(), sites: Vec::new() });
@@ -126,28 +141,43 @@ impl Rows {
     }
 }
 
+/// The last part of a path.
+pub(crate) fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
 /// A frame's function, or its address where it has no name.
 pub(crate) fn function_of(frame: &Frame<'_>) -> String {
     match (frame.function, frame.module) {
-        (Some(function), _) => escape(&names::function(function)).into_owned(),
-        (None, Some(module)) => {
-            let file = module.path.rsplit('/').next().unwrap_or(&module.path);
-            format!("{}+{:#x}", escape(file), frame.address)
-        }
+        (Some(function), _) => names::function(function),
+        (None, Some(module)) => format!("{}+{:#x}", file_name(&module.path), frame.address),
         (None, None) => format!("{:#x} (no module)", frame.address),
     }
 }
 
 /// A frame's `file:line`, or its module.
-pub(crate) fn place_of(frame: &Frame<'_>, options: &TextOptions) -> String {
+pub(crate) fn place_of(frame: &Frame<'_>, folder: Option<&str>) -> String {
     match (frame.file, frame.line) {
-        (Some(file), Some(line)) => {
-            format!("{}:{line}", escape(&names::file(file, options.folder.as_deref())))
-        }
-        (Some(file), None) => escape(&names::file(file, options.folder.as_deref())).into_owned(),
+        (Some(file), Some(line)) => format!("{}:{line}", names::file(file, folder)),
+        (Some(file), None) => names::file(file, folder),
         (None, _) => frame
             .module
             .filter(|_| frame.function.is_some())
-            .map_or_else(String::new, |m| escape(m.path.rsplit('/').next().unwrap_or(&m.path)).into_owned()),
+            .map_or_else(String::new, |m| file_name(&m.path).to_owned()),
+    }
+}
+
+/// A site's stack.
+pub(crate) fn stack_of(analysis: &Analysis, site: &Site, folder: Option<&str>) -> Stack {
+    let frame = |(at, frame): (usize, &Frame<'_>)| StackFrame {
+        function: function_of(frame),
+        at: place_of(frame, folder),
+        is_users: site.user_frame == Some(at),
+        is_inlined: frame.inlined,
+    };
+    let notes = site.cut.then(|| "(the stack is cut off here)".to_owned());
+    Stack {
+        frames: analysis.stack(site).iter().enumerate().map(frame).collect(),
+        notes: notes.into_iter().collect(),
     }
 }

@@ -1,13 +1,51 @@
 //! Memory over time, drawn with characters.
 
-use super::page::Ink;
 use super::page::{Page, right};
+use crate::document::Role;
 use crate::units::{bytes, time};
-use heapwise_analysis::{Analysis, MemorySample};
+use heapwise_analysis::MemorySample;
 
 const ROWS: usize = 8;
 /// Columns of the labels at the left.
 const LABELS: usize = 11;
+
+/// The course of live and resident bytes.
+#[derive(Clone, Debug)]
+pub struct Course {
+    /// No more than a terminal has room for; see [`Course::columns`].
+    pub samples: Vec<MemorySample>,
+    /// How long the run took, in nanoseconds.
+    pub duration_ns: u64,
+    /// Whether it must do without characters beyond ASCII.
+    pub ascii: bool,
+}
+
+impl Course {
+    /// How many samples there is room for.
+    pub fn columns(style: crate::Style) -> usize {
+        style.columns() - LABELS - 2
+    }
+
+    /// What is drawn with, in words.
+    pub fn legend(&self) -> String {
+        let brush = self.brush();
+        let full = brush.live[brush.live.len() - 1];
+        match self.samples.iter().any(|s| s.rss.is_some_and(|r| r.0 > 0)) {
+            true => format!("{full} live, {} resident (RSS)", brush.rss),
+            false => format!("{full} live"),
+        }
+    }
+
+    /// The highest number; nothing for a run that is too short to have a course.
+    pub fn highest(&self) -> Option<u64> {
+        let highest = self.samples.iter().map(|s| s.live.0.max(s.rss.map_or(0, |r| r.0))).max()?;
+        (self.samples.len() >= 8 && highest > 0).then_some(highest)
+    }
+
+    fn brush(&self) -> Brush {
+        if self.ascii { ASCII } else { UNICODE }
+    }
+}
 
 /// What is drawn with.
 struct Brush {
@@ -25,22 +63,12 @@ const UNICODE: Brush =
     };
 const ASCII: Brush = Brush { live: &['#'], rss: '.', axis: '|', corner: '+', line: '-' };
 
-/// The chart of live and resident bytes; nothing for a run that is too short to have a course.
-pub(crate) fn over_time(page: &mut Page, analysis: &Analysis, ascii: bool) {
-    let columns = page.columns - LABELS - 2;
-    let samples = analysis.memory.samples(columns);
-    let highest = samples.iter().map(|s| s.live.0.max(s.rss.map_or(0, |r| r.0))).max().unwrap_or(0);
-    if samples.len() < 8 || highest == 0 {
-        return;
-    }
-    let brush = if ascii { ASCII } else { UNICODE };
-    let has_rss = samples.iter().any(|s| s.rss.is_some_and(|r| r.0 > 0));
-    let full = brush.live[brush.live.len() - 1];
-    let legend =
-        if has_rss { format!("{full} live, {} resident (RSS)", brush.rss) } else { format!("{full} live") };
-    page.heading("MEMORY OVER TIME", &legend);
+/// The chart.
+pub(super) fn over_time(page: &mut Page, course: &Course) {
+    let Some(highest) = course.highest() else { return };
+    let (samples, brush) = (&course.samples, course.brush());
     // A run with few samples is drawn wide, each sample in several columns.
-    let wide = (columns / samples.len()).max(1);
+    let wide = ((page.columns - LABELS - 2) / samples.len()).max(1);
     for row in (0..ROWS).rev() {
         let label = match row {
             r if r == ROWS - 1 => bytes(highest),
@@ -50,15 +78,14 @@ pub(crate) fn over_time(page: &mut Page, analysis: &Analysis, ascii: bool) {
         let cells: String =
             samples.iter().flat_map(|s| std::iter::repeat_n(cell(s, row, highest, &brush), wide)).collect();
         let axis = format!("{} {}", right(&label, LABELS), brush.axis);
-        page.line(&[(Some(Ink::Faint), &axis), (None, &cells)]);
+        page.line([(Role::Faint, axis), (Role::Own, cells)]);
     }
     let n = samples.len() * wide;
-    let last = time(samples.last().map_or(0, |s| s.time.0).max(analysis.duration.0));
+    let last = time(samples.last().map_or(0, |s| s.time.0).max(course.duration_ns));
     let line: String = std::iter::repeat_n(brush.line, n).collect();
-    page.line(&[(Some(Ink::Faint), &format!("{} {}{line}", right("0", LABELS), brush.corner))]);
+    page.line([(Role::Faint, format!("{} {}{line}", right("0", LABELS), brush.corner))]);
     let times = format!("{}0{}", " ".repeat(LABELS + 2), right(&last, n.saturating_sub(1)));
-    let times = if ascii { times.replace('µ', "u") } else { times };
-    page.line(&[(Some(Ink::Faint), &times)]);
+    page.line([(Role::Faint, if course.ascii { times.replace('µ', "u") } else { times })]);
 }
 
 /// What is in a cell: the part of its height that is live, else whether it is resident.

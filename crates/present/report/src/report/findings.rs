@@ -1,0 +1,80 @@
+//! What to change first.
+
+use super::Subject;
+use super::rows::place_of;
+use crate::document::{Block, Evidence, Finding, Mark, Section, Shown};
+use crate::units::{bytes, count, share, time};
+use heapwise_analysis::{Analysis, Frame, SiteId};
+use heapwise_diagnosis::Insight;
+
+/// So many are told in full on a terminal; the others in a line each.
+const IN_FULL: usize = 5;
+
+pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
+    let (insights, top) = (&subject.diagnosis.insights, subject.options.top);
+    if insights.is_empty() {
+        return Vec::new();
+    }
+    let finding = |(at, insight): (usize, &Insight)| {
+        let is_brief = at >= IN_FULL.min(top);
+        let finding = Block::Finding(Finding { is_brief, ..finding(subject, at + 1, insight) });
+        if at < top { finding } else { finding.only(Shown::Terminal) }
+    };
+    let mut blocks: Vec<Block> = insights.iter().enumerate().map(finding).collect();
+    if insights.len() > top {
+        let more = format!("and {} more", insights.len() - top);
+        blocks.push(Block::line(Mark::Plain, more).only(Shown::Pages));
+    }
+    let aside = "the most rewarding first; what they save is estimated";
+    vec![Section::new("Look first at", blocks).aside(aside)]
+}
+
+fn finding(subject: &Subject<'_>, number: usize, insight: &Insight) -> Finding {
+    let frame = insight.site.and_then(|site| user_frame(subject.analysis, site));
+    let at = frame.and_then(|frame| {
+        let code = subject.options.source.line(frame.file?, frame.line?);
+        Some((place_of(&frame, subject.folder()), code))
+    });
+    Finding {
+        number: Some(number),
+        title: insight.title.clone(),
+        tags: [insight.severity.id(), insight.certainty.id(), insight.id].map(str::to_owned).into(),
+        saves: saves(subject.analysis, insight),
+        at,
+        evidence: Evidence::Sentences(insight.evidence.clone()),
+        remedy: insight.remedy.clone(),
+        ..Finding::default()
+    }
+}
+
+/// What following it saves, in few words and in more.
+fn saves(analysis: &Analysis, insight: &Insight) -> Option<[String; 2]> {
+    let requests = analysis.totals.allocations + analysis.totals.reallocations;
+    let estimate = &insight.estimate;
+    let [mut short, mut whole] = [Vec::new(), Vec::new()];
+    if estimate.allocations > 0 {
+        let share = share(estimate.allocations, requests);
+        whole.push(format!("{} allocations ({share} of all requests)", count(estimate.allocations)));
+        short.push(format!("{share} of all requests"));
+    }
+    if estimate.allocated_bytes.0 > 0 {
+        whole.push(format!("{} requested", bytes(estimate.allocated_bytes.0)));
+        short.extend((estimate.allocations > 0).then(|| bytes(estimate.allocated_bytes.0)));
+    }
+    if estimate.peak_bytes.0 > 0 {
+        let peak = format!("{} at the peak", bytes(estimate.peak_bytes.0));
+        whole.push(peak.clone());
+        short.push(peak);
+    }
+    if estimate.time.0 >= 1_000 {
+        let about = format!("about {}", time(estimate.time.0 / 1_000 * 1_000));
+        whole.push(about.clone());
+        short.push(about);
+    }
+    (!whole.is_empty()).then(|| [short.join(", "), whole.join(", ")])
+}
+
+fn user_frame<'a>(analysis: &'a Analysis, site: SiteId) -> Option<Frame<'a>> {
+    let site = analysis.sites().get(site.0 as usize)?;
+    site.user_frame.and_then(|i| analysis.stack(site).get(i).copied())
+}

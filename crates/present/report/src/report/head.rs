@@ -1,0 +1,58 @@
+//! What ran and how it ended.
+
+use super::rows::file_name;
+use super::{Subject, counted};
+use crate::document::{Block, Mark, Section, Words};
+use crate::units::time;
+use heapwise_analysis::Analysis;
+
+/// The command line.
+pub(crate) fn command_of(analysis: &Analysis) -> String {
+    analysis.meta.command.join(" ")
+}
+
+pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
+    let analysis = subject.analysis;
+    let mut facts = vec![ending(analysis)];
+    if analysis.processes.len() != 1 || analysis.threads.len() != 1 {
+        let (processes, threads) = (analysis.processes.len() as u64, analysis.threads.len() as u64);
+        facts.push(counted(processes, "process", "processes"));
+        facts.push(counted(threads, "thread", "threads"));
+    }
+    facts.push(interception(analysis));
+    vec![Section::untitled([Block::line(Mark::Plain, Words::faint(facts.join(" · ")))])]
+}
+
+/// How it ended, and how long it took.
+pub(crate) fn ending(analysis: &Analysis) -> String {
+    let took = time(analysis.duration.0);
+    let Some(end) = &analysis.end else { return format!("no recorded end, at least {took}") };
+    match (end.signal, end.exit_code) {
+        (Some(signal), _) => format!("ended by signal {signal} after {took}"),
+        (None, Some(code)) => format!("exited with {code} after {took}"),
+        (None, None) => format!("took {took}"),
+    }
+}
+
+fn interception(analysis: &Analysis) -> String {
+    let mode = analysis.meta.interception.as_str();
+    let mut allocators: Vec<_> =
+        analysis.processes.iter().map(|p| p.allocator.as_str()).filter(|a| !a.is_empty()).collect();
+    allocators.dedup();
+    let wrapper = mode == "wrapper";
+    let below = if wrapper { " over " } else { ", malloc of " };
+    let of = match allocators.as_slice() {
+        [] => String::new(),
+        [one] => format!("{below}{}", file_name(one)),
+        [first, more @ ..] => format!("{below}{} and {} more", file_name(first), more.len()),
+    };
+    if mode.is_empty() && of.is_empty() {
+        return "interception unknown".to_owned();
+    }
+    let door = match () {
+        () if mode.is_empty() => "?",
+        () if wrapper => "heapwise::Allocator",
+        () => mode,
+    };
+    format!("seen by {door}{of}")
+}

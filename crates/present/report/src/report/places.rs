@@ -1,0 +1,165 @@
+//! Tables of the user's places, by what they cost; and the stacks of those with most allocations.
+
+use super::rows::{Measure, stack_of};
+use super::{Subject, counted, rest};
+use crate::document::{Block, Cell, Column, Role, Row, Section, Shown, Stack, Table, Words};
+use crate::units::{bytes, count, share};
+use heapwise_analysis::Analysis;
+
+/// One table.
+pub(super) struct Ranking {
+    pub(super) title: &'static str,
+    /// What it is sorted by.
+    pub(super) measure: Measure,
+    /// The other column.
+    beside: Measure,
+    /// Whether the measure is bytes; then the other column is a count.
+    in_bytes: bool,
+    heads: (&'static str, &'static str),
+    /// What the whole is.
+    pub(super) whole: fn(&Analysis) -> u64,
+    help: &'static str,
+    /// A page has columns for all measures, and so does without some of the tables.
+    shown: Shown,
+}
+
+pub(super) const TABLES: &[Ranking] = &[
+    Ranking {
+        title: "Most allocations",
+        measure: |s| s.allocations,
+        beside: |s| s.bytes,
+        in_bytes: false,
+        heads: ("blocks", "bytes"),
+        whole: |a| a.totals.allocations,
+        help: "borrow, reuse or reserve to avoid them",
+        shown: Shown::Everywhere,
+    },
+    Ranking {
+        title: "Most bytes allocated",
+        measure: |s| s.bytes,
+        beside: |s| s.allocations + s.reallocations,
+        in_bytes: true,
+        heads: ("bytes", "requests"),
+        whole: |a| a.totals.allocated_bytes.0,
+        help: "summed over the whole run, freed or not",
+        shown: Shown::Terminal,
+    },
+    Ranking {
+        title: "Live at the peak",
+        measure: |s| s.peak_bytes,
+        beside: |s| s.peak_blocks,
+        in_bytes: true,
+        heads: ("bytes", "blocks"),
+        whole: |a| a.totals.peak_live_bytes.0,
+        help: "what the highest memory use consists of",
+        shown: Shown::Everywhere,
+    },
+    Ranking {
+        title: "Temporary allocations",
+        measure: |s| s.temporary,
+        beside: |s| s.allocations,
+        in_bytes: false,
+        heads: ("blocks", "of these"),
+        whole: |a| a.totals.temporary_allocations,
+        help: "freed at once: often not needed at all",
+        shown: Shown::Terminal,
+    },
+    Ranking {
+        title: "Live at exit",
+        measure: |s| s.exit_bytes,
+        beside: |s| s.exit_blocks,
+        in_bytes: true,
+        heads: ("bytes", "blocks"),
+        whole: |a| a.totals.live_at_exit_bytes.0,
+        help: "leaked, or kept on purpose",
+        shown: Shown::Terminal,
+    },
+];
+
+/// Columns of a count or an amount.
+const WIDE: usize = 11;
+
+pub(super) fn tables(subject: &Subject<'_>) -> Vec<Section> {
+    TABLES.iter().filter_map(|ranking| section(subject, ranking)).collect()
+}
+
+fn section(subject: &Subject<'_>, ranking: &Ranking) -> Option<Section> {
+    let (whole, measure) = ((ranking.whole)(subject.analysis), ranking.measure);
+    let top = subject.rows.top(measure, subject.options.top);
+    if top.is_empty() {
+        return None;
+    }
+    let on_terminal = |title| Column::new(title).least(WIDE).only(Shown::Terminal);
+    let on_pages = |title| Column::new(title).only(Shown::Pages);
+    let columns = [
+        Column::new("share").least(6),
+        on_terminal(ranking.heads.0),
+        on_terminal(ranking.heads.1),
+        on_pages("allocations"),
+        on_pages("temporary"),
+        on_pages("bytes"),
+        on_pages("at the peak"),
+        on_pages("at exit"),
+        Column::new("place").short("where"),
+        on_pages("via"),
+    ];
+    let row = |row: &&super::rows::Row| {
+        let s = &row.sums;
+        let (part, beside) = (measure(s), (ranking.beside)(s));
+        let [part_text, beside] = match ranking {
+            Ranking { in_bytes: true, .. } => [bytes(part), count(beside)],
+            Ranking { heads: (_, "bytes"), .. } => [count(part), bytes(beside)],
+            _ => [count(part), format!("of {}", count(beside))],
+        };
+        let amounts = [s.bytes, s.peak_bytes, s.exit_bytes].map(bytes);
+        let numbers = [share(part, whole), part_text, beside, count(s.allocations), count(s.temporary)];
+        let numbers = numbers.into_iter().chain(amounts).map(Cell::number);
+        let via = row.via(measure).0;
+        let via = if via.is_empty() { Cell::empty() } else { Cell::text(Words::name(via)) };
+        let stack = subject.options.stacks.then(|| main_stack(subject, row, measure)).flatten();
+        Row { stack, ..Row::of(numbers.chain([Cell::place(row.as_place(measure)), via])) }
+    };
+    let places = subject.rows.list.iter().filter(|r| measure(&r.sums) > 0).count();
+    let table = Table {
+        rows: top.iter().map(row).collect(),
+        rest: rest(places, top.len(), "place", "places"),
+        ..Table::new(columns)
+    };
+    let all = if ranking.in_bytes { bytes(whole) } else { count(whole) };
+    let aside = format!("{all} in all; {}", ranking.help);
+    Some(Section::new(ranking.title, [Block::Table(table)]).aside(aside).only(ranking.shown))
+}
+
+/// The stack of the site that a row mostly consists of.
+fn main_stack(subject: &Subject<'_>, row: &super::rows::Row, measure: Measure) -> Option<Stack> {
+    let (id, others) = row.main_site(measure)?;
+    let mut stack =
+        stack_of(subject.analysis, subject.analysis.sites().get(id.0 as usize)?, subject.folder());
+    if others > 0 {
+        let others = counted(others as u64, "other stack", "other stacks");
+        stack.notes.push(format!("and {others} through the same place"));
+    }
+    Some(stack)
+}
+
+/// The stacks of the places with most allocations, folded.
+pub(super) fn stacks(subject: &Subject<'_>) -> Vec<Section> {
+    let measure = TABLES[0].measure;
+    let stack = |row: &super::rows::Row| {
+        let (id, others) = row.main_site(measure)?;
+        let site = subject.analysis.sites().get(id.0 as usize)?;
+        let mut count = format!(", {}", counted(site.allocations, "allocation", "allocations"));
+        if others > 0 {
+            let others = counted(others as u64, "more stack", "more stacks");
+            count.push_str(&format!(" (and {others} through the same place)"));
+        }
+        let lead = Words::name(&*row.function).and(Role::Own, count);
+        Some(Block::Stack(lead, stack_of(subject.analysis, site, subject.folder())))
+    };
+    let top = subject.rows.top(measure, subject.options.top);
+    let blocks: Vec<Block> = top.into_iter().filter_map(stack).collect();
+    if blocks.is_empty() {
+        return Vec::new();
+    }
+    vec![Section::new("Stacks of the places with most allocations", blocks).folded()]
+}

@@ -1,0 +1,129 @@
+//! What resident memory consists of.
+
+use super::Subject;
+use super::rows::file_name;
+use crate::document::{Alert, Block, Cell, Column, Mark, Role, Section, Shown, Table, Words};
+use crate::units::{bytes, count, share, time};
+use heapwise_analysis::{Analysis, Breakdown, Bytes, Warning};
+use heapwise_diagnosis::Verdict;
+
+type Part = (&'static str, fn(&Breakdown) -> Bytes, &'static str);
+
+/// The part that no allocator has anything to do with.
+pub(crate) const NOT_HEAP: &str = "not heap";
+/// The parts of resident memory, and what they are in a few words.
+pub(crate) const PARTS: [Part; 7] = [
+    ("live", |b| b.live, "as requested"),
+    ("rounding", |b| b.rounding, "added to requests"),
+    ("holes", |b| b.holes, "free, beside live blocks"),
+    ("retained", |b| b.retained, "free pages, not given back"),
+    ("metadata", |b| b.metadata, "the allocator's own"),
+    (NOT_HEAP, |b| b.not_heap, "code, stacks, files"),
+    ("unaccounted", |b| b.unaccounted, "not explained"),
+];
+
+/// Rows of places that pin pages.
+const MOST_PINS: usize = 3;
+/// A place that pins less than this is not worth a row.
+const LEAST_PINNED: u64 = 64 << 10;
+
+/// The accounts at the peak and at the end, and the verdict; if no pages were seen, that and why.
+pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
+    let analysis = subject.analysis;
+    let accounting = &analysis.accounting;
+    let (Some(peak), Some(end)) = (&accounting.at_peak, &accounting.at_end) else {
+        let alert = Alert { items: vec![(why_unseen(analysis).into(), String::new())], ..Alert::default() };
+        let section = Section::new("Resident memory", [Block::Alert(alert)]).only(Shown::Terminal);
+        return vec![section.aside("not accounted for: no page was looked at")];
+    };
+    let mut blocks = vec![Block::Table(parts(peak, end))];
+    for (what, part) in
+        [("in huge pages", peak.huge_pages), ("given up lazily (MADV_FREE)", peak.lazily_freed)]
+    {
+        if part.0 * 20 > peak.rss.0 {
+            let sentence = format!("{} of the peak is {what}", bytes(part.0));
+            blocks.push(Block::line(Mark::Indented, Words::faint(sentence)));
+        }
+    }
+    if !accounting.knows_block_sizes {
+        let text =
+            "the allocator did not tell how large its blocks are: what it adds to requests counts as holes";
+        blocks.push(Block::line(Mark::Item, Words::of(Role::Caveat, text)));
+    }
+    if let Some(Verdict { sentence, remedy, .. }) = &subject.diagnosis.verdict {
+        blocks.push(Block::line(Mark::Point, Words::of(Role::Strong, sentence.as_str())));
+        blocks.push(Block::line(Mark::Nested, remedy.as_str()));
+    }
+    blocks.extend(pins(subject));
+    let process = if analysis.processes.len() > 1 { which(analysis, peak) } else { String::new() };
+    vec![Section::new("Resident memory", blocks).aside(format!("what it consists of{process}"))]
+}
+
+fn parts(peak: &Breakdown, end: &Breakdown) -> Table {
+    let is_one = (peak.time, peak.rss, peak.live) == (end.time, end.rss, end.live);
+    let moments = [("at the peak", peak), ("at the end", end)];
+    let moments = &moments[..if is_one { 1 } else { 2 }];
+    let mut columns = vec![Column::new("part").least(11)];
+    for (title, moment) in moments {
+        let bytes = Column::new(*title).below(format!("at {}", time(moment.time.0))).least(10);
+        columns.extend([bytes, Column::new("share").short("").least(6)]);
+    }
+    columns.push(Column::new("what it is").short(""));
+    let mut table = Table::new(columns);
+    let cells = |part: fn(&Breakdown) -> Bytes| {
+        let cell = move |b: &Breakdown| [bytes(part(b).0), share(part(b).0, b.rss.0)].map(Cell::number);
+        moments.iter().flat_map(move |(_, moment)| cell(moment))
+    };
+    for (name, part, what) in PARTS {
+        if moments.iter().any(|(_, moment)| part(moment).0 > 0) {
+            let what = Cell::text(Words::faint(what));
+            table.row(std::iter::once(Cell::own(name)).chain(cells(part)).chain([what]));
+        }
+    }
+    let rss = Cell::text(Words::of(Role::Strong, "RSS"));
+    table.row(std::iter::once(rss).chain(cells(|b| b.rss)).chain([Cell::empty()]));
+    table
+}
+
+/// What probably kept heapwise from looking at pages.
+fn why_unseen(analysis: &Analysis) -> &'static str {
+    if analysis.is_from_inside() {
+        return "a program that records itself does not look at them";
+    }
+    let lost = |w: &Warning| matches!(w, Warning::SkippedSections { .. } | Warning::Damaged { .. });
+    if analysis.warnings.iter().any(lost) {
+        return "the part of the recording that has the looks is probably damaged";
+    }
+    // How many pages are resident is told to everybody, which ones is not. Whoever's number is asked for the first time is
+    // looked at as well, so numbers without a look mean that it was refused. Without numbers there was no time, or the look
+    // that a process waits for in exit() was refused.
+    if analysis.memory.rss.is_empty() {
+        "it was probably over too soon and without exit(), or the system refused"
+    } else {
+        "the system probably refused: another user's process, or an undumpable one"
+    }
+}
+
+fn which(analysis: &Analysis, moment: &Breakdown) -> String {
+    let process = analysis.processes.iter().find(|p| p.index == moment.process);
+    let process = process.map(|p| {
+        let program = p.command.first().map_or("?", |command| file_name(command));
+        format!(", of process {} ({program})", p.pid)
+    });
+    process.unwrap_or_default()
+}
+
+/// Places whose blocks keep mostly empty pages.
+fn pins<'a>(subject: &'a Subject<'_>) -> impl Iterator<Item = Block> + 'a {
+    let pinned = subject.analysis.accounting.pinned.iter();
+    pinned.filter(|p| p.bytes.0 >= LEAST_PINNED).take(MOST_PINS).filter_map(|pinned| {
+        let text = format!(
+            "{} is free in {} pages that only {} blocks of {} keep",
+            bytes(pinned.bytes.0),
+            count(pinned.pages),
+            count(pinned.blocks),
+            subject.rows.of(pinned.site)?.in_words()
+        );
+        Some(Block::line(Mark::Labelled("pinned"), text))
+    })
+}

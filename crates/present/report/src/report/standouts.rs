@@ -1,0 +1,34 @@
+//! Places that stand out, in words; for programs in which nothing else was found.
+
+use super::Subject;
+use super::places::{Ranking, TABLES};
+use crate::document::{Block, Mark, Section};
+use crate::units::{bytes, share};
+
+pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
+    if !subject.diagnosis.insights.is_empty() {
+        return Vec::new();
+    }
+    let lines: Vec<Block> = TABLES.iter().filter_map(|ranking| line(subject, ranking)).collect();
+    if lines.is_empty() { Vec::new() } else { vec![Section::new("Look first at", lines)] }
+}
+
+fn line(subject: &Subject<'_>, ranking: &Ranking) -> Option<Block> {
+    let whole = (ranking.whole)(subject.analysis);
+    let row = subject.rows.top(ranking.measure, 1).first().copied()?;
+    let part = (ranking.measure)(&row.sums);
+    // A tenth of something is worth a look; less is not where to begin.
+    if whole == 0 || part.saturating_mul(10) < whole {
+        return None;
+    }
+    let what = match ranking.title {
+        "Most allocations" => format!("makes {} of all allocations", share(part, whole)),
+        "Live at the peak" => format!("holds {} of the live peak ({})", share(part, whole), bytes(part)),
+        "Temporary allocations" if whole * 10 >= subject.analysis.totals.allocations => {
+            format!("makes {} of the temporary allocations", share(part, whole))
+        }
+        "Live at exit" if part >= 1 << 20 => format!("still holds {} at exit", bytes(part)),
+        _ => return None,
+    };
+    Some(Block::line(Mark::Item, format!("{} {what}", row.in_words())))
+}

@@ -1,0 +1,58 @@
+//! The sums.
+
+use super::{Subject, counted};
+use crate::document::{Block, Cell, Column, Section, Table, Words};
+use crate::units::{bytes, count, share, time};
+
+pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
+    let analysis = subject.analysis;
+    let t = &analysis.totals;
+    let columns = [
+        Column::new("total").least(17),
+        Column::new("value").least(14).before(""),
+        Column::new("note").before("   "),
+    ];
+    let mut table = Table { is_headless: true, ..Table::new(columns) };
+    let mut row = |name: &str, value: String, note: String| {
+        table.row([Cell::own(name), Cell::number(value), Cell::text(Words::faint(note))]);
+    };
+    // By the row's own number. What reallocations asked for is in the bytes.
+    let average = (t.allocated_bytes.0 as f64 / t.allocations.max(1) as f64).round() as u64;
+    let asked = format!("{} requested, {} each on average", bytes(t.allocated_bytes.0), bytes(average));
+    row("allocations", count(t.allocations), asked);
+    if t.reallocations > 0 {
+        row("resizes", count(t.reallocations), "a Vec or String that grows, for instance".to_owned());
+    }
+    if analysis.sampled.is_none() {
+        let temporary =
+            format!("{}: freed before the next allocation", share(t.temporary_allocations, t.allocations));
+        row("temporary", count(t.temporary_allocations), temporary);
+    }
+    let at = time(analysis.memory.live_peak_at.0);
+    let blocks = |n| counted(n, "block", "blocks");
+    let peak = format!("in {}, {at} after the start", blocks(t.peak_live_blocks));
+    row("peak live", bytes(t.peak_live_bytes.0), peak);
+    let exit = match t.live_at_exit_blocks {
+        0 => "everything was freed".to_owned(),
+        n => format!("in {}", blocks(n)),
+    };
+    row("live at exit", bytes(t.live_at_exit_bytes.0), exit);
+    let rss = analysis.memory.peak_rss.0;
+    if rss > 0 {
+        let factor = rss as f64 / t.peak_live_bytes.0.max(1) as f64;
+        let times = format!("{factor:.1} times the live peak");
+        row("peak RSS", bytes(rss), if factor < 100.0 { times } else { "mostly not heap".to_owned() });
+    }
+    if let Some(measured) = analysis.allocator_time().filter(|t| t.samples > 0) {
+        let note = format!("± {}, from {} measured calls", time(measured.error.0), count(measured.samples));
+        row("in allocator", time(measured.time.0), note);
+    }
+    let troubles = [
+        ("refused", t.failed_allocations, "requests that the allocator could not fulfil"),
+        ("lost events", t.lost_events, "the numbers above are too low by these"),
+    ];
+    for (name, n, note) in troubles.into_iter().filter(|(_, n, _)| *n > 0) {
+        row(name, count(n), note.to_owned());
+    }
+    vec![Section::new("Totals", [Block::Table(table)])]
+}

@@ -1,0 +1,54 @@
+//! What could not be seen, and what makes the numbers worth less.
+
+use super::Subject;
+use crate::document::{Alert, Block, Mark, Section};
+use crate::units::share;
+
+pub(super) fn not_seen(subject: &Subject<'_>) -> Vec<Section> {
+    let spots = &subject.analysis.blind_spots;
+    let items = spots.iter().map(|spot| (spot.what.as_str().into(), spot.remedy.clone())).collect();
+    section("Not seen", Alert { lead: "Not seen", items, ..Alert::default() })
+}
+
+pub(super) fn warnings(subject: &Subject<'_>) -> Vec<Section> {
+    let analysis = subject.analysis;
+    let mut items: Vec<_> =
+        analysis.warnings.iter().map(|w| (w.to_string().into(), w.hint().to_owned())).collect();
+    if analysis.stacks.cut_share() >= 0.01 {
+        let share = share(analysis.stacks.cut_captures, analysis.stacks.captures);
+        let hint = "their inner frames are right; code without unwind tables, or more than 16,384 frames, are below them";
+        items.push((
+            format!("{share} of the stacks end before the thread's first function").into(),
+            hint.to_owned(),
+        ));
+    }
+    section("Warnings", Alert { items, ..Alert::default() })
+}
+
+fn section(title: &'static str, alert: Alert) -> Vec<Section> {
+    if alert.items.is_empty() { Vec::new() } else { vec![Section::new(title, [Block::Alert(alert)])] }
+}
+
+/// Instead of tables, when there was no event at all.
+pub(super) fn nothing(subject: &Subject<'_>) -> Vec<Section> {
+    let analysis = subject.analysis;
+    let what = if analysis.processes.is_empty() {
+        "No process joined the recording, so the program's allocator calls did not pass by heapwise."
+    } else {
+        "The program joined the recording, and made no allocator call that passed by heapwise."
+    };
+    let mut blocks = vec![Block::line(Mark::Indented, what)];
+    if analysis.blind_spots.is_empty() {
+        blocks.push(Block::line(Mark::Indented, "What usually is the reason:"));
+        let reasons = [
+            "the program is linked statically, or is set-uid: the loader does not preload anything into it",
+            "it brings its own allocator (jemalloc, mimalloc, a Rust #[global_allocator]) inside the executable: build it without, or record with the allocator's shared library preloaded",
+            "recording was held off with a delay, and the program ended before",
+            "it only started other programs, and following them was turned off",
+        ];
+        blocks.extend(reasons.map(|reason| Block::line(Mark::Item, reason)));
+    } else {
+        blocks.push(Block::line(Mark::Indented, "See NOT SEEN above for the reason and what to do."));
+    }
+    vec![Section::new("No allocation was seen", blocks)]
+}
