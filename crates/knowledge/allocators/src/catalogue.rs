@@ -66,8 +66,6 @@ pub fn check(libraries: &Libraries, candidates: &[Candidate], run: crate::Run<'_
     candidates.iter().map(|c| (c.clone(), one(c))).collect()
 }
 
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,7 +6,8 @@
 
 use super::compare::{Comparison, Level, Pair, Row, Verdict};
 use super::measure::BenchMeasure;
-use super::numbers::{count, mean, percent, signed};
+use super::numbers::{mean, percent, signed};
+use heapwise_report::units::count;
 use heapwise_report::Style;
 use heapwise_report::document::{
     self, Block, Cell, Column, Document, Mark, Role, Section, Table, Title, Words,

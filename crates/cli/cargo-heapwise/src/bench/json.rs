@@ -8,7 +8,7 @@ use heapwise_report::schema::pretty;
 /// All of it, as one object.
 pub(crate) fn render(comparison: &Comparison<'_>) -> String {
     let [requests, allocated_bytes, peak_live_bytes] =
-        BenchMeasure::ALL.map(|measure| comparison.thresholds.of(measure));
+        BenchMeasure::ALL.map(|measure| comparison.thresholds.of(measure).as_percent());
     pretty(&BenchDiff {
         baseline: comparison.baseline.map(str::to_owned),
         benchmarks: comparison.rows.iter().map(benchmark).collect(),

@@ -12,7 +12,7 @@ pub fn list_json(libraries: &Libraries) -> String {
     pretty(&List { allocators, schema: SCHEMA.to_owned() })
 }
 
-fn allocator(allocator: &dyn Allocator, libraries: &Libraries) -> schema::Allocator {
+fn allocator(allocator: &'static dyn Allocator, libraries: &Libraries) -> schema::Allocator {
     let is_there = libraries.has(allocator);
     let (source, is_carried) = match allocator.origin() {
         Origin::Carried { source, .. } => (source, true),
@@ -97,7 +97,9 @@ mod tests {
     #[test]
     fn one_that_fails_is_told_beside_the_others() {
         let candidates = Candidate::parse_list("mimalloc,/none/such.so").expect("a list");
-        let checks = allocators::check(&Libraries::new(&[]), &candidates);
+        let checks = allocators::check(&Libraries::new(&[]), &candidates, &|_, _| {
+            unreachable!("nothing can be made ready")
+        });
         assert_eq!(checks.len(), 2);
         let json: Value = serde_json::from_str(&check_json(&checks)).expect("JSON");
         assert!(json["checks"][0]["error"].as_str().expect("an error").contains("built without mimalloc"));

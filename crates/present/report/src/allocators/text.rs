@@ -13,7 +13,7 @@ pub fn catalogue(libraries: &Libraries, style: Style) -> String {
     terminal(&Document { sections: sections.chain([closing]).collect(), ..Document::default() }, style)
 }
 
-fn section(allocator: &dyn Allocator, libraries: &Libraries) -> Section {
+fn section(allocator: &'static dyn Allocator, libraries: &Libraries) -> Section {
     let mut blocks = vec![Block::line(Mark::Unbroken(2), source(allocator, libraries))];
     for setting in allocator.settings() {
         let takes = format!("{}: {} [default: {}]", setting.name, setting.range(), setting.default);

@@ -6,15 +6,15 @@ use crate::schema::compare::{
     Server, Unavailable, Verdict,
 };
 use crate::schema::report::Exit;
-use heapwise_trial::compare::{self, Comparison, RunMeasure, Outcome, Sample, Standing};
+use heapwise_trial::compare::{self, Comparison, Outcome, RunMeasure, Sample, Standing};
 use heapwise_trial::statistics;
 
 pub(super) fn json(comparison: &Comparison) -> String {
-    crate::schema::pretty(&document(comparison))
+    crate::schema::pretty(&contents(comparison))
 }
 
-/// The document, which that of a search contains.
-pub(crate) fn document(comparison: &Comparison) -> schema::Comparison {
+/// What the JSON has, which that of a search contains.
+pub(crate) fn contents(comparison: &Comparison) -> schema::Comparison {
     let setup = &comparison.setup;
     let measures = comparison.measures();
     let label = |at: &usize| comparison.standings.get(*at).map(|s| s.candidate.label.clone());
@@ -49,7 +49,12 @@ pub(crate) fn document(comparison: &Comparison) -> schema::Comparison {
     }
 }
 
-fn candidate(standing: &Standing, baseline: &[Sample], is_baseline: bool, measures: &[RunMeasure]) -> Candidate {
+fn candidate(
+    standing: &Standing,
+    baseline: &[Sample],
+    is_baseline: bool,
+    measures: &[RunMeasure],
+) -> Candidate {
     let candidate = &standing.candidate;
     let spread = |m: RunMeasure| standing.spread(m).map(Spread::whole);
     let median = |m: RunMeasure| spread(m).map(|s| s.median);

@@ -11,7 +11,7 @@ mod wording;
 mod testing;
 
 #[cfg(target_os = "linux")]
-pub(crate) use json::document;
+pub(crate) use json::contents;
 
 use crate::document::terminal;
 use crate::style::Style;

@@ -3,7 +3,7 @@
 use crate::document::{self, Block, Cell, Column, Document, Section, Shown, Table, Words};
 use crate::schema::lab::{Experiment, List, SCHEMA};
 use crate::style::Style;
-use heapwise_trial::lab::EXPERIMENTS;
+use heapwise_trial::lab::{self, EXPERIMENTS};
 
 /// A line each.
 pub fn list_text(style: Style) -> String {
@@ -11,7 +11,7 @@ pub fn list_text(style: Style) -> String {
 }
 
 fn document() -> Document {
-    let named = |e: &&dyn Experiment| (Words::name(e.name()), Words::from(e.about()));
+    let named = |e: &&dyn lab::Experiment| (Words::name(e.name()), Words::from(e.about()));
     let mut table = Table { is_headless: true, indent: 0, ..Table::new(["", ""].map(Column::new)) };
     EXPERIMENTS.iter().map(named).for_each(|(name, about)| table.row([name, about].map(Cell::text)));
     let facts = Block::Facts(EXPERIMENTS.iter().map(named).collect());
@@ -21,7 +21,7 @@ fn document() -> Document {
 
 /// The same for machines.
 pub fn list_json() -> String {
-    let one = |e: &&dyn heapwise_trial::lab::Experiment| Experiment {
+    let one = |e: &&dyn lab::Experiment| Experiment {
         about: e.about().to_owned(),
         name: e.name().to_owned(),
         shows: e.shows().to_owned(),

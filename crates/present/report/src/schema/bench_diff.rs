@@ -20,8 +20,8 @@ pub struct BenchDiff {
     /// The name and version of this schema.
     #[cfg_attr(test, schemars(extend("const" = SCHEMA)))]
     pub schema: String,
-    /// By how many percent a mean may rise without being worse.
-    pub threshold_percent: Measures<f64>,
+    /// By how many percent a mean may rise without being worse; null for a limit that is no percentage.
+    pub threshold_percent: Measures<Option<f64>>,
 }
 
 /// A number for each measure.

@@ -16,7 +16,7 @@ pub(super) fn json(tuned: &Tuned<'_>) -> String {
         choice: choice(tuned),
         command: tuned.analysis.meta.command.clone(),
         conclusion: advice::conclusion(tuned),
-        confirmed: tuned.comparison.map(crate::compare::document),
+        confirmed: tuned.comparison.map(|comparison| crate::compare::contents(comparison)),
         fix: fix(tuned),
         goal: Goal { name: found.goal.to_string(), weights: weights.collect() },
         is_interrupted: advice::is_interrupted(tuned),

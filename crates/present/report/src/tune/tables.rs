@@ -2,7 +2,7 @@
 
 use super::Tuned;
 use crate::document::{Block, Cell, Column, Row, Section, Table};
-use crate::units::{bytes, time};
+use crate::units::{bytes, signed_percent, time};
 use heapwise_trial::compare::{Comparison, Difference, RunMeasure, Standing, Verdict};
 use heapwise_trial::statistics::Spread;
 use heapwise_trial::tune::{Objective, Ranked};
@@ -90,7 +90,8 @@ pub(super) fn ranked(tuned: &Tuned<'_>) -> Section {
 /// What came out on the program itself.
 pub(super) fn confirmed(tuned: &Tuned<'_>) -> Option<Section> {
     let comparison = tuned.comparison?;
-    let measures: Vec<RunMeasure> = comparison.measures().into_iter().filter(|m| *m != RunMeasure::Faults).collect();
+    let measures: Vec<RunMeasure> =
+        comparison.measures().into_iter().filter(|m| *m != RunMeasure::Faults).collect();
     let columns = std::iter::once("candidate").chain(measures.iter().map(|m| short(*m)));
     let mut table = Table::new(columns.map(Column::new));
     for standing in &comparison.standings {
