@@ -23,14 +23,14 @@ const ALLOCATORS: &[Allocator] = &[
         type_part: "",
         retention: "Call `malloc_trim(0);` after the phase that frees much, or set \
                     `GLIBC_TUNABLES=glibc.malloc.trim_threshold=131072`. Free memory below a block that lives on is only \
-                    given back by `malloc_trim`; an allocator that gives pages back by itself (jemalloc with a background \
+                    returned to the system by `malloc_trim`; an allocator that returns pages by itself (jemalloc with a background \
                     thread, mimalloc) does without.",
         fragmentation: ELSEWHERE,
     },
     Allocator {
         file: "libjemalloc",
         type_part: "jemalloc",
-        retention: "Pages are given back as time goes by, but only while something allocates. Let jemalloc do it by \
+        retention: "Pages are returned to the system as time goes by, but only while something allocates. Let jemalloc do it by \
                     itself: `background_thread:true,dirty_decay_ms:1000` in its configuration (`_RJEM_MALLOC_CONF` with \
                     tikv-jemallocator, `MALLOC_CONF` otherwise).",
         fragmentation: "Allocate what lives long in an arena of its own.",

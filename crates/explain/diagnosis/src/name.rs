@@ -7,6 +7,7 @@
 /// The last part of a function's name without what is in brackets: `clone` of
 /// `<alloc::string::String as core::clone::Clone>::clone`.
 pub(crate) fn base(name: &str) -> &str {
+    let name = without_hash(name);
     let (mut start, mut end, mut depth, mut before) = (0, name.len(), 0_usize, ' ');
     let mut open_at = None;
     for (i, c) in name.char_indices() {
@@ -25,9 +26,8 @@ pub(crate) fn base(name: &str) -> &str {
             '>' | ')' | ']' => depth = depth.saturating_sub(1),
             ':' if depth == 0 && before == ':' => {
                 let rest = &name[i + 1..];
-                // What follows is generic arguments, or the hash of older symbols.
-                let more = !rest.is_empty() && !rest.starts_with('<') && !is_hash(rest);
-                if more {
+                // What follows may be generic arguments.
+                if !rest.is_empty() && !rest.starts_with('<') {
                     (start, open_at) = (i + 1, None);
                 } else {
                     end = end.min(i - 1);
@@ -53,8 +53,12 @@ pub(crate) fn base(name: &str) -> &str {
     if base.is_empty() { name } else { base }
 }
 
-fn is_hash(rest: &str) -> bool {
-    rest.len() == 17 && rest.starts_with('h') && rest[1..].bytes().all(|b| b.is_ascii_hexdigit())
+/// A function's name without the hash that older symbols of Rust end in.
+pub fn without_hash(name: &str) -> &str {
+    match name.rsplit_once("::h") {
+        Some((head, hash)) if hash.len() == 16 && hash.bytes().all(|b| b.is_ascii_hexdigit()) => head,
+        _ => name,
+    }
 }
 
 #[cfg(test)]

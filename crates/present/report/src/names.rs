@@ -1,5 +1,7 @@
 //! Names of functions and files, short enough for a table.
 
+use heapwise_diagnosis::without_hash;
+
 /// A function's name without what is rarely needed: hash, generic parameters, argument types, the trait in
 /// `<Type as Trait>::method`.
 pub fn function(name: &str) -> String {
@@ -60,13 +62,6 @@ pub fn callee(name: &str) -> String {
     // `{closure}` says nothing without what it is in.
     let closures = parts.iter().rev().take_while(|p| p.starts_with('{')).count();
     parts[parts.len().saturating_sub(2 + closures)..].join("::")
-}
-
-fn without_hash(name: &str) -> &str {
-    match name.rsplit_once("::h") {
-        Some((head, hash)) if hash.len() == 16 && hash.bytes().all(|b| b.is_ascii_hexdigit()) => head,
-        _ => name,
-    }
 }
 
 /// What is between the bracket at the start and the one that closes it, and what follows.

@@ -6,6 +6,7 @@
 //! (`alloc::vec::Vec<T,A>::push`) where it was not inlined. So there is a *bare* name, too, the last part without
 //! anything: it survives another decision about inlining, and a function that moves to another module.
 
+use crate::name::without_hash;
 use std::borrow::Cow;
 
 /// A function's name without what differs from build to build.
@@ -80,13 +81,6 @@ fn without_version(name: &str) -> &str {
     let bare = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     let bare = if bare.len() < name.len() { bare.trim_end_matches(['-', '_']) } else { bare };
     if bare.is_empty() { name } else { bare }
-}
-
-fn without_hash(name: &str) -> &str {
-    match name.rsplit_once("::h") {
-        Some((head, hash)) if hash.len() == 16 && hash.bytes().all(|b| b.is_ascii_hexdigit()) => head,
-        _ => name,
-    }
 }
 
 /// Without what compilers append to copies of a function: `f.isra.0`, `f(int) [clone .cold]`.
