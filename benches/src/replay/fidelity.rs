@@ -254,7 +254,7 @@ mod tests {
         assert_eq!(
             cpu.misses,
             [
-                "snmalloc: leave glibc (-20 %), predicted: stay",
+                "snmalloc: leave glibc (−20 %), predicted: stay",
                 "tcmalloc: stay (+30 %), predicted: leave glibc"
             ]
         );
