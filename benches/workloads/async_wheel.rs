@@ -64,7 +64,7 @@ async fn session(timer: Timer, n: u64, sum: Rc<RefCell<u64>>) {
     *sum.borrow_mut() += total;
 }
 
-/// Nobody is woken: the wheel polls every task when its tick has come.
+/// No task is woken: the wheel polls every task when its tick has come.
 fn idle_waker() -> Waker {
     const TABLE: RawWakerVTable = RawWakerVTable::new(|_| RAW, |_| {}, |_| {}, |_| {});
     const RAW: RawWaker = RawWaker::new(std::ptr::null(), &TABLE);

@@ -216,7 +216,7 @@ impl AnySymbols {
 pub enum AnyEvent {
     /// A block was handed out.
     Alloc(Number, Number, Number, u8),
-    /// A block was given back.
+    /// A block was freed.
     Free(Number, Option<u32>),
     /// A block was resized.
     Realloc(Number, Number, Number, Number, Option<u32>),

@@ -2,7 +2,7 @@
 //!
 //! Those of libstdc++ call malloc and free, and would do. A program that links an allocator, Debian's libjemalloc or
 //! gperftools' tcmalloc, gets that one's operators instead, which do not: its blocks would never come to the preloaded
-//! allocator, and nobody would notice. So ours are there, too.
+//! allocator, and it would go unnoticed. So ours are there, too.
 //!
 //! A failed `new` calls the program's handler and throws, and the handler may throw itself. Rust code that is compiled
 //! without unwinding cannot be thrown through, so both are called from a few instructions of assembly. (A handler that

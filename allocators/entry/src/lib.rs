@@ -95,7 +95,7 @@ macro_rules! entry_points {
         );
         $crate::cxx_operators!($malloc, $aligned_alloc, $free);
 
-        /// Without std, somebody has to say what a panic does. Nothing here panics.
+        /// Without std, the program has to define what a panic does. Nothing here panics.
         #[cfg(panic = "abort")]
         #[panic_handler]
         fn panic(_: &::core::panic::PanicInfo<'_>) -> ! {

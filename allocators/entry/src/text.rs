@@ -29,7 +29,7 @@ impl Text {
             return NOT_POSSIBLE;
         }
         // SAFETY: there is room for the bytes and the zero behind them, which `write_str` leaves there, and our own array
-        // is nobody else's.
+        // has no other user.
         unsafe { core::ptr::copy_nonoverlapping(self.bytes.as_ptr().cast(), out, self.len + 1) };
         DONE
     }

@@ -2,7 +2,7 @@
 //!
 //! Such a program would not get the C library's allocator by having nothing preloaded, and there is no library to preload:
 //! it is in libc.so.6, which is loaded behind the one that the program links. So this one comes first and passes each call
-//! on, by names that nobody else has (`__libc_malloc`). What has no such name is looked up in libc.so.6 itself: a lookup
+//! on, by names that no other library has (`__libc_malloc`). What has no such name is looked up in libc.so.6 itself: a lookup
 //! from here on (`RTLD_NEXT`) would find the other allocator.
 
 #![cfg_attr(panic = "abort", no_std)]
@@ -137,7 +137,7 @@ fn statistics() -> Option<Statistics> {
     })
 }
 
-/// What is in force, the loader tells (`--list-tunables`), and nobody in the process.
+/// What is in force, only the loader reports (`--list-tunables`).
 fn setting(_: &CStr, _: &mut Text) -> Option<()> {
     None
 }
@@ -147,7 +147,7 @@ fn purge() -> bool {
     if function.is_null() {
         return false;
     }
-    // SAFETY: the C library's function of this type. It returns whether there was anything to give back.
+    // SAFETY: the C library's function of this type. It returns whether there was anything to free.
     unsafe {
         let function: unsafe extern "C" fn(usize) -> c_int = core::mem::transmute(function);
         function(0);

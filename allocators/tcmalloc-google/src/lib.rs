@@ -16,7 +16,7 @@ use native::*;
 
 // Functions that the linker is content with, and that are not seen outside of this library.
 //
-// - Streams are declared by abseil and used by nobody. Their initialisation would bring all locales of libstdc++.
+// - Streams are declared by abseil and never used. Their initialisation would bring all locales of libstdc++.
 // - The C++ divides 128-bit numbers by functions of Rust's, which name the one that handles panics. They have none.
 #[cfg(panic = "abort")]
 core::arch::global_asm!(

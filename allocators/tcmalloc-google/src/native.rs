@@ -2,7 +2,7 @@
 //! with C linkage (`tcmalloc.cc`, `parameters.cc`, `cpu_cache.cc` and `background.cc` of its source).
 //!
 //! To name one has a consequence: its object file is linked. Those of the caches of processors and of the background are
-//! named by nobody else, not even by the crate, which has neither for that reason.
+//! not named elsewhere, not even by the crate, which has neither for that reason.
 
 use core::ffi::{c_char, c_int, c_void};
 // Links the library.

@@ -1,6 +1,6 @@
 //! What the library can be told, and what is in force.
 //!
-//! Google's tcmalloc takes nearly all of its settings from calls of the program that it is linked into. Here nobody calls,
+//! Google's tcmalloc takes nearly all of its settings from calls of the program that it is linked into. Here there are no such calls,
 //! so they come in variables, `HEAPWISE_TCMALLOC_` and the setting's name in capitals, and the calls are made when the
 //! library is loaded. What the library reads from a variable itself is only told.
 
@@ -112,7 +112,7 @@ static TAKE_SETTINGS: extern "C" fn() = take_settings;
 #[cfg_attr(not(panic = "abort"), expect(dead_code, reason = "not a library to be preloaded"))]
 extern "C" fn take_settings() {
     // What is set before the first block would be initialised away.
-    // SAFETY: a block that nobody uses is given back once.
+    // SAFETY: the block is not used any more and is freed once.
     unsafe { TCMallocInternalFree(TCMallocInternalMalloc(1)) };
     // A program that has the crate has no caches of processors, see `native.rs`. This one has them if they are asked for.
     TCMalloc_Internal_SetPerCpuCachesEnabledNoBuildRequirement(false);

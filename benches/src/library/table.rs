@@ -5,7 +5,7 @@ use super::{Kernel, Kind, Measured, THREADS};
 use heapwise_trial::statistics::Spread;
 use std::fmt::Write;
 
-/// What a wrapper that nobody uses may add to a pair, in nanoseconds.
+/// What a wrapper that is not in use may add to a pair, in nanoseconds.
 const INERT_AIM: f64 = 0.3;
 
 /// Numbers of one column.
@@ -162,7 +162,7 @@ mod tests {
     use super::super::kernels;
     use super::*;
 
-    /// Two layouts; the second one, and the second round, are slower for everybody.
+    /// Two layouts; the second one, and the second round, are slower for all candidates.
     fn measured(candidate: &'static str, added: f64) -> impl Iterator<Item = Measured> {
         (0..2).map(move |layout| {
             let base = 10.0 + layout as f64;

@@ -2,15 +2,15 @@
 //!
 //! A replay has the heap of the program and not its code, its stacks and its libraries, so its figures are lower by
 //! something that is the same for all allocators. It is taken from the row of glibc, and everything else is compared
-//! after that. What counts in the end is the choice that somebody would make by the prediction.
+//! after that. What counts in the end is the choice that the prediction leads to.
 
 use heapwise_analysis::units::signed_percent;
 use heapwise_trial::statistics::Spread;
 use serde::Serialize;
 
-/// The allocator that a program has unless somebody does something about it, and that the offset is taken from.
+/// The allocator that a program has by default, and that the offset is taken from.
 pub(crate) const BASELINE: &str = "glibc";
-/// Real differences of memory below this share are not held against a prediction.
+/// Real differences of memory below this share do not count against a prediction.
 const RSS_MATTERS: f64 = 0.05;
 /// The same for processor time, against glibc.
 const CPU_MATTERS: f64 = 0.10;
@@ -46,7 +46,7 @@ pub(crate) struct Order {
     pub(crate) misses: Vec<String>,
 }
 
-/// Compares predictions of memory. `None` without a baseline that has both figures, or without anybody else.
+/// Compares predictions of memory. `None` without a baseline that has both figures, or without another allocator.
 pub(crate) fn memory(rows: &[Row]) -> Option<Memory> {
     let baseline = rows.iter().find(|row| row.allocator == BASELINE)?;
     let offset = baseline.real - baseline.predicted;
@@ -100,7 +100,7 @@ pub(crate) struct CpuRow {
 pub(crate) struct Cpu {
     /// Allocators that really take a tenth more or less time than glibc, in every run.
     pub(crate) differ: usize,
-    /// Those of them for which somebody who leaves glibc only if the prediction says so does right.
+    /// Those of them for which leaving glibc only if the prediction says so is right.
     pub(crate) right: usize,
     pub(crate) misses: Vec<String>,
     /// Pairs of others of which the prediction says that one is faster, without the ranges touching, and the slower of
@@ -254,7 +254,7 @@ mod tests {
         assert_eq!(
             cpu.misses,
             [
-                "snmalloc: leave glibc (-20 %), predicted: stay",
+                "snmalloc: leave glibc (−20 %), predicted: stay",
                 "tcmalloc: stay (+30 %), predicted: leave glibc"
             ]
         );

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Keeps git from reading what somebody has configured.
+/// Keeps git from reading the user's configuration.
 pub(super) const GIT_ENVIRONMENT: [(&str, &str); 2] =
     [("GIT_CONFIG_NOSYSTEM", "1"), ("GIT_CONFIG_GLOBAL", "/dev/null")];
 
@@ -96,7 +96,7 @@ pub(super) fn repository(folder: &Path, commits: usize) -> Result<()> {
         let message = format!("commit {commit}");
         let _ = write!(
             stream,
-            "commit refs/heads/main\ncommitter Nobody <nobody@example.org> {} +0000\ndata {}\n{message}\n",
+            "commit refs/heads/main\ncommitter Bench <bench@example.org> {} +0000\ndata {}\n{message}\n",
             1_700_000_000 + commit * 60,
             message.len()
         );
@@ -123,7 +123,7 @@ pub(super) fn repository(folder: &Path, commits: usize) -> Result<()> {
     git(folder, &[&options[..], &["repack", "-a", "-d", "-f", "-q"]].concat(), b"")
 }
 
-/// git without anybody's configuration.
+/// git without the user's configuration.
 fn git(folder: &Path, arguments: &[&str], input: &[u8]) -> Result<()> {
     let mut child = Command::new("git")
         .args(arguments)

@@ -204,7 +204,7 @@ pub(crate) fn with_port(command: &[OsString], port: u16) -> Vec<OsString> {
     command.iter().map(|word| if word == PORT { port.to_string().into() } else { word.clone() }).collect()
 }
 
-/// A port that is free now; somebody may take it before the service does, which then says so.
+/// A port that is free now; if another process takes it before the service does, the service says so.
 pub(crate) fn free_port() -> Result<u16> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
 }

@@ -93,7 +93,7 @@ mod tests {
         let text = table(&[stays, results(Goal::RssAfter, 0.2, 1048576.0, 262144.0)]);
         assert!(text.contains("| to stay | – | – | – | **MISSED**: nothing to build |"), "{text}");
         assert!(
-            text.contains("| -80 % | 1.0 (1.0..1.0) MiB | 0.2 (0.2..0.2) MiB | -75 % | kept |"),
+            text.contains("| −80 % | 1.0 (1.0..1.0) MiB | 0.2 (0.2..0.2) MiB | −75 % | kept |"),
             "{text}"
         );
         assert!(text.ends_with("s: no\n"), "{text}");

@@ -42,14 +42,14 @@ pub fn serve_heapwise() {
 /// Answers requests until there are no more. What `watch` returns lives while a thread is measured.
 ///
 /// # Panics
-/// When a request makes no sense, or nobody reads the answer.
+/// When a request makes no sense, or the answer is not read.
 pub fn serve<G>(watch: impl Fn() -> G + Sync) {
     let mut answers = std::io::stdout().lock();
     for line in std::io::stdin().lock().lines() {
         let line = line.expect("requests are text");
         let request = parse(&line).unwrap_or_else(|| panic!("not a request: {line}"));
         let nanoseconds = answer(request, &watch);
-        writeln!(answers, "{nanoseconds:.4}").and_then(|()| answers.flush()).expect("somebody reads answers");
+        writeln!(answers, "{nanoseconds:.4}").and_then(|()| answers.flush()).expect("answers are read");
     }
 }
 

@@ -115,7 +115,7 @@ async fn converse(store: &Store, stream: TcpStream) -> io::Result<()> {
     Ok(())
 }
 
-/// Serves until somebody asks for the end, then lets open connections come to theirs.
+/// Serves until the end is asked for, then lets open connections come to theirs.
 ///
 /// # Errors
 /// If the listener fails.

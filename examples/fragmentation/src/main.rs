@@ -1,4 +1,4 @@
-//! Experiments on what an allocator keeps of the memory that a program gave back.
+//! Experiments on what an allocator keeps of the memory that a program freed.
 //!
 //! The program has no allocator of its own, so that any can be preloaded. What it prints on standard output is the same in
 //! every run with the same options; what an allocator changes is printed on standard error.
@@ -17,7 +17,7 @@ use report::Report;
 use std::process::ExitCode;
 
 const HELP: &str = "\
-Experiments on what an allocator keeps of the memory that a program gave back.
+Experiments on what an allocator keeps of the memory that a program freed.
 
 Usage: fragmentation EXPERIMENT [OPTIONS] [--json]
        fragmentation service [--port N] [--threads N] [--keep PERCENT] [--seed N]

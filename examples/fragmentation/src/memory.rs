@@ -10,7 +10,7 @@ use std::io::{self, Read};
 pub(crate) struct Memory {
     /// Resident pages, in KiB, with those that the kernel may take back.
     pub(crate) rss_kib: u64,
-    /// The part of them that was given back with `MADV_FREE`: still resident, and free to be taken.
+    /// The part of them that was returned to the system with `MADV_FREE`: still resident, and free to be taken.
     pub(crate) lazy_free_kib: u64,
     /// The most that was ever resident, in KiB.
     pub(crate) highest_kib: u64,

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// How long a client waits for a service that is about to start.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A worker: where its orders go. What it has done comes back together with everybody else's.
+/// A worker: where its orders go. What it has done comes back together with that of the others.
 struct Workers {
     orders: Vec<Sender<usize>>,
     done: Receiver<Work>,
@@ -104,7 +104,7 @@ fn converse(workers: &Workers, stream: TcpStream) -> io::Result<bool> {
 /// Sends a request to the service on a port of this machine, which may be about to start, and returns the answer.
 ///
 /// # Errors
-/// If nobody listens there for ten seconds, or the service goes away.
+/// If there is no listener for ten seconds, or the service goes away.
 pub(crate) fn ask(port: u16, request: &str) -> io::Result<String> {
     let start = Instant::now();
     let mut stream = loop {
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_service_works_and_ends_when_it_is_told_to() {
-        // Somebody else may take the port in between; nobody else in this process does.
+        // Another process may take the port in between; no other thread of this one does.
         let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port();
         let settings = Settings { threads: 2, ..DEFAULT };
         let service = thread::spawn(move || serve(&settings, port));

@@ -1,7 +1,7 @@
 //! Version 6: contents stay in the form in which they are stored.
 //!
 //! A profile of version 5 points at the contents, which cannot be borrowed as strings because they have to be
-//! unescaped. But nobody needs them as strings for long: the text serves to find the weight of an entry,
+//! unescaped. But they are not needed as strings for long: the text serves to find the weight of an entry,
 //! once. So the field becomes a `RawValue`, the JSON as it stands in the document, which can be borrowed
 //! always; and the unescaping happens when the weight is computed, in a buffer that all entries share.
 

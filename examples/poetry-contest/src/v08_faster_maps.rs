@@ -1,7 +1,7 @@
 //! Version 8: maps with a faster hash function.
 //!
 //! This step saves time and no allocations. The maps of the standard library resist attackers who choose the
-//! keys so that they collide, which costs time in every lookup. Nobody attacks a poetry contest, so the maps
+//! keys so that they collide, which costs time in every lookup. A poetry contest is not attacked, so the maps
 //! of `foldhash` do as well; only the import changes. A comparison with version 7 should show the same
 //! allocations.
 

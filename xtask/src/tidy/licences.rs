@@ -1,5 +1,5 @@
 //! The licences of all packages that are built, against the list in deny.toml. `cargo deny check` looks at the same
-//! list and at much else, but not everybody has it.
+//! list and at much else, but it may not be installed.
 
 use super::Problem;
 use super::packages::{Package, Packages};

@@ -8,6 +8,7 @@ mod layers;
 mod length;
 mod licences;
 mod packages;
+mod plain_words;
 mod printing;
 mod tree;
 mod words;
@@ -55,7 +56,9 @@ pub fn problems(root: &Path) -> Result<Vec<Problem>> {
     let allocators = cargo::metadata_of("allocators/Cargo.toml")?;
     problems.extend(licences::check(&tree, &packages::Packages::parse(&allocators)?)?);
     problems.extend(architecture::check(&tree));
-    for check in [circles::check, exports::check, length::check, printing::check, words::check] {
+    for check in
+        [circles::check, exports::check, length::check, plain_words::check, printing::check, words::check]
+    {
         problems.extend(check(&tree));
     }
     Ok(problems)

@@ -7,7 +7,7 @@ use super::tree::Tree;
 /// Words that mark unfinished code. They are put together here, or this file would be the first one to be found.
 const UNFINISHED: &[&str] = &[concat!("TO", "DO"), concat!("FIX", "ME"), concat!("X", "XX")];
 
-/// Folders of somebody's own machine.
+/// Folders of one machine.
 const FOLDERS: &[&str] = &[concat!("/ro", "ot/"), concat!("/ho", "me/")];
 
 /// Example paths in these are part of the tests.
@@ -29,7 +29,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
     problems
 }
 
-/// Whether a path in the line begins with the folder, and does not go on with a name that stands for anybody.
+/// Whether a path in the line begins with the folder, and does not go on with a name that stands for any user.
 fn is_somebodys(line: &str, folder: &str) -> bool {
     line.match_indices(folder).any(|(at, _)| {
         let inside_a_path = line[..at].ends_with(|c: char| c.is_alphanumeric() || "._-".contains(c));

@@ -29,7 +29,7 @@ const TESTED: &[&str] =
 /// Many times what building and testing takes on two cores.
 const PATIENCE: Duration = Duration::from_secs(30 * 60);
 
-/// Where this cannot be had, and nobody minds: as with the programs that other tests need.
+/// Where this cannot be had and may be missing: as with the programs that other tests need.
 const SKIP: &str = "HEAPWISE_SKIP_MISSING";
 
 /// Builds, runs the tests, and compares reports with those of Linux.

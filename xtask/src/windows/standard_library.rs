@@ -67,6 +67,6 @@ fn build(source: &Path, folder: &Path, libraries: &Path) -> Result<()> {
         }
     }
     std::fs::rename(&unfinished, libraries).context("cannot name the folder of the standard library")?;
-    // The rest is a few hundred megabytes that nobody needs again.
+    // The rest is a few hundred megabytes that are not needed again.
     std::fs::remove_dir_all(package.join("target")).context("cannot tidy up")
 }

@@ -11,7 +11,7 @@ const SHIM: &str = "bcryptprimitives.dll";
 const SHIM_SOURCE: &str = include_str!("bcryptprimitives.c");
 
 /// No browser engine and no .NET, which would be asked for when the Windows is made; no entries in this user's menus; and no
-/// debugger for programs that crash, which would take a minute to say what nobody reads.
+/// debugger for programs that crash, which would take a minute to say what is never read.
 const OVERRIDES: &str = "mscoree,mshtml=;winemenubuilder.exe=d;winedbg.exe=d";
 
 /// Makes the Windows unless it is there. Returns the variables with which cargo runs tests in it.
@@ -28,7 +28,7 @@ pub(super) fn prepare(prefix: &Path) -> Result<Vec<(&'static str, OsString)>> {
         eprintln!("xtask: making a Windows in {}", prefix.display());
         std::fs::create_dir_all(prefix).with_context(|| format!("cannot make {}", prefix.display()))?;
         let mut boot = Command::new(&wine);
-        // It links the user's folders into those of the Windows, which nobody needs here.
+        // It links the user's folders into those of the Windows, which are not needed here.
         boot.args(["wineboot", "--init"]).envs(variables.iter().cloned()).env("HOME", prefix);
         quietly(&mut boot).context("Wine cannot make a Windows")?;
         std::fs::write(&ready, "").with_context(|| format!("cannot write {}", ready.display()))?;

@@ -204,7 +204,7 @@ impl Edit {
     }
 }
 
-/// Writes a copy beside the file, under a name that nobody has. Until it belongs to whom the file does, only this user may read it.
+/// Writes a copy beside the file, under a name that does not exist. Until it has the owner of the file, only this user may read it.
 fn back_up(file: &Path, bytes: &[u8], metadata: &fs::Metadata) -> io::Result<PathBuf> {
     const TRIES: usize = 10_000;
     let mut options = OpenOptions::new();
@@ -350,7 +350,7 @@ mod tests {
         assert_eq!(edit.apply().expect_err("it is read-only").kind(), io::ErrorKind::PermissionDenied);
     }
 
-    /// What nobody else may read, nobody else can read while it is copied.
+    /// What other users may not read, they cannot read while it is copied.
     #[cfg(unix)]
     #[test]
     fn a_backup_is_private_from_its_first_moment() {
@@ -358,7 +358,7 @@ mod tests {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().expect("there is room");
         let file = folder.path().join("launch.json");
-        // Long enough for somebody to look at it while it is written.
+        // Long enough to look at it while it is written.
         let text = vec![b'x'; 7 << 20];
         fs::write(&file, &text).expect("can be written");
         fs::set_permissions(&file, Permissions::from_mode(0o600)).expect("is ours");

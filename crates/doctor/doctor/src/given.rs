@@ -28,7 +28,7 @@ pub(crate) enum Given {
     },
 }
 
-/// A value that does nothing, though somebody expects it to.
+/// A value that does nothing, although it looks as if it did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mistake {
     /// The value as it is written.

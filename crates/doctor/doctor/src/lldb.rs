@@ -1,7 +1,7 @@
 //! LLDB's commands, as far as they concern the debug heap.
 //!
 //! `settings set target.env-vars NAME=VALUE …` is the environment of the next process, `settings append` adds to it, and `env`
-//! is short for that. LLDB 24 has `platform.plugin.windows.disable-debug-heap`, which is on unless somebody turns it off
+//! is short for that. LLDB 24 has `platform.plugin.windows.disable-debug-heap`, which is on by default
 //! (llvm-project pull request 212126; `PlatformWindowsProperties.td`).
 
 use crate::given::Given;

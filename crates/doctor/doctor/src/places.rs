@@ -68,7 +68,7 @@ impl Places {
         if self.system == System::Windows { Severity::High } else { Severity::Low }
     }
 
-    /// How much a mistake matters that keeps somebody's remedy from working.
+    /// How much a mistake matters that keeps a remedy from working.
     pub(crate) fn mistake_severity(&self) -> Severity {
         if self.system == System::Windows { Severity::Medium } else { Severity::Low }
     }

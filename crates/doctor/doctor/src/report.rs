@@ -93,7 +93,7 @@ impl Survey {
     }
 }
 
-/// More launches, and more findings, than any file has that somebody wrote.
+/// More launches, and more findings, than any file has that was written by hand.
 const MOST_IN_A_FILE: usize = 5_000;
 const MOST_IN_ALL: usize = 20_000;
 
@@ -246,7 +246,7 @@ impl<'p> Report<'p> {
         remedy: &str,
         changes: Vec<Change>,
     ) {
-        // On other systems than Windows, the settings of a user concern nobody.
+        // On other systems than Windows, the settings of a user do not matter.
         if source.owner == Owner::User && self.places.debug_heap_severity() == Severity::Low {
             return;
         }

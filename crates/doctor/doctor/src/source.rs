@@ -51,11 +51,11 @@ pub(crate) struct Source {
     pub(crate) original: Arc<Original>,
     /// Where its lines end.
     pub(crate) lines: Lines,
-    /// One step of indentation, once somebody has asked for it.
+    /// One step of indentation, once it was asked for.
     pub(crate) unit: OnceCell<String>,
 }
 
-/// Larger than any configuration that somebody wrote.
+/// Larger than any configuration that was written by hand.
 const LARGEST: u64 = 8 << 20;
 /// Of all files together: they are kept until the last one was read.
 pub(crate) const MOST_BYTES: u64 = 64 << 20;
@@ -85,7 +85,7 @@ impl Source {
             let where_to = text::plain(&real.display().to_string());
             return Err(Refused::whole(file, format!("leads outside of the folder, to {where_to}")));
         }
-        // Asked before opening: opening a pipe would wait for somebody to write.
+        // Asked before opening: opening a pipe would wait for a writer.
         let metadata = fs::metadata(&real).map_err(cannot)?;
         if !metadata.is_file() {
             return Err(Refused::whole(file, "is not a regular file"));

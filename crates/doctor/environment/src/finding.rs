@@ -3,7 +3,7 @@
 /// How much a finding matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// Nothing is slow because of it, but somebody may believe that it does something. Not counted as a finding by exit codes.
+    /// Nothing is slow because of it, but it looks as if it did something. Not counted as a finding by exit codes.
     Note,
     /// Costs some percent, or matters to some programs only.
     Low,
@@ -36,7 +36,7 @@ pub struct Finding {
     pub title: String,
     /// Where that can be seen; a line each. Of the environment it has heap variables only.
     pub evidence: Vec<String>,
-    /// What it costs, and where that figure comes from. Empty if nobody has measured it.
+    /// What it costs, and where that figure comes from. Empty if it was not measured.
     pub cost: String,
     pub remedy: String,
     /// Whether `heapwise doctor --fix` can do it.

@@ -1,7 +1,7 @@
 //! What outside a program's code slows its heap.
 //!
 //! A debugger that silently turns on a checking heap, a variable that makes malloc fill and verify what it hands out, a
-//! sanitizer that somebody forgot, memory that the system takes away: none of it is in the code, and all of it is in the
+//! sanitizer that was left on, memory that the system takes away: none of it is in the code, and all of it is in the
 //! measurements. [`facts`] says what a process has, or what a command would inherit; [`checks`] is the shelf of things that
 //! can be wrong with that, each a [`Finding`] with its evidence, its cost and its remedy.
 //!

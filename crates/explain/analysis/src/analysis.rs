@@ -34,10 +34,10 @@ pub struct Analysis {
     pub processes: Vec<Process>,
     /// The threads, in the order in which they joined.
     pub threads: Vec<Thread>,
-    /// Which threads gave back blocks that others were handed, most blocks first. Bounded: of more than a few thousand
+    /// Which threads freed blocks that others were handed, most blocks first. Bounded: of more than a few thousand
     /// pairs of threads the later ones are only counted in [`Analysis::other_handovers`].
     pub thread_matrix: Vec<Handover>,
-    /// Blocks that were given back by another thread and are not in [`Analysis::thread_matrix`].
+    /// Blocks that were freed by another thread and are not in [`Analysis::thread_matrix`].
     pub other_handovers: u64,
     pub memory: Memory,
     /// What the program said of itself, and what it allocated meanwhile.
@@ -116,11 +116,11 @@ pub struct Thread {
     pub name: String,
     /// Its sums; the live ones are of the blocks that it allocated.
     pub totals: Totals,
-    /// Blocks that it allocated and another thread gave back.
+    /// Blocks that it allocated and another thread freed.
     pub freed_elsewhere_blocks: u64,
 }
 
-/// Blocks that one thread was handed and another one gave back.
+/// Blocks that one thread was handed and another one freed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Handover {
     /// Who was handed them.
@@ -232,11 +232,11 @@ pub struct Site {
     pub allocated_bytes: Bytes,
     /// Resizes that were asked for here.
     pub reallocations: u64,
-    /// Blocks that belonged to this site when they were given back.
+    /// Blocks that belonged to this site when they were freed.
     pub deallocations: u64,
-    /// Of these, how many their thread gave back before it allocated again.
+    /// Of these, how many their thread freed before it allocated again.
     pub temporary_allocations: u64,
-    /// Of these, how many were given back by another thread.
+    /// Of these, how many were freed by another thread.
     pub freed_on_other_thread: u64,
     /// Live bytes of this site at the moment of the overall peak.
     pub peak_bytes: Bytes,
@@ -251,7 +251,7 @@ pub struct Site {
     pub live_at_exit_bytes: Bytes,
     /// Live blocks when the process ended.
     pub live_at_exit_blocks: u64,
-    /// How long the blocks that were given back had lived, since they were first handed out.
+    /// How long the blocks that were freed had lived, since they were first handed out.
     pub lifetimes: Lifetimes,
     /// The most live blocks of this site at one time. Where several stacks are one site, at most so many.
     pub most_blocks: u64,
@@ -285,8 +285,8 @@ pub struct Site {
 /// Parts into which the life of a process is divided for [`Site::exit_births`].
 pub const EXIT_PARTS: usize = 8;
 
-/// Buffers that had grown when they were given back, or when their process ended: by resizes, or by being handed a larger
-/// block from the same place right before the smaller one was given back, as hash maps and C++ do it.
+/// Buffers that had grown when they were freed, or when their process ended: by resizes, or by being handed a larger
+/// block from the same place right before the smaller one was freed, as hash maps and C++ do it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Growth {
     pub buffers: u64,

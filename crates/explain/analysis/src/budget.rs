@@ -104,7 +104,7 @@ impl Budget {
         self.0.may_unfold.store(frames, Ordering::Relaxed);
     }
 
-    /// Asks for the frames of another call site's stack. What is refused is a stack that nobody will see.
+    /// Asks for the frames of another call site's stack. What is refused is a stack that is not shown.
     pub(crate) fn unfold(&self, depth: u32) -> bool {
         let unfolded = self.0.unfolded.load(Ordering::Relaxed).saturating_add(u64::from(depth));
         let is_allowed = depth <= DEEP || unfolded <= self.0.may_unfold.load(Ordering::Relaxed);
@@ -129,7 +129,7 @@ impl Budget {
         self.take(&self.0.kept, &self.0.may_keep, bytes)
     }
 
-    /// Asks for memory that is given back by [`Budget::release`].
+    /// Asks for memory that is released by [`Budget::release`].
     pub(crate) fn hold(&self, bytes: u64) -> bool {
         self.take(&self.0.held, &self.0.may_hold, bytes)
     }

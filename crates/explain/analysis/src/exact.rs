@@ -49,7 +49,7 @@ pub struct Numbers {
     pub most_live_blocks: u64,
     pub live_at_exit_bytes: u64,
     pub live_at_exit_blocks: u64,
-    /// Sum of the lifetimes of all blocks, up to the end for those that were never given back.
+    /// Sum of the lifetimes of all blocks, up to the end for those that were never freed.
     pub lifetimes_us: u64,
 }
 

@@ -45,7 +45,7 @@ impl<O: Observer> Run<O> {
         let thread_matrix = self.thread_matrix();
         let other_handovers = self.sequencer.ledger.handovers.rest;
         let stacks = self.stack_quality();
-        // A forked child gives back what it inherited, and a recording that began late what was there before.
+        // A forked child frees what it inherited, and a recording that began late what was there before.
         let forked = processes.iter().filter(|p| p.forked_from.is_some());
         let late = if self.meta.delay_ns > 0 || self.meta.interception == FROM_INSIDE {
             totals.unknown_frees

@@ -2,10 +2,10 @@
 //!
 //! The words it uses:
 //!
-//! * a *block* is what an allocation hands out; it is *live* until it is given back;
+//! * a *block* is what an allocation hands out; it is *live* until it is freed;
 //! * a *stack* is the chain of calls that led to an event, a *site* all events with the same stack;
 //! * the *peak* is the moment at which the requested bytes of all live blocks, over all processes, were highest;
-//! * a *temporary* allocation was given back before its thread allocated again;
+//! * a *temporary* allocation was freed before its thread allocated again;
 //! * the *user's nearest frame* of a stack is the innermost one that the user wrote ([`owner`]).
 //!
 //! One key decision: a recording is read once, from front to back, in memory that does not grow with its length. So

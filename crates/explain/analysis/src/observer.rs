@@ -1,4 +1,4 @@
-//! Somebody who looks on while the events pass.
+//! What looks on while the events pass.
 //!
 //! Putting the events of all threads in one order is most of what an analysis is, and a replay needs the same order. So
 //! the analysis lets an observer see each event in its turn, instead of keeping them.
@@ -31,7 +31,7 @@ pub trait Observer {
     /// A process was found to be gone at this epoch. Its last events may be told later.
     fn process_ended(&mut self, process: usize, epoch: Epoch);
 
-    /// Somebody looked at the pages of a process. Told before the events of that moment.
+    /// The pages of a process were measured. Reported before the events of that moment.
     fn snapshot(&mut self, process: usize, snapshot: &Snapshot);
 }
 

@@ -8,7 +8,7 @@ pub struct Totals {
     pub allocations: u64,
     /// Resizes of a block, in place or by moving it, growing or shrinking.
     pub reallocations: u64,
-    /// Blocks that were given back, not counting those that a resize gave back.
+    /// Blocks that were freed, not counting those that a resize freed.
     pub deallocations: u64,
     /// Requested bytes of all allocations and resizes.
     pub allocated_bytes: Bytes,
@@ -16,17 +16,17 @@ pub struct Totals {
     pub peak_live_bytes: Bytes,
     /// Blocks that were live at the moment of [`Totals::peak_live_bytes`] (not the most there ever were).
     pub peak_live_blocks: u64,
-    /// Requested bytes that nobody had given back when the process ended, or the recording.
+    /// Requested bytes that were not freed when the process ended, or the recording.
     pub live_at_exit_bytes: Bytes,
-    /// Blocks that nobody had given back.
+    /// Blocks that were not freed then.
     pub live_at_exit_blocks: u64,
-    /// Blocks that their thread gave back before it allocated again.
+    /// Blocks that their thread freed before it allocated again.
     pub temporary_allocations: u64,
     /// Requests that the allocator refused.
     pub failed_allocations: u64,
     /// Events that were dropped, hence missing in all other numbers.
     pub lost_events: u64,
-    /// Blocks given back or resized whose allocation was not seen: made before recording began, inherited over a
+    /// Blocks freed or resized whose allocation was not seen: made before recording began, inherited over a
     /// fork, or lost.
     pub unknown_frees: u64,
     /// Blocks whose end was not seen, only that their address was handed out again.

@@ -58,7 +58,7 @@ fn threads_that_wait_take_little_time() {
     let start = Instant::now();
     let analysis = analyze(Reader::new(file.as_slice()).expect("sound"), &Options::default(), |_| {});
     assert_eq!(analysis.expect("memory can be read").totals.allocations, 4000);
-    // It is a fraction of a second if nobody looks at those that wait: enough room for a slow and busy machine.
+    // It is a fraction of a second if those that wait are not looked at: enough room for a slow and busy machine.
     assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
 }
 

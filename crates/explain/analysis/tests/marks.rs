@@ -159,5 +159,5 @@ fn memory_does_not_grow_with_the_number_of_marks() {
     assert_eq!((marks.total, marks.spans[0].count), (300_000, 100_000));
     assert!((2500..=5000).contains(&marks.list.len()), "{}", marks.list.len());
     assert_eq!(marks.listed() + marks.not_listed(), marks.total);
-    assert_eq!(&*marks.spans[0].name, "(name 1 is lost)", "nobody told the names");
+    assert_eq!(&*marks.spans[0].name, "(name 1 is lost)", "the names are not recorded");
 }

@@ -58,7 +58,7 @@ fn a_recorded_block_stands_for_as_many_as_its_size_says() {
     assert_eq!((t.allocations, t.deallocations, t.allocated_bytes.0), (2 * 2048 + 1, 2048, 3 * DISTANCE));
     assert_eq!((t.peak_live_bytes.0, t.peak_live_blocks), (2 * DISTANCE, 2049));
     assert_eq!((t.live_at_exit_bytes.0, t.live_at_exit_blocks), (2 * DISTANCE, 2049));
-    // One was given back before the next allocation of the sample, which says nothing about the program.
+    // One was freed before the next allocation of the sample, which says nothing about the program.
     assert_eq!(t.temporary_allocations, 0);
     let [site] = found.sites() else { panic!("one stack, one site") };
     assert_eq!((site.samples, site.allocations, site.most_blocks), (3, t.allocations, 2049));

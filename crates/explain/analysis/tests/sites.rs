@@ -92,7 +92,7 @@ fn a_map_grows_by_larger_blocks_and_other_pairs_do_not() {
     let map = site(&analysis, MAP);
     assert_eq!((map.growth.buffers, map.growth.steps, map.copied_bytes), (1, 2, Bytes(84 + 152)));
     assert_eq!((map.growth.final_sizes.largest(), map.most_blocks), (Bytes(288), 2));
-    // Here something else was given back in between.
+    // Here something else was freed in between.
     assert_eq!(site(&analysis, FIRST).growth.buffers, 0);
 }
 

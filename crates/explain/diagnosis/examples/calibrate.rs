@@ -21,9 +21,9 @@ fn main() {
     let pair = least(N, || {
         (0..N).for_each(|i| drop(black_box(Vec::<u8>::with_capacity(16 + (i % 8) as usize * 8))))
     });
-    println!("a pair whose block is given back at once:          {pair:7.1} ns");
+    println!("a pair whose block is freed at once:               {pair:7.1} ns");
 
-    // Blocks that live among others, of many sizes, and are given back in another order.
+    // Blocks that live among others, of many sizes, and are freed in another order.
     let mut live: Vec<Vec<u8>> = (0..20_000).map(|_| Vec::with_capacity(24)).collect();
     let mut seed = 88_172_645_463_325_252_u64;
     let mut random = move || {
@@ -53,7 +53,7 @@ fn main() {
         std::thread::spawn(move || drop_all(blocks)).join().unwrap_or(f64::INFINITY)
     };
     let other = (0..15).map(other).fold(f64::INFINITY, f64::min);
-    println!("giving back a block of another thread:             {other:7.1} ns, and an own one {own:.1} ns");
+    println!("freeing a block of another thread:                 {other:7.1} ns, and an own one {own:.1} ns");
 
     let resize = least(N, || {
         for _ in 0..N / 4 {

@@ -10,7 +10,7 @@
 
 use heapwise_analysis::{Nanos, Site};
 
-/// Handing out and taking back a block that is given back before anything else is allocated: 8.5 ns.
+/// Handing out and taking back a block that is freed before anything else is allocated: 8.5 ns.
 const TEMPORARY_PAIR_NS: f64 = 8.5;
 /// Handing out and taking back a block among 20,000 others of many sizes: 25 ns.
 const PAIR_NS: f64 = 25.0;

@@ -27,7 +27,7 @@ pub(crate) fn end_counts(analysis: &Analysis, peak: &Breakdown, end: &Breakdown)
     end.live.0 as f64 >= KEPT_SHARE * peak.live.0 as f64 && end.live.0 > 0 || idles(analysis, peak, end)
 }
 
-/// Whether the memory of the peak was given back by the end: then free pages at the peak were on their way out.
+/// Whether the memory of the peak was returned to the system by the end: then free pages at the peak were on their way out.
 pub(crate) fn gave_back(peak: &Breakdown, end: &Breakdown) -> bool {
     end.rss.0.saturating_mul(2) < peak.rss.0
 }

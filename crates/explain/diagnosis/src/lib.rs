@@ -25,6 +25,7 @@ mod weigh;
 pub use compare::{Comparison, Threshold, compare};
 pub use heapwise_analysis::units;
 pub use insight::{Certainty, Estimate, Insight, Severity};
+pub use name::without_hash;
 pub use verdict::{Verdict, VerdictKind};
 
 use heapwise_analysis::Analysis;

@@ -61,7 +61,7 @@ impl<'a> RuleInput<'a> {
             let Some((user, frame)) = site.user_frame.and_then(|i| stack.get(i).map(|f| (i, *f))) else {
                 continue;
             };
-            // A place without a name helps nobody.
+            // A place without a name does not help.
             let Some(function) = frame.function else { continue };
             let key = match (frame.file, frame.line) {
                 (Some(file), Some(line)) => (file, Some(line)),

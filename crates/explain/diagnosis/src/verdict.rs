@@ -16,7 +16,7 @@ pub enum VerdictKind {
     Rounding,
     /// Free bytes between live blocks.
     Fragmentation,
-    /// Pages without a live block that were not given back.
+    /// Pages without a live block that were not returned to the system.
     Retention,
     /// The allocator's own pages.
     Metadata,
@@ -87,7 +87,7 @@ pub(crate) fn verdict(analysis: &Analysis) -> Option<Verdict> {
             percent(moment.holes)
         ),
         VerdictKind::Retention => format!(
-            "{when} {} resident ({}) is free pages that the allocator has not given back{}",
+            "{when} {} resident ({}) is free pages that the allocator has not returned to the system{}",
             of(moment.retained),
             percent(moment.retained),
             if when == "At the end" { "; that is not fragmentation" } else { "" }
@@ -175,7 +175,7 @@ mod tests {
             (VerdictKind::Live, breakdown(|b| b.live = most), "is live data"),
             (VerdictKind::Rounding, breakdown(|b| b.rounding = most), "round requests up"),
             (VerdictKind::Fragmentation, breakdown(|b| b.holes = most), "fragmentation"),
-            (VerdictKind::Retention, breakdown(|b| b.retained = most), "not given back"),
+            (VerdictKind::Retention, breakdown(|b| b.retained = most), "not returned to the system"),
             (VerdictKind::Metadata, breakdown(|b| b.metadata = most), "the allocator's own"),
             (VerdictKind::NotHeap, breakdown(|b| b.not_heap = most), "is not heap"),
         ];

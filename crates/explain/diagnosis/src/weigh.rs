@@ -47,7 +47,7 @@ const STEPS: [Step; 3] = [
     },
 ];
 
-/// How much it matters, `None` if not at all. `place` is where it is: without a line nobody is told to change it first.
+/// How much it matters, `None` if not at all. `place` is where it is: without a line it is not recommended first.
 pub(crate) fn severity(
     input: &RuleInput<'_>,
     place: Option<&Place<'_>>,
@@ -98,7 +98,7 @@ mod tests {
         assert_eq!(
             of(150_000, "app::run||"),
             Some(Severity::Medium),
-            "without a line nobody knows where to begin"
+            "without a line there is no place to begin"
         );
     }
 

@@ -20,7 +20,7 @@
 //! to the symbol table, and that to a frame without a name; each step is told as a [`Warning`]. Only a file that
 //! cannot be the one that was loaded is an [`Error`].
 //!
-//! What is read comes from files that anybody may have made. The parsers do not trust it: damaged files give fewer
+//! What is read comes from untrusted files. The parsers do not trust it: damaged files give fewer
 //! names, not a panic. The limits are in the modules that set them: the length of names, the growth of compressed
 //! sections, the number of nested interpreters.
 //!

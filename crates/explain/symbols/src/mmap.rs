@@ -57,7 +57,7 @@ fn irregularity(metadata: &Metadata) -> Option<&'static str> {
 }
 
 fn map(file: &File) -> std::io::Result<Mmap> {
-    // SAFETY: `Mmap::map` asks that nobody changes or truncates the file while it is mapped. The mapping is private and
+    // SAFETY: `Mmap::map` requires that the file is not changed or truncated while it is mapped. The mapping is private and
     // read-only, so nothing in this process does. Another process could: a write would be seen as changed bytes, which
     // the parsers treat as the untrusted input they read anyway, and a truncation would end this process with SIGBUS.
     // This is the weak point, and it is accepted as it is by debuggers: compilers and package managers replace

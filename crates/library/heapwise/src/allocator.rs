@@ -1,6 +1,6 @@
 //! The global allocator that passes everything on, and lets others watch.
 //!
-//! Nobody watches most of the time, so that has to cost nothing: one relaxed load of a byte that hardly ever changes, and a
+//! Most of the time nothing is counted, so that has to cost nothing: one relaxed load of a byte that hardly ever changes, and a
 //! branch that is always the same. Everything else is behind that branch.
 
 use crate::state::{self, COUNTING, State};
@@ -221,7 +221,7 @@ impl<A: GlobalAlloc> Allocator<A> {
         if new.is_null() { new } else { tally::reallocated(new, layout.size(), size) }
     }
 
-    /// What is left to do when a block is given back.
+    /// What is left to do when a block is freed.
     ///
     /// # Safety
     /// As [`GlobalAlloc::dealloc`].
@@ -290,7 +290,7 @@ fn decided<A>() -> State {
     })
 }
 
-/// An allocation that somebody watches who wants more than to count, or the first one of the process.
+/// An allocation of which more than a count is wanted, or the first one of the process.
 // PERF: a frame less for the recorder to walk through.
 #[inline(always)]
 fn watch_allocation<A>(

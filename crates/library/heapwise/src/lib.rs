@@ -92,7 +92,7 @@
 //!
 //! A Rust program that is started with F5 on Windows may take minutes for what takes seconds otherwise: the debugger has
 //! silently given it a heap that checks and fills each block. The same goes for `MALLOC_PERTURB_` in a shell's profile, for a
-//! checking library that somebody preloads, for a container that is short of memory. Nothing of that is in the code, and
+//! checking library that is preloaded, for a container that is short of memory. Nothing of that is in the code, and
 //! all of it is in the measurements. The first line of `main`:
 //!
 //! ```

@@ -109,7 +109,7 @@ fn hash(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, step)
 }
 
-/// Writes a file so that nobody ever sees a part of it, and makes its folder. An error names the file.
+/// Writes a file so that no reader ever sees a part of it, and makes its folder. An error names the file.
 pub(crate) fn write(path: &Path, text: &str) -> io::Result<()> {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let number = COUNT.fetch_add(1, Ordering::Relaxed);

@@ -9,15 +9,15 @@ pub(crate) struct State(u8);
 
 /// The first call of the process finds out whether it is to be recorded.
 const UNDECIDED: State = State(1);
-/// Somebody counts.
+/// Something is counted.
 pub(crate) const COUNTING: State = State(2);
-/// Somebody wants the stacks of requests.
+/// The stacks of requests are wanted.
 #[cfg(feature = "budgets")]
 pub(crate) const STACKS: State = State(4);
 /// Everything is recorded.
 pub(crate) const RECORDING: State = State(8);
 
-/// A cache line that nobody writes to but those who begin or stop to watch.
+/// A cache line that is written to only when a watch begins or ends.
 #[repr(align(128))]
 struct Alone(AtomicU8);
 
@@ -44,7 +44,7 @@ pub(crate) fn decided(begin_if_wanted: impl FnOnce() -> bool) -> State {
 }
 
 impl State {
-    /// Whether nobody watches.
+    /// Whether nothing is watched.
     #[inline(always)]
     pub(crate) fn is_inert(self) -> bool {
         self.0 == 0
@@ -65,7 +65,7 @@ pub(crate) fn clear(watcher: State) {
     STATE.0.fetch_and(!watcher.0, Ordering::AcqRel);
 }
 
-/// Somebody who wants something to be watched; as long as one lives, it is.
+/// A watch: as long as one lives, what it asks for is counted.
 #[derive(Debug)]
 pub(crate) struct Use {
     watcher: State,

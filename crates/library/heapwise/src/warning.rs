@@ -19,7 +19,7 @@ pub fn warn_at_start() {
         && !is_quiet(std::env::var_os(QUIET).as_deref())
         && let Some(warning) = crate::environment().warning()
     {
-        // A program without a standard error, such as one with windows only, has nobody to be told.
+        // A program without a standard error, such as one with windows only, cannot be warned.
         let _ = std::io::Write::write_all(
             &mut std::io::stderr(),
             format!("heapwise: warning: {warning}\n").as_bytes(),

@@ -79,7 +79,7 @@ fn each_field_of_the_file() {
     let line = "heap:   [2 requests  10399.8 (10100 to 10999) bytes  peak 10000 bytes  first: 2 requests  15000 bytes]\n";
     assert!(text.contains(&format!("\ngroup/figures           {line}")), "{text}");
     assert!(text.contains("nothing                 heap:   [0 requests  0 bytes  peak 0 bytes]\n"), "{text}");
-    assert!(text.contains("\\u{1b}[31m\\n\u{fffd}") && !text.contains('\u{1b}'), "{text}");
+    assert!(text.contains("\\u{1b}[31m\\n\\u{202e}") && !text.contains('\u{1b}'), "{text}");
 
     let folder = target.path().join("heapwise").join("bench").join("bench_files");
     let all = files(&folder);

@@ -245,7 +245,7 @@ fn millions_of_requests_are_counted_exactly_and_named_nearly_so() {
     assert!(exceeded.to_string().contains("about "));
 }
 
-/// Names are looked up under a lock, and while the loader is asked for its libraries, which somebody else's backtrace does as
+/// Names are looked up under a lock, and while the loader is asked for its libraries, which the backtrace of another thread does as
 /// well, who is inside of a budget.
 #[test]
 fn backtraces_on_several_threads_do_not_wait_for_each_other() {
@@ -288,7 +288,7 @@ fn a_scope_that_somebody_is_still_in_is_not_judged() {
         std::thread::spawn(move || {
             let _inside = handle.enter();
             black_box(vec![0u8; 1 << 20]);
-            tell.send(()).expect("somebody listens");
+            tell.send(()).expect("the receiver is there");
             std::thread::park();
         });
         told.recv().expect("it is told")

@@ -13,7 +13,7 @@ static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
 /// Set for the second process.
 const INNER: &str = "HEAPWISE_TEST_INNER";
 
-/// Starts threads that allocate, resize and give back until the process ends, and others that come and go.
+/// Starts threads that allocate, resize and free until the process ends, and others that come and go.
 fn disturb() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

@@ -23,7 +23,7 @@ impl Numbers {
     }
 }
 
-/// Does this and that, and returns what it asked for in bytes. All that it allocates it gives back.
+/// Does this and that, and returns what it asked for in bytes. All that it allocates it frees.
 fn work(seed: u64) -> u64 {
     let mut numbers = Numbers(seed);
     let mut bytes = 0;
@@ -112,14 +112,14 @@ fn a_process_is_all_its_threads() {
     agree(&ours, &theirs);
     assert!(ours.allocated_bytes >= bytes && ours.allocated_bytes < bytes + (64 << 10), "{ours:?}, {bytes}");
 
-    // Blocks that one thread allocates and another gives back: no thread knows the peak, the process does.
+    // Blocks that one thread allocates and another frees: no thread knows the peak, the process does.
     let (sender, receiver) = std::sync::mpsc::sync_channel::<Vec<u8>>(0);
     let handed_on = session.operation("handed on");
     let span = handed_on.measure_process();
     thread::scope(|threads| {
         threads.spawn(move || receiver.into_iter().for_each(drop));
         for _ in 0..100 {
-            sender.send(black_box(vec![1u8; 1 << 20])).expect("somebody listens");
+            sender.send(black_box(vec![1u8; 1 << 20])).expect("the receiver is there");
         }
         drop(sender);
     });

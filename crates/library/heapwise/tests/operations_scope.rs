@@ -41,7 +41,7 @@ fn a_worker_is_counted_while_it_is_inside() {
         drop(buffer(10_000));
         drop(second);
         drop(buffer(1 << 30));
-        done.send(()).expect("somebody waits");
+        done.send(()).expect("the receiver is there");
     });
     let scope = operation.measure_scope();
     let handle = scope.handle();
@@ -119,7 +119,7 @@ fn what_comes_too_late_is_missing_and_told() {
     let for_worker = handle.clone();
     let worker = thread::spawn(move || {
         let _guard = for_worker.enter();
-        inside.send(()).expect("somebody waits");
+        inside.send(()).expect("the receiver is there");
         has_ended.recv().expect("the scope ends");
         drop(buffer(1 << 30));
     });

@@ -136,7 +136,7 @@ fn stacks_have_names_files_and_lines_of_what_was_compiled_in_too() {
     assert!(inner.file.is_some_and(|file| file.ends_with("tests/recording/scenes.rs")), "{inner:?}");
     assert!(inner.line.is_some_and(|line| line > 10), "{inner:?}");
     assert!(inner.module.is_some(), "{inner:?}");
-    let user = site.user_frame.expect("somebody wrote it");
+    let user = site.user_frame.expect("a user's frame");
     assert!(names[user].contains("scenes::"), "{names:?}");
 }
 
@@ -204,7 +204,7 @@ fn a_recording_that_is_dropped_or_left_to_the_exit_is_whole() {
         let Played { analysis, truth, output, .. } = play(scene);
         is_whole(&analysis);
         assert!(analysis.end.is_some());
-        // What is live at the exit is not to be given back any more.
+        // What is live at the exit is not to be freed any more.
         let goes_on = analysis.warnings.iter().any(|w| matches!(w, Warning::StillRunning { .. }));
         assert_eq!(goes_on, scene == "dropped", "{scene}");
         assert_eq!(site_of(&analysis, "scenes::keep").allocations, truth.get("kept"), "{scene}");
@@ -219,7 +219,7 @@ fn the_environment_begins_a_recording_without_a_word_of_code() {
     is_whole(&analysis);
     assert_eq!(site_of(&analysis, "scenes::keep").allocations, truth.get("kept"));
     assert!(!String::from_utf8_lossy(&output.stderr).contains("heapwise: "));
-    // From the first call on; what starting the writer's thread needed may be given back by that before it says who it is.
+    // From the first call on; what starting the writer's thread needed may be freed by that before it says who it is.
     assert!(analysis.totals.unknown_frees <= 2, "{}", analysis.totals.unknown_frees);
 }
 
@@ -227,14 +227,14 @@ fn the_environment_begins_a_recording_without_a_word_of_code() {
 fn a_file_that_exists_is_not_touched_and_the_program_runs_on() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("exists.hw");
-    std::fs::write(&file, "somebody's").expect("it can be written");
+    std::fs::write(&file, "another's").expect("it can be written");
     let output =
         command("nothing-of-its-own", &file).env("HEAPWISE_RECORD_TO", &file).output().expect("started");
     assert!(output.status.success());
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     let lines: Vec<_> = said.lines().filter(|line| line.starts_with("heapwise: ")).collect();
     assert!(lines.len() == 1 && lines[0].contains("exists.hw exists"), "{said}");
-    assert_eq!(std::fs::read_to_string(&file).expect("it is there"), "somebody's");
+    assert_eq!(std::fs::read_to_string(&file).expect("it is there"), "another's");
 }
 
 #[test]

@@ -17,7 +17,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 };
 
 fn run(settings: &Settings, report: &mut Report) -> io::Result<Work> {
-    // Two barriers: at the first all blocks are there, and nobody drops them before memory was looked at. With one
+    // Two barriers: at the first all blocks are there, and none is dropped before memory was looked at. With one
     // the threads run on while it is looked at, and the peak is whatever they have left by then.
     let (full, seen) = (Barrier::new(settings.threads + 1), Barrier::new(settings.threads + 1));
     let mut work = Work::default();

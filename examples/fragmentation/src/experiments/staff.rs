@@ -23,7 +23,7 @@ pub(super) struct Staff {
 pub(super) struct Stages(Barrier);
 
 impl Stages {
-    /// Waits until everybody is here.
+    /// Waits until all are here.
     pub(super) fn next(&self) {
         self.0.wait();
     }
@@ -42,7 +42,7 @@ impl Staff {
             thread::spawn(move || {
                 let mut work = Work::default();
                 let kept = job(&settings, thread, &stages, &mut work);
-                // Nobody listens any more if the main thread could not look at the memory.
+                // The receiver is gone if the main thread could not look at the memory.
                 let _ = report.send(work);
                 loop {
                     thread::park();
@@ -53,7 +53,7 @@ impl Staff {
         Self { stages, done, threads: settings.threads }
     }
 
-    /// Waits until everybody is here.
+    /// Waits until all are here.
     pub(super) fn next(&self) {
         self.stages.next();
     }

@@ -190,7 +190,7 @@ fn unit(source: &Source) -> &str {
     source.unit.get_or_init(|| find_unit(source.text()))
 }
 
-/// Wider steps are none that somebody chose, and would be repeated in each change.
+/// Wider steps were not chosen by a person, and would be repeated in each change.
 const WIDEST_STEP: usize = 16;
 
 fn find_unit(text: &str) -> String {

@@ -125,7 +125,7 @@ fn look_at_code(language: Language, text: &str) -> Vec<Late> {
             Token::Text { at: start, text: string } => {
                 let name = string.split('=').next().unwrap_or_default().trim();
                 if !is_variable(name) {
-                    // A build script can hand variables to the compiler, and to nobody else.
+                    // A build script can set variables for the compiler only.
                     let to_compiler = ["cargo:rustc-env=_NO_DEBUG_HEAP", "cargo::rustc-env=_NO_DEBUG_HEAP"];
                     let is_printed = matches!(
                         tokens[..at],

@@ -148,7 +148,7 @@ fn absent(
             DebugHeap::yes("with Debug; Run has it not, as no debugger creates the process then")
         }
         Language::Cpp => {
-            // Nobody says. The variable does no harm, but files are not changed on a guess on systems that it is not for.
+            // The default is not documented. The variable does no harm, but files are not changed on a guess on systems that it is not for.
             let is_windows = report.places.system == System::Windows;
             let severity = if is_windows { Severity::Low } else { Severity::Note };
             let title = format!("\"{name}\" (CLion) may have the Windows debug heap with Debug");

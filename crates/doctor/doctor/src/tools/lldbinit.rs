@@ -78,7 +78,7 @@ impl Tool for LldbInit {
     }
 }
 
-/// Somebody told LLDB 24 to leave the debug heap alone.
+/// LLDB 24 is configured to leave the debug heap alone.
 fn switched_on_again(source: &Source, value: std::ops::Range<usize>, report: &mut Report<'_>) -> DebugHeap {
     let evidence = format!(
         "{}: {} {}",

@@ -1,8 +1,8 @@
-//! Xcode's schemes: checks of malloc that somebody turned on and forgot.
+//! Xcode's schemes: checks of malloc that were turned on and forgotten.
 //!
 //! What is ticked below *Edit Scheme > Diagnostics* is written as an attribute of the action (sanitizers) or as an
 //! `<AdditionalOption>` (malloc's own checks, zombies, Guard Malloc as a library that is inserted); environment variables of
-//! the scheme can do the same. Tests are told and left alone: there, somebody looks for bugs. Sources: malloc(3) and
+//! the scheme can do the same. Tests are reported and left alone: their purpose is to find bugs. Sources: malloc(3) and
 //! libgmalloc(3) of macOS; Apple, "Diagnosing memory, thread, and crash issues early"; schemes in public repositories.
 
 use super::{Known, Tool, has_suffix};

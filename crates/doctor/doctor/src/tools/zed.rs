@@ -2,7 +2,7 @@
 //!
 //! An entry is for an adapter and has its options beside `label` and `adapter`; CodeLLDB's `env` is the same as in VS Code.
 //! Sources: <https://zed.dev/docs/debugger>, <https://zed.dev/docs/languages/rust#debugging>. That Zed's CodeLLDB leaves the
-//! debug heap on follows from CodeLLDB; nobody has written that it was tried.
+//! debug heap on follows from CodeLLDB; there is no report that it was tried.
 
 use super::{Known, Tool, ends_in};
 use crate::edit::Change;

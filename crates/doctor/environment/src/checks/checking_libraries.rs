@@ -1,4 +1,4 @@
-//! Libraries that check, count or fence each block, and that somebody has preloaded or linked.
+//! Libraries that check, count or fence each block, and that are preloaded or linked.
 
 use super::Check;
 use crate::{Facts, Finding, Severity};

@@ -64,7 +64,7 @@ const SLOW: &[Slow] = &[
         tunable: "glibc.malloc.trim_threshold",
         variable: "MALLOC_TRIM_THRESHOLD_",
         is_slow: |bytes| bytes < SMALL_THRESHOLD,
-        what: "the top of the heap given back at nearly every chance",
+        what: "the top of the heap returned to the system at nearly every chance",
         cost: "0.9 to 1.1 times as long in a map of strings (measured, glibc 2.36), more where the heap's end goes up and down",
         severity: Severity::Low,
     },

@@ -1,7 +1,7 @@
 //! Keys that heap tracing and `gflags` leave behind in Image File Execution Options.
 //!
 //! The checks of what such a key turns on name it as their cause. This one is about the rest: tracing that was never turned
-//! off, and keys that change what a debugger does to the heap without anybody remembering them.
+//! off, and keys that change what a debugger does to the heap and are easily forgotten.
 
 use super::Check;
 use crate::facts::ImageOptions;
@@ -31,7 +31,7 @@ impl Check for ImageFileExecutionOptions {
 impl ImageFileExecutionOptions {
     fn of_key(&self, facts: &Facts, options: &ImageOptions) -> Option<Finding> {
         let key = &options.key;
-        let remedy = format!("if nobody needs it any more, as administrator: reg delete {key} /f");
+        let remedy = format!("if it is not needed any more, as administrator: reg delete {key} /f");
         if let Some(flags) = options.tracing_flags.filter(|flags| flags & HEAP_TRACING != 0) {
             let title = format!("the program {} each call of its heap traced", facts.has());
             let finding = Finding::new(self.id(), Severity::Medium, title, remedy);

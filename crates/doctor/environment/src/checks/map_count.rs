@@ -5,7 +5,7 @@ use crate::{Facts, Finding, Severity};
 
 /// Beyond this share, in percent, the bound is near.
 const NEAR: u64 = 80;
-/// The kernel's own choice. Less than this is somebody's.
+/// The kernel's own choice. Less than this was set by a person.
 const USUAL: u64 = 65_530;
 
 pub(super) struct MapCount;

@@ -80,7 +80,7 @@ const COSTLY: &[Costly] = &[
     Costly {
         option: "PURGE_DELAY",
         is_costly: |value| value == "0",
-        what: "pages given back to the system the moment they are free",
+        what: "pages returned to the system the moment they are free",
         cost: "system calls and page faults wherever memory is used again; nothing in a map of strings that is dropped at once \
                (measured, mimalloc 2.0)",
         severity: Severity::Low,

@@ -1,4 +1,4 @@
-//! Preloads that do not exist: the loader prints a line that nobody reads, and goes on without.
+//! Preloads that do not exist: the loader prints a line that is easily missed, and goes on without.
 
 use super::Check;
 use crate::facts::{Origin, System};

@@ -45,7 +45,7 @@ const SLOW: &[Slow] = &[
     Slow {
         variable: "TCMALLOC_AGGRESSIVE_DECOMMIT",
         is_slow: |value| is_on(value),
-        what: "pages given back to the system the moment they are free",
+        what: "pages returned to the system the moment they are free",
         cost: "system calls and page faults wherever memory is used again",
         severity: Severity::Low,
         in_minimal: true,
@@ -72,7 +72,7 @@ impl Check for TcmallocOptions {
     }
 
     fn about(&self) -> &'static str {
-        "HEAPPROFILE, HEAPCHECK or TCMALLOC_* slow tcmalloc, or are set and nobody reads them"
+        "HEAPPROFILE, HEAPCHECK or TCMALLOC_* slow tcmalloc, or are set and not read"
     }
 
     fn variables(&self) -> &'static [&'static str] {

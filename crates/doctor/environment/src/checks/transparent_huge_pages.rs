@@ -70,7 +70,7 @@ impl Check for TransparentHugePages {
 }
 
 impl TransparentHugePages {
-    /// With 2 or a size, glibc takes huge pages from a pool that somebody has to fill.
+    /// With 2 or a size, glibc takes huge pages from a pool that an administrator has to fill.
     fn empty_pool(&self, facts: &Facts) -> Option<Finding> {
         let (value, evidence) = facts.variables.glibc("", "glibc.malloc.hugetlb")?;
         if matches!(value, "0" | "1") || facts.machine.huge_page_pool != Some(0) {

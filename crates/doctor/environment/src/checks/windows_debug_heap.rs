@@ -114,7 +114,7 @@ mod tests {
     fn a_debugger_alone_is_no_finding() {
         let clean = WindowsHeap { nt_global_flag: Some(0), force_flags: Some(0), ..debugged() };
         assert_eq!(WindowsDebugHeap.look(&facts(clean)), []);
-        // Somebody wrote to the block afterwards; the heap is what counts.
+        // The block was written to afterwards; the heap is what counts.
         let late = WindowsHeap { force_flags: Some(0), ..debugged() };
         assert_eq!(WindowsDebugHeap.look(&facts(late)), []);
     }

@@ -1,4 +1,4 @@
-//! Page heap: each block at the end of pages of its own, with a page behind it that nobody may touch.
+//! Page heap: each block at the end of pages of its own, with an inaccessible page behind it.
 
 use super::Check;
 use crate::facts::windows::PAGE_HEAP;

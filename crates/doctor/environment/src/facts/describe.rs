@@ -94,7 +94,7 @@ fn blocks(probes: &Probes) -> String {
         None => format!("{what} ones are not filled"),
     };
     let mut said = vec![filled(probes.fresh_fill, "fresh")];
-    // Under a fill of fresh blocks nobody can see one of freed blocks.
+    // A fill of fresh blocks hides one of freed blocks.
     if probes.fresh_fill.is_none() {
         said.push(filled(probes.freed_fill, "freed"));
     }

@@ -52,14 +52,14 @@ impl Block {
     }
 
     fn bytes(&self) -> Vec<u8> {
-        // SAFETY: the block has this many bytes and is nobody else's. What is in it is unspecified, not uninitialised: the
+        // SAFETY: the block has this many bytes and no other user. What is in it is unspecified, not uninitialised: the
         // compiler cannot know that nothing was written, and volatile reads take what is there.
         (0..self.size).map(|i| unsafe { self.start.add(i).read_volatile() }).collect()
     }
 
     fn write(&self, byte: u8) {
         for i in 0..self.size {
-            // SAFETY: within the block, which is nobody else's.
+            // SAFETY: within the block, which has no other user.
             unsafe { self.start.add(i).write_volatile(byte) };
         }
     }

@@ -34,7 +34,7 @@ pub enum Libc {
     /// The GNU C library.
     Glibc,
     Musl,
-    /// Another one, or nobody knows.
+    /// Another or an unknown one.
     #[default]
     Unknown,
 }

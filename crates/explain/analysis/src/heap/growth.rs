@@ -28,7 +28,7 @@ impl Fresh {
         Self { site, size }
     }
 
-    /// Whether it is the successor of a block that is given back now.
+    /// Whether it is the successor of a block that is freed now.
     #[inline(always)]
     pub(super) fn succeeds(self, old: &Block) -> bool {
         old.site == self.site && supersedes(old.size, self.size)
@@ -45,7 +45,7 @@ fn supersedes(old: u64, new: u64) -> bool {
 /// Chains that ended at one call site.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct GrowthCounts {
-    /// Buffers that had grown when they were given back, or when the process ended.
+    /// Buffers that had grown when they were freed, or when the process ended.
     pub(crate) buffers: u64,
     /// How often they had grown, together.
     pub(crate) steps: u64,

@@ -1,4 +1,4 @@
-//! Blocks that one thread was handed and another one gave back.
+//! Blocks that one thread was handed and another one freed.
 //!
 //! Counted per pair of threads, for the whole recording and for each call site. Both tables are bounded: a program may
 //! start any number of threads. What does not fit is counted as a rest.
@@ -49,7 +49,7 @@ impl SiteHandovers {
         match self.pairs.iter_mut().find(|p| p.0 == pair) {
             Some((_, blocks)) => *blocks += n,
             None if !full => self.pairs.push((pair, n)),
-            // The site's own count of blocks that other threads gave back has it.
+            // The site's own count of blocks that other threads freed has it.
             None => {}
         }
     }

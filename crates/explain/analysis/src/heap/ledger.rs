@@ -35,7 +35,7 @@ pub(super) enum Taken {
     Live(Block),
     /// It was given up as lost before (see [`super::reconcile`]) and is counted no more.
     Gone(Block),
-    /// Nobody saw its allocation.
+    /// Its allocation was not seen.
     Unknown,
 }
 
@@ -322,7 +322,7 @@ impl Ledger {
         true
     }
 
-    /// Takes the block at an address out of the table. `None` if there is none, unless that is to be put up with.
+    /// Takes the block at an address out of the table. `None` if there is none, unless that is to be accepted.
     #[inline]
     fn take<const FORCE: bool>(&mut self, thread: u32, address: u64, resize: bool) -> Option<Taken> {
         let process = self.threads[thread as usize].process;
@@ -447,7 +447,7 @@ impl Ledger {
         }
     }
 
-    /// A block is given back.
+    /// A block is freed.
     #[inline(always)]
     fn end(&mut self, process: u32, block: &Block, thread: u32, address: u64) {
         if self.sampling.is_on() {
@@ -480,7 +480,7 @@ impl Ledger {
         self.lose(process, block);
     }
 
-    /// A block of a sample is given back.
+    /// A block of a sample is freed.
     #[inline(never)]
     fn end_sampled(&mut self, process: u32, block: &Block, thread: u32) {
         let weight = self.sampling.weight(block.size);

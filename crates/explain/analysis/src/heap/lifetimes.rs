@@ -17,7 +17,7 @@ const ALL_UP_TO: u64 = 256;
 const ONE_IN: u32 = 8;
 const BUCKETS: usize = (DOUBLINGS << BITS) as usize;
 
-/// Lifetimes of the blocks of one call site that were given back.
+/// Lifetimes of the blocks of one call site that were freed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lifetimes {
     /// Blocks that lived shorter than the clock can tell.
@@ -29,7 +29,7 @@ pub struct Lifetimes {
 }
 
 impl Lifetimes {
-    /// Counts the lifetime of the site's `nth` block to be given back.
+    /// Counts the lifetime of the site's `nth` block to be freed.
     ///
     /// PERF: the buckets of many sites do not fit the cache. After the first few hundred blocks of a site one in eight
     /// stands for the others, picked so that no period of the program's agrees with it.
@@ -55,7 +55,7 @@ impl Lifetimes {
         }
     }
 
-    /// Counts the time that so many blocks have lived that are never given back. Only the sum knows of it.
+    /// Counts the time that so many blocks have lived that are never freed. Only the sum knows of it.
     #[inline(always)]
     pub(crate) fn add_unended(&mut self, lifetime_ns: u64, blocks: u64) {
         self.total = self.total.wrapping_add((lifetime_ns / SHORTEST_NS).wrapping_mul(blocks));
@@ -76,13 +76,13 @@ impl Lifetimes {
         }
     }
 
-    /// About how many blocks were given back.
+    /// About how many blocks were freed.
     pub fn blocks(&self) -> u64 {
         let longer = self.longer.iter().flat_map(|b| b.iter());
         self.instant + longer.map(|&n| u64::from(n)).sum::<u64>()
     }
 
-    /// Sum of the lifetimes of all blocks in microseconds; those that were never given back lived up to the end.
+    /// Sum of the lifetimes of all blocks in microseconds; those that were never freed lived up to the end.
     /// Unlike the quantiles it leaves no block out.
     pub fn total_us(&self) -> u64 {
         u64::try_from(u128::from(self.total) * u128::from(SHORTEST_NS) / 1000).unwrap_or(u64::MAX)

@@ -346,7 +346,7 @@ mod tests {
         assert!(table.contains(0) && !table.contains(99_999 << 4));
         let kept: BTreeMap<u64, Block> = table.drain().collect();
         assert!(kept.values().zip(0u64..).all(|(block, i)| block.size == i << 30));
-        assert!(budget.hold(FIRST_ENTRIES as u64 * ENTRY_BYTES * 8), "all was given back");
+        assert!(budget.hold(FIRST_ENTRIES as u64 * ENTRY_BYTES * 8), "all was released");
     }
 
     #[test]

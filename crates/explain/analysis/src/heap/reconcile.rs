@@ -32,9 +32,9 @@ pub type Place = (u32, u64);
 type Map<K, V> = HashMap<K, V, FxBuildHasher>;
 
 /// Frees of an epoch that are remembered. An epoch has some thousand events of a thread; where there are more, an allocation is
-/// no longer held against an earlier free of the same epoch, and both are counted.
+/// no longer matched with an earlier free of the same epoch, and both are counted.
 const MOST_REMEMBERED: usize = 1 << 20;
-/// Frees of one address of which the same holds. More than two threads hardly ever give back the same address within an epoch, and
+/// Frees of one address of which the same holds. More than two threads hardly ever free the same address within an epoch, and
 /// each allocation there looks at all of them.
 const MOST_AT_A_PLACE: usize = 32;
 /// Debts beyond this many are not remembered: they come from lost events, not from late ones.
@@ -45,7 +45,7 @@ const MOST_OWED: usize = 1 << 16;
 pub struct Advance {
     /// Who gave the block back.
     pub thread: u32,
-    /// Whether somebody else freed this address earlier in the epoch, so that it may have taken this one's block.
+    /// Whether another thread freed this address earlier in the epoch, so that it may have taken this one's block.
     pub contested: bool,
     /// Whether it was the first half of a resize, which gives no block back in the end.
     pub resize: bool,

@@ -1,8 +1,8 @@
 //! Recordings of which only a sample of the blocks is there.
 //!
 //! Every recorded block counts as many times as it [stands for](heapwise_trace::sampling), when it is handed out and when it is
-//! given back. So all sums are right on average, also those of single sites, and what is live is never negative. What is said
-//! of *neighbours* in a thread's order (that a block was given back before the next allocation, that a buffer moved to a larger
+//! freed. So all sums are right on average, also those of single sites, and what is live is never negative. What is said
+//! of *neighbours* in a thread's order (that a block was freed before the next allocation, that a buffer moved to a larger
 //! block) cannot be seen in a sample, and is not told.
 //!
 //! How far a sum may be off is known, too: a block that was recorded with a probability of 1 in `w` and counts `x` adds

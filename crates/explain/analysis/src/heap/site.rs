@@ -121,7 +121,7 @@ impl SiteStats {
         self.before_change(number);
         self.live_bytes = self.live_bytes.wrapping_add(bytes);
         self.live_blocks = self.live_blocks.wrapping_add(blocks);
-        // A block that is given back out of turn makes the count wrap below zero for a while.
+        // A block that is freed out of turn makes the count wrap below zero for a while.
         if self.live_blocks > self.most_blocks && self.live_blocks < 1 << 63 {
             self.most_blocks = self.live_blocks;
         }
@@ -137,7 +137,7 @@ impl SiteStats {
         self.growth.get_or_insert_default().add(steps, size);
     }
 
-    /// So many blocks were given back by another thread than the one that was handed them.
+    /// So many blocks were freed by another thread than the one that was handed them.
     pub(crate) fn hand_over(&mut self, pair: Pair, blocks: u64) {
         self.freed_on_other_thread += blocks;
         self.handovers.get_or_insert_default().add(pair, blocks);

@@ -28,7 +28,7 @@ pub(crate) struct LastCall {
 /// No call yet, or one of which nothing is known.
 pub(crate) const NO_CALL: LastCall = LastCall { site: u32::MAX, call: Call::Alloc, size: 0 };
 
-/// Ticks that a call for a small block may take, about 50 µs: more is somebody else's time.
+/// Ticks that a call for a small block may take, about 50 µs: more is time of another program.
 const MOST_TICKS: u32 = 1 << 17;
 /// From here on blocks have mappings of their own (glibc's threshold), and the kernel's work is part of the call.
 const LARGE_BYTES: u64 = 128 << 10;

@@ -108,7 +108,7 @@ pub struct Span {
     pub allocations: u64,
     /// Blocks that were resized.
     pub reallocations: u64,
-    /// Blocks that were given back.
+    /// Blocks that were freed.
     pub deallocations: u64,
     /// Requested bytes of allocations and resizes.
     pub allocated_bytes: Bytes,

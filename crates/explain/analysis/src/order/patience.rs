@@ -1,7 +1,7 @@
 //! How long to look for an order of threads within epochs.
 //!
 //! Threads that have events in the same epoch take turns, and a thread whose next event is not possible yet is asked again in
-//! the next round. In a recording of a program that ran, somebody gets on in nearly every round. A damaged one may have thousands
+//! the next round. In a recording of a program that ran, some thread gets on in nearly every round. A damaged one may have thousands
 //! of threads of which one does, a million times.
 
 /// Questions that are free.

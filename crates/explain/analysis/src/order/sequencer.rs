@@ -56,7 +56,7 @@ pub(crate) struct Sequencer<O = ()> {
     /// Events in all sections so far.
     pub(crate) n_events: u64,
     patience: Patience,
-    /// The streams at hand by process and handle of their thread, once somebody asks for that.
+    /// The streams at hand by process and handle of their thread, once that is asked for.
     by_handle: FxHashMap<(u32, u64), Vec<usize>>,
     /// Live bytes and blocks after each epoch, for tests.
     #[cfg(test)]
@@ -77,7 +77,7 @@ impl<O: Observer> Sequencer<O> {
         self.ends.entry(epoch).or_default().push(process);
     }
 
-    /// Somebody looked at the pages of a process. To be told before the first section behind the look's epoch.
+    /// The pages of a process were measured. To be reported before the first section behind the look's epoch.
     pub(crate) fn look_at(&mut self, process: u32, snapshot: Snapshot) {
         self.looks.entry(snapshot.epoch.0).or_default().push((process, snapshot));
     }
@@ -256,7 +256,7 @@ impl<O: Observer> Sequencer<O> {
             active.retain(|&i| {
                 let stream = &streams[i];
                 if stream.front().is_none() || stream.epoch != epoch {
-                    // It ended with its last turn, or with an event that was forced; somebody may have waited for that.
+                    // It ended with its last turn, or with an event that was forced; another thread may have waited for that.
                     progress = true;
                     return false;
                 }
@@ -335,8 +335,8 @@ impl<O: Observer> Sequencer<O> {
         let unborn = |i: &&usize| !self.known[streams[**i].thread as usize].born;
         if active.iter().any(|i| unborn(&i)) {
             self.patience.spend(active.len() * TURN);
-            // Not those whose creation is still to come, unless there is nobody else: the first thread of a process was
-            // created by nobody, and would let them all begin before their time.
+            // Not those whose creation is still to come, unless there is no other: the first thread of a process was
+            // not created by a thread, and would let them all begin before their time.
             let mut to_come: FxHashSet<(u32, u64)> = FxHashSet::default();
             for stream in active.iter().map(|&i| &streams[i]) {
                 let process = self.known[stream.thread as usize].process;

@@ -24,7 +24,7 @@ pub(crate) fn ahead_of_each(threads: usize) -> usize {
 }
 
 impl LeftOver {
-    /// The memory of its events is about to be given back.
+    /// The memory of its events is about to be freed.
     pub(crate) fn release(&self, budget: &Budget) {
         budget.release(bytes_of(self.events.len()));
     }

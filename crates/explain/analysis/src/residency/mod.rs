@@ -2,7 +2,7 @@
 //!
 //! The collector looks at the pages of a process now and then, and says at which epoch. When the events have come that
 //! far, the live blocks are copied beside the pages: of two looks, at the highest resident set and at the last one before
-//! the end. What they mean is worked out when everything else is known ([`pages`]), but for looks that somebody asked
+//! the end. What they mean is worked out when everything else is known ([`pages`]), but for snapshots that were asked
 //! for, of which there may be many.
 
 pub(crate) mod allocator;

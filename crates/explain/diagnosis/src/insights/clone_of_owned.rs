@@ -1,7 +1,7 @@
 //! `clone-of-owned`: copies that are thrown away soon after they were made, where a borrow would do.
 //!
-//! Seen are copies of which most were given back before their thread allocated again, or of which only a few were ever
-//! live at one time. Nobody kept them, so somebody only looked at them.
+//! Seen are copies of which most were freed before their thread allocated again, or of which only a few were ever
+//! live at one time. They were not kept, so they were only read.
 
 use super::{Finding, Rule, without};
 use crate::insight::Certainty;
@@ -48,7 +48,7 @@ fn find<'a>(place: &'a Place<'a>, what: Purpose) -> Option<Finding<'a>> {
             format!("`{callee}` allocated {} blocks here, of {size} on average", count(part.allocations)),
             if part.temporary * 2 >= part.allocations {
                 format!(
-                    "{} of them were given back before anything else was allocated",
+                    "{} of them were freed before anything else was allocated",
                     share(part.temporary, part.allocations)
                 )
             } else {

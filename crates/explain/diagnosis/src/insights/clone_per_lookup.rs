@@ -1,6 +1,6 @@
 //! `clone-per-lookup`: an owned key is built for each access of a map, although the map has it most of the time.
 //!
-//! Seen is a line that makes copies of which most are given back at once, and that also makes a map or tree grow. So the
+//! Seen is a line that makes copies of which most are freed at once, and that also makes a map or tree grow. So the
 //! copy is the key: kept where it was new, dropped where it was there.
 
 use super::{Finding, Rule, without};
@@ -51,7 +51,7 @@ fn find<'a>(place: &'a Place<'a>) -> Option<Finding<'a>> {
                 count(all),
                 bytes(part.average())
             ),
-            format!("{} were given back at once: the map had the key already", count(soon)),
+            format!("{} were freed at once: the map had the key already", count(soon)),
             "the same line makes a map grow".into(),
         ],
         estimate: without(&part, part.requests() - soon.min(part.requests())),

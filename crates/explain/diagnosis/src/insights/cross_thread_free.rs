@@ -1,4 +1,4 @@
-//! `cross-thread-free`: blocks are handed out to one thread and given back by another one.
+//! `cross-thread-free`: blocks are handed out to one thread and freed by another one.
 //!
 //! Most allocators keep blocks per thread. A block that comes home from elsewhere takes a lock or an atomic, and the
 //! producer runs out of its own.
@@ -13,7 +13,7 @@ use heapwise_trace::file::records::ThreadIndex;
 
 pub(crate) struct CrossThreadFree;
 
-/// Of a place's blocks that were given back, how many have to be remote, and how many at least.
+/// Of a place's blocks that were freed, how many have to be remote, and how many at least.
 const LEAST: u64 = 1_000;
 
 impl Rule for CrossThreadFree {
@@ -31,10 +31,10 @@ impl Rule for CrossThreadFree {
             let most = part.sites.iter().flat_map(|s| &s.handovers).max_by_key(|h| h.blocks);
             let who = most.map(|h| {
                 let name = |index| name_of(input.analysis, index);
-                format!("most often `{}` gave back what `{}` was handed: {} blocks", name(h.to), name(h.from), count(h.blocks))
+                format!("most often `{}` freed what `{}` was handed: {} blocks", name(h.to), name(h.from), count(h.blocks))
             });
             let mut evidence = vec![format!(
-                "{} of {} blocks ({}) were given back by another thread",
+                "{} of {} blocks ({}) were freed by another thread",
                 count(remote),
                 count(part.deallocations),
                 share(remote, part.deallocations)
@@ -97,7 +97,7 @@ mod tests {
         let found = p.only("cross-thread-free");
         assert_eq!(found.title, "produce (a.rs:7): 3,000 blocks are freed on another thread");
         assert!(
-            found.evidence[1].contains("`thread1 0` gave back what `thread0 0` was handed"),
+            found.evidence[1].contains("`thread1 0` freed what `thread0 0` was handed"),
             "{:?}",
             found.evidence
         );

@@ -1,6 +1,6 @@
-//! `leak-suspect`: a line whose blocks are never given back and become more and more.
+//! `leak-suspect`: a line whose blocks are never freed and become more and more.
 //!
-//! Whether somebody still points to them is not seen, so this is a hint. What is kept on purpose is made at the start, or
+//! Whether a pointer to them is left is not seen, so this is a hint. What is kept on purpose is made at the start, or
 //! at least not until the end: a suspect needs blocks from nearly all parts of its process's life, the last one included.
 
 use super::{Finding, Rule};
@@ -41,18 +41,11 @@ impl Rule for LeakSuspect {
             let peak: u64 = part.sites.iter().map(|s| s.peak_bytes.0).sum();
             Some(Finding {
                 certainty: Certainty::Hint,
-                title: format!(
-                    "{} keeps {} that nothing gives back, and it grows",
-                    place.label(),
-                    bytes(left)
-                ),
+                title: format!("{} keeps {} that nothing frees, and it grows", place.label(), bytes(left)),
                 place: Some(place),
                 sites: part.ids(),
                 evidence: vec![
-                    format!(
-                        "{} blocks were handed out here, and none was given back",
-                        count(part.allocations)
-                    ),
+                    format!("{} blocks were handed out here, and none was freed", count(part.allocations)),
                     format!(
                         "they come from the whole run: {} in its first half, {} in its second",
                         count(births[..EXIT_PARTS / 2].iter().sum()),
@@ -113,7 +106,7 @@ mod tests {
             }
         }
         let found = p.only("leak-suspect");
-        assert_eq!(found.title, "serve (a.rs:17) keeps 1.95 MiB that nothing gives back, and it grows");
+        assert_eq!(found.title, "serve (a.rs:17) keeps 1.95 MiB that nothing frees, and it grows");
         assert_eq!(found.estimate.peak_bytes.0, 500 * 4096);
     }
 }

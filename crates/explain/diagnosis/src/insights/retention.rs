@@ -95,7 +95,7 @@ mod tests {
         let before = analysis.accounting.clone();
         analysis.accounting.at_peak = Some(breakdown(80 << 20));
         analysis.accounting.at_end = Some(gone);
-        assert_eq!(found(&analysis), [], "it was given back");
+        assert_eq!(found(&analysis), [], "it was returned to the system");
         analysis.accounting = before;
         analysis.processes[0].allocator = "/usr/lib/libjemalloc.so.2".into();
         assert!(found(&analysis)[0].remedy.contains("dirty_decay_ms"));

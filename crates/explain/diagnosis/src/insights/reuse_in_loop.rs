@@ -1,6 +1,6 @@
 //! `reuse-in-loop`: a line makes and drops a buffer again and again, one after another: one buffer would do for all.
 //!
-//! Seen is that of many buffers of this line at most a few were ever live at one time, and that all were given back.
+//! Seen is that of many buffers of this line at most a few were ever live at one time, and that all were freed.
 
 use super::{Finding, Rule, without};
 use crate::insight::Certainty;

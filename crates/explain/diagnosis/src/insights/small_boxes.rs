@@ -15,7 +15,7 @@ pub(crate) struct SmallBoxes;
 
 /// What is called small.
 const MOST_BYTES: u64 = 128;
-/// Fewer boxes than this are nobody's problem.
+/// Fewer boxes than this are no problem.
 const LEAST: u64 = 10_000;
 /// And so many have to be live at one time.
 const LEAST_AT_ONCE: u64 = 1_000;

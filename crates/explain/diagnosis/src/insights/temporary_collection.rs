@@ -25,7 +25,7 @@ impl Rule for TemporaryCollection {
                 evidence: vec![
                     format!("{} vectors, of {} on average", count(part.allocations), bytes(part.average())),
                     format!(
-                        "{} of them were given back before anything else was allocated, and at most {} were live at one time",
+                        "{} of them were freed before anything else was allocated, and at most {} were live at one time",
                         share(part.temporary, part.allocations),
                         count(part.most_blocks)
                     ),

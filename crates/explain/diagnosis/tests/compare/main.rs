@@ -6,7 +6,7 @@ use heapwise_analysis::{Analysis, Bytes};
 use heapwise_diagnosis::compare::{Caveat, Comparison, Difference, Measure, Status, compare};
 use recording::{Made, MadeFrame, frame, site};
 
-/// A function of the standard library, which is nobody's place.
+/// A function of the standard library, which is no place of the user's.
 fn std(function: &'static str) -> MadeFrame {
     frame(function, "/rustc/abc/library/alloc/src/vec/mod.rs", 9)
 }
@@ -203,7 +203,7 @@ fn a_block_that_threads_share_or_not_is_noise() {
         analysis
     };
     let allocations = |comparison: &Comparison| comparison.is_notable(&comparison.totals[0]);
-    assert!(allocations(&compared(&old, &new).2), "a single thread shares with nobody");
+    assert!(allocations(&compared(&old, &new).2), "a single thread does not share");
     assert!(!allocations(&compare(&threaded(&old), &threaded(&new))));
     new.sites[1].blocks = 5;
     assert!(allocations(&compare(&threaded(&old), &threaded(&new))), "more than there are threads");

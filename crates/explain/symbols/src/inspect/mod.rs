@@ -18,11 +18,6 @@ mod allocators;
 mod file;
 mod privileges;
 mod script;
-#[expect(
-    unsafe_code,
-    reason = "asks the kernel for an extended attribute, for which the standard library has no call"
-)]
-mod xattr;
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};

@@ -24,7 +24,7 @@ pub struct Iteration {
     pub allocations: u64,
     /// Blocks that were resized, whether they moved or not.
     pub reallocations: u64,
-    /// Blocks that were given back.
+    /// Blocks that were freed.
     pub deallocations: u64,
     /// Bytes asked for, by allocations and, with their new size, by reallocations.
     pub allocated_bytes: u64,
@@ -80,7 +80,7 @@ pub struct MeanIteration {
     pub allocations: f64,
     /// Blocks that were resized, whether they moved or not.
     pub reallocations: f64,
-    /// Blocks that were given back.
+    /// Blocks that were freed.
     pub deallocations: f64,
     /// Bytes asked for, by allocations and, with their new size, by reallocations.
     pub allocated_bytes: f64,

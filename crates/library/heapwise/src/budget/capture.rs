@@ -1,6 +1,6 @@
 //! The stack of a thread that is just allocating.
 //!
-//! No lock may be taken here that somebody could hold while he allocates, and waits for another one. The lock of the crate
+//! No lock may be taken here that a thread could hold while it allocates, and waits for another one. The lock of the crate
 //! `backtrace` is such a lock: a thread that looks up names holds it and asks the loader for its libraries, while
 //! another one, which prints a stack of its own, may hold the loader's and allocate. So it is done without it, but on Windows.
 

@@ -50,7 +50,7 @@ impl Budget {
     ///
     /// Threads have to have left the scope when the closure returns: what they did is known then.
     ///
-    /// The peak is that of all of them together. It may be found too high by what one thread has given back after its last
+    /// The peak is that of all of them together. It may be found too high by what one thread has freed after its last
     /// request, while another asks for more.
     ///
     /// ```

@@ -18,7 +18,7 @@ const MOST_CHARACTERS: usize = 200;
 /// A budget was not kept: what was asked for, and by whom.
 ///
 /// Its text names the sites, those with most requests first, or those with most bytes if the bytes are what is too much.
-/// Addresses become names only when somebody wants to know them, since that takes a while.
+/// Addresses become names only when they are asked for, since that takes a while.
 ///
 /// ```
 /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();

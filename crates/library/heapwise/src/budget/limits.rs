@@ -60,7 +60,7 @@ impl fmt::Display for Limit {
 ///
 /// Counted are the *requests* of this thread, its allocations and reallocations, while the closure runs, including those of all
 /// that it calls. Other threads are not counted, whatever they do meanwhile; those that belong to the work are, with
-/// [`check_scope`](Budget::check_scope). What is dropped inside of the closure counts as given back for the
+/// [`check_scope`](Budget::check_scope). What is dropped inside of the closure counts as freed for the
 /// [peak](Budget::peak), and as nothing for the other limits.
 ///
 /// Budgets nest: what the inner closure does is part of what the outer one does. A closure that panics is not judged; its

@@ -170,7 +170,7 @@ fn without_long_parameters(function: String) -> String {
     }
 }
 
-/// Crates whose functions nobody wrote who has a budget.
+/// Crates whose functions the user of a budget did not write.
 const LIBRARIES: &[&str] = &["std", "core", "alloc", "test", "hashbrown", "backtrace", "heapwise", "__rustc"];
 /// How the paths of their files begin, which the compiler has from where it was built.
 const STD_FOLDERS: &[&str] = &["/rustc/", "/rust/deps/"];
@@ -213,7 +213,7 @@ fn first_crate(function: &str) -> &str {
     &rest[..end]
 }
 
-/// Whether a function only leads to the allocator, so that nobody learns anything by it.
+/// Whether a function only leads to the allocator, and says nothing about the cause.
 fn is_the_entry_of_the_allocator(function: &str) -> bool {
     is_the_allocators(function)
         || function.starts_with("alloc::alloc::")

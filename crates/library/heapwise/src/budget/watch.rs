@@ -82,7 +82,7 @@ impl Shared {
 pub(super) struct Watch(Option<Arc<Shared>>);
 
 impl Watch {
-    /// Begins to watch, though nobody yet.
+    /// Begins to watch, without a thread yet.
     ///
     /// # Panics
     /// If heapwise is not the global allocator.
@@ -207,7 +207,7 @@ impl Drop for Inside {
     }
 }
 
-/// A request on this thread, which has been counted. Somebody somewhere wants stacks.
+/// A request on this thread, which has been counted. Some budget wants stacks.
 pub(crate) fn requested(bytes: usize) {
     if WATCHING.get() {
         watched(bytes);

@@ -2,7 +2,7 @@
 //!
 //! A mark is a moment with a name, a span has a begin and an end on one thread. They go to whoever records this process: the
 //! recorder in the wrapper, the library that `heapwise run` has preloaded, or the recording that the program makes of itself. Where
-//! nobody does, they cost a load and a comparison.
+//! that is not so, they cost a load and a comparison.
 
 #[cfg(feature = "tracing")]
 pub mod tracing;

@@ -100,7 +100,7 @@ struct Account {
     operation: Operation,
     iterations: u64,
     counts: Counts,
-    /// The highest level of bytes that were asked for and not given back while it was polled, by it.
+    /// The highest level of bytes that were asked for and not freed while it was polled, by it.
     peak: u64,
     is_finished: bool,
 }

@@ -34,11 +34,11 @@ pub struct PerIteration {
     pub allocations: f64,
     /// Blocks that were resized, whether they moved or not.
     pub reallocations: f64,
-    /// Blocks that were given back.
+    /// Blocks that were freed.
     pub deallocations: f64,
     /// Bytes asked for, by allocations and, with their new size, by reallocations.
     pub allocated_bytes: f64,
-    /// Bytes given back, by deallocations and, with the old size, by reallocations.
+    /// Bytes freed, by deallocations and, with the old size, by reallocations.
     pub freed_bytes: f64,
 }
 
@@ -74,7 +74,7 @@ impl PerIteration {
 pub(super) struct Span {
     pub(super) iterations: u64,
     pub(super) counts: Counts,
-    /// `None` where nobody knows.
+    /// `None` where it is unknown.
     pub(super) peak: Option<u64>,
 }
 

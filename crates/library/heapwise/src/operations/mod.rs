@@ -1,7 +1,7 @@
 //! Operations: parts of a program by name, and what each of them allocates.
 //!
 //! A [`Session`] has *operations*, an [`Operation`] has *spans*, and a span covers some *iterations*, one if nothing else is
-//! said. A span begins when somebody asks for a guard and ends when the guard is dropped:
+//! said. A span begins when a guard is asked for and ends when the guard is dropped:
 //!
 //! | span | counts |
 //! |---|---|

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub(super) struct Entry {
     pub(super) name: Box<str>,
     metrics: Mutex<Metrics>,
-    /// It is counted as long as somebody can begin a span.
+    /// It is counted as long as a span can begin.
     _use: Use,
 }
 
@@ -22,7 +22,7 @@ impl Entry {
         Self { name: name.into(), metrics: Mutex::default(), _use: Use::counting() }
     }
 
-    /// Nobody panics while he holds the lock, so what is behind it is whole.
+    /// No code panics while it holds the lock, so what is behind it is whole.
     fn lock(&self) -> MutexGuard<'_, Metrics> {
         self.metrics.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -32,7 +32,7 @@ impl Entry {
         *self.lock()
     }
 
-    /// Changes what is known. Some systems allocate for a lock, which is nobody's business.
+    /// Changes what is known. Some systems allocate for a lock, which is not to be counted.
     pub(super) fn change(&self, change: impl FnOnce(&mut Metrics)) {
         let _ignore = Ignore::begin();
         change(&mut self.lock());

@@ -1,4 +1,4 @@
-//! What heapwise keeps for itself, and nobody wants to see counted.
+//! What heapwise keeps for itself, which is not to be counted.
 
 use crate::tally::Ignore;
 use std::ops::Deref;

@@ -130,7 +130,7 @@ impl Shared {
 /// without it, and [`OperationReport::late_guards`](crate::OperationReport::late_guards) says that something is missing. So end
 /// the work before the scope, as rayon's and the standard library's scopes see to.
 ///
-/// The peak is known as long as no other thread has entered: where threads give back each other's blocks, the peaks of single
+/// The peak is known as long as no other thread has entered: where threads free each other's blocks, the peaks of single
 /// threads say nothing. [`Operation::measure_process`] knows one.
 #[derive(Debug)]
 #[must_use = "a scope ends when it is dropped, which is at once if it is not kept"]

@@ -48,7 +48,7 @@ impl Ending {
 /// # }
 /// ```
 ///
-/// The peak is that of the bytes that this thread has asked for and not given back, above what they were at the begin. Up to 32
+/// The peak is that of the bytes that this thread has asked for and not freed, above what they were at the begin. Up to 32
 /// spans of a thread at a time have peaks of their own; more of them, or as many that were leaked, may see one that is too high.
 #[derive(Debug)]
 #[must_use = "a span ends when it is dropped, which is at once if it is not kept"]

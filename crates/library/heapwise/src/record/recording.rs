@@ -148,7 +148,7 @@ impl Drop for Recording {
 pub struct Recorded {
     /// Where it is.
     pub path: PathBuf,
-    /// Events in it: blocks that were handed out, given back or resized. Of a sample, those that were recorded.
+    /// Events in it: blocks that were handed out, freed or resized. Of a sample, those that were recorded.
     pub events: u64,
     /// Events that are missing, because there was no room for them.
     pub lost_events: u64,

@@ -24,11 +24,11 @@ pub struct Counts {
     pub allocations: u64,
     /// Blocks that were resized, whether they moved or not.
     pub reallocations: u64,
-    /// Blocks that were given back.
+    /// Blocks that were freed.
     pub deallocations: u64,
     /// Bytes asked for, by allocations and, with their new size, by reallocations.
     pub allocated_bytes: u64,
-    /// Bytes given back, by deallocations and, with the old size, by reallocations.
+    /// Bytes freed, by deallocations and, with the old size, by reallocations.
     pub freed_bytes: u64,
 }
 
@@ -52,7 +52,7 @@ impl Counts {
         self.allocations + self.reallocations
     }
 
-    /// Bytes that were asked for and not given back. Negative where blocks were given back that others had allocated.
+    /// Bytes that were asked for and not freed. Negative where blocks were freed that others had allocated.
     ///
     /// ```
     /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();

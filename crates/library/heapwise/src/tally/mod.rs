@@ -1,4 +1,4 @@
-//! What each thread has allocated since somebody began to count.
+//! What each thread has allocated since counting began.
 //!
 //! Each thread counts for itself, in a [`slot`] that only it writes to, so counting does not get slower with threads.
 //! Whoever wants the counts of a thread takes them before and after; those of the process are the sum over all slots, also
@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const NOT_INSTALLED: &str = "heapwise counts nothing, because it is not the global allocator of this program; add to it:\n\n    \
      #[global_allocator]\n    static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();\n";
 
-/// Whether [`Allocator`](crate::Allocator) is the global allocator of this program. Somebody counts.
+/// Whether [`Allocator`](crate::Allocator) is the global allocator of this program. Counting is on from then on.
 pub(crate) fn is_installed() -> bool {
     static IS_KNOWN: AtomicBool = AtomicBool::new(false);
     if IS_KNOWN.load(Ordering::Relaxed) {
@@ -40,7 +40,7 @@ pub(crate) fn is_installed() -> bool {
     is_installed
 }
 
-/// Panics with what to do if nothing can be counted: zeroes would look like success. Somebody counts.
+/// Panics with what to do if nothing can be counted: zeroes would look like success. Counting is on from then on.
 #[track_caller]
 pub(crate) fn ensure_installed() {
     assert!(is_installed(), "{NOT_INSTALLED}");
@@ -150,7 +150,7 @@ mod tests {
             }
         });
         let peak = peak.end();
-        // Other tests give back in the meantime what they had before.
+        // Other tests free in the meantime what they had before.
         assert!(peak >= (128 << 20) - (48 << 20), "{peak}");
     }
 }

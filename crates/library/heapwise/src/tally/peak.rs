@@ -1,8 +1,8 @@
-//! Peaks: how high the level of live bytes rose while somebody watched.
+//! Peaks: how high the level of live bytes rose while they were watched.
 //!
 //! A thread has one number that its calls compare with, and several may want to know a peak at the same time, one inside of
-//! the other or overlapping. So time is cut into *segments*, at each moment when somebody begins to watch: the number is the
-//! peak of the last segment, and those of earlier ones are kept. The peak that somebody sees is the highest of the segments
+//! the other or overlapping. So time is cut into *segments*, at each moment when a watch begins: the number is the
+//! peak of the last segment, and those of earlier ones are kept. The peak of a watch is the highest of the segments
 //! since he began. When he ends, his first segment becomes a part of the one before it, whose watchers saw that time, too.
 
 use super::level::{LEVEL, MOST, PEAK};
@@ -10,7 +10,7 @@ use super::slot::{self, Slot, lock};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Somebody who wants to know the peak of this thread's net bytes.
+/// A watch of the peak of this thread's net bytes.
 #[derive(Debug)]
 pub(crate) struct ThreadPeak {
     watcher: u64,
@@ -70,7 +70,7 @@ fn highest_since(slot: &Slot, watcher: u64) -> i64 {
 static WATCHERS: Mutex<Vec<(u64, i64)>> = Mutex::new(Vec::new());
 static LAST_WATCHER: AtomicU64 = AtomicU64::new(0);
 
-/// Somebody who wants to know the peak of the process's net bytes.
+/// A watch of the peak of the process's net bytes.
 #[derive(Debug)]
 pub(crate) struct ProcessPeak {
     watcher: u64,

@@ -1,6 +1,6 @@
 //! The counters of one thread.
 //!
-//! A slot is written by its thread alone and read by anybody, so its fields are atomics that are loaded and stored, never
+//! A slot is written by its thread alone and read by any thread, so its fields are atomics that are loaded and stored, never
 //! exchanged: the processor has nothing to lock. Slots stay for ever. The slot of a thread that has ended keeps its counts,
 //! which belong to the process, and goes to the next new thread.
 
@@ -26,7 +26,7 @@ pub(super) struct Slot {
     ceiling: AtomicI64,
     /// Net bytes from which on downwards the process's level has to know.
     floor: AtomicI64,
-    /// Highest net bytes since somebody wanted to know.
+    /// Highest net bytes since the last watch began.
     peak: AtomicI64,
     /// Net bytes that the process's level knows of.
     flushed: AtomicI64,
@@ -41,7 +41,7 @@ pub(super) struct Slot {
 static NEWEST: AtomicPtr<Slot> = AtomicPtr::new(ptr::null_mut());
 /// Slots whose threads have ended, as an address.
 static FREE: Mutex<usize> = Mutex::new(0);
-/// Counts what nobody wants to have counted: what heapwise itself allocates. Several threads write to it at once, and it is
+/// Counts what is not to be counted for the program: what heapwise itself allocates. Several threads write to it at once, and it is
 /// never read.
 static IGNORED: Slot = Slot::new();
 /// Counts for threads that are at their very end, with exchanges.
@@ -125,12 +125,12 @@ impl Slot {
         }
     }
 
-    /// Bytes that this thread has asked for and not given back.
+    /// Bytes that this thread has asked for and not freed.
     pub(super) fn net(&self) -> i64 {
         self.counts().net_bytes()
     }
 
-    /// Highest net bytes since somebody wanted to know.
+    /// Highest net bytes since the last watch began.
     pub(super) fn peak(&self) -> i64 {
         self.peak.load(Ordering::Relaxed)
     }
@@ -168,7 +168,7 @@ impl Slot {
         net as i64 > self.ceiling.load(Ordering::Relaxed)
     }
 
-    /// Counts a block that is given back. Returns whether there is more to do.
+    /// Counts a block that is freed. Returns whether there is more to do.
     #[inline(always)]
     fn deallocate(&self, bytes: u64) -> bool {
         add(&self.deallocations, 1);
@@ -225,7 +225,7 @@ fn claim() -> Option<&'static Slot> {
     SLOT.set(&raw const IGNORED);
     let slot = reused().or_else(made);
     SLOT.set(slot.map_or(ptr::null(), ptr::from_ref));
-    // From here on the slot is given back when the thread ends. What std keeps for that it takes from the system's allocator.
+    // From here on the slot is released when the thread ends. What std keeps for that it takes from the system's allocator.
     if slot.is_some() && LEASE.try_with(|_| ()).is_err() {
         ENDING.set(true);
         SLOT.set(ptr::null());
@@ -250,7 +250,7 @@ fn made() -> Option<&'static Slot> {
     if slot.is_null() {
         return None;
     }
-    // SAFETY: fresh memory of the right size and alignment, that nobody else knows.
+    // SAFETY: fresh memory of the right size and alignment, that no other thread knows.
     unsafe { slot.write(Slot::new()) };
     // SAFETY: just initialised, and never freed.
     let made = unsafe { &*slot };
@@ -283,7 +283,7 @@ pub(crate) fn allocated(block: *mut u8, bytes: usize) -> *mut u8 {
     }
 }
 
-/// Counts a block that is given back. Returns whether [`deallocated_more`] has to be called.
+/// Counts a block that is freed. Returns whether [`deallocated_more`] has to be called.
 #[inline(always)]
 #[must_use]
 pub(crate) fn deallocated(bytes: usize) -> bool {
@@ -358,7 +358,7 @@ pub(crate) fn deallocated_more(bytes: usize) {
     }
 }
 
-/// What this thread has done since somebody first counted. Only differences mean something. At the very end of a thread that is
+/// What this thread has done since counting began. Only differences mean something. At the very end of a thread that is
 /// what it had done when it began to end.
 pub(crate) fn thread() -> Counts {
     own().map_or_else(|| FINAL.get().unwrap_or_default(), Slot::counts)

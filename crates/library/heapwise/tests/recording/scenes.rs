@@ -190,7 +190,7 @@ fn sampled(file: &Path) {
 
 #[inline(never)]
 fn hand_over(to: &std::sync::mpsc::SyncSender<Vec<u8>>) {
-    to.send(block(123)).expect("somebody listens");
+    to.send(block(123)).expect("the receiver is there");
 }
 
 fn threads(file: &Path) {

@@ -66,7 +66,7 @@ pub(super) fn debug(pid: u32, lets_go: bool) -> io::Result<()> {
 /// The files of a debugged program are opened for the debugger, which has to close them.
 fn close(file: HANDLE) {
     if !file.is_null() {
-        // SAFETY: the handle was made for us with this event, and is nobody else's.
+        // SAFETY: the handle was made for us with this event, and has no other owner.
         drop(unsafe { OwnedHandle::from_raw_handle(file) });
     }
 }

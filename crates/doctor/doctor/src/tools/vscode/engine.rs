@@ -1,4 +1,4 @@
-//! What debuggers for VS Code do about the debug heap when nobody tells them anything.
+//! What debuggers for VS Code do about the debug heap by default.
 
 /// How a configuration says what the environment is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub(super) struct Engine {
     pub(super) types: &'static [&'static str],
     /// What people call it.
     pub(super) name: &'static str,
-    /// Whether a program has the debug heap unless somebody does something.
+    /// Whether a program has the debug heap by default.
     pub(super) is_on: bool,
     /// Why, and since when.
     pub(super) why: &'static str,

@@ -92,7 +92,7 @@ pub(super) fn read(
     }
     let wanted = report.wanted(place);
     let uses = |prefix: &str| settings.properties.iter().find(|p| p.name.as_str().starts_with(prefix));
-    // Whether anybody uses rust-analyzer's Debug on Windows is a guess elsewhere: no file is changed for that.
+    // On other systems it is a guess that rust-analyzer's Debug is used on Windows: no file is changed for that.
     let is_guess = wanted.is_empty() && report.places.system != System::Windows;
     let mut evidence = wanted;
     let mut fix_extra_env = None;
@@ -125,7 +125,7 @@ pub(super) fn read(
     elsewhere(source, settings, place, known, report);
 }
 
-/// What the setting says, or what is installed; CodeLLDB if nobody knows.
+/// What the setting says, or what is installed; CodeLLDB if that is unknown.
 fn engine(setting: Option<&str>, places: &Places) -> Engine {
     let setting = setting.filter(|name| DEBUGGERS.contains(name));
     match setting.or_else(|| extensions::preferred(places)) {
@@ -253,7 +253,7 @@ fn propose_extra_env(source: &Source, settings: &Object<'_>, evidence: String, r
     report.debug_heap(source, title, vec![evidence], remedy, changes);
 }
 
-/// The variable in settings that reach somebody else, where nothing else sets it.
+/// The variable in settings that reach other programs, where nothing else sets it.
 fn elsewhere(source: &Source, settings: &Object<'_>, place: &Path, known: &Known, report: &mut Report<'_>) {
     let is_set = |given: Given| matches!(given, Given::Off { .. } | Given::Unknown { .. });
     if is_set(known.lldb(place)) || is_set(known.runnables(place)) {

@@ -78,12 +78,12 @@ fn wait_until(done: impl Fn() -> bool) {
     }
 }
 
-/// Ends the recording; `None` if there is none. The collector's work is bounded, so nobody has to be patient.
+/// Ends the recording; `None` if there is none. The collector's work is bounded, so this does not take long.
 pub(crate) fn finish(_number: u32, _patience: Option<Duration>) -> Option<io::Result<Recorded>> {
     if PROCESS.load(Ordering::Acquire) != std::process::id() {
         return None;
     }
-    // Held until all is in the file, so that nobody ends the process before that.
+    // Held until all is in the file, so that the process does not end before that.
     let mut active = ACTIVE.lock().unwrap_or_else(PoisonError::into_inner);
     let inside = active.take()?;
     let _aside = NoRecordGuard::begin();
@@ -99,17 +99,17 @@ pub(crate) fn finish(_number: u32, _patience: Option<Duration>) -> Option<io::Re
     Some(ended.map(recorded))
 }
 
-/// What nobody has ended, ends with the process.
+/// A recording that was not ended ends with the process.
 fn at_end() {
     if let Some(Err(error)) = finish(1, None) {
         complain(&format!("a recording is cut off: {error}"));
     }
 }
 
-/// Says what nobody can be given as a result.
+/// Reports what cannot be returned as a result.
 fn complain(problem: &str) {
     let line = format!("heapwise: warning: {problem}\n");
-    // Without a standard error there is nobody to be told.
+    // Without a standard error it cannot be reported.
     let _ = io::Write::write_all(&mut io::stderr(), line.as_bytes());
 }
 

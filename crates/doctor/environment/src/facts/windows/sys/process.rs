@@ -1,7 +1,7 @@
 //! A process that is looked at: this one, or another.
 //!
 //! The own process is read in the same way as another one. A wrong address is then an answer that is not given, and not a
-//! crash of somebody's program.
+//! crash of another program.
 
 use std::ffi::OsString;
 use std::io;
@@ -41,7 +41,7 @@ impl Process {
             let is_nobody = error.raw_os_error() == Some(ERROR_INVALID_PARAMETER as i32);
             return Err(if is_nobody { io::ErrorKind::NotFound.into() } else { error });
         }
-        // SAFETY: the handle is open, and nobody else's.
+        // SAFETY: the handle is open, and has no other owner.
         Ok(Self(unsafe { OwnedHandle::from_raw_handle(handle) }))
     }
 
@@ -146,7 +146,7 @@ pub(crate) fn threads_of(pid: u32) -> u32 {
     if snapshot == INVALID_HANDLE_VALUE {
         return 0;
     }
-    // SAFETY: the handle is open, and nobody else's.
+    // SAFETY: the handle is open, and has no other owner.
     let snapshot = unsafe { OwnedHandle::from_raw_handle(snapshot) };
     let mut entry = PROCESSENTRY32W { dwSize: size_of::<PROCESSENTRY32W>() as u32, ..Default::default() };
     // SAFETY: the structure says its own size.

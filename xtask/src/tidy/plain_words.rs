@@ -1,0 +1,81 @@
+//! Words that have a plainer one: readers are engineers in a hurry, and many of them are no native speakers.
+//!
+//! The list has only what is never right. Of the words that are right in one sense and not in another, docs/glossary.md tells.
+
+use super::Problem;
+use super::code::has_word;
+use super::tree::{Tree, is_in};
+
+/// What is not written, and what is written instead. Each is put together here, or this file would be the first one to be found.
+const PLAIN: &[(&str, &str)] = &[
+    (concat!("no", "body"), "what does it, or the passive"),
+    (concat!("some", "body"), "what does it, or the passive"),
+    (concat!("any", "body"), "what does it, or the passive"),
+    (concat!("every", "body"), "all"),
+    (concat!("given", " back"), "freed, or returned to the system"),
+    (concat!("give", " back"), "free, or return to the system"),
+    (concat!("gives", " back"), "frees, or returns to the system"),
+    (concat!("gave", " back"), "freed, or returned to the system"),
+    (concat!("giving", " back"), "freeing, or returning to the system"),
+    (concat!("held", " against"), "compared with"),
+    (concat!("put", " up with"), "accepted"),
+];
+
+const EXTENSIONS: &[&str] = &["rs", "md", "ts", "c", "toml"];
+
+/// Where such words still are. Strike off what is mended.
+const NOT_YET: &[&str] = &[
+    "crates/cli/",
+    "crates/knowledge/",
+    "crates/present/",
+    "crates/record/",
+    "crates/trial/",
+    // Generated from the table of allocators.
+    "docs/allocators.md",
+    // Shows what a comparison prints, as does the next.
+    "docs/compare.md",
+    "README.md",
+    // Built into the page of the report.
+    "web/",
+];
+
+/// What has happened is as it was called then, and some tests are about the user of that name.
+const EXEMPT: &[&str] = &["CHANGELOG.md", "tests/"];
+
+/// Finds such words in code, comments and documents.
+pub(super) fn check(tree: &Tree) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let files =
+        tree.with_extension(EXTENSIONS).filter(|(path, _)| !is_in(path, NOT_YET) && !is_in(path, EXEMPT));
+    for (path, text) in files {
+        for (number, line) in text.lines().enumerate() {
+            let line = line.to_lowercase();
+            for (word, instead) in PLAIN.iter().filter(|(word, _)| has_word(&line, word)) {
+                problems.push(Problem::at(path, number, format!("instead of {word:?}, say {instead}")));
+            }
+        }
+    }
+    problems
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tidy::lines;
+
+    #[test]
+    fn a_word_with_a_plainer_one_is_found() {
+        let code = format!("// {}'s\nlet {}_else = 1;\n", PLAIN[1].0, PLAIN[1].0);
+        let document = format!("Memory that was {}.\n", PLAIN[4].0.replacen('g', "G", 1));
+        let tree = Tree::from([
+            ("crates/doctor/doctor/src/lib.rs", code.as_str()),
+            ("docs/format.md", &document),
+            ("CHANGELOG.md", &document),
+            ("Cargo.lock", &document),
+        ]);
+        let found = lines(&check(&tree));
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert!(found[0].starts_with("crates/doctor/doctor/src/lib.rs:1: instead of "), "{found:?}");
+        assert!(found[1].starts_with("docs/format.md:1: instead of "), "{found:?}");
+    }
+}
