@@ -42,7 +42,7 @@ fn compared(comparison: &Comparison<'_>) -> Vec<Block> {
         }
         blocks.extend(first(row).map(|words| lines([Column::new("")], MARGIN, [vec![Cell::own(words)]])));
     }
-    blocks.push(Block::line(Mark::Plain, Words::own(summary(comparison))));
+    blocks.push(Block::line(Mark::Unbroken(0), summary(comparison)));
     blocks
 }
 

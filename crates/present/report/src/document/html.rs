@@ -35,10 +35,7 @@ fn words(words: &Words) -> Markup {
 }
 
 fn title(title: &Title) -> Markup {
-    match title {
-        Title::Own(own) => text(own),
-        Title::Given(given) => text(given),
-    }
+    text(title.text())
 }
 
 fn paragraph(class: &str, what: &Words) -> Markup {

@@ -85,10 +85,7 @@ fn line(text: &Words) -> String {
 }
 
 fn title(title: &Title) -> String {
-    match title {
-        Title::Own(own) => (*own).to_owned(),
-        Title::Given(given) => prose(given, Spot::Line),
-    }
+    prose(title.text(), Spot::Line)
 }
 
 fn write_section(out: &mut Out, section: &Section, blocks: &[&Block]) {

@@ -77,6 +77,15 @@ impl Default for Title {
     }
 }
 
+impl Title {
+    fn text(&self) -> &str {
+        match self {
+            Self::Own(own) => own,
+            Self::Given(given) => given,
+        }
+    }
+}
+
 /// A part of a document.
 #[derive(Clone, Debug, Default)]
 pub struct Section {
@@ -134,7 +143,7 @@ impl Section {
     }
 
     fn is_untitled(&self) -> bool {
-        matches!(self.title, Title::Own(""))
+        self.title.text().is_empty()
     }
 
     /// The blocks that a format has. None if it has nothing of the section.
