@@ -1,8 +1,6 @@
 //! Whatever is wrong with what heapwise is given, it says so in one line with a remedy and ends with a code that
 //! scripts can rely on.
 
-#![expect(unsafe_code, reason = "makes system calls that std lacks")]
-
 use heapwise_tests::recording::{Recording, report_on};
 use heapwise_tests::{programs, run, tool};
 use heapwise_trial::supervise::{Child, Ended};

@@ -7,11 +7,11 @@
 use super::compare::{Comparison, Level, Pair, Row, Verdict};
 use super::measure::BenchMeasure;
 use super::numbers::{mean, percent, signed};
-use heapwise_report::units::count;
 use heapwise_report::Style;
 use heapwise_report::document::{
     self, Block, Cell, Column, Document, Mark, Role, Section, Table, Title, Words,
 };
+use heapwise_report::units::count;
 
 /// Columns that a terminal is given. Numbers are not cut for a narrower one.
 const WIDTH: usize = 120;
