@@ -7,7 +7,7 @@ use heapwise_report::schema::pretty;
 
 /// All of it, as one object.
 pub(crate) fn render(comparison: &Comparison<'_>) -> String {
-    let [requests, allocated_bytes, peak_live_bytes] =
+    let [requests, allocated_bytes, peak_bytes] =
         BenchMeasure::ALL.map(|measure| comparison.thresholds.of(measure).as_percent());
     pretty(&BenchDiff {
         baseline: comparison.baseline.map(str::to_owned),
@@ -15,19 +15,19 @@ pub(crate) fn render(comparison: &Comparison<'_>) -> String {
         heapwise: env!("CARGO_PKG_VERSION").to_owned(),
         n_worse: comparison.worse(),
         schema: SCHEMA.to_owned(),
-        threshold_percent: Measures { allocated_bytes, peak_live_bytes, requests },
+        threshold_percent: Measures { allocated_bytes, peak_bytes, requests },
     })
 }
 
 fn benchmark(row: &Row<'_>) -> Benchmark {
     let [old, new] = row.iterations;
     // In the order of `BenchMeasure::ALL`.
-    let [requests, allocated_bytes, peak_live_bytes] = row.pairs.each_ref().map(change);
+    let [requests, allocated_bytes, peak_bytes] = row.pairs.each_ref().map(change);
     Benchmark {
         allocated_bytes,
         id: row.id.to_owned(),
         iterations: Iterations { new, old },
-        peak_live_bytes,
+        peak_bytes,
         requests,
         target: row.target.to_owned(),
         verdict: row.verdict,

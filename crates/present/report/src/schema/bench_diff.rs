@@ -31,7 +31,7 @@ pub struct Measures<T> {
     /// Requested bytes.
     pub allocated_bytes: T,
     /// The most bytes that are live at one time, above what was live before.
-    pub peak_live_bytes: T,
+    pub peak_bytes: T,
     /// Allocations and reallocations.
     pub requests: T,
 }
@@ -47,7 +47,7 @@ pub struct Benchmark {
     /// How many iterations were measured.
     pub iterations: Iterations,
     /// The most bytes that are live at one time, above what was live before.
-    pub peak_live_bytes: Change,
+    pub peak_bytes: Change,
     /// Allocations and reallocations.
     pub requests: Change,
     /// The executable that it is in.
