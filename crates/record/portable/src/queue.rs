@@ -17,7 +17,7 @@ const SHORT_PATIENCE: Duration = Duration::from_millis(20);
 
 static IS_TO_STOP: AtomicBool = AtomicBool::new(false);
 
-/// Says whether the writer is to stop; then no thread waits for room in the queue any more.
+/// Says whether the writer is to stop; if so, [`take`] does not wait for entries.
 pub(super) fn set_to_stop(stop: bool) {
     IS_TO_STOP.store(stop, Ordering::Release);
 }
