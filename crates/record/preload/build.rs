@@ -1,4 +1,4 @@
-//! Links the preload library so that anything missing is an error here and not in somebody's process.
+//! Links the preload library so that anything missing is an error here and not in a process that loads it.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

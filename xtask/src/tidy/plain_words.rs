@@ -28,8 +28,6 @@ const NOT_YET: &[&str] = &[
     "crates/cli/",
     "crates/knowledge/",
     "crates/present/",
-    "crates/record/",
-    "crates/trial/",
     // Generated from the table of allocators.
     "docs/allocators.md",
     // Shows what a comparison prints, as does the next.

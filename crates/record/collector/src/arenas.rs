@@ -20,7 +20,7 @@ pub(crate) struct Arenas {
 struct Arena {
     range: Range<u64>,
     mapping: Mapping,
-    /// Whether the process was seen to map it, so that it can be given back when that has ended.
+    /// Whether the process was seen to map it, so that it can be released when that has ended.
     is_its_own: bool,
 }
 

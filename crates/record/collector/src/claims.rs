@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::time::Duration;
 
-/// An arena that nobody was seen to map is given back after this, if nobody has come with it until then: a process that has
-/// just taken it may not have said so yet.
+/// An arena that no process was seen to map is released after this time, unless a process claims it before: a process that
+/// has just taken it may not have said so yet.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// Who has which arena, by their offsets.
@@ -24,7 +24,7 @@ impl Claims {
         *self.owners.entry(arena.start).or_insert(owner) == owner
     }
 
-    /// Whether an arena is nobody's, or that of the process with a header at `owner`.
+    /// Whether an arena has no owner, or is that of the process with a header at `owner`.
     pub(crate) fn may_read(&self, arena: &Range<u64>, owner: u64) -> bool {
         self.owners.get(&arena.start).is_none_or(|&other| other == owner)
     }
@@ -49,7 +49,8 @@ impl Claims {
         self.left.push((now, arena));
     }
 
-    /// Those of them that can be given back now: nobody has come with them. They are nobody's any more.
+    /// Those of them that can be released now, since no process has claimed them. Headers in them are not
+    /// looked at any more.
     pub(crate) fn unclaimed(&mut self, now: Duration) -> Vec<Range<u64>> {
         let over = self.left.partition_point(|(since, _)| *since + GRACE <= now);
         let mut free: Vec<_> = self.left.drain(..over).map(|(_, arena)| arena).collect();
@@ -72,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_left_is_given_back_if_nobody_comes_for_it() {
+    fn what_was_left_is_released_if_no_process_claims_it() {
         let mut claims = Claims::default();
         let ms = Duration::from_millis;
         claims.leave(ms(0), 10..20);

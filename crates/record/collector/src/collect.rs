@@ -92,7 +92,7 @@ pub struct Outcome {
 pub struct Control {
     /// Set when the command has ended: drain everything and return.
     pub finish: AtomicBool,
-    /// Set when nobody waits for processes that outlive the command.
+    /// Set when processes that outlive the command are not waited for.
     pub abandon: AtomicBool,
     /// The recorded process is this one: it goes on when the recording has ended, and keeps its shared memory.
     pub is_own: bool,
@@ -266,8 +266,8 @@ impl<'a> Collector<'a> {
         offsets.into_iter().rev().for_each(|offset| self.take_in(offset, now));
     }
 
-    /// Finds processes that have joined and that the list does not lead to: whoever joins writes to the list, and so can
-    /// everybody else.
+    /// Finds processes that have joined and that the list does not lead to: each process that joins writes to
+    /// the list, and so can all others.
     fn search(&mut self, now: Duration) {
         let taken = self.session.taken();
         if self.claims.len() as u64 * ARENA_BYTES >= taken.end - taken.start {
@@ -302,7 +302,7 @@ impl<'a> Collector<'a> {
                 return self.refusals.note(Refused::Join, || why);
             }
         };
-        // What has ended before it was seen may have been in a part of the memory that somebody comes for yet.
+        // What has ended before it was seen may have been in a part of the memory that a process may still claim.
         let is_free = match standing.is_present() {
             true => self.claims.take(&first, offset),
             false => self.claims.may_read(&first, offset),
@@ -328,7 +328,7 @@ impl<'a> Collector<'a> {
         self.processes.push(process);
     }
 
-    /// Looks which threads are gone, which processes were not found, and what can be given back.
+    /// Checks which threads are gone, which processes were not found, and what memory can be released.
     fn check(&mut self, now: Duration) {
         let (processes, mut common, news) = self.parts();
         for process in processes {
@@ -407,7 +407,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Drains what a process has left behind, forgets it, and gives its shared memory back.
+    /// Drains what a process has left behind, forgets it, and releases its shared memory.
     fn end(&mut self, index: usize, now: Duration) {
         self.take_out(index, false).release(self.session, &mut self.claims, now);
     }

@@ -109,7 +109,7 @@ fn preload_list(own: &str, before: Option<&OsStr>) -> OsString {
     list
 }
 
-/// The environment variables that concern the heap, and no others: a recording may be given to somebody else.
+/// The environment variables that concern the heap, and no others: a recording may be passed on to other people.
 pub fn environment(concerns_heap: fn(&str) -> bool) -> BTreeMap<String, String> {
     let all = std::env::vars_os().filter_map(|(k, v)| Some((k.into_string().ok()?, v)));
     all.filter(|(name, _)| concerns_heap(name)).map(|(k, v)| (k, v.to_string_lossy().into_owned())).collect()

@@ -59,7 +59,7 @@ impl Buffers {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
     }
 
-    fn give_back(&self, buffer: Vec<u64>) {
+    fn recycle(&self, buffer: Vec<u64>) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.len() < KEPT_BUFFERS {
             kept.push(buffer);
@@ -216,7 +216,7 @@ impl Work {
                 });
             }
             words.clear();
-            self.buffers.give_back(words);
+            self.buffers.recycle(words);
             if self.encoder.len() > MOST_SECTION_BYTES {
                 // What follows may be as old as this, so nothing newer than before can be promised.
                 let payload = self.encoder.finish(self.watermark);

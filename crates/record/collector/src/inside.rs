@@ -2,7 +2,7 @@
 //!
 //! For programs that have the recorder as a part of them, and want a recording of a part of their life. The collector's
 //! threads are threads of the program then, and what they allocate must not be recorded: whoever begins says how a thread
-//! asks for that. Nothing is done here that would change the program: no signal is handled, and nobody is started.
+//! asks for that. Nothing is done here that would change the program: no signal is handled, and no process is started.
 
 use crate::collect::{Collector, Control, Outcome, Stops};
 use crate::command;
@@ -87,10 +87,10 @@ impl Inside {
         let collect = move || {
             prepare();
             let (session, control) = theirs;
-            let nobody = Examiner::new(|_| Vec::new(), &[]);
+            let examiner = Examiner::new(|_| Vec::new(), &[]);
             let stops = Stops::default();
             let probes = Probes::off();
-            let collector = Collector::new(&session, &packer, stops, started, page_bytes(), nobody, probes);
+            let collector = Collector::new(&session, &packer, stops, started, page_bytes(), examiner, probes);
             (collector.run(&control), packer)
         };
         let thread = std::thread::Builder::new().name("heapwise".into()).spawn(collect);

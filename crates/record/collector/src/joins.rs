@@ -2,7 +2,7 @@
 //!
 //! A header is a claim. Only a process that has the session's memory mapped can have written it, so the kernel is asked:
 //! the process of that id must map the header's arena. What is done beyond reading the header (looking at a process's
-//! pages, ending the image that it had before, giving its memory back) is done to such a process alone.
+//! pages, ending the image that it had before, releasing its memory) is done to such a process alone.
 
 use crate::maps;
 use crate::sys;

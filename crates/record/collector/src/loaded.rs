@@ -14,7 +14,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
-/// An open library. Nobody but its owner, us or root, can change it.
+/// An open library. Only its owner (us or root) can change it.
 #[derive(Debug)]
 pub(crate) struct Library(File);
 
@@ -70,7 +70,7 @@ impl Library {
     }
 }
 
-/// Whether nobody but us and root can change a file, or what a folder has by a name.
+/// Checks that only we and root can change a file, or what a name in a folder refers to.
 fn is_closed_to_others(file: &File, way: &Path) -> Result<(), String> {
     let facts = file.metadata().map_err(|error| format!("{}: {error}", way.display()))?;
     let is_ours = facts.uid() == 0 || facts.uid() == sys::effective_user();
@@ -99,12 +99,12 @@ mod tests {
         let opened = Library::open(&library).expect("it is ours alone");
         assert_eq!(fs::read(opened.path()).expect("it can be read"), b"");
         set(0o666);
-        assert!(Library::open(&library).is_err(), "anybody can write to it");
+        assert!(Library::open(&library).is_err(), "every user can write to it");
         set(0o644);
         assert!(Library::open(Path::new("lib.so")).is_err() && Library::open(&at.join("none.so")).is_err());
         assert!(Library::open(&at).is_err(), "a folder is no library");
         fs::set_permissions(&at, Permissions::from_mode(0o777)).expect("it is ours");
-        assert!(Library::open(&library).is_err(), "anybody can put another one in its place");
+        assert!(Library::open(&library).is_err(), "every user can replace it");
     }
 
     #[test]
@@ -144,7 +144,7 @@ mod tests {
         let opened = Library::of_process(&own, pid, &memory);
         let is_open_to_others = opened.as_ref().is_err_and(|why| why.starts_with("others"));
         assert!(opened.is_ok() || is_open_to_others, "{opened:?}");
-        let not_loaded = Library::of_process("/etc/passwd", pid, &memory).expect_err("nobody runs it");
+        let not_loaded = Library::of_process("/etc/passwd", pid, &memory).expect_err("it is not loaded");
         assert!(not_loaded.contains("has not loaded it"), "{not_loaded}");
         let other = Memory::of(&fs::metadata("/etc/passwd").expect("a file"));
         assert!(Library::of_process(&own, pid, &other).is_err(), "it takes no part in that session");

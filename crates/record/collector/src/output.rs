@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 pub fn create(path: &Path, force: bool) -> Result<File, Error> {
     let failed = |reason| ErrorKind::Create { path: path.to_owned(), reason };
     if force && std::fs::symlink_metadata(path).is_ok_and(|m| m.is_file() || m.is_symlink()) {
-        // A new file rather than the old one's, whose permissions could be wider and which somebody may be reading.
+        // A new file rather than the old one's, whose permissions could be wider and which another process may be reading.
         match std::fs::remove_file(path) {
             Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(failed(e).into()),
             _ => {}

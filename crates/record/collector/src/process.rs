@@ -470,8 +470,8 @@ impl Process {
         Some((epoch, snapshot?))
     }
 
-    /// Gives the process's shared memory back, as far as it is surely its: nobody may use it any more. What is not is left
-    /// to be given back later.
+    /// Releases the process's shared memory, as far as it surely belongs to it: no process may use that any more. The rest
+    /// is left to be released later.
     pub(crate) fn release(self, session: &Session, claims: &mut Claims, now: Duration) {
         for (range, is_its_own) in self.arenas.into_ranges() {
             match self.standing {

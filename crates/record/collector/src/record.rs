@@ -150,7 +150,7 @@ pub fn record(request: Request) -> Result<Recorded, Error> {
         let (tell, told) = channel();
         std::thread::spawn(move || {
             let status = child.wait();
-            // Nobody listens any more after a second interrupt.
+            // The receiver is gone after a second interrupt.
             let _ = tell.send((status, Instant::now()));
             if wait {
                 sys::wait_for_children();

@@ -131,7 +131,7 @@ impl Subject<'_> {
             _ => {}
         }
         let mut parts: Vec<(Range<u64>, MappingKind)> = Vec::new();
-        // A stack begins behind a page that nobody may touch, so with the line, and ends with the control block.
+        // A stack begins behind a guard page, so with the line, and ends with the control block.
         let stack = self.thread_pointers.iter().find(|&&pointer| line.range.contains(&pointer));
         if let Some(pointer) = stack {
             let end = (pointer + CONTROL_BLOCK_BYTES).next_multiple_of(self.page_bytes);
@@ -254,7 +254,7 @@ mod tests {
         let runs: Vec<_> = snapshot.mappings.iter().flat_map(|m| &m.runs).collect();
         assert!(runs.is_sorted_by(|a, b| a.start + a.pages * 4096 <= b.start), "no page twice");
         let inside: Vec<_> = runs.iter().filter(|r| (start..end).contains(&r.start)).collect();
-        // Where the system makes huge pages of what nobody asked for, the gaps are resident, too.
+        // Where the system makes huge pages unasked, the gaps are resident, too.
         let touched: usize = inside.iter().map(|r| if r.huge { r.pages as usize / 2 } else { 1 }).sum();
         assert!(touched >= pages - 2, "{touched} of {pages} pages in {} runs", inside.len());
     }
@@ -275,7 +275,7 @@ mod tests {
             mapping.runs.iter().any(inside)
         };
         assert!((0..63).all(|page| resident(start + page * 4096)));
-        assert!(!resident(start + (512 << 20)), "nobody touched that");
+        assert!(!resident(start + (512 << 20)), "never touched");
         let sum: u64 = snapshot.mappings.iter().map(|m| m.resident_pages * 4096).sum();
         let difference = sum.abs_diff(snapshot.rss_bytes);
         assert!(difference < 1 << 20, "{sum} pages' bytes, {} resident", snapshot.rss_bytes);

@@ -51,7 +51,7 @@ struct Own {
 }
 
 impl Session {
-    /// Makes the shared memory. Its length is sealed: nobody can take a part away that others have mapped.
+    /// Makes the shared memory. Its length is sealed: no process can cut off a part that others have mapped.
     ///
     /// # Errors
     /// [`ErrorKind::SharedMemory`].
@@ -151,7 +151,7 @@ impl Session {
         SESSION_HEADER_BYTES..self.own().next_arena.0.min(SESSION_BYTES)
     }
 
-    /// Gives back the memory of an arena that nobody uses any more.
+    /// Releases the memory of an arena that no process uses any more.
     pub(crate) fn release(&self, arena: Range<u64>) {
         sys::punch_hole(&self.file, arena.start, arena.end - arena.start);
     }
@@ -166,8 +166,8 @@ impl Session {
         self.own().clock.with(found)
     }
 
-    /// Moves the clock on and returns the new epoch. If somebody has set the clock to what it cannot be, it is put right, and
-    /// the second value says so.
+    /// Moves the clock on and returns the new epoch. If a process has set the clock to a value that it cannot have, it is
+    /// corrected, and the second value says so.
     pub fn tick(&self) -> (Epoch, bool) {
         let clock = &self.header().clock.0;
         let mut own = self.own();
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn its_length_is_sealed_and_its_memory_can_still_be_given_back() {
+    fn its_length_is_sealed_and_its_memory_can_still_be_released() {
         let session = Session::new(Settings::default()).expect("shared memory");
         let file = opened(&session);
         assert!(file.set_len(4096).is_err() && file.set_len(SESSION_BYTES * 2).is_err());
@@ -310,7 +310,7 @@ mod tests {
             assert_eq!((session.previous(offset), session.process_at(offset)), (None, None), "{offset:#x}");
         }
         assert!(session.map(SESSION_HEADER_BYTES).is_ok());
-        assert_eq!(session.previous(SESSION_HEADER_BYTES), None, "nobody has written there");
+        assert_eq!(session.previous(SESSION_HEADER_BYTES), None, "nothing was written there");
         assert!(!sys::is_written(&session.file, SESSION_HEADER_BYTES), "and looking has not, either");
     }
 

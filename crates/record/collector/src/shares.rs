@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sessions_memory_is_nobodys_share() {
+    fn the_sessions_memory_is_in_no_share() {
         let mut shares = Shares::new(|_| Some((100 * MIB, 60 * MIB)));
         let of = |index| Resident { own_bytes: 20 * MIB, ..resident(index, 80 * MIB) };
         let (bytes, _) = shares.of(&[of(1), of(2)], Duration::from_secs(1));

@@ -1,7 +1,7 @@
 //! Signals: what the user sends to `heapwise run` is meant for the program.
 //!
-//! A key press (Ctrl-C, Ctrl-\) reaches the program by itself, since the terminal sends it to everybody in the
-//! foreground; what another process sends to us alone is passed on. The second interrupt is for us: stop at once; so is the third
+//! A key press (Ctrl-C, Ctrl-\) reaches the program by itself, since the terminal sends it to all foreground
+//! processes; what another process sends to us alone is passed on. The second interrupt is for us: stop at once; so is the third
 //! `SIGTERM` with `--wait`, and whatever ends programs when the program has ended. `SIGUSR2` is for us, too: look at the pages now.
 //!
 //! Stopping takes a moment: what was recorded is written. Whatever keeps it from coming to its end, the second interrupt
@@ -110,7 +110,7 @@ pub fn pass_on_to(pid: i32) {
     PROGRAM.store(pid, Ordering::Relaxed);
 }
 
-/// How often somebody asked for a look at the pages.
+/// How often a look at the pages was requested.
 pub fn snapshots_wanted() -> u32 {
     SNAPSHOTS.load(Ordering::Relaxed)
 }

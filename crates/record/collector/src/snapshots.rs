@@ -2,7 +2,7 @@
 //!
 //! A look costs some ten milliseconds for a gibibyte, so it is taken when it is likely to be wanted: whenever the resident
 //! set has grown by a twentieth (the last of these is near the peak), now and then (the last of these is near the end of
-//! a process that is killed), when somebody asks, and when a process says that it ends. The first two give way if looking
+//! a process that is killed), on request, and when a process says that it ends. The first two give way if looking
 //! would take more than a few percent of the collector's time.
 
 use heapwise_trace::file::pages::Reason;

@@ -22,7 +22,7 @@ pub(crate) fn memory_file(name: &CStr, executable: bool) -> io::Result<OwnedFd> 
         check(unsafe { libc::memfd_create(name.as_ptr(), flags) })
     };
     let fd = if executable { make(flags | MFD_EXEC).or_else(|_| make(flags)) } else { make(flags) }?;
-    // SAFETY: a new descriptor that nobody else owns.
+    // SAFETY: a new descriptor that nothing else owns.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
@@ -41,7 +41,7 @@ pub fn set_len_unlimited(file: &File, len: u64) -> io::Result<()> {
         check(unsafe { libc::setrlimit(libc::RLIMIT_FSIZE, &limit) })
     };
     let infinity = libc::RLIM_INFINITY;
-    // Only a privileged user may raise the hard limit; anybody the soft one up to it.
+    // Only a privileged user may raise the hard limit; every user the soft one up to it.
     let _ = set(infinity, infinity).or_else(|_| set(before.rlim_max, before.rlim_max));
     let result = file.set_len(len);
     set(before.rlim_cur, before.rlim_max)?;
@@ -55,7 +55,7 @@ pub(crate) fn seal(file: &OwnedFd, more: libc::c_int) -> io::Result<()> {
     check(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, seals) }).map(drop)
 }
 
-/// Gives the memory of a range of an anonymous file back.
+/// Releases the memory of a range of an anonymous file.
 pub(crate) fn punch_hole(file: &OwnedFd, offset: u64, len: u64) {
     let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
     // SAFETY: integer arguments. A failure only costs memory.
@@ -64,7 +64,7 @@ pub(crate) fn punch_hole(file: &OwnedFd, offset: u64, len: u64) {
 
 /// The first offset from `from` on at which something was written to an anonymous file, to the page.
 pub(crate) fn next_written(file: &OwnedFd, from: u64) -> Option<u64> {
-    // SAFETY: integer arguments; nobody uses the position of this file.
+    // SAFETY: integer arguments; the position of this file is not used.
     let found = unsafe { libc::lseek(file.as_raw_fd(), from as i64, libc::SEEK_DATA) };
     u64::try_from(found).ok()
 }
@@ -98,7 +98,7 @@ pub(crate) fn open_in(folder: &File, name: &CStr, is_folder: bool) -> io::Result
     let flags = what | libc::O_NOFOLLOW | libc::O_CLOEXEC;
     // SAFETY: the name is a C string; the result is a new descriptor or -1.
     let fd = check(unsafe { libc::openat(folder.as_raw_fd(), name.as_ptr(), flags) })?;
-    // SAFETY: a new descriptor that nobody else owns.
+    // SAFETY: a new descriptor that nothing else owns.
     Ok(unsafe { File::from_raw_fd(fd) })
 }
 
@@ -254,7 +254,7 @@ pub(crate) fn adopt_orphans() {
 /// Waits until there are no children left.
 pub(crate) fn wait_for_children() {
     loop {
-        // SAFETY: a null pointer for a status that nobody wants.
+        // SAFETY: a null pointer for a status that is not needed.
         let pid = unsafe { libc::waitpid(-1, std::ptr::null_mut(), 0) };
         if pid < 0 && io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
             return;
@@ -365,7 +365,7 @@ pub(crate) fn scan_resident(pagemap: &File, found: &mut impl FnMut(PageRange)) -
             ..ScanArguments::default()
         };
         // SAFETY: the kernel reads and writes the structure, and writes at most `vec_len` regions to `vec`; both live
-        // until the call returns and nobody else refers to them.
+        // until the call returns and nothing else refers to them.
         let n = check(unsafe {
             libc::ioctl(pagemap.as_raw_fd(), PAGEMAP_SCAN as libc::Ioctl, &raw mut arguments)
         })?;

@@ -44,7 +44,7 @@ pub fn ask_here() -> Vec<u64> {
     let mut requested = 1usize;
     let mut steady = 0;
     while requested <= LARGEST && steady < STEADY {
-        // SAFETY: the block is asked about and given back at once.
+        // SAFETY: only the size of the block is queried; it is freed at once.
         let usable = unsafe {
             let block = libc::malloc(requested);
             let usable = libc::malloc_usable_size(block);
@@ -104,14 +104,14 @@ pub fn ask(command: &mut Command, allocator: &str, is_glibc: bool) -> Option<Usa
 /// Questions under way: each allocator that occurs is asked once, beside everything else.
 #[derive(Debug, Default)]
 pub struct Probes {
-    /// Nobody may be asked: this program is not ours, and must not be started once more.
+    /// No allocator may be asked: that would start this program once more, and it is not ours.
     off: bool,
     asked: BTreeSet<String>,
     running: Vec<JoinHandle<Option<UsableSizes>>>,
 }
 
 impl Probes {
-    /// Asks nobody.
+    /// Asks no allocator.
     pub fn off() -> Self {
         Self { off: true, ..Self::default() }
     }

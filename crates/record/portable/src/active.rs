@@ -60,7 +60,7 @@ pub fn begin_if_wanted(inner: &'static str, hooks: &'static Hooks) -> bool {
         let wrong = || io::Error::other(format!("{RECORD_EVERY} is {text:?} and not a number of bytes"));
         text.parse().map_err(|_| wrong())
     });
-    // Windows' loader may be in the way of the new thread, so nobody waits for it.
+    // Windows' loader may block the new thread, so it is not waited for.
     let begun = every.and_then(|every| begin(&path, every, false));
     if let Err(error) = &begun {
         complain(&format!("{RECORD_TO}: {error}"));
@@ -68,7 +68,7 @@ pub fn begin_if_wanted(inner: &'static str, hooks: &'static Hooks) -> bool {
     begun.is_ok()
 }
 
-/// There is nobody to return an error to.
+/// Writes to standard error: no caller could take an error.
 fn complain(what: &str) {
     let _ = io::stderr().write_all(format!("heapwise: warning: {what}\n").as_bytes());
 }

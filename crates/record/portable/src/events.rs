@@ -47,7 +47,7 @@ fn note_block(address: usize, kind: Kind, size: usize) {
     }
 }
 
-/// A block is about to be given back.
+/// A block is about to be freed.
 #[inline(never)]
 pub(super) fn freed(block: *mut u8) {
     leave(block, Kind::Free);
@@ -125,7 +125,7 @@ fn push(active: &Active, note: Note, stack: &Stack) -> bool {
         return false;
     };
     tell_name(who.thread, who.before);
-    // In a sample, nobody waits for long: an event of many is not worth it.
+    // In a sample, no thread waits for long: a single event of many is not worth it.
     queue::push(who.thread, note, stack.frames(), sampler::always_wins())
 }
 

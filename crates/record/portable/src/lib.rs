@@ -1,7 +1,7 @@
 //! Recording from inside of the program, on any system.
 //!
 //! Where there is no recorder with shared memory, the program records itself: the wrapper of its allocator calls this crate, which notes which blocks are handed out
-//! and given back, and by whom; a thread of heapwise's own writes that to the file. By default it is a *sample*: a block is
+//! and freed, and by which code; a thread of heapwise's own writes that to the file. By default it is a *sample*: a block is
 //! noted with a probability that grows with its size ([`heapwise_trace::sampling`]), so that walking stacks does not slow the
 //! program, and reports tell estimates with their errors.
 //!
@@ -18,7 +18,7 @@
 //! - Nothing that heapwise itself allocates is noted: [`local`] knows when a thread is in here.
 //! - Memory is bounded. What does not fit is counted as lost, and reports say so. A program that makes events faster than they
 //!   can be written is held up for a while first.
-//! - Events are in the order in which they happened: a block is noted after it was handed out and before it is given back, and
+//! - Events are in the order in which they happened: a block is noted after it was handed out and before it is freed, and
 //!   the queue has one order for all threads.
 //! - A child that was forked is not recorded, and does not touch the file.
 //! - The file holds whole sections at any time. What is lost when a program is killed are the last moments; names are written

@@ -83,7 +83,7 @@ pub(super) fn insert(address: usize) -> bool {
     true
 }
 
-/// Forgets a block that is given back; `false` if it was none of those that are noted.
+/// Forgets a block that is freed; `false` if it was none of those that are noted.
 pub(super) fn remove(address: usize) -> bool {
     if !IS_ON.load(Ordering::Acquire) {
         return true;

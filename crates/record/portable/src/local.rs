@@ -72,7 +72,7 @@ pub(super) struct Busy {
 }
 
 impl Busy {
-    /// `None` if the thread is busy already, or so far gone that nobody could know.
+    /// `None` if the thread is busy already, or its thread-local storage is gone.
     #[inline]
     pub(super) fn enter() -> Option<Self> {
         let is_free = LOCAL.try_with(|local| !local.is_busy.replace(true)).unwrap_or(false);

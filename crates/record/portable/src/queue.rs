@@ -17,7 +17,7 @@ const SHORT_PATIENCE: Duration = Duration::from_millis(20);
 
 static IS_TO_STOP: AtomicBool = AtomicBool::new(false);
 
-/// Says whether the writer is to come to an end: nobody is held up for it any more.
+/// Says whether the writer is to stop; if so, [`take`] does not wait for entries.
 pub(super) fn set_to_stop(stop: bool) {
     IS_TO_STOP.store(stop, Ordering::Release);
 }
@@ -95,7 +95,7 @@ pub(super) fn lost() -> u64 {
     LOST.load(Ordering::Relaxed)
 }
 
-/// Hands an event over; `false` if it was lost, or if nobody records any more.
+/// Hands an event over; `false` if it was lost, or if the recording is over.
 pub(super) fn push(thread: u32, note: Note, frames: &[usize], is_patient: bool) -> bool {
     let frames = &frames[..frames.len().min(super::stack::MOST_FRAMES)];
     let (kind, extra) = match note.kind {

@@ -126,10 +126,10 @@ pub unsafe extern "C" fn heapwise_mark(kind: u32, name: *const u8, len: usize) {
 /// `uint32_t heapwise_is_recording(void)`: 1 if a mark would be recorded now, else 0.
 #[unsafe(no_mangle)]
 pub extern "C" fn heapwise_is_recording() -> u32 {
-    marks::is_somebody_recording()
+    marks::is_any_recorder_active()
 }
 
-/// Whether this library records the process, now or later: not so if nobody wants it, or the program records itself.
+/// Whether this library records the process, now or later: not so if no recording was requested, or the program records itself.
 #[unsafe(no_mangle)]
 pub extern "C" fn heapwise_has_joined() -> u32 {
     u32::from(heapwise_recorder::process::PROCESS.header().is_some())

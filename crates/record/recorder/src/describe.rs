@@ -1,7 +1,7 @@
 //! Calls the real allocator and describes the call.
 //!
 //! The order matters to whoever merges the threads' events: a block is described *after* the real function handed it
-//! out and *before* it is given back, so the clock readings of a free and of the next allocation of the same address
+//! out and *before* it is freed, so the clock readings of a free and of the next allocation of the same address
 //! are in the order of the events themselves (docs/adr/0002-epochs-instead-of-timestamps.md).
 
 use crate::arch::entry::Entry;
@@ -34,16 +34,16 @@ pub(crate) fn handed_out(block: *mut u8, size: usize, align: usize, function: Al
     turn.tell_time();
 }
 
-/// Describes a block that is about to be given back.
+/// Describes a block that is about to be freed.
 #[inline(always)]
-pub(crate) fn given_back(block: *mut u8, entry: &Entry) {
+pub(crate) fn freed(block: *mut u8, entry: &Entry) {
     let Some(mut turn) = begin(entry) else { return };
     let clock = turn.clock();
     if !turn.at(clock) {
         return;
     }
     if turn.is_nested() {
-        return given_back_in_operator(turn, block);
+        return freed_in_operator(turn, block);
     }
     let touched = large::freed(block as usize, &mut turn.thread.large_budget);
     turn.push(Event::Free { address: BlockAddress(block as u64), touched });
@@ -52,7 +52,7 @@ pub(crate) fn given_back(block: *mut u8, entry: &Entry) {
 /// A function of its own, so that the path that is taken each time stays short.
 #[cold]
 #[inline(never)]
-fn given_back_in_operator(mut turn: Recording, block: *mut u8) {
+fn freed_in_operator(mut turn: Recording, block: *mut u8) {
     let touched = large::freed(block as usize, &mut turn.thread.large_budget);
     let touched = touched.or(nested::note_release(block as usize));
     turn.push(Event::Free { address: BlockAddress(block as u64), touched });
@@ -65,7 +65,7 @@ pub(crate) fn forget_time() {
     unsafe { (*tls::words()).ticks = 0 };
 }
 
-/// Tells how long it took to give a block back, if that was measured.
+/// Tells how long it took to free a block, if that was measured.
 #[inline(always)]
 pub(crate) fn tell_time(entry: &Entry) {
     // SAFETY: this thread's own word, read as a whole; no reference to it lives.
@@ -176,7 +176,7 @@ pub(crate) fn describe_delete(entry: &Entry, block: *mut u8, real: impl FnOnce()
     if nested::may_end_in_malloc() {
         return describe_delete_afterwards(entry, block, real);
     }
-    given_back(block, entry);
+    freed(block, entry);
     in_real(entry, real);
     tell_time(entry);
 }

@@ -1,7 +1,7 @@
 //! The last moment of a process: the collector may look at its pages before they are gone.
 //!
 //! Pages are looked at from outside, and what a process has kept is best seen when it has done everything and still is
-//! there. So a process that ends by itself says so and waits, for a bounded time and only if somebody is listening. One
+//! there. So a process that ends by itself says so and waits, for a bounded time and only if a collector is listening. One
 //! that is killed, or leaves by `_exit`, does not come by here; then the last look that was taken before has to do.
 
 use crate::process::PROCESS;

@@ -24,7 +24,7 @@ pub const NESTED: usize = 2;
 /// What the guard says about an entry at `sp`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
-    /// Nobody is at work on this thread.
+    /// The recorder is not at work on this thread.
     Free,
     /// An earlier entry never came back; its half-done work has to be dropped.
     Abandoned,

@@ -2,7 +2,7 @@
 //! the call described.
 
 use crate::arch::entry::Entry;
-use crate::describe::{forget_time, given_back, handed_out, in_real, resized, tell_time};
+use crate::describe::{forget_time, freed, handed_out, in_real, resized, tell_time};
 use crate::real::real_or;
 use crate::turn::begin;
 use crate::{bootstrap, large, real, sys};
@@ -53,7 +53,7 @@ pub unsafe extern "C" fn free(block: *mut u8, sp: usize, fp: usize) {
         real::resolve();
     }
     let Some(real) = real::free() else { return };
-    given_back(block, &entry!(sp, fp));
+    freed(block, &entry!(sp, fp));
     // SAFETY: the caller's call.
     in_real(&entry!(sp, fp), || unsafe { real(block) });
     tell_time(&entry!(sp, fp));

@@ -1,7 +1,7 @@
 //! What part of large blocks was ever touched.
 //!
 //! A replay has to touch as many pages as the program did, or its memory means nothing. So when a large block is
-//! given back, its resident pages are counted. Which blocks are large is remembered in a small table by address;
+//! freed, its resident pages are counted. Which blocks are large is remembered in a small table by address;
 //! blocks that fall out of it, and blocks beyond a budget per tick of the clock, go unmeasured and say so.
 
 use crate::sys;
@@ -39,7 +39,7 @@ pub fn allocated(address: usize, size: usize) {
     }
 }
 
-/// Measures a block that is about to be given back, if it is a large one and the budget allows.
+/// Measures a block that is about to be freed, if it is a large one and the budget allows.
 #[inline(always)]
 pub fn freed(address: usize, budget: &mut u32) -> Option<u32> {
     let slot = slot(address);

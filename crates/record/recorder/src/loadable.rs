@@ -47,7 +47,7 @@ pub fn start() {
     if LIBRARY.target_len.load(Ordering::Acquire) != 0 {
         return;
     }
-    // SAFETY: nobody reads them before the length is set below, and nobody else writes them.
+    // SAFETY: no thread reads them before the length is set below, and nothing else writes them.
     unsafe {
         *LIBRARY.path.get() = Some(path);
         *LIBRARY.target.get() = target;

@@ -60,7 +60,7 @@ impl MarkNames {
         let log = self.log.load(Ordering::Relaxed);
         let offset = self.offsets[id.0 as usize - 1].load(Ordering::Relaxed) as usize;
         // SAFETY: a slot is stored after its name was written there and never again, with its length in front; the log is never
-        // unmapped. The length is the recorder's own, for nobody else writes to this memory.
+        // unmapped. The length is the recorder's own, for nothing else writes to this memory.
         unsafe {
             let start = log.add(offset);
             let len = usize::from(u16::from_le_bytes([start.read(), start.add(1).read()]));
@@ -89,7 +89,7 @@ impl MarkNames {
         if used + len > MARK_LOG_BYTES {
             return MarkId::OTHER;
         }
-        // SAFETY: within the log, which only the holder of the lock writes to, and of which nobody reads this part before
+        // SAFETY: within the log, which only the holder of the lock writes to, and of which no thread reads this part before
         // the new length or the slot is stored.
         unsafe {
             let at = self.log.load(Ordering::Relaxed).add(used);

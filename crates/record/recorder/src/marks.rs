@@ -104,7 +104,7 @@ pub unsafe extern "C" fn forward_mark(kind: u32, name: *const u8, len: usize) {
 }
 
 /// `heapwise_is_recording` of the preload library.
-pub extern "C" fn is_somebody_recording() -> u32 {
+pub extern "C" fn is_any_recorder_active() -> u32 {
     let own = is_recording_from_c as extern "C" fn() -> u32;
     forward::target().map_or(own, |target| target.is_recording)()
 }

@@ -3,7 +3,7 @@
 //! The C++ library's operators call `malloc` and `free`, those of many allocators do not, and a library of the program may do
 //! one for small blocks and the other for large ones. So it is observed, call by call. What an operator calls is described
 //! where it happens, as it is without the operator being interposed; afterwards the operator asks whether the block that it
-//! returns, or gave back, is part of what was described meanwhile.
+//! returns, or freed, is part of what was described meanwhile.
 //!
 //! A signal handler may strike in between. Its calls come from further in than those of the operator, so of all blocks that
 //! were described the one of the outermost call counts.
@@ -26,7 +26,7 @@ pub struct Nested {
     /// Its block.
     start: usize,
     size: usize,
-    /// The block that the operator gives back.
+    /// The block that the operator frees.
     released: usize,
     /// Which part of it was touched, plus 1.
     touched: usize,
@@ -46,7 +46,7 @@ pub(crate) struct Operator {
 }
 
 impl Operator {
-    /// Begins an operator that was entered at `sp`. It gives back the block `released`, if it is no 0, of which `touched` was
+    /// Begins an operator that was entered at `sp`. It frees the block `released`, if it is no 0, of which `touched` was
     /// touched.
     pub(crate) fn begin(sp: usize, released: usize, touched: Option<u32>) -> Self {
         let touched = touched.map_or(0, |pages| pages as usize + 1);
@@ -74,11 +74,11 @@ impl Operator {
         described || nested.is_done
     }
 
-    /// Ends one that gave a block back. Returns whether that was described or counted.
+    /// Ends one that freed a block. Returns whether that was described or counted.
     pub(crate) fn ends(self) -> bool {
         let nested = self.end();
         if nested.is_done {
-            // An operator further out gives it back, too.
+            // An operator further out frees it, too.
             note_release(nested.released);
         }
         nested.is_done
@@ -101,7 +101,7 @@ pub(crate) fn note_block(sp: usize, block: usize, size: usize) {
     }
 }
 
-/// Notes that a block is described as given back. Returns what the operator around it knows of the touched part.
+/// Notes that a block is described as freed. Returns what the operator around it knows of the touched part.
 #[cold]
 pub(crate) fn note_release(block: usize) -> Option<u32> {
     // SAFETY: as in `note_block`.
@@ -157,7 +157,7 @@ mod tests {
         let reused = Operator::begin(0x9000, 0, None);
         note_block(0x7000, 0x10_000, 64);
         note_release(0x10_000);
-        assert!(!reused.ends_with(0x9000, 0x10_000), "a handler gave back what the operator then got");
+        assert!(!reused.ends_with(0x9000, 0x10_000), "a handler freed what the operator then got");
     }
 
     #[test]

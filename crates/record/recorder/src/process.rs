@@ -104,7 +104,7 @@ impl Inherited {
         if self.path_known.load(Ordering::Acquire) != 0 {
             return false;
         }
-        // SAFETY: written under the lock, once, before anybody reads it.
+        // SAFETY: written under the lock, once, before any thread reads it.
         unsafe { *self.path.get() = Some(path) };
         self.path_known.store(1, Ordering::Release);
         true
@@ -180,7 +180,7 @@ impl Process {
         if self.in_namespace.load(Ordering::Relaxed) == 0 {
             return sys::is_gone(session.collector_pid.load(Ordering::Relaxed));
         }
-        // Its id means somebody else here, or nobody: it is looked for where it was found.
+        // In this namespace its id means another process, or none: it is looked for where it was found.
         let is_missing = self.inherited.path().is_some_and(|path| path.open().err() == Some(sys::ENOENT));
         is_missing && sys::id_in_proc().is_some()
     }

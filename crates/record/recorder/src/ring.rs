@@ -24,7 +24,7 @@ const MOST_INTERRUPTIONS: u32 = 100_000;
 /// How a thread may wait for room in its ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Patience {
-    /// Nobody makes room.
+    /// Not at all: no reader makes room.
     None,
     /// By looking again and again: at a system call it would be killed.
     Spin,
@@ -42,7 +42,7 @@ pub trait Waiting {
     fn patience(&self) -> Patience;
     /// Sleeps for a step, unless the tail is not what was seen. Returns whether a signal has ended the sleep.
     fn sleep(&self, tail: &AtomicU64, seen: u64) -> bool;
-    /// Whether nobody will make room any more.
+    /// Whether no reader will make room any more.
     fn is_over(&self) -> bool;
 }
 

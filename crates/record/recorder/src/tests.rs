@@ -163,7 +163,7 @@ fn a_recording_that_is_paused_or_over_takes_no_events() {
     let entry = Entry { stack_pointer: &raw const here as usize & !15, frame_pointer: 0 };
     let write = |clock: u64, n| {
         session.put(offset_of!(SessionHeader, clock), &clock.to_le_bytes());
-        let mut turn = begin_with(process, words, &entry, true).expect("nobody else is at work");
+        let mut turn = begin_with(process, words, &entry, true).expect("no other call is at work");
         let clock = turn.clock();
         let is_recorded = turn.at(clock);
         if is_recorded {
@@ -234,7 +234,7 @@ fn a_full_ring_counts_what_is_lost_and_goes_on_where_there_is_room_again() {
     let thread = thread_of(process);
     let ring = ring_of(process, 0);
     let capacity = ring.capacity.load(Ordering::Relaxed);
-    // Nobody makes room any more, so nobody is waited for.
+    // No collector makes room any more, so the writer does not wait.
     session.put(offset_of!(SessionHeader, clock), &(CLOCK_STOPPED | 1).to_le_bytes());
     let sent = capacity / 8 + 1000;
     (0..sent).for_each(|n| thread.ring.push(encode(free(n)), process));

@@ -54,7 +54,7 @@ fn new_state(index: usize) -> Option<*mut ThreadState> {
     let at = address_space::map_private(bytes)?;
     let state: *mut ThreadState = at.cast();
     // SAFETY: the memory is fresh, zeroed, which is a valid state, and as large as the three parts, which do not overlap. It is
-    // used by nobody else.
+    // used by nothing else.
     unsafe {
         (*state).bytes = bytes;
         let nodes = if has_nodes { at.add(nodes_at) } else { core::ptr::null_mut() };
@@ -176,7 +176,7 @@ fn take_ring(header: &'static ProcessHeader, process: &Process) -> Option<(&'sta
 
 /// The state of the thread with these words if it is attached to this process.
 pub fn current(words: &ThreadWords, process: &Process) -> Option<&'static mut ThreadState> {
-    // SAFETY: null, or this thread's own state, which nobody else touches; the guard keeps this thread from having
+    // SAFETY: null, or this thread's own state, which no other thread touches; the guard keeps this thread from having
     // two references at work at the same time.
     let state = unsafe { words.state.as_mut() }?;
     (state.stamp == process.stamp()).then_some(state)

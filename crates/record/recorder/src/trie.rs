@@ -19,7 +19,7 @@ use heapwise_trace::live::node::root_key;
 
 /// The memory in which a trie grows. What it hands out is zeroed, told to the reader, and there as long as the trie.
 pub trait Growth {
-    /// Proof that nobody else is making tables or chunks.
+    /// Proof that no other thread is making tables or chunks.
     type Held<'a>
     where
         Self: 'a;

@@ -202,7 +202,7 @@ unsafe extern "C" fn describe_allocation(
 }
 
 unsafe extern "C" fn describe_deallocation(block: *mut u8, sp: usize, fp: usize) {
-    describe::given_back(block, &entry!(sp, fp));
+    describe::freed(block, &entry!(sp, fp));
 }
 
 unsafe extern "C" fn describe_time(sp: usize, fp: usize) {
@@ -293,7 +293,7 @@ pub fn allocation(size: usize, align: usize, zeroed: bool, call: impl FnOnce() -
     block
 }
 
-/// Describes that a block is given back, and calls the inner allocator.
+/// Describes that a block is freed, and calls the inner allocator.
 #[inline(always)]
 #[expect(clippy::not_unsafe_ptr_arg_deref, reason = "the block's address is written down, and nothing else")]
 pub fn deallocation(block: *mut u8, call: impl FnOnce()) {
@@ -358,7 +358,7 @@ pub fn mark(mark: Mark, name: &[u8]) {
 
 /// The same in that of the preload library, if it is in this process.
 pub fn mark_by_preload(mark: Mark, name: &[u8]) {
-    /// 1 while nobody has looked.
+    /// 1 until the function was looked up.
     static FOUND: AtomicUsize = AtomicUsize::new(1);
     let mut found = FOUND.load(Ordering::Relaxed);
     if found == 1 {

@@ -93,7 +93,7 @@ impl MarkKind {
     }
 }
 
-/// How many pages of a large block were resident when it was given back, if that was measured.
+/// How many pages of a large block were resident when it was freed, if that was measured.
 pub type TouchedPages = Option<u32>;
 
 /// One event of one thread, in the thread's own order.
@@ -114,7 +114,7 @@ pub enum Event {
         /// Who asked.
         stack: StackId,
     },
-    /// A block was given back.
+    /// A block was freed.
     Free {
         /// Where it began.
         address: BlockAddress,
@@ -134,7 +134,7 @@ pub enum Event {
         /// What of the old block was resident.
         touched: TouchedPages,
     },
-    /// The first half of a resize during which the epoch changed: the old block is given back.
+    /// The first half of a resize during which the epoch changed: the old block is freed.
     ReallocBegin {
         /// Where it began.
         old: BlockAddress,

@@ -1,7 +1,7 @@
 //! For how many blocks a recorded one stands, where only a sample of them is recorded.
 //!
 //! A block is recorded with a probability that depends on its size alone, 1 in [`weight`]. So whoever reads a recording knows
-//! from the size of each block how many it stands for, at its allocation as well as when it is given back, and no event has to
+//! from the size of each block how many it stands for, at its allocation as well as when it is freed, and no event has to
 //! say it. Each recorded block stands for at most as many bytes as there lie between two on average, and for more than half of
 //! them, whatever its size; a block that is as large is always recorded.
 

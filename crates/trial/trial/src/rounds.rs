@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn everybody_has_a_turn_in_each_round_in_changing_orders_and_in_the_given_one_first() {
+    fn all_have_a_turn_in_each_round_in_changing_orders_and_in_the_given_one_first() {
         let all = orders(Rounds::new(6, 20, 5));
         assert_eq!((all.len(), all[0].as_slice()), (21, &[0, 1, 2, 3, 4, 5][..]));
         for order in &all {

@@ -21,7 +21,7 @@ fn run_within(program: &Program, timeout: Duration) -> Result<Sample, Error> {
     let began = Instant::now();
     let limits = Limits { timeout: Some(timeout), interrupted: &interrupted };
     let sample = measure(program, &Candidate::default(), &limits);
-    assert!(began.elapsed() < Duration::from_secs(30), "somebody who was left behind is waited for");
+    assert!(began.elapsed() < Duration::from_secs(30), "a process that was left behind is waited for");
     sample
 }
 
@@ -105,7 +105,7 @@ fn is_alive(pid: &str) -> bool {
 
 #[test]
 fn signals_reach_the_program_and_stops_are_stops() {
-    // It stops itself, somebody else lets it go on, and then a handler runs: nothing of that is the tracer's to change.
+    // It stops itself, another process lets it go on, and then a handler runs: nothing of that is the tracer's to change.
     let script = "trap 'echo caught; exit 3' USR1; (sleep 0.2; kill -CONT $$; kill -USR1 $$) & kill -STOP $$; wait; exit 9";
     let sample = run(&sh(script));
     assert_eq!(sample.outcome, Outcome::Exited(3));
@@ -295,7 +295,7 @@ fn what_the_children_of_a_server_needed_is_the_servers_whoever_waited_for_them()
     let cpu = cpu_of_server(worker).unwrap();
     assert!(cpu.is_some_and(|cpu| cpu >= 850_000_000), "a worker that ends: {cpu:?}");
 
-    // The child is nobody's but ours, and has another session.
+    // The child is ours alone, and has another session.
     let orphan = "def serve():\n    r, w = os.pipe()\n    pid = os.fork()\n    if pid == 0:\n        os.setsid()\n        if os.fork() == 0: work(0.3); os.write(w, b'x')\n        os._exit(0)\n    os.waitpid(pid, 0); os.read(r, 1)";
     let cpu = cpu_of_server(orphan).unwrap();
     assert!(cpu.is_some_and(|cpu| exact.contains(&cpu)), "an orphan for each: {cpu:?}");
@@ -327,7 +327,7 @@ fn a_server_that_ignores_the_ends_of_its_children_has_no_processor_time_that_is_
 fn nothing_of_a_run_is_left_behind_whatever_it_did_to_stay() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).display().to_string();
-    // It leaves group and session, and has no parent before anybody could look.
+    // It leaves group and session, and has no parent before it could be seen.
     let late = "setsid sh -c 'echo $$ > LATE; exec sleep 287' & while [ ! -s LATE ]; do :; done; exit";
     let sample = run(&sh(&late.replace("LATE", &path("late"))));
     assert_eq!(sample.outcome, Outcome::Exited(0));
@@ -367,7 +367,7 @@ fn nothing_of_a_run_is_left_behind_whatever_it_did_to_stay() {
             let until = Instant::now() + Duration::from_secs(30);
             while Instant::now() < until {
                 std::thread::sleep(Duration::from_millis(20));
-                // The load is over when nobody is there who belongs to it; the server is settling then.
+                // The load is over when none of its processes is left; the server is settling then.
                 let there = |name: &str| {
                     let pid = std::fs::read_to_string(path(name)).unwrap_or_default();
                     (!pid.is_empty()).then(|| is_alive(pid.trim()))
@@ -387,5 +387,5 @@ fn nothing_of_a_run_is_left_behind_whatever_it_did_to_stay() {
     assert!(!is_alive(std::fs::read_to_string(path("server")).unwrap().trim()));
     // Not while another test has its own.
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    assert_eq!(children(), [""; 0], "somebody was not waited for");
+    assert_eq!(children(), [""; 0], "a child was not waited for");
 }

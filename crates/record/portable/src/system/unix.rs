@@ -86,7 +86,7 @@ pub(in super::super) fn resident_bytes() -> Option<u64> {
     (got == size).then_some(info.pti_resident_size)
 }
 
-/// Nobody says.
+/// Not known on other systems.
 #[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
 pub(in super::super) fn resident_bytes() -> Option<u64> {
     None
@@ -111,7 +111,7 @@ pub(in super::super) fn module_of(address: u64) -> Option<Module> {
 
     /// One object file, of all.
     unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _: usize, search: *mut c_void) -> libc::c_int {
-        // SAFETY: both are valid during the call: the one is the loader's, the other what was given to it, which nobody else
+        // SAFETY: both are valid during the call: the one is the loader's, the other what was given to it, which nothing else
         // uses meanwhile.
         let (info, search) = unsafe { (&*info, &mut *search.cast::<Search>()) };
         // SAFETY: the loader's table of that many entries, which stays as long as the object is loaded.

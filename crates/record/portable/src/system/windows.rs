@@ -57,7 +57,7 @@ pub(in super::super) fn thread_name(name: &mut [u8; MOST_NAME_BYTES]) -> usize {
         character.encode_utf8(room);
         at += character.len_utf8();
     }
-    // SAFETY: the system allocated it for us to free, and nobody uses it any more.
+    // SAFETY: the system allocated it for us to free, and it is not used any more.
     unsafe { LocalFree(text.cast()) };
     at
 }

@@ -1,4 +1,4 @@
-//! Names of addresses: found in this process, since nobody else may have its files.
+//! Names of addresses: found in this process, since a reader of the recording may not have its files.
 //!
 //! Names also tell which frames are heapwise's own, which is why those of the innermost frames are looked up at once and those
 //! of all others every now and then. What was compiled into another function keeps its place in that.

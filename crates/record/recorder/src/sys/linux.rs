@@ -85,7 +85,7 @@ impl File {
         unsafe { call(number::READ, [self.0, buffer.as_mut_ptr() as usize, buffer.len(), 0, 0, 0]) }
     }
 
-    /// Maps a part of the file, shared with everybody who maps it.
+    /// Maps a part of the file, shared with all processes that map it.
     pub fn map_shared(&self, offset: u64, len: usize) -> Result<*mut u8, Errno> {
         let flags = MAP_SHARED | MAP_NORESERVE;
         // SAFETY: the kernel chooses free addresses, so nothing that exists is replaced.
@@ -422,7 +422,7 @@ mod tests {
         let at = map_private(64 * PAGE).expect("memory is there");
         assert_eq!(resident_pages(at as usize, 64 * PAGE), Some(0));
         for page in 0..10 {
-            // SAFETY: within the mapping made above, which nobody else knows.
+            // SAFETY: within the mapping made above, which nothing else uses.
             unsafe { at.add(page * PAGE).write_volatile(1) };
         }
         assert_eq!(resident_pages(at as usize + 16, 64 * PAGE - 16), Some(10));

@@ -166,7 +166,7 @@ impl MadeRanges {
 
     fn note(&self, start: usize, end: usize) {
         let index = self.next.fetch_add(1, Ordering::Relaxed) % MADE_RANGES;
-        // An empty range in between, so that nobody pairs the old end with the new start.
+        // An empty range in between, so that no reader pairs the old end with the new start.
         self.ends[index].store(0, Ordering::Release);
         self.starts[index].store(start, Ordering::Release);
         self.ends[index].store(end, Ordering::Release);

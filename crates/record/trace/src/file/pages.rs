@@ -1,8 +1,8 @@
 //! Which pages of a process were resident at a moment, and what the allocator makes of request sizes.
 //!
 //! A *snapshot* lists the mappings of a process as `/proc/PID/maps` tells them. Of those that may belong to a heap it has
-//! the runs of resident pages, of the others only how many there are: nobody asks later which pages of a library were
-//! resident, and the runs of a heap say which of its free memory costs something.
+//! the runs of resident pages, of the others only how many there are: no report needs to know which pages of a
+//! library were resident, and the runs of a heap say which of its free memory costs something.
 
 use super::cursor::{Cursor, Put};
 use super::limits::{Excess, MOST_MAPPINGS, MOST_RUNS, MOST_USABLE_SIZES};
@@ -15,7 +15,7 @@ pub enum Reason {
     /// The resident set was higher than at the snapshot before.
     #[default]
     Grown,
-    /// Somebody asked for it.
+    /// It was requested.
     Requested,
     /// The process was about to end, or a while had passed since the one before.
     Latest,

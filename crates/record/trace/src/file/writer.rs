@@ -42,7 +42,7 @@ impl<W: Write> Writer<W> {
         self.written
     }
 
-    /// Gives the stream back.
+    /// Returns the underlying stream.
     pub fn into_inner(self) -> W {
         self.out
     }

@@ -54,7 +54,7 @@ pub struct SessionHeader {
     pub reserved: [AtomicU32; 8],
     /// The epoch and the two flags `CLOCK_*`. Read at every event, so it has a cache line of its own.
     pub clock: CacheLine<AtomicU64>,
-    /// Offset of the first byte that belongs to nobody.
+    /// Offset of the first byte that no process has taken yet.
     pub next_arena: CacheLine<AtomicU64>,
     /// Futex: 1 while the collector sleeps. A producer whose ring fills sets it to 0 and wakes the collector.
     pub wake: CacheLine<AtomicU32>,

@@ -126,8 +126,8 @@ impl Standing {
 pub struct Winner {
     /// Of what.
     pub measure: RunMeasure,
-    /// The one with the lowest median among those that surely need less than the baseline; `None` if nobody does.
+    /// The one with the lowest median among those that surely need less than the baseline; `None` if none does.
     pub best: Option<usize>,
-    /// Others that nobody can tell from it.
+    /// Others that cannot be told from it.
     pub not_told_apart: Vec<usize>,
 }

@@ -11,7 +11,7 @@ use heapwise_environment::MachineDescription;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Rounds if nobody says how many: the least with which the exact test can find something.
+/// Rounds by default: the least with which the exact test can find something.
 const ROUNDS: u32 = 5;
 /// Rounds of a program that takes long: the least that can tell anything.
 const FEWEST: u32 = 3;
@@ -287,7 +287,7 @@ fn notes_of(standings: &[Standing]) -> Vec<String> {
         notes.push(format!("the program as it is ends with exit code {code}"));
     }
     let counted = || standings.iter().flat_map(Standing::counted);
-    // A server is looked at after its load, and nobody is told what it had at its end.
+    // A server is measured after its load; its memory at the end is not reported.
     if counted().any(|sample| sample.end_source == EndSource::LastSample && sample.load.is_none()) {
         notes.push(
             "memory at the end is that of the last look before it in some runs, for they could not be stopped at their \

@@ -12,7 +12,7 @@ pub enum RunMeasure {
     Cpu,
     /// The most resident memory, of all processes if there were several.
     PeakRss,
-    /// Resident memory at the exit, without what was given back already.
+    /// Resident memory at the exit, without pages that were freed lazily (`MADV_FREE`).
     EndRss,
     /// The same of a server, right after the load.
     AfterLoad,

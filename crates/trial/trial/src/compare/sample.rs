@@ -12,8 +12,8 @@ pub struct Sample {
     pub is_second: bool,
     /// How it ended.
     pub outcome: Outcome,
-    /// From the start to the end. Of a server: of the load; `None` without one, for how long somebody waits for a server to be
-    /// ready, and lets it live, says nothing about it.
+    /// From the start to the end. Of a server: of the load; `None` without one, for how long a server takes to be
+    /// ready, and how long it is kept alive, says nothing about it.
     pub wall_ns: Option<u64>,
     /// Processor time of the program and of the children it waited for, in user and in kernel mode together. Of a server:
     /// during the load, with all its processes; `None` without a load, or if some of it is not known, since a process that ignores the ends of its
@@ -23,14 +23,14 @@ pub struct Sample {
     pub user_ns: u64,
     /// The part of it in kernel mode. Of a server: of its whole life.
     pub system_ns: u64,
-    /// The most resident memory that one process had; `None` if it ended before anybody could look.
+    /// The most resident memory that one process had; `None` if it ended before it could be measured.
     pub peak_rss_bytes: Option<u64>,
     /// Where that comes from.
     pub peak_source: PeakSource,
     /// The highest sum of the resident memory of all processes of the run, if there was more than one, as it was sampled;
     /// pages that they share are counted for each.
     pub peak_tree_bytes: Option<u64>,
-    /// Resident memory at the moment of the exit, of the first process; `None` if it ended before anybody could look.
+    /// Resident memory at the moment of the exit, of the first process; `None` if it ended before it could be measured.
     pub end: Option<Memory>,
     /// Where that comes from.
     pub end_source: EndSource,
@@ -44,11 +44,11 @@ pub struct Sample {
     pub involuntary_switches: u64,
     /// The most processes at one time.
     pub processes: u32,
-    /// The program that the first process was in the end, after all that it may have replaced itself by; `None` if nobody could
-    /// look.
+    /// The program that the first process was in the end, after all that it may have replaced itself by; `None` if that could
+    /// not be read.
     pub executable: Option<PathBuf>,
-    /// Whether the allocator's library was mapped into the first process; `None` if nobody could look, or the program was still
-    /// being loaded then.
+    /// Whether the allocator's library was mapped into the first process; `None` if that could not be read, or the program was
+    /// still being loaded then.
     pub in_use: Option<bool>,
     /// Libraries of allocators that were mapped into the first process, by their names.
     pub allocators_seen: Vec<String>,
@@ -71,13 +71,13 @@ pub struct Sample {
 pub struct Memory {
     /// All of it. Of several processes: each one's share of the pages that they share (PSS).
     pub rss_bytes: u64,
-    /// The part of it that was given back already and is taken when somebody needs it (`MADV_FREE`); `None` if it is not
-    /// known.
+    /// The part of it that was freed lazily, which the kernel takes when it needs memory (`MADV_FREE`); `None` if it is
+    /// not known.
     pub lazily_freed_bytes: Option<u64>,
 }
 
 impl Memory {
-    /// Without what was given back already.
+    /// Without what was freed lazily.
     pub fn held_bytes(&self) -> u64 {
         self.rss_bytes - self.lazily_freed_bytes.unwrap_or(0).min(self.rss_bytes)
     }

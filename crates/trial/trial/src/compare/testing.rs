@@ -35,7 +35,7 @@ pub(crate) fn sample(round: u32, cpu_ns: f64, outcome: Outcome) -> Sample {
     }
 }
 
-/// Somebody with these CPU times, one for each round; the baseline has each twice, a little apart.
+/// A candidate with these CPU times, one for each round; the baseline has each twice, a little apart.
 pub(crate) fn standing(cpu_ns: &[f64], is_baseline: bool) -> Standing {
     let mut samples = Vec::new();
     for (round, number) in (1..).zip(cpu_ns) {

@@ -54,7 +54,7 @@ fn decide() -> bool {
 
 #[cfg(unix)]
 fn variable_says_mimalloc() -> bool {
-    // SAFETY: the name ends in a zero, and nobody changes the environment meanwhile: the first allocation is that of the
+    // SAFETY: the name ends in a zero, and no thread changes the environment meanwhile: the first allocation is that of the
     // runtime, before `main`, when there is one thread. What comes back is null or a string that ends in a zero, and it is
     // not used any longer than the environment stays as it is.
     unsafe {

@@ -87,11 +87,7 @@ mod tests {
         };
         near(0.5, 500.0);
         near(0.99, 990.0);
-        assert_eq!(
-            histogram.quantile(0.9999),
-            None,
-            "of a thousand calls nobody knows the slowest ten-thousandth"
-        );
+        assert_eq!(histogram.quantile(0.9999), None, "a thousand calls have no slowest ten-thousandth");
         assert_eq!(Histogram::default().quantile(0.5), None);
     }
 }

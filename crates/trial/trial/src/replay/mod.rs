@@ -8,7 +8,7 @@
 //!
 //! Decision: an allocator is tried in a process of its own that has nothing else on its heap. What the replay needs for
 //! itself (the script, the table of blocks, the measurements) is in a file in memory that it shares with its parent
-//! ([`shared`]), so resident anonymous memory is the allocator's and nobody else's, and can be looked at from outside while
+//! ([`shared`]), so resident anonymous memory is the allocator's alone, and can be looked at from outside while
 //! the worker stands still.
 
 mod latency;

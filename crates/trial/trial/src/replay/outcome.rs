@@ -85,7 +85,7 @@ pub struct CallTimes {
 pub struct SlowCall {
     /// How long it took.
     pub ns: f64,
-    /// Who made it, in the recorded program; unknown for those that give blocks back.
+    /// Who made it, in the recorded program; unknown for those that free blocks.
     pub stack: Option<StackId>,
 }
 
@@ -111,8 +111,8 @@ pub struct Measured {
     pub end_lazily_freed: Bytes,
     /// Resident anonymous memory after the pause that was asked for, and the part that the kernel may take.
     pub settled: Option<(Bytes, Bytes)>,
-    /// The same after a call that gives free pages back, without what the kernel may take; the thread that makes it is one that
-    /// stays. `None` if that was not asked for.
+    /// The same after a call that returns free pages to the system, without what the kernel may take; the thread that makes it
+    /// is one that stays. `None` if that was not asked for.
     pub purged: Option<Bytes>,
     /// What the allocator itself said at the end, if it says anything and the replay accounts for memory.
     pub own: Option<OwnStatistics>,
@@ -136,7 +136,7 @@ pub struct Measured {
     pub live: (u64, Bytes),
     /// Calls that ask for blocks.
     pub allocate: CallTimes,
-    /// Calls that give blocks back.
+    /// Calls that free blocks.
     pub free: CallTimes,
     /// Calls that resize blocks.
     pub resize: CallTimes,

@@ -22,7 +22,7 @@ pub(crate) const MAGIC: u64 = 0x7265_706c_6179_0001;
 /// A thread that has not begun or has ended, in the table of progress.
 pub(crate) const NOT_RUNNING: u32 = u32::MAX;
 /// No thread.
-pub(crate) const NOBODY: u32 = u32::MAX;
+pub(crate) const NO_THREAD: u32 = u32::MAX;
 /// Binary logarithm of the bytes of a page in the table of pages.
 pub(crate) const PAGE_SHIFT: u32 = 12;
 /// Binary logarithm of the size of the address space of a program.
@@ -84,7 +84,7 @@ pub(crate) struct Header {
 pub(crate) mod wish {
     /// Ask the allocator for its own statistics.
     pub(crate) const TELL: u32 = 1;
-    /// Give free pages back by a call.
+    /// Return free pages to the system by a call.
     pub(crate) const PURGE: u32 = 2;
     /// A thread is at it.
     pub(crate) const TAKEN: u32 = 3;

@@ -1,4 +1,4 @@
-//! Whether one thing differs from another, by how much, and when nobody can tell.
+//! Whether one thing differs from another, by how much, and when that cannot be decided.
 //!
 //! Per round there is one number of the candidate and two of the baseline. What counts are the logarithms of the ratios
 //! within rounds. The two runs of the baseline differ by nothing but noise, so their ratios say what noise can do, and a
@@ -29,7 +29,7 @@ pub enum Verdict {
     Lower,
     /// They are higher.
     Higher,
-    /// Nobody can tell, or it does not matter.
+    /// No difference can be shown, or it does not matter.
     WithinNoise,
     /// There are too few rounds to tell noise from anything else.
     TooFew,

@@ -139,7 +139,7 @@ mod tests {
         assert!(near(of(&[3]), 2.0 * 5.0 / 256.0), "{}", of(&[3]));
         assert!(near(of(&[4]), 2.0 * 7.0 / 256.0));
         assert!(near(of(&[1, 8, 2, 7]), 1.0), "18 of 36 is the middle");
-        // Darwin's maize, the example that everybody has: V = 96 of 120, p = 0.04126.
+        // Darwin's maize, the usual textbook example: V = 96 of 120, p = 0.04126.
         let maize = [49., -67., 8., 16., 6., 23., 28., 41., 14., 29., 56., 24., 75., 60., -48.];
         assert!((p_value(&maize) - 0.04126).abs() < 1e-5, "{}", p_value(&maize));
     }

@@ -46,7 +46,7 @@ impl Child {
                 Ok(ended) => {
                     ended.map(|(status, usage)| Ended { status: ExitStatus::from_raw(status), usage })
                 }
-                // Somebody else has waited for it, which nobody here does.
+                // It was waited for already, which no code of heapwise does.
                 Err(_) => Some(Ended { status: ExitStatus::from_raw(0), usage: Usage::default() }),
             };
         }

@@ -1,9 +1,9 @@
 //! Whose processes are whose, and that none of a run's is left when it is over.
 //!
-//! A process that loses its parent would become nobody's: it could go on for ever, hold the pipes that we read, and take with it
+//! A process that loses its parent would escape: it could go on for ever, hold the pipes that we read, and take with it
 //! what it needed. So heapwise adopts them (`PR_SET_CHILD_SUBREAPER`): each descendant of the program becomes a child of ours
 //! when its parent ends, whatever group or session it went to. What is a child of ours, and is neither a program that we run
-//! nor somebody's who was there before, is an orphan of the run: it belongs to the program while that runs, what it needed
+//! nor a child that was there before, is an orphan of the run: it belongs to the program while that runs, what it needed
 //! is counted when it ends, and it is ended with the run.
 //!
 //! The commands that drive a server leave orphans, too. They are told from the server's by a variable that only those
@@ -27,7 +27,7 @@ const MARK: &str = "HEAPWISE_DRIVES_FOR";
 #[derive(Debug)]
 pub(crate) struct OrphanReaper {
     own: i32,
-    /// Our process group. What is in it was started by somebody else in this process: programs get groups of their own.
+    /// Our process group. What is in it was started by other code of this process: programs get separate groups.
     group: i32,
     /// Children that were there before, with their beginnings.
     before: BTreeSet<(i32, u64)>,
@@ -36,7 +36,7 @@ pub(crate) struct OrphanReaper {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Programs that we run, and whose ends somebody else waits for.
+    /// Programs that we run, and whose ends other code waits for.
     running: BTreeSet<i32>,
     /// The group of the command that drives the server at the moment.
     driver: Option<i32>,
@@ -49,7 +49,7 @@ struct State {
 impl OrphanReaper {
     /// Orphans are ours from now on.
     pub(crate) fn new() -> Self {
-        // Where it is refused, somebody else takes their ends.
+        // Where it is refused, another process waits for their ends.
         let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
         let own = std::process::id() as i32;
         let before =
@@ -71,7 +71,8 @@ impl OrphanReaper {
         self.with(|state| state.running.insert(pid));
     }
 
-    /// Starts a command that drives the server. Nobody looks for orphans meanwhile, who would take it for one of the server's.
+    /// Starts a command that drives the server. The state is locked meanwhile: a thread
+    /// that looks for orphans would take it for one of the server's.
     pub(crate) fn start_driver(&self, mut command: Command) -> io::Result<Started<()>> {
         command.env(MARK, self.own.to_string());
         self.with(|state| {
@@ -131,7 +132,7 @@ impl OrphanReaper {
                     || state.of_driver.contains(&name)
                     || process::has_variable(pid, MARK, &self.own.to_string()));
             if is_driver {
-                // When it has ended, nobody can look at its variables any more.
+                // When it has ended, its variables cannot be read any more.
                 state.of_driver.insert(name);
             }
             orphans.push(Orphan { pid, has_ended: stat.has_ended, is_driver });

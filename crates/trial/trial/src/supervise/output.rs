@@ -43,7 +43,7 @@ fn collect(mut stream: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
         // What could be read before an error is all there is. The rest is taken away, so that the process does not wait for room.
         let _ = stream.by_ref().take(MOST_BYTES).read_to_end(&mut text);
         let _ = io::copy(&mut stream, &mut io::sink());
-        // Nobody listens any more if it took too long.
+        // The receiver is gone if it took too long.
         let _ = tell.send(text);
     });
     told
@@ -58,7 +58,7 @@ mod tests {
         let began = Instant::now();
         let hangs = output(Command::new("sleep").arg("60"), Duration::from_millis(50));
         assert!(hangs.is_ok_and(|output| output.is_none()));
-        // It has ended, and somebody whom it started keeps its output open.
+        // It has ended, and a process that it started keeps its output open.
         let mut leaves = Command::new("sh");
         leaves.args(["-c", "sleep 60 & echo $!"]);
         assert!(output(&mut leaves, Duration::from_millis(200)).is_ok_and(|output| output.is_none()));

@@ -55,7 +55,7 @@ pub(super) fn wait4(pid: i32, options: i32) -> io::Result<Option<(i32, Usage)>> 
         let mut status = 0;
         // SAFETY: zeroed memory is a valid `rusage`, a structure of integers.
         let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-        // SAFETY: both pointers are to live variables that nobody else has, of the types that the kernel writes.
+        // SAFETY: both pointers are to live variables without other references, of the types that the kernel writes.
         let waited = unsafe { libc::wait4(pid, &mut status, libc::__WALL | options, &mut usage) };
         match check(libc::c_long::from(waited)) {
             Ok(()) => return Ok((waited == pid).then(|| (status, Usage::from(&usage)))),
@@ -87,7 +87,7 @@ pub(crate) fn cpu_time(pid: i32) -> Option<Duration> {
     const SCHEDULED: libc::clockid_t = 2;
     let clock = (!pid << 3) | SCHEDULED;
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the kernel writes the structure, a live variable that nobody else has; a clock of a process that is gone is an error.
+    // SAFETY: the kernel writes the structure, a live variable without other references. It fails if the process is gone.
     check(unsafe { libc::clock_gettime(clock, &mut time) }.into()).ok()?;
     Some(Duration::new(time.tv_sec.max(0) as u64, time.tv_nsec.clamp(0, 999_999_999) as u32))
 }
@@ -114,7 +114,7 @@ pub(super) fn go_on(pid: i32, signal: i32) -> io::Result<()> {
     ptrace(libc::PTRACE_CONT, pid, signal)
 }
 
-/// Leaves a process stopped, as somebody else wanted it, and hears of the end of that.
+/// Leaves a process stopped, as another process requested, and is notified when it continues.
 pub(super) fn stay_stopped(pid: i32) -> io::Result<()> {
     ptrace(libc::PTRACE_LISTEN, pid, 0)
 }

@@ -3,7 +3,7 @@
 //! What a process has when it ends can only be seen when it ends: a moment later the memory is gone. So it is traced, in the
 //! kernel's mildest way (`PTRACE_SEIZE`), which changes nothing for the program but that it stops once, when it exits; its
 //! other threads and its children are not traced. The time of that stop is measured and is not the program's. Signals that it
-//! gets on its way are passed on, and stops that somebody else wants stay stops.
+//! gets on its way are passed on, and stops that another process requests are kept.
 //!
 //! The tracer has to be there before the program is, or it would miss short ones: the child waits at a gate between `fork` and
 //! `exec`. All of it is one thread's work, since the kernel binds a traced process to the thread that traces.

@@ -23,7 +23,7 @@ pub enum Reason {
     NothingIsBetter,
     /// What was better in replays was not in the program itself.
     NotConfirmed,
-    /// The search was ended before it could tell: nobody knows whether something is better.
+    /// The search was ended before it could tell whether something is better.
     Interrupted,
 }
 
@@ -105,8 +105,8 @@ impl Choice {
 
 /// A twentieth of what is left is nothing to pay for with settings or page faults.
 const NEAR: f64 = 1.05;
-/// Half as many again: memory that is given back at once is faulted in again, and what that costs shows in page faults on a busy
-/// machine when it does not in processor time.
+/// Half as many again: pages that are returned to the system at once are faulted in again. On a busy machine that shows in
+/// page faults even where it does not in processor time.
 const MANY_FAULTS: f64 = 1.5;
 
 /// A candidate that is better on the program itself.
@@ -192,7 +192,7 @@ pub fn real(measure: Objective, standing: &Standing) -> Option<RunMeasure> {
     kinds.iter().copied().find(has)
 }
 
-/// Whether a comparison has rounds enough to tell anything of a goal, of anybody in it.
+/// Whether a comparison has rounds enough to tell anything of a goal, for any of its candidates.
 pub fn is_told_by(goal: &Goal, comparison: &Comparison) -> bool {
     let has_too_few = |standing: &Standing| {
         let verdict = |&(measure, _): &(Objective, f64)| standing.verdict(real(measure, standing)?);
@@ -206,8 +206,8 @@ fn is_told(difference: &Difference) -> bool {
     matches!(difference.verdict, Verdict::Lower | Verdict::Higher)
 }
 
-/// What a candidate does to the goal in the program itself. A measure that is within the noise, or that nobody has (the times of
-/// a server without a load), is taken to be as it was.
+/// What a candidate does to the goal in the program itself. A measure that is within the noise, or that was not taken (the
+/// times of a server without a load), counts as unchanged.
 fn factor(goal: &Goal, standing: &Standing) -> Score {
     let (mut value, mut low, mut high) = (0.0, 0.0, 0.0);
     for &(measure, weight) in goal.weights() {
@@ -345,7 +345,7 @@ mod tests {
         assert_eq!(of(vec![noise]), "NotConfirmed");
         let more = standing("jemalloc", &[(RunMeasure::AfterSettle, Verdict::Higher, (1.5, 1.4, 1.6))]);
         assert_eq!(of(vec![more]), "NotConfirmed");
-        // What nobody measured is no reason.
+        // A measure that was not taken is no reason.
         assert_eq!(
             of(vec![standing("jemalloc", &[(RunMeasure::Cpu, Verdict::Lower, HALF)])]),
             "NotConfirmed"
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_can_have_is_no_obstacle() {
+    fn a_measure_that_cannot_be_taken_is_no_obstacle() {
         // A server without a load has no times.
         let found = found("rss-after=1,cpu=1", &[("glibc", 1.0, 1.0), ("jemalloc", 1.0, 1.0)]);
         let less = standing("jemalloc", &[(RunMeasure::AfterSettle, Verdict::Lower, HALF)]);

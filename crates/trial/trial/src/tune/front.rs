@@ -1,4 +1,4 @@
-//! The Pareto front: those that nobody beats in everything.
+//! The Pareto front: the points that no other point beats.
 
 /// The places of those points that no other point beats: none is as low in all dimensions and lower in one.
 pub fn front<const N: usize>(points: &[[f64; N]]) -> Vec<usize> {
@@ -14,7 +14,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_on_it_is_beaten_and_nobody_else_is_unbeaten() {
+    fn the_points_on_it_are_those_that_no_other_point_beats() {
         assert_eq!(front(&[[1.0, 5.0], [2.0, 2.0], [5.0, 1.0], [3.0, 3.0], [2.0, 2.0]]), [0, 1, 2, 4]);
         assert_eq!(front::<2>(&[]), [0usize; 0]);
         assert_eq!(front(&[[1.0], [1.0], [2.0]]), [0, 1]);

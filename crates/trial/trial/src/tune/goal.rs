@@ -48,7 +48,7 @@ pub struct Goal {
     weights: Vec<(Objective, f64)>,
 }
 
-/// A goal that nobody understands.
+/// An invalid goal.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{text:?} is no goal: say rss, rss-after, cpu, latency, balanced, or weights such as rss=2,cpu=1")]
 pub struct GoalError {

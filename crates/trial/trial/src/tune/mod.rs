@@ -2,7 +2,7 @@
 //!
 //! * [`Goal`]: what is wanted, as weights of measures;
 //! * [`search()`]: successive halving on replays of a recording: all candidates once, then the better half more often, and so on;
-//! * [`front`]: those that nobody beats in both memory and time;
+//! * [`front`]: the Pareto front: candidates that no other one beats in both memory and time;
 //! * [`Choice`]: what to recommend, which only ever is something that was run, and often is to stay with what one has.
 //!
 //! A replay tells memory exactly and time roughly, so what it finds is a short list. What decides, where the program itself

@@ -21,7 +21,7 @@ pub struct Numbers {
 impl Numbers {
     /// Adds what another rung measured. Where it replayed with longer pauses than those before (`is_truer`), what they said of
     /// memory after the load is forgotten: work is not compressed as pauses are, so an allocator that waits for a time has
-    /// less of it, and gives back what it would keep in the program.
+    /// less of it, and returns pages to the system that it would keep in the program.
     pub(crate) fn add(&mut self, results: &Results, is_truer: bool) {
         if is_truer && results.timed.as_ref().is_some_and(|m| m.ending == Ending::Complete) {
             self.rss_after.clear();
@@ -37,7 +37,7 @@ impl Numbers {
         self.allocator_ns.extend(results.allocator_rounds_ns.iter().copied());
         for timed in results.timed.iter().filter(complete) {
             let (rss, lazily_freed) = timed.settled.unwrap_or((timed.end_rss, timed.end_lazily_freed));
-            // What the kernel may take at any time is nobody's loss.
+            // What the kernel may take at any time does not count.
             self.rss_after.push(rss.0.saturating_sub(lazily_freed.0) as f64);
             self.faults[0].push(timed.page_faults.0 as f64);
             self.purged.extend(timed.purged.map(|rss| rss.0 as f64));
@@ -47,7 +47,7 @@ impl Numbers {
         }
     }
 
-    /// Measurements that nobody made.
+    /// Invented measurements.
     #[cfg(test)]
     pub(crate) fn made_up(all: &[(Objective, &[f64])]) -> Self {
         let mut numbers = Self::default();
@@ -94,20 +94,20 @@ impl Numbers {
         median(&self.faults[0]).or_else(|| median(&self.faults[1]))
     }
 
-    /// With page faults that nobody counted.
+    /// With an invented number of page faults.
     #[cfg(test)]
     pub(crate) fn with_page_faults(mut self, faults: f64) -> Self {
         self.faults[0].push(faults);
         self
     }
 
-    /// Resident memory in bytes after a call at the end that gives free pages back.
+    /// Resident memory in bytes after a call at the end that returns free pages to the system.
     pub fn purged(&self) -> Option<f64> {
         Spread::of(self.purged.iter().copied()).map(|s| s.median)
     }
 }
 
-/// How long the slowest thousandth of calls takes: of those that ask for blocks and those that give them back, whichever is
+/// How long the slowest thousandth of calls takes: of those that allocate blocks and those that free them, whichever is
 /// longer.
 fn tail(measured: &Measured) -> Option<f64> {
     let (allocate, free) = (measured.allocate.p999_ns?, measured.free.p999_ns.unwrap_or(0.0));

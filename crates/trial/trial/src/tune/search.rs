@@ -53,7 +53,7 @@ pub struct Ranked {
     pub rung: usize,
     /// Why it has no numbers, if it has none.
     pub trouble: Option<String>,
-    /// Whether nobody is better in all measures that count and in memory and time.
+    /// Whether it is on the Pareto front of memory and time: no other is as low in both and lower in one.
     pub is_on_front: bool,
 }
 
@@ -198,7 +198,7 @@ fn unknown(candidate: &Candidate) -> Ranked {
     }
 }
 
-/// Pauses short enough that nobody minds; for the last few, longer.
+/// The pauses of a replay, shortened to a tolerable length; for the last few candidates, longer ones.
 fn pace(script: &Script, options: &Options, is_last: bool) -> Timed {
     let longest = if is_last { options.longest } else { options.longest / 3 };
     let whole = Duration::from_nanos(script.duration().0) + options.settle;
@@ -210,7 +210,7 @@ fn pace(script: &Script, options: &Options, is_last: bool) -> Timed {
 }
 
 /// Leaves of a trial that was interrupted only what can be compared, and says whether that is anything. The longest pauses say
-/// something else of memory after the load than shorter ones, so either all have them or nobody has.
+/// something else of memory after the load than shorter ones, so either all candidates have them or none has.
 fn keep_comparable(trial: &mut Trial, is_last: bool) -> bool {
     let mut all: Vec<_> = trial.tried.iter_mut().filter_map(|tried| tried.results.as_mut().ok()).collect();
     if is_last && !all.iter().all(|results| results.timed.is_some() || results.failure().is_some()) {
@@ -267,7 +267,7 @@ fn better_half(all: &[Ranked], taking_part: &[usize]) -> Vec<usize> {
     others
 }
 
-/// Marks those that nobody beats in both measures, of those that took part to the end: `rungs` is how many rungs there were.
+/// Marks the Pareto front in two measures, of the candidates that took part to the end: `rungs` is how many rungs there were.
 fn mark_front(all: &mut [Ranked], of: [Objective; 2], rungs: usize) {
     let point = |ranked: &Ranked| {
         let [a, b] = of.map(|measure| ranked.numbers.of(measure).map(|s| s.median));
@@ -300,8 +300,8 @@ mod tests {
     #[test]
     fn the_better_half_goes_on_and_what_there_is_now_always_does() {
         let all = scored(&[100.0, 90.0, 10.0, 80.0, 20.0, 70.0, 30.0, 60.0, 40.0, 50.0, 200.0]);
-        let everybody: Vec<usize> = (0..all.len()).collect();
-        assert_eq!(better_half(&all, &everybody), [0, 2, 4, 6, 8, 9]);
+        let everything: Vec<usize> = (0..all.len()).collect();
+        assert_eq!(better_half(&all, &everything), [0, 2, 4, 6, 8, 9]);
         // Only those who took part, and not fewer than a few.
         assert_eq!(better_half(&all, &[0, 2, 4, 6, 8, 9]), [0, 2, 4, 6, 8]);
         assert_eq!(better_half(&all, &[0]), [0]);

@@ -26,7 +26,7 @@ impl<'a> Reference<'a> {
         Some(Self { first, all: samples, output_varies, exit_varies })
     }
 
-    /// Whether the program ends like this without anybody's help.
+    /// Whether the program ends like this in the baseline, too.
     fn ends_like(&self, outcome: &Outcome) -> bool {
         self.all.iter().any(|sample| sample.outcome == *outcome)
     }
@@ -72,7 +72,7 @@ fn of_run(reference: &Reference<'_>, candidate: &Candidate, sample: &Sample) -> 
         found.push((FindingKind::NotInUse, what.to_owned()));
     }
     let failed = match (&sample.outcome, &expected.outcome) {
-        // What it does by itself is nobody's fault, even if it does it rarely.
+        // What also happens in the baseline is not the candidate's fault, even if it is rare.
         (own, _) if reference.ends_like(own) => None,
         (Outcome::TimedOut, _) => Some((FindingKind::TimedOut, sample.outcome.words())),
         (Outcome::NotReady, _) => Some((FindingKind::NotReady, sample.outcome.words())),
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flaky_program_is_not_held_against_a_candidate() {
+    fn a_candidate_is_not_blamed_for_a_flaky_program() {
         let fine = || with(Outcome::Exited(0), "a\nb\n");
         let baseline = [fine(), with(Outcome::Killed(11), "a\n"), with(Outcome::TimedOut, ""), fine()];
         for rare in [with(Outcome::Killed(11), "a"), with(Outcome::TimedOut, ""), fine()] {

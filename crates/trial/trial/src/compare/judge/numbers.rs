@@ -27,7 +27,7 @@ fn rows(baseline: &Standing, candidate: &Standing, measure: RunMeasure) -> Vec<R
     by_round(candidate, measure).into_iter().filter_map(row).collect()
 }
 
-/// Somebody's numbers of runs that count.
+/// A candidate's numbers by round, of its runs that count.
 fn by_round(standing: &Standing, measure: RunMeasure) -> BTreeMap<u32, f64> {
     standing.counted().filter_map(|s| Some((s.round, measure.of(s)?))).collect()
 }
@@ -49,7 +49,7 @@ pub(crate) fn winners(standings: &[Standing], measures: &[RunMeasure]) -> Vec<Wi
         .map(|&measure| {
             let is_lower = |at: &usize| {
                 let standing = &standings[*at];
-                // Nobody wants an allocator under which the program does something else.
+                // An allocator under which the program does something else cannot win.
                 standing.findings.is_empty() && standing.verdict(measure) == Some(Verdict::Lower)
             };
             let best = (1..standings.len())
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_wins_who_breaks_the_program_or_is_no_better() {
+    fn a_candidate_that_breaks_the_program_or_is_no_better_does_not_win() {
         let mut standings = field(&[0.5e9, 1.2e9]);
         let what = String::new();
         standings[1].findings.push(Finding { kind: FindingKind::Crashed, what, runs: 1, of: 6 });
@@ -152,7 +152,7 @@ mod tests {
         let counted: Vec<u32> =
             runs.iter().filter(|run| reference.counts(run)).map(|run| run.round).collect();
         assert_eq!(counted, [1]);
-        // Rounds in which somebody is missing are no rounds.
+        // Rounds in which a candidate is missing do not count.
         let [first, mut second] = [standing(&around(1e9), true), standing(&around(0.5e9), false)];
         second.counted.truncate(3);
         assert_eq!(differences(&first, &second)[&RunMeasure::Cpu].rounds, 3);

@@ -36,7 +36,7 @@ const LAST_OUTPUT: Duration = Duration::from_secs(2);
 pub struct Limits<'a> {
     /// Not to be exceeded.
     pub timeout: Option<Duration>,
-    /// Somebody wants to stop.
+    /// Set when the measurement is to stop.
     pub interrupted: &'a AtomicBool,
 }
 
@@ -107,7 +107,7 @@ static MEASURING: Mutex<()> = Mutex::new(());
 /// of their own meanwhile: they would be ended with what the run left behind.
 ///
 /// # Errors
-/// If it cannot be started, or somebody interrupts. What goes wrong with it afterwards is an [`Outcome`].
+/// If it cannot be started, or is interrupted. What goes wrong with it afterwards is an [`Outcome`].
 pub fn measure(program: &Program, candidate: &Candidate, limits: &Limits<'_>) -> Result<Sample, Error> {
     let _alone = MEASURING.lock().unwrap_or_else(PoisonError::into_inner);
     let orphan_reaper = Arc::new(OrphanReaper::new());

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// The longest line in which a text is looked for; longer ones are looked at in pieces.
 const LONGEST_LINE: usize = 64 << 10;
 
-/// Somebody who reads what a program writes.
+/// Reads what a program writes.
 #[derive(Clone, Debug)]
 pub(super) struct Reader(Arc<Mutex<State>>);
 
@@ -65,7 +65,7 @@ impl Reader {
         self.with(|state| state.is_seen)
     }
 
-    /// What was written. If somebody who was left behind keeps the pipe open, what was written after a while.
+    /// What was written. If a process that was left behind keeps the pipe open, what was written after a while.
     pub(super) fn finish(self, patience: Duration) -> Output {
         let until = Instant::now() + patience;
         while !self.with(|state| state.is_over) && Instant::now() < until {

@@ -53,7 +53,7 @@ pub(super) struct Server<'a> {
     pub(super) prepare: Option<fn(&mut Command)>,
 }
 
-/// Whether somebody listens at the port that is to show that a server is ready: then it would show nothing.
+/// Fails if another program listens at the port that is to show that the server is ready: then it would show nothing.
 pub(super) fn refuse_foreign_listener(service: &Service) -> Result<(), Error> {
     let Some(Ready::Tcp(addresses)) = &service.ready else { return Ok(()) };
     // The one before may need a moment to leave.
@@ -65,7 +65,7 @@ pub(super) fn refuse_foreign_listener(service: &Service) -> Result<(), Error> {
                 format!("cannot be told from another one, which listens at port {port} of {ip} already");
             return Err(Error::Baseline { what, hint: "; end that program, or use another port".into() });
         }
-        // Each question is a connection that somebody has to accept: not too many.
+        // Each question is a connection that the other program has to accept: not too many.
         std::thread::sleep(Duration::from_millis(250));
     }
     Ok(())
@@ -199,7 +199,7 @@ impl Server<'_> {
         Ok(LoadSample { outcome, wall_ns: wall.as_nanos() as u64, stdout })
     }
 
-    /// Of all processes; `None` if nobody can look.
+    /// Of all processes; `None` if it cannot be read.
     fn memory(&self) -> Option<Memory> {
         let family = self.watch.family();
         let parts: Vec<Memory> = family

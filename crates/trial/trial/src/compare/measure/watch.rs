@@ -29,7 +29,7 @@ const ROUNDED: Duration = process::TICK.saturating_mul(3);
 /// How often the processes are counted until twice the same ones are there.
 const COUNTS: u32 = 20;
 
-/// Somebody who watches.
+/// Watches the processes of a run.
 #[derive(Debug)]
 pub(super) struct Watch {
     shared: Arc<Shared>,
@@ -50,9 +50,9 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct LastLook {
-    /// Everybody who was there, with those who had ended and were not waited for.
+    /// All processes that were there, with those that had ended and were not waited for.
     all: BTreeMap<i32, Account>,
-    /// Whether somebody took processor time along.
+    /// Whether a process vanished with processor time that its parent did not get.
     has_lost: bool,
 }
 
@@ -182,7 +182,7 @@ impl Shared {
     fn look_for_family(&self) {
         self.with_last(|last| {
             self.orphan_reaper.inherited();
-            let all = self.everybody();
+            let all = self.all_processes();
             last.has_lost |= has_lost(&last.all, &all);
             let alive = all.iter().filter(|(_, stat)| !stat.has_ended);
             let family = alive.map(|(pid, stat)| (*pid, stat.began)).collect();
@@ -192,9 +192,9 @@ impl Shared {
     }
 
     /// The program's processes, parents before their children. Those that ended and were not waited for are among them.
-    fn everybody(&self) -> BTreeMap<i32, Account> {
+    fn all_processes(&self) -> BTreeMap<i32, Account> {
         let mut open = self.orphan_reaper.orphans();
-        // When it has ended and was waited for, its id may be somebody else's.
+        // When it has ended and was waited for, its id may be that of another process.
         let own = std::process::id() as i32;
         open.extend(process::account(self.pid).filter(|stat| stat.parent == own).map(|_| self.pid));
         let mut all = BTreeMap::new();
@@ -207,18 +207,18 @@ impl Shared {
         all
     }
 
-    /// What everybody needed so far, who is there and who was.
+    /// What all processes needed so far, those that are there and those that were.
     fn cpu_time(&self) -> Option<Duration> {
         let mut before = None;
         for _ in 0..COUNTS {
             let inherited = self.orphan_reaper.inherited();
-            let all = self.everybody();
+            let all = self.all_processes();
             // The clock is exact, and the ticks have to do for one that it is not told of.
             let of =
                 |(pid, stat): (&i32, &Account)| sys::cpu_time(*pid).unwrap_or(stat.own) + stat.waited_for;
             let sum: Duration = all.iter().map(of).sum();
             let who: BTreeSet<(i32, u64)> = all.iter().map(|(pid, stat)| (*pid, stat.began)).collect();
-            // Somebody who ended meanwhile may be in it twice or not at all.
+            // A process that ended meanwhile may be in it twice or not at all.
             let found = (who, inherited);
             if before.as_ref() == Some(&found) {
                 return Some(sum + inherited);

@@ -1,4 +1,4 @@
-//! As a program runs that nobody has done anything to.
+//! The program with nothing set that concerns the heap.
 
 use super::{Condition, Role, clean};
 use crate::lab::worker::Heap;

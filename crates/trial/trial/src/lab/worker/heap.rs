@@ -1,6 +1,6 @@
 //! The heap that a process really has.
 //!
-//! A loader that cannot find a library says so and goes on, and a variable that nobody reads does nothing: that a command
+//! A loader that cannot find a library says so and goes on, and a variable that is not read does nothing: that a command
 //! was prepared proves nothing about the process. So a worker asks its own allocators, and an experiment believes it.
 
 use heapwise_environment::facts::Probes;

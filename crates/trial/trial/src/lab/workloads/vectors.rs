@@ -1,4 +1,4 @@
-//! Large blocks that live for a moment: a zeroed vector and an array that nobody writes to, again and again.
+//! Large blocks that live for a moment: a zeroed vector and an array that is never written to, again and again.
 
 use super::Workload;
 use crate::lab::worker::Stopwatch;

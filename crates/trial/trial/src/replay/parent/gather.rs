@@ -35,7 +35,7 @@ fn times<'a>(of_threads: impl Iterator<Item = &'a Times>, ns_per_tick: f64) -> C
     }
 }
 
-/// Calls that ask for blocks, give them back and resize them.
+/// Calls that allocate blocks, free them and resize them.
 pub(super) fn calls(memory: &Memory, ns_per_tick: f64) -> [CallTimes; KINDS] {
     std::array::from_fn(|kind| times(memory.threads().map(|t| &t.times[kind]), ns_per_tick))
 }

@@ -3,7 +3,7 @@
 #![expect(unsafe_code, reason = "maps memory that it shares with the replaying process")]
 
 use crate::replay::script::Script;
-use crate::replay::shared::{Header, Layout, MAGIC, NOBODY, NOT_RUNNING, PAGE_SHIFT, Slot, ThreadState};
+use crate::replay::shared::{Header, Layout, MAGIC, NO_THREAD, NOT_RUNNING, PAGE_SHIFT, Slot, ThreadState};
 use rustix::fs::MemfdFlags;
 use std::fs::File;
 use std::io;
@@ -62,7 +62,7 @@ impl Memory {
         }
         for (i, created) in script.created.iter().enumerate() {
             let entry = self.number(self.layout.creations + i * 4);
-            entry.store(created.unwrap_or(NOBODY), Ordering::Relaxed);
+            entry.store(created.unwrap_or(NO_THREAD), Ordering::Relaxed);
         }
         header.magic.store(MAGIC, Ordering::Release);
     }

@@ -53,7 +53,7 @@ pub struct Plan {
     pub is_empty: bool,
     /// How long to wait at the end, with all threads still there, before looking again.
     pub settle: Duration,
-    /// Whether to try what a call that gives free pages back does at the very end.
+    /// Whether to measure, at the very end, a call that returns free pages to the system.
     pub purges: bool,
     /// A worker that makes no progress for so long is ended.
     pub patience: Duration,
@@ -111,7 +111,7 @@ pub enum Error {
         /// What it said, or how it ended.
         reason: String,
     },
-    /// Somebody does not want to wait any longer.
+    /// It was interrupted.
     #[error("interrupted")]
     Interrupted,
 }
@@ -370,7 +370,7 @@ impl Watch<'_> {
                 seen.ending = Some(Ending::Trouble { reason });
                 return seen;
             }
-            // In this order: those that stay or wait start nobody, so if they are all that run now, nobody else is at work.
+            // In this order: threads that stay or wait start no others, so if only such run now, no thread is at work.
             let (parked, staying) = (get(&header.parked), get(&header.staying));
             let running = get(&header.running);
             if running > 0 && staying == running {

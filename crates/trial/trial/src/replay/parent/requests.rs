@@ -20,7 +20,7 @@ pub(super) fn statistics(process: &mut Child, memory: &Memory) -> Option<OwnStat
     Some(OwnStatistics::from_numbers(numbers))
 }
 
-/// Resident memory after a call that gives free pages back, without what the kernel may take.
+/// Resident memory after a call that returns free pages to the system, without what the kernel may take.
 pub(super) fn purge(process: &mut Child, memory: &Memory) -> Option<Bytes> {
     if !fulfilled(process, memory, wish::PURGE) {
         return None;

@@ -26,7 +26,7 @@ const STACK_BYTES: u64 = 16 << 20;
 pub struct Counts {
     /// Blocks that are asked for.
     pub allocations: u64,
-    /// Blocks that are given back.
+    /// Blocks that are freed.
     pub deallocations: u64,
     /// Blocks that are resized.
     pub reallocations: u64,
@@ -169,7 +169,7 @@ pub(crate) struct Compiler {
 }
 
 impl Compiler {
-    /// `peak_rss` is what the whole program had resident at most; 0 if nobody knows.
+    /// `peak_rss` is what the whole program had resident at most; 0 if it is not known.
     pub(crate) fn new(process: usize, peak_rss: Bytes) -> Result<Self, CompileError> {
         Ok(Self {
             process,
@@ -354,13 +354,13 @@ impl Compiler {
             && !self.reconciler.displace(place(address), displaced)
         {
             self.lose(displaced.size);
-            self.give_back(displaced.thread as usize, &displaced);
+            self.push_free(displaced.thread as usize, &displaced);
         }
         self.gain(size);
         self.cancel(thread, address);
     }
 
-    /// Lets a new block go again at once if it was given back in advance.
+    /// Frees a new block again at once if its free came before it.
     #[inline(always)]
     fn cancel(&mut self, thread: usize, address: BlockAddress) {
         if !self.reconciler.open {
@@ -380,12 +380,12 @@ impl Compiler {
                 transit.block = Some(block);
             }
             // Whoever has waited for the end of the thread would wait for this as well, and perhaps for itself.
-            _ if self.threads.lives[by].joined.is_some() => self.give_back(thread, &block),
-            _ => self.give_back(by, &block),
+            _ if self.threads.lives[by].joined.is_some() => self.push_free(thread, &block),
+            _ => self.push_free(by, &block),
         }
     }
 
-    /// The block at an address, which a thread gives back or resizes.
+    /// The block at an address, which a thread frees or resizes.
     fn take(
         &mut self,
         thread: usize,
@@ -410,7 +410,7 @@ impl Compiler {
         Some(block)
     }
 
-    /// Blocks of which no free was seen, although their addresses were handed out again, are given back by those who had them.
+    /// Blocks of which no free was seen, although their addresses were handed out again, are freed by those who had them.
     fn close_epoch(&mut self) {
         if !self.reconciler.open {
             return self.reconciler.forget_log();
@@ -420,7 +420,7 @@ impl Compiler {
         left.sort_by_key(|((_, address), block)| (*address, block.slot));
         for (_, block) in left {
             self.lose(block.size);
-            self.give_back(block.thread as usize, &block);
+            self.push_free(block.thread as usize, &block);
         }
     }
 
@@ -442,15 +442,15 @@ impl Compiler {
 
     fn free(&mut self, thread: usize, address: BlockAddress, touched: TouchedPages) {
         if let Some(block) = self.take(thread, address, touched, false) {
-            self.give_back(thread, &block);
+            self.push_free(thread, &block);
         }
     }
 
-    fn give_back(&mut self, thread: usize, block: &Block) {
+    fn push_free(&mut self, thread: usize, block: &Block) {
         let waits = block.thread as usize != thread;
         self.push(thread, Record::block(Operation::Free, block.slot, block.generation, waits, 0), 0);
         self.counts.deallocations += 1;
-        self.slots.give_back(thread, block.slot, block.generation);
+        self.slots.recycle(thread, block.slot, block.generation);
     }
 
     fn resize(&mut self, thread: usize, block: Option<Block>, new: BlockAddress, size: u64, stack: StackId) {
@@ -465,7 +465,7 @@ impl Compiler {
         self.put(thread, new, block.slot, block.generation.wrapping_add(1), size, at);
     }
 
-    /// How much of a large block was resident when it was given back, or `None` if nobody knows.
+    /// How much of a large block was resident when it was freed, or `None` if it is not known.
     fn tell_touched(&mut self, block: &Block, resident_bytes: Option<u64>) {
         let Some(asked) = block.asked else { return };
         match resident_bytes {
@@ -485,7 +485,7 @@ impl Compiler {
         }
     }
 
-    /// Blocks that were never given back: what the last look at the pages has of them.
+    /// Blocks that were never freed: what the last look at the pages has of them.
     fn tell_touched_at_the_end(&mut self) {
         let look = self.last_look.take().map(|look| ResidentPages::new(&look));
         let large: Vec<(u64, Block)> =
@@ -505,7 +505,7 @@ fn place(address: BlockAddress) -> Place {
 /// What the recorder counts in.
 const PAGE_BYTES: u64 = 4096;
 
-/// The resident pages of a look, so that many blocks can be held against many pages.
+/// The resident pages of a look, so that many blocks can be looked up among many pages.
 #[derive(Debug, Default)]
 struct ResidentPages {
     /// Start, end, and resident bytes before the start; ascending.

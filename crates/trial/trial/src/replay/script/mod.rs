@@ -1,7 +1,7 @@
 //! A *script*: what each thread of a program did with its heap, in a form that can be done again at once.
 //!
 //! A recording names blocks by address, and addresses are what another allocator will not repeat. In a script every block
-//! has a *slot*, a place in a table, and whoever gives the block back or resizes it names the slot. Each thread has a
+//! has a *slot*, a place in a table, and whoever frees the block or resizes it names the slot. Each thread has a
 //! stream of records of 16 bytes ([`record`]); streams of all threads lie in pieces in one temporary file ([`streams`]).
 //!
 //! The order across threads is kept where it matters: a record whose block comes from another thread says so, and which

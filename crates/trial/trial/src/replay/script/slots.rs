@@ -1,7 +1,7 @@
 //! Which slot a block has.
 //!
-//! A slot that a thread has emptied is filled again by the same thread, so that nobody needs to wait for it. If a thread
-//! has none, because others give its blocks back, it takes half of those of the thread that has most, the oldest first;
+//! A slot that a thread has emptied is filled again by the same thread, so that no thread needs to wait for it. If a thread
+//! has none, because others free its blocks, it takes half of those of the thread that has most, the oldest first;
 //! whoever fills one of these has to wait until it was emptied, which by then was long ago. So there are never many more
 //! slots than there were live blocks.
 
@@ -55,7 +55,7 @@ impl Slots {
         Place { slot, generation: 1, waits: false }
     }
 
-    pub(crate) fn give_back(&mut self, thread: usize, slot: u32, generation: u16) {
+    pub(crate) fn recycle(&mut self, thread: usize, slot: u32, generation: u16) {
         self.own[thread].push_back(Empty { slot, generation });
     }
 
@@ -82,7 +82,7 @@ mod tests {
         let first = slots.take(0);
         assert_eq!(first, Place { slot: 0, generation: 1, waits: false });
         assert_eq!(slots.take(0).slot, 1);
-        slots.give_back(0, 0, 1);
+        slots.recycle(0, 0, 1);
         assert_eq!(slots.take(0), Place { slot: 0, generation: 2, waits: false });
     }
 
@@ -95,7 +95,7 @@ mod tests {
         for _ in 0..100_000 {
             let place = slots.take(0);
             waits += u32::from(place.waits);
-            slots.give_back(1, place.slot, place.generation);
+            slots.recycle(1, place.slot, place.generation);
         }
         assert!(slots.count <= 1024, "{}", slots.count);
         assert!(waits > 90_000);

@@ -1,6 +1,6 @@
 //! When threads begin and end.
 //!
-//! A thread is started by the one that created it. It ends where somebody waited for its end, or else where the collector
+//! A thread is started by the one that created it. It ends where another thread joined it, or else where the collector
 //! noticed that it was gone; one that was there until the process ended stays, since an allocator treats the caches of
 //! threads that live differently from those that are gone.
 
@@ -59,7 +59,7 @@ impl Threads {
         self.created.push(None);
         let running = self.by_handle.get(&handle).map(|&thread| &mut self.lives[thread]);
         if let Some(early) = running.filter(|life| life.is_early) {
-            // Somebody else has started it.
+            // Another thread has started it.
             early.is_early = false;
             return creation;
         }
@@ -68,7 +68,7 @@ impl Threads {
         creation
     }
 
-    /// A thread begins that nobody is known to have created: the number of a creation for it.
+    /// A thread begins that no thread is known to have created: the number of a creation for it.
     pub(crate) fn create_now(&mut self, thread: usize) -> u32 {
         self.lives[thread].is_spawned = true;
         self.lives[thread].is_early = true;

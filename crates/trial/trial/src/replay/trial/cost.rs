@@ -13,7 +13,7 @@ pub struct Harness {
     pub ns: f64,
     /// Processor nanoseconds of such a replay.
     pub cpu_ns: f64,
-    /// What a timed call seems to take that does nothing: asking, giving back, resizing.
+    /// What a timed call seems to take that does nothing: allocating, freeing, resizing.
     pub bias_ns: [f64; KINDS],
 }
 

@@ -45,7 +45,7 @@ fn otherwise(record: Record) -> *mut u8 {
     block.cast()
 }
 
-/// Gives a block back.
+/// Frees a block.
 ///
 /// # Safety
 /// The block came from [`allocate`] or [`resize`] and is not used any more.

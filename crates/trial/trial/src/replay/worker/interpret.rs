@@ -194,7 +194,7 @@ impl Interpreter<'_> {
             slot.content.store(content(generation, REFUSED), Ordering::Release);
             return;
         }
-        // SAFETY: a new block of the requested size, of which at most so much is touched, and nobody else has it yet.
+        // SAFETY: a new block of the requested size, of which at most so much is touched, and no other thread has it yet.
         unsafe { touch::touch(block, used.min(record.size()), record.touched_bytes()) };
         if self.notes_pages {
             self.memory.note_pages(block as usize, record.size());

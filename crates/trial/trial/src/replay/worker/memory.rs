@@ -86,10 +86,10 @@ impl Memory {
         }
     }
 
-    /// The thread that a creation makes, [`NOBODY`](crate::replay::shared::NOBODY) if it never did anything.
+    /// The thread that a creation makes, [`NO_THREAD`](crate::replay::shared::NO_THREAD) if it never did anything.
     pub(super) fn created(&self, creation: u32) -> u32 {
         if creation as usize >= self.n_creations {
-            return crate::replay::shared::NOBODY;
+            return crate::replay::shared::NO_THREAD;
         }
         // SAFETY: within the table, whose size was just compared.
         let entry: &AtomicU32 = unsafe { self.get(self.layout.creations + creation as usize * 4) };
@@ -151,7 +151,7 @@ impl Memory {
         }
     }
 
-    /// Gives the memory of a thread's piece back.
+    /// Returns the memory of a thread's piece to the system.
     pub(super) fn forget_piece(&self, thread: usize) {
         let at = self.layout.pieces + thread * PIECE_BYTES as usize;
         // SAFETY: the thread's own part of the mapping, which it does not use any more.

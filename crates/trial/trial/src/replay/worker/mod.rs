@@ -35,7 +35,7 @@ pub fn work(parent: &str, shared: &str, records: &str) -> ! {
         }
         None => CANNOT_BEGIN,
     };
-    // SAFETY: ends the process at once. Destructors and exit handlers would give back memory that is being looked at, and
+    // SAFETY: ends the process at once. Destructors and exit handlers would free memory that is being measured, and
     // other threads still run.
     unsafe { libc::_exit(code) }
 }
@@ -61,7 +61,7 @@ fn limit_data(memory: &Memory) {
     }
 }
 
-/// Has the kernel end this process when the one that watches it is gone: nobody else would.
+/// Has the kernel end this process when the one that watches it is gone: nothing else would.
 fn end_with_parent(parent: &str) {
     // SAFETY: integer arguments, and a question without any. A process whose parent ended before the first call has another
     // one by the time of the second.

@@ -1,4 +1,4 @@
-//! What the parent wants of the allocator when everything was done: its own statistics, and free pages given back.
+//! What the parent wants of the allocator at the end: its own statistics, and the return of free pages to the system.
 
 use crate::replay::shared::{Header, wish};
 use heapwise_allocators::own_statistics;
@@ -28,7 +28,7 @@ fn tell(header: &Header) -> bool {
     true
 }
 
-/// Gives free pages back, by the call that the allocator has for it: that of our own libraries, or the C library's.
+/// Returns free pages to the system, by the call that the allocator has for it: that of our own libraries, or the C library's.
 fn purge(_: &Header) -> bool {
     // SAFETY: the name is a C string.
     let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"heapwise_allocator_purge".as_ptr()) };

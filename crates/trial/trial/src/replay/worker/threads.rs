@@ -3,7 +3,7 @@
 use super::memory::Memory;
 use super::{requests, wait};
 use crate::replay::script::record::Record;
-use crate::replay::shared::{NOBODY, NOT_RUNNING};
+use crate::replay::shared::{NO_THREAD, NOT_RUNNING};
 use std::ffi::c_void;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -79,7 +79,7 @@ fn start(memory: &Memory, thread: usize) {
         return;
     }
     if state.is_joined.load(Ordering::Relaxed) == 0 {
-        // SAFETY: a thread that was just started and that nobody joins.
+        // SAFETY: a thread that was just started and that no thread joins.
         unsafe { libc::pthread_detach(handle) };
     }
     state.handle.store(handle, Ordering::Release);
@@ -119,7 +119,7 @@ fn stay(memory: &Memory) {
 /// A thread creates another one.
 pub(super) fn spawn(memory: &Memory, by: usize, creation: u32) {
     let thread = memory.created(creation);
-    if thread == NOBODY || thread as usize >= memory.n_threads() {
+    if thread == NO_THREAD || thread as usize >= memory.n_threads() {
         return;
     }
     let thread = thread as usize;

@@ -8,12 +8,12 @@ const PAGE: usize = 4096;
 /// Writes to the bytes of a block from one offset to another.
 ///
 /// # Safety
-/// The block is at least `to` bytes long and nobody else uses it.
+/// The block is at least `to` bytes long and no other thread uses it.
 #[inline(always)]
 pub(super) unsafe fn touch(block: *mut u8, from: usize, to: usize) {
     let mut at = from;
     while at < to {
-        // SAFETY: within the block, by the caller's promise. Volatile, since nobody ever reads it.
+        // SAFETY: within the block, by the caller's promise. Volatile, since it is never read.
         unsafe { block.add(at).write_volatile(1) };
         at += if at < BY_LINE { LINE } else { PAGE };
     }

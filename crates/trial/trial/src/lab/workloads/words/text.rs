@@ -1,4 +1,4 @@
-//! A text that is the same everywhere: no file is needed, and nobody has another one.
+//! A text that is generated, so that it needs no file and is the same everywhere.
 //!
 //! Of the words a quarter is different, whatever the length, so that a table grows in proportion with the text; common words
 //! come often and rare ones seldom, as in a language.

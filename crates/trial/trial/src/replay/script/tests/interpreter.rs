@@ -49,7 +49,7 @@ struct Machine<'a> {
 /// Does a script in some order that its waits allow.
 ///
 /// # Errors
-/// Nobody can go on, or a record meets a slot that is not as it says.
+/// No thread can go on, or a record meets a slot that is not as it says.
 pub(super) fn run(script: &Script, seed: u64) -> Result<Run, String> {
     let mut random = Random::new(seed);
     let threads = script.threads.iter().map(|thread| Thread {
@@ -71,7 +71,7 @@ pub(super) fn run(script: &Script, seed: u64) -> Result<Run, String> {
     let mut order: Vec<usize> = (0..machine.threads.len()).collect();
     loop {
         random.shuffle(&mut order);
-        let mut anybody = false;
+        let mut has_moved = false;
         for &thread in &order {
             // Some run far ahead of the others.
             let turns = if random.below(4) == 0 { 1000 } else { 1 + random.below(5) };
@@ -79,11 +79,11 @@ pub(super) fn run(script: &Script, seed: u64) -> Result<Run, String> {
                 if !machine.step(thread)? {
                     break;
                 }
-                anybody = true;
+                has_moved = true;
             }
         }
-        anybody |= machine.look_if_all_stand();
-        if !anybody {
+        has_moved |= machine.look_if_all_stand();
+        if !has_moved {
             break;
         }
     }
@@ -174,7 +174,9 @@ impl Machine<'_> {
         }
         let is_new = slot.generation == 0;
         if record.waits() != (slot.by != thread && !is_new) {
-            return Err(format!("thread {thread} waits for nobody, or does not, at {slot:?}, {record:?}"));
+            return Err(format!(
+                "thread {thread} waits without need, or does not wait, at {slot:?}, {record:?}"
+            ));
         }
         slot.by = thread;
         match record.operation() {
@@ -191,7 +193,7 @@ impl Machine<'_> {
         Ok(true)
     }
 
-    /// The parent looks when everybody who runs stands or has done everything.
+    /// The parent looks when all threads that run stand or have done everything.
     fn look_if_all_stand(&mut self) -> bool {
         let running: Vec<&Thread> = self.threads.iter().filter(|t| t.has_begun && !t.has_ended).collect();
         let any = running.iter().any(|t| t.is_parked);

@@ -109,7 +109,7 @@ fn check_records(program: &Program, script: &Script) -> Result<(), TestCaseError
                 told += 1;
                 prop_assert!(bytes.abs_diff(true_bytes) <= size / 30_000 + 1, "{} of {}", bytes, true_bytes);
             }
-            _ => prop_assert_eq!(bytes, size, "what nobody measured is touched as a whole"),
+            _ => prop_assert_eq!(bytes, size, "what was not measured is touched as a whole"),
         }
     }
     prop_assert_eq!(

@@ -125,7 +125,7 @@ pub(super) struct Program {
     pub(super) live: Vec<Block>,
     clock: u64,
     sections: Vec<(u64, Vec<Vec<Event>>)>,
-    /// Whether an address that was given back is handed out again.
+    /// Whether the address of a freed block is handed out again.
     reuses: bool,
     empty: Vec<u64>,
     addresses: u64,
@@ -178,7 +178,7 @@ impl Program {
     }
 
     /// A new block. With addresses that come again, a size belongs to its address, since of two blocks at one address that
-    /// two threads have in one epoch nobody can always know which was first.
+    /// two threads have in one epoch the order is not always known.
     fn put(&mut self, size: u64) -> Block {
         let again = self.empty.pop().filter(|_| self.reuses);
         let address = again.unwrap_or_else(|| {
@@ -275,7 +275,7 @@ impl Program {
                 let others = || self.threads.iter().filter(|t| t.handle == handle && t.is_joined);
                 let is_clear = self.threads[thread].is_seen && others().all(|t| t.joined_at < self.clock);
                 if others().next().is_some() && !is_clear {
-                    // Of two joins of a handle within an epoch nobody could tell which is that of which thread, and a thread
+                    // Of two joins of a handle within an epoch it is unknown which is that of which thread, and a thread
                     // that did nothing has no other place in the order.
                     self.tick();
                 }
@@ -308,7 +308,7 @@ impl Program {
         let with = |handle| self.threads.iter().filter(move |t| t.handle == handle);
         let is_clear = |handle| with(handle).all(|t| t.is_seen && t.joined_by == Some(by));
         if again.is_some_and(|handle| !is_clear(handle)) {
-            // Within an epoch nobody could tell which of two creations made the thread that did something, or whether the
+            // Within an epoch it cannot be known which of two creations made the thread that did something, or whether the
             // one was joined before the other was created.
             self.tick();
         }
