@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 use std::path::Path;
 
-/// Opens a page, at one of its parts if that is named, if somebody sits in front of a terminal.
+/// Opens a page, at one of its parts if that is named, if the output goes to a terminal.
 pub(crate) fn open(page: &Path, part: Option<&str>) {
     if !(std::io::stdout().is_terminal() && std::io::stderr().is_terminal()) {
         return;

@@ -3,7 +3,7 @@
 use anyhow::{Context, anyhow};
 use std::path::{Path, PathBuf};
 
-/// More recordings of one program than anybody keeps.
+/// More recordings of one program than a folder is expected to have.
 const MOST: u32 = 100_000;
 
 /// The first free name for a recording of a program: `<program>.<number>.hw`, and the report beside it is free, too.

@@ -1,4 +1,4 @@
-//! Whether the commands that documents print are accepted. They are not run: what they name is on somebody else's machine.
+//! Whether the commands that documents print are accepted. They are not run: what they name is on another machine.
 
 use crate::args::{Cli, Command};
 use crate::compare::program;

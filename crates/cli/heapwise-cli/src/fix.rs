@@ -1,7 +1,7 @@
 //! `heapwise doctor --fix`: shows what would be changed in configuration files, asks, and changes it.
 //!
 //! The difference is data and goes to standard output, whatever is decided; questions and what became of a file go to standard
-//! error. Without a terminal there is nobody to ask, so nothing is changed unless `--yes` says so beforehand.
+//! error. Without a terminal no question can be asked, so nothing is changed unless `--yes` says so beforehand.
 
 use crate::Failure;
 use anyhow::Context;
@@ -15,7 +15,7 @@ use std::path::PathBuf;
 pub(crate) struct Outcome {
     /// Those that were changed, each with the copy of what it was.
     pub(crate) changed: Vec<(PathBuf, PathBuf)>,
-    /// Those that were left as they are, because somebody said so or nobody could be asked.
+    /// Those that were left as they are, because the user said so or there was no terminal to ask on.
     pub(crate) left: Vec<PathBuf>,
     /// Those that could not be changed.
     pub(crate) failed: Vec<PathBuf>,
@@ -27,7 +27,7 @@ pub(crate) fn fix(survey: &Survey, yes: bool) -> Result<Outcome, Failure> {
     let is_terminal = io::stdin().is_terminal() && io::stderr().is_terminal();
     let standing = match (yes, is_terminal) {
         (true, _) => Some(Choice::All),
-        (false, false) => Some(Choice::Nobody),
+        (false, false) => Some(Choice::NoTerminal),
         (false, true) => None,
     };
     let mut out = anstream::stdout().lock();
@@ -35,15 +35,15 @@ pub(crate) fn fix(survey: &Survey, yes: bool) -> Result<Outcome, Failure> {
     Ok(outcome)
 }
 
-/// What somebody wants to be done with a file.
+/// What the user wants to be done with a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Choice {
     Yes,
     No,
     All,
     Quit,
-    /// There is nobody to ask.
-    Nobody,
+    /// There is no terminal to ask on.
+    NoTerminal,
 }
 
 /// Reads an answer. Anything but a clear yes is a no, and so is the end of the input.
@@ -83,7 +83,7 @@ fn go_through(
             }
         };
         match choice {
-            Choice::All | Choice::Quit | Choice::Nobody => standing = Some(choice),
+            Choice::All | Choice::Quit | Choice::NoTerminal => standing = Some(choice),
             Choice::Yes | Choice::No => {}
         }
         if !matches!(choice, Choice::Yes | Choice::All) {
@@ -107,7 +107,7 @@ fn go_through(
             }
         }
     }
-    if standing == Some(Choice::Nobody) && !edits.is_empty() {
+    if standing == Some(Choice::NoTerminal) && !edits.is_empty() {
         writeln!(
             say,
             "heapwise: nothing is changed: there is no terminal to ask on; --yes makes these changes"
@@ -164,9 +164,9 @@ mod tests {
     }
 
     #[test]
-    fn nobody_to_ask_sees_everything_and_changes_nothing() {
+    fn without_a_terminal_everything_is_shown_and_nothing_is_changed() {
         let (folder, old) = folder();
-        let (outcome, out, say) = go(&old, Some(Choice::Nobody), &[]);
+        let (outcome, out, say) = go(&old, Some(Choice::NoTerminal), &[]);
         assert_eq!((outcome.changed.len(), outcome.left.len()), (0, 2));
         assert_eq!(out.matches("+\t\"configurations\"").count(), 2, "{out}");
         assert!(say.contains("--yes"), "{say}");

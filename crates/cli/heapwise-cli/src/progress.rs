@@ -5,7 +5,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::Duration;
 
-/// A progress bar that appears when the work takes long enough for anybody to wonder.
+/// A progress bar that appears when the work takes long enough for the user to wonder.
 #[derive(Debug)]
 pub(crate) struct Progress(ProgressBar);
 

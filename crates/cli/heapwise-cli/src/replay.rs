@@ -19,7 +19,7 @@ use std::io::{BufReader, IsTerminal, Read};
 use std::path::Path;
 use std::time::Duration;
 
-/// What a replay with pauses may take if nobody says how long.
+/// How long a replay with pauses may take if no time is given.
 const LONGEST: Duration = Duration::from_secs(30);
 /// Decides on the order of rounds: any number.
 const SEED: u64 = 0x5eed;
@@ -155,7 +155,7 @@ pub(crate) fn recorded(object: &str, by: RecordedBy) -> Result<Candidate, Failur
 pub(crate) enum RecordedBy {
     /// This process, of a program that its user has named.
     Us,
-    /// Anybody. What it names must not be run for that.
+    /// Perhaps another user. What the recording names must not be run because of it.
     Others,
 }
 
@@ -268,7 +268,7 @@ pub(crate) fn compile_from(
     Ok(script)
 }
 
-/// How much pauses have to be compressed for a replay that nobody minds waiting for.
+/// How much pauses have to be compressed for a replay that takes `LONGEST` at most.
 pub(crate) fn compression(duration: Duration) -> u32 {
     u32::try_from(duration.as_nanos().div_ceil(LONGEST.as_nanos())).unwrap_or(1000).clamp(1, 1000)
 }

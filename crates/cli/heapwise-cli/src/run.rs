@@ -85,7 +85,7 @@ pub(crate) fn run(args: RunArgs) -> Result<u8, Failure> {
 /// Leaves after a second interrupt, whatever the other threads are doing.
 fn give_up(recording: &Path) {
     let file = recording.display().to_string();
-    // A terminal that takes no more output keeps nobody here.
+    // A terminal that takes no more output does not delay the exit.
     std::thread::spawn(move || {
         heapwise_report::say!(
             "heapwise: interrupted twice, and left without waiting for the end of the recording; what was written of it is \
@@ -151,7 +151,7 @@ fn print(
     }
 }
 
-/// Where an HTML report goes if nobody said where: beside the recording. It is nothing for a terminal.
+/// Where an HTML report goes if no file is named: beside the recording. A terminal cannot show it.
 fn page_beside(recording: &Path, look: &Look, to: Option<&Path>) -> Option<PathBuf> {
     (look.format == Format::Html && to.is_none()).then(|| recording.with_extension("html"))
 }
@@ -172,7 +172,7 @@ fn check_page(recording: Option<&Path>, look: &Look, to: Option<&Path>, force: b
     if is_taken && !force { Err(Failure::new(exit::RUN_FAILED, exists(&page))) } else { Ok(()) }
 }
 
-/// As with recordings, a file whose name nobody typed replaces no other one.
+/// As with recordings, a file whose name the user did not type replaces no other one.
 fn write_page(path: &Path, text: &str, force: bool) -> anyhow::Result<()> {
     match file::write(path, text, if force { Existing::ReplaceAnything } else { Existing::Keep }) {
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Err(exists(path)),

@@ -1,6 +1,6 @@
 //! Source files for the reports.
 //!
-//! A recording names the files, and it may be somebody else's: it must not be able to put the reader's private files
+//! A recording names the files, and it may be another user's: it must not be able to put the reader's private files
 //! into a page that is passed on. So only what is called like source code is read, and only below folders that the reader has
 //! named: the current one, those of `--source-root`, and those in which toolchains and packages of Rust and C headers lie. What a
 //! path is, is decided when all links in it are followed. `--no-source` reads nothing.
@@ -19,10 +19,10 @@ const ENDINGS: &[&str] = &[
     "rs", "c", "h", "cc", "hh", "cpp", "hpp", "cxx", "hxx", "c++", "h++", "inl", "ipp", "tcc", "m", "mm",
     "s", "zig", "go", "swift", "d", "nim", "cr", "pyx", "f", "f90", "adb", "ads", "pas", "ml", "hs",
 ];
-/// Nobody wrote more than this by hand.
+/// No file written by hand is larger.
 const MOST_BYTES: u64 = 8 << 20;
 
-/// Folders of the system with sources that everybody may read.
+/// Folders of the system with sources that every user may read.
 const SYSTEM: &[&str] = &["/usr/include", "/usr/local/include", "/usr/lib/gcc", "/usr/lib/rustlib/src"];
 
 /// The source files of this machine that may be shown.

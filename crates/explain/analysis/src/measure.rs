@@ -7,19 +7,19 @@ use crate::{Analysis, Numbers};
 pub enum Measure {
     /// Blocks that were handed out.
     Allocations,
-    /// Resizes.
+    /// Reallocations.
     Reallocations,
     /// Requested bytes of both.
     AllocatedBytes,
-    /// Blocks that their thread gave back before it allocated again.
+    /// Blocks that their thread freed before it allocated again.
     TemporaryAllocations,
     /// The most requested bytes that were live at one moment; of a site, its part of them at that moment.
     PeakBytes,
     /// Blocks that were live at that moment.
     PeakBlocks,
-    /// Requested bytes that were never given back.
+    /// Requested bytes that were never freed.
     LiveAtExitBytes,
-    /// Blocks that were never given back.
+    /// Blocks that were never freed.
     LiveAtExitBlocks,
     /// The highest resident set. Sites have none.
     PeakRssBytes,

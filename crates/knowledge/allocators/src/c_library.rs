@@ -4,7 +4,7 @@
 
 /// Its version, as "2.36".
 pub fn version() -> String {
-    // SAFETY: the result is a C string that nobody changes and that lives as long as the process.
+    // SAFETY: the result is a C string that is never changed and that lives as long as the process.
     let text = unsafe { std::ffi::CStr::from_ptr(libc::gnu_get_libc_version()) };
     text.to_string_lossy().into_owned()
 }

@@ -1,4 +1,4 @@
-//! How somebody writes down what a candidate is, so that the program has it without heapwise.
+//! How to write down what a candidate is, so that the program has it without heapwise.
 
 /// The ways to give a program an allocator with its settings for good, as text to be pasted.
 ///
@@ -20,7 +20,7 @@ pub struct Fix {
     pub caveats: Vec<String>,
 }
 
-/// A call into the allocator, to be placed by somebody who knows the program.
+/// A call into the allocator, to be placed by a developer who knows the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Call {

@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::PathBuf;
 
-/// A library in memory that nobody can change.
+/// A library in memory that no process can change.
 #[derive(Debug)]
 pub(crate) struct MemoryLibrary(OwnedFd);
 

@@ -12,7 +12,7 @@ pub struct Setting {
     pub meaning: &'static str,
     /// Which values it takes.
     pub kind: Kind,
-    /// Its value if nobody sets it; in words where the allocator computes it.
+    /// Its value if it is not set; in words where the allocator computes it.
     pub default: &'static str,
     /// Values that are worth a try for a program of which nothing is known, besides the default.
     pub worth_trying: &'static [&'static str],

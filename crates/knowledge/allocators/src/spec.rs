@@ -270,7 +270,7 @@ impl Candidate {
         matches!(self.which, Which::AsItIs) && self.variables.is_empty()
     }
 
-    /// How somebody writes it down for good.
+    /// How to write it down for good.
     pub fn fix(&self) -> Fix {
         let mut fix = match &self.which {
             Which::AsItIs => Fix::default(),
@@ -299,7 +299,7 @@ impl Candidate {
     }
 
     /// The same candidate for a time that goes by faster by this factor: all times for which the allocator waits are
-    /// divided, also those that nobody chose, and what it does in a second is multiplied. What is not 0 does not become 0,
+    /// divided, also those that were not chosen, and what it does in a second is multiplied. What is not 0 does not become 0,
     /// for that means something else.
     pub fn scaled(&self, divisor: u32) -> Self {
         let mut other = self.clone();

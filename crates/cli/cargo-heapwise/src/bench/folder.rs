@@ -48,7 +48,7 @@ pub(crate) fn read(folder: &Path) -> (Vec<Found>, Vec<String>) {
         }
         is_twice
     });
-    // Names of files and of benchmarks may have been chosen by anybody.
+    // Names of files and of benchmarks are not trusted.
     (found, problems.iter().map(|problem| escape(problem).into_owned()).collect())
 }
 

@@ -144,11 +144,11 @@ pub(crate) enum Command {
     },
 }
 
-/// A time with its unit. Ten years are more than anybody waits, and what is far longer does not fit into a clock.
+/// A time with its unit, ten years at most: what is far longer does not fit into a clock.
 fn time(text: &str) -> Result<std::time::Duration, String> {
     const LONGEST: std::time::Duration = std::time::Duration::from_secs(10 * 365 * 24 * 3600);
     match humantime::parse_duration(text) {
-        Ok(time) if time > LONGEST => Err("nobody waits for more than ten years".to_owned()),
+        Ok(time) if time > LONGEST => Err("longer than ten years".to_owned()),
         Ok(time) => Ok(time),
         Err(error) => Err(error.to_string()),
     }

@@ -16,7 +16,7 @@ pub(super) struct Field {
     pub(super) unavailable: Vec<Unavailable>,
 }
 
-/// Those of a list, or everybody that is there.
+/// Those of a list, or all that are there.
 pub(super) fn field(list: Option<&str>) -> Result<Field, Failure> {
     let asked = match list {
         Some(list) => Candidate::parse_list(list).map_err(|error| Failure::new(exit::USAGE, error))?,
@@ -46,7 +46,7 @@ fn usual() -> Result<Vec<Candidate>, Failure> {
     there.map(|a| Candidate::parse(a.name()).map_err(|error| Failure::new(exit::UNEXPECTED, error))).collect()
 }
 
-/// A candidate as somebody who takes part, made ready and seen to be what it is called; or why not.
+/// A candidate for the comparison, prepared and verified to be what it is called; or why not.
 pub(crate) fn ready(candidate: &Candidate) -> Result<compare::Candidate, String> {
     let prepared = libraries().prepare(candidate).map_err(|error| error.to_string())?;
     let mut version = Some(candidate.version()).filter(|version| !version.is_empty());

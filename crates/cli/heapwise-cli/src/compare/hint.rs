@@ -1,9 +1,9 @@
-//! A word to somebody who waits: the first run has no time limit, and that of a server that is not known to be one never ends.
+//! A hint for a user who waits: the first run has no time limit, and that of a server that is not known to be one never ends.
 
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-/// Programs that are worth comparing may take long, but then somebody knows.
+/// Programs that are worth comparing may take long, but then the user knows.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Says something after a while, unless it is dropped before.
@@ -37,14 +37,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_said_to_those_who_wait_and_to_nobody_else() {
+    fn it_is_said_only_to_those_who_wait() {
         let (say, said) = channel();
         let patient = say.clone();
         drop(Hint::new(Duration::from_secs(3600), move || patient.send("too early").unwrap()));
         let hint = Hint::new(Duration::from_millis(20), move || say.send("now").unwrap());
         assert_eq!(said.recv_timeout(Duration::from_secs(30)), Ok("now"));
         drop(hint);
-        // Nobody is left who could say anything.
+        // No sender is left.
         assert_eq!(said.recv_timeout(Duration::from_secs(30)), Err(RecvTimeoutError::Disconnected));
     }
 }

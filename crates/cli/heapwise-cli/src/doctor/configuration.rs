@@ -49,7 +49,7 @@ fn line(refused: &Refused, folder: &Path) -> String {
     }
 }
 
-/// Makes the changes that somebody agrees to. Ends as a checkup would that came afterwards.
+/// Makes the changes that the user agrees to. Ends as a checkup would that came afterwards.
 pub(super) fn fix(survey: &Survey, yes: bool) -> Result<u8, Failure> {
     let folder = std::env::current_dir().unwrap_or_default();
     for refused in &survey.refused {

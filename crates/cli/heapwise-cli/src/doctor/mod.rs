@@ -109,8 +109,7 @@ fn refused(pid: u32, error: std::io::Error) -> Failure {
     let hint = match error.kind() {
         std::io::ErrorKind::NotFound => "there is no such process".to_owned(),
         std::io::ErrorKind::PermissionDenied => {
-            "it belongs to somebody else, or the system protects it; its user, or root, may do this"
-                .to_owned()
+            "it belongs to another user, or the system protects it; its user, or root, may do this".to_owned()
         }
         _ => error.to_string(),
     };

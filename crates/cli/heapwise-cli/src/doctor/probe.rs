@@ -44,7 +44,7 @@ pub(crate) fn ask(needed: Option<&str>) -> Option<Probes> {
     std::thread::spawn(move || {
         let mut line = String::new();
         let _ = BufReader::new(output).read_line(&mut line);
-        // Nobody listens any more if it took too long.
+        // The receiver is gone if it took too long.
         let _ = tell.send(line);
     });
     // Not until the pipe is closed: what is preloaded may have started something that keeps it open.

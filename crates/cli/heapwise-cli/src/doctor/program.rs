@@ -44,7 +44,7 @@ pub(crate) fn add_of_process(pid: u32, facts: &mut Facts) -> Result<(), String> 
 fn of_executable(found: &Executable) -> Program {
     let own = |wanted: &str| found.own_allocators.iter().any(|own| own.name == wanted);
     let sanitizers = || families().filter(|family| family.is_sanitizer).map(|family| family.name);
-    // Sanitizers are no allocators that somebody chose.
+    // Sanitizers are not allocators that the developer chose.
     let is_chosen = |name: &str| sanitizers().all(|one| one != name) && name != STATIC && name != MUSL;
     let allocators = found.own_allocators.iter().filter(|own| is_chosen(own.name) && !own.reaches_libc);
     let linked = sanitizers().filter(|name| own(name));

@@ -27,7 +27,7 @@ pub(crate) fn of_process(pid: u32) -> Vec<EnvironmentFinding> {
     findings
 }
 
-/// Says what makes times worthless, before anybody waits for them.
+/// Says what makes times worthless, before the user waits for them.
 pub(crate) fn warn(findings: &[EnvironmentFinding]) {
     for finding in findings.iter().filter(|finding| finding.severity != Severity::Low.id()) {
         heapwise_report::say!("heapwise: warning: {} ({})", finding.title, finding.evidence.join("; "));

@@ -51,7 +51,7 @@ fn compare(
     args: &TuneArgs,
     interrupted: &Arc<AtomicBool>,
 ) -> Result<OnProgram, Untried> {
-    // The program as it is, unless somebody wants something else.
+    // The program as it is, unless the user names another baseline.
     let as_it_is = Candidate::default();
     let now = now.unwrap_or(&as_it_is);
     let baseline = ready(now).map_err(|reason| {

@@ -1,4 +1,4 @@
-//! Input that ends with an error when somebody interrupts: what reads a long recording to its end asks nobody in between.
+//! Input that ends with an error after an interrupt: what reads a long recording to its end does not check for one.
 
 use std::io::{self, BufReader, Read};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,7 +20,7 @@ impl<'a, R: Read> Interruptible<'a, R> {
 impl<R: Read> Read for Interruptible<'_, R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         if self.interrupted.load(Ordering::Relaxed) {
-            // Not the kind `Interrupted`, after which everybody tries again.
+            // Not the kind `Interrupted`, after which readers try again.
             return Err(io::Error::other("interrupted"));
         }
         self.input.read(into)

@@ -65,7 +65,7 @@ fn can_be_started(program: &OsStr) -> Result<(), Error> {
     let reason = match path.metadata() {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Err(none()),
         Err(error) => error,
-        // Without a bit for anybody not even root may.
+        // Without any execute bit not even root may run it.
         Ok(found) if found.is_dir() || found.permissions().mode() & 0o111 == 0 => {
             std::io::ErrorKind::PermissionDenied.into()
         }

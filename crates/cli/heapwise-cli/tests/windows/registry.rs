@@ -13,7 +13,7 @@ struct Named {
 }
 
 impl Named {
-    /// `None` if this user may not write to the registry: nobody but an administrator may, and under Wine everybody is one.
+    /// `None` if this user may not write to the registry: only an administrator may, and under Wine every user is one.
     fn new(name: &str, values: &[(&str, &str, &str)]) -> Option<Self> {
         let name = format!("hw-{name}-{}.exe", std::process::id());
         let named = Self { folder: tempfile::tempdir().expect("a folder"), name };
@@ -27,7 +27,7 @@ impl Named {
                 reg
             });
             if code != 0 {
-                assert_eq!(wine(), None, "under Wine everybody may write to the registry");
+                assert_eq!(wine(), None, "under Wine every user may write to the registry");
                 eprintln!("SKIPPED: this user may not write to the registry");
                 return None;
             }

@@ -1,6 +1,6 @@
 //! Whether a candidate is really what a program gets.
 //!
-//! A library that does not load is passed over by the loader with a line that nobody reads, and the program runs with the
+//! A library that does not load is passed over by the loader with a line that is easily missed, and the program runs with the
 //! C library's allocator. A setting whose name or variable is wrong is passed over without even that. So before anything is
 //! measured, this program is started once more with the candidate, and asked who its `malloc` is, whose numbers grow when
 //! it allocates, and which values its settings have.
@@ -40,7 +40,7 @@ pub struct Identity {
     pub object: String,
     /// How many bytes a block has of which 100 were asked for.
     pub usable_of_100: u64,
-    /// Resident memory of this program under the candidate, with 1 MB allocated and given back, in bytes.
+    /// Resident memory of this program under the candidate, with 1 MB allocated and freed, in bytes.
     pub rss_bytes: u64,
     /// Settings that were chosen, with the value that the allocator says is in force; `None` if it does not tell.
     pub settings: BTreeMap<String, Option<String>>,

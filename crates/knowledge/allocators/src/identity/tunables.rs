@@ -1,4 +1,4 @@
-//! Which tunables of the C library are in force: the loader lists them, and nobody else does.
+//! Which tunables of the C library are in force: only the loader lists them.
 
 use super::{Identity, IdentityError, PATIENCE, ProbeOutput, Run};
 use crate::libraries::Prepared;

@@ -22,17 +22,19 @@ static SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "trim_threshold",
-        meaning: "free bytes at the end of the main heap that are given back; setting it ends its growing by itself",
+        meaning: "free bytes at the end of the main heap that are returned to the system; setting it ends its \
+                  growing by itself",
         kind: Kind::Number { least: 0, most: 64 * GIB, unit: Unit::Bytes },
-        default: "131072, and grows with the blocks that the program gives back",
+        default: "131072, and grows with the blocks that the program frees",
         worth_trying: &["131072"],
     },
     Setting {
         name: "mmap_threshold",
-        meaning: "blocks from this size on are mapped alone and given back at once; setting it ends its growing by itself",
+        meaning: "blocks from this size on are mapped alone and returned to the system at once; setting it ends its \
+                  growing by itself",
         // The library's own limit on 64-bit systems, `HEAP_MAX_SIZE / 2`.
         kind: Kind::Number { least: 4096, most: 32 << 20, unit: Unit::Bytes },
-        default: "131072, and grows with the blocks that the program gives back",
+        default: "131072, and grows with the blocks that the program frees",
         worth_trying: &["131072"],
     },
     Setting {
@@ -124,8 +126,8 @@ static FAMILY: Family = Family {
     interface: Interface::CLibrary,
     retention: "Call `malloc_trim(0);` after the phase that frees much, or set \
                 `GLIBC_TUNABLES=glibc.malloc.trim_threshold=131072`. Free memory below a block that lives on is only \
-                given back by `malloc_trim`; an allocator that gives pages back by itself (jemalloc with a background \
-                thread, mimalloc) does without.",
+                returned to the system by `malloc_trim`; an allocator that returns pages by itself (jemalloc with a \
+                background thread, mimalloc) does without.",
     ..Family::UNKNOWN
 };
 
@@ -168,8 +170,8 @@ impl Allocator for Glibc {
         }
         let mut caveats = vec![
             // Measured on two cores: a million blocks of 1000 bytes of which every hundredth stayed.
-            "malloc_trim holds each arena while it walks it: 0.3 to 0.7 s for a GB that it gave back, 0.03 to 0.06 s for \
-             one of which nothing was left to give back. Call it where nobody waits."
+            "malloc_trim holds each arena while it walks it: 0.3 to 0.7 s for a GB that it returned to the system, 0.03 \
+             to 0.06 s for one of which nothing was left to return. Call it where no request waits."
                 .to_owned(),
         ];
         if !chosen.is_empty() {

@@ -79,7 +79,7 @@ static SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "oversize_threshold",
-        meaning: "blocks from this size on have an arena of their own, and are given back at once; 0 for never",
+        meaning: "blocks from this size on have an arena of their own, and are returned to the system at once; 0 for never",
         kind: Kind::Number { least: 0, most: 1 << 40, unit: Unit::Bytes },
         default: "8388608",
         worth_trying: &[],
@@ -93,7 +93,7 @@ static SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "retain",
-        meaning: "keeps address space whose pages were given back, instead of unmapping it",
+        meaning: "keeps address space whose pages were returned to the system, instead of unmapping it",
         kind: Kind::Switch,
         default: "true",
         worth_trying: &[],
@@ -125,8 +125,8 @@ static FAMILY: Family = Family {
     variables: &["MALLOC_CONF", "*_MALLOC_CONF"],
     complaints: &[Complaint { start: "<jemalloc>: ", words: &["nvalid", "alformed"] }],
     interface: Interface::Mallctl,
-    retention: "Pages are given back as time goes by, but only while something allocates. Let jemalloc do it by itself: \
-                `background_thread:true,dirty_decay_ms:1000` in its configuration (`_RJEM_MALLOC_CONF` with \
+    retention: "Pages are returned to the system as time goes by, but only while something allocates. Let jemalloc do it \
+                by itself: `background_thread:true,dirty_decay_ms:1000` in its configuration (`_RJEM_MALLOC_CONF` with \
                 tikv-jemallocator, `MALLOC_CONF` otherwise).",
     fragmentation: "Allocate what lives long in an arena of its own.",
     ..Family::UNKNOWN
@@ -162,7 +162,7 @@ impl Allocator for Jemalloc {
         ];
         if !chosen.is_empty() {
             // jemalloc reads a `const char *`. A reference to an array is one; a slice would have its length behind it, and
-            // nobody promises that the pointer comes first.
+            // it is not guaranteed that the pointer comes first.
             let configuration = configuration(chosen);
             let length = configuration.len() + 1;
             rust.push("#[unsafe(export_name = \"_rjem_malloc_conf\")]".into());
@@ -187,8 +187,8 @@ impl Allocator for Jemalloc {
         }
         match chosen.get("dirty_decay_ms") {
             Some("0") => caveats.push(
-                "With dirty_decay_ms:0 each emptied range is given back at once, and faulted in again when it is needed: \
-                 look at the CPU."
+                "With dirty_decay_ms:0 each emptied range is returned to the system at once, and faulted in again when it is \
+                 needed: look at the CPU."
                     .into(),
             ),
             Some(_) if !has_thread => caveats.push(

@@ -78,7 +78,7 @@ static SETTINGS: &[Setting] = &[
     ARENA_RESERVE,
     Setting {
         name: "arena_max_object_size",
-        meaning: "larger blocks are mapped alone, and given back at once",
+        meaning: "larger blocks are mapped alone, and returned to the system at once",
         kind: Kind::Number { least: 64, most: LARGEST_KIB, unit: Unit::Kibibytes },
         default: "2097152",
         worth_trying: &[],
@@ -106,7 +106,7 @@ static SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "minimal_purge_size",
-        meaning: "what is smaller is not given back; 0 for mimalloc's own choice",
+        meaning: "what is smaller is not returned to the system; 0 for mimalloc's own choice",
         kind: Kind::Number { least: 0, most: 1 << 20, unit: Unit::Kibibytes },
         default: "0",
         worth_trying: &[],
@@ -176,8 +176,8 @@ pub(super) fn fix(version: &Version<'_>, environment: Vec<(String, String)>, cho
     ];
     if chosen.get("purge_delay") == Some("0") {
         caveats.push(
-            "With purge_delay 0 each emptied page is given back at once, and faulted in again when it is needed; a \
-             program that allocates all the time can become much slower."
+            "With purge_delay 0 each emptied page is returned to the system at once, and faulted in again when it is \
+             needed; a program that allocates all the time can become much slower."
                 .into(),
         );
     }

@@ -32,7 +32,7 @@ pub trait Allocator: Sync + std::fmt::Debug {
     /// The variables that tell it.
     fn variables(&self, chosen: &Settings) -> Vec<(String, String)>;
 
-    /// How somebody writes it down.
+    /// How to write it down.
     fn fix(&self, chosen: &Settings) -> Fix;
 
     /// Settings that are worth a try together.
@@ -142,7 +142,7 @@ pub fn is_function(name: &str) -> bool {
 }
 
 /// Variables that tell an allocator something. They are taken away from a candidate's environment, for they would change
-/// what is measured, and nobody would see it.
+/// what is measured without a sign of it.
 #[cfg(feature = "candidates")]
 pub(crate) fn is_heap_variable(name: &str) -> bool {
     let upper = name.to_ascii_uppercase();

@@ -1,4 +1,4 @@
-//! snmalloc, which sends blocks that another thread gives back home in batches. It has nothing that could be set.
+//! snmalloc, which sends blocks that another thread freed to their owner in batches. It has no settings.
 
 use super::{Allocator, Origin};
 use crate::family::{Family, Sign::Exact, Sign::Mangled};

@@ -16,7 +16,7 @@ const FILES: &[&str] = &["libtcmalloc_minimal.so.4", "libtcmalloc.so.4"];
 static SETTINGS: &[Setting] = &[
     Setting {
         name: "release_rate",
-        meaning: "how eagerly free pages are given back; 0 for never",
+        meaning: "how eagerly free pages are returned to the system; 0 for never",
         kind: Kind::Number { least: 0, most: 1000, unit: Unit::Count },
         default: "1",
         worth_trying: &["10", "100"],

@@ -41,7 +41,7 @@ static SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "background_release_rate",
-        meaning: "how much that thread gives back, besides ranges of 2 MiB and more that are free as a whole",
+        meaning: "how much that thread returns to the system, besides ranges of 2 MiB and more that are free as a whole",
         kind: Kind::Number { least: 0, most: 1 << 40, unit: Unit::BytesPerSecond },
         default: "0",
         worth_trying: &[],
@@ -69,7 +69,7 @@ static SETTINGS: &[Setting] = &[
     },
     Setting {
         name: SUBRELEASE,
-        meaning: "gives back parts of huge pages, too, which are small pages from then on",
+        meaning: "returns parts of huge pages to the system, too, which are small pages from then on",
         kind: Kind::Switch,
         default: "true",
         worth_trying: &[],
@@ -98,7 +98,8 @@ static SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "memory_limit",
-        meaning: "from which size of the heap on free pages are given back at once; 0 for none. It is no limit for blocks",
+        meaning: "from which size of the heap on free pages are returned to the system at once; 0 for none. It is no \
+                  limit for blocks",
         kind: Kind::Number { least: 0, most: 1 << 44, unit: Unit::Bytes },
         default: "0",
         worth_trying: &[],
@@ -248,7 +249,7 @@ impl Allocator for TcmallocGoogle {
         if chosen.get(PER_CPU) == Some("true") {
             caveats.push(
                 "From glibc 2.35 on, the caches of processors need the variable GLIBC_TUNABLES=glibc.pthread.rseq=0, \
-                 which only the environment can have. Without it there are caches of threads, and nobody is told."
+                 which only the environment can have. Without it there are caches of threads, and no message says so."
                     .into(),
             );
         }

@@ -1,4 +1,4 @@
-//! Points in two dimensions of both of which less is better, with the front of those that nobody beats in both.
+//! Points in two dimensions of both of which less is better, with the front of those that no other beats in both.
 
 use super::axis::{Axis, Unit};
 use super::{WIDTH, at, dot, drawing, rule, short, width, word};
@@ -44,7 +44,7 @@ pub(crate) fn scatter(description: &str, titles: [&str; 2], units: [Unit; 2], do
     emphasized(description, titles, units, dots, &emphasis)
 }
 
-/// The same where somebody else knows who is on the front, and whose names matter. Each point has an emphasis.
+/// The same where the caller knows which points are on the front, and which names matter. Each point has an emphasis.
 pub(crate) fn emphasized(
     description: &str,
     titles: [&str; 2],
@@ -154,7 +154,7 @@ fn free_place(taken: &[Area], [x, y]: [f64; 2], width: f64) -> Option<Area> {
     places.into_iter().find(|area| is_inside(area) && !taken.iter().any(|other| other.hits(area)))
 }
 
-/// Those that nobody beats in both, by the first dimension.
+/// Those that no other beats in both, by the first dimension.
 pub(crate) fn front(places: &[[f64; 2]]) -> Vec<usize> {
     let mut order: Vec<usize> =
         (0..places.len()).filter(|n| places[*n].iter().all(|x| x.is_finite())).collect();
@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_front_has_whom_nobody_beats() {
+    fn the_front_has_those_that_no_other_beats() {
         let places = [[3.0, 1.0], [1.0, 5.0], [2.0, 3.0], [2.5, 4.0], [2.0, 3.5], [f64::NAN, 0.0]];
         assert_eq!(front(&places), [1, 2, 0]);
         assert_eq!(front(&[]), [0usize; 0]);

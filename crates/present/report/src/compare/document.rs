@@ -187,7 +187,7 @@ fn both(comparison: &Comparison) -> Option<Figure> {
         emphasis: Vec::new(),
         legend: Vec::new(),
     };
-    let caption = "CPU time and memory together: nobody is better in both than who is on the dashed line; the noise is not drawn";
+    let caption = "CPU time and memory together: none is better in both than those on the dashed line; the noise is not drawn";
     let is_empty = matches!(&picture, Picture::Scatter { rows, .. } if rows.is_empty());
     (!is_empty).then(|| Figure { caption: caption.to_owned(), picture })
 }

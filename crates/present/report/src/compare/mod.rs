@@ -1,7 +1,7 @@
 //! What a comparison of allocators found: for a terminal, for machines, for a pull request and for a browser.
 //!
 //! Findings come first: an allocator under which the program does something else is no choice, whatever its numbers are. A
-//! difference that nobody can tell from noise is said to be that and nothing more, in every format.
+//! difference that cannot be told from noise is said to be that and nothing more, in every format.
 
 mod document;
 mod json;

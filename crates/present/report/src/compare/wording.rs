@@ -40,7 +40,7 @@ pub(super) fn cell(difference: &Difference) -> String {
     }
 }
 
-/// Who somebody is, with the exact version: `jemalloc 5.3.1`, `default (as it is: libjemalloc.so.2)`.
+/// Which candidate it is, with the exact version: `jemalloc 5.3.1`, `default (as it is: libjemalloc.so.2)`.
 pub(super) fn who(standing: &Standing) -> String {
     let candidate = &standing.candidate;
     match aside(standing) {
@@ -118,7 +118,7 @@ pub(super) fn unavailable(comparison: &Comparison) -> Vec<String> {
     comparison.unavailable.iter().map(|u| format!("{} was left out: {}", u.label, u.reason)).collect()
 }
 
-/// What a candidate surely needs less of, more of, and what nobody can tell.
+/// What a candidate surely needs less of, more of, and what cannot be told.
 pub(super) fn verdicts(standing: &Standing, measures: &[RunMeasure]) -> [(&'static str, Vec<String>); 4] {
     let of = |wanted: Verdict| -> Vec<String> {
         let those = measures.iter().filter(|m| standing.verdict(**m) == Some(wanted));
@@ -142,7 +142,7 @@ pub(super) fn verdicts(standing: &Standing, measures: &[RunMeasure]) -> [(&'stat
     ]
 }
 
-/// Memory that is counted as resident and was given back, where it is worth a word.
+/// Memory that is counted as resident and was freed lazily, where it is worth a word.
 pub(super) fn lazily_freed(standing: &Standing) -> Option<String> {
     let freed = |sample: &heapwise_trial::compare::Sample| {
         let memory = sample.after_settle.or(sample.after_load).or(sample.end)?;
@@ -151,7 +151,8 @@ pub(super) fn lazily_freed(standing: &Standing) -> Option<String> {
     };
     let spread = heapwise_trial::compare::Spread::of(standing.counted().filter_map(freed))?;
     Some(format!(
-        "{} more count as resident at the end, but were given back and are taken when somebody needs them (MADV_FREE)",
+        "{} more count as resident at the end, but were freed lazily (MADV_FREE): the kernel reclaims them when it \
+         needs memory",
         bytes(spread.median as u64)
     ))
 }
@@ -164,7 +165,7 @@ pub(super) fn conclusion(comparison: &Comparison) -> Vec<String> {
         return vec!["Nothing can be said: no run counts.".to_owned()];
     }
     if comparison.candidates().iter().all(|s| s.counted.is_empty()) {
-        return nobody_counts(comparison);
+        return no_candidate_counts(comparison);
     }
     if comparison.setup.rounds < 3 {
         return vec![
@@ -172,21 +173,20 @@ pub(super) fn conclusion(comparison: &Comparison) -> Vec<String> {
         ];
     }
     let mut sentences: Vec<String> = told.iter().filter_map(|winner| best(comparison, winner)).collect();
-    let nobody: Vec<&str> = told.iter().filter(|w| w.best.is_none()).map(|w| w.measure.title()).collect();
+    let not_better: Vec<&str> = told.iter().filter(|w| w.best.is_none()).map(|w| w.measure.title()).collect();
     if sentences.is_empty() {
         sentences.push(format!(
-            "Stay with what you have: nobody surely needs less {} than the program as it is.",
-            listed(&nobody, "or")
+            "Stay with what you have: no candidate is significantly better in {}.",
+            listed(&not_better, "or")
         ));
-    } else if !nobody.is_empty() {
-        sentences
-            .push(format!("Nobody surely needs less {} than the program as it is.", listed(&nobody, "or")));
+    } else if !not_better.is_empty() {
+        sentences.push(format!("No candidate is significantly better in {}.", listed(&not_better, "or")));
     }
     sentences
 }
 
 /// What can be said if no run of a candidate counts.
-fn nobody_counts(comparison: &Comparison) -> Vec<String> {
+fn no_candidate_counts(comparison: &Comparison) -> Vec<String> {
     let names = |is_wanted: &dyn Fn(&Standing) -> bool| -> Vec<&str> {
         let wanted = comparison.candidates().iter().filter(|standing| is_wanted(standing));
         wanted.map(|standing| standing.candidate.label.as_str()).collect()
@@ -213,8 +213,8 @@ fn nobody_counts(comparison: &Comparison) -> Vec<String> {
     ]
 }
 
-/// Page faults cost what the times tell. What is left in the moment of the exit is as much what an allocator gives back then,
-/// when nobody is left who would want it, as what it held before.
+/// Page faults cost what the times tell. What is resident at the moment of the exit depends on what the allocator returns to
+/// the system then, which is of no use any more, as much as on what it kept before.
 fn is_worth_a_choice(measure: RunMeasure) -> bool {
     !matches!(measure, RunMeasure::Faults | RunMeasure::EndRss)
 }
@@ -254,7 +254,7 @@ fn listed(words: &[&str], conjunction: &str) -> String {
 
 /// What intervals are, and how much noise there was.
 pub(super) fn about_noise(comparison: &Comparison) -> Option<String> {
-    // Who has fewer rounds than three has no interval that is shown. Rounds in which somebody is missing make its own wider.
+    // A candidate with fewer than three rounds has no interval that is shown. Rounds that it missed make its interval wider.
     let of = |measure: RunMeasure| {
         let all = comparison.candidates().iter().filter_map(move |s| s.differences.get(&measure));
         all.filter(|difference| difference.verdict != Verdict::TooFew)
@@ -352,7 +352,7 @@ mod tests {
         assert!(!page.contains("CPU time and memory together") && !page.contains("NaN"), "{page}");
         let markdown = super::super::markdown(&idle);
         assert!(!markdown.contains("wall time") && !markdown.contains("CPU time"), "{markdown}");
-        // What somebody lacks whose runs count is not said to lack runs.
+        // A candidate whose runs count, but that has no differences, is not said to lack runs.
         idle.standings[1].differences.clear();
         let markdown = super::super::markdown(&idle);
         assert!(

@@ -48,7 +48,7 @@ pub struct Launch {
     pub name: String,
     /// `FILE:LINE`.
     pub place: String,
-    /// Whether the program will have a debug heap on Windows; none if nobody knows.
+    /// Whether the program will have a debug heap on Windows; none if it is not known.
     pub debug_heap: Option<bool>,
     /// Why.
     pub why: String,

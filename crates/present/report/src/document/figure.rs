@@ -9,7 +9,7 @@ pub(crate) struct Figure {
     pub(crate) picture: Picture,
 }
 
-/// Somebody's numbers. Those of all pictures who have the same series have the same colour.
+/// Numbers with a label. Those with the same series have the same colour in all pictures.
 #[derive(Clone, Debug)]
 pub(crate) struct Numbers<T> {
     pub(crate) label: String,

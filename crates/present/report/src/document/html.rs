@@ -125,7 +125,7 @@ fn snippet_of(snippet: &Snippet) -> Vec<Markup> {
 }
 
 fn code_of(lines: &[String]) -> Markup {
-    // Each by itself, since an end of line inside of one is somebody else's.
+    // Each by itself: an end of line inside of one is part of the text that is quoted.
     let lines: Markup = lines.iter().flat_map(|line| [text(line), end_of_line()]).collect();
     element("pre", &[], [element("code", &[], [lines])])
 }

@@ -67,7 +67,7 @@ impl Shown {
 pub enum Title {
     /// One of heapwise's own. It is in capitals on a terminal, which has nothing else to set it off.
     Own(&'static str),
-    /// One with somebody's names.
+    /// One with names from elsewhere: of a program, a file, a candidate.
     Given(String),
 }
 

@@ -3,7 +3,7 @@
 /// What a piece of text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// A sentence that may contain anybody's names. What is between two backticks is code.
+    /// A sentence that may contain names from elsewhere. What is between two backticks is code.
     Prose,
     /// Numbers and words of heapwise's own, in which nothing has to be escaped as markup.
     Own,

@@ -2,7 +2,7 @@
 //!
 //! A result is written to a new file beside its place and takes that place in one step. A link is replaced and not followed, a file
 //! with other names keeps its content under those, and who reads the old file meanwhile goes on reading the old one. Pipes and
-//! devices are written to as they are, if nobody else can have put them there.
+//! devices are written to as they are, if no other user can have put them there.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -12,7 +12,7 @@ use tempfile::NamedTempFile;
 /// What becomes of a file that has the name already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Existing {
-    /// The result takes its place. Pipes and devices are written to, as somebody typed their name.
+    /// The result takes its place. Pipes and devices are written to, as the user typed their name.
     Replace,
     /// The result takes its place, whatever it is: the name was made up by a program.
     ReplaceAnything,
@@ -148,7 +148,7 @@ fn new_beside(place: &Path) -> io::Result<NamedTempFile> {
     if place.file_name().is_none() {
         return Err(io::ErrorKind::IsADirectory.into());
     }
-    // Anybody may list the folder: the name says nothing but whose it is.
+    // Other users may list the folder: the name says only that the file is heapwise's.
     tempfile::Builder::new().prefix(".heapwise-").make_in(folder_of(place), |path| {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create_new(true);
@@ -161,7 +161,7 @@ fn new_beside(place: &Path) -> io::Result<NamedTempFile> {
 #[cfg(unix)]
 fn is_in_the_systems_folders(place: &Path) -> bool {
     let Ok(folder) = folder_of(place).canonicalize() else { return false };
-    // Everybody may write to these two of them.
+    // Every user may write to these two of them.
     let is_shared = ["/dev/shm", "/dev/mqueue"].iter().any(|shared| folder.starts_with(shared));
     !is_shared && ["/dev", "/proc"].iter().any(|system| folder.starts_with(system))
 }
@@ -171,7 +171,7 @@ fn is_in_the_systems_folders(_place: &Path) -> bool {
     false
 }
 
-/// Whether what lies at a place was put there by this user or by root, or is in a folder that nobody else can write to.
+/// Whether what lies at a place was put there by this user or by root, or is in a folder that no other user can write to.
 #[cfg(unix)]
 fn is_trusted(place: &Path, own: &std::fs::Metadata) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -266,10 +266,10 @@ mod tests {
         check(&pipe, Existing::ReplaceAnything).expect("it can be replaced");
         let reading = pipe.clone();
         let reader = std::thread::spawn(move || fs::read_to_string(reading));
-        write(&pipe, "through the pipe", Existing::Replace).expect("somebody reads");
+        write(&pipe, "through the pipe", Existing::Replace).expect("a thread reads");
         assert_eq!(reader.join().expect("ends").expect("read"), "through the pipe");
-        write(&pipe, "nobody reads", Existing::ReplaceAnything).expect("nobody is waited for");
-        assert_eq!(fs::read_to_string(&pipe).expect("it is a file now"), "nobody reads");
+        write(&pipe, "without a reader", Existing::ReplaceAnything).expect("no reader is waited for");
+        assert_eq!(fs::read_to_string(&pipe).expect("it is a file now"), "without a reader");
         // A name of a file that a process has open.
         let open = File::create(folder.path().join("open")).expect("a file");
         let name = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&open));

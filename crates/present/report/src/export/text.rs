@@ -1,6 +1,6 @@
 //! Names of a recorded program, made harmless.
 //!
-//! They come from symbol tables and debug information that anybody may have made. What would move a cursor, end a line
+//! They come from symbol tables and debug information that are not trusted. What would move a cursor, end a line
 //! or reverse the direction of writing is spelled out, and what is too long is cut. Markup is left alone: the formats
 //! have no markup, and each is escaped by its own rules.
 

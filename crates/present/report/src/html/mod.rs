@@ -34,7 +34,7 @@ pub struct HtmlOptions<'a> {
     pub folder: Option<&'a str>,
     /// Reads source files, for the lines around the user's nearest frames. Nothing is read without it.
     pub sources: Option<&'a dyn Sources>,
-    /// Who gave back whose blocks, if that was counted.
+    /// Which thread freed whose blocks, if that was counted.
     pub thread_matrix: Option<&'a ThreadMatrix>,
     /// Time in the allocator per site, in the order of the sites, if it was measured.
     pub allocator_time: Option<&'a [Nanos]>,

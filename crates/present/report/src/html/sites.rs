@@ -23,7 +23,7 @@ pub(super) struct Sites {
     exit_blocks: Vec<u64>,
     other_thread: Vec<u64>,
     failed: Vec<u64>,
-    /// Quantiles of the lifetime in nanoseconds, -1 for a site without blocks that were given back.
+    /// Quantiles of the lifetime in nanoseconds, -1 for a site without freed blocks.
     p50: Vec<i64>,
     p99: Vec<i64>,
     /// Empty unless measured.

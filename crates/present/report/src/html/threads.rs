@@ -1,10 +1,10 @@
-//! Threads, and who gave back whose blocks.
+//! Threads, and which of them freed whose blocks.
 
 use super::strings::Strings;
 use heapwise_analysis::Analysis;
 use serde::Serialize;
 
-/// Who gave back whose blocks.
+/// Which thread freed whose blocks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ThreadMatrix {
     /// The pairs that occurred; a thread and itself are one, too.
@@ -12,7 +12,7 @@ pub struct ThreadMatrix {
 }
 
 impl ThreadMatrix {
-    /// The pairs of an analysis. It tells those of different threads; what a thread gave back beside them was its own.
+    /// The pairs of an analysis. It has those of different threads; all other blocks that a thread freed were its own.
     pub fn of(analysis: &Analysis) -> Self {
         let handed = analysis.thread_matrix.iter();
         let mut freed: Vec<Freed> =
@@ -29,12 +29,12 @@ impl ThreadMatrix {
     }
 }
 
-/// Blocks that one thread allocated and a thread gave back.
+/// Blocks that one thread allocated and a thread freed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Freed {
     /// Index of the thread that allocated.
     pub allocated_by: u32,
-    /// Index of the thread that gave back.
+    /// Index of the thread that freed them.
     pub freed_by: u32,
     /// How many blocks.
     pub blocks: u64,

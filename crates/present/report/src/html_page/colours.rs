@@ -66,7 +66,7 @@ fn values(name: &str) -> Vec<Colour> {
 }
 
 #[test]
-fn everybody_tells_the_colours_of_a_picture_apart_and_sees_them_on_the_ground() {
+fn the_colours_of_a_picture_differ_for_all_readers_and_stand_out_from_the_ground() {
     let series: Vec<Vec<Colour>> = (0..10).map(|n| values(&format!("s{n}"))).collect();
     let cards = values("card");
     for (at, theme) in ["light", "dark"].into_iter().enumerate() {

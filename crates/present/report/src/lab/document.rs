@@ -54,7 +54,7 @@ mod tests {
     use crate::style::Style;
 
     #[test]
-    fn it_fits_eighty_columns_and_has_no_colours_that_nobody_wants() {
+    fn it_fits_eighty_columns_and_has_no_unwanted_colours() {
         let text = text(&outcome(), Style { color: false, width: 80 });
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         assert!(!text.contains('\x1b'));

@@ -9,7 +9,7 @@ use heapwise_trial::statistics::Spread;
 /// A share of the program's time. What would change by less is not told: programs themselves differ by as much from run to run,
 /// and what an allocator does to caches and page faults outside of its calls may be as much.
 pub(crate) const SEEN: f64 = 0.05;
-/// Differences of memory below this share are nobody's business: the same replay differs by as much from run to run.
+/// Differences of memory below this share do not count: the same replay differs by as much from run to run.
 const SAME_MEMORY: f64 = 0.03;
 
 pub(super) fn caveats(replay: &Replay<'_>) -> Vec<String> {
@@ -156,8 +156,8 @@ fn time(replay: &Replay<'_>) -> Option<String> {
     }
     let apart: Vec<String> =
         spreads.iter().filter(|(_, s)| s.low <= least.high).map(|(name, _)| name.to_string()).collect();
-    // What real programs gained was between 0.6 and 1.7 times of what replays predicted (docs/replay.md), and nobody saves more
-    // than all that there is.
+    // What real programs gained was between 0.6 and 1.7 times of what replays predicted (docs/replay.md), and no candidate saves
+    // more than all that there is.
     let (low, high) = ((heap.low - least.high) * 0.6, ((heap.high - least.low) * 1.7).min(heap.median));
     let rest = if apart.len() > 1 {
         format!(" {} cannot be told apart by this.", apart.join(", "))

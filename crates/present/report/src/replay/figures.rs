@@ -82,7 +82,7 @@ fn both(replay: &Replay<'_>) -> Option<Figure> {
     let rows = rows(replay, &numbers);
     let memory = if has_after { "RSS after the load, without what is lazily freed" } else { "peak RSS" };
     let titles = ["time in the allocator".to_owned(), memory.to_owned()];
-    let caption = "Nobody is better in both than who is on the dashed line; the noise is not drawn";
+    let caption = "None is better in both than those on the dashed line; the noise is not drawn";
     let legend =
         rows.iter().map(|row| Numbers { label: row.label.clone(), series: row.series, numbers: vec![] });
     let picture = Picture::Scatter {

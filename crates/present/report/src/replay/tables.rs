@@ -69,7 +69,7 @@ pub(super) fn overview(replay: &Replay<'_>) -> Section {
         let mut row = vec![Cell::text(tried.candidate.to_string()), Cell::text(version(&tried.version))];
         let results = tried.results.as_ref().ok();
         let (Some(results), None) = (results, trouble(tried)) else {
-            // Why is told below: a sentence here would take the room of everybody's numbers.
+            // Why is told below: a sentence here would take the room of all numbers.
             let outcome = trouble(tried).map_or("", |(outcome, _)| outcome);
             let short = if outcome == "interrupted" { "not run" } else { "failed" };
             row.push(Cell::text(outcome).or(short));
@@ -102,7 +102,7 @@ pub(super) fn overview(replay: &Replay<'_>) -> Section {
     Section::new("Candidates", [Block::Table(Table { rows, ..Table::new(columns) })])
 }
 
-/// What resident memory consists of at a moment, if anybody looked at it.
+/// What resident memory consists of at a moment, if it was looked at.
 pub(super) fn waterfall(
     replay: &Replay<'_>,
     title: &'static str,
@@ -175,7 +175,7 @@ pub(super) fn latency(replay: &Replay<'_>) -> Option<Section> {
         })
         .collect();
     let columns = ["allocator", "p50", "p99", "p99.9", "p99.99", "free p50", "p99", "p99.9", "p99.99"];
-    section("How long calls take", "asking, then giving back; with 15 ns for the clock", columns, rows)
+    section("How long calls take", "allocating, then freeing; with 15 ns for the clock", columns, rows)
 }
 
 /// How many of the slowest calls are shown for each candidate.

@@ -16,7 +16,7 @@ pub(crate) const PARTS: [Part; 7] = [
     ("live", |b| b.live, "as requested"),
     ("rounding", |b| b.rounding, "added to requests"),
     ("holes", |b| b.holes, "free, beside live blocks"),
-    ("retained", |b| b.retained, "free pages, not given back"),
+    ("retained", |b| b.retained, "free pages, not returned"),
     ("metadata", |b| b.metadata, "the allocator's own"),
     (NOT_HEAP, |b| b.not_heap, "code, stacks, files"),
     ("unaccounted", |b| b.unaccounted, "not explained"),
@@ -94,9 +94,9 @@ fn why_unseen(analysis: &Analysis) -> &'static str {
     if analysis.warnings.iter().any(lost) {
         return "the part of the recording that has the looks is probably damaged";
     }
-    // How many pages are resident is told to everybody, which ones is not. Whoever's number is asked for the first time is
-    // looked at as well, so numbers without a look mean that it was refused. Without numbers there was no time, or the look
-    // that a process waits for in exit() was refused.
+    // Every user may read how many pages of a process are resident, but not which ones. The first time the number is read,
+    // the pages are looked at as well, so numbers without a look mean that it was refused. Without numbers there was no time,
+    // or the look that a process waits for in exit() was refused.
     if analysis.memory.rss.is_empty() {
         "it was probably over too soon and without exit(), or the system refused"
     } else {

@@ -107,7 +107,7 @@ pub struct Candidate {
     pub peak_rss_bytes: Option<u64>,
     /// Resident bytes after settling, after the load or at the end, whichever is last: the median.
     pub rss_after_bytes: Option<u64>,
-    /// The same without what was given back lazily.
+    /// The same without what was freed lazily.
     pub rss_after_held_bytes: Option<u64>,
     /// All runs.
     pub runs: Vec<Run>,
@@ -258,9 +258,9 @@ pub enum PeakSource {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Memory {
-    /// Resident bytes without what was given back lazily.
+    /// Resident bytes without what was freed lazily.
     pub held_bytes: u64,
-    /// The part that was given back and that the kernel has not taken yet; null if it is not known.
+    /// The part that was freed lazily and that the kernel has not reclaimed yet; null if it is not known.
     pub lazily_freed_bytes: Option<u64>,
     /// Resident bytes.
     pub rss_bytes: u64,

@@ -133,7 +133,7 @@ pub struct Candidate {
     pub refused: Option<u64>,
     /// Resident bytes of anonymous memory after the replay with pauses and the time of rest.
     pub rss_after_bytes: Option<u64>,
-    /// The part of them that was given back and that the kernel has not taken yet.
+    /// The part of them that was freed lazily and that the kernel has not reclaimed yet.
     pub rss_after_lazily_freed_bytes: Option<u64>,
     /// Resident bytes of anonymous memory at the end of the first round.
     pub rss_at_end_bytes: Option<u64>,
@@ -160,7 +160,7 @@ pub struct Breakdown {
     pub holes_bytes: u64,
     /// The part of these that is in huge pages.
     pub huge_pages_bytes: u64,
-    /// The part of these that was given back and that the kernel has not taken yet.
+    /// The part of these that was freed lazily and that the kernel has not reclaimed yet.
     pub lazily_freed_bytes: u64,
     /// Requested bytes of live blocks, as far as they are resident.
     pub live_bytes: u64,

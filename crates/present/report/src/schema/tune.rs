@@ -181,7 +181,7 @@ pub struct Ranked {
     pub latency_p999_ns: Option<Spread<f64>>,
     /// The most resident bytes of anonymous memory.
     pub peak_rss_bytes: Option<Spread<f64>>,
-    /// Resident bytes of anonymous memory after the load, without what was given back lazily.
+    /// Resident bytes of anonymous memory after the load, without what was freed lazily.
     pub rss_after_bytes: Option<Spread<f64>>,
     /// The same after a call that gives free pages back.
     pub rss_after_purge_bytes: Option<f64>,

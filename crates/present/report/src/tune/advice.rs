@@ -43,7 +43,7 @@ fn is_interrupted_later(tuned: &Tuned<'_>) -> bool {
     }
 }
 
-/// What is not known because somebody did not want to wait.
+/// What is not known because the user interrupted.
 fn interrupt(tuned: &Tuned<'_>) -> Option<String> {
     let found = tuned.found;
     Some(match (found.is_interrupted, found.tried()) {
@@ -235,7 +235,7 @@ fn allocator_share(tuned: &Tuned<'_>) -> String {
         Some((best, spread)) if now.median - spread.median > noise => {
             // Predictions were between 0.6 and 1.7 times of what came out in real programs.
             let (low, high) = ((now.low - spread.high) * 0.6, (now.high - spread.low) * 1.7);
-            // Nobody saves more than all that there is.
+            // No candidate saves more than all that there is.
             let high = high.min(now.median);
             format!(
                 "{base} With {} the program would take between {} and {} less.",

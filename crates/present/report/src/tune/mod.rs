@@ -37,9 +37,9 @@ pub struct Tuned<'a> {
 /// Why nothing was tried on the program itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Untried {
-    /// Nobody said how the program is started.
+    /// The command of the program was not named.
     NoCommand,
-    /// Nobody wanted it to be.
+    /// The user turned it off (`--confirm 0`).
     NotWanted,
     /// Replays found nothing that is worth it.
     NothingToTry,

@@ -39,7 +39,7 @@ pub(super) fn picture(tuned: &Tuned<'_>) -> Option<Figure> {
     };
     let [y, _] = found.front_of.map(Objective::title);
     Some(Figure {
-        caption: format!("On replays: nobody is better in both than who is on the dashed line{faint}"),
+        caption: format!("On replays: none is better in both than those on the dashed line{faint}"),
         picture: Picture::Scatter {
             titles: ["CPU time for the heap".to_owned(), y.to_owned()],
             units: [Unit::Nanos, Unit::Bytes],

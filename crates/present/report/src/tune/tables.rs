@@ -84,7 +84,7 @@ pub(super) fn ranked(tuned: &Tuned<'_>) -> Section {
     let more = more.into_iter().map(row).collect();
     let [a, b] = found.front_of.map(Objective::title);
     let table = Table { rows, more, ..Table::new(columns) };
-    Section::new("On replays", [Block::Table(table)]).aside(format!("* nobody is better in {a} and {b}"))
+    Section::new("On replays", [Block::Table(table)]).aside(format!("* none is better in both {a} and {b}"))
 }
 
 /// What came out on the program itself.

@@ -17,7 +17,7 @@ pub(crate) const HOSTILE: &[&str] = &[
     "@octocat and @org/team",
     "[click](http://evil.example)",
     "![pixel](http://evil.example/x.png)",
-    "http://evil.example www.evil.example somebody@evil.example ftp://evil.example",
+    "http://evil.example www.evil.example user@evil.example ftp://evil.example",
     "<http://evil.example>",
     "a\n\n# heading\n\n- item\n\n| a | b |\n|---|---|\n| c | d |\n",
     "```\n<b>out</b>\n```",

@@ -99,7 +99,7 @@ pub struct Breakdown {
     pub not_heap_bytes: u64,
     /// Anonymous memory that nothing explains.
     pub unaccounted_bytes: u64,
-    /// The part of these that the program gave back and the kernel has not taken yet.
+    /// The part of these that was freed lazily and that the kernel has not reclaimed yet.
     pub lazily_freed_bytes: u64,
     /// The part of these that is in huge pages.
     pub huge_pages_bytes: u64,

@@ -1,6 +1,6 @@
 //! The messages of pprof's `profile.proto`, as far as they are written here.
 //!
-//! Written by hand, so that nobody needs a protobuf compiler to build heapwise: field numbers are all that matters, and
+//! Written by hand, so that building heapwise needs no protobuf compiler: field numbers are all that matters, and
 //! they never change. A test reads what comes out with pprof itself.
 
 /// A profile. Its encoding may be cut between any two fields, and written in pieces.
