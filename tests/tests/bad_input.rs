@@ -251,7 +251,6 @@ fn the_recording_is_its_owners_alone() {
 }
 
 /// What a command took at most of resident memory, in bytes, and what it said. Its address space is limited.
-#[expect(clippy::zombie_processes, reason = "it is waited for by the call that says what it took")]
 fn within(folder: &Path, limit_kib: u64, arguments: &[&str]) -> (u64, String) {
     let out = std::fs::File::create(folder.join("said")).expect("a file");
     let mut command = run::command("/bin/sh", folder);
