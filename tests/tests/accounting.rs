@@ -92,6 +92,7 @@ fn pages_that_processes_share_are_resident_once() {
     let peak = report.memory.peak_rss_bytes.expect("it was measured");
     // Five times as much if they counted for each process.
     assert!((64 << 20..96 << 20).contains(&peak), "{peak}");
+    assert!(report.memory.shared_pages_count_once);
 }
 
 #[test]

@@ -122,7 +122,7 @@ fn memory_that_is_kept_is_halved_and_the_program_agrees() {
     assert!(of(label) < of("default") * 0.7, "{} of {}", of(label), of("default"));
     // A program that ends by itself is judged by what it has at its end.
     let said = names(&found["conclusion"])[0];
-    assert!(said.contains("on the program itself RSS at the end is at -"), "{said}");
+    assert!(said.contains("on the program itself RSS at the end is at −"), "{said}");
     assert_eq!(found["fix"]["kind"], "allocator");
     let rust = names(&found["fix"]["rust"]).join("\n");
     let setting = match label {
@@ -204,7 +204,7 @@ fn a_server_is_judged_by_the_memory_that_it_has_when_it_is_left_alone() {
     let found = json(&tune(folder.path(), &[&drive[..], &search, &command].concat()));
     assert_eq!(found["choice"]["verified"], "program", "{found:#}");
     let said = names(&found["conclusion"])[0];
-    assert!(said.contains("on the program itself RSS after settling is at -"), "{said}");
+    assert!(said.contains("on the program itself RSS after settling is at −"), "{said}");
 }
 
 #[test]

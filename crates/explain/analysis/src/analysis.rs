@@ -136,13 +136,12 @@ pub struct Handover {
 pub struct Memory {
     /// Live bytes of all processes together.
     pub live: Timeline,
-    /// Resident bytes of all processes together. Pages that they share count once (PSS), but see
-    /// [`counts_shared_pages_twice`](Self::counts_shared_pages_twice).
+    /// Resident bytes of all processes together.
     pub rss: Timeline,
     /// The highest resident set.
     pub peak_rss: Bytes,
-    /// Whether pages that processes share count for each of them, at least at the peak.
-    pub counts_shared_pages_twice: bool,
+    /// Whether pages that processes share count once at that peak (PSS), and not for each of them.
+    pub shared_pages_count_once: bool,
     /// When the live bytes were at their peak.
     pub live_peak_at: Nanos,
 }

@@ -70,7 +70,7 @@ impl<O: Observer> Run<O> {
             live: std::mem::take(&mut ledger.timeline),
             rss: self.rss,
             peak_rss: Bytes(peak_rss),
-            counts_shared_pages_twice: self.end.as_ref().is_some_and(|e| e.peak_counts_shared_pages_twice),
+            shared_pages_count_once: self.end.as_ref().is_some_and(|e| e.shared_pages_count_once),
             live_peak_at: Nanos(if duration > 0 { ledger.peak_ns.min(duration) } else { ledger.peak_ns }),
         };
         memory.live.end_at(duration);

@@ -77,8 +77,8 @@ pub struct Outcome {
     pub still_running: u32,
     /// Highest sum of resident bytes.
     pub peak_rss_bytes: u64,
-    /// Whether pages that processes share are in that more than once.
-    pub peak_counts_shared_pages_twice: bool,
+    /// Whether pages that processes share are in that only once.
+    pub shared_pages_count_once: bool,
     /// Events that could not be recorded.
     pub lost_events: u64,
     /// Comparisons with a full unwind that failed, and the last frame address at which one did.
@@ -368,7 +368,7 @@ impl<'a> Collector<'a> {
         let total = shares.iter().sum();
         if total > self.outcome.peak_rss_bytes {
             self.outcome.peak_rss_bytes = total;
-            self.outcome.peak_counts_shared_pages_twice = !is_once;
+            self.outcome.shared_pages_count_once = is_once;
         }
         due.into_iter().for_each(|(i, reason)| self.look(i, reason));
         for i in gone.into_iter().rev() {
@@ -394,7 +394,7 @@ impl<'a> Collector<'a> {
             let bytes = bytes.saturating_sub(process.own_bytes());
             if bytes > self.outcome.peak_rss_bytes {
                 self.outcome.peak_rss_bytes = bytes;
-                self.outcome.peak_counts_shared_pages_twice = false;
+                self.outcome.shared_pages_count_once = true;
             }
         }
     }

@@ -124,7 +124,7 @@ impl Inside {
             stopped_early: outcome.stopped_early,
             refused_processes: self.session.header().refused.load(Ordering::Relaxed),
             peak_rss_bytes: outcome.peak_rss_bytes,
-            peak_counts_shared_pages_twice: outcome.peak_counts_shared_pages_twice,
+            shared_pages_count_once: outcome.shared_pages_count_once,
             // The collector's threads are a part of it.
             cpu_ns: sys::own_cpu_ns().saturating_sub(self.cpu_before_ns),
             ticks_per_second: self.clocks.ticks_per_second(),

@@ -203,7 +203,7 @@ pub fn record(request: Request) -> Result<Recorded, Error> {
         blind_spots: unseen(pid, &session, &outcome, &request),
         refused_processes: session.header().refused.load(Ordering::Relaxed),
         peak_rss_bytes: outcome.peak_rss_bytes,
-        peak_counts_shared_pages_twice: outcome.peak_counts_shared_pages_twice,
+        shared_pages_count_once: outcome.shared_pages_count_once,
         cpu_ns: sys::cpu_of_children_ns(),
         ticks_per_second: clocks.ticks_per_second(),
         ticks_overhead: ticks::overhead(),

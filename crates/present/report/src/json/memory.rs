@@ -28,6 +28,7 @@ pub(super) fn memory(analysis: &Analysis, verdict: Option<&diagnosis::Verdict>) 
     });
     Memory {
         peak_rss_bytes: Some(analysis.memory.peak_rss.0).filter(|&bytes| bytes > 0),
+        shared_pages_count_once: analysis.memory.shared_pages_count_once,
         samples: samples.collect(),
         marks: marks(analysis),
         marks_not_listed: analysis.marks.not_listed(),

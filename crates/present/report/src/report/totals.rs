@@ -40,8 +40,17 @@ pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
     let rss = analysis.memory.peak_rss.0;
     if rss > 0 {
         let factor = rss as f64 / t.peak_live_bytes.0.max(1) as f64;
-        let times = format!("{factor:.1} times the live peak");
-        row("peak RSS", bytes(rss), if factor < 100.0 { times } else { "mostly not heap".to_owned() });
+        let mut note = match factor {
+            factor if factor < 100.0 => format!("{factor:.1} times the live peak"),
+            _ => "mostly not heap".to_owned(),
+        };
+        if analysis.processes.len() > 1 {
+            note += match analysis.memory.shared_pages_count_once {
+                true => "; shared pages count once (PSS)",
+                false => "; shared pages count for each process",
+            };
+        }
+        row("peak RSS", bytes(rss), note);
     }
     if let Some(measured) = analysis.allocator_time().filter(|t| t.samples > 0) {
         let note = format!("± {}, from {} measured calls", time(measured.error.0), count(measured.samples));

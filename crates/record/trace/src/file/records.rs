@@ -213,10 +213,11 @@ pub struct RunEnd {
     pub blind_spots: Vec<BlindSpot>,
     /// Processes that found the session but could not join it.
     pub refused_processes: u32,
-    /// Highest resident set size of the command's processes together, in bytes. Pages that they share count once.
+    /// Highest resident set size of the command's processes together, in bytes.
     pub peak_rss_bytes: u64,
-    /// Whether they count for each process after all, since the kernel could not be asked often enough.
-    pub peak_counts_shared_pages_twice: bool,
+    /// Whether pages that they share count once in it (PSS). Older recordings count them for each process, and so do those of
+    /// processes of which the kernel could not be asked often enough.
+    pub shared_pages_count_once: bool,
     /// Processor time of the command and of what it started and waited for, with that of recording, in nanoseconds; 0 if it is
     /// not known.
     pub cpu_ns: u64,

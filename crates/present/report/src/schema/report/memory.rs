@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 pub struct Memory {
     /// The most resident bytes; null if it was not measured.
     pub peak_rss_bytes: Option<u64>,
+    /// Whether pages that processes share count once in that (PSS), and not for each process.
+    pub shared_pages_count_once: bool,
     /// At most 1000 parts of the run of equal length, with the highest values in each.
     pub samples: Vec<Sample>,
     /// What the program marked, by time: at most 10,000 marks, evenly thinned.
