@@ -15,8 +15,8 @@ pub(crate) const NOT_HEAP: &str = "not heap";
 pub(crate) const PARTS: [Part; 7] = [
     ("live", |b| b.live, "as requested"),
     ("rounding", |b| b.rounding, "added to requests"),
-    ("holes", |b| b.holes, "free, beside live blocks"),
-    ("retained", |b| b.retained, "free pages, not returned"),
+    ("holes", |b| b.holes, "free beside live ones"),
+    ("retained", |b| b.retained, "free pages, kept"),
     ("metadata", |b| b.metadata, "the allocator's own"),
     (NOT_HEAP, |b| b.not_heap, "code, stacks, files"),
     ("unaccounted", |b| b.unaccounted, "not explained"),
