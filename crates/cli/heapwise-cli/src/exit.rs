@@ -3,7 +3,6 @@
 
 /// All went well.
 pub(crate) const SUCCESS: u8 = 0;
-/// Something unexpected.
 pub(crate) const UNEXPECTED: u8 = 1;
 /// An option's value makes no sense. Usage errors that clap finds end with the same code.
 pub(crate) const USAGE: u8 = 2;

@@ -51,7 +51,6 @@ pub fn settings_markdown() -> String {
 pub enum CheckError {
     /// It could not be made ready.
     Prepare(#[from] Error),
-    /// It is not.
     Identity(#[from] IdentityError),
 }
 

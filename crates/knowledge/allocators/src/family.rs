@@ -111,7 +111,6 @@ impl Complaint {
 /// has functions for that itself (`allocators/entry`).
 #[derive(Clone, Copy, Debug)]
 pub enum Interface {
-    /// It has none.
     None,
     /// `mallctl`, with a `version` and with statistics by name.
     Mallctl,

@@ -37,7 +37,6 @@ pub enum Error {
         name: &'static str,
         /// What was looked for.
         files: String,
-        /// What has it.
         package: &'static str,
     },
     /// The user's library cannot be read.
@@ -45,7 +44,6 @@ pub enum Error {
     NoSuchFile {
         /// As it was given.
         path: PathBuf,
-        /// The system's reason.
         reason: std::io::Error,
     },
     /// The user's library is none.
@@ -67,7 +65,6 @@ pub enum Error {
     Memory {
         /// The allocator.
         name: &'static str,
-        /// The system's reason.
         reason: std::io::Error,
     },
 }

@@ -61,7 +61,6 @@ pub enum SpecError {
     /// The allocator has no such setting.
     #[error("{allocator} has no setting {setting:?}: name one of {names}")]
     UnknownSetting {
-        /// The allocator.
         allocator: String,
         /// As it was given.
         setting: String,
@@ -73,7 +72,6 @@ pub enum SpecError {
         "{allocator} has no settings that heapwise knows, and so no {setting:?}: set a variable for it with env.NAME=VALUE"
     )]
     NoSettings {
-        /// The allocator.
         allocator: String,
         /// As it was given.
         setting: String,
@@ -81,9 +79,7 @@ pub enum SpecError {
     /// A setting does not take this value.
     #[error("{allocator}:{setting} cannot be {value:?}: it is {range}")]
     Value {
-        /// The allocator.
         allocator: String,
-        /// The setting.
         setting: String,
         /// As it was given.
         value: String,
@@ -93,7 +89,6 @@ pub enum SpecError {
     /// A setting without a value.
     #[error("{text:?} after {allocator} is no setting: write NAME=VALUE, with a colon before each")]
     NotAPair {
-        /// The allocator.
         allocator: String,
         /// As it was given.
         text: String,
@@ -101,19 +96,14 @@ pub enum SpecError {
     /// A variable that cannot be set, or is not the user's to set here.
     #[error("{name:?} cannot be set as a variable of {allocator}: {reason}")]
     Variable {
-        /// The allocator.
         allocator: String,
         /// As it was given.
         name: String,
-        /// Why not.
         reason: &'static str,
     },
     /// The same setting, or the same candidate, twice.
     #[error("{what} is given twice: once is enough")]
-    Twice {
-        /// Which.
-        what: String,
-    },
+    Twice { what: String },
 }
 
 /// Cuts a text at a separator, unless a backslash is in front of it. Backslashes stay.

@@ -27,7 +27,6 @@ pub struct Batch {
     pub news: News,
     /// Words of each thread.
     pub blocks: Vec<(ThreadIndex, Vec<u64>)>,
-    /// Clock readings.
     pub clock: ClockReadings,
     /// Memory samples.
     pub samples: Samples,

@@ -24,7 +24,6 @@ pub enum ErrorKind {
     NotExecutable {
         /// As it was given.
         command: String,
-        /// The system's reason.
         reason: std::io::Error,
     },
     /// The recording's file exists already.
@@ -38,7 +37,6 @@ pub enum ErrorKind {
     Create {
         /// The file.
         path: PathBuf,
-        /// The system's reason.
         reason: std::io::Error,
     },
     /// No shared memory.
@@ -48,7 +46,6 @@ pub enum ErrorKind {
     SharedMemory {
         /// Which step failed.
         what: &'static str,
-        /// The system's reason.
         reason: std::io::Error,
     },
     /// Anything else that the system refused.
@@ -56,7 +53,6 @@ pub enum ErrorKind {
     System {
         /// What was tried.
         what: &'static str,
-        /// The system's reason.
         reason: std::io::Error,
     },
 }

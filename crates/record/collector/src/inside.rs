@@ -50,7 +50,6 @@ pub struct Inside {
 pub struct Ended {
     /// Where the recording is.
     pub path: PathBuf,
-    /// Events in it.
     pub events: u64,
     /// Events that are missing, because there was no room for them.
     pub lost_events: u64,

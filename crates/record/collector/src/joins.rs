@@ -31,7 +31,6 @@ impl Memory {
         line.inode == self.inode && line.device == self.device
     }
 
-    /// Its inode.
     pub(crate) fn inode(&self) -> u64 {
         self.inode
     }

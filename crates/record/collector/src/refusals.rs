@@ -7,7 +7,6 @@ use heapwise_trace::file::records::Refusal;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-/// What was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Refused {
     /// The list of processes leads to a place where no process can be, or back to one that it has been at.

@@ -17,7 +17,6 @@ pub struct Moment {
 }
 
 impl Moment {
-    /// Now.
     pub fn now() -> Self {
         Self { ticks: ticks(), time: Instant::now() }
     }

@@ -93,7 +93,6 @@ pub struct Internal {
 }
 
 impl Internal {
-    /// Begins.
     pub fn begin() -> Self {
         let signals = sys::hold_signals();
         let words = tls::words();

@@ -333,11 +333,9 @@ fn timed<T>(call: impl FnOnce() -> T) -> T {
 /// What a mark says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
-    /// A moment.
     Moment,
     /// A span of this thread begins.
     Begin,
-    /// It ends.
     End,
 }
 
@@ -383,7 +381,6 @@ pub struct NoRecordGuard {
 }
 
 impl NoRecordGuard {
-    /// Begins.
     pub fn begin() -> Self {
         let words = tls::words();
         // SAFETY: this thread's own word, exchanged as a whole; no reference to it lives.

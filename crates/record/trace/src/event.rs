@@ -32,11 +32,8 @@ pub enum AllocFunction {
     PosixMemalign = 3,
     /// `aligned_alloc`.
     AlignedAlloc = 4,
-    /// `memalign`.
     Memalign = 5,
-    /// `valloc`.
     Valloc = 6,
-    /// `pvalloc`.
     Pvalloc = 7,
     /// `operator new` of an allocator that does not go through `malloc`.
     New = 8,
@@ -103,13 +100,11 @@ pub enum Event {
     Epoch(Epoch),
     /// A block was handed out.
     Alloc {
-        /// Where it begins.
         address: BlockAddress,
         /// Requested bytes.
         size: u64,
         /// Binary logarithm of the requested alignment, 0 if none was asked for.
         align_log2: u8,
-        /// By which function.
         function: AllocFunction,
         /// Who asked.
         stack: StackId,
@@ -154,7 +149,6 @@ pub enum Event {
     Failed {
         /// Requested bytes, at most `u32::MAX`.
         size: u64,
-        /// By which function.
         function: AllocFunction,
         /// Who asked.
         stack: StackId,
@@ -176,7 +170,6 @@ pub enum Event {
     },
     /// The program itself says what it is doing. No call of the allocator.
     Mark {
-        /// What of it.
         kind: MarkKind,
         /// How it calls that.
         name: MarkId,

@@ -33,10 +33,8 @@ struct Pace {
     turn: Option<Duration>,
 }
 
-/// A turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Turn {
-    /// Whose it is.
     pub who: usize,
     /// The round: 0 warms up and does not count.
     pub round: u32,
@@ -64,7 +62,6 @@ pub struct Step {
 }
 
 impl Turn {
-    /// Whether it counts.
     pub fn counts(&self) -> bool {
         self.round > 0
     }

@@ -14,7 +14,6 @@ const STATIC: &str = "static malloc";
 /// Why nothing is known of a program.
 #[derive(Debug)]
 pub(crate) enum Unknown {
-    /// There is none.
     Missing,
     /// It is there, and cannot be read.
     Unreadable(String),

@@ -4,7 +4,6 @@
 pub(super) mod probe {
     use heapwise_environment::facts::Probes;
 
-    /// Nothing.
     pub(crate) fn ask(_library: Option<&str>) -> Option<Probes> {
         None
     }
@@ -20,7 +19,6 @@ pub(super) mod program {
     /// Why nothing is known of a program.
     #[derive(Debug)]
     pub(crate) enum Unknown {
-        /// There is none.
         Missing,
         /// It is there, and cannot be read. Never so here: it is not read.
         #[expect(dead_code, reason = "as on Linux")]

@@ -71,7 +71,6 @@ pub enum IdentityError {
     Another {
         /// As on the command line.
         candidate: String,
-        /// What was found.
         found: String,
     },
     /// A setting did not arrive.
@@ -93,11 +92,9 @@ pub enum IdentityError {
     /// Nothing could be started.
     #[error("cannot start {program} to try {candidate}: {reason}")]
     Start {
-        /// This program.
         program: String,
         /// As on the command line.
         candidate: String,
-        /// The system's reason.
         reason: std::io::Error,
     },
 }

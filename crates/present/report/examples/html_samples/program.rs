@@ -64,7 +64,6 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// Its analysis.
     pub(crate) fn analysis(&self) -> Analysis {
         let file = self.recording();
         let reader = Reader::new(file.as_slice()).expect("own recording");

@@ -6,7 +6,6 @@ use crate::schema::allocators::{
 use crate::schema::pretty;
 use heapwise_allocators::{self as allocators, Allocator, Check, Kind, Libraries, Origin};
 
-/// The list.
 pub fn list_json(libraries: &Libraries) -> String {
     let allocators = allocators::all().iter().map(|one| allocator(*one, libraries)).collect();
     pretty(&List { allocators, schema: SCHEMA.to_owned() })
@@ -54,7 +53,6 @@ fn owned(words: &[&str]) -> Vec<String> {
     words.iter().map(|&word| word.to_owned()).collect()
 }
 
-/// The checks.
 pub fn check_json(checks: &[Check]) -> String {
     let one = |(candidate, result): &Check| match result {
         Ok(identity) => schema::Check::Identity(Identity {

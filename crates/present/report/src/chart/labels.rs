@@ -37,7 +37,6 @@ impl Labels {
         self.row() * row as f64 + ROW / 2.0 + 2.0 + if self.is_above { LINE } else { 0.0 }
     }
 
-    /// A row's name.
     pub(super) fn name(self, row: usize, name: &str) -> Markup {
         let middle = self.middle(row);
         match self.is_above {

@@ -4,7 +4,6 @@ use super::axis::{Axis, Unit};
 use super::{WIDTH, at, drawing, rule, word};
 use crate::html_page::{Markup, element, text};
 
-/// A curve.
 #[derive(Clone, Debug)]
 pub(crate) struct Curve<'a> {
     pub(crate) label: &'a str,

@@ -30,7 +30,6 @@ pub enum Examined {
     Machine,
     /// A command that was not started.
     Command(Vec<String>),
-    /// A process.
     Process {
         /// Its id.
         pid: u32,
@@ -50,7 +49,6 @@ pub struct Launch {
     pub place: String,
     /// Whether the program will have a debug heap on Windows; none if it is not known.
     pub debug_heap: Option<bool>,
-    /// Why.
     pub why: String,
 }
 

@@ -17,7 +17,6 @@ pub(crate) struct Numbers<T> {
     pub(crate) numbers: Vec<T>,
 }
 
-/// A picture.
 #[derive(Clone, Debug)]
 #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "replays are Linux's"))]
 pub(crate) enum Picture {

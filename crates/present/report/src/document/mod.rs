@@ -17,7 +17,6 @@ pub use table::{Cell, Column, Place, Row, Table};
 pub use terminal::{curve::Course, terminal};
 pub use words::{Role, Words};
 
-/// A document.
 #[derive(Clone, Debug, Default)]
 pub struct Document {
     /// What was called, such as `heapwise lab debug-heap`.
@@ -31,7 +30,6 @@ pub struct Document {
 /// Which formats have something.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shown {
-    /// All.
     #[default]
     Everywhere,
     /// A terminal only.
@@ -165,7 +163,6 @@ pub enum Block {
     Finding(Finding),
     /// Names, and what is said of them.
     Facts(Vec<(Words, Words)>),
-    /// A table.
     Table(Table),
     /// Memory over time. Terminals only.
     Course(Course),
@@ -244,7 +241,6 @@ pub struct Alert {
 pub struct Finding {
     /// Its place in a list; none for what is only a note.
     pub number: Option<usize>,
-    /// What it is.
     pub title: String,
     /// Severity, kind and the like.
     pub tags: Vec<String>,
@@ -252,17 +248,13 @@ pub struct Finding {
     pub saves: Option<[String; 2]>,
     /// Where it is, and what stands there.
     pub at: Option<(String, Option<String>)>,
-    /// What was seen.
     pub evidence: Evidence,
-    /// What it costs.
     pub cost: String,
-    /// What to do.
     pub remedy: String,
     /// Whether a terminal has its title only.
     pub is_brief: bool,
 }
 
-/// What was seen.
 #[derive(Clone, Debug)]
 pub enum Evidence {
     /// In sentences without an end.
@@ -284,14 +276,12 @@ pub struct Snippet {
     pub title: Title,
     /// The language; none for sentences.
     pub language: Option<&'static str>,
-    /// The lines.
     pub lines: Vec<String>,
 }
 
 /// A stack, the innermost frame first.
 #[derive(Clone, Debug, Default)]
 pub struct Stack {
-    /// The frames.
     pub frames: Vec<StackFrame>,
     /// What is to be said of it.
     pub notes: Vec<String>,
@@ -300,9 +290,7 @@ pub struct Stack {
 /// A frame of a stack.
 #[derive(Clone, Debug, Default)]
 pub struct StackFrame {
-    /// The function.
     pub function: String,
-    /// Where it is.
     pub at: String,
     /// Whether it is the user's nearest.
     pub is_users: bool,

@@ -2,10 +2,8 @@
 
 use super::{Role, Shown, Stack, Words};
 
-/// A table.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
-    /// The columns.
     pub columns: Vec<Column>,
     /// The rows; each has a cell for each column.
     pub rows: Vec<Row>,
@@ -39,7 +37,6 @@ impl Table {
     }
 }
 
-/// A row.
 #[derive(Clone, Debug, Default)]
 pub struct Row {
     /// A cell for each column.
@@ -143,7 +140,6 @@ impl Column {
     }
 }
 
-/// A cell.
 #[derive(Clone, Debug, Default)]
 pub struct Cell {
     pub(super) short: Words,
@@ -153,7 +149,6 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// Words.
     pub fn text(text: impl Into<Words>) -> Self {
         let whole = text.into();
         Self { short: whole.clone(), whole, ..Self::default() }
@@ -179,7 +174,6 @@ impl Cell {
         Self::own("–")
     }
 
-    /// Empty.
     pub fn empty() -> Self {
         Self::default()
     }

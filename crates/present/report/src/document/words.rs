@@ -36,7 +36,6 @@ impl Words {
         Self::of(Role::Own, text)
     }
 
-    /// A name.
     pub fn name(text: impl Into<String>) -> Self {
         Self::of(Role::Name, text)
     }
@@ -58,7 +57,6 @@ impl Words {
         self
     }
 
-    /// The pieces.
     pub(super) fn pieces(&self) -> impl Iterator<Item = (Role, &str)> {
         self.0.iter().map(|(role, text)| (*role, text.as_str()))
     }

@@ -16,7 +16,6 @@ const MOST_BACKTICKS: usize = 4;
 /// Where text is put.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spot {
-    /// In a line.
     Line,
     /// In a cell of a table, where a bar ends the cell even within a code span.
     Cell,

@@ -11,7 +11,6 @@ pub enum Moment {
 }
 
 impl Moment {
-    /// All of them.
     pub const ALL: &[Self] = &[Self::Peak, Self::Exit];
 
     /// What it is called on the command line.

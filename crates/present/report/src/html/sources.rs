@@ -26,7 +26,6 @@ pub trait Sources: std::fmt::Debug {
 /// A source file as it is now.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SourceFile {
-    /// Its text.
     pub text: String,
     /// Whether it was changed after the recording, so that lines may have moved.
     pub changed: bool,

@@ -36,11 +36,9 @@ pub struct Freed {
     pub allocated_by: u32,
     /// Index of the thread that freed them.
     pub freed_by: u32,
-    /// How many blocks.
     pub blocks: u64,
 }
 
-/// A thread.
 #[derive(Debug, Serialize)]
 pub(super) struct Thread {
     index: u32,

@@ -27,7 +27,6 @@ pub(super) struct Frames {
     inlined: Vec<u8>,
 }
 
-/// The nodes.
 #[derive(Debug, Serialize)]
 pub(super) struct Nodes {
     /// How far before it its caller is.

@@ -3,7 +3,6 @@
 use crate::escape::terminal::escape;
 use std::fmt;
 
-/// Some markup.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Markup(String);
 

@@ -167,7 +167,6 @@ pub(crate) fn place_of(frame: &Frame<'_>, folder: Option<&str>) -> String {
     }
 }
 
-/// A site's stack.
 pub(crate) fn stack_of(analysis: &Analysis, site: &Site, folder: Option<&str>) -> Stack {
     let frame = |(at, frame): (usize, &Frame<'_>)| StackFrame {
         function: function_of(frame),

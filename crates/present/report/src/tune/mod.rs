@@ -24,7 +24,6 @@ pub struct Tuned<'a> {
     pub untried: Option<&'a Untried>,
     /// What makes less of the recording, or of the program beside it, than there seems to be: sentences.
     pub notes: &'a [String],
-    /// What to do.
     pub choice: &'a Choice,
     /// The recording.
     pub analysis: &'a Analysis,

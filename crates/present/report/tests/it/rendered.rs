@@ -8,7 +8,6 @@ use comrak::{Arena, Options, parse_document};
 pub(crate) struct Shape {
     /// Tables by their rows and columns.
     pub(crate) tables: Vec<(usize, usize)>,
-    /// Headings.
     pub(crate) headings: usize,
     /// Items of lists.
     pub(crate) items: usize,

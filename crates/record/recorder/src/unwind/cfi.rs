@@ -40,7 +40,6 @@ pub enum Slot {
 /// What the unwind table says about one address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// The CFA.
     pub cfa: CfaRule,
     /// The return address.
     pub ra: Slot,

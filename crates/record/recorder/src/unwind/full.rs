@@ -21,7 +21,6 @@ pub struct FullFrame {
 /// What comes after a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// Its caller.
     Caller(FullFrame),
     /// Nothing: it is the thread's first function.
     Outermost,

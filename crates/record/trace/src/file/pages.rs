@@ -63,7 +63,6 @@ impl MappingKind {
 pub struct PageRun {
     /// Address of the first one.
     pub start: u64,
-    /// How many.
     pub pages: u64,
     /// Whether they are parts of huge pages.
     pub huge: bool,
@@ -76,7 +75,6 @@ pub struct MappedPages {
     pub start: u64,
     /// First address behind.
     pub end: u64,
-    /// What it is.
     pub kind: MappingKind,
     /// How many pages are resident.
     pub resident_pages: u64,
@@ -91,13 +89,11 @@ pub struct MappedPages {
 /// the one before, pages × 2 + huge.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
-    /// Whose.
     pub process: ProcessIndex,
     /// Every event of an earlier epoch had happened, none of this one or a later one.
     pub epoch: Epoch,
     /// Nanoseconds since the command was started.
     pub time_ns: u64,
-    /// Why.
     pub reason: Reason,
     /// Bytes of a page.
     pub page_bytes: u64,

@@ -25,11 +25,9 @@ pub enum Section {
     Thread(ThreadInfo),
     /// An object file occurs in stacks.
     Module(ModuleInfo),
-    /// Events.
     Events(EventsSection),
     /// Nodes of a trie.
     Nodes(Nodes),
-    /// Clock readings.
     Clock(ClockReadings),
     /// Memory samples.
     Samples(Samples),
@@ -45,7 +43,6 @@ pub enum Section {
     Snapshot(Snapshot),
     /// How large an allocator's blocks are.
     UsableSizes(UsableSizes),
-    /// Names of marks.
     MarkNames(MarkNames),
     /// A kind that this version does not know.
     Unknown(u16),

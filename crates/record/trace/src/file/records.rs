@@ -77,9 +77,7 @@ pub struct Meta {
 pub struct BlindSpot {
     /// A stable name, such as `static-executable`.
     pub id: String,
-    /// What was found.
     pub what: String,
-    /// What to do.
     pub remedy: String,
 }
 
@@ -91,13 +89,10 @@ pub struct EnvironmentFinding {
     pub check: String,
     /// `low`, `medium` or `high`.
     pub severity: String,
-    /// What is so.
     pub title: String,
     /// Where that could be seen.
     pub evidence: Vec<String>,
-    /// What it costs.
     pub cost: String,
-    /// What to do.
     pub remedy: String,
 }
 
@@ -105,7 +100,6 @@ pub struct EnvironmentFinding {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ProcessInfo {
-    /// Its index.
     pub index: ProcessIndex,
     /// Its process id.
     pub pid: u32,
@@ -128,7 +122,6 @@ pub struct ProcessInfo {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ThreadInfo {
-    /// Its index.
     pub index: ThreadIndex,
     /// Whose thread it is.
     pub process: ProcessIndex,
@@ -146,7 +139,6 @@ pub struct ThreadInfo {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ThreadEnd {
-    /// Its index.
     pub index: ThreadIndex,
     /// Its last name.
     pub name: String,
@@ -180,7 +172,6 @@ pub struct ModuleInfo {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ProcessEnd {
-    /// Its index.
     pub index: ProcessIndex,
     /// The clock when its end was noticed.
     pub epoch: Epoch,

@@ -88,7 +88,6 @@ impl ClockReadings {
 /// A reading of a process's resident set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sample {
-    /// Whose.
     pub process: ProcessIndex,
     /// Nanoseconds since the command was started.
     pub time_ns: u64,
@@ -182,7 +181,6 @@ pub struct SymbolFrame {
 /// Payload: strings; images (path string, build id string); per image: entries (address difference, frames).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Symbols {
-    /// All strings.
     pub strings: Vec<String>,
     /// All frames of all addresses.
     pub frames: Vec<SymbolFrame>,

@@ -108,7 +108,6 @@ impl<W: Write> Writer<W> {
         self.section(kind::NODES, &nodes.encode())
     }
 
-    /// Clock readings.
     pub fn clock(&mut self, readings: &ClockReadings) -> Result<(), Error> {
         self.section(kind::CLOCK, &readings.encode())
     }

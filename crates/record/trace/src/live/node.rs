@@ -32,7 +32,6 @@ pub enum NodeKind {
         /// Whether stacks below it ended early.
         cut: bool,
     },
-    /// A frame.
     Frame {
         /// Return address, or the interrupted instruction's if `exact`.
         address: u64,

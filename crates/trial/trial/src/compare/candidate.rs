@@ -26,7 +26,6 @@ pub struct Candidate {
 pub struct Unavailable {
     /// What it would be called.
     pub label: String,
-    /// The allocator.
     pub allocator: String,
     /// Why, in one line.
     pub reason: String,

@@ -52,7 +52,6 @@ impl Comparison {
 /// What was done, and where.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// The command.
     pub command: Vec<String>,
     /// What it read.
     pub stdin: Option<String>,
@@ -64,7 +63,6 @@ pub struct Setup {
     pub settle_ns: Option<u64>,
     /// Rounds that count.
     pub rounds: u32,
-    /// The machine.
     pub machine: MachineDescription,
     /// When it began, in seconds since 1970.
     pub began_unix: u64,
@@ -75,7 +73,6 @@ pub struct Setup {
 /// A candidate with what it did.
 #[derive(Clone, Debug)]
 pub struct Standing {
-    /// Who it is.
     pub candidate: Candidate,
     /// All runs in the order in which they were made, with that of the first round, which does not count.
     pub samples: Vec<Sample>,
@@ -124,7 +121,6 @@ impl Standing {
 /// Who needs least of something.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Winner {
-    /// Of what.
     pub measure: RunMeasure,
     /// The one with the lowest median among those that surely need less than the baseline; `None` if none does.
     pub best: Option<usize>,

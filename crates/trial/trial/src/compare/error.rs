@@ -17,7 +17,6 @@ pub enum Error {
     NotExecutable {
         /// As it was given.
         program: String,
-        /// The system's word.
         reason: io::Error,
     },
     /// The file for standard input cannot be read.
@@ -25,7 +24,6 @@ pub enum Error {
     Stdin {
         /// The file.
         path: String,
-        /// The system's word.
         reason: io::Error,
     },
     /// What the program does without any help is already a failure.
@@ -56,7 +54,6 @@ pub enum Error {
     System {
         /// What was tried.
         what: &'static str,
-        /// The system's word.
         reason: io::Error,
     },
 }

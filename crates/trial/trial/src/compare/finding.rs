@@ -3,13 +3,11 @@
 /// Something that a run did otherwise than the baseline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What it is.
     pub kind: FindingKind,
     /// In one sentence.
     pub what: String,
     /// In so many of its runs.
     pub runs: u32,
-    /// Of so many.
     pub of: u32,
 }
 

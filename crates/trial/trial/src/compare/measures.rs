@@ -23,7 +23,6 @@ pub enum RunMeasure {
 }
 
 impl RunMeasure {
-    /// All of them.
     pub const ALL: [Self; 7] = [
         Self::Wall,
         Self::Cpu,

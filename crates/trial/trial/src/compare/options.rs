@@ -9,7 +9,6 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// The program.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
     /// The command and its arguments.

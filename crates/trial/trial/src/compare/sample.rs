@@ -10,7 +10,6 @@ pub struct Sample {
     pub round: u32,
     /// Whether it is the baseline's second run of the round.
     pub is_second: bool,
-    /// How it ended.
     pub outcome: Outcome,
     /// From the start to the end. Of a server: of the load; `None` without one, for how long a server takes to be
     /// ready, and how long it is kept alive, says nothing about it.
@@ -106,7 +105,6 @@ pub enum EndSource {
 /// Something that was written, without keeping it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Output {
-    /// How much.
     pub bytes: u64,
     /// SHA-256 of it.
     pub hash: [u8; 32],
@@ -122,7 +120,6 @@ impl Output {
 /// What came of the load.
 #[derive(Clone, Debug)]
 pub struct LoadSample {
-    /// How it ended.
     pub outcome: Outcome,
     /// How long it took.
     pub wall_ns: u64,

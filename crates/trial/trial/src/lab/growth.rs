@@ -8,7 +8,6 @@
 /// The exponent that fits best.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Growth {
-    /// The exponent.
     pub exponent: f64,
     /// Half of the interval in which it lies with a probability of 95 %. Not finite for two points, which always fit.
     pub plus_minus: f64,

@@ -11,11 +11,9 @@ use crate::statistics::Spread;
 pub struct Outcome {
     /// The name of the experiment.
     pub experiment: &'static str,
-    /// What it shows.
     pub shows: &'static str,
     /// How it was done: sizes, rounds, which clock; a line each.
     pub setup: Vec<String>,
-    /// What was found.
     pub tables: Vec<Table>,
     /// What could not be tried, and why; what makes the numbers worth less.
     pub caveats: Vec<String>,
@@ -23,7 +21,6 @@ pub struct Outcome {
     pub conclusion: Vec<String>,
 }
 
-/// A table.
 #[derive(Clone, Debug)]
 pub struct Table {
     /// Its name in JSON.
@@ -36,7 +33,6 @@ pub struct Table {
     pub labels: Vec<(&'static str, String)>,
     /// For machines, and for who wants to look closer.
     pub is_detail: bool,
-    /// The columns.
     pub columns: Vec<Column>,
     /// The rows; each has a cell for each column.
     pub rows: Vec<Vec<Cell>>,
@@ -47,7 +43,6 @@ pub struct Table {
 pub struct Column {
     /// Its name in JSON.
     pub id: String,
-    /// Its title.
     pub title: String,
     /// For machines, and for who wants to look closer.
     pub is_detail: bool,

@@ -7,11 +7,9 @@ use heapwise_trace::event::StackId;
 /// How a replay ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// Everything was done.
     Complete,
     /// The process died of a signal.
     Killed {
-        /// The signal.
         signal: i32,
         /// Calls that it had made as far as it had told.
         calls: u64,
@@ -37,7 +35,6 @@ pub enum Ending {
     },
     /// The system refused something that the replay needs itself.
     Trouble {
-        /// The system's reason.
         reason: String,
     },
 }

@@ -21,7 +21,6 @@ use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
 pub(crate) const MAGIC: u64 = 0x7265_706c_6179_0001;
 /// A thread that has not begun or has ended, in the table of progress.
 pub(crate) const NOT_RUNNING: u32 = u32::MAX;
-/// No thread.
 pub(crate) const NO_THREAD: u32 = u32::MAX;
 /// Binary logarithm of the bytes of a page in the table of pages.
 pub(crate) const PAGE_SHIFT: u32 = 12;
@@ -88,7 +87,6 @@ pub(crate) mod wish {
     pub(crate) const PURGE: u32 = 2;
     /// A thread is at it.
     pub(crate) const TAKEN: u32 = 3;
-    /// It was done.
     pub(crate) const DONE: u32 = 4;
     /// The allocator has nothing of the kind.
     pub(crate) const NOT_POSSIBLE: u32 = 5;

@@ -19,7 +19,6 @@ pub struct Child {
 /// How a process ended, and what it used.
 #[derive(Clone, Copy, Debug)]
 pub struct Ended {
-    /// How it ended.
     pub status: ExitStatus,
     /// What it used, with the children that it waited for.
     pub usage: Usage,
@@ -34,7 +33,6 @@ impl Child {
         Ok(Self { child: command.process_group(0).spawn()?, ended: None })
     }
 
-    /// Its id.
     pub fn id(&self) -> i32 {
         self.child.id().cast_signed()
     }

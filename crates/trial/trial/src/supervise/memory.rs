@@ -5,7 +5,6 @@ use procfs::process::{ClearRefs, Process, SmapsRollup};
 /// Resident memory by the exact count, which takes the kernel a moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Resident {
-    /// All of it.
     pub rss_bytes: u64,
     /// The same with each page that other processes have, too, as its share of it.
     pub pss_bytes: u64,

@@ -27,12 +27,10 @@ pub enum Reason {
     Interrupted,
 }
 
-/// What to do.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Choice {
     /// Change.
     Take {
-        /// To this.
         candidate: Candidate,
         /// How sure that is.
         verified: Verified,

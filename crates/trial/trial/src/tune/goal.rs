@@ -17,7 +17,6 @@ pub enum Objective {
 }
 
 impl Objective {
-    /// All of them.
     pub const ALL: [Self; 4] = [Self::PeakRss, Self::RssAfter, Self::Cpu, Self::Latency];
 
     /// As in a goal.

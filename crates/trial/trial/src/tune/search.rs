@@ -41,7 +41,6 @@ pub struct Options {
 /// A candidate in the order of the search.
 #[derive(Clone, Debug)]
 pub struct Ranked {
-    /// The candidate.
     pub candidate: Candidate,
     /// Its exact version, as its process told it.
     pub version: String,

@@ -56,7 +56,6 @@ struct LastLook {
     has_lost: bool,
 }
 
-/// What was seen.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Seen {
     pub(super) timeline: Timeline,

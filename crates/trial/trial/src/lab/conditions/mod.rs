@@ -132,7 +132,6 @@ mod strongest {
 mod strongest {
     pub(super) use crate::lab::worker::run;
 
-    /// There is none.
     pub(super) fn prepare(_: &mut std::process::Command) {}
 
     /// There is none to be missed.

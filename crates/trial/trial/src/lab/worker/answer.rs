@@ -11,7 +11,6 @@ pub(super) const PROTOCOL: u32 = 1;
 pub struct Answer {
     /// The version of this line.
     pub protocol: u32,
-    /// What was done.
     pub workload: String,
     /// How much of it.
     pub n: u64,

@@ -14,10 +14,8 @@ pub enum WorkerError {
     /// It took too long.
     #[error("the worker had not ended after {} s", PATIENCE.as_secs())]
     TooSlow,
-    /// It failed.
     #[error("the worker ended with {status}{}", said(.stderr))]
     Failed {
-        /// How it ended.
         status: ExitStatus,
         /// What it wrote to standard error.
         stderr: String,

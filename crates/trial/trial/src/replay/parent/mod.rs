@@ -97,12 +97,7 @@ pub enum Error {
     Memory(#[source] std::io::Error),
     /// The worker could not be started.
     #[error("cannot start {program}: {reason}")]
-    Start {
-        /// The program.
-        program: PathBuf,
-        /// The system's reason.
-        reason: std::io::Error,
-    },
+    Start { program: PathBuf, reason: std::io::Error },
     /// The worker ended before it began, or did not begin.
     #[error("{candidate} does not work in a process of its own: {reason}")]
     DoesNotBegin {
@@ -111,7 +106,6 @@ pub enum Error {
         /// What it said, or how it ended.
         reason: String,
     },
-    /// It was interrupted.
     #[error("interrupted")]
     Interrupted,
 }

@@ -29,13 +29,10 @@ const SLOT_SHIFT: u32 = 32;
 const SIZE_BITS: u32 = 48;
 const SIZE_MASK: u64 = (1 << SIZE_BITS) - 1;
 
-/// What to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Operation {
-    /// `malloc`.
     Malloc = 0,
-    /// `calloc`.
     Calloc = 1,
     /// `realloc` of a null pointer.
     ReallocNull = 2,
@@ -43,13 +40,9 @@ pub(crate) enum Operation {
     PosixMemalign = 3,
     /// `aligned_alloc`.
     AlignedAlloc = 4,
-    /// `memalign`.
     Memalign = 5,
-    /// `valloc`.
     Valloc = 6,
-    /// `pvalloc`.
     Pvalloc = 7,
-    /// `free`.
     Free = 8,
     /// `realloc` of a block.
     Realloc = 9,
@@ -102,7 +95,6 @@ impl Operation {
     }
 }
 
-/// A record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(transparent)]
 pub(crate) struct Record(pub(crate) [u64; 2]);

@@ -59,7 +59,6 @@ pub struct Options {
 /// A candidate and what came out.
 #[derive(Debug)]
 pub struct Tried {
-    /// The candidate.
     pub candidate: Candidate,
     /// The exact version, as its process told it; without that, what is known of it; empty if nothing is.
     pub version: String,

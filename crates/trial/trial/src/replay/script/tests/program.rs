@@ -118,7 +118,6 @@ pub(super) struct Thread {
     pub(super) is_seen: bool,
 }
 
-/// The program.
 #[derive(Debug)]
 pub(super) struct Program {
     pub(super) threads: Vec<Thread>,
