@@ -1,6 +1,7 @@
 //! Names of functions and files, short enough for a table.
 
 use heapwise_diagnosis::name::without_hash;
+use unicode_width::UnicodeWidthChar;
 
 /// A function's name without what is rarely needed: hash, generic parameters, argument types, the trait in
 /// `<Type as Trait>::method`.
@@ -122,21 +123,49 @@ pub fn file(path: &str, folder: Option<&str>) -> String {
     if parts.len() <= 4 { path.to_owned() } else { format!("…/{}", parts[parts.len() - 3..].join("/")) }
 }
 
-/// At most `columns` characters: the middle gives way, since a name's ends tell most.
-pub fn fit(text: &str, columns: usize) -> String {
-    let n = text.chars().count();
-    if n <= columns {
+/// How many columns of a terminal a text takes: two for each Chinese character, none for an accent that is put on a letter.
+pub fn width_of(text: &str) -> usize {
+    text.chars().map(columns_of).sum()
+}
+
+fn columns_of(c: char) -> usize {
+    c.width().unwrap_or(0)
+}
+
+/// At most `most` columns: the middle gives way, since a name's ends tell most.
+pub fn fit(text: &str, most: usize) -> String {
+    if width_of(text) <= most {
         return text.to_owned();
     }
-    let keep = columns.saturating_sub(1);
-    let head = keep / 2;
-    let tail = keep - head;
-    text.chars().take(head).chain(['…']).chain(text.chars().skip(n - tail)).collect()
+    let keep = most.saturating_sub(1);
+    let head: String = within(text.chars(), keep / 2).collect();
+    let tail: Vec<char> = within(text.chars().rev(), keep - width_of(&head)).collect();
+    head.chars().chain(['…']).chain(tail.into_iter().rev()).collect()
+}
+
+/// As many characters as have room.
+fn within(characters: impl Iterator<Item = char>, mut room: usize) -> impl Iterator<Item = char> {
+    characters.take_while(move |c| {
+        let left = room.checked_sub(columns_of(*c));
+        room = left.unwrap_or(0);
+        left.is_some()
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_does_not_fit_loses_its_middle_by_columns() {
+        assert_eq!((fit("abcdefgh", 5).as_str(), fit("abcde", 5).as_str()), ("ab…gh", "abcde"));
+        assert_eq!((width_of("堆分配"), width_of("e\u{301}")), (6, 1));
+        assert_eq!((fit("堆分配", 6).as_str(), fit("堆分配器", 6).as_str()), ("堆分配", "堆…器"));
+        for most in 1..12 {
+            let text = fit("a堆b分c配d器e", most);
+            assert!(width_of(&text) <= most && text.contains('…'), "{text}");
+        }
+    }
 
     #[test]
     fn functions_lose_what_is_rarely_needed() {

@@ -6,6 +6,7 @@ mod table;
 
 use super::{Alert, Block, Document, Evidence, Finding, Format, Mark, Role, Section, Snippet, Title, Words};
 use crate::escape::terminal::escape;
+use crate::names::width_of;
 use crate::style::Style;
 use page::{Page, left};
 
@@ -129,7 +130,7 @@ fn write_finding(page: &mut Page, finding: &Finding) {
 }
 
 fn write_facts(page: &mut Page, facts: &[(Words, Words)]) {
-    let wide = |words: &Words| escape(&words.plain()).chars().count();
+    let wide = |words: &Words| width_of(&escape(&words.plain()));
     let widest = facts.iter().map(|(name, _)| wide(name)).max().unwrap_or(0);
     for (name, what) in facts {
         let name = left(&escape(&name.plain()), widest);

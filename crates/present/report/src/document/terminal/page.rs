@@ -2,7 +2,7 @@
 
 use crate::document::{Role, Words};
 use crate::escape::terminal::escape;
-use crate::names::fit;
+use crate::names::{fit, width_of};
 use crate::style::Style;
 
 /// A piece of a line. It is harmless already.
@@ -16,7 +16,7 @@ pub(super) fn runs(words: &Words, plain: Role) -> Vec<Run> {
 
 /// How many columns they take.
 pub(super) fn width(runs: &[Run]) -> usize {
-    runs.iter().map(|(_, text)| text.chars().count()).sum()
+    runs.iter().map(|(_, text)| width_of(text)).sum()
 }
 
 /// The text so far.
@@ -42,7 +42,7 @@ impl Page {
         let mut room = self.columns;
         for (role, text) in runs {
             let text = fit(&text, room);
-            room -= text.chars().count();
+            room -= width_of(&text);
             match line.last_mut() {
                 Some((last, before)) if *last == role => before.push_str(&text),
                 _ => line.push((role, text)),
@@ -85,7 +85,7 @@ impl Page {
 
     /// A paragraph, broken between words. Its first line begins with `first`, the others with as many spaces.
     pub(super) fn paragraph(&mut self, first: &str, plain: Role, words: &Words) {
-        let indent = first.chars().count();
+        let indent = width_of(first);
         let room = self.columns.saturating_sub(indent).max(20);
         let mut line: Vec<Run> = vec![(plain, first.to_owned())];
         let mut wide = 0;
@@ -130,14 +130,14 @@ fn broken(runs: &[Run]) -> Vec<Vec<Run>> {
 
 /// Text at the right end of so many columns.
 pub(super) fn right(text: &str, columns: usize) -> String {
-    let n = text.chars().count();
+    let n = width_of(text);
     format!("{}{text}", " ".repeat(columns.saturating_sub(n)))
 }
 
 /// Text at the left end of so many columns.
 pub(super) fn left(text: &str, columns: usize) -> String {
     let text = fit(text, columns);
-    let n = text.chars().count();
+    let n = width_of(&text);
     format!("{text}{}", " ".repeat(columns.saturating_sub(n)))
 }
 

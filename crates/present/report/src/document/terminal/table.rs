@@ -3,7 +3,7 @@
 use super::page::{Page, Run, left, right, runs, width};
 use crate::document::{Cell, Column, Format, Place, Role, Row, Stack, Table, Words};
 use crate::escape::terminal::escape;
-use crate::names::fit;
+use crate::names::{fit, width_of};
 
 /// A column of words is not made narrower than this.
 const LEAST_WORDS: usize = 8;
@@ -53,7 +53,7 @@ impl<'a> Layout<'a> {
 
     /// What is between columns, and before the first one.
     fn gaps(&self) -> usize {
-        let between = (1..self.shown.len()).map(|at| self.column(at).before.chars().count());
+        let between = (1..self.shown.len()).map(|at| width_of(self.column(at).before));
         self.table.indent + between.sum::<usize>()
     }
 
@@ -78,11 +78,11 @@ impl<'a> Layout<'a> {
 
     /// What each column needs. A place takes what there is.
     fn needed(&self) -> Vec<usize> {
-        let wide = |words: &Words| escape(&words.plain()).chars().count();
+        let wide = |words: &Words| width_of(&escape(&words.plain()));
         let of = |at: usize| {
             let cells = self.table.rows.iter().filter_map(|row| self.words(row, at)).map(wide).max();
             let column = self.column(at);
-            let titles = [self.title(at), &column.below].map(|title| escape(title).chars().count());
+            let titles = [self.title(at), &column.below].map(|title| width_of(&escape(title)));
             let titles = if self.table.is_headless { 0 } else { titles[0].max(titles[1]) };
             cells.unwrap_or(0).max(titles).max(column.least)
         };
@@ -195,8 +195,8 @@ fn write_place(page: &mut Page, mut line: Vec<Run>, from: usize, place: &Place) 
         at => fit(&format!("{}{at}", if place.is_past { "was " } else { "" }), room - LEAST_FUNCTION),
     };
     let note = escape(&place.note()).into_owned();
-    let wide = |text: &str| text.chars().count() + if text.is_empty() { 0 } else { 2 };
-    let first = function.chars().count() + status.len();
+    let wide = |text: &str| width_of(text) + if text.is_empty() { 0 } else { 2 };
+    let first = width_of(&function) + status.len();
     line.extend([(Role::Name, function), (Role::Strong, status)]);
     let gap = || (Role::Own, "  ".to_owned());
     let next_line = || vec![(Role::Own, " ".repeat(from))];
@@ -223,7 +223,7 @@ fn write_stack(page: &mut Page, stack: &Stack) {
         let mark = if frame.is_users { "    > " } else { "      " };
         let inlined = if frame.is_inlined { "  (inlined)" } else { "" };
         let at = escape(&frame.at).into_owned();
-        let behind = mark.len() + 2 + at.chars().count() + inlined.len();
+        let behind = mark.len() + 2 + width_of(&at) + inlined.len();
         let function = fit(&escape(&frame.function), page.columns.saturating_sub(behind).max(20));
         let start = (Role::Own, format!("{mark}{function}  "));
         page.line([start, (Role::Faint, at), (Role::Faint, inlined.to_owned())]);
