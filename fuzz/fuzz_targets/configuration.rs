@@ -2,8 +2,8 @@
 
 #![no_main]
 
-use heapwise_environment::facts::System;
 use heapwise_doctor::{Places, survey_file};
+use heapwise_environment::facts::System;
 use libfuzzer_sys::fuzz_target;
 use std::path::Path;
 

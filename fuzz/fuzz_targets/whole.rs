@@ -5,14 +5,14 @@
 
 use heapwise_analysis::{Analysis, Options, analyze};
 use heapwise_diagnosis::{compare, diagnose};
-use heapwise_report::export::FORMATS;
 use heapwise_fuzz::drain::drain;
 use heapwise_fuzz::whole::Whole;
-use heapwise_trial::replay::compile;
+use heapwise_report::export::FORMATS;
 use heapwise_report::{
     HtmlOptions, JsonOptions, MarkdownOptions, Style, TextOptions, html, json, markdown, text,
 };
 use heapwise_trace::file::Reader;
+use heapwise_trial::replay::compile;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|whole: Whole| {

@@ -429,6 +429,7 @@ impl Piece {
                     blind_spots: vec![BlindSpot { what: spot.clone(), ..BlindSpot::default() }],
                     refused_processes: *refused,
                     peak_rss_bytes: peak_rss.0,
+                    shared_pages_count_once: refused.is_multiple_of(2),
                     ticks_per_second: peak_rss.0,
                     ticks_overhead: duration.0,
                     cpu_ns: 0,

@@ -46,7 +46,7 @@ fn beside_the_wrapper(executable: &Executable) -> Vec<BlindSpot> {
         return Vec::new();
     }
     vec![BlindSpot {
-        id: BESIDE_THE_WRAPPER.into(),
+        id: BlindSpot::BESIDE_THE_WRAPPER.into(),
         what: format!(
             "{} is recorded through heapwise::Allocator: what code in C allocates by itself is not in it",
             executable.path.display()
@@ -54,9 +54,6 @@ fn beside_the_wrapper(executable: &Executable) -> Vec<BlindSpot> {
         remedy: "where the allocator below the wrapper is the system's, heapwise run --through preload records all of it".into(),
     }]
 }
-
-/// Of a blind spot that most programs have and that is no reason to worry.
-const BESIDE_THE_WRAPPER: &str = "beside-the-wrapper";
 
 fn of_executable(executable: &Executable) -> Vec<BlindSpot> {
     if executable.wrapper_version == Some(LIVE_VERSION) {
@@ -132,7 +129,7 @@ fn of_executable(executable: &Executable) -> Vec<BlindSpot> {
 
 /// Lines for people.
 pub(crate) fn print(program: &OsString, spots: &[BlindSpot]) {
-    let spots: Vec<_> = spots.iter().filter(|spot| spot.id != BESIDE_THE_WRAPPER).collect();
+    let spots: Vec<_> = spots.iter().filter(|spot| spot.id != BlindSpot::BESIDE_THE_WRAPPER).collect();
     for spot in &spots {
         heapwise_report::say!("heapwise: warning: {}", spot.what);
         heapwise_report::say!("heapwise:    help: {}", spot.remedy);

@@ -16,7 +16,7 @@ use crate::units::{Bytes, Nanos};
 use crate::warning::Warning;
 use heapwise_trace::event::StackId;
 use heapwise_trace::file::records::{
-    BlindSpot, EnvironmentFinding, FROM_INSIDE, Meta, ModuleInfo, ProcessIndex, RunEnd, ThreadIndex,
+    BlindSpot, EnvironmentFinding, Interception, Meta, ModuleInfo, ProcessIndex, RunEnd, ThreadIndex,
 };
 use heapwise_trace::file::tables::Symbols;
 
@@ -330,7 +330,7 @@ impl Analysis {
 
     /// Whether the program recorded itself, from when it said so.
     pub fn is_from_inside(&self) -> bool {
-        self.meta.interception == FROM_INSIDE
+        self.meta.interception == Interception::Inside
     }
 
     /// Time that the allocator took for all sites, from the calls that were measured.

@@ -15,7 +15,7 @@ use crate::units::SiteId;
 use crate::units::{Bytes, Nanos};
 use crate::warning::Warning;
 use heapwise_trace::event::Epoch;
-use heapwise_trace::file::records::{EnvironmentFinding, FROM_INSIDE, ProcessIndex};
+use heapwise_trace::file::records::{EnvironmentFinding, Interception, ProcessIndex};
 use rustc_hash::FxHashMap;
 
 fn growth(counts: GrowthCounts) -> Growth {
@@ -47,7 +47,7 @@ impl<O: Observer> Run<O> {
         let stacks = self.stack_quality();
         // A forked child frees what it inherited, and a recording that began late what was there before.
         let forked = processes.iter().filter(|p| p.forked_from.is_some());
-        let late = if self.meta.delay_ns > 0 || self.meta.interception == FROM_INSIDE {
+        let late = if self.meta.delay_ns > 0 || self.meta.interception == Interception::Inside {
             totals.unknown_frees
         } else {
             0

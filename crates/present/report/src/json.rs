@@ -48,7 +48,7 @@ fn report<'a>(a: &'a Analysis, d: &Diagnosis, options: &JsonOptions) -> Report<'
         }),
         sampling: a.sampled.as_ref().map(sampling),
         interception: Interception {
-            mode: a.meta.interception.clone(),
+            mode: a.meta.interception.name().to_owned(),
             allocator: a.processes.first().map(|p| p.allocator.clone()).unwrap_or_default(),
             blind_spots: a
                 .blind_spots

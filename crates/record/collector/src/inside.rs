@@ -13,7 +13,7 @@ use crate::session::{Session, Settings};
 use crate::sys::page_bytes;
 use crate::usable::Probes;
 use crate::{output, sys, ticks};
-use heapwise_trace::file::records::{FROM_INSIDE, Meta, RunEnd};
+use heapwise_trace::file::records::{Interception, Meta, RunEnd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -161,7 +161,7 @@ fn meta(request: &Request<'_>) -> Meta {
         architecture: std::env::consts::ARCH.into(),
         page_bytes: page_bytes(),
         processors: std::thread::available_parallelism().map_or(1, |n| n.get() as u32),
-        interception: FROM_INSIDE.into(),
+        interception: Interception::Inside,
         environment: command::environment(request.concerns_heap),
         ..Meta::default()
     }

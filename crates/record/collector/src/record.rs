@@ -10,7 +10,7 @@ use crate::sys::page_bytes;
 use crate::usable::Probes;
 use crate::{nested, output, signals, sys, ticks};
 use heapwise_trace::file::Error as FileError;
-use heapwise_trace::file::records::{BlindSpot, EnvironmentFinding, Meta, RunEnd};
+use heapwise_trace::file::records::{BlindSpot, EnvironmentFinding, Interception, Meta, RunEnd};
 use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -230,7 +230,7 @@ fn unseen(pid: u32, session: &Session, outcome: &Outcome, request: &Request) -> 
     let silent = outcome.silent.iter().take(MOST_EXPLAINED);
     let mut spots: Vec<BlindSpot> = silent.flat_map(|program| (request.explain)(program)).collect();
     spots.retain(|spot| !request.blind_spots.contains(spot));
-    let is_explained = request.blind_spots.iter().any(|spot| spot.id != "beside-the-wrapper");
+    let is_explained = request.blind_spots.iter().any(|spot| spot.id != BlindSpot::BESIDE_THE_WRAPPER);
     if !outcome.joined.contains(&pid) && !is_explained {
         let (what, remedy) = match request.records_itself {
             true => (
@@ -259,7 +259,7 @@ fn meta(request: &Request) -> Meta {
         architecture: std::env::consts::ARCH.into(),
         page_bytes: page_bytes(),
         processors: std::thread::available_parallelism().map_or(1, |n| n.get() as u32),
-        interception: if request.records_itself { "wrapper" } else { "preload" }.into(),
+        interception: if request.records_itself { Interception::Wrapper } else { Interception::Preload },
         environment: command::environment(request.concerns_heap),
         blind_spots: request.blind_spots.clone(),
         environment_findings: request.environment_findings.clone(),

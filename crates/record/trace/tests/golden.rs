@@ -3,7 +3,7 @@
 
 use heapwise_trace::event::{AllocFunction, Event, MarkKind};
 use heapwise_trace::file::reader::Tail;
-use heapwise_trace::file::records::{ProcessIndex, ThreadIndex};
+use heapwise_trace::file::records::{Interception, ProcessIndex, ThreadIndex};
 use heapwise_trace::file::{ErrorKind, HEADER_BYTES, Reader, Section};
 use heapwise_trace::live::layout::MARK_NAME_BYTES;
 use std::collections::BTreeMap;
@@ -108,7 +108,7 @@ fn the_records_say_what_ran() {
                 assert_eq!(meta.heapwise, "0.1.0");
                 assert_eq!(meta.command, ["./victim"]);
                 assert_eq!((meta.architecture.as_str(), meta.page_bytes), ("x86_64", 4096));
-                assert_eq!((meta.interception.as_str(), meta.follow), ("preload", true));
+                assert_eq!((meta.interception, meta.follow), (Interception::Preload, true));
             }
             Section::Process(process) => {
                 assert_eq!(process.command, ["./victim"]);

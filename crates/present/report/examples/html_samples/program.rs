@@ -5,7 +5,7 @@ use heapwise_analysis::{Analysis, Options, analyze};
 use heapwise_trace::event::{AllocFunction, BlockAddress, Epoch, Event, MarkId, MarkKind, StackId};
 use heapwise_trace::file::columns::EventsEncoder;
 use heapwise_trace::file::records::{
-    Meta, ModuleInfo, ProcessEnd, ProcessIndex, ProcessInfo, RunEnd, ThreadIndex, ThreadInfo,
+    Interception, Meta, ModuleInfo, ProcessEnd, ProcessIndex, ProcessInfo, RunEnd, ThreadIndex, ThreadInfo,
 };
 use heapwise_trace::file::tables::{
     ClockReadings, ImageSymbols, MarkNames, Nodes, Sample, Samples, SymbolFrame, Symbols,
@@ -75,7 +75,7 @@ impl Program {
         let meta = Meta {
             heapwise: env!("CARGO_PKG_VERSION").into(),
             command: command.clone(),
-            interception: "preload".into(),
+            interception: Interception::Preload,
             ..Meta::default()
         };
         let mut w = Writer::new(Vec::new(), &meta).expect("memory");

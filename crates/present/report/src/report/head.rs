@@ -4,7 +4,7 @@ use super::rows::file_name;
 use super::{Subject, counted};
 use crate::document::{Block, Mark, Section, Words};
 use crate::units::time;
-use heapwise_analysis::Analysis;
+use heapwise_analysis::{Analysis, Interception};
 
 /// The command line.
 pub(crate) fn command_of(analysis: &Analysis) -> String {
@@ -35,24 +35,21 @@ pub(crate) fn ending(analysis: &Analysis) -> String {
 }
 
 fn interception(analysis: &Analysis) -> String {
-    let mode = analysis.meta.interception.as_str();
+    let way = analysis.meta.interception;
     let mut allocators: Vec<_> =
         analysis.processes.iter().map(|p| p.allocator.as_str()).filter(|a| !a.is_empty()).collect();
     allocators.dedup();
-    let wrapper = mode == "wrapper";
-    let below = if wrapper { " over " } else { ", malloc of " };
+    let below = if way == Interception::Wrapper { " over " } else { ", malloc of " };
     let of = match allocators.as_slice() {
         [] => String::new(),
         [one] => format!("{below}{}", file_name(one)),
         [first, more @ ..] => format!("{below}{} and {} more", file_name(first), more.len()),
     };
-    if mode.is_empty() && of.is_empty() {
-        return "interception unknown".to_owned();
-    }
-    let door = match () {
-        () if mode.is_empty() => "?",
-        () if wrapper => "heapwise::Allocator",
-        () => mode,
+    let door = match way {
+        Interception::Unknown if of.is_empty() => return "interception unknown".to_owned(),
+        Interception::Unknown => "?",
+        Interception::Wrapper => "heapwise::Allocator",
+        Interception::Preload | Interception::Inside => way.name(),
     };
     format!("seen by {door}{of}")
 }

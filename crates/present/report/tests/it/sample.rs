@@ -4,8 +4,8 @@ use heapwise_analysis::{Analysis, Options, analyze};
 use heapwise_trace::event::{AllocFunction, BlockAddress, Epoch, Event, MarkId, MarkKind, StackId};
 use heapwise_trace::file::columns::EventsEncoder;
 use heapwise_trace::file::records::{
-    BlindSpot, Meta, ModuleInfo, ProcessEnd, ProcessIndex, ProcessInfo, RunEnd, ThreadEnd, ThreadIndex,
-    ThreadInfo,
+    BlindSpot, Interception, Meta, ModuleInfo, ProcessEnd, ProcessIndex, ProcessInfo, RunEnd, ThreadEnd,
+    ThreadIndex, ThreadInfo,
 };
 use heapwise_trace::file::tables::{
     ClockReadings, ImageSymbols, MarkNames, Nodes, Sample, Samples, SymbolFrame, Symbols,
@@ -184,7 +184,7 @@ pub(crate) fn recording(sampled: &Sampled) -> Vec<u8> {
     let meta = Meta {
         heapwise: "0.1.0".into(),
         command: sampled.command.split(' ').map(String::from).collect(),
-        interception: "preload".into(),
+        interception: Interception::Preload,
         blind_spots: if sampled.blind { vec![spot] } else { Vec::new() },
         ..Meta::default()
     };

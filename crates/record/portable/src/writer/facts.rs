@@ -2,7 +2,7 @@
 
 use super::{Job, PROCESS};
 use crate::{state, system};
-use heapwise_trace::file::records::{FROM_INSIDE, Meta, ProcessInfo};
+use heapwise_trace::file::records::{Interception, Meta, ProcessInfo};
 
 /// What a command line may have, as in other recordings.
 const MOST_COMMAND_BYTES: usize = 4096;
@@ -17,7 +17,7 @@ pub(super) fn meta(job: &Job) -> Meta {
         page_bytes: system::page_bytes(),
         processors: std::thread::available_parallelism()
             .map_or(0, |n| u32::try_from(n.get()).unwrap_or(u32::MAX)),
-        interception: FROM_INSIDE.to_owned(),
+        interception: Interception::Inside,
         environment_findings: state::environment(),
         sample_bytes: job.sample_bytes,
         ..Meta::default()

@@ -26,9 +26,46 @@ index! {
     ThreadIndex
 }
 
-/// What [`Meta::interception`] is where the program records itself through its own allocator. Such a recording begins when
-/// the program says so.
-pub const FROM_INSIDE: &str = "inside";
+/// How the allocations are seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "String", into = "&'static str")]
+pub enum Interception {
+    /// By the preload library.
+    Preload,
+    /// The program records itself through its own allocator, under `heapwise run`.
+    Wrapper,
+    /// The same without `heapwise run`: the recording begins when the program says so.
+    Inside,
+    /// The file does not say, or in a word that only later versions know.
+    #[default]
+    Unknown,
+}
+
+impl Interception {
+    const ALL: [Self; 4] = [Self::Preload, Self::Wrapper, Self::Inside, Self::Unknown];
+
+    /// Its word in files and in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Preload => "preload",
+            Self::Wrapper => "wrapper",
+            Self::Inside => "inside",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+impl From<String> for Interception {
+    fn from(name: String) -> Self {
+        Self::ALL.into_iter().find(|way| way.name() == name).unwrap_or_default()
+    }
+}
+
+impl From<Interception> for &'static str {
+    fn from(way: Interception) -> Self {
+        way.name()
+    }
+}
 
 /// The first section: what was recorded, where and how.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,8 +85,8 @@ pub struct Meta {
     pub page_bytes: u64,
     /// Processors that the program could use.
     pub processors: u32,
-    /// How the allocations are seen: `preload`, or [`FROM_INSIDE`].
-    pub interception: String,
+    /// How the allocations are seen.
+    pub interception: Interception,
     /// Environment variables that concern the heap, and only these.
     pub environment: BTreeMap<String, String>,
     /// What was known before the program started to be invisible.
@@ -79,6 +116,11 @@ pub struct BlindSpot {
     pub id: String,
     pub what: String,
     pub remedy: String,
+}
+
+impl BlindSpot {
+    /// The name of what no program's own allocator sees: a blind spot that is no reason to worry.
+    pub const BESIDE_THE_WRAPPER: &str = "beside-the-wrapper";
 }
 
 /// Something outside of a program's code that slowed its heap.
@@ -267,5 +309,22 @@ impl Serialize for Epoch {
 impl<'de> Deserialize<'de> for Epoch {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         u64::deserialize(deserializer).map(Epoch)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_way_of_interception_is_a_word_in_files_and_any_other_word_is_unknown() {
+        for way in Interception::ALL {
+            let word = serde_json::to_string(&way).expect("JSON");
+            assert_eq!(word, format!("{:?}", way.name()));
+            assert_eq!(serde_json::from_str::<Interception>(&word).expect("a word"), way);
+        }
+        for word in ["\"\"", "\"by-magic\""] {
+            assert_eq!(serde_json::from_str::<Interception>(word).expect("a word"), Interception::Unknown);
+        }
     }
 }
