@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::atomic::AtomicU32;
+use std::time::Duration;
 
 fn check(result: libc::c_int) -> io::Result<libc::c_int> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
@@ -181,7 +182,7 @@ unsafe impl Shared for heapwise_trace::live::layout::RingHeader {}
 unsafe impl Shared for heapwise_trace::live::layout::NodeRecord {}
 
 /// Sleeps while `word` is `expected`, at most so long.
-pub(crate) fn futex_wait(word: &AtomicU32, expected: u32, timeout: std::time::Duration) {
+pub(crate) fn futex_wait(word: &AtomicU32, expected: u32, timeout: Duration) {
     let timeout = libc::timespec {
         tv_sec: timeout.as_secs() as libc::time_t,
         tv_nsec: libc::c_long::from(timeout.subsec_nanos() as i32),
@@ -270,6 +271,11 @@ pub(crate) fn cpu_of_children_ns() -> u64 {
 /// Processor time of this process.
 pub(crate) fn own_cpu_ns() -> u64 {
     cpu_ns(libc::RUSAGE_SELF)
+}
+
+/// Processor time of this thread.
+pub(crate) fn thread_cpu() -> Duration {
+    Duration::from_nanos(cpu_ns(libc::RUSAGE_THREAD))
 }
 
 fn cpu_ns(whose: libc::c_int) -> u64 {

@@ -29,7 +29,9 @@ pub(crate) use launch::LaunchArgs;
 #[cfg(target_os = "linux")]
 pub(crate) use replay::ReplayArgs;
 pub(crate) use report::{Format, Look, ReportArgs};
-pub(crate) use run::{RunArgs, Through};
+pub(crate) use run::RunArgs;
+#[cfg(target_os = "linux")]
+pub(crate) use run::Through;
 #[cfg(target_os = "linux")]
 pub(crate) use tune::TuneArgs;
 

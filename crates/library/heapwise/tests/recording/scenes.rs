@@ -1,6 +1,6 @@
 //! What the recorded programs do, and what they say that they did, in lines like `expect kept 100`.
 
-#![expect(unsafe_code, reason = "forks")]
+#![cfg_attr(unix, expect(unsafe_code, reason = "forks"))]
 
 use heapwise::{Recorder, record_to};
 use heapwise_trace::file::{Reader, Section};

@@ -14,10 +14,6 @@ pub(crate) struct Dot<'a> {
 
 /// How a point is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    not(target_os = "linux"),
-    expect(dead_code, reason = "only searches have too many points for names")
-)]
 pub(crate) enum Emphasis {
     /// With its name, and the dashed line goes through it.
     OnFront,

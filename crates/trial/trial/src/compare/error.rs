@@ -58,6 +58,7 @@ pub enum Error {
     },
 }
 
+#[cfg(target_os = "linux")]
 impl Error {
     /// What it means for one run of many.
     pub(crate) fn of_a_run(&self) -> String {
