@@ -152,7 +152,7 @@ impl Work {
         for batch in queue {
             let result = self.write(batch);
             if !self.took(result) {
-                // Leaving the queue closes it, which tells the collector's loop to stop.
+                // Leaving the queue closes it, which is the signal for the collector's loop to stop.
                 break;
             }
         }

@@ -12,7 +12,7 @@
 //! * [`nested`]: heapwise inside of a recording,
 //! * [`inside`]: the same for the process that it runs in.
 //!
-//! Decision: the loop only copies. Packing is a thread of its own behind a bounded queue, so a slow disk slows
+//! Decision: the loop only copies. Packing has a separate thread behind a bounded queue, so a slow disk slows
 //! draining, then fills the rings, and only then makes the program wait; nothing is dropped silently and memory stays
 //! bounded at each step.
 

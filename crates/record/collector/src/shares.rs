@@ -59,7 +59,7 @@ impl Shares {
             self.together.clear();
             return (whole(), true);
         }
-        // Whoever comes or goes changes the shares of the others.
+        // A process that comes or goes changes the shares of the others.
         if !self.together.iter().eq(all.iter().map(|r| &r.process)) {
             self.together = all.iter().map(|r| r.process).collect();
             self.known.retain(|process, share| {

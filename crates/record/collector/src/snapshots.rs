@@ -13,7 +13,7 @@ const GROWTH_SHARE: u64 = 20;
 const GROWTH_BYTES: u64 = 256 << 10;
 /// A smaller growth is looked at when the resident set has not been looked at for so long.
 const PLATEAU: Duration = Duration::from_millis(250);
-/// How often one looks without any other reason.
+/// How often a snapshot is taken without any other reason.
 const LATEST: Duration = Duration::from_secs(1);
 /// Pauses between looks, in units of what the last one took.
 const PAUSE_AFTER_GROWTH: u32 = 10;

@@ -144,12 +144,12 @@ fn prepare(file: File, path: &Path, sample_bytes: u64, may_wait: bool) -> io::Re
     Ok(())
 }
 
-/// Tells how it ended, however that was.
+/// Reports the outcome when dropped, on every way out of the thread.
 struct Last(io::Result<Written>);
 
 impl Drop for Last {
     fn drop(&mut self) {
-        // Whoever is noted from here on would wait for a writer that is gone.
+        // An event that is noted from here on would wait for a writer that is gone.
         give_up();
         let outcome = std::mem::replace(&mut self.0, Err(io::Error::other("")));
         tell(Writer::Done(outcome));
@@ -200,7 +200,7 @@ extern "C" fn at_exit() {
         return;
     }
     IS_EXITING.store(true, Ordering::Release);
-    // Whoever is in the middle of beginning or ending may be the one that exits.
+    // The thread that exits may be in the middle of beginning or ending.
     let recording = CURRENT.try_lock().ok().and_then(|current| current.as_ref().map(|c| c.recording));
     if let Some(Err(error)) = recording.and_then(|recording| finish(recording, Some(PATIENCE_AT_EXIT))) {
         let _busy = local::Busy::enter();

@@ -85,12 +85,12 @@ pub(super) fn close() -> Vec<u64> {
     std::mem::replace(&mut *lock(), State { words: Vec::new(), began: None }).words
 }
 
-/// An event is not in the recording.
+/// Counts an event that is not in the recording.
 pub(super) fn lose() {
     LOST.fetch_add(1, Ordering::Relaxed);
 }
 
-/// How many are not.
+/// How many events are not in the recording.
 pub(super) fn lost() -> u64 {
     LOST.load(Ordering::Relaxed)
 }
@@ -119,7 +119,7 @@ pub(super) fn push(thread: u32, note: Note, frames: &[usize], is_patient: bool) 
     true
 }
 
-/// Hands a thread's name over, which is told again if there is no room for it.
+/// Hands over a thread's name. Without room for it, it is dropped and reported again later.
 pub(super) fn name(thread: u32, id: u64, name: &[u8]) {
     let Some(mut state) = with_room(2 + name.len().div_ceil(8), false) else { return };
     if state.began.is_none() {

@@ -1,12 +1,12 @@
-//! Who asked for a block: the return addresses of the calls that led to it.
+//! The stack of a request: the return addresses of the calls that led to it.
 
 use super::system;
 
 /// Frames of a stack that are kept, from the innermost on.
 pub(super) const MOST_FRAMES: usize = 128;
 
-/// Return addresses, innermost first, those of heapwise's own functions among them: only their names tell which they are, and
-/// the writer knows names.
+/// Return addresses, innermost first. Those of heapwise's own functions are among them: they are recognised by their
+/// names, which only the writer knows.
 pub(super) struct Stack {
     frames: [usize; MOST_FRAMES],
     len: usize,

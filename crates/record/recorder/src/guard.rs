@@ -2,7 +2,7 @@
 //!
 //! A thread is *busy* from the moment it begins to describe an event until it is in the ring. A signal handler that
 //! allocates in between finds the thread busy: its event is counted as lost, not recorded. A handler that leaves with
-//! `longjmp` would leave the thread busy for ever, so the guard holds the stack pointer of whoever set it: a later
+//! `longjmp` would leave the thread busy for ever, so the guard holds the stack pointer of the entry that set it: a later
 //! entry from there or from *further out* on the same stack proves that the earlier one was abandoned.
 //!
 //! Stack pointers of two stacks prove nothing: a handler's own stack lies anywhere, also in a local variable of the program

@@ -26,7 +26,7 @@ impl Stopwatch {
     /// Begins, if this is the chosen call. `words` are the calling thread's.
     #[inline(always)]
     pub(crate) fn start(words: *mut ThreadWords) -> Self {
-        // SAFETY: valid as long as the thread runs; a word of its own, read as a whole, and no reference to it lives. A
+        // SAFETY: valid as long as the thread runs; the thread's own word, read as a whole, and no reference to it lives. A
         // signal handler in between at worst chooses another call.
         if unsafe { (*words).measure_in } == 0 { Self(0) } else { Self::count_down(words) }
     }

@@ -652,7 +652,7 @@ impl Ledger {
         }
     }
 
-    /// Copies the overall gauge to the only thread or process, which had none of its own so far.
+    /// Copies the overall gauge to the only thread or process, which had no separate one so far.
     pub(crate) fn share_gauges(&mut self) {
         let overall = self.overall;
         if !self.many.threads {

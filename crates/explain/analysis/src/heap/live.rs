@@ -16,7 +16,7 @@ pub(crate) struct Block {
     pub(crate) size: u64,
     /// When it was handed out.
     pub(crate) born: Tick,
-    /// Who asked for it, or for its last resize.
+    /// Site of its allocation, or of its last resize.
     pub(crate) site: u32,
     /// Which thread that was.
     pub(crate) thread: u32,
@@ -66,13 +66,13 @@ struct Packed {
 
 const NONE: Packed = Packed { size: 0, born: Tick(0), site: 0, thread_and_resizes: 0 };
 
-/// What is told of a live block to those who look at pages.
+/// What the analysis of pages needs to know of a live block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LiveBlock {
     pub(crate) address: u64,
     /// Requested bytes.
     pub(crate) size: u64,
-    /// Who asked for it.
+    /// Site of its allocation, or of its last resize.
     pub(crate) site: u32,
 }
 
@@ -278,7 +278,7 @@ impl LiveBlocks {
         to
     }
 
-    /// Takes all blocks out and gives the memory back.
+    /// Takes all blocks out and frees the memory.
     pub(crate) fn drain(&mut self) -> impl Iterator<Item = (u64, Block)> + use<> {
         let mut old = std::mem::replace(self, Self::new(self.budget.clone()));
         if old.keys.len() > FIRST_ENTRIES {

@@ -1,6 +1,6 @@
-//! `small-boxes`: many small values, each in a block of its own.
+//! `small-boxes`: many small values, each in a separate block.
 //!
-//! Seen are many small blocks of one size from one line, of which many are live at one time. Each costs a call, a header
+//! The rule detects many small blocks of one size from one line, of which many are live at one time. Each costs a call, a header
 //! and a cache line.
 
 use super::{Finding, Rule};

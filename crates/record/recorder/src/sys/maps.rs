@@ -19,7 +19,7 @@ pub struct Mapping<'a> {
     pub path: &'a [u8],
 }
 
-/// Longest line that is kept: the numbers and most of a path. Whoever calls may have little stack left.
+/// Longest line that is kept: the numbers and most of a path. The caller may have little stack left.
 const LINE: usize = 512;
 
 /// Visits all mappings in ascending order, until `visit` returns false.

@@ -22,7 +22,7 @@ const CUT_DEPTH: usize = 4 << 10;
 /// less of a deep recursion costs the same at every depth.
 const KEPT: usize = CUT_DEPTH / 2;
 
-/// A word that is never what [`UNPROVABLE`] frames' checks want it to be.
+/// A word whose value is never the one that checks of [`UNPROVABLE`] frames require.
 static NEVER: usize = 0;
 
 /// The last stack of a thread. Zeroed memory is an empty one.
@@ -363,7 +363,7 @@ impl RememberedStack {
                 (Err(_), None) => break Some(pc(innermost.key)),
             }
         };
-        // The kernel was not asked about an address in one of the two walks: they cannot be compared.
+        // One of the two walks did not query the kernel about an address: they cannot be compared.
         if postponed != module::postponed() || self.postponed != postponed {
             self.postponed = module::postponed();
             return;

@@ -1,4 +1,4 @@
-//! What a recording may claim of those who read it.
+//! Limits on what a recording may claim, which protect its readers.
 //!
 //! Packing makes next to nothing of what repeats itself: 64 MiB of zeros take 2 KiB. So a file of some kilobytes can claim
 //! gigabytes, and nothing is unpacked or reserved before it was compared with what real recordings contain. Three limits do
