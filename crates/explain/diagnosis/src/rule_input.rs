@@ -1,4 +1,4 @@
-//! What the rules look at: an analysis with its sites put together by the user's lines.
+//! The input of the rules: an analysis with its sites put together by the user's lines.
 //!
 //! A line of a user's program has many sites: each way to it, and each way from it to the allocator, is a separate
 //! stack. A finding names one line. So sites are put together by the file and line of the user's nearest frame, and a

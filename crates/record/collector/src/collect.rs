@@ -44,7 +44,7 @@ const FIRST_BATCHES: Duration = Duration::from_secs(1);
 const MOST_PENDING_BYTES: usize = 24 << 20;
 /// Bytes of the largest ring.
 const MAX_RING_BYTES: usize = ring_capacity(0) as usize;
-/// After a sleep that was shorter and brought nothing the loop sleeps so long for certain.
+/// After a sleep that was shorter than this and brought no event, the loop sleeps at least this long.
 const SHORTEST_SLEEP: Duration = Duration::from_micros(100);
 /// Arenas that are looked at in one search.
 const MOST_SEARCHED: usize = 1 << 14;
@@ -56,7 +56,7 @@ const MOST_ROUNDS_AT_END: usize = 64;
 pub struct Stops {
     /// Begin to record after this.
     pub delay: Option<Duration>,
-    /// Look at the pages this often.
+    /// Take a snapshot of the pages this often.
     pub snapshot_every: Option<Duration>,
     /// Stop this long after recording began.
     pub duration: Option<Duration>,
@@ -174,7 +174,7 @@ impl<'a> Collector<'a> {
             self.started_since.add(joins::own_threads());
         }
         loop {
-            // Read before the last look at the rings, so that nothing of the command's end is missed.
+            // Read before the rings are drained for the last time, so that nothing of the command's end is missed.
             let finish = control.finish.load(Ordering::Acquire);
             let now = self.started.elapsed();
             let drained = self.round(now);
@@ -340,7 +340,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Samples resident memory and takes leave of processes that are gone.
+    /// Samples resident memory, and takes out processes that are gone.
     fn sample(&mut self, now: Duration) {
         let mut gone = Vec::new();
         let mut due = Vec::new();
@@ -376,7 +376,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Looks at the pages of processes that are about to end, and lets them go.
+    /// Takes snapshots of the pages of processes that are about to end, and lets them end.
     fn take_leave(&mut self) {
         for i in 0..self.processes.len() {
             if self.processes[i].says_farewell() {

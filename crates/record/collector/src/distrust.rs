@@ -161,7 +161,7 @@ impl Clock {
 pub(crate) struct NextArena(pub(crate) u64);
 
 impl NextArena {
-    /// Arenas that may be taken between two looks.
+    /// Arenas that may be taken between two reads.
     const MOST_TAKEN: u64 = 1 << 16;
     /// Left out where the number was lost: they may have been taken since.
     const MARGIN: u64 = 1 << 10;

@@ -4,7 +4,7 @@
 //! * [`process`]: one recorded process as seen from outside: its rings, nodes and modules,
 //! * [`collect`]: the loop that moves the clock, drains the rings and samples memory,
 //! * [`encode`]: the thread that packs what was drained and writes the file,
-//! * `looks` and `residency`: when to look at the pages of a process, and how,
+//! * `snapshots` and `residency`: when to take snapshots of the pages of a process, and how,
 //! * [`ticks`]: the processor's clock,
 //! * [`usable`]: how large an allocator's blocks really are,
 //! * [`command`]: starts the program, passes signals on and waits,

@@ -409,12 +409,12 @@ impl Process {
         announced && !self.took_leave && self.is_present()
     }
 
-    /// Whether it is time to look at the pages, and why.
+    /// Whether a snapshot of the pages is due, and why.
     pub fn look_is_due(&self, now: Duration, rss_bytes: u64) -> Option<Reason> {
         self.looks.due(now, rss_bytes)
     }
 
-    /// Looks at the pages. `None` if they could not be seen.
+    /// Takes a snapshot of the pages. `None` if they could not be read.
     pub fn look(
         &mut self,
         session: &Session,
@@ -422,7 +422,7 @@ impl Process {
         page_bytes: u64,
         reason: Reason,
     ) -> Option<(Epoch, Snapshot)> {
-        // Another program may have been executed in it, which is none of ours.
+        // Another program may have been executed in it, which is not recorded.
         if !self.is_present() || Mapped::of(self.info.pid, &session.memory()).has(&self.first) == Some(false)
         {
             return None;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 /// How long a share holds while the same processes are there.
 const REFRESH: Duration = Duration::from_millis(100);
-/// One part in so many of the time may go into asking, after what is allowed at the start.
+/// Reading the shares may take one part in so many of the time, after what is allowed at the start.
 const PART: u32 = 50;
 const ALLOWANCE: Duration = Duration::from_millis(20);
 

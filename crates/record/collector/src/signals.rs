@@ -20,7 +20,7 @@ static TERMINATIONS: AtomicU32 = AtomicU32::new(0);
 static REQUESTS_TO_END: AtomicU32 = AtomicU32::new(0);
 static SNAPSHOTS: AtomicU32 = AtomicU32::new(0);
 
-/// The one signal that is meant for us: look at the pages now.
+/// The one signal that is meant for us: take a snapshot of the pages now.
 const SNAPSHOT: libc::c_int = libc::SIGUSR2;
 
 extern "C" fn on_signal(signal: libc::c_int, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
@@ -110,7 +110,7 @@ pub fn pass_on_to(pid: i32) {
     PROGRAM.store(pid, Ordering::Relaxed);
 }
 
-/// How often a look at the pages was requested.
+/// How often a snapshot of the pages was requested.
 pub fn snapshots_wanted() -> u32 {
     SNAPSHOTS.load(Ordering::Relaxed)
 }

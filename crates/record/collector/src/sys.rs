@@ -180,7 +180,7 @@ unsafe impl Shared for heapwise_trace::live::layout::RingHeader {}
 // SAFETY: as above.
 unsafe impl Shared for heapwise_trace::live::layout::NodeRecord {}
 
-/// Sleeps while `word` is `expected`, at most so long.
+/// Sleeps while `word` is `expected`, at most for `timeout`.
 pub(crate) fn futex_wait(word: &AtomicU32, expected: u32, timeout: std::time::Duration) {
     let timeout = libc::timespec {
         tv_sec: timeout.as_secs() as libc::time_t,

@@ -27,7 +27,7 @@ struct Current {
     path: PathBuf,
 }
 
-/// What the writer's thread is at.
+/// State of the writer's thread.
 enum Writer {
     Starting,
     AtWork,
@@ -38,8 +38,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The first call of the process: begins to record if the environment says so. Whether it does. `inner` is the name of the
-/// inner allocator's type.
+/// The first call of the process: begins to record if the environment requests it. Returns whether it does. `inner` is
+/// the name of the inner allocator's type.
 #[cold]
 pub fn begin_if_wanted(inner: &'static str, hooks: &'static Hooks) -> bool {
     static ASKED: AtomicBool = AtomicBool::new(false);
@@ -161,7 +161,7 @@ fn tell(news: Writer) {
     HAS_NEWS.notify_all();
 }
 
-/// Ends a recording and waits until it is written, or for so long. `None` if it is over, or another process's.
+/// Ends a recording and waits until it is written, at most for `patience`. `None` if it is over, or another process's.
 ///
 /// # Errors
 /// The file could not be written, or not in time.

@@ -18,7 +18,7 @@ impl Stack {
     pub(super) fn capture() -> Self {
         let mut stack = Self { frames: [0; MOST_FRAMES], len: 0 };
         let len = system::capture(&mut stack.frames).min(MOST_FRAMES);
-        // A caller at zero is how some systems say that there is none, and Wine.
+        // Some systems, and Wine, mark the end of a stack by a caller at zero.
         stack.len = stack.frames[..len].iter().position(|frame| *frame == 0).unwrap_or(len);
         stack
     }

@@ -1,4 +1,4 @@
-//! The last moment of a process: the collector may look at its pages before they are gone.
+//! The last moment of a process: the collector may take a snapshot of its pages before they are gone.
 //!
 //! Pages are read from outside, and what a process has kept is best seen when it has done everything and still exists.
 //! So a process that ends by itself announces it and waits, for a bounded time and only if a collector is listening.

@@ -11,7 +11,7 @@
 use crate::arch::tls::{self, ThreadWords};
 use crate::sys;
 
-/// The guard's value while the recorder attaches or looks at modules: what arrives meanwhile was called by it.
+/// The guard's value while the recorder attaches or examines modules: what arrives meanwhile was called by it.
 pub const INTERNAL: usize = 1;
 
 /// Marks a guard as that of the real allocator at work, in the lowest bit of the stack pointer, which is always even.

@@ -2,7 +2,7 @@
 //!
 //! A replay has to touch as many pages as the program did, or its memory means nothing. So when a large block is
 //! freed, its resident pages are counted. Which blocks are large is remembered in a small table by address;
-//! blocks that fall out of it, and blocks beyond a budget per tick of the clock, go unmeasured and say so.
+//! blocks that fall out of it, and blocks beyond a budget per tick of the clock, are recorded as not measured.
 
 use crate::sys;
 use core::sync::atomic::{AtomicUsize, Ordering};

@@ -16,7 +16,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 /// no operator has ended in `malloc`.
 static REACH: AtomicUsize = AtomicUsize::new(0);
 
-/// What was described during the operator that is at work on a thread. Zeroes are none.
+/// What was described during the operator that is at work on a thread. All zeroes mean nothing was.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct Nested {

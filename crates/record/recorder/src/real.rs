@@ -177,7 +177,7 @@ pub fn name_allocator(name: &'static CStr) {
     ALLOCATOR.store(name.as_ptr().cast_mut(), Ordering::Relaxed);
 }
 
-/// Looks which object provides the real `malloc`. The loader cannot say so before it has started the program.
+/// Finds out which object provides the real `malloc`. The loader does not know it before it has started the program.
 pub fn identify() {
     let Some(find) = dl_find_object() else { return };
     let mut object = DlFindObject::default();

@@ -3,7 +3,7 @@
 //! Nothing is interposed: the wrapper calls the functions here, around its calls of the inner allocator. Stacks begin at the
 //! wrapper. This also records programs that are linked statically or bring their own allocator.
 //!
-//! A dynamic program of this kind has the preload library in it, too: its children may need it. The wrapper says so by a
+//! A dynamic program of this kind has the preload library in it, too: its children may need it. The wrapper announces that by a
 //! *note* in the executable, and the preload library leaves the recording to it, if both are of the same version.
 
 use crate::arch::entry::Entry;
@@ -112,7 +112,7 @@ pub fn is_taken() -> bool {
     placement::is_in_program() || is_recorded_by_preload()
 }
 
-/// Lets the collector look at this process's pages for the last time, and waits until it has.
+/// Lets the collector take a last snapshot of this process's pages, and waits until it has.
 pub fn take_leave() {
     crate::exit_handshake::say();
 }

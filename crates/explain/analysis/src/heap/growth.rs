@@ -1,6 +1,6 @@
 //! Buffers that grew step by step.
 //!
-//! A buffer grows in two ways. `realloc` says so itself, as Rust's `Vec` and `String` do. A hash map, and everything in
+//! A buffer grows in two ways. `realloc` shows it directly, as in Rust's `Vec` and `String` do. A hash map, and everything in
 //! C++, is handed a larger block, moves, and frees the old block: the two calls come from the same place, one right
 //! after the other, and the second is about half as large or more. Both make a *chain* of blocks that stand for one
 //! buffer. A report shows how long the chain was and how large the buffer became.

@@ -1,6 +1,6 @@
 //! The live blocks of one process, by address.
 //!
-//! PERF: this table is looked into at every event, and with 100 000 live blocks every look is a cache miss and often
+//! PERF: this table is searched at every event, and with 100 000 live blocks every search is a cache miss and often
 //! a miss of the processor's address translation too, so what counts is how little memory it touches. It is open
 //! addressing with linear probing; keys lie apart from what they lead to, so that probing and closing gaps stay within
 //! one cache line of keys; and a block takes 16 bytes. Removing shifts later entries back instead of leaving a mark,
@@ -137,7 +137,7 @@ impl LiveBlocks {
         }
     }
 
-    /// Loads what a look for an address will need, and makes nothing of it.
+    /// Loads what a search for an address will need into the cache, and does not use it.
     #[inline(always)]
     pub(crate) fn look(&self, address: u64) -> u64 {
         let at = self.home(key_of(address)) & (self.keys.len() - 1);

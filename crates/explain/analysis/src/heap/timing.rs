@@ -1,7 +1,7 @@
 //! How long the allocator takes, from the few calls that were measured.
 //!
 //! One call in some hundreds has a time. The mean of a site's measured calls times the number of its calls is what the
-//! site costs; a site with few measurements is drawn towards the mean of all sites, and says so by its error. A call
+//! site costs; a site with few measurements is drawn towards the mean of all sites, and has a larger error. A call
 //! during which the system took the processor away says nothing about the allocator, so the times of small blocks are
 //! cut at what no allocator needs; those of large ones are not, as the kernel's work for them is real.
 

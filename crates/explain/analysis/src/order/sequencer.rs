@@ -50,7 +50,7 @@ pub(crate) struct Sequencer<O = ()> {
     now: Moment,
     /// Processes by the epoch of their end.
     ends: BTreeMap<u64, Vec<u32>>,
-    /// Looks at the pages of processes, by the epoch that they begin.
+    /// Snapshots of the pages of processes, by the epoch that they begin.
     looks: BTreeMap<u64, Vec<(u32, Snapshot)>>,
     pub(crate) residency: Residency,
     /// Events in all sections so far.

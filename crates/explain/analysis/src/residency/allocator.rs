@@ -1,4 +1,4 @@
-//! What is known of the allocator whose pages are looked at.
+//! What is known of the allocator whose pages are analysed.
 
 use crate::heap::LiveBlock;
 use heapwise_trace::file::pages::UsableSizes;

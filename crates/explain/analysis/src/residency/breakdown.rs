@@ -21,7 +21,7 @@ enum Empty {
 }
 
 impl Allocator<'_> {
-    /// Accounts for every resident byte of a look.
+    /// Accounts for every resident byte of a snapshot.
     pub(crate) fn breakdown(&self, look: &HeapSnapshot, ever: &TouchedHeap) -> Breakdown {
         let snapshot = &look.snapshot;
         let page_bytes = snapshot.page_bytes;

@@ -11,7 +11,7 @@ use crate::rule_input::{Language, Part, Place, RuleInput};
 use crate::units::{bytes, count};
 use heapwise_analysis::{Bytes, SizeSpread};
 
-/// Where the largest buffers are more than so many times the usual one, no one size is right for all.
+/// If the largest buffers are more than so many times the usual one, no single size is right for all.
 const MOST_APART: u64 = 4;
 
 pub(crate) struct Growth;

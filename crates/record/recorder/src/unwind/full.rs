@@ -28,7 +28,7 @@ pub enum Next {
     Lost,
     /// A register is needed that this walk does not know: it has to be done from the innermost frame on.
     NeedsRegisters,
-    /// The frame itself is none: its pc is not code.
+    /// This is not a frame: its pc is not code.
     NotAFrame,
 }
 

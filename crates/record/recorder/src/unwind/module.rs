@@ -72,7 +72,7 @@ pub fn look_up(address: usize, clock: u64) -> Found {
 }
 
 /// Questions to the kernel between two movements of the clock. Each takes as long as a hundred events, and walks
-/// through made code may lead to ever new addresses that are none.
+/// through made code may lead to ever new addresses that are not code.
 const QUESTIONS: u64 = 4;
 /// The clock at the last question, and how many there were since it moved.
 static ASKED: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];

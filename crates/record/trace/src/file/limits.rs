@@ -110,7 +110,7 @@ impl Unpacked {
 pub(crate) struct Excess(pub(crate) Option<Claim>);
 
 impl Excess {
-    /// A count of entries that take at least one byte each, of which there are at most so many. `None` if it is another one.
+    /// A count of entries that take at least one byte each, at most `most` of them. `None` otherwise.
     pub(crate) fn count(&mut self, c: &mut Cursor<'_>, most: usize, what: &'static str) -> Option<usize> {
         let count = c.count()?;
         self.more(count, most, what)?;

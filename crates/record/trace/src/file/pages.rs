@@ -37,7 +37,7 @@ pub enum MappingKind {
     Recorder,
     /// A file, or memory that processes share.
     File,
-    /// Anonymous, and mapped by an allocator other than glibc's: a heap or its books.
+    /// Anonymous, and mapped by an allocator other than glibc's: a heap or its metadata.
     Allocator,
 }
 

@@ -28,7 +28,7 @@ pub struct ThreadWords {
     pub state: *mut crate::thread::ThreadState,
     /// See [`crate::guard`].
     pub guard: usize,
-    /// The how-manieth of the following calls of the real allocator is measured; 0 for none.
+    /// Which one of the following calls of the real allocator is measured, counted from 1; 0 for none.
     pub measure_in: u32,
     /// What was measured and not yet recorded, in ticks; 0 for nothing.
     pub ticks: u32,
