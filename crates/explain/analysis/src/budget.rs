@@ -20,7 +20,7 @@ const KEPT_PER_BYTE: u64 = 8 << 10;
 const HELD_PER_BYTE: u64 = 48 << 10;
 
 /// Live blocks and pages that are gone through to explain resident memory: as many for any recording, and for each byte of the
-/// file. At each look all live blocks are copied, which are 1,000 for each byte in that last example.
+/// file. At each snapshot all live blocks are copied, which are 1,000 for each byte in that last example.
 const FREE_WORK: u64 = 1 << 26;
 const WORK_PER_BYTE: u64 = 4 << 10;
 

@@ -39,7 +39,7 @@ impl Claims {
         self.owners.len() + self.refused.len()
     }
 
-    /// Does not look at the header at an offset again.
+    /// The header at an offset is not read again.
     pub(crate) fn refuse(&mut self, offset: u64) {
         self.refused.insert(offset);
     }

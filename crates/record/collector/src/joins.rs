@@ -43,7 +43,7 @@ pub(crate) enum Mapped {
     Parts(Vec<Range<u64>>),
     /// There is no such process any more.
     Gone,
-    /// It is there, and we may not look.
+    /// It is there, and its mappings may not be read.
     Hidden,
 }
 
@@ -73,8 +73,8 @@ impl Mapped {
     }
 }
 
-/// The mappings of a process, which are those of each of its threads. Its first thread has none any more when it has left before the
-/// others.
+/// The mappings of a process, which are those of each of its threads. Its first thread has none any more when it has ended
+/// before the others.
 fn maps_of(pid: u32) -> io::Result<String> {
     let text = fs::read_to_string(format!("/proc/{pid}/maps"))?;
     if !text.is_empty() {

@@ -2,7 +2,8 @@
 //!
 //! A key press (Ctrl-C, Ctrl-\) reaches the program by itself, since the terminal sends it to all foreground
 //! processes; what another process sends to us alone is passed on. The second interrupt is for us: stop at once; so is the third
-//! `SIGTERM` with `--wait`, and whatever ends programs when the program has ended. `SIGUSR2` is for us, too: look at the pages now.
+//! `SIGTERM` with `--wait`, and whatever ends programs when the program has ended. `SIGUSR2` is for us, too: it
+//! requests a snapshot of the pages.
 //!
 //! Stopping takes a moment: what was recorded is written. If that blocks, the second interrupt still ends this process
 //! in a bounded time. A separate thread does that, which waits for no other thread.

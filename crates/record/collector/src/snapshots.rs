@@ -1,6 +1,6 @@
 //! When to take a snapshot of a process's pages.
 //!
-//! A look costs some ten milliseconds for a gibibyte, so it is taken when it is likely to be wanted: whenever the resident
+//! A snapshot costs some ten milliseconds for a gibibyte, so it is taken when it is likely to be useful: when the resident
 //! set has grown by a twentieth (the last of these is near the peak), now and then (the last of these is near the end of
 //! a process that is killed), on request, and when a process says that it ends. The first two give way if looking
 //! would take more than a few percent of the collector's time.

@@ -2,7 +2,7 @@
 //!
 //! The preload library is reached through `/proc/<collector>/fd/<n>`. A process that has given up its rights, entered another pid
 //! namespace or lost `/proc`, or whose collector is gone, cannot open that, and neither can what it starts: the loader would print
-//! a line about it on the program's standard error. So each function that starts a program first looks whether the library can
+//! a line about it on the program's standard error. So each function that starts a program first checks whether the library can
 //! still be reached, and if not overwrites its path in the variable with spaces, which the loader skips. A child of `vfork` shares
 //! its strings with its parent, which may go on with all its rights: spaces become the path again where the library is in reach.
 

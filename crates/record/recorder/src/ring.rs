@@ -150,7 +150,7 @@ impl<'ring> Producer<'ring> {
         tail
     }
 
-    /// Without a system call. The collector looks by itself after a moment.
+    /// Without a system call. The collector reads the ring by itself after a moment.
     #[cold]
     fn spin_for_room(&self, header: &RingHeader) -> u64 {
         for _ in 0..SPINS {

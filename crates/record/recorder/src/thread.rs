@@ -36,8 +36,8 @@ pub struct ThreadState {
 /// Threads that get more memory than the ones after them.
 const FIRST_THREADS: usize = 8;
 
-/// Bytes of a ring by how many rings its process has, less where address space is short. The fewer bytes there are, the more often
-/// a thread waits for the collector.
+/// Bytes of a ring by how many rings its process has, less where address space is short. The fewer bytes there are, the more
+/// often a thread waits for the collector.
 fn ring_bytes(count: usize, limit: Option<usize>) -> usize {
     const LEAST: usize = 16 << 10;
     let most = limit.map_or(usize::MAX, |limit| (limit >> 12).max(LEAST));

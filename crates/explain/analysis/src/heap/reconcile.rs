@@ -35,7 +35,7 @@ type Map<K, V> = HashMap<K, V, FxBuildHasher>;
 /// no longer matched with an earlier free of the same epoch, and both are counted.
 const MOST_REMEMBERED: usize = 1 << 20;
 /// Frees of one address of which the same holds. More than two threads hardly ever free the same address within an epoch, and
-/// each allocation there looks at all of them.
+/// each allocation there goes through all of them.
 const MOST_AT_A_PLACE: usize = 32;
 /// Debts beyond this many are not remembered: they come from lost events, not from late ones.
 const MOST_OWED: usize = 1 << 16;

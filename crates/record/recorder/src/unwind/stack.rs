@@ -15,8 +15,8 @@ use core::sync::atomic::Ordering;
 use heapwise_trace::event::StackId;
 use heapwise_trace::live::node::{ADDRESS_MASK, EXACT_PC};
 
-/// Frames that are kept at most of a stack that is too deep to be kept whole ([`DEPTH`]): its innermost ones. Each event proves all
-/// that are kept, so there are fewer of them.
+/// Most frames that are kept of a stack that is too deep to be kept whole ([`DEPTH`]): its innermost ones. There are fewer of
+/// them, since each event proves all that are kept.
 const CUT_DEPTH: usize = 4 << 10;
 /// Frames that are kept whenever a stack outgrows one of the two. As many again fit before the next time, so a level more or
 /// less of a deep recursion costs the same at every depth.

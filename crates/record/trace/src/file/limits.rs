@@ -69,7 +69,8 @@ pub(crate) const MOST_ADDRESSES: usize = 1 << 22;
 pub(crate) const MOST_IMAGES: usize = 1 << 16;
 /// Bytes of facts in JSON: several times the longest command line.
 pub(crate) const MOST_FACTS: usize = 16 << 20;
-/// Elements of a list of findings or blind spots; the rest is ignored. An empty one takes two bytes in the file and 140 in memory.
+/// Elements of a list of findings or blind spots; the rest is ignored. An empty one takes two bytes in the file and 140 in
+/// memory.
 pub(crate) const MOST_LISTED: usize = 4096;
 
 /// What was unpacked so far.

@@ -169,7 +169,7 @@ pub struct ProcessHeader {
     pub allocator_mappings: [[AtomicU64; 2]; MAX_ALLOCATOR_MAPPINGS],
 }
 
-/// A process that ends by itself lets the collector look at its pages before they are gone.
+/// A process that ends by itself lets the collector take a snapshot of its pages before they are gone.
 pub mod exit_state {
     /// It goes on.
     pub const RUNNING: u32 = 0;
