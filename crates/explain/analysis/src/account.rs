@@ -66,7 +66,7 @@ impl Analysis {
             let frame = site.user_frame.and_then(|at| frames.nth(at));
             let place = frame.map(|(f, _)| (f.function, f.file, f.line, f.address));
             let next = known.len() as u32;
-            // A site without a frame of the user's is a place of its own.
+            // A site without a frame of the user's is a separate place.
             place.map_or(site.id.0 | 1 << 31, |place| *known.entry(place).or_insert(next))
         });
         places.collect()

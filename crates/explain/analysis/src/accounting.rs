@@ -12,7 +12,7 @@ pub struct Accounting {
     pub at_end: Option<Breakdown>,
     /// Whether it is known how large the allocator's blocks are. If not, what it adds to requests counts as holes.
     pub knows_block_sizes: bool,
-    /// Moments that were asked for, in their order.
+    /// Snapshots that were requested, in their order.
     pub snapshots: Vec<Breakdown>,
     /// Occupancy of pages, at the peak or at the end, whichever has more holes.
     pub page_map: Option<PageMap>,
@@ -27,7 +27,7 @@ pub struct Breakdown {
     pub process: ProcessIndex,
     pub time: Nanos,
     pub rss: Bytes,
-    /// Requested bytes of live blocks, as far as they are resident.
+    /// Requested bytes of live blocks, the resident part.
     pub live: Bytes,
     /// Usable minus requested size of live blocks.
     pub rounding: Bytes,

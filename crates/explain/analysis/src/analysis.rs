@@ -40,7 +40,7 @@ pub struct Analysis {
     /// Blocks that were freed by another thread and are not in [`Analysis::thread_matrix`].
     pub other_handovers: u64,
     pub memory: Memory,
-    /// What the program said of itself, and what it allocated meanwhile.
+    /// Marks and spans of the program, and what it allocated meanwhile.
     pub marks: Marks,
     /// What resident memory consists of.
     pub accounting: Accounting,
@@ -54,7 +54,7 @@ pub struct Analysis {
     pub blind_spots: Vec<BlindSpot>,
     /// What slowed the heap from outside of the code: known before the start, then seen in processes that joined.
     pub environment: Vec<EnvironmentFinding>,
-    /// What makes this less than the whole truth.
+    /// What makes this incomplete or inexact.
     pub warnings: Vec<Warning>,
     /// Events that were read.
     pub n_events: u64,
@@ -125,7 +125,7 @@ pub struct Thread {
 pub struct Handover {
     /// Who was handed them.
     pub from: ThreadIndex,
-    /// Who gave them back.
+    /// The thread that freed them.
     pub to: ThreadIndex,
     pub blocks: u64,
     /// Their bytes; not counted for a single site.
@@ -229,7 +229,7 @@ pub struct Site {
     pub allocations: u64,
     /// Requested bytes of allocations and resizes.
     pub allocated_bytes: Bytes,
-    /// Resizes that were asked for here.
+    /// Resizes that were requested here.
     pub reallocations: u64,
     /// Blocks that belonged to this site when they were freed.
     pub deallocations: u64,
@@ -265,7 +265,7 @@ pub struct Site {
     pub shrinks: u64,
     /// Bytes that were copied to another place since a buffer grew.
     pub copied_bytes: Bytes,
-    /// Which threads gave the blocks back that belonged to another one, most blocks first; the first few pairs only.
+    /// Which threads freed the blocks of other ones, most blocks first; the first few pairs only.
     pub handovers: Vec<Handover>,
     /// When the blocks were handed out that were live when their process ended, in equal parts of its life.
     pub exit_births: [u64; EXIT_PARTS],
@@ -273,7 +273,7 @@ pub struct Site {
     pub failed_allocations: u64,
     /// Of the allocations and resizes, how many were recorded: all of them, unless the recording is a sample.
     pub samples: u64,
-    /// Time that the allocator took for handing these blocks out, resizing them and taking them back, from the calls that
+    /// Time that the allocator took to allocate, resize and free these blocks, from the calls that
     /// were measured; `None` if none was.
     pub allocator_time: Option<AllocatorTime>,
     pub(crate) times: Option<Box<CallTimes>>,
@@ -344,9 +344,9 @@ impl Analysis {
         })
     }
 
-    /// Processor time that a process took outside of its allocator, with what recording took; `None` if the recording does not
-    /// say. The kernel tells it of all processes together. Of one of several it is what it could have taken at most: as long as
-    /// it ran, by as many threads as it had.
+    /// Processor time that a process took outside of its allocator, with what recording took; `None` if the recording
+    /// does not have it. The kernel reports one sum for all processes. For one of several it is an upper limit: as long
+    /// as it ran, times its threads.
     pub fn time_outside_allocator(&self, process: usize) -> Option<OutsideTime> {
         let all = self.end.as_ref()?.cpu_ns;
         let outside = all.checked_sub(self.allocator_time()?.time.0).filter(|_| all > 0)?;

@@ -32,7 +32,7 @@ pub struct Options {
     pub memory: Option<u64>,
 }
 
-/// Reads a whole recording and makes the tables. `progress` is told the bytes that were read, after each section.
+/// Reads a whole recording and makes the tables. `progress` gets the bytes that were read, after each section.
 ///
 /// # Errors
 /// Only if the stream cannot be read. Whatever is wrong with the recording itself is in [`Analysis::warnings`].
@@ -104,7 +104,7 @@ pub(crate) struct Run<O = ()> {
     pub(crate) skipped: u64,
     pub(crate) first_skipped: String,
     budget: Budget,
-    /// Whether it was told that the budget was exceeded.
+    /// Whether it was reported that the budget is exceeded.
     is_told: bool,
 }
 
@@ -280,7 +280,7 @@ impl<O: Observer> Run<O> {
 
     pub(crate) fn sequence_held(&mut self) {
         let Some((at, events)) = self.held.take() else { return };
-        // Slots for all threads first, also for those whose record is missing: they get a process of their own.
+        // Slots for all threads first, also for those whose record is missing: they get a separate process.
         let slots: Vec<(ThreadIndex, u32)> = events
             .blocks()
             .map(|block| {
@@ -299,7 +299,7 @@ impl<O: Observer> Run<O> {
         self.is_exceeded(at);
     }
 
-    /// Whether more was claimed than there may be. Tells so once, with the place in the file that did it first.
+    /// Whether more was claimed than there may be. Reports it once, with the place in the file that did it first.
     fn is_exceeded(&mut self, offset: u64) -> bool {
         let Some(claim) = self.budget.exceeded() else { return false };
         if !self.is_told {

@@ -13,14 +13,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Memory that any recording may take for each of the two.
 const FREE_BYTES: u64 = 256 << 20;
 /// Memory that stays, for each byte of the file. A program that builds trees by recursion, where every node of the tree is a
-/// stack of its own, takes 1,900 by the prices below; 2,000 processes take 10, an interpreter 40.
+/// separate stack, takes 1,900 by the prices below; 2,000 processes take 10, an interpreter 40.
 const KEPT_PER_BYTE: u64 = 8 << 10;
 /// Memory of live blocks, for each byte of the file. 30 million blocks of one size, none of which is freed, take 9,400 while the
 /// table grows; at that, most of the file is readings of the clock, of which a faster machine has fewer.
 const HELD_PER_BYTE: u64 = 48 << 10;
 
 /// Live blocks and pages that are gone through to explain resident memory: as many for any recording, and for each byte of the
-/// file. At each look all live blocks are copied, which are 1,000 for each byte in that last example.
+/// file. At each snapshot all live blocks are copied, which are 1,000 for each byte in that last example.
 const FREE_WORK: u64 = 1 << 26;
 const WORK_PER_BYTE: u64 = 4 << 10;
 
@@ -104,7 +104,7 @@ impl Budget {
         self.0.may_unfold.store(frames, Ordering::Relaxed);
     }
 
-    /// Asks for the frames of another call site's stack. What is refused is a stack that is not shown.
+    /// Requests the frames of another call site's stack. If it is refused, that stack is not shown.
     pub(crate) fn unfold(&self, depth: u32) -> bool {
         let unfolded = self.0.unfolded.load(Ordering::Relaxed).saturating_add(u64::from(depth));
         let is_allowed = depth <= DEEP || unfolded <= self.0.may_unfold.load(Ordering::Relaxed);
@@ -114,7 +114,7 @@ impl Budget {
         is_allowed
     }
 
-    /// Asks for the time to go through so many blocks and pages. What is refused may be left out.
+    /// Requests time to go through so many blocks and pages. If it is refused, that step may be left out.
     pub(crate) fn work(&self, units: u64) -> bool {
         let done = self.0.done.load(Ordering::Relaxed).saturating_add(units);
         let is_allowed = done <= self.0.may_do.load(Ordering::Relaxed);
@@ -124,12 +124,12 @@ impl Budget {
         is_allowed
     }
 
-    /// Asks for memory until the end.
+    /// Requests memory until the end.
     pub(crate) fn keep(&self, bytes: u64) -> bool {
         self.take(&self.0.kept, &self.0.may_keep, bytes)
     }
 
-    /// Asks for memory that is released by [`Budget::release`].
+    /// Requests memory that is released by [`Budget::release`].
     pub(crate) fn hold(&self, bytes: u64) -> bool {
         self.take(&self.0.held, &self.0.may_hold, bytes)
     }
@@ -139,7 +139,7 @@ impl Budget {
         self.0.held.store(held.saturating_sub(bytes), Ordering::Relaxed);
     }
 
-    // One analysis is one thread: the numbers are atomic for the sake of those who pass its result on.
+    // An analysis runs on one thread. The numbers are atomic so that its result can be passed to other threads.
     fn take(&self, taken: &AtomicU64, most: &AtomicU64, bytes: u64) -> bool {
         let now = taken.load(Ordering::Relaxed).saturating_add(bytes);
         let all = self.0.kept.load(Ordering::Relaxed) + self.0.held.load(Ordering::Relaxed);
@@ -155,7 +155,7 @@ impl Budget {
         false
     }
 
-    /// What was asked for in vain.
+    /// The limit that was exceeded.
     pub(crate) fn exceeded(&self) -> Option<Claim> {
         match self.0.exceeded.load(Ordering::Relaxed) {
             0 => None,

@@ -6,7 +6,7 @@ use heapwise_trace::file::tables::ClockReadings;
 /// Above this many readings the older half is forgotten, so that a recording of days stays in bounded memory.
 const MOST_READINGS: usize = 1 << 20;
 
-/// The readings so far, ascending, and where the last question was answered.
+/// The readings so far, ascending, and where the last look-up ended.
 #[derive(Debug, Default)]
 pub(crate) struct Clock {
     readings: Vec<(u64, u64)>,
@@ -30,7 +30,7 @@ impl Clock {
 
     /// The time at which an epoch began: interpolated between readings, the nearest reading outside of them.
     ///
-    /// PERF: asked once per epoch and mostly in ascending order, so it walks on from the last answer.
+    /// PERF: called once per epoch and mostly in ascending order, so it walks on from the last answer.
     pub(crate) fn time_ns(&mut self, epoch: u64) -> u64 {
         let readings = &self.readings;
         if self.at < readings.len() && readings[self.at].0 > epoch {

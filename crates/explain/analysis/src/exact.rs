@@ -1,7 +1,7 @@
-//! Call sites by address, not by name: what other tools want to have.
+//! Call sites by address, not by name, for other tools.
 //!
-//! A report shows calls on the same line as one, since a reader cannot tell them apart. A tool that disassembles, or
-//! that has symbols of its own, can. So here a stack is a chain of *places*: an instruction in an object file, with all
+//! A report shows calls on the same line as one, since a reader cannot distinguish them. A tool that disassembles, or
+//! that has its own symbols, can. So here a stack is a chain of *places*: an instruction in an object file, with all
 //! the source-level frames that the compiler put there.
 
 use crate::analysis::{Analysis, Frame, Site};
@@ -34,7 +34,7 @@ pub struct ExactSite {
     pub numbers: Numbers,
 }
 
-/// The numbers of a site that can be told in any unit of account: all but shares and quantiles.
+/// The numbers of a site that are meaningful in any unit of account: all but shares and quantiles.
 ///
 /// Each means what the field of the same name in [`Site`] does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -163,7 +163,7 @@ impl<O: Observer> Run<O> {
             .collect();
         let sites = stats.into_iter().zip(&ledger.site_stacks).map(|(stats, &(process, stack))| {
             let mut node = stack_table.enter(&mut entries[process as usize], stack);
-            // Whoever goes through all stacks takes time with all of their frames.
+            // Going through all stacks takes time with all of their frames.
             if !budget.unfold(stack_table.trie.depth(node)) {
                 node = CUT;
             }

@@ -1,4 +1,4 @@
-//! What looks on while the events pass.
+//! The interface through which other code follows the events.
 //!
 //! Putting the events of all threads in one order is most of what an analysis is, and a replay needs the same order. So
 //! the analysis lets an observer see each event in its turn, instead of keeping them.
@@ -15,20 +15,20 @@ pub struct Moment {
     pub time: Nanos,
 }
 
-/// Sees what a recording tells, in the order that was found for it. Threads and processes are named by their places in
+/// Receives what a recording holds, in the order that was found for it. Threads and processes are named by their places in
 /// [`Analysis::threads`](crate::Analysis::threads) and [`Analysis::processes`](crate::Analysis::processes).
 pub trait Observer {
     /// A thread of a process is known; `handle` is its `pthread_t`.
     fn thread(&mut self, thread: usize, process: usize, handle: u64);
 
-    /// Events of a thread happened, none of them an [`Event::Epoch`]. What is impossible in this order, such as a free of
-    /// an unknown block, is told when nothing else is possible any more.
+    /// Events of a thread happened, none of them an [`Event::Epoch`]. What is impossible in this order, such as a free
+    /// of an unknown block, is passed on when nothing else is possible any more.
     fn events(&mut self, at: Moment, thread: usize, events: &[Event]);
 
-    /// A thread was found to be gone at this epoch. Its last events may be told later.
+    /// A thread was found to be gone at this epoch. Its last events may be passed on later.
     fn thread_ended(&mut self, thread: usize, epoch: Epoch);
 
-    /// A process was found to be gone at this epoch. Its last events may be told later.
+    /// A process was found to be gone at this epoch. Its last events may be passed on later.
     fn process_ended(&mut self, process: usize, epoch: Epoch);
 
     /// The pages of a process were measured. Reported before the events of that moment.

@@ -10,7 +10,7 @@ use crate::units::SiteId;
 use heapwise_trace::event::StackId;
 use rustc_hash::FxHashMap;
 
-/// Pairs of threads that a site tells apart when it was put together from several stacks.
+/// Most pairs of threads that a site distinguishes when it was put together from several stacks.
 const MOST_HANDOVERS: usize = 16;
 
 /// Frames of a stack among which the user's nearest one is looked for. A recursion of others may be far deeper, and have a site at

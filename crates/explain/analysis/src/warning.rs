@@ -1,4 +1,4 @@
-//! What makes a report less than the whole truth.
+//! What makes a report incomplete or inexact.
 
 use crate::heap::Sampled;
 use crate::totals::Totals;

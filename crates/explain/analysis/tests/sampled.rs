@@ -1,4 +1,4 @@
-//! Recordings that hold a sample of the blocks: what is told of them is what the program did, within what chance allows.
+//! Recordings that hold a sample of the blocks: what is reported of them is what the program did, within what chance allows.
 
 use heapwise_analysis::{Analysis, Options, Warning, analyze};
 use heapwise_trace::event::{AllocFunction, BlockAddress, Epoch, Event, StackId};
@@ -167,7 +167,7 @@ fn sums_of_a_sample_are_those_of_the_program() {
         near("bytes", t.allocated_bytes.0, bytes, sampled.allocated_bytes_error.0);
         near("at the end", t.live_at_exit_bytes.0, live_bytes, sampled.live_at_exit_bytes_error.0);
         near("peak", t.peak_live_bytes.0, peak, sampled.peak_live_bytes_error.0);
-        // The errors of these two are not told; they are smaller than that of all requests.
+        // The errors of these two are not reported; they are smaller than that of all requests.
         near("resizes", t.reallocations, resizes, sampled.requests_error.min(resizes / 11));
         near("frees", t.deallocations, frees, sampled.requests_error);
         assert_eq!((t.unknown_frees, t.implicit_frees), (0, 0));

@@ -1,4 +1,5 @@
-//! What is told of a call site besides its counts: sizes, growth, how many blocks were live at once, who gave them back.
+//! What is reported of a call site besides its counts: sizes, growth, how many blocks were live at once, which threads
+//! freed them.
 
 use heapwise_analysis::{Analysis, Bytes, EXIT_PARTS, Options, Site, analyze};
 use heapwise_trace::event::{AllocFunction, BlockAddress, Epoch, Event, StackId};

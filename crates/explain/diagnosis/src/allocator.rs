@@ -33,7 +33,7 @@ mod tests {
         assert_eq!(family("tikv_jemallocator::Jemalloc"), "jemalloc");
         assert_eq!(family("mimalloc::MiMalloc"), "mimalloc");
         assert_eq!(family("snmalloc_rs::SnMalloc"), "snmalloc");
-        // What a program that recorded itself was told by its type already.
+        // A program that records itself has already turned the type into a name.
         assert_eq!(family("mimalloc"), "mimalloc");
         assert_eq!(family("my_app::Counting"), "");
         assert_eq!(family("malloc"), "");

@@ -10,9 +10,9 @@
 
 use heapwise_analysis::{Nanos, Site};
 
-/// Handing out and taking back a block that is freed before anything else is allocated: 8.5 ns.
+/// Allocating and freeing a block with no other allocation in between: 8.5 ns.
 const TEMPORARY_PAIR_NS: f64 = 8.5;
-/// Handing out and taking back a block among 20,000 others of many sizes: 25 ns.
+/// Allocating and freeing a block among 20,000 others of many sizes: 25 ns.
 const PAIR_NS: f64 = 25.0;
 /// A resize that stays small: 17 ns.
 const RESIZE_NS: f64 = 17.0;
@@ -22,7 +22,7 @@ const COPY_NS_PER_KIB: f64 = 22.0;
 const REHASH_NS: f64 = 24.0;
 /// What a free costs more if another thread was handed the block: 10 ns, and more while both threads allocate.
 pub(crate) const REMOTE_FREE_NS: f64 = 10.0;
-/// From this size on glibc gives a block back to the kernel at once and the next one has to be faulted in again.
+/// From this size on glibc returns a block to the kernel at once and the next one has to be faulted in again.
 const UNMAPPED_FROM: u64 = 32 << 20;
 /// Filling a KiB of new pages instead of used ones: 450 - 35 ns.
 const FRESH_NS_PER_KIB: f64 = 415.0;
@@ -30,7 +30,7 @@ const FRESH_NS_PER_KIB: f64 = 415.0;
 /// Calls, by what they cost.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Work {
-    /// Blocks that are handed out and taken back.
+    /// Blocks that are allocated and freed.
     pub(crate) pairs: u64,
     /// Of these, temporary ones.
     pub(crate) temporary: u64,
@@ -44,7 +44,7 @@ pub(crate) struct Work {
 }
 
 impl Work {
-    /// What a site asks of the allocator.
+    /// The allocator's work for a site.
     pub(crate) fn of_site(site: &Site) -> Self {
         let huge = site.sizes.quantile(0.5).is_some_and(|b| b.0 >= UNMAPPED_FROM);
         Self {

@@ -1,6 +1,6 @@
 //! Whether what is seen at the end says something about the run.
 //!
-//! Nearly every program has given its blocks back when it ends, and nearly every allocator then holds pages without any.
+//! Nearly every program has freed its blocks when it ends, and nearly every allocator then holds pages without any.
 //! That is no finding. It is one for a program that goes on like this for a good part of its life, or that ends with its
 //! data in place.
 

@@ -51,7 +51,7 @@ impl Certainty {
 pub struct Estimate {
     /// Allocations and resizes that would not happen.
     pub allocations: u64,
-    /// Requested bytes that would not be asked for.
+    /// Requested bytes that would be saved.
     pub allocated_bytes: Bytes,
     /// Bytes that would not be resident at the peak.
     pub peak_bytes: Bytes,

@@ -39,7 +39,7 @@ pub struct Diagnosis {
     pub verdict: Option<Verdict>,
 }
 
-/// Looks for everything that is known to be wrong with heaps.
+/// Looks for all known problems with heaps.
 pub fn diagnose(analysis: &Analysis) -> Diagnosis {
     Diagnosis { insights: insights::all(analysis), verdict: verdict::verdict(analysis) }
 }

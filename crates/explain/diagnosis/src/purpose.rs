@@ -26,7 +26,7 @@ pub(crate) enum Purpose {
     Collect,
     /// One value: `Box`, `Rc`, `Arc`, `std::make_unique`.
     Boxed,
-    /// A buffer of a size that was asked for: `with_capacity`, `reserve`, `vec![0; n]`.
+    /// A buffer of a requested size: `with_capacity`, `reserve`, `vec![0; n]`.
     Reserved,
     /// The contents of a file, or a line of it.
     Read,
@@ -47,11 +47,11 @@ pub(crate) enum Purpose {
 pub(crate) struct Call<'a> {
     /// What it is for.
     pub(crate) what: Purpose,
-    /// What the user's frame called, as far as it is known: `clone`, `push`.
+    /// The function that the user's frame called, if it is known: `clone`, `push`.
     pub(crate) callee: &'a str,
     /// Whether a map with the standard library's default hash function is involved.
     pub(crate) sip_hash: bool,
-    /// Whether serde was asked for a `Cow` and made it own its text all the same.
+    /// Whether serde was to fill a `Cow` and made it own its text all the same.
     pub(crate) owned_cow: bool,
 }
 

@@ -1,8 +1,8 @@
-//! What the rules look at: an analysis with its sites put together by the user's lines.
+//! The input of the rules: an analysis with its sites put together by the user's lines.
 //!
-//! A line of a user's program has many sites: each way to it, and each way from it to the allocator, is a stack of its
-//! own. A finding names one line. So sites are put together by the file and line of the user's nearest frame, and a rule
-//! asks a place for the part of it that is made for some purpose: its copies, its growing buffers.
+//! A line of a user's program has many sites: each way to it, and each way from it to the allocator, is a separate
+//! stack. A finding names one line. So sites are put together by the file and line of the user's nearest frame, and a
+//! rule gets from a place the part of it that is made for some purpose: its copies, its growing buffers.
 
 use crate::cost;
 use crate::name::base;
@@ -10,7 +10,7 @@ use crate::purpose::{Call, Purpose, call};
 use heapwise_analysis::{Analysis, Frame, Nanos, Site, SiteId};
 use std::collections::HashMap;
 
-/// Of a sample of the blocks, so many of a site say something about it: its figures are within half of the truth then.
+/// Samples of a site that a rule needs: with so many, the site's figures are within half of the truth.
 const ENOUGH_SAMPLES: u64 = 16;
 
 /// The language that a place is written in, for the words of a remedy.
@@ -37,7 +37,7 @@ pub(crate) struct Place<'a> {
     pub(crate) seen: Vec<Seen<'a>>,
 }
 
-/// Frames of a stack that rules look at. What is called in between, and by whom, is within the first dozens.
+/// Frames of a stack that rules look at. What is called in between, and by which function, is within the first dozens.
 pub(crate) const MOST_FRAMES: usize = 1024;
 
 /// An analysis as the rules see it.

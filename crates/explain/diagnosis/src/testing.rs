@@ -1,6 +1,6 @@
 //! Analyses of made-up programs, for the tests of the rules.
 //!
-//! A program is a list of calls with stacks that are told in words. It is written as a recording and read as any other, so
+//! A program is a list of calls with stacks that are given as text. It is written as a recording and read as any other, so
 //! that a rule sees what it would see.
 
 use crate::insight::Insight;

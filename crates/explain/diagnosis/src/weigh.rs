@@ -1,14 +1,14 @@
-//! How much a finding matters: its share in what the whole program asks of its allocator.
+//! How much a finding matters: its share in the whole program's use of the allocator.
 //!
 //! The share is that of the requests, of the modelled time or of the peak, whichever is largest; bytes count for half,
 //! since a large block costs hardly more than a small one. A share alone says little about a small program, so each
-//! step also asks for an amount. What is below the lowest step is no finding at all: a report with twenty true remarks
+//! step also requires an amount. What is below the lowest step is no finding at all: a report with twenty true remarks
 //! that save nothing is not read.
 
 use crate::insight::{Estimate, Severity};
 use crate::rule_input::{Place, RuleInput};
 
-/// What a severity asks for.
+/// What a severity requires.
 struct Step {
     severity: Severity,
     /// Of the whole, from 0 to 1.

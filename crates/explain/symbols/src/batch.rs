@@ -1,4 +1,4 @@
-//! All addresses of one module at once, as it is done at the end of a recording.
+//! Names all addresses of one module at once, at the end of a recording.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use crate::warning::Warning;
 /// How the look-up of one module went.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// How many addresses were asked for.
+    /// How many addresses were to be named.
     pub n_addresses: usize,
     /// For how many of them at least the name of the outermost function is known.
     pub n_named: usize,

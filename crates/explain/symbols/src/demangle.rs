@@ -11,7 +11,7 @@ use cpp_demangle::{DemangleOptions, ParseOptions, Symbol};
 /// The longest name in bytes that is given out; what is longer is cut, and ends in an ellipsis.
 pub const LONGEST_NAME: usize = 4096;
 
-/// A mangled name longer than this is not taken apart. The longest ones seen in C++ programs full of expression
+/// A mangled name longer than this is not demangled. The longest ones seen in C++ programs full of expression
 /// templates have some ten thousand bytes.
 const LONGEST_MANGLED: usize = 32 * 1024;
 
@@ -19,13 +19,13 @@ const LONGEST_MANGLED: usize = 32 * 1024;
 /// is compiled without optimisation (measured with cpp_demangle 0.5.1), so this fits every thread.
 const SHALLOW: u32 = 48;
 
-/// How deep a C++ name may nest at all, on a thread of its own with [`DEEP_STACK`].
+/// How deep a C++ name may nest at all, on a separate thread with [`DEEP_STACK`].
 const DEEP: u32 = 256;
 
 /// Twice what [`DEEP`] needs without optimisation. Memory that is not touched costs nothing.
 const DEEP_STACK: usize = 16 << 20;
 
-/// Demangles a name: Rust in both schemes (without the hash), C++ as Itanium has it. Any other name stays as it is.
+/// Demangles a name: Rust in both schemes (without the hash), C++ as Itanium has it. Any other name is not changed.
 ///
 /// Time, stack and memory are bounded whatever the name is.
 pub fn demangle(name: &[u8]) -> String {
@@ -40,7 +40,7 @@ pub fn demangle(name: &[u8]) -> String {
     output.finish()
 }
 
-/// Whether a name carries more than the plain identifier: scopes and types, for those who can read it.
+/// Whether a name holds more than the plain identifier, such as scopes and types.
 pub(crate) fn is_mangled(name: &[u8]) -> bool {
     name.starts_with(b"_R") || name.starts_with(b"_Z")
 }
@@ -54,7 +54,7 @@ fn rust(name: &str, output: &mut Bounded) -> bool {
     write!(output, "{demangled:#}").is_ok() || output.is_cut
 }
 
-/// The legacy scheme borrows the form of C++ names. What tells them apart is the last part, a hash: `17h` and sixteen
+/// The legacy scheme borrows the form of C++ names. They are distinguished by the last part, a hash: `17h` and sixteen
 /// hexadecimal digits, then `E`.
 fn has_rust_hash(name: &str) -> bool {
     name.starts_with("_ZN")

@@ -12,7 +12,7 @@ use crate::svma::Svma;
 /// The debug information of one module.
 ///
 /// Making it reads the headers of all units; functions and lines of a unit are parsed when an address in it is first
-/// asked for, and then kept.
+/// looked up, and then kept.
 pub(crate) struct DebugInfo<'store> {
     context: Context<Reader<'store>>,
     split: SplitDwarf<'store>,

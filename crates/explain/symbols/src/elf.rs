@@ -24,7 +24,7 @@ pub(crate) fn build_id<'store>(object: &object::File<'store>) -> Option<&'store 
     object.build_id().ok().flatten().filter(|id| !id.is_empty())
 }
 
-/// Fails if the file is another build than the one that was asked for. Nothing asked for, nothing checked.
+/// Fails if the file is another build than `expected`. If `expected` is empty, nothing is checked.
 pub(crate) fn check_build_id(path: &Path, object: &object::File<'_>, expected: &[u8]) -> Result<(), Error> {
     let found = build_id(object);
     if expected.is_empty() || found == Some(expected) {

@@ -1,6 +1,6 @@
 //! What is known about one function at one address.
 
-/// One function at one address, as far as the file tells.
+/// One function at one address, as far as the file has it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Frame {
     /// The demangled name, at most [`LONGEST_NAME`](crate::LONGEST_NAME) bytes and an ellipsis.

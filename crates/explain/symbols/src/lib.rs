@@ -17,7 +17,7 @@
 //! * *Frame*: one function at one address. An address has several frames where the compiler inlined calls.
 //!
 //! The key decision: nothing is ever refused for lack of names. Debug information that is missing or damaged degrades
-//! to the symbol table, and that to a frame without a name; each step is told as a [`Warning`]. Only a file that
+//! to the symbol table, and that to a frame without a name; each step is reported as a [`Warning`]. Only a file that
 //! cannot be the one that was loaded is an [`Error`].
 //!
 //! What is read comes from untrusted files. The parsers do not trust it: damaged files give fewer

@@ -18,8 +18,8 @@ use crate::warning::Warning;
 
 /// The names of one file that a process had loaded.
 ///
-/// Opening it maps the file and its debug file and reads the headers of the debug information. What is asked for is
-/// parsed then and kept, so that one value should serve all addresses of a module.
+/// Opening it maps the file and its debug file and reads the headers of the debug information. Everything else is
+/// parsed when it is looked up, and kept, so that one value should serve all addresses of a module.
 pub struct ModuleSymbols {
     tables: Anchored,
     names: RefCell<Cache>,

@@ -86,7 +86,7 @@ struct Identity<'a> {
 }
 
 impl Identity<'_> {
-    /// Opens a candidate. None if there is no such file, or if it is not the right one; only the latter is told.
+    /// Opens a candidate. None if there is no such file, or if it is not the right one; only the latter is reported.
     fn open<'store>(
         &self,
         path: PathBuf,

@@ -1,7 +1,7 @@
 //! Split DWARF: most of the debug information left in `.dwo` files beside the objects, or collected in a `.dwp` file.
 //!
 //! The executable then holds a skeleton for each unit, with lines but without functions, and names the file that has
-//! the rest. These files are opened when an address in their unit is first asked for.
+//! the rest. These files are opened when an address in their unit is first looked up.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;

@@ -17,7 +17,7 @@ pub(crate) struct SymbolTable<'store> {
     sorted: OnceCell<Vec<Entry>>,
 }
 
-/// PERF: 24 bytes; the name stays in the file until it is asked for.
+/// PERF: 24 bytes; the name stays in the file until it is needed.
 struct Entry {
     address: u64,
     size: u64,

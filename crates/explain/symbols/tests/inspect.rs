@@ -114,7 +114,7 @@ fn a_rust_program_with_the_default_allocator_has_none_of_its_own() {
     for level in ["-Copt-level=0", "-Copt-level=3"] {
         assert_eq!(allocators(&look(&bench.rust("poem", &[level]))), []);
     }
-    // Link-time optimisation leaves nothing to tell it by.
+    // Link-time optimisation leaves no symbol that shows it.
     let found = look(&bench.rust("poem", &["-O", "-Clto=fat"]));
     assert!(found.own_allocators.iter().all(|found| found.reaches_libc), "{found:?}");
 }

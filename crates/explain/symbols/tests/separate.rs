@@ -1,4 +1,4 @@
-//! Debug information that is not in the file itself, or not as it is.
+//! Debug information that is not in the file itself, or is there in another form.
 
 mod common;
 
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use common::{Bench, address_of, build_id, functions, nowhere, open, resolve};
 use heapwise_symbols::{DebugSearch, ErrorKind, ModuleSymbols, Svma, Warning, resolve_module};
 
-/// An address in `outer` with two inlined calls, as the unstripped file tells it.
+/// An address in `outer` with two inlined calls, from the unstripped file.
 fn inlined_address(path: &Path) -> u64 {
     let module = open(path);
     let start = address_of(path, "outer");
@@ -252,7 +252,7 @@ fn assembly_labels_without_size_have_names() {
 #[test]
 fn rust_names_are_readable_in_both_schemes() {
     let bench = Bench::new();
-    // The legacy scheme is what a stable compiler takes unless it is told otherwise.
+    // The legacy scheme is what a stable compiler takes by default.
     let schemes: [(&str, &[&str]); 2] =
         [("legacy", &["-g", "-O"]), ("v0", &["-g", "-O", "-Csymbol-mangling-version=v0"])];
     for (name, arguments) in schemes {

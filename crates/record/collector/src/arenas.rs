@@ -12,7 +12,7 @@ use std::ops::Range;
 #[derive(Debug)]
 pub(crate) struct Arenas {
     mapped: Vec<Arena>,
-    /// What of them is in use, for what there is one of in one place.
+    /// The parts of them that are in use, each for one thing.
     pub(crate) extents: Extents,
 }
 

@@ -1,4 +1,4 @@
-//! Which arena is whose. An arena belongs to one process, for ever: they are never handed out twice.
+//! Which process owns which arena. An arena belongs to one process for good: none is handed out twice.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -8,7 +8,7 @@ use std::time::Duration;
 /// has just taken it may not have said so yet.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Who has which arena, by their offsets.
+/// Offset of the owner's header, by the offset of the arena.
 #[derive(Debug, Default)]
 pub(crate) struct Claims {
     owners: BTreeMap<u64, u64>,
@@ -39,7 +39,7 @@ impl Claims {
         self.owners.len() + self.refused.len()
     }
 
-    /// Does not look at the header at an offset again.
+    /// The header at an offset is not read again.
     pub(crate) fn refuse(&mut self, offset: u64) {
         self.refused.insert(offset);
     }

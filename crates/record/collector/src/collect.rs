@@ -44,19 +44,19 @@ const FIRST_BATCHES: Duration = Duration::from_secs(1);
 const MOST_PENDING_BYTES: usize = 24 << 20;
 /// Bytes of the largest ring.
 const MAX_RING_BYTES: usize = ring_capacity(0) as usize;
-/// After a sleep that was shorter and brought nothing the loop sleeps so long for certain.
+/// After a sleep that was shorter than this and brought no event, the loop sleeps at least this long.
 const SHORTEST_SLEEP: Duration = Duration::from_micros(100);
 /// Arenas that are looked at in one search.
 const MOST_SEARCHED: usize = 1 << 14;
 /// Rounds in which what an ended process has left is taken: far more than its rings hold, for others may write to them.
 const MOST_ROUNDS_AT_END: usize = 64;
 
-/// When to do what by itself.
+/// What the loop does without a request, and when.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Stops {
     /// Begin to record after this.
     pub delay: Option<Duration>,
-    /// Look at the pages this often.
+    /// Take a snapshot of the pages this often.
     pub snapshot_every: Option<Duration>,
     /// Stop this long after recording began.
     pub duration: Option<Duration>,
@@ -67,7 +67,7 @@ pub struct Stops {
 /// What the loop found out.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// Why recording stopped before it was told to.
+    /// Why recording stopped before it was requested to stop.
     pub stopped_early: Option<String>,
     /// Processes that joined.
     pub joined: Vec<u32>,
@@ -165,7 +165,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Runs until the command has ended and, unless told otherwise, every recorded process with it.
+    /// Runs until the command has ended and, unless [`Control::abandon`] is set, every recorded process with it.
     pub fn run(mut self, control: &Control) -> Outcome {
         let (mut sampled, mut checked, mut sent) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
         let mut asked = 0;
@@ -174,7 +174,7 @@ impl<'a> Collector<'a> {
             self.started_since.add(joins::own_threads());
         }
         loop {
-            // Read before the last look at the rings, so that nothing of the command's end is missed.
+            // Read before the rings are drained for the last time, so that nothing of the command's end is missed.
             let finish = control.finish.load(Ordering::Acquire);
             let now = self.started.elapsed();
             let drained = self.round(now);
@@ -319,7 +319,7 @@ impl<'a> Collector<'a> {
             self.processes.push(process);
             return self.end(self.processes.len() - 1, now);
         }
-        // A program that a process executes takes its id over: whoever had it before is over.
+        // A program that a process executes takes over its id: the process that had it before is over.
         if let Some(old) = current {
             self.end(old, now);
         }
@@ -340,7 +340,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Samples resident memory and takes leave of processes that are gone.
+    /// Samples resident memory, and takes out processes that are gone.
     fn sample(&mut self, now: Duration) {
         let mut gone = Vec::new();
         let mut due = Vec::new();
@@ -376,7 +376,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Looks at the pages of processes that are about to end, and lets them go.
+    /// Takes snapshots of the pages of processes that are about to end, and lets them end.
     fn take_leave(&mut self) {
         for i in 0..self.processes.len() {
             if self.processes[i].says_farewell() {
@@ -533,13 +533,13 @@ impl<'a> Collector<'a> {
         wake.store(1, Ordering::Release);
         sys::futex_wait(wake, 1, tick);
         wake.store(0, Ordering::Relaxed);
-        // Whoever wakes us without an event does not get us to spin.
+        // A process that wakes this loop without an event must not make it spin.
         if was_woken_in_vain && began.elapsed() < SHORTEST_SLEEP {
             std::thread::sleep(SHORTEST_SLEEP);
         }
     }
 
-    /// The last words of processes that are still running, and of the loop.
+    /// Ends recording for the processes that are still running, and sends the last batch.
     fn end_all(&mut self, is_own: bool) {
         self.outcome.still_running = if is_own { 0 } else { self.processes.len() as u32 };
         if !self.processes.is_empty() {

@@ -1,4 +1,4 @@
-//! What recorded programs have written, checked before anything comes of it.
+//! Checks what recorded programs have written before it is used.
 //!
 //! Every process of a session can write to all of the shared memory that it has mapped, and the kernel does not say who
 //! wrote what. So each offset, length and count that is read from there passes this file first: it lies where something
@@ -72,12 +72,12 @@ impl Extents {
     }
 }
 
-/// A length or a count of which there can be no more than so much.
+/// A claimed length or count, at most `most`.
 pub(crate) fn at_most(claimed: &AtomicU32, most: usize) -> usize {
     (claimed.load(Ordering::Acquire) as usize).min(most)
 }
 
-/// A text of which so many bytes are said to be used.
+/// A text that claims to be `len` bytes long.
 pub(crate) fn text(bytes: &[AtomicU8], len: &AtomicU32) -> String {
     let len = at_most(len, bytes.len());
     let bytes: Vec<u8> = bytes[..len].iter().map(|byte| byte.load(Ordering::Relaxed)).collect();
@@ -96,13 +96,13 @@ pub(crate) fn unread(head: u64, tail: u64, capacity: u64) -> Option<u64> {
     (bytes <= capacity && bytes.is_multiple_of(8)).then_some(bytes)
 }
 
-/// Takes a record of the module log apart; see [`MODULE_RECORD_HEADER`]. Also how many bytes it has.
+/// Parses a record of the module log, and returns its length in bytes, too; see [`MODULE_RECORD_HEADER`].
 pub(crate) fn module_record(bytes: &[u8], process: ProcessIndex) -> Option<(ModuleInfo, usize)> {
     let word = |at: usize| bytes.get(at..at + 4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]));
     let long = |at: usize| Some(u64::from(word(at)?) | u64::from(word(at + 4)?) << 32);
     let len = word(0)? as usize;
     let build_id_len = (word(32)? as usize).min(BUILD_ID_BYTES);
-    // A path that went on beyond its record would be told again and again by each of many short ones.
+    // A path has to end within its record. Otherwise many short records could each claim the same long path.
     let path = bytes.get(..len)?.get(MODULE_RECORD_HEADER..)?.get(..word(36)? as usize)?;
     let build_id = bytes.get(40..40 + build_id_len)?;
     let module = ModuleInfo {
@@ -161,7 +161,7 @@ impl Clock {
 pub(crate) struct NextArena(pub(crate) u64);
 
 impl NextArena {
-    /// Arenas that may be taken between two looks.
+    /// Arenas that may be taken between two reads.
     const MOST_TAKEN: u64 = 1 << 16;
     /// Left out where the number was lost: they may have been taken since.
     const MARGIN: u64 = 1 << 10;
@@ -193,12 +193,12 @@ pub(crate) struct Started {
 }
 
 impl Started {
-    /// Where the system does not tell how many it has started.
+    /// The limit where the system does not report how many it has started.
     const MOST_UNTOLD: u64 = 1 << 20;
     /// A process that was gone when it was looked for may have executed a few programs before.
     const IMAGES: u64 = 8;
 
-    /// Nothing so far. The system had started so many before.
+    /// Nothing counted yet. `before` is how many the system had started already.
     pub(crate) fn new(before: Option<u64>) -> Self {
         Self { next_thread: 0, departed: 0, before, since: 0, others: 0 }
     }

@@ -32,7 +32,7 @@ pub struct Batch {
     pub samples: Samples,
     /// How large the blocks of allocators are.
     pub sizes: Vec<UsableSizes>,
-    /// Looks at pages.
+    /// Snapshots of pages.
     pub snapshots: Vec<Snapshot>,
     /// Processes that ended.
     pub ends: Vec<ProcessEnd>,
@@ -152,7 +152,7 @@ impl Work {
         for batch in queue {
             let result = self.write(batch);
             if !self.took(result) {
-                // Leaving the queue closes it, which tells the collector's loop to stop.
+                // Leaving the queue closes it, which is the signal for the collector's loop to stop.
                 break;
             }
         }
@@ -202,7 +202,7 @@ impl Work {
         }
         batch.news.mark_names.iter().try_for_each(|names| w.mark_names(names))?;
         batch.sizes.iter().try_for_each(|s| w.usable_sizes(s))?;
-        // In front of the events: a reader has to know of a look when it comes to its epoch.
+        // In front of the events: a reader has to know of a snapshot when it comes to its epoch.
         batch.snapshots.iter().try_for_each(|s| w.snapshot(s))?;
         for (thread, mut words) in batch.blocks {
             let first = self.epochs.get(&thread).copied().unwrap_or_default();
@@ -239,7 +239,7 @@ impl Work {
     }
 }
 
-/// A stand-in for a file that cannot even be cut: whatever is written to it later fails, and says so.
+/// A stand-in for a file that cannot even be truncated: all later writes to it fail with an error.
 fn stand_in(cause: std::io::Error, error: &mut Option<Error>) -> File {
     error.get_or_insert(cause.into());
     File::open("/dev/null").expect("every system has /dev/null")

@@ -1,10 +1,10 @@
-//! What slows a process's heap from outside of its code, asked when it joins.
+//! What slows a process's heap from outside of its code, checked when the process joins.
 //!
-//! What can be wrong is known elsewhere; the collector only knows when to ask, and what is worth keeping.
+//! The checks are passed in; this file decides when they run and which results are kept.
 
 use heapwise_trace::file::records::{EnvironmentFinding, ProcessInfo};
 
-/// So many processes are looked at: each costs a few files of `/proc`, while rings fill.
+/// At most this many processes are checked: each check reads a few files of `/proc`, while rings fill.
 const MOST: u32 = 64;
 
 /// Asks about processes.
@@ -17,7 +17,7 @@ pub struct Examiner {
 }
 
 impl Examiner {
-    /// `ask` tells what slows a process; what was `known` before the start is not kept again.
+    /// `ask` returns what slows a process; what was `known` before the start is not kept again.
     pub fn new(ask: fn(u32) -> Vec<EnvironmentFinding>, known: &[EnvironmentFinding]) -> Self {
         let known = known.iter().map(|finding| (finding.check.clone(), finding.title.clone()));
         Self { ask, known: known.collect(), asked: 0 }

@@ -1,8 +1,8 @@
 //! A recording of the process that the collector itself runs in.
 //!
-//! For programs that have the recorder as a part of them, and want a recording of a part of their life. The collector's
-//! threads are threads of the program then, and what they allocate must not be recorded: whoever begins says how a thread
-//! asks for that. Nothing is done here that would change the program: no signal is handled, and no process is started.
+//! For programs that contain the recorder and record a part of their run. The collector's threads are threads of the
+//! program then, and what they allocate must not be recorded: [`Request::prepare`] has to see to that. Nothing is done
+//! here that would change the program: no signal is handled, and no process is started.
 
 use crate::collect::{Collector, Control, Outcome, Stops};
 use crate::command;
@@ -27,7 +27,7 @@ pub struct Request<'a> {
     pub output: &'a Path,
     /// Called by each thread of the collector first: what it does is not to be recorded.
     pub prepare: fn(),
-    /// Tells which environment variables concern the heap; no others are recorded.
+    /// Whether an environment variable concerns the heap; no others are recorded.
     pub concerns_heap: fn(&str) -> bool,
     /// Version of the library.
     pub version: &'a str,
@@ -143,7 +143,7 @@ impl Inside {
     }
 }
 
-/// The arguments of this process, as the kernel has them: not every C library tells them before `main`.
+/// The arguments of this process, from the kernel: not every C library provides them before `main`.
 fn command_line() -> Vec<String> {
     let line = std::fs::read("/proc/self/cmdline").unwrap_or_default();
     let arguments = line.strip_suffix(b"\0").unwrap_or(&line).split(|&b| b == 0);

@@ -1,4 +1,4 @@
-//! Who has joined: whether the process that a header names is the one that wrote it.
+//! Whether the process that a header names is the one that wrote it.
 //!
 //! A header is a claim. Only a process that has the session's memory mapped can have written it, so the kernel is asked:
 //! the process of that id must map the header's arena. What is done beyond reading the header (looking at a process's
@@ -43,7 +43,7 @@ pub(crate) enum Mapped {
     Parts(Vec<Range<u64>>),
     /// There is no such process any more.
     Gone,
-    /// It is there, and we may not look.
+    /// It is there, and its mappings may not be read.
     Hidden,
 }
 
@@ -51,7 +51,7 @@ impl Mapped {
     /// Asks about a process.
     pub(crate) fn of(pid: u32, memory: &Memory) -> Self {
         match maps_of(pid) {
-            // A process that waits to be waited for has none.
+            // A zombie has no mappings.
             Ok(text) if text.is_empty() => Self::Gone,
             Ok(text) => {
                 let lines = text.lines().filter_map(maps::line).filter(|line| memory.is_in(line));
@@ -73,8 +73,8 @@ impl Mapped {
     }
 }
 
-/// The mappings of a process, which are those of each of its threads. Its first thread has none any more when it has left before the
-/// others.
+/// The mappings of a process, which are those of each of its threads. Its first thread has none any more when it has ended
+/// before the others.
 fn maps_of(pid: u32) -> io::Result<String> {
     let text = fs::read_to_string(format!("/proc/{pid}/maps"))?;
     if !text.is_empty() {
@@ -172,7 +172,7 @@ fn is_older_than_we(pid: u32) -> bool {
     }
 }
 
-/// Processes and threads that the system has started since it runs. `None` where that is not told.
+/// Processes and threads that the system has started since it runs. `None` if the system does not report it.
 pub(crate) fn ever_started() -> Option<u64> {
     let stat = fs::read_to_string("/proc/stat").ok()?;
     stat.lines().find_map(|line| line.strip_prefix("processes "))?.trim().parse().ok()

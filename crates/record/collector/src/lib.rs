@@ -4,7 +4,7 @@
 //! * [`process`]: one recorded process as seen from outside: its rings, nodes and modules,
 //! * [`collect`]: the loop that moves the clock, drains the rings and samples memory,
 //! * [`encode`]: the thread that packs what was drained and writes the file,
-//! * `looks` and `residency`: when to look at the pages of a process, and how,
+//! * `snapshots` and `residency`: when to take snapshots of the pages of a process, and how,
 //! * [`ticks`]: the processor's clock,
 //! * [`usable`]: how large an allocator's blocks really are,
 //! * [`command`]: starts the program, passes signals on and waits,
@@ -12,7 +12,7 @@
 //! * [`nested`]: heapwise inside of a recording,
 //! * [`inside`]: the same for the process that it runs in.
 //!
-//! Decision: the loop only copies. Packing is a thread of its own behind a bounded queue, so a slow disk slows
+//! Decision: the loop only copies. Packing has a separate thread behind a bounded queue, so a slow disk slows
 //! draining, then fills the rings, and only then makes the program wait; nothing is dropped silently and memory stays
 //! bounded at each step.
 

@@ -2,8 +2,8 @@
 //!
 //! The process names it, and we may have more rights than it has, so a name is not enough. It has to be what a process of
 //! our own user runs already, where we find the same files; and neither it nor a folder on the way to it may be open to
-//! others. What was checked is what is used: the way is gone folder by folder, without following a link, and what comes of
-//! it is the open file.
+//! others. What was checked is what is used: the path is opened folder by folder, without following a link, and the
+//! result is the open file.
 
 use crate::joins::{self, Memory};
 use crate::{maps, sys};

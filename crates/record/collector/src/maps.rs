@@ -23,7 +23,7 @@ impl Line<'_> {
     }
 }
 
-/// Takes a line apart; `None` if it is none.
+/// Parses a line; `None` if it is malformed.
 pub(crate) fn line(text: &str) -> Option<Line<'_>> {
     // `start-end rwxp offset device inode   name`; the name may hold anything but a line end.
     let mut fields = text.splitn(6, ' ');

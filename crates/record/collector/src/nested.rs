@@ -1,4 +1,4 @@
-//! heapwise inside of a recording: the innermost heapwise has the program, and the recording around it says so.
+//! heapwise inside of a recording: the innermost heapwise records the program, and the recording around it notes that.
 //!
 //! A program with the libraries of two recordings in it would be counted twice in one of them and be missing in the other. So a
 //! heapwise that is started inside of a session is recorded like any program, and what it starts is not in that session: it takes

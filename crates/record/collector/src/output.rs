@@ -1,4 +1,4 @@
-//! The recording's file: made for its owner alone, never in place of another one unless that was asked for.
+//! The recording's file: made for its owner alone, never in place of another one unless that was requested.
 
 use crate::error::{Error, ErrorKind};
 use std::fs::{File, OpenOptions};

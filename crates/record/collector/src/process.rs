@@ -25,7 +25,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// What is common to all processes of a recording, and is asked whenever one of them claims something.
+/// What all processes of a recording share. It is used to check what a process claims.
 #[derive(Debug)]
 pub(crate) struct Common<'a> {
     pub(crate) session: &'a Session,
@@ -56,7 +56,7 @@ pub struct Process {
     nodes: NodesRead,
     checks: u32,
     looks: Looks,
-    /// Whether the look that it wanted at its end was taken.
+    /// Whether the snapshot was taken that the process requested at its end.
     took_leave: bool,
 }
 
@@ -68,7 +68,7 @@ struct NodesRead {
     waited: u32,
     /// Unpublished nodes that were passed.
     missing: usize,
-    /// The chunks that were found to be where chunks can be.
+    /// Chunks that were checked to lie where chunks can be.
     chunks: Vec<u64>,
     /// Nothing is read any more.
     is_refused: bool,
@@ -135,7 +135,7 @@ impl Process {
         self.standing.is_present()
     }
 
-    /// Whether the kernel says that it is the process that it says it is.
+    /// Whether the kernel confirms that the process is the one that it claims to be.
     pub(crate) fn is_proven(&self) -> bool {
         self.standing == Standing::Proven
     }
@@ -286,7 +286,8 @@ impl Process {
         self.nodes.count >= count || self.nodes.is_refused || is_waiting
     }
 
-    /// A thread that is killed leaves a node behind that was never written; more of them than threads are none.
+    /// A killed thread can leave one node that was never written. More such nodes than there can be threads are an
+    /// error.
     fn note_node(&mut self, key: u64, refusals: &mut Refusals) {
         self.nodes.waited = 0;
         self.nodes.missing += usize::from(key == 0);
@@ -323,7 +324,7 @@ impl Process {
         Some((record.key.load(Ordering::Acquire), record.parent.load(Ordering::Relaxed)))
     }
 
-    /// Looks which threads are gone, and frees their rings. Call it now and then.
+    /// Checks which threads are gone, and frees their rings. To be called periodically.
     pub(crate) fn check_threads(&mut self, common: &mut Common<'_>, news: &mut News) {
         self.checks = self.checks.wrapping_add(1);
         let pid = self.info.pid;
@@ -402,18 +403,18 @@ impl Process {
         rings + nodes + names + size_of::<ProcessHeader>() as u64
     }
 
-    /// Whether the process waits for a last look at its pages. It gets one.
+    /// Whether the process waits for a last snapshot of its pages, which is then due.
     pub fn says_farewell(&self) -> bool {
         let announced = self.header().exiting.load(Ordering::Acquire) == exit_state::ANNOUNCED;
         announced && !self.took_leave && self.is_present()
     }
 
-    /// Whether it is time to look at the pages, and why.
+    /// Whether a snapshot of the pages is due, and why.
     pub fn look_is_due(&self, now: Duration, rss_bytes: u64) -> Option<Reason> {
         self.looks.due(now, rss_bytes)
     }
 
-    /// Looks at the pages. `None` if they could not be seen.
+    /// Takes a snapshot of the pages. `None` if they could not be read.
     pub fn look(
         &mut self,
         session: &Session,
@@ -421,7 +422,7 @@ impl Process {
         page_bytes: u64,
         reason: Reason,
     ) -> Option<(Epoch, Snapshot)> {
-        // Another program may have been executed in it, which is none of ours.
+        // Another program may have been executed in it, which is not recorded.
         if !self.is_present() || Mapped::of(self.info.pid, &session.memory()).has(&self.first) == Some(false)
         {
             return None;
@@ -559,7 +560,7 @@ mod tests {
         joined.ring().head.store(64, Ordering::Release);
         assert_eq!((joined.drain(&mut news), news.threads.len()), (64, 1));
         assert_eq!(joined.ring().tail.0.load(Ordering::Relaxed), 64);
-        // What the tail says in the shared memory is nothing to us.
+        // The tail in the shared memory is ignored.
         joined.ring().tail.0.store(0, Ordering::Relaxed);
         assert_eq!(joined.drain(&mut news), 0);
         joined.ring().head.store(64 + ring_capacity(0) + 8, Ordering::Release);

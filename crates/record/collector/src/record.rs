@@ -48,13 +48,13 @@ pub struct Request {
     pub records_itself: bool,
     /// What is known to be invisible.
     pub blind_spots: Vec<BlindSpot>,
-    /// Tells why a program that recorded nothing could not be seen.
+    /// Explains why a program that recorded nothing could not be seen.
     pub explain: fn(&Path) -> Vec<BlindSpot>,
-    /// Tells which environment variables concern the heap; no others are recorded.
+    /// Whether an environment variable concerns the heap; no others are recorded.
     pub concerns_heap: fn(&str) -> bool,
     /// What is known to slow the program's heap from outside of its code.
     pub environment_findings: Vec<EnvironmentFinding>,
-    /// Tells the same of a process that has just joined.
+    /// Finds the same for a process that has just joined.
     pub examine: fn(u32) -> Vec<EnvironmentFinding>,
     /// Has the program start with what heapwise was started with: ignored signals, closed descriptors.
     pub prepare: fn(&mut Command),

@@ -1,4 +1,4 @@
-//! What was not believed, and why: told at the end of the recording, once for each kind.
+//! What was not believed, and why: reported at the end of the recording, once for each kind.
 //!
 //! Whatever a recorded program writes to the shared memory may be wrong, by accident or on purpose. What is refused is
 //! counted here, so that no refusal is silent, and however often it happens it takes the same memory.

@@ -30,8 +30,8 @@ pub(crate) struct Subject<'a> {
     pub(crate) page_bytes: u64,
 }
 
-/// Looks at a process of our own all of whose private memory but for stacks belongs to its allocator. `shared_inode` is that
-/// of a file whose pages do not count, and `thread_pointers` are those of its threads but the first.
+/// Takes a snapshot of a process of ours whose private memory, but for stacks, belongs to its allocator. `shared_inode`
+/// is that of a file whose pages do not count, and `thread_pointers` are those of its threads but the first.
 ///
 /// # Errors
 /// The kernel's: the process is gone.
@@ -49,8 +49,8 @@ pub fn of_worker(pid: u32, shared_inode: u64, thread_pointers: &[u64]) -> io::Re
     subject.snapshot(Epoch(0), 0, Reason::Requested)
 }
 
-/// In a process up to here what it touches while it is being looked at is a share that counts, so the kernel is asked
-/// for its sum before and after. In larger ones asking takes longer than that is worth.
+/// In a process up to this size, what it touches during the snapshot is a noticeable share, so the kernel's sum is read
+/// before and after. In larger ones reading it costs more than it is worth.
 const SMALL: u64 = 256 << 20;
 /// How far above its thread pointer a thread's control block may reach (`struct pthread` of glibc has 2.3 KiB).
 const CONTROL_BLOCK_BYTES: u64 = 4096;
@@ -64,7 +64,7 @@ impl Subject<'_> {
         let before = rollup(self.pid)?;
         let maps = std::fs::read_to_string(format!("/proc/{}/maps", self.pid))?;
         let mut lines: Vec<Line<'_>> = maps.lines().filter_map(line).collect();
-        // The list is read in pieces while the process goes on, so a mapping that grew may be told twice.
+        // The list is read in pieces while the process goes on, so a mapping that grew may be listed twice.
         let mut told = 0;
         for line in &mut lines {
             line.range.start = line.range.start.max(told).min(line.range.end);
@@ -262,7 +262,7 @@ mod tests {
     #[test]
     fn what_this_process_touched_is_resident_and_nothing_else() {
         let size = 64 * 4096;
-        // Not zeroed, so that the allocator does not touch it; large, so that it has a mapping of its own.
+        // Not zeroed, so that the allocator does not touch it; large, so that it has a separate mapping.
         let mut memory: Vec<u8> = Vec::with_capacity(1 << 30);
         memory.resize(size, 1);
         let start = (memory.as_ptr() as u64).next_multiple_of(4096);

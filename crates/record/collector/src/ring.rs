@@ -41,7 +41,7 @@ pub(crate) struct Ring {
     lost_before: u64,
     /// Bytes of events that it holds, read once.
     capacity: u64,
-    /// Bytes that were read, which is ours alone to say.
+    /// Bytes that were read. Only the collector's count is used.
     tail: u64,
     /// Its numbers contradict each other: nothing is read any more.
     is_refused: bool,
@@ -86,7 +86,7 @@ impl Ring {
 
     pub(crate) fn drain(&mut self, arenas: &Arenas, drain: &mut Drain<'_>) -> usize {
         let Some(header) = self.header(arenas) else { return 0 };
-        // The head first: whoever owns what lies before it is the owner that is read after it.
+        // The head first: the owner of what lies before it is the one that is read after it.
         let head = header.head.load(Ordering::Acquire);
         let incarnation = header.incarnation.load(Ordering::Acquire);
         if incarnation != self.incarnation && !self.take_over(header, incarnation, drain) {
@@ -170,7 +170,7 @@ impl Ring {
             return;
         }
         self.thread = None;
-        // What the thread itself said last is newer than what the kernel was asked.
+        // The name that the thread itself set last is newer than the one that the kernel gave.
         let own = own_name(header);
         if own != self.first_name {
             self.name = own;

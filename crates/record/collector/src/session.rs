@@ -20,7 +20,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What the recorder is told when it joins.
+/// Settings that the recorder reads when it joins.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Settings {
     /// Compare every n-th stack with a full unwind; 0 for never.
@@ -41,7 +41,7 @@ pub struct Session {
     started_before: Option<u64>,
 }
 
-/// What the header says, as far as it is ours to say.
+/// The collector's copies of fields of the header: recorded programs can overwrite the shared ones.
 #[derive(Debug)]
 struct Own {
     clock: Clock,
@@ -180,7 +180,7 @@ impl Session {
         }
     }
 
-    /// Puts right what else recorded programs have no business to change. Returns whether all was right.
+    /// Restores the other fields that recorded programs must not change. Returns whether all of them were right.
     pub(crate) fn put_right(&self) -> bool {
         let mut own = self.own();
         let next = &self.header().next_arena.0;

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// How long a share holds while the same processes are there.
 const REFRESH: Duration = Duration::from_millis(100);
-/// One part in so many of the time may be processor time of asking, after what is allowed at the start.
+/// Reading the shares may take one part in so many of the time, in processor time, after what is allowed at the start.
 const PART: u32 = 50;
 const ALLOWANCE: Duration = Duration::from_millis(50);
 
@@ -60,7 +60,7 @@ impl Shares {
             self.together.clear();
             return (whole(), true);
         }
-        // Whoever comes or goes changes the shares of the others.
+        // A process that comes or goes changes the shares of the others.
         if !self.together.iter().eq(all.iter().map(|r| &r.process)) {
             self.together = all.iter().map(|r| r.process).collect();
             self.known.retain(|process, share| {

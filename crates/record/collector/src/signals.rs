@@ -2,10 +2,11 @@
 //!
 //! A key press (Ctrl-C, Ctrl-\) reaches the program by itself, since the terminal sends it to all foreground
 //! processes; what another process sends to us alone is passed on. The second interrupt is for us: stop at once; so is the third
-//! `SIGTERM` with `--wait`, and whatever ends programs when the program has ended. `SIGUSR2` is for us, too: look at the pages now.
+//! `SIGTERM` with `--wait`, and whatever ends programs when the program has ended. `SIGUSR2` is for us, too: it
+//! requests a snapshot of the pages.
 //!
-//! Stopping takes a moment: what was recorded is written. Whatever keeps it from coming to its end, the second interrupt
-//! ends this process in a bounded time. A thread of its own sees to that, which waits for nothing that others do.
+//! Stopping takes a moment: what was recorded is written. If that blocks, the second interrupt still ends this process
+//! in a bounded time. A separate thread does that, which waits for no other thread.
 
 #![expect(unsafe_code, reason = "handles signals")]
 
@@ -20,7 +21,7 @@ static TERMINATIONS: AtomicU32 = AtomicU32::new(0);
 static REQUESTS_TO_END: AtomicU32 = AtomicU32::new(0);
 static SNAPSHOTS: AtomicU32 = AtomicU32::new(0);
 
-/// The one signal that is meant for us: look at the pages now.
+/// The one signal that is meant for us: take a snapshot of the pages now.
 const SNAPSHOT: libc::c_int = libc::SIGUSR2;
 
 extern "C" fn on_signal(signal: libc::c_int, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
@@ -50,8 +51,8 @@ extern "C" fn on_signal(signal: libc::c_int, info: *mut libc::siginfo_t, _contex
 
 extern "C" fn on_size_limit(_signal: libc::c_int) {}
 
-/// Makes writing beyond the limit on file sizes (`ulimit -f`) an error that can be told, instead of the end of this
-/// process. A handler, since programs that are started would inherit that a signal is ignored.
+/// Makes writing beyond the limit on file sizes (`ulimit -f`) an error that can be reported, instead of the end of this
+/// process. Installs a handler, since programs that are started would inherit an ignored signal.
 pub fn survive_size_limit() {
     // SAFETY: zeroed memory is a valid sigaction; the handler does nothing. A failure leaves things as they were.
     unsafe {
@@ -61,7 +62,7 @@ pub fn survive_size_limit() {
     }
 }
 
-/// So long it may take to stop after the second interrupt.
+/// Time allowed for stopping after the second interrupt.
 const GRACE: Duration = Duration::from_secs(3);
 
 /// Waits for the second interrupt, and then ends this process by `leave` if it has not ended by itself until then.
@@ -110,7 +111,7 @@ pub fn pass_on_to(pid: i32) {
     PROGRAM.store(pid, Ordering::Relaxed);
 }
 
-/// How often a look at the pages was requested.
+/// How often a snapshot of the pages was requested.
 pub fn snapshots_wanted() -> u32 {
     SNAPSHOTS.load(Ordering::Relaxed)
 }
@@ -120,7 +121,7 @@ pub fn requests_to_end() -> u32 {
     REQUESTS_TO_END.load(Ordering::Relaxed)
 }
 
-/// Whether the user has asked more often than a program should have to be asked: twice by Ctrl-C, and three times by `SIGTERM` if
+/// Whether the user has interrupted often enough to stop at once: twice by Ctrl-C, or three times by `SIGTERM` if
 /// heapwise is to wait for everything that the program leaves behind.
 pub fn is_impatient(waits: bool) -> bool {
     INTERRUPTS.load(Ordering::Relaxed) > 1 || (waits && TERMINATIONS.load(Ordering::Relaxed) > 2)

@@ -1,6 +1,6 @@
-//! When to look at a process's pages.
+//! When to take a snapshot of a process's pages.
 //!
-//! A look costs some ten milliseconds for a gibibyte, so it is taken when it is likely to be wanted: whenever the resident
+//! A snapshot costs some ten milliseconds for a gibibyte, so it is taken when it is likely to be useful: when the resident
 //! set has grown by a twentieth (the last of these is near the peak), now and then (the last of these is near the end of
 //! a process that is killed), on request, and when a process says that it ends. The first two give way if looking
 //! would take more than a few percent of the collector's time.
@@ -8,18 +8,18 @@
 use heapwise_trace::file::pages::Reason;
 use std::time::Duration;
 
-/// Growth since the look before, in units of a twentieth and so many bytes, that makes another one worth it.
+/// Growth that makes another snapshot worth it: a twentieth of the highest resident set so far, plus this many bytes.
 const GROWTH_SHARE: u64 = 20;
 const GROWTH_BYTES: u64 = 256 << 10;
-/// A smaller growth is looked at when the resident set has not been looked at for so long.
+/// After a smaller growth a snapshot is taken when the last one is this old.
 const PLATEAU: Duration = Duration::from_millis(250);
-/// How often one looks without any other reason.
+/// How often a snapshot is taken without any other reason.
 const LATEST: Duration = Duration::from_secs(1);
-/// Pauses between looks, in units of what the last one took.
+/// Pauses between snapshots, in units of what the last one took.
 const PAUSE_AFTER_GROWTH: u32 = 10;
 const PAUSE_AFTER_LATEST: u32 = 100;
 
-/// The looks at one process so far.
+/// The snapshots of one process so far.
 #[derive(Debug, Default)]
 pub(crate) struct Looks {
     highest: u64,
@@ -28,7 +28,7 @@ pub(crate) struct Looks {
 }
 
 impl Looks {
-    /// Whether it is time for a look at a process with so many resident bytes, and why.
+    /// Whether a snapshot of a process with so many resident bytes is due, and why.
     pub(crate) fn due(&self, now: Duration, rss_bytes: u64) -> Option<Reason> {
         let Some(last) = self.last else { return Some(Reason::Grown) };
         let since = now.saturating_sub(last);
@@ -40,7 +40,7 @@ impl Looks {
         (since >= LATEST.max(self.cost * PAUSE_AFTER_LATEST)).then_some(Reason::Latest)
     }
 
-    /// Notes a look.
+    /// Notes a snapshot.
     pub(crate) fn took(&mut self, now: Duration, cost: Duration, rss_bytes: u64) {
         self.last = Some(now);
         self.cost = cost;

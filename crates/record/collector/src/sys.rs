@@ -15,7 +15,7 @@ fn check(result: libc::c_int) -> io::Result<libc::c_int> {
 
 /// Makes an anonymous file in memory. It is not inherited by programs that are started.
 pub(crate) fn memory_file(name: &CStr, executable: bool) -> io::Result<OwnedFd> {
-    /// Kernel 6.3 and later want to be told; earlier ones refuse the flag.
+    /// Kernel 6.3 and later expect this flag; earlier ones refuse it.
     const MFD_EXEC: libc::c_uint = 0x10;
     let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
     let make = |flags| {
@@ -181,7 +181,7 @@ unsafe impl Shared for heapwise_trace::live::layout::RingHeader {}
 // SAFETY: as above.
 unsafe impl Shared for heapwise_trace::live::layout::NodeRecord {}
 
-/// Sleeps while `word` is `expected`, at most so long.
+/// Sleeps while `word` is `expected`, at most for `timeout`.
 pub(crate) fn futex_wait(word: &AtomicU32, expected: u32, timeout: Duration) {
     let timeout = libc::timespec {
         tv_sec: timeout.as_secs() as libc::time_t,
@@ -211,7 +211,7 @@ fn is_proc_ours() -> bool {
     *IS_OURS.get_or_init(|| id_in_proc() == std::process::id())
 }
 
-/// Whether a thread is gone. A thread that may not be asked about is there, and one whose id is not known.
+/// Whether a thread is gone. One that may not be queried, or whose id is not known, counts as running.
 pub(crate) fn thread_is_gone(pid: u32, tid: u32) -> bool {
     if tid == 0 {
         return false;
@@ -226,7 +226,7 @@ pub(crate) fn thread_is_gone(pid: u32, tid: u32) -> bool {
 }
 
 /// Resident pages of a process, asked through any thread that is alive: its first one may have ended before the others.
-/// `None` if there is no such thread, so the process is gone or only waits to be waited for.
+/// `None` if there is no such thread: the process is gone or a zombie.
 pub(crate) fn resident_pages(pid: u32) -> Option<u64> {
     let pages = |task: &str| -> Option<u64> {
         let statm = std::fs::read_to_string(format!("/proc/{pid}/{task}statm")).ok()?;
@@ -354,7 +354,8 @@ const PAGE_IS_HUGE: u64 = 1 << 6;
 /// The end of the address space of a program on x86-64 with four levels of page tables, which is what programs get.
 const ADDRESS_SPACE_END: u64 = 0x7fff_ffff_f000;
 
-/// Tells the resident pages of the process whose `pagemap` this is, but for those of the shared zero page, ascending.
+/// Reports the resident pages of the process that has this `pagemap`, in ascending order, without those of the shared
+/// zero page.
 pub(crate) fn scan_resident(pagemap: &File, found: &mut impl FnMut(PageRange)) -> io::Result<()> {
     let mut regions = vec![PageRegion::default(); 4096];
     let mut start = 0;

@@ -1,9 +1,8 @@
 //! How large an allocator's blocks really are: what `malloc_usable_size` says for every size.
 //!
-//! Asking in the recorded program would cost a call per event, and would be asking the allocator in other people's
-//! processes about blocks that they are using. The answer is a property of the allocator and its settings, so it is asked
-//! for in a process of ours: this program, started once more with that allocator preloaded, which tries all sizes and
-//! prints what it was told.
+//! Measuring in the recorded program would cost a call per event, on blocks that it is using. The result depends only
+//! on the allocator and its settings, so a process of ours measures it: this program, started once more with that
+//! allocator preloaded. It tries all sizes and prints the results.
 
 #![expect(unsafe_code, reason = "asks the allocator of this process, through its C functions")]
 
@@ -27,16 +26,17 @@ const LARGEST: usize = 64 << 20;
 const STEADY: usize = 2048;
 /// A process that has not answered by then will not.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// An answer that is longer is none.
+/// A longer answer is refused.
 const MOST_ANSWER_BYTES: u64 = 4 << 20;
-/// Allocators of one recording that are asked.
+/// Most allocators of one recording that are measured.
 const MOST_ASKED: usize = 16;
 
 /// Asks the allocator of this process: for each size that blocks have, the next larger one.
 pub fn ask_here() -> Vec<u64> {
     #[cfg(target_env = "gnu")]
-    // SAFETY: an integer argument. Without mappings of their own, large blocks of glibc have the sizes that they have in
-    // the heap; those that have are told apart by their addresses. Other allocators do not know the function's option.
+    // SAFETY: an integer argument. Without separate mappings, large blocks of glibc have the sizes that they have in
+    // the heap; those with a mapping are distinguished by their addresses. Other allocators do not know the function's
+    // option.
     unsafe {
         libc::mallopt(libc::M_MMAP_THRESHOLD, i32::MAX)
     };
@@ -101,23 +101,23 @@ pub fn ask(command: &mut Command, allocator: &str, is_glibc: bool) -> Option<Usa
     (ascending && sizes.len() > 1).then(|| UsableSizes { allocator: allocator.into(), header_bytes, sizes })
 }
 
-/// Questions under way: each allocator that occurs is asked once, beside everything else.
+/// Measurements under way: each allocator that occurs is measured once, in the background.
 #[derive(Debug, Default)]
 pub struct Probes {
-    /// No allocator may be asked: that would start this program once more, and it is not ours.
+    /// No allocator is measured: that would start this program once more, which is the user's.
     off: bool,
     asked: BTreeSet<String>,
     running: Vec<JoinHandle<Option<UsableSizes>>>,
 }
 
 impl Probes {
-    /// Asks no allocator.
+    /// Measures no allocator.
     pub fn off() -> Self {
         Self { off: true, ..Self::default() }
     }
 
-    /// Asks the allocator of a process, unless it was asked before. It has to be a process that is there and known to be the
-    /// one that it says it is; its word alone loads nothing.
+    /// Measures the allocator of a process, unless that was done before. The process has to exist and be proven to be
+    /// the one that it claims to be; its word alone loads nothing.
     pub(crate) fn want(&mut self, process: &Process, memory: &Memory, refusals: &mut Refusals) {
         let path = process.allocator();
         if self.off || path.is_empty() || self.asked.len() == MOST_ASKED || self.asked.contains(&path) {
@@ -139,7 +139,7 @@ impl Probes {
         self.running.extend(thread.spawn(move || measure(&path, library.as_ref())).ok());
     }
 
-    /// What was answered since the last time; with `wait` everything.
+    /// The results since the last call; with `wait` all of them.
     pub fn answers(&mut self, wait: bool) -> Vec<UsableSizes> {
         let (done, running) = self.running.drain(..).partition(|thread| wait || thread.is_finished());
         self.running = running;

@@ -27,7 +27,7 @@ struct Current {
     path: PathBuf,
 }
 
-/// What the writer's thread is at.
+/// State of the writer's thread.
 enum Writer {
     Starting,
     AtWork,
@@ -38,8 +38,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The first call of the process: begins to record if the environment says so. Whether it does. `inner` is the name of the
-/// inner allocator's type.
+/// The first call of the process: begins to record if the environment requests it. Returns whether it does. `inner` is
+/// the name of the inner allocator's type.
 #[cold]
 pub fn begin_if_wanted(inner: &'static str, hooks: &'static Hooks) -> bool {
     static ASKED: AtomicBool = AtomicBool::new(false);
@@ -144,12 +144,12 @@ fn prepare(file: File, path: &Path, sample_bytes: u64, may_wait: bool) -> io::Re
     Ok(())
 }
 
-/// Tells how it ended, however that was.
+/// Reports the outcome when dropped, on every way out of the thread.
 struct Last(io::Result<Written>);
 
 impl Drop for Last {
     fn drop(&mut self) {
-        // Whoever is noted from here on would wait for a writer that is gone.
+        // An event that is noted from here on would wait for a writer that is gone.
         give_up();
         let outcome = std::mem::replace(&mut self.0, Err(io::Error::other("")));
         tell(Writer::Done(outcome));
@@ -161,7 +161,7 @@ fn tell(news: Writer) {
     HAS_NEWS.notify_all();
 }
 
-/// Ends a recording and waits until it is written, or for so long. `None` if it is over, or another process's.
+/// Ends a recording and waits until it is written, at most for `patience`. `None` if it is over, or another process's.
 ///
 /// # Errors
 /// The file could not be written, or not in time.
@@ -200,7 +200,7 @@ extern "C" fn at_exit() {
         return;
     }
     IS_EXITING.store(true, Ordering::Release);
-    // Whoever is in the middle of beginning or ending may be the one that exits.
+    // The thread that exits may be in the middle of beginning or ending.
     let recording = CURRENT.try_lock().ok().and_then(|current| current.as_ref().map(|c| c.recording));
     if let Some(Err(error)) = recording.and_then(|recording| finish(recording, Some(PATIENCE_AT_EXIT))) {
         let _busy = local::Busy::enter();

@@ -9,7 +9,7 @@ use heapwise_trace::event::{AllocFunction, MarkKind};
 use heapwise_trace::live::layout::MARK_NAME_BYTES;
 use std::alloc::Layout;
 
-/// What Rust's own allocator gives without being asked for more.
+/// Alignment of every block of Rust's own allocator, in bytes.
 const USUAL_ALIGNMENT: usize = 16;
 /// A thread's name is looked at again with its first events up to this many, each time they have doubled: threads get their
 /// names after they have begun.
@@ -129,7 +129,7 @@ fn push(active: &Active, note: Note, stack: &Stack) -> bool {
     queue::push(who.thread, note, stack.frames(), sampler::always_wins())
 }
 
-/// Tells what a thread is called, if its events so far are a number at which that is done.
+/// Reports a thread's name, if its number of events so far is one at which that is done.
 fn tell_name(thread: u32, events: u64) {
     if events.is_power_of_two() && events <= NAMED_UP_TO || events == 0 {
         let mut name = [0; system::MOST_NAME_BYTES];

@@ -1,15 +1,16 @@
 //! Recording from inside of the program, on any system.
 //!
-//! Where there is no recorder with shared memory, the program records itself: the wrapper of its allocator calls this crate, which notes which blocks are handed out
-//! and freed, and by which code; a thread of heapwise's own writes that to the file. By default it is a *sample*: a block is
-//! noted with a probability that grows with its size ([`heapwise_trace::sampling`]), so that walking stacks does not slow the
-//! program, and reports tell estimates with their errors.
+//! Where there is no recorder with shared memory, the program records itself: the wrapper of its allocator calls this
+//! crate, which notes which blocks are handed out and freed, and by which code; a separate thread of heapwise writes
+//! that to the file. By default it is a *sample*: a block is noted with a probability that grows with its size
+//! ([`heapwise_trace::sampling`]), so that walking stacks does not slow the program, and reports show estimates with
+//! their errors.
 //!
 //! ```text
 //!  the program's threads                          the writer's thread
 //!  sampler.rs   is this block noted?
 //!  live.rs   is it a noted one that is freed?
-//!  stack.rs  who asked for it                     writer/   epochs, threads, the trie of stacks, sections
+//!  stack.rs  the stack of the request             writer/   epochs, threads, the trie of stacks, sections
 //!     └──────► queue.rs ─────────────────────────►          names of what is new in it
 //! ```
 //!

@@ -1,6 +1,6 @@
 //! The noted blocks that are live, so that a free knows whether it is one's.
 //!
-//! Nearly no free is. So the first look is at a *filter*: a byte for each of 65536 classes of addresses, which counts the
+//! Nearly no free is. So a *filter* is read first: a byte for each of 65536 classes of addresses, which counts the
 //! noted blocks of its class. Only where it is not zero a locked part of the table is searched. A byte that has once been at
 //! its highest stays there, since it does not know any more how many there are.
 //!

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 struct Local {
     random: Cell<u64>,
-    /// The thread's events go unnoticed: it is in here already.
+    /// The thread's events are not noted: it is in here already.
     is_busy: Cell<bool>,
     /// The recording that it has a number in, and the number.
     recording: Cell<u32>,
@@ -30,10 +30,10 @@ thread_local! {
 
 /// The next thread's number.
 static NEXT: AtomicU32 = AtomicU32::new(0);
-/// Makes the random numbers of each thread others.
+/// Makes the random numbers of each thread different.
 static SEED: AtomicU64 = AtomicU64::new(0x9e37_79b9_7f4a_7c15);
 
-/// A random number of 32 bits; `None` where a thread is so far gone that it has no storage.
+/// A random number of 32 bits; `None` in a thread whose storage is gone.
 #[inline]
 pub(super) fn random() -> Option<u64> {
     LOCAL
@@ -92,7 +92,7 @@ pub(super) fn stay_busy() {
     let _ = LOCAL.try_with(|local| local.is_busy.set(true));
 }
 
-/// Who has an event.
+/// The thread of an event.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Who {
     pub(super) thread: u32,

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 /// Words of a buffer: two of these are what the queue takes. 4 MiB each.
 const WORDS: usize = 512 << 10;
-/// How long a thread is held up when the writer does not keep up, if all events are wanted.
+/// How long a thread waits when the writer does not keep up, if all events are recorded.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The same in a sample.
 const SHORT_PATIENCE: Duration = Duration::from_millis(20);
@@ -48,7 +48,7 @@ pub(super) struct Note {
 /// What the writer gets.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Entry<'a> {
-    /// An event of a thread, so long after the beginning.
+    /// An event of a thread; the time is since the beginning.
     Event { thread: u32, time_ns: u64, note: Note, frames: &'a [u64] },
     /// A thread says what it is doing.
     Mark { thread: u32, time_ns: u64, kind: MarkKind, name: String },
@@ -85,12 +85,12 @@ pub(super) fn close() -> Vec<u64> {
     std::mem::replace(&mut *lock(), State { words: Vec::new(), began: None }).words
 }
 
-/// An event is not in the recording.
+/// Counts an event that is not in the recording.
 pub(super) fn lose() {
     LOST.fetch_add(1, Ordering::Relaxed);
 }
 
-/// How many are not.
+/// How many events are not in the recording.
 pub(super) fn lost() -> u64 {
     LOST.load(Ordering::Relaxed)
 }
@@ -119,7 +119,7 @@ pub(super) fn push(thread: u32, note: Note, frames: &[usize], is_patient: bool) 
     true
 }
 
-/// Hands a thread's name over, which is told again if there is no room for it.
+/// Hands over a thread's name. Without room for it, it is dropped and reported again later.
 pub(super) fn name(thread: u32, id: u64, name: &[u8]) {
     let Some(mut state) = with_room(2 + name.len().div_ceil(8), false) else { return };
     if state.began.is_none() {
@@ -178,7 +178,7 @@ pub(super) fn wake() {
     HAS_WORK.notify_one();
 }
 
-/// Waits until there is much to do or for so long, and exchanges the buffer for an empty one.
+/// Waits until there is much to do, at most for `longest`, and exchanges the buffer for an empty one.
 pub(super) fn take(empty: Vec<u64>, longest: Duration) -> Vec<u64> {
     debug_assert!(empty.is_empty());
     let state = lock();

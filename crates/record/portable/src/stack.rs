@@ -1,12 +1,12 @@
-//! Who asked for a block: the return addresses of the calls that led to it.
+//! The stack of a request: the return addresses of the calls that led to it.
 
 use super::system;
 
 /// Frames of a stack that are kept, from the innermost on.
 pub(super) const MOST_FRAMES: usize = 128;
 
-/// Return addresses, innermost first, those of heapwise's own functions among them: only their names tell which they are, and
-/// the writer knows names.
+/// Return addresses, innermost first. Those of heapwise's own functions are among them: they are recognised by their
+/// names, which only the writer knows.
 pub(super) struct Stack {
     frames: [usize; MOST_FRAMES],
     len: usize,
@@ -18,7 +18,7 @@ impl Stack {
     pub(super) fn capture() -> Self {
         let mut stack = Self { frames: [0; MOST_FRAMES], len: 0 };
         let len = system::capture(&mut stack.frames).min(MOST_FRAMES);
-        // A caller at zero is how some systems say that there is none, and Wine.
+        // Some systems, and Wine, mark the end of a stack by a caller at zero.
         stack.len = stack.frames[..len].iter().position(|frame| *frame == 0).unwrap_or(len);
         stack
     }

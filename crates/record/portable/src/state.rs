@@ -1,4 +1,4 @@
-//! What is known of the recording of this process, by whoever notes, writes or ends it.
+//! State of this process's recording, for the code that notes, writes and ends it.
 
 use heapwise_trace::file::records::EnvironmentFinding;
 use std::path::PathBuf;
@@ -36,7 +36,7 @@ pub(super) fn is_exiting() -> bool {
     IS_EXITING.load(Ordering::Acquire)
 }
 
-/// What hands out memory, as far as its type tells: empty for the system's allocator, the name of one that heapwise knows, or
+/// The allocator, as far as its type shows: empty for the system's allocator, the name of one that heapwise knows, or
 /// the name of the type.
 pub(super) fn allocator() -> String {
     let inner = INNER.get().copied().unwrap_or_default();

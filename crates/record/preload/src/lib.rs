@@ -135,7 +135,7 @@ pub extern "C" fn heapwise_has_joined() -> u32 {
     u32::from(heapwise_recorder::process::PROCESS.header().is_some())
 }
 
-/// What a program that records itself wants to be told.
+/// Takes the functions of a program that records itself, to which events that only this library sees are forwarded.
 #[unsafe(no_mangle)]
 pub extern "C" fn heapwise_hand_on(table: *const forward::Forward) {
     forward::to(table);

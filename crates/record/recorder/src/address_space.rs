@@ -1,6 +1,6 @@
 //! How much address space the recorder takes where that is limited (`RLIMIT_AS`).
 //!
-//! What the recorder takes, the program does not get. Where there is no limit that is no loss: only touched pages cost memory.
+//! What the recorder takes is missing for the program. Without a limit that does not matter: only touched pages cost memory.
 //! Below a limit the recorder makes do with less for each thread, and takes no more than a share altogether. A thread that
 //! comes too late for that is not recorded, and its events are counted as lost.
 
@@ -10,12 +10,12 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 /// The recorder's share is the limit divided by this. It does not count what every process needs.
 const SHARE: usize = 8;
 
-/// The limit when it was last looked at, 0 for none. The program may change it.
+/// The limit when it was last read, 0 for none. The program may change it.
 static LIMIT: AtomicUsize = AtomicUsize::new(0);
 /// What was taken so far. Inherited by forked children, as the memory itself.
 static TAKEN: AtomicUsize = AtomicUsize::new(0);
 
-/// Looks at the limit: when the process joins, and when a thread does.
+/// Reads the limit: when the process joins, and when a thread does.
 pub fn look() {
     // A filter may kill the program at a call that it does not know.
     if !confined::is_filtered() {

@@ -1,9 +1,8 @@
 //! What the real allocator maps for itself.
 //!
-//! Seen from outside, the books that an allocator keeps in mappings of their own look like anything else that a program
-//! maps. So calls of `mmap` are looked at ([`crate::mappings`]), and
-//! those that come from the allocator's code are noted. glibc's allocator does
-//! not pass by here; what it maps is known by its shape.
+//! From outside, the metadata that an allocator keeps in separate mappings looks like anything else that a program
+//! maps. So calls of `mmap` are intercepted ([`crate::mappings`]), and those that come from the allocator's code are
+//! noted. glibc's allocator does not call the interposed function; its mappings are recognised by their shape.
 
 use crate::real;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -21,11 +20,12 @@ static NOTED: Noted = Noted {
     ranges: [const { [const { AtomicU64::new(0) }; 3] }; MAX_ALLOCATOR_MAPPINGS],
 };
 
-/// Notes one, and tells the collector if the process has joined already.
+/// Notes one, and reports it to the collector if the process has joined already.
 pub(crate) fn note(start: u64, len: u64, caller: u64, header: Option<&ProcessHeader>) {
     let index = NOTED.count.fetch_add(1, Ordering::Relaxed) as usize;
     let Some([at, size, from]) = NOTED.ranges.get(index) else {
-        // Allocators map their books early; what comes after so many mappings are heaps, which are known by their blocks.
+        // Allocators map their metadata early; what comes after so many mappings are heaps, which are known by their
+        // blocks.
         NOTED.count.store(MAX_ALLOCATOR_MAPPINGS as u32, Ordering::Relaxed);
         return;
     };
@@ -37,7 +37,7 @@ pub(crate) fn note(start: u64, len: u64, caller: u64, header: Option<&ProcessHea
     }
 }
 
-/// Tells the collector what was noted before the process joined.
+/// Reports to the collector what was noted before the process joined.
 pub(crate) fn publish(header: &ProcessHeader) {
     let count = (NOTED.count.load(Ordering::Relaxed) as usize).min(MAX_ALLOCATOR_MAPPINGS);
     (0..count).for_each(|index| publish_one(header, index));

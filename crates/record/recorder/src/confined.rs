@@ -2,7 +2,7 @@
 //!
 //! The processor's clock is read by an instruction that ends the program with a segmentation fault after
 //! `prctl(PR_SET_TSC, PR_TSC_SIGSEGV)`, and in seccomp's strict mode. In strict mode, any system call but `read`, `write`,
-//! `_exit` and `sigreturn` also kills the thread. The recorder is told by the functions that it interposes
+//! `_exit` and `sigreturn` also kills the thread. The recorder learns of it from the functions that it interposes
 //! ([`crate::sandbox`]), before the program is confined, and asks the kernel once for what an `exec` has kept. From then on it
 //! measures no times, and makes no system call ([`crate::sys`] refuses them): what it has no memory for is counted as lost.
 

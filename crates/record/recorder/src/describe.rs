@@ -1,6 +1,6 @@
 //! Calls the real allocator and describes the call.
 //!
-//! The order matters to whoever merges the threads' events: a block is described *after* the real function handed it
+//! The order matters when the threads' events are merged: a block is described *after* the real function handed it
 //! out and *before* it is freed, so the clock readings of a free and of the next allocation of the same address
 //! are in the order of the events themselves (docs/adr/0002-epochs-instead-of-timestamps.md).
 
@@ -49,7 +49,7 @@ pub(crate) fn freed(block: *mut u8, entry: &Entry) {
     turn.push(Event::Free { address: BlockAddress(block as u64), touched });
 }
 
-/// A function of its own, so that the path that is taken each time stays short.
+/// A separate function, so that the path that is taken each time stays short.
 #[cold]
 #[inline(never)]
 fn freed_in_operator(mut turn: Recording, block: *mut u8) {
@@ -58,14 +58,14 @@ fn freed_in_operator(mut turn: Recording, block: *mut u8) {
     turn.push(Event::Free { address: BlockAddress(block as u64), touched });
 }
 
-/// Drops what was measured of a call that is not told: the next one to be told would be taken for it.
+/// Drops the measurement of a call that is not recorded. Otherwise the next recorded call would get it.
 #[cold]
 pub(crate) fn forget_time() {
     // SAFETY: this thread's own word, written as a whole; no reference to it lives.
     unsafe { (*tls::words()).ticks = 0 };
 }
 
-/// Tells how long it took to free a block, if that was measured.
+/// Records how long it took to free a block, if that was measured.
 #[inline(always)]
 pub(crate) fn tell_time(entry: &Entry) {
     // SAFETY: this thread's own word, read as a whole; no reference to it lives.
@@ -87,7 +87,7 @@ pub(crate) fn tell_time_now(entry: &Entry) {
 }
 
 /// Calls into the real allocator. One that is not glibc may call the interposed functions itself; what arrives
-/// meanwhile on this thread is its own business and not recorded.
+/// meanwhile on this thread is internal to it and not recorded.
 #[inline(always)]
 pub(crate) fn in_real<T>(entry: &Entry, call: impl FnOnce() -> T) -> T {
     let words = tls::words();

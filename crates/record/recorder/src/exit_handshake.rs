@@ -1,8 +1,8 @@
-//! The last moment of a process: the collector may look at its pages before they are gone.
+//! The last moment of a process: the collector may take a snapshot of its pages before they are gone.
 //!
-//! Pages are looked at from outside, and what a process has kept is best seen when it has done everything and still is
-//! there. So a process that ends by itself says so and waits, for a bounded time and only if a collector is listening. One
-//! that is killed, or leaves by `_exit`, does not come by here; then the last look that was taken before has to do.
+//! Pages are read from outside, and what a process has kept is best seen when it has done everything and still exists.
+//! So a process that ends by itself announces it and waits, for a bounded time and only if a collector is listening.
+//! One that is killed, or leaves by `_exit`, does not announce it; then the last snapshot before that is used.
 
 use crate::process::PROCESS;
 use crate::sys;
@@ -31,7 +31,7 @@ pub fn say() {
             return;
         }
     }
-    // If the collector is looking right now, it finds that it was too late.
+    // If the collector is taking a snapshot right now, it finds that it was too late.
     let (from, to) = (exit_state::ANNOUNCED, exit_state::GONE_ON);
     let _ = exiting.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed);
 }

@@ -2,7 +2,7 @@
 //!
 //! A thread is *busy* from the moment it begins to describe an event until it is in the ring. A signal handler that
 //! allocates in between finds the thread busy: its event is counted as lost, not recorded. A handler that leaves with
-//! `longjmp` would leave the thread busy for ever, so the guard holds the stack pointer of whoever set it: a later
+//! `longjmp` would leave the thread busy for ever, so the guard holds the stack pointer of the entry that set it: a later
 //! entry from there or from *further out* on the same stack proves that the earlier one was abandoned.
 //!
 //! Stack pointers of two stacks prove nothing: a handler's own stack lies anywhere, also in a local variable of the program
@@ -11,7 +11,7 @@
 use crate::arch::tls::{self, ThreadWords};
 use crate::sys;
 
-/// The guard's value while the recorder attaches or looks at modules: what arrives meanwhile was called by it.
+/// The guard's value while the recorder attaches or examines modules: what arrives meanwhile was called by it.
 pub const INTERNAL: usize = 1;
 
 /// Marks a guard as that of the real allocator at work, in the lowest bit of the stack pointer, which is always even.

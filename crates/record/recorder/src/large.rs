@@ -2,12 +2,12 @@
 //!
 //! A replay has to touch as many pages as the program did, or its memory means nothing. So when a large block is
 //! freed, its resident pages are counted. Which blocks are large is remembered in a small table by address;
-//! blocks that fall out of it, and blocks beyond a budget per tick of the clock, go unmeasured and say so.
+//! blocks that fall out of it, and blocks beyond a budget per tick of the clock, are recorded as not measured.
 
 use crate::sys;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-/// Blocks from here on are measured: glibc's initial threshold for giving a block a mapping of its own.
+/// Blocks from here on are measured: glibc's initial threshold for giving a block a separate mapping.
 pub const LARGE: usize = 128 << 10;
 /// Measurements per thread between two ticks of the clock, each about a microsecond.
 pub const BUDGET: u32 = 16;
@@ -24,7 +24,7 @@ static BLOCKS: [Slot; SLOTS] =
 
 #[inline(always)]
 fn slot(address: usize) -> &'static Slot {
-    // Large blocks are often page-aligned but for a header, so the bits above the page number tell them apart.
+    // Large blocks are often page-aligned but for a header, so the bits above the page number distinguish them.
     &BLOCKS[((address >> 4) ^ (address >> 12) ^ (address >> 21)) % SLOTS]
 }
 

@@ -112,7 +112,7 @@ pub(crate) unsafe extern "C" fn thread_named(handle: u64, name: *const u8, len: 
     crate::thread::rename(handle, unsafe { core::slice::from_raw_parts(name, len) });
 }
 
-/// Looks which modules are gone.
+/// Checks which modules are gone.
 pub(crate) extern "C" fn unloaded() {
     let words = tls::words();
     // SAFETY: this thread's own words.

@@ -2,7 +2,7 @@
 //!
 //! The preload library is reached through `/proc/<collector>/fd/<n>`. A process that has given up its rights, entered another pid
 //! namespace or lost `/proc`, or whose collector is gone, cannot open that, and neither can what it starts: the loader would print
-//! a line about it on the program's standard error. So each function that starts a program first looks whether the library can
+//! a line about it on the program's standard error. So each function that starts a program first checks whether the library can
 //! still be reached, and if not overwrites its path in the variable with spaces, which the loader skips. A child of `vfork` shares
 //! its strings with its parent, which may go on with all its rights: spaces become the path again where the library is in reach.
 
@@ -55,8 +55,8 @@ pub fn start() {
     LIBRARY.target_len.store(len, Ordering::Release);
 }
 
-/// Whether the program that is about to be started may open what this one may. Whoever gave up being root may have kept the
-/// capabilities until now, and loses them with `exec`.
+/// Whether the program that is about to be started may open what this one may. A process that gave up being root may
+/// have kept the capabilities until now, and loses them with `exec`.
 fn is_in_reach(path: &CStr) -> bool {
     let own = sys::user_and_group();
     own.0 == 0 || sys::owner(path) == Some(own)
@@ -80,7 +80,7 @@ fn library() -> Option<(&'static CStr, bool)> {
 /// # Safety
 /// It is null, or a null-terminated array of strings.
 unsafe fn tend(environment: *const *const c_char) {
-    // SAFETY: the caller's promise, and that of its own caller: the environment of a call stays as it is until that is over.
+    // SAFETY: the caller's promise, and that of its own caller: the environment does not change until the call is over.
     let Some(list) = (unsafe { variable_in(environment, VARIABLE) }) else { return };
     let Some((path, is_loadable)) = library() else { return };
     let path = path.to_bytes();

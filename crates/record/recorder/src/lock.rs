@@ -19,7 +19,7 @@ impl Lock {
         Self(AtomicU32::new(0))
     }
 
-    /// Takes the lock, or `None` if whoever holds it does not go on (its thread was ended inside).
+    /// Takes the lock, or `None` if its holder does not go on (its thread was ended inside).
     pub fn acquire(&self) -> Option<Held<'_>> {
         let signals = sys::hold_signals();
         for _ in 0..ATTEMPTS {

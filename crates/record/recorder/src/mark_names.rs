@@ -2,7 +2,7 @@
 //!
 //! Looking a name up takes no lock; a new one is written to a log that the collector reads
 //! ([`heapwise_trace::live::marks`]), under the lock of the rare paths. The table is bounded: a name for which there is no room
-//! has the id of all such names. So no mark is lost that could not say what it is called.
+//! has the id of all such names. So no mark is lost for want of a name.
 
 use crate::region::Region;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
@@ -23,7 +23,7 @@ pub struct MarkNames {
     count: AtomicU32,
     /// Where each name begins in the log.
     offsets: [AtomicU32; MAX_MARK_NAMES],
-    /// `hash << 32 | id`, 0 where it is empty. Stored last, so whoever sees a slot sees the name.
+    /// `hash << 32 | id`, 0 where it is empty. Stored last, so a thread that sees a slot sees the name.
     slots: [AtomicU64; SLOTS],
 }
 

@@ -1,9 +1,10 @@
-//! Calls within calls: a C++ operator that ends in an interposed `malloc` or `free` is one event, whoever provides either.
+//! Calls within calls: a C++ operator that ends in an interposed `malloc` or `free` is one event, whichever library provides
+//! either.
 //!
-//! The C++ library's operators call `malloc` and `free`, those of many allocators do not, and a library of the program may do
-//! one for small blocks and the other for large ones. So it is observed, call by call. What an operator calls is described
-//! where it happens, as it is without the operator being interposed; afterwards the operator asks whether the block that it
-//! returns, or freed, is part of what was described meanwhile.
+//! The C++ library's operators call `malloc` and `free`, those of many allocators do not, and a library of the program
+//! may do one for small blocks and the other for large ones. So it is observed, call by call. What an operator calls is
+//! recorded there, as if the operator were not interposed; afterwards the operator checks whether the block that it
+//! returns, or freed, is part of what was recorded meanwhile.
 //!
 //! A signal handler may strike in between. Its calls come from further in than those of the operator, so of all blocks that
 //! were described the one of the outermost call counts.
@@ -15,7 +16,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 /// no operator has ended in `malloc`.
 static REACH: AtomicUsize = AtomicUsize::new(0);
 
-/// What was described during the operator that is at work on a thread. Zeroes are none.
+/// What was described during the operator that is at work on a thread. All zeroes mean nothing was.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct Nested {

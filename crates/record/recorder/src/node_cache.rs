@@ -35,7 +35,7 @@ impl NodeCache {
         unsafe { self.0.as_mut() }
     }
 
-    /// The node for `key` called from `parent`, from memory or as it is found.
+    /// The node for `key` called from `parent`, from the cache or by `find`.
     #[inline(always)]
     pub(crate) fn node(
         &mut self,

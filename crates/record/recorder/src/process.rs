@@ -2,7 +2,7 @@
 //!
 //! It lies in pages that the kernel hands to a forked child *zeroed* (`MADV_WIPEONFORK`). So a child finds itself
 //! unattached at its first event, however it was made (`fork`, `_Fork`, a raw system call), and joins the session as
-//! a process of its own. A child of `vfork` shares its parent's memory and records as its parent, which is stopped.
+//! a separate process. A child of `vfork` shares its parent's memory and records as its parent, which is stopped.
 
 use crate::lock::Held;
 use crate::mark_names::MarkNames;
@@ -43,7 +43,7 @@ pub struct ProcessState {
     pub rings: [AtomicPtr<RingHeader>; MAX_RINGS],
     /// The stacks.
     pub trie: Trie,
-    /// Which modules the collector has been told of.
+    /// Modules that were reported to the collector.
     pub modules: ModuleLog,
     /// The names of this process's marks.
     pub marks: MarkNames,
@@ -53,7 +53,7 @@ pub struct ProcessState {
 #[derive(Debug)]
 #[repr(C)]
 pub struct Process {
-    /// Wiped in a forked child, so it has pages of its own.
+    /// Wiped in a forked child, so it lies in separate pages.
     state: ProcessState,
     inherited: Inherited,
 }
@@ -81,7 +81,7 @@ struct Inherited {
     /// The session's header as this process or its parent mapped it: a child that cannot open the file any more can
     /// still say so.
     session: AtomicPtr<SessionHeader>,
-    /// Counts attachments along the line of forks, so that a thread's state can tell that it is its parent's.
+    /// Counts attachments along the line of forks, so that a thread's state shows whether it is its parent's.
     attachments: AtomicU32,
 }
 
@@ -197,8 +197,8 @@ impl Process {
         }
     }
 
-    /// The node for `key` called from `parent`. Stacks are told without the frames of the preload library itself: these have
-    /// their caller's node.
+    /// The node for `key` called from `parent`. Stacks are recorded without the frames of the preload library itself:
+    /// these have their caller's node.
     #[inline(never)]
     pub fn node(&self, parent: StackId, key: u64) -> StackId {
         if real::is_own_code((key & ADDRESS_MASK) as usize) {
@@ -324,7 +324,7 @@ impl Process {
         }
     }
 
-    /// Tells the collector which object provides the real allocator, as soon as that is known.
+    /// Reports to the collector which object provides the real allocator, as soon as that is known.
     pub fn describe_allocator(&self, header: &ProcessHeader) {
         real::identify();
         if let Some(name) = real::allocator_name() {

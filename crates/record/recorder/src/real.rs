@@ -66,7 +66,7 @@ macro_rules! addresses {
     };
 }
 
-// Those that are only jumped to, with the arguments of whoever called. They may be called in a child of a program with several
+// Those that are only jumped to, with the caller's arguments. They may be called in a child of a program with several
 // threads, where the loader cannot be asked any more, so they are looked up with the others.
 addresses! {
     execve, c"execve";
@@ -177,7 +177,7 @@ pub fn name_allocator(name: &'static CStr) {
     ALLOCATOR.store(name.as_ptr().cast_mut(), Ordering::Relaxed);
 }
 
-/// Looks which object provides the real `malloc`. The loader cannot say so before it has started the program.
+/// Finds out which object provides the real `malloc`. The loader does not know it before it has started the program.
 pub fn identify() {
     let Some(find) = dl_find_object() else { return };
     let mut object = DlFindObject::default();
@@ -207,7 +207,7 @@ pub fn identify() {
 /// Where an object lies.
 struct Range([AtomicUsize; 2]);
 
-/// Whether this recorder is a library of its own, and not a part of the program.
+/// Whether this recorder is a separate library, and not a part of the program.
 static IS_PRELOADED: AtomicU32 = AtomicU32::new(1);
 static ALLOCATOR_CODE: Range = Range([const { AtomicUsize::new(0) }; 2]);
 static OWN_CODE: Range = Range([const { AtomicUsize::new(0) }; 2]);

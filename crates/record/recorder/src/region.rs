@@ -68,7 +68,7 @@ impl Region {
         Some((header, extent.offset))
     }
 
-    /// Takes the lock; `None` if whoever has it does not go on.
+    /// Takes the lock; `None` if its holder does not go on.
     pub fn hold(&self) -> Option<Held<'_>> {
         self.lock.acquire()
     }

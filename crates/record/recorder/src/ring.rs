@@ -12,7 +12,7 @@ use heapwise_trace::live::words::{MAX_WORDS, Words};
 /// Room that `stop` leaves: an epoch and the largest event.
 const RESERVE: u64 = 64;
 const _: () = assert!(RESERVE as usize >= (MAX_WORDS + 1) * 8);
-/// How often the writer looks up from its work.
+/// After how many bytes the writer checks the collector's progress.
 const CHECK_BYTES: u64 = 4096;
 /// How long a full ring waits for the collector before events are dropped, in steps of [`Waiting::sleep`].
 const WAIT_STEPS: u32 = 400;
@@ -32,9 +32,9 @@ pub enum Patience {
     Sleep,
 }
 
-/// What the writer of a ring needs of what is around it, when it looks up from its work.
+/// What the writer of a ring needs of the process and the thread when it checks the collector's progress.
 pub trait Waiting {
-    /// Takes the opportunity: the writer looks up, at this position.
+    /// Called when the writer checks the progress, at this position.
     fn looked_up(&self, head: u64);
     /// Ends the collector's sleep.
     fn wake_collector(&self);
@@ -116,7 +116,7 @@ impl<'ring> Producer<'ring> {
         self.head < full_at
     }
 
-    /// Whether there is as much room as is worth going on for. There is none before a tail that cannot be.
+    /// Whether there is enough room to be worth going on. There is none with an invalid tail.
     fn is_roomy(&self, tail: u64) -> bool {
         self.head.wrapping_sub(tail) <= (self.mask + 1) * 8 - 2 * RESERVE
     }
@@ -150,7 +150,7 @@ impl<'ring> Producer<'ring> {
         tail
     }
 
-    /// Without a system call. The collector looks by itself after a moment.
+    /// Without a system call. The collector reads the ring by itself after a moment.
     #[cold]
     fn spin_for_room(&self, header: &RingHeader) -> u64 {
         for _ in 0..SPINS {

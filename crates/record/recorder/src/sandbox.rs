@@ -1,6 +1,6 @@
 //! Interposed functions by which a program may confine itself: the recorder has to know before it is done ([`confined`]).
 //!
-//! What a program does by an instruction of its own instead is not seen.
+//! What a program does with its own instructions, without a call of these functions, is not seen.
 
 use crate::arch::entry::Entry;
 use crate::arch::tls;
@@ -26,7 +26,7 @@ enum Confinement {
     Strict,
 }
 
-/// Kinds of [`confine`], as the recorder in a program is told.
+/// Kinds of [`confine`]; their indices are passed to the recorder in a program.
 const KINDS: [Confinement; 3] = [Confinement::Clock, Confinement::Filter, Confinement::Strict];
 /// The kind that says that strict mode was refused.
 const NOT_STRICT: u32 = KINDS.len() as u32;
@@ -63,7 +63,7 @@ impl Confinement {
     }
 }
 
-/// Tells this recorder, and the one in the program.
+/// Notifies this recorder, and the one in the program.
 fn tell(kind: u32, caller: usize) {
     confine(kind, caller);
     if let Some(target) = forward::target() {
@@ -91,7 +91,7 @@ pub(crate) extern "C" fn confine(kind: u32, caller: usize) {
     }
 }
 
-/// Has the report say so.
+/// Notes for the report that times are not measured.
 fn note_no_clock() {
     if let Some(header) = PROCESS.header() {
         header.no_clock.store(1, Ordering::Relaxed);

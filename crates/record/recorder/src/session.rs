@@ -17,8 +17,8 @@ pub struct SessionPath {
 }
 
 impl SessionPath {
-    /// The path that the environment names; `None` if there is none, it is not of the expected form, or whoever has set it may
-    /// have fewer rights than this process: the memory behind it is believed.
+    /// The path that the environment names; `None` if there is none, it is not of the expected form, or it may have
+    /// been set with fewer rights than this process has: the memory behind it is trusted.
     pub fn from_environment() -> Option<Self> {
         let value = variable(SESSION_VARIABLE)?.to_bytes();
         if sys::is_privileged() {
@@ -88,7 +88,8 @@ fn first_environment() -> *const *const c_char {
 /// The value of a variable in an environment; `None` also without one.
 ///
 /// # Safety
-/// It is null or a null-terminated array of strings, which stay as they are for now, and the value for as long as it is used.
+/// It is null or a null-terminated array of strings. They do not change during the call, nor the value for as long as
+/// it is used.
 pub unsafe fn variable_in(environment: *const *const c_char, name: &str) -> Option<&'static CStr> {
     // SAFETY: the caller's promise.
     unsafe {

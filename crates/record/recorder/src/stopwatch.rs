@@ -1,13 +1,13 @@
 //! How long the real allocator takes, measured for a few calls.
 //!
 //! Reading the processor's clock around every call would cost more than the calls. So the ring, whenever it is looked at
-//! anyhow (every few hundred events), chooses one of the next calls, and only that is measured. Which of them is drawn by
-//! lot, or a loop whose events fill the ring in step would have always the same call measured.
+//! anyhow (every few hundred events), chooses one of the next calls at random, and only that is measured. Without chance,
+//! always the same call would be measured of a loop whose events fill the ring in step.
 
 use crate::arch::tls::{self, ThreadWords};
 use crate::confined;
 
-/// The chosen call is one of so many, as a binary logarithm.
+/// Binary logarithm of the number of calls of which one is chosen.
 const LOTS_BITS: u32 = 5;
 
 /// Chooses one of the following calls of this thread. `seed` is different each time.
@@ -26,7 +26,7 @@ impl Stopwatch {
     /// Begins, if this is the chosen call. `words` are the calling thread's.
     #[inline(always)]
     pub(crate) fn start(words: *mut ThreadWords) -> Self {
-        // SAFETY: valid as long as the thread runs; a word of its own, read as a whole, and no reference to it lives. A
+        // SAFETY: valid as long as the thread runs; the thread's own word, read as a whole, and no reference to it lives. A
         // signal handler in between at worst chooses another call.
         if unsafe { (*words).measure_in } == 0 { Self(0) } else { Self::count_down(words) }
     }

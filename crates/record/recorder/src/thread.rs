@@ -36,8 +36,8 @@ pub struct ThreadState {
 /// Threads that get more memory than the ones after them.
 const FIRST_THREADS: usize = 8;
 
-/// Bytes of a ring by how many rings its process has, less where address space is short. The fewer bytes there are, the more often
-/// a thread waits for the collector.
+/// Bytes of a ring by how many rings its process has, less where address space is short. The fewer bytes there are, the more
+/// often a thread waits for the collector.
 fn ring_bytes(count: usize, limit: Option<usize>) -> usize {
     const LEAST: usize = 16 << 10;
     let most = limit.map_or(usize::MAX, |limit| (limit >> 12).max(LEAST));
@@ -102,7 +102,7 @@ impl ThreadState {
         thread.large_budget = 0;
         thread.stack.forget();
         if before != 0 && before != thread.stamp {
-            // A forked child has a trie of its own.
+            // A forked child has a separate trie.
             thread.stack.forget_nodes();
         }
         if index > 0 {
@@ -112,7 +112,7 @@ impl ThreadState {
     }
 }
 
-/// The words of a ring's events; `None` if it has none, which the recorder makes nowhere.
+/// The words of a ring's events; `None` if it has none, which does not occur in rings of the recorder.
 fn words_of(ring: &'static RingHeader) -> Option<&'static [AtomicU64]> {
     let count = ring.capacity.load(Ordering::Relaxed) as usize / 8;
     // SAFETY: a ring's words follow its header at this offset in the same extent, which is never unmapped; they are atomics.

@@ -17,7 +17,8 @@ use heapwise_trace::live::layout::{
 };
 use heapwise_trace::live::node::root_key;
 
-/// The memory in which a trie grows. What it hands out is zeroed, told to the reader, and there as long as the trie.
+/// The memory in which a trie grows. What it hands out is zeroed, published to the reader, and valid as long as the
+/// trie.
 pub trait Growth {
     /// Proof that no other thread is making tables or chunks.
     type Held<'a>
@@ -45,7 +46,7 @@ pub struct Trie {
     roots: [AtomicU32; 2],
 }
 
-/// Both halves have to reach all bits: the low ones choose the bucket, the high ones tell its entries apart.
+/// Both halves have to reach all bits: the low ones choose the bucket, the high ones distinguish its entries.
 fn hash(parent: u32, key: u64) -> u64 {
     // The multiplier of the first line is the golden ratio's, that of the rounds is Degski's 64-bit mixer's.
     let mut x = key ^ u64::from(parent).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -97,7 +98,7 @@ impl Trie {
         })
     }
 
-    /// Finds or adds a node. The lock may be held already (by whoever makes roots).
+    /// Finds or adds a node. The lock may be held already (by the caller that makes roots).
     fn add<G: Growth>(&self, memory: &G, held: Option<&G::Held<'_>>, parent: u32, key: u64) -> Option<u32> {
         let hash = hash(parent, key);
         let tag = hash & 0xffff_ffff_0000_0000;

@@ -120,7 +120,7 @@ fn look(words: *mut ThreadWords, entry: &Entry) -> Turn {
 
 /// Drops what an entry left half done that never came back.
 fn drop_abandoned(process: &Process, words: *mut ThreadWords) {
-    // SAFETY: this thread's own words; whoever was at work on its state never comes back to it.
+    // SAFETY: this thread's own words; the entry that was at work on its state never comes back to it.
     let before = unsafe { core::ptr::replace(&raw mut (*words).guard, 0) };
     // Only an event that was being described is lost, not one of an allocator that threw an exception.
     if before & guard::REAL == 0 {
@@ -221,11 +221,11 @@ impl Recording {
         id
     }
 
-    /// Tells how long the call took, if that was measured.
+    /// Records how long the call took, if that was measured.
     #[inline(always)]
     pub(crate) fn tell_time(&mut self) {
         // SAFETY: this thread's own word, read and written as a whole; no reference to it lives. A signal handler that
-        // comes in between leaves a measurement of its own, which is dropped here.
+        // comes in between leaves its own measurement, which is dropped here.
         let ticks = unsafe { core::ptr::replace(&raw mut (*self.words).ticks, 0) };
         if ticks != 0 {
             // It is no event of the program: without room nothing is lost.
@@ -251,7 +251,7 @@ fn clock_moved(process: &Process, thread: &mut ThreadState, clock: u64) -> bool 
         thread.generation = generation;
         thread.stack.forget();
     }
-    // Without room the event that follows is lost; one later has to say it again.
+    // Without room the event that follows is lost; a later one has to write the reading again.
     if thread.ring.write(encode(Event::Epoch(Epoch(clock & CLOCK_EPOCH_MASK))), process) {
         thread.clock = clock;
     }

@@ -1,9 +1,9 @@
 //! The recorder as a part of a program, behind a global allocator that the program has wrapped.
 //!
 //! Nothing is interposed: the wrapper calls the functions here, around its calls of the inner allocator. Stacks begin at the
-//! wrapper. A program that is linked statically, or has an allocator of its own, is recorded just so.
+//! wrapper. This also records programs that are linked statically or bring their own allocator.
 //!
-//! A dynamic program of this kind has the preload library in it, too: its children may need it. The wrapper says so by a
+//! A dynamic program of this kind has the preload library in it, too: its children may need it. The wrapper announces that by a
 //! *note* in the executable, and the preload library leaves the recording to it, if both are of the same version.
 
 use crate::arch::entry::Entry;
@@ -38,7 +38,7 @@ static FAREWELL: extern "C" fn() = {
     exit_handshake
 };
 
-/// What to do at the end of the process, instead of saying exit_handshake.
+/// What to do at the end of the process, instead of the exit handshake.
 static AT_END: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
 
 /// Has something done when the process ends by itself.
@@ -57,7 +57,7 @@ pub enum Inner {
 
 /// Whether this process is to be recorded through the wrapper. To be asked once, at the wrapper's first call.
 pub fn begin(inner: Inner) -> bool {
-    // A shared library with a wrapper of its own is not the program: two recorders of one process would be two processes.
+    // A shared library with its own wrapper is not the program: two recorders of one process would be two processes.
     if SessionPath::from_environment().is_none() || is_recorded_by_preload() || !is_in_executable() {
         return false;
     }
@@ -102,17 +102,17 @@ pub fn join(path: &[u8], inner: Inner) -> bool {
     PROCESS.attach()
 }
 
-/// Whether the environment may be believed: whoever has set it has the rights that this process has.
+/// Whether the environment can be trusted: it was set with the rights that this process has.
 pub fn may_trust_environment() -> bool {
     !sys::is_privileged()
 }
 
-/// Whether this process is recorded, by whomever, or was.
+/// Whether this process is or was recorded, by any recorder.
 pub fn is_taken() -> bool {
     placement::is_in_program() || is_recorded_by_preload()
 }
 
-/// Lets the collector look at this process's pages for the last time, and waits until it has.
+/// Lets the collector take a last snapshot of this process's pages, and waits until it has.
 pub fn take_leave() {
     crate::exit_handshake::say();
 }
@@ -192,7 +192,7 @@ unsafe extern "C" fn describe_allocation(
     fp: usize,
 ) {
     const ZEROED: usize = AllocFunction::Calloc as usize;
-    // As Rust's own allocator does it: what every block is aligned to needs no asking for.
+    // As in Rust's own allocator: an alignment that every block has need not be requested.
     let (function, align) = match (function, align) {
         (_, align) if align > MIN_ALIGN => (AllocFunction::PosixMemalign, align),
         (ZEROED, _) => (AllocFunction::Calloc, 0),

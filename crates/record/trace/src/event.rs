@@ -1,4 +1,4 @@
-//! What a recorded thread can say.
+//! The events of a recorded thread.
 
 /// A value of the session's shared counter. Events of different threads are ordered by it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -17,7 +17,7 @@ impl StackId {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BlockAddress(pub u64);
 
-/// Which function handed a block out. A replay needs it, since each has promises of its own.
+/// Which function handed a block out. A replay needs it, since each has its own guarantees.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum AllocFunction {
@@ -103,10 +103,10 @@ pub enum Event {
         address: BlockAddress,
         /// Requested bytes.
         size: u64,
-        /// Binary logarithm of the requested alignment, 0 if none was asked for.
+        /// Binary logarithm of the requested alignment, 0 if none was requested.
         align_log2: u8,
         function: AllocFunction,
-        /// Who asked.
+        /// The stack of the request.
         stack: StackId,
     },
     /// A block was freed.
@@ -124,7 +124,7 @@ pub enum Event {
         new: BlockAddress,
         /// Requested bytes.
         size: u64,
-        /// Who asked.
+        /// The stack of the request.
         stack: StackId,
         /// What of the old block was resident.
         touched: TouchedPages,
@@ -142,7 +142,7 @@ pub enum Event {
         new: BlockAddress,
         /// Requested bytes.
         size: u64,
-        /// Who asked.
+        /// The stack of the request.
         stack: StackId,
     },
     /// An allocation was refused by the allocator.
@@ -150,10 +150,10 @@ pub enum Event {
         /// Requested bytes, at most `u32::MAX`.
         size: u64,
         function: AllocFunction,
-        /// Who asked.
+        /// The stack of the request.
         stack: StackId,
     },
-    /// How long the allocator took for the call that this thread's last event told of. Measured for a few calls only.
+    /// How long the allocator took for the call of this thread's last event. Measured for a few calls only.
     Timed {
         /// Ticks of the processor's clock.
         ticks: u32,
@@ -171,7 +171,7 @@ pub enum Event {
     /// The program itself says what it is doing. No call of the allocator.
     Mark {
         kind: MarkKind,
-        /// How it calls that.
+        /// Its name in the program.
         name: MarkId,
         /// The processor's clock at this moment, to measure spans that are shorter than an epoch; 0 where there is none.
         ticks: u64,

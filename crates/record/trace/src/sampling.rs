@@ -1,6 +1,6 @@
 //! For how many blocks a recorded one stands, where only a sample of them is recorded.
 //!
-//! A block is recorded with a probability that depends on its size alone, 1 in [`weight`]. So whoever reads a recording knows
+//! A block is recorded with a probability that depends on its size alone, 1 in [`weight`]. So a reader of a recording knows
 //! from the size of each block how many it stands for, at its allocation as well as when it is freed, and no event has to
 //! say it. Each recorded block stands for at most as many bytes as there lie between two on average, and for more than half of
 //! them, whatever its size; a block that is as large is always recorded.
@@ -9,10 +9,10 @@
 const MOST_SAMPLE_BYTES: u64 = 1 << 30;
 
 /// One block for every 512 KiB: a program that allocates a gigabyte in a second makes some thousand events of it, which cost a
-/// few milliseconds, and a site with a hundredth of that is told to within a fifth.
+/// few milliseconds, and a site with a hundredth of that is accurate to within a fifth.
 pub const DEFAULT_SAMPLE_BYTES: u64 = 512 << 10;
 
-/// The distance between recorded blocks, in bytes, for one that is asked for: a power of two, at most 1 GiB; 1 records
+/// The distance between recorded blocks, in bytes, for a requested one: a power of two, at most 1 GiB; 1 records
 /// everything.
 pub const fn distance(sample_bytes: u64) -> u64 {
     let least = if sample_bytes == 0 { 1 } else { sample_bytes };

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// Format 1.0: two processes, of which one is a fork, and three threads.
 const V1_0: &[u8] = include_bytes!("golden/v1.0.hw");
 
-/// Format 2.0: the same program, with looks at its pages, sizes of blocks and measured calls.
+/// Format 2.0: the same program, with snapshots of its pages, sizes of blocks and measured calls.
 const V2_0: &[u8] = include_bytes!("golden/v2.0.hw");
 
 /// Format 3.0: a program that says what it is doing, with a second thread and a fork.

@@ -1,14 +1,14 @@
 //! Buffers that grew step by step.
 //!
-//! A buffer grows in two ways. `realloc` says so itself, as Rust's `Vec` and `String` do. A hash map, and everything in
-//! C++, is handed a larger block, moves, and gives the old block back: the two calls come from the same place, one right
+//! A buffer grows in two ways. `realloc` shows it directly, as in Rust's `Vec` and `String` do. A hash map, and everything in
+//! C++, is handed a larger block, moves, and frees the old block: the two calls come from the same place, one right
 //! after the other, and the second is about half as large or more. Both make a *chain* of blocks that stand for one
-//! buffer. What a user wants to know of it is how long it was and how large the buffer became.
+//! buffer. A report shows how long the chain was and how large the buffer became.
 
 use super::live::Block;
 use super::spread::SizeCounts;
 
-/// The block that a thread was handed last, as long as it has given nothing back since.
+/// The block that a thread was handed last, as long as it has freed nothing since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fresh {
     /// No site has the greatest number.

@@ -5,12 +5,12 @@
 
 use rustc_hash::FxHashMap;
 
-/// Pairs of threads that are told apart in the whole recording.
+/// Most pairs of threads that are distinguished in the whole recording.
 const MOST_PAIRS: usize = 4096;
-/// Pairs of threads that are told apart at one site.
+/// Most pairs of threads that are distinguished at one site.
 const MOST_PAIRS_OF_A_SITE: usize = 4;
 
-/// A pair of threads, by their slots: who was handed the blocks, and who gave them back.
+/// A pair of threads, by their slots: the one that was handed the blocks, and the one that freed them.
 pub(crate) type Pair = (u32, u32);
 
 /// Of the whole recording.

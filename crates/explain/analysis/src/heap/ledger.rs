@@ -157,7 +157,7 @@ impl Ledger {
         self.timeline.advance(self.now_ns, self.overall.bytes);
     }
 
-    /// No more events of this epoch are expected: squares the accounts.
+    /// No more events of this epoch are expected: closes the open accounts.
     pub(crate) fn close_epoch(&mut self) {
         if !self.reconciler.open {
             self.reconciler.forget_log();
@@ -315,7 +315,7 @@ impl Ledger {
         if !FORCE && old != new && self.processes[process as usize].blocks.contains(new) {
             return false;
         }
-        // PERF: a resize in place could leave the block where it is; two looks at a warm entry cost less than the
+        // PERF: a resize in place could leave the block where it is; two searches for a warm entry cost less than the
         // second way through the accounts would in clarity.
         let Some(taken) = self.take::<FORCE>(thread, old, true) else { return false };
         self.put_resized(thread, taken, old != new, (new, size, stack));
@@ -652,7 +652,7 @@ impl Ledger {
         }
     }
 
-    /// Copies the overall gauge to the only thread or process, which had none of its own so far.
+    /// Copies the overall gauge to the only thread or process, which had no separate one so far.
     pub(crate) fn share_gauges(&mut self) {
         let overall = self.overall;
         if !self.many.threads {

@@ -9,7 +9,7 @@ const SHORTEST_NS: u64 = 1 << 10;
 const BITS: u32 = 2;
 /// The bucket of the shortest.
 const FIRST: usize = bucket::<BITS>(SHORTEST_NS);
-/// Doublings that are told apart: up to 36 minutes, and longer is the last bucket.
+/// Doublings that are distinguished: up to 36 minutes, and longer is the last bucket.
 const DOUBLINGS: u32 = 31;
 /// Blocks of a site that are all counted.
 const ALL_UP_TO: u64 = 256;
@@ -20,7 +20,7 @@ const BUCKETS: usize = (DOUBLINGS << BITS) as usize;
 /// Lifetimes of the blocks of one call site that were freed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lifetimes {
-    /// Blocks that lived shorter than the clock can tell.
+    /// Blocks that lived shorter than the clock can measure.
     instant: u64,
     /// Sum of all lifetimes, in units of [`SHORTEST_NS`] so that no run is too long for it.
     total: u64,
@@ -89,7 +89,7 @@ impl Lifetimes {
     }
 
     /// The lifetime that `share` of the blocks did not exceed, `None` without blocks. Zero means that it was shorter
-    /// than the recorder's clock can tell.
+    /// than the recorder's clock can measure.
     pub fn quantile(&self, share: f64) -> Option<Nanos> {
         let blocks = self.blocks();
         if blocks == 0 {

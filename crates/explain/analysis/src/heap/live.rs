@@ -1,6 +1,6 @@
 //! The live blocks of one process, by address.
 //!
-//! PERF: this table is looked into at every event, and with 100 000 live blocks every look is a cache miss and often
+//! PERF: this table is searched at every event, and with 100 000 live blocks every search is a cache miss and often
 //! a miss of the processor's address translation too, so what counts is how little memory it touches. It is open
 //! addressing with linear probing; keys lie apart from what they lead to, so that probing and closing gaps stay within
 //! one cache line of keys; and a block takes 16 bytes. Removing shifts later entries back instead of leaving a mark,
@@ -16,7 +16,7 @@ pub(crate) struct Block {
     pub(crate) size: u64,
     /// When it was handed out.
     pub(crate) born: Tick,
-    /// Who asked for it, or for its last resize.
+    /// Site of its allocation, or of its last resize.
     pub(crate) site: u32,
     /// Which thread that was.
     pub(crate) thread: u32,
@@ -66,13 +66,13 @@ struct Packed {
 
 const NONE: Packed = Packed { size: 0, born: Tick(0), site: 0, thread_and_resizes: 0 };
 
-/// What is told of a live block to those who look at pages.
+/// What the analysis of pages needs to know of a live block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LiveBlock {
     pub(crate) address: u64,
     /// Requested bytes.
     pub(crate) size: u64,
-    /// Who asked for it.
+    /// Site of its allocation, or of its last resize.
     pub(crate) site: u32,
 }
 
@@ -137,7 +137,7 @@ impl LiveBlocks {
         }
     }
 
-    /// Loads what a look for an address will need, and makes nothing of it.
+    /// Loads what a search for an address will need into the cache, and does not use it.
     #[inline(always)]
     pub(crate) fn look(&self, address: u64) -> u64 {
         let at = self.home(key_of(address)) & (self.keys.len() - 1);
@@ -278,7 +278,7 @@ impl LiveBlocks {
         to
     }
 
-    /// Takes all blocks out and gives the memory back.
+    /// Takes all blocks out and frees the memory.
     pub(crate) fn drain(&mut self) -> impl Iterator<Item = (u64, Block)> + use<> {
         let mut old = std::mem::replace(self, Self::new(self.budget.clone()));
         if old.keys.len() > FIRST_ENTRIES {

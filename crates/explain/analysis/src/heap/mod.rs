@@ -1,6 +1,6 @@
 //! What the heap looks like after each event, and what that adds up to per thread, process and call site.
 //!
-//! The [`Ledger`] does what it is told in the order in which it is told: [`crate::order`] finds that order.
+//! The [`Ledger`] applies events in the order in which they are passed to it: [`crate::order`] finds that order.
 
 mod growth;
 mod handover;

@@ -31,7 +31,7 @@ impl Ledger {
         let mut last_call = self.threads[thread as usize].last_call;
         let mut counts = Totals::default();
         let mut done = 0;
-        // PERF: a look at all entries beforehand, none of which waits for another: the processor fetches them all at
+        // PERF: reads all entries beforehand, none of which waits for another: the processor fetches them all at
         // once instead of one after the other.
         let mut looks = 0;
         for event in events {

@@ -19,8 +19,8 @@
 //! collector waits, the old address may be handed out again in an earlier section than the resize is found in. So
 //! displaced blocks are remembered for such late events too, as *owed*.
 //!
-//! What a block is, and what its end means, is up to whoever keeps the accounts: the ledger, and the script of a replay, which must
-//! end with the live blocks that the report has.
+//! The code that keeps the accounts decides what a block is and what its end means: the ledger, and the script of a
+//! replay, which must end with the live blocks that the report has.
 
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
@@ -35,7 +35,7 @@ type Map<K, V> = HashMap<K, V, FxBuildHasher>;
 /// no longer matched with an earlier free of the same epoch, and both are counted.
 const MOST_REMEMBERED: usize = 1 << 20;
 /// Frees of one address of which the same holds. More than two threads hardly ever free the same address within an epoch, and
-/// each allocation there looks at all of them.
+/// each allocation there goes through all of them.
 const MOST_AT_A_PLACE: usize = 32;
 /// Debts beyond this many are not remembered: they come from lost events, not from late ones.
 const MOST_OWED: usize = 1 << 16;
@@ -43,9 +43,9 @@ const MOST_OWED: usize = 1 << 16;
 /// A free that came before its allocation.
 #[derive(Clone, Copy, Debug)]
 pub struct Advance {
-    /// Who gave the block back.
+    /// The thread that freed the block.
     pub thread: u32,
-    /// Whether another thread freed this address earlier in the epoch, so that it may have taken this one's block.
+    /// Whether another thread freed this address earlier in the epoch, so that it may have freed this one's block.
     pub contested: bool,
     /// Whether it was the first half of a resize, which gives no block back in the end.
     pub resize: bool,

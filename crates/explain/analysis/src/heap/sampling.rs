@@ -3,7 +3,7 @@
 //! Every recorded block counts as many times as it [stands for](heapwise_trace::sampling), when it is handed out and when it is
 //! freed. So all sums are right on average, also those of single sites, and what is live is never negative. What is said
 //! of *neighbours* in a thread's order (that a block was freed before the next allocation, that a buffer moved to a larger
-//! block) cannot be seen in a sample, and is not told.
+//! block) cannot be seen in a sample, and is not reported.
 //!
 //! How far a sum may be off is known, too: a block that was recorded with a probability of 1 in `w` and counts `x` adds
 //! `w (w - 1) x²` to the variance (Horvitz and Thompson). That is a whole number, so what is live can be followed exactly.
@@ -52,7 +52,7 @@ fn share(weight: u64, x: u64) -> u128 {
 }
 
 impl Variances {
-    /// A block was asked for.
+    /// A block was requested.
     pub(crate) fn request(&mut self, size: u64, weight: u64) {
         self.samples += 1;
         self.requests = self.requests.wrapping_add(share(weight, 1));
@@ -75,7 +75,7 @@ impl Variances {
         self.exit = self.exit.wrapping_add(share(weight, size));
     }
 
-    /// What is told of it.
+    /// The standard errors for the report; `None` if all blocks were recorded.
     pub(crate) fn told(&self, sampling: Sampling) -> Option<Sampled> {
         let error = |variance: u128| (variance as f64).sqrt().ceil() as u64;
         sampling.is_on().then(|| Sampled {

@@ -18,7 +18,7 @@ pub struct SizeClass {
     pub to: Bytes,
     /// How many requests there were.
     pub requests: u64,
-    /// What they asked for together.
+    /// Their requested bytes together.
     pub bytes: Bytes,
 }
 

@@ -1,8 +1,8 @@
 //! How large the requests of one call site were, as a histogram whose buckets grow with the size.
 //!
-//! Most sites ask for one size only, or for few. So the size of the first request is counted apart and exactly, and
-//! only a site that asked for another one gets buckets. A bucket remembers the largest size in it, so that what a
-//! quantile says is a size that was asked for: "with_capacity(4096)" and not 5119.
+//! Most sites request one size only, or few. So the size of the first request is counted separately and exactly, and
+//! only a site that requested another one gets buckets. A bucket remembers the largest size in it, so that a quantile
+//! is a size that was requested: "with_capacity(4096)" and not 5119.
 
 use crate::buckets::bucket;
 use crate::units::Bytes;
@@ -100,7 +100,7 @@ impl SizeSpread {
         self.requests
     }
 
-    /// The size that `share` of the requests did not exceed, `None` without requests. A size that was asked for, and at
+    /// The size that `share` of the requests did not exceed, `None` without requests. A size that was requested, and at
     /// most a quarter more than the true one.
     pub fn quantile(&self, share: f64) -> Option<Bytes> {
         let first = self.first?;

@@ -1,7 +1,7 @@
 //! How long the allocator takes, from the few calls that were measured.
 //!
 //! One call in some hundreds has a time. The mean of a site's measured calls times the number of its calls is what the
-//! site costs; a site with few measurements is drawn towards the mean of all sites, and says so by its error. A call
+//! site costs; a site with few measurements is drawn towards the mean of all sites, and has a larger error. A call
 //! during which the system took the processor away says nothing about the allocator, so the times of small blocks are
 //! cut at what no allocator needs; those of large ones are not, as the kernel's work for them is real.
 
@@ -12,7 +12,7 @@ pub(crate) enum Call {
     /// Handing a block out.
     #[default]
     Alloc,
-    /// Taking it back; counted for the site that was handed it.
+    /// Freeing it; counted for the site that was handed it.
     Free,
     Resize,
 }
@@ -30,9 +30,9 @@ pub(crate) const NO_CALL: LastCall = LastCall { site: u32::MAX, call: Call::Allo
 
 /// Ticks that a call for a small block may take, about 50 µs: more is time of another program.
 const MOST_TICKS: u32 = 1 << 17;
-/// From here on blocks have mappings of their own (glibc's threshold), and the kernel's work is part of the call.
+/// From here on blocks have separate mappings (glibc's threshold), and the kernel's work is part of the call.
 const LARGE_BYTES: u64 = 128 << 10;
-/// A site with so many measurements has an error of its own; others have that of all sites.
+/// A site with so many measurements has its own error; others have that of all sites.
 const ENOUGH: u64 = 8;
 /// What the mean of all sites weighs beside a site's own measurements.
 const PRIOR: f64 = 2.0;

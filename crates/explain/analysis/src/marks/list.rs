@@ -1,6 +1,6 @@
 //! Single marks, as many as a timeline can show.
 //!
-//! A program may say something a million times a second. When the list is full, names with many entries are thinned: every
+//! A program may mark moments a million times a second. When the list is full, names with many entries are thinned: every
 //! second entry goes, and of those to come only every second one is kept; then every fourth, and so on. So each name keeps
 //! entries over the whole run, and one that is rare keeps all.
 
@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 /// Most entries. A span is one.
 pub(crate) const MOST_ENTRIES: usize = 5000;
 
-/// Names an entry as long as it is there.
+/// Identifies an entry as long as it exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct EntryId(u64);
 

@@ -1,4 +1,4 @@
-//! What the program said of itself while it ran: marks, which are moments with a name, and spans, which have a begin and an end
+//! Marks and spans of the program: marks, which are moments with a name, and spans, which have a begin and an end
 //! on one thread.
 //!
 //! * [`account`] keeps which spans are open on which thread, and what was allocated inside of those that ended;
@@ -47,12 +47,12 @@ impl Marks {
         self.total.saturating_sub(self.listed())
     }
 
-    /// Whether the program said nothing.
+    /// Whether the program made no marks.
     pub fn is_empty(&self) -> bool {
         self.total == 0
     }
 
-    /// The list with the ends of spans as marks of their own, by time.
+    /// The list by time, with the ends of spans as separate marks.
     pub fn moments(&self) -> Vec<(MarkKind, MarkMoment, &Mark)> {
         let begins = self.list.iter().map(|mark| (mark.kind, mark.at, mark));
         let ends = self.list.iter().filter_map(|mark| Some((MarkKind::End, mark.end?, mark)));
@@ -65,9 +65,9 @@ impl Marks {
 /// A mark, or a span as a whole.
 #[derive(Clone, Debug)]
 pub struct Mark {
-    /// How the program calls it. Text from outside: it may be anything.
+    /// Its name in the program. Text from outside: it may be anything.
     pub name: Arc<str>,
-    /// Which process said so.
+    /// The process that made it.
     pub process: ProcessIndex,
     pub thread: ThreadIndex,
     /// A moment, the begin of a span, or an end whose begin was not seen.
@@ -94,7 +94,7 @@ pub struct MarkMoment {
 /// spans inside of them included.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Span {
-    /// How the program calls it. Text from outside: it may be anything.
+    /// Its name in the program. Text from outside: it may be anything.
     pub name: Arc<str>,
     /// How often it began and ended.
     pub count: u64,

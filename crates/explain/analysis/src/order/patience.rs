@@ -1,15 +1,15 @@
 //! How long to look for an order of threads within epochs.
 //!
-//! Threads that have events in the same epoch take turns, and a thread whose next event is not possible yet is asked again in
+//! Threads that have events in the same epoch take turns, and a thread whose next event is not possible yet is tried again in
 //! the next round. In a recording of a program that ran, some thread gets on in nearly every round. A damaged one may have thousands
 //! of threads of which one does, a million times.
 
-/// Questions that are free.
+/// Attempts that are free.
 const FREE: u64 = 1 << 24;
-/// Questions for each event of the recording. 64 busy threads need less than one.
+/// Attempts for each event of the recording. 64 busy threads need less than one.
 const PER_EVENT: u64 = 4;
 
-/// Questions that were put to threads, and how many may be.
+/// Attempts to take an event of a thread, and how many there may be.
 #[derive(Debug, Default)]
 pub(super) struct Patience {
     spent: u64,
@@ -22,7 +22,7 @@ impl Patience {
         self.earned = n_events.saturating_mul(PER_EVENT).saturating_add(FREE);
     }
 
-    /// Asks so many threads. `false` if that has been done for too long.
+    /// Counts an attempt on each of so many threads. `false` if there were too many.
     pub(super) fn spend(&mut self, threads: usize) -> bool {
         self.spent = self.spent.saturating_add(threads as u64);
         self.spent <= self.earned

@@ -29,7 +29,7 @@ struct Known {
     handle: u64,
     /// Whether its first event may come: it was created, or something of it was seen.
     born: bool,
-    /// Whether it was born without its creation, which is told when the creating call is over and may come later.
+    /// Whether it was born without its creation, which is recorded when the creating call is over and may come later.
     is_early: bool,
 }
 
@@ -50,13 +50,13 @@ pub(crate) struct Sequencer<O = ()> {
     now: Moment,
     /// Processes by the epoch of their end.
     ends: BTreeMap<u64, Vec<u32>>,
-    /// Looks at the pages of processes, by the epoch that they begin.
+    /// Snapshots of the pages of processes, by the epoch that they begin.
     looks: BTreeMap<u64, Vec<(u32, Snapshot)>>,
     pub(crate) residency: Residency,
     /// Events in all sections so far.
     pub(crate) n_events: u64,
     patience: Patience,
-    /// The streams at hand by process and handle of their thread, once that is asked for.
+    /// The streams at hand by process and handle of their thread, made when first needed.
     by_handle: FxHashMap<(u32, u64), Vec<usize>>,
     /// Live bytes and blocks after each epoch, for tests.
     #[cfg(test)]
@@ -72,12 +72,12 @@ impl<O: Observer> Sequencer<O> {
         thread
     }
 
-    /// The process had ended when the clock said `epoch`. To be told before the first section behind its last events.
+    /// The process had ended when the clock said `epoch`. Reported before the first section behind its last events.
     pub(crate) fn end_process(&mut self, process: u32, epoch: u64) {
         self.ends.entry(epoch).or_default().push(process);
     }
 
-    /// The pages of a process were measured. To be reported before the first section behind the look's epoch.
+    /// The pages of a process were measured. Reported before the first section behind the snapshot's epoch.
     pub(crate) fn look_at(&mut self, process: u32, snapshot: Snapshot) {
         self.looks.entry(snapshot.epoch.0).or_default().push((process, snapshot));
     }
@@ -141,7 +141,7 @@ impl<O: Observer> Sequencer<O> {
     fn look(&mut self, slot: u32, snapshot: Snapshot) {
         let Some(process) = self.ledger.processes.get(slot as usize) else { return };
         self.observer.snapshot(slot as usize, &snapshot);
-        // A single process has no gauge of its own.
+        // A single process has no separate gauge.
         let many = self.ledger.processes.len() > 1;
         let live_bytes = if many { process.live.bytes } else { self.ledger.overall.bytes };
         let work = process.blocks.len() as u64 + Residency::pages_of(&snapshot);
@@ -248,7 +248,7 @@ impl<O: Observer> Sequencer<O> {
         self.patience.earn(self.n_events);
         while !active.is_empty() {
             if !self.patience.spend(active.len()) {
-                // The threads of an epoch that wait for each other like this are none that ran.
+                // Threads of an epoch that wait for each other like this cannot have run.
                 active.drain(..).for_each(|i| self.alone(&mut streams[i], epoch));
                 return;
             }

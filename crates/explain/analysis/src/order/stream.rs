@@ -1,4 +1,4 @@
-//! The events of one thread that can be asked for: those left over from earlier sections, then those of this one.
+//! The events of one thread that are available: those left over from earlier sections, then those of this one.
 
 use crate::budget::Budget;
 use heapwise_trace::event::Event;
@@ -54,7 +54,7 @@ impl<'a> Stream<'a> {
         let epoch = if left.events.is_empty() { block.map_or(0, |b| b.first_epoch().0) } else { left.epoch };
         let undecoded = block.map_or(0, |b| b.n_events());
         let (left, block) = (left.events, block.map(|b| b.events()));
-        // A block that says little needs little room; there may be very many of them.
+        // A block with few events needs little room; there may be very many of them.
         let ahead = Vec::with_capacity(most_ahead.min(usize::try_from(undecoded).unwrap_or(most_ahead)));
         let mut stream = Self { thread, left, block, undecoded, ahead, most_ahead, at: 0, epoch };
         stream.find_front();

@@ -1,4 +1,4 @@
-//! What is known of the allocator whose pages are looked at.
+//! What is known of the allocator whose pages are analysed.
 
 use crate::heap::LiveBlock;
 use heapwise_trace::file::pages::UsableSizes;
@@ -8,11 +8,11 @@ use heapwise_trace::file::pages::UsableSizes;
 pub(crate) struct Allocator<'a> {
     pub(super) sizes: Option<&'a UsableSizes>,
     pub(super) is_glibc: bool,
-    /// Whether the process is a fork, and so has blocks that its own events do not tell of.
+    /// Whether the process is a fork, and so has blocks that are not in its own events.
     pub(super) inherited: bool,
 }
 
-/// Bytes in front of a block of glibc that has a mapping of its own.
+/// Bytes in front of a block of glibc that has a separate mapping.
 const MAPPED_HEADER_BYTES: u64 = 16;
 
 impl<'a> Allocator<'a> {
@@ -21,7 +21,7 @@ impl<'a> Allocator<'a> {
         Self { sizes, is_glibc, inherited }
     }
 
-    /// Whether its sizes were asked for with success.
+    /// Whether its block sizes were measured.
     pub(crate) fn knows_block_sizes(&self) -> bool {
         self.sizes.is_some()
     }
@@ -30,7 +30,7 @@ impl<'a> Allocator<'a> {
     #[inline]
     pub(super) fn extent(&self, block: &LiveBlock, page_bytes: u64) -> (u64, u64) {
         let Some(sizes) = self.sizes else { return (0, block.size) };
-        // A block at this place in its page has a mapping of its own, or would have one of the same size by chance.
+        // A block at this place in its page has a separate mapping, or would have one of the same size by chance.
         if self.is_glibc && block.address % page_bytes == MAPPED_HEADER_BYTES && block.size >= page_bytes {
             let whole = (block.size + MAPPED_HEADER_BYTES).next_multiple_of(page_bytes);
             return (MAPPED_HEADER_BYTES, whole - MAPPED_HEADER_BYTES);

@@ -21,7 +21,7 @@ enum Empty {
 }
 
 impl Allocator<'_> {
-    /// Accounts for every resident byte of a look.
+    /// Accounts for every resident byte of a snapshot.
     pub(crate) fn breakdown(&self, look: &HeapSnapshot, ever: &TouchedHeap) -> Breakdown {
         let snapshot = &look.snapshot;
         let page_bytes = snapshot.page_bytes;
@@ -64,7 +64,7 @@ impl Allocator<'_> {
         let seen =
             [sum.live, sum.rounding, sum.holes, sum.retained, sum.metadata, sum.not_heap, sum.unaccounted];
         let seen = seen.iter().fold(0u64, |sum, part| sum.saturating_add(part.0));
-        // The kernel is asked for its own sum after the pages; the process went on in between.
+        // The kernel's own sum is read after the pages; the process went on in between.
         let missed = snapshot.rss_bytes.saturating_sub(seen);
         sum.unaccounted += Bytes(missed);
         sum.rss = Bytes(seen.saturating_add(missed));
@@ -81,7 +81,7 @@ impl Allocator<'_> {
             _ => surroundings.has_blocks,
         };
         match heap {
-            // What a parent has left behind on the heap is not known of a fork.
+            // For a fork it is not known what its parent has left behind on the heap.
             true if self.inherited => Empty::Unaccounted,
             // A huge page is resident as a whole, whatever was used of it.
             true if page.huge => Empty::Retained,
@@ -95,7 +95,7 @@ impl Allocator<'_> {
 #[derive(Clone, Copy, Debug, Default)]
 struct Surroundings {
     has_blocks: bool,
-    /// Start of the last piece of 64 MiB that was asked about, and whether it is an arena's.
+    /// Start of the last piece of 64 MiB that was looked up, and whether it is an arena's.
     piece: Option<(u64, bool)>,
 }
 

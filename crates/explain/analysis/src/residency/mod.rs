@@ -1,9 +1,9 @@
 //! Resident pages and what is in them.
 //!
-//! The collector looks at the pages of a process now and then, and says at which epoch. When the events have come that
-//! far, the live blocks are copied beside the pages: of two looks, at the highest resident set and at the last one before
-//! the end. What they mean is worked out when everything else is known ([`pages`]), but for snapshots that were asked
-//! for, of which there may be many.
+//! The collector takes snapshots of the pages of a process, and notes the epoch of each. When the events have come that
+//! far, the live blocks are copied beside the pages. Two snapshots are kept: at the highest resident set, and the last
+//! one before the end. They are analysed when everything else is known ([`pages`]), but for requested snapshots, of
+//! which there may be many.
 
 pub(crate) mod allocator;
 pub(crate) mod breakdown;
@@ -40,8 +40,8 @@ pub(crate) struct HeapSnapshot {
 }
 
 impl HeapSnapshot {
-    /// PERF: of the many looks at a heap that grows only the last one is looked into. Sorting each of them made the report
-    /// on 30 million random events take 2.6 s instead of 2.1 s.
+    /// PERF: of the many snapshots of a heap that grows only the last one is analysed. Sorting each of them made the
+    /// report on 30 million random events take 2.6 s instead of 2.1 s.
     fn sort(&mut self) {
         self.live.sort_unstable_by_key(|block| block.address);
     }
@@ -54,11 +54,11 @@ pub(crate) struct Residency {
     sizes: FxHashMap<String, UsableSizes>,
     /// By process: path of its allocator, and whether it has blocks of the process that it was forked from.
     heaps: FxHashMap<u32, (String, bool)>,
-    /// The look at the highest resident set.
+    /// The snapshot at the highest resident set.
     pub(crate) peak: Option<HeapSnapshot>,
-    /// The last look at the same process.
+    /// The last snapshot of the same process.
     pub(crate) latest: Option<HeapSnapshot>,
-    /// What was asked for.
+    /// Accounts of the requested snapshots.
     pub(crate) requested: Vec<Breakdown>,
     /// PERF: a buffer to be used again. A heap that grows is copied dozens of times, and memory that is fresh each time
     /// would have to be faulted in each time.
@@ -67,7 +67,7 @@ pub(crate) struct Residency {
 
 /// Resident sets that differ by less than this share count as equally high.
 const SAME_HEIGHT: u64 = 33;
-/// Looks that were asked for and are kept; more make no better report.
+/// Most requested snapshots that are kept; more make no better report.
 const MOST_REQUESTED: usize = 10_000;
 
 impl Residency {
@@ -75,7 +75,7 @@ impl Residency {
         self.sizes.insert(sizes.allocator.clone(), sizes);
     }
 
-    /// Tells which allocator a process has, and whether it is a fork.
+    /// Notes which allocator a process has, and whether it is a fork.
     pub(crate) fn describe(&mut self, slot: u32, allocator: &str, inherited: bool) {
         self.heaps.insert(slot, (allocator.to_owned(), inherited));
     }
@@ -86,15 +86,15 @@ impl Residency {
         Allocator::new(path, self.sizes.get(path), inherited)
     }
 
-    /// Whether a look is wanted at all; copying the live blocks takes time.
+    /// Whether a snapshot is needed at all; copying the live blocks takes time.
     pub(crate) fn wants(&self, slot: u32, snapshot: &Snapshot, live_bytes: u64) -> bool {
         let same = self.peak.as_ref().is_some_and(|peak| peak.slot == slot);
         same || snapshot.reason == Reason::Requested || self.is_peak(snapshot, live_bytes)
     }
 
-    /// Whether a look is closer to the peak than that which was taken for it so far. The resident set of many programs
-    /// stays where it is when their data is gone; of looks at nearly the same height the one with the most live bytes is
-    /// the one that explains it.
+    /// Whether a snapshot is closer to the peak than the one that was kept for it so far. The resident set of many
+    /// programs does not shrink when their data is freed; of snapshots at nearly the same height the one with the most
+    /// live bytes is the one that explains it.
     fn is_peak(&self, snapshot: &Snapshot, live_bytes: u64) -> bool {
         let Some(peak) = &self.peak else { return true };
         let (before, now) = (peak.snapshot.rss_bytes, snapshot.rss_bytes);
@@ -102,7 +102,7 @@ impl Residency {
         now > before + margin || (now >= before - margin && live_bytes > peak.live_bytes)
     }
 
-    /// Pages that are gone through at once when a look is taken: those of one that was asked for.
+    /// Pages to go through at once when a snapshot is taken: those of a requested one.
     pub(crate) fn pages_of(snapshot: &Snapshot) -> u64 {
         if snapshot.reason != Reason::Requested {
             return 0;
@@ -123,7 +123,7 @@ impl Residency {
         }
     }
 
-    /// Takes a look, together with the live blocks of its moment.
+    /// Takes a snapshot, together with the live blocks of its moment.
     pub(crate) fn take(&mut self, mut look: HeapSnapshot, ever: &TouchedHeap) {
         if look.snapshot.reason == Reason::Requested && self.requested.len() < MOST_REQUESTED {
             look.sort();
@@ -142,7 +142,7 @@ impl Residency {
         }
     }
 
-    /// No more looks: those that are kept are made ready to be looked into.
+    /// No more snapshots: those that are kept are prepared for the analysis.
     pub(crate) fn finish(&mut self) {
         self.spare = Vec::new();
         self.peak.iter_mut().chain(&mut self.latest).for_each(HeapSnapshot::sort);

@@ -1,4 +1,4 @@
-//! Looks that are made by hand.
+//! Snapshots that are made by hand.
 
 use super::allocator::Allocator;
 use super::{HeapSnapshot, map, pins};

@@ -1,4 +1,4 @@
-//! Stacks as the tree that they are, for those who draw it.
+//! Stacks as a tree, for code that draws them.
 //!
 //! A program that calls itself ten thousand times has ten thousand stacks of up to ten thousand frames. As lists they
 //! are fifty million frames, as a tree ten thousand.
@@ -11,7 +11,7 @@ use crate::analysis::{Analysis, Frame, Site};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Context(NodeId);
 
-/// The frames of a call, several if some were inlined: equal for the same places in the code, whoever called.
+/// The frames of a call, several if some were inlined: equal for the same places in the code, whatever the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CallSpot(FramesId);
 
@@ -21,7 +21,7 @@ impl Analysis {
         Context(site.stack)
     }
 
-    /// Who called, and where the call is; `None` outside of the outermost function.
+    /// The caller, and where the call is; `None` outside of the outermost function.
     pub fn call(&self, context: Context) -> Option<(Context, CallSpot)> {
         self.stacks_by_name.get(context.0).map(|(caller, frames)| (Context(caller), CallSpot(frames)))
     }

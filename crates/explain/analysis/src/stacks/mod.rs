@@ -4,7 +4,7 @@
 //!   *location*: an image (path and build id) and an address as it was linked, which is the same in every process.
 //! * The *stack_table* ([`stack_table`]) is one trie of locations for the whole recording.
 //! * Symbols turn a location into source-level frames, several where functions were inlined ([`names`]).
-//! * Whoever draws stacks walks them as a tree ([`contexts`]).
+//! * Code that draws stacks walks them as a tree ([`contexts`]).
 //! * The *user's nearest frame* ([`owner`]) is the innermost one that the user wrote.
 
 pub(crate) mod contexts;

@@ -6,7 +6,7 @@ use super::stack_table::{Location, LocationId, StackTable};
 use heapwise_trace::file::tables::Symbols;
 use rustc_hash::FxHashMap;
 
-/// A frame as it is kept: strings by their index.
+/// A frame in storage: strings by their index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct StoredFrame {
     pub(crate) function: Option<u32>,

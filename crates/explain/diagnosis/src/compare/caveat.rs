@@ -1,4 +1,4 @@
-//! What makes a comparison less than the whole truth.
+//! What makes a comparison incomplete or inexact.
 
 use super::symbol;
 use crate::rule_input::MOST_FRAMES;
@@ -34,7 +34,7 @@ pub enum Caveat {
         old: String,
         new: String,
     },
-    /// One of them is not the whole truth by itself.
+    /// One of them is incomplete or inexact by itself.
     Incomplete {
         which: Which,
         /// What is wrong with it.

@@ -12,8 +12,8 @@ use std::collections::{HashMap, HashSet};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct SymbolId(u32);
 
-/// Frames that tell stacks apart, from their two ends: as many as reports show. Deep recursion has a site per depth, and
-/// whole stacks would take the square of it.
+/// Frames that distinguish stacks, from their two ends: as many as reports show. Deep recursion has a site per depth,
+/// and whole stacks would take the square of it.
 const INNER: usize = 384;
 const OUTER: usize = 128;
 

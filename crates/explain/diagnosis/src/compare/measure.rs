@@ -2,7 +2,7 @@
 
 use heapwise_analysis::{Analysis, Measure, Numbers, Site};
 
-/// What runs are compared by, in the order in which it is told.
+/// What runs are compared by, in the order of the report.
 pub(super) const OF_RUNS: [Measure; 9] = [
     Measure::Allocations,
     Measure::Reallocations,

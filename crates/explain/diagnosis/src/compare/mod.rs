@@ -5,8 +5,8 @@
 //! nearest frame, puts the sites together that one edit changes.
 //!
 //! One key decision: the difference is exact, and what is small is filtered when it is shown. Two runs of a
-//! deterministic program have no differing site at all; what threads make of their turns is there for machines, and
-//! [`Comparison::is_notable`] says what is worth a line.
+//! deterministic program have no differing site at all; differences due to the scheduling of threads are kept for
+//! machines, and [`Comparison::is_notable`] says what is worth a line.
 //!
 //! ```text
 //! analysis ─ side: sites by name, places ┐
@@ -117,7 +117,7 @@ pub struct Comparison {
     pub peak_varies: bool,
     /// The most threads that one of them had, if it had several.
     n_threads: u64,
-    /// What makes this less than the whole truth.
+    /// What makes this incomplete or inexact.
     pub caveats: Vec<Caveat>,
 }
 

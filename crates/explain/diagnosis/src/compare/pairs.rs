@@ -1,7 +1,7 @@
 //! Which call sites and places of two recordings are the same.
 //!
 //! Sites are paired by their full names first. What is left is paired by bare names, which finds the sites whose
-//! functions were inlined differently or moved; several with the same bare names cannot be told apart and are taken
+//! functions were inlined differently or moved; several with the same bare names cannot be distinguished and are taken
 //! together. Places are paired in the same two ways by function and file, and what is left by the sites that they have
 //! in common, which finds functions that moved to another file.
 

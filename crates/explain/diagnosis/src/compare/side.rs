@@ -51,7 +51,8 @@ pub(super) struct Side {
     pub(super) places: Vec<Place>,
 }
 
-/// Frames by which stacks are told apart. A recursion may be deeper and have a site at each depth: then the deepest are one.
+/// Frames by which stacks are distinguished. A recursion may be deeper and have a site at each depth: then the deepest
+/// are one.
 const MOST_FRAMES: usize = 4096;
 
 impl Side {

@@ -66,7 +66,7 @@ impl Threshold {
 }
 
 impl Limit {
-    /// No more than so many percent more.
+    /// At most this many percent more.
     pub const fn percent(percent: u64) -> Self {
         Self::Share(percent * SCALE)
     }
@@ -76,7 +76,7 @@ impl Limit {
         if let Self::Share(share) = self { Some(share as f64 / SCALE as f64) } else { None }
     }
 
-    /// The most that is accepted after so much.
+    /// The most that is accepted if the older recording had `old`.
     pub fn most(self, old: u64) -> u64 {
         match self {
             Self::Share(share) => {
@@ -121,7 +121,7 @@ impl<M: Copy> Threshold<M> {
     /// Reads a condition on one of these measures, which have names, and of which some are bytes.
     ///
     /// # Errors
-    /// If it is none, in one line.
+    /// If it is not a condition: why, in one line.
     pub fn parse(
         expression: &str,
         known: &[M],

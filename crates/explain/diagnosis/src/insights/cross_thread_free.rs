@@ -1,7 +1,7 @@
 //! `cross-thread-free`: blocks are handed out to one thread and freed by another one.
 //!
-//! Most allocators keep blocks per thread. A block that comes home from elsewhere takes a lock or an atomic, and the
-//! producer runs out of its own.
+//! Most allocators keep blocks per thread. A block that another thread frees takes a lock or an atomic, and the
+//! producer runs out of cached blocks.
 
 use super::{Finding, Rule};
 use crate::cost::REMOTE_FREE_NS;

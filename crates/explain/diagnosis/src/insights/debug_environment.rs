@@ -1,6 +1,6 @@
 //! `debug-environment`: something outside of the code slowed the heap while the program was recorded.
 //!
-//! What can be wrong is the shelf of checks of `heapwise doctor`; what they found is in the recording. What costs
+//! The checks are those of `heapwise doctor`; what they found is in the recording. What costs
 //! much stands before everything else: a time that was measured under a checking heap says little about the program.
 
 use super::{Finding, Rule};

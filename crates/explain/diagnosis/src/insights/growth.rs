@@ -1,7 +1,7 @@
 //! `growth`: buffers and maps that grow step by step although their size is about the same each time.
 //!
-//! Seen are chains: a block that was resized again and again, or succeeded by larger ones. Buffers of one line that come
-//! one after another are not told here: they had better be kept (`reuse-in-loop`).
+//! The rule detects chains: a block that was resized again and again, or succeeded by larger ones. Buffers of one line that come
+//! one after another are not reported here: they should be reused (`reuse-in-loop`).
 
 use super::{Finding, Rule};
 use crate::cost::{Work, of_work};
@@ -11,7 +11,7 @@ use crate::rule_input::{Language, Part, Place, RuleInput};
 use crate::units::{bytes, count};
 use heapwise_analysis::{Bytes, SizeSpread};
 
-/// Where the largest buffers are more than so many times the usual one, no one size is right for all.
+/// If the largest buffers are more than so many times the usual one, no single size is right for all.
 const MOST_APART: u64 = 4;
 
 pub(crate) struct Growth;
@@ -43,7 +43,7 @@ fn find<'a>(place: &'a Place<'a>, map: bool) -> Option<Finding<'a>> {
     let sizes = final_sizes(&part);
     let (half, most) = (sizes.quantile(0.5)?.0, sizes.quantile(0.99)?.0);
     let each = part.steps as f64 / part.buffers as f64;
-    // Bytes that were asked for on the way to the last size.
+    // Bytes that were requested on the way to the last size.
     let last = half.saturating_mul(part.buffers);
     let wasted = part.bytes.saturating_sub(last);
     let pairs = part.allocations.saturating_sub(part.buffers);
@@ -100,7 +100,7 @@ fn final_sizes(part: &Part<'_>) -> SizeSpread {
     sizes
 }
 
-/// How many elements the buffer had room for in the end, where that can be told from its first block: `Vec` begins with
+/// How many elements the buffer had room for in the end, where that follows from its first block: `Vec` begins with
 /// room for four elements and a table of hashbrown with four buckets, of which it fills seven eighths when it grows.
 fn capacity(place: &Place<'_>, part: &Part<'_>, map: bool, last: u64) -> Option<u64> {
     if place.language != Language::Rust {

@@ -13,7 +13,7 @@ pub(crate) struct LeakSuspect;
 
 const LEAST_BLOCKS: u64 = 64;
 const LEAST_BYTES: u64 = 256 << 10;
-/// A process that is over sooner has no need to give anything back.
+/// A process that is over sooner has no need to free anything.
 const SHORTEST: Nanos = Nanos(500_000_000);
 
 impl Rule for LeakSuspect {

@@ -1,7 +1,7 @@
-//! The shelf of insights: one file each, and one table that lists them.
+//! The registry of insights: one file each, and one table that lists them.
 //!
-//! A rule looks at a [`RuleInput`] and says what it found as [`Finding`]s; what they matter and how they become an [`Insight`]
-//! is the same for all and is done here. Rules about the same kind of call agree among themselves on who speaks: each is
+//! A rule checks a [`RuleInput`] and returns what it found as [`Finding`]s. How much they matter and how they become an
+//! [`Insight`] is the same for all and is done here. Of the rules about the same kind of call only one reports: each is
 //! about other purposes ([`What`](crate::purpose::Purpose)) or about the other side of a condition.
 
 mod clone_of_owned;
@@ -32,7 +32,7 @@ pub(crate) trait Rule: Sync {
     /// Its name, which is that of its insights.
     fn id(&self) -> &'static str;
 
-    /// Finds it, as often as it is there.
+    /// Finds all occurrences.
     fn find<'a>(&self, input: &'a RuleInput<'a>) -> Vec<Finding<'a>>;
 
     /// How much a finding matters, `None` if not at all: by what it would save.
@@ -53,7 +53,7 @@ pub(crate) struct Finding<'a> {
     pub(crate) remedy: String,
 }
 
-/// All that are known.
+/// All rules.
 const RULES: &[&dyn Rule] = &[
     &clone_of_owned::CloneOfOwned,
     &clone_per_lookup::ClonePerLookup,
@@ -73,7 +73,7 @@ const RULES: &[&dyn Rule] = &[
     &temporary_collection::TemporaryCollection,
 ];
 
-/// So many are told: what is below them would not be read.
+/// Most insights that are reported: more would not be read.
 const MOST: usize = 10;
 
 /// Everything that was found, the most rewarding first.

@@ -1,4 +1,4 @@
-//! `read-to-string-per-item`: each file, or each line, is read into a buffer of its own.
+//! `read-to-string-per-item`: each file, or each line, is read into a separate buffer.
 
 use super::{Finding, Rule, without};
 use crate::insight::Certainty;

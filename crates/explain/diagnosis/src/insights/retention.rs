@@ -84,7 +84,7 @@ mod tests {
         assert_eq!(found(&analysis), []);
         analysis.accounting.at_end = Some(breakdown(80 << 20));
         let told = found(&analysis);
-        // A program that has given everything back before it ends has nothing that could be retained for long.
+        // A program that has freed everything before it ends has nothing that could be retained for long.
         analysis.accounting.at_end.as_mut().expect("it is there").live = Bytes(0);
         assert_eq!(found(&analysis), []);
         analysis.accounting.at_end.as_mut().expect("it is there").live = Bytes(10 << 20);

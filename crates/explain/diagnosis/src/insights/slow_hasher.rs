@@ -1,6 +1,6 @@
 //! `slow-hasher`: maps use the hash function that withstands attacks, SipHash.
 //!
-//! How often a map is asked is not seen, only that it grew, and with which hash function: its type is in the names of the
+//! How often a map is searched is not known, only that it grew, and with which hash function: its type is in the names of the
 //! functions, unless these were mangled in the older way of Rust. So it is one hint for the whole program, and a low one.
 
 use super::Finding;

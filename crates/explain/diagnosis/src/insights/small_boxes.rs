@@ -1,6 +1,6 @@
-//! `small-boxes`: many small values, each in a block of its own.
+//! `small-boxes`: many small values, each in a separate block.
 //!
-//! Seen are many small blocks of one size from one line, of which many are live at one time. Each costs a call, a header
+//! The rule detects many small blocks of one size from one line, of which many are live at one time. Each costs a call, a header
 //! and a cache line.
 
 use super::{Finding, Rule};
@@ -17,7 +17,7 @@ pub(crate) struct SmallBoxes;
 const MOST_BYTES: u64 = 128;
 /// Fewer boxes than this are no problem.
 const LEAST: u64 = 10_000;
-/// And so many have to be live at one time.
+/// At least so many of them have to be live at one time.
 const LEAST_AT_ONCE: u64 = 1_000;
 /// What an allocator takes beside a small block, on average: a header, or the rest of its size class.
 const BESIDE: u64 = 12;

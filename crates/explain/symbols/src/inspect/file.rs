@@ -105,7 +105,7 @@ fn needed<Elf: FileHeader>(file: &ElfFile<'_, Elf>) -> Vec<String> {
         .collect()
 }
 
-/// The dynamic linker of each C library has a name of its own; distributions only move it to other directories.
+/// The dynamic linker of each C library has a distinct name; distributions only move it to other directories.
 fn libc(interpreter: Option<&str>, needed: &[String]) -> Libc {
     let Some(interpreter) = interpreter else { return Libc::Static };
     let name = interpreter.rsplit('/').next().unwrap_or_default();

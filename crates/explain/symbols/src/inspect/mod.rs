@@ -1,8 +1,8 @@
 //! What an executable is, before it is run: whether its allocations can be seen by a preloaded library.
 //!
 //! Preloading needs the dynamic linker, so a static executable is out of reach; the dynamic linker ignores it for a
-//! program that gains privileges; and calls that an executable makes to an allocator of its own never leave it. All of
-//! this stands in the file, and the user should hear it before an hour of recording and not after.
+//! program that gains privileges; and calls that an executable makes to its own allocator never leave it. All of this
+//! is in the file, and the user should know it before an hour of recording and not after.
 //!
 //! ```no_run
 //! # fn main() -> Result<(), heapwise_symbols::Error> {
@@ -34,7 +34,7 @@ pub use privileges::Privileges;
 pub struct Executable {
     /// The ELF file that the kernel will map. For a script this is its interpreter.
     pub path: PathBuf,
-    /// The scripts that lead to it, the one that was asked for first. Empty if that was the ELF file itself.
+    /// The scripts that lead to it, the requested one first. Empty if that was the ELF file itself.
     pub scripts: Vec<PathBuf>,
     /// Whether addresses have 32 or 64 bits.
     pub class: Class,
@@ -42,13 +42,13 @@ pub struct Executable {
     /// The dynamic linker (`PT_INTERP`). None for a static executable, and for a static one that is position
     /// independent: nothing can be preloaded into them.
     pub interpreter: Option<String>,
-    /// The C library, as far as the dynamic linker tells it.
+    /// The C library, as far as the name of the dynamic linker shows it.
     pub libc: Libc,
-    /// The shared libraries that the file asks for itself.
+    /// The shared libraries that the file itself needs.
     pub needed: Vec<String>,
     /// What makes the dynamic linker distrust its environment.
     pub privileges: Privileges,
-    /// The allocators that the executable contains, as its own symbols tell. If it is [`stripped`](Self::stripped),
+    /// The allocators that the executable contains, as its own symbols show. If it is [`stripped`](Self::stripped),
     /// an empty list proves nothing.
     pub own_allocators: Vec<AllocatorFound>,
     /// If its global allocator is heapwise's wrapper, which records by itself: the version of the shared memory that it speaks.

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 
 use heapwise_symbols::{DebugSearch, Frame, ModuleSymbols, Svma};
 
-/// A directory of its own for each test.
+/// A separate directory for each test.
 pub(crate) struct Bench {
     directory: tempfile::TempDir,
 }

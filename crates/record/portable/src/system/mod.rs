@@ -1,4 +1,4 @@
-//! What each system has to tell.
+//! What is needed of each operating system.
 
 #[cfg(unix)]
 mod unix;

@@ -24,7 +24,7 @@ pub(in super::super) fn capture(frames: &mut [usize]) -> usize {
     len
 }
 
-/// Whether whoever has set the environment has the rights that this process has.
+/// Whether the environment can be trusted: it was set with the rights that this process has.
 pub(in super::super) fn may_trust_environment() -> bool {
     // SAFETY: all four ask for numbers.
     unsafe { libc::getuid() == libc::geteuid() && libc::getgid() == libc::getegid() }
@@ -65,7 +65,7 @@ pub(in super::super) fn page_bytes() -> u64 {
     u64::try_from(bytes).unwrap_or(4096)
 }
 
-/// What of this process is in memory.
+/// Resident bytes of this process.
 #[cfg(target_os = "linux")]
 pub(in super::super) fn resident_bytes() -> Option<u64> {
     let statm = std::fs::read_to_string("/proc/self/statm").ok()?;
@@ -73,7 +73,7 @@ pub(in super::super) fn resident_bytes() -> Option<u64> {
     Some(pages * page_bytes())
 }
 
-/// What of this process is in memory.
+/// Resident bytes of this process.
 #[cfg(target_vendor = "apple")]
 pub(in super::super) fn resident_bytes() -> Option<u64> {
     // SAFETY: a structure of integers, for which zeroes are a value.
@@ -166,7 +166,7 @@ fn gnu_build_id(mut notes: &[u8]) -> Option<String> {
     }
 }
 
-/// The object file that holds an address. Its end is not told, so it is taken to be right behind the address.
+/// The object file that holds an address. Its end is not known, so it is assumed to be right behind the address.
 #[cfg(not(target_os = "linux"))]
 pub(in super::super) fn module_of(address: u64) -> Option<Module> {
     // SAFETY: a structure of pointers, for which zeroes are a value.

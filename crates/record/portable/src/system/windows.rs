@@ -25,7 +25,7 @@ pub(in super::super) fn capture(frames: &mut [usize]) -> usize {
     len.into()
 }
 
-/// Whether whoever has set the environment has the rights that this process has: programs do not gain any by being started.
+/// Whether the environment can be trusted. It can: programs do not gain any rights by being started.
 pub(in super::super) fn may_trust_environment() -> bool {
     true
 }
@@ -68,7 +68,7 @@ pub(in super::super) fn page_bytes() -> u64 {
     4096
 }
 
-/// What of this process is in memory.
+/// Resident bytes of this process.
 pub(in super::super) fn resident_bytes() -> Option<u64> {
     // SAFETY: a structure of integers, for which zeroes are a value.
     let mut counters: PROCESS_MEMORY_COUNTERS = unsafe { std::mem::zeroed() };

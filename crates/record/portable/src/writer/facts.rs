@@ -4,7 +4,7 @@ use super::{Job, PROCESS};
 use crate::{state, system};
 use heapwise_trace::file::records::{Interception, Meta, ProcessInfo};
 
-/// What a command line may have, as in other recordings.
+/// Most bytes of a command line, as in other recordings.
 const MOST_COMMAND_BYTES: usize = 4096;
 
 pub(super) fn meta(job: &Job) -> Meta {

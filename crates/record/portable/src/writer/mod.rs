@@ -40,7 +40,7 @@ pub(super) struct Job {
     pub(super) started_unix_ns: u64,
 }
 
-/// Writes until it is to stop. Tells when the file is a recording.
+/// Writes until it is to stop. Calls `tell_begun` when the file is a recording.
 pub(super) fn run(job: Job, tell_begun: impl FnOnce()) -> io::Result<Written> {
     let mut scribe = Scribe {
         output: Output::begin(&job.file, &facts::meta(&job))?,

@@ -1,6 +1,6 @@
 //! Names of addresses: found in this process, since a reader of the recording may not have its files.
 //!
-//! Names also tell which frames are heapwise's own, which is why those of the innermost frames are looked up at once and those
+//! Names also show which frames are heapwise's own, which is why those of the innermost frames are looked up at once and those
 //! of all others every now and then. What was compiled into another function keeps its place in that.
 
 use crate::system::Module;
@@ -46,12 +46,12 @@ impl Names {
         self.found.entry(address).or_insert_with(|| look_up(address)).is_own
     }
 
-    /// The name of this return address is to be written.
+    /// Requests that the name of this return address is written.
     pub(super) fn want(&mut self, address: u64) {
         self.wanted.push(address);
     }
 
-    /// The names of what was wanted since the last time.
+    /// The names that were requested since the last time.
     pub(super) fn new_symbols(&mut self, modules: &[Module]) -> Vec<Symbols> {
         let mut wanted: Vec<(usize, u64, u64)> = std::mem::take(&mut self.wanted)
             .into_iter()

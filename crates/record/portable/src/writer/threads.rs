@@ -12,7 +12,7 @@ use heapwise_trace::file::tables::ClockReadings;
 use heapwise_trace::live::words;
 use rustc_hash::FxHashMap;
 
-/// How long an epoch is at most: lifetimes of blocks are told to within this.
+/// Longest epoch, in nanoseconds: lifetimes of blocks are accurate to this.
 const EPOCH_NS: u64 = 100_000;
 
 #[derive(Debug)]
@@ -180,7 +180,7 @@ impl Threads {
         track.epoch = epoch;
     }
 
-    /// What came together since the last time.
+    /// The events that were collected since the last time.
     pub(super) fn section(&mut self, now_ns: u64) -> Section {
         let begun = self.begun.take();
         self.put_begun(begun);

@@ -11,7 +11,7 @@ pub struct Errno(pub i32);
 
 pub use crate::arch::syscall::number::{PRCTL, SECCOMP};
 
-/// Not permitted: what the kernel would answer less kindly.
+/// Not permitted: returned for calls that are not made because the kernel would kill the thread.
 pub const EPERM: Errno = Errno(1);
 /// A signal came first.
 const EINTR: Errno = Errno(4);
@@ -171,7 +171,7 @@ pub fn map_private(len: usize) -> Result<*mut u8, Errno> {
 /// # Safety
 /// `page` lies in a mapping that [`File::map_shared`] or this function made.
 pub unsafe fn map_shared_again(page: *mut u8, len: usize) -> Result<*mut u8, Errno> {
-    // SAFETY: an old size of 0 leaves the old mapping as it is, and the kernel chooses free addresses for the new one.
+    // SAFETY: an old size of 0 keeps the old mapping, and the kernel chooses free addresses for the new one.
     let at = unsafe { call(number::MREMAP, [page as usize, 0, len, MREMAP_MAYMOVE, 0, 0]) }?;
     Ok(at as *mut u8)
 }
@@ -275,7 +275,8 @@ pub fn process_id() -> u32 {
     unsafe { call(number::GETPID, [0; 6]) }.unwrap_or(0) as u32
 }
 
-/// This process's id as `/proc` has it: in the pid namespace of whoever has mounted that, which may be another one than ours.
+/// This process's id as `/proc` has it: in the pid namespace for which `/proc` was mounted, which may be another one
+/// than ours.
 pub fn id_in_proc() -> Option<u32> {
     let mut link = [0; 16];
     let len = read_link(c"/proc/self", &mut link).ok()?;

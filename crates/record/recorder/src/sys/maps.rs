@@ -19,7 +19,7 @@ pub struct Mapping<'a> {
     pub path: &'a [u8],
 }
 
-/// Longest line that is kept: the numbers and most of a path. Whoever calls may have little stack left.
+/// Longest line that is kept: the numbers and most of a path. The caller may have little stack left.
 const LINE: usize = 512;
 
 /// Visits all mappings in ascending order, until `visit` returns false.
@@ -101,7 +101,7 @@ pub enum Code {
     },
 }
 
-/// What kind of code an address is; `None` if it is none. `path` receives the object's path, its length is returned.
+/// What kind of code an address is; `None` if it is not code. `path` receives the object's path, its length is returned.
 pub fn code_at(address: usize, path: &mut [u8]) -> Option<(Code, usize)> {
     let (mut object, mut found, mut path_len) = ((0, 0), None, 0);
     // Just-in-time compilers reserve a range and change the permissions of its parts: the whole range counts.

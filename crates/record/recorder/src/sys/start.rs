@@ -1,4 +1,4 @@
-//! What the kernel told the process when it started.
+//! What the kernel passed to the process when it started.
 
 use super::File;
 use crate::arch::weak;
@@ -50,14 +50,14 @@ pub fn program_headers() -> Option<usize> {
     auxiliary(AT_PHDR)
 }
 
-/// Whether this process has more rights than whoever started it, so that its environment is not to be trusted (set-uid,
+/// Whether this process has more rights than its starter, so that its environment is not to be trusted (set-uid,
 /// set-gid, file capabilities). Also if that cannot be found out.
 pub fn is_privileged() -> bool {
     const AT_SECURE: usize = 23;
     auxiliary(AT_SECURE) != Some(0)
 }
 
-/// A word of what the kernel told the process when it started it.
+/// A value of the auxiliary vector, which the kernel passes to a process when it starts.
 fn auxiliary(wanted: usize) -> Option<usize> {
     let mut buffer = [0u8; 1024];
     let len = read_whole(c"/proc/self/auxv", &mut buffer)?;

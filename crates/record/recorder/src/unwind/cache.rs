@@ -13,7 +13,7 @@ const SET_BITS: u32 = 16;
 const WAYS: usize = 4;
 const SETS: usize = 1 << SET_BITS;
 const TAG_BITS: u32 = u64::BITS - RULE_BITS;
-/// Addresses have 47 bits: the position tells 16 of them, the tag 31.
+/// Addresses have 47 bits: the position holds 16 of them, the tag 31.
 const _: () = assert!(SET_BITS + TAG_BITS >= 47);
 /// PERF: eight neighbouring addresses share a set, so that a page of the table has the rules of a kibibyte of code. With
 /// a set for every address it is 128 bytes, and looking a rule up then often misses the address translation as well.

@@ -53,7 +53,7 @@ pub struct Row {
     pub outermost: bool,
 }
 
-/// Room for unwind rows on the stack of whoever calls: what glibc and compilers need, and little enough for the
+/// Room for unwind rows on the caller's stack: what glibc and compilers need, and little enough for the
 /// smallest stacks. A row with more registers is refused.
 struct Storage;
 
@@ -117,7 +117,7 @@ pub fn row(module: &Module, address: usize) -> Option<Row> {
     let row = fde.unwind_info_for_address(&eh_frame, &bases, &mut context, address as u64).ok()?;
     let expression = |e: UnwindExpression<usize>| Some(e.get(&eh_frame).ok()?.0.slice());
     let slot = |register: Register| match row.register(register) {
-        // gimli does not tell an undefined register from one that is not mentioned. Callee-saved registers that are
+        // gimli does not distinguish an undefined register from one that is not mentioned. Callee-saved registers that are
         // not mentioned are unchanged; the return address is always mentioned, so there it means undefined.
         Some(RegisterRule::Undefined) | None => Slot::Same,
         Some(RegisterRule::SameValue) => Slot::Same,

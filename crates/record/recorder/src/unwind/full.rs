@@ -12,7 +12,7 @@ use crate::arch::registers::Registers;
 /// A frame: its registers, and whether its pc is that of an interrupted instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FullFrame {
-    /// Registers as they are in this frame.
+    /// Registers in this frame.
     pub regs: Registers,
     /// Whether `regs.pc` is an instruction that was interrupted, rather than a return address.
     pub exact: bool,
@@ -28,11 +28,11 @@ pub enum Next {
     Lost,
     /// A register is needed that this walk does not know: it has to be done from the innermost frame on.
     NeedsRegisters,
-    /// The frame itself is none: its pc is not code.
+    /// This is not a frame: its pc is not code.
     NotAFrame,
 }
 
-/// The rule of an address, from the tables. Also tells what kind of memory an address without tables is in.
+/// The rule of an address, from the tables. Also classifies the memory of an address without tables.
 pub fn rule_of(address: usize) -> (Rule, Option<Row>) {
     rule_now(address).unwrap_or((Rule::plain(Kind::NotCode), None))
 }
@@ -90,7 +90,7 @@ fn by_row(row: &Row, frame: &FullFrame, memory: &StackMemory) -> Next {
     for (now, &slot) in saved.iter_mut().zip(&row.saved) {
         *now = value(slot, *now);
     }
-    // A frame pointer that is lost cannot be told from a wrong one later, so the walk ends if it is needed.
+    // A lost frame pointer could not be distinguished from a wrong one later, so the walk ends if it is needed.
     let fp = value(row.fp, Some(regs.fp)).unwrap_or(0);
     caller(frame, Registers { pc, sp: cfa, fp, saved }, row.signal, memory)
 }

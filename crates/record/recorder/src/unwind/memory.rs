@@ -48,7 +48,7 @@ impl Stacks {
         true
     }
 
-    /// Changes a range so that whoever interrupts it finds an empty one, and never halves of two.
+    /// Changes a range so that a signal handler in between finds an empty one, and never halves of two.
     fn set(&mut self, index: usize, (low, high): (usize, usize)) {
         let (to_low, to_high) = &mut self.known[index];
         *to_high = 0;

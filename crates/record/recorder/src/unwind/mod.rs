@@ -2,7 +2,7 @@
 //!
 //! * [`rule`]: what the unwind tables say about one address, in 33 bits,
 //! * [`cache`]: the rules of all addresses met so far,
-//! * [`module`], [`module_log`], [`modules`]: which object file an address belongs to, and telling the collector,
+//! * [`module`], [`module_log`], [`modules`]: which object file an address belongs to, and the report of it to the collector,
 //! * [`elf`]: the headers of an object file in memory,
 //! * [`cfi`]: reads an object's unwind table when an address is met for the first time,
 //! * [`expression`], [`full`]: frames that no short rule describes (signal frames, realigned stacks),

@@ -10,7 +10,7 @@ use crate::sys;
 use crate::sys::maps::Code;
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// Most modules that can be told apart.
+/// Most modules that can be distinguished.
 pub(super) const MAX_MODULES: usize = 2048;
 
 /// A module that was met.
@@ -72,7 +72,7 @@ pub fn look_up(address: usize, clock: u64) -> Found {
 }
 
 /// Questions to the kernel between two movements of the clock. Each takes as long as a hundred events, and walks
-/// through made code may lead to ever new addresses that are none.
+/// through made code may lead to ever new addresses that are not code.
 const QUESTIONS: u64 = 4;
 /// The clock at the last question, and how many there were since it moved.
 static ASKED: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
@@ -221,7 +221,7 @@ pub(super) fn is_any_gone(clock: u64) -> bool {
 fn is_gone(known: &Known, clock: u64) -> bool {
     let start = known.start.load(Ordering::Acquire);
     if known.link_map.load(Ordering::Relaxed) == 0 {
-        // Only the kernel can tell, and mapping another file there is what it is asked about.
+        // Only the kernel knows whether another file is mapped here by now.
         return start != 0 && sys::maps::mapping_of(start).is_none_or(|(from, _)| from != start);
     }
     start != 0 && !matches!(look_up(start, clock), Found::Module(module) if is(known, &module))

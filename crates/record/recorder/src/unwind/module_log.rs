@@ -1,4 +1,4 @@
-//! Telling the collector which modules there are: each when an address of it is met for the first time.
+//! Reports modules to the collector: each when an address of it is met for the first time.
 
 use super::module::{MAX_MODULES, Module};
 use crate::lock::Held;
@@ -9,7 +9,7 @@ use core::ffi::CStr;
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use heapwise_trace::live::layout::{BUILD_ID_BYTES, MODULE_LOG_BYTES, MODULE_RECORD_HEADER};
 
-/// What the collector was told.
+/// The modules that were reported to the collector.
 #[derive(Debug)]
 #[repr(C)]
 pub struct ModuleLog {
@@ -50,7 +50,8 @@ impl ModuleLog {
         self.modules[index / 32].fetch_or(bit, Ordering::AcqRel) & bit == 0
     }
 
-    /// Appends a record of the module at a place in the list of those that were met, unless it was told before; see [`MODULE_RECORD_HEADER`] for its layout.
+    /// Appends a record of the module at a place in the list of those that were met, unless it was reported before; see
+    /// [`MODULE_RECORD_HEADER`] for its layout.
     pub fn publish(&self, _held: &Held<'_>, region: &Region, index: usize, module: &Module) {
         let log = self.log.load(Ordering::Acquire);
         let Some(header) = region.header() else { return };

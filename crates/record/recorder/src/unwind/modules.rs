@@ -34,7 +34,7 @@ pub fn notice_unloaded() {
     if PROCESS.trie.begin_generation(&PROCESS.region, &held, generation).is_some() {
         PROCESS.modules.set_generation(&held, generation);
     }
-    // Every thread looks at the generation when it sees the clock change.
+    // Every thread checks the generation when it sees the clock change.
     if let Some(session) = PROCESS.session() {
         session.clock.0.fetch_add(1, Ordering::AcqRel);
     }

@@ -15,14 +15,14 @@ use core::sync::atomic::Ordering;
 use heapwise_trace::event::StackId;
 use heapwise_trace::live::node::{ADDRESS_MASK, EXACT_PC};
 
-/// Frames that are kept at most of a stack that is too deep to be kept whole ([`DEPTH`]): its innermost ones. Each event proves all
-/// that are kept, so there are fewer of them.
+/// Most frames that are kept of a stack that is too deep to be kept whole ([`DEPTH`]): its innermost ones. There are fewer of
+/// them, since each event proves all that are kept.
 const CUT_DEPTH: usize = 4 << 10;
 /// Frames that are kept whenever a stack outgrows one of the two. As many again fit before the next time, so a level more or
 /// less of a deep recursion costs the same at every depth.
 const KEPT: usize = CUT_DEPTH / 2;
 
-/// A word that is never what [`UNPROVABLE`] frames' checks want it to be.
+/// A word whose value is never the one that checks of [`UNPROVABLE`] frames require.
 static NEVER: usize = 0;
 
 /// The last stack of a thread. Zeroed memory is an empty one.
@@ -363,7 +363,7 @@ impl RememberedStack {
                 (Err(_), None) => break Some(pc(innermost.key)),
             }
         };
-        // The kernel was not asked about an address in one of the two walks: they cannot be compared.
+        // One of the two walks did not query the kernel about an address: they cannot be compared.
         if postponed != module::postponed() || self.postponed != postponed {
             self.postponed = module::postponed();
             return;

@@ -45,7 +45,7 @@ impl<T> DerefMut for Table<T> {
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct Tables {
-    /// The last stack, outermost frame first, from index 1 on. Index 0 is a frame that is none.
+    /// The last stack, outermost frame first, from index 1 on. Index 0 is unused.
     pub(super) frames: Table<Remembered>,
     /// What proves it, in the same order.
     pub(super) checks: Table<Check>,

@@ -79,7 +79,7 @@ impl<'a> Cursor<'a> {
         Some(taken)
     }
 
-    /// A count of things that take at least one byte each, so that a damaged count cannot ask for much memory.
+    /// A count of things that take at least one byte each, so that a damaged count cannot claim much memory.
     pub(crate) fn count(&mut self) -> Option<usize> {
         let n = usize::try_from(self.get()?).ok()?;
         (n <= self.0.len()).then_some(n)

@@ -1,4 +1,4 @@
-//! What a recording may claim of those who read it.
+//! Limits on what a recording may claim, which protect its readers.
 //!
 //! Packing makes next to nothing of what repeats itself: 64 MiB of zeros take 2 KiB. So a file of some kilobytes can claim
 //! gigabytes, and nothing is unpacked or reserved before it was compared with what real recordings contain. Three limits do
@@ -69,7 +69,8 @@ pub(crate) const MOST_ADDRESSES: usize = 1 << 22;
 pub(crate) const MOST_IMAGES: usize = 1 << 16;
 /// Bytes of facts in JSON: several times the longest command line.
 pub(crate) const MOST_FACTS: usize = 16 << 20;
-/// Elements of a list of findings or blind spots; the rest is ignored. An empty one takes two bytes in the file and 140 in memory.
+/// Elements of a list of findings or blind spots; the rest is ignored. An empty one takes two bytes in the file and 140 in
+/// memory.
 pub(crate) const MOST_LISTED: usize = 4096;
 
 /// What was unpacked so far.
@@ -110,7 +111,7 @@ impl Unpacked {
 pub(crate) struct Excess(pub(crate) Option<Claim>);
 
 impl Excess {
-    /// A count of entries that take at least one byte each, of which there are at most so many. `None` if it is another one.
+    /// A count of entries that take at least one byte each, at most `most` of them. `None` otherwise.
     pub(crate) fn count(&mut self, c: &mut Cursor<'_>, most: usize, what: &'static str) -> Option<usize> {
         let count = c.count()?;
         self.more(count, most, what)?;

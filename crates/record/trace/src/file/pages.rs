@@ -1,6 +1,6 @@
 //! Which pages of a process were resident at a moment, and what the allocator makes of request sizes.
 //!
-//! A *snapshot* lists the mappings of a process as `/proc/PID/maps` tells them. Of those that may belong to a heap it has
+//! A *snapshot* lists the mappings of a process from `/proc/PID/maps`. Of those that may belong to a heap it has
 //! the runs of resident pages, of the others only how many there are: no report needs to know which pages of a
 //! library were resident, and the runs of a heap say which of its free memory costs something.
 
@@ -21,7 +21,7 @@ pub enum Reason {
     Latest,
 }
 
-/// What a mapping is, as far as it can be told from outside.
+/// What a mapping is, as far as it is known from outside.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MappingKind {
     /// Private memory without a file: heaps, and whatever else a program maps.
@@ -37,7 +37,7 @@ pub enum MappingKind {
     Recorder,
     /// A file, or memory that processes share.
     File,
-    /// Anonymous, and mapped by an allocator other than glibc's: a heap or its books.
+    /// Anonymous, and mapped by an allocator other than glibc's: a heap or its metadata.
     Allocator,
 }
 
@@ -220,7 +220,7 @@ pub struct UsableSizes {
 }
 
 impl UsableSizes {
-    /// The usable bytes of a block that was asked for with this size.
+    /// The usable bytes of a block that was requested with this size.
     pub fn of(&self, requested: u64) -> u64 {
         let at = self.sizes.partition_point(|&usable| usable < requested);
         if let Some(&usable) = self.sizes.get(at) {

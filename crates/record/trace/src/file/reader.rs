@@ -107,7 +107,7 @@ impl<R: Read> Reader<R> {
         match decode(frame.kind, frame.payload, &mut excess) {
             Ok(section) => Ok(Some(section)),
             Err(what) => match excess.0 {
-                // Content that makes no sense is skipped. What asks for too much would do so again in the next section.
+                // Content that makes no sense is skipped. What claims too much would do so again in the next section.
                 Some(claim) => {
                     self.offset = at;
                     self.tail = Some(Tail::Excessive(claim));

@@ -249,7 +249,7 @@ pub struct RunEnd {
     /// Highest resident set size of the command's processes together, in bytes.
     pub peak_rss_bytes: u64,
     /// Whether pages that they share count once in it (PSS). Older recordings count them for each process, and so do those of
-    /// processes of which the kernel could not be asked often enough.
+    /// processes for which the kernel could not be queried often enough.
     pub shared_pages_count_once: bool,
     /// Processor time of the command and of what it started and waited for, with that of recording, in nanoseconds; 0 if it is
     /// not known.

@@ -17,7 +17,7 @@ use std::io::{Read, Write};
 
 pub(crate) const FRAME_BYTES: usize = 20;
 const MARK: [u8; 4] = *b"HWSE";
-/// A section never holds more, so a damaged length cannot ask for much memory.
+/// A section never holds more, so a damaged length cannot claim much memory.
 pub(crate) const MAX_PAYLOAD: usize = 64 << 20;
 /// Level 1 is four times as fast as level 3 on event columns and 5 % larger.
 const ZSTD_LEVEL: i32 = 1;

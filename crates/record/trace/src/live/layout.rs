@@ -11,7 +11,7 @@ pub const LIVE_VERSION: u32 = 4;
 
 /// Environment variable that names the session file to a recorded process.
 pub const SESSION_VARIABLE: &str = "HEAPWISE_SESSION";
-/// Environment variable that says who records a program that has wrapped its allocator.
+/// Environment variable that says what records a program that has wrapped its allocator.
 pub const THROUGH_VARIABLE: &str = "HEAPWISE_THROUGH";
 /// Its value if the preload library is to record such a program, and not the wrapper.
 pub const THROUGH_PRELOAD: &[u8] = b"preload";
@@ -52,7 +52,7 @@ pub struct SessionHeader {
     pub only_pid: AtomicU32,
     /// Padding up to the next cache line.
     pub reserved: [AtomicU32; 8],
-    /// The epoch and the two flags `CLOCK_*`. Read at every event, so it has a cache line of its own.
+    /// The epoch and the two flags `CLOCK_*`. Read at every event, so it has a separate cache line.
     pub clock: CacheLine<AtomicU64>,
     /// Offset of the first byte that no process has taken yet.
     pub next_arena: CacheLine<AtomicU64>,
@@ -81,7 +81,7 @@ pub struct NestedName {
     pub bytes: [AtomicU8; 252],
 }
 
-/// A value with a cache line of its own.
+/// A value in a separate cache line.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 pub struct CacheLine<T>(pub T);
@@ -104,7 +104,7 @@ pub const MAX_MARK_NAMES: usize = 4096;
 pub const MARK_NAME_BYTES: usize = 200;
 /// Bytes of the log of names of one process: room for all of them.
 pub const MARK_LOG_BYTES: usize = MAX_MARK_NAMES * (2 + MARK_NAME_BYTES);
-/// Mappings of an allocator's own that are told.
+/// Most mappings of an allocator's own that are reported.
 pub const MAX_ALLOCATOR_MAPPINGS: usize = 1024;
 /// Bytes kept of a process's command line.
 pub const COMMAND_BYTES: usize = 4096;
@@ -169,15 +169,15 @@ pub struct ProcessHeader {
     pub allocator_mappings: [[AtomicU64; 2]; MAX_ALLOCATOR_MAPPINGS],
 }
 
-/// A process that ends by itself lets the collector look at its pages before they are gone.
+/// A process that ends by itself lets the collector take a snapshot of its pages before they are gone.
 pub mod exit_state {
     /// It goes on.
     pub const RUNNING: u32 = 0;
     /// It is about to end, and waits a moment.
     pub const ANNOUNCED: u32 = 1;
-    /// The collector has seen what it wanted to see.
+    /// The collector has taken its snapshot.
     pub const SEEN: u32 = 2;
-    /// The process waits no more: what was seen since may be half gone.
+    /// The process waits no more: a snapshot since then may be incomplete.
     pub const GONE_ON: u32 = 3;
 }
 

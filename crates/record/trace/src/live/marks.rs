@@ -6,7 +6,7 @@
 
 use crate::event::MarkId;
 
-/// Takes a name apart: the name at the start of `log`, and how many bytes it takes there. `None` at the end of the log, or
+/// Parses a name: the name at the start of `log`, and how many bytes it takes there. `None` at the end of the log, or
 /// where it makes no sense.
 pub fn name_at(log: &[u8]) -> Option<(&[u8], usize)> {
     let (len, rest) = log.split_first_chunk::<2>()?;

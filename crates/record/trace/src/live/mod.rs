@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! 0        SessionHeader: clock, wake-up word, newest process, next free arena
-//! arena    ProcessHeader: who it is, where its rings, nodes, index tables and modules are
+//! arena    ProcessHeader: its ids, where its rings, nodes, index tables and modules are
 //!          module log
 //!          RingHeader and ring of its first thread
 //!          first chunk of its trie's nodes, first index table
@@ -15,7 +15,7 @@
 //!
 //! A process that marks moments (`heapwise_mark`) has a log of the names of its marks ([`marks`]), too.
 //!
-//! Nothing is ever handed back inside the file; the collector punches holes where a process has ended. Since the
+//! No arena is ever reused; the collector punches holes where a process has ended. Since the
 //! memory belongs to the collector, a killed program loses nothing that it had published.
 //!
 //! *Publishing* is always: write the contents, then store a count or an offset with release ordering.

@@ -22,7 +22,7 @@ pub const ROOT_CUT: u64 = 1 << 61;
 /// The address in a frame's key.
 pub const ADDRESS_MASK: u64 = (1 << 48) - 1;
 
-/// A node's key, taken apart.
+/// A decoded node key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeKind {
     /// Where stacks begin.
@@ -35,13 +35,13 @@ pub enum NodeKind {
     Frame {
         /// Return address, or the interrupted instruction's if `exact`.
         address: u64,
-        /// Whether `address` is that of an instruction to be looked up as it is.
+        /// Whether `address` is that of an instruction to be looked up itself, rather than a return address.
         exact: bool,
     },
 }
 
 impl NodeKind {
-    /// Takes a key apart.
+    /// Decodes a key.
     pub fn from_key(key: u64) -> Self {
         if key & ROOT != 0 {
             NodeKind::Root { generation: key as u32, cut: key & ROOT_CUT != 0 }

@@ -4,7 +4,7 @@ mod rules;
 
 use rules::RULES;
 
-/// What the rules look at.
+/// The input of the rules.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FrameFacts<'a> {
     /// Demangled name of the function.

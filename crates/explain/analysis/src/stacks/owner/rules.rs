@@ -11,7 +11,7 @@ pub(super) struct Rule {
     pub(super) matches: fn(&FrameFacts<'_>) -> bool,
 }
 
-/// All of them, in the order in which they are asked.
+/// All rules, in the order in which they are tried.
 pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "recorder-module",

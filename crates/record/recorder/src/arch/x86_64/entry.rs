@@ -72,7 +72,7 @@ macro_rules! entry_point_before {
                 "push rdx",
                 "push rsi",
                 "push rdi",
-                // Seven words and the return address: the stack is aligned as a call wants it to be.
+                // Seven words and the return address: the stack has the alignment that a call requires.
                 ".cfi_adjust_cfa_offset 56",
                 "mov rdi, rsp",
                 "call {before}",
@@ -132,7 +132,7 @@ macro_rules! entry_point_with_caller {
         #[unsafe(naked)]
         pub unsafe extern "C" fn $name() {
             core::arch::naked_asm!(
-                // The seventh argument lies on the stack. The push also aligns the stack, as a call wants it to be.
+                // The seventh argument lies on the stack. The push also aligns the stack as a call requires.
                 ".cfi_startproc",
                 "push qword ptr [rsp]",
                 ".cfi_adjust_cfa_offset 8",
@@ -147,10 +147,10 @@ macro_rules! entry_point_with_caller {
     };
 }
 
-/// Defines the exported C function `syscall`. It jumps to the real one, whose address is in `$next`, and leaves all registers
-/// and the stack as they are: some callers make calls that return twice, or on another stack. Numbers of which the recorder has
-/// to know go to `$watched` with the address that it returns to as their seventh argument, and all go to `$early` while
-/// `$next` is null.
+/// Defines the exported C function `syscall`. It jumps to the real one, whose address is in `$next`, and leaves all
+/// registers and the stack unchanged: some callers make calls that return twice, or on another stack. Numbers that the
+/// recorder has to know of go to `$watched` with the address that it returns to as their seventh argument, and all go
+/// to `$early` while `$next` is null.
 #[macro_export]
 macro_rules! watched_system_calls {
     ($next:path, $watched:path, $early:path) => {

@@ -35,7 +35,7 @@ impl Registers {
         }
     }
 
-    /// The registers of the calling function, as they are when this returns to it.
+    /// The registers that the calling function has when this returns to it.
     #[inline(always)]
     pub fn here() -> Self {
         let mut raw = [0usize; 8];

@@ -28,9 +28,9 @@ pub struct ThreadWords {
     pub state: *mut crate::thread::ThreadState,
     /// See [`crate::guard`].
     pub guard: usize,
-    /// The how-manieth of the following calls of the real allocator is measured; 0 for none.
+    /// Which one of the following calls of the real allocator is measured, counted from 1; 0 for none.
     pub measure_in: u32,
-    /// What was measured and not yet told, in ticks; 0 for nothing.
+    /// What was measured and not yet recorded, in ticks; 0 for nothing.
     pub ticks: u32,
     /// Non-zero in a thread that is killed at system calls; see [`crate::confined`].
     pub strict: u32,

@@ -10,7 +10,7 @@ use crate::file::cursor::Cursor;
 use crate::file::limits::{Claim, Excess, MOST_BLOCKS, MOST_EVENTS};
 use crate::file::records::ThreadIndex;
 
-/// A decoded section of events: blocks of threads, whose events are decoded when they are asked for.
+/// A decoded section of events: blocks of threads, whose events are decoded when they are iterated over.
 #[derive(Debug)]
 pub struct EventsSection {
     /// Every event published before the clock said this is in this section or an earlier one.
@@ -54,7 +54,7 @@ impl EventsSection {
                 return None;
             }
             if n_events == 0 {
-                // It costs a thread and packs into nothing, and says nothing.
+                // An empty block takes memory for a thread, compresses to nothing, and has no use.
                 excess.0 = Some(Claim::EmptyBlocks);
                 return None;
             }

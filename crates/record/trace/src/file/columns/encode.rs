@@ -1,7 +1,7 @@
 //! The writer's side: from the words of a ring to columns.
 //!
-//! It runs while the program does, so its tables have a fixed size and are never cleared: a stamp tells this block's
-//! entries from older ones.
+//! It runs while the program does, so its tables have a fixed size and are never cleared: a stamp distinguishes this
+//! block's entries from older ones.
 
 use super::{
     ADDRESSES, ALLOC, ALLOCATED, DISTANCES, EPOCH, EPOCHS, EXTRA, EXTRAS, FAILED, FREE, FREED, KINDS, MARK,
@@ -41,7 +41,7 @@ pub struct EventsEncoder {
     mentions: Box<[Mention]>,
     stacks: Box<[StackSlot]>,
     dictionary_sizes: Vec<u64>,
-    /// Stamp that tells this block's table entries from older ones.
+    /// Stamp that distinguishes this block's table entries from older ones.
     block: u32,
     n_events: u64,
     counts: [u32; 2],

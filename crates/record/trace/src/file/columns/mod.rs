@@ -1,7 +1,7 @@
 //! Events in columns.
 //!
-//! A section of events holds one *block* per thread that had something to say since the section before. Within a
-//! block each field has a column of its own, because zstd then finds the repetition in it:
+//! A section of events holds one *block* per thread that has had events since the section before. Within a block each
+//! field has a separate column, because zstd then finds the repetition in it:
 //!
 //! ```text
 //! payload   watermark, number of blocks, blocks
