@@ -57,7 +57,7 @@ pub struct Sample {
     pub stderr: Output,
     /// Resident memory over time, of all processes.
     pub timeline: Timeline,
-    /// What came of the load, if there was one.
+    /// The result of the load, if there was one.
     pub load: Option<LoadSample>,
     /// Memory after the load, of all processes.
     pub after_load: Option<Memory>,
@@ -117,7 +117,7 @@ impl Output {
     pub const KEPT: usize = 256 << 10;
 }
 
-/// What came of the load.
+/// The result of the load.
 #[derive(Clone, Debug)]
 pub struct LoadSample {
     pub outcome: Outcome,

@@ -39,7 +39,7 @@ pub struct Options {
     pub runs: Option<u32>,
     /// Only these workloads; all if there are none.
     pub workloads: Vec<String>,
-    /// Only these conditions beside the plain one; all if there are none.
+    /// Only these conditions and the plain one; all if there are none.
     pub conditions: Vec<String>,
 }
 

@@ -11,26 +11,26 @@ pub enum Ending {
     /// The process died of a signal.
     Killed {
         signal: i32,
-        /// Calls that it had made as far as it had told.
+        /// Calls that it had reported as made.
         calls: u64,
     },
     /// The process ended by itself, which an allocator makes it do that finds something wrong.
     Exited {
         /// The exit code.
         code: i32,
-        /// Calls that it had made as far as it had told.
+        /// Calls that it had reported as made.
         calls: u64,
     },
     /// Nothing happened for too long.
     Hung {
-        /// Calls that it had made as far as it had told.
+        /// Calls that it had reported as made.
         calls: u64,
     },
     /// It took more memory than it may.
     TooLarge {
         /// What it may take.
         most: Bytes,
-        /// Calls that it had made as far as it had told.
+        /// Calls that it had reported as made.
         calls: u64,
     },
     /// The system refused something that the replay needs itself.
@@ -111,7 +111,7 @@ pub struct Measured {
     /// The same after a call that returns free pages to the system, without what the kernel may take; the thread that makes it
     /// is one that stays. `None` if that was not asked for.
     pub purged: Option<Bytes>,
-    /// What the allocator itself said at the end, if it says anything and the replay accounts for memory.
+    /// The allocator's own statistics at the end, if it has any and the replay accounts for memory.
     pub own: Option<OwnStatistics>,
     /// Over time.
     pub levels: Vec<Level>,

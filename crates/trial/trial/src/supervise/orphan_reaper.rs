@@ -6,8 +6,8 @@
 //! nor a child that was there before, is an orphan of the run: it belongs to the program while that runs, what it needed
 //! is counted when it ends, and it is ended with the run.
 //!
-//! The commands that drive a server leave orphans, too. They are told from the server's by a variable that only those
-//! commands get.
+//! The commands that drive a server leave orphans, too. A variable that only those commands get distinguishes them from the
+//! server's.
 
 use super::process;
 use super::sys::{self, Signal};

@@ -23,7 +23,7 @@ pub enum Reason {
     NothingIsBetter,
     /// What was better in replays was not in the program itself.
     NotConfirmed,
-    /// The search was ended before it could tell whether something is better.
+    /// The search was interrupted before it had found anything better.
     Interrupted,
 }
 
@@ -42,9 +42,9 @@ pub enum Choice {
 }
 
 impl Choice {
-    /// By replays alone: the first one that is surely better than what there is now. Of those that cannot be told apart the one
-    /// with the fewest settings is taken, for each setting is something to be looked after, and of these the one that costs
-    /// least otherwise.
+    /// By replays alone: the best candidate that is surely better than the baseline. Among candidates that cannot be
+    /// distinguished, the one with the fewest settings is chosen, because each setting has to be maintained; then the one with
+    /// the lowest cost in the other measures.
     pub fn by_replay(found: &Found) -> Self {
         Self::by_replay_of(found, |_| true)
     }
@@ -64,11 +64,12 @@ impl Choice {
         }
     }
 
-    /// By the program itself: the comparison's candidates are those of the shortlist, in any order. The best one that did the same
-    /// as the program as it is and surely needs less of what counts most. Of those that are about as good those come first
-    /// that do not have many more page faults, then those with the fewest settings, then who costs least otherwise.
+    /// By the program itself. The comparison's candidates are those of the shortlist, in any order. Chooses the best candidate
+    /// that did the same as the baseline and surely needs less of some measure of the goal. Among those that are about as good:
+    /// first those without many more page faults, then those with the fewest settings, then the one with the lowest cost in the
+    /// other measures.
     ///
-    /// Too few rounds tell nothing of the program: then replays decide, among those that did nothing wrong in it.
+    /// If there are too few rounds to judge by the program, replays decide, among the candidates without findings.
     pub fn confirmed(found: &Found, on_program: &OnProgram) -> Self {
         let mut good: Vec<Confirmed> = on_program
             .others()
@@ -111,7 +112,7 @@ const MANY_FAULTS: f64 = 1.5;
 struct Confirmed {
     candidate: Candidate,
     factor: Score,
-    /// Whether it surely has many more page faults than the program as it is.
+    /// Whether it surely has many more page faults than the baseline.
     has_many_faults: bool,
     /// What it does to everything else that was measured, as a sum of logarithms.
     besides: f64,
@@ -160,8 +161,8 @@ fn has_many_faults(candidate: &Ranked, baseline: &Ranked) -> bool {
     its.zip(base).is_some_and(|(its, base)| its > base * MANY_FAULTS)
 }
 
-/// What a candidate does to all measures together, wanted or not: among those that are equally good at what is wanted, the
-/// one that costs least otherwise is the better one.
+/// The cost of a candidate over all measures, whether the goal has them or not: it decides between candidates that are equally
+/// good at the goal.
 fn besides(candidate: &Ranked, baseline: &Ranked) -> f64 {
     let ratio = |measure: Objective| {
         let (its, base) = (candidate.numbers.of(measure)?.median, baseline.numbers.of(measure)?.median);
@@ -190,7 +191,7 @@ pub fn real(measure: Objective, standing: &Standing) -> Option<RunMeasure> {
     kinds.iter().copied().find(has)
 }
 
-/// Whether a comparison has rounds enough to tell anything of a goal, for any of its candidates.
+/// Whether a comparison has enough rounds to judge a goal.
 pub fn is_told_by(goal: &Goal, comparison: &Comparison) -> bool {
     let has_too_few = |standing: &Standing| {
         let verdict = |&(measure, _): &(Objective, f64)| standing.verdict(real(measure, standing)?);

@@ -1,4 +1,4 @@
-//! How much of what is wanted to be little a candidate needs, beside what there is now.
+//! How much a candidate needs of what the goal minimises, compared with the baseline.
 
 use crate::statistics::Spread;
 use crate::tune::goal::{Goal, Objective};
@@ -16,7 +16,7 @@ pub struct Score {
     pub high: f64,
 }
 
-/// Differences below this are not told apart: replays of the same script differ by as much.
+/// Smaller differences do not count: replays of the same script differ by as much.
 const SAME: f64 = 0.02;
 
 impl Score {
@@ -45,7 +45,7 @@ impl Score {
         self.high < 1.0 && self.value < 1.0 - SAME
     }
 
-    /// Whether the two cannot be told apart.
+    /// Whether the two cannot be distinguished.
     pub fn is_like(&self, other: &Self) -> bool {
         (self.value / other.value - 1.0).abs() < SAME || (self.low <= other.high && other.low <= self.high)
     }

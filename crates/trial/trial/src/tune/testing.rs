@@ -65,7 +65,7 @@ pub(crate) fn standing(label: &str, measures: &[(RunMeasure, Verdict, (f64, f64,
     }
 }
 
-/// A comparison with these candidates, behind the program as it is.
+/// A comparison of these candidates with the baseline, which comes first.
 pub(crate) fn on_program(candidates: Vec<Standing>) -> OnProgram {
     let standings: Vec<Standing> = std::iter::once(standing("default", &[])).chain(candidates).collect();
     let candidate = |standing: &Standing| Candidate::parse(&standing.candidate.label).expect("a candidate");

@@ -4,7 +4,7 @@ use crate::compare::{Difference, RunMeasure, Standing, Verdict, Winner};
 use crate::statistics::difference;
 use std::collections::BTreeMap;
 
-/// A candidate beside the baseline, measure by measure.
+/// A candidate compared with the baseline, measure by measure.
 pub(crate) fn differences(baseline: &Standing, candidate: &Standing) -> BTreeMap<RunMeasure, Difference> {
     let compared = RunMeasure::ALL.into_iter().filter_map(|measure| {
         let rows = rows(baseline, candidate, measure);
@@ -112,7 +112,8 @@ mod tests {
 
     #[test]
     fn those_who_are_compared_are_compared_within_rounds_whoever_is_missing() {
-        // The machine is faster in each round, far more than the two differ: only the same rounds tell them apart.
+        // The machine is faster in each round, by far more than the two differ: only a comparison within rounds distinguishes
+        // them.
         let faster = |number: f64| -> Vec<f64> { (0..8).map(|round| number * 0.7f64.powi(round)).collect() };
         let mut standings = vec![standing(&faster(1e9), true)];
         for number in [0.5e9, 0.55e9] {

@@ -112,7 +112,7 @@ impl Watch {
         if self.shared.with_last(|last| last.has_lost) { None } else { now.checked_sub(mark?) }
     }
 
-    /// Ends all processes that are left, and says what was seen.
+    /// Ends all processes that are left, and returns what was seen.
     pub(super) fn finish(mut self) -> Seen {
         self.shared.is_over.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
@@ -149,7 +149,7 @@ impl Shared {
         let time_ns = self.started.elapsed().as_nanos() as u64;
         let sum: u64 = sizes.iter().map(|(_, bytes)| bytes).sum();
         let first = sizes.iter().find(|(pid, _)| *pid == self.pid).map_or(0, |(_, bytes)| *bytes);
-        // The loader is done soon. After that, it is asked for until the answer is yes.
+        // The loader is done soon. After that, the library is looked for until it is found.
         let wants_maps =
             self.with(|seen| seen.mapped.as_ref().is_none_or(|mapped| mapped.has_library == Some(false)));
         let mapped = wants_maps.then(|| mapped(self.pid, self.library.as_deref())).flatten();
@@ -212,7 +212,7 @@ impl Shared {
         for _ in 0..COUNTS {
             let inherited = self.orphan_reaper.inherited();
             let all = self.all_processes();
-            // The clock is exact, and the ticks have to do for one that it is not told of.
+            // The process's clock is exact; where it cannot be read, the ticks are used.
             let of =
                 |(pid, stat): (&i32, &Account)| sys::cpu_time(*pid).unwrap_or(stat.own) + stat.waited_for;
             let sum: Duration = all.iter().map(of).sum();

@@ -111,7 +111,7 @@ fn ratios(plan: &Plan, series: &Series) -> Vec<Found> {
     found
 }
 
-/// How a time grows, beside how it grows plainly.
+/// How a time grows, compared with the plain condition.
 fn grown(growth: Option<Growth>, plain: Option<Growth>) -> String {
     match (growth, plain) {
         (Some(growth), Some(plain)) if growth.words() != "unclear" => {

@@ -45,7 +45,7 @@ impl Answer {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// Reads what a worker printed. Libraries that were loaded into it may have printed lines of their own.
+    /// Reads what a worker printed. Libraries that were loaded into it may have printed other lines.
     ///
     /// # Errors
     ///

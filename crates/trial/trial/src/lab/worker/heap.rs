@@ -1,7 +1,7 @@
 //! The heap that a process really has.
 //!
-//! A loader that cannot find a library says so and goes on, and a variable that is not read does nothing: that a command
-//! was prepared proves nothing about the process. So a worker asks its own allocators, and an experiment believes it.
+//! A loader that cannot find a library reports that and goes on, and a variable that is not read has no effect: that a command
+//! was prepared proves nothing about the process. So a worker examines its own allocators, and an experiment trusts only that.
 
 use heapwise_environment::facts::Probes;
 use serde::{Deserialize, Serialize};

@@ -24,7 +24,7 @@ const STACK_BYTES: u64 = 16 << 20;
 /// What a script contains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Blocks that are asked for.
+    /// Blocks that are allocated.
     pub allocations: u64,
     /// Blocks that are freed.
     pub deallocations: u64,
@@ -90,7 +90,7 @@ pub struct Script {
     pub(crate) peak: u32,
     /// From the first event to the end of the process.
     pub(crate) duration: Nanos,
-    /// Bytes of its blocks that a replay touches at a time, as far as can be told beforehand.
+    /// Bytes of its blocks that a replay touches at a time, estimated beforehand.
     touched: u64,
     counts: Counts,
 }

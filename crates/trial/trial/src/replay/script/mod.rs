@@ -47,7 +47,7 @@ pub enum Error {
 }
 
 /// Compiles the script of a process, by its place in [`Analysis::processes`] of an earlier analysis of the same recording.
-/// `progress` is told the bytes that were read.
+/// `progress` is called with the number of bytes read so far.
 ///
 /// # Errors
 /// The recording cannot be read or holds a sample only, or the script not be written. A recording that is damaged or was cut off gives the script

@@ -17,7 +17,7 @@ fn content(generation: u16, address: u64) -> u64 {
     u64::from(generation) << 48 | address & ADDRESS
 }
 
-/// What a thread's interpreter knows.
+/// The state of a thread's interpreter.
 #[derive(Debug)]
 struct Interpreter<'a> {
     memory: &'a Memory,
@@ -29,7 +29,7 @@ struct Interpreter<'a> {
     notes_pages: bool,
 }
 
-/// Does what the thread's stream says.
+/// Executes the thread's stream.
 pub(super) fn stream(memory: &Memory, thread: usize) -> Ending {
     let header = memory.header();
     let state = memory.thread(thread);

@@ -1,4 +1,4 @@
-//! What the parent wants of the allocator at the end: its own statistics, and the return of free pages to the system.
+//! What the parent requests from the allocator at the end: its own statistics, and the return of free pages to the system.
 
 use crate::replay::shared::{Header, wish};
 use heapwise_allocators::own_statistics;
