@@ -163,13 +163,13 @@ pub struct Edit {
 }
 
 impl Edit {
-    /// The difference in the unified format, with three lines around each change and `name` for the file, in its line as it is.
+    /// The difference in the unified format, with three lines of context around each change and `name` in the header, unescaped.
     /// The file's own line ends are kept.
     pub fn diff(&self, name: &str) -> String {
         let before = String::from_utf8_lossy(&self.before);
         let after = String::from_utf8_lossy(&self.after);
         let mut diff = TextDiff::configure();
-        // Behind it, a difference is told that is right and longer than it would have to be.
+        // After this time the difference is still correct, but may be longer than necessary.
         let diff = diff.timeout(Duration::from_secs(2)).diff_lines(&*before, &*after);
         diff.unified_diff().header(name, name).to_string()
     }
@@ -204,7 +204,8 @@ impl Edit {
     }
 }
 
-/// Writes a copy beside the file, under a name that does not exist. Until it has the owner of the file, only this user may read it.
+/// Writes a copy next to the file, under a name that does not exist. Until it has the owner of the file, only this user may read
+/// it.
 fn back_up(file: &Path, bytes: &[u8], metadata: &fs::Metadata) -> io::Result<PathBuf> {
     const TRIES: usize = 10_000;
     let mut options = OpenOptions::new();

@@ -11,7 +11,7 @@ pub struct Places {
     pub folder: PathBuf,
     /// The user's home folder, for the settings of editors and debuggers. Nothing outside of the project is read without.
     pub home: Option<PathBuf>,
-    /// Where programs keep their settings: `%APPDATA%` of Windows and `XDG_CONFIG_HOME`. The usual place if it is not told.
+    /// Where programs keep their settings: `%APPDATA%` of Windows and `XDG_CONFIG_HOME`. If `None`, the usual place.
     pub settings: Option<PathBuf>,
     /// The system that counts as the one in use.
     pub system: System,

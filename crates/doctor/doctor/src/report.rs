@@ -1,4 +1,4 @@
-//! What comes of looking, and what collects it.
+//! The results of a survey, and what collects them.
 
 use crate::edit::{self, Change, Edit, Fix};
 use crate::given::{Given, Mistake};
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 pub enum Answer {
     Yes,
     No,
-    /// That depends on something that no file says.
+    /// It depends on something that is in no file.
     Unknown,
 }
 
@@ -175,13 +175,13 @@ impl<'p> Report<'p> {
         }
     }
 
-    /// Counts something of a file, and says once if it is too much.
+    /// Counts something of a file, and reports it once if it is too much.
     fn has_room(&mut self, file: &Path, in_all: usize, part: impl Fn(&mut Count) -> &mut usize) -> bool {
         if !self.counts.contains_key(file) {
             self.counts.insert(file.to_owned(), Count::default());
         }
         let Some(count) = self.counts.get_mut(file).map(part) else { return false };
-        // Once a file had too much, it says nothing more of this kind.
+        // Once a file had too much, nothing more of this kind is reported.
         if *count > MOST_IN_A_FILE {
             return false;
         }

@@ -51,7 +51,7 @@ pub(crate) struct Source {
     pub(crate) original: Arc<Original>,
     /// Where its lines end.
     pub(crate) lines: Lines,
-    /// One step of indentation, once it was asked for.
+    /// One step of indentation, cached once it was computed.
     pub(crate) unit: OnceCell<String>,
 }
 
@@ -113,7 +113,7 @@ impl Source {
 
     /// Decodes what a file holds.
     pub(crate) fn from_bytes(file: PathBuf, owner: Owner, bytes: Vec<u8>) -> Result<Self, Refused> {
-        // UTF-16 is told by its mark, or by a zero beside the first character, which is `{`, `<` or the like.
+        // UTF-16 is recognised by its mark, or by a zero next to the first character, which is `{`, `<` or the like.
         if matches!(bytes.as_slice(), [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] | [0, _, ..] | [_, 0, ..]) {
             let why = "is UTF-16, which is not edited: save it as UTF-8 and look again";
             return Err(Refused::whole(&file, why));

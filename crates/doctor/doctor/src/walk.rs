@@ -46,7 +46,7 @@ fn limited(folder: &Path, most: usize) -> Walk {
     let mut entries = 0;
     let mut folders = VecDeque::from([(folder.to_owned(), 0)]);
     while let Some((folder, depth)) = folders.pop_front() {
-        // A folder that cannot be read has nothing to say.
+        // A folder that cannot be read is skipped.
         let Ok(list) = fs::read_dir(&folder) else { continue };
         let mut list: Vec<_> = list.flatten().take(most - entries + 1).collect();
         list.sort_by_key(fs::DirEntry::file_name);

@@ -24,7 +24,7 @@ pub enum Error {
         /// The allocator.
         name: &'static str,
     },
-    /// This heapwise does not carry the allocator, and does so only if it is asked to.
+    /// This heapwise does not carry the allocator, which is built in only on request.
     #[error("this heapwise was built without {name}: {}", registry::request(name))]
     NotRequested {
         /// The allocator.
@@ -52,7 +52,7 @@ pub enum Error {
         /// As it was given.
         path: PathBuf,
     },
-    /// The loader could not be told this path.
+    /// The loader cannot be given this path.
     #[error(
         "{path:?} cannot be preloaded, for the loader takes spaces and colons for the end of a path: copy or link it elsewhere"
     )]
@@ -182,8 +182,8 @@ impl Prepared {
         &self.variables
     }
 
-    /// Gives the candidate to a command: preloads its library before whatever is preloaded already, takes the variables of
-    /// all allocators away, and sets this one's. The program as it is keeps what it has.
+    /// Gives the candidate to a command: preloads its library before whatever is preloaded already, removes the variables of all
+    /// allocators, and sets this one's. The baseline keeps its variables.
     ///
     /// Of a command whose environment was cleared, what this process has in its own would count as being there.
     pub fn apply(&self, command: &mut Command) {

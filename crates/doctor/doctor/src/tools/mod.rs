@@ -30,7 +30,7 @@ pub(crate) trait Tool: Sync {
         Vec::new()
     }
 
-    /// Notes what other files need to know of this one. A file that is not understood says nothing.
+    /// Notes what other files need from this one. A file that is not understood adds nothing.
     fn learn(&self, _source: &Source, _known: &mut Known) {}
 
     /// Says which launches the file describes and what is wrong with them.

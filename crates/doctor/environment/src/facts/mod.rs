@@ -158,7 +158,7 @@ impl Facts {
         self.libraries.iter().filter(|library| heapwise_allocators::replaces_malloc(&library.file_name()))
     }
 
-    /// Whether the program's allocation functions are those of glibc, as far as it is known: no other allocator is in the
+    /// Whether the program's allocation functions are those of glibc, as far as can be seen: no other allocator is in the
     /// process, nor in the program.
     pub fn uses_glibc_malloc(&self) -> bool {
         let own = self.program.as_ref().is_some_and(|p| !p.allocators.is_empty() || p.libc == Libc::Musl);

@@ -33,7 +33,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("terminal.integrated.env.windows", "what is started by hand in the terminal"),
 ];
 
-/// Notes what settings say to launches.
+/// Notes what settings mean for launches.
 pub(super) fn learn(
     source: &Source,
     settings: &Object<'_>,
@@ -52,7 +52,7 @@ pub(super) fn learn(
     });
 }
 
-/// What CodeLLDB is told for all launches.
+/// CodeLLDB's settings for all launches.
 fn lldb_given(source: &Source, settings: &Object<'_>) -> Given {
     let env = Given::in_json(source, json::get(settings, LLDB_ENV));
     let commands = env.or_else(|| {
@@ -63,7 +63,7 @@ fn lldb_given(source: &Source, settings: &Object<'_>) -> Given {
             .find(|given| *given != Given::Absent)
             .unwrap_or_default()
     });
-    // The program inherits what the adapter has, unless LLDB is told otherwise.
+    // The program inherits the adapter's environment, unless LLDB's own settings override it.
     let adapter = commands.or_else(|| Given::in_json(source, json::get(settings, "lldb.adapterEnv")));
     adapter.or_else(|| match json::string(settings, "lldb.launch.envFile") {
         Some(file) => Given::Unknown { at: format!("perhaps in {}, which was not read", plain(file)) },
@@ -137,7 +137,7 @@ fn engine(setting: Option<&str>, places: &Places) -> Engine {
 
 struct RustAnalyzer {
     debug_heap: DebugHeap,
-    /// Whether nothing at all says anything about the variable.
+    /// Whether nothing sets the variable.
     is_missing: bool,
 }
 

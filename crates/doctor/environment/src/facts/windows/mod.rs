@@ -47,12 +47,12 @@ pub struct WindowsHeap {
     pub machine_global_flag: Option<u32>,
     /// The version of Wine, if it is not Windows.
     pub wine: Option<String>,
-    /// Whether the debug version of Microsoft's C runtime is loaded, which has a checking heap of its own.
+    /// Whether the debug version of Microsoft's C runtime is loaded, which has a separate checking heap.
     pub has_debug_crt: bool,
 }
 
 impl WindowsHeap {
-    /// Whether some of these flags are in force, or would be at the next start, as far as it is known.
+    /// Whether some of these flags are in force; if that is unknown, whether the next start would have them.
     pub(crate) fn has_flag(&self, flags: u32) -> bool {
         match self.nt_global_flag {
             Some(now) => now & flags != 0,
