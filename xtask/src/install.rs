@@ -109,8 +109,8 @@ fn apt_get(arguments: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// Gets the standard library for another target, if rustup can. Returns whether it is there; what needs it says so where it is
-/// missing.
+/// Installs the standard library for another target, if rustup can. Returns whether it is there; where it is missing, the step
+/// that needs it reports that.
 pub fn target(target: &str, may_install: bool) -> bool {
     let rustup =
         || Command::new("rustup").args(["target", "add", target]).current_dir(cargo::root()).output();

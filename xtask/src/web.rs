@@ -55,7 +55,7 @@ fn folder() -> PathBuf {
 fn packages() -> Result<()> {
     let lock =
         std::fs::read(folder().join("package-lock.json")).context("cannot read web/package-lock.json")?;
-    // A copy of the lock file says what was fetched.
+    // A copy of the lock file records what was fetched.
     let fetched = folder().join("node_modules/.fetched");
     if std::fs::read(&fetched).is_ok_and(|there| there == lock) {
         return Ok(());

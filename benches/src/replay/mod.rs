@@ -167,7 +167,7 @@ fn predict(
     Ok(predictions)
 }
 
-/// Puts predictions beside what was measured, and returns the figures as text.
+/// Compares predictions with measurements, and returns the figures as text.
 fn compare(results: &mut Results, predictions: &[Prediction]) -> String {
     let (mut memory, mut cpu) = (Vec::new(), Vec::new());
     for Real { allocator, runs } in &results.real {

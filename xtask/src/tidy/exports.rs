@@ -9,7 +9,7 @@ const ALLOWED: &[&str] = &[
     "crates/record/preload/",
     // The macro that the preload library makes its functions with.
     "crates/record/recorder/src/arch/x86_64/entry.rs",
-    // Allocators to be preloaded: each is a library of its own.
+    // Allocators to be preloaded: each is a separate library.
     "allocators/",
     // Programs that are recorded.
     "tests/victims/",

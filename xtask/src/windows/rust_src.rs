@@ -59,7 +59,7 @@ fn fetch(version: &str, into: &Path) -> Result<()> {
     Ok(())
 }
 
-/// apt with folders of its own.
+/// apt with separate folders.
 struct Apt(PathBuf);
 
 impl Apt {
@@ -99,7 +99,7 @@ impl Apt {
     }
 }
 
-/// The files that say where apt fetches packages from.
+/// The files with the places that apt fetches packages from.
 fn sources() -> Vec<String> {
     let folder = Path::new("/etc/apt");
     let parts = std::fs::read_dir(folder.join("sources.list.d")).into_iter().flatten().flatten();

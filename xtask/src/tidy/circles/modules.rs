@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use syn::visit::{self, Visit};
 use syn::{Attribute, Item, UseTree};
 
-/// A module in a file of its own, with those that are written in it.
+/// A module with its own file, and the modules that are written inside it.
 #[derive(Debug, Default)]
 pub(super) struct Module {
     pub(super) file: String,

@@ -75,7 +75,7 @@ impl Names<'_> {
         }
         let imports = &self.modules[module].imports;
         if let Some(import) = imports.iter().find(|import| import.name.as_deref() == Some(name)) {
-            // `use a;` beside `mod a;` would go round.
+            // `use a;` next to `mod a;` would go round.
             if import.path.len() == 1 && import.path[0] == name {
                 return None;
             }
