@@ -1,4 +1,4 @@
-//! Who is compared, and with what.
+//! The programs that are compared, and with what.
 
 use serde::Serialize;
 
@@ -21,7 +21,7 @@ pub(super) struct Candidate {
     pub(super) predicted: Option<f64>,
 }
 
-/// Whether `heapwise run` records the program, and who does it in there.
+/// Whether `heapwise run` records the program, and through what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(super) enum Recorded {
     No,

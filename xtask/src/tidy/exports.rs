@@ -1,5 +1,5 @@
-//! C symbols come from the preload library alone: any other crate that had one would put it into the program of
-//! whoever links it, in the place of that program's own.
+//! C symbols come from the preload library alone: any other crate that had one would put it into each program that links it, in
+//! the place of that program's own.
 
 use super::Problem;
 use super::code::{has_word, only};

@@ -57,6 +57,6 @@ fn shim(prefix: &Path, library: &Path) -> Result<()> {
 /// Ends what is left running in this Windows, and nothing else: its services.
 pub(super) fn stop(variables: &[(&'static str, OsString)]) {
     let mut boot = Command::new(program());
-    // Who has not been started needs no end.
+    // A failure only means that nothing was started.
     let _ = boot.args(["wineboot", "--kill"]).envs(variables.iter().cloned()).output();
 }

@@ -1,7 +1,7 @@
 //! Changes of files: a few insertions and replacements each, shown as a diff and made in one step.
 //!
-//! What sets a finding right ([`Fix`]) is small and knows the text that it is of. Only what is to be shown or made ([`Edit`]) has
-//! the whole file as it was and as it shall be, once for all that is to be done with it.
+//! The fix of a finding ([`Fix`]) is small and refers to the text that it belongs to. Only an [`Edit`], which is shown or made,
+//! has the whole file before and after, once for all fixes of the file.
 
 use crate::original::Original;
 use crate::source::{Source, open};
@@ -158,7 +158,7 @@ pub struct Edit {
     pub file: PathBuf,
     /// All of it, as it was read.
     pub before: Vec<u8>,
-    /// All of it, as it shall be.
+    /// The whole text after the change.
     pub after: Vec<u8>,
 }
 
@@ -235,7 +235,7 @@ fn belong_like(file: &File, metadata: &fs::Metadata) -> io::Result<()> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt;
-        // Whoever is no superuser cannot, and need not.
+        // Fails unless this is the superuser, who alone needs it.
         let _ = std::os::unix::fs::fchown(file, Some(metadata.uid()), Some(metadata.gid()));
     }
     file.set_permissions(metadata.permissions())?;

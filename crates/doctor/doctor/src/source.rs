@@ -45,7 +45,7 @@ impl Refused {
 pub(crate) struct Source {
     /// Where it is, links resolved.
     pub(crate) file: PathBuf,
-    /// Whom it belongs to.
+    /// Its owner.
     pub(crate) owner: Owner,
     /// What it holds, which all changes of it share.
     pub(crate) original: Arc<Original>,

@@ -61,14 +61,14 @@ fn limited(folder: &Path, most: usize) -> Walk {
             let path = entry.path();
             if kind.is_dir() {
                 let is_skipped = SKIPPED.iter().any(|name| entry.file_name() == *name);
-                // Caches say that they are one: <https://bford.info/cachedir/>.
+                // Cache folders have this file: <https://bford.info/cachedir/>.
                 if !is_skipped && depth < DEEPEST && !path.join("CACHEDIR.TAG").exists() {
                     folders.push_back((path, depth + 1));
                 }
             } else if kind.is_file() || (kind.is_symlink() && !path.is_dir()) {
                 walk.files.push(path);
             } else if !kind.is_symlink() {
-                // A pipe under the name of a configuration is refused by whoever claims it.
+                // A pipe under the name of a configuration is refused by the tool that reads that kind of file.
                 walk.files.push(path);
             }
         }

@@ -21,7 +21,7 @@ pub fn escape(text: &str) -> Cow<'_, str> {
     replace_harmful(text, is_harmful, |c, out| out.extend(c.escape_default()))
 }
 
-/// The text in one line of at most so many characters, behind which `…` stands for the rest.
+/// The text in one line of at most so many characters, followed by `…` if it was cut.
 pub fn escape_beginning(text: &str, characters: usize) -> Cow<'_, str> {
     match text.char_indices().nth(characters) {
         Some((end, _)) => Cow::Owned(escape(&text[..end]).into_owned() + "…"),

@@ -240,7 +240,7 @@ mod tests {
             if turn.who == 1 {
                 rounds.leave_out(1);
             }
-            // One who has its turn still before it, in the same round.
+            // A participant whose turn in the same round is still to come.
             if turn.round == 0 && turn.who == 0 {
                 rounds.leave_out(2);
             }

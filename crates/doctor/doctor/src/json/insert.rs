@@ -121,7 +121,7 @@ fn insert_into_empty(
     let (outer, _) = source.indentation(inside.start - 1);
     let indent = format!("{outer}{unit}");
     let gap = Gap::read(text, inside.start, inside.end);
-    // Within a line that goes on behind it, everything is in that line.
+    // If other text follows on the same line, the insertion stays on that line.
     let behind = text[inside.end + 1..].trim_start_matches(',');
     let behind = behind.trim_start_matches(|c: char| c.is_whitespace() && !matches!(c, '\n' | '\r'));
     let goes_on = !behind.is_empty() && !behind.starts_with(['\n', '\r', '/']);

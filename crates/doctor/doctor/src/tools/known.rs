@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// Settings of VS Code that reach the launches of CodeLLDB.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
-    /// Whom they are for: the `.vscode` folder, the workspace file, or the user's settings file.
+    /// Their place: the `.vscode` folder, the workspace file, or the user's settings file.
     pub(crate) place: PathBuf,
     /// Whether they are for every folder: those of a user and of a workspace file.
     pub(crate) is_for_all: bool,
@@ -16,7 +16,7 @@ pub(crate) struct Settings {
     pub(crate) lldb: Given,
     /// What the environment of rust-analyzer's runnables sets the variable to.
     pub(crate) runnables: Given,
-    /// The debugger that rust-analyzer shall start.
+    /// The debugger that rust-analyzer starts.
     pub(crate) engine: Option<String>,
     /// Whether the variable could be put there.
     pub(crate) can_take: bool,
@@ -56,7 +56,7 @@ impl Known {
             .unwrap_or_default()
     }
 
-    /// The debugger that rust-analyzer shall start in a place.
+    /// The debugger that rust-analyzer starts in a place.
     pub(crate) fn engine(&self, place: &Path) -> Option<&str> {
         self.of(place).find_map(|s| s.engine.as_deref())
     }

@@ -1,4 +1,4 @@
-//! Whatever the layout of a file is: outside of the edit nothing changes, and the edit does what it shall.
+//! For any layout of a file: nothing outside of the edit changes, and the edit has its intended effect.
 
 use heapwise_doctor::{Answer, Edit, Places, Survey, survey_file};
 use heapwise_environment::facts::System;

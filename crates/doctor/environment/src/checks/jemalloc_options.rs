@@ -205,7 +205,7 @@ impl JemallocOptions {
         self.of_text(facts, variable, text, &evidence)
     }
 
-    /// `/etc/malloc.conf`, a link whose target are the options, goes for every jemalloc of the machine.
+    /// `/etc/malloc.conf`, a link whose target is the options, applies to every jemalloc of the machine.
     fn of_file(&self, facts: &Facts) -> Vec<Finding> {
         let Some(text) = &facts.machine.malloc_conf else { return Vec::new() };
         let is_there = [PLAIN, OF_RUST].iter().any(|variable| reader(facts, variable) == Reader::There);

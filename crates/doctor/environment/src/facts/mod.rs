@@ -32,7 +32,7 @@ pub use probes_unix::probe;
 use std::borrow::Cow;
 use std::path::PathBuf;
 
-/// Whom the facts are about, which decides how findings speak: "has" or "would inherit".
+/// The subject of the facts, which decides how findings are worded: "has" or "would inherit".
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Subject {
     /// A command that would be started from here.
@@ -103,7 +103,7 @@ pub struct Probes {
 /// Everything that checks look at.
 #[derive(Clone, Debug)]
 pub struct Facts {
-    /// Whom they are about.
+    /// What they are about.
     pub subject: Subject,
     pub system: System,
     /// Environment variables that concern the heap, and no others.

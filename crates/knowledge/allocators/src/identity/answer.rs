@@ -68,7 +68,7 @@ pub(crate) fn here(settings: &[String]) -> Answer {
     }
 }
 
-/// Who the object is, by the functions of those that are known.
+/// The name and version of the object, by the functions of known allocators.
 fn name_and_version(object: &str) -> (Option<String>, Option<String>) {
     type Text = unsafe extern "C" fn() -> *const c_char;
     if let (Some(name), Some(version)) =

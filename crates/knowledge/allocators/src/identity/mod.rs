@@ -28,7 +28,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Variables that would make an allocator write files.
 const WRITERS: &[&str] = &["HEAPPROFILE", "HEAPCHECK", "CPUPROFILE", "MALLOC_TRACE"];
 
-/// Who answered.
+/// The allocator that a process really has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Identity {
@@ -63,7 +63,7 @@ pub enum IdentityError {
     NotInUse {
         /// As on the command line.
         candidate: String,
-        /// Who has it instead.
+        /// The object that has it instead.
         object: String,
     },
     /// It has malloc, and is not the allocator that its name promises.

@@ -1,4 +1,4 @@
-//! Who takes part.
+//! The candidates of a comparison.
 
 use std::ffi::OsString;
 use std::path::PathBuf;

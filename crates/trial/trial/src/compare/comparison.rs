@@ -13,7 +13,7 @@ pub struct Comparison {
     pub standings: Vec<Standing>,
     /// Allocators that were requested and could not take part.
     pub unavailable: Vec<Unavailable>,
-    /// For each measure: who needs least.
+    /// For each measure: the candidate that needs least.
     pub winners: Vec<Winner>,
     /// What makes the numbers less than they seem to be, in sentences.
     pub notes: Vec<String>,
@@ -118,7 +118,7 @@ impl Standing {
     }
 }
 
-/// Who needs least of something.
+/// The candidate that needs least of something.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Winner {
     pub measure: RunMeasure,

@@ -22,7 +22,7 @@ const MOST_TIMEOUTS: usize = 2;
 
 /// Runs the program under each candidate, the first of which is the baseline, and compares.
 ///
-/// `progress` hears of each run before it begins.
+/// `progress` is called before each run.
 ///
 /// # Errors
 /// If the program cannot be started, does not work in the baseline, or if it was interrupted in the first round. Whatever goes

@@ -89,7 +89,7 @@ pub enum PeakSource {
     HighWaterMark,
     /// The kernel's account of the process and those it waited for (`ru_maxrss`).
     ResourceUsage,
-    /// The highest sample: the kernel could not be asked.
+    /// The highest sample, because the kernel's figures could not be read.
     Sampled,
 }
 

@@ -51,8 +51,7 @@ fn student(freedom: usize) -> f64 {
 }
 
 impl Growth {
-    /// In the words of a person who asks whether it is linear. Where the interval reaches from one answer into the next one,
-    /// none is given.
+    /// Whether the growth is linear, in words. If the interval reaches from one answer into the next one, none is given.
     pub fn words(&self) -> &'static str {
         let (b, low, high) =
             (self.exponent, self.exponent - self.plus_minus, self.exponent + self.plus_minus);

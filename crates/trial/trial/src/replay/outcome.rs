@@ -82,7 +82,7 @@ pub struct CallTimes {
 pub struct SlowCall {
     /// How long it took.
     pub ns: f64,
-    /// Who made it, in the recorded program; unknown for those that free blocks.
+    /// The stack of the call in the recorded program; unknown for those that free blocks.
     pub stack: Option<StackId>,
 }
 

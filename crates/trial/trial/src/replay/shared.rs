@@ -59,7 +59,7 @@ pub(crate) struct Header {
     pub(crate) is_ready: AtomicU32,
     /// 1 to begin.
     pub(crate) begin: AtomicU32,
-    /// What one of the threads that stay shall do; see [`wish`].
+    /// What one of the threads that stay has to do; see [`wish`].
     pub(crate) wish: AtomicU32,
     /// 1 to end.
     pub(crate) end: AtomicU32,

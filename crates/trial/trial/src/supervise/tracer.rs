@@ -1,4 +1,4 @@
-//! Starts a program and hears of its end, with a last look at its memory in between.
+//! Starts a program and waits for its end, with a last look at its memory in between.
 //!
 //! What a process has when it ends can only be seen when it ends: a moment later the memory is gone. So it is traced, in the
 //! kernel's mildest way (`PTRACE_SEIZE`), which changes nothing for the program but that it stops once, when it exits; its

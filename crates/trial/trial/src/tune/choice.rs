@@ -155,7 +155,7 @@ pub(crate) fn shortlist(found: &Found, most: usize) -> Vec<&Ranked> {
     better
 }
 
-/// Whether a candidate has many more page faults on replays than what there is now.
+/// Whether a candidate has many more page faults on replays than the baseline.
 fn has_many_faults(candidate: &Ranked, baseline: &Ranked) -> bool {
     let (its, base) = (candidate.numbers.page_faults(), baseline.numbers.page_faults());
     its.zip(base).is_some_and(|(its, base)| its > base * MANY_FAULTS)
@@ -396,7 +396,7 @@ mod tests {
         let later = of("jemalloc:background_thread=true:dirty_decay_ms=1000", (0.505, 0.5, 0.52), 1.1);
         let choice = Choice::confirmed(&found, &on_program(vec![eager.clone(), later]));
         assert_eq!(taken(&choice), "jemalloc:background_thread=true:dirty_decay_ms=1000");
-        // Who is not as good is no choice for that.
+        // Fewer page faults do not help a candidate that is not about as good.
         let worse = of("mimalloc", (0.7, 0.69, 0.71), 1.0);
         let choice = Choice::confirmed(&found, &on_program(vec![eager, worse]));
         assert_eq!(taken(&choice), "jemalloc:dirty_decay_ms=0");

@@ -11,7 +11,7 @@ pub struct OnProgram {
     pub comparison: Comparison,
     /// One for each of its standings, in their order.
     pub candidates: Vec<Candidate>,
-    /// Who could not take part.
+    /// Candidates that could not take part.
     pub missing: Vec<Candidate>,
 }
 

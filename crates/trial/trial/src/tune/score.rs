@@ -4,8 +4,7 @@ use crate::statistics::Spread;
 use crate::tune::goal::{Goal, Objective};
 use crate::tune::numbers::Numbers;
 
-/// The weighted geometric mean of ratios: 1 is what there is now, 0.5 half of it. With what it may be as well, by the extremes of
-/// all measurements.
+/// The weighted geometric mean of ratios: 1 is the baseline, 0.5 half of it. With its range, by the extremes of all measurements.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Score {
     /// By medians.
@@ -40,7 +39,7 @@ impl Score {
         Some(Self { value: value.exp(), low: low.exp(), high: high.exp() })
     }
 
-    /// Whether it is surely less than what there is now.
+    /// Whether it is surely less than the baseline.
     pub fn is_better(&self) -> bool {
         self.high < 1.0 && self.value < 1.0 - SAME
     }

@@ -69,7 +69,7 @@ pub struct Found {
     pub front_of: [Objective; 2],
     /// What the script contains.
     pub counts: Counts,
-    /// Time that the program takes for anything but its heap, as it was reckoned with. In nanoseconds.
+    /// The time that the program takes for anything but its heap, as the search assumed it. In nanoseconds.
     pub other_ns: f64,
     /// How many candidates each rung had; one in which nothing was replayed before an interrupt is none.
     pub rungs: Vec<usize>,
@@ -92,7 +92,7 @@ impl Found {
         &self.ranked[self.baseline]
     }
 
-    /// How many candidates were replayed, or tried in vain.
+    /// How many candidates were replayed, or could not be.
     pub fn tried(&self) -> usize {
         self.ranked.iter().filter(|r| r.trouble.is_some() || !r.numbers.is_empty()).count()
     }
@@ -103,10 +103,10 @@ const ROUNDS: [u32; 3] = [1, 2, 4];
 /// At least so many go on.
 const LEAST: usize = 4;
 
-/// Searches. `progress` hears of each replay before it begins.
+/// Searches. `progress` is called before each replay.
 ///
 /// # Panics
-/// Without candidates: the first one is what there is now.
+/// Without candidates: the first one is the baseline.
 pub fn search(
     script: &Script,
     program: &Path,
@@ -253,7 +253,7 @@ fn outside(now: &Numbers, script: &Script, options: &Options) -> f64 {
     outside.unwrap_or(script.duration().0 as f64 - heap).max(0.0)
 }
 
-/// Those that go on: what there is now, and the better half of the others.
+/// Those that go on: the baseline, and the better half of the others.
 fn better_half(all: &[Ranked], taking_part: &[usize]) -> Vec<usize> {
     let mut others: Vec<usize> =
         taking_part.iter().copied().filter(|&at| at != 0 && all[at].score.is_some()).collect();
@@ -285,7 +285,7 @@ mod tests {
     use super::*;
     use crate::tune::testing::ranked;
 
-    /// Peaks of candidates; the first one is what there is now. Those below zero have no numbers.
+    /// Peaks of candidates; the first one is the baseline. Those below zero have no numbers.
     fn scored(peaks: &[f64]) -> Vec<Ranked> {
         let goal: Goal = "rss".parse().expect("a goal");
         let mut all: Vec<Ranked> = peaks.iter().map(|peak| ranked("glibc", *peak, 1.0)).collect();
@@ -301,7 +301,7 @@ mod tests {
         let all = scored(&[100.0, 90.0, 10.0, 80.0, 20.0, 70.0, 30.0, 60.0, 40.0, 50.0, 200.0]);
         let everything: Vec<usize> = (0..all.len()).collect();
         assert_eq!(better_half(&all, &everything), [0, 2, 4, 6, 8, 9]);
-        // Only those who took part, and not fewer than a few.
+        // Only candidates that took part, and not fewer than a minimum.
         assert_eq!(better_half(&all, &[0, 2, 4, 6, 8, 9]), [0, 2, 4, 6, 8]);
         assert_eq!(better_half(&all, &[0]), [0]);
     }

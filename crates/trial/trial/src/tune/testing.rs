@@ -25,7 +25,7 @@ pub(crate) fn ranked(candidate: &str, peak: f64, allocator_ns: f64) -> Ranked {
     }
 }
 
-/// A search with these candidates; the first one is what there is now.
+/// A search with these candidates; the first one is the baseline.
 pub(crate) fn found(goal: &str, candidates: &[(&str, f64, f64)]) -> Found {
     let goal: Goal = goal.parse().expect("a goal");
     let mut all: Vec<Ranked> = candidates.iter().map(|(name, peak, cpu)| ranked(name, *peak, *cpu)).collect();

@@ -20,7 +20,7 @@ use jsonc_parser::common::Ranged;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-/// Reads an object with `configurations` and `compounds`. The place is whom settings are known for.
+/// Reads an object with `configurations` and `compounds`. `place` selects the settings that apply.
 pub(super) fn read(
     source: &Source,
     launch: &Object<'_>,

@@ -25,7 +25,7 @@ use std::path::Path;
 const LLDB_ENV: &str = "lldb.launch.env";
 const EXTRA_ENV: &str = "rust-analyzer.runnables.extraEnv";
 
-/// Settings that look as if they reached the program, and whom they reach.
+/// Settings that seem to reach the program, and what they reach instead.
 const ELSEWHERE: &[(&str, &str)] = &[
     ("rust-analyzer.cargo.extraEnv", "the build"),
     ("rust-analyzer.check.extraEnv", "the check"),

@@ -43,7 +43,7 @@ pub struct WindowsHeap {
     pub force_flags: Option<u32>,
     /// Keys in Image File Execution Options for the program: one, or two if those for programs of 32 and 64 bits differ.
     pub image_options: Vec<ImageOptions>,
-    /// `GlobalFlag` of the session manager, which goes for every process.
+    /// `GlobalFlag` of the session manager, which applies to every process.
     pub machine_global_flag: Option<u32>,
     /// The version of Wine, if it is not Windows.
     pub wine: Option<String>,

@@ -19,7 +19,7 @@ impl<'a> Reference<'a> {
     /// From all runs of the baseline; `None` if there is none.
     pub(crate) fn of(samples: &'a [Sample]) -> Option<Self> {
         let (first, rest) = samples.split_first()?;
-        // Who did not come to the same end has another output for that.
+        // A run that ended differently has another output for that reason.
         let alike = || rest.iter().filter(|sample| sample.outcome == first.outcome);
         let output_varies = alike().any(|sample| sample.stdout.hash != first.stdout.hash);
         let exit_varies = rest.iter().any(|sample| sample.outcome != first.outcome);
@@ -96,7 +96,7 @@ fn of_run(reference: &Reference<'_>, candidate: &Candidate, sample: &Sample) -> 
             format!("the load ended with {} instead of {}", load.outcome.words(), first.outcome.words());
         found.push((FindingKind::LoadFailed, what));
     }
-    // Who did not come to the same end has another output, too, which is nothing new.
+    // A run that ended differently has another output for that reason, so that is no further finding.
     if sample.outcome == expected.outcome && !reference.has_same_output(sample) {
         found.push((FindingKind::OtherOutput, differs(&expected.stdout, &sample.stdout, &candidate.label)));
     }

@@ -1,4 +1,4 @@
-//! What runs that count differ by, and who needs least.
+//! The differences between runs that count, and the candidates that need least.
 
 use crate::compare::{Difference, RunMeasure, Standing, Verdict, Winner};
 use crate::statistics::difference;
@@ -41,7 +41,7 @@ fn pair(baseline: &Standing, round: u32, measure: RunMeasure) -> Option<[f64; 2]
     Some([of(false)?, of(true)?])
 }
 
-/// For each measure, who needs least.
+/// For each measure, the candidate that needs least.
 pub(crate) fn winners(standings: &[Standing], measures: &[RunMeasure]) -> Vec<Winner> {
     let median = |at: usize, m: RunMeasure| standings[at].spread(m).map_or(f64::INFINITY, |s| s.median);
     measures

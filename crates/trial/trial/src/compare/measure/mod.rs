@@ -1,7 +1,7 @@
 //! One run of a program, measured from outside.
 //!
-//! [`supervise`](crate::supervise) starts it, hears of its end, and ends what it leaves behind. Here `watch` looks at it meanwhile,
-//! `output` reads what it writes, `mapped` sees its allocators, and `service` drives it if it is a server.
+//! [`supervise`](crate::supervise) starts it, waits for its end, and ends what it leaves behind. Here `watch` samples it
+//! meanwhile, `output` reads what it writes, `mapped` finds its allocators, and `service` drives it if it is a server.
 
 mod mapped;
 mod output;
@@ -100,7 +100,7 @@ fn lost() -> Error {
     Error::System { what: "wait for the program", reason: ErrorKind::NotFound.into() }
 }
 
-/// Who measures: two at a time would disturb each other, and take each other's orphans for their own.
+/// Held during a measurement: two at a time would disturb each other, and mistake each other's orphans for their own.
 static MEASURING: Mutex<()> = Mutex::new(());
 
 /// Runs the program once under a candidate. Runs take turns in a process, which must not have other children in separate process

@@ -1,12 +1,12 @@
 //! Looks at a program while it runs: how much memory it has, and which processes it consists of.
 //!
-//! Processes are remembered by id and beginning. Those whose parent has ended are ours then (`orphan_reaper`), so they stay known and
-//! are counted.
+//! Processes are remembered by id and start time. Those whose parent has ended become our children (`orphan_reaper`), so they
+//! stay known and are counted.
 //!
-//! Processor time moves: what a process needed is its parent's when that waits for it, and ours if we have to. Hence the sum of
-//! what all of them had, with what they waited for and what we did, never loses anything, however many came and went. But the
-//! kernel lets a process ignore its children; then what they needed is gone, and that is seen by who vanished without having
-//! left anything to the parent.
+//! Processor time moves: what a process needed goes to its parent when that waits for it, and to us if we have to. Hence the sum
+//! of what all of them had, with what they waited for and what we did, never loses anything, however many came and went. But the
+//! kernel lets a process ignore its children; then their time is lost, which is noticed when a process vanishes and its parent's
+//! account does not grow.
 
 use super::mapped::{Mapped, mapped};
 use crate::compare::{Point, Timeline};
@@ -43,7 +43,7 @@ struct Shared {
     library: Option<PathBuf>,
     is_over: AtomicBool,
     orphan_reaper: Arc<OrphanReaper>,
-    /// Who looks for processes: one at a time.
+    /// Locked by the one thread that looks for processes.
     last_look: Mutex<LastLook>,
     seen: Mutex<Seen>,
 }

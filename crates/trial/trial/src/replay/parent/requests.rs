@@ -1,4 +1,4 @@
-//! What the allocator is asked for when everything was done, while all threads that stay are still there.
+//! Requests to the allocator after the last record, while all threads that stay are still there.
 
 use super::memory::Memory;
 use crate::replay::shared::wish;

@@ -120,7 +120,7 @@ impl Script {
         self.duration
     }
 
-    /// The recorded stack of whoever made the call at a place of the script.
+    /// The recorded stack of the call at a place of the script.
     pub(crate) fn stack(&self, position: u64) -> Option<StackId> {
         stack_at(&self.stacks, Position(position)).ok().map(StackId)
     }
@@ -262,7 +262,7 @@ impl Compiler {
         }
     }
 
-    /// A thread whose creation was not recorded is started by whoever did something last: if all of those began with the
+    /// A thread whose creation was not recorded is started by the thread that was active last: if all of those began with the
     /// process, there would be as many threads at a time as there ever were.
     fn start_without_creation(&mut self, thread: usize) {
         let Some(by) = self.recent.filter(|&by| by != thread) else { return };
@@ -379,7 +379,7 @@ impl Compiler {
             Some(transit) if advance.resize && transit.from == address && transit.block.is_none() => {
                 transit.block = Some(block);
             }
-            // Whoever has waited for the end of the thread would wait for this as well, and perhaps for itself.
+            // A thread that has waited for the end of `by` would wait for this as well, and perhaps for itself.
             _ if self.threads.lives[by].joined.is_some() => self.push_free(thread, &block),
             _ => self.push_free(by, &block),
         }
@@ -566,7 +566,7 @@ impl Observer for Compiler {
         if now > before && self.live_bytes > self.best.0 {
             self.best = (self.live_bytes, now);
         }
-        // A thread that comes after its own end was ordered wrongly, and whoever waits for it might wait for ever.
+        // A thread with events after its own end was ordered wrongly, and a thread that waits for it might wait for ever.
         self.threads.lives[thread].joined = None;
         if !self.threads.lives[thread].began {
             self.threads.begin(thread);
