@@ -1,6 +1,6 @@
 //! Programs that tests and benchmarks need, and the packages of Debian and Ubuntu that have them.
 //!
-//! A fresh machine has none of them. There, as root, they are installed; elsewhere one line says what is missing.
+//! A fresh machine has none of them. There, as root, they are installed; elsewhere one line lists what is missing.
 
 use crate::cargo;
 use anyhow::{Context, Result, bail, ensure};

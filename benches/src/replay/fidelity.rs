@@ -156,7 +156,7 @@ fn difference(one: &[f64], other: &[f64], matters: f64) -> Option<f64> {
 /// The share of the program's processor time below which `heapwise replay` does not report a difference.
 const SEEN: f64 = 0.05;
 
-/// Whether the first is said to be faster than the second. Ranges that touch say nothing, and neither do differences of less than
+/// Whether the first is predicted to be faster than the second. `None` if the ranges touch, or if the difference is less than
 /// `seen` seconds.
 fn claim(one: &CpuRow, other: &CpuRow, seen: f64) -> Option<bool> {
     let middle = |row: &CpuRow| (row.predicted.0 + row.predicted.1) / 2.0;

@@ -93,7 +93,7 @@ impl Apt {
         apt.arg(option("Etc::SourceParts", Path::new("-")));
         apt.arg(option("State::Lists", &self.0.join("lists")));
         apt.arg(option("Cache::Archives", &self.0.join("archives")));
-        // Elsewhere apt leaves this to a user who may not read all folders.
+        // By default apt switches to another user, who may not be able to read all folders.
         apt.arg("-oAPT::Sandbox::User=");
         apt
     }

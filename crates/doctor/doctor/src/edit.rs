@@ -86,7 +86,7 @@ struct Merger {
 }
 
 impl Merger {
-    /// Adds all of these or, if one contradicts what is there, none. What is there already is the same thing asked for twice.
+    /// Adds all of these or, if one contradicts what is there, none. A change that is there already is added once.
     fn add(&mut self, changes: &[Change], length: usize) -> bool {
         let before = self.changes.len();
         for change in changes.iter() {
@@ -174,7 +174,7 @@ impl Edit {
         diff.unified_diff().header(name, name).to_string()
     }
 
-    /// Makes the change, and says where the file is kept as it was.
+    /// Makes the change, and returns where the original file is kept.
     ///
     /// The file is replaced as a whole, by one with the same permissions: whoever reads it meanwhile sees either of the two.
     ///

@@ -72,7 +72,8 @@ impl Given {
         if self == Self::Absent { elsewhere() } else { self }
     }
 
-    /// What an environment in JSON says: an object, an array of objects with name and value, or an array of `NAME=VALUE`.
+    /// The value that an environment in JSON has: an object, an array of objects with name and value, or an array of
+    /// `NAME=VALUE`.
     pub(crate) fn in_json(source: &Source, environment: Option<&Value<'_>>) -> Self {
         match environment {
             Some(Value::Object(object)) => Self::in_object(source, object),
@@ -123,7 +124,7 @@ impl Given {
         }
     }
 
-    /// What lines of `NAME=VALUE` say, as env files and Visual Studio have them. The text begins at a byte of the source.
+    /// The value that lines of `NAME=VALUE` have, as in env files and in Visual Studio. The text begins at a byte of the source.
     pub(crate) fn in_lines(source: &Source, lines: &str, start: usize) -> Self {
         let mut given = Self::Absent;
         let mut at = start;

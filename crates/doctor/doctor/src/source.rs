@@ -85,7 +85,7 @@ impl Source {
             let where_to = text::plain(&real.display().to_string());
             return Err(Refused::whole(file, format!("leads outside of the folder, to {where_to}")));
         }
-        // Asked before opening: opening a pipe would wait for a writer.
+        // Checked before opening: opening a pipe would wait for a writer.
         let metadata = fs::metadata(&real).map_err(cannot)?;
         if !metadata.is_file() {
             return Err(Refused::whole(file, "is not a regular file"));

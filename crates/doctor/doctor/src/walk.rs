@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Walk {
     /// Regular files, and links to files, in the order of their depth and name.
     pub(crate) files: Vec<PathBuf>,
-    /// Said once if there was too much.
+    /// Reported once if there was too much.
     pub(crate) refused: Option<Refused>,
 }
 

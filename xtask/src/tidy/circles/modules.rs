@@ -25,7 +25,7 @@ pub(super) struct Import {
 }
 
 /// Reads the files of a crate; paths are relative to its folder of sources. What cannot be parsed has no names: the compiler
-/// says so.
+/// reports that.
 pub(super) fn read<'a>(files: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<Module> {
     let mut modules = Vec::new();
     for (file, text) in files {

@@ -71,7 +71,7 @@ impl Launch {
         windows::run(self)
     }
 
-    /// Says that this is not Windows.
+    /// Reports that this is not Windows.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! What the allocator does, whatever variables and libraries say: found out by asking it for blocks.
+//! What the allocator really does, found out by allocating blocks, independent of variables and libraries.
 
 use super::Check;
 use crate::{Facts, Finding, Severity};

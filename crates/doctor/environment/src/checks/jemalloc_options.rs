@@ -252,7 +252,7 @@ impl JemallocOptions {
     }
 }
 
-/// Who reads a variable.
+/// Which jemalloc reads a variable, if any.
 fn reader(facts: &Facts, variable: &str) -> Reader {
     let linked = facts.program.iter().flat_map(|program| &program.allocators).find(|a| a.name == "jemalloc");
     let prefixed = linked.map(|allocator| allocator.symbol.contains(PREFIX_OF_RUST));

@@ -1,7 +1,7 @@
 //! What is known of a process, of what a command would inherit, or of a machine.
 //!
-//! Facts are plain data, so that a check can be tried on any of them. Where nothing was found out, there is a `None` or
-//! nothing in the list, and checks then say nothing.
+//! Facts are plain data, so that a check can be tried on any of them. What was not found out is `None` or missing in the list,
+//! and checks then report nothing.
 
 mod describe;
 mod here;

@@ -39,12 +39,12 @@ pub(crate) struct Answer {
     pub(crate) rss_bytes: u64,
 }
 
-/// Asks the allocator of this process, and for the values of these settings.
+/// Collects the answer from the allocator of this process, with the values of these settings.
 pub(crate) fn here(settings: &[String]) -> Answer {
     let object = object_of(symbol(c"malloc"));
     let (name, version) = name_and_version(&object);
     let before = c_library_bytes();
-    // SAFETY: the blocks are kept, asked about and freed once.
+    // SAFETY: the blocks are kept, examined and freed once.
     let (usable_of_100, grew) = unsafe {
         let blocks: Vec<*mut c_void> = (0..BLOCKS).map(|_| libc::malloc(BLOCK_BYTES)).collect();
         let grew = c_library_bytes() - before - (blocks.capacity() * size_of::<*mut c_void>()) as i64;

@@ -95,8 +95,8 @@ pub struct Options {
     pub seed: u64,
     /// Allocators that were requested and cannot take part, to be reported with the rest.
     pub unavailable: Vec<Unavailable>,
-    /// Says of a program file why no other allocator can be put into it, if so. Asked about what the program turned out to be:
-    /// the command may only lead to it.
+    /// Returns why no other allocator can be put into a program file, if so. Called with the file that really runs: the command
+    /// may only lead to it.
     pub refuse: Option<fn(&Path) -> Option<String>>,
     /// Set it to end: what was measured so far is then the result.
     pub interrupted: Arc<AtomicBool>,

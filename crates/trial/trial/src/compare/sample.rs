@@ -11,12 +11,12 @@ pub struct Sample {
     /// Whether it is the baseline's second run of the round.
     pub is_second: bool,
     pub outcome: Outcome,
-    /// From the start to the end. Of a server: of the load; `None` without one, for how long a server takes to be
-    /// ready, and how long it is kept alive, says nothing about it.
+    /// From the start to the end. Of a server: of the load; `None` without one, because how long a server takes to be ready and
+    /// how long it is kept alive is no measure of it.
     pub wall_ns: Option<u64>,
-    /// Processor time of the program and of the children it waited for, in user and in kernel mode together. Of a server:
-    /// during the load, with all its processes; `None` without a load, or if some of it is not known, since a process that ignores the ends of its
-    /// children lost what they needed.
+    /// Processor time of the program and of the children it waited for, in user and in kernel mode together. Of a server: during
+    /// the load, with all its processes; `None` without a load, or if some of it is not known, because a process that ignores the
+    /// ends of its children loses their processor time.
     pub cpu_ns: Option<u64>,
     /// The part of it in user mode. Of a server: of its whole life.
     pub user_ns: u64,

@@ -27,7 +27,7 @@ const IS_MIMALLOC: u8 = 2;
 
 /// What was decided. There is one for all `Switch`es, since blocks may go from one to the other.
 ///
-/// Relaxed is enough: the value says all there is to know, and nothing else is published by it.
+/// Relaxed is enough: only the value matters, and nothing else is published by it.
 static CHOICE: AtomicU8 = AtomicU8::new(UNDECIDED);
 
 /// The system's allocator, or mimalloc if [`ALLOCATOR_VARIABLE`] says so.
@@ -118,8 +118,8 @@ unsafe impl GlobalAlloc for Switch {
     }
 }
 
-/// Whether a value on the heap, or what it begins with, lies in memory of mimalloc's: mimalloc itself is asked, and not the
-/// choice, so that this proves something.
+/// Whether a value on the heap, or what it begins with, lies in memory of mimalloc's. The answer is mimalloc's own and does not
+/// depend on the choice, so it proves which allocator was used.
 pub(crate) fn is_in_mimalloc<T: ?Sized>(value: &T) -> bool {
     let address = std::ptr::from_ref(value).cast::<core::ffi::c_void>();
     // SAFETY: the address is compared with ranges that mimalloc knows, and not followed.

@@ -27,7 +27,7 @@ pub struct Table {
     pub id: String,
     /// Its heading.
     pub title: String,
-    /// What the heading does not say.
+    /// What the heading leaves out.
     pub aside: String,
     /// What the whole table is about, such as `workload` and `phase`: fields in JSON.
     pub labels: Vec<(&'static str, String)>,

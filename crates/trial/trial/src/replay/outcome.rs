@@ -106,10 +106,10 @@ pub struct Measured {
     pub end_rss: Bytes,
     /// Part of that which the kernel may take at any time.
     pub end_lazily_freed: Bytes,
-    /// Resident anonymous memory after the pause that was asked for, and the part that the kernel may take.
+    /// Resident anonymous memory after the requested pause, and the part that the kernel may take.
     pub settled: Option<(Bytes, Bytes)>,
-    /// The same after a call that returns free pages to the system, without what the kernel may take; the thread that makes it
-    /// is one that stays. `None` if that was not asked for.
+    /// The same after a call that returns free pages to the system, without what the kernel may take; the thread that makes it is
+    /// one that stays. `None` if that was not requested.
     pub purged: Option<Bytes>,
     /// The allocator's own statistics at the end, if it has any and the replay accounts for memory.
     pub own: Option<OwnStatistics>,
@@ -131,7 +131,7 @@ pub struct Measured {
     pub refused: u64,
     /// Live blocks at the end and their requested bytes, as the table of blocks has them.
     pub live: (u64, Bytes),
-    /// Calls that ask for blocks.
+    /// Calls that allocate blocks.
     pub allocate: CallTimes,
     /// Calls that free blocks.
     pub free: CallTimes,

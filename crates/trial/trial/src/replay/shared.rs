@@ -81,7 +81,7 @@ pub(crate) struct Header {
 
 /// Values of [`Header::wish`].
 pub(crate) mod wish {
-    /// Ask the allocator for its own statistics.
+    /// Request the allocator's own statistics.
     pub(crate) const TELL: u32 = 1;
     /// Return free pages to the system by a call.
     pub(crate) const PURGE: u32 = 2;

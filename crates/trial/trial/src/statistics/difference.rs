@@ -1,8 +1,8 @@
 //! Whether one thing differs from another, by how much, and when that cannot be decided.
 //!
-//! Per round there is one number of the candidate and two of the baseline. What counts are the logarithms of the ratios
-//! within rounds. The two runs of the baseline differ by nothing but noise, so their ratios say what noise can do, and a
-//! candidate differs only if
+//! Per round there is one number of the candidate and two of the baseline. The test uses the logarithms of the ratios within
+//! rounds. The two runs of the baseline differ by nothing but noise, so their ratios measure the noise, and a candidate differs
+//! only if
 //!
 //! * the signed-rank interval of its ratios excludes 1, and the estimate is larger than what chance makes of the baseline's
 //!   own ratios; this needs five rounds, with fewer the test cannot refuse anything; or
@@ -22,7 +22,7 @@ pub struct Floor {
     pub amount: f64,
 }
 
-/// What can be said.
+/// The conclusion about a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The candidate's numbers are lower.
@@ -38,7 +38,7 @@ pub enum Verdict {
 /// A candidate compared with the baseline.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Difference {
-    /// What can be said.
+    /// The conclusion.
     pub verdict: Verdict,
     /// The candidate's numbers as a multiple of the baseline's, over the rounds: Hodges and Lehmann's estimate.
     pub ratio: f64,

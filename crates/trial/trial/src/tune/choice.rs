@@ -37,7 +37,7 @@ pub enum Choice {
         /// What it does to the goal, as a factor.
         factor: f64,
     },
-    /// Stay with what there is.
+    /// Keep the baseline.
     Stay(Reason),
 }
 

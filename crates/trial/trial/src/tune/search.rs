@@ -87,7 +87,7 @@ impl Found {
         ranked.rung + 1 == self.rungs.len()
     }
 
-    /// What there is now.
+    /// The candidate that the others are compared with.
     pub fn baseline(&self) -> &Ranked {
         &self.ranked[self.baseline]
     }

@@ -82,7 +82,7 @@ const ENGINES: &[Engine] = &[
         types: &["gdb", "lldb-mi"],
         name: "Native Debug",
         is_on: true,
-        // A debugger that creates its process without a flag or a variable gets the debug heap; nothing says that this one
+        // A debugger that creates its process without a flag or a variable gets the debug heap; there is no source that this one
         // has either.
         why: "gdb creates the process as its debuggee and sets no _NO_DEBUG_HEAP",
         form: Form::Unsure,

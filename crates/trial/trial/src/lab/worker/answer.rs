@@ -29,7 +29,7 @@ pub struct Phase {
     pub name: String,
     /// Time that went by.
     pub wall_ns: u64,
-    /// Time that the thread had a processor, where the system can say that finely enough.
+    /// Processor time of the thread, where the system reports it precisely enough.
     pub cpu_ns: Option<u64>,
 }
 

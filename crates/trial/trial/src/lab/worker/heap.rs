@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 pub struct Heap {
     /// Where blocks of Rust's come from: `system` or `mimalloc`.
     pub allocator: String,
-    /// Usable bytes of a block of 193 of the C library's allocator: 200 with glibc, 193 if it checks blocks. Zero if it
-    /// cannot be asked.
+    /// Usable bytes of a block of 193 of the C library's allocator: 200 with glibc, 193 if it checks blocks. Zero if it cannot be
+    /// found out.
     pub usable_of_193: u64,
     /// The byte that fresh blocks of the C library's allocator are full of, if it is one.
     pub fresh_fill: Option<u8>,

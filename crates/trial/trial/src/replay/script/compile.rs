@@ -109,7 +109,7 @@ impl Script {
         Bytes(self.touched.saturating_add(own))
     }
 
-    /// Address space that it asks for and does not touch: the rest of its blocks, and the stacks of its threads.
+    /// Address space that it allocates and does not touch: the rest of its blocks, and the stacks of its threads.
     pub(crate) fn untouched(&self) -> u64 {
         let stacks = self.threads.len() as u64 * STACK_BYTES;
         self.counts.peak_live_bytes.0.saturating_sub(self.touched).saturating_add(stacks)
@@ -410,7 +410,7 @@ impl Compiler {
         Some(block)
     }
 
-    /// Blocks of which no free was seen, although their addresses were handed out again, are freed by those who had them.
+    /// Blocks of which no free was seen, although their addresses were handed out again, are freed by their threads.
     fn close_epoch(&mut self) {
         if !self.reconciler.open {
             return self.reconciler.forget_log();
@@ -472,8 +472,8 @@ impl Compiler {
             Some(_) => self.counts.told_large_blocks += 1,
             None => self.counts.untold_large_blocks += 1,
         }
-        // Of a block that is larger than the program ever was, most was never touched. Without a measurement nothing says that any
-        // of it was, and a recording may claim any size.
+        // If a block is larger than the program ever was, most of it was never touched. Without a measurement it is unknown
+        // whether any of it was, and a recording may claim any size.
         let resident = resident_bytes.unwrap_or(self.most_resident);
         let share = share(resident, block.size);
         if share < WHOLE {

@@ -69,7 +69,7 @@ pub struct Tried {
 /// What was measured of a candidate.
 #[derive(Debug, Default)]
 pub struct Results {
-    /// With accounts; `None` if only replays with pauses were asked for.
+    /// With accounts; `None` if only replays with pauses were requested.
     pub first: Option<Measured>,
     /// The rounds that count.
     pub rounds: Vec<Measured>,

@@ -8,7 +8,7 @@ unsafe extern "C" {
     fn pvalloc(size: usize) -> *mut c_void;
 }
 
-/// Asks for a block. Null if there is none.
+/// Allocates a block. Null if there is no memory.
 #[inline(always)]
 pub(super) fn allocate(record: Record) -> *mut u8 {
     let size = record.size();

@@ -99,7 +99,8 @@ impl Interpreter<'_> {
                 _ => self.allocate::<TIMED, EMPTY>(record, position),
             }
         }
-        // Each stream has an end, so the file could not be read as far as that; the header says why, or it is shorter than it was.
+        // Each stream has an end record, so the file could not be read to its end. The header has the reason; if not, the file is
+        // shorter than it was.
         let _ = memory.header().trouble.compare_exchange(0, libc::EIO, Ordering::AcqRel, Ordering::Relaxed);
         Err(Ending::Stays)
     }
