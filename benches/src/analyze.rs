@@ -1,4 +1,4 @@
-//! `bench analyze`: how long a recording of a hundred million events takes to be analysed, and how much memory, beside
+//! `bench analyze`: how long the analysis of a recording of a hundred million events takes, and how much memory, compared with
 //! `heaptrack_print` on a recording of the same run.
 
 use crate::launcher::{self, Measured};

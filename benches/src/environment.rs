@@ -1,5 +1,5 @@
-//! `bench environment`: what each thing costs that `heapwise doctor` looks for, in a map of strings that is filled and
-//! dropped. Each setting runs beside a plain run of the same size, in turns.
+//! `bench environment`: the cost of each thing that `heapwise doctor` looks for, in a map of strings that is filled and dropped.
+//! Runs with a setting and plain runs of the same size take turns.
 
 use crate::launcher::compile;
 use anyhow::{Context, Result, ensure};
@@ -172,7 +172,7 @@ fn run(program: &Path, entries: u64, setting: Option<&Setting>) -> Result<Times>
     }
     let output = command.output().context("cannot run the program")?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    // Some libraries say something at the end, and some complain about what is left.
+    // Some libraries print something at the end, and some complain about what is left.
     let numbers: Option<(f64, f64)> = text.lines().find_map(|line| {
         let (fill, drop) = line.split_once(' ')?;
         Some((fill.parse().ok()?, drop.parse().ok()?))

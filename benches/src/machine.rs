@@ -11,7 +11,7 @@ pub(crate) struct Machine {
     processor: String,
     cores: usize,
     kernel: String,
-    /// Processes that want to run, on average over one, five and fifteen minutes.
+    /// Runnable processes, on average over one, five and fifteen minutes.
     load: String,
 }
 

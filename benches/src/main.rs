@@ -1,9 +1,9 @@
-//! `bench record`: what recording a program costs, measured beside a run without and a run under heaptrack.
-//! `bench analyze`: what analysing a recording costs, measured beside `heaptrack_print`.
-//! `bench environment`: what the things cost that `heapwise doctor` looks for, measured beside a plain run.
+//! `bench record`: what recording a program costs, compared with a run without and a run under heaptrack.
+//! `bench analyze`: what analysing a recording costs, compared with `heaptrack_print`.
+//! `bench environment`: what the things cost that `heapwise doctor` looks for, compared with a plain run.
 //! `bench replay`: how well a replay predicts what programs really do under each allocator.
 //! `bench tune`: whether what `heapwise tune` promises is what its fix does in a fresh project.
-//! `bench library`: what wrappers of the global allocator add to a call, the library's beside others.
+//! `bench library`: what wrappers of the global allocator add to a call: the library's, compared with others.
 //!
 //! `cargo xtask bench record` builds what is measured in release mode and calls this.
 
@@ -155,7 +155,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Returns what to do, or `None` when help is asked for.
+/// Returns what to do, or `None` for help.
 fn parse(mut parser: lexopt::Parser) -> Result<Option<Request>> {
     let mut request = Request {
         pairs: None,

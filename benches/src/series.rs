@@ -62,8 +62,7 @@ impl Series {
         self.per_round(|round| Some(wall(round, tool)? / wall(round, Kind::Native)?))
     }
 
-    /// What heapwise adds as a share of what heaptrack adds. A round in which heaptrack seems to add nothing says
-    /// nothing about this.
+    /// What heapwise adds as a share of what heaptrack adds. A round in which heaptrack seems to add nothing has no such share.
     pub(crate) fn share_of_heaptrack(&self) -> Vec<f64> {
         self.per_round(|round| {
             let heaptrack = round.added(Kind::Heaptrack)?;

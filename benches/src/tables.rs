@@ -54,7 +54,7 @@ fn row(series: &Series, tool: Kind) -> String {
         shown(of(&|run| Some(run.program.peak_rss_kib as f64 / 1024.0)), 1),
         shown(of(&|run| Some(run.recording_bytes? as f64 / MIB)), 2),
         shown(of(&Run::bytes_per_event), 2),
-        // heaptrack shows nothing at its end: its analysis is a program of its own.
+        // heaptrack shows nothing at its end: its analysis is a separate program.
         shown(
             (tool == Kind::Heapwise).then(|| of(&|run| Some(run.seconds_after_the_program()))).flatten(),
             2,

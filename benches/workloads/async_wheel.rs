@@ -13,8 +13,8 @@ const SLOTS: usize = 64;
 
 type Task = Pin<Box<dyn Future<Output = ()>>>;
 
-/// Tasks that wait for a tick, by the slot of that tick; and the slot in which a task that is being
-/// polled asks to be put.
+/// Tasks that wait for a tick, by the slot of that tick; and the slot that a task that is being
+/// polled has requested.
 struct Wheel {
     slots: Vec<Vec<Task>>,
     now: usize,

@@ -1,4 +1,4 @@
-//! Four threads allocate and free at random in tables of their own. Argument: allocations in all (2000000).
+//! Four threads allocate and free at random in separate tables. Argument: allocations in all (2000000).
 //! Build: rustc -O --edition 2021 mt.rs
 
 use std::hint::black_box;

@@ -22,7 +22,7 @@ fn pairs(n: u64) -> u64 {
     sum
 }
 
-/// Depth without allocation. The addition after the call keeps each level a frame of its own.
+/// Depth without allocation. The addition after the call keeps a separate frame for each level.
 #[inline(never)]
 fn down(level: u32, n: u64) -> u64 {
     if level == 0 {

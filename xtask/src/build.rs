@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 /// Builds everything that the tests have, programs and examples among it, and returns the folder in which they are.
 ///
-/// Cargo chooses the features of a dependency by the packages that it is asked for. Whoever asks for one package alone
-/// gets most of the workspace built once more.
+/// Cargo chooses the features of a dependency by the requested packages. A request for one package alone builds most of the
+/// workspace once more.
 ///
 /// # Errors
 /// When it does not build.

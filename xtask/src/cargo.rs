@@ -31,8 +31,8 @@ pub fn run(arguments: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// What cargo knows about the packages, those of other platforms among them: what only the program for Windows has is built and
-/// passed on as well.
+/// cargo's metadata of the packages, those of other platforms included: what only the program for Windows has is built and passed
+/// on as well.
 ///
 /// # Errors
 /// When cargo cannot read the workspace.

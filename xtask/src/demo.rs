@@ -1,4 +1,4 @@
-//! `cargo xtask demo`: a recording of the contest program, and what heapwise says about it.
+//! `cargo xtask demo`: a recording of the contest program, and heapwise's report about it.
 
 use crate::cargo;
 use anyhow::{Context, Result, bail, ensure};

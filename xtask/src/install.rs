@@ -1,6 +1,6 @@
 //! Programs that tests and benchmarks need, and the packages of Debian and Ubuntu that have them.
 //!
-//! A fresh machine has none of them. There, as root, they are installed; elsewhere one line says what is missing.
+//! A fresh machine has none of them. There, as root, they are installed; elsewhere one line lists what is missing.
 
 use crate::cargo;
 use anyhow::{Context, Result, bail, ensure};
@@ -109,8 +109,8 @@ fn apt_get(arguments: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// Gets the standard library for another target, if rustup can. Returns whether it is there; what needs it says so where it is
-/// missing.
+/// Installs the standard library for another target, if rustup can. Returns whether it is there; where it is missing, the step
+/// that needs it reports that.
 pub fn target(target: &str, may_install: bool) -> bool {
     let rustup =
         || Command::new("rustup").args(["target", "add", target]).current_dir(cargo::root()).output();

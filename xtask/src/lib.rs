@@ -1,6 +1,6 @@
 //! Tasks of this workspace. `cargo xtask help` lists them.
 //!
-//! A library, so that the tests of the workspace can ask whether it is tidy.
+//! A library, so that the tests of the workspace can run the tidy checks.
 
 #![forbid(unsafe_code)]
 

@@ -71,7 +71,7 @@ pub fn run(options: &Options) -> Result<()> {
             Step::Fmt => {
                 install::component("rustfmt", "fmt", options.install)?;
                 cargo::run(&["fmt", "--all", "--check"])?;
-                // A workspace of its own, as fuzz is.
+                // A separate workspace, as fuzz is.
                 cargo::run(&["fmt", "--all", "--check", "--manifest-path", "allocators/Cargo.toml"])?;
             }
             Step::Tidy => tidy::run()?,
@@ -93,7 +93,7 @@ pub fn run(options: &Options) -> Result<()> {
                 // Statically linked programs that record themselves.
                 install::target("x86_64-unknown-linux-musl", options.install);
                 tests()?;
-                // What budgets say depends on what an optimised program knows of its lines.
+                // The messages of budgets depend on the line tables of an optimised program.
                 cargo::run(&["test", "--release", "-p", "heapwise", "--test", "budget_message"])?;
             }
         }
@@ -101,7 +101,7 @@ pub fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Whether the fuzz targets compile: a workspace of its own that no other step builds.
+/// Whether the fuzz targets compile: a separate workspace that no other step builds.
 fn fuzz_targets() -> Result<()> {
     check_rust_only(&["check", "--quiet", "--locked", "--manifest-path", "fuzz/Cargo.toml"])
 }
@@ -130,7 +130,7 @@ fn check_rust_only(arguments: &[&str]) -> Result<()> {
 /// What records programs on other systems is chosen on this one for its tests only.
 const PORTABLE_RECORDER: &[&str] = &["-p", "heapwise", "--features", "record-to,portable-recorder"];
 
-/// Runs the tests, and says how many there were.
+/// Runs the tests, and reports how many there were.
 fn tests() -> Result<()> {
     let mut totals = Totals::default();
     let all = run_tests(&["test", "--workspace", "--no-fail-fast"], &mut totals);

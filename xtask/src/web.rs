@@ -1,7 +1,7 @@
 //! `cargo xtask web`: the program inside of the HTML report.
 //!
-//! What is built from `web/` is checked in, so that heapwise can be built without node. Hence it has to be checked that
-//! it is what the sources say: [`check`] builds it anew and compares, byte by byte.
+//! The output of `web/` is checked in, so that heapwise can be built without node. Hence it has to be compared with the sources:
+//! [`check`] builds it anew and compares, byte by byte.
 
 use crate::{build, cargo, install};
 use anyhow::{Context, Result, ensure};
@@ -55,7 +55,7 @@ fn folder() -> PathBuf {
 fn packages() -> Result<()> {
     let lock =
         std::fs::read(folder().join("package-lock.json")).context("cannot read web/package-lock.json")?;
-    // A copy of the lock file says what was fetched.
+    // A copy of the lock file records what was fetched.
     let fetched = folder().join("node_modules/.fetched");
     if std::fs::read(&fetched).is_ok_and(|there| there == lock) {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Who is compared, and with what.
+//! The programs that are compared, and with what.
 
 use serde::Serialize;
 
@@ -12,7 +12,7 @@ pub(super) struct Candidate {
     pub(super) state: &'static str,
     /// The program, one of `benches/wrappers`.
     pub(super) program: &'static str,
-    /// It is told to turn on what its allocator can do.
+    /// It turns on what its allocator can do.
     pub(super) is_watched: bool,
     pub(super) recorded: Recorded,
     /// The name of the program without the wrapper.
@@ -21,7 +21,7 @@ pub(super) struct Candidate {
     pub(super) predicted: Option<f64>,
 }
 
-/// Whether `heapwise run` records the program, and who does it in there.
+/// Whether `heapwise run` records the program, and through what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(super) enum Recorded {
     No,
@@ -29,8 +29,8 @@ pub(super) enum Recorded {
     ThroughPreload,
 }
 
-/// The program without any wrapper. It names the allocator that it would have anyhow: a program that names none has one jump
-/// more in each call, and beside that a wrapper would look better than it is.
+/// The program without any wrapper. It names the allocator that it would have anyhow: a program that names none has one jump more
+/// in each call, so a wrapper would look better than it is.
 pub(super) const SYSTEM: &str = "system";
 /// The allocators that the second table is about, by the name of the program without the wrapper.
 pub(super) const INNER: [(&str, &str); 4] = [

@@ -1,9 +1,9 @@
 //! `bench library`: what wrappers of the global allocator cost, heapwise's and others'.
 //!
-//! Each candidate is a program of its own (`benches/wrappers`), with the same loops. All of them are started, wait, and take
-//! turns every few milliseconds; what a wrapper adds is the difference to the program without it, of the same loop in the same
-//! round. Programs are started anew for each *layout*, in which the linker has put functions to other places: where code
-//! happens to lie moves a call by as much as a wrapper that does nothing.
+//! Each candidate is a separate program (`benches/wrappers`), with the same loops. All of them are started, wait, and take turns
+//! every few milliseconds; what a wrapper adds is the difference to the program without it, of the same loop in the same round.
+//! Programs are started anew for each *layout*, in which the linker has put functions to other places: the place of code in
+//! memory changes the time of a call by as much as a wrapper that does nothing.
 
 mod candidates;
 mod process;
@@ -29,7 +29,7 @@ pub(crate) struct Plan<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Kernel {
     kind: Kind,
-    /// As the programs want to be told.
+    /// Its name in a request to the programs.
     name: &'static str,
     threads: usize,
 }

@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-/// It has been started, and measures when it is asked to.
+/// A started program that measures on request.
 #[derive(Debug)]
 pub(super) struct Process {
     name: &'static str,
@@ -38,7 +38,7 @@ impl Process {
         if candidate.is_watched {
             command.arg("watched");
         }
-        // What heapwise says about the recording is not what is measured; an error ends the program and is noticed.
+        // heapwise's messages about the recording are not measured; an error ends the program and is noticed.
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().with_context(|| format!("cannot start {}", program.display()))?;
         let requests = child.stdin.take().context("it has a standard input")?;

@@ -1,4 +1,4 @@
-//! What was found, beside what was expected and what was aimed at.
+//! The results, compared with what was expected and what was aimed at.
 
 use super::candidates::{Candidate, INNER, Recorded, SYSTEM};
 use super::{Kernel, Kind, Measured, THREADS};

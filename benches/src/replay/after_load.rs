@@ -25,7 +25,7 @@ const CLOSE: (f64, f64) = (0.05, 2e6);
 const ENOUGH: usize = 8;
 const MIB: f64 = 1024.0 * 1024.0;
 
-/// An allocator with settings, and how a program is told of them.
+/// An allocator with settings, and the variable that sets them in a program.
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
     /// In the words of `heapwise replay --with`, settings in the order of their names.
@@ -136,7 +136,7 @@ fn run(
     Results { workload, real, rows: Vec::new(), failures }
 }
 
-/// Puts predictions beside what was measured, both without what the program has apart from its heap.
+/// Pairs predictions with measurements, both without what the program has apart from its heap.
 fn rows(real: &[(&'static str, Vec<u64>)], predictions: &[Prediction]) -> Vec<Row> {
     let row = |(name, runs): &(&'static str, Vec<u64>)| {
         let prediction = predictions.iter().find(|prediction| prediction.candidate() == *name)?;

@@ -100,11 +100,11 @@ pub(crate) struct CpuRow {
 pub(crate) struct Cpu {
     /// Allocators that really take a tenth more or less time than glibc, in every run.
     pub(crate) differ: usize,
-    /// Those of them for which leaving glibc only if the prediction says so is right.
+    /// Those of them for which the prediction is right about leaving glibc.
     pub(crate) right: usize,
     pub(crate) misses: Vec<String>,
-    /// Pairs of others of which the prediction says that one is faster, without the ranges touching, and the slower of
-    /// which was really faster in every run.
+    /// Pairs of others where the prediction has one as faster, without the ranges touching, although that one was really slower
+    /// in every run.
     pub(crate) contradicted: Vec<String>,
 }
 
@@ -117,7 +117,7 @@ pub(crate) fn cpu(rows: &[CpuRow]) -> Option<Cpu> {
     for other in &others {
         let Some(share) = difference(&other.real, &baseline.real, CPU_MATTERS) else { continue };
         cpu.differ += 1;
-        // Ranges that touch say nothing, and then one stays.
+        // Ranges that touch predict no difference, which means to stay.
         let (truth, said) = (verdict(share < 0.0), verdict(claim(other, baseline, seen) == Some(true)));
         if said == truth {
             cpu.right += 1;
@@ -153,10 +153,10 @@ fn difference(one: &[f64], other: &[f64], matters: f64) -> Option<f64> {
     (is_clear && share.abs() > matters).then_some(share)
 }
 
-/// The share of the program's processor time below which `heapwise replay` does not tell a difference.
+/// The share of the program's processor time below which `heapwise replay` does not report a difference.
 const SEEN: f64 = 0.05;
 
-/// Whether the first is said to be faster than the second. Ranges that touch say nothing, and neither do differences of less than
+/// Whether the first is predicted to be faster than the second. `None` if the ranges touch, or if the difference is less than
 /// `seen` seconds.
 fn claim(one: &CpuRow, other: &CpuRow, seen: f64) -> Option<bool> {
     let middle = |row: &CpuRow| (row.predicted.0 + row.predicted.1) / 2.0;
@@ -204,7 +204,7 @@ mod tests {
         assert_eq!(pairs, [(14, 14), (20, 20), (16, 16), (20, 20), (16, 16), (19, 19)]);
         let regrets: Vec<_> = all.iter().map(|memory| (memory.regret * 1000.0).round() / 10.0).collect();
         assert_eq!(regrets, [1.3, 0.0, 4.7, 0.0, 0.0, 0.0]);
-        // It has counted the baseline with its error of nothing, which makes six sevenths of what we say.
+        // The prototype counted the baseline, whose error is zero, so its mean is six sevenths of ours.
         let means: Vec<_> =
             all.iter().map(|memory| (memory.mean_error * 6.0 / 7.0 * 1000.0).round() / 10.0).collect();
         // Its last two digits are from figures with more of them than these.
@@ -241,7 +241,7 @@ mod tests {
             row("glibc", [1.0, 1.1, 0.9], (0.40, 0.44)),
             row("jemalloc", [0.70, 0.71, 0.72], (0.10, 0.12)),
             row("mimalloc", [0.95, 0.96, 0.97], (0.03, 0.05)),
-            // A difference from jemalloc that is too small to be told, though the ranges do not touch.
+            // A difference from jemalloc that is too small to be reported, though the ranges do not touch.
             row("close", [0.9, 0.9, 0.9], (0.07, 0.09)),
             row("snmalloc", [0.8, 0.8, 0.8], (0.39, 0.45)),
             row("tcmalloc", [1.3, 1.3, 1.3], (0.2, 0.3)),
@@ -258,7 +258,7 @@ mod tests {
                 "tcmalloc: stay (+30 %), predicted: leave glibc"
             ]
         );
-        // The first of each pair really is faster, and was said to be slower.
+        // The first of each pair really is faster, and was predicted to be slower.
         let contradicted = [
             "jemalloc < mimalloc",
             "snmalloc < mimalloc",

@@ -41,7 +41,7 @@ impl Random {
     }
 }
 
-/// Makes an input in a folder of its own unless that was done before. What was only begun is begun again.
+/// Makes an input in a separate folder unless that was done before. An unfinished one is begun again.
 pub(super) fn once(folder: &Path, name: &str, make: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
     let (path, unfinished) = (folder.join(name), folder.join(format!("{name}.unfinished")));
     if path.is_dir() {
@@ -117,8 +117,8 @@ pub(super) fn repository(folder: &Path, commits: usize) -> Result<()> {
     }
     stream.push_str("done\n");
     git(folder, &["fast-import", "--quiet", "--done"], stream.as_bytes())?;
-    // What was imported is hardly compressed, and would be most of what is resident once it is mapped. One thread, for
-    // several would not find the same differences each time; and no bitmap, with which git would copy this pack as it is.
+    // What was imported is hardly compressed, and would be most of what is resident once it is mapped. One thread, because
+    // several would not find the same differences each time; and no bitmap, with which git would copy this pack unchanged.
     let options = ["-c", "pack.threads=1", "-c", "repack.writeBitmaps=false"];
     git(folder, &[&options[..], &["repack", "-a", "-d", "-f", "-q"]].concat(), b"")
 }

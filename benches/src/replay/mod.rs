@@ -1,8 +1,8 @@
 //! `bench replay`: how well `heapwise replay` predicts what real programs do under each allocator.
 //!
-//! Each program runs under each allocator, in turns, and is recorded once. The recording is replayed, and
-//! what the replay says is compared with what was measured (`fidelity.rs`). With `--after-load` it is services, and what they
-//! keep some seconds after their load (`after_load.rs`).
+//! Each program runs under each allocator, in turns, and is recorded once. The recording is replayed, and the replay's results
+//! are compared with what was measured (`fidelity.rs`). With `--after-load`, the programs are services, and the comparison is of
+//! the memory that they keep some seconds after their load (`after_load.rs`).
 
 mod after_load;
 mod allocators;
@@ -167,7 +167,7 @@ fn predict(
     Ok(predictions)
 }
 
-/// Puts predictions beside what was measured, and returns the figures as text.
+/// Compares predictions with measurements, and returns the figures as text.
 fn compare(results: &mut Results, predictions: &[Prediction]) -> String {
     let (mut memory, mut cpu) = (Vec::new(), Vec::new());
     for Real { allocator, runs } in &results.real {

@@ -1,4 +1,4 @@
-//! What `heapwise replay FILE --format json` says about each allocator.
+//! The output of `heapwise replay FILE --format json` about each allocator.
 
 use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,7 @@ pub(crate) struct Prediction {
     /// Of the allocator and for its pages.
     #[serde(rename = "heap_cpu_ns")]
     pub(crate) cpu_ns: Option<Range>,
-    /// Why there are no figures, for instance; it is shown as it is.
+    /// Why there are no figures, for instance; it is shown unchanged.
     #[serde(default)]
     pub(crate) outcome: serde_json::Value,
 }
@@ -62,7 +62,7 @@ impl Mode {
         match self {
             Self::Fast { rounds } => vec!["--runs".into(), rounds.to_string()],
             Self::Timed { settle } => {
-                // Times of calls are not asked for.
+                // Times of calls are not used.
                 let settle = format!("{}s", settle.as_secs());
                 vec!["--timed".into(), "--settle".into(), settle, "--runs".into(), "0".into()]
             }

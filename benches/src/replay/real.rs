@@ -48,7 +48,7 @@ pub(crate) fn run_with(
     let path = |name: &str| bench.scratch.join(name);
     let command = [bench.launcher.into(), path("result").into(), path("output").into()];
     execute(bench, prepared, &command, environment, |_| Ok(End::AsUsual))?;
-    // The loader says so and goes on with the allocator that there is.
+    // The loader reports that and goes on with the default allocator.
     let messages = std::fs::read(path("messages"))?;
     let messages = String::from_utf8_lossy(&messages);
     if let Some(line) = messages.lines().find(|line| line.contains("cannot be preloaded")) {
@@ -124,8 +124,8 @@ pub(crate) fn record(
     })
 }
 
-/// Runs a command around the program, with everything that belongs to it. When a service has had its load, `loaded` is told
-/// the id of the command's process, and says whether it has ended the service itself.
+/// Runs a command around the program, with everything that belongs to it. When a service has had its load, `loaded` is called
+/// with the id of the command's process, and returns whether it has ended the service itself.
 fn execute(
     bench: &Bench<'_>,
     prepared: &Prepared,
@@ -204,7 +204,7 @@ pub(crate) fn with_port(command: &[OsString], port: u16) -> Vec<OsString> {
     command.iter().map(|word| if word == PORT { port.to_string().into() } else { word.clone() }).collect()
 }
 
-/// A port that is free now; if another process takes it before the service does, the service says so.
+/// A port that is free now; if another process takes it before the service does, the service reports that.
 pub(crate) fn free_port() -> Result<u16> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
 }

@@ -89,7 +89,7 @@ pub(crate) fn fidelity(all: &[Results]) -> String {
     if misses.is_empty() { text } else { format!("{text}\nMisses:\n\n{misses}") }
 }
 
-/// The figures that were compared, for whoever wants to know why.
+/// The compared figures, as an explanation of the results.
 pub(crate) fn predictions(workload: &str, memory: &[Row], cpu: &[CpuRow]) -> String {
     let mut text =
         format!("\n{workload}: allocator, peak RSS real and predicted (MiB), CPU real and predicted (s)\n");

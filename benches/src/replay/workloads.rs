@@ -1,4 +1,4 @@
-//! The shelf of real programs that are run under each allocator: how each is made ready, started, loaded and ended.
+//! The registry of real programs that are run under each allocator: how each is prepared, started, loaded and ended.
 
 use super::inputs;
 use crate::workloads::python;

@@ -1,7 +1,7 @@
 //! `bench tune`: whether what `heapwise tune` promises is what its fix does.
 //!
-//! For each of three services: `heapwise tune` looks for a setting and tries it on the program. What it prints for Cargo.toml
-//! and for the main file is put into a fresh project with the service's source (`project.rs`). That is built, and runs beside a
+//! For each of three services: `heapwise tune` looks for a setting and tries it on the program. What it prints for Cargo.toml and
+//! for the main file is put into a fresh project with the service's source (`project.rs`). That is built, and compared with a
 //! build of the same project without the lines, both without any preload and without variables.
 
 mod project;

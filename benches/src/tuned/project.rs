@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Lints that refuse any unsafe code. Setting an allocator's options is some, and the fix says so.
+/// A lint level that refuses unsafe code. Setting an allocator's options needs it, and the fix mentions that.
 const FORBIDS: &str = "#![forbid(unsafe_code)]";
 
 /// Where a service's package is.
@@ -62,7 +62,7 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A manifest of its own with the dependencies of the package's, and the lines of the fix below them as they were printed.
+/// A separate manifest with the package's dependencies, and the lines of the fix below them as they were printed.
 fn manifest(package: &str, original: &str, fix: &[String]) -> String {
     let is_head = |line: &&str| line.starts_with('[');
     let dependencies = original.lines().skip_while(|line| *line != "[dependencies]").skip(1);

@@ -11,8 +11,8 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// All allocators that a line of Cargo.toml can bring, with the settings that are about what is asked here. tcmalloc has to be
-/// linked or preloaded, which is no fresh project's business.
+/// All allocators that a line of Cargo.toml can bring, with the settings that matter for the goals here. tcmalloc has to be
+/// linked or preloaded, which a fresh project does not do.
 const CANDIDATES: &str = "glibc:arena_max=1,glibc:trim_threshold=131072,jemalloc,jemalloc:dirty_decay_ms=0,\
     jemalloc:dirty_decay_ms=1000,jemalloc:background_thread=true:dirty_decay_ms=1000,\
     jemalloc:background_thread=true:dirty_decay_ms=5000,jemalloc:narenas=2,jemalloc:tcache_max=4096,mimalloc,\

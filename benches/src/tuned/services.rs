@@ -1,10 +1,10 @@
-//! The services, what is wanted of each, and where its source is.
+//! The services, the goal of each, and where its source is.
 
 use crate::replay::workloads::{self, Workload};
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
 
-/// What is to be little.
+/// What to minimise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Goal {

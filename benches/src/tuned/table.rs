@@ -1,4 +1,4 @@
-//! What was promised beside what was delivered.
+//! What was promised, compared with what was delivered.
 
 use super::Results;
 use super::services::Goal;

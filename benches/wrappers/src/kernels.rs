@@ -1,11 +1,11 @@
 //! What is measured: loops that do little but to call the allocator.
 //!
-//! Each size and each number of calls in a row is a function of its own, so the loops lie differently in memory and no
-//! single alignment decides. [`black_box`] sees each block, or the compiler would leave both calls out.
+//! Each size and each number of calls in a row is a separate function, so the loops lie differently in memory and no single
+//! alignment decides. [`black_box`] sees each block, or the compiler would leave both calls out.
 
 use std::hint::black_box;
 
-/// Calls the allocator about as many times as it is told.
+/// Calls the allocator about as many times as its argument.
 pub(crate) type Kernel = fn(u64);
 
 /// The loop for a kind, a size in bytes and a number of calls in a row.

@@ -13,7 +13,7 @@ use rustix::time::{ClockId, clock_gettime};
 use std::io::{BufRead, Write};
 use std::sync::Barrier;
 
-/// What one line asks for: `KIND SIZE UNROLLED THREADS CHUNKS CALLS`.
+/// The request in one line: `KIND SIZE UNROLLED THREADS CHUNKS CALLS`.
 #[derive(Clone, Copy, Debug)]
 struct Request {
     kernel: Kernel,
@@ -24,7 +24,7 @@ struct Request {
     calls: u64,
 }
 
-/// Whether the program was told to turn on what its allocator can do.
+/// Whether the program was started to turn on what its allocator can do.
 pub fn is_to_watch() -> bool {
     std::env::args().nth(1).is_some_and(|mode| mode == "watched")
 }
@@ -112,7 +112,7 @@ mod tests {
         assert_eq!(watched.into_inner(), 12);
     }
 
-    /// What the documents tell to write is in a program that is compiled, and the versions are those that it is compiled with.
+    /// The code in the documents is in a program that is compiled, and their versions are those that it is compiled with.
     #[test]
     fn the_documents_show_what_is_compiled() {
         let document = include_str!("../../../docs/library-costs.md");

@@ -3,7 +3,7 @@
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 use std::str::FromStr;
 
-/// The words and marks of a program, each in the line that it is in. Nothing of what cannot be read: the compiler says so.
+/// The words and marks of a program, each with its line. Nothing for code that cannot be parsed: the compiler reports that.
 pub(super) fn only(text: &str) -> String {
     let mut lines = vec![String::new(); text.lines().count()];
     add(TokenStream::from_str(text).unwrap_or_default(), &mut lines);

@@ -1,5 +1,5 @@
-//! C symbols come from the preload library alone: any other crate that had one would put it into the program of
-//! whoever links it, in the place of that program's own.
+//! C symbols come from the preload library alone: any other crate that had one would put it into each program that links it, in
+//! the place of that program's own.
 
 use super::Problem;
 use super::code::{has_word, only};
@@ -9,7 +9,7 @@ const ALLOWED: &[&str] = &[
     "crates/record/preload/",
     // The macro that the preload library makes its functions with.
     "crates/record/recorder/src/arch/x86_64/entry.rs",
-    // Allocators to be preloaded: each is a library of its own.
+    // Allocators to be preloaded: each is a separate library.
     "allocators/",
     // Programs that are recorded.
     "tests/victims/",

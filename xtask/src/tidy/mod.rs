@@ -52,7 +52,7 @@ pub fn problems(root: &Path) -> Result<Vec<Problem>> {
     let packages = packages::Packages::parse(&cargo::metadata(true)?)?;
     let mut problems = layers::check(&packages);
     problems.extend(licences::check(&tree, &packages)?);
-    // A workspace of its own, whose libraries the program carries.
+    // A separate workspace, whose libraries the program carries.
     let allocators = cargo::metadata_of("allocators/Cargo.toml")?;
     problems.extend(licences::check(&tree, &packages::Packages::parse(&allocators)?)?);
     problems.extend(architecture::check(&tree));

@@ -1,4 +1,4 @@
-//! What cargo says about the packages, reduced to what the rules ask for.
+//! cargo's metadata of the packages, reduced to what the rules need.
 
 use anyhow::{Context, Result};
 use serde_json::Value;

@@ -1,6 +1,6 @@
 //! Words that have a plainer one: readers are engineers in a hurry, and many of them are no native speakers.
 //!
-//! The list has only what is never right. Of the words that are right in one sense and not in another, docs/glossary.md tells.
+//! The list has only words that are never right. docs/glossary.md explains those that are right in one sense only.
 
 use super::Problem;
 use super::code::has_word;

@@ -55,7 +55,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
     problems
 }
 
-/// Finds what programs print without escaping. To ask what a stream is like is fine.
+/// Finds what programs print without escaping. Querying the properties of a stream is allowed.
 fn unescaped(tree: &Tree) -> Vec<Problem> {
     let mut problems = Vec::new();
     for (path, text) in tree.with_extension(&["rs"]).filter(|(path, _)| is_in(path, ESCAPING)) {

@@ -22,7 +22,7 @@ const TARGET: &str = "x86_64-pc-windows-gnu";
 const NEEDED: &[install::Needed] =
     &[("x86_64-w64-mingw32-gcc", "gcc-mingw-w64-x86-64-posix"), ("wine", "wine")];
 
-/// The packages whose tests say something on Windows.
+/// The packages whose tests matter on Windows.
 const TESTED: &[&str] =
     &["heapwise-environment", "heapwise-doctor", "heapwise-portable", "heapwise", "heapwise-cli"];
 

@@ -1,4 +1,4 @@
-//! A recording says the same on Windows as on Linux, byte by byte.
+//! A recording gives the same reports on Windows as on Linux, byte by byte.
 
 use super::{TARGET, quietly, wine};
 use crate::{build, cargo};

@@ -59,7 +59,7 @@ fn fetch(version: &str, into: &Path) -> Result<()> {
     Ok(())
 }
 
-/// apt with folders of its own.
+/// apt with separate folders.
 struct Apt(PathBuf);
 
 impl Apt {
@@ -93,13 +93,13 @@ impl Apt {
         apt.arg(option("Etc::SourceParts", Path::new("-")));
         apt.arg(option("State::Lists", &self.0.join("lists")));
         apt.arg(option("Cache::Archives", &self.0.join("archives")));
-        // Elsewhere apt leaves this to a user who may not read all folders.
+        // By default apt switches to another user, who may not be able to read all folders.
         apt.arg("-oAPT::Sandbox::User=");
         apt
     }
 }
 
-/// The files that say where apt fetches packages from.
+/// The files with the places that apt fetches packages from.
 fn sources() -> Vec<String> {
     let folder = Path::new("/etc/apt");
     let parts = std::fs::read_dir(folder.join("sources.list.d")).into_iter().flatten().flatten();

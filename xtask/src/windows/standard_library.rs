@@ -43,7 +43,7 @@ fn build(source: &Path, folder: &Path, libraries: &Path) -> Result<()> {
     let package = folder.join("standard-library");
     std::fs::create_dir_all(package.join("src"))
         .with_context(|| format!("cannot make {}", package.display()))?;
-    // Any package will do: what it is built from is what is wanted.
+    // Any package will do: only its build of the standard library is needed.
     let manifest = "[package]\nname = \"nothing\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n";
     std::fs::write(package.join("Cargo.toml"), manifest)?;
     std::fs::write(package.join("src/lib.rs"), "")?;
@@ -53,7 +53,7 @@ fn build(source: &Path, folder: &Path, libraries: &Path) -> Result<()> {
     cargo.env("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_LINKER", "x86_64-w64-mingw32-gcc");
     cargo.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS");
     cargo.env_remove("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUSTFLAGS");
-    // Cargo's own tests use it to say where the sources are, and there is no other way to name a folder.
+    // Cargo's own tests use it for the folder of the sources; there is no other way to set it.
     cargo.env("__CARGO_TESTS_ONLY_SRC_ROOT", source);
     quietly(&mut cargo).context("the standard library for Windows did not build")?;
     // The folder appears under its name when all is in it.

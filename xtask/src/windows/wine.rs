@@ -1,4 +1,4 @@
-//! Wine, with a Windows of its own below the target folder.
+//! Wine, with a separate prefix below the target folder.
 
 use super::quietly;
 use anyhow::{Context, Result};
@@ -10,8 +10,8 @@ use std::process::Command;
 const SHIM: &str = "bcryptprimitives.dll";
 const SHIM_SOURCE: &str = include_str!("bcryptprimitives.c");
 
-/// No browser engine and no .NET, which would be asked for when the Windows is made; no entries in this user's menus; and no
-/// debugger for programs that crash, which would take a minute to say what is never read.
+/// No browser engine and no .NET, which Wine would offer to install when it creates the prefix; no entries in this user's menus;
+/// and no debugger for programs that crash, which would take a minute to write what is never read.
 const OVERRIDES: &str = "mscoree,mshtml=;winemenubuilder.exe=d;winedbg.exe=d";
 
 /// Makes the Windows unless it is there. Returns the variables with which cargo runs tests in it.
@@ -40,7 +40,7 @@ pub(super) fn prepare(prefix: &Path) -> Result<Vec<(&'static str, OsString)>> {
     Ok(variables)
 }
 
-/// Wine itself: Debian's `wine` is a script that first says four lines about programs of 32 bits.
+/// Wine itself: Debian's `wine` is a script that first prints four lines about programs of 32 bits.
 pub(super) fn program() -> PathBuf {
     let debians = PathBuf::from("/usr/lib/wine/wine64");
     if debians.exists() { debians } else { "wine".into() }
@@ -57,6 +57,6 @@ fn shim(prefix: &Path, library: &Path) -> Result<()> {
 /// Ends what is left running in this Windows, and nothing else: its services.
 pub(super) fn stop(variables: &[(&'static str, OsString)]) {
     let mut boot = Command::new(program());
-    // Who has not been started needs no end.
+    // A failure only means that nothing was started.
     let _ = boot.args(["wineboot", "--kill"]).envs(variables.iter().cloned()).output();
 }

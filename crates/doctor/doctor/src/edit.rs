@@ -1,7 +1,7 @@
 //! Changes of files: a few insertions and replacements each, shown as a diff and made in one step.
 //!
-//! What sets a finding right ([`Fix`]) is small and knows the text that it is of. Only what is to be shown or made ([`Edit`]) has
-//! the whole file as it was and as it shall be, once for all that is to be done with it.
+//! The fix of a finding ([`Fix`]) is small and refers to the text that it belongs to. Only an [`Edit`], which is shown or made,
+//! has the whole file before and after, once for all fixes of the file.
 
 use crate::original::Original;
 use crate::source::{Source, open};
@@ -86,7 +86,7 @@ struct Merger {
 }
 
 impl Merger {
-    /// Adds all of these or, if one contradicts what is there, none. What is there already is the same thing asked for twice.
+    /// Adds all of these or, if one contradicts what is there, none. A change that is there already is added once.
     fn add(&mut self, changes: &[Change], length: usize) -> bool {
         let before = self.changes.len();
         for change in changes.iter() {
@@ -158,23 +158,23 @@ pub struct Edit {
     pub file: PathBuf,
     /// All of it, as it was read.
     pub before: Vec<u8>,
-    /// All of it, as it shall be.
+    /// The whole text after the change.
     pub after: Vec<u8>,
 }
 
 impl Edit {
-    /// The difference in the unified format, with three lines around each change and `name` for the file, in its line as it is.
+    /// The difference in the unified format, with three lines of context around each change and `name` in the header, unescaped.
     /// The file's own line ends are kept.
     pub fn diff(&self, name: &str) -> String {
         let before = String::from_utf8_lossy(&self.before);
         let after = String::from_utf8_lossy(&self.after);
         let mut diff = TextDiff::configure();
-        // Behind it, a difference is told that is right and longer than it would have to be.
+        // After this time the difference is still correct, but may be longer than necessary.
         let diff = diff.timeout(Duration::from_secs(2)).diff_lines(&*before, &*after);
         diff.unified_diff().header(name, name).to_string()
     }
 
-    /// Makes the change, and says where the file is kept as it was.
+    /// Makes the change, and returns where the original file is kept.
     ///
     /// The file is replaced as a whole, by one with the same permissions: whoever reads it meanwhile sees either of the two.
     ///
@@ -204,7 +204,8 @@ impl Edit {
     }
 }
 
-/// Writes a copy beside the file, under a name that does not exist. Until it has the owner of the file, only this user may read it.
+/// Writes a copy next to the file, under a name that does not exist. Until it has the owner of the file, only this user may read
+/// it.
 fn back_up(file: &Path, bytes: &[u8], metadata: &fs::Metadata) -> io::Result<PathBuf> {
     const TRIES: usize = 10_000;
     let mut options = OpenOptions::new();
@@ -234,7 +235,7 @@ fn belong_like(file: &File, metadata: &fs::Metadata) -> io::Result<()> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt;
-        // Whoever is no superuser cannot, and need not.
+        // Fails unless this is the superuser, who alone needs it.
         let _ = std::os::unix::fs::fchown(file, Some(metadata.uid()), Some(metadata.gid()));
     }
     file.set_permissions(metadata.permissions())?;

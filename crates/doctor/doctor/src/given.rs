@@ -1,4 +1,4 @@
-//! What one place of a configuration says about `_NO_DEBUG_HEAP`.
+//! What one place of a configuration sets `_NO_DEBUG_HEAP` to.
 
 use crate::edit::Change;
 use crate::json;
@@ -9,7 +9,7 @@ use jsonc_parser::ast::{Object, Value};
 use jsonc_parser::common::Ranged;
 use std::path::PathBuf;
 
-/// What is said about the variable.
+/// What the variable is set to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Given {
     #[default]
@@ -31,7 +31,7 @@ pub(crate) enum Given {
 /// A value that does nothing, although it looks as if it did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mistake {
-    /// The value as it is written.
+    /// The value as written in the file.
     pub(crate) shown: String,
     /// What is wrong with it, as the rest of a sentence that begins with the value.
     pub(crate) why: String,
@@ -67,12 +67,13 @@ impl Given {
         }
     }
 
-    /// This, or what is said elsewhere if this says nothing.
+    /// This value, or the other one if this is absent.
     pub(crate) fn or_else(self, elsewhere: impl FnOnce() -> Self) -> Self {
         if self == Self::Absent { elsewhere() } else { self }
     }
 
-    /// What an environment in JSON says: an object, an array of objects with name and value, or an array of `NAME=VALUE`.
+    /// The value that an environment in JSON has: an object, an array of objects with name and value, or an array of
+    /// `NAME=VALUE`.
     pub(crate) fn in_json(source: &Source, environment: Option<&Value<'_>>) -> Self {
         match environment {
             Some(Value::Object(object)) => Self::in_object(source, object),
@@ -123,7 +124,7 @@ impl Given {
         }
     }
 
-    /// What lines of `NAME=VALUE` say, as env files and Visual Studio have them. The text begins at a byte of the source.
+    /// The value that lines of `NAME=VALUE` have, as in env files and in Visual Studio. The text begins at a byte of the source.
     pub(crate) fn in_lines(source: &Source, lines: &str, start: usize) -> Self {
         let mut given = Self::Absent;
         let mut at = start;

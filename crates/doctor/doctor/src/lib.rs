@@ -5,12 +5,12 @@
 //! ([`rule`] says with which values). Some debuggers set it, some do not, and whether yours does is written in the
 //! configuration of your editor. On macOS, Xcode's schemes turn on checks of malloc in the same way.
 //!
-//! [`survey`] reads the configuration files of a folder and of a user. Each kind of file is a `Tool` with a file of its own
-//! in `tools/`, and one table lists them ([`kinds`]). What is wrong is a [`Proposal`]: a finding and, where it can be made
-//! safely, a [`Fix`]; [`Survey::edits`] makes an [`Edit`] of all those of a file.
+//! [`survey`] reads the configuration files of a folder and of a user. Each kind of file is a `Tool` in a separate file in
+//! `tools/`, and one table lists them ([`kinds`]). What is wrong is a [`Proposal`]: a finding and, where it can be made safely, a
+//! [`Fix`]; [`Survey::edits`] makes an [`Edit`] of all those of a file.
 //!
-//! The key decision: nothing is ever printed from a parsed document. A parser only says where things are, and an edit is a
-//! few insertions and replacements in the text, so everything outside of them stays as it was, byte for byte.
+//! The key decision: nothing is ever printed from a parsed document. A parser only locates things, and an edit is a few
+//! insertions and replacements in the text, so everything outside of them stays unchanged, byte for byte.
 
 #![deny(unsafe_code)]
 

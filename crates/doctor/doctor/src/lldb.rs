@@ -89,7 +89,7 @@ fn pairs(line: &str, words: impl Iterator<Item = Range<usize>>) -> Option<Range<
     found
 }
 
-/// What commands in a configuration say, one after the other. Their text is not the file's, so no change is proposed.
+/// What commands in a configuration set, one after the other. Their text is not the file's, so no change is proposed.
 pub(crate) fn given(source: &Source, commands: &[&str], at: usize) -> Given {
     let mut given = Given::Absent;
     for text in commands {

@@ -11,7 +11,7 @@ pub struct Places {
     pub folder: PathBuf,
     /// The user's home folder, for the settings of editors and debuggers. Nothing outside of the project is read without.
     pub home: Option<PathBuf>,
-    /// Where programs keep their settings: `%APPDATA%` of Windows and `XDG_CONFIG_HOME`. The usual place if it is not told.
+    /// Where programs keep their settings: `%APPDATA%` of Windows and `XDG_CONFIG_HOME`. If `None`, the usual place.
     pub settings: Option<PathBuf>,
     /// The system that counts as the one in use.
     pub system: System,
@@ -19,7 +19,7 @@ pub struct Places {
     pub inherited: Option<String>,
 }
 
-/// Whom a file belongs to.
+/// The owner of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Owner {
     /// The project: others see it as well, on other systems.
@@ -34,7 +34,7 @@ impl Places {
         Self { folder: folder.into(), home: None, settings: None, system, inherited: None }
     }
 
-    /// A folder, and the home and environment of whoever started this program.
+    /// A folder, and the home and environment of this process.
     pub fn of_this_user(folder: impl Into<PathBuf>) -> Self {
         let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
         let system = System::HERE;
@@ -62,7 +62,7 @@ impl Places {
         }
     }
 
-    /// How much it matters that a launch has the debug heap: on another system than Windows only to those who share the
+    /// How much it matters that a launch has the debug heap: on another system than Windows only for others who share the
     /// project.
     pub(crate) fn debug_heap_severity(&self) -> Severity {
         if self.system == System::Windows { Severity::High } else { Severity::Low }

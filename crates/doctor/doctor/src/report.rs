@@ -1,4 +1,4 @@
-//! What comes of looking, and what collects it.
+//! The results of a survey, and what collects them.
 
 use crate::edit::{self, Change, Edit, Fix};
 use crate::given::{Given, Mistake};
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 pub enum Answer {
     Yes,
     No,
-    /// That depends on something that no file says.
+    /// It depends on something that is in no file.
     Unknown,
 }
 
@@ -113,7 +113,7 @@ pub(crate) struct Report<'p> {
     pub(crate) room: u64,
     /// Launches that a settings file can help all at once, by the settings' place: a line of evidence each.
     wanted: HashMap<PathBuf, Vec<String>>,
-    /// Files of variables that configurations named, and what they say; none if they were refused.
+    /// Files of variables that configurations named, and the values they set; none if they were refused.
     env_files: HashMap<PathBuf, Option<Given>>,
     counts: HashMap<PathBuf, Count>,
     pub(crate) survey: Survey,
@@ -175,13 +175,13 @@ impl<'p> Report<'p> {
         }
     }
 
-    /// Counts something of a file, and says once if it is too much.
+    /// Counts something of a file, and reports it once if it is too much.
     fn has_room(&mut self, file: &Path, in_all: usize, part: impl Fn(&mut Count) -> &mut usize) -> bool {
         if !self.counts.contains_key(file) {
             self.counts.insert(file.to_owned(), Count::default());
         }
         let Some(count) = self.counts.get_mut(file).map(part) else { return false };
-        // Once a file had too much, it says nothing more of this kind.
+        // Once a file had too much, nothing more of this kind is reported.
         if *count > MOST_IN_A_FILE {
             return false;
         }
@@ -214,15 +214,15 @@ impl<'p> Report<'p> {
         self.wanted.get_mut(place).map(std::mem::take).unwrap_or_default()
     }
 
-    /// What a file of variables says that a configuration names; nothing is known if it is refused. Each is read once, however many
-    /// configurations name it.
+    /// What a file of variables sets that a configuration names; nothing is known if it is refused. Each is read once, however
+    /// many configurations name it.
     pub(crate) fn env_file(&mut self, path: PathBuf) -> Option<Given> {
         if let Some(known) = self.env_files.get(&path) {
             return known.clone();
         }
         let given = match Source::read(&path, Owner::Project, self.places, &mut self.room) {
             Ok(Some(file)) => Some(Given::in_lines(&file, file.text(), 0)),
-            // A file that is not there says nothing.
+            // A file that is not there sets nothing.
             Ok(None) => Some(Given::Absent),
             Err(refused) => {
                 self.survey.refused.push(refused);

@@ -45,13 +45,13 @@ impl Refused {
 pub(crate) struct Source {
     /// Where it is, links resolved.
     pub(crate) file: PathBuf,
-    /// Whom it belongs to.
+    /// Its owner.
     pub(crate) owner: Owner,
     /// What it holds, which all changes of it share.
     pub(crate) original: Arc<Original>,
     /// Where its lines end.
     pub(crate) lines: Lines,
-    /// One step of indentation, once it was asked for.
+    /// One step of indentation, cached once it was computed.
     pub(crate) unit: OnceCell<String>,
 }
 
@@ -85,7 +85,7 @@ impl Source {
             let where_to = text::plain(&real.display().to_string());
             return Err(Refused::whole(file, format!("leads outside of the folder, to {where_to}")));
         }
-        // Asked before opening: opening a pipe would wait for a writer.
+        // Checked before opening: opening a pipe would wait for a writer.
         let metadata = fs::metadata(&real).map_err(cannot)?;
         if !metadata.is_file() {
             return Err(Refused::whole(file, "is not a regular file"));
@@ -113,7 +113,7 @@ impl Source {
 
     /// Decodes what a file holds.
     pub(crate) fn from_bytes(file: PathBuf, owner: Owner, bytes: Vec<u8>) -> Result<Self, Refused> {
-        // UTF-16 is told by its mark, or by a zero beside the first character, which is `{`, `<` or the like.
+        // UTF-16 is recognised by its mark, or by a zero next to the first character, which is `{`, `<` or the like.
         if matches!(bytes.as_slice(), [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] | [0, _, ..] | [_, 0, ..]) {
             let why = "is UTF-16, which is not edited: save it as UTF-8 and look again";
             return Err(Refused::whole(&file, why));

@@ -1,7 +1,7 @@
 //! Positions in texts, and texts from files in messages.
 //!
-//! Each of thousands of findings in a file asks for lines and indentations. Answers must not take the longer the further down it
-//! is: the ends of lines are found once ([`Lines`]), and what is repeated in a change is short ([`Lines::indentation`]).
+//! Each of thousands of findings in a file needs lines and indentations. The time for that must not depend on the place in the
+//! file: the ends of lines are found once ([`Lines`]), and what is repeated in a change is short ([`Lines::indentation`]).
 
 use heapwise_environment::harmless;
 

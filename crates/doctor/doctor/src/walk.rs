@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Walk {
     /// Regular files, and links to files, in the order of their depth and name.
     pub(crate) files: Vec<PathBuf>,
-    /// Said once if there was too much.
+    /// Reported once if there was too much.
     pub(crate) refused: Option<Refused>,
 }
 
@@ -46,7 +46,7 @@ fn limited(folder: &Path, most: usize) -> Walk {
     let mut entries = 0;
     let mut folders = VecDeque::from([(folder.to_owned(), 0)]);
     while let Some((folder, depth)) = folders.pop_front() {
-        // A folder that cannot be read has nothing to say.
+        // A folder that cannot be read is skipped.
         let Ok(list) = fs::read_dir(&folder) else { continue };
         let mut list: Vec<_> = list.flatten().take(most - entries + 1).collect();
         list.sort_by_key(fs::DirEntry::file_name);
@@ -61,14 +61,14 @@ fn limited(folder: &Path, most: usize) -> Walk {
             let path = entry.path();
             if kind.is_dir() {
                 let is_skipped = SKIPPED.iter().any(|name| entry.file_name() == *name);
-                // Caches say that they are one: <https://bford.info/cachedir/>.
+                // Cache folders have this file: <https://bford.info/cachedir/>.
                 if !is_skipped && depth < DEEPEST && !path.join("CACHEDIR.TAG").exists() {
                     folders.push_back((path, depth + 1));
                 }
             } else if kind.is_file() || (kind.is_symlink() && !path.is_dir()) {
                 walk.files.push(path);
             } else if !kind.is_symlink() {
-                // A pipe under the name of a configuration is refused by whoever claims it.
+                // A pipe under the name of a configuration is refused by the tool that reads that kind of file.
                 walk.files.push(path);
             }
         }

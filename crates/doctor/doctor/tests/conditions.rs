@@ -9,7 +9,7 @@ fn elsewhere_there_is_nothing_to_start_without() {
     assert_eq!(error.kind(), ErrorKind::NotWindows);
 }
 
-/// A program that says more than fits into a pipe, on both: this one, with one test only.
+/// A program that prints more than fits into a pipe, on both: this one, with one test only.
 #[test]
 #[cfg(windows)]
 fn talkative() {

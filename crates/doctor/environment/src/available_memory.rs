@@ -2,7 +2,7 @@
 
 use crate::facts::{Cgroup, Subject, Variables, inherited};
 
-/// Bytes that the machine and the control group have to spare; `None` where the system does not say.
+/// Bytes that the machine and the control group have to spare; `None` where the system does not report them.
 pub fn available_memory() -> Option<u64> {
     let of_machine = std::fs::read_to_string("/proc/meminfo").ok().as_deref().and_then(available);
     let of_group = inherited(Subject::Machine, Variables::default()).machine.cgroup.as_ref().and_then(left);
@@ -14,8 +14,8 @@ fn available(meminfo: &str) -> Option<u64> {
     Some(line.split_whitespace().next()?.parse::<u64>().ok()? << 10)
 }
 
-/// What a group may still take. File cache counts as taken and goes when memory is wanted, so a good part of the bound is believed
-/// to be there in any case.
+/// What a group may still take. File cache counts as taken but is dropped when memory is needed, so at least a quarter of the
+/// limit is assumed to be available.
 fn left(group: &Cgroup) -> Option<u64> {
     let most = group.max_bytes?;
     Some(most.saturating_sub(group.current_bytes.unwrap_or(0)).max(most / 4))

@@ -1,4 +1,4 @@
-//! What a check says.
+//! What a check reports.
 
 /// How much a finding matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

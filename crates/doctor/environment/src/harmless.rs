@@ -1,7 +1,7 @@
 //! Text from outside, made fit to be shown.
 //!
-//! Names, variables, paths and what other programs print may hold anything, also what a terminal takes for commands. This is the one
-//! list of what is not shown as it is. The crate is the lowest that everything which shows such text depends on.
+//! Names, variables, paths and the output of other programs may contain anything, also commands to a terminal. This is the one
+//! list of characters that are escaped. The crate is the lowest that everything which shows such text depends on.
 
 use std::borrow::Cow;
 
@@ -21,7 +21,7 @@ pub fn escape(text: &str) -> Cow<'_, str> {
     replace_harmful(text, is_harmful, |c, out| out.extend(c.escape_default()))
 }
 
-/// The text in one line of at most so many characters, behind which `…` stands for the rest.
+/// The text in one line of at most so many characters, followed by `…` if it was cut.
 pub fn escape_beginning(text: &str, characters: usize) -> Cow<'_, str> {
     match text.char_indices().nth(characters) {
         Some((end, _)) => Cow::Owned(escape(&text[..end]).into_owned() + "…"),

@@ -1,9 +1,9 @@
-//! What outside a program's code slows its heap.
+//! Causes outside of a program's code that slow its heap.
 //!
-//! A debugger that silently turns on a checking heap, a variable that makes malloc fill and verify what it hands out, a
-//! sanitizer that was left on, memory that the system takes away: none of it is in the code, and all of it is in the
-//! measurements. [`facts`] says what a process has, or what a command would inherit; [`checks`] is the shelf of things that
-//! can be wrong with that, each a [`Finding`] with its evidence, its cost and its remedy.
+//! A debugger that silently turns on a checking heap, a variable that makes malloc fill and verify its blocks, a sanitizer that
+//! was left on, memory that the system takes away: none of it is in the code, and all of it is in the measurements. [`facts`]
+//! describes a process, or what a command would inherit; [`checks`] is the registry of problems that can be found there, each a
+//! [`Finding`] with its evidence, its cost and its remedy.
 //!
 //! The crate is built into programs of other people through the `heapwise` library, so it needs little: the standard library
 //! and the system's own functions.

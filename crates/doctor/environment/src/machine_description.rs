@@ -16,7 +16,7 @@ pub struct MachineDescription {
     pub glibc: String,
     /// When memory comes in huge pages: `always`, `madvise` or `never`.
     pub transparent_huge_pages: String,
-    /// Processes that wanted to run, on average over the last minute.
+    /// Runnable processes, on average over the last minute.
     pub load: f64,
 }
 

@@ -1,4 +1,4 @@
-//! The shelf as a list for machines and for a document, and whether candidates are what they are called.
+//! The registry as a list for machines and for a document, and whether candidates are what they are called.
 
 use crate::identity::{Identity, IdentityError};
 use crate::libraries::{Error, Libraries};
@@ -45,7 +45,7 @@ pub fn settings_markdown() -> String {
     text
 }
 
-/// What came of seeing whether a candidate is what it is called.
+/// The result of checking whether a candidate is what it is called.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub enum CheckError {
@@ -54,10 +54,10 @@ pub enum CheckError {
     Identity(#[from] IdentityError),
 }
 
-/// A candidate, and what came of it.
+/// A candidate and the result of its check.
 pub type Check = (Candidate, Result<Identity, CheckError>);
 
-/// Makes each candidate ready and asks who it is; those that fail do not keep the others from it.
+/// Prepares and identifies each candidate; the failure of one does not stop the others.
 pub fn check(libraries: &Libraries, candidates: &[Candidate], run: crate::Run<'_>) -> Vec<Check> {
     let one = |candidate: &Candidate| -> Result<Identity, CheckError> {
         Ok(crate::identify(&libraries.prepare(candidate)?, run)?)

@@ -14,7 +14,8 @@ pub struct Family {
     pub libraries: &'static [&'static str],
     /// Functions that an executable defines if it contains the allocator, the surest first.
     pub symbols: &'static [Sign],
-    /// Functions that another one has signs of, and that this one defines as well: there they tell nothing.
+    /// Functions that are signs of another family, and that this one defines as well: in this family's libraries they prove
+    /// nothing.
     pub also_defines: &'static [&'static str],
     /// What the names of its functions begin with, as stacks have them.
     pub frames: &'static [&'static str],
@@ -22,7 +23,7 @@ pub struct Family {
     pub variables: &'static [&'static str],
     /// What it prints when it does not understand a variable.
     pub complaints: &'static [Complaint],
-    /// How a library of it that was not built by heapwise is asked who it is.
+    /// How a library of the family that was not built by heapwise reports what it is.
     pub interface: Interface,
     /// Whether it checks each access besides, so that times and sizes are not those of the program.
     pub is_sanitizer: bool,
@@ -33,7 +34,7 @@ pub struct Family {
 }
 
 impl Family {
-    /// What is said of an allocator that is not in the table.
+    /// The values for an allocator that is not in the table.
     pub const UNKNOWN: Self = Self {
         name: "",
         word: "",
@@ -70,7 +71,7 @@ impl Family {
     }
 }
 
-/// How a symbol tells an allocator.
+/// How a symbol identifies an allocator.
 #[derive(Clone, Copy, Debug)]
 pub enum Sign {
     /// The whole name.
@@ -107,8 +108,8 @@ impl Complaint {
     }
 }
 
-/// The functions by which a library that was not built by heapwise says its version and its numbers. What heapwise builds
-/// has functions for that itself (`allocators/entry`).
+/// The functions by which a library that was not built by heapwise reports its version and its statistics. What heapwise builds
+/// has its own functions for that (`allocators/entry`).
 #[derive(Clone, Copy, Debug)]
 pub enum Interface {
     None,

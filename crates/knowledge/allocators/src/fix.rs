@@ -61,7 +61,7 @@ pub(crate) fn before_main(statements: &[String]) -> Vec<String> {
     lines
 }
 
-/// What is to be said with lines of Rust that set options.
+/// A note for lines of Rust that set options.
 pub(crate) const UNSAFE: &str = "A crate with #![forbid(unsafe_code)] refuses the lines that set options: say deny there, and \
                                  allow it for these lines, or have them in a crate of their own.";
 

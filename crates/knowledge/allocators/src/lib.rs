@@ -1,5 +1,5 @@
-//! All that is known of an allocator, in one table: what gives it away in a file, in a process and in a stack, what it can
-//! be told, how a program gets it, and how a user who likes the result writes it down.
+//! All that is known of an allocator, in one table: how to recognise it in a file, in a process and in a stack, its settings, how
+//! a program gets it, and how a user makes the change permanent.
 //!
 //! An [`Allocator`] is a row of the table, and belongs to a [`Family`]; [`families`] are those of the table and others that
 //! programs may have. That part needs the standard library alone, for it is built into programs of other people.

@@ -24,7 +24,7 @@ pub enum Error {
         /// The allocator.
         name: &'static str,
     },
-    /// This heapwise does not carry the allocator, and does so only if it is asked to.
+    /// This heapwise does not carry the allocator, which is built in only on request.
     #[error("this heapwise was built without {name}: {}", registry::request(name))]
     NotRequested {
         /// The allocator.
@@ -52,7 +52,7 @@ pub enum Error {
         /// As it was given.
         path: PathBuf,
     },
-    /// The loader could not be told this path.
+    /// The loader cannot be given this path.
     #[error(
         "{path:?} cannot be preloaded, for the loader takes spaces and colons for the end of a path: copy or link it elsewhere"
     )]
@@ -69,7 +69,7 @@ pub enum Error {
     },
 }
 
-/// The libraries that candidates are made of. Those that heapwise carries are put into memory when they are asked for.
+/// The libraries that candidates are made of. Those that heapwise carries are put into memory on first use.
 #[derive(Debug, Default)]
 pub struct Libraries {
     carried: Vec<(&'static str, &'static [u8])>,
@@ -93,7 +93,7 @@ impl Libraries {
     /// Makes a candidate ready. It stays so while this process lives and the result is kept.
     ///
     /// # Errors
-    /// [`Error`]. Whether the library is an allocator, and is used, is [`identify`](crate::identify)'s to say.
+    /// [`Error`]. Whether the library is an allocator, and is used, is checked by [`identify`](crate::identify).
     pub fn prepare(&self, candidate: &Candidate) -> Result<Prepared, Error> {
         let mut memory = None;
         let preload = match &candidate.which {
@@ -146,8 +146,8 @@ fn library_at(given: &Path) -> Result<PathBuf, Error> {
     if is_fit(&path) { Ok(path) } else { Err(Error::UnfitPath { path }) }
 }
 
-/// Whether a file that begins like this is one that the loader of this program takes: the header of an ELF file says so,
-/// with the class, the byte order, the type (3, a shared object) and the machine.
+/// Whether the loader of this program takes a file that begins like this: decided by the header of the ELF file, with the class,
+/// the byte order, the type (3, a shared object) and the machine.
 fn is_shared_library(start: &[u8]) -> bool {
     let machine: u16 = if cfg!(target_arch = "aarch64") { 183 } else { 62 };
     start.len() >= 20
@@ -182,8 +182,8 @@ impl Prepared {
         &self.variables
     }
 
-    /// Gives the candidate to a command: preloads its library before whatever is preloaded already, takes the variables of
-    /// all allocators away, and sets this one's. The program as it is keeps what it has.
+    /// Gives the candidate to a command: preloads its library before whatever is preloaded already, removes the variables of all
+    /// allocators, and sets this one's. The baseline keeps its variables.
     ///
     /// Of a command whose environment was cleared, what this process has in its own would count as being there.
     pub fn apply(&self, command: &mut Command) {

@@ -17,7 +17,7 @@ impl MemoryLibrary {
     /// Puts the bytes into a sealed file. It is closed in programs that are started.
     pub(crate) fn new(name: &str, bytes: &[u8]) -> io::Result<Self> {
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-        // Kernel 6.3 and later want to be told that it will be executed; earlier ones refuse the flag.
+        // Kernel 6.3 and later expect a flag for files that will be executed; earlier ones refuse the flag.
         let create = |flags| rustix::fs::memfd_create(format!("heapwise-{name}"), flags);
         let fd = create(flags | MemfdFlags::EXEC).or_else(|_| create(flags))?;
         let mut file = File::from(fd);

@@ -1,7 +1,7 @@
-//! What an allocator can be told, and which values it takes.
+//! An allocator's settings, and which values they take.
 //!
-//! Ranges are those within which a value does what its name says; some allocators take others without a word, and then do
-//! something else.
+//! Within its range a value does what the setting's name promises; some allocators accept others silently, and then do something
+//! else.
 
 /// One setting of an allocator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 //! Candidates, and the words in which the command line names them.
 //!
-//! A list has commas, a candidate's settings have colons: `glibc,jemalloc:background_thread=true:dirty_decay_ms=1000`.
-//! A name with a slash is the path of a library. `default` is the program as it is. `env.NAME=VALUE` sets a variable for
-//! this candidate alone, whatever it means, so that a library that heapwise knows nothing about can be told something. A
-//! backslash takes the meaning from a comma, a colon or a backslash.
+//! A list has commas, a candidate's settings have colons: `glibc,jemalloc:background_thread=true:dirty_decay_ms=1000`. A name
+//! with a slash is the path of a library. `default` is the baseline: the program unchanged. `env.NAME=VALUE` sets a variable for
+//! this candidate alone, whatever its meaning, so that a library that is not in the registry can be configured. A backslash takes
+//! the meaning from a comma, a colon or a backslash.
 
 use crate::fix::Fix;
 use crate::registry::{self, Allocator};
@@ -14,7 +14,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
 
-/// The name of the program as it is, with nothing preloaded.
+/// The name of the baseline: the program with nothing preloaded.
 pub const DEFAULT: &str = "default";
 /// What the name of a variable follows.
 const VARIABLE: &str = "env.";
@@ -28,7 +28,7 @@ pub(crate) enum Which {
     File(PathBuf),
 }
 
-/// An allocator with chosen settings, or a library of the user's, or the program as it is, which is the default.
+/// An allocator with chosen settings, or a library of the user's, or the baseline, which is the default.
 ///
 /// Its text is the shortest that [`Candidate::parse`] reads as the same one.
 #[derive(Clone, Debug, Default)]
@@ -45,17 +45,17 @@ pub enum SpecError {
     /// There is nothing between two commas, or nothing at all.
     #[error("a candidate is missing: name one of {names}, or the path of a library")]
     Empty {
-        /// The names of the shelf.
+        /// The names of the registry.
         names: String,
     },
-    /// No allocator of the shelf has this name.
+    /// No allocator of the registry has this name.
     #[error(
         "there is no allocator {name:?}: name one of {names}, or the path of a library, with a slash in it"
     )]
     UnknownAllocator {
         /// As it was given.
         name: String,
-        /// The names of the shelf, the most similar first.
+        /// The names of the registry, the most similar first.
         names: String,
     },
     /// The allocator has no such setting.
@@ -160,7 +160,7 @@ fn names(given: &str) -> String {
 }
 
 impl Candidate {
-    /// An allocator of the shelf as it is by itself.
+    /// An allocator of the registry with its defaults.
     pub(crate) fn of(allocator: &'static dyn Allocator) -> Self {
         Self { which: Which::Shelf(allocator), ..Self::default() }
     }
@@ -214,7 +214,7 @@ impl Candidate {
         Ok(candidates)
     }
 
-    /// The allocator's name on the shelf, `default`, or the path of a library as it was given.
+    /// The allocator's name in the registry, `default`, or the path of a library as it was given.
     pub fn name(&self) -> &str {
         match &self.which {
             Which::AsItIs => DEFAULT,
@@ -229,7 +229,7 @@ impl Candidate {
         self.allocator().map(<dyn Allocator>::version).unwrap_or_default()
     }
 
-    /// The allocator of the shelf; `None` for a library of the user's and for the program as it is.
+    /// The allocator of the registry; `None` for a library of the user's and for the baseline.
     pub fn allocator(&self) -> Option<&'static dyn Allocator> {
         match self.which {
             Which::Shelf(allocator) => Some(allocator),
@@ -255,7 +255,7 @@ impl Candidate {
         self.variables.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// Whether it is the program as it is, with nothing changed at all.
+    /// Whether it is the baseline, with nothing changed at all.
     pub fn is_as_it_is(&self) -> bool {
         matches!(self.which, Which::AsItIs) && self.variables.is_empty()
     }
@@ -303,7 +303,7 @@ impl Candidate {
         other
     }
 
-    /// Chooses a value; says whether there was none.
+    /// Chooses a value; returns whether there was none.
     fn set(&mut self, name: &str, value: &str) -> Result<bool, SpecError> {
         let allocator = || self.name().to_owned();
         let settings: &'static [Setting] = self.allocator().map_or(&[], |a| a.settings());
@@ -325,7 +325,7 @@ impl Candidate {
         Ok(self.settings.0.insert(setting.name, value).is_none())
     }
 
-    /// Sets a variable; says whether it was not set before.
+    /// Sets a variable; returns whether it was not set before.
     fn set_variable(&mut self, name: &str, value: &str) -> Result<bool, SpecError> {
         let refused = |reason| {
             Err(SpecError::Variable { allocator: self.name().to_owned(), name: name.into(), reason })

@@ -3,9 +3,9 @@
 use crate::registry;
 use crate::spec::Candidate;
 
-/// For each allocator of the shelf: as it is, with each value that is worth trying for one setting, and with settings that
-/// belong together. The program as it is comes first. Allocators that are not there are among them;
-/// [`Libraries::prepare`](crate::Libraries::prepare) says so.
+/// The baseline first, then each allocator of the registry: with its defaults, with each value that is worth trying for one
+/// setting, and with settings that belong together. Allocators that are not available are included;
+/// [`Libraries::prepare`](crate::Libraries::prepare) reports that.
 pub fn tunings() -> Vec<Candidate> {
     let mut all = vec![Candidate::default()];
     for allocator in registry::all().iter().copied() {

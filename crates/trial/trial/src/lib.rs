@@ -6,7 +6,7 @@
 //! * [`lab`]: experiments that show on this machine what an environment or an allocator does;
 //! * [`supervise`]: programs are started, watched, waited for and ended;
 //! * [`rounds`]: in which order they take turns;
-//! * [`statistics`]: what can be said of numbers that were measured a few times on a busy machine.
+//! * [`statistics`]: statistics of numbers that were measured a few times on a busy machine.
 
 #![deny(unsafe_code)]
 

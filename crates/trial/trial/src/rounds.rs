@@ -8,7 +8,7 @@ use crate::statistics::random::Random;
 use std::collections::{BTreeSet, VecDeque};
 use std::time::{Duration, Instant};
 
-/// A scheduler: an iterator over turns, which is told while they are taken who is left out from then on.
+/// A scheduler: an iterator over turns. Participants can be left out while it runs.
 #[derive(Clone, Debug)]
 pub struct Rounds {
     participants: usize,
@@ -57,7 +57,7 @@ pub struct Step {
     pub done: u64,
     /// Runs in all.
     pub total: u64,
-    /// How much longer it takes, as far as it can be told.
+    /// Estimated remaining time; `None` while it is unknown.
     pub left: Option<Duration>,
 }
 
@@ -155,7 +155,7 @@ impl Iterator for Rounds {
     fn next(&mut self) -> Option<Turn> {
         let took = self.pace.began.take().map(|began| began.elapsed());
         if let Some(took) = took {
-            // The latest turn says as much about the next one as all before.
+            // The latest turn weighs as much as all earlier ones together.
             self.pace.turn = Some(self.pace.turn.map_or(took, |before| (before + took) / 2));
             self.done += 1;
         }
@@ -240,7 +240,7 @@ mod tests {
             if turn.who == 1 {
                 rounds.leave_out(1);
             }
-            // One who has its turn still before it, in the same round.
+            // A participant whose turn in the same round is still to come.
             if turn.round == 0 && turn.who == 0 {
                 rounds.leave_out(2);
             }

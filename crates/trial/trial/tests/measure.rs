@@ -232,7 +232,7 @@ fn python(script: &str) -> Option<Program> {
     std::path::Path::new(path).exists().then(|| program(&[path, "-c", script]))
 }
 
-/// A server that does 300 ms of work for each of three signals; `how` says by whom.
+/// A server that does 300 ms of work for each of three signals; `how` selects which process does it.
 fn working_server(how: &str) -> Option<Program> {
     let script = format!(
         "import os, signal, sys, time\n\

@@ -1,4 +1,4 @@
-//! A program with the allocator `Switch` starts itself, and asks mimalloc whose its blocks are.
+//! A program with the allocator `Switch` starts itself, and checks with mimalloc which blocks are mimalloc's.
 //!
 //! Without a harness: the program has to be its own worker, and what it allocates before `main` belongs to the question.
 

@@ -3,7 +3,7 @@
 //!
 //! What is taken is read from `use` declarations and from paths in the code. A name that a module only passes on is taken from
 //! where it is defined, so a module may pass on what is in its children. What a module takes from those around it is no reason
-//! for a circle: a shelf has its trait and its table in one file. Code for tests does not count.
+//! for a circle: a registry has its trait and its table in one file. Code for tests does not count.
 
 mod graph;
 mod modules;

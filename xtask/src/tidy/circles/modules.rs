@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use syn::visit::{self, Visit};
 use syn::{Attribute, Item, UseTree};
 
-/// A module in a file of its own, with those that are written in it.
+/// A module with its own file, and the modules that are written inside it.
 #[derive(Debug, Default)]
 pub(super) struct Module {
     pub(super) file: String,
@@ -25,7 +25,7 @@ pub(super) struct Import {
 }
 
 /// Reads the files of a crate; paths are relative to its folder of sources. What cannot be parsed has no names: the compiler
-/// says so.
+/// reports that.
 pub(super) fn read<'a>(files: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<Module> {
     let mut modules = Vec::new();
     for (file, text) in files {

@@ -10,7 +10,7 @@ pub(super) fn edges(modules: &[Module]) -> BTreeMap<(usize, usize), String> {
     for (from, module) in modules.iter().enumerate() {
         let imported = module.imports.iter().map(|import| &import.path);
         for path in imported.chain(&module.paths) {
-            // A module and those inside of it are one, whatever they take from each other; that of itself is no edge either.
+            // Imports from the module itself or from a module around it are no edges.
             let is_within = |to: usize| module.path.starts_with(&modules[to].path);
             if let Some(to) = names.file_of(from, path, 0).filter(|&to| !is_within(to)) {
                 edges.entry((from, to)).or_insert_with(|| path.last().cloned().unwrap_or_default());
@@ -75,7 +75,7 @@ impl Names<'_> {
         }
         let imports = &self.modules[module].imports;
         if let Some(import) = imports.iter().find(|import| import.name.as_deref() == Some(name)) {
-            // `use a;` beside `mod a;` would go round.
+            // `use a;` next to `mod a;` would go round.
             if import.path.len() == 1 && import.path[0] == name {
                 return None;
             }

@@ -19,7 +19,7 @@ pub(crate) enum New {
 }
 
 impl New {
-    /// The value as text: in one line without a layout, otherwise its items have lines of their own.
+    /// The value as text: on one line without a layout, otherwise each item is on a separate line.
     fn write(&self, layout: Option<(&str, &str, &str)>) -> String {
         let (open, close, items) = match self {
             Self::Text(text) => return format!("\"{text}\""),
@@ -99,7 +99,7 @@ pub(crate) fn insert(
     // The last item may share a line with others; then its line still has the right indentation.
     let (indent, _) = source.indentation(last.start);
     let unit = unit(source);
-    // Elements of an array look alike: beside one in a line, the new one takes a line as well.
+    // Elements of an array look alike: if the last one is on a single line, so is the new one.
     let is_line = name.is_none() && !text[last.clone()].contains('\n');
     let item = item(name, value, (!is_line).then_some((newline, unit, indent)));
     match gap.comma {
@@ -121,7 +121,7 @@ fn insert_into_empty(
     let (outer, _) = source.indentation(inside.start - 1);
     let indent = format!("{outer}{unit}");
     let gap = Gap::read(text, inside.start, inside.end);
-    // Within a line that goes on behind it, everything is in that line.
+    // If other text follows on the same line, the insertion stays on that line.
     let behind = text[inside.end + 1..].trim_start_matches(',');
     let behind = behind.trim_start_matches(|c: char| c.is_whitespace() && !matches!(c, '\n' | '\r'));
     let goes_on = !behind.is_empty() && !behind.starts_with(['\n', '\r', '/']);
@@ -131,7 +131,7 @@ fn insert_into_empty(
     }
     let item = item(name, value, Some((newline, unit, &indent)));
     let rest = &text[gap.end_of_comments..inside.end];
-    // The closing bracket gets a line of its own, unless it has one already.
+    // The closing bracket gets a separate line, unless it has one already.
     let end = if rest.contains('\n') { String::new() } else { format!("{newline}{outer}") };
     vec![Change::insert(gap.end_of_comments, format!("{newline}{indent}{item}{end}"))]
 }
@@ -166,7 +166,7 @@ impl Gap {
             } else {
                 if c == ',' {
                     gap.comma = Some(at);
-                    // A comma in a line of its own begins what counts as the line of the item.
+                    // A comma on a separate line begins what counts as the line of the item.
                     gap.end_of_line = at + 1;
                     is_same_line = true;
                 }

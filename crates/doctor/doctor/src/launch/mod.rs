@@ -1,14 +1,14 @@
 //! Starts a program on Windows without the debug heap, or as a debugger would start it.
 //!
-//! The debug heap belongs to processes that a debugger creates, so both the ill and the cure can be tried by a parent:
-//! [`Condition::Debugged`] is a debugger that does nothing but wait, and [`Condition::DebuggedWithVariable`] the same with
-//! the variable that Windows asks for. [`Condition::Plain`] is what a shell does.
+//! The debug heap belongs to processes that a debugger creates, so a parent process can show both the problem and the fix:
+//! [`Condition::Debugged`] is a debugger that only waits, and [`Condition::DebuggedWithVariable`] the same with the variable that
+//! Windows checks. [`Condition::Plain`] is what a shell does.
 //!
-//! Wine never gives a process the debug heap of itself, but has one. There the debugger applies Windows' rule in its place,
-//! lets the process go as soon as it has its heap, and says so in [`Outcome::emulated_by`]: what is seen then is the way from
-//! the variable to the heap's flags, and not what it costs on Windows.
+//! Wine has a debug heap, but never turns it on for a process by itself. There the debugger applies Windows' rule, lets the
+//! process go as soon as it has its heap, and reports that in [`Outcome::emulated_by`]: this shows the way from the variable to
+//! the heap's flags, and not what it costs on Windows.
 //!
-//! On other systems there is nothing to start a program without, and [`Launch::run`] says [`ErrorKind::NotWindows`].
+//! Other systems have no debug heap to start a program without, and [`Launch::run`] returns [`ErrorKind::NotWindows`].
 
 mod error;
 mod variable;
@@ -71,7 +71,7 @@ impl Launch {
         windows::run(self)
     }
 
-    /// Says that this is not Windows.
+    /// Reports that this is not Windows.
     ///
     /// # Errors
     ///
@@ -82,8 +82,8 @@ impl Launch {
     }
 }
 
-/// Runs a command that is prepared already, under a condition, and keeps what it writes. For an experiment whose command has
-/// an environment of its own; one that was cleared as a whole is not recognised as such.
+/// Runs a command that is prepared already, under a condition, and keeps what it writes. For an experiment whose command has a
+/// changed environment; one that was cleared as a whole is not recognised as such.
 ///
 /// # Errors
 ///
@@ -94,7 +94,7 @@ pub fn output_of(command: &mut std::process::Command, condition: Condition) -> R
     windows::start(command, condition != Condition::Plain, with_variable, true)
 }
 
-/// What came of a program.
+/// The result of running a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// Its exit code; that of a crash is the code of the exception, such as 0xC0000005.

@@ -1,4 +1,4 @@
-//! Rust and C as words, strings and marks: enough to tell a call from a comment about it.
+//! Rust and C as words, strings and marks: enough to distinguish a call from a comment about it.
 
 /// A language; the difference is in comments, quotes and raw strings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

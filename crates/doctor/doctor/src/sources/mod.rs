@@ -90,7 +90,7 @@ fn read(file: &Path, left: u64) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// A place in a source that sets the variable in vain.
+/// A place in a source that sets the variable too late to have an effect.
 #[derive(Debug, PartialEq, Eq)]
 struct Late {
     check: &'static str,

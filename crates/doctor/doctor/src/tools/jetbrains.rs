@@ -106,7 +106,7 @@ fn starts_a_program(configuration: Node<'_, '_>) -> bool {
     ["run", "r", "test", "t", "bench"].contains(&verb)
 }
 
-/// What the environment says.
+/// What the environment sets.
 fn given(source: &Source, envs: Node<'_, '_>) -> Given {
     let variable = |env: &Node<'_, '_>| env.attribute("name").is_some_and(crate::rule::is_variable);
     let Some(env) = xml::children(envs, "env").filter(variable).last() else { return Given::Absent };

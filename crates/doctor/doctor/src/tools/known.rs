@@ -1,4 +1,4 @@
-//! What settings say to launches in other files.
+//! What settings mean for launches in other files.
 
 use crate::given::Given;
 use std::collections::HashMap;
@@ -8,15 +8,15 @@ use std::path::{Path, PathBuf};
 /// Settings of VS Code that reach the launches of CodeLLDB.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
-    /// Whom they are for: the `.vscode` folder, the workspace file, or the user's settings file.
+    /// Their place: the `.vscode` folder, the workspace file, or the user's settings file.
     pub(crate) place: PathBuf,
     /// Whether they are for every folder: those of a user and of a workspace file.
     pub(crate) is_for_all: bool,
-    /// What `lldb.launch.env`, `lldb.launch.envFile` and the commands in `lldb.launch.*` say about the variable.
+    /// What `lldb.launch.env`, `lldb.launch.envFile` and the commands in `lldb.launch.*` set the variable to.
     pub(crate) lldb: Given,
-    /// What the environment of rust-analyzer's runnables says.
+    /// What the environment of rust-analyzer's runnables sets the variable to.
     pub(crate) runnables: Given,
-    /// The debugger that rust-analyzer shall start.
+    /// The debugger that rust-analyzer starts.
     pub(crate) engine: Option<String>,
     /// Whether the variable could be put there.
     pub(crate) can_take: bool,
@@ -27,7 +27,7 @@ pub(crate) struct Settings {
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     places: HashMap<PathBuf, Vec<Settings>>,
-    /// What those say that are for every folder; the first that says something counts.
+    /// Those that are for every folder; the first one with a value counts.
     for_all: Option<Settings>,
 }
 
@@ -42,12 +42,12 @@ impl Known {
         self.places.entry(settings.place.clone()).or_default().push(settings);
     }
 
-    /// What CodeLLDB is told for the launches of a place. VS Code merges objects of settings: the nearer one wins.
+    /// CodeLLDB's settings for the launches of a place. VS Code merges objects of settings: the nearer one wins.
     pub(crate) fn lldb(&self, place: &Path) -> Given {
         self.of(place).map(|s| &s.lldb).find(|given| **given != Given::Absent).cloned().unwrap_or_default()
     }
 
-    /// What the environment of rust-analyzer's runnables says in a place.
+    /// The environment of rust-analyzer's runnables in a place.
     pub(crate) fn runnables(&self, place: &Path) -> Given {
         self.of(place)
             .map(|s| &s.runnables)
@@ -56,7 +56,7 @@ impl Known {
             .unwrap_or_default()
     }
 
-    /// The debugger that rust-analyzer shall start in a place.
+    /// The debugger that rust-analyzer starts in a place.
     pub(crate) fn engine(&self, place: &Path) -> Option<&str> {
         self.of(place).find_map(|s| s.engine.as_deref())
     }

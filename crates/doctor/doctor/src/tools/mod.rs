@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 pub(crate) trait Tool: Sync {
     fn id(&self) -> &'static str;
 
-    /// Which files these are and what they say, in one line.
+    /// Which files these are and what they contain, in one line.
     fn about(&self) -> &'static str;
 
     /// Whether a file of the project is one. The path is relative to the project.
@@ -30,10 +30,10 @@ pub(crate) trait Tool: Sync {
         Vec::new()
     }
 
-    /// Notes what other files need to know of this one. A file that is not understood says nothing.
+    /// Notes what other files need from this one. A file that is not understood adds nothing.
     fn learn(&self, _source: &Source, _known: &mut Known) {}
 
-    /// Says which launches the file describes and what is wrong with them.
+    /// Reports which launches the file describes and what is wrong with them.
     fn read(&self, source: &Source, known: &Known, report: &mut Report<'_>) -> Result<(), Refused>;
 }
 

@@ -116,7 +116,7 @@ fn read_action(
     report.propose(source, finding, fix);
 }
 
-/// On other systems than macOS, schemes concern those who share the project.
+/// On other systems than macOS, schemes concern only others who share the project.
 fn severity(places: &Places, worst: Severity) -> Severity {
     if places.system == System::MacOs { worst } else { Severity::Low }
 }

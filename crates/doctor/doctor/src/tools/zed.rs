@@ -1,6 +1,6 @@
 //! `.zed/debug.json`: debug scenarios of Zed, an array of objects.
 //!
-//! An entry is for an adapter and has its options beside `label` and `adapter`; CodeLLDB's `env` is the same as in VS Code.
+//! An entry is for an adapter and has its options next to `label` and `adapter`; CodeLLDB's `env` is the same as in VS Code.
 //! Sources: <https://zed.dev/docs/debugger>, <https://zed.dev/docs/languages/rust#debugging>. That Zed's CodeLLDB leaves the
 //! debug heap on follows from CodeLLDB; there is no report that it was tried.
 

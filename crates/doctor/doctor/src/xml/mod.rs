@@ -93,7 +93,7 @@ pub(crate) fn set_attribute(text: &str, node: Node<'_, '_>, name: &str, value: &
     is_whole.then(|| Change::replace(range, value))
 }
 
-/// What adds an element as the last child of another one, in a line of its own at the right indentation.
+/// The change that adds an element as the last child of another one, on a separate line with the right indentation.
 pub(crate) fn insert(
     source: &Source,
     parent: Node<'_, '_>,
@@ -122,7 +122,7 @@ pub(crate) fn insert(
             let (indent, _) = source.indentation(last.range().start);
             Some(Change::insert(last.range().end, format!("{newline}{indent}{element}")))
         }
-        // Behind text and comments, with the closing tag in a line of its own.
+        // After text and comments, with the closing tag on a separate line.
         None if text[..close].trim_end_matches([' ', '\t']).ends_with('\n') => {
             let at = text[..close].trim_end_matches([' ', '\t']).len();
             Some(Change::insert(at, format!("{indent}{element}{newline}")))

@@ -1,4 +1,4 @@
-//! Configuration of real shape: what is said about it, what becomes of it, and what does not change.
+//! Configurations of real shape: what is reported about them, how they are edited, and what does not change.
 
 mod projects;
 mod properties;

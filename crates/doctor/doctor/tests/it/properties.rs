@@ -1,4 +1,4 @@
-//! Whatever the layout of a file is: outside of the edit nothing changes, and the edit does what it shall.
+//! For any layout of a file: nothing outside of the edit changes, and the edit has its intended effect.
 
 use heapwise_doctor::{Answer, Edit, Places, Survey, survey_file};
 use heapwise_environment::facts::System;
@@ -27,7 +27,7 @@ fn gap() -> impl Strategy<Value = String> {
     prop::collection::vec(piece, 0..4).prop_map(|pieces| pieces.concat())
 }
 
-/// A launch.json with some configurations, the gaps filled as told.
+/// A launch.json with some configurations and these gaps between its parts.
 fn launch_json(gaps: &[String], trailing: bool, has_env: bool, mark: bool, crlf: bool) -> Vec<u8> {
     let mut gaps = gaps.iter().cycle();
     let mut text = String::new();

@@ -1,4 +1,4 @@
-//! What a user has, beside the project: settings and `.lldbinit`, on three systems.
+//! A user's files outside of the project: settings and `.lldbinit`, on three systems.
 
 use heapwise_doctor::{Answer, Places, Survey, survey};
 use heapwise_environment::facts::System;

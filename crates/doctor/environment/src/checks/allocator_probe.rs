@@ -1,4 +1,4 @@
-//! What the allocator does, whatever variables and libraries say: found out by asking it for blocks.
+//! What the allocator really does, found out by allocating blocks, independent of variables and libraries.
 
 use super::Check;
 use crate::{Facts, Finding, Severity};
@@ -7,7 +7,7 @@ use crate::{Facts, Finding, Severity};
 /// gives 200, others their size class.
 const CHECKED: usize = 193;
 
-/// Libraries that check or fill, of which other checks tell.
+/// Libraries that check or fill; other checks report them.
 const CHECKING: &[&str] = &[
     "libc_malloc_debug",
     "libefence",
@@ -78,7 +78,7 @@ impl Check for AllocatorProbe {
     }
 }
 
-/// Whether another check tells who fills with this byte.
+/// Whether another check reports the cause of this fill byte.
 fn is_explained(facts: &Facts, byte: u8) -> bool {
     let perturb = facts.variables.glibc("MALLOC_PERTURB_", "glibc.malloc.perturb");
     let perturb = perturb.and_then(|(value, _)| super::malloc_perturb::fills_with(value));

@@ -10,7 +10,7 @@ struct Kind {
     severity: Severity,
 }
 
-/// glibc's own checking library has a check of its own, `malloc-check`, and so have builds of mimalloc that check.
+/// glibc's own checking library has a separate check, `malloc-check`, and so have builds of mimalloc that check.
 const KINDS: &[Kind] = &[
     Kind {
         words: &["libefence"],

@@ -20,7 +20,7 @@ const KNOWN: &[&str] = &[
     "top_pad",
     "trim_threshold",
 ];
-/// Up to this size a threshold sends blocks to mmap that programs ask for all the time.
+/// A threshold up to this size sends blocks to mmap that programs allocate all the time.
 const SMALL_THRESHOLD: u64 = 64 << 10;
 
 /// A setting that makes malloc slower.

@@ -41,7 +41,7 @@ impl ImageFileExecutionOptions {
         let now = facts.windows.as_ref().and_then(|windows| windows.nt_global_flag);
         let asked = flag & (DEBUG_HEAP | PAGE_HEAP | APPLICATION_VERIFIER);
         if asked != 0 {
-            // What is on has a finding of its own, and so has what a command would have.
+            // Checks that are already on have a separate finding, and so has what a command would have.
             let pending = now.is_some_and(|now| now & asked == 0);
             let title = "the next start of the program will have a checking heap";
             return pending.then(|| {

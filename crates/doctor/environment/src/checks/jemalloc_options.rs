@@ -205,7 +205,7 @@ impl JemallocOptions {
         self.of_text(facts, variable, text, &evidence)
     }
 
-    /// `/etc/malloc.conf`, a link whose target are the options, goes for every jemalloc of the machine.
+    /// `/etc/malloc.conf`, a link whose target is the options, applies to every jemalloc of the machine.
     fn of_file(&self, facts: &Facts) -> Vec<Finding> {
         let Some(text) = &facts.machine.malloc_conf else { return Vec::new() };
         let is_there = [PLAIN, OF_RUST].iter().any(|variable| reader(facts, variable) == Reader::There);
@@ -252,7 +252,7 @@ impl JemallocOptions {
     }
 }
 
-/// Who reads a variable.
+/// Which jemalloc reads a variable, if any.
 fn reader(facts: &Facts, variable: &str) -> Reader {
     let linked = facts.program.iter().flat_map(|program| &program.allocators).find(|a| a.name == "jemalloc");
     let prefixed = linked.map(|allocator| allocator.symbol.contains(PREFIX_OF_RUST));

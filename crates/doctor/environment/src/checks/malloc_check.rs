@@ -1,6 +1,6 @@
 //! glibc's checking allocator: `MALLOC_CHECK_` and `glibc.malloc.check`.
 //!
-//! Since glibc 2.34 the checks are in a library of their own, libc_malloc_debug. Without it the variable does nothing.
+//! Since glibc 2.34 the checks are in a separate library, libc_malloc_debug. Without it the variable does nothing.
 
 use super::Check;
 use crate::facts::System;

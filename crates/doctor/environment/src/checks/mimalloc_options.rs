@@ -167,7 +167,7 @@ impl Check for MimallocOptions {
     }
 }
 
-/// Builds that check: their names say it.
+/// Builds that check, by their names.
 fn checking_builds(id: &'static str, facts: &Facts) -> Vec<Finding> {
     let libraries =
         facts.libraries_like(&["libmimalloc-secure", "libmimalloc-debug", "libmimalloc-valgrind"]);

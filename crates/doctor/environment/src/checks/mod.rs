@@ -1,4 +1,4 @@
-//! The shelf of checks: one file each, and one table that lists them.
+//! The registry of checks: one file each, and one table that lists them.
 
 mod allocator_probe;
 mod arena_max;
@@ -49,7 +49,7 @@ pub trait Check: Sync {
         &[]
     }
 
-    /// Looks. It says nothing about what is not known.
+    /// Runs the check. Reports nothing about what is not known.
     fn look(&self, facts: &Facts) -> Vec<Finding>;
 }
 

@@ -1,4 +1,4 @@
-//! The debug version of Microsoft's C runtime, whose heap has checks of its own.
+//! The debug version of Microsoft's C runtime, whose heap has additional checks.
 
 use super::Check;
 use crate::{Facts, Finding, Severity};

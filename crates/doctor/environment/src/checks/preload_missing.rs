@@ -4,7 +4,7 @@ use super::Check;
 use crate::facts::{Origin, System};
 use crate::{Facts, Finding, Severity};
 
-/// The loader puts these in the place of words of its own.
+/// Placeholders that the loader replaces.
 const PLACEHOLDERS: [&str; 3] = ["$ORIGIN", "$LIB", "$PLATFORM"];
 
 pub(super) struct PreloadMissing;

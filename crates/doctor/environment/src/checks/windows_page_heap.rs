@@ -1,4 +1,4 @@
-//! Page heap: each block at the end of pages of its own, with an inaccessible page behind it.
+//! Page heap: each block at the end of separate pages, with an inaccessible page after it.
 
 use super::Check;
 use crate::facts::windows::PAGE_HEAP;

@@ -1,4 +1,4 @@
-//! Facts about this system, whichever it is: what callers ask for without knowing where it comes from.
+//! Facts about this system, behind functions that are the same on all systems.
 
 use super::{Facts, Subject, Variables};
 use std::io;

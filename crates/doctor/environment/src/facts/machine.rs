@@ -28,7 +28,7 @@ pub struct Machine {
 pub enum Thp {
     /// Whenever a mapping is large enough.
     Always,
-    /// Where the program has asked for them.
+    /// Where the program has requested them.
     Madvise,
     Never,
 }

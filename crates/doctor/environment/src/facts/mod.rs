@@ -1,7 +1,7 @@
 //! What is known of a process, of what a command would inherit, or of a machine.
 //!
-//! Facts are plain data, so that a check can be tried on any of them. Where nothing was found out, there is a `None` or
-//! nothing in the list, and checks then say nothing.
+//! Facts are plain data, so that a check can be tried on any of them. What was not found out is `None` or missing in the list,
+//! and checks then report nothing.
 
 mod describe;
 mod here;
@@ -32,7 +32,7 @@ pub use probes_unix::probe;
 use std::borrow::Cow;
 use std::path::PathBuf;
 
-/// Whom the facts are about, which decides how findings speak: "has" or "would inherit".
+/// The subject of the facts, which decides how findings are worded: "has" or "would inherit".
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Subject {
     /// A command that would be started from here.
@@ -103,7 +103,7 @@ pub struct Probes {
 /// Everything that checks look at.
 #[derive(Clone, Debug)]
 pub struct Facts {
-    /// Whom they are about.
+    /// What they are about.
     pub subject: Subject,
     pub system: System,
     /// Environment variables that concern the heap, and no others.
@@ -158,7 +158,7 @@ impl Facts {
         self.libraries.iter().filter(|library| heapwise_allocators::replaces_malloc(&library.file_name()))
     }
 
-    /// Whether the program's allocation functions are those of glibc, as far as it is known: no other allocator is in the
+    /// Whether the program's allocation functions are those of glibc, as far as can be seen: no other allocator is in the
     /// process, nor in the program.
     pub fn uses_glibc_malloc(&self) -> bool {
         let own = self.program.as_ref().is_some_and(|p| !p.allocators.is_empty() || p.libc == Libc::Musl);

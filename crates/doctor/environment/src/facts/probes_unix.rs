@@ -1,7 +1,7 @@
-//! Asks the C library's allocator of this process what it does with blocks.
+//! Finds out what the C library's allocator of this process does with blocks.
 //!
-//! What a variable or a library says it would do is one thing, whether the allocator does it another. A block that is full
-//! of one byte was filled, and a checking allocator takes the last bytes of a block for itself.
+//! A variable or a library may be set and still have no effect, so blocks are examined. A block that is full of one byte was
+//! filled, and a checking allocator takes the last bytes of a block for itself.
 
 use super::Probes;
 
@@ -11,13 +11,13 @@ const TELLING: usize = 193;
 const WRITTEN: u8 = 0x11;
 /// So many bytes at the start of a freed block may be the allocator's own notes.
 const NOTES: usize = 32;
-/// A block that neither thread caches of glibc nor those of others are asked to keep for long.
+/// A size that the thread caches of glibc and of other allocators do not keep for long.
 const PROBED: usize = 3000;
 
-/// Asks for a few blocks and looks at them.
+/// Allocates a few blocks and looks at them.
 pub fn probe() -> Probes {
     let fresh = Block::new(PROBED).and_then(|block| filled(&block.bytes()));
-    // A block of the same size that is asked for after one was freed is, with all allocators, likely the same.
+    // A block of the same size that is allocated after one was freed is, with all allocators, likely the same.
     let freed_fill = fresh.is_none().then(|| {
         if let Some(block) = Block::new(PROBED) {
             block.write(WRITTEN);
@@ -45,7 +45,7 @@ struct Block {
 
 impl Block {
     fn new(size: usize) -> Option<Self> {
-        // SAFETY: any size may be asked for. The compiler must not reason about a block that is looked at before it is
+        // SAFETY: any size may be requested. The compiler must not reason about a block that is looked at before it is
         // written to, hence it does not get to know where the address comes from.
         let start = std::hint::black_box(unsafe { libc::malloc(size) }).cast::<u8>();
         (!start.is_null()).then_some(Self { start, size })

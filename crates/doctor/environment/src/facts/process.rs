@@ -1,6 +1,6 @@
 //! A running process.
 
-/// What the system says of a process.
+/// What the system reports of a process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Process {
     pub pid: u32,

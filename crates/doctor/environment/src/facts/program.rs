@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// What a program file says of itself.
+/// The properties of a program file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Program {
     /// The file that is executed in the end: the interpreter of a script.

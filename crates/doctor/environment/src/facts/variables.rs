@@ -52,8 +52,8 @@ impl Variables {
         list.split(':').filter_map(|part| part.split_once('=')).collect()
     }
 
-    /// What glibc's malloc is told under one of two names: the variable, and the tunable that it is an alias of. The tunable
-    /// wins. Says also where it was found, as `NAME=VALUE`.
+    /// The value of a malloc setting of glibc, which has two names: the variable, and the tunable that it is an alias of. The
+    /// tunable wins. Also returns where it was found, as `NAME=VALUE`.
     pub fn glibc(&self, variable: &str, tunable: &str) -> Option<(&str, String)> {
         let tunables = self.glibc_tunables();
         let of_tunable = tunables.iter().rev().find(|(name, _)| *name == tunable);

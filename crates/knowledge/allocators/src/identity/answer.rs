@@ -1,4 +1,4 @@
-//! What a process says about the allocator that it has: the other side of [`identify`](super::identify).
+//! What a process reports about its allocator: the other side of [`identify`](super::identify).
 
 #![expect(unsafe_code, reason = "asks the allocator of this process, through its C functions")]
 
@@ -14,37 +14,37 @@ use std::ffi::{CString, c_char, c_int, c_long, c_ulong, c_void};
 const BLOCKS: usize = 10_000;
 const BLOCK_BYTES: usize = 100;
 
-/// What a process says.
+/// What a process reports.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Answer {
-    /// The path of the object that has `malloc`, as the loader was told it.
+    /// The path of the object that has `malloc`, as the loader was given it.
     pub(crate) object: String,
     /// The path of the loader.
     pub(crate) loader: String,
     /// What the allocator calls itself, if it does.
     pub(crate) name: Option<String>,
-    /// Its version, if it tells one.
+    /// Its version, if it reports one.
     pub(crate) version: Option<String>,
-    /// How many bytes a block has of which 100 were asked for.
+    /// The usable size of a block for a request of 100 bytes.
     pub(crate) usable_of_100: u64,
     /// By how much the C library's own count of bytes in blocks grew while [`Self::allocated_bytes`] were allocated.
     pub(crate) c_library_grew_bytes: i64,
     /// How much was allocated, in bytes.
     pub(crate) allocated_bytes: i64,
-    /// The values that are in force, of the settings that were asked about; without those that it does not tell.
+    /// The requested settings with the values that are in force; without those that the allocator does not report.
     pub(crate) settings: BTreeMap<String, String>,
-    /// Whether the allocator tells its own statistics.
+    /// Whether the allocator reports its own statistics.
     pub(crate) has_statistics: bool,
     /// Memory of the process after that.
     pub(crate) rss_bytes: u64,
 }
 
-/// Asks the allocator of this process, and for the values of these settings.
+/// Collects the answer from the allocator of this process, with the values of these settings.
 pub(crate) fn here(settings: &[String]) -> Answer {
     let object = object_of(symbol(c"malloc"));
     let (name, version) = name_and_version(&object);
     let before = c_library_bytes();
-    // SAFETY: the blocks are kept, asked about and freed once.
+    // SAFETY: the blocks are kept, examined and freed once.
     let (usable_of_100, grew) = unsafe {
         let blocks: Vec<*mut c_void> = (0..BLOCKS).map(|_| libc::malloc(BLOCK_BYTES)).collect();
         let grew = c_library_bytes() - before - (blocks.capacity() * size_of::<*mut c_void>()) as i64;
@@ -68,7 +68,7 @@ pub(crate) fn here(settings: &[String]) -> Answer {
     }
 }
 
-/// Who the object is, by the functions of those that are known.
+/// The name and version of the object, by the functions of known allocators.
 fn name_and_version(object: &str) -> (Option<String>, Option<String>) {
     type Text = unsafe extern "C" fn() -> *const c_char;
     if let (Some(name), Some(version)) =
@@ -86,7 +86,7 @@ fn name_and_version(object: &str) -> (Option<String>, Option<String>) {
     told.map_or((None, None), |(name, version)| (Some(name.into()), Some(version)))
 }
 
-/// The version that an object tells, if it has the functions of this interface.
+/// The version that an object reports, if it has the functions of this interface.
 fn version_by(interface: Interface, object: &str) -> Option<String> {
     match interface {
         Interface::None => None,
@@ -147,7 +147,7 @@ fn setting(object: &str, name: &str) -> Option<String> {
     let c_name = CString::new(name).ok()?;
     if let Some(found) = symbol_in(object, c"heapwise_allocator_setting") {
         let mut room = [0 as c_char; 128];
-        // SAFETY: a function of the libraries that heapwise carries, of this type; there is as much room as it is told.
+        // SAFETY: a function of the libraries that heapwise carries, of this type; there is as much room as it is passed.
         return unsafe {
             let ask: unsafe extern "C" fn(*const c_char, *mut c_char, usize) -> c_int =
                 std::mem::transmute(found);

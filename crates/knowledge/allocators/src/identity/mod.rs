@@ -1,9 +1,9 @@
 //! Whether a candidate is really what a program gets.
 //!
-//! A library that does not load is passed over by the loader with a line that is easily missed, and the program runs with the
-//! C library's allocator. A setting whose name or variable is wrong is passed over without even that. So before anything is
-//! measured, this program is started once more with the candidate, and asked who its `malloc` is, whose numbers grow when
-//! it allocates, and which values its settings have.
+//! If a library does not load, the loader goes on after a line that is easily missed, and the program runs with the C library's
+//! allocator. A setting whose name or variable is wrong is ignored without even that. So before anything is measured, this
+//! program is started once more with the candidate, and reports which object has its `malloc`, whose numbers grow when it
+//! allocates, and which values its settings have.
 
 mod answer;
 mod own;
@@ -28,21 +28,21 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Variables that would make an allocator write files.
 const WRITERS: &[&str] = &["HEAPPROFILE", "HEAPCHECK", "CPUPROFILE", "MALLOC_TRACE"];
 
-/// Who answered.
+/// The allocator that a process really has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Identity {
-    /// What the allocator calls itself; a library of the user's may not say.
+    /// What the allocator calls itself; a library of the user's may not report that.
     pub name: Option<String>,
-    /// The exact version that it tells; for glibc and those of the shelf always there.
+    /// The exact version that it reports; always there for glibc and the allocators of the registry.
     pub version: Option<String>,
     /// The path of the object that has `malloc`.
     pub object: String,
-    /// How many bytes a block has of which 100 were asked for.
+    /// The usable size of a block for a request of 100 bytes.
     pub usable_of_100: u64,
     /// Resident memory of this program under the candidate, with 1 MB allocated and freed, in bytes.
     pub rss_bytes: u64,
-    /// Settings that were chosen, with the value that the allocator says is in force; `None` if it does not tell.
+    /// Settings that were chosen, with the value that the allocator reports as in force; `None` if it does not report it.
     pub settings: BTreeMap<String, Option<String>>,
 }
 
@@ -63,10 +63,10 @@ pub enum IdentityError {
     NotInUse {
         /// As on the command line.
         candidate: String,
-        /// Who has it instead.
+        /// The object that has it instead.
         object: String,
     },
-    /// It has malloc, and something else than what its name says.
+    /// It has malloc, and is not the allocator that its name promises.
     #[error("{candidate} is not what it is called: {found}")]
     Another {
         /// As on the command line.
@@ -78,7 +78,7 @@ pub enum IdentityError {
     Settings {
         /// As on the command line.
         candidate: String,
-        /// What the allocator said, or which value it has.
+        /// What the allocator printed, or which value it has.
         message: String,
     },
     /// The process that was to answer did not.
@@ -86,7 +86,7 @@ pub enum IdentityError {
     NoAnswer {
         /// As on the command line.
         candidate: String,
-        /// What it did instead, with what it said.
+        /// What it did instead, with what it printed.
         what: String,
     },
     /// Nothing could be started.
@@ -105,11 +105,11 @@ pub fn answer_here(settings: &[String]) -> String {
     serde_json::to_string(&answer::here(settings)).unwrap_or_default()
 }
 
-/// Starts this program with a candidate, and compares what it is told with what the candidate says. Takes some
-/// milliseconds, and 5 seconds at most.
+/// Starts this program with a candidate, and compares what it reports with what the candidate promises. Takes some milliseconds,
+/// and 5 seconds at most.
 ///
 /// # Errors
-/// [`IdentityError`]. If there is none, the candidate is in use, and each of its settings that the allocator tells has the
+/// [`IdentityError`]. If there is none, the candidate is in use, and each of its settings that the allocator reports has the
 /// value that was chosen.
 pub fn identify(prepared: &Prepared, run: Run<'_>) -> Result<Identity, IdentityError> {
     identify_with(Path::new("/proc/self/exe"), prepared, run)
@@ -174,7 +174,7 @@ impl From<Output> for ProbeOutput {
     }
 }
 
-/// What the loader says of a library that it passes over: `ERROR: ld.so: object '…' from LD_PRELOAD cannot be preloaded
+/// What the loader prints about a library that it does not load: `ERROR: ld.so: object '…' from LD_PRELOAD cannot be preloaded
 /// (reason): ignored.`
 fn loader_message(errors: &str, preload: &Path) -> Option<String> {
     let object = format!("object '{}' from LD_PRELOAD ", preload.display());
@@ -183,8 +183,8 @@ fn loader_message(errors: &str, preload: &Path) -> Option<String> {
     Some(message.trim_end_matches('.').trim_end_matches(": ignored").to_owned())
 }
 
-/// What allocators say of settings that they do not understand. heapwise itself has a mimalloc inside, for its
-/// experiments, which finds names old-fashioned that its other version knows; that is no complaint.
+/// What allocators print about settings that they do not understand. heapwise itself contains a mimalloc, for its experiments. It
+/// warns about outdated names of settings that its other version uses; that is no complaint.
 fn complaint(errors: &str) -> Option<&str> {
     let complains =
         |line: &&str| registry::families().any(|family| family.complaints.iter().any(|one| one.fits(line)));

@@ -1,14 +1,14 @@
-//! What the allocator of this process says about its memory: through the function that our own libraries have, and through
-//! those of jemalloc and gperftools in libraries of other people.
+//! What the allocator of this process reports about its memory: through the function that our own libraries have, and through
+//! those of jemalloc and gperftools in other libraries.
 
 #![expect(unsafe_code, reason = "asks the allocator of this process, through its C functions")]
 
 use super::symbols::{object_of, symbol, symbol_in};
 use std::ffi::{CStr, c_char, c_int, c_void};
 
-/// What an allocator says about its memory, in bytes; `None` where it says nothing. What the words mean is the allocator's
-/// affair: jemalloc's are exact, glibc counts headers and what the caches of threads hold as allocated, and mimalloc and snmalloc
-/// tell only what they have of the system, mimalloc with what it only reserved.
+/// What an allocator reports about its memory, in bytes; `None` where it reports nothing. The exact meaning depends on the
+/// allocator: jemalloc's numbers are exact, glibc counts headers and what the caches of threads hold as allocated, and mimalloc
+/// and snmalloc report only what they have of the system, mimalloc with what it only reserved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OwnStatistics {
     /// In blocks that the program has.
@@ -25,14 +25,14 @@ pub struct OwnStatistics {
     pub retained_bytes: Option<u64>,
 }
 
-/// A number that is not told.
+/// Marks a number that is not reported.
 const UNKNOWN: u64 = u64::MAX;
 
 impl OwnStatistics {
     /// How many numbers there are.
     pub const LEN: usize = 6;
 
-    /// From numbers in the order of the fields, of which the largest possible means that it is not told.
+    /// From numbers in the order of the fields, where [`u64::MAX`] stands for one that is not reported.
     pub fn from_numbers(numbers: [u64; Self::LEN]) -> Self {
         let [allocated, active, metadata, resident, mapped, retained] =
             numbers.map(|number| (number != UNKNOWN).then_some(number));
@@ -60,12 +60,12 @@ impl OwnStatistics {
     }
 }
 
-/// What the allocator of this process says.
+/// The statistics of the allocator of this process.
 pub fn own_statistics() -> Option<OwnStatistics> {
     told_by(&object_of(symbol(c"malloc")))
 }
 
-/// What the object at a path says, which has this process's `malloc`.
+/// The statistics of the object at a path, which has this process's `malloc`.
 pub(super) fn told_by(object: &str) -> Option<OwnStatistics> {
     by_our_function(object).or_else(|| by_mallctl(object)).or_else(|| by_properties(object))
 }
@@ -85,7 +85,7 @@ fn by_our_function(object: &str) -> Option<OwnStatistics> {
 pub(super) type Mallctl =
     unsafe extern "C" fn(*const c_char, *mut c_void, *mut usize, *mut c_void, usize) -> c_int;
 
-/// As jemalloc tells it.
+/// As jemalloc reports it.
 fn by_mallctl(object: &str) -> Option<OwnStatistics> {
     let found = symbol_in(object, c"mallctl")?;
     // SAFETY: jemalloc's function of this type.
@@ -98,7 +98,7 @@ fn by_mallctl(object: &str) -> Option<OwnStatistics> {
     }
     let read = |name: &CStr| {
         let (mut value, mut len) = (0usize, size_of::<usize>());
-        // SAFETY: jemalloc writes a number of the size that it is told, or refuses.
+        // SAFETY: jemalloc writes a number of the size that it is passed, or refuses.
         let result = unsafe {
             let value = (&raw mut value).cast();
             mallctl(name.as_ptr(), value, &raw mut len, std::ptr::null_mut(), 0)
@@ -115,7 +115,7 @@ fn by_mallctl(object: &str) -> Option<OwnStatistics> {
     })
 }
 
-/// As gperftools' tcmalloc tells it.
+/// As gperftools' tcmalloc reports it.
 fn by_properties(object: &str) -> Option<OwnStatistics> {
     let found = symbol_in(object, c"MallocExtension_GetNumericProperty")?;
     let read = |name: &CStr| {

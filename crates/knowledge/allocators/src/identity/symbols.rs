@@ -13,7 +13,7 @@ pub(super) fn symbol(name: &CStr) -> *mut c_void {
 /// The path of the object that an address belongs to.
 pub(super) fn object_of(address: *mut c_void) -> String {
     let mut info = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
-    // SAFETY: any address may be asked about; the structure is ours, and all its fields may be zero.
+    // SAFETY: any address may be looked up; the structure is ours, and all its fields may be zero.
     let info = unsafe {
         if address.is_null() || libc::dladdr(address, info.as_mut_ptr()) == 0 {
             return String::new();
@@ -36,6 +36,6 @@ pub(super) unsafe fn text(at: *const c_char) -> String {
     if at.is_null() {
         return String::new();
     }
-    // SAFETY: the caller says so.
+    // SAFETY: guaranteed by the caller.
     unsafe { CStr::from_ptr(at) }.to_string_lossy().into_owned()
 }

@@ -15,7 +15,7 @@ use crate::fix::Fix;
 use crate::setting::Setting;
 use crate::settings::Settings;
 
-/// An allocator of the shelf.
+/// An allocator of the registry.
 pub trait Allocator: Sync + std::fmt::Debug {
     /// What it is called on the command line and in reports.
     fn name(&self) -> &'static str;
@@ -26,10 +26,10 @@ pub trait Allocator: Sync + std::fmt::Debug {
     /// Where the library comes from.
     fn origin(&self) -> Origin;
 
-    /// What it can be told.
+    /// The settings that it has.
     fn settings(&self) -> &'static [Setting];
 
-    /// The variables that tell it.
+    /// The environment variables that set the chosen values.
     fn variables(&self, chosen: &Settings) -> Vec<(String, String)>;
 
     /// How to write it down.
@@ -47,14 +47,14 @@ pub trait Allocator: Sync + std::fmt::Debug {
 pub enum Origin {
     /// heapwise carries it.
     Carried {
-        /// The exact version, as the library says it itself.
+        /// The exact version, as the library reports it.
         version: &'static str,
         /// The crate with its source, with the exact version: "tikv-jemalloc-sys 0.7.1".
         source: &'static str,
     },
     /// heapwise carries it if it was built with it, which the usual build is not.
     OnRequest {
-        /// The exact version, as the library says it itself.
+        /// The exact version, as the library reports it.
         version: &'static str,
         /// The crate with its source, with the exact version.
         source: &'static str,
@@ -83,7 +83,7 @@ static REGISTRY: &[&dyn Allocator] = &[
     &tcmalloc_google::TcmallocGoogle,
 ];
 
-/// All allocators of the shelf.
+/// All allocators of the registry.
 pub fn all() -> &'static [&'static dyn Allocator] {
     REGISTRY
 }
@@ -141,8 +141,8 @@ pub fn is_function(name: &str) -> bool {
     families().any(|family| family.frames.iter().any(|start| name.starts_with(start)))
 }
 
-/// Variables that tell an allocator something. They are taken away from a candidate's environment, for they would change
-/// what is measured without a sign of it.
+/// Whether a variable configures an allocator. Such variables are removed from a candidate's environment, because they would
+/// silently change what is measured.
 #[cfg(feature = "candidates")]
 pub(crate) fn is_heap_variable(name: &str) -> bool {
     let upper = name.to_ascii_uppercase();

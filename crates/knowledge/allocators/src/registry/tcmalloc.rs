@@ -10,7 +10,7 @@ use crate::settings::Settings;
 #[derive(Debug)]
 pub(super) struct Tcmalloc;
 
-/// The minimal one first: the other one has a profiler, which starts when a variable asks for it.
+/// The minimal one first: the other one has a profiler, which a variable can start.
 const FILES: &[&str] = &["libtcmalloc_minimal.so.4", "libtcmalloc.so.4"];
 
 static SETTINGS: &[Setting] = &[
@@ -52,7 +52,7 @@ static SETTINGS: &[Setting] = &[
     },
 ];
 
-/// Both allocators of the name, which few signs tell apart.
+/// Both allocators of the name, which few signs distinguish.
 pub(super) static FAMILY: Family = Family {
     name: "tcmalloc",
     word: "tcmalloc",

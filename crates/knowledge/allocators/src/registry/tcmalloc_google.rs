@@ -111,7 +111,7 @@ fn declare(function: &str) -> String {
     format!("unsafe extern \"C\" {{ fn {function}; }}")
 }
 
-/// Statements that tell the library a setting.
+/// Statements that change a setting of the library.
 fn statements(name: &str, value: &str) -> Vec<String> {
     let set = |function: &str, argument: &str| {
         vec![

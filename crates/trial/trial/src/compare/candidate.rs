@@ -1,4 +1,4 @@
-//! Who takes part.
+//! The candidates of a comparison.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -12,16 +12,16 @@ pub struct Candidate {
     pub allocator: String,
     /// Its exact version, if it is known.
     pub version: Option<String>,
-    /// Settings that were asked for, names and values.
+    /// Settings that were chosen, names and values.
     pub settings: Vec<(String, String)>,
     /// Variables that are set for the program, or taken away (`None`); the others it inherits.
     pub environment: Vec<(OsString, Option<OsString>)>,
-    /// The library that has to be in the process for the run to count, by a path that can be read while the comparison is
-    /// made. `None` for the program as it is.
+    /// The library that has to be in the process for the run to count, by a path that can be read while the comparison is made.
+    /// `None` for the baseline.
     pub library: Option<PathBuf>,
 }
 
-/// An allocator that was asked for and cannot take part.
+/// An allocator that was requested and cannot take part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unavailable {
     /// What it would be called.

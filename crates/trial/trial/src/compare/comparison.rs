@@ -11,9 +11,9 @@ pub struct Comparison {
     pub setup: Setup,
     /// One for each candidate, in the order in which they were given; the first one is the baseline.
     pub standings: Vec<Standing>,
-    /// Who was asked for and could not take part.
+    /// Allocators that were requested and could not take part.
     pub unavailable: Vec<Unavailable>,
-    /// For each measure: who needs least.
+    /// For each measure: the candidate that needs least.
     pub winners: Vec<Winner>,
     /// What makes the numbers less than they seem to be, in sentences.
     pub notes: Vec<String>,
@@ -22,7 +22,7 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// The program as it is.
+    /// The program unchanged.
     ///
     /// # Panics
     /// Never for what [`run`](crate::compare::run()) returns: the baseline is always there.
@@ -35,15 +35,15 @@ impl Comparison {
         self.standings.get(1..).unwrap_or_default()
     }
 
-    /// Whether some candidate did something else than the program as it is.
+    /// Whether some candidate behaved differently from the baseline.
     pub fn has_findings(&self) -> bool {
         self.standings.iter().any(|standing| !standing.findings.is_empty())
     }
 
-    /// The measures that some run has, in the order in which they are told.
+    /// The measures that some run has, in the order of reports.
     pub fn measures(&self) -> Vec<RunMeasure> {
         let has = |m: &RunMeasure| self.standings.iter().any(|s| s.spread(*m).is_some());
-        // What a server has when it was told to end says nothing if it was looked at after the load.
+        // A server's memory when it was asked to end has no meaning if it was looked at after the load.
         let is_server = self.setup.is_server;
         RunMeasure::ALL.into_iter().filter(|m| !(is_server && *m == RunMeasure::EndRss)).filter(has).collect()
     }
@@ -81,7 +81,7 @@ pub struct Standing {
     pub counted: Vec<usize>,
     /// What it did otherwise than the baseline.
     pub findings: Vec<Finding>,
-    /// Beside the baseline; none for the baseline itself.
+    /// Compared with the baseline; empty for the baseline itself.
     pub differences: BTreeMap<RunMeasure, Difference>,
     /// Why it was not run to the end, if it was not.
     pub left_out: Option<String>,
@@ -103,7 +103,7 @@ impl Standing {
         Spread::of(self.numbers(measure))
     }
 
-    /// What can be said of a measure.
+    /// The verdict on a measure.
     pub fn verdict(&self, measure: RunMeasure) -> Option<Verdict> {
         self.differences.get(&measure).map(|difference| difference.verdict)
     }
@@ -118,12 +118,12 @@ impl Standing {
     }
 }
 
-/// Who needs least of something.
+/// The candidate that needs least of something.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Winner {
     pub measure: RunMeasure,
     /// The one with the lowest median among those that surely need less than the baseline; `None` if none does.
     pub best: Option<usize>,
-    /// Others that cannot be told from it.
+    /// Others that cannot be distinguished from it.
     pub not_told_apart: Vec<usize>,
 }

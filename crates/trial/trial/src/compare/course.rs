@@ -13,7 +13,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Rounds by default: the least with which the exact test can find something.
 const ROUNDS: u32 = 5;
-/// Rounds of a program that takes long: the least that can tell anything.
+/// Rounds of a program that takes long: the fewest that can show a difference.
 const FEWEST: u32 = 3;
 /// From this on it takes long.
 const LONG: Duration = Duration::from_secs(600);
@@ -22,12 +22,12 @@ const MOST_TIMEOUTS: usize = 2;
 
 /// Runs the program under each candidate, the first of which is the baseline, and compares.
 ///
-/// `progress` hears of each run before it begins.
+/// `progress` is called before each run.
 ///
 /// # Errors
-/// If the program cannot be started, does not work as it is, or if it was interrupted in the first round. Whatever goes wrong
-/// with a candidate is a [`Finding`](crate::compare::Finding) instead, and what goes wrong with the program as it is later ends the
-/// comparison with what there is.
+/// If the program cannot be started, does not work in the baseline, or if it was interrupted in the first round. Whatever goes
+/// wrong with a candidate is a [`Finding`](crate::compare::Finding) instead, and what goes wrong with the baseline later ends the
+/// comparison with the runs made so far.
 pub fn run(
     program: &Program,
     candidates: &[Candidate],
@@ -135,7 +135,7 @@ impl<'a> Course<'a> {
         Ok(())
     }
 
-    /// Looks at the first run of all: what the program does as it is.
+    /// Checks the first run of all: what the program does in the baseline.
     fn check_baseline(&self) -> Result<(), Error> {
         let Some(sample) = self.samples[0].first() else { return Err(Error::Interrupted) };
         if let Some(reason) =
@@ -257,7 +257,7 @@ impl<'a> Course<'a> {
     }
 }
 
-/// Runs that could not be made, beside so many that were.
+/// A finding for runs that could not be made; `made` counts those that were.
 fn not_run(failures: &[String], made: usize) -> Option<Finding> {
     let what = format!("could not be run: {}", failures.first()?);
     let runs = failures.len() as u32;

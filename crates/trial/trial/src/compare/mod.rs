@@ -1,8 +1,8 @@
 //! A program itself, under one allocator after the other.
 //!
-//! Which allocator suits a program can be argued about for a long time, or tried. [`run()`] tries: it starts the same command
-//! in the environment of each [`Candidate`], interleaved and in a new order each round, measures each run from outside
-//! ([`Sample`]), looks whether the program still does the same ([`Finding`]), and says what differs and what is noise.
+//! Which allocator suits a program is found by trying. [`run()`] starts the same command in the environment of each
+//! [`Candidate`], interleaved and in a new order each round, measures each run from outside ([`Sample`]), checks whether the
+//! program still does the same ([`Finding`]), and reports which differences are more than noise.
 //!
 //! ```text
 //!              rounds: warm-up, then N, shuffled
@@ -11,8 +11,8 @@
 //!                                                                 └─► same outcome and output? ─► findings
 //! ```
 //!
-//! The crate knows no allocator: a candidate is a name and an environment. The first one is the baseline, by convention the
-//! program as it is. It runs twice in each round, for its difference from itself is what noise is.
+//! The crate has no knowledge of allocators: a candidate is a name and an environment. The first one is the baseline, by
+//! convention the program unchanged. It runs twice in each round: the difference of the two runs is the noise.
 //!
 //! Measuring is Linux's. The types are there everywhere, so that a report can be rendered wherever it was made.
 

@@ -87,16 +87,16 @@ fn addresses(text: &str) -> Option<Vec<SocketAddr>> {
 /// How it is measured.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Rounds that count, beside the first one, which does not. `None` for five, or fewer if they would take very long.
+    /// Rounds that count, after the first one, which does not. `None` for five, or fewer if they would take very long.
     pub runs: Option<u32>,
     /// How long a run may take. `None` for ten times what the baseline took in the first round, and a minute.
     pub timeout: Option<Duration>,
     /// By which the order of each round is chosen.
     pub seed: u64,
-    /// Allocators that were asked for and cannot take part, to be told with the rest.
+    /// Allocators that were requested and cannot take part, to be reported with the rest.
     pub unavailable: Vec<Unavailable>,
-    /// Says of a program file why no other allocator can be put into it, if so. Asked about what the program turned out to be:
-    /// the command may only lead to it.
+    /// Returns why no other allocator can be put into a program file, if so. Called with the file that really runs: the command
+    /// may only lead to it.
     pub refuse: Option<fn(&Path) -> Option<String>>,
     /// Set it to end: what was measured so far is then the result.
     pub interrupted: Arc<AtomicBool>,

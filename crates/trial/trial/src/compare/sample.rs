@@ -11,12 +11,12 @@ pub struct Sample {
     /// Whether it is the baseline's second run of the round.
     pub is_second: bool,
     pub outcome: Outcome,
-    /// From the start to the end. Of a server: of the load; `None` without one, for how long a server takes to be
-    /// ready, and how long it is kept alive, says nothing about it.
+    /// From the start to the end. Of a server: of the load; `None` without one, because how long a server takes to be ready and
+    /// how long it is kept alive is no measure of it.
     pub wall_ns: Option<u64>,
-    /// Processor time of the program and of the children it waited for, in user and in kernel mode together. Of a server:
-    /// during the load, with all its processes; `None` without a load, or if some of it is not known, since a process that ignores the ends of its
-    /// children lost what they needed.
+    /// Processor time of the program and of the children it waited for, in user and in kernel mode together. Of a server: during
+    /// the load, with all its processes; `None` without a load, or if some of it is not known, because a process that ignores the
+    /// ends of its children loses their processor time.
     pub cpu_ns: Option<u64>,
     /// The part of it in user mode. Of a server: of its whole life.
     pub user_ns: u64,
@@ -57,7 +57,7 @@ pub struct Sample {
     pub stderr: Output,
     /// Resident memory over time, of all processes.
     pub timeline: Timeline,
-    /// What came of the load, if there was one.
+    /// The result of the load, if there was one.
     pub load: Option<LoadSample>,
     /// Memory after the load, of all processes.
     pub after_load: Option<Memory>,
@@ -89,7 +89,7 @@ pub enum PeakSource {
     HighWaterMark,
     /// The kernel's account of the process and those it waited for (`ru_maxrss`).
     ResourceUsage,
-    /// The highest sample: the kernel could not be asked.
+    /// The highest sample, because the kernel's figures could not be read.
     Sampled,
 }
 
@@ -117,7 +117,7 @@ impl Output {
     pub const KEPT: usize = 256 << 10;
 }
 
-/// What came of the load.
+/// The result of the load.
 #[derive(Clone, Debug)]
 pub struct LoadSample {
     pub outcome: Outcome,

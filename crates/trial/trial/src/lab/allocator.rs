@@ -1,9 +1,9 @@
 //! The allocator of a program whose workers are measured: the system's, or mimalloc if a variable says so.
 //!
-//! Which allocator a program has is decided when it is built, and an experiment wants to change nothing else. So both are in
-//! it, and [`Switch`] decides between them once: at the first allocation, which is before `main`, and without allocating.
-//! Afterwards each call costs one relaxed load and a branch that is always taken the same way. Nothing is ever allocated
-//! before the decision, so each block goes back to where it came from.
+//! A program's allocator is decided when it is built, and an experiment must change nothing else. So both allocators are in the
+//! program, and [`Switch`] decides between them once: at the first allocation, which is before `main`, and without allocating.
+//! Afterwards each call costs one relaxed load and a branch that is always taken the same way. Nothing is ever allocated before
+//! the decision, so each block is freed by the allocator that it came from.
 
 #![expect(
     unsafe_code,
@@ -27,7 +27,7 @@ const IS_MIMALLOC: u8 = 2;
 
 /// What was decided. There is one for all `Switch`es, since blocks may go from one to the other.
 ///
-/// Relaxed is enough: the value says all there is to know, and nothing else is published by it.
+/// Relaxed is enough: only the value matters, and nothing else is published by it.
 static CHOICE: AtomicU8 = AtomicU8::new(UNDECIDED);
 
 /// The system's allocator, or mimalloc if [`ALLOCATOR_VARIABLE`] says so.
@@ -55,8 +55,8 @@ fn decide() -> bool {
 #[cfg(unix)]
 fn variable_says_mimalloc() -> bool {
     // SAFETY: the name ends in a zero, and no thread changes the environment meanwhile: the first allocation is that of the
-    // runtime, before `main`, when there is one thread. What comes back is null or a string that ends in a zero, and it is
-    // not used any longer than the environment stays as it is.
+    // runtime, before `main`, when there is one thread. The result is null or a string that ends in a zero, and it is not used
+    // after the environment may have changed.
     unsafe {
         let value = libc::getenv(VARIABLE.as_ptr());
         !value.is_null() && std::ffi::CStr::from_ptr(value).to_bytes() == MIMALLOC
@@ -71,8 +71,8 @@ fn variable_says_mimalloc() -> bool {
         *wide = u16::from(byte);
     }
     let mut value = [0u16; 16];
-    // SAFETY: the name ends in a zero, and the buffer has as many characters as the call is told. The call copies, and does
-    // not allocate from the heap of this process.
+    // SAFETY: the name ends in a zero, and the buffer has as many characters as the call is passed. The call copies, and does not
+    // allocate from the heap of this process.
     let length =
         unsafe { GetEnvironmentVariableW(name.as_ptr(), value.as_mut_ptr(), value.len() as u32) } as usize;
     // If the value is longer than the buffer, the length is that of the value, and the buffer has nothing of it.
@@ -118,8 +118,8 @@ unsafe impl GlobalAlloc for Switch {
     }
 }
 
-/// Whether a value on the heap, or what it begins with, lies in memory of mimalloc's: mimalloc itself is asked, and not the
-/// choice, so that this proves something.
+/// Whether a value on the heap, or what it begins with, lies in memory of mimalloc's. The answer is mimalloc's own and does not
+/// depend on the choice, so it proves which allocator was used.
 pub(crate) fn is_in_mimalloc<T: ?Sized>(value: &T) -> bool {
     let address = std::ptr::from_ref(value).cast::<core::ffi::c_void>();
     // SAFETY: the address is compared with ranges that mimalloc knows, and not followed.

@@ -16,7 +16,7 @@ pub trait Experiment: Sync {
     /// What a person sees by it.
     fn shows(&self) -> &'static str;
 
-    /// Does it. `progress` hears of each step before it begins.
+    /// Runs the experiment. `progress` is called before each step.
     ///
     /// # Errors
     ///
@@ -39,7 +39,7 @@ pub struct Options {
     pub runs: Option<u32>,
     /// Only these workloads; all if there are none.
     pub workloads: Vec<String>,
-    /// Only these conditions beside the plain one; all if there are none.
+    /// Only these conditions and the plain one; all if there are none.
     pub conditions: Vec<String>,
 }
 
@@ -52,9 +52,9 @@ pub enum Error {
     Unknown {
         /// What it is not.
         kind: &'static str,
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// What could be asked for.
+        /// The names that exist.
         known: String,
     },
     /// An option cannot be what it is.

@@ -1,9 +1,9 @@
 //! How a time grows with the size of the work: the exponent *b* of *time = a · n^b*.
 //!
-//! In a picture with logarithmic axes that is a straight line, and least squares finds its slope. How far the points lie
-//! beside the line says how much the slope is worth: the interval is that of Student's distribution, in which nineteen of
-//! twenty lines would lie if the points were off by chance. Real programs bend a little where they outgrow a cache, which
-//! makes the interval wider and is no error.
+//! In a picture with logarithmic axes that is a straight line, and least squares finds its slope. The distances of the points
+//! from the line give the precision of the slope: the interval is that of Student's distribution, in which nineteen of twenty
+//! lines would lie if the points were off by chance. Real programs bend a little where they outgrow a cache, which makes the
+//! interval wider and is no error.
 
 /// The exponent that fits best.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -17,7 +17,7 @@ pub struct Growth {
 
 /// So far from a whole number an exponent may be to be called by it: caches and tables that double bend any line.
 const TOLERANCE: f64 = 0.25;
-/// An interval that reaches further to each side says nothing.
+/// A wider interval is too imprecise to use.
 const UNCLEAR: f64 = 0.5;
 
 /// Fits sizes and times. `None` unless there are two different sizes, and nothing that is not positive.
@@ -51,8 +51,7 @@ fn student(freedom: usize) -> f64 {
 }
 
 impl Growth {
-    /// In the words of a person who asks whether it is linear. Where the interval reaches from one answer into the next one,
-    /// none is given.
+    /// Whether the growth is linear, in words. If the interval reaches from one answer into the next one, none is given.
     pub fn words(&self) -> &'static str {
         let (b, low, high) =
             (self.exponent, self.exponent - self.plus_minus, self.exponent + self.plus_minus);

@@ -1,9 +1,8 @@
 //! Experiments that show on this machine what an environment does to a heap.
 //!
-//! That a checking heap can make a program many times slower is easily said and hardly believed. An [`Experiment`] shows it:
-//! it runs the same work under different [`conditions`], each run in a process of its own, and hands back an [`Outcome`] of
-//! tables and sentences. The experiments are a shelf, one folder each, listed in [`EXPERIMENTS`]; so are the
-//! [`workloads`] and the conditions.
+//! A checking heap can make a program many times slower. An [`Experiment`] shows it: it runs the same work under different
+//! [`conditions`], each run in a separate process, and returns an [`Outcome`] of tables and sentences. The experiments are a
+//! registry, one folder each, listed in [`EXPERIMENTS`]; so are the [`workloads`] and the conditions.
 //!
 //! Whoever runs an experiment is also its worker: the program starts itself with a command that calls [`worker::work`] and
 //! prints what that returns. With the feature `switch` the program can have the allocator [`Switch`], by which a worker

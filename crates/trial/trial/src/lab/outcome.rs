@@ -27,11 +27,11 @@ pub struct Table {
     pub id: String,
     /// Its heading.
     pub title: String,
-    /// What the heading does not say.
+    /// What the heading leaves out.
     pub aside: String,
     /// What the whole table is about, such as `workload` and `phase`: fields in JSON.
     pub labels: Vec<(&'static str, String)>,
-    /// For machines, and for who wants to look closer.
+    /// Details, for JSON output and closer inspection.
     pub is_detail: bool,
     pub columns: Vec<Column>,
     /// The rows; each has a cell for each column.
@@ -44,7 +44,7 @@ pub struct Column {
     /// Its name in JSON.
     pub id: String,
     pub title: String,
-    /// For machines, and for who wants to look closer.
+    /// Details, for JSON output and closer inspection.
     pub is_detail: bool,
 }
 

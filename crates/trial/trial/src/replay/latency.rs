@@ -1,6 +1,6 @@
-//! Durations in classes whose width grows with them: eight for each doubling, so each is told to an eighth of itself.
+//! Durations in classes whose width grows with them: eight for each doubling, so each is exact to an eighth of itself.
 //!
-//! Short ones have a class of their own for each tick.
+//! Short ones have a separate class for each tick.
 
 use crate::replay::shared::CLASSES;
 use heapwise_analysis::buckets::{bucket, smallest};
@@ -40,7 +40,8 @@ impl Histogram {
         self.total += count;
     }
 
-    /// The duration that a share of all does not exceed, in ticks; `None` if there are too few to tell it from the longest.
+    /// The duration that a share of all does not exceed, in ticks; `None` if there are too few to distinguish it from the
+    /// longest.
     pub(crate) fn quantile(&self, share: f64) -> Option<f64> {
         let beyond = self.total as f64 * (1.0 - share);
         if self.total == 0 || beyond < 1.0 {

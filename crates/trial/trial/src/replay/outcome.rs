@@ -11,26 +11,26 @@ pub enum Ending {
     /// The process died of a signal.
     Killed {
         signal: i32,
-        /// Calls that it had made as far as it had told.
+        /// Calls that it had reported as made.
         calls: u64,
     },
     /// The process ended by itself, which an allocator makes it do that finds something wrong.
     Exited {
         /// The exit code.
         code: i32,
-        /// Calls that it had made as far as it had told.
+        /// Calls that it had reported as made.
         calls: u64,
     },
     /// Nothing happened for too long.
     Hung {
-        /// Calls that it had made as far as it had told.
+        /// Calls that it had reported as made.
         calls: u64,
     },
     /// It took more memory than it may.
     TooLarge {
         /// What it may take.
         most: Bytes,
-        /// Calls that it had made as far as it had told.
+        /// Calls that it had reported as made.
         calls: u64,
     },
     /// The system refused something that the replay needs itself.
@@ -82,7 +82,7 @@ pub struct CallTimes {
 pub struct SlowCall {
     /// How long it took.
     pub ns: f64,
-    /// Who made it, in the recorded program; unknown for those that free blocks.
+    /// The stack of the call in the recorded program; unknown for those that free blocks.
     pub stack: Option<StackId>,
 }
 
@@ -106,12 +106,12 @@ pub struct Measured {
     pub end_rss: Bytes,
     /// Part of that which the kernel may take at any time.
     pub end_lazily_freed: Bytes,
-    /// Resident anonymous memory after the pause that was asked for, and the part that the kernel may take.
+    /// Resident anonymous memory after the requested pause, and the part that the kernel may take.
     pub settled: Option<(Bytes, Bytes)>,
-    /// The same after a call that returns free pages to the system, without what the kernel may take; the thread that makes it
-    /// is one that stays. `None` if that was not asked for.
+    /// The same after a call that returns free pages to the system, without what the kernel may take; the thread that makes it is
+    /// one that stays. `None` if that was not requested.
     pub purged: Option<Bytes>,
-    /// What the allocator itself said at the end, if it says anything and the replay accounts for memory.
+    /// The allocator's own statistics at the end, if it has any and the replay accounts for memory.
     pub own: Option<OwnStatistics>,
     /// Over time.
     pub levels: Vec<Level>,
@@ -131,7 +131,7 @@ pub struct Measured {
     pub refused: u64,
     /// Live blocks at the end and their requested bytes, as the table of blocks has them.
     pub live: (u64, Bytes),
-    /// Calls that ask for blocks.
+    /// Calls that allocate blocks.
     pub allocate: CallTimes,
     /// Calls that free blocks.
     pub free: CallTimes,

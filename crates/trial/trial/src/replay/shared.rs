@@ -26,7 +26,7 @@ pub(crate) const NO_THREAD: u32 = u32::MAX;
 pub(crate) const PAGE_SHIFT: u32 = 12;
 /// Binary logarithm of the size of the address space of a program.
 const ADDRESS_BITS: u32 = 47;
-/// Kinds of calls that are told apart.
+/// Kinds of calls that are distinguished.
 pub(crate) const KINDS: usize = 3;
 /// Slowest calls that are kept for each thread.
 pub(crate) const SLOWEST: usize = 16;
@@ -59,7 +59,7 @@ pub(crate) struct Header {
     pub(crate) is_ready: AtomicU32,
     /// 1 to begin.
     pub(crate) begin: AtomicU32,
-    /// What one of the threads that stay shall do; see [`wish`].
+    /// What one of the threads that stay has to do; see [`wish`].
     pub(crate) wish: AtomicU32,
     /// 1 to end.
     pub(crate) end: AtomicU32,
@@ -75,13 +75,13 @@ pub(crate) struct Header {
     pub(crate) trouble: AtomicI32,
     /// Calls that got no memory.
     pub(crate) refused: AtomicU64,
-    /// What the allocator says about its memory, as [`OwnStatistics::numbers`].
+    /// The allocator's statistics of its memory, as [`OwnStatistics::numbers`].
     pub(crate) own: [AtomicU64; OwnStatistics::LEN],
 }
 
 /// Values of [`Header::wish`].
 pub(crate) mod wish {
-    /// Ask the allocator for its own statistics.
+    /// Request the allocator's own statistics.
     pub(crate) const TELL: u32 = 1;
     /// Return free pages to the system by a call.
     pub(crate) const PURGE: u32 = 2;

@@ -1,8 +1,8 @@
 //! Whether one thing differs from another, by how much, and when that cannot be decided.
 //!
-//! Per round there is one number of the candidate and two of the baseline. What counts are the logarithms of the ratios
-//! within rounds. The two runs of the baseline differ by nothing but noise, so their ratios say what noise can do, and a
-//! candidate differs only if
+//! Per round there is one number of the candidate and two of the baseline. The test uses the logarithms of the ratios within
+//! rounds. The two runs of the baseline differ by nothing but noise, so their ratios measure the noise, and a candidate differs
+//! only if
 //!
 //! * the signed-rank interval of its ratios excludes 1, and the estimate is larger than what chance makes of the baseline's
 //!   own ratios; this needs five rounds, with fewer the test cannot refuse anything; or
@@ -22,7 +22,7 @@ pub struct Floor {
     pub amount: f64,
 }
 
-/// What can be said.
+/// The conclusion about a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The candidate's numbers are lower.
@@ -31,14 +31,14 @@ pub enum Verdict {
     Higher,
     /// No difference can be shown, or it does not matter.
     WithinNoise,
-    /// There are too few rounds to tell noise from anything else.
+    /// There are too few rounds to distinguish a difference from noise.
     TooFew,
 }
 
-/// A candidate beside the baseline.
+/// A candidate compared with the baseline.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Difference {
-    /// What can be said.
+    /// The conclusion.
     pub verdict: Verdict,
     /// The candidate's numbers as a multiple of the baseline's, over the rounds: Hodges and Lehmann's estimate.
     pub ratio: f64,
@@ -50,7 +50,7 @@ pub struct Difference {
     pub confidence: f64,
     /// The chance of ratios as far from 1 if nothing differed.
     pub p: f64,
-    /// The ratio that noise alone makes, by the baseline beside itself, minus 1: 0.02 is two percent.
+    /// The ratio that noise alone makes, from the two runs of the baseline, minus 1: 0.02 is two percent.
     pub noise: f64,
     /// Rounds that were looked at.
     pub rounds: usize,
@@ -65,7 +65,7 @@ pub fn difference(candidate: &[f64], baseline: &[[f64; 2]], floor: Floor) -> Opt
         .zip(baseline.iter().copied())
         .filter(|(c, [a, b])| [c, a, b].iter().all(|x| x.is_finite() && **x > 0.0))
         .collect();
-    // Beside both runs of the baseline: their geometric mean is disturbed less than one of them.
+    // Compared with both runs of the baseline: their geometric mean is disturbed less than one of them.
     let ratios: Vec<f64> = rounds.iter().map(|(c, [a, b])| c.ln() - (a.ln() + b.ln()) / 2.0).collect();
     let own: Vec<f64> = rounds.iter().map(|(_, [a, b])| b.ln() - a.ln()).collect();
     let Location { estimate, low, high, confidence } = location(&ratios)?;

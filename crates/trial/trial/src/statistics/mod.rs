@@ -1,4 +1,4 @@
-//! What can be said of numbers that were measured a few times on a busy machine.
+//! Statistics of numbers that were measured a few times on a busy machine.
 //!
 //! Runs are few, disturbed, and paired: whatever is compared ran side by side in the same round. So medians and not means
 //! ([`Spread`]), ranks and not normal distributions ([`signed_rank`]), and ratios within a round and not between sums

@@ -20,7 +20,7 @@ impl Random {
         mixed(self.0)
     }
 
-    /// A number below `bound`, which is not zero. The bias of the remainder is below 2^-40 for what is asked for here.
+    /// A number below `bound`, which is not zero. The bias of the remainder is below 2^-40 for the bounds used here.
     pub fn below(&mut self, bound: u64) -> u64 {
         self.next() % bound
     }

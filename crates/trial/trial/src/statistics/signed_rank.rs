@@ -1,8 +1,8 @@
 //! Wilcoxon's signed-rank test with its exact distribution, and the interval that belongs to it.
 //!
-//! The test asks whether differences within pairs lie around zero. Under that assumption each difference could as well have
-//! the other sign, so that all 2^n signs of the ranks are equally likely; how often a sum of ranks comes out can be counted,
-//! and nothing has to be assumed about how the numbers are distributed. Equal differences share the mean of their ranks, and
+//! The test decides whether differences within pairs lie around zero. Under that assumption each difference could as well have
+//! the other sign, so that all 2^n signs of the ranks are equally likely; how often a sum of ranks comes out can be counted, and
+//! nothing has to be assumed about how the numbers are distributed. Equal differences share the mean of their ranks, and
 //! differences of zero are left out; the count is made for the ranks at hand, so it stays exact with both.
 //!
 //! The estimate is that of Hodges and Lehmann, the median of the means of all pairs of differences, and its interval consists

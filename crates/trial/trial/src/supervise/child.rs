@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 /// How often a process is looked at that is waited for.
 const LOOK: Duration = Duration::from_micros(200);
 
-/// A process in a group of its own, so that an interrupt from the terminal is for us alone, and all of it can be ended.
+/// A process in a separate process group: an interrupt from the terminal reaches only heapwise, and the whole group can be ended.
 #[derive(Debug)]
 pub struct Child {
     child: std::process::Child,

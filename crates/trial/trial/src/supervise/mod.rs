@@ -1,10 +1,10 @@
-//! Runs programs and watches them: everything here that starts a process, or looks at one, does so by these files.
+//! Runs programs and watches them: all code here that starts a process, or looks at one, uses these files.
 //!
-//! * [`output`]: a command to its end, but not forever, with what it printed; this program itself is asked things in that way;
+//! * [`output`]: runs a command to its end, within a time limit, and returns what it printed; also used for this program itself;
 //! * `child`: a process that is certainly ended and waited for, with what it used;
 //! * `tracer`: a program that is looked at in the moment in which it ends;
 //! * `orphan_reaper`: whatever a program leaves behind is counted with it, and ended with it;
-//! * `process` and [`memory`]: what `/proc` says of a process;
+//! * `process` and [`memory`]: what `/proc` reports of a process;
 //! * `sys`: the system calls that neither std nor rustix has.
 
 #[cfg(target_os = "linux")]

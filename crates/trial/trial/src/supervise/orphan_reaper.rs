@@ -1,13 +1,13 @@
-//! Whose processes are whose, and that none of a run's is left when it is over.
+//! Assigns processes to runs, and ends all that are left when a run is over.
 //!
-//! A process that loses its parent would escape: it could go on for ever, hold the pipes that we read, and take with it
-//! what it needed. So heapwise adopts them (`PR_SET_CHILD_SUBREAPER`): each descendant of the program becomes a child of ours
-//! when its parent ends, whatever group or session it went to. What is a child of ours, and is neither a program that we run
-//! nor a child that was there before, is an orphan of the run: it belongs to the program while that runs, what it needed
-//! is counted when it ends, and it is ended with the run.
+//! A process that loses its parent would escape: it could go on for ever, hold the pipes that we read, and its resource use would
+//! be lost. So heapwise adopts them (`PR_SET_CHILD_SUBREAPER`): each descendant of the program becomes a child of ours when its
+//! parent ends, whatever group or session it went to. A child of ours that is neither a program that we run nor a child that was
+//! there before is an orphan of the run: it belongs to the program while that runs, its resource use is counted when it ends, and
+//! it is ended with the run.
 //!
-//! The commands that drive a server leave orphans, too. They are told from the server's by a variable that only those
-//! commands get.
+//! The commands that drive a server leave orphans, too. A variable that only those commands get distinguishes them from the
+//! server's.
 
 use super::process;
 use super::sys::{self, Signal};
@@ -140,7 +140,7 @@ impl OrphanReaper {
         orphans
     }
 
-    /// Kills orphans, and those who become orphans by that, until none is left.
+    /// Kills orphans, and their children that become orphans, until none is left.
     fn end(&self, drivers_only: bool) {
         let until = Instant::now() + LAST_MOMENTS;
         let mut was_empty = false;

@@ -8,7 +8,7 @@ use std::time::Duration;
 /// The unit of processor times in `/proc`, the same on all machines of this processor.
 pub(crate) const TICK: Duration = Duration::from_millis(10);
 
-/// What the kernel says of a process in a line.
+/// One line of `/proc` about a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Account {
     /// Whether it has ended and only waits to be waited for.
@@ -17,7 +17,7 @@ pub(crate) struct Account {
     pub(crate) group: i32,
     /// When it began, in ticks since the machine did: with its id, it names it for good.
     pub(crate) began: u64,
-    /// Processor time of its own.
+    /// Its processor time, without its children.
     pub(crate) own: Duration,
     /// Processor time of the children that it waited for, with theirs.
     pub(crate) waited_for: Duration,

@@ -13,7 +13,7 @@ fn check(result: libc::c_long) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// What the kernel says of a process that ended and of the children that it waited for.
+/// The kernel's account of a process that ended and of the children that it waited for.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Usage {
     /// Processor time in user mode.

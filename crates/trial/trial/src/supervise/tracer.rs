@@ -1,4 +1,4 @@
-//! Starts a program and hears of its end, with a last look at its memory in between.
+//! Starts a program and waits for its end, with a last look at its memory in between.
 //!
 //! What a process has when it ends can only be seen when it ends: a moment later the memory is gone. So it is traced, in the
 //! kernel's mildest way (`PTRACE_SEIZE`), which changes nothing for the program but that it stops once, when it exits; its
@@ -39,7 +39,7 @@ pub(crate) struct Ended<T> {
     pub(crate) last_look: Option<(T, Duration)>,
 }
 
-/// Starts a command. It gets a process group of its own. `look` is called with its id in the moment in which it exits.
+/// Starts a command in a new process group. `look` is called with its id at the moment when it exits.
 ///
 /// # Errors
 /// The system's.
@@ -85,7 +85,7 @@ fn trace<T>(
         }
         let stop = Instant::now();
         let signal = libc::WSTOPSIG(status);
-        // A process that was killed meanwhile cannot go on, and the next wait tells its end.
+        // A process that was killed meanwhile cannot go on; the next wait reports its end.
         let _ = match status >> 16 {
             libc::PTRACE_EVENT_EXIT => {
                 let last = look(pid);

@@ -23,7 +23,7 @@ pub enum Reason {
     NothingIsBetter,
     /// What was better in replays was not in the program itself.
     NotConfirmed,
-    /// The search was ended before it could tell whether something is better.
+    /// The search was interrupted before it had found anything better.
     Interrupted,
 }
 
@@ -37,14 +37,14 @@ pub enum Choice {
         /// What it does to the goal, as a factor.
         factor: f64,
     },
-    /// Stay with what there is.
+    /// Keep the baseline.
     Stay(Reason),
 }
 
 impl Choice {
-    /// By replays alone: the first one that is surely better than what there is now. Of those that cannot be told apart the one
-    /// with the fewest settings is taken, for each setting is something to be looked after, and of these the one that costs
-    /// least otherwise.
+    /// By replays alone: the best candidate that is surely better than the baseline. Among candidates that cannot be
+    /// distinguished, the one with the fewest settings is chosen, because each setting has to be maintained; then the one with
+    /// the lowest cost in the other measures.
     pub fn by_replay(found: &Found) -> Self {
         Self::by_replay_of(found, |_| true)
     }
@@ -64,11 +64,12 @@ impl Choice {
         }
     }
 
-    /// By the program itself: the comparison's candidates are those of the shortlist, in any order. The best one that did the same
-    /// as the program as it is and surely needs less of what counts most. Of those that are about as good those come first
-    /// that do not have many more page faults, then those with the fewest settings, then who costs least otherwise.
+    /// By the program itself. The comparison's candidates are those of the shortlist, in any order. Chooses the best candidate
+    /// that did the same as the baseline and surely needs less of some measure of the goal. Among those that are about as good:
+    /// first those without many more page faults, then those with the fewest settings, then the one with the lowest cost in the
+    /// other measures.
     ///
-    /// Too few rounds tell nothing of the program: then replays decide, among those that did nothing wrong in it.
+    /// If there are too few rounds to judge by the program, replays decide, among the candidates without findings.
     pub fn confirmed(found: &Found, on_program: &OnProgram) -> Self {
         let mut good: Vec<Confirmed> = on_program
             .others()
@@ -111,7 +112,7 @@ const MANY_FAULTS: f64 = 1.5;
 struct Confirmed {
     candidate: Candidate,
     factor: Score,
-    /// Whether it surely has many more page faults than the program as it is.
+    /// Whether it surely has many more page faults than the baseline.
     has_many_faults: bool,
     /// What it does to everything else that was measured, as a sum of logarithms.
     besides: f64,
@@ -154,14 +155,14 @@ pub(crate) fn shortlist(found: &Found, most: usize) -> Vec<&Ranked> {
     better
 }
 
-/// Whether a candidate has many more page faults on replays than what there is now.
+/// Whether a candidate has many more page faults on replays than the baseline.
 fn has_many_faults(candidate: &Ranked, baseline: &Ranked) -> bool {
     let (its, base) = (candidate.numbers.page_faults(), baseline.numbers.page_faults());
     its.zip(base).is_some_and(|(its, base)| its > base * MANY_FAULTS)
 }
 
-/// What a candidate does to all measures together, wanted or not: among those that are equally good at what is wanted, the
-/// one that costs least otherwise is the better one.
+/// The cost of a candidate over all measures, whether the goal has them or not: it decides between candidates that are equally
+/// good at the goal.
 fn besides(candidate: &Ranked, baseline: &Ranked) -> f64 {
     let ratio = |measure: Objective| {
         let (its, base) = (candidate.numbers.of(measure)?.median, baseline.numbers.of(measure)?.median);
@@ -190,7 +191,7 @@ pub fn real(measure: Objective, standing: &Standing) -> Option<RunMeasure> {
     kinds.iter().copied().find(has)
 }
 
-/// Whether a comparison has rounds enough to tell anything of a goal, for any of its candidates.
+/// Whether a comparison has enough rounds to judge a goal.
 pub fn is_told_by(goal: &Goal, comparison: &Comparison) -> bool {
     let has_too_few = |standing: &Standing| {
         let verdict = |&(measure, _): &(Objective, f64)| standing.verdict(real(measure, standing)?);
@@ -395,7 +396,7 @@ mod tests {
         let later = of("jemalloc:background_thread=true:dirty_decay_ms=1000", (0.505, 0.5, 0.52), 1.1);
         let choice = Choice::confirmed(&found, &on_program(vec![eager.clone(), later]));
         assert_eq!(taken(&choice), "jemalloc:background_thread=true:dirty_decay_ms=1000");
-        // Who is not as good is no choice for that.
+        // Fewer page faults do not help a candidate that is not about as good.
         let worse = of("mimalloc", (0.7, 0.69, 0.71), 1.0);
         let choice = Choice::confirmed(&found, &on_program(vec![eager, worse]));
         assert_eq!(taken(&choice), "jemalloc:dirty_decay_ms=0");

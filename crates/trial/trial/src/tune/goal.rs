@@ -1,9 +1,9 @@
-//! What is wanted.
+//! What to minimise.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// What can be wanted to be little.
+/// A measure that a goal can minimise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Objective {
     /// Highest resident memory.

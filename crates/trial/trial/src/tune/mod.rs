@@ -1,12 +1,12 @@
 //! Searches allocators and settings for what suits a program.
 //!
-//! * [`Goal`]: what is wanted, as weights of measures;
+//! * [`Goal`]: what to minimise, as weights of measures;
 //! * [`search()`]: successive halving on replays of a recording: all candidates once, then the better half more often, and so on;
 //! * [`front`]: the Pareto front: candidates that no other one beats in both memory and time;
-//! * [`Choice`]: what to recommend, which only ever is something that was run, and often is to stay with what one has.
+//! * [`Choice`]: the recommendation, which is always something that was run, and often is to keep the baseline.
 //!
-//! A replay tells memory exactly and time roughly, so what it finds is a short list. What decides, where the program itself
-//! can be run, is the program itself ([`Choice::confirmed`]).
+//! A replay measures memory exactly and time roughly, so its result is a shortlist. Where the program itself can be run, it
+//! decides ([`Choice::confirmed`]).
 
 mod choice;
 mod front;

@@ -1,4 +1,4 @@
-//! What replays say of a candidate, put together over all rounds that it took part in.
+//! The measurements of a candidate in replays, from all rounds that it took part in.
 
 use crate::replay::trial::Results;
 use crate::replay::{Ending, Measured};
@@ -19,9 +19,9 @@ pub struct Numbers {
 }
 
 impl Numbers {
-    /// Adds what another rung measured. Where it replayed with longer pauses than those before (`is_truer`), what they said of
-    /// memory after the load is forgotten: work is not compressed as pauses are, so an allocator that waits for a time has
-    /// less of it, and returns pages to the system that it would keep in the program.
+    /// Adds the measurements of another rung. If it replayed with longer pauses than the rungs before (`is_truer`), their memory
+    /// after the load is discarded: pauses are compressed and work is not, so with shorter pauses an allocator that waits for a
+    /// time returns pages to the system that it would keep in the program.
     pub(crate) fn add(&mut self, results: &Results, is_truer: bool) {
         if is_truer && results.timed.as_ref().is_some_and(|m| m.ending == Ending::Complete) {
             self.rss_after.clear();

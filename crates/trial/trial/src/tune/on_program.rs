@@ -1,17 +1,17 @@
-//! What the program itself said of the candidates of a search.
+//! The results of a search's candidates on the program itself.
 
 use crate::compare::{Comparison, Standing};
 use heapwise_allocators::Candidate;
 use std::ops::Deref;
 
-/// A comparison, and its candidates as the search knows them.
+/// A comparison, with its candidates in the form that the search uses.
 #[derive(Clone, Debug)]
 pub struct OnProgram {
     /// The first one is the baseline.
     pub comparison: Comparison,
     /// One for each of its standings, in their order.
     pub candidates: Vec<Candidate>,
-    /// Who could not take part.
+    /// Candidates that could not take part.
     pub missing: Vec<Candidate>,
 }
 
@@ -21,7 +21,7 @@ impl OnProgram {
         self.candidates.iter().zip(&self.comparison.standings).skip(1)
     }
 
-    /// What came of a candidate, if it took part beside the baseline.
+    /// The result of a candidate, if it was compared with the baseline.
     pub fn standing(&self, candidate: &Candidate) -> Option<&Standing> {
         self.others().find(|(other, _)| *other == candidate).map(|(_, standing)| standing)
     }

@@ -1,11 +1,10 @@
-//! How much of what is wanted to be little a candidate needs, beside what there is now.
+//! How much a candidate needs of what the goal minimises, compared with the baseline.
 
 use crate::statistics::Spread;
 use crate::tune::goal::{Goal, Objective};
 use crate::tune::numbers::Numbers;
 
-/// The weighted geometric mean of ratios: 1 is what there is now, 0.5 half of it. With what it may be as well, by the extremes of
-/// all measurements.
+/// The weighted geometric mean of ratios: 1 is the baseline, 0.5 half of it. With its range, by the extremes of all measurements.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Score {
     /// By medians.
@@ -16,7 +15,7 @@ pub struct Score {
     pub high: f64,
 }
 
-/// Differences below this are not told apart: replays of the same script differ by as much.
+/// Smaller differences do not count: replays of the same script differ by as much.
 const SAME: f64 = 0.02;
 
 impl Score {
@@ -40,12 +39,12 @@ impl Score {
         Some(Self { value: value.exp(), low: low.exp(), high: high.exp() })
     }
 
-    /// Whether it is surely less than what there is now.
+    /// Whether it is surely less than the baseline.
     pub fn is_better(&self) -> bool {
         self.high < 1.0 && self.value < 1.0 - SAME
     }
 
-    /// Whether the two cannot be told apart.
+    /// Whether the two cannot be distinguished.
     pub fn is_like(&self, other: &Self) -> bool {
         (self.value / other.value - 1.0).abs() < SAME || (self.low <= other.high && other.low <= self.high)
     }

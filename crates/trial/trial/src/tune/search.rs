@@ -1,7 +1,7 @@
 //! Successive halving: all candidates get a little time, the better half more, the better half of those more again.
 //!
-//! Most settings of most allocators do nothing for most programs, and that shows at once. Time is better spent on telling the
-//! few apart that are good. The scheme is that of Jamieson and Talwalkar, "Non-stochastic Best Arm Identification and
+//! Most settings of most allocators have no effect on most programs, which shows at once. Time is better spent on distinguishing
+//! the few good candidates. The scheme is that of Jamieson and Talwalkar, "Non-stochastic Best Arm Identification and
 //! Hyperparameter Optimization" (2016).
 
 use crate::replay::trial::{self, Timed, Trial, try_all};
@@ -20,9 +20,9 @@ use std::time::Duration;
 /// How to search.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// What is wanted.
+    /// What to minimise.
     pub goal: Goal,
-    /// What there is now comes first.
+    /// The first one is the baseline.
     pub candidates: Vec<Candidate>,
     /// How long the program is idle after the load before its memory counts.
     pub settle: Duration,
@@ -42,11 +42,11 @@ pub struct Options {
 #[derive(Clone, Debug)]
 pub struct Ranked {
     pub candidate: Candidate,
-    /// Its exact version, as its process told it.
+    /// Its exact version, as its process reported it.
     pub version: String,
     /// What was measured.
     pub numbers: Numbers,
-    /// Beside what there is now; `None` if something was not measured.
+    /// Compared with the baseline; `None` if something was not measured.
     pub score: Option<Score>,
     /// The last rung that it took part in, from 0.
     pub rung: usize,
@@ -59,17 +59,17 @@ pub struct Ranked {
 /// What a search found.
 #[derive(Debug)]
 pub struct Found {
-    /// What was wanted.
+    /// What to minimise.
     pub goal: Goal,
     /// Those that took part to the end, best first, then those that did to the rung before, and so on.
     pub ranked: Vec<Ranked>,
-    /// What there is now, as a place in `ranked`.
+    /// The baseline, as a place in `ranked`.
     pub baseline: usize,
     /// Which two measures the front is about.
     pub front_of: [Objective; 2],
     /// What the script contains.
     pub counts: Counts,
-    /// Time that the program takes for anything but its heap, as it was reckoned with. In nanoseconds.
+    /// The time that the program takes for anything but its heap, as the search assumed it. In nanoseconds.
     pub other_ns: f64,
     /// How many candidates each rung had; one in which nothing was replayed before an interrupt is none.
     pub rungs: Vec<usize>,
@@ -87,26 +87,26 @@ impl Found {
         ranked.rung + 1 == self.rungs.len()
     }
 
-    /// What there is now.
+    /// The candidate that the others are compared with.
     pub fn baseline(&self) -> &Ranked {
         &self.ranked[self.baseline]
     }
 
-    /// How many candidates were replayed, or tried in vain.
+    /// How many candidates were replayed, or could not be.
     pub fn tried(&self) -> usize {
         self.ranked.iter().filter(|r| r.trouble.is_some() || !r.numbers.is_empty()).count()
     }
 }
 
-/// Rounds that count in each rung; the last one tells the best few apart.
+/// Rounds that count in each rung; the last one distinguishes the best few.
 const ROUNDS: [u32; 3] = [1, 2, 4];
 /// At least so many go on.
 const LEAST: usize = 4;
 
-/// Searches. `progress` hears of each replay before it begins.
+/// Searches. `progress` is called before each replay.
 ///
 /// # Panics
-/// Without candidates: the first one is what there is now.
+/// Without candidates: the first one is the baseline.
 pub fn search(
     script: &Script,
     program: &Path,
@@ -125,7 +125,7 @@ pub fn search(
     let mut other_ns = 0.0;
     for (rung, rounds) in ROUNDS.into_iter().enumerate() {
         let is_last = rung + 1 == ROUNDS.len();
-        // Memory is the same each time, so only times need more rounds; those are told for the last few in any case.
+        // Memory is the same in each round, so only times need more rounds. The last rung always measures times.
         let rounds = if needs_time || is_last { rounds } else { 0 };
         let pauses = needs_pauses || is_last;
         let trial_options = trial::Options {
@@ -208,8 +208,8 @@ fn pace(script: &Script, options: &Options, is_last: bool) -> Timed {
     }
 }
 
-/// Leaves of a trial that was interrupted only what can be compared, and says whether that is anything. The longest pauses say
-/// something else of memory after the load than shorter ones, so either all candidates have them or none has.
+/// Keeps only what can be compared of a trial that was interrupted, and returns whether anything is left. Memory after the load
+/// depends on the length of the pauses, so either all candidates keep the replay with the longest pauses or none does.
 fn keep_comparable(trial: &mut Trial, is_last: bool) -> bool {
     let mut all: Vec<_> = trial.tried.iter_mut().filter_map(|tried| tried.results.as_mut().ok()).collect();
     if is_last && !all.iter().all(|results| results.timed.is_some() || results.failure().is_some()) {
@@ -248,12 +248,12 @@ fn take(all: &mut [Ranked], taking_part: &[usize], trial: Trial, rung: usize, is
 fn outside(now: &Numbers, script: &Script, options: &Options) -> f64 {
     let median = |spread: Option<Spread>| spread.map_or(0.0, |s| s.median);
     let (heap, calls) = (median(now.of(Objective::Cpu)), median(now.in_allocator()));
-    // What the kernel told of the program is less its calls, but has the faults of its pages, which count for the heap here.
+    // The kernel's time of the program excludes its calls but includes its page faults, which count as heap time here.
     let outside = options.other_ns.map(|outside| outside - (heap - calls).max(0.0));
     outside.unwrap_or(script.duration().0 as f64 - heap).max(0.0)
 }
 
-/// Those that go on: what there is now, and the better half of the others.
+/// Those that go on: the baseline, and the better half of the others.
 fn better_half(all: &[Ranked], taking_part: &[usize]) -> Vec<usize> {
     let mut others: Vec<usize> =
         taking_part.iter().copied().filter(|&at| at != 0 && all[at].score.is_some()).collect();
@@ -285,7 +285,7 @@ mod tests {
     use super::*;
     use crate::tune::testing::ranked;
 
-    /// Peaks of candidates; the first one is what there is now. Those below zero have no numbers.
+    /// Peaks of candidates; the first one is the baseline. Those below zero have no numbers.
     fn scored(peaks: &[f64]) -> Vec<Ranked> {
         let goal: Goal = "rss".parse().expect("a goal");
         let mut all: Vec<Ranked> = peaks.iter().map(|peak| ranked("glibc", *peak, 1.0)).collect();
@@ -301,7 +301,7 @@ mod tests {
         let all = scored(&[100.0, 90.0, 10.0, 80.0, 20.0, 70.0, 30.0, 60.0, 40.0, 50.0, 200.0]);
         let everything: Vec<usize> = (0..all.len()).collect();
         assert_eq!(better_half(&all, &everything), [0, 2, 4, 6, 8, 9]);
-        // Only those who took part, and not fewer than a few.
+        // Only candidates that took part, and not fewer than a minimum.
         assert_eq!(better_half(&all, &[0, 2, 4, 6, 8, 9]), [0, 2, 4, 6, 8]);
         assert_eq!(better_half(&all, &[0]), [0]);
     }

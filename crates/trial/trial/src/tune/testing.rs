@@ -25,7 +25,7 @@ pub(crate) fn ranked(candidate: &str, peak: f64, allocator_ns: f64) -> Ranked {
     }
 }
 
-/// A search with these candidates; the first one is what there is now.
+/// A search with these candidates; the first one is the baseline.
 pub(crate) fn found(goal: &str, candidates: &[(&str, f64, f64)]) -> Found {
     let goal: Goal = goal.parse().expect("a goal");
     let mut all: Vec<Ranked> = candidates.iter().map(|(name, peak, cpu)| ranked(name, *peak, *cpu)).collect();
@@ -65,7 +65,7 @@ pub(crate) fn standing(label: &str, measures: &[(RunMeasure, Verdict, (f64, f64,
     }
 }
 
-/// A comparison with these candidates, behind the program as it is.
+/// A comparison of these candidates with the baseline, which comes first.
 pub(crate) fn on_program(candidates: Vec<Standing>) -> OnProgram {
     let standings: Vec<Standing> = std::iter::once(standing("default", &[])).chain(candidates).collect();
     let candidate = |standing: &Standing| Candidate::parse(&standing.candidate.label).expect("a candidate");

@@ -45,7 +45,7 @@ pub(crate) fn start(
     // The process was not allowed a single instruction yet: it waits for us to see that it was created.
     let emulated_by = if is_debugged { emulation::apply(&child, command)? } else { None };
     if !captures {
-        // Ctrl-C is for the program, which shares our console and decides what comes of it.
+        // Ctrl-C is for the program, which shares our console and decides how to handle it.
         sys::leave_interrupts_to_the_program();
     }
     let stdout = collect(child.stdout.take());
@@ -75,7 +75,7 @@ fn wait(child: &mut Child) -> Result<u32, Error> {
     Ok(status.code().unwrap_or_default() as u32)
 }
 
-/// Reads in a thread of its own: a program that fills one pipe while we wait at the other would wait for ever.
+/// Reads in a separate thread: a program that fills one pipe while we wait at the other would wait for ever.
 fn collect(pipe: Option<impl Read + Send + 'static>) -> Option<JoinHandle<Vec<u8>>> {
     pipe.map(|mut pipe| {
         std::thread::spawn(move || {

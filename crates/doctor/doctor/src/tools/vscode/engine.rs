@@ -1,6 +1,6 @@
 //! What debuggers for VS Code do about the debug heap by default.
 
-/// How a configuration says what the environment is.
+/// How a configuration sets the environment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     /// `"env": {"NAME": "VALUE"}`.
@@ -17,7 +17,7 @@ pub(super) enum Form {
 
 #[derive(Debug)]
 pub(super) struct Engine {
-    /// What `type` says in a configuration.
+    /// The values of `type` in a configuration.
     pub(super) types: &'static [&'static str],
     /// What people call it.
     pub(super) name: &'static str,
@@ -25,7 +25,7 @@ pub(super) struct Engine {
     pub(super) is_on: bool,
     /// Why, and since when.
     pub(super) why: &'static str,
-    /// How to tell it the environment.
+    /// How its configuration sets the environment.
     pub(super) form: Form,
 }
 
@@ -36,7 +36,7 @@ impl Engine {
     }
 }
 
-/// CodeLLDB, which has settings of its own besides.
+/// CodeLLDB, which also has separate settings.
 pub(super) const CODELLDB: Engine = Engine {
     types: &["lldb"],
     name: "CodeLLDB",
@@ -82,7 +82,7 @@ const ENGINES: &[Engine] = &[
         types: &["gdb", "lldb-mi"],
         name: "Native Debug",
         is_on: true,
-        // A debugger that creates its process without a flag or a variable gets the debug heap; nothing says that this one
+        // A debugger that creates its process without a flag or a variable gets the debug heap; there is no source that this one
         // has either.
         why: "gdb creates the process as its debuggee and sets no _NO_DEBUG_HEAP",
         form: Form::Unsure,

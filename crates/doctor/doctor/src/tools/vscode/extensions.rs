@@ -1,7 +1,7 @@
-//! Which debuggers are installed for VS Code, if the user's home says so.
+//! Which debuggers are installed for VS Code, from the user's home.
 //!
-//! A folder below `extensions` is called by publisher, name and version. It counts on Windows alone: what is installed
-//! elsewhere says nothing about the machines on which there is a debug heap.
+//! The name of a folder below `extensions` has publisher, name and version. It counts on Windows alone: extensions on other
+//! systems do not show what is installed on the machines with a debug heap.
 
 use crate::places::Places;
 use heapwise_environment::facts::System;

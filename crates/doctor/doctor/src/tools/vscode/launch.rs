@@ -20,7 +20,7 @@ use jsonc_parser::common::Ranged;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-/// Reads an object with `configurations` and `compounds`. The place is whom settings are known for.
+/// Reads an object with `configurations` and `compounds`. `place` selects the settings that apply.
 pub(super) fn read(
     source: &Source,
     launch: &Object<'_>,
@@ -159,7 +159,7 @@ impl<'v, 'a> Configuration<'_, 'v, 'a> {
         }
     }
 
-    /// What the configuration says itself.
+    /// What the configuration itself sets.
     fn given(&self, engine: &Engine, report: &mut Report<'_>) -> Given {
         let env = Given::in_json(self.source, self.value(engine.key()));
         let env = env.or_else(|| self.env_file(report));
@@ -179,7 +179,7 @@ impl<'v, 'a> Configuration<'_, 'v, 'a> {
         })
     }
 
-    /// What a file of variables says that the configuration names.
+    /// What the file of variables that the configuration names sets.
     fn env_file(&self, report: &mut Report<'_>) -> Given {
         let Some(value) = self.value("envFile") else { return Given::Absent };
         let Some(name) = json::as_str(value) else { return Given::Absent };
@@ -190,7 +190,7 @@ impl<'v, 'a> Configuration<'_, 'v, 'a> {
 
     /// A path of a configuration, if the folder is all that has to be known for it.
     fn resolve(&self, name: &str) -> Option<PathBuf> {
-        // Beside `.vscode`; a workspace file has no folder of its own.
+        // The folder that contains `.vscode`; for a workspace file, the folder that it is in.
         let folder = if self.place.is_dir() { self.place.parent()? } else { self.source.folder() };
         let relative = ["${workspaceFolder}", "${workspaceRoot}"].iter().find_map(|v| name.strip_prefix(v));
         let rest = relative.unwrap_or(name);

@@ -1,10 +1,10 @@
 //! Settings of VS Code that decide about the debug heap: those of CodeLLDB and of rust-analyzer.
 //!
 //! rust-analyzer's "Debug" above a function starts a debugger without `launch.json`. Its environment is
-//! `rust-analyzer.runnables.extraEnv` (older: `runnableEnv`), unless `rust-analyzer.debug.engineSettings` has one, which
-//! replaces it as a whole; CodeLLDB then adds `lldb.launch.env`. Which debugger it is, says `rust-analyzer.debug.engine`: by
-//! default CodeLLDB if it is there, then lldb-dap, then C/C++. Sources: editors/code/src/debug.ts and config.ts of
-//! rust-lang/rust-analyzer; MANUAL.md of vadimcn/codelldb; vadimcn/codelldb issue 918.
+//! `rust-analyzer.runnables.extraEnv` (older: `runnableEnv`), unless `rust-analyzer.debug.engineSettings` has one, which replaces
+//! it as a whole; CodeLLDB then adds `lldb.launch.env`. `rust-analyzer.debug.engine` selects the debugger: by default CodeLLDB if
+//! it is there, then lldb-dap, then C/C++. Sources: editors/code/src/debug.ts and config.ts of rust-lang/rust-analyzer; MANUAL.md
+//! of vadimcn/codelldb; vadimcn/codelldb issue 918.
 
 use super::extensions::{self, DEBUGGERS};
 use crate::given::Given;
@@ -25,7 +25,7 @@ use std::path::Path;
 const LLDB_ENV: &str = "lldb.launch.env";
 const EXTRA_ENV: &str = "rust-analyzer.runnables.extraEnv";
 
-/// Settings that look as if they reached the program, and whom they reach.
+/// Settings that seem to reach the program, and what they reach instead.
 const ELSEWHERE: &[(&str, &str)] = &[
     ("rust-analyzer.cargo.extraEnv", "the build"),
     ("rust-analyzer.check.extraEnv", "the check"),
@@ -33,7 +33,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("terminal.integrated.env.windows", "what is started by hand in the terminal"),
 ];
 
-/// Notes what settings say to launches.
+/// Notes what settings mean for launches.
 pub(super) fn learn(
     source: &Source,
     settings: &Object<'_>,
@@ -52,7 +52,7 @@ pub(super) fn learn(
     });
 }
 
-/// What CodeLLDB is told for all launches.
+/// CodeLLDB's settings for all launches.
 fn lldb_given(source: &Source, settings: &Object<'_>) -> Given {
     let env = Given::in_json(source, json::get(settings, LLDB_ENV));
     let commands = env.or_else(|| {
@@ -63,7 +63,7 @@ fn lldb_given(source: &Source, settings: &Object<'_>) -> Given {
             .find(|given| *given != Given::Absent)
             .unwrap_or_default()
     });
-    // The program inherits what the adapter has, unless LLDB is told otherwise.
+    // The program inherits the adapter's environment, unless LLDB's own settings override it.
     let adapter = commands.or_else(|| Given::in_json(source, json::get(settings, "lldb.adapterEnv")));
     adapter.or_else(|| match json::string(settings, "lldb.launch.envFile") {
         Some(file) => Given::Unknown { at: format!("perhaps in {}, which was not read", plain(file)) },
@@ -125,7 +125,7 @@ pub(super) fn read(
     elsewhere(source, settings, place, known, report);
 }
 
-/// What the setting says, or what is installed; CodeLLDB if that is unknown.
+/// The debugger of the setting, or the one that is installed; CodeLLDB if that is unknown.
 fn engine(setting: Option<&str>, places: &Places) -> Engine {
     let setting = setting.filter(|name| DEBUGGERS.contains(name));
     match setting.or_else(|| extensions::preferred(places)) {
@@ -137,7 +137,7 @@ fn engine(setting: Option<&str>, places: &Places) -> Engine {
 
 struct RustAnalyzer {
     debug_heap: DebugHeap,
-    /// Whether nothing at all says anything about the variable.
+    /// Whether nothing sets the variable.
     is_missing: bool,
 }
 
@@ -181,12 +181,12 @@ fn rust_analyzer(
     }
 }
 
-/// What the environment of runnables says: an object, or an array of objects for some runnables and systems.
+/// What the environment of runnables sets: an object, or an array of objects for some runnables and systems.
 fn extra_env(source: &Source, settings: &Object<'_>) -> Given {
     let names = [EXTRA_ENV, "rust-analyzer.runnableEnv"];
     match names.iter().find_map(|name| json::get(settings, name)) {
         Some(Value::Array(rules)) => {
-            // A rule with a mask is for some runnables; what it says is better than nothing.
+            // A rule with a mask is for some runnables only; it is still used, because it is better than nothing.
             let rules = rules.elements.iter().rev().filter_map(Value::as_object);
             rules
                 .filter(|rule| !is_for_others(rule))

@@ -14,7 +14,7 @@ const EDITORS: &[&str] = &["Code", "Code - Insiders", "VSCodium", "Code - OSS", 
 #[derive(Debug)]
 pub(in crate::tools) struct SettingsJson;
 
-/// Whom the settings are for: the folder `.vscode`, or a user.
+/// The scope of the settings: the folder `.vscode`, or a user.
 fn place(source: &Source) -> &Path {
     match source.owner {
         Owner::Project => source.folder(),

@@ -23,7 +23,7 @@ impl Roots {
     }
 
     fn version_2(&self, path: &str) -> Option<Cgroup> {
-        // Beside groups of version 1 the hierarchy is mounted further down.
+        // If version 1 groups are mounted as well, the hierarchy of version 2 is one level further down.
         let hierarchies = ["fs/cgroup", "fs/cgroup/unified"].map(|at| self.sys.join(at));
         let hierarchy = hierarchies.into_iter().find(|at| at.join("cgroup.controllers").exists())?;
         let own = Files(below(&hierarchy, path));

@@ -79,7 +79,7 @@ impl Roots {
         Ok(Variables::of(pairs))
     }
 
-    /// `/etc/ld.so.preload`, which goes for every program of the machine.
+    /// `/etc/ld.so.preload`, which applies to every program of the machine.
     fn system_preloads(&self) -> Vec<Library> {
         let text = std::fs::read_to_string(self.etc.join("ld.so.preload")).unwrap_or_default();
         let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default());

@@ -63,7 +63,7 @@ pub fn of_process(pid: u32) -> io::Result<Facts> {
     Ok(facts)
 }
 
-/// What the registry says of programs that are called like this one.
+/// The registry's options for programs with the name of this one.
 pub fn image_options(program: &Path) -> Vec<ImageOptions> {
     let Some(image) = program.file_name().map(OsStr::to_string_lossy) else { return Vec::new() };
     // A command may be typed without its ending, but keys have it.

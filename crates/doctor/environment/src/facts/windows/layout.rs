@@ -27,7 +27,7 @@ const ENVIRONMENT_SIZE: u64 = 0x3F0;
 /// Windows bounds a variable at 32,767 characters and the block not at all; this much is read of it.
 const MOST_ENVIRONMENT: u64 = 1 << 20;
 
-/// What the block and the heap say.
+/// The values of the block and the heap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Flags {
     pub(super) being_debugged: Option<bool>,
@@ -51,7 +51,7 @@ pub(super) fn flags(peb: u64, memory: Memory<'_>) -> Flags {
     }
 }
 
-/// The environment of that process as it is now: names and values.
+/// The current environment of that process: names and values.
 pub(super) fn environment(peb: u64, memory: Memory<'_>) -> Vec<(String, String)> {
     let block = || {
         let parameters = number(memory, peb + PROCESS_PARAMETERS)?;

@@ -1,9 +1,9 @@
 //! The process heap of Windows, and what makes it slow.
 //!
-//! A process that a debugger creates gets a heap that checks and fills each block, unless `_NO_DEBUG_HEAP` says no
-//! ([`crate::turns_debug_heap_off`]). That shows in two places: `NtGlobalFlag` of the process environment block says what was
-//! asked for, the flags in the heap's header what is done. `layout.rs` knows where they are, `sys/` asks the system,
-//! `here.rs` makes facts of the answers.
+//! A process that a debugger creates gets a heap that checks and fills each block, unless `_NO_DEBUG_HEAP` prevents it
+//! ([`crate::turns_debug_heap_off`]). That shows in two places: `NtGlobalFlag` of the process environment block has what was
+//! requested, the flags in the heap's header what is done. `layout.rs` has their places, `sys/` reads them from the system,
+//! `here.rs` makes facts of them.
 
 mod layout;
 
@@ -29,8 +29,8 @@ pub const APPLICATION_VERIFIER: u32 = 0x100;
 /// In `ForceFlags` of a heap: what [`DEBUG_HEAP`] becomes there.
 pub const FORCED_CHECKS: u32 = 0x4000_0060;
 
-/// What the process environment block, the heap's header and the registry say. `None` is what could not be read: of a process
-/// of 32 bits, of another processor, or of one that has no heap yet.
+/// The values in the process environment block, the heap's header and the registry. `None` is what could not be read: of a
+/// process of 32 bits, of another processor, or of one that has no heap yet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WindowsHeap {
     /// `BeingDebugged`: a debugger is attached now.
@@ -43,16 +43,16 @@ pub struct WindowsHeap {
     pub force_flags: Option<u32>,
     /// Keys in Image File Execution Options for the program: one, or two if those for programs of 32 and 64 bits differ.
     pub image_options: Vec<ImageOptions>,
-    /// `GlobalFlag` of the session manager, which goes for every process.
+    /// `GlobalFlag` of the session manager, which applies to every process.
     pub machine_global_flag: Option<u32>,
     /// The version of Wine, if it is not Windows.
     pub wine: Option<String>,
-    /// Whether the debug version of Microsoft's C runtime is loaded, which has a checking heap of its own.
+    /// Whether the debug version of Microsoft's C runtime is loaded, which has a separate checking heap.
     pub has_debug_crt: bool,
 }
 
 impl WindowsHeap {
-    /// Whether some of these flags are in force, or would be at the next start, as far as it is known.
+    /// Whether some of these flags are in force; if that is unknown, whether the next start would have them.
     pub(crate) fn has_flag(&self, flags: u32) -> bool {
         match self.nt_global_flag {
             Some(now) => now & flags != 0,
@@ -60,7 +60,7 @@ impl WindowsHeap {
         }
     }
 
-    /// The key that asks for some of these flags.
+    /// The key that requests some of these flags.
     pub(crate) fn asked_by(&self, flags: u32) -> Option<(&ImageOptions, u32)> {
         self.image_options.iter().find_map(|options| {
             let flag = options.global_flag.filter(|flag| flag & flags != 0)?;

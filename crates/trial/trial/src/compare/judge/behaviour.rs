@@ -1,12 +1,12 @@
 //! Whether a program still does the same.
 //!
-//! The measure is what it did as it is, in its first run. If it does not even do that a second time (a time of day in its
-//! output, an address), nothing can be said about outputs, and that is said once, instead of a finding for each candidate.
+//! The reference is the first run of the baseline. If the baseline does not repeat even its own output (a time of day, an
+//! address), outputs cannot be compared, and that is reported once, instead of a finding for each candidate.
 
 use crate::compare::{Candidate, Finding, FindingKind, LoadSample, Outcome, Output, Sample};
 use std::fmt::Write;
 
-/// What the program does as it is.
+/// What the program does in the baseline.
 #[derive(Debug)]
 pub(crate) struct Reference<'a> {
     first: &'a Sample,
@@ -19,7 +19,7 @@ impl<'a> Reference<'a> {
     /// From all runs of the baseline; `None` if there is none.
     pub(crate) fn of(samples: &'a [Sample]) -> Option<Self> {
         let (first, rest) = samples.split_first()?;
-        // Who did not come to the same end has another output for that.
+        // A run that ended differently has another output for that reason.
         let alike = || rest.iter().filter(|sample| sample.outcome == first.outcome);
         let output_varies = alike().any(|sample| sample.stdout.hash != first.stdout.hash);
         let exit_varies = rest.iter().any(|sample| sample.outcome != first.outcome);
@@ -31,12 +31,12 @@ impl<'a> Reference<'a> {
         self.all.iter().any(|sample| sample.outcome == *outcome)
     }
 
-    /// Whether a run's output is the one that it should be, as far as that can be told.
+    /// Whether a run's output is that of the baseline; always true if the baseline's output varies.
     fn has_same_output(&self, sample: &Sample) -> bool {
         self.output_varies || sample.stdout.hash == self.first.stdout.hash
     }
 
-    /// Whether the numbers of a run say something: of a round that counts, with the allocator in use, and of the same work with
+    /// Whether the measurements of a run are used: of a round that counts, with the allocator in use, and of the same work with
     /// the same load as the first run.
     pub(crate) fn counts(&self, sample: &Sample) -> bool {
         let load = |sample: &Sample| sample.load.as_ref().map(|load| load.outcome.clone());
@@ -96,14 +96,14 @@ fn of_run(reference: &Reference<'_>, candidate: &Candidate, sample: &Sample) -> 
             format!("the load ended with {} instead of {}", load.outcome.words(), first.outcome.words());
         found.push((FindingKind::LoadFailed, what));
     }
-    // Who did not come to the same end has another output, too, which is nothing new.
+    // A run that ended differently has another output for that reason, so that is no further finding.
     if sample.outcome == expected.outcome && !reference.has_same_output(sample) {
         found.push((FindingKind::OtherOutput, differs(&expected.stdout, &sample.stdout, &candidate.label)));
     }
     found
 }
 
-/// The last line that a program that failed wrote to standard error, for it often says why.
+/// The last line that a program that failed wrote to standard error, because it often has the reason.
 fn last_words(stderr: &Output) -> String {
     // What was written after the part that is kept is not known.
     if stderr.bytes > stderr.start.len() as u64 {
@@ -158,7 +158,7 @@ fn shortened(line: &str) -> String {
     format!("{}…", line.chars().take(MOST).collect::<String>())
 }
 
-/// Whether what drives a server worked with the program as it is.
+/// What went wrong with the command that drives a server, in the baseline.
 pub(crate) fn load_failure(load: &LoadSample) -> Option<String> {
     (load.outcome != Outcome::Exited(0))
         .then(|| format!("was driven by a load that ended with {}", load.outcome.words()))
@@ -202,7 +202,7 @@ mod tests {
         }
         let elsewhere = Sample { in_use: Some(false), ..fine() };
         assert_eq!(kinds(&[fine()], &elsewhere), [FindingKind::NotInUse]);
-        // A baseline that says something else each time, or ends as it pleases, says nothing about others.
+        // A baseline whose output or exit varies is no reference for others.
         let other = with(Outcome::Exited(0), "x");
         assert_eq!(kinds(&[fine(), other], &with(Outcome::Exited(0), "y")), []);
         assert_eq!(
@@ -219,8 +219,8 @@ mod tests {
         for rare in [with(Outcome::Killed(11), "a"), with(Outcome::TimedOut, ""), fine()] {
             assert_eq!(kinds(&baseline, &rare), [], "{:?}", rare.outcome);
         }
-        // Another signal is new, and so is another output of a run that came to its end: the crashes of the program as it is do
-        // not make its output one that varies.
+        // Another signal is new, and so is another output of a run that came to its end: crashes of the baseline do not make its
+        // output one that varies.
         assert_eq!(kinds(&baseline, &with(Outcome::Killed(6), "")), [FindingKind::Crashed]);
         assert_eq!(kinds(&baseline, &with(Outcome::Exited(0), "a\n")), [FindingKind::OtherOutput]);
         let reference = Reference::of(&baseline).unwrap();

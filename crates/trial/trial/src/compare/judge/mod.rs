@@ -1,4 +1,4 @@
-//! What can be said when all runs are made.
+//! The conclusions from all runs.
 
 mod behaviour;
 mod numbers;

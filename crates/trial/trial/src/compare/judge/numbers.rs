@@ -1,10 +1,10 @@
-//! What runs that count differ by, and who needs least.
+//! The differences between runs that count, and the candidates that need least.
 
 use crate::compare::{Difference, RunMeasure, Standing, Verdict, Winner};
 use crate::statistics::difference;
 use std::collections::BTreeMap;
 
-/// A candidate beside the baseline, measure by measure.
+/// A candidate compared with the baseline, measure by measure.
 pub(crate) fn differences(baseline: &Standing, candidate: &Standing) -> BTreeMap<RunMeasure, Difference> {
     let compared = RunMeasure::ALL.into_iter().filter_map(|measure| {
         let rows = rows(baseline, candidate, measure);
@@ -41,7 +41,7 @@ fn pair(baseline: &Standing, round: u32, measure: RunMeasure) -> Option<[f64; 2]
     Some([of(false)?, of(true)?])
 }
 
-/// For each measure, who needs least.
+/// For each measure, the candidate that needs least.
 pub(crate) fn winners(standings: &[Standing], measures: &[RunMeasure]) -> Vec<Winner> {
     let median = |at: usize, m: RunMeasure| standings[at].spread(m).map_or(f64::INFINITY, |s| s.median);
     measures
@@ -112,7 +112,8 @@ mod tests {
 
     #[test]
     fn those_who_are_compared_are_compared_within_rounds_whoever_is_missing() {
-        // The machine is faster in each round, far more than the two differ: only the same rounds tell them apart.
+        // The machine is faster in each round, by far more than the two differ: only a comparison within rounds distinguishes
+        // them.
         let faster = |number: f64| -> Vec<f64> { (0..8).map(|round| number * 0.7f64.powi(round)).collect() };
         let mut standings = vec![standing(&faster(1e9), true)];
         for number in [0.5e9, 0.55e9] {

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 /// What of a process's mappings concerns allocators.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Mapped {
-    /// Whether the library that was asked for is there.
+    /// Whether the requested library is there.
     pub(super) has_library: Option<bool>,
-    /// Whether any library is there beside the loader, which comes before all of them. What is preloaded comes before what the
-    /// program is linked with.
+    /// Whether any library other than the loader, which comes before all of them, is there. What is preloaded comes before what
+    /// the program is linked with.
     pub(super) has_any_library: bool,
     /// The program that the process is.
     pub(super) executable: Option<PathBuf>,
@@ -27,7 +27,7 @@ pub(super) fn mapped(pid: i32, library: Option<&Path>) -> Option<Mapped> {
     Some(Mapped { executable, ..seen })
 }
 
-/// A path as the kernel tells it of a mapping: without links. What a descriptor leads to need not be a file in a folder:
+/// A path as the kernel reports it for a mapping: without links. What a descriptor leads to need not be a file in a folder:
 /// `/memfd:name`.
 fn resolved(path: &Path) -> PathBuf {
     path.canonicalize().or_else(|_| path.read_link()).map_or_else(

@@ -1,7 +1,7 @@
 //! One run of a program, measured from outside.
 //!
-//! [`supervise`](crate::supervise) starts it, hears of its end, and ends what it leaves behind. Here `watch` looks at it meanwhile,
-//! `output` reads what it writes, `mapped` sees its allocators, and `service` drives it if it is a server.
+//! [`supervise`](crate::supervise) starts it, waits for its end, and ends what it leaves behind. Here `watch` samples it
+//! meanwhile, `output` reads what it writes, `mapped` finds its allocators, and `service` drives it if it is a server.
 
 mod mapped;
 mod output;
@@ -100,11 +100,11 @@ fn lost() -> Error {
     Error::System { what: "wait for the program", reason: ErrorKind::NotFound.into() }
 }
 
-/// Who measures: two at a time would disturb each other, and take each other's orphans for their own.
+/// Held during a measurement: two at a time would disturb each other, and mistake each other's orphans for their own.
 static MEASURING: Mutex<()> = Mutex::new(());
 
-/// Runs the program once under a candidate. Runs take turns in a process, which must not have other children in process groups
-/// of their own meanwhile: they would be ended with what the run left behind.
+/// Runs the program once under a candidate. Runs take turns in a process, which must not have other children in separate process
+/// groups meanwhile: they would be ended with what the run left behind.
 ///
 /// # Errors
 /// If it cannot be started, or is interrupted. What goes wrong with it afterwards is an [`Outcome`].
@@ -213,13 +213,13 @@ fn sample(driven: Driven, seen: Seen, own_mark: u64, is_server: bool) -> Result<
         (seen.last_bytes > 0).then_some(Memory { rss_bytes: seen.last_bytes, lazily_freed_bytes: None });
     let mark = look.as_ref().and_then(|look| look.highest_bytes);
     let highest = mark.unwrap_or(0).max(seen.peak_bytes);
-    // The kernel's account also knows children that were waited for, but begins with a copy of our own process.
+    // The kernel's account also includes children that were waited for, but begins with a copy of our own process.
     let (peak_rss_bytes, peak_source) = match usage.max_rss_bytes {
         accounted if accounted > own_mark && accounted > highest => (accounted, PeakSource::ResourceUsage),
         _ if mark.is_some() => (highest, PeakSource::HighWaterMark),
         _ => (highest, PeakSource::Sampled),
     };
-    // What was sampled while the loader was at work says nothing of what it loaded afterwards.
+    // A sample from before the loader was done does not show what it loaded afterwards.
     let sampled_maps = seen.mapped.map(|mapped| Mapped {
         has_library: mapped.has_library.filter(|has| *has || mapped.has_any_library),
         ..mapped

@@ -28,7 +28,7 @@ struct State {
 }
 
 impl Reader {
-    /// Reads until the end, in a thread of its own, and looks for a line that contains `wanted`.
+    /// Reads until the end, in a separate thread, and looks for a line that contains `wanted`.
     pub(super) fn new(mut from: impl Read + Send + 'static, wanted: Option<&str>) -> Self {
         let state = State {
             bytes: 0,

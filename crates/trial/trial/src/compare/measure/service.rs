@@ -15,12 +15,12 @@ use std::time::{Duration, Instant};
 
 /// Between two questions.
 const TICK: Duration = Duration::from_millis(10);
-/// How long one try of a command that asks whether the server is ready may take.
+/// How long one try of a command that tests whether the server is ready may take.
 const TRY_LIMIT: Duration = Duration::from_secs(10);
-/// Without anything that says when it is ready.
+/// How long to wait for a server without a sign that it is ready.
 const BLIND_WAIT: Duration = Duration::from_secs(1);
 
-/// The moment when a time is over; one that no clock can tell is as good as never.
+/// The moment when a time is over; if the clock cannot represent it, one that is practically never.
 fn over(time: Duration) -> Instant {
     const NEVER: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
     Instant::now() + time.min(NEVER)

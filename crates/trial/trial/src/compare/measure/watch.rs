@@ -1,12 +1,12 @@
 //! Looks at a program while it runs: how much memory it has, and which processes it consists of.
 //!
-//! Processes are remembered by id and beginning. Those whose parent has ended are ours then (`orphan_reaper`), so they stay known and
-//! are counted.
+//! Processes are remembered by id and start time. Those whose parent has ended become our children (`orphan_reaper`), so they
+//! stay known and are counted.
 //!
-//! Processor time moves: what a process needed is its parent's when that waits for it, and ours if we have to. Hence the sum of
-//! what all of them had, with what they waited for and what we did, never loses anything, however many came and went. But the
-//! kernel lets a process ignore its children; then what they needed is gone, and that is seen by who vanished without having
-//! left anything to the parent.
+//! Processor time moves: what a process needed goes to its parent when that waits for it, and to us if we have to. Hence the sum
+//! of what all of them had, with what they waited for and what we did, never loses anything, however many came and went. But the
+//! kernel lets a process ignore its children; then their time is lost, which is noticed when a process vanishes and its parent's
+//! account does not grow.
 
 use super::mapped::{Mapped, mapped};
 use crate::compare::{Point, Timeline};
@@ -43,7 +43,7 @@ struct Shared {
     library: Option<PathBuf>,
     is_over: AtomicBool,
     orphan_reaper: Arc<OrphanReaper>,
-    /// Who looks for processes: one at a time.
+    /// Locked by the one thread that looks for processes.
     last_look: Mutex<LastLook>,
     seen: Mutex<Seen>,
 }
@@ -112,7 +112,7 @@ impl Watch {
         if self.shared.with_last(|last| last.has_lost) { None } else { now.checked_sub(mark?) }
     }
 
-    /// Ends all processes that are left, and says what was seen.
+    /// Ends all processes that are left, and returns what was seen.
     pub(super) fn finish(mut self) -> Seen {
         self.shared.is_over.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
@@ -149,7 +149,7 @@ impl Shared {
         let time_ns = self.started.elapsed().as_nanos() as u64;
         let sum: u64 = sizes.iter().map(|(_, bytes)| bytes).sum();
         let first = sizes.iter().find(|(pid, _)| *pid == self.pid).map_or(0, |(_, bytes)| *bytes);
-        // The loader is done soon. After that, it is asked for until the answer is yes.
+        // The loader is done soon. After that, the library is looked for until it is found.
         let wants_maps =
             self.with(|seen| seen.mapped.as_ref().is_none_or(|mapped| mapped.has_library == Some(false)));
         let mapped = wants_maps.then(|| mapped(self.pid, self.library.as_deref())).flatten();
@@ -212,7 +212,7 @@ impl Shared {
         for _ in 0..COUNTS {
             let inherited = self.orphan_reaper.inherited();
             let all = self.all_processes();
-            // The clock is exact, and the ticks have to do for one that it is not told of.
+            // The process's clock is exact; where it cannot be read, the ticks are used.
             let of =
                 |(pid, stat): (&i32, &Account)| sys::cpu_time(*pid).unwrap_or(stat.own) + stat.waited_for;
             let sum: Duration = all.iter().map(of).sum();

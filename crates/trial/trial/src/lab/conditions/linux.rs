@@ -12,7 +12,7 @@ use std::process::Command;
 const CHECKING: &str = "libc_malloc_debug.so.0";
 /// The whole one, and the one without the profiler, which checks in the same way.
 const TCMALLOC: &[&str] = &["libtcmalloc_debug.so.4", "libtcmalloc_minimal_debug.so.4"];
-/// What glibc is told to fill freed blocks with. Fresh ones get its complement.
+/// The byte that glibc fills freed blocks with. New blocks are filled with its complement.
 const FILL: u8 = 165;
 /// Where shared libraries are on the usual distributions.
 const FOLDERS: &[&str] = &[
@@ -48,7 +48,7 @@ fn perturb(command: &mut Command) {
     command.env("MALLOC_PERTURB_", FILL.to_string());
 }
 
-/// Everything at once, as far as it is installed. Only one library can be the allocator: the stronger one.
+/// All checks that are installed. Only one library can be the allocator: the stronger one.
 pub(super) fn check_strongly(command: &mut Command) {
     malloc_check(command);
     perturb(command);

@@ -1,7 +1,7 @@
-//! The shelf of conditions: what surrounds a worker, one type each, in a table for each operating system.
+//! The registry of conditions: what surrounds a worker, one type each, in a table for each operating system.
 //!
-//! A condition prepares the command that starts a worker, or, if that is not enough (a debugger has to stay with the process
-//! that it starts), runs it itself. Afterwards it is asked whether the worker had the heap that it should have had.
+//! A condition prepares the command that starts a worker, or, if that is not enough (a debugger has to stay with the process that
+//! it starts), runs it itself. Afterwards it checks whether the worker had the expected heap.
 
 mod bypass;
 mod clean;
@@ -23,7 +23,7 @@ pub enum Role {
     Plain,
     /// A heap that checks.
     Checking,
-    /// The checking heap was asked for, and then what heapwise recommends was done.
+    /// The checking heap was requested, and then turned off as heapwise recommends.
     Fixed,
     /// The checking heap is there, and the program does not use it.
     Bypass,
@@ -112,8 +112,8 @@ pub const CONDITIONS: &[&dyn Condition] = &[
     &bypass::Mimalloc,
 ];
 
-/// The strongest checking heap of this system, for conditions that shall be seen to escape it: puts it around a command,
-/// runs the command under it, and tells whether a worker had it.
+/// The strongest checking heap of this system, for conditions that must be shown to escape it: puts it around a command, runs the
+/// command under it, and returns whether a worker had it.
 #[cfg(all(target_os = "linux", feature = "switch"))]
 mod strongest {
     pub(super) use super::linux::{check_strongly as prepare, is_checking};

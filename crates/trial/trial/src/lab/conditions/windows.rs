@@ -1,8 +1,7 @@
 //! The debug heap of Windows: a debugger is the worker's parent.
 //!
 //! The debugger is the program itself with its command `launch --debugged`, which starts the worker and does nothing else.
-//! Wine gives no process the debug heap of itself; there the debugger turns it on in its place, and the condition says
-//! that what is seen is an emulation.
+//! Wine never turns the debug heap on by itself; there the debugger does it, and the condition reports that this is an emulation.
 
 use super::{Condition, Role, clean};
 use crate::lab::worker::{Heap, WorkerError};

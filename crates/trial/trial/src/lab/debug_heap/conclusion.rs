@@ -51,7 +51,7 @@ pub(super) fn conclusion(plan: &Plan, series: &Series) -> Vec<String> {
         ));
     }
     sentences.extend(per_block(&found, plan));
-    // The two that shall be as fast as the plain one.
+    // The two conditions that should be as fast as the plain one.
     if let Some((low, high)) = range(of(Role::Fixed)) {
         sentences.push(format!(
             "With the fix it was {low} to {high} times the plain time. The two are the same heap, so this is also how \
@@ -111,7 +111,7 @@ fn ratios(plan: &Plan, series: &Series) -> Vec<Found> {
     found
 }
 
-/// How a time grows, beside how it grows plainly.
+/// How a time grows, compared with the plain condition.
 fn grown(growth: Option<Growth>, plain: Option<Growth>) -> String {
     match (growth, plain) {
         (Some(growth), Some(plain)) if growth.words() != "unclear" => {

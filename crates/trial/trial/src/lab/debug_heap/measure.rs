@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 /// After a run of this length, the condition does not get a larger size of the same work: on Windows it could be hours.
 const ENOUGH: Duration = Duration::from_secs(40);
-/// Runs that take longer than this are made in the first rounds only, which tell enough about what is so slow.
+/// Longer runs are made in the first rounds only, which are enough for something so slow.
 const SLOW: Duration = Duration::from_secs(4);
 const SLOW_ROUNDS: u32 = 3;
 

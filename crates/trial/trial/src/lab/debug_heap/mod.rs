@@ -1,9 +1,9 @@
 //! What a checking heap costs: the experiment of three articles about the debug heap of Windows.
 //!
-//! On Windows, a process that a debugger starts gets a heap that fills and checks, and can be hundreds of times slower. Linux
-//! has heaps that do the like if they are asked to. The experiment runs the articles' programs under each of them, as they
-//! are, with what heapwise recommends, and with an allocator that the checks do not reach. It tells the time of building up
-//! from that of dropping, and how both grow.
+//! On Windows, a process that a debugger starts gets a heap that fills and checks, and can be hundreds of times slower. Linux has
+//! similar heaps that have to be turned on. The experiment runs the articles' programs under each of them, unchanged, with what
+//! heapwise recommends, and with an allocator that the checks do not reach. It measures the time of building up and of dropping
+//! separately, and how both grow.
 
 mod conclusion;
 mod measure;
@@ -109,7 +109,7 @@ fn doubling(largest: u64, steps: u32) -> Vec<u64> {
     sizes
 }
 
-/// Those of a shelf that were named, in the order of the shelf; all of them if none was.
+/// The entries of a registry that were named, in the order of the registry; all of them if none was.
 fn chosen<T: ?Sized>(
     kind: &'static str,
     shelf: &[&'static T],

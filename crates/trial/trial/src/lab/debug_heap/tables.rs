@@ -19,7 +19,7 @@ fn columns(pairs: &[(&str, &str)]) -> Vec<Column> {
     pairs.iter().map(|(id, title)| Column::new(*id, *title)).collect()
 }
 
-/// What workers tell of their heap.
+/// What workers report about their heap.
 const LOOKS: &[(&str, &str)] = if cfg!(windows) {
     &[("runs", "runs"), ("allocator", "Rust's"), ("force_flags", "flags that are forced")]
 } else {
@@ -40,7 +40,7 @@ fn heaps(plan: &Plan, series: &Series) -> Table {
         let role = condition.role().id();
         let start = [Cell::text(condition.name()), Cell::text(role), Cell::text(condition.about())];
         let rest = match series.any(at).map(|answer| &answer.heap) {
-            // Windows' heap says of itself what it does; others have to be asked for blocks.
+            // Windows' heap reports what it does; others are examined by allocating blocks.
             Some(heap) if heap.force_flags.is_some() => vec![
                 Cell::Count(series.runs(at)),
                 Cell::text(&heap.allocator),

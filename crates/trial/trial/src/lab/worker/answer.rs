@@ -29,7 +29,7 @@ pub struct Phase {
     pub name: String,
     /// Time that went by.
     pub wall_ns: u64,
-    /// Time that the thread had a processor, where the system can say that finely enough.
+    /// Processor time of the thread, where the system reports it precisely enough.
     pub cpu_ns: Option<u64>,
 }
 
@@ -45,7 +45,7 @@ impl Answer {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// Reads what a worker printed. Libraries that were loaded into it may have printed lines of their own.
+    /// Reads what a worker printed. Libraries that were loaded into it may have printed other lines.
     ///
     /// # Errors
     ///

@@ -20,7 +20,7 @@ pub enum WorkerError {
         /// What it wrote to standard error.
         stderr: String,
     },
-    /// What it printed is not what was asked for.
+    /// What it printed is not the expected answer.
     #[error("the worker's answer cannot be used: {0}")]
     Answer(String),
 }

@@ -1,7 +1,7 @@
 //! The heap that a process really has.
 //!
-//! A loader that cannot find a library says so and goes on, and a variable that is not read does nothing: that a command
-//! was prepared proves nothing about the process. So a worker asks its own allocators, and an experiment believes it.
+//! A loader that cannot find a library reports that and goes on, and a variable that is not read has no effect: that a command
+//! was prepared proves nothing about the process. So a worker examines its own allocators, and an experiment trusts only that.
 
 use heapwise_environment::facts::Probes;
 use serde::{Deserialize, Serialize};
@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 pub struct Heap {
     /// Where blocks of Rust's come from: `system` or `mimalloc`.
     pub allocator: String,
-    /// Usable bytes of a block of 193 of the C library's allocator: 200 with glibc, 193 if it checks blocks. Zero if it
-    /// cannot be asked.
+    /// Usable bytes of a block of 193 of the C library's allocator: 200 with glibc, 193 if it checks blocks. Zero if it cannot be
+    /// found out.
     pub usable_of_193: u64,
     /// The byte that fresh blocks of the C library's allocator are full of, if it is one.
     pub fresh_fill: Option<u8>,

@@ -1,4 +1,4 @@
-//! One run in a process of its own.
+//! One run in a separate process.
 //!
 //! A checking heap is given to a process when it starts, so each run is a process: the program starts itself with the
 //! command [`COMMAND`], the name of a workload and its numbers. The worker does the work with a [`Stopwatch`] in its hand,

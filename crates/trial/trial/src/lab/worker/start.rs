@@ -10,7 +10,7 @@ use std::process::Command;
 ///
 /// # Errors
 ///
-/// If it does not answer, or something else than was asked for.
+/// If it does not answer, or its answer is not the expected one.
 pub fn ask(
     options: &Options,
     condition: &dyn Condition,

@@ -34,7 +34,7 @@ fn thread_time_ns() -> Option<u64> {
     u64::try_from(time.tv_sec * 1_000_000_000 + time.tv_nsec).ok()
 }
 
-/// Windows tells it in steps of 15 ms only, which is longer than many a phase.
+/// Windows reports it in steps of 15 ms only, which is longer than many a phase.
 #[cfg(not(unix))]
 fn thread_time_ns() -> Option<u64> {
     None

@@ -1,4 +1,4 @@
-//! The shelf of workloads: what the articles about checking heaps have measured, one file each.
+//! The registry of workloads: what the articles about checking heaps have measured, one file each.
 //!
 //! A workload does the same under every heap, and returns a checksum to prove it. What it needs beforehand, such as a text
 //! whose words are counted, is made outside of the phases that are timed.

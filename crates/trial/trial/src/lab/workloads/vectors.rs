@@ -30,8 +30,8 @@ impl Workload for Vectors {
         (size / 10_000).max(FEWEST)
     }
 
-    /// The numbers are NUM_ITERS, NUM_ALLOC and NUM_ELEMENTS. Blocks are dropped as soon as they are there, so there is one
-    /// phase: a clock that was asked between each two steps would be most of what it measures.
+    /// The numbers are NUM_ITERS, NUM_ALLOC and NUM_ELEMENTS. Each block is dropped as soon as it is allocated, so there is one
+    /// phase: reading the clock between each two steps would be most of what it measures.
     fn run(&self, numbers: &[u64], watch: &mut Stopwatch) -> u64 {
         let number = |at: usize, usual| numbers.get(at).copied().unwrap_or(usual);
         let (iterations, blocks) = (number(0, 0), number(1, NUM_ALLOC));

@@ -53,7 +53,7 @@ pub(super) fn slowest(memory: &Memory, script: &Script, ns_per_tick: f64) -> Vec
     .collect()
 }
 
-/// Calls that were made as far as the threads have told.
+/// Calls that the threads have reported as made.
 pub(super) fn n_calls(memory: &Memory) -> u64 {
     memory.threads().map(|thread| get(&thread.calls)).sum()
 }

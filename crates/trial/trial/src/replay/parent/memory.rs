@@ -111,7 +111,7 @@ impl Memory {
         (0..self.n_slots).map(slot).filter(|&(address, _)| address > 1).collect()
     }
 
-    /// Ranges of addresses whose pages ever held blocks, out of those that are asked for.
+    /// Ranges of addresses whose pages ever held blocks, within the given ones.
     pub(super) fn pages_that_held_blocks(&self, within: &[Range<u64>]) -> Vec<Range<u64>> {
         let bits = (self.layout.bytes - self.layout.pages) as u64 * 8;
         let mut found: Vec<Range<u64>> = Vec::new();

@@ -32,7 +32,7 @@ use ticks::Clock;
 pub enum Pace {
     /// Without any pause.
     Fast,
-    /// With the pauses of the recording, divided by a number. Times that the allocator was told have to be divided as well;
+    /// With the pauses of the recording, divided by a number. Times in the allocator's settings have to be divided as well;
     /// see [`Candidate::scaled`](heapwise_allocators::Candidate::scaled).
     Timed {
         /// 1 for real time.
@@ -103,7 +103,7 @@ pub enum Error {
     DoesNotBegin {
         /// The allocator.
         candidate: String,
-        /// What it said, or how it ended.
+        /// What it printed, or how it ended.
         reason: String,
     },
     #[error("interrupted")]
@@ -142,7 +142,7 @@ impl<'a> Replayer<'a> {
         self.interrupted.is_some_and(|flag| flag.load(Ordering::Relaxed))
     }
 
-    /// How large an allocator's blocks are; `None` if it does not say.
+    /// How large an allocator's blocks are; `None` if it does not report that.
     pub fn sizes(&self, allocator: &Prepared) -> Option<UsableSizes> {
         let mut command = Command::new(&self.program);
         command.arg(usable::COMMAND);
@@ -306,7 +306,7 @@ fn anonymous(process: &Child) -> Option<(Bytes, Bytes)> {
     Some((Bytes(resident.anonymous_bytes), Bytes(resident.lazily_freed_bytes.unwrap_or_default())))
 }
 
-/// The first line that a worker said, if it said something.
+/// The first line that a worker printed, if any.
 fn said_by(file: &mut std::fs::File) -> Option<String> {
     use std::io::Seek;
     file.rewind().ok()?;

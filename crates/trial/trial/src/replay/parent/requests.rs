@@ -1,4 +1,4 @@
-//! What the allocator is asked for when everything was done, while all threads that stay are still there.
+//! Requests to the allocator after the last record, while all threads that stay are still there.
 
 use super::memory::Memory;
 use crate::replay::shared::wish;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What the allocator says about its memory; `None` if it says nothing.
+/// The allocator's statistics of its memory; `None` if it has none.
 pub(super) fn statistics(process: &mut Child, memory: &Memory) -> Option<OwnStatistics> {
     if !fulfilled(process, memory, wish::TELL) {
         return None;

@@ -7,9 +7,9 @@ use super::streams::Position;
 pub(super) struct Block {
     pub(super) slot: u32,
     pub(super) generation: u16,
-    /// Who filled the slot last.
+    /// The thread that filled the slot last.
     pub(super) thread: u32,
     pub(super) size: u64,
-    /// The record that asked for it, of a large block.
+    /// For a large block, the record that allocated it.
     pub(super) asked: Option<Position>,
 }

@@ -24,7 +24,7 @@ const STACK_BYTES: u64 = 16 << 20;
 /// What a script contains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Blocks that are asked for.
+    /// Blocks that are allocated.
     pub allocations: u64,
     /// Blocks that are freed.
     pub deallocations: u64,
@@ -90,7 +90,7 @@ pub struct Script {
     pub(crate) peak: u32,
     /// From the first event to the end of the process.
     pub(crate) duration: Nanos,
-    /// Bytes of its blocks that a replay touches at a time, as far as can be told beforehand.
+    /// Bytes of its blocks that a replay touches at a time, estimated beforehand.
     touched: u64,
     counts: Counts,
 }
@@ -109,7 +109,7 @@ impl Script {
         Bytes(self.touched.saturating_add(own))
     }
 
-    /// Address space that it asks for and does not touch: the rest of its blocks, and the stacks of its threads.
+    /// Address space that it allocates and does not touch: the rest of its blocks, and the stacks of its threads.
     pub(crate) fn untouched(&self) -> u64 {
         let stacks = self.threads.len() as u64 * STACK_BYTES;
         self.counts.peak_live_bytes.0.saturating_sub(self.touched).saturating_add(stacks)
@@ -120,7 +120,7 @@ impl Script {
         self.duration
     }
 
-    /// The recorded stack of whoever made the call at a place of the script.
+    /// The recorded stack of the call at a place of the script.
     pub(crate) fn stack(&self, position: u64) -> Option<StackId> {
         stack_at(&self.stacks, Position(position)).ok().map(StackId)
     }
@@ -262,7 +262,7 @@ impl Compiler {
         }
     }
 
-    /// A thread whose creation was not recorded is started by whoever did something last: if all of those began with the
+    /// A thread whose creation was not recorded is started by the thread that was active last: if all of those began with the
     /// process, there would be as many threads at a time as there ever were.
     fn start_without_creation(&mut self, thread: usize) {
         let Some(by) = self.recent.filter(|&by| by != thread) else { return };
@@ -379,7 +379,7 @@ impl Compiler {
             Some(transit) if advance.resize && transit.from == address && transit.block.is_none() => {
                 transit.block = Some(block);
             }
-            // Whoever has waited for the end of the thread would wait for this as well, and perhaps for itself.
+            // A thread that has waited for the end of `by` would wait for this as well, and perhaps for itself.
             _ if self.threads.lives[by].joined.is_some() => self.push_free(thread, &block),
             _ => self.push_free(by, &block),
         }
@@ -410,7 +410,7 @@ impl Compiler {
         Some(block)
     }
 
-    /// Blocks of which no free was seen, although their addresses were handed out again, are freed by those who had them.
+    /// Blocks of which no free was seen, although their addresses were handed out again, are freed by their threads.
     fn close_epoch(&mut self) {
         if !self.reconciler.open {
             return self.reconciler.forget_log();
@@ -472,8 +472,8 @@ impl Compiler {
             Some(_) => self.counts.told_large_blocks += 1,
             None => self.counts.untold_large_blocks += 1,
         }
-        // Of a block that is larger than the program ever was, most was never touched. Without a measurement nothing says that any
-        // of it was, and a recording may claim any size.
+        // If a block is larger than the program ever was, most of it was never touched. Without a measurement it is unknown
+        // whether any of it was, and a recording may claim any size.
         let resident = resident_bytes.unwrap_or(self.most_resident);
         let share = share(resident, block.size);
         if share < WHOLE {
@@ -566,7 +566,7 @@ impl Observer for Compiler {
         if now > before && self.live_bytes > self.best.0 {
             self.best = (self.live_bytes, now);
         }
-        // A thread that comes after its own end was ordered wrongly, and whoever waits for it might wait for ever.
+        // A thread with events after its own end was ordered wrongly, and a thread that waits for it might wait for ever.
         self.threads.lives[thread].joined = None;
         if !self.threads.lives[thread].began {
             self.threads.begin(thread);

@@ -1,12 +1,12 @@
 //! A *script*: what each thread of a program did with its heap, in a form that can be done again at once.
 //!
-//! A recording names blocks by address, and addresses are what another allocator will not repeat. In a script every block
-//! has a *slot*, a place in a table, and whoever frees the block or resizes it names the slot. Each thread has a
-//! stream of records of 16 bytes ([`record`]); streams of all threads lie in pieces in one temporary file ([`streams`]).
+//! A recording names blocks by address, and another allocator will not repeat addresses. In a script every block has a *slot*, a
+//! place in a table, and the records that free the block or resize it name the slot. Each thread has a stream of records of 16
+//! bytes ([`record`]); streams of all threads lie in pieces in one temporary file ([`streams`]).
 //!
-//! The order across threads is kept where it matters: a record whose block comes from another thread says so, and which
-//! *generation* of the slot it means, so that it can wait for it. All waiting goes backwards in the one order that the
-//! analysis found for the recording, so it ends.
+//! The order across threads is kept where it matters: a record whose block comes from another thread is marked, with the
+//! *generation* of the slot that it means, so that the replay can wait for it. All waiting goes backwards in the one order that
+//! the analysis found for the recording, so it ends.
 
 mod block;
 mod compile;
@@ -47,7 +47,7 @@ pub enum Error {
 }
 
 /// Compiles the script of a process, by its place in [`Analysis::processes`] of an earlier analysis of the same recording.
-/// `progress` is told the bytes that were read.
+/// `progress` is called with the number of bytes read so far.
 ///
 /// # Errors
 /// The recording cannot be read or holds a sample only, or the script not be written. A recording that is damaged or was cut off gives the script

@@ -80,7 +80,7 @@ impl Operation {
         Self::Stay,
     ];
 
-    /// The operation by which a function's blocks are asked for.
+    /// The operation by which a function's blocks are allocated.
     pub(crate) fn of(function: AllocFunction) -> Self {
         match function {
             AllocFunction::Malloc | AllocFunction::New => Self::Malloc,

@@ -1,9 +1,9 @@
 //! Which slot a block has.
 //!
-//! A slot that a thread has emptied is filled again by the same thread, so that no thread needs to wait for it. If a thread
-//! has none, because others free its blocks, it takes half of those of the thread that has most, the oldest first;
-//! whoever fills one of these has to wait until it was emptied, which by then was long ago. So there are never many more
-//! slots than there were live blocks.
+//! A slot that a thread has emptied is filled again by the same thread, so that no thread needs to wait for it. If a thread has
+//! none, because others free its blocks, it takes half of those of the thread that has most, the oldest first; before it fills
+//! one of these it has to wait until the slot was emptied, which by then was long ago. So there are never many more slots than
+//! there were live blocks.
 
 use std::collections::VecDeque;
 

@@ -1,7 +1,7 @@
 //! Streams of records in one temporary file, in pieces of 64 KiB.
 //!
-//! The last record of a full piece says where the next one is. Beside each record lies the stack of whoever asked, in a
-//! file of its own, since only the slowest operations are ever asked about.
+//! The last record of a full piece has the place of the next one. The call stack of each record is in a separate file, since only
+//! those of the slowest operations are ever read.
 
 use super::record::{Operation, PIECE_BYTES, PIECE_RECORDS, RECORD_BYTES, Record};
 use std::fs::File;
@@ -84,7 +84,7 @@ impl Streams {
     }
 }
 
-/// The stack beside a record.
+/// The call stack of a record.
 pub(crate) fn stack_at(stacks: &File, at: Position) -> io::Result<u32> {
     let mut bytes = [0; STACK_BYTES as usize];
     stacks.read_exact_at(&mut bytes, at.0 / RECORD_BYTES * STACK_BYTES)?;

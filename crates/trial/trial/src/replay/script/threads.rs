@@ -16,7 +16,7 @@ pub(crate) struct Life {
     pub(crate) began: bool,
     /// Whether another thread starts it.
     pub(crate) is_spawned: bool,
-    /// Whether it was there before its creation was told, which is when the creating call is over.
+    /// Whether its first event came before the record of its creation, which is written when the creating call returns.
     is_early: bool,
     /// The epoch in which its end was waited for.
     pub(crate) joined: Option<Number>,

@@ -29,7 +29,7 @@ impl Estimate {
     /// The rest when so many replays are done. `None` before the first one is.
     pub(super) fn left(&self, done: usize) -> Option<Duration> {
         if done >= self.fast {
-            // Those with pauses run beside each other.
+            // Replays with pauses run in parallel.
             return (self.fast == 0 || done == self.fast).then_some(self.timed);
         }
         if done == 0 {

@@ -1,8 +1,8 @@
 //! A *trial*: one script under several candidates, side by side.
 //!
 //! The first round is for accounts and for the slowest calls; every call of it is timed. The rounds that count for the
-//! allocator's time follow, shuffled, with a quarter of the calls timed, so that the replay itself stays out of the way. At
-//! last the timed replays run beside each other, since most of what they do is to wait.
+//! allocator's time follow, shuffled, with a quarter of the calls timed, so that the replay itself disturbs little. At last the
+//! timed replays run in parallel, since most of what they do is to wait.
 
 mod cost;
 mod estimate;
@@ -25,13 +25,13 @@ use std::time::Duration;
 
 /// In rounds that count, every so manyth piece of a stream is timed.
 const TIME_EVERY: u32 = 4;
-/// Timed replays that run beside each other on a processor: they sleep nearly all the time.
+/// Timed replays that run in parallel on a processor: they sleep nearly all the time.
 const BESIDE: usize = 4;
 
 /// How the replays with pauses go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timed {
-    /// Recorded time is divided by this, and so are the times that allocators are told.
+    /// Recorded time is divided by this, and so are the times in the allocators' settings.
     pub compression: u32,
     /// How long to wait after the end before looking at memory again, in recorded time.
     pub settle: Duration,
@@ -60,7 +60,7 @@ pub struct Options {
 #[derive(Debug)]
 pub struct Tried {
     pub candidate: Candidate,
-    /// The exact version, as its process told it; without that, what is known of it; empty if nothing is.
+    /// The exact version, as its process reported it; without that, what is known of it; empty if nothing is.
     pub version: String,
     /// Results, or why there are none.
     pub results: Result<Results, String>,
@@ -69,7 +69,7 @@ pub struct Tried {
 /// What was measured of a candidate.
 #[derive(Debug, Default)]
 pub struct Results {
-    /// With accounts; `None` if only replays with pauses were asked for.
+    /// With accounts; `None` if only replays with pauses were requested.
     pub first: Option<Measured>,
     /// The rounds that count.
     pub rounds: Vec<Measured>,
@@ -198,8 +198,8 @@ pub fn try_all(
     }
 }
 
-/// Prepares a candidate and sees that a process which is given it really has it: one that is not what it is called would be
-/// measured under a name that is not its own. With the version that it told.
+/// Prepares a candidate and checks that a process really uses it: otherwise another allocator would be measured under its name.
+/// Returns the version that the process reported.
 fn ready_to_use(
     libraries: &Libraries,
     program: &Path,
@@ -278,7 +278,7 @@ impl Runner<'_> {
         }
     }
 
-    /// The replays with pauses, several beside each other.
+    /// The replays with pauses, several in parallel.
     fn timed(&self, tried: &mut [Tried], timed: Timed, progress: &(dyn Fn(&Step) + Sync)) {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let beside = self.beside(processors * BESIDE);
@@ -300,7 +300,7 @@ impl Runner<'_> {
         });
     }
 
-    /// How many replays fit beside each other.
+    /// How many replays fit into memory in parallel.
     fn beside(&self, most: usize) -> usize {
         let Some(memory) = self.options.memory else { return most };
         // An allocator may take half as much again as it hands out.

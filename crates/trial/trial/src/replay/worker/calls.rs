@@ -8,12 +8,12 @@ unsafe extern "C" {
     fn pvalloc(size: usize) -> *mut c_void;
 }
 
-/// Asks for a block. Null if there is none.
+/// Allocates a block. Null if there is no memory.
 #[inline(always)]
 pub(super) fn allocate(record: Record) -> *mut u8 {
     let size = record.size();
     if record.operation() == Operation::Malloc {
-        // SAFETY: any size may be asked for.
+        // SAFETY: any size may be requested.
         return unsafe { libc::malloc(size) }.cast();
     }
     otherwise(record)
@@ -23,7 +23,7 @@ pub(super) fn allocate(record: Record) -> *mut u8 {
 fn otherwise(record: Record) -> *mut u8 {
     let size = record.size();
     let align = 1usize << record.align_log2();
-    // SAFETY: any size may be asked for, and the alignments are powers of two.
+    // SAFETY: any size may be requested, and the alignments are powers of two.
     let block = unsafe {
         match record.operation() {
             Operation::Calloc => libc::calloc(1, size),
@@ -55,7 +55,7 @@ pub(super) unsafe fn free(block: *mut u8) {
     unsafe { libc::free(block.cast()) }
 }
 
-/// Resizes a block. Null if there is no memory, and the block stays as it is.
+/// Resizes a block. If there is no memory, returns null and leaves the block unchanged.
 ///
 /// # Safety
 /// As for [`free`].

@@ -17,7 +17,7 @@ fn content(generation: u16, address: u64) -> u64 {
     u64::from(generation) << 48 | address & ADDRESS
 }
 
-/// What a thread's interpreter knows.
+/// The state of a thread's interpreter.
 #[derive(Debug)]
 struct Interpreter<'a> {
     memory: &'a Memory,
@@ -29,7 +29,7 @@ struct Interpreter<'a> {
     notes_pages: bool,
 }
 
-/// Does what the thread's stream says.
+/// Executes the thread's stream.
 pub(super) fn stream(memory: &Memory, thread: usize) -> Ending {
     let header = memory.header();
     let state = memory.thread(thread);
@@ -99,7 +99,8 @@ impl Interpreter<'_> {
                 _ => self.allocate::<TIMED, EMPTY>(record, position),
             }
         }
-        // Each stream has an end, so the file could not be read as far as that; the header says why, or it is shorter than it was.
+        // Each stream has an end record, so the file could not be read to its end. The header has the reason; if not, the file is
+        // shorter than it was.
         let _ = memory.header().trouble.compare_exchange(0, libc::EIO, Ordering::AcqRel, Ordering::Relaxed);
         Err(Ending::Stays)
     }

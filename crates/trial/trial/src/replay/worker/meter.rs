@@ -77,7 +77,7 @@ impl<'a> Meter<'a> {
         count(&times.classes[class(taken)]);
     }
 
-    /// Keeps a call that is one of the slowest, and says why it was slow.
+    /// Keeps a call that is one of the slowest, with the reason why it was slow.
     #[cold]
     #[inline(never)]
     fn slow(&mut self, taken: u64, position: impl Fn() -> u64) -> Slowness {

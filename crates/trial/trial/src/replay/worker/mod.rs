@@ -1,4 +1,4 @@
-//! The replaying process: it has the allocator in question and does nothing but what the script says.
+//! The replaying process: it has the candidate's allocator and does nothing but execute the script.
 //!
 //! What it needs for itself is in memory that it shares with its parent, so all of its anonymous memory is the allocator's but
 //! for the stacks of its threads. It is started as a hidden command of the same program, with the allocator preloaded.

@@ -1,4 +1,4 @@
-//! What the parent wants of the allocator at the end: its own statistics, and the return of free pages to the system.
+//! What the parent requests from the allocator at the end: its own statistics, and the return of free pages to the system.
 
 use crate::replay::shared::{Header, wish};
 use heapwise_allocators::own_statistics;
@@ -17,7 +17,7 @@ pub(super) fn fulfil(header: &Header) {
 }
 
 fn tell(header: &Header) -> bool {
-    // Asking takes a little memory, and who gets none of it would end this process.
+    // Collecting statistics takes a little memory, and an allocator that gets none would end this process.
     if header.refused.load(Ordering::Relaxed) > 0 {
         return false;
     }

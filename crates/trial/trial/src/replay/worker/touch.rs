@@ -18,7 +18,7 @@ pub(super) unsafe fn touch(block: *mut u8, from: usize, to: usize) {
         at += if at < BY_LINE { LINE } else { PAGE };
     }
     if to > from {
-        // SAFETY: as above; the last byte may lie on a page or line of its own.
+        // SAFETY: as above; the last byte may lie on another page or cache line.
         unsafe { block.add(to - 1).write_volatile(1) };
     }
 }

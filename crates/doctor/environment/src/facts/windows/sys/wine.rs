@@ -1,7 +1,7 @@
 //! Whether this is Wine.
 //!
-//! It is asked before anything else: Wine exports functions that it has not got, and a program that calls one ends in Wine's
-//! debugger.
+//! This is checked before anything else: Wine exports functions that it does not implement, and a program that calls one ends in
+//! Wine's debugger.
 
 use std::ffi::{CStr, c_char};
 use windows_sys::Win32::System::LibraryLoader::{GetModuleHandleW, GetProcAddress};

@@ -1,4 +1,4 @@
-//! A hash table as in a textbook: a list of nodes in each place, and each node and each word a block of its own. It has more
+//! A hash table as in a textbook: a list of nodes in each place, and a separate block for each node and each word. It has more
 //! blocks than any other here, so it suffers most.
 
 use super::{Counter, hash};

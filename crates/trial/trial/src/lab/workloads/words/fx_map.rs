@@ -1,4 +1,4 @@
-//! hashbrown's table with a faster hash function: the same blocks as the standard library's, and less work beside them.
+//! hashbrown's table with a faster hash function: the same blocks as the standard library's, and less other work.
 
 use super::Counter;
 use hashbrown::HashMap;

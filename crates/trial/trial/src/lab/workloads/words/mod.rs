@@ -20,7 +20,7 @@ trait Counter: Default {
     /// A word was met.
     fn count(&mut self, word: &str);
 
-    /// Tells each word and how often it was met, in any order.
+    /// Calls `tell` with each word and its number of occurrences, in any order.
     fn each(&self, tell: &mut dyn FnMut(&str, u64));
 }
 

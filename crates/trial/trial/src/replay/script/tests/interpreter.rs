@@ -29,7 +29,7 @@ struct Thread {
     is_parked: bool,
 }
 
-/// What came of it.
+/// The result of a run.
 #[derive(Debug, Default)]
 pub(super) struct Run {
     /// Requested bytes of the blocks that are there at the end, in order.
@@ -49,7 +49,7 @@ struct Machine<'a> {
 /// Does a script in some order that its waits allow.
 ///
 /// # Errors
-/// No thread can go on, or a record meets a slot that is not as it says.
+/// No thread can go on, or a record does not fit the state of its slot.
 pub(super) fn run(script: &Script, seed: u64) -> Result<Run, String> {
     let mut random = Random::new(seed);
     let threads = script.threads.iter().map(|thread| Thread {

@@ -1,4 +1,4 @@
-//! Scripts of simulated programs whose truth is known.
+//! Scripts of simulated programs, whose real calls are known.
 
 mod interpreter;
 mod program;
@@ -40,17 +40,17 @@ fn a_sample_is_refused_with_what_to_do() {
     );
 }
 
-/// Places of the script's threads among those of the truth.
+/// Places of the script's threads among the simulated threads.
 fn in_recording(program: &Program) -> Vec<usize> {
     (0..program.threads.len()).filter(|&t| program.threads[t].is_seen).collect()
 }
 
-/// Each record says the same as the call of the truth, with slots and generations for the names of blocks.
+/// Each record matches the simulated call, with slots and generations for the names of blocks.
 fn check_records(program: &Program, script: &Script) -> Result<(), TestCaseError> {
     let threads = in_recording(program);
     let place = |thread: usize| threads.iter().position(|&t| t == thread);
     prop_assert_eq!(script.threads.len(), threads.len());
-    // What is asked for and what is resized gives a name to a generation of a slot, once.
+    // Each allocation and reallocation gives a name to a generation of a slot, once.
     let mut names: BTreeMap<(u32, u16), usize> = BTreeMap::new();
     let mut touched: BTreeMap<usize, (u64, u64)> = BTreeMap::new();
     for look in ["names", "uses"] {
@@ -119,7 +119,7 @@ fn check_records(program: &Program, script: &Script) -> Result<(), TestCaseError
     Ok(())
 }
 
-/// Whatever the order, it comes to its end with the live blocks of the truth.
+/// In any order, it comes to its end with the live blocks of the simulated program.
 fn check_runs(program: &Program, script: &Script, seed: u64) -> Result<(), TestCaseError> {
     let mut live: Vec<u64> = program.live.iter().map(|block| block.size).collect();
     live.sort_unstable();
