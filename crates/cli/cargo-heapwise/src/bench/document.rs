@@ -81,7 +81,7 @@ pub(crate) fn summary(comparison: &Comparison<'_>) -> String {
     format!("{n} benchmark{}: {}", if n == 1 { "" } else { "s" }, parts.join(", "))
 }
 
-/// What changed in the first iteration alone, which is told and not judged.
+/// What changed in the first iteration alone: it is reported and does not affect the verdict.
 pub(crate) fn first(row: &Row<'_>) -> Option<String> {
     let changes = row.first_changes();
     let words = changes.map(|(m, [old, new])| format!("{} {} → {}", m.title(), count(old), count(new)));
