@@ -109,7 +109,7 @@ pub(super) fn exceeded(exceeded: &Exceeded) -> String {
     if !percent.is_empty() {
         by = format!("{by}, {percent}");
     }
-    // Short units would hide by how little a limit is missed.
+    // With short units, a limit that is barely exceeded would look as if it were met.
     let exact = |n: u64| if measure.is_bytes() { format!("{} B", count(n)) } else { count(n) };
     if [change.old, change.new].into_iter().any(|amount| change.is_unmeasured(amount)) {
         let of = |amount| if change.is_unmeasured(amount) { "not measured".into() } else { exact(amount) };
