@@ -50,8 +50,8 @@ pub fn rust_tool(name: &str) -> PathBuf {
     Path::new(&sysroot).join("bin").join(name)
 }
 
-/// Whether the tests run as root, who alone may mount file systems and become somebody else.
+/// Whether the tests run as root: only root may mount file systems and change its user id.
 pub fn is_root() -> bool {
-    // SAFETY: asks for a number.
+    // SAFETY: no arguments; returns a number.
     unsafe { libc::geteuid() == 0 }
 }

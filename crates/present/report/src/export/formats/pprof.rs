@@ -4,8 +4,8 @@
 //! `inuse_*` is one moment, which a comment in the profile names. Names are in the file, so nothing has to be looked up again;
 //! object files have their build ids for tools that need them.
 //!
-//! Addresses are as linked, and each object file is mapped where it was linked to be: that is the same in every run, and `pprof
-//! -disasm` and `-list` find the instructions in the file without a load address.
+//! Addresses are as linked, and each object file is mapped where it was linked to be: that is the same in every run, and
+//! `pprof -disasm` and `-list` find the instructions in the file without a load address.
 
 mod messages;
 
