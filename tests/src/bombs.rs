@@ -10,7 +10,6 @@ const LARGEST: usize = 64 << 20;
 /// A recording that is made section by section.
 #[derive(Clone, Debug)]
 pub struct Bomb {
-    /// What it is called.
     pub name: &'static str,
     pub bytes: Vec<u8>,
     /// Whether it makes impossible claims; the others are read to their end.

@@ -1,4 +1,4 @@
-//! Builds the preload library and the allocators, and hands their paths to the program, which carries them inside.
+//! Builds the preload library and the allocators, and passes their paths to the program, which embeds them.
 //!
 //! The libraries need an optimised profile without unwinding whatever the program is built with, and cargo cannot build a
 //! dependency as a shared library with a separate profile; so this runs cargo once more, in separate target folders

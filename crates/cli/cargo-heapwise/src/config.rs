@@ -15,7 +15,7 @@ pub(crate) struct Config {
 }
 
 impl Config {
-    /// Of this process: as cargo looks for it, from the current folder upwards.
+    /// Of this process: found as cargo finds it, from the current folder upwards.
     pub(crate) fn of_process() -> Self {
         let here = std::env::current_dir().unwrap_or_default();
         let variable = std::env::var_os("CARGO_HOME").map(PathBuf::from);

@@ -85,7 +85,7 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<u8, Failure> {
     Ok(if trial.tried.iter().any(failed) { exit::FOUND } else { exit::SUCCESS })
 }
 
-/// Tries all candidates, with progress for those who watch.
+/// Tries all candidates, with a progress bar.
 pub(crate) fn trial(script: &Script, libraries: &Libraries, options: &Options) -> Result<Trial, Failure> {
     let program = std::env::current_exe().context("cannot find out where heapwise itself is")?;
     let progress = Progress::new();

@@ -105,7 +105,7 @@
 //! heapwise: warning: the process heap has the checks of Windows' debug heap: start it with _NO_DEBUG_HEAP=1 […]
 //! ```
 //!
-//! Whoever runs the program turns it off with `HEAPWISE_QUIET=1`; whoever builds it, without the default feature `warning`.
+//! Users of the program turn it off with `HEAPWISE_QUIET=1`, its developers by leaving out the default feature `warning`.
 //! It is a call and never happens automatically: a library that prints before `main` has begun would be just what this crate
 //! warns of.
 //!

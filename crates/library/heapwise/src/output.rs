@@ -82,7 +82,7 @@ fn target_folder(
 /// The most letters of a name in a file name; file systems allow 255, and an ending and a hash are added.
 const LONGEST: usize = 150;
 
-/// What the file of a name is called.
+/// The name of the file for a name.
 pub(crate) fn file_name(name: &str) -> String {
     plain_name(name) + ".json"
 }

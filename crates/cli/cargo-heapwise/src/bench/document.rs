@@ -1,7 +1,7 @@
 //! The result as a document: for a terminal with a table for each benchmark that changed, and for a comment on a pull request with
 //! a row for each.
 //!
-//! On a page what changed is in a table that is seen at once, the rest is folded. Names of benchmarks are those of whoever opened
+//! On a page, changed benchmarks are in a visible table, the others are folded. Names of benchmarks are chosen by the author of
 //! the pull request, and stay text.
 
 use super::compare::{Comparison, Level, Pair, Row, Verdict};
@@ -157,7 +157,7 @@ pub(crate) fn markdown(comparison: &Comparison<'_>) -> String {
     let is_changed =
         |row: &&Row<'_>| !matches!(row.verdict, Verdict::Same | Verdict::Varies) || first(row).is_some();
     let (mut changed, rest): (Vec<_>, Vec<_>) = comparison.rows.iter().partition(is_changed);
-    // What has to be looked at comes first.
+    // Worse benchmarks come first.
     changed.sort_by_key(|row| match row.verdict {
         Verdict::Worse => 0,
         Verdict::Better => 1,

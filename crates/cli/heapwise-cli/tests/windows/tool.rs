@@ -70,7 +70,7 @@ fn program_body() {
         std::process::exit(0);
     }
     if what == "too late" {
-        // SAFETY: no other thread of this process looks at variables now.
+        // SAFETY: no other thread of this process reads variables now.
         unsafe { std::env::set_var("_NO_DEBUG_HEAP", "1") };
     }
     let environment = heapwise::environment();

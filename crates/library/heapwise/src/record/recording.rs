@@ -41,7 +41,7 @@ pub fn record_to(path: impl AsRef<Path>) -> io::Result<Recording> {
     Recorder::options().start(path)
 }
 
-/// What may be chosen about a recording from inside. Where everything is recorded anyhow (Linux on x86-64), that is nothing.
+/// The options of a recording from inside. They have no effect where everything is recorded (Linux on x86-64).
 ///
 /// ```
 /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();

@@ -1,4 +1,4 @@
-//! Writes pages that the tests in a browser look at: `html_samples FOLDER`.
+//! Writes pages for the tests in a browser: `html_samples FOLDER`.
 //!
 //! The data are made up; recordings of real programs are tested separately.
 

@@ -4,7 +4,7 @@ use crate::units::{bytes, count, signed, signed_percent, time};
 use heapwise_diagnosis::Comparison;
 use heapwise_diagnosis::compare::{Change, Exceeded, Measure, Status};
 
-/// What a measure is called in tables.
+/// The name of a measure in tables.
 pub(super) fn name(measure: Measure) -> &'static str {
     match measure {
         Measure::Allocations => "allocations",

@@ -43,7 +43,7 @@ pub enum Examined {
 pub struct Launch {
     /// The editor or debugger.
     pub tool: String,
-    /// What the configuration is called.
+    /// The name of the configuration.
     pub name: String,
     /// `FILE:LINE`.
     pub place: String,

@@ -205,16 +205,16 @@ pub struct Place {
     pub at: String,
     /// Whether that place is only in an older recording.
     pub is_past: bool,
-    /// What is called there.
+    /// The function that is called there.
     pub via: String,
     /// In how many other ways.
     pub others: usize,
-    /// Whether pages show what is called in a separate column.
+    /// Whether pages show the called function in a separate column.
     pub is_via_apart: bool,
 }
 
 impl Place {
-    /// What is called there, in words.
+    /// The function that is called there, in words.
     pub(super) fn note(&self) -> String {
         let via = if self.via.is_empty() { String::new() } else { format!("via {}", self.via) };
         match self.others {

@@ -16,7 +16,7 @@ pub struct Options {
 
 /// A kind of file that other tools read.
 pub trait Format: Sync {
-    /// What it is called on the command line.
+    /// Its name on the command line.
     fn name(&self) -> &'static str;
 
     /// What it is, in one line, and which tools read it.

@@ -4,7 +4,7 @@
 //!
 //! * a *format* is a kind of file that other tools read; [`FORMATS`] lists them;
 //! * a *measure* is one number of a call site, such as its allocated bytes ([`Measure`]); some formats have room for one;
-//! * a *step* is one entry of a stack as it is written: a frame, or a mark that frames are missing ([`stacks`]).
+//! * a *step* is one entry of a stack in an export: a frame, or a mark that frames are missing ([`stacks`]).
 //!
 //! Two key decisions. Exports are complete: the sums over an export are the totals of the report, to the block and to the byte,
 //! so nothing is left out for being small. And the names of a recorded program are hostile input, both for the format (a

@@ -182,7 +182,7 @@ pub(super) fn latency(replay: &Replay<'_>) -> Option<Section> {
 /// How many of the slowest calls are shown for each candidate.
 const SHOWN: usize = 3;
 
-/// The slowest calls and who makes them.
+/// The slowest calls and their callers.
 pub(super) fn slowest(replay: &Replay<'_>) -> Option<Section> {
     let mut rows = Vec::new();
     for (tried, results) in measured(&replay.trial.tried) {

@@ -184,7 +184,7 @@ fn write_lead(page: &mut Page, cell: &Cell) {
     }
 }
 
-/// A place after what is in its line already. What is called there comes last, and in a second line if there is no room.
+/// A place after the cells of its line. The function that is called there comes last, in a second line if there is no room.
 fn write_place(page: &mut Page, mut line: Vec<Run>, from: usize, place: &Place) {
     let room = page.columns.saturating_sub(from).max(LEAST_FUNCTION);
     let status = if place.status.is_empty() { String::new() } else { format!("  ({})", place.status) };
