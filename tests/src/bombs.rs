@@ -1,19 +1,18 @@
 //! Recordings of some kilobytes that claim gigabytes, with right checksums.
 //!
-//! Their sections are packed by hand, as runs of the same byte: no compressor packs better, and 64 MiB are made at once.
+//! Their sections are compressed by hand, as runs of the same byte: no compressor is more compact, and 64 MiB are made at once.
 
 use heapwise_trace::file::{HEADER_BYTES, MAGIC, MAJOR};
 
-/// The most bytes that a section may unpack to.
+/// The most bytes that a section may have after decompression.
 const LARGEST: usize = 64 << 20;
 
 /// A recording that is made section by section.
 #[derive(Clone, Debug)]
 pub struct Bomb {
-    /// What it is called.
     pub name: &'static str,
     pub bytes: Vec<u8>,
-    /// Whether it claims what it cannot have; the others are read to their end.
+    /// Whether it makes impossible claims; the others are read to their end.
     pub is_damage: bool,
 }
 
@@ -166,7 +165,7 @@ fn address_bytes(address: u64) -> Vec<u8> {
     size_bytes(address / 8 * 2)
 }
 
-/// Those that are read at once. Each took more than a gibibyte or ten seconds before there were bounds.
+/// Recordings that are read quickly. Each took more than a gibibyte or ten seconds before there were bounds.
 pub fn all() -> Vec<Bomb> {
     vec![
         nodes(),
@@ -184,7 +183,7 @@ pub fn all() -> Vec<Bomb> {
     ]
 }
 
-/// Those that have as many events as may be, which an unoptimised heapwise takes a while for.
+/// Recordings with the maximum number of events, for which an unoptimised heapwise takes a while.
 pub fn long() -> Vec<Bomb> {
     vec![live_blocks(), waiting_events(), unknown_frees(), looks(), deep(60_000)]
 }
@@ -234,7 +233,7 @@ fn readings_in_pieces() -> Bomb {
     Bomb::new("readings-in-pieces").times(400, |bomb| bomb.packed(7, &payload))
 }
 
-/// 20 sections of a kind that does not exist, and then what is behind them.
+/// 20 sections of a kind that does not exist, followed by one that is read.
 pub fn unknown_kinds() -> Bomb {
     let payload = Payload::default().run(0, LARGEST);
     Bomb::new("unknown-kinds").times(20, |bomb| bomb.packed(999, &payload)).facts(12, "{}").harmless()
@@ -278,7 +277,7 @@ fn unknown_frees() -> Bomb {
     Bomb::new("unknown-frees").program().packed(5, &section(2)).packed(5, &section(3)).harmless()
 }
 
-/// The highest stack that is believed, in 16 processes.
+/// The highest stack address that is accepted, in 16 processes.
 fn far_stacks() -> Bomb {
     let mut i = 0u64;
     Bomb::new("far-stacks")
@@ -304,7 +303,7 @@ fn processes() -> Bomb {
     Bomb::new("processes").section(8, 1, bytes.len(), &stored).harmless()
 }
 
-/// A thousand threads, each of which is in 4000 epochs of its own.
+/// A thousand threads, each of which is in 4000 epochs.
 fn epochs_of_many_threads() -> Bomb {
     let (threads, n) = (1000u64, 4000);
     let mut payload = Payload::default().number(1 << 40).number(threads);
@@ -333,7 +332,7 @@ fn deep(depth: u64) -> Bomb {
     bomb.section(5, 1, events.len(), &compressed(&events)).harmless()
 }
 
-/// 200 looks at pages that somebody asked for, each at 256 GiB.
+/// 200 snapshots of pages that were requested, each at 256 GiB.
 fn looks() -> Bomb {
     let mut epoch = 1;
     Bomb::new("looks")

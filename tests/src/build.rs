@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::SystemTime;
 
-/// How a victim is compiled. What heapwise has to find its way through differs: whether functions are inlined, whether
-/// rbp leads from frame to frame, whether there are names.
+/// How a victim is compiled. The flag sets differ in what affects heapwise: whether functions are inlined, whether rbp leads from
+/// frame to frame, whether there are names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlagSet {
     /// Without optimisation, with debug information.
@@ -33,7 +33,7 @@ impl FlagSet {
         }
     }
 
-    /// Whether a report can tell functions by their names.
+    /// Whether a report can distinguish functions by their names.
     pub fn has_names(self) -> bool {
         self != Self::Stripped
     }
@@ -57,7 +57,7 @@ impl FlagSet {
     }
 }
 
-/// The plugins that victims look for beside themselves.
+/// The plugins that victims expect in their own folder.
 const PLUGINS: [&str; 2] = ["plugin_one", "plugin_two"];
 
 /// Compiles a victim, and what it loads, unless that was done since its source changed. Returns the executable.
@@ -81,7 +81,7 @@ fn compile(victim: &Victim, flags: FlagSet) -> PathBuf {
     {
         return executable;
     }
-    // Another test may be running the old one, so the new one takes its place in one step.
+    // Another test may be running the old one, so the new one replaces it in one step.
     let temporary = folder.join(format!(".{}.{}", victim.name, std::process::id()));
     let mut compiler = compiler(victim, flags, &temporary);
     let output = compiler.output().unwrap_or_else(|e| panic!("cannot start {compiler:?}: {e}"));
@@ -101,7 +101,7 @@ fn compiler(victim: &Victim, flags: FlagSet, output: &Path) -> Command {
     let mut command = Command::new(program);
     match victim.language {
         Language::C | Language::Cpp => command.args(flags.of_c()),
-        // rustc derives a crate's name from that of the file unless it is told.
+        // By default rustc derives a crate's name from that of the file.
         Language::Rust => command.args(flags.of_rust()).args(["--crate-name", &victim.name]),
     };
     command.arg(&victim.source).arg("-o").arg(output).args(&victim.flags);

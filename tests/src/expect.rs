@@ -42,13 +42,13 @@ impl Expectation {
         Some(text.parse().unwrap_or_else(|e| panic!("{key}={text} is no number: {e}")))
     }
 
-    /// Whether the victim says that nothing of it can be recorded.
+    /// Whether the victim declares that nothing of it can be recorded.
     pub fn says_invisible(&self) -> bool {
         self.keys.get("recordable").is_some_and(|r| r == "no")
     }
 }
 
-/// What of the expectations a report does not meet, in a line each.
+/// The expectations that a report does not meet, in a line each.
 ///
 /// Lines about the same function in different processes are added up: the report has one site for the same stack in
 /// all of them.

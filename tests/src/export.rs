@@ -1,4 +1,4 @@
-//! Exports, and what their readers make of them: each format is read by the program that it is made for.
+//! Exports, read by their readers: each format by the program that it is made for.
 
 pub mod dh_view;
 pub mod firefox;

@@ -1,15 +1,16 @@
-//! What is known of a victim beyond the lines that it prints.
+//! What is known of a victim in addition to the lines that it prints.
 
 /// Facts about a victim.
 #[derive(Clone, Copy, Debug)]
 pub struct Facts {
-    /// How many program images take part in the recording; `None` where it is not ours to say (shells in between).
+    /// How many program images take part in the recording; `None` where that does not depend on the victim alone (shells in
+    /// between).
     pub processes: Option<usize>,
     /// How many processes there are of each kind that an expectation names; one of those that are not listed.
     kinds: &'static [(&'static str, u64)],
-    /// Whether it gives back blocks that the recording cannot know, or hands out some again unseen.
+    /// Whether it frees blocks that the recording cannot know, or reuses some without an event.
     pub unknown_blocks: bool,
-    /// Whether events may be lost by right: its process is ended in the midst of an event.
+    /// Whether events may be lost: its process is killed in the middle of an event.
     pub may_lose: bool,
     /// Whether nothing of it can be recorded.
     pub invisible: bool,
@@ -17,7 +18,7 @@ pub struct Facts {
     pub whole_stacks: bool,
     /// Whether the recording has to wait for a process that outlives the first one.
     pub wait: bool,
-    /// Every how many stacks are compared with a full unwind, which takes its time on deep ones.
+    /// One in how many stacks is compared with a full unwind, which is slow on deep ones.
     pub verify_every: u32,
     pub arguments: &'static [&'static str],
 }
@@ -35,7 +36,7 @@ const PLAIN: Facts = Facts {
 };
 
 impl Facts {
-    /// What is known of the victim of that name. Of most there is nothing to say.
+    /// The facts about the victim of that name. Most have none.
     pub fn of(victim: &str) -> Self {
         match victim {
             // A child that does not allocate before it executes or ends does not join, and an image with an empty
@@ -43,7 +44,7 @@ impl Facts {
             "clearenv_fork_exec" => PLAIN,
             "daemon_closes_descriptors" => Self { processes: Some(2), wait: true, ..PLAIN },
             "exec_keeps_pid" => Self { processes: Some(4), ..PLAIN },
-            // The child gives back a block of its parent.
+            // The child frees a block of its parent.
             "fork_child_allocates" => Self { processes: Some(2), unknown_blocks: true, ..PLAIN },
             "fork_chain" => Self { processes: Some(11), ..PLAIN },
             // The first image, its child until the exec, and the child's image.
@@ -56,9 +57,9 @@ impl Facts {
             // Shells for two of them.
             "starts_programs" => Self { processes: None, kinds: &[("image", 14)], ..PLAIN },
             "system_command" => Self { processes: None, ..PLAIN },
-            // Two of ten fail to execute; the others are images of their own.
+            // Two of ten fail to execute; the others are separate images.
             "vfork_exec" => Self { processes: Some(9), kinds: &[("image", 8)], ..PLAIN },
-            // A report holds each of the stacks in full, so the depths that they choose themselves make it huge.
+            // A report holds each of the stacks in full, so the default depths would make it huge.
             "deep_recursion" => Self { verify_every: 17, arguments: &["500"], ..PLAIN },
             "random_depth" => Self { verify_every: 17, arguments: &["8"], ..PLAIN },
             "libc_entry_points" => Self { unknown_blocks: true, ..PLAIN },
@@ -66,7 +67,7 @@ impl Facts {
             // The loader joins the recording on behalf of a program whose own allocator it never sees.
             "own_malloc_in_executable" => Self { invisible: true, ..PLAIN },
             "asm_without_cfi" | "jit_trampoline" => Self { whole_stacks: false, ..PLAIN },
-            // Their threads are ended wherever they are.
+            // Their threads are ended at any point.
             "threads_alive_at_exit" | "exit_from_thread" | "rust_exit_in_thread" => {
                 Self { unknown_blocks: true, ..PLAIN }
             }

@@ -1,4 +1,4 @@
-//! Where things are: the sources, and what cargo builds.
+//! Paths of the sources, and of what cargo builds.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -16,8 +16,7 @@ pub fn workspace() -> PathBuf {
 
 /// The folder of the profile that the tests were built with: `target/debug`, say.
 ///
-/// Test executables lie in its subfolder `deps`. Cargo tells a test where the programs of its own package are, and no
-/// others.
+/// Test executables lie in its subfolder `deps`. Cargo passes the paths of programs of its own package to a test, and no others.
 pub fn profile_folder() -> PathBuf {
     let exe = std::env::current_exe().expect("a test knows its own file");
     let deps = exe.parent().expect("a file lies in a folder");
@@ -39,7 +38,7 @@ pub fn target_folder() -> PathBuf {
     profile.parent().unwrap_or(&profile).to_path_buf()
 }
 
-/// Lets only one process or thread at a time do what `name` stands for, until the result is dropped.
+/// Lets only one process or thread at a time do what `name` stands for, until the returned file is dropped.
 pub fn exclusively(name: &str) -> File {
     let folder = target_folder().join("victims");
     std::fs::create_dir_all(&folder).expect("the target folder can be written to");

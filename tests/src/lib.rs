@@ -1,4 +1,4 @@
-//! What the tests of the whole program stand on: victims and real programs, run alone and under `heapwise run`.
+//! The basis of the tests of the whole program: victims and real programs, run alone and under `heapwise run`.
 //!
 //! ```text
 //! victim ─ build (flags) ─┬─ run alone ─────────────┬─ compare: output, exit
@@ -6,8 +6,8 @@
 //!                                 └─ JSON report ───┴─ check: expectations, counts, stacks
 //! ```
 //!
-//! Nothing here knows heapwise from within: a test sees what a user sees, the command line, the files and the report.
-//! The one exception is the recording's file, which a test may read section by section.
+//! Nothing here uses heapwise's internals: a test sees what a user sees, the command line, the files and the report. The one
+//! exception is the recording's file, which a test may read section by section.
 
 pub mod bombs;
 pub mod build;

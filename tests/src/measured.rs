@@ -1,4 +1,4 @@
-//! Runs a command to its end and says how much memory it took.
+//! Runs a command to its end and measures its memory.
 
 use crate::run::{Outcome, PATIENCE};
 use heapwise_trial::supervise::Child;
@@ -6,10 +6,10 @@ use std::fs::File;
 use std::path::Path;
 use std::process::Command;
 
-/// What came of a command.
+/// The result of a command.
 #[derive(Debug)]
 pub struct Measured {
-    /// How it ended, and what it said.
+    /// How it ended, and its output.
     pub outcome: Outcome,
     /// Highest resident set of it, or of something that it has waited for.
     pub peak_rss_bytes: u64,

@@ -1,7 +1,7 @@
-//! An independent count of what a recorded program calls: a library that is preloaded beside the recorder.
+//! An independent count of what a recorded program calls: a library that is preloaded in addition to the recorder.
 //!
-//! It counts in a file, by atomics in shared memory, so its counts include threads, forks and images, and are as whole as the
-//! recording when a process is killed. What it counts is compared with the report of the same run.
+//! It counts in a file, by atomics in shared memory, so its counts include threads, forks and images, and are as complete as the
+//! recording when a process is killed. Its counts are compared with the report of the same run.
 
 use crate::build::{FlagSet, build};
 use crate::recording::Recording;
@@ -24,7 +24,7 @@ const FUNCTIONS: [&str; 9] = [
 ];
 const COUNTS: usize = 6;
 
-/// Where the library stands.
+/// The library's place in the preload order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// Behind the recorder: it counts what the recorder passes on.
@@ -49,14 +49,14 @@ pub struct Sums {
     pub reallocations: u64,
     /// Requested bytes of both.
     pub bytes: u64,
-    /// Blocks that were given back, which includes those that were resized to nothing. NULL is none.
+    /// Blocks that were freed, which includes those that were resized to zero. NULL does not count.
     pub frees: u64,
     /// Requests that were refused.
     pub refused: u64,
 }
 
 impl Oracle {
-    /// One with a file of its own in `folder`.
+    /// One with a separate file in `folder`.
     pub fn new(folder: &Path) -> Self {
         let all = Victim::all_in("victims/odd");
         let plugin = all.iter().find(|victim| victim.name == "oracle").expect("the library is a plugin");
@@ -66,10 +66,10 @@ impl Oracle {
         Self { library: build(plugin, FlagSet::Release), counters }
     }
 
-    /// The command that records a program beside this.
+    /// The command that records a program together with this.
     ///
-    /// `LD_PRELOAD` names the library, which heapwise keeps behind its own. In front it can only stand in an image whose
-    /// predecessor was recorded: a shell puts it there.
+    /// `LD_PRELOAD` names the library, which heapwise keeps behind its own. It can only be in front in an image whose predecessor
+    /// was recorded: a shell sets this up.
     pub fn command(
         &self,
         recording: &Recording,
@@ -98,7 +98,7 @@ impl Oracle {
         FUNCTIONS.map(|_| row()).to_vec()
     }
 
-    /// What it has counted.
+    /// The counts so far.
     pub fn sums(&self) -> Sums {
         let mut sums = Sums::default();
         for (name, [blocks, bytes, resized, released, failed, _]) in FUNCTIONS.iter().zip(self.numbers()) {
@@ -128,7 +128,7 @@ impl Oracle {
 }
 
 impl Sums {
-    /// Those of a report.
+    /// The sums of a report.
     pub fn of(report: &Report) -> Self {
         let totals = &report.totals;
         Self {
@@ -140,7 +140,7 @@ impl Sums {
         }
     }
 
-    /// The largest difference of a number of calls to that of another count.
+    /// The largest difference between the numbers of calls in two counts.
     pub fn most_apart(&self, other: &Self) -> u64 {
         let pairs = [
             (self.allocations, other.allocations),

@@ -35,7 +35,7 @@ pub fn library(name: &str) -> Option<PathBuf> {
     found
 }
 
-/// Path of the Python interpreter itself; what is called `python3` may be a script that looks for it.
+/// Path of the Python interpreter itself; `python3` may be a script that looks for it.
 pub fn python() -> Option<PathBuf> {
     let python = find("python3")?;
     let output = Command::new(python).args(["-c", "import sys; print(sys.executable)"]).output();
@@ -43,15 +43,15 @@ pub fn python() -> Option<PathBuf> {
     Some(PathBuf::from(String::from_utf8_lossy(&output.stdout).trim()))
 }
 
-/// Path of a tool of the Rust toolchain itself; what is called `rustc` may be a program that chooses one.
+/// Path of a tool of the Rust toolchain itself; `rustc` may be a program that chooses one.
 pub fn rust_tool(name: &str) -> PathBuf {
     let output = Command::new("rustc").args(["--print", "sysroot"]).output().expect("rustc can be started");
     let sysroot = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     Path::new(&sysroot).join("bin").join(name)
 }
 
-/// Whether the tests run as root, who alone may mount file systems and become somebody else.
+/// Whether the tests run as root: only root may mount file systems and change its user id.
 pub fn is_root() -> bool {
-    // SAFETY: asks for a number.
+    // SAFETY: no arguments; returns a number.
     unsafe { libc::geteuid() == 0 }
 }

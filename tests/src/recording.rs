@@ -15,10 +15,10 @@ pub struct Recording {
     variables: Vec<(String, String)>,
 }
 
-/// What came of a recording.
+/// The result of a recording.
 #[derive(Debug)]
 pub struct Recorded {
-    /// How heapwise ended, and what it and the program said.
+    /// How heapwise ended, and its output together with the program's.
     pub outcome: Outcome,
     pub file: PathBuf,
     /// The report, or why there is none.
@@ -87,7 +87,7 @@ impl Recording {
         self.wait(run::start(command, &self.folder, "recorded"))
     }
 
-    /// Has another recording made of the heapwise that makes this one; returns that one, and the report on this.
+    /// Has another recording made of the heapwise that makes this one; returns that one, and the report on this one.
     ///
     /// # Panics
     /// If there is no report.
@@ -113,13 +113,13 @@ impl Recorded {
     /// The report.
     ///
     /// # Panics
-    /// If there is none; then with what heapwise said.
+    /// If there is none; the message contains heapwise's output.
     pub fn report(&self) -> &Report {
         self.report.as_ref().unwrap_or_else(|e| panic!("{e}\n--- heapwise said:\n{}", self.outcome.stderr))
     }
 }
 
-/// The report on a recording that lies in a file, as `heapwise report` tells it.
+/// The report on a recording in a file, as `heapwise report` prints it.
 pub fn report_on(file: &Path, folder: &Path) -> (Outcome, Result<Report, String>) {
     let mut command = run::command(heapwise(), folder);
     command.arg("report").arg(file).args(["--format", "json"]);

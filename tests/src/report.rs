@@ -1,4 +1,4 @@
-//! `heapwise.report/1` as heapwise writes it, with what tests ask of it.
+//! `heapwise.report/1` as heapwise writes it, with the queries of the tests.
 //!
 //! A field that has another name or type makes the parsing fail, since scripts rely on them in the same way.
 
@@ -79,10 +79,10 @@ pub struct Sum {
     pub blocks: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Blocks that were never given back.
+    /// Blocks that were never freed.
     pub live: u64,
     /// Their bytes.
     pub live_bytes: u64,
-    /// Blocks that were given back at once.
+    /// Blocks that were freed at once.
     pub temporary: u64,
 }

@@ -1,7 +1,7 @@
 //! Runs a command to its end, within a time limit.
 //!
-//! Output goes to files, not to pipes: a daemon that the command leaves behind would keep a pipe open, and a command
-//! that is stopped half way still shows what it said.
+//! Output goes to files, not to pipes: a daemon that the command leaves behind would keep a pipe open, and the output of a
+//! command that is killed half way is still complete so far.
 
 #![expect(unsafe_code, reason = "makes system calls that std lacks")]
 
@@ -14,10 +14,10 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// After this long a command hangs. The machine may be slow, so it is far more than any command needs.
+/// A command that takes longer hangs. The machine may be slow, so it is far more than any command needs.
 pub const PATIENCE: Duration = Duration::from_secs(120);
 
-/// What came of a command.
+/// The result of a command.
 #[derive(Debug)]
 pub struct Outcome {
     pub status: ExitStatus,
@@ -28,7 +28,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Its exit code as a shell tells it: 128 plus the number of the signal that ended it.
+    /// Its exit code as in a shell: 128 plus the number of the signal that ended it.
     pub fn code(&self) -> i32 {
         self.status.code().or(self.status.signal().map(|s| 128 + s)).unwrap_or(-1)
     }
@@ -48,7 +48,7 @@ pub struct Running {
     name: String,
 }
 
-/// A folder that goes away with the test.
+/// A folder that is removed with the test.
 pub fn private_folder() -> TempDir {
     let made = tempfile::Builder::new().prefix("heapwise-test-").tempdir();
     made.expect("a folder for temporary files")
@@ -76,13 +76,13 @@ pub fn command(program: impl AsRef<OsStr>, folder: &Path) -> Command {
 /// The tests may have been started so, and programs inherit it.
 fn heed_signals() -> io::Result<()> {
     for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGHUP] {
-        // SAFETY: no handler, but what is done without one.
+        // SAFETY: no handler, but the default action.
         unsafe { libc::signal(signal, libc::SIG_DFL) };
     }
     Ok(())
 }
 
-/// Starts a command in a process group of its own, with its output in files in `folder`.
+/// Starts a command in a separate process group, with its output in files in `folder`.
 pub fn start(command: &mut Command, folder: &Path, name: &str) -> Running {
     let create = |what: &str| {
         let path = folder.join(format!(".{name}.{what}"));
@@ -120,7 +120,7 @@ impl Running {
         unsafe { libc::kill(-self.pid(), signal) };
     }
 
-    /// What it has written to standard output so far.
+    /// Its standard output so far.
     pub fn said(&self) -> String {
         self.read("out")
     }

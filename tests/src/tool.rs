@@ -8,10 +8,10 @@ use std::sync::OnceLock;
 /// Names another `heapwise` to test, an installed one for example.
 pub const OVERRIDE: &str = "HEAPWISE_BIN";
 
-/// Path of `heapwise`: the override, or the one beside the tests, which is built if it is missing.
+/// Path of `heapwise`: the override, or the one in the folder of the tests, which is built if it is missing.
 ///
-/// `cargo test --workspace` has built it already; a test that was started alone has not, since cargo builds the
-/// programs of other packages only when it is asked to.
+/// `cargo test --workspace` has built it already; for a test that was started alone cargo has not, since it builds the programs
+/// of other packages only on request.
 pub fn heapwise() -> &'static Path {
     static PATH: OnceLock<PathBuf> = OnceLock::new();
     PATH.get_or_init(|| match std::env::var_os(OVERRIDE) {
@@ -20,7 +20,7 @@ pub fn heapwise() -> &'static Path {
     })
 }
 
-/// Path of `cargo-heapwise`, which is built if it is missing. Only its tests need it, so cargo looks whether it is up to date.
+/// Path of `cargo-heapwise`, which is built if it is missing. Only its tests need it, so cargo checks whether it is up to date.
 pub fn cargo_heapwise() -> PathBuf {
     let _held = exclusively("cargo");
     cargo("cargo-heapwise", "cargo-heapwise", &profile_name())
@@ -43,7 +43,7 @@ pub fn optimised_poetry_contest() -> PathBuf {
 
 /// Path of the asynchronous server, another example, as a profile of cargo's makes it: `dev` or `release`.
 ///
-/// Cargo looks whether it is up to date each time: nobody else builds the profile that the tests do not have.
+/// Cargo checks each time whether it is up to date: the profile that the tests do not have is built nowhere else.
 pub fn async_server(profile: &str) -> PathBuf {
     let _held = exclusively("cargo");
     cargo("async-server", "async-server", profile)
@@ -84,8 +84,8 @@ pub fn static_victim(name: &str, target: &str) -> PathBuf {
     path
 }
 
-/// Whether rustc has the standard library for a target. `cargo xtask test` has tried to get it; where that cannot be had, what
-/// needs it is left out, and says so.
+/// Whether rustc has the standard library for a target. `cargo xtask test` has tried to install it; if that failed, tests that
+/// need it are skipped, with a message.
 pub fn has_target(target: &str) -> bool {
     let output = Command::new("rustc").args(["--print", "target-libdir", "--target", target]).output();
     let folder = output.map(|o| PathBuf::from(String::from_utf8_lossy(&o.stdout).trim())).unwrap_or_default();
@@ -96,10 +96,10 @@ pub fn has_target(target: &str) -> bool {
     found
 }
 
-/// Path of an allocator of `allocators/`, as a library to be preloaded: of a version that distributions do not have.
+/// Path of an allocator of `allocators/`, as a library to be preloaded: its version is one that distributions do not have.
 pub fn allocator(name: &str) -> PathBuf {
     let _held = exclusively("cargo");
-    // Each is built alone, for cargo would unite the features of those that are the same crate.
+    // Each is built alone, because cargo would unite the features of those that are the same crate.
     let target = target_folder().join("allocators").join(name);
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.args(["build", "--quiet", "--locked", "--release", "-p", name]);

@@ -7,7 +7,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::process::Command;
 
-/// What valgrind's last line says: `total heap usage: 1,234 allocs, 1,200 frees, 56,789 bytes allocated`.
+/// The last line of valgrind: `total heap usage: 1,234 allocs, 1,200 frees, 56,789 bytes allocated`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Usage {
     /// Blocks, resizes included.
@@ -16,8 +16,8 @@ pub struct Usage {
     pub bytes: u64,
 }
 
-/// Environments in which a program finds variables of the same names and lengths under valgrind and under heapwise, for
-/// programs that copy them: each of the two adds some of its own.
+/// Environments in which a program finds variables of the same names and lengths under valgrind and under heapwise, for programs
+/// that copy them: each of the two tools adds variables.
 #[derive(Debug, Default)]
 pub struct Twins {
     /// What to add for valgrind.
@@ -26,7 +26,7 @@ pub struct Twins {
     pub heapwise: Vec<(String, String)>,
 }
 
-/// Finds out what must be added; `None` if valgrind is missing and may be.
+/// Finds out what must be added; `None` if valgrind is missing and the test may be skipped.
 pub fn twins(folder: &Path) -> Option<Twins> {
     let valgrind = programs::find("valgrind")?;
     let env = programs::find("env")?;
@@ -37,7 +37,7 @@ pub fn twins(folder: &Path) -> Option<Twins> {
     for (name, value) in &valgrind {
         match heapwise.get(name) {
             None => twins.heapwise.push((name.clone(), value.clone())),
-            // Whatever was preloaded before is kept behind a colon, and the loader skips what is empty.
+            // The loader skips empty entries, so whatever was preloaded before is kept after a colon.
             Some(other) if other.len() < value.len() => {
                 twins.heapwise.push((name.clone(), ":".repeat(value.len() - other.len() - 1)));
             }

@@ -1,4 +1,4 @@
-//! A victim's source: its language and the flags that its first line asks for.
+//! A victim's source: its language and the flags in its first line.
 
 use crate::folders::tests_folder;
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ pub struct Victim {
     pub source: PathBuf,
     /// What it is written in.
     pub language: Language,
-    /// What it asks its compiler for.
+    /// The flags for its compiler.
     pub flags: Vec<String>,
     /// Whether it is a shared object, which other victims load.
     pub plugin: bool,
@@ -68,7 +68,7 @@ impl Victim {
         let first = text.lines().next().unwrap_or_default();
         let plugin = first.starts_with("// plugin:");
         assert!(plugin || first.starts_with("// victim:"), "{name} does not begin like a victim");
-        // A plugin says in words how it is built: `-shared -fPIC`.
+        // A plugin's first line describes its build in words; the flags are always `-shared -fPIC`.
         let flags =
             if plugin { "-shared -fPIC" } else { first.rsplit_once("flags:").map_or("", |(_, flags)| flags) };
         let flags = flags.split_whitespace().map(str::to_owned).collect();

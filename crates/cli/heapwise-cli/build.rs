@@ -1,20 +1,20 @@
-//! Builds the preload library and the allocators, and hands their paths to the program, which carries them inside.
+//! Builds the preload library and the allocators, and passes their paths to the program, which embeds them.
 //!
-//! The libraries need an optimised profile without unwinding whatever the program is built with, and cargo cannot build
-//! a dependency as a shared library with a profile of its own; so this runs cargo once more, in target folders of their
-//! own (docs/adr/0003-preload-inside-the-binary.md, docs/adr/0010-allocators-inside-the-binary.md).
+//! The libraries need an optimised profile without unwinding whatever the program is built with, and cargo cannot build a
+//! dependency as a shared library with a separate profile; so this runs cargo once more, in separate target folders
+//! (docs/adr/0003-preload-inside-the-binary.md, docs/adr/0010-allocators-inside-the-binary.md).
 
 use heapwise_allocators::{Origin, all, carried};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Set to anything but nothing, it leaves the allocators out: the first build takes minutes less.
+/// Set to a non-empty value, it leaves the allocators out: the first build takes minutes less.
 const WITHOUT: &str = "HEAPWISE_WITHOUT_ALLOCATORS";
 /// Names of those that are built on request, with commas between them.
 const WITH: &str = "HEAPWISE_WITH_ALLOCATORS";
-/// What the outer build was told about flags and wrappers (coverage, sanitizers, a linter in rustc's place) is not meant
-/// for code that runs in other processes.
+/// Flags and wrappers of the outer build (coverage, sanitizers, a linter in rustc's place) are not meant for code that runs in
+/// other processes.
 const OUTER: [&str; 5] = [
     "CARGO_ENCODED_RUSTFLAGS",
     "RUSTFLAGS",
@@ -98,7 +98,7 @@ fn carry_allocators(workspace: &Path, out: &Path) {
     std::fs::write(out.join("allocators.rs"), table).expect("the folder is for this");
 }
 
-/// Those that this heapwise is to carry. Each is a member of `allocators/` of its name.
+/// Those that this heapwise is to contain. Each is a member of `allocators/` with its name.
 fn chosen_allocators() -> Vec<&'static str> {
     let is_without = std::env::var_os(WITHOUT).is_some_and(|value| !value.is_empty());
     let mut chosen: Vec<_> = carried().filter(|_| !is_without).map(|allocator| allocator.name()).collect();
@@ -127,7 +127,7 @@ fn build_allocator(workspace: &Path, folder: &Path, name: &str) -> PathBuf {
     let mut cargo = Command::new(variable("CARGO"));
     cargo.args(["build", "--quiet", "--locked", "--release", "-p", name, "--manifest-path"]);
     cargo.arg(workspace.join("allocators/Cargo.toml"));
-    // Each alone, for cargo would unite the features of those that are the same crate.
+    // Each is built alone, because cargo would unite the features of those that are the same crate.
     let target = folder.join(name);
     cargo.arg("--target-dir").arg(&target);
     let mut built = target.clone();

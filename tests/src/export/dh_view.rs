@@ -18,7 +18,7 @@ pub struct Viewed {
     pub shown: String,
 }
 
-/// Loads a file into the viewer; `None` if there is no viewer and may be none.
+/// Loads a file into the viewer; `None` if there is no viewer and the test may be skipped.
 ///
 /// # Panics
 /// If the viewer refuses the file.
@@ -32,7 +32,7 @@ pub fn view(file: &Path, folder: &Path) -> Option<Viewed> {
     Some(serde_json::from_slice(&outcome.stdout).expect("the script prints JSON"))
 }
 
-/// It lies beside valgrind's other files, whose folder depends on the distribution.
+/// It lies next to valgrind's other files, whose folder depends on the distribution.
 fn viewer() -> Option<PathBuf> {
     let valgrind = programs::find("valgrind")?;
     let prefix = valgrind.parent().and_then(Path::parent).unwrap_or(Path::new("/usr"));

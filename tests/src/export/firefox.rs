@@ -1,7 +1,7 @@
 //! The rules of the Firefox Profiler's processed profile, version 63.
 //!
-//! The Profiler itself has no checks: a wrong index shows as a wrong or an empty picture. So its rules are written down
-//! here, from its type definitions: tables are columns of the same length, and indices lead into the other tables.
+//! The Profiler itself has no checks: a wrong index shows as a wrong or an empty picture. So its rules are checked here, as its
+//! type definitions state them: tables are columns of the same length, and indices refer to the other tables.
 
 use serde_json::Value;
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! A recording whose names were made to do harm.
+//! A recording with malicious names.
 
 use heapwise_trace::event::{AllocFunction, BlockAddress, Epoch, Event, StackId};
 use heapwise_trace::file::Writer;
@@ -30,8 +30,8 @@ pub fn names() -> Vec<String> {
     names
 }
 
-/// Blocks that the recording has for its one whole stack, of 100 bytes each; one more of 7 bytes has a stack that is cut
-/// and nowhere.
+/// Blocks that the recording has for its one whole stack, of 100 bytes each; one more of 7 bytes has a stack that is cut and has
+/// no frames.
 pub const BLOCKS: u64 = 3;
 
 pub fn recording() -> Vec<u8> {

@@ -1,4 +1,4 @@
-//! pprof, as `go tool pprof` has it.
+//! pprof, as `go tool pprof`.
 
 use crate::{programs, run};
 use std::collections::BTreeMap;
@@ -20,14 +20,14 @@ pub struct Profile {
     pub text: String,
 }
 
-/// Runs pprof on a profile; `None` if there is no pprof and may be none.
+/// Runs pprof on a profile; `None` if there is no pprof and the test may be skipped.
 ///
 /// # Panics
 /// If pprof refuses the file.
 pub fn pprof(file: &Path, arguments: &[&str], folder: &Path) -> Option<String> {
     let go = programs::find("go")?;
     let mut command = run::command(go, folder);
-    // A newer Go has pprof as source, and keeps what it builds.
+    // A newer Go has pprof as source, and caches its build.
     command.env("GOTOOLCHAIN", "local").env("GOFLAGS", "-buildvcs=false").env("PPROF_TMPDIR", folder);
     let outcome = run::finish(command.args(["tool", "pprof"]).args(arguments).arg(file), folder, "pprof");
     assert_eq!(outcome.code(), 0, "pprof refuses {}: {}", file.display(), outcome.stderr);

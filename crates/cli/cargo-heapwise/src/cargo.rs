@@ -1,6 +1,7 @@
 //! Cargo itself: where it puts things, for which targets it builds, and what it ended with.
 //!
-//! Cargo is asked wherever it has an answer (`cargo metadata` for the folders), since only it knows all that decides.
+//! Cargo is queried wherever it has an answer (`cargo metadata` for the folders), since only cargo knows all that the answer
+//! depends on.
 
 use crate::args::{Build, Cargo};
 use crate::config::Config;
@@ -20,7 +21,7 @@ pub(crate) struct Places {
 }
 
 impl Places {
-    /// Asks cargo, which says itself what is wrong.
+    /// Queries cargo, which reports its own errors.
     pub(crate) fn of(build: &Build) -> Result<Self, Failure> {
         let mut cargo = Cargo::default();
         build.place(&mut cargo);
@@ -60,8 +61,8 @@ pub(crate) fn command() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
-/// Runs cargo to its end, during which an interrupt is for those that it started: they end as they choose, and then this program
-/// goes on.
+/// Runs cargo to its end. An interrupt meanwhile is left to cargo and its children: they end as they choose, and then this
+/// program goes on.
 pub(crate) fn run(command: &mut Command) -> Result<ExitStatus, Failure> {
     outlive_interrupts();
     command.status().map_err(|error| not_started(&error))
@@ -77,7 +78,7 @@ fn outlive_interrupts() {
     #[cfg(unix)]
     if !is_ignored(signal_hook::consts::SIGINT) {
         let noticed = std::sync::Arc::default();
-        // If that cannot be done, an interrupt ends this program before it can say where things are, and no more is lost.
+        // If that cannot be done, an interrupt ends this program before it can print where the results are; nothing else is lost.
         let _ = signal_hook::flag::register(signal_hook::consts::SIGINT, noticed);
     }
 }
@@ -92,7 +93,7 @@ fn is_ignored(signal: i32) -> bool {
     ignored.is_some_and(|set| set >> (signal - 1) & 1 == 1)
 }
 
-/// The exit code that tells how a process ended: its own, or 128 and the number of the signal.
+/// The exit code of a process: its own, or 128 plus the number of the signal.
 pub(crate) fn code(status: ExitStatus) -> u8 {
     #[cfg(unix)]
     if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
@@ -125,7 +126,7 @@ pub(crate) fn runner_variable(name: &str) -> String {
     format!("CARGO_TARGET_{}_RUNNER", name.to_uppercase().replace(['-', '.'], "_"))
 }
 
-/// The target that cargo builds for if it is told none.
+/// The target that cargo builds for by default.
 fn host() -> Result<String, Failure> {
     let output = command().arg("-vV").output().map_err(|error| not_started(&error))?;
     let text = String::from_utf8_lossy(&output.stdout);

@@ -1,8 +1,8 @@
-//! What cargo's configuration says of the few things that are asked here: the files of the current folder and of those above it,
-//! and that of the user.
+//! The few settings of cargo's configuration that are needed here: from the files of the current folder, of those above it, and
+//! of the user.
 //!
-//! Cargo tells this of itself only in unstable versions (`cargo config get`), so the files are read here. A file that cannot be
-//! read says nothing: cargo says what is wrong with it when it builds.
+//! Cargo prints its configuration only in unstable versions (`cargo config get`), so the files are read here. A file that cannot
+//! be read is skipped: cargo reports what is wrong with it when it builds.
 
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
@@ -15,7 +15,7 @@ pub(crate) struct Config {
 }
 
 impl Config {
-    /// Of this process: as cargo looks for it, from the current folder upwards.
+    /// Of this process: found as cargo finds it, from the current folder upwards.
     pub(crate) fn of_process() -> Self {
         let here = std::env::current_dir().unwrap_or_default();
         let variable = std::env::var_os("CARGO_HOME").map(PathBuf::from);
@@ -32,7 +32,7 @@ impl Config {
         }
     }
 
-    /// The value of a profile's key, and only if it is told outside of the manifest.
+    /// The value of a profile's key, if it is set outside of the manifest.
     pub(crate) fn profile(&self, profile: &str, key: &str) -> Option<Value> {
         let name = format!("CARGO_PROFILE_{}_{}", variable_name(profile), variable_name(key));
         let variable = self.variable(&name).map(|text| Value::String(text.to_owned()));

@@ -84,8 +84,8 @@ fn what_would_be_refused_is_seen() {
     assert!(commands("cargo heap\ncargo bench\n").is_empty());
 }
 
-/// What GitHub reads of a workflow, as far as it is used here. What is not named is refused, so that a word that is written wrongly is
-/// seen.
+/// The parts of a workflow that GitHub reads, as far as they are used here. Unknown names are refused, so that a misspelt one is
+/// noticed.
 mod workflow {
     use serde::Deserialize;
     use std::collections::BTreeMap;
@@ -157,7 +157,7 @@ fn the_example_of_a_workflow_saves_on_main_and_compares_on_pull_requests() {
     assert_eq!(step("actions/cache/save").condition, on("push"));
     assert_eq!(step("actions/cache/restore").condition, on("pull_request"));
     assert_eq!(step("--baseline main --format markdown").condition, on("pull_request"));
-    // The job has failed already when a benchmark is worse; what it found is told all the same.
+    // The job has failed already when a benchmark is worse; its result is published all the same.
     for words in ["GITHUB_STEP_SUMMARY", "gh pr comment"] {
         assert!(step(words).condition.as_deref().is_some_and(|text| text.contains("always()")), "{words}");
     }

@@ -4,7 +4,7 @@
 pub(crate) const SUCCESS: u8 = 0;
 /// Something unexpected; `bench`: no benchmark measured its heap.
 pub(crate) const UNEXPECTED: u8 = 1;
-/// An option's value makes no sense. Usage errors that clap finds end with the same code.
+/// An option's value is invalid. Usage errors that clap finds end with the same code.
 pub(crate) const USAGE: u8 = 2;
 /// `bench`: a benchmark needs more than in the baseline.
 pub(crate) const REGRESSION: u8 = 3;

@@ -1,7 +1,7 @@
 //! `cargo heapwise flamegraph`: records a program and shows which calls allocate.
 //!
 //! The graph is that of the HTML report, which has all measures, search and zoom. A picture (SVG) is drawn by inferno-flamegraph,
-//! if it is installed: this program does not contain it, since inferno's licence asks for more than to be named (`deny.toml`).
+//! if it is installed: this program does not contain it, since inferno's licence requires more than attribution (`deny.toml`).
 
 use crate::args::FlamegraphArgs;
 use crate::record::{Request, record};
@@ -20,7 +20,7 @@ const DRAWER: &str = "inferno-flamegraph";
 /// What the graph becomes.
 #[derive(Debug, PartialEq, Eq)]
 enum Output {
-    /// The report beside the recording, or elsewhere.
+    /// The report next to the recording, or at this path.
     Page(Option<PathBuf>),
     /// One line and number per stack.
     Folded(PathBuf),
@@ -28,7 +28,7 @@ enum Output {
     Picture(PathBuf, PathBuf),
 }
 
-/// Records a program and ends as it does.
+/// Records a program and returns its exit code.
 pub(crate) fn flamegraph(args: &FlamegraphArgs) -> Result<u8, Failure> {
     let output = destination(args.output.as_deref(), args.measure)?;
     let mut options = args.recording.words();
@@ -71,7 +71,7 @@ pub(crate) fn flamegraph(args: &FlamegraphArgs) -> Result<u8, Failure> {
     Ok(recorded.code)
 }
 
-/// Looks for what cannot work, before anything is built.
+/// Finds errors of the command line before anything is built.
 fn destination(path: Option<&Path>, measure: Option<Measure>) -> Result<Output, Failure> {
     let usage = |error| Failure::new(exit::USAGE, error);
     let path = path.map(std::path::absolute).transpose().context("there is no current folder")?;

@@ -5,7 +5,7 @@ use anyhow::Context;
 use heapwise_report::escape::file::{self, Existing};
 use std::path::Path;
 
-/// Sees that there will be a place for a result, before the work of minutes whose result it is.
+/// Checks that a result can be written, before minutes of work for it.
 pub(crate) fn check(path: &Path) -> Result<(), Failure> {
     Ok(file::check(path, Existing::Replace).with_context(|| format!("cannot write {}", path.display()))?)
 }

@@ -1,9 +1,10 @@
 //! Line tables for what is recorded: without them the report names functions and no lines.
 //!
-//! The profile `release` has none unless the project sets `debug`, and a profile may strip them off. Both are set right
-//! through variables (`CARGO_PROFILE_RELEASE_DEBUG`), which change no file and hold for this build alone. A profile that has
-//! line tables, or more, is left as it is. What it has is what cargo would find: the variable, files of configuration, the manifest of
-//! the workspace, then the same of the profile that it inherits from. `--config` comes before variables, so it holds in any case.
+//! The profile `release` has none unless the project sets `debug`, and a profile may strip them. Both are corrected through
+//! variables (`CARGO_PROFILE_RELEASE_DEBUG`), which change no file and apply to this build alone. A profile that has line tables,
+//! or more, is left unchanged. Its settings are looked up where cargo looks: the variable, configuration files, the manifest of
+//! the workspace, then the same for the profile that it inherits from. `--config` takes precedence over variables, so it always
+//! applies.
 
 use crate::config::{Config, in_profile, variable_name};
 use std::path::Path;

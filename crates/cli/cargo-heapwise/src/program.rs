@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// Names it.
 pub(crate) const VARIABLE: &str = "HEAPWISE";
 
-/// Where it is: where the variable says, beside this program, or in `PATH`.
+/// Its path: from the variable, from the folder of this program, or from `PATH`.
 pub(crate) fn heapwise() -> Result<PathBuf, Failure> {
     let own = std::env::current_exe().ok();
     let found = find(
@@ -42,7 +42,7 @@ fn find(variable: Option<&OsStr>, beside: Option<&Path>, path: Option<&OsStr>) -
     })
 }
 
-/// A program that is looked for as a shell does.
+/// Finds a program in `PATH`, as a shell does.
 pub(crate) fn in_path(name: &str, path: Option<&OsStr>) -> Option<PathBuf> {
     let name = format!("{name}{}", std::env::consts::EXE_SUFFIX);
     let mut candidates =

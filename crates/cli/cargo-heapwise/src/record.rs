@@ -64,7 +64,7 @@ pub(crate) fn record(request: &Request<'_>) -> Result<Recorded, Failure> {
     Ok(Recorded { code: cargo::code(status), file })
 }
 
-/// Builds with line tables, and says so: the executable is another one than that of a usual build.
+/// Builds with line tables, and reports it: the executable differs from that of a usual build.
 pub(crate) fn add_lines(command: &mut Command, additions: &Additions, profile: &str) {
     for (name, value) in &additions.variables {
         command.env(name, value);

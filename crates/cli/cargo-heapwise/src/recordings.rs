@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// More recordings of one program than a folder is expected to have.
 const MOST: u32 = 100_000;
 
-/// The first free name for a recording of a program: `<program>.<number>.hw`, and the report beside it is free, too.
+/// The first unused name for a recording of a program: `<program>.<number>.hw`, such that the name of its report is unused, too.
 pub(crate) fn free(folder: &Path, executable: &Path) -> anyhow::Result<PathBuf> {
     std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let name = executable.file_stem().unwrap_or_default().to_string_lossy().into_owned();

@@ -6,7 +6,7 @@ use crate::{Failure, browser, output};
 use anyhow::Context;
 use std::path::{Path, PathBuf};
 
-/// Records a program and ends as it does.
+/// Records a program and returns its exit code.
 pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
     let mut options = args.recording.words();
     options.extend(["--format".to_owned(), args.format.name().to_owned()]);
@@ -28,7 +28,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
     let page_of = |recording: &Path| -> PathBuf {
         report_file.clone().unwrap_or_else(|| recording.with_extension("html"))
     };
-    // A report of an earlier time is not opened as if it were that of this one.
+    // A report of an earlier run must not be opened as if it were that of this one.
     let before = args.output.as_deref().or(report_file.as_deref()).map(|path| written(&page_of(path)));
     let recorded = record(&Request {
         kind: &args.kind,

@@ -21,7 +21,7 @@ pub(crate) const COMMAND: &str = "run-for-cargo";
 const PLAN: &str = "HEAPWISE_CARGO_PLAN";
 /// Has the names of the variables that name the runner.
 const RUNNERS: &str = "HEAPWISE_CARGO_RUNNERS";
-/// Tells programs that rustdoc made where they are.
+/// Passes their own path to programs that rustdoc made.
 const DOCUMENTATION: &str = "RUSTDOC_DOCTEST_BIN_PATH";
 
 /// What to do with the programs that cargo starts.
@@ -38,7 +38,7 @@ pub(crate) struct Plan {
 /// Where recordings go.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum To {
-    /// The only one. An empty file at `chosen` tells its path, as that may depend on the program's name.
+    /// The only one. An empty file at `chosen` receives its path, which may depend on the program's name.
     One {
         /// The folder, if the user named no file.
         folder: PathBuf,
@@ -82,13 +82,13 @@ pub(crate) fn prepare(
     Ok(())
 }
 
-/// A line of configuration that names the runner. Strings of JSON are strings of TOML.
+/// A line of configuration that names the runner. A JSON string is a valid TOML string.
 fn runner_setting(target: &str, own: &str) -> Result<String, Failure> {
     let quoted = |text: &str| serde_json::to_string(text);
     Ok(format!("target.{}.runner=[{},{}]", quoted(target)?, quoted(own)?, quoted(COMMAND)?))
 }
 
-/// Becomes `heapwise run` with the program that cargo wants to start.
+/// Replaces this process by `heapwise run` with the program that cargo starts.
 pub(crate) fn run(command: &[OsString]) -> Result<u8, Failure> {
     let text = std::env::var(PLAN);
     let text = text.map_err(|_| anyhow!("{COMMAND} is for cargo; use `cargo heapwise run` or `test`"));
@@ -104,8 +104,8 @@ pub(crate) fn run(command: &[OsString]) -> Result<u8, Failure> {
         None => {
             let mut next = Command::new(&command[0]);
             next.args(&command[1..]);
-            // With a runner, rustdoc leaves out what it otherwise tells a program of several tests: where it is, to start itself for
-            // each of them. Without that they would share a process.
+            // With a runner, rustdoc does not pass the path of a program of several tests to it, which the program needs to start
+            // itself for each of them. Without it they would share a process.
             if std::env::var_os(DOCUMENTATION).is_none() {
                 next.env(DOCUMENTATION, &command[0]);
             }
@@ -152,7 +152,7 @@ fn words(plan: &Plan, executable: &Path) -> Result<Option<Vec<OsString>>, Failur
     Ok(Some(words))
 }
 
-/// Goes on as another program, so that signals reach it and its end is the end of this one.
+/// Replaces this process by another program, so that signals reach it and its end is the end of this process.
 #[cfg(unix)]
 fn become_it(mut next: Command) -> Result<u8, Failure> {
     let error = std::os::unix::process::CommandExt::exec(&mut next);

@@ -13,7 +13,7 @@ use heapwise_report::schema::report::Totals;
 use serde::Deserialize;
 use std::path::Path;
 
-/// What is told of a recording: fields of `heapwise.report/1`.
+/// What is printed about a recording: fields of `heapwise.report/1`.
 #[derive(Debug, Deserialize)]
 struct Report {
     totals: Totals,

@@ -1,4 +1,4 @@
-//! `cargo heapwise bench` as it is used: cargo really builds and runs a benchmark, whose numbers are made up.
+//! `cargo heapwise bench` in real use: cargo builds and runs a benchmark, whose numbers are made up.
 
 mod fixture;
 

@@ -1,4 +1,4 @@
-//! `heapwise allocators`: the shelf, and whether candidates are what they are called.
+//! `heapwise allocators`: the registry, and whether each candidate is what its name says.
 
 use crate::args::{AllocatorsArgs, PlainFormat};
 use crate::bundled::libraries;
@@ -7,7 +7,7 @@ use heapwise_allocators::{Candidate, answer_here, check};
 use heapwise_report::allocators as list;
 use heapwise_report::escape::terminal;
 
-/// Lists the shelf, or tries candidates.
+/// Lists the registry, or verifies candidates.
 pub(crate) fn allocators(args: &AllocatorsArgs) -> Result<u8, Failure> {
     let out = args.output.as_deref();
     let Some(candidates) = &args.candidates else {
@@ -30,7 +30,7 @@ pub(crate) fn allocators(args: &AllocatorsArgs) -> Result<u8, Failure> {
     Ok(if errors.is_empty() { exit::SUCCESS } else { exit::UNUSABLE })
 }
 
-/// Started with a candidate's library preloaded, by whoever wants to know whether it is in use.
+/// Started with a candidate's library preloaded, by the check whether that library is in use.
 pub(crate) fn answer(settings: &[String]) -> Result<u8, Failure> {
     terminal::print(&format!("{}\n", answer_here(settings)), false)?;
     Ok(exit::SUCCESS)

@@ -1,4 +1,4 @@
-//! What is known before a program starts to be invisible to a preload library.
+//! What a preload library cannot see, as far as it is known before the program starts.
 
 use crate::args::Through;
 use heapwise_symbols::inspect::{Executable, Libc, inspect};
@@ -7,8 +7,8 @@ use heapwise_trace::live::layout::LIVE_VERSION;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-/// What heapwise will not see of a program. Nothing for a program that cannot be found: starting it will say so. A program
-/// that records itself may be recorded through the preload library all the same.
+/// What heapwise will not see of a program. Nothing for a program that cannot be found: starting it reports that. A program that
+/// records itself may still be recorded through the preload library.
 pub(crate) fn of_program(program: &OsStr, through: Through) -> Vec<BlindSpot> {
     let Some(mut executable) = executable_of(program) else { return Vec::new() };
     executable.wrapper_version = executable.wrapper_version.filter(|_| through == Through::Wrapper);
@@ -39,9 +39,9 @@ pub(crate) fn find(program: &OsStr, search: Option<&OsStr>) -> Option<PathBuf> {
     folders.into_iter().find(|path| path.is_file())
 }
 
-/// What a program that records itself does not see: what others in it allocate, whether they are linked in or loaded.
+/// What a program that records itself does not see: the allocations of other code in it, linked or loaded.
 fn beside_the_wrapper(executable: &Executable) -> Vec<BlindSpot> {
-    // Into a static program there is no other way.
+    // A static program can be recorded in no other way.
     if !executable.is_glibc_dynamic() {
         return Vec::new();
     }

@@ -65,7 +65,7 @@ fn words(command: &str) -> Vec<String> {
     words
 }
 
-/// What heapwise is told by a command, if it is one of heapwise.
+/// The arguments of a command, if it is one of heapwise.
 fn arguments(command: &str) -> Option<Vec<String>> {
     let words = words(command);
     let from = match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {

@@ -4,7 +4,7 @@
 /// All went well.
 pub(crate) const SUCCESS: u8 = 0;
 pub(crate) const UNEXPECTED: u8 = 1;
-/// An option's value makes no sense. Usage errors that clap finds end with the same code.
+/// An option's value is invalid. Usage errors that clap finds end with the same code.
 pub(crate) const USAGE: u8 = 2;
 /// `diff`: a threshold is exceeded.
 pub(crate) const EXCEEDED: u8 = 3;

@@ -13,7 +13,7 @@ pub(crate) fn export(args: &ExportArgs) -> Result<u8, Failure> {
     check(args).map_err(|error| Failure::new(exit::USAGE, error))?;
     report::check_output(args.output.as_deref(), &[&args.recording])?;
     let analysis = report::load(&args.recording)?;
-    // The formats have no place for it that is sure to be read.
+    // The formats have no place for warnings that all readers show.
     for warning in &analysis.warnings {
         heapwise_report::say!("heapwise: warning: {warning}");
     }
@@ -30,7 +30,7 @@ pub(crate) fn export(args: &ExportArgs) -> Result<u8, Failure> {
     Ok(exit::SUCCESS)
 }
 
-/// Looks for what would be ignored, or end up on the wrong device.
+/// Finds options that would have no effect, and output that would end up on the wrong device.
 fn check(args: &ExportArgs) -> anyhow::Result<()> {
     let name = args.to.name();
     if args.measure.is_some() && !args.to.has_one_measure() {

@@ -1,7 +1,7 @@
 //! `heapwise doctor --fix`: shows what would be changed in configuration files, asks, and changes it.
 //!
-//! The difference is data and goes to standard output, whatever is decided; questions and what became of a file go to standard
-//! error. Without a terminal no question can be asked, so nothing is changed unless `--yes` says so beforehand.
+//! The difference is data and goes to standard output, whatever is decided; questions and the outcome for each file go to
+//! standard error. Without a terminal no question is possible, so nothing is changed without `--yes`.
 
 use crate::Failure;
 use anyhow::Context;
@@ -15,7 +15,7 @@ use std::path::PathBuf;
 pub(crate) struct Outcome {
     /// Those that were changed, each with the copy of what it was.
     pub(crate) changed: Vec<(PathBuf, PathBuf)>,
-    /// Those that were left as they are, because the user said so or there was no terminal to ask on.
+    /// Those that were left unchanged: the user declined, or there was no terminal for the question.
     pub(crate) left: Vec<PathBuf>,
     /// Those that could not be changed.
     pub(crate) failed: Vec<PathBuf>,
@@ -35,14 +35,14 @@ pub(crate) fn fix(survey: &Survey, yes: bool) -> Result<Outcome, Failure> {
     Ok(outcome)
 }
 
-/// What the user wants to be done with a file.
+/// What the user decides for a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Choice {
     Yes,
     No,
     All,
     Quit,
-    /// There is no terminal to ask on.
+    /// There is no terminal for the question.
     NoTerminal,
 }
 
@@ -99,7 +99,7 @@ fn go_through(
                 )?;
                 outcome.changed.push((edit.file.clone(), backup));
             }
-            // The other files are no worse for that.
+            // The other files are not affected.
             Err(error) => {
                 let why = error.to_string();
                 writeln!(say, "heapwise: error: {name} is left as it is: {}", escape(&why))?;

@@ -21,7 +21,7 @@ const SIGNALS: std::ops::RangeInclusive<i32> = 1..=64;
 #[unsafe(link_section = ".init_array")]
 static NOTE: extern "C" fn() = {
     extern "C" fn note() {
-        // SAFETY: an integer argument; asks whether the descriptor is open.
+        // SAFETY: an integer argument; only checks whether the descriptor is open.
         let closed = (0..3).filter(|&fd| unsafe { libc::fcntl(fd, libc::F_GETFD) } < 0);
         CLOSED.store(closed.fold(0, |set, fd| set | 1 << fd), Ordering::Relaxed);
         let ignored = SIGNALS.filter(|&signal| {
@@ -47,12 +47,12 @@ pub(crate) fn is_ignored(signal: i32) -> bool {
     SIGNALS.contains(&signal) && IGNORED.load(Ordering::Relaxed) >> (signal - 1) & 1 == 1
 }
 
-/// Has a command start with what this process was started with. Handlers are no concern: `exec` resets them.
+/// Starts a command with what this process was started with. Handlers need nothing: `exec` resets them.
 pub(crate) fn hand_on(command: &mut Command) {
     restore(command, CLOSED.load(Ordering::Relaxed));
 }
 
-/// The same for a command that gets standard descriptors of its own.
+/// The same for a command whose standard descriptors are set by the caller.
 pub(crate) fn hand_on_signals(command: &mut Command) {
     restore(command, 0);
 }
@@ -70,7 +70,8 @@ fn restore(command: &mut Command, closed: i32) {
         }
         Ok(())
     };
-    // Even if there is nothing to do: without this, std would call `posix_spawn`, and glibc's ignores two signals in the child.
+    // Needed even if there is nothing to do: without it, std would call `posix_spawn`, and glibc's ignores two signals in the
+    // child.
     // SAFETY: runs in the child between fork and exec, and makes system calls with integer arguments only.
     unsafe { command.pre_exec(restore) };
 }

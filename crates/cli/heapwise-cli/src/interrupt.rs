@@ -1,5 +1,5 @@
-//! Interrupts of measurements that take long: the first one ends the measuring, and what was measured is told; the second one
-//! ends heapwise, and what it runs.
+//! Interrupts of long measurements: the first one ends the measuring, and the results so far are reported; the second one ends
+//! heapwise and its child processes.
 
 use crate::{exit, inherited};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -9,7 +9,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
-/// Becomes true with the first interrupt, or when the terminal is gone. From now on that does not end the process any more.
+/// Becomes true at the first interrupt, or when the terminal is closed. From now on the signal no longer ends the process.
 pub(crate) fn flag() -> io::Result<Arc<AtomicBool>> {
     static FLAG: OnceLock<Arc<AtomicBool>> = OnceLock::new();
     if let Some(interrupted) = FLAG.get() {
@@ -18,14 +18,14 @@ pub(crate) fn flag() -> io::Result<Arc<AtomicBool>> {
     let interrupted = Arc::clone(FLAG.get_or_init(Arc::default));
     let (mut heard, told) = UnixStream::pair()?;
     for signal in [SIGINT, SIGTERM, SIGHUP] {
-        // Who starts heapwise with nohup wants it to go on without a terminal, and so for the others.
+        // A user who starts heapwise with nohup means it to go on without a terminal; the same holds for the other signals.
         if inherited::is_ignored(signal) {
             continue;
         }
         flag::register(signal, Arc::clone(&interrupted))?;
         low_level::pipe::register(signal, told.try_clone()?)?;
     }
-    // A thread and not a handler: what is run has groups and sessions of its own, which have to be looked for.
+    // A thread and not a handler: measured programs have their own process groups and sessions, which have to be looked up.
     std::thread::spawn(move || {
         let mut two = [0; 2];
         if heard.read_exact(&mut two).is_ok() {

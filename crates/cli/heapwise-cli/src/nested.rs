@@ -27,7 +27,7 @@ pub(crate) fn leave_session() {
     let _ = OUTER.set(outer);
 }
 
-/// Tells the recording around this process, and the user, that a program is run outside of it.
+/// Reports to the outer recording, and to the user, that a program is run outside of it.
 pub(crate) fn announce(program: &OsStr, done: &str) {
     if OUTER.get().is_some_and(|outer| outer.announce(program)) {
         let program = heapwise_report::escape::terminal::escape(&program.to_string_lossy()).into_owned();

@@ -1,4 +1,4 @@
-//! The preload libraries that this program carries, and which one a program gets.
+//! The preload libraries that this program contains, and which one a program gets.
 
 use crate::blind_spots::executable_of;
 use heapwise_allocators::replaces_malloc;

@@ -1,4 +1,4 @@
-//! Progress of long work: on standard error, and only where a person would see it.
+//! Progress of long work: on standard error, and only if that is a terminal.
 
 use heapwise_report::escape::terminal::escape;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -60,7 +60,7 @@ impl Progress {
     }
 }
 
-/// A time as it is estimated: to the second, or to the minute.
+/// An estimated time: to the second, or to the minute.
 #[cfg(target_os = "linux")]
 pub(crate) fn rounded(time: Duration) -> String {
     match time.as_secs() {

@@ -1,4 +1,4 @@
-//! `heapwise replay`: a recording's allocations again, with other allocators; and the process that does it.
+//! `heapwise replay`: replays a recording's allocations with other allocators; and the process that does it.
 
 use crate::args::{Format, ReplayArgs};
 use crate::progress::{Progress, rounded};
@@ -21,11 +21,11 @@ use std::time::Duration;
 
 /// How long a replay with pauses may take if no time is given.
 const LONGEST: Duration = Duration::from_secs(30);
-/// Decides on the order of rounds: any number.
+/// Determines the order of rounds: any number.
 const SEED: u64 = 0x5eed;
 
-/// Replays and does not return if this process was started for that. It comes before everything else, since what this process
-/// allocates would lie on the heap that is measured.
+/// Replays and does not return if this process was started for that. It comes before everything else, since all allocations of
+/// this process would lie on the heap that is measured.
 pub(crate) fn work_if_asked() {
     let mut arguments = std::env::args_os().skip(1);
     if arguments.next().is_some_and(|first| first == worker::COMMAND) {
@@ -43,7 +43,7 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<u8, Failure> {
         return Err(Failure::new(exit::USAGE, anyhow!(what)));
     }
     report::check_output(args.output.as_deref(), &[&args.recording])?;
-    // A script that does not fit is an error to be told.
+    // A script that exceeds the file size limit must become an error message, not a signal.
     heapwise_collector::signals::survive_size_limit();
     let libraries = crate::bundled::libraries();
     let asked = asked(args.with.as_deref())?;
@@ -85,7 +85,7 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<u8, Failure> {
     Ok(if trial.tried.iter().any(failed) { exit::FOUND } else { exit::SUCCESS })
 }
 
-/// Tries all candidates, with progress for those who watch.
+/// Tries all candidates, with a progress bar.
 pub(crate) fn trial(script: &Script, libraries: &Libraries, options: &Options) -> Result<Trial, Failure> {
     let program = std::env::current_exe().context("cannot find out where heapwise itself is")?;
     let progress = Progress::new();
@@ -104,7 +104,7 @@ fn asked(list: Option<&str>) -> Result<Option<Vec<Candidate>>, Failure> {
     list.map(Candidate::parse_list).transpose().map_err(|error| Failure::new(exit::USAGE, error))
 }
 
-/// What is tried: what was asked for, or what the program had and each allocator that is there.
+/// The candidates: those of the command line, or the recorded program's allocator and each one that is available.
 fn candidates(
     asked: Option<Vec<Candidate>>,
     now: &Candidate,
@@ -120,14 +120,14 @@ fn candidates(
             std::iter::once(now.clone()).chain(others?).collect()
         }
     };
-    // The program as it is, is what it had.
+    // `default` means the recorded program's allocator.
     let all = all.into_iter().map(|c| if c.is_as_it_is() { now.clone() } else { c });
     let mut seen = HashSet::new();
     Ok(all.filter(|candidate| seen.insert(candidate.clone())).collect())
 }
 
-/// What a recorded program had: from the path of the object that had its `malloc`, or, if the program has recorded itself, the
-/// name of the type below its wrapper.
+/// The recorded program's allocator: from the path of the object that had its `malloc`, or, if the program recorded itself, from
+/// the name of the type below its wrapper.
 pub(crate) fn recorded(object: &str, by: RecordedBy) -> Result<Candidate, Failure> {
     let name = match candidate_of(object) {
         Some(path)
@@ -155,7 +155,7 @@ pub(crate) fn recorded(object: &str, by: RecordedBy) -> Result<Candidate, Failur
 pub(crate) enum RecordedBy {
     /// This process, of a program that its user has named.
     Us,
-    /// Perhaps another user. What the recording names must not be run because of it.
+    /// Perhaps another user. A program or library that the recording names must not be run because of it.
     Others,
 }
 
@@ -187,7 +187,7 @@ fn candidate_of(object: &str) -> Option<&str> {
     all.filter(|allocator| std::ptr::eq(allocator.family(), family)).map(|allocator| allocator.name()).next()
 }
 
-/// The process that was asked for, or the one that allocates most.
+/// The process that the command line names, or the one that allocates most.
 pub(crate) fn process_of(analysis: &Analysis, pid: Option<u32>) -> Result<usize, Failure> {
     let all = &analysis.processes;
     match pid {
@@ -205,7 +205,7 @@ pub(crate) fn process_of(analysis: &Analysis, pid: Option<u32>) -> Result<usize,
     }
 }
 
-/// The memory that replays may take together, if it is known what there is; enough for one of them.
+/// The memory that all replays together may use, if the available memory is known; enough for one of them.
 pub(crate) fn memory_for(script: &Script, asked: Option<ByteSize>) -> Result<Option<u64>, Failure> {
     // The other half is for the rest of the machine, and for what an allocator takes besides.
     let half = || heapwise_environment::available_memory().map(|available| available / 2);
@@ -224,7 +224,7 @@ pub(crate) fn memory_for(script: &Script, asked: Option<ByteSize>) -> Result<Opt
     Ok(Some(most))
 }
 
-/// A recording that claims more than one of its size can hold is no program's: what it has in front of that is not replayed.
+/// A recording that claims more than a file of its size can hold is of no real program: what precedes the claim is not replayed.
 pub(crate) fn refuse_claims(analysis: &Analysis, path: &Path) -> Result<(), Failure> {
     let mut warnings = analysis.warnings.iter();
     let claims = warnings.find(|warning| matches!(warning, Warning::Damaged { claim: Some(_), .. }));
@@ -240,7 +240,7 @@ pub(crate) fn script_of(path: &Path, analysis: &Analysis, process: usize) -> Res
     compile_from(BufReader::with_capacity(1 << 20, &file), &file, path, analysis, process)
 }
 
-/// The same with what reads the file.
+/// The same for a given reader of the file.
 pub(crate) fn compile_from(
     input: impl Read,
     file: &File,

@@ -55,8 +55,8 @@ pub(crate) fn open(path: &Path) -> Result<File, Failure> {
     file.map_err(|error| Failure::new(exit::UNREADABLE, error))
 }
 
-/// Sees that there will be a place for a result, before the work of hours whose result it is. What is there stays as it is; a
-/// recording that the result comes from is no place for it.
+/// Checks that a result can be written, before hours of work for it. An existing file is left unchanged; the recordings that the
+/// result is made from are refused.
 pub(crate) fn check_output(out: Option<&Path>, inputs: &[&Path]) -> Result<(), Failure> {
     let Some(out) = out else { return Ok(()) };
     let place = |path: &Path| path.canonicalize().ok();
@@ -93,7 +93,7 @@ pub(crate) fn read(file: &File, path: &Path) -> anyhow::Result<Analysis> {
     read_from(BufReader::with_capacity(1 << 20, file), file, path)
 }
 
-/// The same with what reads the file.
+/// The same for a given reader of the file.
 pub(crate) fn read_from(input: impl Read, file: &File, path: &Path) -> anyhow::Result<Analysis> {
     let total = file.metadata().map_or(0, |m| m.len());
     let name = || format!("cannot read {}", path.display());
@@ -103,12 +103,12 @@ pub(crate) fn read_from(input: impl Read, file: &File, path: &Path) -> anyhow::R
     let reader = Reader::new(input).with_context(name)?;
     let progress = Progress::new();
     let mut options = Options::default();
-    // What the system does not tell is left to it.
+    // If the available memory is unknown, the default limit applies.
     options.memory = heapwise_environment::available_memory().map(|available| available / 4 * 3);
     analyze(reader, &options, |at| progress.at("analysing", at, total)).with_context(name)
 }
 
-/// Resolves the addresses of a recording and says in a line each what could not be read.
+/// Resolves the addresses of a recording and reports, a line each, what could not be read.
 pub(crate) fn add_symbols(analysis: &mut Analysis) -> Symbols {
     let progress = Progress::new();
     let (symbols, problems) = symbolize(analysis, &progress);
@@ -120,7 +120,7 @@ pub(crate) fn add_symbols(analysis: &mut Analysis) -> Symbols {
     symbols
 }
 
-/// The diagnosis as text in the format that was asked for, of a recording that lies at `path`.
+/// The diagnosis in the requested format, of a recording at `path`.
 pub(crate) fn render(analysis: &Analysis, path: &Path, look: &Look, style: Style) -> String {
     let sources = (!look.no_source).then(|| Arc::new(SourceFiles::of(path, &look.source_root)));
     let text = render_with(analysis, look, style, sources.as_ref());
@@ -170,7 +170,7 @@ pub(crate) fn current_folder() -> Option<String> {
     std::env::current_dir().ok().map(|folder| folder.to_string_lossy().into_owned())
 }
 
-/// How a stream wants to be written to.
+/// Colours and width for a stream.
 pub(crate) fn style_of(stream: &impl IsTerminal, choice: anstream::ColorChoice) -> Style {
     let columns = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok());
     let terminal = stream.is_terminal();

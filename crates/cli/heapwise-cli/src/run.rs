@@ -82,10 +82,10 @@ pub(crate) fn run(args: RunArgs) -> Result<u8, Failure> {
     }
 }
 
-/// Leaves after a second interrupt, whatever the other threads are doing.
+/// Exits after a second interrupt, whatever the other threads are doing.
 fn give_up(recording: &Path) {
     let file = recording.display().to_string();
-    // A terminal that takes no more output does not delay the exit.
+    // A terminal that accepts no more output must not delay the exit.
     std::thread::spawn(move || {
         heapwise_report::say!(
             "heapwise: interrupted twice, and left without waiting for the end of the recording; what was written of it is \
@@ -151,12 +151,12 @@ fn print(
     }
 }
 
-/// Where an HTML report goes if no file is named: beside the recording. A terminal cannot show it.
+/// Where an HTML report goes if no file is named: next to the recording. A terminal cannot show it.
 fn page_beside(recording: &Path, look: &Look, to: Option<&Path>) -> Option<PathBuf> {
     (look.format == Format::Html && to.is_none()).then(|| recording.with_extension("html"))
 }
 
-/// What would go wrong with it after the program has run is better said before.
+/// Reports before the start of the program what would fail after its end.
 fn check_page(recording: Option<&Path>, look: &Look, to: Option<&Path>, force: bool) -> Result<(), Failure> {
     let Some(recording) = recording else { return Ok(()) };
     let Some(page) = page_beside(recording, look, to) else { return Ok(()) };
@@ -167,12 +167,12 @@ fn check_page(recording: Option<&Path>, look: &Look, to: Option<&Path>, force: b
         );
         return Err(Failure::new(exit::USAGE, error));
     }
-    // Also a link that leads nowhere has the name.
+    // A dangling link occupies the name, too.
     let is_taken = page.symlink_metadata().is_ok();
     if is_taken && !force { Err(Failure::new(exit::RUN_FAILED, exists(&page))) } else { Ok(()) }
 }
 
-/// As with recordings, a file whose name the user did not type replaces no other one.
+/// As with recordings, a file whose name the user did not type never replaces another one.
 fn write_page(path: &Path, text: &str, force: bool) -> anyhow::Result<()> {
     match file::write(path, text, if force { Existing::ReplaceAnything } else { Existing::Keep }) {
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Err(exists(path)),

@@ -1,9 +1,9 @@
 //! Source files for the reports.
 //!
-//! A recording names the files, and it may be another user's: it must not be able to put the reader's private files
-//! into a page that is passed on. So only what is called like source code is read, and only below folders that the reader has
-//! named: the current one, those of `--source-root`, and those in which toolchains and packages of Rust and C headers lie. What a
-//! path is, is decided when all links in it are followed. `--no-source` reads nothing.
+//! A recording names the files, and it may be another user's: it must not be able to put the reader's private files into a page
+//! that is passed on. So only files with names of source code are read, and only below folders that the reader has named: the
+//! current one, those of `--source-root`, and those in which toolchains and packages of Rust and C headers lie. Paths are judged
+//! after all links in them are resolved. `--no-source` reads nothing.
 
 use anyhow::Context;
 use heapwise_report::{SourceFile, SourceLines, Sources};
@@ -37,7 +37,7 @@ pub(crate) struct SourceFiles {
     outside: Mutex<BTreeSet<PathBuf>>,
 }
 
-/// Sees that the folders are there that the reader named, before the work whose report shall show what lies in them.
+/// Checks that the folders of the command line exist, before the work for a report that shows their files.
 pub(crate) fn check(roots: &[PathBuf]) -> anyhow::Result<()> {
     for root in roots {
         let found = root.read_dir();
@@ -47,10 +47,10 @@ pub(crate) fn check(roots: &[PathBuf]) -> anyhow::Result<()> {
 }
 
 impl SourceFiles {
-    /// For a recording: what was changed after it may not be what was compiled.
+    /// For a recording: a file that was changed after it may differ from what was compiled.
     pub(crate) fn of(recording: &Path, roots: &[PathBuf]) -> Self {
         let recorded = recording.metadata().and_then(|m| m.modified()).ok();
-        // The root of all is no project.
+        // The root folder is no project.
         let here = std::env::current_dir().ok().filter(|here| here.parent().is_some());
         Self::below(recorded, here.into_iter().chain(roots.iter().cloned()), installed())
     }
@@ -70,7 +70,7 @@ impl SourceFiles {
         }
     }
 
-    /// The lines of files that did not change since: a wrong line would be worse than none.
+    /// The lines of files that did not change since the recording: a wrong line would be worse than none.
     pub(crate) fn lines(self: Arc<Self>) -> SourceLines {
         let files: Mutex<HashMap<String, Option<SourceFile>>> = Mutex::default();
         SourceLines::new(move |path, number| {
@@ -81,7 +81,7 @@ impl SourceFiles {
         })
     }
 
-    /// Files that were asked for and lie elsewhere.
+    /// Requested files that lie elsewhere.
     pub(crate) fn outside(&self) -> Vec<PathBuf> {
         self.outside.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
@@ -89,7 +89,7 @@ impl SourceFiles {
     /// A path without links, if that is a file that may be shown.
     fn real(&self, path: &Path, ending: &str) -> Option<PathBuf> {
         let real = path.canonicalize().ok()?;
-        // A link that is called like source code may lead to what is not.
+        // The name of a link may be that of source code, and its target something else.
         real.extension().filter(|own| own.eq_ignore_ascii_case(ending))?;
         if self.folders.iter().any(|folder| real.starts_with(folder)) {
             return Some(real);
@@ -98,14 +98,14 @@ impl SourceFiles {
         None
     }
 
-    /// Opens a file whose path has no links. If one took the place of a part of it meanwhile, what it leads to is not read.
+    /// Opens a file whose path has no links. If a part of the path was replaced by a link meanwhile, its target is not read.
     fn open(&self, real: &Path) -> Option<File> {
         let mut options = File::options();
         options.read(true);
         #[cfg(unix)]
         {
             use rustix::fs::OFlags;
-            // A pipe is not waited for.
+            // Opening a pipe must not block.
             let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
             std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags.bits().cast_signed());
         }
@@ -216,7 +216,7 @@ mod tests {
         for path in ["/etc/shadow", "/proc/self/environ", "/etc/passwd"] {
             assert_eq!(files.read(path), None);
         }
-        // Whoever names the folder may see it.
+        // Folders that the reader named may be read.
         let named = [folder.path(), other.path()].map(Path::to_owned).into_iter();
         let files = SourceFiles::below(None, named, std::iter::empty());
         assert!(paths.iter().all(|path| files.read(path.to_str().unwrap()).is_some()));

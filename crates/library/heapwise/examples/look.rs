@@ -1,4 +1,4 @@
-//! Looks at its own environment, as a program that uses the library would: `cargo run -p heapwise --example look`
+//! Examines its own environment, as a program that uses the library would: `cargo run -p heapwise --example look`
 //!
 //! It ends with 3 if something slows the heap. Try it with `MALLOC_PERTURB_=1` on Linux, or under a debugger on Windows.
 

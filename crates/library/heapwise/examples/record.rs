@@ -1,8 +1,7 @@
 //! A program that records itself, and says what that costs: `cargo run --release -p heapwise --features record-to --example
 //! record -- FILE [BYTES]`
 //!
-//! BYTES is at most how many lie between two recorded blocks; 512 KiB unless it is said. `heapwise report FILE` tells what
-//! is in it.
+//! BYTES is at most how many lie between two recorded blocks; the default is 512 KiB. `heapwise report FILE` shows what is in it.
 
 #[global_allocator]
 static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();

@@ -1,4 +1,4 @@
-//! The global allocator that passes everything on, and lets others watch.
+//! The global allocator that passes every call on and can be watched.
 //!
 //! Most of the time nothing is counted, so that has to cost nothing: one relaxed load of a byte that hardly ever changes, and a
 //! branch that is always the same. Everything else is behind that branch.
@@ -9,7 +9,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::any::type_name;
 use std::hint::cold_path;
 
-/// A global allocator that passes every call on to another one, and can be watched.
+/// A global allocator that passes every call on to another one and can be watched.
 ///
 /// As long as nothing watches, a call costs one relaxed load more than it would without. What watches: an
 /// [operation](crate::Session) or a [budget](crate::assert_allocations) counts, and `heapwise run` records.
@@ -163,8 +163,8 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Allocator<A> {
     }
 }
 
-// PERF: each way is a function of its own that is called last, so the frame that the rarer one needs is not made by the
-// one before it. What is inlined into the program is the load, the branch, and the call of the inner allocator.
+// PERF: each path is a separate function that is called last, so the frame that the rarer one needs is not made by the one before
+// it. What is inlined into the program is the load, the branch, and the call of the inner allocator.
 impl<A: GlobalAlloc> Allocator<A> {
     /// # Safety
     /// As [`GlobalAlloc::alloc`].
@@ -273,7 +273,7 @@ impl<A: GlobalAlloc> Allocator<A> {
     }
 }
 
-/// Who watches, after the first call of the process has found out whether it is recorded.
+/// Which watchers there are, after the first call of the process has found out whether it is recorded.
 fn decided<A>() -> State {
     state::decided(|| {
         #[cfg(all(
@@ -282,7 +282,7 @@ fn decided<A>() -> State {
             target_arch = "x86_64",
             not(feature = "portable-recorder")
         ))]
-        // SAFETY: puts a few bytes into a section of their own; there is no instruction among them.
+        // SAFETY: puts a few bytes into a separate section; there is no instruction among them.
         unsafe {
             heapwise_recorder::executable_note!();
         }
@@ -290,7 +290,7 @@ fn decided<A>() -> State {
     })
 }
 
-/// An allocation of which more than a count is wanted, or the first one of the process.
+/// An allocation that needs more than a count, or the first one of the process.
 // PERF: a frame less for the recorder to walk through.
 #[inline(always)]
 fn watch_allocation<A>(

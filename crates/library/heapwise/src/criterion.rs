@@ -1,4 +1,4 @@
-//! Criterion's benchmarks, with their heap beside the time: one line for each.
+//! Criterion's benchmarks, with their heap in addition to the time: one line for each.
 //!
 //! ```
 //! # // A benchmark that is tested, as `cargo test` does it: nothing is printed but what Criterion prints.
@@ -24,19 +24,19 @@
 //! # fn main() { benches() }
 //! ```
 //!
-//! Criterion measures the time and prints it, and a line of ours follows:
+//! Criterion measures the time and prints it, and a line of heapwise follows:
 //!
 //! ```text
 //! owned                   time:   [84.112 ns 84.395 ns 84.701 ns]
 //! owned                   heap:   [4 requests  107 bytes  peak 107 bytes]
 //! ```
 //!
-//! The heap is measured as [`bench`](crate::bench) says, in iterations of its own before Criterion's first one, inside of the
-//! function that Criterion calls. So its filters, `--list` and `--test` hold for the heap as well. While Criterion measures the
+//! The heap is measured as [`bench`](crate::bench) says, in separate iterations before Criterion's first one, inside of the
+//! function that Criterion calls. So its filters, `--list` and `--test` apply to the heap as well. While Criterion measures the
 //! time, nothing is counted, unless a [`Session`](crate::Session) is alive.
 //!
-//! It is not a `Measurement` of Criterion's, because those are times to it: one of zero is refused, and one that is the same each
-//! time has no distribution for its comparison with the run before (as of 0.8.2). `cargo heapwise bench` compares heaps.
+//! It is not a `Measurement` of Criterion's, because Criterion treats those as times: zero is refused, and a constant value has
+//! no distribution for its comparison with the run before (as of 0.8.2). `cargo heapwise bench` compares heaps.
 
 use crate::bench::{Figures, Mode, count, count_batched, tell};
 use ::criterion::measurement::Measurement;
@@ -56,8 +56,8 @@ use std::ops::{Deref, DerefMut};
 /// # words(&mut Criterion::default().configure_from_args());
 /// ```
 pub trait BenchHeap<M: Measurement> {
-    /// As `bench_function` with `iter`: time by Criterion, and the heap beside it. What the routine returns is dropped as a part of
-    /// the iteration, for both.
+    /// As `bench_function` with `iter`: time by Criterion, and the heap in addition. What the routine returns is dropped as a
+    /// part of the iteration, for both.
     ///
     /// ```
     /// # use criterion::Criterion;
@@ -70,8 +70,8 @@ pub trait BenchHeap<M: Measurement> {
     /// ```
     fn bench_heap<T>(&mut self, id: impl Into<String>, routine: impl FnMut() -> T) -> &mut Self;
 
-    /// As `bench_function` with `iter_batched`: `setup` makes what the routine uses up, and is neither timed nor counted; nor is
-    /// it how the result is dropped.
+    /// As `bench_function` with `iter_batched`: `setup` makes what the routine consumes. Neither `setup` nor the drop of the
+    /// result is timed or counted.
     ///
     /// ```
     /// # use criterion::{BatchSize, Criterion};
@@ -91,8 +91,8 @@ pub trait BenchHeap<M: Measurement> {
         size: BatchSize,
     ) -> &mut Self;
 
-    /// As `benchmark_group`, and a group that knows its name: Criterion's own keeps it to itself, and the files of
-    /// benchmarks need it.
+    /// As `benchmark_group`, but the group knows its name: Criterion's own group does not expose it, and the files of benchmarks
+    /// need it.
     ///
     /// ```
     /// # use criterion::Criterion;
@@ -109,7 +109,7 @@ pub trait BenchHeap<M: Measurement> {
     fn heap_group(&mut self, name: impl Into<String>) -> HeapGroup<'_, M>;
 }
 
-/// A group of Criterion's with heaps. It can do all that a `BenchmarkGroup` can, which it is inside.
+/// A group of Criterion's with heaps. It dereferences to the `BenchmarkGroup` inside.
 ///
 /// ```
 /// # use criterion::Criterion;
@@ -274,7 +274,7 @@ impl Heap {
         bencher.iter_batched(setup, routine, size);
     }
 
-    /// Says what was found, when Criterion has said its part. It has called nothing if the benchmark was not wanted.
+    /// Prints the line, after Criterion's. If the benchmark was filtered out, Criterion never called the function.
     fn tell(&self) {
         if let Some(figures) = &self.figures {
             tell(&self.id, figures);

@@ -33,7 +33,7 @@ impl Environment {
         self.findings.iter().all(|finding| finding.severity == Severity::Note)
     }
 
-    /// Whether times and sizes that are measured in this process say little about the program elsewhere: the heap is some
+    /// Whether times and sizes that are measured in this process say little about the program elsewhere: the heap is several
     /// times slower or larger than it would be.
     pub fn distorts_measurements(&self) -> bool {
         self.findings.iter().any(|finding| finding.severity >= Severity::Medium)
@@ -46,7 +46,7 @@ impl Environment {
             0 => String::new(),
             n => format!(" (and {n} more: heapwise doctor)"),
         };
-        // Why the allocator fills blocks is told by another finding, if it is known.
+        // Why the allocator fills blocks is reported by another finding, if it is known.
         let worst = serious.max_by_key(|finding| (finding.severity, finding.check != "allocator-probe"))?;
         Some(escape(&format!("{}: {}{more}", worst.title, worst.remedy)).into_owned())
     }

@@ -15,7 +15,7 @@
 //! |---|---|---|
 //! | count what an operation allocates | [`Session`], [`Operation`] | `operations` (default) |
 //! | hold a function or a test to a budget | [`assert_allocations!`], [`assert_no_allocations!`], [`macro@budget`] | `budgets` (default) |
-//! | have the heap beside the time in benchmarks | [`bench::measure`], `heapwise::criterion::BenchHeap` | `operations`, `criterion` |
+//! | measure the heap of benchmarks | [`bench::measure`], `heapwise::criterion::BenchHeap` | `operations`, `criterion` |
 //! | see what a deserializer borrowed | [`BorrowReport`](derive@BorrowReport) | `budgets` (default) |
 //! | record every call with its stack | `heapwise run -- PROGRAM` | `record` (default) |
 //! | record a part of the program's life | `heapwise::record_to` | `record-to` |
@@ -24,7 +24,7 @@
 //!
 //! # What parts of a program allocate
 //!
-//! With [`Allocator`] as its global allocator, a program can count what it allocates, by names of its own:
+//! With [`Allocator`] as its global allocator, a program can count what it allocates, by names that it chooses:
 //!
 //! ```
 //! #[global_allocator]
@@ -40,8 +40,8 @@
 //! }
 //! ```
 //!
-//! [`Operation`] has spans of threads, of the process, of work that is handed out, and of futures; [`mod@bench`] measures the heap
-//! of benchmarks beside their time.
+//! [`Operation`] has spans of threads, of the process, of work that is handed out, and of futures; [`mod@bench`] measures the
+//! heap of benchmarks in addition to their time.
 //!
 //! # Budgets
 //!
@@ -61,8 +61,8 @@
 //! }
 //! ```
 //!
-//! A budget counts what its own thread does, so tests that run beside it cannot disturb it. If it is exceeded, the panic names
-//! the places that allocated, with file, line and callers.
+//! A budget counts what its own thread does, so tests that run at the same time cannot disturb it. If it is exceeded, the panic
+//! names the places that allocated, with file, line and callers.
 //!
 //! # Recordings
 //!
@@ -71,12 +71,12 @@
 //! Linux on x86-64.
 //!
 //! With the feature `record-to` a program records itself: by `heapwise::record_to("program.hw")`, or without a line of code by
-//! `HEAPWISE_RECORD_TO=program.hw` in its environment (`%p` in it becomes the process id, so that each of several processes
-//! has a file). `heapwise report program.hw` tells what is in it. On Linux on x86-64 that is every call; the other systems have
-//! a *sample* of the blocks, one for every 512 KiB that are allocated; small blocks stand for many others, large ones are all
-//! there. Reports say how far the totals may be off. `Recorder::options().sample_every_bytes(n)`, or
-//! `HEAPWISE_RECORD_EVERY=n`, chooses another distance; 1 records everything. A sample has names of functions, files and lines
-//! in its file, so any machine can tell what is in it.
+//! `HEAPWISE_RECORD_TO=program.hw` in its environment (`%p` in it becomes the process id, so that each of several processes has a
+//! file). `heapwise report program.hw` shows what is in it. On Linux on x86-64 that is every call; the other systems have a
+//! *sample* of the blocks, one for every 512 KiB that are allocated; small blocks stand for many others, large ones are all
+//! there. Reports say how far the totals may be off. `Recorder::options().sample_every_bytes(n)`, or `HEAPWISE_RECORD_EVERY=n`,
+//! chooses another distance; 1 records everything. The file of a sample contains names of functions, files and lines, so it can
+//! be read on any machine.
 //!
 //! A recording ends with the process's `exit` at the latest. `std::process::exit` on Windows passes that by, and `abort`
 //! everywhere: what was written up to about a second before can be read.
@@ -105,9 +105,9 @@
 //! heapwise: warning: the process heap has the checks of Windows' debug heap: start it with _NO_DEBUG_HEAP=1 […]
 //! ```
 //!
-//! Whoever runs the program turns it off with `HEAPWISE_QUIET=1`; whoever builds it, without the default feature `warning`.
-//! It is a call and nothing that happens by itself: a library that prints before `main` has begun would be just what this
-//! crate warns of.
+//! Users of the program turn it off with `HEAPWISE_QUIET=1`, its developers by leaving out the default feature `warning`.
+//! It is a call and never happens automatically: a library that prints before `main` has begun would be just what this crate
+//! warns of.
 //!
 //! [`environment`] has everything that was found, for a benchmark that refuses to run, or for a page of diagnostics:
 //!
@@ -121,11 +121,11 @@
 //! }
 //! ```
 //!
-//! On Windows it looks at the flags of the process and of its heap, page heap, the application verifier, Image File Execution
+//! On Windows it examines the flags of the process and of its heap, page heap, the application verifier, Image File Execution
 //! Options, `_NO_DEBUG_HEAP`. On Linux: variables of glibc and of other allocators, preloaded libraries, sanitizers, tracers,
-//! control groups, huge pages, and what the allocator does with a few blocks that it is asked for. On macOS: the variables of
-//! its malloc. It reads files of the system and starts nothing; that takes a few milliseconds at most. The program `heapwise
-//! doctor` finds the same from outside.
+//! control groups, huge pages, and what the allocator does with a few test blocks. On macOS: the variables of its malloc. It
+//! reads files of the system and starts nothing; that takes a few milliseconds at most. The program `heapwise doctor` finds the
+//! same from outside.
 
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
@@ -239,7 +239,7 @@ pub use record::{Recorded, Recorder, Recording, record_to};
 pub use tally::Counts;
 pub use warning::{QUIET, warn_at_start};
 
-/// Looks at this process: its variables, its libraries, its heap, and what the system gives to it.
+/// Examines this process: its variables, its libraries, its heap, and the limits that the system sets.
 ///
 /// ```
 /// for finding in heapwise::environment().findings() {

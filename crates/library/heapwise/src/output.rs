@@ -38,7 +38,7 @@ impl From<&Counts> for CountsJson {
     }
 }
 
-/// A document of our own, which has nothing that JSON could not say.
+/// A document of ours; it contains nothing that JSON cannot express.
 pub(crate) fn json(document: &impl Serialize) -> String {
     let mut text = serde_json::to_string_pretty(document).expect("numbers, texts and lists");
     text.push('\n');
@@ -60,8 +60,8 @@ pub(crate) fn folder() -> io::Result<PathBuf> {
 
 /// What the variable says, or the folder above the program that cargo has marked.
 ///
-/// A relative path is meant from where cargo was started. Benchmarks run in the folder of their package, so where the program
-/// is says better what was meant.
+/// A relative path is relative to the folder where cargo was started. Benchmarks run in the folder of their package, so the
+/// folder is derived from the path of the program instead.
 fn target_folder(
     variable: Option<&OsStr>,
     executable: Option<&Path>,
@@ -79,16 +79,16 @@ fn target_folder(
     marked.or(named)
 }
 
-/// The most letters of a name that a file is called by; file systems take 255, and an ending and a hash come on top.
+/// The most letters of a name in a file name; file systems allow 255, and an ending and a hash are added.
 const LONGEST: usize = 150;
 
-/// What the file of a name is called.
+/// The name of the file for a name.
 pub(crate) fn file_name(name: &str) -> String {
     plain_name(name) + ".json"
 }
 
-/// A name, where a file may be called so, and otherwise what is harmless of it with a hash of all of it, so that different names
-/// have different files.
+/// A name, if it is valid as a file name; otherwise its harmless characters with a hash of the whole name, so that different
+/// names have different files.
 pub(crate) fn plain_name(name: &str) -> String {
     let is_harmless = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
     let plain: String = name.chars().take(LONGEST).map(|c| if is_harmless(c) { c } else { '_' }).collect();
@@ -103,7 +103,7 @@ pub(crate) fn plain_name(name: &str) -> String {
     }
 }
 
-/// FNV-1a: short, and the same for ever, so that the next run finds the file.
+/// FNV-1a: short, and stable, so that the next run finds the file.
 fn hash(text: &str) -> u64 {
     let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     text.bytes().fold(0xcbf2_9ce4_8422_2325, step)

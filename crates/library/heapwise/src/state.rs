@@ -1,9 +1,9 @@
-//! Who watches at the moment, in one byte that every call looks at.
+//! What is watching at the moment, in one byte that every call reads.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Who watches: a set of the constants below.
+/// What is watching: a set of the constants below.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct State(u8);
 
@@ -11,7 +11,7 @@ pub(crate) struct State(u8);
 const UNDECIDED: State = State(1);
 /// Something is counted.
 pub(crate) const COUNTING: State = State(2);
-/// The stacks of requests are wanted.
+/// The stacks of requests are needed.
 #[cfg(feature = "budgets")]
 pub(crate) const STACKS: State = State(4);
 /// Everything is recorded.
@@ -23,16 +23,16 @@ struct Alone(AtomicU8);
 
 static STATE: Alone = Alone(AtomicU8::new(if crate::record::POSSIBLE { UNDECIDED.0 } else { 0 }));
 
-/// Who watches. A watcher that has just begun, or just stopped, may be missed for a moment on another thread; on its own
+/// What is watching. A watcher that has just begun, or just stopped, may be missed for a moment on another thread; on its own
 /// thread it is not.
 #[inline(always)]
 pub(crate) fn now() -> State {
     State(STATE.0.load(Ordering::Relaxed))
 }
 
-/// The same, after the first call of the process has asked whether it is recorded.
+/// The same, after the first call of the process has found out whether it is recorded.
 ///
-/// Threads that come while another one asks, ask as well: none of their calls is to be missed.
+/// Threads that arrive meanwhile find out as well: none of their calls may be missed.
 pub(crate) fn decided(begin_if_wanted: impl FnOnce() -> bool) -> State {
     if now().has(UNDECIDED) {
         if begin_if_wanted() {
@@ -65,33 +65,33 @@ pub(crate) fn clear(watcher: State) {
     STATE.0.fetch_and(!watcher.0, Ordering::AcqRel);
 }
 
-/// A watch: as long as one lives, what it asks for is counted.
+/// A watch: its kind of watching is on as long as one lives.
 #[derive(Debug)]
 pub(crate) struct Use {
     watcher: State,
     users: &'static Mutex<usize>,
 }
 
-/// How many want to count.
+/// How many watches count.
 static COUNTERS: Mutex<usize> = Mutex::new(0);
-/// How many want stacks.
+/// How many watches need stacks.
 #[cfg(feature = "budgets")]
 static STACK_USERS: Mutex<usize> = Mutex::new(0);
 
 impl Use {
-    /// Wants to count.
+    /// Begins to count.
     pub(crate) fn counting() -> Self {
         Self::of(COUNTING, &COUNTERS)
     }
 
-    /// Wants the stacks of requests.
+    /// Begins to record the stacks of requests.
     #[cfg(feature = "budgets")]
     pub(crate) fn stacks() -> Self {
         Self::of(STACKS, &STACK_USERS)
     }
 
     fn of(watcher: State, users: &'static Mutex<usize>) -> Self {
-        // Number and state change together, or the last one who stops could take the state away from one who has just begun.
+        // Number and state change together, or the last watch to end could clear the state of one that has just begun.
         let mut number = users.lock().unwrap_or_else(PoisonError::into_inner);
         *number += 1;
         set(watcher);

@@ -183,7 +183,7 @@ fn guards_may_be_dropped_in_any_order() {
     let mut inner = None;
     let outer = NOTHING.check_scope(|outer| {
         inner = Some(NOTHING.check_scope(|inner| {
-            // On a thread of its own, as this one is inside of both.
+            // On a separate thread, as this one is inside of both.
             let (outer, inner) = (outer.handle(), inner.handle());
             std::thread::scope(|threads| {
                 threads.spawn(move || {
@@ -245,8 +245,8 @@ fn millions_of_requests_are_counted_exactly_and_named_nearly_so() {
     assert!(exceeded.to_string().contains("about "));
 }
 
-/// Names are looked up under a lock, and while the loader is asked for its libraries, which the backtrace of another thread does as
-/// well, who is inside of a budget.
+/// Names are looked up under a lock, and while the loader lists its libraries. The backtrace of another thread, which is inside
+/// of a budget, does both as well.
 #[test]
 fn backtraces_on_several_threads_do_not_wait_for_each_other() {
     let backtrace = || std::backtrace::Backtrace::force_capture().to_string().len();

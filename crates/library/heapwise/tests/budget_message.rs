@@ -1,4 +1,4 @@
-//! What a test prints that was over its budget: the lines of the right sites, in debug builds and in optimised ones with line
+//! What a test prints that exceeded its budget: the lines of the right sites, in debug builds and in optimised ones with line
 //! tables, as those of this workspace are.
 //!
 //! The test that fails is in this file: it starts itself again with one test only.

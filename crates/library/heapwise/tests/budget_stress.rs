@@ -28,7 +28,7 @@ fn disturb() {
                     if kept.len() > 64 {
                         kept.clear();
                         kept.shrink_to_fit();
-                        // The tests want the processor, too.
+                        // The tests need the processor, too.
                         std::thread::sleep(Duration::from_micros(100));
                     }
                 }
@@ -64,7 +64,7 @@ fn one_of_them(number: usize) {
         let exceeded = broken.check(work).expect_err("it is over the budget by one");
         assert_eq!((exceeded.requests(), exceeded.bytes(), exceeded.peak_bytes()), (requests, bytes, bytes));
     }
-    // Names are looked up under a lock that all of them want.
+    // Names are looked up under a lock that all of them need.
     if number.is_multiple_of(100) {
         let exceeded = Budget::new().allocations(0).check(work).expect_err("it allocates");
         let of_them: u64 = exceeded.sites().iter().map(|site| site.requests).sum();
@@ -91,7 +91,7 @@ macro_rules! tests {
 
 tests!(h0 = 0, h1 = 100, h2 = 200, h3 = 300, h4 = 400, h5 = 500, h6 = 600, h7 = 700, h8 = 800, h9 = 900);
 
-/// The same tests again, as many at a time as libtest is told to start.
+/// The same tests again, up to 1000 at a time.
 #[test]
 fn hundreds_at_a_time() {
     if std::env::var_os(INNER).is_some() {

@@ -1,7 +1,7 @@
 //! Benchmarks of Criterion with their heap: what is printed and written when benchmarks are run, filtered, tested, listed.
 //!
-//! The benchmark is this program itself, which starts itself again with the words that cargo gives to benchmarks. Those are
-//! not ones that a usual test could be started with, so it has no harness.
+//! The benchmark is this program, which starts itself again with the arguments that cargo passes to benchmarks. A usual test
+//! could not be started with those, so it has no harness.
 
 use criterion::{BatchSize, Criterion};
 use heapwise::criterion::BenchHeap;

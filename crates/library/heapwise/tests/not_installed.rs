@@ -1,4 +1,4 @@
-//! A program without the allocator is told so instead of counting zeroes.
+//! A program without the allocator gets an error instead of zeroes.
 
 #![cfg(feature = "operations")]
 

@@ -148,7 +148,7 @@ fn a_span_that_a_panic_ends_is_unfinished_and_outer_ones_go_on() {
     let report = outer.report();
     assert_eq!((report.spans(), report.unfinished_spans()), (1, 0));
     assert!(report.total().allocated_bytes >= (1 << 20) + 50);
-    // The inner peak was handed on although its span says nothing.
+    // The inner peak was passed on although its span is unfinished.
     assert!(report.peak_live_bytes() >= Some(1 << 20), "{report:?}");
 }
 
@@ -175,7 +175,7 @@ fn a_span_within_a_destructor_that_a_panic_runs_is_a_good_one() {
 fn a_leaked_span_is_never_heard_of_and_disturbs_nobody() {
     let session = Session::new();
     let (leaked, other) = (session.operation("leaked"), session.operation("other"));
-    // On a thread of its own, since the peaks of a thread remember its spans.
+    // On a separate thread, since the peaks of a thread remember its spans.
     thread::scope(|threads| {
         threads.spawn(|| {
             for _ in 0..100 {

@@ -163,7 +163,7 @@ fn tasks_that_take_turns_on_threads_are_told_apart() {
     for (operation, bytes) in [(&small, 1u64 << 10), (&large, 1 << 20)] {
         let report = operation.report();
         assert_eq!((report.spans(), report.unfinished_spans()), (20 * rounds, 0));
-        // Each task has its set of threads besides; tokio notes who lets others go first.
+        // Each task also has its set of threads, and tokio notes which tasks have yielded.
         let own = rounds * 20 * 100 * bytes;
         let more = report.total().allocated_bytes - own;
         assert!(more < rounds * (400 << 10), "{more} bytes too many of {own}");

@@ -23,7 +23,7 @@ impl Numbers {
     }
 }
 
-/// Does this and that, and returns what it asked for in bytes. All that it allocates it frees.
+/// Allocates, resizes and frees in a random order, and returns the bytes that it requested. All that it allocates it frees.
 fn work(seed: u64) -> u64 {
     let mut numbers = Numbers(seed);
     let mut bytes = 0;

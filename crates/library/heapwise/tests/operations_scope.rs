@@ -85,7 +85,7 @@ fn scopes_nest_and_overlap() {
     let a = outer.measure_scope();
     let b = inner.measure_scope();
     let (for_a, for_b) = (a.handle(), b.handle());
-    // Threads of std count for who starts them, so the pool is there before.
+    // Threads of std count for the thread that starts them, so the pool is started before.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a pool");
     pool.install(|| ());
     let before = (outer.report().spans(), inner.report().spans());
@@ -163,7 +163,7 @@ fn panics_of_workers_and_of_the_scope() {
     assert_eq!((panics.report().spans(), panics.report().unfinished_spans()), (0, 1));
 }
 
-/// Jobs that wait for jobs, so that a worker takes up another one in the middle of its own.
+/// Jobs that wait for jobs, so that a worker runs another one in the middle of its own.
 fn tree(handle: &heapwise::ScopeHandle, depth: u32) -> u64 {
     handle.run(|| {
         let bytes = 1000 + u64::from(depth);
@@ -185,7 +185,7 @@ fn jobs_that_rayon_runs_inside_of_others_are_counted_once() {
     let operation = session.operation("tree");
     // From inside of the pool, where the scope's thread is a worker, too.
     let bytes = pool.install(|| {
-        // What rayon allocates for its queues it has allocated then.
+        // Now rayon has allocated what its queues need.
         tree(&session.operation("warm").measure_scope().handle(), 10);
         let scope = operation.measure_scope();
         tree(&scope.handle(), 10)

@@ -1,6 +1,6 @@
 //! Programs that record themselves: what is in the file is what they did.
 //!
-//! Each test is a process of its own: this program starts itself again with one *scene*, and reads what that has recorded.
+//! Each test is a separate process: this program starts itself again with one *scene*, and reads what that has recorded.
 #![cfg(all(
     feature = "record-to",
     any(feature = "portable-recorder", not(all(target_os = "linux", target_arch = "x86_64")))
@@ -167,7 +167,7 @@ fn threads_have_names_and_blocks_that_others_give_back() {
     let Played { analysis, truth, .. } = play("threads");
     is_whole(&analysis);
     let workers: Vec<_> = analysis.threads.iter().filter(|t| t.name.starts_with("worker-")).collect();
-    // Wine does not tell the names of threads.
+    // Wine does not report the names of threads.
     let have_names = !cfg!(windows) || !workers.is_empty();
     if have_names {
         assert_eq!(workers.len() as u64, truth.get("threads"), "{:?}", analysis.threads);
@@ -219,7 +219,7 @@ fn the_environment_begins_a_recording_without_a_word_of_code() {
     is_whole(&analysis);
     assert_eq!(site_of(&analysis, "scenes::keep").allocations, truth.get("kept"));
     assert!(!String::from_utf8_lossy(&output.stderr).contains("heapwise: "));
-    // From the first call on; what starting the writer's thread needed may be freed by that before it says who it is.
+    // From the first call on. The writer's thread may free blocks of its own start before it is excluded from the recording.
     assert!(analysis.totals.unknown_frees <= 2, "{}", analysis.totals.unknown_frees);
 }
 

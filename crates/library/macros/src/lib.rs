@@ -26,7 +26,7 @@ pub fn budget(arguments: TokenStream, function: TokenStream) -> TokenStream {
     }
 }
 
-/// Tells which parts of a value are borrowed: see `heapwise::BorrowReport`.
+/// Reports which parts of a value are borrowed: see `heapwise::BorrowReport`.
 #[proc_macro_derive(BorrowReport, attributes(borrow_report))]
 pub fn borrow_report(item: TokenStream) -> TokenStream {
     borrow_report::expand(item.into()).unwrap_or_else(syn::Error::into_compile_error).into()

@@ -10,19 +10,19 @@ use crate::schema::report::{
 use heapwise_analysis::{self as analysis, Analysis};
 use heapwise_diagnosis::{self as diagnosis, Diagnosis};
 
-/// Frames of a stack that are told, from its two ends: deep recursion has a site per depth, and whole stacks would make
-/// the report grow with the square of it.
+/// Frames of a stack that are written, from its two ends: deep recursion has a site per depth, and whole stacks would make the
+/// report grow with the square of it.
 const INNER_FRAMES: usize = 384;
 const OUTER_FRAMES: usize = 128;
-/// Frames of all sites together. Of further sites there are fewer: still more than most stacks have.
+/// Frames of all sites together. Beyond that, stacks are cut to fewer frames: still more than most stacks have.
 const MOST_FRAMES: usize = 1 << 21;
 const FEWER_INNER_FRAMES: usize = 48;
 const FEWER_OUTER_FRAMES: usize = 16;
 
-/// What may be left out.
+/// What may be omitted.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct JsonOptions {
-    /// How many sites are told, the ones with the most allocated bytes first; all by default.
+    /// How many sites are written, the ones with the most allocated bytes first; all by default.
     pub top: Option<usize>,
 }
 

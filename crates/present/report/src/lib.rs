@@ -2,9 +2,9 @@
 //! on a pull request, [`html()`] for a browser; and what changed between two ([`Diff`]) in the first three ways, as what
 //! an experiment found ([`lab`]); and what a comparison of allocators found in all four ([`compare`]).
 //!
-//! Pure: an [`Analysis`](heapwise_analysis::Analysis) in, a string out. What the terminal is like comes in as a
-//! [`Style`]. Names come from the recorded program and may hold anything, so whatever is shown on a terminal passes
-//! through [`escape`] first.
+//! Pure: an [`Analysis`](heapwise_analysis::Analysis) in, a string out. The properties of the terminal come in as a [`Style`].
+//! Names come from the recorded program and may contain anything, so whatever is shown on a terminal passes through [`escape`]
+//! first.
 
 #![forbid(unsafe_code)]
 

@@ -46,7 +46,7 @@ pub fn function(name: &str) -> String {
         }
         rest = &rest[c.len_utf8()..];
     }
-    // Generic arguments at the end leave the step before them behind.
+    // Generic arguments at the end leave a `::` behind.
     let out = out.trim_end_matches(" const").trim().trim_end_matches("::");
     // A C++ template has its return type in front.
     let out = match out.rfind(' ') {
@@ -60,7 +60,7 @@ pub fn function(name: &str) -> String {
 pub fn callee(name: &str) -> String {
     let short = function(name);
     let parts: Vec<&str> = short.split("::").filter(|p| !p.is_empty()).collect();
-    // `{closure}` says nothing without what it is in.
+    // `{closure}` is meaningless without the function around it.
     let closures = parts.iter().rev().take_while(|p| p.starts_with('{')).count();
     parts[parts.len().saturating_sub(2 + closures)..].join("::")
 }
@@ -123,7 +123,7 @@ pub fn file(path: &str, folder: Option<&str>) -> String {
     if parts.len() <= 4 { path.to_owned() } else { format!("…/{}", parts[parts.len() - 3..].join("/")) }
 }
 
-/// How many columns of a terminal a text takes: two for each Chinese character, none for an accent that is put on a letter.
+/// How many columns of a terminal a text takes: two for each Chinese character, none for a combining accent.
 pub fn width_of(text: &str) -> usize {
     text.chars().map(columns_of).sum()
 }
@@ -132,7 +132,7 @@ fn columns_of(c: char) -> usize {
     c.width().unwrap_or(0)
 }
 
-/// At most `most` columns: the middle gives way, since a name's ends tell most.
+/// At most `most` columns: the middle is left out, since the ends of a name distinguish it best.
 pub fn fit(text: &str, most: usize) -> String {
     if width_of(text) <= most {
         return text.to_owned();
@@ -143,7 +143,7 @@ pub fn fit(text: &str, most: usize) -> String {
     head.chars().chain(['…']).chain(tail.into_iter().rev()).collect()
 }
 
-/// As many characters as have room.
+/// As many characters as fit.
 fn within(characters: impl Iterator<Item = char>, mut room: usize) -> impl Iterator<Item = char> {
     characters.take_while(move |c| {
         let left = room.checked_sub(columns_of(*c));

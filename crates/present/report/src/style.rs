@@ -1,11 +1,11 @@
-//! What the place where text goes is like.
+//! The properties of the output's destination.
 
 use crate::document::Role;
 
 /// Colours and width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
-    /// Whether colours are welcome.
+    /// Whether to use colours.
     pub color: bool,
     /// Columns; text uses 80 to 120 of them.
     pub width: usize,

@@ -1,6 +1,6 @@
 //! Exports of a recording that an earlier version of heapwise made: two processes, three threads, names, resizes.
 //!
-//! What real readers make of exports is tested in `tests/tests/exports.rs`; here is what needs no other program.
+//! Exports are tested with real readers in `tests/tests/exports.rs`; the tests here need no other program.
 
 use heapwise_analysis::{Analysis, Options as AnalysisOptions, analyze};
 use heapwise_report::export::{FORMATS, Format, Measure, Options};
@@ -74,7 +74,7 @@ fn a_profile_for_pprof_is_whole_and_the_same_every_time() {
     assert!(["alloc_objects", "inuse_space", "main", "libc.so.6"].into_iter().all(holds));
 }
 
-/// Takes some bytes and no more.
+/// A writer that is full after some bytes.
 struct Full(usize);
 
 impl Write for Full {

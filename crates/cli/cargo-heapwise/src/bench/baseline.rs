@@ -1,7 +1,8 @@
 //! Baselines: copies of benchmarks' files under a name.
 //!
-//! A baseline is replaced as a whole if all benchmarks ran, so that it forgets those that are no more. If only some were chosen, the
-//! others stay as they are. Either way the new folder is made beside and then gets the name: a baseline is never half of one.
+//! A baseline is replaced as a whole if all benchmarks ran, so that it forgets benchmarks that no longer exist. If only some were
+//! chosen, the others stay as they are. In both cases the new folder is built under a temporary name and then renamed: a baseline
+//! is never half written.
 
 use super::folder::{self, Found};
 use crate::{Failure, exit};
@@ -87,7 +88,7 @@ pub(crate) fn save(folder: &Path, name: &Name, new: &[Found], is_all: bool) -> R
             .and_then(|()| std::fs::write(inner.join(file), bytes))
             .with_context(context)?;
     }
-    // A folder cannot be renamed onto one that has files, so the old one goes aside first.
+    // A folder cannot be renamed onto a non-empty one, so the old one is renamed first.
     let aside = tempfile::Builder::new().prefix(".old-").tempdir_in(folder).with_context(context)?;
     if own.exists() {
         std::fs::rename(&own, aside.path().join("old")).with_context(context)?;
@@ -97,7 +98,7 @@ pub(crate) fn save(folder: &Path, name: &Name, new: &[Found], is_all: bool) -> R
     Ok(())
 }
 
-/// Temporary folders are for one user alone; a baseline is as other files below the target folder are.
+/// Temporary folders are readable by one user only; a baseline has the permissions of other files below the target folder.
 fn readable(folder: &Path) -> std::io::Result<()> {
     #[cfg(unix)]
     {

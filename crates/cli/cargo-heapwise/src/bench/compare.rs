@@ -40,7 +40,7 @@ impl Pair {
         Some(self.new?.mean - self.old?.mean)
     }
 
-    /// The first iterations before and now, if they differ in what is theirs alone: what the others need, too, is told of those.
+    /// The first iterations before and now, if they differ and at least one of them is outside the range of its later iterations.
     pub(crate) fn first_change(&self) -> Option<[u64; 2]> {
         let (old, new) = (self.old?, self.new?);
         let is_special = old.is_first_special() || new.is_first_special();
@@ -113,7 +113,7 @@ impl<'a> Comparison<'a> {
                 Pair { measure, old, new, verdict }
             });
             if verdict == Verdict::Same {
-                // Of what became worse in one measure and better in another, the worse is told.
+                // A benchmark that is worse in one measure and better in another counts as worse.
                 let order = [Verdict::Worse, Verdict::Better, Verdict::Varies];
                 let seen = |wanted: &Verdict| pairs.iter().any(|pair| pair.verdict == *wanted);
                 verdict = order.into_iter().find(seen).unwrap_or(Verdict::Same);

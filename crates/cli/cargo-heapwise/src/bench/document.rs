@@ -1,7 +1,7 @@
 //! The result as a document: for a terminal with a table for each benchmark that changed, and for a comment on a pull request with
 //! a row for each.
 //!
-//! On a page what changed is in a table that is seen at once, the rest is folded. Names of benchmarks are those of whoever opened
+//! On a page, changed benchmarks are in a visible table, the others are folded. Names of benchmarks are chosen by the author of
 //! the pull request, and stay text.
 
 use super::compare::{Comparison, Level, Pair, Row, Verdict};
@@ -81,7 +81,7 @@ pub(crate) fn summary(comparison: &Comparison<'_>) -> String {
     format!("{n} benchmark{}: {}", if n == 1 { "" } else { "s" }, parts.join(", "))
 }
 
-/// What changed in the first iteration alone, which is told and not judged.
+/// What changed in the first iteration alone: it is reported and does not affect the verdict.
 pub(crate) fn first(row: &Row<'_>) -> Option<String> {
     let changes = row.first_changes();
     let words = changes.map(|(m, [old, new])| format!("{} {} → {}", m.title(), count(old), count(new)));
@@ -157,7 +157,7 @@ pub(crate) fn markdown(comparison: &Comparison<'_>) -> String {
     let is_changed =
         |row: &&Row<'_>| !matches!(row.verdict, Verdict::Same | Verdict::Varies) || first(row).is_some();
     let (mut changed, rest): (Vec<_>, Vec<_>) = comparison.rows.iter().partition(is_changed);
-    // What has to be looked at comes first.
+    // Worse benchmarks come first.
     changed.sort_by_key(|row| match row.verdict {
         Verdict::Worse => 0,
         Verdict::Better => 1,

@@ -16,7 +16,7 @@ pub(crate) struct Found {
 }
 
 impl Found {
-    /// What tells benchmarks apart.
+    /// What distinguishes benchmarks.
     pub(crate) fn key(&self) -> (&str, &str) {
         (&self.bench.target, &self.bench.id)
     }

@@ -36,8 +36,8 @@ impl BenchMeasure {
         }
     }
 
-    /// The file tells allocations and reallocations apart. The least of one iteration's sum is not told: the sum of the least is not
-    /// more than that, and the sum of the most not less, so no iteration is outside.
+    /// The file has allocations and reallocations separately. The minimum of their sum in one iteration is not in it: the sum of
+    /// the two minima is at most that, and the sum of the maxima at least the maximum, so every iteration lies within the range.
     pub(crate) fn whole(self, counts: &Counts<u64>) -> u64 {
         match self {
             Self::Requests => counts.allocations.saturating_add(counts.reallocations),

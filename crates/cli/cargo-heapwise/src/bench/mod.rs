@@ -1,8 +1,8 @@
-//! `cargo heapwise bench`: runs benchmarks, tells what they allocate per iteration, and compares that with a baseline.
+//! `cargo heapwise bench`: runs benchmarks, reports what they allocate per iteration, and compares that with a baseline.
 //!
-//! A benchmark measures itself with the library `heapwise` and leaves a file (`file.rs`) below the target folder. The files of this
-//! run are told by a name that each run has, and that benchmarks copy into them. A baseline is a folder with such files
-//! (`baseline.rs`).
+//! A benchmark measures itself with the library `heapwise` and leaves a file (`file.rs`) below the target folder. Each run has
+//! its own name, which benchmarks copy into their files, so that the files of this run are recognised. A baseline is a folder
+//! with such files (`baseline.rs`).
 
 mod baseline;
 mod compare;
@@ -31,14 +31,14 @@ use std::process::Stdio;
 use std::time::{SystemTime, UNIX_EPOCH};
 use threshold::Thresholds;
 
-/// Tells benchmarks the name of this run.
+/// Passes the name of this run to benchmarks.
 const RUN: &str = "HEAPWISE_RUN";
-/// Tells benchmarks how many iterations to measure.
+/// Passes the number of iterations to measure to benchmarks.
 const ITERATIONS: &str = "HEAPWISE_BENCH_ITERATIONS";
 
 /// Runs the benchmarks, and judges them if there is a baseline.
 pub(crate) fn bench(args: &BenchArgs) -> Result<u8, Failure> {
-    // Benchmarks take minutes: what cannot work is said before.
+    // Benchmarks take minutes, so errors are reported before.
     let parsed = parse(args).map_err(|error| Failure::new(exit::USAGE, anyhow!(error)))?;
     let (thresholds, old_name, new_name) = parsed;
     let places = Places::of(&args.build)?;

@@ -1,5 +1,5 @@
-//! From the words of the command line to those who take part: each is made ready, and seen to be what it is called, before
-//! anything is measured.
+//! From the list on the command line to the candidates: each is prepared, and verified to be what its name says, before anything
+//! is measured.
 
 use crate::bundled::libraries;
 use crate::{Failure, exit};
@@ -8,15 +8,15 @@ use heapwise_trial::compare::{self, Unavailable};
 use heapwise_trial::supervise::output;
 use std::process::Command;
 
-/// Who is there and who is not.
+/// Which candidates are available and which are not.
 #[derive(Debug, Default)]
 pub(super) struct Field {
-    /// The first one is the program as it is.
+    /// The first one is the baseline: the program without changes.
     pub(super) candidates: Vec<compare::Candidate>,
     pub(super) unavailable: Vec<Unavailable>,
 }
 
-/// Those of a list, or all that are there.
+/// Those of a list, or all that are available.
 pub(super) fn field(list: Option<&str>) -> Result<Field, Failure> {
     let asked = match list {
         Some(list) => Candidate::parse_list(list).map_err(|error| Failure::new(exit::USAGE, error))?,
@@ -37,16 +37,17 @@ pub(super) fn field(list: Option<&str>) -> Result<Field, Failure> {
     Ok(field)
 }
 
-/// The allocators of the shelf that are there, without the C library's own: most programs have that as they are.
+/// The available allocators of the registry, without the C library's own: most programs use that already.
 fn usual() -> Result<Vec<Candidate>, Failure> {
     let usual = all().iter().filter(|a| !matches!(a.origin(), Origin::CLibrary));
-    // One that is carried and is not there is worth a word, one that would have to be installed or asked for is not.
+    // A bundled allocator that is missing is worth a note; one that would have to be installed, or is built on request only, is
+    // not.
     let is_extra = |origin| matches!(origin, Origin::Installed { .. } | Origin::OnRequest { .. });
     let there = usual.filter(|a| !is_extra(a.origin()) || libraries().has(**a));
     there.map(|a| Candidate::parse(a.name()).map_err(|error| Failure::new(exit::UNEXPECTED, error))).collect()
 }
 
-/// A candidate for the comparison, prepared and verified to be what it is called; or why not.
+/// A candidate for the comparison, prepared and verified to be what its name says; or why not.
 pub(crate) fn ready(candidate: &Candidate) -> Result<compare::Candidate, String> {
     let prepared = libraries().prepare(candidate).map_err(|error| error.to_string())?;
     let mut version = Some(candidate.version()).filter(|version| !version.is_empty());

@@ -1,9 +1,9 @@
-//! A hint for a user who waits: the first run has no time limit, and that of a server that is not known to be one never ends.
+//! A hint for a user who waits: the first run has no time limit, and a server that was not declared as one never ends.
 
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-/// Programs that are worth comparing may take long, but then the user knows.
+/// Programs that are worth comparing may take this long, but then the user knows.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Says something after a while, unless it is dropped before.

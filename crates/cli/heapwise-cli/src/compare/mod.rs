@@ -1,4 +1,4 @@
-//! `heapwise compare`: the program itself under one allocator after the other.
+//! `heapwise compare`: runs the program itself under one allocator after the other.
 
 pub(crate) mod candidates;
 mod hint;
@@ -14,7 +14,7 @@ use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::time::Duration;
 
-/// How long a server may take to end when it was asked to.
+/// How long a server may take to end after the request to stop.
 const STOP_LIMIT: Duration = Duration::from_secs(10);
 
 /// Compares.
@@ -101,7 +101,7 @@ pub(crate) fn program(command: &[OsString], drive: &DriveArgs) -> Result<Program
     Ok(Program { command: command.to_vec(), stdin: drive.stdin.clone(), service, prepare })
 }
 
-/// Says where the work is.
+/// Reports progress.
 pub(crate) struct Teller {
     progress: Progress,
     has_told_the_time: bool,

@@ -1,5 +1,5 @@
-//! Programs into which no other allocator can be put: said before an hour of runs that would all be the same, and with what to
-//! do instead.
+//! Programs whose allocator cannot be replaced: reported before an hour of runs that would all be the same, with what to do
+//! instead.
 
 use crate::{Failure, blind_spots, exit};
 use anyhow::anyhow;
@@ -7,7 +7,7 @@ use heapwise_symbols::inspect::{Class, Executable, Libc, Machine, inspect};
 use std::ffi::OsStr;
 use std::path::Path;
 
-/// An error for a program that cannot be compared. A program that cannot be found is left to the start, which will say so.
+/// An error for a program that cannot be compared. A program that cannot be found is reported when it is started.
 pub(crate) fn check(program: &OsStr) -> Result<(), Failure> {
     let executable = blind_spots::executable_of(program);
     match executable.as_ref().and_then(sentence) {
@@ -16,7 +16,8 @@ pub(crate) fn check(program: &OsStr) -> Result<(), Failure> {
     }
 }
 
-/// The same of a file that a process turned out to be: the command may have been a script, or one that looks for the program.
+/// The same for the file that a process turned out to execute: the command may have been a script, or a program that looks for
+/// another one.
 pub(crate) fn of_file(path: &Path) -> Option<String> {
     sentence(&inspect(path, None).ok()?)
 }

@@ -7,7 +7,7 @@ use heapwise_environment::Severity;
 use heapwise_report::doctor::{Checkup, Launch};
 use std::path::Path;
 
-/// Looks at the current folder and at the settings of whoever started this program.
+/// Examines the current folder and the settings of the user who started this program.
 pub(super) fn survey_here() -> Result<Survey, Failure> {
     let folder = std::env::current_dir().context("cannot tell the current folder")?;
     Ok(survey(&Places::of_this_user(folder)))
@@ -49,7 +49,7 @@ fn line(refused: &Refused, folder: &Path) -> String {
     }
 }
 
-/// Makes the changes that the user agrees to. Ends as a checkup would that came afterwards.
+/// Makes the changes that the user agrees to. The exit code is that of a checkup after them.
 pub(super) fn fix(survey: &Survey, yes: bool) -> Result<u8, Failure> {
     let folder = std::env::current_dir().unwrap_or_default();
     for refused in &survey.refused {

@@ -27,7 +27,7 @@ pub(crate) use probe::{PROBE, answer as answer_probe};
 #[cfg(target_os = "linux")]
 pub(crate) use recorded::{before, of_process as of_recorded, warn};
 
-/// Looks at what was asked for and says what was found.
+/// Examines what the command line names and reports what was found.
 pub(crate) fn doctor(args: &DoctorArgs) -> Result<u8, Failure> {
     let checkup = match (args.pid, args.command.as_slice()) {
         (Some(pid), _) => of_process(pid)?,
@@ -55,7 +55,7 @@ fn checkup(subject: Examined, facts: &Facts, unread: Vec<String>) -> Checkup {
 /// What every program would inherit that is started from here.
 fn of_machine() -> Checkup {
     let facts = if cfg!(windows) {
-        // Nothing is inherited there but variables; whether heapwise itself has the debug heap tells how its parents start
+        // Windows programs inherit only variables; whether heapwise itself has the debug heap shows how its parents start
         // programs.
         facts::own()
     } else {
@@ -83,7 +83,7 @@ fn inherited(program: &OsString, unread: &mut Vec<String>) -> Result<Facts, Fail
         }
         Err(program::Unknown::Unreadable(why)) => unread.push(why),
     }
-    // The probe is a program of glibc with the same variables; what it is told goes for no other kind.
+    // The probe is a program of glibc with the same variables; its answer is valid for no other kind of program.
     if facts.program.as_ref().is_none_or(program::takes_preloads) {
         let needed = facts.other_allocators().find(|library| library.origin == Origin::Needed);
         // A name is looked for by the loader in the system's folders; a path could lead anywhere.

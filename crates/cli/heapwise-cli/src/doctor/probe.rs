@@ -1,4 +1,4 @@
-//! Asks an allocator what it does with blocks: this program once more, with the environment that a command would inherit.
+//! Finds out what an allocator does with blocks: this program once more, with the environment that a command would inherit.
 
 use crate::{Failure, exit};
 use heapwise_environment::facts::{Probes, probe};
@@ -15,22 +15,22 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Variables that would make the probe write files.
 const WRITERS: &[&str] = &["HEAPPROFILE", "HEAPCHECK", "CPUPROFILE", "MALLOC_TRACE"];
 
-/// Answers, and waits to be ended: what allocators do at the end of a process, such as writing profiles, is not wanted.
+/// Answers, and waits to be killed: what allocators do at the end of a process, such as writing profiles, is not wanted.
 pub(crate) fn answer() -> Result<u8, Failure> {
     let Probes { fresh_fill, freed_fill, usable_of_193 } = probe();
     let number = |fill: Option<u8>| fill.map_or(0, u32::from);
     terminal::print(&format!("{} {} {usable_of_193}\n", number(fresh_fill), number(freed_fill)), false)?;
-    // Until whoever asked goes away.
+    // Until the parent closes the pipe.
     let _ = std::io::stdin().read(&mut [0]);
     Ok(exit::SUCCESS)
 }
 
-/// Asks the allocator that a program of glibc would get if it were started from here, and that asks the loader for this
-/// allocator, if it does for one. `None` if it does not answer.
+/// Probes the allocator that a program of glibc would get if it were started from here and were linked with this allocator
+/// library, if one is given. `None` if it does not answer.
 pub(crate) fn ask(needed: Option<&str>) -> Option<Probes> {
     let mut command = Command::new("/proc/self/exe");
     if let Some(needed) = needed {
-        // Behind whatever is preloaded, as it would be in the program.
+        // After all that is preloaded already, as it would be in the program.
         let before = std::env::var("LD_PRELOAD").unwrap_or_default();
         command.env("LD_PRELOAD", format!("{before}:{needed}"));
     }
@@ -44,10 +44,10 @@ pub(crate) fn ask(needed: Option<&str>) -> Option<Probes> {
     std::thread::spawn(move || {
         let mut line = String::new();
         let _ = BufReader::new(output).read_line(&mut line);
-        // The receiver is gone if it took too long.
+        // The receiver is gone if this took too long.
         let _ = tell.send(line);
     });
-    // Not until the pipe is closed: what is preloaded may have started something that keeps it open.
+    // Not until the pipe is closed: a preloaded library may have started something that keeps it open.
     let line = told.recv_timeout(PATIENCE);
     let _ = child.kill();
     let _ = child.wait();

@@ -39,7 +39,7 @@ pub(crate) fn add_of_process(pid: u32, facts: &mut Facts) -> Result<(), String> 
     Ok(())
 }
 
-/// What checks want to know of it.
+/// The facts that checks need.
 fn of_executable(found: &Executable) -> Program {
     let own = |wanted: &str| found.own_allocators.iter().any(|own| own.name == wanted);
     let sanitizers = || families().filter(|family| family.is_sanitizer).map(|family| family.name);
@@ -65,7 +65,7 @@ fn of_executable(found: &Executable) -> Program {
     }
 }
 
-/// Adds it to what is known of a command, with the libraries that it asks for.
+/// Adds it to the facts about a command, with the libraries that it is linked with.
 pub(crate) fn add(found: &Executable, facts: &mut Facts) {
     let needed = found.needed.iter().map(|name| Library { path: name.into(), origin: Origin::Needed });
     facts.libraries.extend(needed);

@@ -8,7 +8,7 @@ use std::ffi::OsString;
 /// What our own mappings in recorded processes are called.
 const OWN_MAPPINGS: &str = "/memfd:heapwise";
 
-/// What is known before the program starts. Whatever cannot be found out, starting it will say.
+/// What is known before the program starts. Errors are left to the start, which reports them.
 pub(crate) fn before(program: &OsString) -> Vec<EnvironmentFinding> {
     let Ok(mut facts) = super::inherited(program, &mut Vec::new()) else { return Vec::new() };
     facts.subject = Subject::Own;
@@ -27,7 +27,7 @@ pub(crate) fn of_process(pid: u32) -> Vec<EnvironmentFinding> {
     findings
 }
 
-/// Says what makes times worthless, before the user waits for them.
+/// Warns of what makes times worthless, before the user waits for them.
 pub(crate) fn warn(findings: &[EnvironmentFinding]) {
     for finding in findings.iter().filter(|finding| finding.severity != Severity::Low.id()) {
         heapwise_report::say!("heapwise: warning: {} ({})", finding.title, finding.evidence.join("; "));
@@ -35,7 +35,7 @@ pub(crate) fn warn(findings: &[EnvironmentFinding]) {
     }
 }
 
-/// Notes are for those who ask.
+/// Without notes: only `doctor` shows those.
 fn kept(facts: &Facts) -> Vec<EnvironmentFinding> {
     let found = examine(facts).into_iter().filter(|finding| finding.severity > Severity::Note);
     found

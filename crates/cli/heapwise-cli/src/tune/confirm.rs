@@ -1,5 +1,5 @@
-//! What replays found, on the program itself. What goes wrong here does not undo the search: that took minutes, and what it
-//! found is still true of the recording.
+//! Tries the results of replays on the program itself. An error here does not discard the search: that took minutes, and its
+//! results remain true of the recording.
 
 use super::Asked;
 use crate::args::TuneArgs;
@@ -12,7 +12,7 @@ use heapwise_trial::tune::{Found, OnProgram};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Tries the best few on the program itself; or says why that was not done.
+/// Tries the best few on the program itself; or reports why that was not done.
 pub(super) fn confirm(
     program: Option<&Program>,
     found: &Found,
@@ -51,7 +51,7 @@ fn compare(
     args: &TuneArgs,
     interrupted: &Arc<AtomicBool>,
 ) -> Result<OnProgram, Untried> {
-    // The program as it is, unless the user names another baseline.
+    // The program without changes, unless the user names another baseline.
     let as_it_is = Candidate::default();
     let now = now.unwrap_or(&as_it_is);
     let baseline = ready(now).map_err(|reason| {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Reads on until it is interrupted.
 #[derive(Debug)]
 pub(super) struct Interruptible<'a, R> {
-    // Asked outside of the buffer, which may hold a whole recording.
+    // Checked outside of the buffer, which may hold a whole recording.
     input: BufReader<R>,
     interrupted: &'a AtomicBool,
 }

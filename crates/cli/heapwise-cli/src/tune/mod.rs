@@ -1,4 +1,4 @@
-//! `heapwise tune`: searches for what suits a program, on replays of a recording and then on the program itself.
+//! `heapwise tune`: searches for the best allocator and settings, on replays of a recording and then on the program itself.
 
 mod confirm;
 mod interruptible;
@@ -22,7 +22,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-/// Decides on the order of rounds: any number.
+/// Determines the order of rounds: any number.
 const SEED: u64 = 0x7e57;
 
 /// Searches.
@@ -102,8 +102,8 @@ fn asked(args: &TuneArgs) -> Result<Asked, Failure> {
     Ok(Asked { now, with })
 }
 
-/// What there is now, and everything that is worth a try; each once, and only what is there. `allocator` is the file that had the
-/// recorded program's `malloc`.
+/// The current allocator, and everything that is worth a try; each once, and only what is available. `allocator` is the file that
+/// had the recorded program's `malloc`.
 fn candidates(asked: &Asked, allocator: &str, by: RecordedBy) -> Result<Vec<Candidate>, Failure> {
     let libraries = crate::bundled::libraries();
     let now = match &asked.now {

@@ -1,7 +1,7 @@
-//! The recording that a search is about: one that there is, or one of the program that is made for it.
+//! The recording for a search: an existing one, or one of the program that is made for it.
 //!
-//! A recording that is made has no name for longer than it takes to open it, so nothing is left behind however tune ends; and the
-//! program that is recorded ends with its recorder, which ends with tune.
+//! A recording that is made has a name only until it is opened, so nothing is left behind however tune ends. The recorded program
+//! ends with its recorder, which ends with tune.
 
 use super::interruptible::Interruptible;
 use crate::progress::Progress;
@@ -18,24 +18,24 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// How often the recorder is asked whether its file is there.
+/// How often to check whether the recorder has created its file.
 const LOOK: Duration = Duration::from_millis(1);
 
-/// How long a recorder may take to write the rest when a server was told to end.
+/// How long a recorder may take to write the rest after a server was requested to stop.
 const STOP_LIMIT: Duration = Duration::from_secs(60);
 
 /// A recording that can be read.
 #[derive(Debug)]
 pub(super) struct Recording {
     file: File,
-    /// What it is called in errors.
+    /// Its name in error messages.
     name: PathBuf,
     /// How the program was recorded, if it was recorded for this.
     made: Option<Sample>,
 }
 
 impl Recording {
-    /// One that there is.
+    /// An existing one.
     pub(super) fn open(path: &Path) -> Result<Self, Failure> {
         let file = report::open(path)?;
         Ok(Self { file, name: path.to_owned(), made: None })
@@ -47,7 +47,7 @@ impl Recording {
         own: &Path,
         interrupted: &Arc<AtomicBool>,
     ) -> Result<Self, Failure> {
-        // Recordings hold names of the program; a folder of its own is for its owner only.
+        // Recordings hold names of the program; only the owner can read a temporary folder.
         let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
         let path = folder.path().join("tune.hw");
         let mut command = vec![own.into(), "run".into(), "--no-report".into(), "--end-together".into()];
@@ -77,12 +77,12 @@ impl Recording {
         Ok(Self { file, name: "the recording".into(), made: Some(sample) })
     }
 
-    /// Who has made it.
+    /// Who made it.
     pub(super) fn made_by(&self) -> RecordedBy {
         if self.made.is_some() { RecordedBy::Us } else { RecordedBy::Others }
     }
 
-    /// What makes less of a program that was recorded for this than it should be, in a sentence.
+    /// What makes the recording of the program less useful than it should be, in a sentence.
     pub(super) fn caveat(&self) -> Option<String> {
         let sample = self.made.as_ref()?;
         let is_odd = match sample.outcome {
@@ -108,7 +108,7 @@ impl Recording {
             (&self.file).rewind()?;
             Ok(Interruptible::new(&self.file, interrupted))
         };
-        // Names are for reports: a search tells nothing of stacks.
+        // Symbols are not needed: they are for reports.
         let analysis = report::read_from(read()?, &self.file, &self.name);
         let analysis = analysis.map_err(|error| early(Failure::new(exit::UNREADABLE, error)))?;
         if let (Some(sample), Some(program), true) = (&self.made, program, analysis.processes.is_empty()) {
@@ -125,7 +125,7 @@ impl Recording {
     }
 }
 
-/// Opens a file as soon as it is there, and takes its name away, with that of its folder.
+/// Opens a file as soon as it exists, and removes its name and its folder.
 fn open_without_name(path: &Path, is_over: &AtomicBool) -> Option<File> {
     loop {
         let was_over = is_over.load(Ordering::Relaxed);
@@ -141,7 +141,7 @@ fn open_without_name(path: &Path, is_over: &AtomicBool) -> Option<File> {
     }
 }
 
-/// Why a server was not recorded doing what it is there for: a search would be about something else.
+/// Why a server was not recorded under its load: a search would be about something else.
 fn not_driven(sample: &Sample) -> Option<String> {
     let load =
         sample.load.as_ref().map(|load| &load.outcome).filter(|outcome| **outcome != Outcome::Exited(0));
@@ -150,7 +150,7 @@ fn not_driven(sample: &Sample) -> Option<String> {
             "did not become ready in time when it was recorded; look at --ready, and at what it says when it is started alone"
                 .to_owned(),
         ),
-        // The recorder's own codes; what it said is told elsewhere.
+        // The recorder's own codes; its message is reported elsewhere.
         (Outcome::Died { code: Some(125..=127), .. }, _) => None,
         (Outcome::Died { .. }, _) => Some(format!(
             "ended when it was recorded ({}); a program that ends by itself is tuned without --ready and --load",
@@ -173,7 +173,7 @@ fn interrupted_early() -> Failure {
     Failure::new(exit::INTERRUPTED, error)
 }
 
-/// What the recorder said, with the code that it would have ended with by itself.
+/// The recorder's message, with the exit code that stands for it.
 fn not_recorded(program: &Program, sample: &Sample) -> Failure {
     let said = String::from_utf8_lossy(&sample.stderr.start);
     let said = said.lines().filter_map(|line| line.strip_prefix("heapwise: error: ")).next_back();

@@ -1,4 +1,4 @@
-//! What is wrong with a command line is said before minutes of searching.
+//! Errors of the command line are reported before minutes of searching.
 
 use crate::args::{Format, TuneArgs};
 use crate::compare;
@@ -41,7 +41,7 @@ pub(super) fn program(args: &TuneArgs) -> Result<Option<Program>, Failure> {
     };
     can_be_started(first).map_err(compare::failure)?;
     compare::refusal::check(first)?;
-    // A program that ends by itself has no time of rest; its replays may have one all the same.
+    // A program that ends by itself has no idle time after the load; its replays may still have some.
     let mut drive = args.drive.clone();
     if drive.ready.is_none() && drive.load.is_none() {
         drive.settle = None;
@@ -74,8 +74,8 @@ fn can_be_started(program: &OsStr) -> Result<(), Error> {
     Err(Error::NotExecutable { program: name(), reason })
 }
 
-/// A warning if the recording is of something else than the program on which the best are tried, as far as names tell. A script
-/// is an argument of what runs it, and another name of the same file is seen by what it leads to.
+/// A warning if the recording seems to be of another program than the one on which the best candidates are tried, judged by
+/// names. A script is recognised as an argument of its interpreter, and another name of the same file by its target.
 pub(super) fn other_program(analysis: &Analysis, program: &Program) -> Option<String> {
     let asked = program.command.first()?;
     let commands = std::iter::once(&analysis.meta.command);

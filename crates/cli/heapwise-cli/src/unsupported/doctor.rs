@@ -20,7 +20,7 @@ pub(super) mod program {
     #[derive(Debug)]
     pub(crate) enum Unknown {
         Missing,
-        /// It is there, and cannot be read. Never so here: it is not read.
+        /// It exists and cannot be read. Never on this platform: it is not read.
         #[expect(dead_code, reason = "as on Linux")]
         Unreadable(String),
     }
@@ -30,7 +30,7 @@ pub(super) mod program {
         let search = std::env::var_os("PATH").unwrap_or_default();
         let folders: Vec<PathBuf> = match Path::new(program).components().count() {
             0 | 1 => std::env::split_paths(&search).collect(),
-            // A path is looked for as it is.
+            // A path is not searched for in `PATH`.
             _ => vec![PathBuf::new()],
         };
         let mut with_ending = program.to_owned();

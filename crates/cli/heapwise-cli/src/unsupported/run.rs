@@ -1,4 +1,4 @@
-//! `heapwise run` where nothing can be recorded: the program runs all the same, and heapwise says what it does not do.
+//! `heapwise run` where nothing can be recorded: the program runs all the same, and heapwise reports what it does not do.
 
 use crate::args::RunArgs;
 use crate::{Failure, launch};

@@ -20,7 +20,7 @@ fn a_program_that_looks_at_itself_finds_it_and_the_variable_is_the_cure() {
     // At its start it warned, in one line.
     let warnings: Vec<_> = errors.lines().filter(|line| line.starts_with("heapwise: warning: ")).collect();
     assert!(warnings.len() == 1 && warnings[0].contains("_NO_DEBUG_HEAP=1"), "{errors}");
-    // What is no Windows says so.
+    // Under Wine the output names the emulation.
     assert_eq!(errors.contains("as an emulation of Windows"), wine().is_some(), "{errors}");
     assert_eq!(output.contains("it is an emulation"), wine().is_some(), "{output}");
 

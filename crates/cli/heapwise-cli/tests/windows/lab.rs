@@ -25,6 +25,6 @@ fn the_debug_heap_is_in_place_and_the_fix_undoes_it() {
         (&mimalloc["allocator"], &mimalloc["force_flags"]),
         (&"mimalloc".into(), &"0x40000060".into())
     );
-    // What is no Windows says so.
+    // Under Wine the output names the emulation.
     assert_eq!(output.contains("EMULATION"), wine().is_some(), "{output}");
 }

@@ -6,7 +6,7 @@ use std::process::Command;
 
 const OPTIONS: &str = r"HKLM\SOFTWARE\Microsoft\Windows NT\CurrentVersion\Image File Execution Options";
 
-/// A copy of heapwise under a name of its own, with a key of that name that goes away with it.
+/// A copy of heapwise under another name, with a registry key for that name; both are removed when this is dropped.
 struct Named {
     folder: tempfile::TempDir,
     name: String,
@@ -85,7 +85,7 @@ fn a_leftover_global_flag_is_found_and_its_remedy_works() {
     });
     assert_eq!(code, 0, "{line}: {output}{errors}");
 
-    // The key is still there: worth a note, since debuggers now do something else than one expects.
+    // The key is still there: worth a note, since debuggers now behave in an unexpected way.
     let (code, found, json) = named.doctor();
     assert_eq!(
         (code, found),

@@ -13,7 +13,7 @@ pub(crate) fn heapwise(arguments: &[&str]) -> Command {
 /// Path of `heapwise`.
 pub(crate) const HEAPWISE: &str = env!("CARGO_BIN_EXE_heapwise");
 
-/// In a folder without anything, too: the doctor would find that this file sets the variable too late.
+/// Runs in an empty folder: otherwise the doctor would find that this file sets the variable too late.
 pub(crate) fn clean(mut command: Command, arguments: &[&str]) -> Command {
     let folder = concat!(env!("CARGO_TARGET_TMPDIR"), "/empty");
     std::fs::create_dir_all(folder).expect("a folder can be made");
@@ -60,17 +60,17 @@ fn program_body() {
     heapwise::warn_at_start();
     assert_ne!(what, "panic");
     if what == "crash" {
-        // SAFETY: there is none, which is what is asked for: nothing is ever at this address.
+        // SAFETY: none; the access is meant to fail: nothing is ever mapped at this address.
         unsafe { std::ptr::without_provenance::<u8>(16).read_volatile() };
     }
     if what == "wait" {
         println!("pid {}", std::process::id());
-        // Until the other side goes away.
+        // Until the other process closes the pipe.
         let _ = std::io::stdin().read_line(&mut String::new());
         std::process::exit(0);
     }
     if what == "too late" {
-        // SAFETY: no other thread of this process looks at variables now.
+        // SAFETY: no other thread of this process reads variables now.
         unsafe { std::env::set_var("_NO_DEBUG_HEAP", "1") };
     }
     let environment = heapwise::environment();

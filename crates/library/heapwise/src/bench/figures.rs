@@ -33,7 +33,7 @@ pub struct Iteration {
 }
 
 impl Iteration {
-    /// Allocations and reallocations: how often memory was asked for.
+    /// Allocations and reallocations: the number of requests for memory.
     ///
     /// ```
     /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
@@ -89,7 +89,7 @@ pub struct MeanIteration {
 }
 
 impl MeanIteration {
-    /// Allocations and reallocations: how often memory was asked for.
+    /// Allocations and reallocations: the number of requests for memory.
     ///
     /// ```
     /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
@@ -239,7 +239,7 @@ impl fmt::Display for Figures {
 fn spread(mean: f64, min: u64, max: u64) -> String {
     match min == max {
         true => max.to_string(),
-        // The least of allocations and that of reallocations may be those of two iterations, so this is no more than a frame.
+        // The least of allocations and that of reallocations may be those of two iterations, so the sums only enclose the range.
         false => format!("{mean:.1} ({min} to {max})"),
     }
 }

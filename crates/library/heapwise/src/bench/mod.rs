@@ -1,10 +1,10 @@
-//! The heap of benchmarks, beside the time that a framework measures.
+//! The heap of benchmarks, in addition to the time that a framework measures.
 //!
-//! Frameworks for benchmarks choose how often they run a routine by how long it takes, and look for a difference in noise. Neither
-//! suits a heap: what is allocated once would be spread over a number of iterations that is another one each time, and zero, the
-//! best result of all, is no time that they could do anything with. So the heap is measured beside the time, in iterations of its
-//! own: the first one apart, then a fixed number, [`ITERATIONS`] if nothing else is said. Figures of two runs can be compared to the
-//! byte then, which is what `cargo heapwise bench` does with the files that are written here.
+//! Frameworks for benchmarks choose how often they run a routine by how long it takes, and look for a difference in noise.
+//! Neither suits a heap: what is allocated once would be spread over a number of iterations that differs from run to run, and
+//! zero, the best result of all, is no time that they accept. So the heap is measured separately from the time: one first
+//! iteration, then a fixed number of others, [`ITERATIONS`] by default. Figures of two runs can then be compared to the byte,
+//! which is what `cargo heapwise bench` does with the files that are written here.
 //!
 //! [`measure`] is one line in a benchmark of any framework. For Criterion there is something better, `heapwise::criterion` (with the
 //! feature of this name), which obeys its filters. With divan:
@@ -82,7 +82,7 @@ use std::io::{self, Write};
 /// heapwise::bench::measure("repeat", || "abc".repeat(100));
 /// ```
 ///
-/// A file that cannot be written is told on standard error, in one line; the figures were printed then.
+/// If the file cannot be written, one line on standard error reports it; the figures were printed before.
 ///
 /// # Panics
 ///
@@ -105,14 +105,14 @@ pub fn measure<T>(id: impl AsRef<str>, mut routine: impl FnMut() -> T) -> Option
 pub(crate) fn tell(id: &str, figures: &Figures) {
     let _ignore = Ignore::begin();
     let line = format!("{}heap:   [{figures}]\n", label(&escape(id)));
-    // Who has closed standard output does not want to read it.
+    // If standard output is closed, the line is not wanted.
     let _ = io::stdout().lock().write_all(line.as_bytes());
     if let Err(error) = file::write(id, figures) {
         say(&format!("the figures of {id} are not kept: {error}"));
     }
 }
 
-/// An id in Criterion's column; a long one has a line of its own.
+/// An id in Criterion's column; a long one has a separate line.
 fn label(id: &str) -> String {
     match id.chars().count() {
         0..24 => format!("{id:24}"),

@@ -1,6 +1,6 @@
-//! What a benchmark is wanted for, by the words that cargo and users start it with.
+//! What a benchmark is run for, by the arguments that cargo and users start it with.
 //!
-//! The words are those of Criterion and divan, which have them from libtest.
+//! The arguments are those of Criterion and divan, which have them from libtest.
 
 use super::say;
 use std::env;
@@ -26,7 +26,7 @@ pub(crate) enum Mode {
 }
 
 impl Mode {
-    /// What the arguments and the variables of this process say.
+    /// Determined by the arguments and the variables of this process.
     pub(crate) fn now() -> Self {
         let variable = env::var_os("HEAPWISE_BENCH_ITERATIONS");
         match Self::of(env::args_os().skip(1)) {
@@ -40,7 +40,7 @@ impl Mode {
         for argument in arguments {
             match argument.to_str().unwrap_or_default() {
                 "--list" => list = true,
-                // A routine that runs for a profiler must not do so more often than the framework wants.
+                // Under a profiler, a routine must not run more often than the framework runs it.
                 "--test" | "--profile-time" => test = true,
                 "--bench" => bench = true,
                 argument if argument.starts_with("--profile-time=") => test = true,
@@ -55,7 +55,7 @@ impl Mode {
     }
 }
 
-/// A value that is no number is told once.
+/// A value that is no number is reported once.
 fn iterations(variable: Option<&OsStr>) -> u64 {
     static TOLD: Once = Once::new();
     let Some(value) = variable.filter(|value| !value.is_empty()) else { return ITERATIONS };

@@ -1,7 +1,7 @@
 //! Borrowed or owned: which parts of a value refer to the data that it was read from, and which had to be allocated.
 //!
-//! A deserializer that can borrow does so where it can, and allocates where it cannot, without a word. Whether it could is a
-//! matter of escapes in the text and of details of the types, so it is worth a test:
+//! A deserializer that can borrow does so where it can, and silently allocates where it cannot. Whether it could depends on
+//! escapes in the text and on details of the types, so it is worth a test:
 //!
 //! ```
 //! use heapwise::BorrowReport;
@@ -45,8 +45,8 @@
 //! # How it is known
 //!
 //! A part of a value is *borrowed* if its data lies in the memory of the input. That does not depend on the deserializer, and is
-//! found for any type that has data, not only for [`Cow`](std::borrow::Cow). Empty texts are not counted as owned if they
-//! have no memory. What refers to something else, such as a constant, is told apart.
+//! found for any type that has data, not only for [`Cow`](std::borrow::Cow). Empty texts are not counted as owned if they have no
+//! memory. References to anything else, such as a constant, are counted separately.
 //!
 //! # Why something is owned
 //!
@@ -119,7 +119,7 @@ pub use walker::Walker;
     note = "or `#[borrow_report(with = function)]`, where the function gives its text or its bytes"
 )]
 pub trait BorrowReport {
-    /// Tells of all parts of the value.
+    /// Reports all parts of the value to the walker.
     ///
     /// ```
     /// use heapwise::borrow::{BorrowReport, Walker};
@@ -159,7 +159,7 @@ pub trait BorrowReport {
         Walker::walk(self, input.as_ref())
     }
 
-    /// Tells of all elements of a list, whose memory has so many bytes if it is the list's own.
+    /// Reports all elements of a list. `own_bytes` is the size of its memory if the list owns it.
     #[doc(hidden)]
     fn walk_list(list: &[Self], _own_bytes: Option<usize>, walker: &mut Walker<'_>)
     where

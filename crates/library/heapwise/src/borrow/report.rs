@@ -9,7 +9,7 @@ pub(super) enum Origin {
     Borrowed,
     /// Is borrowed from something else.
     Elsewhere,
-    /// Has memory of its own, of so many bytes.
+    /// Owns memory, of so many bytes.
     Owned(usize),
     /// Has no memory.
     Nowhere,
@@ -54,7 +54,7 @@ pub struct Field {
     pub borrowed: usize,
     /// Values that are borrowed from something else, such as a constant.
     pub elsewhere: usize,
-    /// Values with memory of their own.
+    /// Values that own memory.
     pub owned: usize,
     /// Bytes of that memory.
     pub owned_bytes: usize,
@@ -78,11 +78,11 @@ pub struct Field {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// None has memory of its own.
+    /// None owns memory.
     Borrowed,
-    /// Each has, but for those that are empty.
+    /// Each does, except those that are empty.
     Owned,
-    /// Some have.
+    /// Some do.
     Mixed,
     /// There was nothing to borrow.
     Empty,
@@ -227,7 +227,7 @@ impl Report {
     /// ```
     ///
     /// # Panics
-    /// If a value there is owned, or if there is none that could tell: an empty list proves nothing.
+    /// If a value there is owned, or if no value there has data: an empty list proves nothing.
     #[track_caller]
     pub fn assert_borrowed(&self, path: &str) -> &Self {
         let field = self.expected(path);
@@ -238,7 +238,7 @@ impl Report {
         }
     }
 
-    /// Asserts that everything at this path had to be allocated, so that the test tells when that has become better.
+    /// Asserts that everything at this path had to be allocated, so that the test fails when that improves.
     ///
     /// ```
     /// use heapwise::BorrowReport;
@@ -247,7 +247,7 @@ impl Report {
     /// ```
     ///
     /// # Panics
-    /// If a value there is borrowed, or if there is none that could tell.
+    /// If a value there is borrowed, or if no value there has data.
     #[track_caller]
     pub fn assert_owned(&self, path: &str) -> &Self {
         let field = self.expected(path);
@@ -265,7 +265,7 @@ impl Report {
     /// ```
     ///
     /// # Panics
-    /// If a value is owned, or if there is none that could tell.
+    /// If a value is owned, or if no value has data.
     #[track_caller]
     pub fn assert_all_borrowed(&self) -> &Self {
         let is_any = self.fields.iter().any(|field| field.mode() == Mode::Borrowed);
@@ -319,7 +319,7 @@ fn example(data: &[u8]) -> String {
 fn has(input: &[u8], data: &[u8]) -> bool {
     match (str::from_utf8(input), str::from_utf8(data)) {
         (Ok(input), Ok(data)) => input.contains(data),
-        // A text is not in what is no text; bytes may be.
+        // A string cannot contain bytes that are no UTF-8; a byte slice can.
         _ => data.is_empty() || input.windows(data.len()).any(|window| window == data),
     }
 }

@@ -112,7 +112,7 @@ macro_rules! text {
     };
 }
 
-/// Bytes that shared data has beside itself.
+/// Bytes of the reference counts of shared data.
 const COUNTERS: usize = 2 * size_of::<usize>();
 
 text!(

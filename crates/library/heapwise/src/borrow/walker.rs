@@ -4,8 +4,8 @@ use super::BorrowReport;
 use super::report::{Origin, Report};
 use std::ops::Range;
 
-/// Goes through a value, and knows where in it it is. Only those need it who implement [`BorrowReport`] without the
-/// derive.
+/// Goes through a value, and knows the path to the current part. Only implementations of [`BorrowReport`] without the derive need
+/// it.
 ///
 /// ```
 /// use heapwise::borrow::{BorrowReport, Walker};
@@ -110,7 +110,7 @@ impl<'input> Walker<'input> {
         }
     }
 
-    /// Tells of text or bytes. Where they lie decides: in the input, or in memory of their own.
+    /// Reports text or bytes. Their address decides: they lie in the input, or the value owns them.
     ///
     /// ```
     /// # use heapwise::borrow::{BorrowReport, Walker};
@@ -130,7 +130,7 @@ impl<'input> Walker<'input> {
         self.note(data, if data.is_empty() { Origin::Nowhere } else { Origin::Owned(data.len()) });
     }
 
-    /// Tells of text or bytes that are borrowed, be it from the input or from something else.
+    /// Reports text or bytes that are borrowed, from the input or from anything else.
     ///
     /// ```
     /// # use heapwise::borrow::{BorrowReport, Walker};
@@ -148,7 +148,7 @@ impl<'input> Walker<'input> {
         self.note(data.as_ref(), Origin::Elsewhere);
     }
 
-    /// Tells of text or bytes with memory of their own, which has so many bytes.
+    /// Reports text or bytes that the value owns, in memory of so many bytes.
     ///
     /// ```
     /// # use heapwise::borrow::{BorrowReport, Walker};

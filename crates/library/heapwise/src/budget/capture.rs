@@ -1,8 +1,8 @@
 //! The stack of a thread that is just allocating.
 //!
-//! No lock may be taken here that a thread could hold while it allocates, and waits for another one. The lock of the crate
-//! `backtrace` is such a lock: a thread that looks up names holds it and asks the loader for its libraries, while
-//! another one, which prints a stack of its own, may hold the loader's and allocate. So it is done without it, but on Windows.
+//! No lock may be taken here that a thread could hold while it allocates and waits for another lock. The lock of the crate
+//! `backtrace` is such a lock: a thread that looks up names holds it and waits for the loader's list of libraries, while another
+//! one, which prints its stack, may hold the loader's lock and allocate. So stacks are walked without it, except on Windows.
 
 use super::stacks::DEPTH;
 use backtrace::Frame;
@@ -25,8 +25,8 @@ pub(super) fn capture(frames: &mut [usize; DEPTH], end: usize) -> usize {
 
 #[cfg(unix)]
 fn walk(each: impl FnMut(&Frame) -> bool) {
-    // SAFETY: what has to be synchronised is the debug library of Windows. Here the unwinder walks the stack that also
-    // unwinds panics, of several threads at a time; it shares nothing that it would not lock itself.
+    // SAFETY: only the debug library of Windows needs synchronisation. Here the unwinder walks the stack that also unwinds
+    // panics, of several threads at a time; it locks itself what it shares.
     unsafe { backtrace::trace_unsynchronized(each) }
 }
 

@@ -1,4 +1,4 @@
-//! Who is held to a budget: closures, scopes of several threads, futures.
+//! What a budget applies to: closures, scopes of several threads, futures.
 
 use super::exceeded::Exceeded;
 use super::limits::{Budget, Limit};
@@ -50,8 +50,8 @@ impl Budget {
     ///
     /// Threads have to have left the scope when the closure returns: what they did is known then.
     ///
-    /// The peak is that of all of them together. It may be found too high by what one thread has freed after its last
-    /// request, while another asks for more.
+    /// The peak is that of all of them together. It may be too high by what one thread has freed after its last request, while
+    /// another allocates more.
     ///
     /// ```
     /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
@@ -174,8 +174,8 @@ impl Budget {
     }
 }
 
-/// Calls it inside of the watch, in a frame of its own, which is the last one that stacks have: code of the closure may be in
-/// this frame, but none of its caller.
+/// Calls it inside of the watch, in a separate frame, the last one of recorded stacks: code of the closure may be in this frame,
+/// but no code of its caller.
 #[inline(never)]
 fn call<T>(watch: &Watch, closure: impl FnOnce() -> T) -> T {
     let of_this_frame = std::hint::black_box(0u8);

@@ -1,4 +1,4 @@
-//! What is said when a budget was not kept.
+//! The message for a budget that was exceeded.
 
 use super::limits::{Budget, Limit};
 use super::sites::{Site, named};
@@ -15,10 +15,10 @@ const MOST_FRAMES: usize = 8;
 /// Characters of a name: generic types grow without end.
 const MOST_CHARACTERS: usize = 200;
 
-/// A budget was not kept: what was asked for, and by whom.
+/// A budget was exceeded: what was requested, and where.
 ///
-/// Its text names the sites, those with most requests first, or those with most bytes if the bytes are what is too much.
-/// Addresses become names only when they are asked for, since that takes a while.
+/// Its text names the sites, those with most requests first, or those with most bytes if the bytes are over the limit. Addresses
+/// become names only when they are needed, since that takes a while.
 ///
 /// ```
 /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
@@ -59,7 +59,7 @@ impl Exceeded {
         self.counts().requests()
     }
 
-    /// Bytes that they asked for.
+    /// Bytes of these requests.
     ///
     /// ```
     /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();

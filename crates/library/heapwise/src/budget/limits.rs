@@ -18,7 +18,7 @@ pub enum Limit {
     AtMost(u64),
     /// Fewer than this many.
     Below(u64),
-    /// This many: fewer are news, too, such as an optimisation whose test should hold it.
+    /// Exactly this many. Fewer fail, too, so that a test notices an optimisation and can keep it.
     Exactly(u64),
 }
 
@@ -56,7 +56,7 @@ impl fmt::Display for Limit {
     }
 }
 
-/// What some code may ask of the allocator.
+/// How much some code may allocate.
 ///
 /// Counted are the *requests* of this thread, its allocations and reallocations, while the closure runs, including those of all
 /// that it calls. Other threads are not counted, whatever they do meanwhile; those that belong to the work are, with
@@ -131,7 +131,7 @@ impl Budget {
         Self { requests: Some(limit), ..self }
     }
 
-    /// At most this many bytes asked for, by allocations and, with their new size, by reallocations.
+    /// At most this many bytes requested, by allocations and, with their new size, by reallocations.
     ///
     /// ```
     /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();

@@ -1,6 +1,6 @@
 //! Assertions that are close to those of std.
 
-/// Asserts how often a closure asks for memory, and returns what it returns.
+/// Asserts how often a closure requests memory, and returns what it returns.
 ///
 /// The first argument is `<= n`, `< n` or `== n`. Counted are allocations and reallocations of this thread while the closure
 /// runs; see [`Budget`](crate::budget::Budget). A message may follow, as with [`assert!`].
@@ -14,7 +14,7 @@
 /// assert_eq!(numbers.len(), 10);
 /// ```
 ///
-/// It panics if there are more, and names those who asked:
+/// It panics if there are more, and names the code that requested them:
 ///
 /// ```should_panic
 /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
@@ -36,9 +36,9 @@ macro_rules! assert_allocations {
     };
 }
 
-/// Asserts that a closure, or a block, asks for no memory, and returns what it returns.
+/// Asserts that a closure, or a block, requests no memory, and returns what it returns.
 ///
-/// Of a block a closure is made, so `return` and `?` leave the block and not the function around it.
+/// A block becomes a closure, so `return` and `?` leave the block and not the function around it.
 ///
 /// ```
 /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
@@ -59,7 +59,7 @@ macro_rules! assert_no_allocations {
     ($($closure:tt)+) => { $crate::__assert_budget!(allocations(0), $($closure)+) };
 }
 
-/// Asserts how many bytes a closure asks for, and returns what it returns.
+/// Asserts how many bytes a closure requests, and returns what it returns.
 ///
 /// As [`assert_allocations!`](crate::assert_allocations); a reallocation counts with its new size.
 ///

@@ -1,6 +1,6 @@
 //! Budgets: tests that fail when code allocates more than it should, and that say where.
 //!
-//! A *request* is an allocation or a reallocation: each asks the allocator for memory. The macros
+//! A *request* is an allocation or a reallocation. The macros
 //! [`assert_allocations!`](crate::assert_allocations), [`assert_no_allocations!`](crate::assert_no_allocations) and
 //! [`assert_allocated_bytes!`](crate::assert_allocated_bytes) check a closure, the attribute [`budget`](macro@crate::budget)
 //! checks a function, and [`Budget`] is what is below them.
@@ -31,9 +31,8 @@
 //!
 //! # Threads
 //!
-//! Each thread has counters of its own, and a budget looks at those of the thread that it is on. So tests that run beside it
-//! do not disturb it, and neither do threads that happen to be at work. Threads that are part of the work have to
-//! [enter a scope](Budget::check_scope).
+//! Each thread has its own counters, and a budget reads those of its thread. So tests that run at the same time do not disturb
+//! it, and neither do unrelated threads. Threads that are part of the work have to [enter a scope](Budget::check_scope).
 
 #[cfg_attr(unix, expect(unsafe_code, reason = "a stack is walked without a lock that others may hold"))]
 mod capture;

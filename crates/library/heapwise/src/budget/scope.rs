@@ -1,10 +1,10 @@
-//! Work under a budget that several threads do.
+//! Work of several threads under one budget.
 
 use super::watch::{Inside, Watch};
 use std::fmt;
 
-/// The scope of [`Budget::check_scope`](super::Budget::check_scope): whoever does a part of the work on another thread needs a
-/// handle of it there.
+/// The scope of [`Budget::check_scope`](super::Budget::check_scope): each other thread that does a part of the work needs a
+/// handle of it.
 ///
 /// ```
 /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
@@ -58,7 +58,7 @@ impl Scope {
     }
 }
 
-/// With this, another thread does a part of the work under a budget. Its clones are as good.
+/// With this, another thread does a part of the work under a budget. Clones are equivalent.
 ///
 /// ```
 /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();

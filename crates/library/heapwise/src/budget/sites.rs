@@ -1,7 +1,7 @@
-//! Who allocated: names for stacks, in the words of the user.
+//! Which code allocated: names for stacks, from the user's point of view.
 //!
-//! Of a stack of thirty frames a reader wants the line of his own that led to it. Frames of the standard library, of
-//! packages and of heapwise itself are left out, but for the function that his line calls.
+//! Of a stack of thirty frames readers need the line of their own code that led to it. Frames of the standard library, of
+//! packages and of heapwise itself are left out, except the function that this line calls.
 
 use super::stacks::Table;
 use crate::tally::Ignore;
@@ -9,7 +9,7 @@ use heapwise_environment::harmless::escape;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-/// Requests for memory that came the same way.
+/// Requests for memory with the same stack.
 ///
 /// ```
 /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 pub struct Site {
     /// Allocations and reallocations; an estimate if [`Exceeded::is_sampled`](super::Exceeded::is_sampled).
     pub requests: u64,
-    /// Bytes that they asked for.
+    /// Bytes of these requests.
     pub bytes: u64,
     /// The function of the standard library, or of a package, that the innermost frame of the user's calls.
     pub calls: Option<String>,
@@ -77,10 +77,10 @@ impl std::fmt::Display for StackFrame {
     }
 }
 
-/// Names the stacks of a table. `caller` is a file of the user's as the compiler names it; paths are told below the same
+/// Names the stacks of a table. `caller` is a file of the user's as the compiler names it; paths are shown relative to the same
 /// folder.
 pub(super) fn named(table: &Table, caller: &str) -> Vec<Site> {
-    // Debug information is read, and kept for the next time: none of that is the program's.
+    // Debug information is read, and cached for the next time: these allocations are not the program's.
     let _ignore = Ignore::begin();
     let stacks: Vec<_> = table.stacks().map(|(addresses, sum)| (functions(addresses), sum)).collect();
     let users = stacks.iter().flat_map(|(functions, _)| functions).filter(|function| function.is_users());

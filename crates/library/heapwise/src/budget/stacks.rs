@@ -1,8 +1,8 @@
-//! A table of stacks with counts, that is as large as it will ever be before the first of them comes.
+//! A table of stacks with counts, whose memory is allocated before the first request.
 //!
-//! Requests are looked at where nothing may be allocated, and a loop may make ten millions of them. So a table has room for
-//! so many stacks and no more, and after the first few thousand requests only some are looked at, fewer the more there are.
-//! Each of those then stands for all that were passed over before it.
+//! Requests are examined where nothing may be allocated, and a loop may make ten millions of them. So a table has room for a
+//! fixed number of stacks, and after the first few thousand requests only a sample is examined, which gets sparser. Each request
+//! of the sample then stands for all that were skipped before it.
 
 /// Stacks of a table.
 const MOST_STACKS: usize = 256;
@@ -11,7 +11,7 @@ const MOST_FRAMES: usize = MOST_STACKS * 32;
 /// Innermost frames of a stack that are kept.
 pub(super) const DEPTH: usize = 80;
 
-/// Requests, and what they asked for.
+/// Requests, and their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sum {
     pub(super) requests: u64,
@@ -33,7 +33,7 @@ struct Entry {
     sum: Sum,
 }
 
-/// Stacks, how many requests came from each, and who is looked at next.
+/// Stacks, how many requests came from each, and which request is examined next.
 #[derive(Debug)]
 pub(super) struct Table {
     hashes: Vec<u64>,
@@ -46,7 +46,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Allocates all that it will need.
+    /// Allocates all the memory that it will ever need.
     pub(super) fn new() -> Self {
         let mut table = Self::growing();
         table.hashes.reserve_exact(MOST_STACKS);
@@ -120,7 +120,7 @@ impl Table {
         others
     }
 
-    /// Whether some requests were passed over, so that the sums of stacks are estimates.
+    /// Whether some requests were skipped, so that the sums of stacks are estimates.
     pub(super) fn is_sampled(&self) -> bool {
         self.is_sampled || self.pace.seen > Pace::EACH
     }
@@ -133,12 +133,12 @@ fn hash(frames: &[usize]) -> u64 {
     frames.iter().fold(0xcbf2_9ce4_8422_2325, mix)
 }
 
-/// Which requests are looked at.
+/// Which requests are examined.
 #[derive(Debug)]
 struct Pace {
     seen: u64,
     seen_bytes: u64,
-    /// Since the last one that was looked at for its turn.
+    /// Since the last one that was examined for its turn.
     passed: Sum,
     /// The turn comes with this many.
     turn: u64,
@@ -146,11 +146,11 @@ struct Pace {
 }
 
 impl Pace {
-    /// So many are looked at one by one. A stack takes about two microseconds, so that is less than a hundredth of a second.
+    /// So many are examined one by one. A stack takes about two microseconds, so that is less than a hundredth of a second.
     const EACH: u64 = 4096;
     /// From then on about so many are, each time that the number of requests grows by the factor e.
     const LATER: u64 = 2048;
-    /// A request for more than this part of all bytes so far is always looked at: chance must not miss the large ones. As each
+    /// A request for more than this part of all bytes so far is always examined: sampling must not miss the large ones. As each
     /// adds such a part to the sum, there cannot be many.
     const LARGE: u64 = 1024;
 
@@ -164,7 +164,7 @@ impl Pace {
         }
     }
 
-    /// For how many requests this one stands; `None` if it is not looked at.
+    /// For how many requests this one stands; `None` if it is not examined.
     fn look(&mut self, bytes: u64) -> Option<u64> {
         self.seen += 1;
         self.seen_bytes = self.seen_bytes.saturating_add(bytes);

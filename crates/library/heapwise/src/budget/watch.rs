@@ -1,4 +1,4 @@
-//! What happens on the threads that a budget looks at.
+//! What happens on the threads that a budget watches.
 //!
 //! A *watch* belongs to one closure, scope or future that has a budget. A thread *enters* it, and until it leaves, its
 //! requests belong to that watch; and to all that it has entered before, since budgets nest. Threads that have entered none
@@ -45,7 +45,7 @@ struct Open {
     before: Counts,
     /// Net bytes of the thread that the watch's level knows of.
     level: i64,
-    /// Frames whose stack pointer is above this address are of whoever entered. 0 if that is not known.
+    /// Frames whose stack pointer is above this address belong to the code that entered. 0 if that is not known.
     stack_end: usize,
 }
 
@@ -179,7 +179,7 @@ impl Drop for Inside {
         let after = tally::thread();
         let Some(watch) = self.watch.take() else { return };
         let _ignore = Ignore::begin();
-        // At the very end of a thread there is nothing left to leave.
+        // At the very end of a thread the list is gone already.
         let _ = ENTERED.try_with(|entered| {
             let mut entered = entered.borrow_mut();
             let is_it = |open: &Open| Arc::ptr_eq(&open.watch, watch.shared());
@@ -196,7 +196,7 @@ impl Drop for Inside {
                 total.counts += after - open.before;
                 total.stacks.add_all(&open.table);
             }
-            // Whoever is around it has to know these stacks, too.
+            // The watch around this one has to know these stacks, too.
             if let Some(outer) = at.checked_sub(1).and_then(|at| entered.watches.get_mut(at)) {
                 outer.table.add_all(&open.table);
             }
@@ -207,7 +207,7 @@ impl Drop for Inside {
     }
 }
 
-/// A request on this thread, which has been counted. Some budget wants stacks.
+/// A request on this thread, which has been counted already. Some budget needs stacks.
 pub(crate) fn requested(bytes: usize) {
     if WATCHING.get() {
         watched(bytes);
@@ -222,7 +222,7 @@ fn watched(bytes: usize) {
     }
     let level = tally::thread().net_bytes();
     let _ignore = Ignore::begin();
-    // Whoever allocates in here is heapwise itself, and is ignored above.
+    // Allocations in here are heapwise's, and are ignored by the guard above.
     let _ = ENTERED.try_with(|entered| {
         let Ok(mut entered) = entered.try_borrow_mut() else { return };
         let stack_end = entered.watches.first().map_or(0, |open| open.stack_end);

@@ -1,8 +1,8 @@
-//! What the program is doing, said on the timeline of its recording.
+//! Marks and spans of the program, on the timeline of its recording.
 //!
-//! A mark is a moment with a name, a span has a begin and an end on one thread. They go to whoever records this process: the
-//! recorder in the wrapper, the library that `heapwise run` has preloaded, or the recording that the program makes of itself. Where
-//! that is not so, they cost a load and a comparison.
+//! A mark is a moment with a name, a span has a begin and an end on one thread. They go to the recorder of this process: the one
+//! in the wrapper, the library that `heapwise run` has preloaded, or the recording that the program makes of itself. Without a
+//! recorder, they cost a load and a comparison.
 
 #[cfg(feature = "tracing")]
 pub mod tracing;
@@ -13,7 +13,7 @@ use std::marker::PhantomData;
 
 /// Marks this moment of this thread on the timeline of the recording, if there is one.
 ///
-/// A recording keeps 4,096 different names, of 200 bytes each, so what differs each time does not belong into a name. On Linux on
+/// A recording keeps 4,096 different names, of 200 bytes each, so names should not contain what differs each time. On Linux on
 /// x86-64 it needs the default feature `record`, elsewhere `record-to`.
 ///
 /// # Examples

@@ -17,9 +17,9 @@ use tracing_subscriber::registry::LookupSpan;
 /// A layer for `tracing-subscriber` that makes a [span](crate::span) of each time a span is entered, and with
 /// [`events`](Self::events) a [mark](crate::mark) of each event.
 ///
-/// Entered means: at work on this thread. A span of an asynchronous function is entered at each poll, so what other tasks
-/// allocate in between is not in it. Names are those of the spans, without their fields, and of events their targets: what
-/// differs each time does not belong into a name.
+/// Entered means: running on this thread. A span of an asynchronous function is entered at each poll, so what other tasks
+/// allocate in between is not in it. The names are those of the spans, without their fields; for events, their targets. Names
+/// should not contain what differs each time.
 ///
 /// Which spans are taken is decided as for every layer, with a filter of `tracing-subscriber`.
 ///

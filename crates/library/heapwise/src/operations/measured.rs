@@ -12,12 +12,13 @@ pin_project! {
     /// A future that counts what it does while it is polled, and nothing of what its threads do in between.
     /// [`Operation::measure`] makes one, which is one span.
     ///
-    /// A task of an asynchronous program shares its thread with others, and may go on on another thread after each `await`, so
-    /// neither the counters of a thread nor those of the process are its own. What it asks the runtime to do elsewhere, such as a
-    /// task that it spawns, is not counted with it; that needs a `Measured` of its own, of the same operation or another.
+    /// A task of an asynchronous program shares its thread with others, and may continue on another thread after each `await`, so
+    /// neither the counters of a thread nor those of the process are the task's alone. Work that the runtime does elsewhere for
+    /// it, such as a task that it spawns, is not counted with it; that needs a separate `Measured`, of the same operation or
+    /// another.
     ///
     /// The span ends when the future is ready. What the future owned is dropped right then, as a part of the span. A future that
-    /// is dropped before leaves an unfinished span.
+    /// is dropped earlier leaves an unfinished span.
     ///
     /// ```
     /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
@@ -54,7 +55,7 @@ impl<F: Future> Measured<F> {
         Self { future: Some(future), account }
     }
 
-    /// Says how many iterations of the work this future is, as [`ThreadSpan::iterations`](crate::ThreadSpan::iterations) does.
+    /// States how many iterations of the work this future is, as [`ThreadSpan::iterations`](crate::ThreadSpan::iterations) does.
     ///
     /// ```
     /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
@@ -100,7 +101,7 @@ struct Account {
     operation: Operation,
     iterations: u64,
     counts: Counts,
-    /// The highest level of bytes that were asked for and not freed while it was polled, by it.
+    /// The highest level of its allocated and not yet freed bytes while it was polled.
     peak: u64,
     is_finished: bool,
 }
@@ -120,7 +121,7 @@ impl Drop for Account {
     }
 }
 
-/// One poll. It ends also when the future panics: whoever watches the peak has to stop.
+/// One poll. It also ends when the future panics: the watch of the peak has to end.
 struct Visit<'account> {
     account: &'account mut Account,
     peak: Option<ThreadPeak>,

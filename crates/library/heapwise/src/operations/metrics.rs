@@ -284,7 +284,7 @@ impl Metrics {
         self.late
     }
 
-    /// Whether there is anything to tell.
+    /// Whether there is nothing to report.
     pub(super) fn is_empty(&self) -> bool {
         self.first.is_none() && self.unfinished == 0 && self.late == 0
     }

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub(super) struct Entry {
     pub(super) name: Box<str>,
     metrics: Mutex<Metrics>,
-    /// It is counted as long as a span can begin.
+    /// Counting is on as long as a span can begin.
     _use: Use,
 }
 
@@ -32,7 +32,7 @@ impl Entry {
         *self.lock()
     }
 
-    /// Changes what is known. Some systems allocate for a lock, which is not to be counted.
+    /// Changes the metrics. Some systems allocate for a lock, which is not to be counted.
     pub(super) fn change(&self, change: impl FnOnce(&mut Metrics)) {
         let _ignore = Ignore::begin();
         change(&mut self.lock());
@@ -41,7 +41,7 @@ impl Entry {
 
 /// A part of a program by name, such as a benchmark, of which [`Session::operation`](crate::Session::operation) makes one.
 ///
-/// It is a handle: copies are the same operation, also on other threads, and it goes on when its session is gone.
+/// It is a handle: copies are the same operation, also on other threads, and it outlives its session.
 ///
 /// ```
 /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();

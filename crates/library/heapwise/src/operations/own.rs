@@ -3,7 +3,7 @@
 use crate::tally::Ignore;
 use std::ops::Deref;
 
-/// A value that is copied and dropped without being counted, whoever does it and whatever is measured at that moment.
+/// A value that is copied and dropped without being counted, on any thread and in any span.
 #[derive(Debug)]
 pub(crate) struct Own<T>(Option<T>);
 

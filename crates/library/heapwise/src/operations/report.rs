@@ -25,8 +25,8 @@ use serde::Serialize;
 /// assert_eq!(session.to_report().to_string(), expected);
 /// ```
 ///
-/// *Mean bytes* are those that one iteration asks for, *mean count* is how often it asks: allocations and reallocations. *Peak live
-/// bytes* are the most of a single span, above the level at its begin, and `?` where no span knows.
+/// *Mean bytes* are those that one iteration requests, *mean count* is the number of its requests: allocations and reallocations.
+/// *Peak live bytes* are the most of a single span, above the level at its begin, and `?` if it is unknown for all spans.
 #[derive(Clone, Debug)]
 pub struct Report {
     operations: Own<Vec<OperationReport>>,
@@ -266,8 +266,8 @@ impl OperationReport {
         self.metrics.mean()
     }
 
-    /// The first span that has ended; a part of [`total`](Self::total) and [`mean`](Self::mean), and told apart since it may have to
-    /// do what the others need not.
+    /// The first span that has ended; a part of [`total`](Self::total) and [`mean`](Self::mean), and also reported separately,
+    /// since it may include work that is done once.
     ///
     /// ```
     /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
@@ -299,7 +299,7 @@ impl OperationReport {
         self.metrics.later()
     }
 
-    /// The most bytes that were live in a span above what was live at its begin. `None` if no span knows.
+    /// The most bytes that were live in a span above what was live at its begin. `None` if it is unknown for all spans.
     ///
     /// ```
     /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();

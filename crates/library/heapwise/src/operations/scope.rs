@@ -1,8 +1,8 @@
 //! Work that one thread hands out to others.
 //!
-//! A thread that takes part has an entry in a list of its own, with the reading of its counters when it came in. Guards of one
-//! scope on one thread share an entry, or work would be counted twice: a worker of rayon that waits in one job takes up another
-//! one of the same scope meanwhile, and the thread that made the scope may be a worker itself.
+//! A thread that takes part has an entry in its own list, with the reading of its counters when it entered. Guards of one scope
+//! on one thread share an entry, or work would be counted twice: a rayon worker that waits in one job runs another one of the
+//! same scope meanwhile, and the thread that made the scope may be a worker itself.
 
 use super::Operation;
 use super::own::Own;
@@ -25,9 +25,9 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct State {
-    /// What threads did that have left.
+    /// What the threads did that have left.
     counts: Counts,
-    /// Threads that are in.
+    /// Threads that are inside.
     inside: u64,
     has_ended: bool,
     /// Whether another thread than the one that made it was ever in.
@@ -53,7 +53,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// This thread comes in. Returns whether it is counted.
+    /// This thread enters. Returns whether it is counted.
     fn enter(&self, is_other: bool) -> bool {
         let entered = ENTRIES.try_with(|entries| {
             let mut entries = entries.borrow_mut();
@@ -77,7 +77,7 @@ impl Shared {
         entered.unwrap_or(false)
     }
 
-    /// One guard of this thread is gone, or all of them. What it did belongs to the scope if it was the last one.
+    /// One guard of this thread is gone, or all of them. If it was the last one, what the thread did is added to the scope.
     fn leave(&self, all: bool) {
         let now = tally::thread();
         let left = ENTRIES.try_with(|entries| {
@@ -89,7 +89,7 @@ impl Shared {
             }
             let entry = entries.swap_remove(at);
             if entries.is_empty() {
-                // Otherwise the thread would give the list back at its end, where it would be counted.
+                // Otherwise the list would be freed at the thread's end, where that would be counted.
                 let _ignore = Ignore::begin();
                 *entries = Vec::new();
             }
@@ -106,7 +106,7 @@ impl Shared {
     }
 }
 
-/// Counts what its own thread does until it is dropped, and what others do that take part by a [`ScopeHandle`].
+/// Counts what its own thread does until it is dropped, and what other threads do that enter by a [`ScopeHandle`].
 /// [`Operation::measure_scope`] makes one, which is one span.
 ///
 /// With rayon, each job enters the scope on whatever thread it runs:
@@ -130,8 +130,8 @@ impl Shared {
 /// without it, and [`OperationReport::late_guards`](crate::OperationReport::late_guards) says that something is missing. So end
 /// the work before the scope, as rayon's and the standard library's scopes see to.
 ///
-/// The peak is known as long as no other thread has entered: where threads free each other's blocks, the peaks of single
-/// threads say nothing. [`Operation::measure_process`] knows one.
+/// The peak is known as long as no other thread has entered: where threads free each other's blocks, the peaks of single threads
+/// are meaningless. [`Operation::measure_process`] has one.
 #[derive(Debug)]
 #[must_use = "a scope ends when it is dropped, which is at once if it is not kept"]
 pub struct Scope {
@@ -153,13 +153,13 @@ impl Scope {
         let ending = Ending::new(operation);
         let peak = Some(ThreadPeak::begin());
         if !shared.enter(false) {
-            // A thread at its very end keeps no list any more.
+            // At the very end of a thread its list no longer exists.
             ending.operation().add_late(1);
         }
         Self { ending, shared, peak, on_this_thread: PhantomData }
     }
 
-    /// For other threads to take part. Copies are the same.
+    /// A handle for other threads. Copies are equivalent.
     ///
     /// ```
     /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
@@ -172,7 +172,8 @@ impl Scope {
         ScopeHandle { shared: self.shared.clone() }
     }
 
-    /// Says how many iterations of the work this span covers, as [`ThreadSpan::iterations`](crate::ThreadSpan::iterations) does.
+    /// States how many iterations of the work this span covers, as [`ThreadSpan::iterations`](crate::ThreadSpan::iterations)
+    /// does.
     ///
     /// ```
     /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
@@ -204,7 +205,7 @@ impl Drop for Scope {
     }
 }
 
-/// By which threads take part in a [`Scope`]. It may be copied and sent to any thread.
+/// With this, threads take part in a [`Scope`]. It may be copied and sent to any thread.
 ///
 /// ```
 /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
@@ -230,7 +231,7 @@ pub struct ScopeHandle {
 
 impl ScopeHandle {
     /// Counts what this thread does for the scope until the guard is dropped. A thread may have several guards of a scope at a
-    /// time, in any order; it is in as long as it has one.
+    /// time, dropped in any order; it is inside as long as it has one.
     ///
     /// ```
     /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();

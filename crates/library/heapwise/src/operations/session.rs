@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The operations of a run, and its report. Counting is on as long as it, or one of its operations, is there.
+/// The operations of a run, and its report. Counting is on as long as it, or one of its operations, is alive.
 ///
 /// ```
 /// #[global_allocator]
@@ -26,7 +26,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// }
 /// ```
 ///
-/// It prints nothing by itself when it is dropped.
+/// It prints nothing when it is dropped.
 #[derive(Debug)]
 pub struct Session {
     entries: Own<Mutex<Vec<Arc<Entry>>>>,
@@ -81,8 +81,7 @@ impl Session {
         Operation { entry }
     }
 
-    /// What is known at the moment, as a value: the operations in the order in which they were named, those without a span left
-    /// out.
+    /// The current counts, as a value: the operations in the order in which they were named, without those that have no span.
     ///
     /// ```
     /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
@@ -101,8 +100,8 @@ impl Session {
         })
     }
 
-    /// Prints the table to standard output. Nothing at all is printed if there are no spans: benchmarks are programs that
-    /// `cargo test` runs, too, and that filters may leave without anything to do.
+    /// Prints the table to standard output. Nothing at all is printed if there are no spans: `cargo test` runs benchmarks, too,
+    /// and a filter may leave nothing to do.
     ///
     /// ```
     /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
@@ -123,16 +122,16 @@ impl Session {
         if !report.is_empty() {
             let _ignore = Ignore::begin();
             let text = format!("\nAllocation statistics:\n\n{report}\n");
-            // Who has closed standard output does not want to read it.
+            // If standard output is closed, the table is not wanted.
             let _ = io::stdout().lock().write_all(text.as_bytes());
         }
     }
 
-    /// Writes the report as JSON ([`Report::to_json`]) to `<target>/heapwise/operations/<name>.json`, beside the folder
-    /// `<target>/criterion` of Criterion's own files, and returns the path. Without spans there is no file, and `None`.
+    /// Writes the report as JSON ([`Report::to_json`]) to `<target>/heapwise/operations/<name>.json`, next to Criterion's own
+    /// folder `<target>/criterion`, and returns the path. Without spans there is no file, and `None`.
     ///
-    /// It is a call and nothing that printing does along with it, because only the program knows the name that tells its run from
-    /// others: a file with figures of a quick trial must not take the place of real ones.
+    /// It is separate from printing, because only the program knows the name that distinguishes its run from others: a file with
+    /// figures of a quick trial must not replace real ones.
     ///
     /// `<target>` is `CARGO_TARGET_DIR`, or the folder above the running program that cargo has marked as its own. Letters of a
     /// name that may mean something to a file system are replaced.

@@ -6,12 +6,12 @@ use crate::Counts;
 use crate::tally::{self, ProcessPeak, ThreadPeak};
 use std::marker::PhantomData;
 
-/// What all guards have: whose span it is, and how it ends.
+/// What all guards have: the operation of their span, and how it ends.
 #[derive(Debug)]
 pub(super) struct Ending {
     operation: Operation,
     iterations: u64,
-    /// Whether the thread panicked already when the span began: a span in a destructor that a panic runs is a good one.
+    /// Whether the thread was panicking already when the span began: a span in a destructor that runs during a panic is valid.
     was_panicking: bool,
 }
 
@@ -28,7 +28,7 @@ impl Ending {
         &self.operation
     }
 
-    /// Hands the span in, unless a panic has ended it.
+    /// Adds the span to its operation, unless a panic has ended it.
     pub(super) fn end(&self, counts: Counts, peak: Option<u64>) {
         match std::thread::panicking() && !self.was_panicking {
             true => self.operation.add_unfinished(),
@@ -48,8 +48,8 @@ impl Ending {
 /// # }
 /// ```
 ///
-/// The peak is that of the bytes that this thread has asked for and not freed, above what they were at the begin. Up to 32
-/// spans of a thread at a time have peaks of their own; more of them, or as many that were leaked, may see one that is too high.
+/// The peak is that of the bytes that this thread has allocated and not freed, above what they were at the begin. Up to 32 spans
+/// of a thread at a time have separate peaks; further ones, or as many that were leaked, may report one that is too high.
 #[derive(Debug)]
 #[must_use = "a span ends when it is dropped, which is at once if it is not kept"]
 pub struct ThreadSpan {
@@ -66,8 +66,8 @@ impl ThreadSpan {
         Self { ending, peak, before: tally::thread(), on_this_thread: PhantomData }
     }
 
-    /// Says how many iterations of the work this span covers, at its begin or at its end. Zero says that the work could not be
-    /// done: the span is unfinished then.
+    /// States how many iterations of the work this span covers, at its begin or at its end. Zero means that the work could not be
+    /// done: the span is then unfinished.
     ///
     /// ```
     /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
@@ -97,9 +97,9 @@ impl Drop for ThreadSpan {
 
 /// Counts what all threads do until it is dropped, on the thread where it began. [`Operation::measure_process`] makes one.
 ///
-/// Threads that are at work when it begins or ends may have counted a part of a call. The peak is exact if no other thread
-/// allocated meanwhile; otherwise it is exact to 64 KiB for each thread, since threads that told each allocation to each other
-/// would slow each other down.
+/// A thread that is allocating when it begins or ends may have counted a part of a call. The peak is exact if no other thread
+/// allocated meanwhile; otherwise it is exact to 64 KiB for each thread, since sharing each allocation between threads would slow
+/// them down.
 #[derive(Debug)]
 #[must_use = "a span ends when it is dropped, which is at once if it is not kept"]
 pub struct ProcessSpan {
@@ -113,7 +113,7 @@ impl ProcessSpan {
         Self { ending, watch: Some(ProcessWatch::begin()) }
     }
 
-    /// Says how many iterations of the work this span covers, as [`ThreadSpan::iterations`] does.
+    /// States how many iterations of the work this span covers, as [`ThreadSpan::iterations`] does.
     ///
     /// ```
     /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();

@@ -1,11 +1,11 @@
-//! The table for people, which is one for Markdown, too.
+//! The table for people, which is valid Markdown, too.
 
 use super::{OperationReport, Report};
 use heapwise_environment::harmless::escape;
 use std::fmt;
 
 const HEAD: [&str; 4] = ["Operation", "Mean bytes", "Mean count", "Peak live bytes"];
-/// Letters of a name that are shown. Whoever gives a whole document as a name need not see it in a table.
+/// Letters of a name that are shown; longer names are cut.
 const LONGEST: usize = 120;
 
 impl fmt::Display for Report {
@@ -41,7 +41,7 @@ fn row(operation: &OperationReport) -> [String; 4] {
     [cell(operation.name()), per(mean.map(|m| m.allocated_bytes)), per(mean.map(|m| m.requests)), peak]
 }
 
-/// A mean as whole as it is. Where fractions matter, two digits of them are shown, and never none where there is something.
+/// A mean: without decimals if it is whole or at least 1000, otherwise with two. A mean above 0 is never shown as 0.
 fn mean_number(mean: f64) -> String {
     if mean.fract() == 0.0 || mean >= 1000.0 {
         format!("{mean:.0}")
@@ -52,7 +52,7 @@ fn mean_number(mean: f64) -> String {
     }
 }
 
-/// A name that neither leaves its cell nor commands a terminal.
+/// A name that neither leaves its cell nor controls a terminal.
 fn cell(name: &str) -> String {
     let mut shown: String = name.chars().take(LONGEST).collect();
     if shown.len() < name.len() {

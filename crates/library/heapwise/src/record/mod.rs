@@ -1,8 +1,8 @@
 //! Recording what goes through the wrapper.
 //!
-//! On Linux on x86-64 the wrapper has the recorder inside that `heapwise run` otherwise preloads, and writes the same events
-//! with the same stacks into the memory of the same collector, or of one in its own process. Elsewhere the program can record
-//! itself by what any system has (`portable`).
+//! On Linux on x86-64 the wrapper contains the recorder that `heapwise run` otherwise preloads, and writes the same events with
+//! the same stacks into the memory of the same collector, or of one in its own process. Elsewhere the program can record itself
+//! with what every system offers (`portable`).
 
 // Not within the choice below, where rustfmt would not find the files.
 #[cfg(all(
@@ -41,7 +41,7 @@ pub(crate) use here::{POSSIBLE, allocation, begin_if_wanted, deallocation, mark,
 #[cfg(feature = "record-to")]
 pub use recording::{Recorded, Recorder, Recording, record_to};
 
-/// What a thread says of what it does.
+/// The kinds of marks of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mark {
     /// A moment.

@@ -24,7 +24,7 @@ pub(super) fn start(path: &Path, sample_bytes: u64) -> io::Result<u32> {
     recorder::start(path, sample_bytes, &HOOKS, || state::set(RECORDING))
 }
 
-/// Ends a recording and waits until it is written. `None` if it is over, or another process's.
+/// Ends a recording and waits until it is written. `None` if it is over, or belongs to another process.
 pub(super) fn finish(recording: u32, patience: Option<Duration>) -> Option<io::Result<Recorded>> {
     let outcome = recorder::finish(recording, patience)?;
     Some(outcome.map(|written| Recorded {
@@ -46,7 +46,7 @@ pub(crate) fn allocation(layout: &Layout, function: Function, call: impl FnOnce(
 
 pub(crate) use recorder::{deallocation, reallocation};
 
-/// What the program says of itself.
+/// Marks and spans of the program.
 pub(crate) fn mark(mark: Mark, name: &str) {
     let kind = match mark {
         Mark::Moment => MarkKind::Point,

@@ -1,12 +1,12 @@
-//! Recordings from inside of the program, as its users see them.
+//! Recordings that the program makes of itself: the public interface.
 
 use super::here;
 use heapwise_trace::sampling::DEFAULT_SAMPLE_BYTES;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Records this program from now on into a new file, until the returned value is [finished](Recording::finish) or dropped, or
-/// the program exits. `heapwise report FILE` tells what is in it.
+/// Records this program from now on into a new file, until the returned value is [finished](Recording::finish) or dropped, or the
+/// program exits. `heapwise report FILE` shows what is in it.
 ///
 /// [`Allocator`](crate::Allocator) has to be the global allocator. On Linux on x86-64 every call is recorded, exactly, as
 /// `heapwise run` does it; a process can be recorded so once. Elsewhere a sample of the blocks is recorded, and [`Recorder`]
@@ -41,7 +41,7 @@ pub fn record_to(path: impl AsRef<Path>) -> io::Result<Recording> {
     Recorder::options().start(path)
 }
 
-/// What may be chosen about a recording from inside. Where everything is recorded anyhow (Linux on x86-64), that is nothing.
+/// The options of a recording from inside. They have no effect where everything is recorded (Linux on x86-64).
 ///
 /// ```
 /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
@@ -137,7 +137,7 @@ impl Recording {
 
 impl Drop for Recording {
     fn drop(&mut self) {
-        // Who wants to know how it ended calls `finish`.
+        // Programs that need the result call `finish`.
         let _ = here::finish(self.number, None);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::{Add, AddAssign, Sub};
 
-/// What was asked of the allocator.
+/// Counts of calls to the allocator.
 ///
 /// ```
 /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
@@ -26,14 +26,14 @@ pub struct Counts {
     pub reallocations: u64,
     /// Blocks that were freed.
     pub deallocations: u64,
-    /// Bytes asked for, by allocations and, with their new size, by reallocations.
+    /// Bytes requested, by allocations and, with their new size, by reallocations.
     pub allocated_bytes: u64,
     /// Bytes freed, by deallocations and, with the old size, by reallocations.
     pub freed_bytes: u64,
 }
 
 impl Counts {
-    /// Allocations and reallocations: how often the allocator was asked for memory.
+    /// Allocations and reallocations: the number of requests for memory.
     ///
     /// ```
     /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();
@@ -52,7 +52,7 @@ impl Counts {
         self.allocations + self.reallocations
     }
 
-    /// Bytes that were asked for and not freed. Negative where blocks were freed that others had allocated.
+    /// Bytes that were allocated and not freed. Negative where blocks were freed that others had allocated.
     ///
     /// ```
     /// # #[global_allocator] static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();

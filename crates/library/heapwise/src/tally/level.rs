@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
 /// Watchers of one thread's peak at a time. Further ones share the segment of the last.
 pub(super) const MOST: usize = 32;
 
-/// The segments of a thread that are over, and who began them. Only its thread uses them.
+/// The past segments of a thread, and which watches began them. Only its thread uses them.
 #[derive(Debug)]
 pub(super) struct Segments {
     pub(super) peaks: [AtomicI64; MOST],
@@ -24,13 +24,13 @@ impl Segments {
         }
     }
 
-    /// A thread that has ended may have forgotten about a watcher.
+    /// A thread that has ended may have leaked a watch.
     pub(super) fn clear(&self) {
         self.count.store(0, Ordering::Relaxed);
     }
 }
 
-/// A thread tells the process's level when its own has moved by this many bytes: so threads do not slow each other down, and
+/// A thread updates the process's level when its own has moved by this many bytes: so threads do not slow each other down, and
 /// the process's peak is exact to twice this for each thread, which may be as much below at the beginning and above at the end.
 pub(super) const STEP: i64 = 32 << 10;
 

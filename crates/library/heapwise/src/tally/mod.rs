@@ -1,8 +1,8 @@
 //! What each thread has allocated since counting began.
 //!
-//! Each thread counts for itself, in a [`slot`] that only it writes to, so counting does not get slower with threads.
-//! Whoever wants the counts of a thread takes them before and after; those of the process are the sum over all slots, also
-//! of threads that have ended.
+//! Each thread counts for itself, in a [`slot`] that only it writes to, so counting does not get slower with threads. The counts
+//! of a thread are the difference of two readings; those of the process are the sum over all slots, also of threads that have
+//! ended.
 
 mod counts;
 mod level;
@@ -18,7 +18,7 @@ pub(crate) use slot::{Ignore, allocated, deallocated, deallocated_more, process,
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What is missing in a program where nothing can be counted.
+/// The message for a program where nothing can be counted.
 const NOT_INSTALLED: &str = "heapwise counts nothing, because it is not the global allocator of this program; add to it:\n\n    \
      #[global_allocator]\n    static ALLOCATOR: heapwise::Allocator = heapwise::Allocator::system();\n";
 
@@ -28,8 +28,8 @@ pub(crate) fn is_installed() -> bool {
     if IS_KNOWN.load(Ordering::Relaxed) {
         return true;
     }
-    // Those who count already are not to count this. What is ignored goes into one slot for all threads, where one of them
-    // may overwrite what another has just counted; hence more than one attempt.
+    // Existing watches must not count this. What is ignored goes into one slot for all threads, where one of them may overwrite
+    // what another has just counted; hence more than one attempt.
     let _ignore = Ignore::begin();
     let is_installed = (0..1000).any(|_| {
         let before = thread();
@@ -40,7 +40,7 @@ pub(crate) fn is_installed() -> bool {
     is_installed
 }
 
-/// Panics with what to do if nothing can be counted: zeroes would look like success. Counting is on from then on.
+/// Panics with the remedy if nothing can be counted: zeroes would look like success. Counting is on from then on.
 #[track_caller]
 pub(crate) fn ensure_installed() {
     assert!(is_installed(), "{NOT_INSTALLED}");
@@ -128,7 +128,7 @@ mod tests {
         let mut large = buffer(256 << 20);
         let peak = ProcessPeak::begin();
         large.shrink_to(1 << 10);
-        // Another thread has it then, or this one: what it counts is told at once.
+        // Another thread has it then, or this one: counts of so many bytes reach the process at once.
         std::thread::spawn(|| drop(buffer(200 << 20))).join().expect("it does not panic");
         let peak = peak.end();
         assert!(peak < 100 << 20, "{peak}");

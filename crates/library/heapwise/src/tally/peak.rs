@@ -1,9 +1,9 @@
 //! Peaks: how high the level of live bytes rose while they were watched.
 //!
-//! A thread has one number that its calls compare with, and several may want to know a peak at the same time, one inside of
-//! the other or overlapping. So time is cut into *segments*, at each moment when a watch begins: the number is the
-//! peak of the last segment, and those of earlier ones are kept. The peak of a watch is the highest of the segments
-//! since he began. When he ends, his first segment becomes a part of the one before it, whose watchers saw that time, too.
+//! A thread has one number that its calls compare with, and several watches may need a peak at the same time, nested or
+//! overlapping. So time is cut into *segments*, at each moment when a watch begins: the number is the peak of the last segment,
+//! and those of earlier ones are kept. The peak of a watch is the highest of the segments since it began. When it ends, its first
+//! segment becomes a part of the one before it, whose watches saw that time, too.
 
 use super::level::{LEVEL, MOST, PEAK};
 use super::slot::{self, Slot, lock};
@@ -41,7 +41,7 @@ impl ThreadPeak {
     }
 }
 
-/// Finds the peak since a watcher began, and takes his segment out.
+/// Finds the peak since a watch began, and removes its segment.
 fn highest_since(slot: &Slot, watcher: u64) -> i64 {
     let segments = &slot.segments;
     let count = segments.count.load(Ordering::Relaxed) as usize;
@@ -49,10 +49,10 @@ fn highest_since(slot: &Slot, watcher: u64) -> i64 {
     let Some(index) = (0..count).find(|&i| segments.watchers[i].load(Ordering::Relaxed) == watcher) else {
         return now;
     };
-    // `peaks[i]` is the peak of the segment that was over when watcher `i` began, so his own begin after it.
+    // `peaks[i]` is the peak of the segment that ended when watch `i` began, so this watch's first segment is the next one.
     let peak_at = |i: usize| segments.peaks[i].load(Ordering::Relaxed);
     let highest = (index + 1..count).map(peak_at).fold(now, i64::max);
-    // The segment that he began becomes part of the one before it.
+    // The segment that it began becomes part of the one before it.
     let before = peak_at(index);
     match index + 1 < count {
         true => segments.peaks[index + 1].store(before.max(peak_at(index + 1)), Ordering::Relaxed),

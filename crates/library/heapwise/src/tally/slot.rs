@@ -1,7 +1,7 @@
 //! The counters of one thread.
 //!
 //! A slot is written by its thread alone and read by any thread, so its fields are atomics that are loaded and stored, never
-//! exchanged: the processor has nothing to lock. Slots stay for ever. The slot of a thread that has ended keeps its counts,
+//! exchanged: the processor has nothing to lock. Slots are never freed. The slot of a thread that has ended keeps its counts,
 //! which belong to the process, and goes to the next new thread.
 
 use super::counts::Counts;
@@ -22,13 +22,13 @@ pub(super) struct Slot {
     deallocations: AtomicU64,
     freed_bytes: AtomicU64,
     reallocations: AtomicU64,
-    /// Net bytes above which there is something to do: a new peak, or news for the process's level. One comparison for both.
+    /// Net bytes above which there is something to do: a new peak, or an update of the process's level. One comparison for both.
     ceiling: AtomicI64,
-    /// Net bytes from which on downwards the process's level has to know.
+    /// Net bytes below which the process's level has to be updated.
     floor: AtomicI64,
     /// Highest net bytes since the last watch began.
     peak: AtomicI64,
-    /// Net bytes that the process's level knows of.
+    /// Net bytes that the process's level contains already.
     flushed: AtomicI64,
     pub(super) segments: Segments,
     /// The slot that was made before this one.
@@ -37,7 +37,7 @@ pub(super) struct Slot {
     next_free: AtomicPtr<Slot>,
 }
 
-/// The newest slot; each names the one before.
+/// The newest slot; each links to the one before.
 static NEWEST: AtomicPtr<Slot> = AtomicPtr::new(ptr::null_mut());
 /// Slots whose threads have ended, as an address.
 static FREE: Mutex<usize> = Mutex::new(0);
@@ -51,9 +51,9 @@ thread_local! {
     /// Null before the first call that is counted, and again at the thread's end.
     static SLOT: Cell<*const Slot> = const { Cell::new(ptr::null()) };
     static ENDING: Cell<bool> = const { Cell::new(false) };
-    /// What the thread had counted when it gave its slot back.
+    /// What the thread had counted when it released its slot.
     static FINAL: Cell<Option<Counts>> = const { Cell::new(None) };
-    /// Gives the slot back when the thread ends.
+    /// Releases the slot when the thread ends.
     static LEASE: Lease = const { Lease };
 }
 
@@ -65,7 +65,8 @@ impl Drop for Lease {
         let slot = SLOT.replace(ptr::null()).cast_mut();
         // SAFETY: null, or a slot; slots are never freed.
         FINAL.set(unsafe { slot.as_ref() }.map(Slot::counts));
-        // A slot whose list is locked for too long (a forked child's may be, for ever) is not used again; it is no loss.
+        // A slot whose list is locked for too long (a forked child's may be, for ever) is not used again; that loses nothing
+        // else.
         if !slot.is_null()
             && !ptr::eq(slot, &raw const IGNORED)
             && let Some(mut free) = lock(&FREE)
@@ -77,7 +78,7 @@ impl Drop for Lease {
     }
 }
 
-/// Takes a lock that is held for a few instructions only; `None` if that does not seem to be so.
+/// Takes a lock that is held for a few instructions only; `None` if it stays locked.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> Option<std::sync::MutexGuard<'_, T>> {
     for _ in 0..10_000 {
         match mutex.try_lock() {
@@ -125,7 +126,7 @@ impl Slot {
         }
     }
 
-    /// Bytes that this thread has asked for and not freed.
+    /// Bytes that this thread has allocated and not freed.
     pub(super) fn net(&self) -> i64 {
         self.counts().net_bytes()
     }
@@ -177,7 +178,7 @@ impl Slot {
         net <= self.floor.load(Ordering::Relaxed)
     }
 
-    /// Takes the level as it is now: a new peak, and now and then something that the process's level should know.
+    /// Updates the peak, and the process's level if the thread's has moved far enough.
     fn settle(&self) {
         let net = self.net();
         if net > self.peak() {
@@ -203,7 +204,7 @@ impl Slot {
     }
 }
 
-/// The slot of this thread; `None` at the very end of a thread, when it has given it back.
+/// The slot of this thread; `None` at the very end of a thread, when it has released it.
 #[inline(always)]
 pub(super) fn own() -> Option<&'static Slot> {
     let slot = SLOT.get();
@@ -225,7 +226,7 @@ fn claim() -> Option<&'static Slot> {
     SLOT.set(&raw const IGNORED);
     let slot = reused().or_else(made);
     SLOT.set(slot.map_or(ptr::null(), ptr::from_ref));
-    // From here on the slot is released when the thread ends. What std keeps for that it takes from the system's allocator.
+    // From here on the slot is released when the thread ends. std takes memory for that from the system's allocator.
     if slot.is_some() && LEASE.try_with(|_| ()).is_err() {
         ENDING.set(true);
         SLOT.set(ptr::null());
@@ -300,7 +301,7 @@ pub(crate) fn reallocated(block: *mut u8, old: usize, new: usize) -> *mut u8 {
     }
 }
 
-/// There is a new peak, or the level of the process has to know.
+/// There is a new peak, or the level of the process has to be updated.
 #[inline(never)]
 fn settled(slot: &Slot, block: *mut u8) -> *mut u8 {
     slot.settle();
@@ -340,7 +341,7 @@ fn first_reallocated(block: *mut u8, old: usize, new: usize) -> *mut u8 {
     block
 }
 
-/// What [`deallocated`] has left to do: the level of the process has to know, or the thread had no slot to count in.
+/// The rest of [`deallocated`]: the level of the process has to be updated, or the thread had no slot to count in.
 #[cold]
 #[inline(never)]
 pub(crate) fn deallocated_more(bytes: usize) {
@@ -378,7 +379,7 @@ pub(crate) fn process() -> Counts {
     sum
 }
 
-/// While it lives, what this thread does is not counted: it is heapwise at work, and not the program.
+/// While it lives, what this thread does is not counted: it is heapwise's work, not the program's.
 #[derive(Debug)]
 pub(crate) struct Ignore {
     before: *const Slot,
@@ -392,7 +393,7 @@ impl Ignore {
     }
 }
 
-/// Whether what this thread does now is heapwise at work, and not the program.
+/// Whether what this thread does now is heapwise's work, not the program's.
 #[cfg(feature = "budgets")]
 pub(crate) fn is_ignoring() -> bool {
     ptr::eq(SLOT.get(), &raw const IGNORED)

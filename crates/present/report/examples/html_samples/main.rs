@@ -1,6 +1,6 @@
-//! Writes pages that the tests in a browser look at: `html_samples FOLDER`.
+//! Writes pages for the tests in a browser: `html_samples FOLDER`.
 //!
-//! What they show is made up; recordings of real programs are tested beside them.
+//! The data are made up; recordings of real programs are tested separately.
 
 #![forbid(unsafe_code)]
 

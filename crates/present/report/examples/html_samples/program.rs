@@ -36,11 +36,11 @@ pub(crate) struct Work {
     pub(crate) thread: usize,
     pub(crate) blocks: u64,
     pub(crate) size: u64,
-    /// Of the blocks, how many stay until the end. The others go at once.
+    /// How many of the blocks stay until the end. The others are freed at once.
     pub(crate) kept: u64,
 }
 
-/// What the program says of itself.
+/// A mark or a span of the program.
 #[derive(Clone, Debug)]
 pub(crate) struct Said {
     pub(crate) name: String,
@@ -59,7 +59,7 @@ pub(crate) struct Program {
     pub(crate) threads: Vec<String>,
     pub(crate) work: Vec<Work>,
     pub(crate) said: Vec<Said>,
-    /// Resident bytes over time, beside the live ones.
+    /// Resident bytes over time, in addition to the live ones.
     pub(crate) resident: Vec<u64>,
 }
 

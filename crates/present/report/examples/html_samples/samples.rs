@@ -49,7 +49,7 @@ fn plain(program: &Program) -> Sample {
     Sample { analysis: program.analysis(), diagnosis, matrix: None, times: None, source }
 }
 
-/// What a program says of itself: phases, requests in them, and moments. Names are all different.
+/// Marks and spans of a program: phases, requests in them, and moments. Names are all different.
 fn sayings(names: [&str; 8]) -> Vec<Said> {
     let span = |name: &str, thread, from, to| Said { name: name.into(), thread, from, to: Some(to) };
     let point = |name: &str, from| Said { name: name.into(), thread: 0, from, to: None };
@@ -328,7 +328,7 @@ pub(crate) fn large() -> Sample {
     let mut stacks: Vec<Vec<usize>> = vec![vec![0]];
     let mut known = HashSet::new();
     while stacks.len() < STACKS {
-        // A stack goes on where an earlier one has been, as those of real programs do.
+        // A stack often continues one that occurred before, as those of real programs do.
         let base = (next(&mut state) as usize) % stacks.len();
         let keep = 1 + (next(&mut state) as usize) % stacks[base].len();
         let mut stack = stacks[base][..keep].to_vec();

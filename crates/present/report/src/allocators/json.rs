@@ -1,4 +1,4 @@
-//! The list of allocators, and what came of checking candidates, for machines.
+//! The list of allocators, and the results of checking candidates, for machines.
 
 use crate::schema::allocators::{
     self as schema, Checks, Failure, Identity, List, Range, SCHEMA, Setting, SettingKind,

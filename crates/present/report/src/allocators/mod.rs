@@ -1,4 +1,4 @@
-//! The allocators that a program can be tried with, and whether candidates are what they are called.
+//! The allocators that a program can be run with, and whether each candidate is what its name says.
 
 mod json;
 mod text;

@@ -1,4 +1,4 @@
-//! The allocators that a program can be tried with, and whether candidates are what they are called, for a terminal.
+//! The allocators that a program can be run with, and whether each candidate is what its name says, for a terminal.
 
 use crate::document::{Block, Document, Mark, Section, Title, terminal};
 use crate::style::Style;
@@ -24,7 +24,7 @@ fn section(allocator: &'static dyn Allocator, libraries: &Libraries) -> Section 
     Section { title: Title::Given(title.trim_end().to_owned()), ..Section::untitled(blocks) }
 }
 
-/// A line for each that is what it is called. Others are errors, which the caller shows.
+/// A line for each candidate that is what its name says. Others are errors, which the caller shows.
 pub fn checks(checks: &[Check], style: Style) -> String {
     let lines = checks.iter().filter_map(|(candidate, result)| Some(line(candidate, result.as_ref().ok()?)));
     let section = Section::untitled(lines.map(|line| Block::line(Mark::Unbroken(0), line)));

@@ -2,7 +2,7 @@
 
 use crate::units;
 
-/// What numbers are, hence how they are written and where marks are.
+/// What numbers are, which determines how they are written and where marks are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
     Bytes,
@@ -47,7 +47,7 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// For all these numbers, on these places. It begins at zero unless that would press them into a corner.
+    /// For all these numbers, on these places. It begins at zero unless that would squeeze them into a corner.
     pub(super) fn new(
         unit: Unit,
         numbers: impl Iterator<Item = f64>,

@@ -1,4 +1,4 @@
-//! What something consists of, a row for each: bars whose parts lie beside each other.
+//! What something consists of: a bar per row, with its parts side by side.
 
 use super::axis::{Axis, Unit};
 use super::labels::Labels;
@@ -14,10 +14,10 @@ pub(crate) struct Bar<'a> {
 }
 
 const THICK: f64 = 16.0;
-/// A part that is narrower would not be seen.
+/// A narrower part would be invisible.
 const NARROWEST: f64 = 0.3;
 
-/// The picture. The legend, with the classes of [`class_of_part`], is the page's.
+/// The picture. The page adds the legend, with the classes of [`class_of_part`].
 pub(crate) fn bars(description: &str, unit: Unit, names: &[&str], rows: &[Bar<'_>]) -> Markup {
     let wholes = rows.iter().map(|row| row.parts.iter().sum::<f64>());
     let labels = Labels::of(rows.iter().map(|row| row.label));

@@ -1,5 +1,5 @@
-//! Where names of rows stand: at the left if all of them are short, else each above its row, for a name with settings is what
-//! tells rows apart and must not be cut.
+//! Where names of rows are placed: at the left if all of them are short, otherwise each above its row, because a name with
+//! settings distinguishes rows and must not be cut.
 
 use super::{WIDTH, short, width, word};
 use crate::html_page::Markup;

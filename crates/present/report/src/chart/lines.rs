@@ -14,7 +14,7 @@ pub(crate) struct Curve<'a> {
 const HEIGHT: f64 = 240.0;
 const LEFT: f64 = 64.0;
 
-/// The picture; its legend is the page's.
+/// The picture; the page adds its legend.
 pub(crate) fn lines(description: &str, [x_unit, y_unit]: [Unit; 2], curves: &[Curve<'_>]) -> Markup {
     let all = || curves.iter().flat_map(|curve| curve.points.iter());
     let x_axis = Axis::new(x_unit, all().map(|[x, _]| *x), true, [LEFT, WIDTH - 24.0]);

@@ -1,7 +1,7 @@
 //! Small pictures for pages: values side by side, curves, bars of parts, and points with a front.
 //!
-//! They are SVG inside of the page, drawn here and not by a script. Colours are classes, since the page's policy allows no style
-//! at an element, so they follow light and dark.
+//! They are SVG inside of the page, drawn here and not by a script. Colours are classes, since the page's policy forbids style
+//! attributes; so they follow light and dark.
 
 mod axis;
 mod bars;
@@ -22,9 +22,9 @@ use crate::html_page::{Markup, element, text};
 /// Of the drawing, in its own units; the page scales it.
 const WIDTH: f64 = 520.0;
 
-/// The class of a colour, by a number; they begin again when they are used up.
+/// The class of a colour, by a number; colours repeat when they are used up.
 pub(crate) fn series(number: usize) -> String {
-    // The first one is grey, and the baseline's alone.
+    // The first one is grey, and reserved for the baseline.
     let number = if number == 0 { 0 } else { (number - 1) % 9 + 1 };
     format!("s{number}")
 }
@@ -46,13 +46,13 @@ fn word(class: &str, anchor: &str, [x, y]: [f64; 2], what: &str) -> Markup {
     element("text", &attributes, [text(what)])
 }
 
-/// A point with something to read when the pointer is on it.
+/// A point with a tooltip.
 fn dot(class: &str, [x, y]: [f64; 2], radius: f64, title: &str) -> Markup {
     let attributes = [("class", class), ("cx", &at(x)), ("cy", &at(y)), ("r", &at(radius))];
     element("circle", &attributes, [element("title", &[], [text(title)])])
 }
 
-/// The whole drawing, described for those who do not see it.
+/// The whole drawing, with a description for screen readers.
 fn drawing(height: f64, description: &str, parts: Vec<Markup>) -> Markup {
     let view = format!("0 0 {WIDTH} {height:.0}");
     element("svg", &[("viewBox", &view), ("role", "img"), ("aria-label", description)], parts)

@@ -1,4 +1,4 @@
-//! Points in two dimensions of both of which less is better, with the front of those that no other beats in both.
+//! Points in two dimensions, less being better in both, with the front of those that no other point beats in both.
 
 use super::axis::{Axis, Unit};
 use super::{WIDTH, at, dot, drawing, rule, short, width, word};
@@ -21,7 +21,7 @@ pub(crate) enum Emphasis {
     Named,
     /// Without its name, for it is one of many.
     Unnamed,
-    /// Hardly: it is there to show where others are.
+    /// Barely visible: it only shows where others are.
     Faint,
 }
 
@@ -68,7 +68,7 @@ pub(crate) fn emphasized(
     line.sort_by(|a, b| a[0].total_cmp(&b[0]));
     let path: Vec<String> = line.iter().map(|[x, y]| format!("{},{}", at(*x), at(*y))).collect();
     parts.push(element("polyline", &[("class", "front"), ("fill", "none"), ("points", &path.join(" "))], []));
-    // Those that matter lie above the others.
+    // Emphasised points are drawn above the others.
     for what in [Emphasis::Faint, Emphasis::Unnamed, Emphasis::Named, Emphasis::OnFront] {
         for one in of(what) {
             let [x, y] = place(one);
@@ -88,7 +88,7 @@ pub(crate) fn emphasized(
     taken.push(Area { x: [0.0, 4.0 + width(titles[1])], y: [0.0, 15.0] });
     for named in [Emphasis::OnFront, Emphasis::Named].into_iter().flat_map(of) {
         let [x, y] = place(named);
-        // With less and less of the name, until there is room; rather beside those that are hardly seen than over them.
+        // With less and less of the name, until there is room. A name covers faint points only if there is no room beside them.
         let rooms = [WIDTH, 200.0, 110.0];
         let found = rooms.iter().find_map(|room| {
             let name = short(named.label, *room);
@@ -98,7 +98,7 @@ pub(crate) fn emphasized(
                 .or_else(|| free_place(&taken, [x, y], wide))
                 .map(|area| (name, area))
         });
-        // Who has no room for a name has its colour in the legend, and its name where the pointer is.
+        // A point without room for its name has its colour in the legend, and its name in a tooltip.
         let Some((name, area)) = found else { continue };
         let near = area.near(x);
         if (area.y[0] - y).abs().min((area.y[1] - y).abs()) > LINE {
@@ -110,7 +110,7 @@ pub(crate) fn emphasized(
     drawing(HEIGHT, description, parts)
 }
 
-/// A part of the drawing that something takes.
+/// An occupied part of the drawing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Area {
     x: [f64; 2],
@@ -133,8 +133,8 @@ impl Area {
     }
 }
 
-/// Where a name of this width can stand near its point, within the drawing, such that nothing else is in its way: to the right, to
-/// the left, and then further and further above and below.
+/// A place for a name of this width near its point, within the drawing and not overlapping anything: to the right, to the left,
+/// and then further and further above and below.
 fn free_place(taken: &[Area], [x, y]: [f64; 2], width: f64) -> Option<Area> {
     let rows = [0.0, 1.0, -1.0, 2.0, -2.0, 3.0, -3.0, 4.0, -4.0, 5.0, -5.0];
     let right = (x + 8.0).min(WIDTH - width - 2.0).max(2.0);

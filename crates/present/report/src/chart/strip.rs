@@ -1,4 +1,4 @@
-//! Every single run as a point, a row for each who ran: what medians hide is seen here.
+//! Every single run as a point, a row per candidate: it shows what medians hide.
 
 use super::axis::{Axis, Unit};
 use super::labels::Labels;

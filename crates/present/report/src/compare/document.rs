@@ -43,7 +43,7 @@ fn findings(comparison: &Comparison) -> Option<Section> {
     (!alert.items.is_empty()).then(|| Section::new("Not the same", [Block::Alert(alert)]).aside(aside))
 }
 
-/// What a column is called where there is little room.
+/// The title of a column where there is little room.
 fn title(measure: RunMeasure) -> &'static str {
     match measure {
         RunMeasure::Wall => "wall",
@@ -65,7 +65,7 @@ fn table<'a>(
     let measures = comparison.measures();
     let column = |measure: &RunMeasure| {
         let column = Column::new(measure.title()).short(title(*measure));
-        // Those have no room for ranges even where there is much.
+        // These have no room for ranges at any width.
         if matches!(measure, RunMeasure::Faults | RunMeasure::Wall) { column.brief() } else { column }
     };
     let mut table = Table::new(std::iter::once(Column::new("allocator")).chain(measures.iter().map(column)));
@@ -91,7 +91,7 @@ fn median(standing: &Standing, measure: RunMeasure) -> Cell {
     let [median, low, high] = [spread.median, spread.low, spread.high].map(|n| wording::number(measure, n));
     let bare = |number: &str| number.split(' ').next().unwrap_or_default().to_owned();
     let unit = |number: &str| number.split(' ').nth(1).map(str::to_owned);
-    // The unit of the median stands for all three where it is theirs.
+    // The unit of the median is used for all three if they have the same one.
     let whole = match unit(&low) == unit(&median) && unit(&high) == unit(&median) {
         true => format!("{median} ({}..{})", bare(&low), bare(&high)),
         false => format!("{median} ({low}..{high})"),
@@ -99,7 +99,7 @@ fn median(standing: &Standing, measure: RunMeasure) -> Cell {
     Cell::spread(median, whole)
 }
 
-/// Each candidate beside the program as it is: in words, and on pages as a table.
+/// Each candidate compared with the baseline: in words, and on pages as a table.
 fn differences(comparison: &Comparison) -> Section {
     let cell = |standing: &Standing, measure: RunMeasure| match standing.differences.get(&measure) {
         None if standing.counted.is_empty() => Cell::own("no run counts").at_the_right(),
@@ -192,7 +192,7 @@ fn both(comparison: &Comparison) -> Option<Figure> {
     (!is_empty).then(|| Figure { caption: caption.to_owned(), picture })
 }
 
-/// One run of each, the last one that counts.
+/// One run of each: the last one that counts.
 fn over_time(comparison: &Comparison) -> Section {
     let rows = numbers(comparison, |standing| {
         let points = standing.counted().last().map(|sample| sample.timeline.points()).unwrap_or_default();

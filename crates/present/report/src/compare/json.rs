@@ -13,7 +13,7 @@ pub(super) fn json(comparison: &Comparison) -> String {
     crate::schema::pretty(&contents(comparison))
 }
 
-/// What the JSON has, which that of a search contains.
+/// The contents of the JSON, which the JSON of a search includes.
 pub(crate) fn contents(comparison: &Comparison) -> schema::Comparison {
     let setup = &comparison.setup;
     let measures = comparison.measures();
@@ -70,7 +70,7 @@ fn candidate(
         runs: f.runs,
         what: f.what.clone(),
     });
-    // How it ended when it did not end as the program as it is ever does, else how it ended last.
+    // The first outcome that never occurs with the baseline, otherwise the last outcome.
     let is_known = |sample: &Sample| baseline.iter().any(|other| other.outcome == sample.outcome);
     let telling = standing.samples.iter().find(|sample| !is_known(sample)).or(standing.samples.last());
     let runs = standing.samples.iter().enumerate();

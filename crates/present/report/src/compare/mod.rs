@@ -1,7 +1,7 @@
-//! What a comparison of allocators found: for a terminal, for machines, for a pull request and for a browser.
+//! The results of a comparison of allocators: for a terminal, for machines, for a pull request and for a browser.
 //!
-//! Findings come first: an allocator under which the program does something else is no choice, whatever its numbers are. A
-//! difference that cannot be told from noise is said to be that and nothing more, in every format.
+//! Findings come first: an allocator under which the program behaves differently is no choice, whatever its numbers are. A
+//! difference within the noise is reported as that and nothing more, in every format.
 
 mod document;
 mod json;
@@ -81,7 +81,7 @@ mod tests {
     #[test]
     fn the_page_has_every_run_and_no_markup_of_others() {
         let page = html(&comparison());
-        // Five measures, two who have runs that count.
+        // Five measures, two candidates with runs that count.
         assert!(page.matches("<circle").count() >= 5 * (10 + 5), "{}", page.matches("<circle").count());
         assert!(
             page.contains("within the noise") && page.contains("saying “\\u{1b}[31m&lt;b&gt;|`x`”"),

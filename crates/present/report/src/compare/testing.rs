@@ -1,4 +1,4 @@
-//! A comparison that never was: one candidate that is quick, one that crashes and says hostile things.
+//! A made-up comparison: one candidate that is quick, and one that crashes and prints hostile text.
 
 use heapwise_trial::compare::{
     Candidate, Comparison, Difference, EndSource, Finding, FindingKind, Memory, Outcome, Output, PeakSource,

@@ -1,4 +1,4 @@
-//! What is said in the same words in all formats for people.
+//! Sentences and numbers that are the same in all formats for people.
 
 use crate::report::counted;
 use crate::units::{bytes, count, signed_percent, time};
@@ -31,7 +31,7 @@ pub(super) fn with_interval(difference: &Difference) -> String {
     format!("{} ({}..{})", change(difference.ratio), short(difference.low), short(difference.high))
 }
 
-/// What can be said of a difference, in a cell.
+/// A difference as the text of a cell.
 pub(super) fn cell(difference: &Difference) -> String {
     match difference.verdict {
         Verdict::Lower | Verdict::Higher => with_interval(difference),
@@ -50,7 +50,7 @@ pub(super) fn who(standing: &Standing) -> String {
     }
 }
 
-/// Its version; of the program as it is, what was seen in it.
+/// Its version; for the baseline, the allocator that was seen in it.
 pub(super) fn aside(standing: &Standing) -> String {
     let candidate = &standing.candidate;
     if candidate.library.is_some() {
@@ -94,7 +94,7 @@ pub(super) fn drive(comparison: &Comparison) -> Option<String> {
     })
 }
 
-/// Lines about what candidates did otherwise, the name first.
+/// Lines about what candidates did differently, the name first.
 pub(super) fn findings(comparison: &Comparison) -> Vec<(String, String)> {
     let mut lines = Vec::new();
     for standing in &comparison.standings {
@@ -113,12 +113,12 @@ pub(super) fn findings(comparison: &Comparison) -> Vec<(String, String)> {
     lines
 }
 
-/// Lines about who could not take part.
+/// Lines about candidates that are not available.
 pub(super) fn unavailable(comparison: &Comparison) -> Vec<String> {
     comparison.unavailable.iter().map(|u| format!("{} was left out: {}", u.label, u.reason)).collect()
 }
 
-/// What a candidate surely needs less of, more of, and what cannot be told.
+/// What a candidate significantly needs less of, more of, and where there is no significant difference.
 pub(super) fn verdicts(standing: &Standing, measures: &[RunMeasure]) -> [(&'static str, Vec<String>); 4] {
     let of = |wanted: Verdict| -> Vec<String> {
         let those = measures.iter().filter(|m| standing.verdict(**m) == Some(wanted));
@@ -142,7 +142,7 @@ pub(super) fn verdicts(standing: &Standing, measures: &[RunMeasure]) -> [(&'stat
     ]
 }
 
-/// Memory that is counted as resident and was freed lazily, where it is worth a word.
+/// Memory that is counted as resident and was freed lazily, if it is worth mentioning.
 pub(super) fn lazily_freed(standing: &Standing) -> Option<String> {
     let freed = |sample: &heapwise_trial::compare::Sample| {
         let memory = sample.after_settle.or(sample.after_load).or(sample.end)?;
@@ -185,7 +185,7 @@ pub(super) fn conclusion(comparison: &Comparison) -> Vec<String> {
     sentences
 }
 
-/// What can be said if no run of a candidate counts.
+/// The conclusion if no run of a candidate counts.
 fn no_candidate_counts(comparison: &Comparison) -> Vec<String> {
     let names = |is_wanted: &dyn Fn(&Standing) -> bool| -> Vec<&str> {
         let wanted = comparison.candidates().iter().filter(|standing| is_wanted(standing));
@@ -213,8 +213,8 @@ fn no_candidate_counts(comparison: &Comparison) -> Vec<String> {
     ]
 }
 
-/// Page faults cost what the times tell. What is resident at the moment of the exit depends on what the allocator returns to
-/// the system then, which is of no use any more, as much as on what it kept before.
+/// The cost of page faults is in the times already. What is resident at the exit depends as much on what the allocator returns to
+/// the system at that moment, when it is of no use any more, as on what it kept before.
 fn is_worth_a_choice(measure: RunMeasure) -> bool {
     !matches!(measure, RunMeasure::Faults | RunMeasure::EndRss)
 }
@@ -298,7 +298,7 @@ mod tests {
         none.standings[1].findings = vec![Finding { kind: FindingKind::NotInUse, what, runs: 6, of: 6 }];
         let [sentence] = &conclusion(&none)[..] else { panic!("one sentence: {:?}", conclusion(&none)) };
         assert!(sentence.starts_with("Nothing can be said: the allocators did not reach the program. Put "));
-        // Beside one that crashes.
+        // Next to one that crashes.
         none.standings.push(comparison().standings[2].clone());
         let both = conclusion(&none);
         assert!(

@@ -43,7 +43,7 @@ fn alerts(diff: &Diff<'_>) -> Vec<Section> {
     let warnings = Alert { items: caveats.collect(), ..Alert::default() };
     let over = diff.exceeded.iter().map(|one| (exceeded(one).into(), String::new())).collect();
     let title = "Thresholds that are exceeded";
-    // The command line says this itself on a terminal.
+    // On a terminal the command line reports this itself.
     let exceeded = Section::new(title, [Block::Alert(Alert { lead: title, is_severe: true, items: over })]);
     let all = [
         (diff.comparison.caveats.is_empty(), Section::new("Warnings", [Block::Alert(warnings)])),
@@ -138,7 +138,7 @@ fn stacks(options: &DiffOptions, ways: &[(&'static str, Vec<Row<'_>>)]) -> Optio
     (!blocks.is_empty()).then(|| Section::new("Stacks of these places", blocks).folded())
 }
 
-/// What is too small for a line.
+/// Changes that are too small for a line.
 fn left_out(diff: &Diff<'_>) -> Option<Section> {
     let n = diff.comparison.places.iter().filter(|place| !diff.comparison.matters(&place.sum)).count() as u64;
     let places = counted(n, "place differs", "places differ");

@@ -1,8 +1,8 @@
 //! What changed between two recordings, as [`text`](Diff::text), as [`json`](Diff::json) and as
 //! [`markdown`](Diff::markdown).
 //!
-//! In the order of the questions: are these the same program, did anything change, how much in all, and where did it
-//! become better or worse. What is smaller than noise is left out for people and there for machines.
+//! In the order of the questions: are these the same program, did anything change, how much in all, and where did it become
+//! better or worse. Changes within the noise are omitted for people and included for machines.
 
 mod document;
 mod json;
@@ -30,7 +30,7 @@ pub struct Recording<'a> {
 pub struct Diff<'a> {
     /// The one to compare with.
     pub old: Recording<'a>,
-    /// The one that is judged.
+    /// The one that is compared with the old one.
     pub new: Recording<'a>,
     /// The comparison of these two.
     pub comparison: &'a Comparison,

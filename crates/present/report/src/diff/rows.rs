@@ -50,7 +50,7 @@ pub(super) fn rows<'a>(diff: &Diff<'a>, options: &DiffOptions, way: Way) -> Vec<
             .map(|&measure| place.sum.change(measure))
             .filter(|change| way.is_of(change) && diff.comparison.is_notable(change))
             .collect();
-        // Of several that matter alike, the first of the measures.
+        // Of several equally important ones, the first in the order of the measures.
         let Some(main) = changes.iter().rev().max_by_key(|change| part(change)).copied() else { continue };
         rows.push((part(&main), row(diff, options, place, changes, main.measure, way)));
     }
@@ -76,7 +76,7 @@ fn row<'a>(
     if let Some((analysis, site)) = site {
         let stack = analysis.stack(site);
         if let Some(frame) = site.user_frame.and_then(|i| stack.get(i)) {
-            // Whatever has no name in a module is one place: its addresses mean nothing in another build.
+            // All frames without a name in a module are one place: their addresses mean nothing in another build.
             function = match (frame.function, frame.module) {
                 (None, Some(module)) => format!("{} (no names)", file_name(&module.path)),
                 _ => function_of(frame),
@@ -86,7 +86,7 @@ fn row<'a>(
         let inner = site.user_frame.and_then(|i| i.checked_sub(1)).and_then(|i| stack.get(i));
         via = inner.and_then(|f| f.function).map(names::callee).unwrap_or_default();
     }
-    // The bytes say it already.
+    // The bytes imply it already.
     if changes.iter().any(|change| change.measure == Measure::LiveAtExitBytes) {
         changes.retain(|change| change.measure != Measure::LiveAtExitBlocks);
     }
@@ -94,7 +94,7 @@ fn row<'a>(
     Row { function, at, is_past, via, status: place.sum.status, changes, site }
 }
 
-/// The site that stands for a difference: the newer one if there is one.
+/// The site that represents a difference: the newer one if it exists.
 pub(super) fn site_of<'a>(diff: &Diff<'a>, difference: &Difference) -> Option<(&'a Analysis, &'a Site)> {
     let get =
         |analysis: &'a Analysis, id: SiteId| analysis.sites().get(id.0 as usize).map(|site| (analysis, site));

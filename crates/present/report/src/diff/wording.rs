@@ -4,7 +4,7 @@ use crate::units::{bytes, count, signed, signed_percent, time};
 use heapwise_diagnosis::Comparison;
 use heapwise_diagnosis::compare::{Change, Exceeded, Measure, Status};
 
-/// What a measure is called in tables.
+/// The name of a measure in tables.
 pub(super) fn name(measure: Measure) -> &'static str {
     match measure {
         Measure::Allocations => "allocations",
@@ -109,7 +109,7 @@ pub(super) fn exceeded(exceeded: &Exceeded) -> String {
     if !percent.is_empty() {
         by = format!("{by}, {percent}");
     }
-    // Short units would hide by how little a limit is missed.
+    // With short units, a limit that is barely exceeded would look as if it were met.
     let exact = |n: u64| if measure.is_bytes() { format!("{} B", count(n)) } else { count(n) };
     if [change.old, change.new].into_iter().any(|amount| change.is_unmeasured(amount)) {
         let of = |amount| if change.is_unmeasured(amount) { "not measured".into() } else { exact(amount) };

@@ -30,7 +30,7 @@ pub(super) fn document(checkup: &Checkup) -> Document {
 }
 
 fn findings(title: &'static str, aside: &str, found: &[&Found], is_numbered: bool) -> Option<Section> {
-    // Launches of one project all cost the same.
+    // The cost of launches of one project is the same: it is reported once.
     let mut told = HashSet::new();
     let finding = |(at, finding): (usize, &&Found)| {
         let is_new = finding.cost.is_empty() || told.insert(finding.cost.clone()) || !is_numbered;

@@ -1,4 +1,4 @@
-//! What `heapwise doctor` found, for a terminal, for machines and for a comment on a pull request.
+//! The results of `heapwise doctor`, for a terminal, for machines and for a comment on a pull request.
 
 mod document;
 mod json;
@@ -7,10 +7,10 @@ use crate::Style;
 use crate::document::{markdown, terminal};
 use heapwise_environment::{CHECKS, Finding, Severity};
 
-/// What was looked at, and what was found.
+/// What was examined, and what was found.
 #[derive(Clone, Debug, Default)]
 pub struct Checkup {
-    /// What was looked at.
+    /// What was examined.
     pub subject: Examined,
     /// What was seen, in words, with names.
     pub seen: Vec<(&'static str, String)>,
@@ -18,11 +18,11 @@ pub struct Checkup {
     pub findings: Vec<Finding>,
     /// How editors and debuggers will start programs, where there is configuration for it.
     pub launches: Vec<Launch>,
-    /// What could not be looked at, and why; a line each.
+    /// What could not be examined, and why; a line each.
     pub unread: Vec<String>,
 }
 
-/// Whom a checkup is about.
+/// What a checkup is about.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Examined {
     /// This machine, and this folder.
@@ -43,7 +43,7 @@ pub enum Examined {
 pub struct Launch {
     /// The editor or debugger.
     pub tool: String,
-    /// What the configuration is called.
+    /// The name of the configuration.
     pub name: String,
     /// `FILE:LINE`.
     pub place: String,
@@ -68,7 +68,7 @@ impl Checkup {
         markdown(&document::document(self))
     }
 
-    /// Whether nothing was found that costs something. Notes do not count.
+    /// Whether no finding costs anything. Notes do not count.
     pub fn is_clean(&self) -> bool {
         self.findings.iter().all(|finding| finding.severity == Severity::Note)
     }

@@ -1,8 +1,8 @@
-//! Pictures of a document, as numbers: how they are drawn is a matter of whoever shows them.
+//! Pictures of a document, as numbers: each writer decides how to draw them.
 
 use crate::chart::{Emphasis, Unit};
 
-/// A picture and what is seen on it.
+/// A picture and its description.
 #[derive(Clone, Debug)]
 pub(crate) struct Figure {
     pub(crate) caption: String,
@@ -26,8 +26,8 @@ pub(crate) enum Picture {
     Lines { units: [Unit; 2], rows: Vec<Numbers<[f64; 2]>> },
     /// What each row consists of.
     Bars { unit: Unit, parts: Vec<String>, rows: Vec<Numbers<f64>> },
-    /// A point for each row that has one, of both of whose numbers less is better. The front is drawn as it comes out of the points
-    /// unless `emphasis` says for each row how it is shown; whose colour is whose is in `legend`, where names do not say.
+    /// A point for each row that has one; less is better in both of its numbers. The front is computed from the points unless
+    /// `emphasis` sets for each row how it is shown; `legend` assigns colours to names where the points have none.
     Scatter {
         titles: [String; 2],
         units: [Unit; 2],

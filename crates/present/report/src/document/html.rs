@@ -49,7 +49,7 @@ fn written(section: &Section, blocks: &[&Block]) -> Vec<Markup> {
         return vec![element("details", &[], std::iter::once(summary).chain(content))];
     }
     let mut parts = Vec::new();
-    // What is to be minded needs no title; that something is wrong does.
+    // Caveats need no title; errors do.
     let is_untitled = |block: &&Block| matches!(block, Block::Alert(alert) if alert.lead.is_empty());
     if !section.is_untitled() && !blocks.iter().any(is_untitled) {
         parts.push(element("h2", &[], [title(&section.title)]));
@@ -112,7 +112,7 @@ fn finding_of(finding: &Finding) -> Vec<Markup> {
     parts
 }
 
-/// What is to be pasted as it is, or sentences.
+/// Lines to be pasted literally, or sentences.
 fn snippet_of(snippet: &Snippet) -> Vec<Markup> {
     let mut parts = vec![element("p", &[("class", "")], [title(&snippet.title), text(":")])];
     match snippet.language {
@@ -125,7 +125,7 @@ fn snippet_of(snippet: &Snippet) -> Vec<Markup> {
 }
 
 fn code_of(lines: &[String]) -> Markup {
-    // Each by itself: an end of line inside of one is part of the text that is quoted.
+    // Each separately: an end of line inside of one is part of the text that is quoted.
     let lines: Markup = lines.iter().flat_map(|line| [text(line), end_of_line()]).collect();
     element("pre", &[], [element("code", &[], [lines])])
 }
@@ -182,7 +182,7 @@ fn pictures(figures: &[Figure]) -> Option<Markup> {
     (!figures.is_empty()).then(|| element("div", &[("class", "charts")], shown))
 }
 
-/// A picture, and its legend where the picture itself does not say who is who.
+/// A picture, with a legend where the picture itself has no names.
 fn picture(picture: &Picture, description: &str) -> Vec<Markup> {
     match picture {
         Picture::Strips { unit, rows } => {

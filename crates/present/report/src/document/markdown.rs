@@ -34,7 +34,7 @@ pub fn markdown(document: &Document) -> String {
     out.text
 }
 
-/// What is written so far. Blocks have an empty line between them, and items of one list have none.
+/// The text so far. Blocks have an empty line between them, and items of one list have none.
 #[derive(Default)]
 struct Out {
     /// How many characters were written elsewhere.
@@ -192,7 +192,7 @@ fn write_table(out: &mut Out, table: &Table) {
     }
 }
 
-/// Some rows of a table, as many as there is room for behind so many characters.
+/// Some rows of a table, as many as there is room for after so many characters.
 fn rows(table: &Table, shown_rows: &[Row], before: usize) -> String {
     let columns: Vec<usize> =
         (0..table.columns.len()).filter(|at| table.columns[*at].shown.has(Format::Markdown)).collect();
@@ -233,7 +233,7 @@ fn write_snippet(out: &mut Out, snippet: &Snippet) {
         snippet.lines.iter().for_each(|sentence| out.item(&format!("- {}", prose(sentence, Spot::Line))));
         return;
     };
-    // Nothing of a snippet may end it.
+    // No line of a snippet may end its block.
     let lines = snippet.lines.iter().map(|code| format!("{}\n", escape(code).replace("```", "` ` `")));
     out.paragraph(&format!("```{language}\n{}```\n", lines.collect::<String>()));
 }

@@ -1,7 +1,7 @@
-//! What all reports for people are made of: sections of paragraphs, tables, findings, caveats, pictures and what to paste.
+//! What all reports for people are made of: sections of paragraphs, tables, findings, caveats, pictures and snippets.
 //!
 //! A part of a report is a function that makes a [`Section`]; there is one writer for each format ([`terminal`], [`markdown`],
-//! [`html`]). Texts are put in as they are, and each writer makes them harmless for itself.
+//! [`html`]). Texts are inserted raw, and each writer escapes them for its format.
 
 mod figure;
 mod html;
@@ -19,15 +19,15 @@ pub use words::{Role, Words};
 
 #[derive(Clone, Debug, Default)]
 pub struct Document {
-    /// What was called, such as `heapwise lab debug-heap`.
+    /// The command, such as `heapwise lab debug-heap`.
     pub title: Words,
-    /// What the title does not say.
+    /// A remark after the title.
     pub aside: String,
     /// The parts.
     pub sections: Vec<Section>,
 }
 
-/// Which formats have something.
+/// The formats that show something.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shown {
     #[default]
@@ -63,7 +63,7 @@ impl Shown {
 /// The title of a section.
 #[derive(Clone, Debug)]
 pub enum Title {
-    /// One of heapwise's own. It is in capitals on a terminal, which has nothing else to set it off.
+    /// One of heapwise's own. It is in capitals on a terminal, which cannot emphasise it otherwise.
     Own(&'static str),
     /// One with names from elsewhere: of a program, a file, a candidate.
     Given(String),
@@ -87,15 +87,15 @@ impl Title {
 /// A part of a document.
 #[derive(Clone, Debug, Default)]
 pub struct Section {
-    /// Its title. A section without one belongs to what is before it.
+    /// Its title. A section without one continues the section before it.
     pub title: Title,
-    /// What the title does not say.
+    /// A remark after the title.
     pub aside: String,
     /// Which formats have it.
     pub shown: Shown,
     /// Whether pages fold it.
     pub is_folded: bool,
-    /// Whether it says what all means: pages have it where it stands, and a terminal at its end, where it is seen.
+    /// Whether it is the conclusion: pages show it in its place, and a terminal at the end, where it is seen.
     pub is_conclusion: bool,
     /// What is in it.
     pub blocks: Vec<Block>,
@@ -112,7 +112,7 @@ impl Section {
         Self { title: Title::Own(title), ..Self::untitled(blocks) }
     }
 
-    /// The same with what the title does not say.
+    /// The same with a remark after the title.
     pub fn aside(self, aside: impl Into<String>) -> Self {
         Self { aside: aside.into(), ..self }
     }
@@ -127,13 +127,13 @@ impl Section {
         Self { is_folded: true, ..self }
     }
 
-    /// What all means, in sentences.
+    /// The conclusion, in sentences.
     pub fn conclusion(sentences: impl IntoIterator<Item = String>) -> Self {
         let blocks = sentences.into_iter().map(|sentence| Block::line(Mark::Point, sentence));
         Self { is_conclusion: true, ..Self::new("What it means", blocks) }
     }
 
-    /// What makes numbers worth less. None if there is nothing.
+    /// What makes numbers less reliable. `None` if there is nothing.
     pub fn caveats(caveats: impl IntoIterator<Item = String>) -> Option<Self> {
         let items: Vec<_> = caveats.into_iter().map(|caveat| (caveat.into(), String::new())).collect();
         let alert = Alert { items, ..Alert::default() };
@@ -144,7 +144,7 @@ impl Section {
         self.title.text().is_empty()
     }
 
-    /// The blocks that a format has. None if it has nothing of the section.
+    /// The blocks that a format shows. `None` if it shows nothing of the section.
     fn blocks(&self, format: Format) -> Option<Vec<&Block>> {
         let blocks: Vec<&Block> = self.blocks.iter().filter_map(|block| block.seen(format)).collect();
         let is_seen = self.shown.has(format) && blocks.is_empty() == self.blocks.is_empty();
@@ -157,11 +157,11 @@ impl Section {
 pub enum Block {
     /// A paragraph, or an item of a list.
     Line(Mark, Words),
-    /// What has to be known before numbers are trusted.
+    /// What readers have to know before they trust numbers.
     Alert(Alert),
-    /// What was found and what to do about it.
+    /// A finding and its remedy.
     Finding(Finding),
-    /// Names, and what is said of them.
+    /// Names with a text for each.
     Facts(Vec<(Words, Words)>),
     Table(Table),
     /// Memory over time. Terminals only.
@@ -217,7 +217,7 @@ pub enum Mark {
     Nested,
     /// An item of a list.
     Item,
-    /// What to do, or what it means.
+    /// A remedy, or a conclusion.
     Point,
     /// A paragraph that begins with a word.
     Labelled(&'static str),
@@ -225,41 +225,41 @@ pub enum Mark {
     Unbroken(usize),
 }
 
-/// What has to be known before numbers are trusted.
+/// What readers have to know before they trust numbers.
 #[derive(Clone, Debug, Default)]
 pub struct Alert {
-    /// What a page says above the items, which has no title then.
+    /// The text above the items on a page, which has no title then.
     pub lead: &'static str,
     /// Whether it is worse than a warning.
     pub is_severe: bool,
-    /// What it is, and what to do about it.
+    /// What it is, and the remedy.
     pub items: Vec<(Words, String)>,
 }
 
-/// What was found and what to do about it.
+/// A finding and its remedy.
 #[derive(Clone, Debug, Default)]
 pub struct Finding {
-    /// Its place in a list; none for what is only a note.
+    /// Its place in a list; `None` for a note.
     pub number: Option<usize>,
     pub title: String,
     /// Severity, kind and the like.
     pub tags: Vec<String>,
-    /// What following it saves: where room is scarce, and as a whole.
+    /// What following it saves: a short form, and a complete one.
     pub saves: Option<[String; 2]>,
-    /// Where it is, and what stands there.
+    /// Where it is, and the source line there.
     pub at: Option<(String, Option<String>)>,
     pub evidence: Evidence,
     pub cost: String,
     pub remedy: String,
-    /// Whether a terminal has its title only.
+    /// Whether a terminal shows its title only.
     pub is_brief: bool,
 }
 
 #[derive(Clone, Debug)]
 pub enum Evidence {
-    /// In sentences without an end.
+    /// Sentences without a final full stop.
     Sentences(Vec<String>),
-    /// As it was found.
+    /// Lines exactly as they were found.
     Lines(Vec<String>),
 }
 
@@ -283,7 +283,7 @@ pub struct Snippet {
 #[derive(Clone, Debug, Default)]
 pub struct Stack {
     pub frames: Vec<StackFrame>,
-    /// What is to be said of it.
+    /// Remarks about it.
     pub notes: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Tables: columns that know where there is room for them, and cells that know a short form.
+//! Tables: columns that know how much room they need, and cells with a short form.
 
 use super::{Role, Shown, Stack, Words};
 
@@ -7,15 +7,15 @@ pub struct Table {
     pub columns: Vec<Column>,
     /// The rows; each has a cell for each column.
     pub rows: Vec<Row>,
-    /// Further rows, folded where something can be folded. A terminal says how many there are in JSON.
+    /// Further rows, folded in formats that can fold. A terminal refers to the JSON for them.
     pub more: Vec<Row>,
-    /// What is left out, such as `and 3 more places`.
+    /// What is omitted, such as `and 3 more places`.
     pub rest: Option<String>,
-    /// Whether a terminal does without the titles of columns.
+    /// Whether a terminal omits the titles of columns.
     pub is_headless: bool,
     /// How far from the left a terminal begins.
     pub indent: usize,
-    /// What is in brackets where cells are shown as a whole.
+    /// The explanation of what is in brackets, where cells are shown in full.
     pub in_brackets: &'static str,
 }
 
@@ -54,7 +54,7 @@ impl Row {
     }
 }
 
-/// Columns of a terminal that there never are.
+/// More columns than any terminal has.
 const NEVER: usize = usize::MAX;
 
 /// A column of a table.
@@ -89,12 +89,12 @@ impl Column {
         }
     }
 
-    /// A column that no terminal has room for.
+    /// A column that is not shown on terminals.
     pub fn detail(title: impl Into<String>) -> Self {
         Self { needs: NEVER, ..Self::new(title) }
     }
 
-    /// Where room is scarce it has another title.
+    /// Has another title where room is scarce.
     pub fn short(self, title: impl Into<String>) -> Self {
         Self { short: Some(title.into()), ..self }
     }
@@ -104,17 +104,17 @@ impl Column {
         Self { below: below.into(), ..self }
     }
 
-    /// A terminal has it if it is so wide.
+    /// A terminal shows it from this many columns on.
     pub fn needs(self, columns: usize) -> Self {
         Self { needs: columns, ..self }
     }
 
-    /// A terminal makes it so wide at least.
+    /// Its least width on a terminal.
     pub fn least(self, columns: usize) -> Self {
         Self { least: columns, ..self }
     }
 
-    /// What a terminal puts in front of it.
+    /// The gap before it on a terminal.
     pub fn before(self, gap: &'static str) -> Self {
         Self { before: gap, ..self }
     }
@@ -129,7 +129,7 @@ impl Column {
         Self { is_brief: true, ..self }
     }
 
-    /// A terminal has its cells in lines of their own above the rows.
+    /// A terminal shows its cells in separate lines above the rows.
     pub fn lead(self) -> Self {
         Self { is_lead: true, ..self }
     }
@@ -164,12 +164,12 @@ impl Cell {
         Self { is_number: true, ..Self::own(text) }
     }
 
-    /// A number with what lies around it, for which a terminal may have no room.
+    /// A number with its range, which a terminal may have no room for.
     pub fn spread(short: impl Into<String>, whole: impl Into<String>) -> Self {
         Self { short: Words::own(short), ..Self::number(whole) }
     }
 
-    /// Not measured, or there is no such thing.
+    /// Not measured, or not applicable.
     pub fn nothing() -> Self {
         Self::own("–")
     }
@@ -183,7 +183,7 @@ impl Cell {
         Self { place: Some(place), ..Self::default() }
     }
 
-    /// The same with other words where room is scarce.
+    /// The same with a short form where room is scarce.
     pub fn or(self, short: impl Into<Words>) -> Self {
         Self { short: short.into(), ..self }
     }
@@ -194,7 +194,7 @@ impl Cell {
     }
 }
 
-/// A place in the program. A terminal takes a second line for it if it has to.
+/// A place in the program. A terminal uses a second line for it if necessary.
 #[derive(Clone, Debug, Default)]
 pub struct Place {
     /// The function, or what there is instead.
@@ -203,18 +203,18 @@ pub struct Place {
     pub status: &'static str,
     /// `file:line`, empty if it is not known.
     pub at: String,
-    /// Whether that is only in an older recording.
+    /// Whether that place is only in an older recording.
     pub is_past: bool,
-    /// What is called there.
+    /// The function that is called there.
     pub via: String,
     /// In how many other ways.
     pub others: usize,
-    /// Whether pages have what is called in a column of its own.
+    /// Whether pages show the called function in a separate column.
     pub is_via_apart: bool,
 }
 
 impl Place {
-    /// What is called there, in words.
+    /// The function that is called there, in words.
     pub(super) fn note(&self) -> String {
         let via = if self.via.is_empty() { String::new() } else { format!("via {}", self.via) };
         match self.others {

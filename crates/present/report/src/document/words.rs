@@ -1,19 +1,19 @@
-//! Words in a line, in pieces that know what they are. What that looks like is a matter of each writer.
+//! Words in a line, in pieces with a role. Each writer decides how a role looks.
 
 /// What a piece of text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// A sentence that may contain names from elsewhere. What is between two backticks is code.
     Prose,
-    /// Numbers and words of heapwise's own, in which nothing has to be escaped as markup.
+    /// Numbers and words of heapwise's own, which need no escaping.
     Own,
-    /// A name from somewhere else: code.
+    /// A name from the program or the user: shown as code.
     Name,
-    /// What is to be seen first.
+    /// What readers should see first.
     Strong,
-    /// What is only there for who looks closer.
+    /// A detail.
     Faint,
-    /// What makes numbers worth less.
+    /// What makes numbers less reliable.
     Caveat,
     /// A change for the better.
     Good,
@@ -21,7 +21,7 @@ pub enum Role {
     Bad,
 }
 
-/// Words in a line. Texts are put in as they are: each writer makes them harmless for itself.
+/// Words in a line. Texts are inserted raw: each writer escapes them for its format.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Words(Vec<(Role, String)>);
 
@@ -40,18 +40,18 @@ impl Words {
         Self::of(Role::Name, text)
     }
 
-    /// What is only there for who looks closer.
+    /// A detail.
     pub fn faint(text: impl Into<String>) -> Self {
         Self::of(Role::Faint, text)
     }
 
-    /// The same with another piece behind it.
+    /// The same, followed by another piece.
     pub fn and(mut self, role: Role, text: impl Into<String>) -> Self {
         self.0.push((role, text.into()));
         self
     }
 
-    /// The same with other words behind it.
+    /// The same, followed by other words.
     pub fn then(mut self, more: Words) -> Self {
         self.0.extend(more.0);
         self

@@ -1,26 +1,26 @@
-//! A file that a result goes to: for its owner alone, whole or not at all, and never through what lies in its place.
+//! A file for a result: readable by its owner only, written completely or not at all, and never through an existing link.
 //!
-//! A result is written to a new file beside its place and takes that place in one step. A link is replaced and not followed, a file
-//! with other names keeps its content under those, and who reads the old file meanwhile goes on reading the old one. Pipes and
-//! devices are written to as they are, if no other user can have put them there.
+//! A result is written to a new file in the same folder, which is then renamed. A link is replaced and not followed, other names
+//! of the old file keep its content, and a process that has the old file open continues to read the old one. Pipes and devices
+//! are written to directly, if no other user can have put them there.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 use tempfile::NamedTempFile;
 
-/// What becomes of a file that has the name already.
+/// What happens to a file that has the name already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Existing {
-    /// The result takes its place. Pipes and devices are written to, as the user typed their name.
+    /// The result replaces it. Pipes and devices are written to, as the user typed their name.
     Replace,
-    /// The result takes its place, whatever it is: the name was made up by a program.
+    /// The result replaces it, whatever it is: the name was made up by a program.
     ReplaceAnything,
-    /// It stays, and there is an error of the kind [`io::ErrorKind::AlreadyExists`].
+    /// It stays, and the result is an error of the kind [`io::ErrorKind::AlreadyExists`].
     Keep,
 }
 
-/// A result that is being written. It has no name until [`Output::finish`], and leaves nothing behind without that.
+/// A result that is being written. It has no name until [`Output::finish`], and without that it leaves nothing behind.
 #[derive(Debug)]
 pub struct Output<'a> {
     place: &'a Path,
@@ -39,7 +39,7 @@ impl<'a> Output<'a> {
     /// Begins a file.
     ///
     /// # Errors
-    /// When there is no place for it.
+    /// If the file cannot be created.
     pub fn create(place: &'a Path, existing: Existing) -> io::Result<Self> {
         let target = match what_is_at(place, existing)? {
             At::NothingInTheWay => Target::New(new_beside(place)?),
@@ -51,7 +51,7 @@ impl<'a> Output<'a> {
     /// Gives the file its name.
     ///
     /// # Errors
-    /// When the place was taken meanwhile, or cannot be.
+    /// If the name was taken meanwhile, or cannot be used.
     pub fn finish(self) -> io::Result<()> {
         match (self.target, self.existing) {
             (Target::New(file), Existing::Keep) => {
@@ -65,7 +65,7 @@ impl<'a> Output<'a> {
     /// The file, for a program that writes to it.
     ///
     /// # Errors
-    /// When the system has no more descriptors.
+    /// If the system has no more descriptors.
     pub fn handle(&self) -> io::Result<File> {
         match &self.target {
             Target::New(file) => file.as_file().try_clone(),
@@ -90,18 +90,18 @@ impl Write for Output<'_> {
 /// Writes a whole file.
 ///
 /// # Errors
-/// When there is no place for it, or it cannot be written.
+/// If it cannot be created or written.
 pub fn write(place: &Path, text: &str, existing: Existing) -> io::Result<()> {
     let mut output = Output::create(place, existing)?;
     output.write_all(text.as_bytes())?;
     output.finish()
 }
 
-/// Sees that there will be a place for a result, before the work of hours whose result it is. What is there stays as it is; pipes
-/// and devices are not opened, as that would wait for a reader.
+/// Checks that a result can be written, before hours of work for it. An existing file is left unchanged; pipes and devices are
+/// not opened, as that would wait for a reader.
 ///
 /// # Errors
-/// When there is no place.
+/// If it cannot be written.
 pub fn check(place: &Path, existing: Existing) -> io::Result<()> {
     match what_is_at(place, existing)? {
         At::NothingInTheWay => new_beside(place).map(drop),
@@ -110,9 +110,9 @@ pub fn check(place: &Path, existing: Existing) -> io::Result<()> {
 }
 
 enum At {
-    /// Nothing, or a file or a link that a new file takes the place of.
+    /// Nothing, or a file or a link that a new file replaces.
     NothingInTheWay,
-    /// What is written to as it is.
+    /// A pipe or a device, which is written to directly.
     Special,
 }
 
@@ -122,7 +122,7 @@ fn what_is_at(place: &Path, existing: Existing) -> io::Result<At> {
     if end.as_ref().is_ok_and(std::fs::Metadata::is_dir) {
         return Err(io::ErrorKind::IsADirectory.into());
     }
-    // What a process has open has names in there, such as /dev/stdout, and none of them can be replaced.
+    // Open files of a process have names there, such as /dev/stdout, and none of them can be replaced.
     let is_of_the_system = is_in_the_systems_folders(place);
     let is_file = !is_of_the_system && end.as_ref().map_or(true, std::fs::Metadata::is_file);
     match existing {
@@ -148,7 +148,7 @@ fn new_beside(place: &Path) -> io::Result<NamedTempFile> {
     if place.file_name().is_none() {
         return Err(io::ErrorKind::IsADirectory.into());
     }
-    // Other users may list the folder: the name says only that the file is heapwise's.
+    // Other users may list the folder: the name shows only that the file is heapwise's.
     tempfile::Builder::new().prefix(".heapwise-").make_in(folder_of(place), |path| {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create_new(true);
@@ -161,7 +161,7 @@ fn new_beside(place: &Path) -> io::Result<NamedTempFile> {
 #[cfg(unix)]
 fn is_in_the_systems_folders(place: &Path) -> bool {
     let Ok(folder) = folder_of(place).canonicalize() else { return false };
-    // Every user may write to these two of them.
+    // Every user may write to these two folders.
     let is_shared = ["/dev/shm", "/dev/mqueue"].iter().any(|shared| folder.starts_with(shared));
     !is_shared && ["/dev", "/proc"].iter().any(|system| folder.starts_with(system))
 }
@@ -270,7 +270,7 @@ mod tests {
         assert_eq!(reader.join().expect("ends").expect("read"), "through the pipe");
         write(&pipe, "without a reader", Existing::ReplaceAnything).expect("no reader is waited for");
         assert_eq!(fs::read_to_string(&pipe).expect("it is a file now"), "without a reader");
-        // A name of a file that a process has open.
+        // The name of a file that a process has open.
         let open = File::create(folder.path().join("open")).expect("a file");
         let name = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&open));
         write(Path::new(&name), "by number", Existing::Replace).expect("it is open");

@@ -1,10 +1,10 @@
-//! Text from a program inside of Markdown, such that it stays text.
+//! Escapes text from a program in Markdown, so that it stays text.
 //!
-//! Whoever names a function decides what a comment on a pull request shows, unless nothing in a name is markup: no
-//! element, link, image or table cell, and no mention, which would notify people. Names go into code spans, in which
-//! Markdown and the sites that render it leave everything alone. Sentences that contain names cannot, so each sign that
-//! means something gets a backslash, and an invisible space breaks what is recognised without signs of its own:
-//! addresses of sites and of people, mentions, and numbers of issues.
+//! The author of a function's name would decide what a comment on a pull request shows, if a name could contain markup: an
+//! element, link, image or table cell, or a mention, which would notify people. Names go into code spans, in which Markdown and
+//! the sites that render it leave everything unchanged. Sentences that contain names cannot, so each character of Markdown's
+//! syntax gets a backslash, and an invisible space breaks what is recognised without such characters: addresses of sites and of
+//! people, mentions, and numbers of issues.
 
 use crate::escape::terminal::escape;
 

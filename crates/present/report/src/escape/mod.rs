@@ -1,7 +1,7 @@
-//! What leaves for a terminal, for Markdown or for a file, such that it does no harm there.
+//! Makes output for a terminal, for Markdown or for a file harmless.
 //!
-//! Names of functions, benchmarks and files are chosen by whoever wrote a program or opened a pull request, and what lies at the
-//! place of a result may have been put there by another user. Everything that is shown or written comes by here.
+//! Names of functions, benchmarks and files are chosen by the author of a program or of a pull request, and another user may have
+//! put a link where a result goes. Everything that is shown or written passes through here.
 
 pub mod file;
 pub mod markdown;

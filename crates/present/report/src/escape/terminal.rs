@@ -1,7 +1,8 @@
 //! Makes text from a program harmless on a terminal, and is the one place that writes to terminals.
 //!
-//! Names are escaped where they are put into a text ([`escape`]). What is printed goes through [`say!`](crate::escape::say), [`print`] or
-//! [`print_error`], which let no control character through but those of our own colours, whatever was forgotten before.
+//! Names are escaped where they are inserted into a text ([`escape`]). Printed text goes through [`say!`](crate::escape::say),
+//! [`print`] or [`print_error`], which remove all control characters but those of our own colours, even if escaping was forgotten
+//! before.
 
 use heapwise_environment::harmless::replace_harmful;
 use std::borrow::Cow;
@@ -54,14 +55,14 @@ fn style(text: &str) -> Option<usize> {
     parameters[end..].starts_with('m').then_some(end + 3)
 }
 
-/// Writes one line to standard error, as `eprintln!` does, with all that is in it escaped. A standard error that is closed or full
-/// is no reason to end.
+/// Writes one line to standard error, as `eprintln!` does, with all of it escaped. If standard error is closed or full, the
+/// program continues.
 #[macro_export]
 macro_rules! say {
     ($($part:tt)*) => { $crate::escape::terminal::line(format_args!($($part)*)) };
 }
 
-/// What [`say!`](crate::escape::say) calls.
+/// The function behind [`say!`](crate::escape::say).
 pub fn line(what: fmt::Arguments<'_>) {
     let line = format!("{}\n", escape(&what.to_string()));
     let _ = io::stderr().write_all(line.as_bytes());
@@ -75,8 +76,8 @@ pub fn print(text: &str, is_styled: bool) -> io::Result<()> {
     put_out(page(text, is_styled).as_bytes())
 }
 
-/// Writes to standard output as it is, for programs to read. A reader that has seen enough, such as `head`, is no error: what was
-/// found out is in the exit code all the same.
+/// Writes to standard output without escaping, for programs to read. A reader that stops early, such as `head`, is no error: the
+/// exit code has the result all the same.
 ///
 /// # Errors
 /// When standard output cannot be written to.
@@ -88,12 +89,12 @@ pub fn put_out(bytes: &[u8]) -> io::Result<()> {
     }
 }
 
-/// Writes a text of several lines to standard error, which is no more reason to end than for a line.
+/// Writes a text of several lines to standard error. As for a line, the program continues if that fails.
 pub fn print_error(text: &str, is_styled: bool) {
     let _ = io::stderr().write_all(page(text, is_styled).as_bytes());
 }
 
-/// Standard error as something that can always be written to, with all that is written escaped but the ends of lines.
+/// Standard error as a writer that never fails; it escapes everything but line ends.
 #[derive(Debug)]
 pub struct ErrorLines;
 

@@ -1,13 +1,13 @@
-//! What is wrong with a command line, told with the words of the command line in it.
+//! Errors of a command line, with the words of the command line in them.
 
 use crate::escape::terminal;
 use clap::error::{ContextKind, ContextValue, Error};
 use std::ffi::OsString;
 
-/// Says what clap found, and returns the exit code, as [`Error::exit`] does both.
+/// Prints clap's message and returns the exit code, where [`Error::exit`] would exit.
 pub fn tell(mut error: Error, words: impl Iterator<Item = OsString>, has_colours: bool) -> i32 {
     if !error.use_stderr() {
-        // Help and versions have nothing in them but our own words.
+        // Help and versions contain only our own words.
         let _ = error.print();
         return error.exit_code();
     }
@@ -26,7 +26,7 @@ fn without_styles(text: &str) -> String {
 
 /// The message with what was typed escaped, so that it stays in its line.
 fn plain(error: &mut Error) -> String {
-    // Advice is made from parts already, with the word in them.
+    // A suggestion contains the word already, unescaped.
     error.remove(ContextKind::Suggested);
     let escape = |text: &str| terminal::escape(text).into_owned();
     let context: Vec<(ContextKind, ContextValue)> = error

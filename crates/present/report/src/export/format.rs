@@ -5,24 +5,24 @@ use heapwise_analysis::Analysis;
 use heapwise_analysis::Measure;
 use std::io::{self, Write};
 
-/// What may be chosen about an export. What is not chosen is up to the format.
+/// The options of an export. Without one, the format decides.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
     /// Which number is written, for formats that have room for one.
     pub measure: Option<Measure>,
-    /// Which moment the memory *in use* is that of, for formats that know only one.
+    /// The moment of the memory *in use*, for formats that have only one.
     pub moment: Option<Moment>,
 }
 
 /// A kind of file that other tools read.
 pub trait Format: Sync {
-    /// What it is called on the command line.
+    /// Its name on the command line.
     fn name(&self) -> &'static str;
 
-    /// What it is, in one line, and what reads it.
+    /// What it is, in one line, and which tools read it.
     fn about(&self) -> &'static str;
 
-    /// Whether it is unfit for a terminal.
+    /// Whether it must not go to a terminal.
     fn is_binary(&self) -> bool {
         false
     }

@@ -1,14 +1,14 @@
-//! The analysis of a recording in the formats of other tools: a shelf, one file per format.
+//! The analysis of a recording in the formats of other tools: a registry, one file per format.
 //!
 //! The words it uses:
 //!
 //! * a *format* is a kind of file that other tools read; [`FORMATS`] lists them;
 //! * a *measure* is one number of a call site, such as its allocated bytes ([`Measure`]); some formats have room for one;
-//! * a *step* is one entry of a stack as it is written: a frame, or a mark that frames are missing ([`stacks`]).
+//! * a *step* is one entry of a stack in an export: a frame, or a mark that frames are missing ([`stacks`]).
 //!
-//! Two key decisions. What is written adds up: the sums over an export are the totals of the report, to the block and
-//! to the byte, so nothing is left out for being small. And the names of a recorded program are hostile input, both for
-//! the format (a semicolon, a line break) and for who looks at it: they pass through [`text`] first.
+//! Two key decisions. Exports are complete: the sums over an export are the totals of the report, to the block and to the byte,
+//! so nothing is left out for being small. And the names of a recorded program are hostile input, both for the format (a
+//! semicolon, a line break) and for readers: they pass through [`text`] first.
 
 mod format;
 mod formats;

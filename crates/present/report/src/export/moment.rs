@@ -13,7 +13,7 @@ pub enum Moment {
 impl Moment {
     pub const ALL: &[Self] = &[Self::Peak, Self::Exit];
 
-    /// What it is called on the command line.
+    /// Its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Peak => "peak",

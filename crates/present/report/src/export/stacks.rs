@@ -1,9 +1,9 @@
-//! Stacks as they are written: long ones with their middle left out.
+//! Stacks in exports: the middle of long ones is left out.
 //!
-//! A program that recurses and allocates at each level has a call site per level. Written whole, their stacks would
-//! grow with the square of the depth, to gigabytes, and no viewer draws 10,000 levels. So only the two ends of a long
-//! stack are written, as in the JSON report. Sites that cannot be told apart any more then become one, and what they
-//! counted is added up: the sums stay what they were.
+//! A program that recurses and allocates at each level has a call site per level. Written whole, their stacks would grow with the
+//! square of the depth, to gigabytes, and no viewer draws 10,000 levels. So only the two ends of a long stack are written, as in
+//! the JSON report. Sites that can no longer be distinguished then become one, and their counts are added up: the sums stay the
+//! same.
 
 use heapwise_analysis::{Analysis, Numbers, PlaceId};
 use rustc_hash::FxHashMap;
@@ -23,7 +23,7 @@ pub(crate) struct Ends {
 /// As many as the JSON report has.
 pub(crate) const MANY: Ends = Ends { inner: 384, outer: 128 };
 
-/// One entry of a stack as it is written.
+/// One entry of a stack in an export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Step<T> {
     /// What was called.
@@ -44,7 +44,7 @@ impl<T> Step<T> {
         }
     }
 
-    /// How it is called where it stands in the place of a function.
+    /// Its name in the place of a function.
     pub(crate) fn mark(&self) -> Option<&'static str> {
         match self {
             Self::Frame(_) => None,
@@ -73,7 +73,7 @@ pub(crate) fn shorten<T>(frames: impl IntoIterator<Item = T>, cut: bool, ends: E
     (steps, omitted)
 }
 
-/// Adds up the numbers of stacks that became the same when they were shortened.
+/// Adds up the numbers of stacks that became equal when they were shortened.
 #[derive(Debug)]
 pub(crate) struct Merged<T> {
     numbers: FxHashMap<Vec<Step<T>>, usize>,
@@ -94,13 +94,13 @@ impl<T: Clone + Eq + Hash> Merged<T> {
         self.list.push((steps, numbers));
     }
 
-    /// In the order in which they came first.
+    /// In the order of their first occurrence.
     pub(crate) fn into_list(self) -> Vec<(Vec<Step<T>>, Numbers)> {
         self.list
     }
 }
 
-/// Tells every call site once, as a stack of places. No two have the same stack.
+/// Passes every call site on once, as a stack of places. No two have the same stack.
 pub(crate) fn for_each(
     analysis: &Analysis,
     ends: Ends,
@@ -108,7 +108,7 @@ pub(crate) fn for_each(
 ) -> io::Result<()> {
     let mut merged = Merged::new();
     for site in analysis.exact_sites() {
-        // A site that only ever got refusals has nothing to show in any of the formats.
+        // A site with nothing but refused requests has nothing to show in any of the formats.
         if site.numbers == Numbers::default() {
             continue;
         }

@@ -1,8 +1,8 @@
 //! Names of a recorded program, made harmless.
 //!
-//! They come from symbol tables and debug information that are not trusted. What would move a cursor, end a line
-//! or reverse the direction of writing is spelled out, and what is too long is cut. Markup is left alone: the formats
-//! have no markup, and each is escaped by its own rules.
+//! They come from symbol tables and debug information that are not trusted. Characters that would move a cursor, end a line or
+//! reverse the direction of writing are spelled out, and long names are cut. Markup is left unchanged: the formats have no
+//! markup, and each is escaped by its own rules.
 
 use crate::escape::terminal::escape;
 use heapwise_analysis::{Frame, Place};
@@ -11,7 +11,7 @@ use std::borrow::Cow;
 /// Longer names are cut. As long as what heapwise itself finds in a symbol table, with room for a path.
 const LONGEST: usize = 4200;
 
-/// The text without anything that could do harm.
+/// The text without harmful characters.
 pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
     match text.len() > LONGEST {
         true => Cow::Owned(escape(&text[..text.floor_char_boundary(LONGEST)]).into_owned() + "…"),

@@ -1,15 +1,15 @@
-//! What the program said of itself, for the curves of memory and a table.
+//! The program's marks and spans, for the curves of memory and a table.
 
 use super::strings::Strings;
 use heapwise_analysis::{Analysis, MarkKind};
 use serde::Serialize;
 
-/// All of it; nothing for a program that said nothing.
+/// All of them; `None` for a program without any.
 #[derive(Debug, Serialize)]
 pub(super) struct Marks {
     /// `[time, name, thread, live bytes]` of each mark that is no part of a span, by time.
     points: Vec<(u64, u32, u32, u64)>,
-    /// `[begin, end, name, thread]` of spans; the end is null if it was not seen.
+    /// `[begin, end, name, thread]` of spans; the end is null if it was not recorded.
     bars: Vec<(u64, Option<u64>, u32, u32)>,
     not_listed: u64,
     spans: Vec<Span>,
@@ -41,7 +41,7 @@ pub(super) fn marks(analysis: &Analysis, strings: &mut Strings) -> Option<Marks>
                 bars.push((mark.at.time.0, mark.end.map(|end| end.time.0), name, mark.thread.0))
             }
             MarkKind::Point => points.push((mark.at.time.0, name, mark.thread.0, mark.at.live.0)),
-            // It is only counted: there is no bar to be drawn.
+            // Ends without a begin are only counted: there is no bar to be drawn.
             MarkKind::End => {}
         }
     }

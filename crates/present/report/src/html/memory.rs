@@ -1,11 +1,11 @@
-//! Resident memory: what it consists of, how full its pages are, and how it went over time.
+//! Resident memory: what it consists of, how full its pages are, and its course over time.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use heapwise_analysis::{Analysis, Breakdown};
 use serde::Serialize;
 
-/// More points than a screen has columns show nothing more.
+/// A screen has fewer columns than this, so more points would not be visible.
 const MOST_POINTS: usize = 1200;
 
 /// A moment at which pages were measured.
@@ -89,7 +89,7 @@ pub(super) fn curves(analysis: &Analysis) -> Curves {
     Curves {
         step_ns: samples.get(1).map_or(0, |s| s.time.0),
         live: samples.iter().map(|s| s.live.0).collect(),
-        // A program that runs has resident pages: zero stands for the time before the first sample.
+        // A running program has resident pages: zero stands for the time before the first sample.
         rss: samples.iter().map(|s| s.rss.map(|b| b.0).filter(|&rss| rss > 0)).collect(),
     }
 }

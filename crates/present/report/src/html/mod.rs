@@ -1,8 +1,7 @@
 //! The report as one HTML file that a browser opens from disk.
 //!
-//! The page is a program ([`page`]) with data beside it ([`model`]). The program is written in TypeScript, in the folder
-//! `web` of the workspace; what is built from it lies in `bundle` and is compared with a fresh build by `cargo xtask
-//! web --check`.
+//! The page is a program ([`page`]) and its data ([`model`]). The program is written in TypeScript, in the folder `web` of the
+//! workspace; what is built from it lies in `bundle` and is compared with a fresh build by `cargo xtask web --check`.
 //!
 //! One key decision: the data are tables and not the JSON report. Each string, each frame and each call in the context
 //! of its callers is there once, and a site is a row of numbers that refers to them. A recording with a hundred
@@ -27,14 +26,14 @@ pub use threads::{Freed, ThreadMatrix};
 use heapwise_analysis::{Analysis, Nanos};
 use heapwise_diagnosis::Diagnosis;
 
-/// What may be chosen about the page, and what the analysis does not have.
+/// The options of the page, and data that the analysis does not have.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HtmlOptions<'a> {
     /// The folder to which source paths are shown relative, as an absolute path.
     pub folder: Option<&'a str>,
-    /// Reads source files, for the lines around the user's nearest frames. Nothing is read without it.
+    /// Reads source files, for the lines around the user's nearest frames. Without it nothing is read.
     pub sources: Option<&'a dyn Sources>,
-    /// Which thread freed whose blocks, if that was counted.
+    /// Which thread freed which thread's blocks, if that was counted.
     pub thread_matrix: Option<&'a ThreadMatrix>,
     /// Time in the allocator per site, in the order of the sites, if it was measured.
     pub allocator_time: Option<&'a [Nanos]>,

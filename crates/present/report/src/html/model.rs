@@ -1,5 +1,5 @@
-//! What the page is made from. The other side is `web/src/data.ts`: a change here is a change there, and the two are
-//! always in the same file, so there are no versions.
+//! The data of the page. The other side is `web/src/data.ts`: a change here is a change there, and the two are always in the same
+//! file, so there are no versions.
 
 use super::HtmlOptions;
 use super::marks::{Marks, marks};
@@ -34,7 +34,7 @@ pub(super) struct Model {
     moments: Vec<Moment>,
     pages: Option<Pages>,
     curves: Curves,
-    /// Null if the program said nothing.
+    /// Null if the program has no marks.
     marks: Option<Marks>,
     /// Each class as `[from bytes, to bytes, requests, bytes]`.
     sizes: Vec<(u64, u64, u64, u64)>,
@@ -65,7 +65,7 @@ struct ModelTotals {
     lost: u64,
 }
 
-/// What could not be seen, or makes the numbers less than the whole truth.
+/// What was not recorded, or makes the numbers incomplete.
 #[derive(Debug, Serialize)]
 struct Caveat {
     blind: bool,

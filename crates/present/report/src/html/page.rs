@@ -1,6 +1,6 @@
 //! The file itself: markup that is the same for all recordings, and the places in it for program and data.
 //!
-//! Nothing of the data can become markup or script, for three reasons of which each would do:
+//! Nothing of the data can become markup or script, for three reasons, each of which is sufficient:
 //!
 //! * In the data, characters that mean something in HTML are written as JSON escapes ([`script_safe`]), so the element
 //!   that holds them cannot be ended from within.
@@ -38,8 +38,7 @@ pub(super) fn page(title: &str, json: &str) -> String {
     page
 }
 
-/// JSON that means the same and in which HTML and JavaScript find nothing of theirs. All these characters can only be
-/// within strings.
+/// JSON with the same meaning that contains no syntax of HTML or JavaScript. All these characters can only be within strings.
 fn script_safe(json: &str) -> String {
     let mut out = String::with_capacity(json.len() + json.len() / 16);
     for c in json.chars() {
@@ -77,7 +76,7 @@ mod tests {
                 assert!(!text.contains(ending), "{ending} would end or change the element");
             }
         }
-        // What the policy forbids is not tried either.
+        // The page does not attempt what its policy forbids, either.
         for forbidden in
             ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function"]
         {

@@ -1,7 +1,6 @@
 //! The source lines around the user's frames.
 //!
-//! This crate reads no files: whoever calls it hands in what can ([`Sources`]), and decides which files a recording may
-//! name.
+//! This crate reads no files: the caller passes a reader ([`Sources`]), which decides which files a recording may name.
 
 use super::sites::Sites;
 use super::tree::Tree;
@@ -14,7 +13,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 const AROUND: u32 = 3;
 /// Excerpts are for the sites that lead in some measure, not for all of a hundred thousand.
 const LEADERS: usize = 60;
-/// What is longer was not written by hand.
+/// Longer lines were not written by hand.
 const LONGEST_LINE: usize = 240;
 
 /// Reads source files.
@@ -23,7 +22,7 @@ pub trait Sources: std::fmt::Debug {
     fn read(&self, path: &str) -> Option<SourceFile>;
 }
 
-/// A source file as it is now.
+/// A source file as it is now, not as it was compiled.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SourceFile {
     pub text: String,

@@ -18,7 +18,7 @@ impl Default for Strings {
 }
 
 impl Strings {
-    /// The number of a string. Characters that would disturb the text around them are spelled out, as on a terminal.
+    /// The number of a string. Control characters and the like are spelled out, as on a terminal.
     pub(super) fn number(&mut self, text: &str) -> u32 {
         let text = escape(text);
         if let Some(&number) = self.numbers.get(text.as_ref()) {

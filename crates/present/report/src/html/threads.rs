@@ -1,18 +1,18 @@
-//! Threads, and which of them freed whose blocks.
+//! Threads, and which of them freed which thread's blocks.
 
 use super::strings::Strings;
 use heapwise_analysis::Analysis;
 use serde::Serialize;
 
-/// Which thread freed whose blocks.
+/// Which thread freed which thread's blocks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ThreadMatrix {
-    /// The pairs that occurred; a thread and itself are one, too.
+    /// The pairs that occurred; a thread with itself is one, too.
     pub freed: Vec<Freed>,
 }
 
 impl ThreadMatrix {
-    /// The pairs of an analysis. It has those of different threads; all other blocks that a thread freed were its own.
+    /// The pairs of an analysis. It has pairs of different threads only; all other blocks that a thread freed were its own.
     pub fn of(analysis: &Analysis) -> Self {
         let handed = analysis.thread_matrix.iter();
         let mut freed: Vec<Freed> =

@@ -1,7 +1,7 @@
 //! Stacks as one tree of frames, from the outermost function inwards.
 //!
-//! A *node* is a frame in the context of its callers, and number 0 is what everything happens in. A node comes after
-//! its caller, so one pass from back to front adds up what is below each.
+//! A *node* is a frame in the context of its callers, and number 0 is the root. A node comes after its caller, so one pass from
+//! back to front adds up what is below each.
 
 use super::strings::Strings;
 use crate::names;
@@ -22,14 +22,14 @@ pub(super) struct Frames {
     /// 0 where it is not known.
     line: Vec<u32>,
     module: Vec<u32>,
-    /// Whose code it is: 0 recorder, 1 system, 2 Rust's library, 3 C++'s, 4 a dependency, 5 the user.
+    /// The owner of its code: 0 recorder, 1 system, 2 Rust's library, 3 C++'s, 4 a dependency, 5 the user.
     owner: Vec<u8>,
     inlined: Vec<u8>,
 }
 
 #[derive(Debug, Serialize)]
 pub(super) struct Nodes {
-    /// How far before it its caller is.
+    /// The distance to its caller, which is before it.
     up: Vec<u32>,
     frame: Vec<u32>,
 }
@@ -42,7 +42,7 @@ pub(super) struct Tree<'a> {
     pub(super) frames: Frames,
     pub(super) nodes: Nodes,
     callers: Vec<u32>,
-    /// The source file as it is on disk, by frame.
+    /// The path of the source file on disk, by frame.
     files: Vec<Option<&'a str>>,
     frame_numbers: HashMap<FrameKey<'a>, u32>,
     places: HashMap<CallSpot, Vec<u32>>,
@@ -87,7 +87,7 @@ impl<'a> Tree<'a> {
             at = caller;
         };
         for (context, place) in new.into_iter().rev() {
-            // A number at a time: the list of a place is short, and borrowing it would borrow the tree.
+            // One number at a time: the list of a place is short, and borrowing it would borrow the tree.
             for i in 0..self.place(place, strings) {
                 let frame = self.places[&place][i];
                 node = self.child(node, frame);
@@ -113,7 +113,7 @@ impl<'a> Tree<'a> {
         self.files[frame as usize].filter(|_| line > 0).map(|file| (file, line))
     }
 
-    /// What lies below this node belongs to stacks that ended early.
+    /// Stacks that ended early begin at this node.
     fn cut(&mut self, strings: &mut Strings) -> u32 {
         if let Some(node) = self.cut {
             return node;
@@ -135,7 +135,7 @@ impl<'a> Tree<'a> {
         node
     }
 
-    /// Enters the frames of a place, outermost first, and says how many they are.
+    /// Enters the frames of a place, outermost first, and returns their number.
     fn place(&mut self, place: CallSpot, strings: &mut Strings) -> usize {
         if let Some(frames) = self.places.get(&place) {
             return frames.len();

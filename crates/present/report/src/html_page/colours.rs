@@ -1,14 +1,14 @@
-//! Whether the colours of series are told apart, by colour-blind people too: one man in twelve is.
+//! Tests that the colours of series are distinguishable, by colour-blind people too: one man in twelve is.
 //!
-//! How they see is simulated as Machado, Oliveira and Fernandes do, "A Physiologically-based Model for Simulation of Color Vision
-//! Deficiency" (2009), table for a severity of 1; distances are those of the colour space Oklab, in which black and white are 1
-//! apart.
+//! Colour blindness is simulated as Machado, Oliveira and Fernandes do, "A Physiologically-based Model for Simulation of Color
+//! Vision Deficiency" (2009), table for a severity of 1; distances are those of the colour space Oklab, in which black and white
+//! are 1 apart.
 
 use super::STYLE;
 
 type Colour = [f64; 3];
 
-/// Red, green and blue, from nothing to all, as light adds up.
+/// Red, green and blue as linear light, from 0 to 1.
 fn light(hex: &str) -> Colour {
     [0, 2, 4].map(|at| {
         let part = f64::from(u8::from_str_radix(&hex[at..at + 2], 16).unwrap()) / 255.0;
@@ -73,14 +73,14 @@ fn the_colours_of_a_picture_differ_for_all_readers_and_stand_out_from_the_ground
         let luminance = |c: Colour| 0.2126 * c[0] + 0.7152 * c[1] + 0.0722 * c[2] + 0.05;
         for (n, colours) in series.iter().enumerate() {
             let (a, b) = (luminance(colours[at]), luminance(cards[at]));
-            // As the WCAG ask of graphics.
+            // The WCAG require this contrast of graphics.
             assert!(a.max(b) / a.min(b) >= 3.0, "{theme}: s{n} is hardly seen");
         }
         for (eye, matrix) in EYES {
             for (a, b) in (0..10).flat_map(|a| (0..a).map(move |b| (a, b))) {
                 let seen = |n: usize| oklab(times(&matrix, series[n][at]));
                 let distance = distance(seen(a), seen(b));
-                // Parts of bars touch each other and are up to six.
+                // Parts of bars touch each other, and there are up to six.
                 let least = if (1..=6).contains(&a) && (1..=6).contains(&b) { 0.09 } else { 0.05 };
                 assert!(distance >= least, "{theme}, {eye}: s{b} and s{a} are {distance:.3} apart");
             }

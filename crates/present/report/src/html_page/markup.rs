@@ -1,4 +1,4 @@
-//! Markup that cannot be anything but what it was made as.
+//! Markup in which text can never become an element.
 
 use crate::escape::terminal::escape;
 use std::fmt;
@@ -40,7 +40,7 @@ pub(crate) fn element(
         out.push_str(&format!(" {name}=\"{value}\""));
     }
     out.push('>');
-    // Those that have no end in HTML. Elements of SVG are fine with one.
+    // Elements without an end tag in HTML. Elements of SVG may have one.
     if matches!(tag, "br" | "hr" | "img" | "meta") {
         return Markup(out);
     }

@@ -1,8 +1,8 @@
-//! Pages for a browser that need no program: markup that was made here, one style sheet, and nothing else.
+//! Pages for a browser without a script: markup that was made here, one style sheet, and nothing else.
 //!
-//! [`Markup`] can only be made of tags named in this crate and of text that was made harmless, so nothing that a program has
-//! written becomes an element. The page's policy allows the one style sheet whose hash it names: no script, no picture from
-//! elsewhere, no style at an element.
+//! [`Markup`] can only be made of tags named in this crate and of escaped text, so nothing that a program has written becomes an
+//! element. The page's policy allows the one style sheet whose hash it names: no script, no picture from elsewhere, no style
+//! attribute.
 
 #[cfg(test)]
 mod colours;
@@ -32,7 +32,7 @@ pub(crate) fn page(title: &str, body: &Markup) -> String {
 pub(crate) fn head(policy: &str, title: &Markup) -> String {
     [
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n",
-        // Before everything that it is to rule.
+        // Before everything that it applies to.
         "<meta http-equiv=\"Content-Security-Policy\" content=\"",
         policy,
         "\">\n<meta name=\"referrer\" content=\"no-referrer\">\n",

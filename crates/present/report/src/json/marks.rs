@@ -1,4 +1,4 @@
-//! The fields `memory.marks` and `spans`: what the program said of itself.
+//! The fields `memory.marks` and `spans`: the program's marks and spans.
 
 use crate::schema::report::{Mark, MarkKind, Span};
 use heapwise_analysis::{self as analysis, Analysis};

@@ -41,7 +41,7 @@ fn section(table: &heapwise_trial::lab::Table) -> Section {
 fn cell(cell: &Measured) -> Cell {
     match cell {
         Measured::Text(text) => Cell::text(text.as_str()),
-        // Ratios and growths are read as words: a median alone would be half of them.
+        // Ratios and growths are read as words: the median alone would be incomplete.
         _ if is_number(cell) => Cell::spread(short(cell), whole(cell)),
         _ => Cell::own(whole(cell)),
     }

@@ -1,7 +1,7 @@
-//! What an experiment found, for people, machines and pull requests; and the list of experiments.
+//! The results of an experiment, for people, machines and pull requests; and the list of experiments.
 //!
-//! The tables come as they are, and nothing here knows what an experiment is about. What was printed by workers was made
-//! harmless where it was read.
+//! The tables are rendered generically: nothing here depends on the experiment. The output of workers was escaped where it was
+//! read.
 
 mod document;
 mod json;

@@ -8,7 +8,7 @@ pub(super) fn is_number(cell: &Cell) -> bool {
     matches!(cell, Cell::Count(_) | Cell::Time(_))
 }
 
-/// A cell where room is scarce: of times the median only.
+/// The short form of a cell: of times the median only.
 pub(super) fn short(cell: &Cell) -> String {
     match cell {
         Cell::Time(spread) => time(spread.median),
@@ -16,7 +16,7 @@ pub(super) fn short(cell: &Cell) -> String {
     }
 }
 
-/// All that a cell says.
+/// The complete form of a cell.
 pub(super) fn whole(cell: &Cell) -> String {
     match cell {
         Cell::Nothing => "–".to_owned(),
@@ -40,7 +40,7 @@ fn grows(growth: &Growth) -> String {
     format!("{:.2} ± {:.decimals$}  {}", growth.exponent, growth.plus_minus, growth.words())
 }
 
-/// Nanoseconds in the unit that suits them.
+/// Nanoseconds in a unit of a suitable size.
 fn time(ns: f64) -> String {
     let (value, unit) = match ns {
         ns if ns >= 999.5e6 => (ns / 1e9, "s"),

@@ -1,4 +1,4 @@
-//! What a trial means, and what it does not.
+//! The conclusions from a trial, and their limits.
 
 use super::Replay;
 use super::facts::{after, measured, trouble};
@@ -6,8 +6,8 @@ use crate::units::{bytes, share, signed_percent};
 use heapwise_allocators::Candidate;
 use heapwise_trial::statistics::Spread;
 
-/// A share of the program's time. What would change by less is not told: programs themselves differ by as much from run to run,
-/// and what an allocator does to caches and page faults outside of its calls may be as much.
+/// A share of the program's time. Smaller changes are not reported: programs themselves differ by as much from run to run, and an
+/// allocator's effects on caches and page faults outside of its calls may be as large.
 pub(crate) const SEEN: f64 = 0.05;
 /// Differences of memory below this share do not count: the same replay differs by as much from run to run.
 const SAME_MEMORY: f64 = 0.03;
@@ -75,7 +75,8 @@ pub(super) fn conclusion(replay: &Replay<'_>) -> Vec<String> {
     sentences
 }
 
-/// Which candidates have least, and whether that is much less than what the program had, or else the first one, has.
+/// Which candidates need the least memory, and whether that is much less than the recorded program's allocator needs, or else the
+/// first candidate.
 fn memory(
     replay: &Replay<'_>,
     what: &str,
@@ -111,15 +112,15 @@ fn memory(
     ))
 }
 
-/// What the others are compared with: what the program had, or else the first one that was measured.
+/// What the others are compared with: the recorded program's allocator, or else the first candidate that was measured.
 fn base<'a, T>(replay: &Replay<'_>, all: &'a [(&Candidate, T)]) -> Option<&'a (&'a Candidate, T)> {
     all.iter().find(|(candidate, _)| *candidate == replay.now).or(all.first())
 }
 
-/// Rounds from which on a range says something.
+/// The least number of rounds for a meaningful range.
 const ENOUGH_ROUNDS: usize = 3;
 
-/// Processor time for the heap, as far as candidates can be told apart by it.
+/// Processor time for the heap, as far as the candidates differ significantly.
 fn time(replay: &Replay<'_>) -> Option<String> {
     let all: Vec<(&Candidate, &heapwise_trial::replay::trial::Results)> = measured(&replay.trial.tried)
         .filter(|(tried, results)| trouble(tried).is_none() && results.heap_ns.is_some())
@@ -145,7 +146,7 @@ fn time(replay: &Replay<'_>) -> Option<String> {
             "{of_all}; whether another one takes less needs --runs {ENOUGH_ROUNDS} or more."
         ));
     }
-    // Writing to pages is in what is compared: an allocator that takes new pages all the time makes the program pay for them.
+    // The comparison includes writing to pages: an allocator that takes new pages all the time makes the program pay for them.
     let spreads: Vec<(&Candidate, Spread)> =
         all.iter().filter_map(|(name, results)| Some((*name, results.heap_ns?))).collect();
     let (best, least) = *spreads.iter().min_by(|a, b| a.1.median.total_cmp(&b.1.median))?;
@@ -156,8 +157,8 @@ fn time(replay: &Replay<'_>) -> Option<String> {
     }
     let apart: Vec<String> =
         spreads.iter().filter(|(_, s)| s.low <= least.high).map(|(name, _)| name.to_string()).collect();
-    // What real programs gained was between 0.6 and 1.7 times of what replays predicted (docs/replay.md), and no candidate saves
-    // more than all that there is.
+    // The gains of real programs were between 0.6 and 1.7 times of what replays predicted (docs/replay.md), and no candidate
+    // saves more than the whole.
     let (low, high) = ((heap.low - least.high) * 0.6, ((heap.high - least.low) * 1.7).min(heap.median));
     let rest = if apart.len() > 1 {
         format!(" {} cannot be told apart by this.", apart.join(", "))

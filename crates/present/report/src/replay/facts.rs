@@ -1,4 +1,4 @@
-//! Numbers of a trial that text and JSON both tell.
+//! Numbers of a trial that both text and JSON contain.
 
 use heapwise_trial::replay::trial::{Results, Tried};
 use heapwise_trial::replay::{Ending, Measured};
@@ -9,17 +9,17 @@ pub(super) fn measured(tried: &[Tried]) -> impl Iterator<Item = (&Tried, &Result
     tried.iter().filter_map(|t| t.results.as_ref().ok().map(|results| (t, results)))
 }
 
-/// The replay that says most about memory: the first one, else that with pauses.
+/// The replay that is best for memory: the first one, else that with pauses.
 pub(super) fn main(results: &Results) -> Option<&Measured> {
     results.first.as_ref().or(results.timed.as_ref())
 }
 
-/// The replay that says most about the end: that with pauses, else the first one.
+/// The replay that is best for the end: that with pauses, else the first one.
 pub(super) fn last(results: &Results) -> Option<&Measured> {
     results.timed.as_ref().or(results.first.as_ref())
 }
 
-/// Resident bytes after the load, and the part of them that the kernel may take. Only a replay with pauses says.
+/// Resident bytes after the load, and the part of them that the kernel may reclaim. Only a replay with pauses has them.
 pub(super) fn after(results: &Results) -> Option<(u64, u64)> {
     let timed = results.timed.as_ref()?;
     let (rss, lazy) = timed.settled.unwrap_or((timed.end_rss, timed.end_lazily_freed));
@@ -33,7 +33,7 @@ pub(super) fn per_call(results: &Results, calls: u64) -> Option<Spread> {
     Some(Spread { median: median / calls, low: low / calls, high: high / calls })
 }
 
-/// How it ended, in a word for machines and in words for people. `None` if all went well.
+/// How it ended, in a word for machines and in words for people. `None` if it succeeded.
 pub(super) fn trouble(tried: &Tried) -> Option<(&'static str, String)> {
     let results = match &tried.results {
         Ok(results) if results.all().next().is_none() => {

@@ -9,7 +9,7 @@ use heapwise_analysis::Breakdown;
 use heapwise_trial::replay::trial::{Results, Tried};
 use heapwise_trial::replay::{Ending, Measured};
 
-/// Those for which there are numbers.
+/// The pictures for which there are numbers.
 pub(super) fn figures(replay: &Replay<'_>) -> Vec<Figure> {
     let peaks = |results: &Results| -> Vec<f64> {
         complete(results.first.iter().chain(&results.rounds)).map(|m| m.peak_rss.0 as f64).collect()
@@ -59,7 +59,7 @@ fn rows<T>(replay: &Replay<'_>, numbers: &dyn Fn(&Results) -> Vec<T>) -> Vec<Num
     replay.trial.tried.iter().enumerate().filter_map(row).collect()
 }
 
-/// Nothing, if there is nothing to see.
+/// `None` if there is nothing to see.
 fn figure(caption: &str, picture: Picture) -> Option<Figure> {
     let is_empty = match &picture {
         Picture::Strips { rows, .. } | Picture::Bars { rows, .. } => rows.is_empty(),
@@ -97,7 +97,7 @@ fn both(replay: &Replay<'_>) -> Option<Figure> {
 }
 
 fn parts(replay: &Replay<'_>, caption: &str, moment: fn(&Results) -> Option<Breakdown>) -> Option<Figure> {
-    // Not what is not on the heap: that is the replay's own code.
+    // Without the memory that is not heap: it belongs to the replay's own code.
     let parts = || PARTS.iter().filter(|(name, _, _)| *name != NOT_HEAP);
     let numbers = |results: &Results| {
         let Some(b) = moment(results) else { return Vec::new() };

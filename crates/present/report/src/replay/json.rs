@@ -54,7 +54,7 @@ pub(super) fn json(replay: &Replay<'_>) -> String {
 
 fn candidate(replay: &Replay<'_>, tried: &Tried) -> Candidate {
     let (outcome, trouble) = trouble(tried).unzip();
-    // Who could not be tried has the same fields, without numbers.
+    // Candidates that could not be tried have the same fields, without numbers.
     let nothing = Results::default();
     let results = tried.results.as_ref().unwrap_or(&nothing);
     let first = results.first.as_ref();

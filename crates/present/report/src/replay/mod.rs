@@ -1,4 +1,4 @@
-//! What replays of a recording found out, for people, machines and pull requests.
+//! The results of replays of a recording, for people, machines and pull requests.
 
 mod conclusions;
 mod facts;
@@ -19,16 +19,16 @@ use heapwise_analysis::Analysis;
 use heapwise_environment::MachineDescription;
 use heapwise_trial::replay::trial::Trial;
 
-/// A trial and what it was about.
+/// A trial and its subject.
 #[derive(Clone, Copy, Debug)]
 pub struct Replay<'a> {
     /// What was measured.
     pub trial: &'a Trial,
     /// The recording.
     pub analysis: &'a Analysis,
-    /// Whose part of it was replayed, as a place in [`Analysis::processes`].
+    /// The process whose part of it was replayed, as an index into [`Analysis::processes`].
     pub process: usize,
-    /// What the recorded process had, in the words of the command line.
+    /// The recorded process's allocator, in the words of the command line.
     pub now: &'a Candidate,
     /// Where it was measured.
     pub machine: &'a MachineDescription,
@@ -76,7 +76,7 @@ pub(crate) fn document(replay: &Replay<'_>) -> Document {
     }
 }
 
-/// With pauses the end is another one than without.
+/// With pauses, the end means something else than without.
 fn end_title(replay: &Replay<'_>) -> &'static str {
     if replay.trial.timed.is_some() { "And at the end, with pauses" } else { "And at the end" }
 }

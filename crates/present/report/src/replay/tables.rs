@@ -18,7 +18,7 @@ fn difference(value: f64, base: Option<f64>) -> Cell {
     }
 }
 
-/// A range of nanoseconds, and its middle where room is scarce.
+/// A range of nanoseconds, with its median as the short form.
 fn times(spread: Option<Spread>) -> Cell {
     let Some(Spread { median, low, high }) = spread else { return Cell::nothing() };
     let word = |ns: f64| time(ns.round() as u64);
@@ -35,12 +35,13 @@ pub(crate) fn version(told: &str) -> &str {
     told.split_once('-').map_or(told, |(version, _)| version)
 }
 
-/// Whether so much of what is resident after the load is lazily freed that a terminal's narrow line has room for it.
+/// Whether more than 1 % of what is resident after the load is lazily freed: only then a narrow terminal has a column for it.
 fn is_lazy(results: &Results) -> bool {
     after(results).is_some_and(|(rss, lazy)| lazy as f64 > rss as f64 * 0.01)
 }
 
-/// Each candidate in a row. Others are compared with what the program had, or else with the first one that has results.
+/// Each candidate in a row. Others are compared with the recorded program's allocator, or else with the first one that has
+/// results.
 pub(super) fn overview(replay: &Replay<'_>) -> Section {
     let trial = replay.trial;
     let has = |f: &dyn Fn(&Results) -> bool| measured(&trial.tried).any(|(_, r)| f(r));
@@ -61,7 +62,7 @@ pub(super) fn overview(replay: &Replay<'_>) -> Section {
         columns.extend([Column::new("after load"), lazy("of it lazy")]);
     }
     if has_time {
-        // A line of 80 columns has room for one of them beside memory after the load.
+        // A line of 80 columns has room for one of them next to memory after the load.
         let whole = if has_after { Column::detail } else { Column::new };
         columns.extend([whole("in the allocator"), Column::new("ns a call"), Column::detail("page faults")]);
     }
@@ -69,7 +70,7 @@ pub(super) fn overview(replay: &Replay<'_>) -> Section {
         let mut row = vec![Cell::text(tried.candidate.to_string()), Cell::text(version(&tried.version))];
         let results = tried.results.as_ref().ok();
         let (Some(results), None) = (results, trouble(tried)) else {
-            // Why is told below: a sentence here would take the room of all numbers.
+            // The reason is given below: a sentence here would take the room of all numbers.
             let outcome = trouble(tried).map_or("", |(outcome, _)| outcome);
             let short = if outcome == "interrupted" { "not run" } else { "failed" };
             row.push(Cell::text(outcome).or(short));
@@ -102,7 +103,7 @@ pub(super) fn overview(replay: &Replay<'_>) -> Section {
     Section::new("Candidates", [Block::Table(Table { rows, ..Table::new(columns) })])
 }
 
-/// What resident memory consists of at a moment, if it was looked at.
+/// What resident memory consists of at a moment, if that was measured.
 pub(super) fn waterfall(
     replay: &Replay<'_>,
     title: &'static str,
@@ -136,7 +137,7 @@ fn section<const N: usize>(
     (!table.rows.is_empty()).then(|| Section::new(title, [Block::Table(table)]).aside(aside))
 }
 
-/// What allocators say of themselves at the end, for comparison with what was found. Without any that says something, nothing.
+/// What allocators report about themselves at the end, for comparison with the measurements. Omitted if none reports anything.
 pub(super) fn own(replay: &Replay<'_>) -> Option<Section> {
     let rows: Vec<Row> = measured(&replay.trial.tried)
         .filter_map(|(tried, results)| {
@@ -181,7 +182,7 @@ pub(super) fn latency(replay: &Replay<'_>) -> Option<Section> {
 /// How many of the slowest calls are shown for each candidate.
 const SHOWN: usize = 3;
 
-/// The slowest calls and who makes them.
+/// The slowest calls and their callers.
 pub(super) fn slowest(replay: &Replay<'_>) -> Option<Section> {
     let mut rows = Vec::new();
     for (tried, results) in measured(&replay.trial.tried) {

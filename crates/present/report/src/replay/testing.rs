@@ -1,4 +1,4 @@
-//! Made-up trials, for tests of what is made of them.
+//! Made-up trials, for tests of their reports.
 
 use super::Replay;
 use heapwise_allocators::Candidate;
@@ -75,7 +75,7 @@ pub(super) fn failed(name: &str, why: &str) -> Tried {
     results(name, Err(why.to_owned()))
 }
 
-/// One whose turn did not come.
+/// One that was not reached.
 pub(super) fn interrupted(name: &str) -> Tried {
     results(name, Ok(of(Vec::new())))
 }

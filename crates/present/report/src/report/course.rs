@@ -3,7 +3,7 @@
 use super::Subject;
 use crate::document::{Block, Course, Section};
 
-/// Nothing for a run that is too short to have a course.
+/// Nothing for a run that is too short for a curve.
 pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
     let course = Course {
         samples: subject.analysis.memory.samples(Course::columns(subject.style)),

@@ -1,4 +1,4 @@
-//! What to change first.
+//! The findings: what to change first.
 
 use super::Subject;
 use super::rows::place_of;
@@ -7,7 +7,7 @@ use crate::units::{bytes, count, share, time};
 use heapwise_analysis::{Analysis, Frame, SiteId};
 use heapwise_diagnosis::Insight;
 
-/// So many are told in full on a terminal; the others in a line each.
+/// So many are shown in full on a terminal; the others in a line each.
 const IN_FULL: usize = 5;
 
 pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
@@ -47,7 +47,7 @@ fn finding(subject: &Subject<'_>, number: usize, insight: &Insight) -> Finding {
     }
 }
 
-/// What following it saves, in few words and in more.
+/// What following it saves: a short form, and a longer one.
 fn saves(analysis: &Analysis, insight: &Insight) -> Option<[String; 2]> {
     let requests = analysis.totals.allocations + analysis.totals.reallocations;
     let estimate = &insight.estimate;

@@ -1,20 +1,20 @@
-//! What the program said of itself: its marks, and what its spans allocated. Nothing for a program that said nothing.
+//! The program's marks, and what its spans allocated. Nothing for a program without any.
 
 use super::{Subject, counted, rest};
 use crate::document::{Block, Cell, Column, Mark as Line, Role, Row, Section, Shown, Table, Words};
 use crate::units::{bytes, count, time};
 use heapwise_analysis::{Mark, MarkKind, MarkMoment, Marks, Span};
 
-/// From so many columns on there is room for all numbers of a span.
+/// From this many columns on there is room for all numbers of a span.
 const WIDE: usize = 100;
 
-/// A name for people. It may be anything, also nothing.
+/// A name for people. It may be any text, even empty.
 fn name_of(name: &str) -> Words {
     Words::name(if name.is_empty() { "(no name)" } else { name })
 }
 
-/// The marks that are worth a line: all, if they are few, else those that are no part of a span, and of very many some over the
-/// whole run. Says of how many.
+/// The marks that are listed: all, if they are few, otherwise those that are no part of a span, and of very many a selection over
+/// the whole run. Also returns the number that the selection was made from.
 fn worth_a_line(marks: &Marks, top: usize) -> (Vec<(MarkKind, MarkMoment, &Mark)>, usize) {
     let mut moments = marks.moments();
     if moments.len() > top {
@@ -93,7 +93,7 @@ pub(super) fn spans(subject: &Subject<'_>) -> Vec<Section> {
             bytes(span.allocated_bytes.0 / span.count.max(1)),
             growth(span.largest_growth_bytes),
         ];
-        // None was seen as a whole.
+        // No span has both a begin and an end.
         let numbers =
             numbers.map(|number| Cell::number(if span.count == 0 { "–".to_owned() } else { number }));
         let name = Cell::text(name_of(&span.name));
@@ -111,7 +111,7 @@ pub(super) fn spans(subject: &Subject<'_>) -> Vec<Section> {
     vec![Section::new("Spans", [Block::Table(table)]).aside(aside)]
 }
 
-/// What was seen of spans only in half.
+/// Spans without a begin or without an end.
 fn odd(span: &Span) -> String {
     let parts = [(span.unended, "without an end"), (span.unbegun, "without a begin")];
     let parts = parts.into_iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", count(n)));

@@ -1,5 +1,5 @@
-//! The report of a recording as a document, in the order in which a newcomer needs it: what ran, what could not be seen, what it
-//! adds up to, where to look first, how it went over time, and then the tables.
+//! The report of a recording as a document, in the order in which a newcomer needs it: what ran, what was not recorded, the
+//! totals, where to start, memory over time, and then the tables.
 //!
 //! A part of it is a file with a function that makes a section, and a line in [`SECTIONS`].
 
@@ -24,14 +24,14 @@ use heapwise_analysis::Analysis;
 use heapwise_diagnosis::Diagnosis;
 use rows::Rows;
 
-/// What may be chosen about the text.
+/// The options of the text.
 #[derive(Clone, Debug)]
 pub struct TextOptions {
     /// Rows of each table.
     pub top: usize,
     /// Whether to print the whole stack under each row.
     pub stacks: bool,
-    /// Whether the chart must do without characters beyond ASCII.
+    /// Whether the chart must use ASCII characters only.
     pub ascii: bool,
     /// The folder to which source paths are shown relative, as an absolute path.
     pub folder: Option<String>,
@@ -45,7 +45,7 @@ impl Default for TextOptions {
     }
 }
 
-/// What may be chosen about the Markdown.
+/// The options of the Markdown.
 #[derive(Clone, Debug)]
 pub struct MarkdownOptions {
     /// Rows of each table.
@@ -72,7 +72,7 @@ pub fn markdown(analysis: &Analysis, diagnosis: &Diagnosis, options: &MarkdownOp
     document::markdown(&document(analysis, diagnosis, &options, style))
 }
 
-/// What sections are made from.
+/// The data for sections.
 struct Subject<'a> {
     analysis: &'a Analysis,
     diagnosis: &'a Diagnosis,
@@ -87,10 +87,10 @@ impl Subject<'_> {
     }
 }
 
-/// A part of the report: none or several sections.
+/// A part of the report: zero or more sections.
 type Part = fn(&Subject<'_>) -> Vec<Section>;
 
-/// What there is to be said before all numbers.
+/// The parts before all numbers.
 const BEFORE: [Part; 3] = [head::sections, warnings::not_seen, warnings::warnings];
 
 /// The parts of a report of a program that allocates.

@@ -19,7 +19,7 @@ pub(super) struct Ranking {
     /// What the whole is.
     pub(super) whole: fn(&Analysis) -> u64,
     help: &'static str,
-    /// A page has columns for all measures, and so does without some of the tables.
+    /// Some tables are omitted on a page, which has columns for all measures.
     shown: Shown,
 }
 
@@ -130,7 +130,7 @@ fn section(subject: &Subject<'_>, ranking: &Ranking) -> Option<Section> {
     Some(Section::new(ranking.title, [Block::Table(table)]).aside(aside).only(ranking.shown))
 }
 
-/// The stack of the site that a row mostly consists of.
+/// The stack of the site with the largest part of a row.
 fn main_stack(subject: &Subject<'_>, row: &super::rows::Row, measure: Measure) -> Option<Stack> {
     let (id, others) = row.main_site(measure)?;
     let mut stack =

@@ -9,7 +9,7 @@ use heapwise_diagnosis::Verdict;
 
 type Part = (&'static str, fn(&Breakdown) -> Bytes, &'static str);
 
-/// The part that no allocator has anything to do with.
+/// The part that belongs to no allocator.
 pub(crate) const NOT_HEAP: &str = "not heap";
 /// The parts of resident memory, and what they are in a few words.
 pub(crate) const PARTS: [Part; 7] = [
@@ -27,7 +27,7 @@ const MOST_PINS: usize = 3;
 /// A place that pins less than this is not worth a row.
 const LEAST_PINNED: u64 = 64 << 10;
 
-/// The accounts at the peak and at the end, and the verdict; if no pages were seen, that and why.
+/// The accounts at the peak and at the end, and the verdict; if pages were not measured, that and why.
 pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
     let analysis = subject.analysis;
     let accounting = &analysis.accounting;
@@ -85,7 +85,7 @@ fn parts(peak: &Breakdown, end: &Breakdown) -> Table {
     table
 }
 
-/// What probably kept heapwise from looking at pages.
+/// The probable reason why heapwise could not examine pages.
 fn why_unseen(analysis: &Analysis) -> &'static str {
     if analysis.is_from_inside() {
         return "a program that records itself does not look at them";
@@ -94,9 +94,9 @@ fn why_unseen(analysis: &Analysis) -> &'static str {
     if analysis.warnings.iter().any(lost) {
         return "the part of the recording that has the looks is probably damaged";
     }
-    // Every user may read how many pages of a process are resident, but not which ones. The first time the number is read,
-    // the pages are looked at as well, so numbers without a look mean that it was refused. Without numbers there was no time,
-    // or the look that a process waits for in exit() was refused.
+    // Every user may read how many pages of a process are resident, but not which ones. When the number is read for the first
+    // time, the pages are examined as well, so numbers without a snapshot of pages mean that access was refused. Without numbers
+    // there was no time, or access was refused for the snapshot that a process waits for in exit().
     if analysis.memory.rss.is_empty() {
         "it was probably over too soon and without exit(), or the system refused"
     } else {
@@ -113,7 +113,7 @@ fn which(analysis: &Analysis, moment: &Breakdown) -> String {
     process.unwrap_or_default()
 }
 
-/// Places whose blocks keep mostly empty pages.
+/// Places whose blocks keep mostly empty pages resident.
 fn pins<'a>(subject: &'a Subject<'_>) -> impl Iterator<Item = Block> + 'a {
     let pinned = subject.analysis.accounting.pinned.iter();
     pinned.filter(|p| p.bytes.0 >= LEAST_PINNED).take(MOST_PINS).filter_map(|pinned| {

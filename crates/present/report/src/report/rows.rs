@@ -1,11 +1,11 @@
-//! Call sites by the user's nearest frame: what a table has rows of.
+//! Call sites grouped by the user's nearest frame: the rows of tables.
 
 use crate::document::{Place, Stack, StackFrame};
 use crate::names;
 use heapwise_analysis::{Analysis, Frame, Site, SiteId};
 use std::collections::HashMap;
 
-/// Where rows are sorted and measured by.
+/// The number that rows are sorted and measured by.
 pub(crate) type Measure = fn(&Sums) -> u64;
 
 /// Sums over the sites of a row.
@@ -50,7 +50,7 @@ impl Sums {
 /// One place in the user's code.
 #[derive(Debug)]
 pub(crate) struct Row {
-    /// Short name of the function, or of where it is.
+    /// Short name of the function, or of the place without one.
     pub(crate) function: String,
     /// `file:line`, empty if it is not known.
     pub(crate) place: String,
@@ -60,7 +60,7 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// The place, with what it calls for most of a measure.
+    /// The place, with its callee that has most of a measure.
     pub(crate) fn as_place(&self, measure: Measure) -> Place {
         let (via, ways) = self.via(measure);
         Place {
@@ -79,7 +79,7 @@ impl Row {
         format!("{}{place}", self.function)
     }
 
-    /// What the user's frame called, for most of a measure; and in how many ways in all.
+    /// The callee of the user's frame with most of a measure; and the number of all callees.
     pub(crate) fn via(&self, measure: Measure) -> (&str, usize) {
         let mut ways: HashMap<&str, u64> = HashMap::new();
         for (_, via, sums) in &self.sites {
@@ -134,7 +134,7 @@ impl Rows {
     /// The rows with most of a measure, most first.
     pub(crate) fn top(&self, measure: Measure, most: usize) -> Vec<&Row> {
         let mut rows: Vec<&Row> = self.list.iter().filter(|r| measure(&r.sums) > 0).collect();
-        // Stable: rows that are equal stay in the order of their allocated bytes.
+        // Stable: equal rows stay in the order of their allocated bytes.
         rows.sort_by_key(|r| std::cmp::Reverse(measure(&r.sums)));
         rows.truncate(most);
         rows

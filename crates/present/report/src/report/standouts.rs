@@ -17,7 +17,7 @@ fn line(subject: &Subject<'_>, ranking: &Ranking) -> Option<Block> {
     let whole = (ranking.whole)(subject.analysis);
     let row = subject.rows.top(ranking.measure, 1).first().copied()?;
     let part = (ranking.measure)(&row.sums);
-    // A tenth of something is worth a look; less is not where to begin.
+    // A tenth of the whole is worth mentioning; less is not where to begin.
     if whole == 0 || part.saturating_mul(10) < whole {
         return None;
     }

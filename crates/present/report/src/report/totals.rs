@@ -16,7 +16,7 @@ pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
     let mut row = |name: &str, value: String, note: String| {
         table.row([Cell::own(name), Cell::number(value), Cell::text(Words::faint(note))]);
     };
-    // By the row's own number. What reallocations asked for is in the bytes.
+    // Divided by the row's own number. The bytes include those of reallocations.
     let average = (t.allocated_bytes.0 as f64 / t.allocations.max(1) as f64).round() as u64;
     let asked = format!("{} requested, {} each on average", bytes(t.allocated_bytes.0), bytes(average));
     row("allocations", count(t.allocations), asked);

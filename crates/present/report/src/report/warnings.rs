@@ -1,4 +1,4 @@
-//! What could not be seen, and what makes the numbers worth less.
+//! What was not recorded, and what makes the numbers less reliable.
 
 use super::Subject;
 use crate::document::{Alert, Block, Mark, Section};
@@ -29,7 +29,7 @@ fn section(title: &'static str, alert: Alert) -> Vec<Section> {
     if alert.items.is_empty() { Vec::new() } else { vec![Section::new(title, [Block::Alert(alert)])] }
 }
 
-/// Instead of tables, when there was no event at all.
+/// Replaces the tables if there was no event at all.
 pub(super) fn nothing(subject: &Subject<'_>) -> Vec<Section> {
     let analysis = subject.analysis;
     let what = if analysis.processes.is_empty() {

@@ -1,4 +1,4 @@
-//! What to do, what to paste, and what it costs.
+//! The recommendation, the lines to paste, and the costs.
 
 use super::tables::change;
 use super::{Tuned, Untried};
@@ -43,7 +43,7 @@ fn is_interrupted_later(tuned: &Tuned<'_>) -> bool {
     }
 }
 
-/// What is not known because the user interrupted.
+/// What is unknown because the user interrupted.
 fn interrupt(tuned: &Tuned<'_>) -> Option<String> {
     let found = tuned.found;
     Some(match (found.is_interrupted, found.tried()) {
@@ -98,7 +98,7 @@ fn what_to_do(tuned: &Tuned<'_>) -> String {
     }
 }
 
-/// What is wanted, in words: of one measure, less.
+/// The goal in words: for one measure, less of it.
 fn better(tuned: &Tuned<'_>) -> String {
     match tuned.found.goal.weights() {
         [(measure, _)] => format!("needs less {}", measure.title()),
@@ -106,7 +106,7 @@ fn better(tuned: &Tuned<'_>) -> String {
     }
 }
 
-/// What a factor is about: a measure, or the goal, whose weights are told at the head.
+/// What a factor refers to: a measure, or the goal, whose weights are at the head of the report.
 fn judged(tuned: &Tuned<'_>, title: impl Fn(Objective) -> &'static str) -> &'static str {
     match tuned.found.goal.weights() {
         [(measure, _)] => title(*measure),
@@ -114,7 +114,7 @@ fn judged(tuned: &Tuned<'_>, title: impl Fn(Objective) -> &'static str) -> &'sta
     }
 }
 
-/// The same of the program itself, where memory after the load is one of several measures.
+/// The same for the program itself, where memory after the load is one of several measures.
 fn judged_on_the_program(tuned: &Tuned<'_>, candidate: &Candidate) -> &'static str {
     let standing = standing(tuned, candidate);
     judged(tuned, |measure| {
@@ -122,7 +122,7 @@ fn judged_on_the_program(tuned: &Tuned<'_>, candidate: &Candidate) -> &'static s
     })
 }
 
-/// Why a recommendation rests on replays, and what to do about it.
+/// Why a recommendation is based on replays only, and what to do about it.
 fn not_confirmed(tuned: &Tuned<'_>) -> String {
     const NOT_TRIED: &str = "It was not tried on the program itself";
     if let Some(comparison) = tuned.comparison.filter(|c| !is_told_by(&tuned.found.goal, c)) {
@@ -149,7 +149,7 @@ fn standing<'a>(tuned: &Tuned<'a>, candidate: &Candidate) -> Option<&'a Standing
     tuned.comparison?.standing(candidate)
 }
 
-/// What else changes.
+/// Other effects of the recommendation.
 fn cost(tuned: &Tuned<'_>) -> Option<String> {
     let Choice::Take { candidate, verified, .. } = tuned.choice else { return None };
     let changes: Vec<String> = match verified {
@@ -184,7 +184,7 @@ fn cost(tuned: &Tuned<'_>) -> Option<String> {
     (!changes.is_empty()).then(|| format!("What it changes: {}.", changes.join(", ")))
 }
 
-/// What a call that gives pages back would do instead, where that is much.
+/// The alternative of a call that returns pages to the system, if that has a large effect.
 fn call(tuned: &Tuned<'_>) -> Option<String> {
     if !tuned.found.goal.wants(Objective::RssAfter) {
         return None;
@@ -204,13 +204,13 @@ fn call(tuned: &Tuned<'_>) -> Option<String> {
     })
 }
 
-/// How much of the program's time there is to be won at all.
+/// How much of the program's time could be saved at most.
 fn allocator_share(tuned: &Tuned<'_>) -> String {
     let found = tuned.found;
     let Some(now) = found.baseline().numbers.of(Objective::Cpu) else {
         return "How much time the heap takes was not measured.".to_owned();
     };
-    // Where the program itself was measured, that is what it takes.
+    // If the program itself was measured, its processor time is used.
     let measured =
         tuned.comparison.and_then(|c| c.baseline().spread(RunMeasure::Cpu)).map(|spread| spread.median);
     let whole = measured.unwrap_or(now.median + found.other_ns);
@@ -225,7 +225,7 @@ fn allocator_share(tuned: &Tuned<'_>) -> String {
         let share = share(now.median as u64, whole.max(1.0) as u64);
         format!("The heap takes {its} of about {all} of processor time ({share}), page faults included.")
     } else {
-        // Threads that do nothing but allocate wait for each other more than those of the program.
+        // Threads that only allocate wait for each other more than those of the program.
         format!(
             "The heap takes {its} on the replay, and the program no more than {all} in all: nearly all is for the heap."
         )
@@ -233,9 +233,9 @@ fn allocator_share(tuned: &Tuned<'_>) -> String {
     let noise = whole * crate::replay::SEEN;
     match best {
         Some((best, spread)) if now.median - spread.median > noise => {
-            // Predictions were between 0.6 and 1.7 times of what came out in real programs.
+            // Real programs saved between 0.6 and 1.7 times of what was predicted.
             let (low, high) = ((now.low - spread.high) * 0.6, (now.high - spread.low) * 1.7);
-            // No candidate saves more than all that there is.
+            // No candidate saves more than the whole.
             let high = high.min(now.median);
             format!(
                 "{base} With {} the program would take between {} and {} less.",
@@ -248,7 +248,7 @@ fn allocator_share(tuned: &Tuned<'_>) -> String {
     }
 }
 
-/// The lines to paste. None for those who stay.
+/// The lines to paste. Empty if the recommendation is to change nothing.
 pub(super) fn snippets(tuned: &Tuned<'_>) -> Vec<Snippet> {
     let Choice::Take { candidate, .. } = tuned.choice else { return Vec::new() };
     let fix = candidate.fix();

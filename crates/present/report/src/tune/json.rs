@@ -66,8 +66,8 @@ fn choice(tuned: &Tuned<'_>) -> Choice {
     }
 }
 
-/// What to paste, with what is said beside it: how other languages get the allocator, what to mind, and the call that would do
-/// something of the kind without another allocator.
+/// What to paste, with explanations: how other languages get the allocator, caveats, and the call with a similar effect without
+/// another allocator.
 fn fix(tuned: &Tuned<'_>) -> Fix {
     let call = call(tuned);
     let tune::Choice::Take { candidate, .. } = tuned.choice else {
@@ -92,7 +92,7 @@ fn fix(tuned: &Tuned<'_>) -> Fix {
     }
 }
 
-/// A call into the allocator that there is now, with what it left on the replay. Nothing if that was not tried.
+/// A call into the current allocator, with the memory that was left after it on the replay. `None` if it was not tried.
 fn call(tuned: &Tuned<'_>) -> Option<Call> {
     let now = tuned.found.baseline();
     let (after, purged) = (now.numbers.of(Objective::RssAfter)?.median, now.numbers.purged()?);

@@ -1,4 +1,4 @@
-//! What a search for allocators and settings found, and what to paste.
+//! The results of a search for allocators and settings, and what to paste.
 
 mod advice;
 mod json;
@@ -13,21 +13,21 @@ use heapwise_environment::MachineDescription;
 
 use heapwise_trial::tune::{Choice, Found, OnProgram};
 
-/// A search and what it was about.
+/// A search and its subject.
 #[derive(Clone, Copy, Debug)]
 pub struct Tuned<'a> {
     /// What replays found.
     pub found: &'a Found,
     /// The best of them on the program itself.
     pub comparison: Option<&'a OnProgram>,
-    /// Why there is no such comparison, if there is none.
+    /// Why there is no such comparison; `None` if there is one.
     pub untried: Option<&'a Untried>,
-    /// What makes less of the recording, or of the program beside it, than there seems to be: sentences.
+    /// What makes the recording, or the comparison on the program itself, less useful: sentences.
     pub notes: &'a [String],
     pub choice: &'a Choice,
     /// The recording.
     pub analysis: &'a Analysis,
-    /// Whose part of it was replayed, as a place in [`Analysis::processes`].
+    /// The process whose part of it was replayed, as an index into [`Analysis::processes`].
     pub process: usize,
     /// Where it was measured.
     pub machine: &'a MachineDescription,
@@ -40,11 +40,11 @@ pub enum Untried {
     NoCommand,
     /// The user turned it off (`--confirm 0`).
     NotWanted,
-    /// Replays found nothing that is worth it.
+    /// Replays found no candidate that is worth a try.
     NothingToTry,
     /// It was interrupted before.
     Interrupted,
-    /// It did not work: why, in one line.
+    /// It failed: why, in one line.
     Failed(String),
 }
 

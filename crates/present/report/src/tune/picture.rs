@@ -1,14 +1,14 @@
 //! The front as a picture.
 //!
-//! Half a hundred names cannot be read on it. Those who took part to the end are seen, the others hardly, for they were not measured
-//! as those were; names have the front, which is that of the table, and what there is now.
+//! Fifty names on it would be illegible. Candidates that stayed until the end are clearly visible; the others are faint, because
+//! they were measured less. Names are shown for the front, which is that of the table, and for the current allocator.
 
 use super::Tuned;
 use crate::chart::{Emphasis, Unit};
 use crate::document::{Figure, Numbers, Picture};
 use heapwise_trial::tune::{Found, Objective, Ranked};
 
-/// Each candidate by the two measures of the front. Nothing if fewer than two have both.
+/// Each candidate by the two measures of the front. `None` if fewer than two have both.
 pub(super) fn picture(tuned: &Tuned<'_>) -> Option<Figure> {
     let found = tuned.found;
     let shown: Vec<(&Ranked, [f64; 2])> = found
@@ -25,7 +25,7 @@ pub(super) fn picture(tuned: &Tuned<'_>) -> Option<Figure> {
     let mut allocators: Vec<&str> = shown.iter().map(|(ranked, _)| ranked.candidate.name()).collect();
     allocators.sort_unstable();
     allocators.dedup();
-    // The first colour is that of what there is now elsewhere, and grey; so are those that are hardly seen.
+    // The first colour is grey, and elsewhere that of the current allocator; faint points are grey, too.
     let series = |name: &str| 1 + allocators.iter().position(|n| *n == name).unwrap_or(0);
     let row = |(ranked, place): &(&Ranked, [f64; 2])| Numbers {
         label: ranked.candidate.to_string(),

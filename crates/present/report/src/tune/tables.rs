@@ -7,7 +7,7 @@ use heapwise_trial::compare::{Comparison, Difference, RunMeasure, Standing, Verd
 use heapwise_trial::statistics::Spread;
 use heapwise_trial::tune::{Objective, Ranked};
 
-/// Candidates that are seen at once; the others are folded.
+/// Candidates that are shown at once; the others are folded.
 const SHOWN: usize = 12;
 
 fn size(spread: Option<Spread>) -> Cell {
@@ -22,7 +22,7 @@ fn duration(spread: Option<Spread>) -> Cell {
     Cell::spread(word(median), format!("{} ({}..{})", word(median), word(low), word(high)))
 }
 
-/// A factor as a change, with what it may be as well.
+/// A factor as a change: 0.7 is −30 %.
 pub(super) fn change(factor: f64) -> String {
     signed_percent(factor - 1.0, 0)
 }
@@ -38,7 +38,7 @@ fn score(ranked: &Ranked, is_baseline: bool) -> Cell {
     Cell::number(format!("{value} ({}..{})", low.trim_end_matches(" %"), high.trim_end_matches(" %")))
 }
 
-/// The candidates by what was wanted, best first; what there is now is always among those that are seen at once.
+/// The candidates by the goal, best first; the current allocator is never folded.
 pub(super) fn ranked(tuned: &Tuned<'_>) -> Section {
     let found = tuned.found;
     let has = |measure: Objective| found.ranked.iter().any(|r| r.numbers.of(measure).is_some());
@@ -61,7 +61,7 @@ pub(super) fn ranked(tuned: &Tuned<'_>) -> Section {
             Cell::text(ranked.candidate.to_string()),
             Cell::text(crate::replay::version(&ranked.version)),
             match &ranked.trouble {
-                // Why is told below; names of candidates need the room.
+                // The reason is given below; names of candidates need the room.
                 Some(_) => Cell::text("failed"),
                 None => score(ranked, at == found.baseline),
             },
@@ -87,7 +87,7 @@ pub(super) fn ranked(tuned: &Tuned<'_>) -> Section {
     Section::new("On replays", [Block::Table(table)]).aside(format!("* none is better in both {a} and {b}"))
 }
 
-/// What came out on the program itself.
+/// The results on the program itself.
 pub(super) fn confirmed(tuned: &Tuned<'_>) -> Option<Section> {
     let comparison = tuned.comparison?;
     let measures: Vec<RunMeasure> =

@@ -1,4 +1,4 @@
-//! What is said about two recordings.
+//! The report about two recordings.
 
 use crate::markdown::HOSTILE;
 use crate::rendered::shape;
@@ -15,7 +15,7 @@ fn changed() -> Sampled {
     Sampled { clones: 2, ..Sampled::default() }
 }
 
-/// Has two recordings compared and lets `show` do what it wants with the result.
+/// Compares two recordings and passes the result to `show`.
 fn diff<T>(old: &Sampled, new: &Sampled, thresholds: &[&str], show: impl FnOnce(Diff<'_>) -> T) -> T {
     let (old, new) = (analysis(old), analysis(new));
     let comparison: Comparison = compared(&old, &new);

@@ -1,4 +1,4 @@
-//! The page for a browser, as far as it can be judged without one: its data. `web/browser` has the tests in a browser.
+//! The page for a browser, as far as it can be tested without one: its data. `web/browser` has the tests in a browser.
 
 use crate::sample::{Sampled, analysis};
 use heapwise_analysis::{Analysis, Bytes, Nanos};

@@ -1,4 +1,4 @@
-//! The field names that others rely on.
+//! The field names that other programs rely on.
 
 use crate::sample::{Sampled, analysis};
 use heapwise_diagnosis::diagnose;

@@ -7,7 +7,7 @@ use heapwise_analysis::{Analysis, Breakdown, Bytes, Nanos, SiteId};
 use heapwise_diagnosis::{Certainty, Diagnosis, Estimate, Insight, Severity, Verdict, VerdictKind, diagnose};
 use heapwise_report::{MarkdownOptions, markdown};
 
-/// Names that want to be more than text.
+/// Names that would be markup without escaping.
 pub(crate) const HOSTILE: &[&str] = &[
     "<script>alert(1)</script>",
     "</details><img src=x onerror=alert(1)>",

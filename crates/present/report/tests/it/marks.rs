@@ -1,4 +1,4 @@
-//! What the program says of itself, in all reports.
+//! The program's marks and spans, in all reports.
 
 use crate::markdown::HOSTILE;
 use crate::rendered::shape;

@@ -1,4 +1,4 @@
-//! What Markdown becomes when it is rendered as GitHub does.
+//! Markdown rendered as GitHub does.
 
 use comrak::nodes::{NodeHtmlBlock, NodeValue};
 use comrak::{Arena, Options, parse_document};
@@ -65,7 +65,7 @@ pub(crate) fn shape(markdown: &str) -> Shape {
             NodeValue::Item(_) => shape.items += 1,
             NodeValue::CodeBlock(_) => shape.blocks += 1,
             NodeValue::Text(text) => {
-                // A mention needs a letter right behind.
+                // A mention needs a letter right after the `@`.
                 let mut mentions = text.split('@').skip(1);
                 assert!(
                     !mentions.any(|rest| rest.starts_with(char::is_alphanumeric)),

@@ -29,7 +29,7 @@ pub(crate) struct Sampled {
     /// The source file of the cloning function, and how often that clones in a millisecond.
     pub(crate) file: &'static str,
     pub(crate) clones: u64,
-    /// How the program calls what it is doing, if it says so.
+    /// The names of the program's marks, if it has any.
     pub(crate) marks: Option<&'static str>,
 }
 
@@ -148,8 +148,8 @@ fn events(clones: u64) -> [Vec<Event>; 2] {
     [main, worker]
 }
 
-/// Adds what the program says: a span over the main thread's rounds, one for each of them, and a moment in between. The worker
-/// ends what it has not begun.
+/// Adds marks: a span over the main thread's rounds, one for each of them, and a moment in between. The worker ends a span that
+/// it has not begun.
 fn mark([main, worker]: &mut [Vec<Event>; 2]) {
     let mark = |kind, name, ticks| Event::Mark { kind, name: MarkId(name), ticks };
     let mut marked = vec![mark(MarkKind::Begin, 1, 1)];

@@ -1,4 +1,4 @@
-//! Reports as they are expected, in files beside the tests.
+//! The expected reports, in files next to the tests.
 
 /// Compares with a file's content, or writes it if `UPDATE_SNAPSHOTS` is set.
 #[track_caller]

@@ -1,4 +1,4 @@
-//! What people see.
+//! The report on a terminal.
 
 use crate::sample::{Sampled, analysis};
 use crate::snapshot::compare;

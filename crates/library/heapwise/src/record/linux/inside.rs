@@ -14,12 +14,12 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// The variable that has a program recorded from its start to its end. `%p` in it is the process id.
+/// The variable that records a program from its start to its end. `%p` in it is the process id.
 const RECORD_TO: &str = "HEAPWISE_RECORD_TO";
 
-/// The recording that is under way. Held as long as it begins or ends.
+/// The recording in progress. Locked while it begins or ends.
 static ACTIVE: Mutex<Option<Inside>> = Mutex::new(None);
-/// The process that has begun it: a forked child has a copy of the above, perhaps locked for ever, that is not its own.
+/// The process that began it: a forked child has a copy of the recording above, perhaps locked for ever, that it must not use.
 static PROCESS: AtomicU32 = AtomicU32::new(0);
 
 const NOT_INSTALLED: &str = "nothing can be recorded: heapwise::Allocator is not the global allocator of this program; add: \
@@ -27,7 +27,7 @@ const NOT_INSTALLED: &str = "nothing can be recorded: heapwise::Allocator is not
 
 /// Begins a recording of everything. Its number: there is only one.
 pub(crate) fn start(path: &Path, _sample_bytes: u64) -> io::Result<u32> {
-    // The first call tells what is below the wrapper.
+    // The first call determines the allocator below the wrapper.
     drop(black_box(Box::new(black_box(0u8))));
     let Some(&inner) = INNER.get() else { return Err(io::Error::other(NOT_INSTALLED)) };
     let mut active = ACTIVE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -60,14 +60,14 @@ pub(crate) fn start(path: &Path, _sample_bytes: u64) -> io::Result<u32> {
 /// Threads of the collector that have begun.
 static STANDING_ASIDE: AtomicUsize = AtomicUsize::new(0);
 
-/// A thread of the collector is none of the program's.
+/// A thread of the collector is not recorded as one of the program.
 fn stand_aside() {
     std::mem::forget(NoRecordGuard::begin());
     STANDING_ASIDE.fetch_add(1, Ordering::Release);
 }
 
-/// Waits a while: what a thread allocates before it stands aside would be recorded. Where threads do not run yet, as in a
-/// loader that holds them back, that is all that is lost.
+/// Waits a while: what a thread allocates before it is excluded would be recorded. Where threads do not run yet, as in a loader
+/// that holds them back, that is all that is lost.
 fn wait_until(done: impl Fn() -> bool) {
     const STEPS: u32 = 100;
     for _ in 0..STEPS {
@@ -83,7 +83,7 @@ pub(crate) fn finish(_number: u32, _patience: Option<Duration>) -> Option<io::Re
     if PROCESS.load(Ordering::Acquire) != std::process::id() {
         return None;
     }
-    // Held until all is in the file, so that the process does not end before that.
+    // Locked until all is in the file, so that the process does not end before that.
     let mut active = ACTIVE.lock().unwrap_or_else(PoisonError::into_inner);
     let inside = active.take()?;
     let _aside = NoRecordGuard::begin();

@@ -1,4 +1,4 @@
-//! On Linux the wrapper has the recorder inside, and speaks to the collector of `heapwise run`, or to one in its own process.
+//! On Linux the wrapper contains the recorder, and connects to the collector of `heapwise run`, or to one in its own process.
 
 #[cfg(feature = "record-to")]
 mod inside;
@@ -20,7 +20,7 @@ pub(crate) const POSSIBLE: bool = true;
 /// Bytes kept of the name of the inner allocator's type, with a zero at the end.
 const NAME_BYTES: usize = 256;
 
-/// What is below the wrapper, since the first call.
+/// The allocator below the wrapper, since the first call.
 static INNER: OnceLock<Inner> = OnceLock::new();
 
 /// Begins to record if `heapwise run` has started this program. `inner` is the name of the inner allocator's type.

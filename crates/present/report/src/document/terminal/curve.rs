@@ -12,11 +12,11 @@ const LABELS: usize = 11;
 /// The course of live and resident bytes.
 #[derive(Clone, Debug)]
 pub struct Course {
-    /// No more than a terminal has room for; see [`Course::columns`].
+    /// No more than fit on the terminal; see [`Course::columns`].
     pub samples: Vec<MemorySample>,
     /// How long the run took, in nanoseconds.
     pub duration_ns: u64,
-    /// Whether it must do without characters beyond ASCII.
+    /// Whether only ASCII characters may be used.
     pub ascii: bool,
 }
 
@@ -26,7 +26,7 @@ impl Course {
         style.columns() - LABELS - 2
     }
 
-    /// What is drawn with, in words.
+    /// The meaning of the characters, in words.
     pub fn legend(&self) -> String {
         let brush = self.brush();
         let full = brush.live[brush.live.len() - 1];
@@ -47,7 +47,7 @@ impl Course {
     }
 }
 
-/// What is drawn with.
+/// The characters for drawing.
 struct Brush {
     /// From nearly nothing to a whole cell.
     live: &'static [char],
@@ -94,7 +94,7 @@ fn cell(sample: &MemorySample, row: usize, highest: u64, brush: &Brush) -> char 
     let live = height(sample.live.0);
     let rss = height(sample.rss.map_or(0, |r| r.0));
     let steps = brush.live.len() as f64;
-    // Whatever is not nothing is seen in the lowest row.
+    // Any value above zero is visible in the lowest row.
     if live >= 1.0 {
         brush.live[brush.live.len() - 1]
     } else if live * steps >= 0.5 || (row == 0 && sample.live.0 > 0 && rss < 0.5) {

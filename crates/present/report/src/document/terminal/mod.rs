@@ -30,7 +30,7 @@ pub fn terminal(document: &Document, style: Style) -> String {
     page.finish()
 }
 
-/// A title of ours in capitals. What is in brackets is to be found as it is written.
+/// A title of ours in capitals. Text in brackets keeps its case, so that it can be searched for.
 fn capitals(title: &Title) -> String {
     let own = match title {
         Title::Given(given) => return escape(given).into_owned(),
@@ -142,7 +142,7 @@ fn write_snippet(page: &mut Page, snippet: &Snippet) {
     page.heading(Role::Strong, &capitals(&snippet.title), "");
     for line in &snippet.lines {
         match snippet.language {
-            // As it is to be pasted: not broken, and not cut.
+            // To be pasted: neither broken nor cut.
             Some(_) => page.verbatim("    ", &escape(line)),
             None => page.paragraph("    ", Role::Own, &line.as_str().into()),
         }

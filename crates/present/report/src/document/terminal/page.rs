@@ -5,10 +5,10 @@ use crate::escape::terminal::escape;
 use crate::names::{fit, width_of};
 use crate::style::Style;
 
-/// A piece of a line. It is harmless already.
+/// A piece of a line. It is escaped already.
 pub(super) type Run = (Role, String);
 
-/// Words as pieces of a line. What has no colour of its own gets one.
+/// Words as pieces of a line. Prose gets the role `plain`.
 pub(super) fn runs(words: &Words, plain: Role) -> Vec<Run> {
     let role = |role| if role == Role::Prose { plain } else { role };
     words.pieces().map(|(piece, text)| (role(piece), escape(text).into_owned())).collect()
@@ -51,7 +51,7 @@ impl Page {
                 break;
             }
         }
-        // Before it is painted: what is behind an escape sequence is not seen to be the end.
+        // Before it is painted: spaces before an escape sequence are not recognised as the end.
         while let Some((_, last)) = line.last_mut() {
             last.truncate(last.trim_end().len());
             if !last.is_empty() {
@@ -64,13 +64,13 @@ impl Page {
         self.out.push('\n');
     }
 
-    /// A line that is to be copied, however long it is.
+    /// A line that is to be copied: it is never cut.
     pub(super) fn verbatim(&mut self, indent: &str, text: &str) {
         self.out.push_str(format!("{indent}{text}").trim_end());
         self.out.push('\n');
     }
 
-    /// An empty line, but for the first one.
+    /// An empty line, unless the page is empty so far.
     pub(super) fn empty(&mut self) {
         if !self.out.is_empty() {
             self.out.push('\n');

@@ -1,4 +1,4 @@
-//! Tables for a terminal: columns of words give way to those of numbers, and ranges are there where there is room for all.
+//! Tables for a terminal: columns of words give way to those of numbers, and ranges are shown if all of them fit.
 
 use super::page::{Page, Run, left, right, runs, width};
 use crate::document::{Cell, Column, Format, Place, Role, Row, Stack, Table, Words};
@@ -9,7 +9,7 @@ use crate::names::{fit, width_of};
 const LEAST_WORDS: usize = 8;
 /// A name is not made narrower than this for the sake of ranges.
 const NAME: usize = 24;
-/// What is left of a function's name where a place stands beside it.
+/// The least width of a function's name next to its place.
 const LEAST_FUNCTION: usize = 12;
 
 /// Columns that are shown, with how wide they are.
@@ -18,7 +18,7 @@ struct Layout<'a> {
     shown: Vec<usize>,
     widths: Vec<usize>,
     is_right: Vec<bool>,
-    /// Whether cells are shown as a whole.
+    /// Whether cells are shown in full.
     is_whole: bool,
     table: &'a Table,
 }
@@ -57,7 +57,7 @@ impl<'a> Layout<'a> {
         self.table.indent + between.sum::<usize>()
     }
 
-    /// Whether any cell has more to say than its short form.
+    /// Whether any cell has more than its short form.
     fn has_ranges(&self) -> bool {
         let at = |row: &Row, at: usize| row.cells.get(self.shown[at]).is_some_and(|c| c.short != c.whole);
         self.table
@@ -76,7 +76,7 @@ impl<'a> Layout<'a> {
         column.short.as_ref().unwrap_or(&column.title)
     }
 
-    /// What each column needs. A place takes what there is.
+    /// The width that each column needs. A place uses what is left.
     fn needed(&self) -> Vec<usize> {
         let wide = |words: &Words| width_of(&escape(&words.plain()));
         let of = |at: usize| {
@@ -106,7 +106,7 @@ impl<'a> Layout<'a> {
 
     /// The pieces of a cell, as wide as its column.
     fn cell(&self, row: &'a Row, at: usize) -> Vec<Run> {
-        // The first column of words says what a row is about.
+        // The first column of words names the row.
         let plain = if at == 0 && !self.is_right[0] { Role::Name } else { Role::Own };
         let Some(words) = self.words(row, at) else { return Vec::new() };
         let mut pieces = runs(words, plain);
@@ -133,7 +133,7 @@ impl<'a> Layout<'a> {
     }
 }
 
-/// What is in brackets, if cells are shown as a whole.
+/// The explanation of what is in brackets, if cells are shown in full.
 pub(super) fn in_brackets(table: &Table, columns: usize) -> &'static str {
     if Layout::new(table, columns).is_whole { table.in_brackets } else { "" }
 }
@@ -174,7 +174,7 @@ pub(super) fn table(page: &mut Page, table: &Table) {
     }
 }
 
-/// What rows below it are about.
+/// The line above rows that names their subject.
 fn write_lead(page: &mut Page, cell: &Cell) {
     let indent = (Role::Own, "  ".to_owned());
     match &cell.place {
@@ -184,12 +184,12 @@ fn write_lead(page: &mut Page, cell: &Cell) {
     }
 }
 
-/// A place behind what is in its line already. What is called there comes last, and in a second line if there is no room.
+/// A place after the cells of its line. The function that is called there comes last, in a second line if there is no room.
 fn write_place(page: &mut Page, mut line: Vec<Run>, from: usize, place: &Place) {
     let room = page.columns.saturating_sub(from).max(LEAST_FUNCTION);
     let status = if place.status.is_empty() { String::new() } else { format!("  ({})", place.status) };
     let function = fit(&escape(&place.function), room.saturating_sub(status.len()));
-    // The place is what the reader opens: it keeps its columns, and the function's name gives way.
+    // Readers open the place: it keeps its columns, and the function's name is shortened.
     let at = match escape(&place.at) {
         at if at.is_empty() => String::new(),
         at => fit(&format!("{}{at}", if place.is_past { "was " } else { "" }), room - LEAST_FUNCTION),

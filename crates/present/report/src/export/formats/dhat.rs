@@ -22,9 +22,9 @@ pub(crate) struct Dhat;
 /// Blocks that live shorter than this are called short-lived: the step of the recorder's clock.
 const SHORT_LIVED_US: u64 = 1000;
 
-/// Fewer than elsewhere. The viewer draws all levels at once, each with a line for each of its callers and indented
-/// below them: the text grows with the third power of the depth, and a recursion over 500 levels kept it busy for
-/// minutes. valgrind itself keeps 12.
+/// Fewer than in the other formats. The viewer draws all levels at once, each with a line for each of its callers and indented
+/// below them: the text grows with the third power of the depth, and a recursion over 500 levels kept it busy for minutes.
+/// valgrind itself keeps 12.
 const ENDS: Ends = Ends { inner: 96, outer: 32 };
 
 impl Format for Dhat {
@@ -50,7 +50,7 @@ impl Format for Dhat {
             command: command.join(" "),
             pid: analysis.processes.first().map_or(0, |p| p.pid),
             end: analysis.duration.0 / 1000,
-            // Late events may belong to a moment behind the last reading of the clock.
+            // Late events may belong to a moment after the last reading of the clock.
             peak: analysis.memory.live_peak_at.0 / 1000,
         };
         let head = serde_json::to_string(&head)?;
@@ -142,7 +142,7 @@ impl From<&Numbers> for Point {
 /// The table of frames, in the order in which they are first used.
 struct FrameTable<'a> {
     analysis: &'a Analysis,
-    /// First index and number of frames of a place; no frames where it was not used yet.
+    /// First index and number of frames of a place; no frames if it was not used yet.
     of_place: Vec<(u32, u32)>,
     of_mark: [Option<u32>; 2],
     entries: Vec<Step<PlaceId>>,

@@ -1,8 +1,8 @@
 //! The Firefox Profiler's own format, the *processed profile*: JSON that profiler.firefox.com opens.
 //!
-//! It is made for samples over time. A heap has sums instead, so a *thread* here is a measure: its samples are the call
-//! sites, at the one moment that the measure is about, with the number as weight. The memory over time is in counters, and
-//! what the program said of itself in the markers of the first thread.
+//! It is made for samples over time. A heap has sums instead, so a *thread* here is a measure: its samples are the call sites, at
+//! the one moment of the measure, with the number as weight. The memory over time is in counters, and the program's marks and
+//! spans are markers of the first thread.
 //!
 //! Written here and not with `fxprof-processed-profile`: its last release has neither lines nor files nor inlined
 //! functions of frames, and weights of 32 bits. This is version 63 of the format; the Profiler reads all older versions
@@ -27,13 +27,13 @@ use tables::{Lib, Shared};
 pub(crate) struct Firefox;
 
 const VERSION: u32 = 63;
-/// Of the format before it is processed; has to be there and is not used.
+/// Version of the format before processing; required and not used.
 const UNPROCESSED_VERSION: u32 = 31;
-/// Samples are this far apart, says the profile: the step of the recorder's clock.
+/// The profile claims this distance between samples: the step of the recorder's clock.
 const INTERVAL_MS: f64 = 1.0;
 /// Points of the curves of memory over time.
 const MOST_POINTS: usize = 1000;
-/// The measures that become threads. What is live at the peak is selected at first.
+/// The measures that become threads. What is live at the peak is selected initially.
 const THREADS: &[(Measure, &str, bool)] = &[
     (Measure::PeakBytes, "Live at the peak (bytes)", true),
     (Measure::AllocatedBytes, "Allocated (bytes)", false),
@@ -186,7 +186,7 @@ fn meta(analysis: &Analysis) -> Value {
         "startTime": start,
         "endTime": start + ms(analysis.duration.0),
         "profilingStartTime": 0.0,
-        // What is at the very end belongs to it, too.
+        // The last sample belongs to it, too.
         "profilingEndTime": ms(analysis.duration.0) + INTERVAL_MS,
         "processType": 0,
         "categories": categories,
@@ -211,7 +211,7 @@ fn meta(analysis: &Analysis) -> Value {
     })
 }
 
-/// Live and resident bytes over time. A counter tells by how much a level has changed.
+/// Live and resident bytes over time. The samples of a counter are changes of its level.
 fn counters(analysis: &Analysis) -> Vec<Value> {
     let samples = analysis.memory.samples(MOST_POINTS);
     let live: Vec<_> = samples.iter().map(|s| (ms(s.time.0), s.live.0)).collect();

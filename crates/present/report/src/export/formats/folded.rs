@@ -1,7 +1,7 @@
 //! Folded stacks: a line per call site, `main;parse;malloc 4096`, the outermost function first.
 //!
-//! The input of flamegraph.pl, inferno and speedscope. It knows functions and one number, and nothing else. A site is
-//! one of the report's: calls on the same line are one, and one line here is one entry of `sites` there.
+//! The input of flamegraph.pl, inferno and speedscope. It has functions and one number, and nothing else. A site is one of the
+//! report's: calls on the same line are one, and one line here is one entry of `sites` there.
 
 use crate::export::format::{Format, Options};
 use crate::export::stacks::{MANY, Merged, Step, shorten};
@@ -32,7 +32,7 @@ impl Format for Folded {
         let mut merged = Merged::new();
         for site in analysis.sites() {
             let numbers = Numbers::from(site);
-            // Readers add up; a line of zero would only be noise.
+            // Readers add up; a line of zero would only add length.
             if measure.of(&numbers) == 0 {
                 continue;
             }
@@ -65,7 +65,7 @@ fn line(steps: &[Step<String>], number: u64, out: &mut dyn Write) -> io::Result<
         };
         write!(out, "{separator}{name}")?;
     }
-    // Only a whole stack of a thread without frames can be empty, and a line without one would not be read.
+    // Only a whole stack of a thread without frames can be empty, and readers would skip a line without a stack.
     if steps.is_empty() {
         write!(out, "[no stack]")?;
     }

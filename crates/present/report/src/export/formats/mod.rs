@@ -1,4 +1,4 @@
-//! The shelf of formats: one file each, and one table that lists them.
+//! The registry of formats: one file each, and one table that lists them.
 
 mod dhat;
 mod firefox;
@@ -7,7 +7,7 @@ mod pprof;
 
 use crate::export::format::Format;
 
-/// All that are known.
+/// All formats.
 pub const FORMATS: &[&dyn Format] = &[&pprof::Pprof, &folded::Folded, &dhat::Dhat, &firefox::Firefox];
 
 #[cfg(test)]

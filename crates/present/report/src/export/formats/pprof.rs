@@ -1,11 +1,11 @@
 //! pprof's format: gzip around a protobuf message, with everything that pprof has for heaps.
 //!
-//! The sample types are those of Go's heap profiles, which every reader of heap profiles knows. `alloc_*` is the whole
-//! run; `inuse_*` is one moment, and a comment in the profile says which. Names are in it, so nothing has to be looked
-//! up again; object files have their build ids for who wants to.
+//! The sample types are those of Go's heap profiles, which every reader of heap profiles supports. `alloc_*` is the whole run;
+//! `inuse_*` is one moment, which a comment in the profile names. Names are in the file, so nothing has to be looked up again;
+//! object files have their build ids for tools that need them.
 //!
-//! Addresses are as linked, and each object file is mapped where it was linked to be: that is the same in every run,
-//! and `pprof -disasm` and `-list` find the instructions in the file without being told a load address.
+//! Addresses are as linked, and each object file is mapped where it was linked to be: that is the same in every run, and
+//! `pprof -disasm` and `-list` find the instructions in the file without a load address.
 
 mod messages;
 
@@ -25,7 +25,7 @@ use std::io::{self, Write};
 #[derive(Debug)]
 pub(crate) struct Pprof;
 
-/// Pieces of the message are handed on when they have this size.
+/// Pieces of the message are written out at this size.
 const PIECE: usize = 1 << 16;
 
 impl Format for Pprof {
@@ -73,7 +73,7 @@ fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// The message on its way out. Fields of a protobuf message may come in any number of pieces.
+/// The message while it is written. Fields of a protobuf message may come in any number of pieces.
 struct Pieces<W: Write> {
     out: GzEncoder<W>,
     buffer: Vec<u8>,
@@ -95,7 +95,7 @@ impl<W: Write> Pieces<W> {
     }
 }
 
-/// What samples refer to.
+/// The tables that samples refer to.
 struct Tables<'a> {
     analysis: &'a Analysis,
     strings: Strings,
@@ -125,7 +125,7 @@ impl<'a> Tables<'a> {
         Profile {
             sample_type,
             period_type,
-            // Every byte was seen.
+            // No sampling: every byte was recorded.
             period: 1,
             time_nanos: signed(analysis.meta.started_unix_ns),
             duration_nanos: signed(analysis.duration.0),
@@ -156,7 +156,7 @@ impl<'a> Tables<'a> {
         let used = std::mem::take(&mut self.used);
         for id in (0..used.len()).filter(|&id| used[id]) {
             let place = self.analysis.place(PlaceId(id as u32));
-            // What has no name stays without a line: readers show its address and object file.
+            // A place without a name gets no line: readers show its address and object file.
             let named = place.frames.iter().filter(|f| f.function.is_some() || f.file.is_some());
             let line = named.map(|frame| {
                 let name = self.strings.index(&text::function(frame));
@@ -245,7 +245,7 @@ impl Functions {
     }
 }
 
-/// Object files that occur, with the addresses that they have to hold.
+/// Object files that occur, with the addresses that each has to cover.
 #[derive(Default)]
 struct Mappings {
     ranges: FxHashMap<usize, (u64, u64)>,
@@ -285,7 +285,7 @@ impl Mappings {
                 file_offset: 0,
                 filename: strings.index(&text::harmless(&image.path)),
                 build_id: strings.index(&text::harmless(&image.build_id)),
-                // Otherwise readers would look for names again, in files that may be others by now.
+                // Otherwise readers would look for names again, in files that may have been replaced by now.
                 has_functions: true,
                 has_filenames: true,
                 has_line_numbers: true,

@@ -1,4 +1,4 @@
-//! Puts stacks into the shared tables.
+//! Adds stacks to the shared tables.
 
 use super::tables::{Indices, Lib, Shared, breakpad_id};
 use crate::export::stacks::Step;
@@ -6,7 +6,7 @@ use crate::export::text;
 use heapwise_analysis::owner::Owner;
 use heapwise_analysis::{Analysis, Frame, Place, PlaceId};
 
-/// Categories by whose code a frame is, with colours that Firefox knows. The default has to be grey and first.
+/// Categories by the owner of a frame's code, with colours that Firefox knows. The default has to be grey and first.
 pub(super) const CATEGORIES: &[(&str, &str)] = &[
     ("Other", "grey"),
     ("Your code", "yellow"),
@@ -39,7 +39,7 @@ pub(super) struct Builder<'a> {
     modules: Indices<usize>,
     functions: Indices<(usize, i64, Option<usize>)>,
     stacks: Indices<(Option<usize>, usize)>,
-    /// First frame and number of frames of a place, from the innermost outwards; none where it was not used yet.
+    /// First frame and number of frames of a place, from the innermost outwards; none if it was not used yet.
     of_place: Vec<(usize, usize)>,
     of_mark: [Option<usize>; 2],
 }
@@ -60,7 +60,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The index of a stack, whose steps are told from the innermost outwards. `None` for an empty one.
+    /// The index of a stack, whose steps go from the innermost outwards. `None` for an empty one.
     pub(super) fn stack(&mut self, steps: &[Step<PlaceId>]) -> Option<usize> {
         let mut stack = None;
         for step in steps.iter().rev() {
@@ -103,7 +103,7 @@ impl<'a> Builder<'a> {
     fn add_place(&mut self, id: PlaceId) -> (usize, usize) {
         let place = self.analysis.place(id);
         let resource = place.module.map_or(-1, |_| self.module(&place) as i64);
-        // The format's addresses have 32 bits, and mean something together with an object file only.
+        // The format's addresses have 32 bits, and are only meaningful together with an object file.
         let address = if resource < 0 { None } else { u32::try_from(place.address).ok() };
         let address = address.map_or(-1, i64::from);
         let first = self.shared.frame_table.length;

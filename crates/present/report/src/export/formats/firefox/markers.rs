@@ -1,4 +1,4 @@
-//! What the program said of itself, as markers: moments, and spans from begin to end.
+//! The program's marks and spans, as markers: moments, and intervals from begin to end.
 
 use super::builder::Builder;
 use super::ms;

@@ -1,6 +1,6 @@
 //! The tables that all threads of a profile share: columns, and indices from one to the other.
 //!
-//! The names of fields are those of version 63 of the format, which is written down in the Firefox Profiler's
+//! The names of fields are those of version 63 of the format, which is documented in the Firefox Profiler's
 //! `src/types/profile.ts` and `docs-developer/CHANGELOG-formats.md`.
 
 use rustc_hash::FxHashMap;
@@ -86,7 +86,7 @@ pub(super) struct ResourceTable {
     pub(super) length: usize,
 }
 
-/// Stays empty: frames have their functions already, and where these begin is not known.
+/// Stays empty: frames have their functions already, and the addresses of functions are not known.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct NativeSymbols {

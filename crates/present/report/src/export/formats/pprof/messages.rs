@@ -1,7 +1,7 @@
 //! The messages of pprof's `profile.proto`, as far as they are written here.
 //!
-//! Written by hand, so that building heapwise needs no protobuf compiler: field numbers are all that matters, and
-//! they never change. A test reads what comes out with pprof itself.
+//! Written by hand, so that building heapwise needs no protobuf compiler: only field numbers matter, and they never change. A
+//! test reads the output with pprof itself.
 
 /// A profile. Its encoding may be cut between any two fields, and written in pieces.
 #[derive(Clone, PartialEq, prost::Message)]
@@ -75,7 +75,7 @@ pub(super) struct Mapping {
     pub(super) has_inline_frames: bool,
 }
 
-/// An instruction, and what the compiler put there: the innermost inlined function first.
+/// An instruction, and the functions that it belongs to: the innermost inlined one first.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct Location {
     #[prost(uint64, tag = "1")]
@@ -97,8 +97,8 @@ pub(super) struct Line {
     pub(super) line: i64,
 }
 
-/// A function: indices of strings. Without `system_name`, the mangled name: where it equals `name`, pprof takes the
-/// name for one that it has to shorten, and leaves `::push` of `<alloc::vec::Vec<u8>>::push`.
+/// A function: indices of strings. Without `system_name`, the mangled name: if it equals `name`, pprof takes the name for one
+/// that it has to shorten, and leaves `::push` of `<alloc::vec::Vec<u8>>::push`.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct Function {
     #[prost(uint64, tag = "1")]
