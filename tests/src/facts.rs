@@ -50,6 +50,7 @@ impl Facts {
             // The first image, its child until the exec, and the child's image.
             "fork_exec_self" => Self { processes: Some(3), ..PLAIN },
             "fork_from_thread" => Self { processes: Some(51), kinds: &[("child", 50)], ..PLAIN },
+            "fork_shares_pages" => Self { processes: Some(5), kinds: &[("child", 4)], ..PLAIN },
             "fork_handlers" => Self { processes: Some(21), kinds: &[("child", 20)], ..PLAIN },
             "marks_and_spans" => Self { processes: Some(2), ..PLAIN },
             "posix_spawn_self" => Self { processes: Some(2), ..PLAIN },
