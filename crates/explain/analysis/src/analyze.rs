@@ -66,7 +66,8 @@ pub(crate) struct ProcessState {
     pub(crate) raw: RawTrie,
     pub(crate) modules: Modules,
     pub(crate) module_infos: Vec<ModuleInfo>,
-    pub(crate) rss: u64,
+    /// Its last sample: the moment, and resident bytes.
+    pub(crate) rss: (u64, u64),
     pub(crate) mark_names: Names,
 }
 
@@ -195,8 +196,10 @@ impl<O: Observer> Run<O> {
                 self.sequencer.observer.process_ended(slot as usize, end.epoch);
                 self.all_are_sampled();
                 let process = &mut self.processes[slot as usize];
-                self.rss_now = self.rss_now.saturating_sub(process.rss);
-                process.rss = 0;
+                if process.rss.0 == self.sampled_ns {
+                    self.rss_now = self.rss_now.saturating_sub(process.rss.1);
+                }
+                process.rss.1 = 0;
                 process.end = Some(end);
             }
             Section::ThreadEnd(end) => {
@@ -315,11 +318,14 @@ impl<O: Observer> Run<O> {
         let slot = slot as usize;
         if sample.time_ns != self.sampled_ns {
             self.all_are_sampled();
+            self.rss.advance(sample.time_ns, self.rss_now);
             self.sampled_ns = sample.time_ns;
+            // All that are there are sampled anew. Some of the last moment have ended, but their records may come later.
+            self.rss_now = 0;
         }
-        self.rss.advance(sample.time_ns, self.rss_now);
-        self.rss_now = self.rss_now.saturating_sub(self.processes[slot].rss).saturating_add(sample.rss_bytes);
-        self.processes[slot].rss = sample.rss_bytes;
+        let last = std::mem::replace(&mut self.processes[slot].rss, (sample.time_ns, sample.rss_bytes));
+        let twice = if last.0 == sample.time_ns { last.1 } else { 0 };
+        self.rss_now = self.rss_now.saturating_sub(twice).saturating_add(sample.rss_bytes);
         self.sequencer.ledger.marks.rss.add(sample.time_ns, self.rss_now);
     }
 

@@ -96,6 +96,20 @@ fn analysed(file: &[u8]) -> Analysis {
     analyze(reader, &Options::default(), |_| {}).expect("memory does not fail")
 }
 
+/// Two processes share 60 bytes: 30 are each one's part. One ends, the other has all of them then.
+#[test]
+fn a_process_that_was_not_sampled_again_holds_nothing() {
+    let mut w = Writer::new(Vec::new(), &Meta::default()).expect("memory");
+    for index in [0, 1].map(ProcessIndex) {
+        w.process(&ProcessInfo { index, ..ProcessInfo::default() }).expect("memory");
+    }
+    let sample = |index, time_ns, rss_bytes| Sample { process: ProcessIndex(index), time_ns, rss_bytes };
+    w.samples(&Samples(vec![sample(0, 1000, 30), sample(1, 1000, 30), sample(1, 2000, 60)])).expect("memory");
+    w.process_end(&ProcessEnd { index: ProcessIndex(0), ..ProcessEnd::default() }).expect("memory");
+    w.samples(&Samples(vec![sample(1, 3000, 61), sample(1, 3000, 59)])).expect("memory");
+    assert_eq!(analysed(&w.into_inner()).memory.peak_rss.0, 60);
+}
+
 #[test]
 fn a_heap_is_gone_with_its_process() {
     let analysis = analysed(&recording());

@@ -32,6 +32,8 @@ const IDLE_TICK: Duration = Duration::from_millis(5);
 const IDLE_AFTER_TICKS: u32 = 100;
 /// How often memory is sampled and the ends of processes are looked for.
 const SAMPLE: Duration = Duration::from_millis(10);
+/// For how long samples are left out during which a process ended.
+const LONGEST_GAP: Duration = Duration::from_millis(100);
 /// How often the ends of threads are looked for.
 const CHECK: Duration = Duration::from_millis(50);
 /// A batch is handed on when it holds this much, or after this long.
@@ -112,6 +114,8 @@ pub struct Collector<'a> {
     started_since: Started,
     refusals: Refusals,
     shares: Shares,
+    /// When a sample was taken last during which no process ended.
+    last_whole_sample: Duration,
     /// The process that is drained first, by turns.
     first: usize,
     batch: Batch,
@@ -149,6 +153,7 @@ impl<'a> Collector<'a> {
             claims: Claims::default(),
             started_since: Started::new(session.started_before()),
             refusals: Refusals::default(),
+            last_whole_sample: Duration::ZERO,
             shares: Shares::new(|pid| {
                 residency::rollup(pid).ok().map(|sums| (sums.rss_bytes, sums.pss_bytes))
             }),
@@ -361,14 +366,22 @@ impl<'a> Collector<'a> {
             });
         }
         let (shares, is_once) = self.shares.of(&resident, now);
-        let time_ns = now.as_nanos() as u64;
-        let samples = resident.iter().zip(&shares);
-        let samples = samples.map(|(r, &rss_bytes)| Sample { process: r.process, time_ns, rss_bytes });
-        self.batch.samples.0.extend(samples);
-        let total = shares.iter().sum();
-        if total > self.outcome.peak_rss_bytes {
-            self.outcome.peak_rss_bytes = total;
-            self.outcome.shared_pages_count_once = is_once;
+        // The processes are read one after the other, and one that ends in between leaves its share to those that are read
+        // later. Such a sum is too high and left out, unless processes end all the time.
+        let is_torn = shares.len() > 1 && resident.iter().any(|r| sys::resident_pages(r.pid).is_none());
+        if !is_torn {
+            self.last_whole_sample = now;
+        }
+        if !is_torn || now.saturating_sub(self.last_whole_sample) > LONGEST_GAP {
+            let time_ns = now.as_nanos() as u64;
+            let samples = resident.iter().zip(&shares);
+            let samples = samples.map(|(r, &rss_bytes)| Sample { process: r.process, time_ns, rss_bytes });
+            self.batch.samples.0.extend(samples);
+            let total = shares.iter().sum();
+            if total > self.outcome.peak_rss_bytes {
+                self.outcome.peak_rss_bytes = total;
+                self.outcome.shared_pages_count_once = is_once;
+            }
         }
         due.into_iter().for_each(|(i, reason)| self.look(i, reason));
         for i in gone.into_iter().rev() {
