@@ -141,10 +141,19 @@ fn tests() -> Result<()> {
     all.and(portable)
 }
 
+/// How many tests of an executable run at once.
+const THREADS: &str = "RUST_TEST_THREADS";
+
 /// Runs tests and passes on what they print.
 fn run_tests(arguments: &[&str], totals: &mut Totals) -> Result<()> {
     eprintln!("xtask: cargo {}", arguments.join(" "));
-    let mut child = cargo::command(arguments).stdout(Stdio::piped()).spawn().context("cannot run cargo")?;
+    let mut command = cargo::command(arguments);
+    if std::env::var_os(THREADS).is_none() {
+        // Tests wait for programs as often as they compute.
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        command.env(THREADS, (cores + 1).to_string());
+    }
+    let mut child = command.stdout(Stdio::piped()).spawn().context("cannot run cargo")?;
     let output = child.stdout.take().context("the output was to be piped")?;
     let mut screen = std::io::stdout();
     // Bytes, because a test may print what is no text.
