@@ -158,7 +158,7 @@ fn a_program_is_built_optimised_and_with_lines_and_ends_as_it_does() {
 fn options_of_recordings_are_those_of_heapwise() {
     let package = Package::new();
     let flags =
-        ["--no-follow", "--wait", "--no-source", "--force", "--through", "preload", "--max-size", "99MiB"];
+        ["--no-follow", "--wait", "--no-source", "--force", "--recorder", "preload", "--max-size", "99MiB"];
     let times =
         ["--duration", "2h", "--snapshot-every", "1h 5m", "--report-file", "own page.html", "-o", "own.hw"];
     let outcome = package.run(&[&["run", "--offline"][..], &flags, &times].concat());

@@ -152,7 +152,7 @@ fn an_allocator_under_which_a_program_does_something_else_is_a_finding() {
     );
 
     let (code, fine) = of(&["100", "/7"]);
-    assert_eq!((code, kinds(&fine)), (0, vec![]), "the program as it is ends with that code, too: {fine}");
+    assert_eq!((code, kinds(&fine)), (0, vec![]), "the baseline ends with that code, too: {fine}");
 }
 
 #[test]
@@ -386,7 +386,7 @@ fn usage_errors_and_programs_that_do_not_work_are_told_in_a_line() {
         (&["--runs", "0", "--", "ls"], 2, "leaves nothing"),
         (&["--ready", "tcp:x", "--", "ls"], 2, "tcp:PORT"),
         (&["--stdin", "none", "--", "cat"], 2, "cannot read none"),
-        (&["--with", "default", "--", "true"], 2, "nothing but the program as it is"),
+        (&["--with", "default", "--", "true"], 2, "nothing but the baseline"),
         (&["-o", "no/folder/out", "--", "touch", "was-run"], 1, "cannot write no/folder/out"),
         (&["-o", ".", "--", "touch", "was-run"], 1, "cannot write ."),
         (&["--with", "jemalloc", "--", "no-such-program"], 127, "no such program"),
@@ -406,7 +406,8 @@ fn usage_errors_and_programs_that_do_not_work_are_told_in_a_line() {
     );
     // A result that is there stays until there is another one.
     std::fs::write(folder.path().join("old"), "kept").expect("a file can be written");
-    let failed = compare(folder.path(), &["-o", "old", "--with", "jemalloc", "--", "no-such-program"]);
+    let failed =
+        compare(folder.path(), &["--force", "-o", "old", "--with", "jemalloc", "--", "no-such-program"]);
     assert_eq!(
         (failed.code(), std::fs::read_to_string(folder.path().join("old")).ok()),
         (127, Some("kept".into()))

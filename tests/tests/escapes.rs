@@ -242,7 +242,7 @@ fn nothing_that_others_named_controls_the_terminal() {
     add("", &[o("replay"), &names, o("--with"), &t]);
     add("", &[o("replay"), &names, o("--runs"), o("0"), o("--with"), &library]);
     add("--goal", &[o("tune"), &names, o("--goal"), &t]);
-    add("", &[o("tune"), &names, o("--now"), &t]);
+    add("", &[o("tune"), &names, o("--baseline"), &t]);
     add("", &[o("allocators"), &t]);
     add("experiment", &[o("lab"), &t]);
     add("", &[o("lab"), o("debug-heap"), o("--workload"), &t]);

@@ -138,7 +138,7 @@ fn a_page_that_is_replaced_is_private_and_nothing_is_written_through_its_name() 
 }
 
 #[test]
-fn results_of_other_commands_replace_what_has_their_name() {
+fn results_of_other_commands_replace_what_has_their_name_if_forced() {
     let folder = run::private_folder();
     let at = |name: &str| folder.path().join(name);
     assert_eq!(heapwise(folder.path(), &["run", "--no-report", "-o", "a.hw", "--", "true"]).code(), 0);
@@ -155,8 +155,12 @@ fn results_of_other_commands_replace_what_has_their_name() {
         std::fs::write(at("victim"), "precious").expect("a file");
         let _ = std::fs::remove_file(at("out"));
         symlink(at("victim"), at("out")).expect("a link");
-        let out: &[&str] = if command[0] == "run" { &[] } else { &["-o", "out"] };
+        let out: &[&str] = if command[0] == "run" { &[] } else { &["-o", "out", "--force"] };
         let words = [&command[..1], out, &command[1..]].concat();
+        let unforced: Vec<_> = words.iter().copied().filter(|word| *word != "--force").collect();
+        let refused = heapwise(folder.path(), &unforced);
+        assert!(refused.stderr.contains("--force"), "{unforced:?}: {}", refused.stderr);
+        assert!(at("out").symlink_metadata().expect("it is there").is_symlink(), "{unforced:?}");
         let outcome = heapwise(folder.path(), &words);
         assert!([0, 3].contains(&outcome.code()), "{words:?}: {}", outcome.stderr);
         let facts = at("out").symlink_metadata().expect("it is there");

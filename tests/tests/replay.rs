@@ -473,7 +473,7 @@ fn an_allocator_that_fails_does_not_keep_others_from_being_measured() {
     let (text, empty) = (text.display().to_string(), empty.display().to_string());
     let list =
         ["glibc", "/no/such.so", &text, &empty, &crashes, &leaves, &hangs, &refuses, &well, "jemalloc"];
-    let outcome = replay(&file, folder, &["--with", &list.join(","), "--runs", "1", "--timeout", "2s"]);
+    let outcome = replay(&file, folder, &["--with", &list.join(","), "--runs", "1", "--stall-timeout", "2s"]);
     assert_eq!(outcome.code(), 3, "{}", outcome.stderr);
     let all = parsed(&outcome);
     let of = |name: &str| candidate(&all, name)["outcome"].as_str().expect("an outcome").to_owned();
@@ -558,7 +558,7 @@ fn an_interrupt_ends_with_what_was_measured() {
     let hangs = misbehaving(folder.path(), "hangs", &what);
     let list = format!("glibc,{hangs}");
     let mut command =
-        replay_command(&file, folder.path(), &["--with", &list, "--runs", "3", "--timeout", "10m"]);
+        replay_command(&file, folder.path(), &["--with", &list, "--runs", "3", "--stall-timeout", "10m"]);
     let running = run::start(&mut command, folder.path(), "interrupted");
     let began = Instant::now();
     while !stuck.exists() {

@@ -194,7 +194,7 @@ fn what_replays_found_is_told_when_the_program_cannot_be_tried() {
     assert_eq!((&found["unconfirmed"], &found["choice"]["verified"]), (&"failed".into(), &"replay".into()));
     assert_eq!(found["choice"]["candidate"], BETTER);
     let caveats = sentences(&found, "caveats");
-    assert!(caveats.contains("Nothing was tried") && caveats.contains("the program as it is"), "{caveats}");
+    assert!(caveats.contains("Nothing was tried") && caveats.contains("the baseline"), "{caveats}");
     assert!(!sentences(&found, "conclusion").contains("name its command"), "{found:#}");
 
     // The same is said before the search if there is no recording yet.

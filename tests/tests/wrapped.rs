@@ -143,7 +143,7 @@ fn in_a_program_with_musl() {
 fn the_preload_library_can_take_its_place() {
     let program = tool::victim_wrapped("wrapped_system", "release");
     let folder = run::private_folder();
-    let recorded = Recording::new(folder.path()).with(&["--through", "preload"]).record(&program, &[]);
+    let recorded = Recording::new(folder.path()).with(&["--recorder", "preload"]).record(&program, &[]);
     let report = recorded.report();
     let [allocations, reallocations, bytes] = counted(&recorded.outcome.text());
     let totals = &report.totals;
@@ -340,11 +340,11 @@ fn a_variable_records_a_whole_program() {
 }
 
 #[test]
-fn marks_and_spans_arrive_through_both_doors() {
+fn marks_and_spans_arrive_with_both_recorders() {
     let program = tool::victim_wrapped("wrapped_marks", "dev");
-    for door in ["wrapper", "preload"] {
+    for recorder in ["library", "preload"] {
         let folder = run::private_folder();
-        let recorded = Recording::new(folder.path()).with(&["--through", door]).record(&program, &[]);
+        let recorded = Recording::new(folder.path()).with(&["--recorder", recorder]).record(&program, &[]);
         assert_eq!(recorded.outcome.code(), 0, "{}", recorded.outcome.stderr);
         let report = std::fs::read_to_string(folder.path().join("report.json")).expect("a report");
         let report: serde_json::Value = serde_json::from_str(&report).expect("it is JSON");
@@ -355,13 +355,13 @@ fn marks_and_spans_arrive_through_both_doors() {
             ["count", "allocations", "unended", "unbegun"]
                 .map(|field| span[field].as_u64().expect("a number"))
         };
-        assert_eq!(facts("round"), [5, 50, 0, 0], "{door}");
-        assert_eq!(facts("traced"), [3, 21, 0, 0], "{door}");
-        assert_eq!(facts("in a thread"), [1, 20, 0, 0], "{door}");
+        assert_eq!(facts("round"), [5, 50, 0, 0], "{recorder}");
+        assert_eq!(facts("traced"), [3, 21, 0, 0], "{recorder}");
+        assert_eq!(facts("in a thread"), [1, 20, 0, 0], "{recorder}");
         let marks = report["memory"]["marks"].as_array().expect("a list");
         let moments: Vec<_> =
             marks.iter().filter(|m| m["kind"] == "point").map(|m| m["name"].as_str()).collect();
-        assert_eq!(moments, [Some("begun"), Some("wrapped_marks")], "{door}: {marks:?}");
+        assert_eq!(moments, [Some("begun"), Some("wrapped_marks")], "{recorder}: {marks:?}");
     }
     // Where nobody records, nothing comes of them.
     let folder = run::private_folder();

@@ -8,6 +8,7 @@ pub mod bench;
 pub mod build;
 pub mod cargo;
 pub mod demo;
+pub mod dist;
 pub mod install;
 pub mod model;
 pub mod schemas;

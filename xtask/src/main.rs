@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use lexopt::prelude::*;
 use std::process::ExitCode;
 use xtask::demo::Size;
-use xtask::{bench, demo, schemas, test, tidy, web, windows};
+use xtask::{bench, demo, dist, schemas, test, tidy, web, windows};
 
 const HELP: &str = "\
 Tasks of this workspace.
@@ -14,10 +14,12 @@ Tasks of this workspace.
 Usage: cargo xtask TASK
 
   test [--only STEP] [--no-install]
-          all that a change has to pass: the steps fmt, tidy, clippy, model, build, web, windows
-          and test;
+          all that a change has to pass: the steps fmt, tidy, clippy, model, build, dist, web,
+          windows and test;
           programs that tests need are installed if this is root and there is apt-get
   layers  write the list of wings and crates into ARCHITECTURE.md
+  dist [--no-install]
+          build the programs and pack them into target/dist: a tar.gz and a .deb for Linux, a .zip for Windows
   schemas write the JSON Schemas of what heapwise writes into docs/schema
   tidy    the rules that the compiler does not check: layers, unsafe code, licences, ...
   web [--check] [--no-install]
@@ -69,6 +71,16 @@ fn run(mut parser: lexopt::Parser) -> Result<()> {
         "tidy" => {
             no_more(&mut parser)?;
             tidy::run()?;
+        }
+        "dist" => {
+            let mut install = true;
+            while let Some(argument) = parser.next()? {
+                match argument {
+                    Long("no-install") => install = false,
+                    _ => return Err(argument.unexpected().into()),
+                }
+            }
+            dist::run(install)?;
         }
         "layers" => {
             no_more(&mut parser)?;

@@ -1,7 +1,7 @@
 //! `cargo xtask test`: all that a change has to pass.
 
 use crate::totals::Totals;
-use crate::{build, cargo, install, model, tidy, web, windows};
+use crate::{build, cargo, dist, install, model, tidy, web, windows};
 use anyhow::{Context, Result, bail, ensure};
 use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
@@ -21,6 +21,8 @@ pub enum Step {
     Model,
     /// The programs, and what tests them.
     Build,
+    /// What is passed on works where it is installed.
+    Dist,
     /// The HTML report: its program, and what a browser makes of it.
     Web,
     /// What runs on Windows, under Wine.
@@ -28,12 +30,13 @@ pub enum Step {
     Test,
 }
 
-const ALL: [(Step, &str); 8] = [
+const ALL: [(Step, &str); 9] = [
     (Step::Fmt, "fmt"),
     (Step::Tidy, "tidy"),
     (Step::Clippy, "clippy"),
     (Step::Model, "model"),
     (Step::Build, "build"),
+    (Step::Dist, "dist"),
     (Step::Web, "web"),
     (Step::Windows, "windows"),
     (Step::Test, "test"),
@@ -86,6 +89,10 @@ pub fn run(options: &Options) -> Result<()> {
             }
             Step::Model => model::run()?,
             Step::Build => build::workspace().map(drop)?,
+            Step::Dist => {
+                build::workspace()?;
+                dist::check(options.install)?;
+            }
             Step::Web => web::check(options.install)?,
             Step::Windows => windows::run(options.install)?,
             Step::Test => {
@@ -180,7 +187,7 @@ mod tests {
                 .parse::<Step>()
                 .unwrap_err()
                 .to_string()
-                .contains("fmt, tidy, clippy, model, build, web, windows, test")
+                .contains("fmt, tidy, clippy, model, build, dist, web, windows, test")
         );
     }
 }

@@ -95,7 +95,7 @@ pub(super) const CANDIDATES: &[Candidate] = &[
         candidate(
             "recording-preload",
             "heapwise",
-            "recording (`run --through preload`)",
+            "recording (`run --recorder preload`)",
             "wrapper_heapwise",
             50.0,
         ),

@@ -30,7 +30,7 @@ impl Process {
             let mut command = Command::new(heapwise);
             command.args(["run", "--no-report", "--force", "-o"]).arg(scratch.join(format!("{name}.hw")));
             if candidate.recorded == Recorded::ThroughPreload {
-                command.args(["--through", "preload"]);
+                command.args(["--recorder", "preload"]);
             }
             command.arg("--").arg(&program);
             command

@@ -50,7 +50,7 @@ pub(super) fn ask(plan: &Plan<'_>, service: &Service, prepared: &Prepared, answe
     let heapwise = plan.target.join("release/heapwise");
     let port = free_port()?;
     let mut command = Command::new(&heapwise);
-    command.args(["tune", "--goal", service.goal.name(), "--format", "json", "-o"]).arg(answer);
+    command.args(["tune", "--goal", service.goal.name(), "--format", "json", "--force", "-o"]).arg(answer);
     command.args(["--with", CANDIDATES]);
     command.args(["--runs", &plan.rounds.to_string()]);
     if plan.quick {

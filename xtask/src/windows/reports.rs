@@ -38,7 +38,7 @@ pub(super) fn compare(variables: &[(&'static str, OsString)]) -> Result<()> {
                 let words = command
                     .iter()
                     .map(|word| if *word == "FILE" { recording.as_os_str() } else { word.as_ref() });
-                quietly(program.args(words).arg("-o").arg(&out).current_dir(cargo::root()))?;
+                quietly(program.args(words).args(["--force", "-o"]).arg(&out).current_dir(cargo::root()))?;
                 std::fs::read(&out).with_context(|| format!("cannot read {}", out.display()))
             };
             let on_linux = write(&mut Command::new(&here))?;

@@ -5,8 +5,9 @@
 
 use crate::args::FlamegraphArgs;
 use crate::record::{Request, record};
-use crate::{Failure, browser, cargo, exit, output, program};
+use crate::{Failure, cargo, exit, output, program};
 use anyhow::{Context, anyhow};
+use heapwise_report::browser;
 use heapwise_report::escape::file::{self, Existing};
 use heapwise_report::export::Measure;
 use std::path::{Path, PathBuf};
@@ -30,8 +31,9 @@ enum Output {
 
 /// Records a program and returns its exit code.
 pub(crate) fn flamegraph(args: &FlamegraphArgs) -> Result<u8, Failure> {
-    let output = destination(args.output.as_deref(), args.measure)?;
+    let output = destination(args.output.as_deref(), args.measure, args.force)?;
     let mut options = args.recording.words();
+    options.extend(args.force.then(|| "--force".to_owned()));
     match &output {
         Output::Page(page) => {
             options.extend(["--format".to_owned(), "html".to_owned()]);
@@ -49,11 +51,11 @@ pub(crate) fn flamegraph(args: &FlamegraphArgs) -> Result<u8, Failure> {
     let graph = match output {
         Output::Page(page) => page.unwrap_or_else(|| file.with_extension("html")),
         Output::Folded(path) => {
-            export(&file, measure, &path)?;
+            export(&file, measure, &path, args.force)?;
             path
         }
         Output::Picture(path, drawer) => {
-            draw(&file, measure, &path, &drawer)?;
+            draw(&file, measure, &path, &drawer, args.force)?;
             path
         }
     };
@@ -64,7 +66,7 @@ pub(crate) fn flamegraph(args: &FlamegraphArgs) -> Result<u8, Failure> {
         } else {
             heapwise_report::say!("heapwise: flame graph in {}", graph.display());
         }
-        if !args.no_open && graph.extension().is_none_or(|e| e != "folded") {
+        if browser::is_watched() && !args.no_open && graph.extension().is_none_or(|e| e != "folded") {
             browser::open(&graph, is_page.then_some(PART));
         }
     }
@@ -72,14 +74,14 @@ pub(crate) fn flamegraph(args: &FlamegraphArgs) -> Result<u8, Failure> {
 }
 
 /// Finds errors of the command line before anything is built.
-fn destination(path: Option<&Path>, measure: Option<Measure>) -> Result<Output, Failure> {
+fn destination(path: Option<&Path>, measure: Option<Measure>, force: bool) -> Result<Output, Failure> {
     let usage = |error| Failure::new(exit::USAGE, error);
     let path = path.map(std::path::absolute).transpose().context("there is no current folder")?;
     let extension =
         path.as_deref().and_then(Path::extension).unwrap_or_default().to_string_lossy().into_owned();
     let is_known = ["html", "folded", "svg"].contains(&extension.as_str());
     if let Some(path) = path.as_deref().filter(|_| is_known) {
-        output::check(path)?;
+        output::check(path, force)?;
     }
     let output = match (path, extension.as_str()) {
         (None, _) => Output::Page(None),
@@ -116,18 +118,19 @@ fn exporting(recording: &Path, measure: Measure) -> Result<Command, Failure> {
     Ok(command)
 }
 
-fn export(recording: &Path, measure: Measure, path: &Path) -> Result<(), Failure> {
+fn export(recording: &Path, measure: Measure, path: &Path, force: bool) -> Result<(), Failure> {
     let mut command = exporting(recording, measure)?;
+    command.args(force.then_some("--force"));
     let status = command.arg("-o").arg(path).status().context("cannot start heapwise")?;
     finished(status, "heapwise export")
 }
 
-fn draw(recording: &Path, measure: Measure, path: &Path, drawer: &Path) -> Result<(), Failure> {
+fn draw(recording: &Path, measure: Measure, path: &Path, drawer: &Path, force: bool) -> Result<(), Failure> {
     let mut exporter = exporting(recording, measure)?;
     let mut exporter = exporter.stdout(Stdio::piped()).spawn().context("cannot start heapwise")?;
     let stacks = exporter.stdout.take().context("the stacks were to be piped")?;
     let cannot_write = || format!("cannot write {}", path.display());
-    let picture = file::Output::create(path, Existing::Replace).with_context(cannot_write)?;
+    let picture = file::Output::create(path, Existing::of(force)).with_context(cannot_write)?;
     let file = picture.handle().with_context(cannot_write)?;
     let mut drawing = Command::new(drawer);
     let counted = match measure {
@@ -163,8 +166,8 @@ mod tests {
     fn what_cannot_work_is_said_at_once() {
         let folder = tempfile::tempdir().expect("a folder");
         let named = |name: &str| folder.path().join(name);
-        let code = |name: &str, measure| destination(Some(&named(name)), measure).map_err(|f| f.code);
-        assert_eq!(destination(None, None).expect("the report"), Output::Page(None));
+        let code = |name: &str, measure| destination(Some(&named(name)), measure, false).map_err(|f| f.code);
+        assert_eq!(destination(None, None, false).expect("the report"), Output::Page(None));
         assert_eq!(code("x.html", None), Ok(Output::Page(Some(named("x.html")))));
         assert_eq!(code("x.folded", Some(Measure::PeakBytes)), Ok(Output::Folded(named("x.folded"))));
         assert_eq!(code("no/such/x.folded", None), Err(exit::UNEXPECTED));

@@ -4,7 +4,6 @@
 
 mod args;
 mod bench;
-mod browser;
 mod cargo;
 mod config;
 mod exit;

@@ -2,8 +2,9 @@
 
 use crate::args::{ReportFormat, RunArgs};
 use crate::record::{Request, record};
-use crate::{Failure, browser, output};
+use crate::{Failure, output};
 use anyhow::Context;
+use heapwise_report::browser;
 use std::path::{Path, PathBuf};
 
 /// Records a program and returns its exit code.
@@ -21,7 +22,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
     let report_file = args.report_file.as_deref().map(std::path::absolute).transpose();
     let report_file = report_file.context("there is no current folder")?;
     if let Some(path) = &report_file {
-        output::check(path)?;
+        output::check(path, args.force)?;
         let path = path.to_str().context("the path of the report is not UTF-8; choose another one")?;
         options.extend(["--report-file".to_owned(), path.to_owned()]);
     }
@@ -40,7 +41,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
     let page = recorded.file.as_deref().map(page_of);
     if let Some(page) = page.filter(|_| args.format == ReportFormat::Html && !args.no_open) {
         let now = written(&page);
-        if now.is_some() && Some(now) != before {
+        if now.is_some() && Some(now) != before && browser::is_watched() {
             browser::open(&page, None);
         }
     }

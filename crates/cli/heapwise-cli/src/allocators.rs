@@ -2,16 +2,16 @@
 
 use crate::args::{AllocatorsArgs, PlainFormat};
 use crate::bundled::libraries;
-use crate::{Failure, exit, report};
+use crate::{Failure, exit, result};
 use heapwise_allocators::{Candidate, answer_here, check};
 use heapwise_report::allocators as list;
 use heapwise_report::escape::terminal;
 
 /// Lists the registry, or verifies candidates.
 pub(crate) fn allocators(args: &AllocatorsArgs) -> Result<u8, Failure> {
-    let out = args.output.as_deref();
+    let out = &args.destination;
     let Some(candidates) = &args.candidates else {
-        report::write(out, |style| match args.format {
+        result::write(out, |style| match args.format {
             PlainFormat::Text => list::catalogue(libraries(), style),
             PlainFormat::Json => list::list_json(libraries()),
         })?;
@@ -19,7 +19,7 @@ pub(crate) fn allocators(args: &AllocatorsArgs) -> Result<u8, Failure> {
     };
     let candidates = Candidate::parse_list(candidates).map_err(|error| Failure::new(exit::USAGE, error))?;
     let checks = check(libraries(), &candidates, &heapwise_trial::supervise::output);
-    report::write(out, |style| match args.format {
+    result::write(out, |style| match args.format {
         PlainFormat::Text => list::checks(&checks, style),
         PlainFormat::Json => list::check_json(&checks),
     })?;

@@ -1,6 +1,6 @@
 //! What a preload library cannot see, as far as it is known before the program starts.
 
-use crate::args::Through;
+use crate::args::RecorderChoice;
 use heapwise_symbols::inspect::{Executable, Libc, inspect};
 use heapwise_trace::file::records::BlindSpot;
 use heapwise_trace::live::layout::LIVE_VERSION;
@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 
 /// What heapwise will not see of a program. Nothing for a program that cannot be found: starting it reports that. A program that
 /// records itself may still be recorded through the preload library.
-pub(crate) fn of_program(program: &OsStr, through: Through) -> Vec<BlindSpot> {
+pub(crate) fn of_program(program: &OsStr, recorder: RecorderChoice) -> Vec<BlindSpot> {
     let Some(mut executable) = executable_of(program) else { return Vec::new() };
-    executable.wrapper_version = executable.wrapper_version.filter(|_| through == Through::Wrapper);
+    executable.wrapper_version = executable.wrapper_version.filter(|_| recorder == RecorderChoice::Library);
     of_executable(&executable)
 }
 
@@ -51,7 +51,7 @@ fn beside_the_wrapper(executable: &Executable) -> Vec<BlindSpot> {
             "{} is recorded through heapwise::Allocator: what code in C allocates by itself is not in it",
             executable.path.display()
         ),
-        remedy: "where the allocator below the wrapper is the system's, heapwise run --through preload records all of it".into(),
+        remedy: "where the allocator below the wrapper is the system's, heapwise run --recorder preload records all of it".into(),
     }]
 }
 

@@ -1,7 +1,7 @@
 //! `heapwise diff`: what changed between two recordings, and whether that is acceptable.
 
 use crate::args::{DiffArgs, DiffFormat};
-use crate::{Failure, exit, report};
+use crate::{Failure, exit, report, result};
 use heapwise_diagnosis::{Threshold, compare};
 use heapwise_report::Diff;
 use heapwise_report::diff::{DiffOptions, Recording, exceeded_line};
@@ -10,7 +10,7 @@ use heapwise_report::diff::{DiffOptions, Recording, exceeded_line};
 pub(crate) fn diff(args: &DiffArgs) -> Result<u8, Failure> {
     let thresholds: Result<Vec<Threshold>, _> = args.fail_on.iter().map(|text| text.parse()).collect();
     let thresholds = thresholds.map_err(|error| Failure::new(exit::USAGE, error))?;
-    report::check_output(args.output.as_deref(), &[&args.old, &args.new])?;
+    result::check(&args.destination, &[&args.old, &args.new])?;
     let (old, new) = (report::load(&args.old)?, report::load(&args.new)?);
     let comparison = compare(&old, &new);
     let exceeded: Vec<_> = thresholds.iter().filter_map(|t| t.exceeded(&comparison.totals)).collect();
@@ -22,7 +22,7 @@ pub(crate) fn diff(args: &DiffArgs) -> Result<u8, Failure> {
         exceeded: &exceeded,
     };
     let options = DiffOptions { top: args.top, folder: report::current_folder() };
-    report::write(args.output.as_deref(), |style| match args.format {
+    result::write(&args.destination, |style| match args.format {
         DiffFormat::Text => diff.text(&options, style),
         DiffFormat::Json => diff.json(),
         DiffFormat::Markdown => diff.markdown(&options),

@@ -111,6 +111,46 @@ fn every_command_that_is_printed_is_accepted() {
     assert!(found > 50, "{found} commands are not all");
 }
 
+/// Each flag, and the commands that have it.
+fn table_of_flags() -> String {
+    let mut all = crate::args::command();
+    all.build();
+    let commands: Vec<_> = all.get_subcommands().filter(|c| !c.is_hide_set()).collect();
+    let mut rows = std::collections::BTreeMap::<String, (String, Vec<&str>)>::new();
+    for command in commands.iter().filter(|c| c.get_name() != "help") {
+        for flag in command.get_arguments().filter(|a| !a.is_hide_set()) {
+            let Some(long) = flag.get_long() else { continue };
+            let short = flag.get_short().map(|short| format!("`-{short}`, ")).unwrap_or_default();
+            let takes_value = flag.get_action().takes_values();
+            let values = flag.get_value_names().filter(|_| takes_value).unwrap_or_default();
+            let value: String = values.iter().map(|value| format!(" {value}")).collect();
+            let name = format!("{short}`--{long}{value}`").replace('|', "\\|");
+            rows.entry(long.to_owned()).or_insert_with(|| (name, Vec::new())).1.push(command.get_name());
+        }
+    }
+    let every = commands.len() - 1;
+    let mut text = String::from(
+        "# Flags\n\nEach flag means the same in every command that has it. What it means there, with its default, is in \
+         `heapwise COMMAND --help`.\n\n| flag | commands |\n|---|---|\n",
+    );
+    for (name, having) in rows.into_values() {
+        let list = if having.len() == every { "all".to_owned() } else { having.join(", ") };
+        text.push_str(&format!("| {name} | {list} |\n"));
+    }
+    text
+}
+
+#[test]
+fn the_table_of_flags_is_that_of_the_command_line() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/flags.md");
+    let table = table_of_flags();
+    if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {
+        fs::write(&path, &table).expect("it can be written");
+    }
+    let documented = fs::read_to_string(&path).unwrap_or_default();
+    assert!(documented == table, "docs/flags.md is not up to date: UPDATE_SNAPSHOTS=1 renews it");
+}
+
 #[test]
 fn what_would_be_refused_is_seen() {
     let refused = |command: &str| refusal(&arguments(command).expect("a command of heapwise")).is_some();

@@ -1,26 +1,25 @@
 //! `heapwise export`: a recording in the format of another tool.
 
 use crate::args::ExportArgs;
-use crate::{Failure, exit, report};
+use crate::{Failure, exit, report, result};
 use anyhow::{Context, anyhow};
 use heapwise_analysis::Analysis;
-use heapwise_report::escape::file::{Existing, Output};
 use heapwise_report::export::Options;
 use std::io::{BufWriter, IsTerminal, Write};
 
 /// Writes a recording in another format.
 pub(crate) fn export(args: &ExportArgs) -> Result<u8, Failure> {
     check(args).map_err(|error| Failure::new(exit::USAGE, error))?;
-    report::check_output(args.output.as_deref(), &[&args.recording])?;
+    result::check(&args.destination, &[&args.recording])?;
     let analysis = report::load(&args.recording)?;
     // The formats have no place for warnings that all readers show.
     for warning in &analysis.warnings {
         heapwise_report::say!("heapwise: warning: {warning}");
     }
-    match &args.output {
+    match &args.destination.output {
         Some(path) => {
-            let name = || format!("cannot write {}", path.display());
-            let mut file = Output::create(path, Existing::Replace).with_context(name)?;
+            let name = || result::cannot_write(path);
+            let mut file = result::create(path, &args.destination).with_context(name)?;
             write(args, &analysis, &mut file).with_context(name)?;
             file.finish().with_context(name)?;
         }
@@ -43,7 +42,7 @@ fn check(args: &ExportArgs) -> anyhow::Result<()> {
             "--at makes no sense with --to {name}, which has both moments or needs --measure"
         ));
     }
-    if args.output.is_none() && args.to.is_binary() && std::io::stdout().is_terminal() {
+    if args.destination.output.is_none() && args.to.is_binary() && std::io::stdout().is_terminal() {
         return Err(anyhow!("{name} is a binary format: name a file with -o, or redirect standard output"));
     }
     Ok(())

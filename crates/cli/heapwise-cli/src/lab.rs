@@ -2,7 +2,7 @@
 
 use crate::args::{DiffFormat, LabArgs};
 use crate::progress::Progress;
-use crate::{Failure, exit, report};
+use crate::{Failure, exit, result};
 use anyhow::{Context, anyhow};
 use heapwise_report::escape::terminal;
 use heapwise_report::lab;
@@ -10,9 +10,9 @@ use heapwise_trial::lab::{EXPERIMENTS, Error, Options, experiment, worker};
 
 /// Does an experiment, or lists them.
 pub(crate) fn lab(args: &LabArgs) -> Result<u8, Failure> {
-    let out = args.output.as_deref();
+    let out = &args.destination;
     let Some(name) = &args.name else {
-        report::write(out, |style| match args.format {
+        result::write(out, |style| match args.format {
             DiffFormat::Text => lab::list_text(style),
             DiffFormat::Json => lab::list_json(),
             DiffFormat::Markdown => lab::list_markdown(),
@@ -43,7 +43,7 @@ pub(crate) fn lab(args: &LabArgs) -> Result<u8, Failure> {
         };
         Failure::new(code, error)
     })?;
-    report::write(out, |style| match args.format {
+    result::write(out, |style| match args.format {
         DiffFormat::Text => lab::text(&outcome, style),
         DiffFormat::Json => lab::json(&outcome),
         DiffFormat::Markdown => lab::markdown(&outcome),

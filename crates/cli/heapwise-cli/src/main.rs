@@ -10,8 +10,10 @@ mod export;
 mod fix;
 mod lab;
 mod launch;
+mod pager;
 mod progress;
 mod report;
+mod result;
 mod sources;
 
 #[cfg(target_os = "linux")]
@@ -49,7 +51,7 @@ mod run;
 mod symbolize;
 
 use args::{Cli, Command};
-use clap::{CommandFactory, Parser};
+use clap::FromArgMatches;
 use heapwise_report::escape::terminal;
 use std::io::ErrorKind;
 use std::process::ExitCode;
@@ -64,9 +66,11 @@ fn main() -> ExitCode {
     #[cfg(target_os = "linux")]
     replay::work_if_asked();
     let has_colours = anstream::AutoStream::choice(&std::io::stderr()) != anstream::ColorChoice::Never;
-    let cli = Cli::try_parse().unwrap_or_else(|error| {
+    let parsed = args::command().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = parsed.unwrap_or_else(|error| {
         std::process::exit(heapwise_report::escape::usage::tell(error, std::env::args_os(), has_colours))
     });
+    cli.output.apply();
     let result = match cli.command {
         Command::Run(args) => run::run(args),
         #[cfg(target_os = "linux")]
@@ -131,7 +135,7 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 
 fn completions(shell: clap_complete::Shell) -> Result<u8, Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "heapwise", &mut script);
+    clap_complete::generate(shell, &mut args::command(), "heapwise", &mut script);
     terminal::print(&String::from_utf8_lossy(&script), false)?;
     Ok(exit::SUCCESS)
 }
@@ -147,6 +151,6 @@ fn usable_sizes() -> Result<u8, Failure> {
 
 fn man(folder: &std::path::Path) -> Result<u8, Failure> {
     std::fs::create_dir_all(folder)?;
-    clap_mangen::generate_to(Cli::command(), folder)?;
+    clap_mangen::generate_to(args::command(), folder)?;
     Ok(exit::SUCCESS)
 }

@@ -1,6 +1,6 @@
 //! Progress of long work: on standard error, and only if that is a terminal.
 
-use heapwise_report::escape::terminal::escape;
+use heapwise_report::escape::terminal::{Verbosity, escape};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::Duration;
@@ -12,7 +12,7 @@ pub(crate) struct Progress(ProgressBar);
 impl Progress {
     /// A bar that is not shown yet.
     pub(crate) fn new() -> Self {
-        let target = if std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none() {
+        let target = if std::io::stderr().is_terminal() && Verbosity::now() != Verbosity::Quiet {
             ProgressDrawTarget::stderr_with_hz(10)
         } else {
             ProgressDrawTarget::hidden()

@@ -2,7 +2,7 @@
 
 use crate::args::{Format, ReplayArgs};
 use crate::progress::{Progress, rounded};
-use crate::{Failure, exit, interrupt, report};
+use crate::{Failure, exit, interrupt, report, result};
 use anyhow::{Context, anyhow};
 use bytesize::ByteSize;
 use heapwise_allocators::{Candidate, GLIBC, Libraries, by_library};
@@ -15,7 +15,7 @@ use heapwise_trial::replay::trial::{Options, Timed, Trial, try_all};
 use heapwise_trial::replay::{Script, ScriptError, compile, worker};
 use std::collections::HashSet;
 use std::fs::File;
-use std::io::{BufReader, IsTerminal, Read};
+use std::io::{BufReader, Read};
 use std::path::Path;
 use std::time::Duration;
 
@@ -38,11 +38,7 @@ pub(crate) fn work_if_asked() {
 
 /// Replays a recording.
 pub(crate) fn replay(args: &ReplayArgs) -> Result<u8, Failure> {
-    if args.format == Format::Html && args.output.is_none() && std::io::stdout().is_terminal() {
-        let what = "HTML is for a browser, not for a terminal; write it to a file with -o replay.html";
-        return Err(Failure::new(exit::USAGE, anyhow!(what)));
-    }
-    report::check_output(args.output.as_deref(), &[&args.recording])?;
+    result::check_page(args.form, &args.destination, &[&args.recording], Path::new("replay.html"))?;
     // A script that exceeds the file size limit must become an error message, not a signal.
     heapwise_collector::signals::survive_size_limit();
     let libraries = crate::bundled::libraries();
@@ -63,14 +59,14 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<u8, Failure> {
         rounds: args.runs,
         fast: true,
         timed,
-        patience: args.timeout,
+        patience: args.stall_timeout,
         seed: SEED,
         memory,
     };
     let trial = trial(&script, libraries, &options)?;
     let machine = MachineDescription::look();
     let found = Replay { trial: &trial, analysis: &analysis, process, now: &now, machine: &machine };
-    report::write(args.output.as_deref(), |style| match args.format {
+    result::write_page(args.form, &args.destination, |style| match args.form.format {
         Format::Text => text(&found, style),
         Format::Json => json(&found),
         Format::Markdown => markdown(&found),

@@ -4,38 +4,28 @@ use crate::args::{Format, Look, ReportArgs};
 use crate::progress::Progress;
 use crate::sources::{self, SourceFiles};
 use crate::symbolize::symbolize;
-use crate::{Failure, exit};
+use crate::{Failure, exit, result};
 use anyhow::{Context, anyhow};
 use heapwise_analysis::{Analysis, Options, analyze};
 use heapwise_diagnosis::diagnose;
-use heapwise_report::escape::file::{self, Existing};
-use heapwise_report::escape::terminal;
 use heapwise_report::{
     HtmlOptions, JsonOptions, MarkdownOptions, SourceLines, Sources, Style, TextOptions, ThreadMatrix,
 };
 use heapwise_trace::file::{Reader, tables::Symbols};
 use std::fs::File;
-use std::io::{BufReader, IsTerminal, Read};
+use std::io::{BufReader, Read};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Prints the diagnosis of a recording.
 pub(crate) fn report(args: &ReportArgs) -> Result<u8, Failure> {
     let path = &args.recording;
-    if args.look.format == Format::Html && args.output.is_none() && std::io::stdout().is_terminal() {
-        let out = path.with_extension("html");
-        return Err(Failure::new(
-            exit::USAGE,
-            anyhow!(
-                "HTML is for a browser, not for a terminal; write it to a file with -o {}",
-                out.display()
-            ),
-        ));
-    }
+    let form = args.look.form;
+    result::check_page(form, &args.destination, &[path], &path.with_extension("html"))?;
     sources::check(&args.look.source_root).map_err(|error| Failure::new(exit::USAGE, error))?;
-    check_output(args.output.as_deref(), &[path])?;
     let analysis = load(path)?;
-    write(args.output.as_deref(), |style| render(&analysis, path, &args.look, style))?;
+    result::write_page(form, &args.destination, |style| render(&analysis, path, &args.look, style))?;
     Ok(exit::SUCCESS)
 }
 
@@ -55,39 +45,6 @@ pub(crate) fn open(path: &Path) -> Result<File, Failure> {
     file.map_err(|error| Failure::new(exit::UNREADABLE, error))
 }
 
-/// Checks that a result can be written, before hours of work for it. An existing file is left unchanged; the recordings that the
-/// result is made from are refused.
-pub(crate) fn check_output(out: Option<&Path>, inputs: &[&Path]) -> Result<(), Failure> {
-    let Some(out) = out else { return Ok(()) };
-    let place = |path: &Path| path.canonicalize().ok();
-    if place(out).is_some_and(|out| inputs.iter().any(|input| place(input).as_ref() == Some(&out))) {
-        let error = anyhow!("-o {} would overwrite the recording itself; name another file", out.display());
-        return Err(Failure::new(exit::USAGE, error));
-    }
-    Ok(file::check(out, Existing::Replace).with_context(|| format!("cannot write {}", out.display()))?)
-}
-
-/// Writes what `render` makes to a file, or to standard output.
-pub(crate) fn write(out: Option<&Path>, render: impl FnOnce(Style) -> String) -> Result<(), Failure> {
-    match out {
-        Some(out) => {
-            let text = render(Style { color: false, width: 100 });
-            file::write(out, &text, Existing::Replace)
-                .with_context(|| format!("cannot write {}", out.display()))?;
-        }
-        None => {
-            let out = std::io::stdout();
-            let style = style_of(&out, anstream::AutoStream::choice(&out));
-            let text = render(style);
-            match out.is_terminal() {
-                true => terminal::print(&text, style.color)?,
-                false => terminal::put_out(text.as_bytes())?,
-            }
-        }
-    }
-    Ok(())
-}
-
 /// Reads and analyses a recording.
 pub(crate) fn read(file: &File, path: &Path) -> anyhow::Result<Analysis> {
     read_from(BufReader::with_capacity(1 << 20, file), file, path)
@@ -102,17 +59,27 @@ pub(crate) fn read_from(input: impl Read, file: &File, path: &Path) -> anyhow::R
     }
     let reader = Reader::new(input).with_context(name)?;
     let progress = Progress::new();
+    let began = Instant::now();
     let mut options = Options::default();
     // If the available memory is unknown, the default limit applies.
     options.memory = heapwise_environment::available_memory().map(|available| available / 4 * 3);
-    analyze(reader, &options, |at| progress.at("analysing", at, total)).with_context(name)
+    let analysis = analyze(reader, &options, |at| progress.at("analysing", at, total)).with_context(name)?;
+    heapwise_report::detail!("heapwise: analysed {} in {:.1?}", path.display(), began.elapsed());
+    Ok(analysis)
 }
 
 /// Resolves the addresses of a recording and reports, a line each, what could not be read.
 pub(crate) fn add_symbols(analysis: &mut Analysis) -> Symbols {
     let progress = Progress::new();
+    let began = Instant::now();
     let (symbols, problems) = symbolize(analysis, &progress);
     drop(progress);
+    heapwise_report::detail!(
+        "heapwise: {} names of functions in {} files in {:.1?}",
+        symbols.frames.len(),
+        symbols.images.len(),
+        began.elapsed()
+    );
     for problem in problems {
         heapwise_report::say!("heapwise: warning: no names for some frames: {problem}");
     }
@@ -137,11 +104,17 @@ pub(crate) fn render(analysis: &Analysis, path: &Path, look: &Look, style: Style
 fn render_with(analysis: &Analysis, look: &Look, style: Style, sources: Option<&Arc<SourceFiles>>) -> String {
     let diagnosis = diagnose(analysis);
     let folder = current_folder();
-    match look.format {
+    match look.form.format {
         Format::Text => {
             let source = sources.map_or_else(SourceLines::default, |sources| Arc::clone(sources).lines());
-            let options =
-                TextOptions { top: look.top, stacks: look.stacks, folder, source, ..TextOptions::default() };
+            let options = TextOptions {
+                top: look.top,
+                full: look.full || look.stacks,
+                stacks: look.stacks,
+                folder,
+                source,
+                ..TextOptions::default()
+            };
             heapwise_report::text(analysis, &diagnosis, &options, style)
         }
         Format::Json => heapwise_report::json(analysis, &diagnosis, &JsonOptions::default()),
@@ -168,16 +141,4 @@ fn render_with(analysis: &Analysis, look: &Look, style: Style, sources: Option<&
 /// The folder to which source paths are shown relative.
 pub(crate) fn current_folder() -> Option<String> {
     std::env::current_dir().ok().map(|folder| folder.to_string_lossy().into_owned())
-}
-
-/// Colours and width for a stream.
-pub(crate) fn style_of(stream: &impl IsTerminal, choice: anstream::ColorChoice) -> Style {
-    let columns = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok());
-    let terminal = stream.is_terminal();
-    let width = columns.or_else(|| terminal_width().filter(|_| terminal)).unwrap_or(100);
-    Style { color: choice != anstream::ColorChoice::Never, width }
-}
-
-fn terminal_width() -> Option<usize> {
-    terminal_size::terminal_size().map(|(terminal_size::Width(columns), _)| usize::from(columns))
 }

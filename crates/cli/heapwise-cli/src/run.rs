@@ -1,13 +1,13 @@
 //! `heapwise run`: record a program, then say where its memory comes from.
 
-use crate::args::{Format, Look, RunArgs, Through};
-use crate::{Failure, blind_spots, doctor, exit, inherited, nested, preload, report, sources};
+use crate::args::{Format, Look, RecorderChoice, RunArgs};
+use crate::{Failure, blind_spots, doctor, exit, inherited, nested, preload, report, result, sources};
 use anyhow::{Context, anyhow};
 use heapwise_analysis::Analysis;
 use heapwise_collector::{Error, ErrorKind, Limits, Recorded, Request, record};
-use heapwise_report::Style;
 use heapwise_report::escape::file::{self, Existing};
 use heapwise_report::escape::terminal;
+use heapwise_report::{Style, browser};
 use heapwise_trace::file::{Writer, tables::Symbols};
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
@@ -16,8 +16,8 @@ use std::time::Duration;
 
 /// Records a program and prints the diagnosis.
 pub(crate) fn run(args: RunArgs) -> Result<u8, Failure> {
-    let through_preload = args.through == Through::Preload;
-    let blind_spots = blind_spots::of_program(&args.command[0], args.through);
+    let through_preload = args.recorder == RecorderChoice::Preload;
+    let blind_spots = blind_spots::of_program(&args.command[0], args.recorder);
     blind_spots::print(&args.command[0], &blind_spots);
     let library = preload::library_for(&args.command[0]);
     let (look, force) = (&args.look, args.force);
@@ -131,19 +131,21 @@ fn print(
     if let Some(page) = page_beside(&recorded.path, look, to.as_deref()) {
         let text = report::render(analysis, &recorded.path, look, plain);
         write_page(&page, &text, force).map_err(failed)?;
-        heapwise_report::say!("heapwise: report in {}; open it with a browser", page.display());
+        shown(&page, look);
         return Ok(());
     }
     match to {
         Some(path) => {
             let text = report::render(analysis, &recorded.path, look, plain);
-            file::write(&path, &text, Existing::Replace)
-                .with_context(|| format!("cannot write {}", path.display()))
-                .map_err(failed)
+            write_page(&path, &text, force).map_err(failed)?;
+            if look.form.format == Format::Html {
+                shown(&path, look);
+            }
+            Ok(())
         }
         None => {
             let style =
-                report::style_of(&std::io::stderr(), anstream::AutoStream::choice(&std::io::stderr()));
+                result::style_of(&std::io::stderr(), anstream::AutoStream::choice(&std::io::stderr()));
             let text = report::render(analysis, &recorded.path, look, style);
             terminal::print_error(&text, style.color);
             Ok(())
@@ -153,7 +155,7 @@ fn print(
 
 /// Where an HTML report goes if no file is named: next to the recording. A terminal cannot show it.
 fn page_beside(recording: &Path, look: &Look, to: Option<&Path>) -> Option<PathBuf> {
-    (look.format == Format::Html && to.is_none()).then(|| recording.with_extension("html"))
+    (look.form.format == Format::Html && to.is_none()).then(|| recording.with_extension("html"))
 }
 
 /// Reports before the start of the program what would fail after its end.
@@ -170,6 +172,14 @@ fn check_page(recording: Option<&Path>, look: &Look, to: Option<&Path>, force: b
     // A dangling link occupies the name, too.
     let is_taken = page.symlink_metadata().is_ok();
     if is_taken && !force { Err(Failure::new(exit::RUN_FAILED, exists(&page))) } else { Ok(()) }
+}
+
+/// Says where a page is, and opens it if that was asked for.
+fn shown(page: &Path, look: &Look) {
+    heapwise_report::note!("heapwise: report in {}; open it with a browser", page.display());
+    if look.form.open {
+        browser::open(page, None);
+    }
 }
 
 /// As with recordings, a file whose name the user did not type never replaces another one.
@@ -197,7 +207,7 @@ fn say_where(recorded: &Recorded) {
     let size = recorded.file.metadata().map_or(0, |m| m.len());
     let path = recorded.path.display();
     let size = bytesize::ByteSize(size).display().iec();
-    heapwise_report::say!("heapwise: recording in {path} ({size}); look again with: heapwise report {path}");
+    heapwise_report::note!("heapwise: recording in {path} ({size}); look again with: heapwise report {path}");
     if recorded.still_running > 0 {
         let n = recorded.still_running;
         heapwise_report::say!(

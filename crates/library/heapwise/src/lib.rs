@@ -144,6 +144,8 @@ pub mod borrow;
 pub mod budget;
 #[cfg(feature = "criterion")]
 pub mod criterion;
+#[cfg(feature = "criterion-07")]
+pub mod criterion_07;
 mod environment;
 mod marks;
 #[cfg(feature = "operations")]

@@ -10,6 +10,8 @@
 
 #[cfg(target_os = "linux")]
 pub mod allocators;
+#[cfg(feature = "usage")]
+pub mod browser;
 mod chart;
 pub mod compare;
 pub mod diff;

@@ -235,7 +235,7 @@ fn unseen(pid: u32, session: &Session, outcome: &Outcome, request: &Request) -> 
         let (what, remedy) = match request.records_itself {
             true => (
                 "the program has heapwise::Allocator, and never joined the recording through it",
-                "check that it is not set-uid, has /proc, and keeps HEAPWISE_SESSION; or try --through preload",
+                "check that it is not set-uid, has /proc, and keeps HEAPWISE_SESSION; or try --recorder preload",
             ),
             false => (
                 "the program never loaded heapwise's preload library",

@@ -46,11 +46,14 @@ pub(crate) struct BenchArgs {
     #[arg(long, value_name = "N")]
     pub(crate) iterations: Option<NonZeroU64>,
     /// For people, for machines or for a pull request.
-    #[arg(long, value_enum, default_value_t = BenchFormat::Text)]
+    #[arg(short, long, value_enum, default_value_t = BenchFormat::Text)]
     pub(crate) format: BenchFormat,
     /// Write to OUT instead of standard output.
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
+    /// Replace OUT if it exists.
+    #[arg(long, requires = "output")]
+    pub(crate) force: bool,
     /// Arguments of the benchmarks, behind `--`.
     #[arg(last = true, value_name = "BENCH ARGS")]
     pub(crate) arguments: Vec<OsString>,

@@ -31,6 +31,9 @@ pub(crate) struct FlamegraphArgs {
     /// Write the graph to FILE, whose name ends in .svg, .html or .folded [default: an HTML report beside the recording].
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    /// Replace FILE if it exists.
+    #[arg(long, requires = "output")]
+    pub(crate) force: bool,
     /// What the widths mean in .svg and .folded files [default: allocated_bytes].
     #[arg(long, value_name = "MEASURE", value_parser = measures())]
     pub(crate) measure: Option<Measure>,

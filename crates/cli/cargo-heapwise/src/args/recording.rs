@@ -28,9 +28,9 @@ pub(crate) struct RecordingOptions {
     /// Account for all resident memory this often, such as 10s.
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, help_heading = RECORDING)]
     snapshot_every: Option<Duration>,
-    /// Who records a program that has wrapped its allocator in heapwise::Allocator: wrapper or preload.
-    #[arg(long, value_name = "DOOR", value_parser = ["wrapper", "preload"], help_heading = RECORDING)]
-    through: Option<String>,
+    /// Which recorder records a program that has wrapped its allocator in heapwise::Allocator: library or preload.
+    #[arg(long, value_name = "WHICH", value_parser = ["library", "preload"], help_heading = RECORDING)]
+    recorder: Option<String>,
 }
 
 impl RecordingOptions {
@@ -51,7 +51,7 @@ impl RecordingOptions {
         }
         let size = self.max_size.map(|size| format!("{}B", size.as_u64()));
         words.extend(size.into_iter().flat_map(|size| ["--max-size".to_owned(), size]));
-        words.extend(self.through.iter().flat_map(|door| ["--through".to_owned(), door.clone()]));
+        words.extend(self.recorder.iter().flat_map(|which| ["--recorder".to_owned(), which.clone()]));
         words
     }
 }

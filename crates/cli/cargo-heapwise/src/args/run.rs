@@ -34,7 +34,7 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) force: bool,
     /// How the diagnosis looks: html is a file beside the recording, the others go to standard error.
-    #[arg(long, value_enum, default_value_t = ReportFormat::Html)]
+    #[arg(short, long, value_enum, default_value_t = ReportFormat::Html)]
     pub(crate) format: ReportFormat,
     /// Write the diagnosis to this file.
     #[arg(long, value_name = "FILE")]

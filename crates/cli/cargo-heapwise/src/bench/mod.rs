@@ -44,7 +44,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<u8, Failure> {
     let places = Places::of(&args.build)?;
     let old = old_name.as_ref().map(|name| baseline::load(&places.baselines(), name)).transpose()?;
     if let Some(path) = &args.output {
-        output::check(path)?;
+        output::check(path, args.force)?;
     }
     let run = run_name();
     let code = run_benchmarks(args, &places, &run)?;
@@ -139,7 +139,7 @@ fn write(args: &BenchArgs, comparison: &Comparison<'_>) -> Result<(), Failure> {
     };
     match &args.output {
         Some(path) => {
-            write_file(path, &text, Existing::Replace)
+            write_file(path, &text, Existing::of(args.force))
                 .with_context(|| format!("cannot write {}", path.display()))?;
         }
         None => terminal::print(&text, color).context("cannot print the result")?,

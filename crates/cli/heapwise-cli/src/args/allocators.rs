@@ -1,7 +1,7 @@
 //! `heapwise allocators` as it is typed.
 
+use super::destination::Destination;
 use clap::{Args, ValueEnum};
-use std::path::PathBuf;
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -19,11 +19,11 @@ pub(crate) struct AllocatorsArgs {
     #[arg(value_name = "CANDIDATES")]
     pub(crate) candidates: Option<String>,
     /// For people or for machines.
-    #[arg(long, value_enum, default_value_t = PlainFormat::Text)]
+    #[arg(short, long, value_enum, default_value_t = PlainFormat::Text)]
     pub(crate) format: PlainFormat,
-    /// Write to OUT instead of standard output.
-    #[arg(short, long, value_name = "OUT")]
-    pub(crate) output: Option<PathBuf>,
+    /// Where it goes.
+    #[command(flatten)]
+    pub(crate) destination: Destination,
 }
 
 /// Formats of a plain list.

@@ -1,46 +1,46 @@
 //! `heapwise compare` as it is typed, and how a program is driven.
 
-use super::report::Format;
+use super::destination::{Destination, Form};
 use clap::Args;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
-  heapwise compare -- ./my-program --its-option      every allocator that is there, five rounds
-  heapwise compare --with jemalloc,mimalloc:purge_delay=0 --runs 10 -- ./my-program
-  heapwise compare --with glibc,path/to/libany.so --stdin input.json -- ./my-program
-  heapwise compare --ready tcp:6379 --load 'redis-benchmark -q' --settle 12s -- redis-server
-  heapwise compare --format markdown -o comment.md -- ./my-program
-  heapwise compare --format html -o compare.html -- ./my-program
+  heapwise compare ./my-program --its-option      every allocator that is there, five rounds
+  heapwise compare --with jemalloc,mimalloc:purge_delay=0 --runs 10 ./my-program
+  heapwise compare --with glibc,path/to/libany.so --stdin input.json ./my-program
+  heapwise compare --ready tcp:6379 --load 'redis-benchmark -q' --settle 12s redis-server
+  heapwise compare --format markdown -o comment.md ./my-program
+  heapwise compare --format html -o compare.html ./my-program
 
-The first candidate is always `default`, the program as it is, which the others are compared with; it runs twice in each \
-round to see how much is noise. See `heapwise allocators` for names and settings.
+The first candidate is always `default`, the baseline: the program without any change. It runs twice in each round, to see \
+how much is noise. See `heapwise allocators` for names and settings.
 
-Exit codes: 0 all did the same, 3 a candidate crashed, hung, wrote something else or could not be used, 1 the program as it \
-is does not work, 2 usage or a program that no allocator can be put into, 126 it cannot be executed, 127 there is none, 130 \
-interrupted (what was measured is told).";
+Exit codes: 0 all did the same, 3 a candidate crashed, hung, wrote something else or could not be used, 1 the baseline does not \
+work, 2 usage or a program that no allocator can be put into, 126 it cannot be executed, 127 command not found, 130 \
+interrupted (what was measured is reported).";
 
 /// Arguments of `compare`.
 #[derive(Debug, Args)]
 pub(crate) struct CompareArgs {
-    /// Who is compared with the program as it is, separated by commas, with settings after colons [default: all that are there].
+    /// The candidates that are compared with the baseline, separated by commas, with settings after colons [default: all that are there].
     #[arg(long, value_name = "LIST")]
     pub(crate) with: Option<String>,
     /// How many rounds count, beside the first one [default: 5, or down to 3 if they would take more than ten minutes].
-    #[arg(long, value_name = "N")]
+    #[arg(short = 'n', long, value_name = "N")]
     pub(crate) runs: Option<u32>,
     /// How the program is driven.
     #[command(flatten)]
     pub(crate) drive: DriveArgs,
-    /// For people, machines, a browser or a pull request.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub(crate) format: Format,
-    /// Write to OUT instead of standard output.
-    #[arg(short, long, value_name = "OUT")]
-    pub(crate) output: Option<PathBuf>,
-    /// The program and its arguments, behind `--`.
-    #[arg(last = true, required = true, value_name = "CMD")]
+    /// Its form.
+    #[command(flatten)]
+    pub(crate) form: Form,
+    /// Where it goes.
+    #[command(flatten)]
+    pub(crate) destination: Destination,
+    /// The program and its arguments.
+    #[arg(trailing_var_arg = true, required = true, value_name = "CMD")]
     pub(crate) command: Vec<OsString>,
 }
 
@@ -54,10 +54,10 @@ pub(crate) struct DriveArgs {
     /// How long it may take to become ready.
     #[arg(long, value_name = "TIME", value_parser = super::time, default_value = "30s")]
     pub(crate) ready_timeout: std::time::Duration,
-    /// A shell command that gives the server something to do; its time is what is told.
+    /// A shell command that gives the server something to do; its time is the result.
     #[arg(long, value_name = "CMD")]
     pub(crate) load: Option<String>,
-    /// Look at the server's memory again when it was left alone for so long after the load.
+    /// Measure the server's memory again when it has been idle for so long after the load.
     #[arg(long, value_name = "TIME", value_parser = super::time)]
     pub(crate) settle: Option<std::time::Duration>,
     /// End a run, or a load, that takes longer [default: ten times the first one, and a minute].

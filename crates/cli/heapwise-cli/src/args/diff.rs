@@ -1,5 +1,6 @@
 //! `heapwise diff` as it is typed.
 
+use super::destination::Destination;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -23,11 +24,11 @@ pub(crate) struct DiffArgs {
     #[arg(value_name = "NEW")]
     pub(crate) new: PathBuf,
     /// For people, for machines or for a pull request.
-    #[arg(long, value_enum, default_value_t = DiffFormat::Text)]
+    #[arg(short, long, value_enum, default_value_t = DiffFormat::Text)]
     pub(crate) format: DiffFormat,
-    /// Write to OUT instead of standard output.
-    #[arg(short, long, value_name = "OUT")]
-    pub(crate) output: Option<PathBuf>,
+    /// Where it goes.
+    #[command(flatten)]
+    pub(crate) destination: Destination,
     /// How many places are shown as worse, and how many as better.
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) top: usize,

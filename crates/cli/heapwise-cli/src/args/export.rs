@@ -1,5 +1,6 @@
 //! `heapwise export` as it is typed.
 
+use super::destination::Destination;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use heapwise_report::export::{FORMATS, Measure, Moment};
@@ -24,9 +25,9 @@ pub(crate) struct ExportArgs {
     /// The format.
     #[arg(long, value_name = "FORMAT", value_parser = formats())]
     pub(crate) to: &'static dyn heapwise_report::export::Format,
-    /// Write to OUT instead of standard output.
-    #[arg(short, long, value_name = "OUT")]
-    pub(crate) output: Option<PathBuf>,
+    /// Where it goes.
+    #[command(flatten)]
+    pub(crate) destination: Destination,
     /// Which number to write, for formats with one number per stack (folded) [default: allocated_bytes].
     #[arg(long, value_name = "MEASURE", value_parser = measures())]
     pub(crate) measure: Option<Measure>,

@@ -1,13 +1,13 @@
 //! `heapwise lab` as it is typed.
 
+use super::destination::Destination;
 use super::diff::DiffFormat;
 use clap::Args;
-use std::path::PathBuf;
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
   heapwise lab                                      which experiments there are
-  heapwise lab debug-heap --quick                   does it work here? numbers of no great worth
+  heapwise lab debug-heap --quick                   does it work here? numbers are indicative only
   heapwise lab debug-heap                           the whole of it: ten to twenty minutes
   heapwise lab debug-heap --workload hash-map       a part of it; may be repeated
   heapwise lab debug-heap --format markdown -o debug-heap.md
@@ -27,7 +27,7 @@ pub(crate) struct LabArgs {
     #[arg(long, value_name = "N")]
     pub(crate) size: Option<u64>,
     /// How many rounds count [default: 5, with --quick 2].
-    #[arg(long, value_name = "N")]
+    #[arg(short = 'n', long, value_name = "N")]
     pub(crate) runs: Option<u32>,
     /// Only this workload; may be repeated, or separated by commas [default: all].
     // Looked up later, since each experiment has its own.
@@ -37,9 +37,9 @@ pub(crate) struct LabArgs {
     #[arg(long = "condition", value_name = "NAME", value_delimiter = ',')]
     pub(crate) conditions: Vec<String>,
     /// For people, for machines or for a document.
-    #[arg(long, value_enum, default_value_t = DiffFormat::Text)]
+    #[arg(short, long, value_enum, default_value_t = DiffFormat::Text)]
     pub(crate) format: DiffFormat,
-    /// Write to OUT instead of standard output.
-    #[arg(short, long, value_name = "OUT")]
-    pub(crate) output: Option<PathBuf>,
+    /// Where it goes.
+    #[command(flatten)]
+    pub(crate) destination: Destination,
 }

@@ -5,8 +5,8 @@ use std::ffi::OsString;
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
-  heapwise launch -- devenv.exe my.sln        a debugger, whose children inherit the variable
-  heapwise launch --debugged -- my-program    see what a debugger does to it
+  heapwise launch devenv.exe my.sln        a debugger, whose children inherit the variable
+  heapwise launch --debugged my-program    see what a debugger does to it
 
 It sets _NO_DEBUG_HEAP=1 unless the variable has a value that works, and ends with the program's own exit code.";
 
@@ -19,7 +19,7 @@ pub(crate) struct LaunchArgs {
     /// Set _NO_DEBUG_HEAP=1 for a program that is started with --debugged.
     #[arg(long, requires = "debugged")]
     pub(crate) with_variable: bool,
-    /// The program and its arguments, behind `--`.
-    #[arg(last = true, required = true, value_name = "CMD")]
+    /// The program and its arguments.
+    #[arg(trailing_var_arg = true, required = true, value_name = "CMD")]
     pub(crate) command: Vec<OsString>,
 }

@@ -1,10 +1,13 @@
 //! The command line as it is typed: what there is to do here, the arguments of each command in a file of their own.
 
+mod destination;
 mod diff;
 mod doctor;
 mod export;
+mod groups;
 mod lab;
 mod launch;
+mod output;
 mod report;
 mod run;
 
@@ -21,17 +24,20 @@ mod tune;
 pub(crate) use allocators::{AllocatorsArgs, PlainFormat};
 #[cfg(target_os = "linux")]
 pub(crate) use compare::{CompareArgs, DriveArgs};
+pub(crate) use destination::{Destination, Form, Format};
 pub(crate) use diff::{DiffArgs, DiffFormat};
 pub(crate) use doctor::{DoctorArgs, DoctorFormat};
 pub(crate) use export::ExportArgs;
+pub(crate) use groups::command;
 pub(crate) use lab::LabArgs;
 pub(crate) use launch::LaunchArgs;
+pub(crate) use output::OutputOptions;
 #[cfg(target_os = "linux")]
 pub(crate) use replay::ReplayArgs;
-pub(crate) use report::{Format, Look, ReportArgs};
-pub(crate) use run::RunArgs;
+pub(crate) use report::{Look, ReportArgs};
 #[cfg(target_os = "linux")]
-pub(crate) use run::Through;
+pub(crate) use run::RecorderChoice;
+pub(crate) use run::RunArgs;
 #[cfg(target_os = "linux")]
 pub(crate) use tune::TuneArgs;
 
@@ -46,26 +52,29 @@ pub(crate) struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub(crate) command: Command,
+    /// What is said beside the result.
+    #[command(flatten)]
+    pub(crate) output: OutputOptions,
 }
 
 const EXAMPLES: &str = "\
 Examples:
-  heapwise run -- ./my-program --its-option    record a program, then say where its memory comes from
-  heapwise run -o base.hw -- cargo test        record it and everything that it starts into base.hw
+  heapwise run ./my-program --its-option       record a program, then say where its memory comes from
+  heapwise run -o base.hw cargo test           record it and everything that it starts into base.hw
   heapwise report base.hw --stacks             look at a recording again, with whole stacks
-  heapwise report base.hw --format json        the same for machines
-  heapwise report base.hw --format html -o base.html    and for a browser
+  heapwise report base.hw --open               in the browser
+  heapwise report base.hw -f json              for machines
   heapwise diff base.hw new.hw                 what became better or worse
   heapwise export base.hw --to pprof -o base.pb.gz    for go tool pprof; also folded, dhat and firefox
-  heapwise doctor -- ./my-program              what outside the code would slow its heap
+  heapwise doctor ./my-program                 what outside the code would slow its heap
   heapwise replay base.hw                      its allocations again, with other allocators
   heapwise tune --goal rss -- ./my-program     which allocator and settings suit it, with the fix
   heapwise lab debug-heap --quick              what a checking heap costs on this machine
-  heapwise compare -- ./my-program             the program under each allocator, measured
+  heapwise compare ./my-program                the program under each allocator, measured
 
 Exit codes: 0 success, 1 unexpected, 2 usage, 3 a threshold of `diff` is exceeded, `doctor` found something, a program did not do \
 the same in `compare`, an allocator failed in `replay` or cannot be used in `allocators`, or nothing could be tried on the program \
-in `tune`, 4 unreadable recording, 126 the program cannot be executed, 127 there is none, 130 interrupted; `run` ends with the \
+in `tune`, 4 unreadable recording, 126 the program cannot be executed, 127 command not found, 130 interrupted; `run` ends with the \
 program's own code (128+n for a signal), or 125 if heapwise failed.";
 
 /// What to do.
@@ -85,25 +94,25 @@ pub(crate) enum Command {
     /// Say what outside the code slows the heap, and what to do about it.
     #[command(after_help = doctor::EXAMPLES)]
     Doctor(DoctorArgs),
-    /// Do a recording's allocations again with other allocators, and compare memory, time and latency.
+    /// Repeat a recording's allocations with other allocators: memory, time, latency.
     #[cfg(target_os = "linux")]
     #[command(after_help = replay::EXAMPLES)]
     Replay(ReplayArgs),
-    /// Search allocators and settings for what suits a program, try the best on it, and print what to paste.
+    /// Search allocators and settings, try the best on the program, and print the fix.
     #[cfg(target_os = "linux")]
     #[command(after_help = tune::EXAMPLES)]
     Tune(TuneArgs),
     /// Start a program on Windows without the debug heap that debuggers give to programs.
     #[command(hide = cfg!(not(windows)), after_help = launch::EXAMPLES)]
     Launch(LaunchArgs),
-    /// Try out on this machine what an environment does to a heap; without a name, list the experiments.
+    /// Do an experiment on this machine; without a name, list the experiments.
     #[command(after_help = lab::EXAMPLES)]
     Lab(LabArgs),
-    /// List the allocators that a program can be tried with, and what each can be told; or see that some are what they say.
+    /// List allocators and their settings, or check that a program gets them.
     #[cfg(target_os = "linux")]
     #[command(after_help = allocators::EXAMPLES)]
     Allocators(AllocatorsArgs),
-    /// Run a program itself under one allocator after the other, and say what differs and what is noise.
+    /// Run a program under one allocator after the other: what differs, what is noise.
     #[cfg(target_os = "linux")]
     #[command(after_help = compare::EXAMPLES)]
     Compare(CompareArgs),
@@ -164,7 +173,41 @@ mod tests {
 
     #[test]
     fn the_command_line_is_consistent() {
-        Cli::command().debug_assert();
+        command().debug_assert();
+    }
+
+    #[test]
+    fn a_flag_means_the_same_in_every_command() {
+        let mut all = Cli::command();
+        all.build();
+        let mut known = std::collections::BTreeMap::new();
+        for command in all.get_subcommands().filter(|command| !command.is_hide_set()) {
+            for argument in command.get_arguments() {
+                let Some(long) = argument.get_long().filter(|long| *long != "help") else { continue };
+                let shape = (argument.get_short(), argument.get_value_names().map(<[_]>::to_vec));
+                let first = known.entry(long.to_owned()).or_insert_with(|| shape.clone());
+                assert_eq!(*first, shape, "--{long} of {}", command.get_name());
+                if let Some(short) = shape.0 {
+                    let owner = known.iter().find(|(_, (other, _))| *other == Some(short));
+                    assert_eq!(owner.map(|(name, _)| name.as_str()), Some(long), "-{short}");
+                }
+            }
+        }
+        assert!(known.len() > 30, "{known:?}");
+    }
+
+    #[test]
+    fn a_program_needs_no_dashes_before_it() {
+        let run = |words: &[&str]| {
+            let words = ["heapwise", "run"].iter().chain(words);
+            let Command::Run(run) = Cli::parse_from(words).command else { panic!("run was asked for") };
+            (run.output, run.command)
+        };
+        let plain = run(&["-o", "x.hw", "ls", "-o", "--color", "never", "--", "-q"]);
+        assert_eq!(plain.0.as_deref(), Some(std::path::Path::new("x.hw")));
+        assert_eq!(plain.1, ["ls", "-o", "--color", "never", "--", "-q"]);
+        assert_eq!(run(&["--", "ls", "-l"]).1, ["ls", "-l"]);
+        assert!(Cli::try_parse_from(["heapwise", "run", "--no-such", "ls"]).is_err());
     }
 
     #[test]

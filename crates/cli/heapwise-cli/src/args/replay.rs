@@ -1,6 +1,6 @@
 //! `heapwise replay` as it is typed.
 
-use super::report::Format;
+use super::destination::{Destination, Form};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -27,7 +27,7 @@ pub(crate) struct ReplayArgs {
     #[arg(long, value_name = "LIST")]
     pub(crate) with: Option<String>,
     /// How many rounds count for times, besides the first; 0 for memory only.
-    #[arg(long, value_name = "N", default_value_t = 3)]
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 3)]
     pub(crate) runs: u32,
     /// Replay with the pauses of the recording as well, for memory after the load.
     #[arg(long)]
@@ -44,13 +44,13 @@ pub(crate) struct ReplayArgs {
     /// Memory that replays may take, such as 8GiB [default: half of what is available].
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<bytesize::ByteSize>,
-    /// How long an allocator may make no progress before it is given up.
+    /// Give up on an allocator that has made no progress for so long.
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = super::time)]
-    pub(crate) timeout: std::time::Duration,
-    /// For people, for machines, for a browser or for a pull request.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub(crate) format: Format,
-    /// Write to OUT instead of standard output.
-    #[arg(short, long, value_name = "OUT")]
-    pub(crate) output: Option<PathBuf>,
+    pub(crate) stall_timeout: std::time::Duration,
+    /// Its form.
+    #[command(flatten)]
+    pub(crate) form: Form,
+    /// Where it goes.
+    #[command(flatten)]
+    pub(crate) destination: Destination,
 }

@@ -8,18 +8,18 @@ use std::path::PathBuf;
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
-  heapwise run -- sqlite3 my.db 'select count(*) from t'
-  heapwise run --no-follow -- ./supervisor            only the first process, not its children
-  heapwise run --delay 10s --duration 1m -- ./server  one minute, after a warm-up
-  heapwise run --wait -- ./daemon                     go on until every process that it left behind has ended
+  heapwise run sqlite3 my.db 'select count(*) from t'
+  heapwise run --no-follow ./supervisor            only the first process, not its children
+  heapwise run --delay 10s --duration 1m ./server  one minute, after a warm-up
+  heapwise run --wait ./daemon                     go on until every process that it left behind has ended
 
 Ctrl-C goes to the program, and the diagnosis still comes; a second Ctrl-C stops at once and keeps the recording.";
 
-/// The two ways into a program.
+/// The two recorders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Through {
-    /// The program itself: Rust's allocations, whatever the allocator is, also in static programs.
-    Wrapper,
+pub(crate) enum RecorderChoice {
+    /// The program's own library: Rust's allocations, whatever the allocator is, also in static programs.
+    Library,
     /// The preload library: all calls of malloc, also those of C libraries.
     Preload,
 }
@@ -27,10 +27,10 @@ pub(crate) enum Through {
 /// Arguments of `run`.
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
-    /// Write the recording to FILE [default: heapwise.<program>.<pid>.hw in the current folder].
-    #[arg(short, long, value_name = "FILE")]
+    /// Write the recording to OUT [default: heapwise.<program>.<pid>.hw in the current folder].
+    #[arg(short, long, value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
-    /// Replace FILE if it exists.
+    /// Replace OUT if it exists, and the report.
     #[arg(long)]
     pub(crate) force: bool,
     /// Record only the first process, not those that it starts.
@@ -54,9 +54,9 @@ pub(crate) struct RunArgs {
     /// Account for all resident memory this often, such as 10s; SIGUSR2 to heapwise does it once.
     #[arg(long, value_name = "TIME", value_parser = super::time)]
     pub(crate) snapshot_every: Option<std::time::Duration>,
-    /// Who records a program that has wrapped its allocator in heapwise::Allocator.
-    #[arg(long, value_enum, value_name = "DOOR", default_value_t = Through::Wrapper)]
-    pub(crate) through: Through,
+    /// Which recorder records a program that has wrapped its allocator in heapwise::Allocator.
+    #[arg(long, value_enum, value_name = "WHICH", default_value_t = RecorderChoice::Library)]
+    pub(crate) recorder: RecorderChoice,
     /// No diagnosis; the recording is complete all the same, with names.
     #[arg(long)]
     pub(crate) no_report: bool,
@@ -70,7 +70,7 @@ pub(crate) struct RunArgs {
     /// Compare every N-th stack with a full unwind.
     #[arg(long, value_name = "N", env = "HEAPWISE_VERIFY", default_value_t = 0, hide = true)]
     pub(crate) verify: u32,
-    /// The program and its arguments, behind `--`.
-    #[arg(last = true, required = true, value_name = "CMD")]
+    /// The program and its arguments.
+    #[arg(trailing_var_arg = true, required = true, value_name = "CMD")]
     pub(crate) command: Vec<OsString>,
 }

@@ -1,7 +1,7 @@
 //! `heapwise tune` as it is typed.
 
 use super::compare::DriveArgs;
-use super::report::Format;
+use super::destination::{Destination, Form};
 use clap::Args;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -14,13 +14,12 @@ Examples:
   heapwise tune --goal rss-after --ready tcp:80 --load ./load.sh --settle 12s -- ./server
   heapwise tune run.hw --goal rss=2,cpu=1 --with glibc,jemalloc,mimalloc:purge_delay=0
 
-Stay with what you have is an answer, too. Nothing is recommended that was not run. --settle holds for replays, and for the \
+To stay with the baseline is an answer, too. Nothing is recommended that was not run. --settle holds for replays, and for the \
 program if it is driven as a server.
 
 Exit codes: 0 an answer, 1 unexpected, such as a program that cannot be recorded, 2 usage or a program that no allocator can be \
-put into, 3 nothing could be tried on the program (what replays found is told) or what everything is compared with cannot be \
-replayed, 4 a recording that cannot be read or needs more memory to be replayed than --memory, 126 the program cannot be executed, 127 there is none, 130 interrupted (what was \
-measured is told).";
+put into, 3 nothing could be tried on the program (what replays found is reported) or the baseline cannot be replayed, 4 a recording that cannot be read or needs more memory to be replayed than --memory, 126 the program cannot be executed, 127 command not found, 130 interrupted (what was \
+measured is reported).";
 
 /// Arguments of `tune`.
 #[derive(Debug, Args)]
@@ -29,13 +28,13 @@ pub(crate) struct TuneArgs {
     // That one of both is needed is said later, in a line that names both.
     #[arg(value_name = "FILE")]
     pub(crate) recording: Option<PathBuf>,
-    /// What is to be little: rss, rss-after, cpu, latency, balanced, or weights such as rss=2,cpu=1.
+    /// What to minimise: rss, rss-after, cpu, latency, balanced, or weights such as rss=2,cpu=1.
     // Parsed later, for an error in one line.
     #[arg(long, value_name = "GOAL", default_value = "balanced")]
     pub(crate) goal: String,
-    /// What everything is compared with [default: the allocator that the recorded program had].
+    /// The baseline, which everything is compared with [default: the allocator that the recorded program had].
     #[arg(long, value_name = "CANDIDATE")]
-    pub(crate) now: Option<String>,
+    pub(crate) baseline: Option<String>,
     /// Only these candidates [default: all allocators that are there, with all settings that are worth trying].
     #[arg(long, value_name = "LIST")]
     pub(crate) with: Option<String>,
@@ -43,7 +42,7 @@ pub(crate) struct TuneArgs {
     #[arg(long, value_name = "N", default_value_t = 3)]
     pub(crate) confirm: usize,
     /// How many rounds of the program itself count [default: 5, or down to 3 if they would take more than ten minutes].
-    #[arg(long, value_name = "N")]
+    #[arg(short = 'n', long, value_name = "N")]
     pub(crate) runs: Option<u32>,
     /// The process of the recording whose part is replayed [default: the one that allocates most].
     #[arg(long, value_name = "PID")]
@@ -57,12 +56,12 @@ pub(crate) struct TuneArgs {
     /// How the program is driven.
     #[command(flatten)]
     pub(crate) drive: DriveArgs,
-    /// For people, machines, a browser or a pull request.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub(crate) format: Format,
-    /// Write to OUT instead of standard output.
-    #[arg(short, long, value_name = "OUT")]
-    pub(crate) output: Option<PathBuf>,
+    /// Its form.
+    #[command(flatten)]
+    pub(crate) form: Form,
+    /// Where it goes.
+    #[command(flatten)]
+    pub(crate) destination: Destination,
     /// The program and its arguments, behind `--`: what is best in replays is tried on it.
     #[arg(last = true, value_name = "CMD")]
     pub(crate) command: Vec<OsString>,

@@ -6,12 +6,12 @@ pub(crate) mod refusal;
 
 use crate::args::{CompareArgs, DriveArgs, Format};
 use crate::progress::{Progress, rounded};
-use crate::{Failure, exit, inherited, interrupt, nested, report};
+use crate::{Failure, exit, inherited, interrupt, nested, result};
 use anyhow::anyhow;
 use heapwise_trial::compare::{Error, Options, Program, Ready, Service};
 use heapwise_trial::rounds::Step;
 use std::ffi::OsString;
-use std::io::IsTerminal;
+use std::path::Path;
 use std::time::Duration;
 
 /// How long a server may take to end after the request to stop.
@@ -25,17 +25,12 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<u8, Failure> {
         ));
     }
     let program = program(&args.command, &args.drive)?;
-    if args.format == Format::Html && args.output.is_none() && std::io::stdout().is_terminal() {
-        return Err(usage(
-            "HTML is for a browser, not for a terminal; write it to a file with -o compare.html".into(),
-        ));
-    }
-    report::check_output(args.output.as_deref(), &[])?;
+    result::check_page(args.form, &args.destination, &[], Path::new("compare.html"))?;
     refusal::check(&args.command[0])?;
     let field = candidates::field(args.with.as_deref())?;
     if field.candidates.len() < 2 && field.unavailable.is_empty() {
         return Err(usage(
-            "--with names nothing but the program as it is, which takes part anyway; name an allocator to compare with, such \
+            "--with names nothing but the baseline, which takes part anyway; name an allocator to compare with, such \
              as --with jemalloc,mimalloc"
                 .into(),
         ));
@@ -61,7 +56,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<u8, Failure> {
     });
     drop((teller, hint));
     let comparison = outcome.map_err(failure)?;
-    report::write(args.output.as_deref(), |style| match args.format {
+    result::write_page(args.form, &args.destination, |style| match args.form.format {
         Format::Text => heapwise_report::compare::text(&comparison, style),
         Format::Json => heapwise_report::compare::json(&comparison),
         Format::Markdown => heapwise_report::compare::markdown(&comparison),

@@ -15,7 +15,7 @@ mod unsupported;
 use unsupported::{probe, program};
 
 use crate::args::{DoctorArgs, DoctorFormat};
-use crate::{Failure, exit, report};
+use crate::{Failure, exit, result};
 use anyhow::{Context, anyhow};
 use heapwise_environment::facts::{self, Origin, Variables};
 use heapwise_environment::{Facts, Subject, examine};
@@ -40,7 +40,7 @@ pub(crate) fn doctor(args: &DoctorArgs) -> Result<u8, Failure> {
             configuration::with(of_machine(), survey)
         }
     };
-    report::write(args.output.as_deref(), |style| match args.format {
+    result::write(&args.destination, |style| match args.format {
         DoctorFormat::Text => checkup.text(style),
         DoctorFormat::Json => checkup.json(),
         DoctorFormat::Markdown => checkup.markdown(),

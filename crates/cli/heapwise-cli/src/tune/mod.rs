@@ -8,7 +8,7 @@ mod usage;
 use crate::args::{Format, TuneArgs};
 use crate::progress::Progress;
 use crate::replay::RecordedBy;
-use crate::{Failure, exit, report};
+use crate::{Failure, exit, result};
 use anyhow::{Context, anyhow};
 use heapwise_allocators::{Candidate, tunings};
 use heapwise_analysis::Analysis;
@@ -18,7 +18,7 @@ use heapwise_trial::replay::Script;
 use heapwise_trial::tune::{Choice, Found, Goal, Options, search};
 use recording::Recording;
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
@@ -29,7 +29,8 @@ const SEED: u64 = 0x7e57;
 pub(crate) fn tune(args: &TuneArgs) -> Result<u8, Failure> {
     let goal: Goal =
         args.goal.parse().map_err(|error| Failure::new(exit::USAGE, anyhow!("--goal: {error}")))?;
-    report::check_output(args.output.as_deref(), args.recording.as_deref().as_slice())?;
+    let inputs = args.recording.as_deref();
+    result::check_page(args.form, &args.destination, inputs.as_slice(), Path::new("tune.html"))?;
     let asked = asked(args)?;
     let program = usage::program(args)?;
     let interrupted = crate::interrupt::flag()?;
@@ -49,8 +50,8 @@ pub(crate) fn tune(args: &TuneArgs) -> Result<u8, Failure> {
     if let Some(trouble) = &found.baseline().trouble {
         let now = &found.baseline().candidate;
         let error = anyhow!(
-            "{now}, which everything would be compared with, cannot be replayed: {trouble}; name something else with --now, \
-             such as --now glibc"
+            "{now}, which everything would be compared with, cannot be replayed: {trouble}; name something else with --baseline, \
+             such as --baseline glibc"
         );
         return Err(Failure::new(exit::UNUSABLE, error));
     }
@@ -76,7 +77,7 @@ pub(crate) fn tune(args: &TuneArgs) -> Result<u8, Failure> {
         process,
         machine: &machine,
     };
-    report::write(args.output.as_deref(), |style| match args.format {
+    result::write_page(args.form, &args.destination, |style| match args.form.format {
         Format::Text => text(&tuned, style),
         Format::Json => json(&tuned),
         Format::Markdown => markdown(&tuned),
@@ -97,7 +98,7 @@ struct Asked {
 
 fn asked(args: &TuneArgs) -> Result<Asked, Failure> {
     let usage = |error: heapwise_allocators::SpecError| Failure::new(exit::USAGE, error);
-    let now = args.now.as_deref().map(Candidate::parse).transpose().map_err(usage)?;
+    let now = args.baseline.as_deref().map(Candidate::parse).transpose().map_err(usage)?;
     let with = args.with.as_deref().map(Candidate::parse_list).transpose().map_err(usage)?;
     Ok(Asked { now, with })
 }

@@ -1,24 +1,18 @@
 //! Errors of the command line are reported before minutes of searching.
 
-use crate::args::{Format, TuneArgs};
+use crate::args::TuneArgs;
 use crate::compare;
 use crate::{Failure, blind_spots, exit};
 use anyhow::anyhow;
 use heapwise_analysis::Analysis;
 use heapwise_trial::compare::{Error, Program};
 use std::ffi::OsStr;
-use std::io::IsTerminal;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 /// The program that is named behind `--`, with how it is driven; `None` if there is only a recording.
 pub(super) fn program(args: &TuneArgs) -> Result<Option<Program>, Failure> {
     let usage = |message: String| Failure::new(exit::USAGE, anyhow!(message));
-    if args.format == Format::Html && args.output.is_none() && std::io::stdout().is_terminal() {
-        return Err(usage(
-            "HTML is for a browser, not for a terminal; write it to a file with -o tune.html".into(),
-        ));
-    }
     if args.runs == Some(0) {
         let what = "--runs 0 leaves nothing to compare; 5 is the least that can find small differences, and \
                     --confirm 0 leaves the program alone";

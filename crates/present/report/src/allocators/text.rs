@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 /// Each allocator, and its settings with what they take.
 pub fn catalogue(libraries: &Libraries, style: Style) -> String {
-    let closing = "Any other by its path; default is the program as it is.";
+    let closing = "Any other by its path; default is the baseline.";
     let closing = Section::untitled([Block::line(Mark::Plain, closing)]);
     let sections = all().iter().map(|allocator| section(*allocator, libraries));
     terminal(&Document { sections: sections.chain([closing]).collect(), ..Document::default() }, style)
@@ -64,7 +64,7 @@ mod tests {
             catalogue(&with, style).contains("  carried by heapwise, built from libtcmalloc-sys 0.1.14\n")
         );
         assert!(text.contains("  dirty_decay_ms: a whole number from -1 to 86400000 ms [default: 10000]\n"));
-        assert!(text.ends_with("\nAny other by its path; default is the program as it is.\n"), "{text}");
+        assert!(text.ends_with("\nAny other by its path; default is the baseline.\n"), "{text}");
         assert!(!text.starts_with('\n'), "{text}");
     }
 }

@@ -39,7 +39,7 @@ fn findings(comparison: &Comparison) -> Option<Section> {
     let item = |(name, what)| (format!("{name}: {what}").into(), String::new());
     let items: Vec<_> = wording::findings(comparison).into_iter().map(item).collect();
     let alert = Alert { lead: "Not the same", is_severe: true, items };
-    let aside = "what the program did otherwise than as it is";
+    let aside = "what the program did otherwise than in the baseline";
     (!alert.items.is_empty()).then(|| Section::new("Not the same", [Block::Alert(alert)]).aside(aside))
 }
 
@@ -119,7 +119,7 @@ fn differences(comparison: &Comparison) -> Section {
     }
     let noise = wording::about_noise(comparison);
     blocks.extend(noise.map(|noise| Block::line(Mark::Indented, Words::faint(noise))));
-    Section::new("Beside the program as it is", blocks).aside(wording::aside(comparison.baseline()))
+    Section::new("Compared with the baseline", blocks).aside(wording::aside(comparison.baseline()))
 }
 
 fn role(difference: &Difference) -> Role {

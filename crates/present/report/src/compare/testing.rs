@@ -113,7 +113,7 @@ pub(super) fn comparison() -> Comparison {
             winner(RunMeasure::Cpu, Some(1)),
             winner(RunMeasure::PeakRss, None),
         ],
-        notes: vec!["the program as it is ends with exit code 3".into()],
+        notes: vec!["the baseline ends with exit code 3".into()],
         is_interrupted: false,
     }
 }

@@ -40,7 +40,7 @@ pub(super) fn cell(difference: &Difference) -> String {
     }
 }
 
-/// Which candidate it is, with the exact version: `jemalloc 5.3.1`, `default (as it is: libjemalloc.so.2)`.
+/// Which candidate it is, with the exact version: `jemalloc 5.3.1`, `default (libjemalloc.so.2)`.
 pub(super) fn who(standing: &Standing) -> String {
     let candidate = &standing.candidate;
     match aside(standing) {
@@ -57,7 +57,7 @@ pub(super) fn aside(standing: &Standing) -> String {
         return candidate.version.clone().unwrap_or_default();
     }
     let seen = standing.allocators_seen();
-    if seen.is_empty() { "as it is".to_owned() } else { format!("as it is: {}", seen.join(", ")) }
+    if seen.is_empty() { "unchanged".to_owned() } else { seen.join(", ") }
 }
 
 /// The command as it could be typed.
@@ -269,7 +269,7 @@ pub(super) fn about_noise(comparison: &Comparison) -> Option<String> {
     });
     Some(format!(
         "In brackets are {confidence} intervals (Wilcoxon's signed ranks, rounds as pairs). Noise is what chance makes of two \
-         runs of the program as it is: {}.",
+         runs of the baseline: {}.",
         noise.collect::<Vec<_>>().join(", ")
     ))
 }

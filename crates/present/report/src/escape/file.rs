@@ -18,6 +18,20 @@ pub enum Existing {
     ReplaceAnything,
     /// It stays, and the result is an error of the kind [`io::ErrorKind::AlreadyExists`].
     Keep,
+    /// As [`Existing::Keep`], but pipes and devices are written to, as the user typed their name.
+    KeepFiles,
+}
+
+impl Existing {
+    /// What a user wants who has typed a name, and `--force` or not.
+    pub fn of(force: bool) -> Self {
+        if force { Self::Replace } else { Self::KeepFiles }
+    }
+}
+
+fn exists() -> io::Error {
+    let what = "it exists; replace it with --force, or name another file";
+    io::Error::new(io::ErrorKind::AlreadyExists, what)
 }
 
 /// A result that is being written. It has no name until [`Output::finish`], and without that it leaves nothing behind.
@@ -56,6 +70,13 @@ impl<'a> Output<'a> {
         match (self.target, self.existing) {
             (Target::New(file), Existing::Keep) => {
                 file.persist_noclobber(self.place).map(drop).map_err(|error| error.error)
+            }
+            (Target::New(file), Existing::KeepFiles) => {
+                let finished = file.persist_noclobber(self.place).map(drop);
+                finished.map_err(|error| match error.error.kind() {
+                    io::ErrorKind::AlreadyExists => exists(),
+                    _ => error.error,
+                })
             }
             (Target::New(file), _) => file.persist(self.place).map(drop).map_err(|error| error.error),
             (Target::Open(mut file), _) => file.flush(),
@@ -129,7 +150,8 @@ fn what_is_at(place: &Path, existing: Existing) -> io::Result<At> {
         Existing::Keep => return Err(io::ErrorKind::AlreadyExists.into()),
         Existing::ReplaceAnything => return Ok(At::NothingInTheWay),
         Existing::Replace if is_file => return Ok(At::NothingInTheWay),
-        Existing::Replace => {}
+        Existing::KeepFiles if is_file => return Err(exists()),
+        Existing::Replace | Existing::KeepFiles => {}
     }
     if is_of_the_system || is_trusted(place, &own) {
         return Ok(At::Special);
@@ -190,6 +212,27 @@ fn is_trusted(_place: &Path, _own: &std::fs::Metadata) -> bool {
 mod tests {
     use super::*;
     use std::fs;
+
+    #[test]
+    fn a_file_is_replaced_only_by_force() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("result");
+        write(&path, "first", Existing::of(false)).expect("nothing is there");
+        for error in [check(&path, Existing::of(false)), write(&path, "second", Existing::of(false))] {
+            let error = error.expect_err("it exists");
+            assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+            assert!(error.to_string().contains("--force"), "{error}");
+        }
+        // It was not there when the work began.
+        let late = folder.path().join("late");
+        let output = Output::create(&late, Existing::of(false)).expect("a place");
+        fs::write(&late, "theirs").expect("a file");
+        assert!(output.finish().expect_err("it is there now").to_string().contains("--force"));
+        assert_eq!(fs::read_to_string(&late).expect("a file"), "theirs");
+        assert_eq!(fs::read_to_string(&path).expect("a file"), "first");
+        write(&path, "second", Existing::of(true)).expect("it may be replaced");
+        assert_eq!(fs::read_to_string(&path).expect("a file"), "second");
+    }
 
     #[test]
     fn what_is_there_stays_and_what_is_not_is_not_left_behind() {

@@ -8,6 +8,7 @@ use heapwise_environment::harmless::replace_harmful;
 use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, Write};
+use std::sync::atomic::{AtomicU8, Ordering};
 
 pub use heapwise_environment::harmless::{escape, is_harmful};
 
@@ -60,6 +61,53 @@ fn style(text: &str) -> Option<usize> {
 #[macro_export]
 macro_rules! say {
     ($($part:tt)*) => { $crate::escape::terminal::line(format_args!($($part)*)) };
+}
+
+/// Says that something was done, in one line as [`say!`](crate::escape::say) writes it, unless the user wants it quiet.
+#[macro_export]
+macro_rules! note {
+    ($($part:tt)*) => {
+        if $crate::escape::terminal::Verbosity::now() != $crate::escape::terminal::Verbosity::Quiet {
+            $crate::escape::terminal::line(format_args!($($part)*));
+        }
+    };
+}
+
+/// Says more about what is done, in one line, if the user wants to know.
+#[macro_export]
+macro_rules! detail {
+    ($($part:tt)*) => {
+        if $crate::escape::terminal::Verbosity::now() == $crate::escape::terminal::Verbosity::Verbose {
+            $crate::escape::terminal::line(format_args!($($part)*));
+        }
+    };
+}
+
+/// How much is said on standard error beside warnings and errors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verbosity {
+    /// Nothing.
+    Quiet,
+    /// Where results are.
+    Usual,
+    /// Each step, and how long it took.
+    Verbose,
+}
+
+/// The [`Verbosity`] of this process.
+static VERBOSITY: AtomicU8 = AtomicU8::new(Verbosity::Usual as u8);
+
+impl Verbosity {
+    /// Lets it hold for the whole process.
+    pub fn apply(self) {
+        VERBOSITY.store(self as u8, Ordering::Relaxed);
+    }
+
+    /// What holds for this process.
+    pub fn now() -> Self {
+        let all = [Self::Quiet, Self::Usual, Self::Verbose];
+        all[usize::from(VERBOSITY.load(Ordering::Relaxed)).min(2)]
+    }
 }
 
 /// The function behind [`say!`](crate::escape::say).

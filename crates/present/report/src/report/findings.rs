@@ -9,6 +9,8 @@ use heapwise_diagnosis::Insight;
 
 /// So many are shown in full on a terminal; the others in a line each.
 const IN_FULL: usize = 5;
+const TITLE: &str = "Findings";
+const ASIDE: &str = "most valuable first; savings are estimates";
 
 pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
     let (insights, top) = (&subject.diagnosis.insights, subject.options.top);
@@ -25,8 +27,15 @@ pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
         let more = format!("and {} more", insights.len() - top);
         blocks.push(Block::line(Mark::Plain, more).only(Shown::Pages));
     }
-    let aside = "the most rewarding first; what they save is estimated";
-    vec![Section::new("Look first at", blocks).aside(aside)]
+    vec![Section::new(TITLE, blocks).aside(ASIDE)]
+}
+
+/// The first ones in full.
+pub(super) fn some(subject: &Subject<'_>, most: usize) -> Vec<Section> {
+    let first = subject.diagnosis.insights.iter().take(most.min(subject.options.top)).enumerate();
+    let blocks: Vec<Block> =
+        first.map(|(at, insight)| Block::Finding(finding(subject, at + 1, insight))).collect();
+    if blocks.is_empty() { Vec::new() } else { vec![Section::new(TITLE, blocks).aside(ASIDE)] }
 }
 
 fn finding(subject: &Subject<'_>, number: usize, insight: &Insight) -> Finding {

@@ -39,17 +39,18 @@ fn interception(analysis: &Analysis) -> String {
     let mut allocators: Vec<_> =
         analysis.processes.iter().map(|p| p.allocator.as_str()).filter(|a| !a.is_empty()).collect();
     allocators.dedup();
-    let below = if way == Interception::Wrapper { " over " } else { ", malloc of " };
+    let below = if way == Interception::Wrapper { " over " } else { ", allocator: " };
     let of = match allocators.as_slice() {
         [] => String::new(),
         [one] => format!("{below}{}", file_name(one)),
         [first, more @ ..] => format!("{below}{} and {} more", file_name(first), more.len()),
     };
-    let door = match way {
-        Interception::Unknown if of.is_empty() => return "interception unknown".to_owned(),
-        Interception::Unknown => "?",
+    let recorder = match way {
+        Interception::Unknown if of.is_empty() => return "recorder unknown".to_owned(),
+        Interception::Unknown => "an unknown recorder",
         Interception::Wrapper => "heapwise::Allocator",
-        Interception::Preload | Interception::Inside => way.name(),
+        Interception::Preload => "LD_PRELOAD",
+        Interception::Inside => "the program itself",
     };
-    format!("seen by {door}{of}")
+    format!("recorded via {recorder}{of}")
 }

@@ -10,6 +10,7 @@ mod marks;
 mod places;
 pub(crate) mod resident;
 pub(crate) mod rows;
+mod short;
 mod standouts;
 mod tasks;
 mod totals;
@@ -29,6 +30,8 @@ use rows::Rows;
 pub struct TextOptions {
     /// Rows of each table.
     pub top: usize,
+    /// Whether all of it is printed, or what matters most.
+    pub full: bool,
     /// Whether to print the whole stack under each row.
     pub stacks: bool,
     /// Whether the chart must use ASCII characters only.
@@ -41,7 +44,14 @@ pub struct TextOptions {
 
 impl Default for TextOptions {
     fn default() -> Self {
-        Self { top: 10, stacks: false, ascii: false, folder: None, source: SourceLines::default() }
+        Self {
+            top: 10,
+            full: true,
+            stacks: false,
+            ascii: false,
+            folder: None,
+            source: SourceLines::default(),
+        }
     }
 }
 
@@ -107,11 +117,25 @@ const SECTIONS: [Part; 10] = [
     tasks::sections,
 ];
 
+/// What matters most of it, for a terminal.
+const SHORT: [Part; 6] = [
+    totals::sections,
+    short::first_findings,
+    standouts::sections,
+    resident::sections,
+    short::first_places,
+    short::more,
+];
+
 fn document(analysis: &Analysis, diagnosis: &Diagnosis, options: &TextOptions, style: Style) -> Document {
     let rows = Rows::new(analysis, options.folder.as_deref());
     let subject = Subject { analysis, diagnosis, options, style, rows };
     let is_empty = analysis.totals.calls() + analysis.totals.failed_allocations == 0;
-    let parts: &[Part] = if is_empty { &[warnings::nothing] } else { &SECTIONS };
+    let parts: &[Part] = match options.full {
+        _ if is_empty => &[warnings::nothing],
+        true => &SECTIONS,
+        false => &SHORT,
+    };
     Document {
         title: Words::own("heapwise: ").and(Role::Name, command_of(analysis)),
         sections: BEFORE.iter().chain(parts).flat_map(|part| part(&subject)).collect(),

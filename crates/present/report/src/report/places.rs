@@ -80,12 +80,13 @@ pub(super) const TABLES: &[Ranking] = &[
 const WIDE: usize = 11;
 
 pub(super) fn tables(subject: &Subject<'_>) -> Vec<Section> {
-    TABLES.iter().filter_map(|ranking| section(subject, ranking)).collect()
+    TABLES.iter().filter_map(|ranking| some(subject, ranking, subject.options.top)).collect()
 }
 
-fn section(subject: &Subject<'_>, ranking: &Ranking) -> Option<Section> {
+/// A table with so many rows at most.
+pub(super) fn some(subject: &Subject<'_>, ranking: &Ranking, most: usize) -> Option<Section> {
     let (whole, measure) = ((ranking.whole)(subject.analysis), ranking.measure);
-    let top = subject.rows.top(measure, subject.options.top);
+    let top = subject.rows.top(measure, most.min(subject.options.top));
     if top.is_empty() {
         return None;
     }

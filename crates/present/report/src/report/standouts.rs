@@ -10,7 +10,7 @@ pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
         return Vec::new();
     }
     let lines: Vec<Block> = TABLES.iter().filter_map(|ranking| line(subject, ranking)).collect();
-    if lines.is_empty() { Vec::new() } else { vec![Section::new("Look first at", lines)] }
+    if lines.is_empty() { Vec::new() } else { vec![Section::new("Findings", lines)] }
 }
 
 fn line(subject: &Subject<'_>, ranking: &Ranking) -> Option<Block> {

@@ -21,7 +21,7 @@ pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
     let asked = format!("{} requested, {} each on average", bytes(t.allocated_bytes.0), bytes(average));
     row("allocations", count(t.allocations), asked);
     if t.reallocations > 0 {
-        row("resizes", count(t.reallocations), "a Vec or String that grows, for instance".to_owned());
+        row("reallocations", count(t.reallocations), "a Vec or String that grows, for instance".to_owned());
     }
     if analysis.sampled.is_none() {
         let temporary =

@@ -20,6 +20,16 @@ fn at_80_columns() {
 }
 
 #[test]
+fn by_default_a_terminal_gets_a_screen_and_a_half() {
+    let options = TextOptions { full: false, ..TextOptions::default() };
+    let actual = rendered(&Sampled::default(), &options, STYLE);
+    compare(&actual, "short.txt", include_str!("short.txt"));
+    assert!(actual.lines().count() < 60, "{actual}");
+    let full = rendered(&Sampled::default(), &TextOptions::default(), STYLE);
+    assert!(full.contains("MEMORY OVER TIME") && !actual.contains("MEMORY OVER TIME"));
+}
+
+#[test]
 fn insights_come_with_the_source_line_if_it_is_there() {
     let code = "    let name = other.clone(); // \u{1b}[2J";
     let source =
@@ -104,7 +114,7 @@ fn caveats_come_before_all_numbers() {
     let at = |what: &str| report.find(what).unwrap_or_else(|| panic!("no {what} in\n{report}"));
     assert!(at("NOT SEEN") < at("TOTALS"));
     assert!(at("link it dynamically") < at("TOTALS"));
-    assert!(at("LOOK FIRST AT") < at("MOST ALLOCATIONS"));
+    assert!(at("FINDINGS") < at("MOST ALLOCATIONS"));
 }
 
 #[test]

@@ -48,7 +48,7 @@ pub fn run(
         Err(Error::Interrupted) if course.rounds_done > 0 => true,
         Err(error) if course.rounds_done > 0 => {
             let note = format!(
-                "ended after {} of the rounds, for the program as it is could not be run any more: {}",
+                "ended after {} of the rounds, for the baseline could not be run any more: {}",
                 course.rounds_done,
                 error.of_a_run()
             );
@@ -272,19 +272,18 @@ fn notes_of(standings: &[Standing]) -> Vec<String> {
     };
     if reference.output_varies {
         notes.push(
-            "the program as it is writes something else in each run, so its outputs were not compared"
-                .to_owned(),
+            "the baseline writes something else in each run, so its outputs were not compared".to_owned(),
         );
     }
     if reference.exit_varies {
         notes.push(
-            "the program as it is does not always end in the same way, so exit codes were not compared, and only runs that \
+            "the baseline does not always end in the same way, so exit codes were not compared, and only runs that \
              ended as its first one did count"
                 .to_owned(),
         );
     } else if let Some(code) = standings[0].samples.first().and_then(|s| s.outcome.code()).filter(|c| *c != 0)
     {
-        notes.push(format!("the program as it is ends with exit code {code}"));
+        notes.push(format!("the baseline ends with exit code {code}"));
     }
     let counted = || standings.iter().flat_map(Standing::counted);
     // A server is measured after its load; its memory at the end is not reported.

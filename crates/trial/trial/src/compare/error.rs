@@ -27,7 +27,7 @@ pub enum Error {
         reason: io::Error,
     },
     /// What the program does without any help is already a failure.
-    #[error("the program as it is {what}; nothing can be compared with that{hint}")]
+    #[error("the baseline {what}; nothing can be compared with that{hint}")]
     Baseline {
         /// What it did.
         what: String,

@@ -203,7 +203,7 @@ fn comments(analysis: &Analysis, moment: Moment) -> Vec<String> {
         format!("heapwise {}: {}", text::harmless(&analysis.meta.heapwise), command.join(" ")),
         when,
         format!(
-            "alloc_space includes the bytes of {} resizes, which are no objects in alloc_objects",
+            "alloc_space includes the bytes of {} reallocations, which are no objects in alloc_objects",
             analysis.totals.reallocations
         ),
     ];

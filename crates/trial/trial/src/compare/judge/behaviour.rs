@@ -127,7 +127,7 @@ fn differs(expected: &Output, own: &Output, label: &str) -> String {
             let line = a[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
             let _ = write!(
                 what,
-                " from line {line} on: {} as it is, {} with {label}",
+                " from line {line} on: {} in the baseline, {} with {label}",
                 line_at(a, at),
                 line_at(b, at)
             );
@@ -251,11 +251,11 @@ mod tests {
         let told = |a: &str, b: &str| differs(&written(a), &written(b), "x");
         assert_eq!(
             told("one\ntwo\nthree\n", "one\ntwx\nthree\n"),
-            "another standard output from line 2 on: “two” as it is, “twx” with x"
+            "another standard output from line 2 on: “two” in the baseline, “twx” with x"
         );
         assert_eq!(
             told("one\n", "one\nmore\n"),
-            "another standard output from line 2 on: the end as it is, “more” with x (9 instead of 4 bytes)"
+            "another standard output from line 2 on: the end in the baseline, “more” with x (9 instead of 4 bytes)"
         );
         let long = "y".repeat(500);
         assert!(told("x", &long).chars().count() < 200);

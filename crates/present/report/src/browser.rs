@@ -3,17 +3,19 @@
 use std::io::IsTerminal;
 use std::path::Path;
 
-/// Opens a page, at one of its parts if that is named, if the output goes to a terminal.
-pub(crate) fn open(page: &Path, part: Option<&str>) {
-    if !(std::io::stdout().is_terminal() && std::io::stderr().is_terminal()) {
-        return;
-    }
+/// Whether somebody watches: output goes to a terminal.
+pub fn is_watched() -> bool {
+    std::io::stdout().is_terminal() && std::io::stderr().is_terminal()
+}
+
+/// Opens a page, at one of its parts if that is named.
+pub fn open(page: &Path, part: Option<&str>) {
     let opened = match part {
         Some(part) => open::that_detached(address(page, part)),
         None => open::that_detached(page),
     };
     if let Err(error) = opened {
-        heapwise_report::say!(
+        crate::say!(
             "heapwise: warning: nothing here opens pages ({error}); open {} with a browser",
             page.display()
         );
@@ -21,7 +23,7 @@ pub(crate) fn open(page: &Path, part: Option<&str>) {
 }
 
 /// The address of a part of a page. Whatever means something in an address is written as a number.
-pub(crate) fn address(page: &Path, part: &str) -> String {
+pub fn address(page: &Path, part: &str) -> String {
     let mut address = String::from("file://");
     let path = page.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/");
     if !path.starts_with('/') {

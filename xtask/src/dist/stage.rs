@@ -1,0 +1,76 @@
+//! The files of an archive, at the places where a system looks for them below a prefix such as `/usr`.
+
+use super::{fresh, licences};
+use crate::cargo;
+use anyhow::{Context, Result, ensure};
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The programs.
+const PROGRAMS: [&str; 2] = ["heapwise", "cargo-heapwise"];
+/// Where each shell looks for completions, and what it wants them to be called.
+const SHELLS: [(&str, &str, &str, &str); 3] = [
+    ("bash", "share/bash-completion/completions", "", ""),
+    ("zsh", "share/zsh/site-functions", "_", ""),
+    ("fish", "share/fish/vendor_completions.d", "", ".fish"),
+];
+/// What is read by people.
+const DOCUMENTS: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"];
+
+/// The programs for Linux with manual pages, completions and licences.
+pub(super) fn linux(programs: &Path, tree: &Path) -> Result<()> {
+    fresh(tree)?;
+    let man = tree.join("share/man/man1");
+    fs::create_dir_all(&man)?;
+    for name in PROGRAMS {
+        let program = copy(&programs.join(name), &tree.join("bin").join(name))?;
+        // Names and lines of heapwise itself are of use to nobody who has the archive.
+        let _ = Command::new("strip").arg("--strip-debug").arg(&program).status();
+        ask(&program, [OsStr::new("man"), man.as_os_str()])?;
+        for (shell, folder, before, behind) in SHELLS {
+            let script = ask(&program, ["completions".as_ref(), OsStr::new(shell)])?;
+            write(&tree.join(folder).join(format!("{before}{name}{behind}")), &script)?;
+        }
+    }
+    for page in fs::read_dir(&man)? {
+        let page = page?.path();
+        let packed = Command::new("gzip").args(["-9", "-n", "-f"]).arg(&page).status();
+        ensure!(packed.context("cannot run gzip")?.success(), "cannot compress {}", page.display());
+    }
+    documents(&tree.join("share/doc/heapwise"))
+}
+
+/// The program for Windows, with licences.
+pub(super) fn windows(program: &Path, tree: &Path) -> Result<()> {
+    fresh(tree)?;
+    copy(program, &tree.join("heapwise.exe"))?;
+    documents(tree)
+}
+
+fn documents(folder: &Path) -> Result<()> {
+    for name in DOCUMENTS {
+        copy(&cargo::root().join(name), &folder.join(name))?;
+    }
+    write(&folder.join("THIRD-PARTY.md"), licences::notices()?.as_bytes())
+}
+
+/// What a program of ours prints.
+fn ask<const N: usize>(program: &Path, words: [&OsStr; N]) -> Result<Vec<u8>> {
+    let output = Command::new(program).args(words).output();
+    let output = output.with_context(|| format!("cannot run {}", program.display()))?;
+    ensure!(output.status.success(), "{} {words:?} ended with {}", program.display(), output.status);
+    Ok(output.stdout)
+}
+
+fn copy(from: &Path, to: &Path) -> Result<PathBuf> {
+    fs::create_dir_all(to.parent().context("a place in a folder")?)?;
+    fs::copy(from, to).with_context(|| format!("cannot copy {}", from.display()))?;
+    Ok(to.to_owned())
+}
+
+fn write(path: &Path, text: &[u8]) -> Result<()> {
+    fs::create_dir_all(path.parent().context("a place in a folder")?)?;
+    fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+}
