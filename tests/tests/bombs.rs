@@ -71,7 +71,7 @@ fn whoever_reads_a_bomb_says_so_in_one_line() {
         let path = written(&bomb, folder.path()).display().to_string();
         let is_told = |text: &str| text.contains("the recording is damaged from byte");
         for format in ["dhat", "firefox", "folded", "pprof"] {
-            let outcome = confined(folder.path(), &["export", &path, "--to", format, "-o", "out"]);
+            let outcome = confined(folder.path(), &["export", &path, "--to", format, "--force", "-o", "out"]);
             assert_eq!(outcome.code(), 0, "{} to {format}: {}", bomb.name, outcome.stderr);
             let lines: Vec<&str> = outcome.stderr.lines().filter(|line| is_told(line)).collect();
             assert_eq!(lines.len(), 1, "{} to {format}: {}", bomb.name, outcome.stderr);

@@ -12,13 +12,16 @@ const PROGRAMS: [&str; 2] = ["heapwise-cli", "cargo-heapwise"];
 /// Names of files with licences begin like this.
 const TEXTS: [&str; 4] = ["LICENSE", "LICENCE", "COPYING", "NOTICE"];
 
+/// Whether a package is one of the programs that are passed on.
+type IsProgram<'a> = &'a dyn Fn(&Value) -> bool;
+
 /// The list, as Markdown. A text that several packages have is there once.
 pub(super) fn notices() -> Result<String> {
     let (mut list, mut texts) = (BTreeSet::new(), BTreeMap::<String, BTreeSet<String>>::new());
     let ours = |package: &Value| PROGRAMS.iter().any(|name| package["name"] == *name);
     // The allocators that are inside of heapwise are a workspace of their own, of which everything is passed on.
     let member = |package: &Value| package["source"].is_null();
-    let workspaces: [(Value, &dyn Fn(&Value) -> bool); 2] =
+    let workspaces: [(Value, IsProgram<'_>); 2] =
         [(cargo::metadata(true)?, &ours), (cargo::metadata_of("allocators/Cargo.toml")?, &member)];
     for (metadata, is_program) in &workspaces {
         for package in contained(metadata, is_program)? {
@@ -46,7 +49,7 @@ pub(super) fn notices() -> Result<String> {
 }
 
 /// What is linked into programs: all that they need when they run, and no tools of builds and tests.
-fn contained<'a>(metadata: &'a Value, is_program: &dyn Fn(&Value) -> bool) -> Result<Vec<&'a Value>> {
+fn contained<'a>(metadata: &'a Value, is_program: IsProgram<'_>) -> Result<Vec<&'a Value>> {
     let nodes = metadata["resolve"]["nodes"].as_array().context("cargo resolved nothing")?;
     let nodes: HashMap<&str, &Value> =
         nodes.iter().filter_map(|node| Some((node["id"].as_str()?, node))).collect();

@@ -118,10 +118,13 @@ const SECTIONS: [Part; 10] = [
 ];
 
 /// What matters most of it, for a terminal.
-const SHORT: [Part; 6] = [
+const SHORT: [Part; 8] = [
     totals::sections,
     short::first_findings,
     standouts::sections,
+    // The program itself has chosen these.
+    marks::marks,
+    marks::spans,
     resident::sections,
     short::first_places,
     short::more,
