@@ -4,7 +4,7 @@
 use crate::frame::RawSection;
 use crate::number::Number;
 use arbitrary::Arbitrary;
-use heapwise_trace::event::{AllocFunction, BlockAddress, Epoch, Event, MarkId, MarkKind, StackId};
+use heapwise_trace::event::{BlockAddress, Epoch, Event};
 use heapwise_trace::file::columns::EventsEncoder;
 use heapwise_trace::file::pages::{MappedPages, MappingKind, PageRun, Reason, Snapshot, UsableSizes};
 use heapwise_trace::file::records::{
@@ -16,7 +16,7 @@ use heapwise_trace::file::tables::{
 };
 use heapwise_trace::file::{Error, Writer};
 use heapwise_trace::live::node::{EXACT_PC, root_key};
-use heapwise_trace::live::words;
+use heapwise_trace::live::words::{self, MAX_WORDS};
 
 /// A whole recording.
 #[derive(Arbitrary, Clone, Debug)]
@@ -211,76 +211,31 @@ impl AnySymbols {
     }
 }
 
-/// An event that a ring can hold.
+/// An event that a ring can hold, of any kind: any words behind the number of the kind.
 #[derive(Arbitrary, Clone, Debug)]
-pub enum AnyEvent {
-    /// A block was handed out.
-    Alloc(Number, Number, Number, u8),
-    /// A block was freed.
-    Free(Number, Option<u32>),
-    /// A block was resized.
-    Realloc(Number, Number, Number, Number, Option<u32>),
-    /// The first half of that.
-    ReallocBegin(Number, Option<u32>),
-    /// The second half of that.
-    ReallocEnd(Number, Number, Number),
-    /// The clock was read.
-    Epoch(Number),
-    /// An allocation was refused.
-    Failed(Number, u8, Number),
-    /// A thread was started.
-    ThreadCreate(Number),
-    /// A thread was waited for.
-    ThreadJoin(Number),
-    /// A call was measured.
-    Timed(u32),
-    /// The program said something.
-    Mark(u8, Number, u64),
+pub struct AnyEvent {
+    kind: u8,
+    /// What the first word has beside the number, in its lower part and in its upper one: mostly small numbers, so that many
+    /// events have the same address.
+    low: Number,
+    high: u16,
+    /// Both halves of each further word.
+    further: [(Number, Number); MAX_WORDS - 1],
 }
 
 impl AnyEvent {
-    /// The event, with every number cut to what fits into words: addresses are multiples of eight below 2^47, epochs
-    /// have 60 bits, alignments six, and refused sizes 32.
-    pub fn event(&self) -> Event {
-        let address = |n: &Number| BlockAddress((n.0 << 3) & ((1 << 47) - 8));
-        let stack = |n: &Number| StackId(n.short());
-        match self {
-            AnyEvent::Alloc(at, size, site, how) => Event::Alloc {
-                address: address(at),
-                size: size.0,
-                align_log2: how & 0x3f,
-                function: AllocFunction::from_code(how >> 4),
-                stack: stack(site),
-            },
-            AnyEvent::Free(at, touched) => Event::Free { address: address(at), touched: *touched },
-            AnyEvent::Realloc(old, new, size, site, touched) => Event::Realloc {
-                old: address(old),
-                new: address(new),
-                size: size.0,
-                stack: stack(site),
-                touched: *touched,
-            },
-            AnyEvent::ReallocBegin(old, touched) => {
-                Event::ReallocBegin { old: address(old), touched: *touched }
+    /// The event; none where a part of it has no such value. Addresses are multiples of eight, as allocators hand them out.
+    pub fn event(&self) -> Option<Event> {
+        let number = Event::WORD_NUMBERS[usize::from(self.kind) % Event::WORD_NUMBERS.len()];
+        let first = number | self.low.0 << 4 | u64::from(self.high) << 48;
+        let further = self.further.map(|(low, high)| low.0 | high.0 << 32);
+        let (event, _) = words::decode(&[&[first], &further[..]].concat())?;
+        Some(match event {
+            Event::Realloc { old, new, size, stack, touched } => {
+                Event::Realloc { old, new: BlockAddress(new.0 & !7), size, stack, touched }
             }
-            AnyEvent::ReallocEnd(new, size, site) => {
-                Event::ReallocEnd { new: address(new), size: size.0, stack: stack(site) }
-            }
-            AnyEvent::Epoch(epoch) => Event::Epoch(Epoch(epoch.0 & ((1 << 60) - 1))),
-            AnyEvent::Failed(size, function, site) => Event::Failed {
-                size: u64::from(size.short()),
-                function: AllocFunction::from_code(*function),
-                stack: stack(site),
-            },
-            AnyEvent::ThreadCreate(handle) => Event::ThreadCreate { handle: handle.0 },
-            AnyEvent::Timed(ticks) => Event::Timed { ticks: *ticks },
-            AnyEvent::Mark(kind, name, ticks) => Event::Mark {
-                kind: MarkKind::from_code(u64::from(kind % 3)).unwrap_or_default(),
-                name: MarkId(name.short()),
-                ticks: *ticks,
-            },
-            AnyEvent::ThreadJoin(handle) => Event::ThreadJoin { handle: handle.0 },
-        }
+            other => other,
+        })
     }
 }
 
@@ -351,7 +306,7 @@ impl Piece {
             })?,
             Piece::Events { watermark, blocks } => {
                 for block in blocks {
-                    let events: Vec<Event> = block.events.iter().map(AnyEvent::event).collect();
+                    let events: Vec<Event> = block.events.iter().filter_map(AnyEvent::event).collect();
                     let first = epoch_of(&block.first);
                     n_events += encoder.add_block(thread_index(&block.thread), first, &words_of(&events)).1;
                 }

@@ -78,6 +78,23 @@ const VARIABLES: &[&str] = &[
     "_NO_DEBUG_HEAP",
 ];
 
+/// The output without what clears the line of a progress bar.
+fn without_bars(output: &[u8]) -> Vec<u8> {
+    const CLEAR: &[u8] = b"\r\x1b[2K";
+    let mut rest = output;
+    let mut out = Vec::with_capacity(output.len());
+    while let Some((&first, behind)) = rest.split_first() {
+        rest = match rest.strip_prefix(CLEAR) {
+            Some(behind) => behind,
+            None => {
+                out.push(first);
+                behind
+            }
+        };
+    }
+    out
+}
+
 fn on_a_terminal(script: &Path, folder: &Path, number: usize, case: &Case) -> Result<(), String> {
     let mut line = Vec::new();
     for word in &case.words {
@@ -85,7 +102,7 @@ fn on_a_terminal(script: &Path, folder: &Path, number: usize, case: &Case) -> Re
         line.push(b' ');
     }
     let mut command = run::command(script, folder);
-    // Without colours and progress, no escape sequence is ours.
+    // Without colours, no escape sequence is ours but the one with which the progress bar clears its line.
     command.env("NO_COLOR", "1").env("TERM", "xterm");
     for variable in VARIABLES {
         command.env(variable, with("glibc.malloc.check=1:", ""));
@@ -93,7 +110,7 @@ fn on_a_terminal(script: &Path, folder: &Path, number: usize, case: &Case) -> Re
     command.arg("-qec").arg(OsStr::from_bytes(&line)).arg("/dev/null");
     let outcome = run::finish(&mut command, folder, &format!("case{number}"));
     let said = || format!("{:?}\n{}", case.words, String::from_utf8_lossy(&outcome.stdout).escape_debug());
-    if let Some(harm) = harm(&outcome.stdout) {
+    if let Some(harm) = harm(&without_bars(&outcome.stdout)) {
         return Err(format!("{:?} lets through:\n{}", case.words, harm.escape_debug()));
     }
     let text = String::from_utf8_lossy(&outcome.stdout);

@@ -53,21 +53,21 @@ export interface Totals {
   lost: number;
 }
 
-/** Resident memory at a moment; the parts add up to `rss`. */
+/** Resident memory at a moment: what heapwise.report/1 has of it. The parts add up to `rss_bytes`. */
 export interface Moment {
   label: string;
   time_ns: number;
   pid: number | null;
-  rss: number;
-  live: number;
-  rounding: number;
-  holes: number;
-  retained: number;
-  metadata: number;
-  not_heap: number;
-  unaccounted: number;
-  huge_pages: number;
-  live_not_resident: number;
+  rss_bytes: number;
+  live_bytes: number;
+  rounding_bytes: number;
+  holes_bytes: number;
+  retained_bytes: number;
+  metadata_bytes: number;
+  not_heap_bytes: number;
+  unaccounted_bytes: number;
+  huge_pages_bytes: number;
+  live_not_resident_bytes: number;
 }
 
 export interface Marks {

@@ -75,8 +75,9 @@ test("places that stand out are told once, with all that they stand out with", (
 
 test("each bar of the waterfall begins where the one before ends", () => {
   const moment: Moment = {
-    label: "At the peak", time_ns: 0, pid: 1, rss: 100, not_heap: 10, live: 40, rounding: 5, holes: 25, retained: 15,
-    metadata: 3, unaccounted: 2, huge_pages: 0, live_not_resident: 0,
+    label: "At the peak", time_ns: 0, pid: 1, rss_bytes: 100, not_heap_bytes: 10, live_bytes: 40, rounding_bytes: 5,
+    holes_bytes: 25, retained_bytes: 15, metadata_bytes: 3, unaccounted_bytes: 2, huge_pages_bytes: 0,
+    live_not_resident_bytes: 0,
   };
   const bars = steps(moment);
   assert.deepEqual(bars.map((b) => Math.round(b.from * 100)), [0, 10, 50, 55, 80, 95, 98]);

@@ -17,13 +17,17 @@ export const TERMS: readonly { id: Term; label: string; help: string }[] = [
   { id: "unaccounted", label: "Unaccounted", help: "what is left" },
 ];
 
+/** How many bytes a term has. */
+const amount = (moment: Moment, id: Term): number => moment[`${id}_bytes`];
+
 /** The bars: where each term begins and ends, as shares of the whole. */
 export function steps(moment: Moment): { id: Term; bytes: number; from: number; share: number }[] {
-  const whole = Math.max(1, moment.rss);
+  const whole = Math.max(1, moment.rss_bytes);
   let from = 0;
   return TERMS.map(({ id }) => {
-    const step = { id, bytes: moment[id], from: from / whole, share: moment[id] / whole };
-    from += moment[id];
+    const part = amount(moment, id);
+    const step = { id, bytes: part, from: from / whole, share: part / whole };
+    from += part;
     return step;
   });
 }
@@ -53,12 +57,12 @@ export function waterfall(model: Model): HTMLElement {
 
 function drawn(moment: Moment): HTMLElement[] {
   const ratio = fragmentation(moment);
-  const facts = [`${bytes(moment.rss)} resident after ${time(moment.time_ns)}`];
+  const facts = [`${bytes(moment.rss_bytes)} resident after ${time(moment.time_ns)}`];
   if (moment.pid !== null) facts.push(`process ${moment.pid}`);
   if (ratio !== null) facts.push(`(resident heap − live) / live = ${ratio.toFixed(2)}`);
-  if (moment.huge_pages > 0) facts.push(`${bytes(moment.huge_pages)} in huge pages`);
-  if (moment.live_not_resident > 0) facts.push(`${bytes(moment.live_not_resident)} live and never touched`);
-  const largest = Math.max(...TERMS.map((term) => moment[term.id]));
+  if (moment.huge_pages_bytes > 0) facts.push(`${bytes(moment.huge_pages_bytes)} in huge pages`);
+  if (moment.live_not_resident_bytes > 0) facts.push(`${bytes(moment.live_not_resident_bytes)} live and never touched`);
+  const largest = Math.max(...TERMS.map((term) => amount(moment, term.id)));
   const rows = steps(moment).map((step, i) => {
     const term = TERMS[i]!;
     return h(
@@ -66,7 +70,7 @@ function drawn(moment: Moment): HTMLElement[] {
       { class: step.bytes === largest ? "term largest" : "term", attr: { "data-term": term.id } },
       h("span", { class: "label" }, h("span", { class: `dot term-${term.id}` }), term.label),
       h("span", { class: "amount" }, bytes(step.bytes)),
-      h("span", { class: "share" }, share(step.bytes, moment.rss)),
+      h("span", { class: "share" }, share(step.bytes, moment.rss_bytes)),
       h("span", { class: "track" }, bar(`fill term-${term.id}`, step.share, step.from)),
       h("span", { class: "help" }, term.help),
     );
@@ -75,7 +79,7 @@ function drawn(moment: Moment): HTMLElement[] {
     "li",
     { class: "term whole" },
     h("span", { class: "label" }, "RSS"),
-    h("span", { class: "amount" }, bytes(moment.rss)),
+    h("span", { class: "amount" }, bytes(moment.rss_bytes)),
     h("span", { class: "share" }, "100 %"),
     h("span", { class: "track" }, ...steps(moment).map((s) => bar(`fill term-${s.id}`, s.share, s.from))),
     h("span", { class: "help" }, "all resident bytes of the process"),
@@ -85,6 +89,7 @@ function drawn(moment: Moment): HTMLElement[] {
 
 /** Null without live bytes. */
 function fragmentation(moment: Moment): number | null {
-  if (moment.live <= 0) return null;
-  return (moment.rounding + moment.holes + moment.retained + moment.metadata) / moment.live;
+  if (moment.live_bytes <= 0) return null;
+  const others = moment.rounding_bytes + moment.holes_bytes + moment.retained_bytes + moment.metadata_bytes;
+  return others / moment.live_bytes;
 }

@@ -42,16 +42,7 @@ impl Measure {
         Self::DurationNs,
     ];
     /// Those that call sites have, too: the first of [`Measure::ALL`].
-    pub const OF_SITES: [Self; 8] = [
-        Self::Allocations,
-        Self::Reallocations,
-        Self::AllocatedBytes,
-        Self::TemporaryAllocations,
-        Self::PeakBytes,
-        Self::PeakBlocks,
-        Self::LiveAtExitBytes,
-        Self::LiveAtExitBlocks,
-    ];
+    pub const OF_SITES: [Self; 8] = *Self::ALL.first_chunk().expect("there are more in all");
 
     /// Its name on command lines, in thresholds and in reports for machines.
     pub fn name(self) -> &'static str {

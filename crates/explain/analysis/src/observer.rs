@@ -16,32 +16,28 @@ pub struct Moment {
 }
 
 /// Receives what a recording holds, in the order that was found for it. Threads and processes are named by their places in
-/// [`Analysis::threads`](crate::Analysis::threads) and [`Analysis::processes`](crate::Analysis::processes).
+/// [`Analysis::threads`](crate::Analysis::threads) and [`Analysis::processes`](crate::Analysis::processes). Whoever does not care
+/// for something leaves its method out.
+#[expect(unused_variables, reason = "the defaults do nothing, and the names say what an observer gets")]
 pub trait Observer {
     /// A thread of a process is known; `handle` is its `pthread_t`.
-    fn thread(&mut self, thread: usize, process: usize, handle: u64);
+    fn thread(&mut self, thread: usize, process: usize, handle: u64) {}
 
     /// Events of a thread happened, none of them an [`Event::Epoch`]. What is impossible in this order, such as a free
     /// of an unknown block, is passed on when nothing else is possible any more.
-    fn events(&mut self, at: Moment, thread: usize, events: &[Event]);
+    fn events(&mut self, at: Moment, thread: usize, events: &[Event]) {}
 
     /// A thread was found to be gone at this epoch. Its last events may be passed on later.
-    fn thread_ended(&mut self, thread: usize, epoch: Epoch);
+    fn thread_ended(&mut self, thread: usize, epoch: Epoch) {}
 
     /// A process was found to be gone at this epoch. Its last events may be passed on later.
-    fn process_ended(&mut self, process: usize, epoch: Epoch);
+    fn process_ended(&mut self, process: usize, epoch: Epoch) {}
 
     /// The pages of a process were measured. Reported before the events of that moment.
-    fn snapshot(&mut self, process: usize, snapshot: &Snapshot);
+    fn snapshot(&mut self, process: usize, snapshot: &Snapshot) {}
 }
 
-impl Observer for () {
-    fn thread(&mut self, _: usize, _: usize, _: u64) {}
-    fn events(&mut self, _: Moment, _: usize, _: &[Event]) {}
-    fn thread_ended(&mut self, _: usize, _: Epoch) {}
-    fn process_ended(&mut self, _: usize, _: Epoch) {}
-    fn snapshot(&mut self, _: usize, _: &Snapshot) {}
-}
+impl Observer for () {}
 
 impl<O: Observer> Observer for Option<&mut O> {
     fn thread(&mut self, thread: usize, process: usize, handle: u64) {

@@ -1,7 +1,7 @@
 //! Fills `heapwise.report/1`.
 
 mod marks;
-mod memory;
+pub(crate) mod memory;
 
 use crate::schema::report::{
     AllocatorTime, BlindSpot, Estimate, Exit, Frame, Growth, Handover, Insight, Interception, Order, Process,

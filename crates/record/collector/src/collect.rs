@@ -1,24 +1,26 @@
 //! The loop that moves the clock, drains the rings and samples memory.
 
+mod joining;
+mod memory;
+
 use crate::claims::Claims;
-use crate::distrust::{self, Started};
+use crate::distrust::Started;
 use crate::encode::{Batch, Packer};
 use crate::examine::Examiner;
-use crate::joins::{self, Standing};
+use crate::joins;
 use crate::news::News;
 use crate::process::{Common, Process};
 use crate::refusals::{Refusals, Refused};
 use crate::residency;
 use crate::session::Session;
-use crate::shares::{Resident, Shares};
+use crate::shares::Shares;
 use crate::signals;
 use crate::sys;
 use crate::usable::Probes;
 use heapwise_trace::event::Epoch;
 use heapwise_trace::file::pages::Reason;
 use heapwise_trace::file::records::{ProcessIndex, Refusal, ThreadIndex};
-use heapwise_trace::file::tables::Sample;
-use heapwise_trace::live::layout::{ARENA_BYTES, ring_capacity};
+use heapwise_trace::live::layout::ring_capacity;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,8 +34,6 @@ const IDLE_TICK: Duration = Duration::from_millis(5);
 const IDLE_AFTER_TICKS: u32 = 100;
 /// How often memory is sampled and the ends of processes are looked for.
 const SAMPLE: Duration = Duration::from_millis(10);
-/// For how long samples are left out during which a process ended.
-const LONGEST_GAP: Duration = Duration::from_millis(100);
 /// How often the ends of threads are looked for.
 const CHECK: Duration = Duration::from_millis(50);
 /// A batch is handed on when it holds this much, or after this long.
@@ -48,8 +48,6 @@ const MOST_PENDING_BYTES: usize = 24 << 20;
 const MAX_RING_BYTES: usize = ring_capacity(0) as usize;
 /// After a sleep that was shorter than this and brought no event, the loop sleeps at least this long.
 const SHORTEST_SLEEP: Duration = Duration::from_micros(100);
-/// Arenas that are looked at in one search.
-const MOST_SEARCHED: usize = 1 << 14;
 /// Rounds in which what an ended process has left is taken: far more than its rings hold, for others may write to them.
 const MOST_ROUNDS_AT_END: usize = 64;
 
@@ -256,83 +254,6 @@ impl<'a> Collector<'a> {
         drained
     }
 
-    fn discover(&mut self, now: Duration) {
-        let newest = self.session.header().newest_process.0.load(Ordering::Acquire);
-        if newest == self.newest_seen {
-            return;
-        }
-        let (session, claims) = (self.session, &self.claims);
-        let (offsets, why) = distrust::headers(newest, |at| !claims.is_new(at), |at| session.previous(at));
-        if let Some(why) = why {
-            self.refusals.note(Refused::List, || why);
-        }
-        self.newest_seen = newest;
-        // The list leads from the newest to the oldest; they are taken in the order in which they joined.
-        offsets.into_iter().rev().for_each(|offset| self.take_in(offset, now));
-    }
-
-    /// Finds processes that have joined and that the list does not lead to: each process that joins writes to
-    /// the list, and so can all others.
-    fn search(&mut self, now: Duration) {
-        let taken = self.session.taken();
-        if self.claims.len() as u64 * ARENA_BYTES >= taken.end - taken.start {
-            return;
-        }
-        let mut from = taken.start;
-        for _ in 0..MOST_SEARCHED {
-            let Some(offset) = self.session.next_written(from).filter(|&at| at < taken.end) else { return };
-            self.take_in(offset, now);
-            from = offset + ARENA_BYTES;
-        }
-    }
-
-    /// Takes a process in that has joined with the header at an offset, if it is believed.
-    fn take_in(&mut self, offset: u64, now: Duration) {
-        let Some(first) = distrust::arena(offset).filter(|_| self.claims.is_new(offset)) else { return };
-        // One that is being made is found again.
-        let Some(pid) = self.session.process_at(offset) else { return };
-        let current = self.processes.iter().position(|p| p.info.pid == pid && p.is_present());
-        let memory = self.session.memory();
-        let standing = joins::judge(pid, &first, &memory, current.map(|i| self.processes[i].first()));
-        let standing = standing.and_then(|standing| match standing {
-            Standing::Departed if !self.started_since.departed() => {
-                Err("there are more than the system has started".to_owned())
-            }
-            believed => Ok(believed),
-        });
-        let standing = match standing {
-            Ok(standing) => standing,
-            Err(why) => {
-                self.claims.refuse(offset);
-                return self.refusals.note(Refused::Join, || why);
-            }
-        };
-        // What has ended before it was seen may have been in a part of the memory that a process may still claim.
-        let is_free = match standing.is_present() {
-            true => self.claims.take(&first, offset),
-            false => self.claims.may_read(&first, offset),
-        };
-        let index = ProcessIndex(self.indices.len() as u32);
-        let known = |parent| self.indices.get(&parent).copied();
-        let process = Process::new(self.session, first, (pid, standing), index, known);
-        let (true, Ok(mut process)) = (is_free, process) else { return self.claims.refuse(offset) };
-        self.indices.insert(offset, index);
-        self.started_since.add(1);
-        self.outcome.joined.push(pid);
-        if !standing.is_present() {
-            self.claims.refuse(offset);
-            self.processes.push(process);
-            return self.end(self.processes.len() - 1, now);
-        }
-        // A program that a process executes takes over its id: the process that had it before is over.
-        if let Some(old) = current {
-            self.end(old, now);
-        }
-        self.examiner.look(&mut process.info);
-        self.probes.want(&process, &memory, &mut self.refusals);
-        self.processes.push(process);
-    }
-
     /// Checks which threads are gone, which processes were not found, and what memory can be released.
     fn check(&mut self, now: Duration) {
         let (processes, mut common, news) = self.parts();
@@ -342,81 +263,6 @@ impl<'a> Collector<'a> {
         self.search(now);
         for arena in self.claims.unclaimed(now) {
             self.session.release(arena);
-        }
-    }
-
-    /// Samples resident memory, and takes out processes that are gone.
-    fn sample(&mut self, now: Duration) {
-        let mut gone = Vec::new();
-        let mut due = Vec::new();
-        let mut resident = Vec::with_capacity(self.processes.len());
-        for (i, process) in self.processes.iter().enumerate() {
-            let Some(pages) = sys::resident_pages(process.info.pid) else {
-                gone.push(i);
-                continue;
-            };
-            let own_bytes = process.own_bytes();
-            let rss_bytes = (pages * self.page_bytes).saturating_sub(own_bytes);
-            due.extend(process.look_is_due(now, rss_bytes).map(|reason| (i, reason)));
-            resident.push(Resident {
-                process: process.info.index,
-                pid: process.info.pid,
-                rss_bytes,
-                own_bytes,
-            });
-        }
-        let (shares, is_once) = self.shares.of(&resident, now);
-        // The processes are read one after the other, and one that ends in between leaves its share to those that are read
-        // later. Such a sum is too high and left out, unless processes end all the time.
-        let is_torn = shares.len() > 1 && resident.iter().any(|r| sys::resident_pages(r.pid).is_none());
-        if !is_torn {
-            self.last_whole_sample = now;
-        }
-        if !is_torn || now.saturating_sub(self.last_whole_sample) > LONGEST_GAP {
-            let time_ns = now.as_nanos() as u64;
-            let samples = resident.iter().zip(&shares);
-            let samples = samples.map(|(r, &rss_bytes)| Sample { process: r.process, time_ns, rss_bytes });
-            self.batch.samples.0.extend(samples);
-            let total = shares.iter().sum();
-            if total > self.outcome.peak_rss_bytes {
-                self.outcome.peak_rss_bytes = total;
-                self.outcome.shared_pages_count_once = is_once;
-            }
-        }
-        due.into_iter().for_each(|(i, reason)| self.look(i, reason));
-        for i in gone.into_iter().rev() {
-            self.end(i, now);
-        }
-    }
-
-    /// Takes snapshots of the pages of processes that are about to end, and lets them end.
-    fn take_leave(&mut self) {
-        for i in 0..self.processes.len() {
-            if self.processes[i].says_farewell() {
-                self.note_peak(i);
-                self.look(i, Reason::Latest);
-            }
-        }
-    }
-
-    /// The kernel knows the most memory that a process ever had, however short its life was. All of them together have had
-    /// no less.
-    fn note_peak(&mut self, index: usize) {
-        let process = &self.processes[index];
-        if let Some(bytes) = sys::peak_resident_bytes(process.info.pid) {
-            let bytes = bytes.saturating_sub(process.own_bytes());
-            if bytes > self.outcome.peak_rss_bytes {
-                self.outcome.peak_rss_bytes = bytes;
-                self.outcome.shared_pages_count_once = true;
-            }
-        }
-    }
-
-    fn look(&mut self, index: usize, reason: Reason) {
-        let process = &mut self.processes[index];
-        if let Some((epoch, snapshot)) = process.look(self.session, self.started, self.page_bytes, reason) {
-            self.batch.clock.0.push((epoch, snapshot.time_ns));
-            self.batch.snapshots.push(snapshot);
         }
     }
 

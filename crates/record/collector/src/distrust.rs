@@ -151,6 +151,13 @@ impl Clock {
         if self.is_possible(found) { Epoch(found & CLOCK_EPOCH_MASK) } else { self.now() }
     }
 
+    /// When a process or a thread joined that claims to have done so in an epoch: not later than now, which is that of the
+    /// shared clock. If it cannot have, the error has what it may be.
+    pub(crate) fn joined(&self, claimed: u64, found: u64) -> Result<Epoch, Epoch> {
+        let now = self.with(found);
+        if claimed <= now.0 { Ok(Epoch(claimed)) } else { Err(now) }
+    }
+
     fn is_possible(&self, found: u64) -> bool {
         (self.last..self.last.saturating_add(Self::MOST_STEPS)).contains(&(found & CLOCK_EPOCH_MASK))
     }
@@ -361,6 +368,20 @@ mod tests {
         }
         clock.flags = CLOCK_STOPPED;
         assert_eq!(clock.moved(clock.now().0 | CLOCK_STOPPED), Ok(clock.now()));
+    }
+
+    #[test]
+    fn nothing_joins_later_than_now() {
+        let mut clock = Clock::new(7 | CLOCK_PAUSED);
+        for claimed in [0, 5, 7] {
+            assert_eq!(clock.joined(claimed, 7 | CLOCK_PAUSED), Ok(Epoch(claimed)));
+        }
+        assert_eq!(clock.joined(9, 9 | CLOCK_PAUSED), Ok(Epoch(9)), "threads have moved the clock");
+        for claimed in [8, 1 << 60, u64::MAX] {
+            assert_eq!(clock.joined(claimed, 7 | CLOCK_PAUSED), Err(Epoch(7)), "{claimed:#x}");
+        }
+        assert!(clock.moved(100 | CLOCK_PAUSED).is_ok());
+        assert_eq!(clock.joined(u64::MAX, u64::MAX), Err(Epoch(101)), "the shared clock is wrong, too");
     }
 
     #[test]

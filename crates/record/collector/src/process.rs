@@ -1,5 +1,9 @@
 //! One recorded process, as it is seen from outside.
 
+mod tables;
+#[cfg(test)]
+mod tests;
+
 use crate::arenas::Arenas;
 use crate::claims::Claims;
 use crate::distrust::{self, Started};
@@ -15,15 +19,13 @@ use crate::sys;
 use heapwise_trace::event::Epoch;
 use heapwise_trace::file::pages::{Reason, Snapshot};
 use heapwise_trace::file::records::{ProcessEnd, ProcessIndex, ProcessInfo, ThreadIndex};
-use heapwise_trace::file::tables::{MarkNames, Nodes};
 use heapwise_trace::live::layout::{
-    MARK_LOG_BYTES, MAX_ARENAS, MAX_MARK_NAMES, MAX_NODE_CHUNKS, MAX_RINGS, MODULE_LOG_BYTES,
-    NODES_PER_CHUNK, NodeRecord, ProcessHeader, RingHeader, exit_state, ring_state,
+    MAX_ARENAS, MAX_RINGS, ProcessHeader, RingHeader, exit_state, ring_state,
 };
-use heapwise_trace::live::marks;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+use tables::NodesRead;
 
 /// What all processes of a recording share. It is used to check what a process claims.
 #[derive(Debug)]
@@ -60,24 +62,6 @@ pub struct Process {
     took_leave: bool,
 }
 
-/// How far the nodes were read.
-#[derive(Debug, Default)]
-struct NodesRead {
-    count: u32,
-    /// How often an unpublished node has held up the reading.
-    waited: u32,
-    /// Unpublished nodes that were passed.
-    missing: usize,
-    /// Chunks that were checked to lie where chunks can be.
-    chunks: Vec<u64>,
-    /// Nothing is read any more.
-    is_refused: bool,
-}
-
-/// Unpublished nodes are waited for this many times; then their thread must have been killed in between.
-const NODE_PATIENCE: u32 = 50;
-/// Nodes that are handed on at once. If there are more, events wait.
-const MOST_NODES: usize = 1 << 18;
 /// Arenas of a process that was gone when it was looked for: it cannot have lived for long.
 const MOST_DEPARTED_ARENAS: usize = 4;
 
@@ -89,6 +73,7 @@ impl Process {
         (pid, standing): (u32, Standing),
         index: ProcessIndex,
         known: impl Fn(u64) -> Option<ProcessIndex>,
+        refusals: &mut Refusals,
     ) -> std::io::Result<Self> {
         let mapping = session.map(first.start)?;
         let mut arenas = Arenas::new(first.clone(), mapping, standing.is_present());
@@ -96,6 +81,11 @@ impl Process {
         let header: &ProcessHeader = arenas.get(first.start).expect("an arena holds a process header");
         let command = distrust::text(&header.command, &header.command_len);
         let arguments = command.strip_suffix('\0').unwrap_or(&command).split('\0');
+        let claimed = header.start_epoch.load(Ordering::Relaxed);
+        let start_epoch = session.joined(claimed).unwrap_or_else(|now| {
+            refusals.note(Refused::Join, || format!("process {pid} says that it joins in the future"));
+            now
+        });
         let info = ProcessInfo {
             index,
             pid,
@@ -103,7 +93,7 @@ impl Process {
             forked_from: known(header.forked_from.load(Ordering::Relaxed)),
             command: arguments.map(str::to_owned).collect(),
             allocator: String::new(),
-            start_epoch: Epoch(header.start_epoch.load(Ordering::Relaxed)),
+            start_epoch,
             environment_findings: Vec::new(),
         };
         let executable = standing.is_present().then(|| std::fs::read_link(format!("/proc/{pid}/exe")).ok());
@@ -118,7 +108,7 @@ impl Process {
             executable: executable.flatten(),
             modules_read: 0,
             marks_read: (0, 0),
-            nodes: NodesRead { count: 1, ..NodesRead::default() },
+            nodes: NodesRead::new(),
             checks: 0,
             looks: Looks::default(),
             took_leave: false,
@@ -206,122 +196,6 @@ impl Process {
             let thread = ring.thread.filter(|_| !ring.pending.is_empty())?;
             Some((thread, std::mem::replace(&mut ring.pending, buffers.take())))
         })
-    }
-
-    /// Reads modules, names of marks and nodes that are new. If all of them were read, which is the result, every node and name
-    /// that occurs in events drained before is among them.
-    pub(crate) fn read_tables(&mut self, common: &mut Common<'_>, news: &mut News, at_end: bool) -> bool {
-        self.read_modules(news);
-        self.read_mark_names(news);
-        self.read_nodes(common, news, at_end)
-    }
-
-    fn read_modules(&mut self, news: &mut News) {
-        let len = distrust::at_most(&self.header().module_log_len, MODULE_LOG_BYTES);
-        if len <= self.modules_read {
-            return;
-        }
-        let log = self.header().module_log.load(Ordering::Acquire);
-        let bytes = self
-            .arenas
-            .find(log)
-            .and_then(|(mapping, at)| mapping.copy_bytes(at + self.modules_read, len - self.modules_read));
-        let mut rest = bytes.as_deref().unwrap_or(&[]);
-        while let Some((module, used)) = distrust::module_record(rest, self.info.index) {
-            news.modules.push(module);
-            rest = &rest[used..];
-        }
-        self.modules_read = len;
-    }
-
-    fn read_mark_names(&mut self, news: &mut News) {
-        let (from, known) = self.marks_read;
-        let len = distrust::at_most(&self.header().mark_log_len, MARK_LOG_BYTES);
-        if len <= from {
-            return;
-        }
-        let log = self.header().mark_log.load(Ordering::Acquire);
-        // It may lie in an arena that is not mapped yet: then it is read the next time.
-        let place = self.arenas.find(log);
-        let Some(bytes) = place.and_then(|(mapping, at)| mapping.copy_bytes(at + from, len - from)) else {
-            return;
-        };
-        let mut rest = bytes.as_slice();
-        let mut names = Vec::new();
-        while let Some((name, used)) = marks::name_at(rest)
-            && known + names.len() < MAX_MARK_NAMES
-        {
-            names.push(String::from_utf8_lossy(name).into_owned());
-            rest = &rest[used..];
-        }
-        self.marks_read = (len - rest.len(), known + names.len());
-        if !names.is_empty() {
-            let first_id = marks::id_of(known).0;
-            news.mark_names.push(MarkNames { process: self.info.index, first_id, names });
-        }
-    }
-
-    fn read_nodes(&mut self, common: &mut Common<'_>, news: &mut News, at_end: bool) -> bool {
-        let most = MAX_NODE_CHUNKS * NODES_PER_CHUNK as usize;
-        let count = distrust::at_most(&self.header().node_count, most) as u32;
-        let room = MOST_NODES.saturating_sub(news.node_count());
-        let first_id = self.nodes.count;
-        let mut nodes = Vec::new();
-        let mut is_waiting = false;
-        while self.nodes.count < count && nodes.len() < room && !self.nodes.is_refused && !is_waiting {
-            let id = self.nodes.count;
-            let (key, parent) = self.node(id, common).unwrap_or_default();
-            is_waiting = key == 0 && !at_end && self.nodes.waited < NODE_PATIENCE;
-            if is_waiting {
-                self.nodes.waited += 1;
-            } else {
-                self.note_node(key, common.refusals);
-                nodes.push((parent, key));
-                self.nodes.count = id + 1;
-            }
-        }
-        if !nodes.is_empty() {
-            news.nodes.push(Nodes { process: self.info.index, first_id, nodes });
-        }
-        self.nodes.count >= count || self.nodes.is_refused || is_waiting
-    }
-
-    /// A killed thread can leave one node that was never written. More such nodes than there can be threads are an
-    /// error.
-    fn note_node(&mut self, key: u64, refusals: &mut Refusals) {
-        self.nodes.waited = 0;
-        self.nodes.missing += usize::from(key == 0);
-        if self.nodes.missing > MAX_RINGS {
-            self.nodes.is_refused = true;
-            let pid = self.info.pid;
-            refusals.note(Refused::Nodes, || format!("process {pid} counts nodes that it has not written"));
-        }
-    }
-
-    /// Key and parent of a node; `None` if its chunk is not there.
-    fn node(&mut self, id: u32, common: &mut Common<'_>) -> Option<(u64, u32)> {
-        let chunk = (id / NODES_PER_CHUNK) as usize;
-        if self.nodes.chunks.len() == chunk {
-            let bytes = u64::from(NODES_PER_CHUNK) * size_of::<NodeRecord>() as u64;
-            let offset = self.header().node_chunks[chunk].load(Ordering::Acquire);
-            if offset == 0 {
-                return None;
-            }
-            if !self.arenas.holds(offset, bytes) {
-                self.map_new_arenas(common);
-            }
-            if !self.arenas.holds(offset, bytes) || !self.arenas.extents.take(offset, bytes) {
-                self.nodes.is_refused = true;
-                let pid = self.info.pid;
-                common.refusals.note(Refused::Nodes, || format!("process {pid} has none at {offset:#x}"));
-                return None;
-            }
-            self.nodes.chunks.push(offset);
-        }
-        let at =
-            self.nodes.chunks.get(chunk)? + u64::from(id % NODES_PER_CHUNK) * size_of::<NodeRecord>() as u64;
-        let record = self.arenas.get::<NodeRecord>(at)?;
-        Some((record.key.load(Ordering::Acquire), record.parent.load(Ordering::Relaxed)))
     }
 
     /// Checks which threads are gone, and frees their rings. To be called periodically.
@@ -482,170 +356,5 @@ impl Process {
                 Standing::Proven | Standing::Departed => claims.leave(now, range),
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::session::Settings;
-    use heapwise_trace::live::layout::{ARENA_BYTES, RING_DATA_OFFSET, SESSION_HEADER_BYTES, ring_capacity};
-
-    /// Where things lie in the arena of the made-up process.
-    const RING: u64 = SESSION_HEADER_BYTES + (1 << 20);
-    const NODES: u64 = SESSION_HEADER_BYTES + (8 << 20);
-
-    /// A session in which this process has joined, with one ring and one chunk of nodes, and the collector's view of it.
-    struct Joined {
-        session: Session,
-        process: Process,
-        claims: Claims,
-        started: Started,
-        refusals: Refusals,
-    }
-
-    impl Joined {
-        fn new() -> Self {
-            let session = Session::new(Settings::default()).expect("shared memory");
-            let first = distrust::arena(SESSION_HEADER_BYTES).expect("the first arena");
-            let index = ProcessIndex(0);
-            let who = (std::process::id(), Standing::Proven);
-            let process = Process::new(&session, first.clone(), who, index, |_| None).expect("it is mapped");
-            let header = process.header();
-            header.arenas[0].store(first.start, Ordering::Relaxed);
-            let ring: &RingHeader = process.arenas.get(RING).expect("it is mapped");
-            ring.capacity.store(ring_capacity(0), Ordering::Relaxed);
-            header.rings[0].store(RING, Ordering::Relaxed);
-            header.ring_count.store(1, Ordering::Relaxed);
-            header.node_chunks[0].store(NODES, Ordering::Relaxed);
-            header.node_count.store(3, Ordering::Relaxed);
-            let mut started = Started::new(None);
-            started.add(1);
-            Self { session, process, claims: Claims::default(), started, refusals: Refusals::default() }
-        }
-
-        fn drain(&mut self, news: &mut News) -> usize {
-            let mut common = Common {
-                session: &self.session,
-                claims: &mut self.claims,
-                started: &mut self.started,
-                refusals: &mut self.refusals,
-            };
-            self.process.drain(&mut common, usize::MAX, news)
-        }
-
-        fn read_nodes(&mut self, news: &mut News) -> bool {
-            let mut common = Common {
-                session: &self.session,
-                claims: &mut self.claims,
-                started: &mut self.started,
-                refusals: &mut self.refusals,
-            };
-            self.process.read_tables(&mut common, news, true)
-        }
-
-        fn ring(&self) -> &RingHeader {
-            self.process.arenas.get(RING).expect("it is mapped")
-        }
-
-        fn refused(self) -> Vec<String> {
-            self.refusals.into_records().into_iter().map(|refusal| refusal.what).collect()
-        }
-    }
-
-    #[test]
-    fn a_ring_is_drained_once_and_a_head_that_cannot_be_ends_it() {
-        let (mut joined, mut news) = (Joined::new(), News::default());
-        joined.ring().incarnation.store(1, Ordering::Relaxed);
-        joined.ring().head.store(64, Ordering::Release);
-        assert_eq!((joined.drain(&mut news), news.threads.len()), (64, 1));
-        assert_eq!(joined.ring().tail.0.load(Ordering::Relaxed), 64);
-        // The tail in the shared memory is ignored.
-        joined.ring().tail.0.store(0, Ordering::Relaxed);
-        assert_eq!(joined.drain(&mut news), 0);
-        joined.ring().head.store(64 + ring_capacity(0) + 8, Ordering::Release);
-        assert_eq!(joined.drain(&mut news), 0);
-        joined.ring().head.store(128, Ordering::Release);
-        assert_eq!(joined.drain(&mut news), 0, "it is not looked at again");
-        assert_eq!(joined.refused(), ["a ring of events"]);
-    }
-
-    #[test]
-    fn a_ring_changes_its_thread_when_it_is_free_and_not_before() {
-        let (mut joined, mut news) = (Joined::new(), News::default());
-        for incarnation in 1..1000 {
-            joined.ring().incarnation.store(incarnation, Ordering::Relaxed);
-            joined.drain(&mut news);
-        }
-        assert_eq!(news.threads.len(), 1);
-        assert_eq!(joined.refused(), ["a ring of events"]);
-    }
-
-    #[test]
-    fn rings_that_overlap_or_lie_outside_are_none() {
-        let (mut joined, mut news) = (Joined::new(), News::default());
-        let end = SESSION_HEADER_BYTES + ARENA_BYTES;
-        let places = [
-            RING,
-            RING + 64,
-            SESSION_HEADER_BYTES,
-            end - 4096,
-            end,
-            0,
-            u64::MAX - 7,
-            RING - RING_DATA_OFFSET,
-        ];
-        let header = joined.process.header();
-        for (i, place) in places.iter().enumerate() {
-            header.rings[i + 1].store(*place, Ordering::Relaxed);
-            // What it says of itself is right where there is room for it, so that the place alone is what is wrong.
-            if let Some(ring) = joined.process.arenas.get::<RingHeader>(*place)
-                && ![RING, SESSION_HEADER_BYTES].contains(place)
-            {
-                ring.capacity.store(4096, Ordering::Relaxed);
-            }
-        }
-        header.ring_count.store(u32::MAX, Ordering::Relaxed);
-        joined.drain(&mut news);
-        assert_eq!(joined.process.rings.len(), MAX_RINGS);
-        let good = joined.process.rings.iter().filter(|ring| ring.header(&joined.process.arenas).is_some());
-        assert_eq!(good.count(), 1);
-        assert_eq!(joined.process.own_bytes(), RING_DATA_OFFSET + 24 + size_of::<ProcessHeader>() as u64);
-    }
-
-    #[test]
-    fn nodes_are_read_where_they_are_and_never_more_than_were_written() {
-        let (mut joined, mut news) = (Joined::new(), News::default());
-        for id in 1..3 {
-            let record: &NodeRecord = joined.process.arenas.get(NODES + id * 16).expect("it is mapped");
-            record.key.store(id, Ordering::Release);
-        }
-        assert!(joined.read_nodes(&mut news));
-        assert_eq!(news.nodes[0].nodes, [(0, 1), (0, 2)]);
-        // All chunks are the first one.
-        let header = joined.process.header();
-        header.node_chunks[1..].iter().for_each(|chunk| chunk.store(NODES, Ordering::Relaxed));
-        header.node_count.store(u32::MAX, Ordering::Relaxed);
-        assert!(joined.read_nodes(&mut news));
-        assert!(news.node_count() <= MAX_RINGS + 3, "{}", news.node_count());
-        assert_eq!(joined.refused(), ["nodes of stacks"]);
-    }
-
-    #[test]
-    fn arenas_of_others_and_places_that_are_none_are_not_taken() {
-        for offset in [SESSION_HEADER_BYTES, SESSION_HEADER_BYTES + ARENA_BYTES, 4096, u64::MAX] {
-            let (mut joined, mut news) = (Joined::new(), News::default());
-            joined.process.header().arenas[1].store(offset, Ordering::Relaxed);
-            joined.drain(&mut news);
-            assert_eq!(joined.process.arenas.len(), 1, "{offset:#x}");
-            assert_eq!(joined.refused(), ["memory of a process"], "{offset:#x}");
-        }
-        let (mut joined, mut news) = (Joined::new(), News::default());
-        let second = SESSION_HEADER_BYTES + ARENA_BYTES;
-        let _mapped = joined.session.map(second).expect("this process maps it");
-        joined.claims.take(&(second..second + ARENA_BYTES), second);
-        joined.process.header().arenas[1].store(second, Ordering::Relaxed);
-        joined.drain(&mut news);
-        assert_eq!(joined.process.arenas.len(), 1, "another process has joined there");
     }
 }

@@ -11,7 +11,7 @@ use std::collections::btree_map::Entry;
 pub(crate) enum Refused {
     /// The list of processes leads to a place where no process can be, or back to one that it has been at.
     List,
-    /// A process that is not the one that it says it is, or more than the system has started.
+    /// A process that is not the one that it says it is, or joins in the future, or more than the system has started.
     Join,
     /// A part of the shared memory that is another process's, or no part at all.
     Arena,
@@ -19,7 +19,7 @@ pub(crate) enum Refused {
     Ring,
     /// A chunk of nodes of the same kind, or nodes that were never written.
     Nodes,
-    /// Threads that the system has never started.
+    /// Threads that the system has never started, or that begin in the future.
     Threads,
     /// Words that are no events.
     Events,

@@ -144,7 +144,14 @@ impl Ring {
         self.tid = header.tid.load(Ordering::Relaxed);
         self.name = own_name(header);
         self.first_name = self.name.clone();
-        let start_epoch = Epoch(header.start_epoch.load(Ordering::Relaxed));
+        let claimed = header.start_epoch.load(Ordering::Relaxed);
+        let start_epoch = drain.session.joined(claimed).unwrap_or_else(|now| {
+            let tid = self.tid;
+            drain
+                .refusals
+                .note(Refused::Threads, || format!("thread {tid} says that it begins in the future"));
+            now
+        });
         drain.news.threads.push(ThreadInfo {
             index,
             process: drain.process,

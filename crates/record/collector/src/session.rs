@@ -166,6 +166,13 @@ impl Session {
         self.own().clock.with(found)
     }
 
+    /// The epoch in which something joined that claims this one. If that cannot be, the error has what it may be.
+    pub(crate) fn joined(&self, claimed: u64) -> Result<Epoch, Epoch> {
+        // After the claim was read: the clock of one who says the truth had come to it.
+        let found = self.header().clock.0.load(Ordering::Acquire);
+        self.own().clock.joined(claimed, found)
+    }
+
     /// Moves the clock on and returns the new epoch. If a process has set the clock to a value that it cannot have, it is
     /// corrected, and the second value says so.
     pub fn tick(&self) -> (Epoch, bool) {

@@ -20,3 +20,4 @@ pub mod event;
 pub mod file;
 pub mod live;
 pub mod sampling;
+pub mod versions;

@@ -3,6 +3,7 @@
 //! Its names are those of the measures of recordings, but for requests, which are allocations and reallocations together.
 
 use super::file::Counts;
+use heapwise_report::export::Measure;
 
 /// What is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,8 +32,8 @@ impl BenchMeasure {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Requests => "requests",
-            Self::Bytes => "allocated_bytes",
-            Self::Peak => "peak_bytes",
+            Self::Bytes => Measure::AllocatedBytes.name(),
+            Self::Peak => Measure::PeakBytes.name(),
         }
     }
 

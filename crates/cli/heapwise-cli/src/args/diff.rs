@@ -2,17 +2,23 @@
 
 use super::destination::Destination;
 use clap::{Args, ValueEnum};
+use heapwise_diagnosis::compare::{Measure, Threshold};
 use std::path::PathBuf;
 
-pub(super) const EXAMPLES: &str = "\
+pub(super) fn examples() -> String {
+    let measures: Vec<&str> = Threshold::measures().into_iter().map(Measure::name).collect();
+    let measures = measures.join(", ");
+    format!(
+        "\
 Examples:
   heapwise diff base.hw new.hw
   heapwise diff base.hw new.hw --fail-on allocations+5%,peak_bytes+1MiB --format markdown -o comment.md
   heapwise diff base.hw new.hw --fail-on 'allocations>100000'
 
 Thresholds: MEASURE+PERCENT% and MEASURE+AMOUNT bound the increase, 'MEASURE>AMOUNT' bounds the newer recording (in \
-quotes: a shell takes > for itself). Measures: allocations, reallocations, allocated_bytes, temporary_allocations, \
-peak_bytes, live_at_exit_bytes, live_at_exit_blocks, peak_rss_bytes. Exit code 3 if one is exceeded.";
+quotes: a shell takes > for itself). Measures: {measures}. Exit code 3 if one is exceeded."
+    )
+}
 
 /// Arguments of `diff`.
 #[derive(Debug, Args)]

@@ -86,7 +86,7 @@ pub(crate) enum Command {
     /// Print the diagnosis of a recording on standard output.
     Report(ReportArgs),
     /// Compare two recordings and say what became better or worse.
-    #[command(after_help = diff::EXAMPLES)]
+    #[command(after_help = diff::examples())]
     Diff(DiffArgs),
     /// Write a recording in the format of another tool.
     #[command(after_help = export::EXAMPLES)]

@@ -1,32 +1,26 @@
 //! The accounts: what every event changes.
 
+mod ending;
+mod out_of_order;
+mod sampled;
+mod stack_sites;
+
 use super::growth::Fresh;
 use super::handover::Handovers;
 use super::live::{Block, LiveBlocks, MOST_RESIZES, Tick, cut_size};
-use super::reconcile::{Left, Reconciler};
+use super::reconcile::Reconciler;
 use super::sampling::{Sampling, Variances};
 use super::site::{Gauge, SiteStats};
 use super::sizes::Sizes;
 use super::timing::{Call, LastCall, NO_CALL};
 use super::touched_pages::TouchedHeap;
-use crate::analysis::EXIT_PARTS;
-use crate::budget::{Budget, price};
+use crate::budget::Budget;
 use crate::marks::{MarkAccount, Now};
 use crate::timeline::Timeline;
 use crate::totals::Totals;
 use crate::units::Bytes;
 use heapwise_trace::event::{Event, StackId};
 use rustc_hash::FxHashMap;
-
-/// No site yet for a stack.
-const NO_SITE: u32 = u32::MAX;
-/// Stack ids beyond what a recorder can have handed out only occur in damaged recordings.
-const STACK_LIMIT: u32 = 1 << 26;
-
-/// Stacks that have a place in the table of sites in any case, and as many more for each site that there is: of the nodes of a
-/// program, one in ten or twenty is the end of a stack.
-const NEAR_STACKS: usize = 1 << 20;
-const NEAR_STACKS_PER_SITE: usize = 64;
 
 /// A block on its way from one address to another.
 #[derive(Clone, Copy, Debug)]
@@ -157,22 +151,6 @@ impl Ledger {
         self.timeline.advance(self.now_ns, self.overall.bytes);
     }
 
-    /// No more events of this epoch are expected: closes the open accounts.
-    pub(crate) fn close_epoch(&mut self) {
-        if !self.reconciler.open {
-            self.reconciler.forget_log();
-            return;
-        }
-        let Left { unknown, displaced } = self.reconciler.close(self.epoch);
-        for advance in unknown {
-            self.threads[advance.thread as usize].counts.unknown_frees += 1;
-        }
-        for ((process, _), block) in displaced {
-            self.threads[block.thread as usize].counts.implicit_frees += 1;
-            self.lose(process, &block);
-        }
-    }
-
     /// Does what the event says, if it is possible now: an address is handed out that is not live, or taken back
     /// that is. Otherwise changes nothing and returns `false`.
     #[inline(always)]
@@ -237,7 +215,8 @@ impl Ledger {
                 self.marks.mark(kind, name, now);
                 true
             }
-            Event::Epoch(_) | Event::ThreadCreate { .. } | Event::ThreadJoin { .. } => true,
+            // Nothing of the heap.
+            _ => true,
         }
     }
 
@@ -355,53 +334,6 @@ impl Ledger {
         }
     }
 
-    /// A late event takes a block that was given up when its address was handed out again.
-    #[cold]
-    fn settle(&mut self, place: (u32, u64)) -> Option<Taken> {
-        let block = self.reconciler.settle(place, self.epoch)?;
-        let counts = &mut self.threads[block.thread as usize].counts;
-        counts.implicit_frees = counts.implicit_frees.saturating_sub(1);
-        self.sites[block.site as usize].deallocations += self.sampling.weight(block.size);
-        Some(Taken::Gone(block))
-    }
-
-    /// Puts a block where there is one already.
-    #[cold]
-    fn replace(&mut self, process: u32, address: u64, block: Block) {
-        let blocks = &mut self.processes[process as usize].blocks;
-        if let Some(displaced) = blocks.remove(address) {
-            blocks.insert(address, block);
-            if !self.reconciler.displace((process, address), displaced) {
-                self.threads[displaced.thread as usize].counts.implicit_frees += 1;
-                self.lose(process, &displaced);
-            }
-        }
-    }
-
-    /// Lets an allocation cancel against a free that was made in advance.
-    #[cold]
-    fn cancel(&mut self, process: u32, address: u64, thread: u32) {
-        if let Some(advance) = self.reconciler.cancel((process, address), thread)
-            && let Some(block) = self.processes[process as usize].blocks.remove(address)
-        {
-            // The block that the allocation pushed aside, if any, is there again.
-            if let Some(displaced) = self.reconciler.take_displaced((process, address)) {
-                self.processes[process as usize].blocks.insert(address, displaced);
-            }
-            let in_transit = &mut self.threads[advance.thread as usize].in_transit;
-            if let (true, Some((from, taken @ Taken::Unknown))) = (advance.resize, in_transit)
-                && *from == address
-            {
-                // The resize is still going on: this is the block that it is moving.
-                *taken = Taken::Live(block);
-            } else if advance.resize {
-                self.lose(process, &block);
-            } else {
-                self.end(process, &block, advance.thread, address);
-            }
-        }
-    }
-
     #[inline]
     fn put_resized(
         &mut self,
@@ -480,22 +412,6 @@ impl Ledger {
         self.lose(process, block);
     }
 
-    /// A block of a sample is freed.
-    #[inline(never)]
-    fn end_sampled(&mut self, process: u32, block: &Block, thread: u32) {
-        let weight = self.sampling.weight(block.size);
-        let stats = &mut self.sites[block.site as usize];
-        stats.deallocations += weight;
-        stats.lifetimes.add_many(Tick::at(self.now_ns).since_ns(block.born), weight);
-        if block.thread != thread {
-            let pair = (block.thread, thread);
-            stats.hand_over(pair, weight);
-            self.handovers.add(pair, weight, block.size.wrapping_mul(weight));
-            self.threads[block.thread as usize].freed_elsewhere += weight;
-        }
-        self.lose(process, block);
-    }
-
     #[inline(always)]
     fn gain(&mut self, process: u32, site: u32, thread: u32, size: u64, weight: u64) {
         let size = cut_size(size);
@@ -519,46 +435,6 @@ impl Ledger {
         self.timeline.raise(self.overall.bytes);
     }
 
-    /// A block of a sample is handed out.
-    #[inline(never)]
-    fn gain_sampled(&mut self, process: u32, site: u32, thread: u32, size: u64, weight: u64) {
-        let bytes = size.wrapping_mul(weight);
-        let stats = &mut self.sites[site as usize];
-        stats.samples += 1;
-        stats.allocated_bytes = stats.allocated_bytes.wrapping_add(bytes);
-        stats.gain_many(size, weight, self.peaks);
-        self.sizes.add_many(size, weight);
-        self.variances.request(size, weight);
-        if self.many.threads {
-            self.threads[thread as usize].live.add_many(bytes, weight);
-        }
-        if self.many.processes {
-            self.processes[process as usize].live.add_many(bytes, weight);
-        }
-        if self.overall.add_many(bytes, weight) {
-            self.peaks += 1;
-            self.peak_ns = self.now_ns;
-            self.variances.peak();
-        }
-        self.timeline.raise(self.overall.bytes);
-    }
-
-    /// A block of a sample is live no more.
-    #[inline(never)]
-    fn lose_sampled(&mut self, process: u32, block: &Block) {
-        let weight = self.sampling.weight(block.size);
-        let bytes = block.size.wrapping_mul(weight);
-        self.sites[block.site as usize].lose_many(bytes, weight, self.peaks);
-        self.variances.lose(block.size, weight);
-        if self.many.threads {
-            self.threads[block.thread as usize].live.remove_many(bytes, weight);
-        }
-        if self.many.processes {
-            self.processes[process as usize].live.remove_many(bytes, weight);
-        }
-        self.overall.remove_many(bytes, weight);
-    }
-
     #[inline(always)]
     fn lose(&mut self, process: u32, block: &Block) {
         if self.sampling.is_on() {
@@ -573,94 +449,6 @@ impl Ledger {
             self.processes[process as usize].live.remove(size);
         }
         self.overall.remove(size);
-    }
-
-    /// The site of a stack.
-    #[inline(always)]
-    fn site(&mut self, process: u32, stack: StackId) -> u32 {
-        match self.processes[process as usize].sites.get(stack.0 as usize) {
-            Some(&site) if site != NO_SITE => site,
-            _ => self.new_site(process, stack),
-        }
-    }
-
-    #[cold]
-    fn new_site(&mut self, process: u32, stack: StackId) -> u32 {
-        let stack = if stack.0 < STACK_LIMIT { stack } else { StackId::UNKNOWN };
-        let ProcessLedger { sites, far_sites, n_sites, .. } = &mut self.processes[process as usize];
-        let at = stack.0 as usize;
-        let known = sites.get(at).copied().filter(|&site| site != NO_SITE);
-        if let Some(site) = known.or_else(|| far_sites.get(&stack).copied()) {
-            return site;
-        }
-        let is_far = at >= sites.len() && at >= NEAR_STACKS.max(*n_sites * NEAR_STACKS_PER_SITE);
-        let len = if is_far { sites.len() } else { sites.len().max((at + 1).next_power_of_two()) };
-        let growth = (len - sites.len()) * size_of::<u32>();
-        if !self.budget.keep(price::SITE + growth as u64) {
-            // Reading ends behind this section. Until then any site has to do.
-            if self.sites.is_empty() {
-                self.sites.push(SiteStats::default());
-                self.site_stacks.push((process, StackId::UNKNOWN));
-            }
-            return 0;
-        }
-        let site = self.sites.len() as u32;
-        *n_sites += 1;
-        if is_far {
-            far_sites.insert(stack, site);
-        } else {
-            sites.resize(len, NO_SITE);
-            sites[at] = site;
-        }
-        self.sites.push(SiteStats::default());
-        self.site_stacks.push((process, stack));
-        site
-    }
-
-    /// The process is gone, and its heap with it.
-    pub(crate) fn end_process(&mut self, process: u32) {
-        let in_transit = self.threads.iter_mut().filter(|t| t.process == process);
-        let in_transit: Vec<_> = in_transit.filter_map(|t| t.in_transit.take()).collect();
-        let in_transit = in_transit.into_iter().filter_map(|(address, taken)| match taken {
-            Taken::Live(block) => Some((address, block)),
-            Taken::Gone(_) | Taken::Unknown => None,
-        });
-        let blocks = self.processes[process as usize].blocks.drain().chain(in_transit);
-        let (now, age) = (Tick::at(self.now_ns), self.now_ns - self.processes[process as usize].since_ns);
-        for (_, block) in blocks {
-            let weight = self.sampling.weight(block.size);
-            let size = block.size.wrapping_mul(weight);
-            if weight > 1 {
-                self.variances.exit(block.size, weight);
-            }
-            let site = &mut self.sites[block.site as usize];
-            site.lifetimes.add_unended(now.since_ns(block.born), weight);
-            if block.resizes > 0 {
-                site.add_growth(block.resizes, size);
-            }
-            // How long before the end it was handed out, in parts of the process's life.
-            let before = u128::from(now.since_ns(block.born)) * EXIT_PARTS as u128 / u128::from(age.max(1));
-            let part = EXIT_PARTS - 1 - (before as usize).min(EXIT_PARTS - 1);
-            site.exit_births.get_or_insert_default()[part] += weight;
-            site.exit_bytes = site.exit_bytes.wrapping_add(size);
-            site.exit_blocks += weight;
-            let counts = &mut self.threads[block.thread as usize].counts;
-            counts.live_at_exit_bytes += Bytes(size);
-            counts.live_at_exit_blocks += weight;
-            self.processes[process as usize].exit.add_many(size, weight);
-            self.lose(process, &block);
-        }
-    }
-
-    /// Copies the overall gauge to the only thread or process, which had no separate one so far.
-    pub(crate) fn share_gauges(&mut self) {
-        let overall = self.overall;
-        if !self.many.threads {
-            self.threads.iter_mut().for_each(|t| t.live = overall);
-        }
-        if !self.many.processes {
-            self.processes.iter_mut().for_each(|p| p.live = overall);
-        }
     }
 
     /// How often the overall live bytes were higher than ever before; belongs to [`SiteStats::at_peak`].

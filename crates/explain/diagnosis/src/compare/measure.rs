@@ -3,28 +3,25 @@
 use heapwise_analysis::{Analysis, Measure, Numbers, Site};
 
 /// What runs are compared by, in the order of the report.
-pub(super) const OF_RUNS: [Measure; 9] = [
-    Measure::Allocations,
-    Measure::Reallocations,
-    Measure::AllocatedBytes,
-    Measure::TemporaryAllocations,
-    Measure::PeakBytes,
-    Measure::LiveAtExitBytes,
-    Measure::LiveAtExitBlocks,
-    Measure::PeakRssBytes,
-    Measure::DurationNs,
-];
+pub(super) const OF_RUNS: [Measure; 9] = compared(&Measure::ALL);
 /// Those that call sites have, too.
-pub const OF_SITES: [Measure; N_OF_SITES] = [
-    Measure::Allocations,
-    Measure::Reallocations,
-    Measure::AllocatedBytes,
-    Measure::TemporaryAllocations,
-    Measure::PeakBytes,
-    Measure::LiveAtExitBytes,
-    Measure::LiveAtExitBlocks,
-];
+pub const OF_SITES: [Measure; N_OF_SITES] = compared(&Measure::OF_SITES);
 const N_OF_SITES: usize = 7;
+
+/// All but the blocks at the peak: bytes say more of it.
+const fn compared<const N: usize>(all: &[Measure]) -> [Measure; N] {
+    let mut kept = [all[0]; N];
+    let (mut at, mut n) = (0, 0);
+    while at < all.len() {
+        if !matches!(all[at], Measure::PeakBlocks) {
+            kept[n] = all[at];
+            n += 1;
+        }
+        at += 1;
+    }
+    assert!(n == N, "there are as many");
+    kept
+}
 
 /// Whether it follows from the events. The others are measured while the program runs: two runs that do exactly
 /// the same differ in them by a fifth or more, depending on what else the machine does.

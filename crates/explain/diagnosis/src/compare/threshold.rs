@@ -108,12 +108,18 @@ impl fmt::Display for Limit {
     }
 }
 
+impl Threshold {
+    /// What a condition may be on. How long a run took says little about the next one.
+    pub fn measures() -> Vec<Measure> {
+        OF_RUNS.into_iter().filter(|measure| *measure != Measure::DurationNs).collect()
+    }
+}
+
 impl FromStr for Threshold {
     type Err = BadThreshold;
 
     fn from_str(expression: &str) -> Result<Self, Self::Err> {
-        let known: Vec<Measure> = OF_RUNS.into_iter().filter(|m| *m != Measure::DurationNs).collect();
-        Self::parse(expression, &known, Measure::name, Measure::is_bytes)
+        Self::parse(expression, &Self::measures(), Measure::name, Measure::is_bytes)
     }
 }
 

@@ -1,8 +1,10 @@
 //! Resident memory: what it consists of, how full its pages are, and its course over time.
 
+use crate::json::memory::breakdown;
+use crate::schema::report as schema;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use heapwise_analysis::{Analysis, Breakdown};
+use heapwise_analysis::Analysis;
 use serde::Serialize;
 
 /// A screen has fewer columns than this, so more points would not be visible.
@@ -12,18 +14,8 @@ const MOST_POINTS: usize = 1200;
 #[derive(Debug, Serialize)]
 pub(super) struct Moment {
     label: String,
-    time_ns: u64,
-    pid: Option<u32>,
-    rss: u64,
-    live: u64,
-    rounding: u64,
-    holes: u64,
-    retained: u64,
-    metadata: u64,
-    not_heap: u64,
-    unaccounted: u64,
-    huge_pages: u64,
-    live_not_resident: u64,
+    #[serde(flatten)]
+    parts: schema::Breakdown,
 }
 
 /// The moments, the peak first.
@@ -32,25 +24,8 @@ pub(super) fn moments(analysis: &Analysis) -> Vec<Moment> {
     let peak = accounting.at_peak.iter().map(|b| ("At the peak".to_owned(), b));
     let end = accounting.at_end.iter().map(|b| ("At the end".to_owned(), b));
     let asked = accounting.snapshots.iter().enumerate().map(|(i, b)| (format!("Snapshot {}", i + 1), b));
-    peak.chain(end).chain(asked).map(|(label, breakdown)| moment(analysis, label, breakdown)).collect()
-}
-
-fn moment(analysis: &Analysis, label: String, b: &Breakdown) -> Moment {
-    Moment {
-        label,
-        time_ns: b.time.0,
-        pid: analysis.processes.iter().find(|p| p.index == b.process).map(|p| p.pid),
-        rss: b.rss.0,
-        live: b.live.0,
-        rounding: b.rounding.0,
-        holes: b.holes.0,
-        retained: b.retained.0,
-        metadata: b.metadata.0,
-        not_heap: b.not_heap.0,
-        unaccounted: b.unaccounted.0,
-        huge_pages: b.huge_pages.0,
-        live_not_resident: b.live_not_resident.0,
-    }
+    let moment = |(label, parts)| Moment { label, parts: breakdown(analysis, parts) };
+    peak.chain(end).chain(asked).map(moment).collect()
 }
 
 /// The map of pages. Cells are bytes, and base64 is shorter than numbers.

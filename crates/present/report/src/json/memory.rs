@@ -45,7 +45,8 @@ pub(super) fn memory(analysis: &Analysis, verdict: Option<&diagnosis::Verdict>) 
     }
 }
 
-fn breakdown(analysis: &Analysis, b: &analysis::Breakdown) -> Breakdown {
+/// What the resident bytes of a moment consist of.
+pub(crate) fn breakdown(analysis: &Analysis, b: &analysis::Breakdown) -> Breakdown {
     Breakdown {
         time_ns: b.time.0,
         pid: analysis.processes.iter().find(|p| p.index == b.process).map(|p| p.pid),

@@ -1,23 +1,19 @@
 //! Tables of the user's places, by what they cost; and the stacks of those with most allocations.
 
-use super::rows::{Measure, stack_of};
+use super::rows::stack_of;
 use super::{Subject, counted, rest};
 use crate::document::{Block, Cell, Column, Role, Row, Section, Shown, Stack, Table, Words};
 use crate::units::{bytes, count, share};
-use heapwise_analysis::Analysis;
+use heapwise_analysis::{Measure, Numbers};
 
 /// One table.
 pub(super) struct Ranking {
-    pub(super) title: &'static str,
+    title: &'static str,
     /// What it is sorted by.
     pub(super) measure: Measure,
-    /// The other column.
-    beside: Measure,
-    /// Whether the measure is bytes; then the other column is a count.
-    in_bytes: bool,
+    /// The other column is the sum of these: bytes beside a count, or a count.
+    beside: &'static [Measure],
     heads: (&'static str, &'static str),
-    /// What the whole is.
-    pub(super) whole: fn(&Analysis) -> u64,
     help: &'static str,
     /// Some tables are omitted on a page, which has columns for all measures.
     shown: Shown,
@@ -26,55 +22,60 @@ pub(super) struct Ranking {
 pub(super) const TABLES: &[Ranking] = &[
     Ranking {
         title: "Most allocations",
-        measure: |s| s.allocations,
-        beside: |s| s.bytes,
-        in_bytes: false,
+        measure: Measure::Allocations,
+        beside: &[Measure::AllocatedBytes],
         heads: ("blocks", "bytes"),
-        whole: |a| a.totals.allocations,
         help: "borrow, reuse or reserve to avoid them",
         shown: Shown::Everywhere,
     },
     Ranking {
         title: "Most bytes allocated",
-        measure: |s| s.bytes,
-        beside: |s| s.allocations + s.reallocations,
-        in_bytes: true,
+        measure: Measure::AllocatedBytes,
+        beside: &[Measure::Allocations, Measure::Reallocations],
         heads: ("bytes", "requests"),
-        whole: |a| a.totals.allocated_bytes.0,
         help: "summed over the whole run, freed or not",
         shown: Shown::Terminal,
     },
     Ranking {
         title: "Live at the peak",
-        measure: |s| s.peak_bytes,
-        beside: |s| s.peak_blocks,
-        in_bytes: true,
+        measure: Measure::PeakBytes,
+        beside: &[Measure::PeakBlocks],
         heads: ("bytes", "blocks"),
-        whole: |a| a.totals.peak_live_bytes.0,
         help: "what the highest memory use consists of",
         shown: Shown::Everywhere,
     },
     Ranking {
         title: "Temporary allocations",
-        measure: |s| s.temporary,
-        beside: |s| s.allocations,
-        in_bytes: false,
+        measure: Measure::TemporaryAllocations,
+        beside: &[Measure::Allocations],
         heads: ("blocks", "of these"),
-        whole: |a| a.totals.temporary_allocations,
         help: "freed at once: often not needed at all",
         shown: Shown::Terminal,
     },
     Ranking {
         title: "Live at exit",
-        measure: |s| s.exit_bytes,
-        beside: |s| s.exit_blocks,
-        in_bytes: true,
+        measure: Measure::LiveAtExitBytes,
+        beside: &[Measure::LiveAtExitBlocks],
         heads: ("bytes", "blocks"),
-        whole: |a| a.totals.live_at_exit_bytes.0,
         help: "leaked, or kept on purpose",
         shown: Shown::Terminal,
     },
 ];
+
+impl Ranking {
+    /// Both columns of a row.
+    fn amounts(&self, numbers: &Numbers) -> [String; 2] {
+        let part = self.measure.of(numbers);
+        let beside = self.beside.iter().fold(0u64, |sum, measure| sum.wrapping_add(measure.of(numbers)));
+        if self.measure.is_bytes() {
+            [bytes(part), count(beside)]
+        } else if self.beside.iter().any(|measure| measure.is_bytes()) {
+            [count(part), bytes(beside)]
+        } else {
+            [count(part), format!("of {}", count(beside))]
+        }
+    }
+}
 
 /// Columns of a count or an amount.
 const WIDE: usize = 11;
@@ -85,7 +86,8 @@ pub(super) fn tables(subject: &Subject<'_>) -> Vec<Section> {
 
 /// A table with so many rows at most.
 pub(super) fn some(subject: &Subject<'_>, ranking: &Ranking, most: usize) -> Option<Section> {
-    let (whole, measure) = ((ranking.whole)(subject.analysis), ranking.measure);
+    let measure = ranking.measure;
+    let whole = measure.of_run(subject.analysis);
     let top = subject.rows.top(measure, most.min(subject.options.top));
     if top.is_empty() {
         return None;
@@ -105,28 +107,24 @@ pub(super) fn some(subject: &Subject<'_>, ranking: &Ranking, most: usize) -> Opt
         on_pages("via"),
     ];
     let row = |row: &&super::rows::Row| {
-        let s = &row.sums;
-        let (part, beside) = (measure(s), (ranking.beside)(s));
-        let [part_text, beside] = match ranking {
-            Ranking { in_bytes: true, .. } => [bytes(part), count(beside)],
-            Ranking { heads: (_, "bytes"), .. } => [count(part), bytes(beside)],
-            _ => [count(part), format!("of {}", count(beside))],
-        };
-        let amounts = [s.bytes, s.peak_bytes, s.exit_bytes].map(bytes);
-        let numbers = [share(part, whole), part_text, beside, count(s.allocations), count(s.temporary)];
-        let numbers = numbers.into_iter().chain(amounts).map(Cell::number);
+        let sums = &row.sums;
+        let [part, beside] = ranking.amounts(sums);
+        let amounts = [sums.allocated_bytes, sums.peak_bytes, sums.live_at_exit_bytes].map(bytes);
+        let counts = [sums.allocations, sums.temporary_allocations].map(count);
+        let numbers = [share(measure.of(sums), whole), part, beside].into_iter().chain(counts);
+        let numbers = numbers.chain(amounts).map(Cell::number);
         let via = row.via(measure).0;
         let via = if via.is_empty() { Cell::empty() } else { Cell::text(Words::name(via)) };
         let stack = subject.options.stacks.then(|| main_stack(subject, row, measure)).flatten();
         Row { stack, ..Row::of(numbers.chain([Cell::place(row.as_place(measure)), via])) }
     };
-    let places = subject.rows.list.iter().filter(|r| measure(&r.sums) > 0).count();
+    let places = subject.rows.list.iter().filter(|r| measure.of(&r.sums) > 0).count();
     let table = Table {
         rows: top.iter().map(row).collect(),
         rest: rest(places, top.len(), "place", "places"),
         ..Table::new(columns)
     };
-    let all = if ranking.in_bytes { bytes(whole) } else { count(whole) };
+    let all = if measure.is_bytes() { bytes(whole) } else { count(whole) };
     let aside = format!("{all} in all; {}", ranking.help);
     Some(Section::new(ranking.title, [Block::Table(table)]).aside(aside).only(ranking.shown))
 }

@@ -2,50 +2,8 @@
 
 use crate::document::{Place, Stack, StackFrame};
 use crate::names;
-use heapwise_analysis::{Analysis, Frame, Site, SiteId};
+use heapwise_analysis::{Analysis, Frame, Measure, Numbers, Site, SiteId};
 use std::collections::HashMap;
-
-/// The number that rows are sorted and measured by.
-pub(crate) type Measure = fn(&Sums) -> u64;
-
-/// Sums over the sites of a row.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Sums {
-    pub(crate) allocations: u64,
-    pub(crate) reallocations: u64,
-    pub(crate) bytes: u64,
-    pub(crate) temporary: u64,
-    pub(crate) peak_bytes: u64,
-    pub(crate) peak_blocks: u64,
-    pub(crate) exit_bytes: u64,
-    pub(crate) exit_blocks: u64,
-}
-
-impl Sums {
-    fn of(site: &Site) -> Self {
-        Self {
-            allocations: site.allocations,
-            reallocations: site.reallocations,
-            bytes: site.allocated_bytes.0,
-            temporary: site.temporary_allocations,
-            peak_bytes: site.peak_bytes.0,
-            peak_blocks: site.peak_blocks,
-            exit_bytes: site.live_at_exit_bytes.0,
-            exit_blocks: site.live_at_exit_blocks,
-        }
-    }
-
-    fn add(&mut self, other: &Sums) {
-        self.allocations += other.allocations;
-        self.reallocations += other.reallocations;
-        self.bytes = self.bytes.wrapping_add(other.bytes);
-        self.temporary += other.temporary;
-        self.peak_bytes = self.peak_bytes.wrapping_add(other.peak_bytes);
-        self.peak_blocks += other.peak_blocks;
-        self.exit_bytes = self.exit_bytes.wrapping_add(other.exit_bytes);
-        self.exit_blocks += other.exit_blocks;
-    }
-}
 
 /// One place in the user's code.
 #[derive(Debug)]
@@ -54,9 +12,9 @@ pub(crate) struct Row {
     pub(crate) function: String,
     /// `file:line`, empty if it is not known.
     pub(crate) place: String,
-    pub(crate) sums: Sums,
+    pub(crate) sums: Numbers,
     /// Its sites, what each calls, and its sums.
-    sites: Vec<(SiteId, String, Sums)>,
+    sites: Vec<(SiteId, String, Numbers)>,
 }
 
 impl Row {
@@ -83,7 +41,7 @@ impl Row {
     pub(crate) fn via(&self, measure: Measure) -> (&str, usize) {
         let mut ways: HashMap<&str, u64> = HashMap::new();
         for (_, via, sums) in &self.sites {
-            *ways.entry(via).or_default() += measure(sums);
+            *ways.entry(via).or_default() += measure.of(sums);
         }
         let used = ways.iter().filter(|(_, n)| **n > 0);
         let most = used.clone().max_by_key(|(via, n)| (**n, std::cmp::Reverse(**via)));
@@ -92,8 +50,8 @@ impl Row {
 
     /// The site with most of a measure, and how many others have some of it.
     pub(crate) fn main_site(&self, measure: Measure) -> Option<(SiteId, usize)> {
-        let used = self.sites.iter().filter(|s| measure(&s.2) > 0);
-        let most = used.clone().max_by_key(|s| (measure(&s.2), std::cmp::Reverse(s.0)))?;
+        let used = self.sites.iter().filter(|s| measure.of(&s.2) > 0);
+        let most = used.clone().max_by_key(|s| (measure.of(&s.2), std::cmp::Reverse(s.0)))?;
         Some((most.0, used.count() - 1))
     }
 }
@@ -115,12 +73,12 @@ impl Rows {
             let place = at.map_or_else(String::new, |frame| place_of(frame, folder));
             let inner = site.user_frame.and_then(|i| i.checked_sub(1)).and_then(|i| stack.get(i));
             let via = inner.and_then(|f| f.function).map(names::callee).unwrap_or_default();
-            let sums = Sums::of(site);
+            let sums = Numbers::from(site);
             let row = *by_place.entry((function.clone(), place.clone())).or_insert_with(|| {
-                list.push(Row { function, place, sums: Sums::default(), sites: Vec::new() });
+                list.push(Row { function, place, sums: Numbers::default(), sites: Vec::new() });
                 list.len() - 1
             });
-            list[row].sums.add(&sums);
+            list[row].sums += sums;
             list[row].sites.push((site.id, via, sums));
         }
         Self { list }
@@ -133,9 +91,9 @@ impl Rows {
 
     /// The rows with most of a measure, most first.
     pub(crate) fn top(&self, measure: Measure, most: usize) -> Vec<&Row> {
-        let mut rows: Vec<&Row> = self.list.iter().filter(|r| measure(&r.sums) > 0).collect();
+        let mut rows: Vec<&Row> = self.list.iter().filter(|r| measure.of(&r.sums) > 0).collect();
         // Stable: equal rows stay in the order of their allocated bytes.
-        rows.sort_by_key(|r| std::cmp::Reverse(measure(&r.sums)));
+        rows.sort_by_key(|r| std::cmp::Reverse(measure.of(&r.sums)));
         rows.truncate(most);
         rows
     }

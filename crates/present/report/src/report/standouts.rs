@@ -4,6 +4,7 @@ use super::Subject;
 use super::places::{Ranking, TABLES};
 use crate::document::{Block, Mark, Section};
 use crate::units::{bytes, share};
+use heapwise_analysis::Measure;
 
 pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
     if !subject.diagnosis.insights.is_empty() {
@@ -14,20 +15,20 @@ pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
 }
 
 fn line(subject: &Subject<'_>, ranking: &Ranking) -> Option<Block> {
-    let whole = (ranking.whole)(subject.analysis);
+    let whole = ranking.measure.of_run(subject.analysis);
     let row = subject.rows.top(ranking.measure, 1).first().copied()?;
-    let part = (ranking.measure)(&row.sums);
+    let part = ranking.measure.of(&row.sums);
     // A tenth of the whole is worth mentioning; less is not where to begin.
     if whole == 0 || part.saturating_mul(10) < whole {
         return None;
     }
-    let what = match ranking.title {
-        "Most allocations" => format!("makes {} of all allocations", share(part, whole)),
-        "Live at the peak" => format!("holds {} of the live peak ({})", share(part, whole), bytes(part)),
-        "Temporary allocations" if whole * 10 >= subject.analysis.totals.allocations => {
+    let what = match ranking.measure {
+        Measure::Allocations => format!("makes {} of all allocations", share(part, whole)),
+        Measure::PeakBytes => format!("holds {} of the live peak ({})", share(part, whole), bytes(part)),
+        Measure::TemporaryAllocations if whole * 10 >= subject.analysis.totals.allocations => {
             format!("makes {} of the temporary allocations", share(part, whole))
         }
-        "Live at exit" if part >= 1 << 20 => format!("still holds {} at exit", bytes(part)),
+        Measure::LiveAtExitBytes if part >= 1 << 20 => format!("still holds {} at exit", bytes(part)),
         _ => return None,
     };
     Some(Block::line(Mark::Item, format!("{} {what}", row.in_words())))

@@ -123,6 +123,9 @@ impl Scene {
             self.attacked.nodes.len()
         );
         assert!(self.attacked.tids.len() <= 2000 && self.attacked.process.own_bytes() <= 4 * ARENA_BYTES);
+        let now = self.reader.session.epoch();
+        let mut starts = self.attacked.starts.iter().chain(&self.read.starts);
+        assert!(starts.all(|&start| start <= now), "a thread is believed to begin in the future");
         let refused = self.reader.refusals.into_records().into_iter().map(|refusal| refusal.what);
         (refused.collect(), self.attacked.tids.len())
     }
@@ -195,6 +198,7 @@ const ATTACKS: &[Attack] = &[
     ("a writer far ahead", |at, _| put(&at.ring.head, !7), RINGS),
     ("a reader that goes back", |at, n| put(&at.ring.tail.0, n), &[]),
     ("a ring that grows", |at, _| put(&at.ring.capacity, 1 << 40), &[]),
+    ("threads from the future", |at, _| put(&at.ring.start_epoch, u64::MAX), &["threads"]),
     ("threads that never were", |at, n| put(&at.ring.incarnation, n + 2), RINGS),
     ("nodes that were never written", |at, _| put_short(&at.header.node_count, u32::MAX), NODES),
     (
@@ -271,6 +275,18 @@ fn whatever_a_process_writes_harms_itself_alone() {
         assert_eq!(scene.end(), (refused, 1), "{what}");
         assert!(began.elapsed() < Duration::from_secs(20), "{what}: {:?}", began.elapsed());
     }
+}
+
+#[test]
+fn a_process_that_joins_in_the_future_has_joined_now() {
+    let mut reader = Reader::new();
+    let recorder = recorder(&reader.session);
+    put(&recorder.header().expect("it has joined").start_epoch, u64::MAX);
+    let reading = reader.take_in(recorder);
+    assert_eq!(reading.process.info.start_epoch, reader.session.epoch());
+    let refused: Vec<String> =
+        reader.refusals.into_records().into_iter().map(|refusal| refusal.what).collect();
+    assert_eq!(refused, ["a process"]);
 }
 
 #[test]

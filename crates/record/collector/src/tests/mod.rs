@@ -18,7 +18,7 @@ use crate::refusals::Refusals;
 use crate::session::{Session, Settings};
 use heapwise_recorder::process::Process as Recorder;
 use heapwise_recorder::thread::ThreadState;
-use heapwise_trace::event::{AllocFunction, BlockAddress, Event, StackId};
+use heapwise_trace::event::{AllocFunction, BlockAddress, Epoch, Event, StackId};
 use heapwise_trace::file::records::{ProcessEnd, ProcessIndex};
 use heapwise_trace::live::node::NodeKind;
 use heapwise_trace::live::words::{decode, encode};
@@ -103,6 +103,8 @@ struct Reading {
     words: BTreeMap<u32, Vec<u64>>,
     /// What each thread's kernel id is.
     tids: BTreeMap<u32, u32>,
+    /// When its threads are said to have begun.
+    starts: Vec<Epoch>,
     lost: BTreeMap<u32, u64>,
 }
 
@@ -132,10 +134,12 @@ impl Reader {
         let first = distrust::arena(offset).expect("an arena");
         assert!(self.claims.take(&first, offset));
         let who = (std::process::id(), Standing::Proven);
-        let process = Process::new(&self.session, first, who, ProcessIndex(0), |_| None);
+        let refusals = &mut self.refusals;
+        let process = Process::new(&self.session, first, who, ProcessIndex(0), |_| None, refusals);
         let process = process.expect("it is mapped");
         let (nodes, words) = (BTreeMap::new(), BTreeMap::new());
-        Reading { process, nodes, words, tids: BTreeMap::new(), lost: BTreeMap::new() }
+        let (tids, lost) = (BTreeMap::new(), BTreeMap::new());
+        Reading { process, nodes, words, tids, starts: Vec::new(), lost }
     }
 
     fn common(&mut self) -> Common<'_> {
@@ -168,6 +172,7 @@ impl Reading {
             self.nodes.extend((nodes.first_id..).zip(nodes.nodes));
         }
         self.tids.extend(news.threads.iter().map(|thread| (thread.index.0, thread.tid)));
+        self.starts.extend(news.threads.iter().map(|thread| thread.start_epoch));
         self.lost.extend(news.thread_ends.iter().map(|end| (end.index.0, end.lost_events)));
     }
 

@@ -29,11 +29,9 @@ pub use limits::Claim;
 pub use reader::{Reader, Section};
 pub use writer::Writer;
 
+pub use crate::versions::{MAJOR, MINOR};
+
 /// The first eight bytes: not text, not cut by a transfer that changes line ends.
 pub const MAGIC: [u8; 8] = *b"\x89hw\r\n\x1a\n\0";
-/// Raised when old readers would misread; they refuse.
-pub const MAJOR: u16 = 3;
-/// Raised when something is added that old readers may skip.
-pub const MINOR: u16 = 1;
 /// Bytes of the file header.
 pub const HEADER_BYTES: usize = 16;

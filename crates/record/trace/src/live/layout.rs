@@ -4,10 +4,10 @@
 
 use super::atomics::{AtomicU8, AtomicU32, AtomicU64};
 
+pub use crate::versions::LIVE_VERSION;
+
 /// The first eight bytes of a session.
 pub const SESSION_MAGIC: u64 = u64::from_le_bytes(*b"heapwise");
-/// A recorder and a collector of different versions do not talk to each other.
-pub const LIVE_VERSION: u32 = 4;
 
 /// Environment variable that names the session file to a recorded process.
 pub const SESSION_VARIABLE: &str = "HEAPWISE_SESSION";

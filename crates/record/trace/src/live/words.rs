@@ -9,56 +9,22 @@
 //! └─────────────┴──────────────────────────────────┴──────┘
 //! ```
 //!
-//! | kind | words | extra | further words |
-//! |---|---|---|---|
-//! | 1 alloc | 2 | function 4 bits, alignment log2 6 bits | size 32 bits, stack 32 bits |
-//! | 2 alloc, wide | 3 | as above | stack in the high half; size 64 bits |
-//! | 3 free | 1 | – | – |
-//! | 4 free, measured | 2 | – | touched pages |
-//! | 5 realloc | 4 | 1 if touched is valid | size low 32 + stack; new address; size high 32 + touched |
-//! | 6 realloc begin | 2 | 1 if touched is valid | touched |
-//! | 7 realloc end | 3 | – | size low 32 + stack; size high |
-//! | 8 epoch | 1 | – | the epoch is in bits 4 and up |
-//! | 9 failed | 2 | function | size (saturated) and stack |
-//! | 10 thread create | 2 | – | handle |
-//! | 11 thread join | 2 | – | handle |
-//! | 12 timed | 1 | – | the ticks are in bits 4 and up |
-//! | 13 mark | 2 | – | its kind is in bits 4 and 5, its name in the high half; ticks |
+//! *Kind* is the number of the event's kind, and *address* that of the block; *extra* is what else there is room for. Kinds without
+//! an address have other things there. Up to three further words follow. [`Event`] says for each kind what lies where, in one
+//! place for both directions; a number that is no kind's ends the reading, and so does the 0 of memory that was never written.
 //!
 //! A worked example: `malloc(24)` at `0x5555_0000_12a0` by stack 7 is `0x0000_aaaa_0000_2541, 0x0000_0007_0000_0018`
 //! (the address shifted right by 3 stands from bit 4 on, so it is the address itself shifted left by 1).
 
-use crate::event::{AllocFunction, BlockAddress, Epoch, Event, MarkId, MarkKind, StackId};
+use crate::event::codec::{Field, WordCodec};
+use crate::event::{BlockAddress, Event};
+use core::ops::Range;
 
 /// Most words of one event.
 pub const MAX_WORDS: usize = 4;
 
-const ALLOC: u64 = 1;
-const ALLOC_WIDE: u64 = 2;
-const FREE: u64 = 3;
-const FREE_MEASURED: u64 = 4;
-const REALLOC: u64 = 5;
-const REALLOC_BEGIN: u64 = 6;
-const REALLOC_END: u64 = 7;
-const EPOCH: u64 = 8;
-const FAILED: u64 = 9;
-const THREAD_CREATE: u64 = 10;
-const THREAD_JOIN: u64 = 11;
-const TIMED: u64 = 12;
-const MARK: u64 = 13;
-
 const KIND_MASK: u64 = 0xf;
 const ADDRESS_BITS: u64 = (1 << 47) - 8;
-
-#[inline(always)]
-fn first(kind: u64, address: BlockAddress, extra: u64) -> u64 {
-    kind | (address.0 & ADDRESS_BITS) << 1 | extra << 48
-}
-
-#[inline(always)]
-fn address_of(word: u64) -> BlockAddress {
-    BlockAddress((word >> 1) & ADDRESS_BITS)
-}
 
 /// Words of one event, ready to be copied into a ring.
 #[derive(Clone, Copy, Debug)]
@@ -69,60 +35,81 @@ pub struct Words {
     pub len: usize,
 }
 
+/// PERF: all of this becomes a few shifts of values in registers, since every place is a constant where the code is inlined.
+impl WordCodec for Words {
+    #[inline(always)]
+    fn begin(&mut self, number: u64) {
+        *self = Words { words: [number, 0, 0, 0], len: 1 };
+    }
+
+    #[inline(always)]
+    fn is_second(&mut self, is_it: bool) -> bool {
+        is_it
+    }
+
+    #[inline(always)]
+    fn begin_second(&mut self) {
+        self.words[0] += 1;
+    }
+
+    #[inline(always)]
+    fn address(&mut self, address: &mut BlockAddress) -> Option<()> {
+        self.words[0] |= (address.0 & ADDRESS_BITS) << 1;
+        Some(())
+    }
+
+    #[inline(always)]
+    fn part<T: Field>(&mut self, word: usize, bits: Range<u32>, value: &mut T) -> Option<()> {
+        self.words[word] |= value.to_bits() << bits.start;
+        self.len = self.len.max(word + 1);
+        Some(())
+    }
+}
+
 /// Encodes an event.
 #[inline(always)]
 pub fn encode(event: Event) -> Words {
-    let pack = |size: u64, stack: StackId| (size & 0xffff_ffff) | u64::from(stack.0) << 32;
-    match event {
-        Event::Epoch(epoch) => Words { words: [EPOCH | epoch.0 << 4, 0, 0, 0], len: 1 },
-        Event::Alloc { address, size, align_log2, function, stack } => {
-            let extra = function as u64 | u64::from(align_log2) << 4;
-            if size >> 32 == 0 {
-                Words { words: [first(ALLOC, address, extra), pack(size, stack), 0, 0], len: 2 }
-            } else {
-                Words { words: [first(ALLOC_WIDE, address, extra), pack(0, stack), size, 0], len: 3 }
-            }
-        }
-        Event::Free { address, touched: None } => Words { words: [first(FREE, address, 0), 0, 0, 0], len: 1 },
-        Event::Free { address, touched: Some(pages) } => {
-            Words { words: [first(FREE_MEASURED, address, 0), u64::from(pages), 0, 0], len: 2 }
-        }
-        Event::Realloc { old, new, size, stack, touched } => Words {
-            words: [
-                first(REALLOC, old, u64::from(touched.is_some())),
-                pack(size, stack),
-                new.0,
-                size >> 32 | u64::from(touched.unwrap_or(0)) << 32,
-            ],
-            len: 4,
-        },
-        Event::ReallocBegin { old, touched } => Words {
-            words: [
-                first(REALLOC_BEGIN, old, u64::from(touched.is_some())),
-                u64::from(touched.unwrap_or(0)),
-                0,
-                0,
-            ],
-            len: 2,
-        },
-        Event::ReallocEnd { new, size, stack } => {
-            Words { words: [first(REALLOC_END, new, 0), pack(size, stack), size >> 32, 0], len: 3 }
-        }
-        Event::Failed { size, function, stack } => Words {
-            words: [
-                FAILED | (function as u64) << 48,
-                pack(if size >> 32 == 0 { size } else { u64::from(u32::MAX) }, stack),
-                0,
-                0,
-            ],
-            len: 2,
-        },
-        Event::Timed { ticks } => Words { words: [TIMED | u64::from(ticks) << 4, 0, 0, 0], len: 1 },
-        Event::ThreadCreate { handle } => Words { words: [THREAD_CREATE, handle, 0, 0], len: 2 },
-        Event::ThreadJoin { handle } => Words { words: [THREAD_JOIN, handle, 0, 0], len: 2 },
-        Event::Mark { kind, name, ticks } => {
-            Words { words: [MARK | (kind as u64) << 4 | u64::from(name.0) << 32, ticks, 0, 0], len: 2 }
-        }
+    let mut words = Words { words: [0; MAX_WORDS], len: 0 };
+    // The answer is that of a reader.
+    event.write_words(&mut words);
+    words
+}
+
+/// Words that may begin with an event.
+struct Reader<'a> {
+    words: &'a [u64],
+    first: u64,
+    is_second: bool,
+    /// How many words the event has taken.
+    used: usize,
+}
+
+impl WordCodec for Reader<'_> {
+    #[inline(always)]
+    fn begin(&mut self, number: u64) {
+        self.is_second = self.first & KIND_MASK != number;
+    }
+
+    #[inline(always)]
+    fn is_second(&mut self, _: bool) -> bool {
+        self.is_second
+    }
+
+    #[inline(always)]
+    fn begin_second(&mut self) {}
+
+    #[inline(always)]
+    fn address(&mut self, address: &mut BlockAddress) -> Option<()> {
+        address.0 = (self.first >> 1) & ADDRESS_BITS;
+        Some(())
+    }
+
+    #[inline(always)]
+    fn part<T: Field>(&mut self, word: usize, bits: Range<u32>, value: &mut T) -> Option<()> {
+        let whole = if word == 0 { self.first } else { *self.words.get(word)? };
+        *value = T::from_bits(whole >> bits.start & u64::MAX >> (64 - (bits.end - bits.start)))?;
+        self.used = self.used.max(word + 1);
+        Some(())
     }
 }
 
@@ -130,61 +117,17 @@ pub fn encode(event: Event) -> Words {
 /// or end within it.
 #[inline]
 pub fn decode(words: &[u64]) -> Option<(Event, usize)> {
-    let w0 = *words.first()?;
-    let extra = w0 >> 48;
-    let word = |i: usize| words.get(i).copied();
-    let size_of = |w: u64| w & 0xffff_ffff;
-    let stack_of = |w: u64| StackId((w >> 32) as u32);
-    let function = AllocFunction::from_code((extra & 0xf) as u8);
-    let align_log2 = ((extra >> 4) & 0x3f) as u8;
-    Some(match w0 & KIND_MASK {
-        ALLOC => {
-            let w1 = word(1)?;
-            let (size, stack) = (size_of(w1), stack_of(w1));
-            (Event::Alloc { address: address_of(w0), size, align_log2, function, stack }, 2)
-        }
-        ALLOC_WIDE => {
-            let (stack, size) = (stack_of(word(1)?), word(2)?);
-            (Event::Alloc { address: address_of(w0), size, align_log2, function, stack }, 3)
-        }
-        FREE => (Event::Free { address: address_of(w0), touched: None }, 1),
-        FREE_MEASURED => (Event::Free { address: address_of(w0), touched: Some(word(1)? as u32) }, 2),
-        REALLOC => {
-            let (w1, w2, w3) = (word(1)?, word(2)?, word(3)?);
-            let touched = (extra & 1 != 0).then_some((w3 >> 32) as u32);
-            let size = size_of(w1) | (w3 & 0xffff_ffff) << 32;
-            let (old, new) = (address_of(w0), BlockAddress(w2));
-            (Event::Realloc { old, new, size, stack: stack_of(w1), touched }, 4)
-        }
-        REALLOC_BEGIN => {
-            let touched = (extra & 1 != 0).then_some(word(1)? as u32);
-            word(1)?;
-            (Event::ReallocBegin { old: address_of(w0), touched }, 2)
-        }
-        REALLOC_END => {
-            let (w1, w2) = (word(1)?, word(2)?);
-            let size = size_of(w1) | w2 << 32;
-            (Event::ReallocEnd { new: address_of(w0), size, stack: stack_of(w1) }, 3)
-        }
-        EPOCH => (Event::Epoch(Epoch(w0 >> 4)), 1),
-        FAILED => {
-            let w1 = word(1)?;
-            (Event::Failed { size: size_of(w1), function, stack: stack_of(w1) }, 2)
-        }
-        TIMED => (Event::Timed { ticks: (w0 >> 4) as u32 }, 1),
-        THREAD_CREATE => (Event::ThreadCreate { handle: word(1)? }, 2),
-        THREAD_JOIN => (Event::ThreadJoin { handle: word(1)? }, 2),
-        MARK => {
-            let kind = MarkKind::from_code(w0 >> 4 & 0x3)?;
-            (Event::Mark { kind, name: MarkId((w0 >> 32) as u32), ticks: word(1)? }, 2)
-        }
-        _ => return None,
-    })
+    let first = *words.first()?;
+    let mut reader = Reader { words, first, is_second: false, used: 1 };
+    let event = Event::read_words(first & KIND_MASK, &mut reader)?;
+    Some((event, reader.used))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::{AllocFunction, Epoch, MarkId, MarkKind, StackId};
+    use proptest::prelude::*;
 
     #[track_caller]
     fn check(event: Event) {
@@ -223,7 +166,40 @@ mod tests {
 
     #[test]
     fn a_mark_of_a_kind_that_does_not_exist_is_no_event() {
-        assert_eq!(decode(&[MARK | 3 << 4, 1]), None);
+        let [mark, _] = encode(Event::Mark { kind: MarkKind::Point, name: MarkId(1), ticks: 1 }).words[..2]
+        else {
+            panic!("a mark has two words");
+        };
+        assert!(decode(&[mark, 1]).is_some());
+        assert_eq!(decode(&[mark | 3 << 4, 1]), None);
+    }
+
+    #[test]
+    fn every_kind_is_read_and_written_with_its_number() {
+        for &number in Event::WORD_NUMBERS {
+            let words = [number | 1 << 4, u64::MAX, u64::MAX, u64::MAX];
+            let (event, used) = decode(&words).unwrap_or_else(|| panic!("number {number} is no event"));
+            let written = encode(event);
+            assert_eq!((written.words[0] & KIND_MASK, written.len), (number, used), "{event:?}");
+            check(event);
+        }
+        for number in (0..=KIND_MASK).filter(|number| !Event::WORD_NUMBERS.contains(number)) {
+            assert_eq!(decode(&[number, 1, 1, 1]), None, "{number} is no kind");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_any_words_mean_survives_the_ring(any: [u64; MAX_WORDS]) {
+            for &number in Event::WORD_NUMBERS {
+                let [first, rest @ ..] = any;
+                let words = [&[first & !KIND_MASK | number], &rest[..]].concat();
+                let Some((event, used)) = decode(&words) else { continue };
+                prop_assert!(used <= MAX_WORDS);
+                let written = encode(event);
+                prop_assert_eq!(decode(&written.words[..written.len]), Some((event, written.len)));
+            }
+        }
     }
 
     const CLOCK_LIMIT: u64 = (1 << 60) - 1;

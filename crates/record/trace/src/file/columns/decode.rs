@@ -1,11 +1,11 @@
 //! The reader's side: from columns to events, whatever the bytes are.
 
 use super::{
-    ADDRESSES, ALLOC, ALLOCATED, DISTANCES, EPOCH, EPOCHS, EXTRA, EXTRAS, FAILED, FREE, FREED, KIND_MASK,
-    KINDS, MARK, MODE_DISTANCE, MODE_LAST, MODE_RAW, MODE_SHIFT, N_COLUMNS, NEW_STACKS, REALLOC,
-    REALLOC_BEGIN, REALLOC_END, SAME_SIZE, SIZES, STACKS, THREAD_CREATE, THREAD_JOIN, TIMED,
+    ADDRESSES, DISTANCES, EPOCHS, EXTRA, EXTRAS, KIND_MASK, KINDS, MODE_DISTANCE, MODE_LAST, MODE_RAW,
+    MODE_SHIFT, N_COLUMNS, NEW_STACKS, SAME_SIZE, SIZES, STACKS,
 };
-use crate::event::{AllocFunction, BlockAddress, Epoch, Event, MarkId, MarkKind, StackId, TouchedPages};
+use crate::event::codec::{ColumnCodec, Field, Mention};
+use crate::event::{BlockAddress, Epoch, Event, StackId};
 use crate::file::cursor::Cursor;
 use crate::file::limits::{Claim, Excess, MOST_BLOCKS, MOST_EVENTS};
 use crate::file::records::ThreadIndex;
@@ -157,101 +157,91 @@ impl BlockEvents<'_> {
     pub fn damaged(&self) -> bool {
         self.damaged
     }
+}
+
+/// An event that is being read, with the byte of its kind.
+struct Line<'a, 'b> {
+    block: &'a mut BlockEvents<'b>,
+    kind: u8,
+}
+
+impl ColumnCodec for Line<'_, '_> {
+    #[inline(always)]
+    fn begin(&mut self, _: u8) {}
 
     #[inline(always)]
-    fn address(&mut self, kind: u8, class: usize) -> Option<BlockAddress> {
-        let other = &self.mentions[1 - class];
-        let address = match kind >> MODE_SHIFT {
+    fn epoch(&mut self, epoch: &mut Epoch) -> Option<()> {
+        self.block.epoch = self.block.epoch.wrapping_add(self.block.epochs.get()?);
+        epoch.0 = self.block.epoch;
+        Some(())
+    }
+
+    #[inline(always)]
+    fn address(&mut self, address: &mut BlockAddress, mention: Mention) -> Option<()> {
+        let (block, class) = (&mut *self.block, mention as usize);
+        let other = &block.mentions[1 - class];
+        address.0 = match self.kind >> MODE_SHIFT {
             MODE_RAW => {
-                let delta = self.addresses.get_signed()?;
-                self.last_address = self.last_address.wrapping_add((delta as u64) << 3);
-                self.last_address
+                let delta = block.addresses.get_signed()?;
+                block.last_address = block.last_address.wrapping_add((delta as u64) << 3);
+                block.last_address
             }
             MODE_LAST => *other.last()?,
             MODE_DISTANCE => {
-                let distance = usize::try_from(self.distances.get()?).ok()?;
+                let distance = usize::try_from(block.distances.get()?).ok()?;
                 *other.get(other.len().checked_sub(distance)?)?
             }
             _ => return None,
         };
-        self.mentions[class].push(address);
-        Some(BlockAddress(address))
+        block.mentions[class].push(address.0);
+        Some(())
     }
 
     #[inline(always)]
-    fn site(&mut self, kind: u8) -> Option<(StackId, u64)> {
-        let index = usize::try_from(self.stacks.get()?).ok()?;
-        if index == self.dictionary.len() {
-            let delta = self.new_stacks.get_signed()?;
-            self.last_stack = u32::try_from(i64::from(self.last_stack).checked_add(delta)?).ok()?;
-            self.dictionary.push((self.last_stack, 0));
-        }
-        let entry = self.dictionary.get_mut(index)?;
-        if kind & SAME_SIZE == 0 {
-            entry.1 = self.sizes.get()?;
-        }
-        Some((StackId(entry.0), entry.1))
-    }
-
-    fn touched(&mut self, kind: u8) -> Option<TouchedPages> {
-        if kind & EXTRA == 0 {
-            return Some(None);
-        }
-        Some(Some(u32::try_from(self.extras.get()?).ok()?))
+    fn new_address(&mut self, old: BlockAddress, new: &mut BlockAddress) -> Option<()> {
+        let delta = self.block.extras.get_signed()?;
+        new.0 = old.0.wrapping_add((delta as u64) << 3);
+        self.block.mentions[Mention::Allocated as usize].push(new.0);
+        Some(())
     }
 
     #[inline(always)]
-    fn event(&mut self, kind: u8) -> Option<Event> {
-        Some(match kind & KIND_MASK {
-            ALLOC => {
-                let address = self.address(kind, ALLOCATED)?;
-                let (stack, size) = self.site(kind)?;
-                let extra = if kind & EXTRA != 0 { self.extras.get()? } else { 0 };
-                let function = AllocFunction::from_code((extra & 0xf) as u8);
-                Event::Alloc { address, size, align_log2: (extra >> 4 & 0x3f) as u8, function, stack }
-            }
-            FREE => {
-                let address = self.address(kind, FREED)?;
-                Event::Free { address, touched: self.touched(kind)? }
-            }
-            REALLOC => {
-                let old = self.address(kind, FREED)?;
-                let (stack, size) = self.site(kind)?;
-                let touched = self.touched(kind)?;
-                let delta = self.extras.get_signed()?;
-                let new = old.0.wrapping_add((delta as u64) << 3);
-                self.mentions[ALLOCATED].push(new);
-                Event::Realloc { old, new: BlockAddress(new), size, stack, touched }
-            }
-            REALLOC_BEGIN => {
-                let old = self.address(kind, FREED)?;
-                Event::ReallocBegin { old, touched: self.touched(kind)? }
-            }
-            REALLOC_END => {
-                let new = self.address(kind, ALLOCATED)?;
-                let (stack, size) = self.site(kind)?;
-                Event::ReallocEnd { new, size, stack }
-            }
-            EPOCH => {
-                self.epoch = self.epoch.wrapping_add(self.epochs.get()?);
-                Event::Epoch(Epoch(self.epoch))
-            }
-            FAILED => {
-                let (stack, size) = self.site(kind)?;
-                let function = AllocFunction::from_code((self.extras.get()? & 0xf) as u8);
-                Event::Failed { size, function, stack }
-            }
-            TIMED => Event::Timed { ticks: u32::try_from(self.extras.get()?).ok()? },
-            THREAD_CREATE => Event::ThreadCreate { handle: self.extras.get()? },
-            THREAD_JOIN => Event::ThreadJoin { handle: self.extras.get()? },
-            MARK => {
-                let mark = self.extras.get()?;
-                let (kind, name) = (MarkKind::from_code(mark & 0x3)?, MarkId(u32::try_from(mark >> 2).ok()?));
-                self.last_ticks = self.last_ticks.wrapping_add(self.extras.get_signed()? as u64);
-                Event::Mark { kind, name, ticks: self.last_ticks }
-            }
-            _ => return None,
-        })
+    fn site(&mut self, stack: &mut StackId, size: &mut u64) -> Option<()> {
+        let block = &mut *self.block;
+        let index = usize::try_from(block.stacks.get()?).ok()?;
+        if index == block.dictionary.len() {
+            let delta = block.new_stacks.get_signed()?;
+            block.last_stack = u32::try_from(i64::from(block.last_stack).checked_add(delta)?).ok()?;
+            block.dictionary.push((block.last_stack, 0));
+        }
+        let entry = block.dictionary.get_mut(index)?;
+        if self.kind & SAME_SIZE == 0 {
+            entry.1 = block.sizes.get()?;
+        }
+        (*stack, *size) = (StackId(entry.0), entry.1);
+        Some(())
+    }
+
+    #[inline(always)]
+    fn extra<T: Field>(&mut self, value: &mut T) -> Option<()> {
+        *value = T::from_bits(self.block.extras.get()?)?;
+        Some(())
+    }
+
+    #[inline(always)]
+    fn optional_extra<T: Field>(&mut self, value: &mut Option<T>) -> Option<()> {
+        if self.kind & EXTRA != 0 {
+            *value = Some(T::from_bits(self.block.extras.get()?)?);
+        }
+        Some(())
+    }
+
+    #[inline(always)]
+    fn ticks(&mut self, ticks: &mut u64) -> Option<()> {
+        let delta = self.block.extras.get_signed()?;
+        self.block.last_ticks = self.block.last_ticks.wrapping_add(delta as u64);
+        *ticks = self.block.last_ticks;
+        Some(())
     }
 }
 
@@ -261,7 +251,7 @@ impl Iterator for BlockEvents<'_> {
     #[inline]
     fn next(&mut self) -> Option<Event> {
         let kind = self.kinds.byte()?;
-        let event = self.event(kind);
+        let event = Event::read_columns(kind & KIND_MASK, &mut Line { block: self, kind });
         if event.is_none() {
             self.damaged = true;
             self.kinds = Cursor(&[]);

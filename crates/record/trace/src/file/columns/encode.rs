@@ -4,11 +4,11 @@
 //! block's entries from older ones.
 
 use super::{
-    ADDRESSES, ALLOC, ALLOCATED, DISTANCES, EPOCH, EPOCHS, EXTRA, EXTRAS, FAILED, FREE, FREED, KINDS, MARK,
-    MODE_DISTANCE, MODE_LAST, MODE_RAW, MODE_SHIFT, N_COLUMNS, NEW_STACKS, REALLOC, REALLOC_BEGIN,
-    REALLOC_END, SAME_SIZE, SIZES, STACKS, THREAD_CREATE, THREAD_JOIN, TIMED,
+    ADDRESSES, DISTANCES, EPOCHS, EXTRA, EXTRAS, KINDS, MODE_DISTANCE, MODE_LAST, MODE_RAW, MODE_SHIFT,
+    N_COLUMNS, NEW_STACKS, SAME_SIZE, SIZES, STACKS,
 };
-use crate::event::{BlockAddress, Epoch, Event, StackId, TouchedPages};
+use crate::event::codec::{ColumnCodec, Field, Mention};
+use crate::event::{BlockAddress, Epoch, Event, StackId};
 use crate::file::cursor::Put;
 use crate::file::records::ThreadIndex;
 use crate::live::words;
@@ -18,10 +18,10 @@ const ADDRESS_SLOTS: usize = 1 << 15;
 const STACK_SLOTS: usize = 1 << 12;
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Mention {
+struct AddressSlot {
     address: u64,
     block: u32,
-    /// Ordinal among the block's allocations or frees, with the class in the lowest bit.
+    /// Ordinal among the block's mentions of its kind, with that kind in the lowest bit.
     ordinal: u32,
 }
 
@@ -38,7 +38,7 @@ pub struct EventsEncoder {
     blocks: Vec<u8>,
     n_blocks: u64,
     columns: [Vec<u8>; N_COLUMNS],
-    mentions: Box<[Mention]>,
+    mentions: Box<[AddressSlot]>,
     stacks: Box<[StackSlot]>,
     dictionary_sizes: Vec<u64>,
     /// Stamp that distinguishes this block's table entries from older ones.
@@ -58,7 +58,7 @@ impl Default for EventsEncoder {
             blocks: Vec::new(),
             n_blocks: 0,
             columns: Default::default(),
-            mentions: vec![Mention::default(); ADDRESS_SLOTS].into(),
+            mentions: vec![AddressSlot::default(); ADDRESS_SLOTS].into(),
             stacks: vec![StackSlot::default(); STACK_SLOTS].into(),
             dictionary_sizes: Vec::new(),
             block: 0,
@@ -134,133 +134,121 @@ impl EventsEncoder {
     #[inline]
     fn event(&mut self, event: Event) {
         self.n_events += 1;
-        match event {
-            Event::Epoch(epoch) => {
-                self.columns[KINDS].push(EPOCH);
-                self.columns[EPOCHS].put(epoch.0.wrapping_sub(self.epoch));
-                self.epoch = epoch.0;
-            }
-            Event::Alloc { address, size, align_log2, function, stack } => {
-                let mut kind = ALLOC | self.address(address, ALLOCATED);
-                kind |= self.site(stack, size);
-                let extra = u64::from(align_log2) << 4 | function as u64;
-                if extra != 0 {
-                    kind |= EXTRA;
-                    self.columns[EXTRAS].put(extra);
-                }
-                self.columns[KINDS].push(kind);
-            }
-            Event::Free { address, touched } => {
-                let kind = FREE | self.address(address, FREED) | self.touched(touched);
-                self.columns[KINDS].push(kind);
-            }
-            Event::Realloc { old, new, size, stack, touched } => {
-                let kind =
-                    REALLOC | self.address(old, FREED) | self.site(stack, size) | self.touched(touched);
-                self.new_address(old, new);
-                self.columns[KINDS].push(kind);
-            }
-            Event::ReallocBegin { old, touched } => {
-                let kind = REALLOC_BEGIN | self.address(old, FREED) | self.touched(touched);
-                self.columns[KINDS].push(kind);
-            }
-            Event::ReallocEnd { new, size, stack } => {
-                let kind = REALLOC_END | self.address(new, ALLOCATED) | self.site(stack, size);
-                self.columns[KINDS].push(kind);
-            }
-            Event::Failed { size, function, stack } => {
-                let kind = FAILED | self.site(stack, size);
-                self.columns[EXTRAS].put(function as u64);
-                self.columns[KINDS].push(kind);
-            }
-            Event::Timed { ticks } => {
-                self.columns[EXTRAS].put(u64::from(ticks));
-                self.columns[KINDS].push(TIMED);
-            }
-            Event::ThreadCreate { handle } => {
-                self.columns[EXTRAS].put(handle);
-                self.columns[KINDS].push(THREAD_CREATE);
-            }
-            Event::ThreadJoin { handle } => {
-                self.columns[EXTRAS].put(handle);
-                self.columns[KINDS].push(THREAD_JOIN);
-            }
-            Event::Mark { kind, name, ticks } => {
-                self.columns[EXTRAS].put(u64::from(name.0) << 2 | kind as u64);
-                self.columns[EXTRAS].put_signed(ticks.wrapping_sub(self.last_ticks) as i64);
-                self.last_ticks = ticks;
-                self.columns[KINDS].push(MARK);
-            }
-        }
-    }
-
-    fn touched(&mut self, touched: TouchedPages) -> u8 {
-        match touched {
-            None => 0,
-            Some(pages) => {
-                self.columns[EXTRAS].put(u64::from(pages));
-                EXTRA
-            }
-        }
+        let mut line = Line { encoder: self, kind: 0 };
+        // The answer is that of a reader.
+        event.write_columns(&mut line);
+        let kind = line.kind;
+        self.columns[KINDS].push(kind);
     }
 
     fn slot(address: u64) -> usize {
         (address.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - ADDRESS_SLOTS.trailing_zeros())) as usize
     }
+}
 
-    /// Notes the mention of an address and returns the mode bits.
+/// An event that is being written, with the byte of its kind.
+struct Line<'a> {
+    encoder: &'a mut EventsEncoder,
+    kind: u8,
+}
+
+impl ColumnCodec for Line<'_> {
     #[inline(always)]
-    fn address(&mut self, address: BlockAddress, class: usize) -> u8 {
-        let other = 1 - class;
-        let mention = &mut self.mentions[Self::slot(address.0)];
-        let known = mention.address == address.0 && mention.block == self.block;
-        let before = *mention;
-        *mention = Mention {
+    fn begin(&mut self, number: u8) {
+        self.kind = number;
+    }
+
+    #[inline(always)]
+    fn epoch(&mut self, epoch: &mut Epoch) -> Option<()> {
+        let encoder = &mut *self.encoder;
+        encoder.columns[EPOCHS].put(epoch.0.wrapping_sub(encoder.epoch));
+        encoder.epoch = epoch.0;
+        Some(())
+    }
+
+    #[inline(always)]
+    fn address(&mut self, address: &mut BlockAddress, mention: Mention) -> Option<()> {
+        let encoder = &mut *self.encoder;
+        let (class, other) = (mention as usize, 1 - mention as usize);
+        let slot = &mut encoder.mentions[EventsEncoder::slot(address.0)];
+        let known = slot.address == address.0 && slot.block == encoder.block;
+        let before = *slot;
+        *slot = AddressSlot {
             address: address.0,
-            block: self.block,
-            ordinal: self.counts[class] << 1 | class as u32,
+            block: encoder.block,
+            ordinal: encoder.counts[class] << 1 | class as u32,
         };
-        self.counts[class] += 1;
-        if known && before.ordinal & 1 == other as u32 {
-            let distance = self.counts[other] - (before.ordinal >> 1);
+        encoder.counts[class] += 1;
+        let mode = if known && before.ordinal & 1 == other as u32 {
+            let distance = encoder.counts[other] - (before.ordinal >> 1);
             if distance == 1 {
-                return MODE_LAST << MODE_SHIFT;
+                MODE_LAST
+            } else {
+                encoder.columns[DISTANCES].put(u64::from(distance));
+                MODE_DISTANCE
             }
-            self.columns[DISTANCES].put(u64::from(distance));
-            return MODE_DISTANCE << MODE_SHIFT;
-        }
-        self.columns[ADDRESSES].put_signed(address.0.wrapping_sub(self.last_address) as i64 >> 3);
-        self.last_address = address.0;
-        MODE_RAW << MODE_SHIFT
+        } else {
+            encoder.columns[ADDRESSES].put_signed(address.0.wrapping_sub(encoder.last_address) as i64 >> 3);
+            encoder.last_address = address.0;
+            MODE_RAW
+        };
+        self.kind |= mode << MODE_SHIFT;
+        Some(())
     }
 
-    /// The new address of a resize: difference to the old one. It is also an allocation mention.
-    fn new_address(&mut self, old: BlockAddress, new: BlockAddress) {
-        self.columns[EXTRAS].put_signed(new.0.wrapping_sub(old.0) as i64 >> 3);
-        let ordinal = self.counts[ALLOCATED] << 1 | ALLOCATED as u32;
-        self.mentions[Self::slot(new.0)] = Mention { address: new.0, block: self.block, ordinal };
-        self.counts[ALLOCATED] += 1;
+    fn new_address(&mut self, old: BlockAddress, new: &mut BlockAddress) -> Option<()> {
+        let encoder = &mut *self.encoder;
+        encoder.columns[EXTRAS].put_signed(new.0.wrapping_sub(old.0) as i64 >> 3);
+        let class = Mention::Allocated as usize;
+        let ordinal = encoder.counts[class] << 1 | class as u32;
+        encoder.mentions[EventsEncoder::slot(new.0)] =
+            AddressSlot { address: new.0, block: encoder.block, ordinal };
+        encoder.counts[class] += 1;
+        Some(())
     }
 
-    /// Writes stack and size, and returns the flag for a predicted size.
     #[inline(always)]
-    fn site(&mut self, stack: StackId, size: u64) -> u8 {
-        let slot = &mut self.stacks[(stack.0.wrapping_mul(0x9e37_79b1) >> 20) as usize % STACK_SLOTS];
-        if slot.stack != stack.0 || slot.block != self.block {
-            let index = self.dictionary_sizes.len() as u32;
-            *slot = StackSlot { stack: stack.0, block: self.block, index };
-            self.columns[NEW_STACKS].put_signed(i64::from(stack.0) - i64::from(self.last_stack));
-            self.last_stack = stack.0;
-            self.dictionary_sizes.push(0);
+    fn site(&mut self, stack: &mut StackId, size: &mut u64) -> Option<()> {
+        let encoder = &mut *self.encoder;
+        let slot = &mut encoder.stacks[(stack.0.wrapping_mul(0x9e37_79b1) >> 20) as usize % STACK_SLOTS];
+        if slot.stack != stack.0 || slot.block != encoder.block {
+            let index = encoder.dictionary_sizes.len() as u32;
+            *slot = StackSlot { stack: stack.0, block: encoder.block, index };
+            encoder.columns[NEW_STACKS].put_signed(i64::from(stack.0) - i64::from(encoder.last_stack));
+            encoder.last_stack = stack.0;
+            encoder.dictionary_sizes.push(0);
         }
         let index = slot.index;
-        self.columns[STACKS].put(u64::from(index));
-        let last = &mut self.dictionary_sizes[index as usize];
-        if *last == size {
-            return SAME_SIZE;
+        encoder.columns[STACKS].put(u64::from(index));
+        let last = &mut encoder.dictionary_sizes[index as usize];
+        if *last == *size {
+            self.kind |= SAME_SIZE;
+        } else {
+            *last = *size;
+            encoder.columns[SIZES].put(*size);
         }
-        *last = size;
-        self.columns[SIZES].put(size);
-        0
+        Some(())
+    }
+
+    #[inline(always)]
+    fn extra<T: Field>(&mut self, value: &mut T) -> Option<()> {
+        self.encoder.columns[EXTRAS].put(value.to_bits());
+        Some(())
+    }
+
+    #[inline(always)]
+    fn optional_extra<T: Field>(&mut self, value: &mut Option<T>) -> Option<()> {
+        if let Some(value) = value {
+            self.kind |= EXTRA;
+            self.extra(value)?;
+        }
+        Some(())
+    }
+
+    fn ticks(&mut self, ticks: &mut u64) -> Option<()> {
+        let encoder = &mut *self.encoder;
+        encoder.columns[EXTRAS].put_signed(ticks.wrapping_sub(encoder.last_ticks) as i64);
+        encoder.last_ticks = *ticks;
+        Some(())
     }
 }

@@ -1,60 +1,24 @@
 //! Writes the script of a process while the events of its recording pass.
 
+mod touched;
+
 use super::block::Block;
+use super::contents::{Counts, Script, ThreadScript};
 use super::epochs::{Epochs, Number};
-use super::record::{Operation, Record, WHOLE, share};
+use super::record::{Operation, Record};
 use super::slots::Slots;
-use super::streams::{Position, Stream, Streams, stack_at};
+use super::streams::{Position, Stream, Streams};
 use super::threads::Threads;
-use crate::replay::shared::Layout;
 use heapwise_analysis::reconcile::{Place, Reconciler};
 use heapwise_analysis::{Bytes, Moment, Nanos, Observer};
 use heapwise_trace::event::{AllocFunction, BlockAddress, Epoch, Event, StackId, TouchedPages};
 use heapwise_trace::file::pages::Snapshot;
 use rustc_hash::FxHashMap;
-use std::fs::File;
 use std::io;
+use touched::PAGE_BYTES;
 
 /// Blocks of which the recorder measures what was touched.
 pub(super) const LARGE: u64 = 128 << 10;
-
-/// Address space of a thread's stack, with what its allocator may keep for the thread.
-const STACK_BYTES: u64 = 16 << 20;
-
-/// What a script contains.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Blocks that are allocated.
-    pub allocations: u64,
-    /// Blocks that are freed.
-    pub deallocations: u64,
-    /// Blocks that are resized.
-    pub reallocations: u64,
-    /// Threads that do something.
-    pub threads: u64,
-    /// Blocks that are live at the end.
-    pub live_blocks: u64,
-    /// Their requested bytes.
-    pub live_bytes: Bytes,
-    /// Most requested bytes of live blocks at a time.
-    pub peak_live_bytes: Bytes,
-    /// Large blocks of which it is not known what part was touched. They are touched as a whole, but never by more than the
-    /// program had resident at most, and not at all if that is not known either.
-    pub untold_large_blocks: u64,
-    /// Large blocks of which it is known.
-    pub told_large_blocks: u64,
-    /// Frees and resizes of blocks that the recording does not know, such as those of a parent process. Left out.
-    pub skipped: u64,
-    /// Allocations that the recorded allocator refused. Left out.
-    pub refused: u64,
-}
-
-impl Counts {
-    /// Calls of the allocator that a replay makes.
-    pub fn calls(&self) -> u64 {
-        self.allocations + self.deallocations + self.reallocations
-    }
-}
 
 /// Why a script could not be written.
 #[derive(Debug, thiserror::Error)]
@@ -64,66 +28,6 @@ impl Counts {
 pub struct CompileError {
     folder: String,
     source: io::Error,
-}
-
-/// A thread of a script.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ThreadScript {
-    /// Where its stream begins in the file of records.
-    pub(crate) first: u64,
-    /// Whether another thread starts it; the others begin with the process.
-    pub(crate) is_spawned: bool,
-    /// Whether another thread waits for its end.
-    pub(crate) is_joined: bool,
-}
-
-/// What the threads of a process did with their heap.
-#[derive(Debug)]
-pub struct Script {
-    pub(crate) records: File,
-    stacks: File,
-    pub(crate) threads: Vec<ThreadScript>,
-    /// The thread that each creation made, unless that never did anything.
-    pub(crate) created: Vec<Option<u32>>,
-    pub(crate) slots: u32,
-    /// The number of the epoch before which most was live, 0 if that was at the end.
-    pub(crate) peak: u32,
-    /// From the first event to the end of the process.
-    pub(crate) duration: Nanos,
-    /// Bytes of its blocks that a replay touches at a time, estimated beforehand.
-    touched: u64,
-    counts: Counts,
-}
-
-impl Script {
-    /// What it contains.
-    pub fn counts(&self) -> &Counts {
-        &self.counts
-    }
-
-    /// Memory that a replay needs: what it touches of its blocks, and what it keeps for itself.
-    pub fn memory(&self) -> Bytes {
-        let threads = u32::try_from(self.threads.len()).unwrap_or(u32::MAX);
-        let creations = u32::try_from(self.created.len()).unwrap_or(u32::MAX);
-        let own = Layout::new(threads, creations, self.slots).pages as u64;
-        Bytes(self.touched.saturating_add(own))
-    }
-
-    /// Address space that it allocates and does not touch: the rest of its blocks, and the stacks of its threads.
-    pub(crate) fn untouched(&self) -> u64 {
-        let stacks = self.threads.len() as u64 * STACK_BYTES;
-        self.counts.peak_live_bytes.0.saturating_sub(self.touched).saturating_add(stacks)
-    }
-
-    /// From the first event to the end of the process.
-    pub fn duration(&self) -> Nanos {
-        self.duration
-    }
-
-    /// The recorded stack of the call at a place of the script.
-    pub(crate) fn stack(&self, position: u64) -> Option<StackId> {
-        stack_at(&self.stacks, Position(position)).ok().map(StackId)
-    }
 }
 
 /// A block on its way to another place, if it is known.
@@ -319,7 +223,8 @@ impl Compiler {
                     self.push(thread, Record::plain(Operation::Join, ended as u32, 0), 0);
                 }
             }
-            Event::Epoch(_) | Event::Timed { .. } | Event::Mark { .. } => {}
+            // Nothing that a replay does again.
+            _ => {}
         }
     }
 
@@ -464,80 +369,11 @@ impl Compiler {
         self.counts.reallocations += 1;
         self.put(thread, new, block.slot, block.generation.wrapping_add(1), size, at);
     }
-
-    /// How much of a large block was resident when it was freed, or `None` if it is not known.
-    fn tell_touched(&mut self, block: &Block, resident_bytes: Option<u64>) {
-        let Some(asked) = block.asked else { return };
-        match resident_bytes {
-            Some(_) => self.counts.told_large_blocks += 1,
-            None => self.counts.untold_large_blocks += 1,
-        }
-        // If a block is larger than the program ever was, most of it was never touched. Without a measurement it is unknown
-        // whether any of it was, and a recording may claim any size.
-        let resident = resident_bytes.unwrap_or(self.most_resident);
-        let share = share(resident, block.size);
-        if share < WHOLE {
-            let second = Record::touching(block.size, share);
-            let stream = &mut self.stream[block.thread as usize];
-            if let Err(error) = self.streams.set_second(stream, asked, second) {
-                self.error.get_or_insert(error);
-            }
-        }
-    }
-
-    /// Blocks that were never freed: what the last look at the pages has of them.
-    fn tell_touched_at_the_end(&mut self) {
-        let look = self.last_look.take().map(|look| ResidentPages::new(&look));
-        let large: Vec<(u64, Block)> =
-            self.live.iter().filter(|(_, b)| b.asked.is_some()).map(|(&a, &b)| (a, b)).collect();
-        for (address, block) in large {
-            let resident = look.as_ref().map(|look| look.within(address, block.size));
-            self.tell_touched(&block, resident);
-        }
-    }
 }
 
 /// A script is of one process.
 fn place(address: BlockAddress) -> Place {
     (0, address.0)
-}
-
-/// What the recorder counts in.
-const PAGE_BYTES: u64 = 4096;
-
-/// The resident pages of a look, so that many blocks can be looked up among many pages.
-#[derive(Debug, Default)]
-struct ResidentPages {
-    /// Start, end, and resident bytes before the start; ascending.
-    runs: Vec<(u64, u64, u64)>,
-}
-
-impl ResidentPages {
-    fn new(look: &Snapshot) -> Self {
-        let runs = look.mappings.iter().flat_map(|m| &m.runs);
-        let mut before = 0u64;
-        let runs = runs.map(|run| {
-            let bytes = run.pages.saturating_mul(look.page_bytes);
-            let entry = (run.start, run.start.saturating_add(bytes), before);
-            before = before.saturating_add(bytes);
-            entry
-        });
-        Self { runs: runs.collect() }
-    }
-
-    /// Resident bytes below an address.
-    fn below(&self, address: u64) -> u64 {
-        let at = self.runs.partition_point(|run| run.0 < address);
-        let Some(&(start, end, before)) = at.checked_sub(1).and_then(|at| self.runs.get(at)) else {
-            return 0;
-        };
-        before.saturating_add(end.min(address).saturating_sub(start))
-    }
-
-    /// Resident bytes in the range of a block.
-    fn within(&self, address: u64, size: u64) -> u64 {
-        self.below(address.saturating_add(size)).saturating_sub(self.below(address))
-    }
 }
 
 fn failed(source: io::Error) -> CompileError {

@@ -10,6 +10,7 @@
 
 mod block;
 mod compile;
+mod contents;
 mod epochs;
 pub(crate) mod record;
 mod slots;
@@ -18,7 +19,8 @@ pub(crate) mod streams;
 mod tests;
 mod threads;
 
-pub use compile::{CompileError, Counts, Script};
+pub use compile::CompileError;
+pub use contents::{Counts, Script};
 
 use heapwise_analysis::{Analysis, Error as AnalysisError, Options, observe};
 use heapwise_trace::file::Reader;

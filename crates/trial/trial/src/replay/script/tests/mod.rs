@@ -4,7 +4,7 @@ mod interpreter;
 mod program;
 
 use super::compile::LARGE;
-use super::record::Operation;
+use super::record::{Operation, Record};
 use super::streams::read_back;
 use super::{Error, Script, compile};
 use heapwise_analysis::{Analysis, Options, analyze};
@@ -204,22 +204,44 @@ fn a_handle_that_three_threads_have_one_after_another_is_told_apart() {
     check_records(&program, &script).expect("as it was");
 }
 
+/// The script of a process with one thread that has these events.
+fn script_of(events: &[Event], peak_rss_bytes: u64) -> Script {
+    let mut writer = Writer::new(Vec::new(), &Meta::default()).expect("memory");
+    let process = ProcessIndex(0);
+    writer.process(&ProcessInfo { index: process, pid: 5, ..ProcessInfo::default() }).expect("memory");
+    writer.thread(&ThreadInfo { process, handle: 1, ..ThreadInfo::default() }).expect("memory");
+    let encoded = events.iter().map(|&event| words::encode(event));
+    let words: Vec<u64> = encoded.flat_map(|w| w.words[..w.len].to_vec()).collect();
+    let mut encoder = EventsEncoder::default();
+    encoder.add_block(ThreadIndex(0), Epoch(1), &words);
+    writer.events(&encoder.finish(Epoch(u64::MAX))).expect("memory");
+    writer.run_end(&RunEnd { peak_rss_bytes, ..RunEnd::default() }).expect("memory");
+    compiled(&writer.into_inner()).0
+}
+
+#[test]
+fn every_kind_of_event_leaves_the_others_to_be_done_again() {
+    let (address, function) = (BlockAddress(0x5555_0000), AllocFunction::Malloc);
+    let alloc = Event::Alloc { address, size: 4242, align_log2: 0, function, stack: StackId(1) };
+    let free = Event::Free { address, touched: None };
+    for &number in Event::WORD_NUMBERS {
+        let (event, _) = words::decode(&[number | 1 << 4, 1 << 40, 0, 0]).expect("it is a kind");
+        let script = script_of(&[alloc, event, free], 0);
+        let records = read_back(&script.records, script.threads[0].first);
+        let block = records.iter().find(|r| r.operation() == Operation::Malloc && r.size() == 4242);
+        let block = block.unwrap_or_else(|| panic!("the block is missing beside {event:?}"));
+        let is_its_free = |r: &Record| r.operation() == Operation::Free && r.number() == block.number();
+        assert!(records.iter().any(is_its_free), "its free is missing beside {event:?}");
+        assert!(matches!(records.last().map(Record::operation), Some(Operation::Stay)));
+    }
+}
+
 #[test]
 fn of_a_block_larger_than_the_program_ever_was_only_so_much_is_touched() {
     let (address, function) = (BlockAddress(1 << 30), AllocFunction::Malloc);
     let event = Event::Alloc { address, size: 1 << 34, align_log2: 0, function, stack: StackId(1) };
     let touched = |peak_rss_bytes| {
-        let mut writer = Writer::new(Vec::new(), &Meta::default()).expect("memory");
-        let process = ProcessIndex(0);
-        writer.process(&ProcessInfo { index: process, pid: 5, ..ProcessInfo::default() }).expect("memory");
-        writer.thread(&ThreadInfo { process, handle: 1, ..ThreadInfo::default() }).expect("memory");
-        let encoded = [Event::Epoch(Epoch(1)), event].map(words::encode);
-        let words: Vec<u64> = encoded.iter().flat_map(|w| w.words[..w.len].to_vec()).collect();
-        let mut encoder = EventsEncoder::default();
-        encoder.add_block(ThreadIndex(0), Epoch(0), &words);
-        writer.events(&encoder.finish(Epoch(2))).expect("memory");
-        writer.run_end(&RunEnd { peak_rss_bytes, ..RunEnd::default() }).expect("memory");
-        let (script, _) = compiled(&writer.into_inner());
+        let script = script_of(&[event], peak_rss_bytes);
         assert_eq!(script.counts().untold_large_blocks, 1);
         let records = read_back(&script.records, script.threads[0].first);
         let block = records.iter().find(|r| r.operation() == Operation::Malloc).expect("it is asked for");
