@@ -111,6 +111,12 @@ pub fn allocator(name: &str) -> PathBuf {
     path
 }
 
+/// Path of the worker of experiments alone. `heapwise` contains another build of it.
+pub fn lab_worker() -> &'static Path {
+    static PATH: OnceLock<PathBuf> = OnceLock::new();
+    PATH.get_or_init(|| built("heapwise-trial", "heapwise-lab-worker", &profile_name()))
+}
+
 fn built(package: &str, program: &str, profile: &str) -> PathBuf {
     let path = program_path(program, profile);
     let _held = exclusively("cargo");

@@ -112,20 +112,20 @@ fn the_place_that_pins_pages_is_named() {
 }
 
 #[test]
-fn pages_that_stay_after_a_burst_are_told_and_those_that_are_given_back_are_not() {
+fn pages_that_stay_after_a_burst_are_reported_and_those_that_are_returned_are_not() {
     let folder = run::private_folder();
-    let told = |arguments: &[&str]| {
+    let burst = |arguments: &[&str]| {
         let recorded = record(folder.path(), None, &victim("retention_burst"), arguments);
         let (_, end) = accounted(&format!("a burst {arguments:?}"), &recorded);
         let report = recorded.report();
         let insight = report.insights.iter().find(|i| i.id == "retention").map(|i| i.remedy.clone());
         (end.retained_bytes, insight, report.memory.verdict.clone().map(|v| v.kind))
     };
-    let (retained, insight, verdict) = told(&[]);
+    let (retained, insight, verdict) = burst(&[]);
     assert!(retained > 50 << 20, "{retained}");
     assert!(insight.is_some_and(|remedy| remedy.contains("malloc_trim")));
     assert_eq!(verdict.as_deref(), Some("retention"));
-    let (retained, insight, verdict) = told(&["trim"]);
+    let (retained, insight, verdict) = burst(&["trim"]);
     assert!(retained < 4 << 20, "{retained}");
     assert_eq!(insight, None);
     assert_ne!(verdict.as_deref(), Some("retention"));

@@ -1,4 +1,4 @@
-//! The shelf of allocators: that each is what it is called, is told what was chosen, and is what real programs get.
+//! The shelf of allocators: that each is what it is called, gets the chosen settings, and is what real programs get.
 
 use heapwise_allocators::{Candidate, Kind, Libraries, Origin, Prepared, Setting, carried};
 use heapwise_tests::{programs, run, tool};
@@ -111,11 +111,11 @@ fn defaults_are_those_of_the_libraries() {
         let answer: Value = serde_json::from_slice(&outcome.stdout).expect("JSON");
         for setting in allocator.settings() {
             let what = format!("{}:{}", allocator.name(), setting.name);
-            let told =
-                answer["settings"][setting.name].as_str().unwrap_or_else(|| panic!("{what} is not told"));
+            let value =
+                answer["settings"][setting.name].as_str().unwrap_or_else(|| panic!("{what} is not reported"));
             // In words where the allocator computes it.
             if setting.accept(setting.default).is_some() {
-                assert_eq!(setting.accept(told).as_deref(), Some(setting.default), "{what}");
+                assert_eq!(setting.accept(value).as_deref(), Some(setting.default), "{what}");
             }
         }
     }
@@ -184,7 +184,7 @@ fn one_that_hangs_or_dies_is_an_error_in_time() {
 }
 
 #[test]
-fn a_mistake_is_told_with_what_would_be_right() {
+fn a_mistake_is_reported_with_what_would_be_right() {
     let folder = run::private_folder();
     let mut command = run::command(tool::heapwise(), folder.path());
     let outcome = run::finish(command.args(["allocators", "jemaloc"]), folder.path(), "allocators");
@@ -242,7 +242,7 @@ fn a_program_that_links_jemalloc_gets_glibc() {
     }
 }
 
-/// Asks in each way for what cannot be, and sees that it is told as the C library tells it.
+/// Asks in each way for what cannot be, and sees that it is reported as the C library reports it.
 const REFUSES: &str = r#"
 #define _GNU_SOURCE
 #include <errno.h>

@@ -363,9 +363,9 @@ fn what_doctor_takes_grows_with_a_repository_and_not_with_its_square() {
             took[at] = memory.saturating_sub(nothing);
             let value: serde_json::Value =
                 serde_json::from_str(&said).unwrap_or_else(|e| panic!("{name}: {e}"));
-            let told = value["findings"].as_array().map_or(0, Vec::len)
+            let found = value["findings"].as_array().map_or(0, Vec::len)
                 + value["unread"].as_array().map_or(0, Vec::len);
-            assert!(told > 0, "{name}: nothing is told");
+            assert!(found > 0, "{name}: nothing is reported");
             if name.ends_with("launch.json") {
                 assert_eq!(launches_with_the_debug_heap(&value), n, "{name}");
                 assert_eq!(value["launches"].as_array().expect("launches").len(), n, "{name}");
@@ -378,7 +378,7 @@ fn what_doctor_takes_grows_with_a_repository_and_not_with_its_square() {
 }
 
 #[test]
-fn a_repository_with_too_much_is_told_what_is_left_out() {
+fn what_is_left_out_of_a_repository_with_too_much_is_reported() {
     let folder = run::private_folder();
     let at = |name: &str| folder.path().join(name);
     std::fs::create_dir(at(".vscode")).expect("a folder");

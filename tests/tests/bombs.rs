@@ -49,8 +49,8 @@ fn a_bomb_takes_little_memory_and_is_damage() {
         let outcome = confined(folder.path(), &["report", &path.display().to_string()]);
         assert_eq!(outcome.code(), 0, "{}: {}", bomb.name, outcome.stderr);
         assert!(began.elapsed() < HANGS, "{}: {:?}", bomb.name, began.elapsed());
-        let is_told = outcome.text().contains("the recording is damaged from byte");
-        assert_eq!(is_told, bomb.is_damage, "{}:\n{}", bomb.name, outcome.text());
+        let is_reported = outcome.text().contains("the recording is damaged from byte");
+        assert_eq!(is_reported, bomb.is_damage, "{}:\n{}", bomb.name, outcome.text());
     }
 }
 
@@ -69,11 +69,11 @@ fn whoever_reads_a_bomb_says_so_in_one_line() {
     let folder = run::private_folder();
     for bomb in [bombs::nodes(), bombs::empty_blocks(), bombs::empty_strings(), bombs::readings()] {
         let path = written(&bomb, folder.path()).display().to_string();
-        let is_told = |text: &str| text.contains("the recording is damaged from byte");
+        let is_reported = |text: &str| text.contains("the recording is damaged from byte");
         for format in ["dhat", "firefox", "folded", "pprof"] {
             let outcome = confined(folder.path(), &["export", &path, "--to", format, "--force", "-o", "out"]);
             assert_eq!(outcome.code(), 0, "{} to {format}: {}", bomb.name, outcome.stderr);
-            let lines: Vec<&str> = outcome.stderr.lines().filter(|line| is_told(line)).collect();
+            let lines: Vec<&str> = outcome.stderr.lines().filter(|line| is_reported(line)).collect();
             assert_eq!(lines.len(), 1, "{} to {format}: {}", bomb.name, outcome.stderr);
         }
         let outcome = confined(folder.path(), &["diff", &path, &path]);
@@ -83,7 +83,7 @@ fn whoever_reads_a_bomb_says_so_in_one_line() {
             assert_eq!(outcome.code(), 4, "{command} {}: {}", bomb.name, outcome.stderr);
             let lines: Vec<&str> = outcome.stderr.lines().collect();
             assert_eq!(lines.len(), 1, "{command} {}: {}", bomb.name, outcome.stderr);
-            assert!(lines[0].starts_with("heapwise: error: ") && is_told(lines[0]), "{}", lines[0]);
+            assert!(lines[0].starts_with("heapwise: error: ") && is_reported(lines[0]), "{}", lines[0]);
         }
     }
 }

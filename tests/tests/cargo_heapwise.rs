@@ -171,7 +171,7 @@ fn options_of_recordings_are_those_of_heapwise() {
     let outcome = package.run(&["run", "--offline", "--delay", "1h", "-o", "late.hw"]);
     assert_eq!(outcome.code(), 0, "{outcome:#?}");
     assert_eq!(blocks_at_the_line(&package.root.join("late.hw")), 0, "nothing was recorded so early");
-    // What heapwise refuses is told by it, and nothing is replaced.
+    // What heapwise refuses is reported by it, and nothing is replaced.
     let outcome = package.run(&["run", "--offline", "-o", "late.hw"]);
     assert_eq!(outcome.code(), 125, "{outcome:#?}");
     assert!(outcome.stderr.contains("--force"), "{outcome:#?}");
@@ -273,9 +273,13 @@ fn each_test_executable_is_recorded_and_nothing_else_differs() {
         let recording = package.recording(&format!("{}.hw", cells.last().expect("a name")));
         let totals = report(&recording)["totals"].clone();
         let number = |name: &str| totals[name].as_u64().expect("a number");
-        let told = |cell: usize| cells[cell].replace(',', "").parse::<u64>().expect("a number");
-        assert_eq!(told(1), number("allocations") + number("reallocations"), "{row}");
-        assert_eq!((told(2), told(3)), (number("allocated_bytes"), number("peak_live_bytes")), "{row}");
+        let cell_value = |cell: usize| cells[cell].replace(',', "").parse::<u64>().expect("a number");
+        assert_eq!(cell_value(1), number("allocations") + number("reallocations"), "{row}");
+        assert_eq!(
+            (cell_value(2), cell_value(3)),
+            (number("allocated_bytes"), number("peak_live_bytes")),
+            "{row}"
+        );
         most = most.max(number("allocations"));
     }
     assert!(most >= 500, "the library's test asks for 500 blocks: {most}");
@@ -400,7 +404,7 @@ fn what_cannot_work_is_said_in_one_line() {
 }
 
 #[test]
-fn a_runner_of_the_user_is_replaced_or_told() {
+fn a_runner_of_the_user_is_replaced_or_cell_value() {
     let package = Package::new();
     for runner in ["\"false\"", "[\"false\", \"with words\"]"] {
         package

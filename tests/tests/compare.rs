@@ -297,7 +297,7 @@ fn a_server_is_driven_and_its_memory_is_seen_after_the_load_and_later() {
 }
 
 #[test]
-fn redis_has_jemalloc_as_it_is_and_glibc_if_it_is_told() {
+fn redis_has_jemalloc_as_it_is_and_glibc_on_request() {
     let (Some(redis), Some(_)) = (programs::find("redis-server"), programs::find("redis-cli")) else {
         return;
     };
@@ -340,7 +340,7 @@ fn redis_has_jemalloc_as_it_is_and_glibc_if_it_is_told() {
 }
 
 #[test]
-fn a_server_that_cannot_be_told_from_another_one_or_whose_load_fails_is_not_compared() {
+fn a_server_that_cannot_be_distinguished_from_another_one_or_whose_load_fails_is_not_compared() {
     let folder = run::private_folder();
     let other = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let ready = format!("tcp:{}", other.local_addr().expect("it has one").port());
@@ -375,7 +375,7 @@ fn what_cannot_be_had_is_said_and_the_others_are_compared() {
 }
 
 #[test]
-fn usage_errors_and_programs_that_do_not_work_are_told_in_a_line() {
+fn usage_errors_and_programs_that_do_not_work_are_reported_in_a_line() {
     let folder = run::private_folder();
     std::fs::write(folder.path().join("plain"), "nothing to be executed").expect("a file can be written");
     let cases: [(&[&str], i32, &str); 14] = [
@@ -433,7 +433,7 @@ fn an_interrupt_tells_what_there_is_and_leaves_nothing_behind() {
 fn interrupt(signal: i32) {
     let folder = run::private_folder();
     let script = "echo $$ >> pids; sleep 0.2; exec sleep 0.1";
-    // Under nohup, the tests would be told nothing of a terminal that is gone, and nor would heapwise.
+    // Under nohup, neither the tests nor heapwise would be notified that a terminal is gone.
     let mut command = run::command("env", folder.path());
     command.arg("--default-signal=HUP").arg(tool::heapwise()).args([
         "compare", "--runs", "1000", "--with", "jemalloc", "--format", "json", "--", "sh", "-c", script,

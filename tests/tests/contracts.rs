@@ -69,7 +69,7 @@ fn documented(document: &str, schema: &str) -> (Names, Names) {
         names(row, &mut all);
     }
     assert!(left.len() > 5, "{document}: {left:?}");
-    // What spreads are made of is told above the tables.
+    // What spreads are made of is documented above the tables.
     names(&text[from..], &mut all);
     (left, all)
 }
@@ -81,8 +81,8 @@ fn check(document: &str, schema: &str, outputs: &[Value]) {
     assert_eq!(outputs[0]["schema"], schema);
     let missing: Vec<_> = left.difference(&real).collect();
     assert!(missing.is_empty(), "{document} has fields that no output has: {missing:?}");
-    let untold: Vec<_> = real.difference(&all).collect();
-    assert!(untold.is_empty(), "{document} does not tell of {untold:?}");
+    let undocumented: Vec<_> = real.difference(&all).collect();
+    assert!(undocumented.is_empty(), "{document} does not mention {undocumented:?}");
 }
 
 fn json(folder: &Path, arguments: &[&str]) -> Value {

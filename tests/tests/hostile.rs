@@ -139,8 +139,8 @@ fn a_forged_header_harms_its_own_process_alone() {
             assert_eq!(measured.outcome.code(), 0, "{attacks:?}: {said}");
             let report = report(at, &measured);
             assert_eq!(of_sibling(&report), 60_000, "{attacks:?}: {said}");
-            let told = report.warnings.iter().find(|warning| warning.id == "distrusted");
-            let what = told.map_or("", |warning| warning.what.as_str());
+            let warned = report.warnings.iter().find(|warning| warning.id == "distrusted");
+            let what = warned.map_or("", |warning| warning.what.as_str());
             assert!(what.contains(refused) && what.is_empty() == refused.is_empty(), "{attacks:?}: {what}");
             assert!(measured.peak_rss_bytes < clean + MOST_MORE_BYTES, "{attacks:?}: {measured:?}");
             assert!(report.threads.len() < 100 && report.processes.len() < 30, "{attacks:?}");
@@ -181,9 +181,9 @@ fn random_words_in_the_shared_memory_stop_nothing() {
         let (outcome, report) = report_on(&at.join("recording.hw"), at);
         assert_eq!(outcome.code(), 0, "seed {seed}: {}", outcome.stderr);
         let report = report.expect("a report");
-        let told = report.warnings.iter().any(|warning| warning.what.contains("the session's header"));
+        let warned = report.warnings.iter().any(|warning| warning.what.contains("the session's header"));
         let blocks = of_sibling(&report);
-        assert!(blocks == 30_000 || (told && !spares), "seed {seed}: {blocks}, {:?}", report.warnings);
+        assert!(blocks == 30_000 || (warned && !spares), "seed {seed}: {blocks}, {:?}", report.warnings);
         assert!(measured.peak_rss_bytes < clean + MOST_MORE_BYTES, "seed {seed}: {measured:?}");
         highest = highest.max(measured.peak_rss_bytes.saturating_sub(clean));
         longest = longest.max(after);
@@ -218,8 +218,8 @@ fn a_library_is_not_loaded_for_a_program_that_is_another_users() {
     let loaded = made.iter().filter(|file| file.file_name().to_string_lossy().starts_with("loaded-by"));
     assert_eq!(loaded.count(), 0, "the program's library ran: {made:?}");
     let report = recorded.report();
-    let told = report.warnings.iter().any(|warning| warning.what.contains("another user's"));
-    assert!(told, "{:?}", report.warnings);
+    let warned = report.warnings.iter().any(|warning| warning.what.contains("another user's"));
+    assert!(warned, "{:?}", report.warnings);
 }
 
 #[test]

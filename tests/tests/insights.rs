@@ -1,4 +1,4 @@
-//! Every defect that insights are about: the program that has it is told so at the right line, and its twin, which does the
+//! Every defect that insights are about: it is reported at the right line of the program that has it, and its twin, which does the
 //! same without the defect, is not.
 //!
 //! The programs are in `victims/insights`, and in `victims-with-crates` those that need crates. The line of the defect ends

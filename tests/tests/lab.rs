@@ -13,8 +13,8 @@ fn heapwise(folder: &Path, arguments: &[&str]) -> run::Outcome {
 /// What a worker with these variables found out.
 fn worker(variables: &[(&str, &str)], workload: &str, n: &str) -> Value {
     let folder = run::private_folder();
-    let mut command: Command = run::command(tool::heapwise(), folder.path());
-    command.args(["lab-worker", workload, n]).envs(variables.iter().copied());
+    let mut command: Command = run::command(tool::lab_worker(), folder.path());
+    command.args([workload, n]).envs(variables.iter().copied());
     let outcome = run::finish(&mut command, folder.path(), "worker");
     assert_eq!(outcome.code(), 0, "{}", outcome.stderr);
     serde_json::from_slice(&outcome.stdout).unwrap_or_else(|e| panic!("{e}: {}", outcome.text()))
@@ -73,6 +73,43 @@ fn the_experiment_has_every_condition_in_place_and_counts_every_run() {
 }
 
 #[test]
+fn heapwise_alone_in_another_folder_has_all_that_experiments_need() {
+    let folder = run::private_folder();
+    let alone = folder.path().join("heapwise");
+    std::fs::copy(tool::heapwise(), &alone).expect("there is room");
+    let mut command = run::command(&alone, folder.path());
+    command.args(["lab", "debug-heap", "--quick", "--size", "1000", "--workload", "words-std"]);
+    // Nothing that it starts is a file in a folder.
+    command
+        .args(["--condition", "mimalloc", "--format", "json"])
+        .env("TMPDIR", "/nowhere")
+        .env_remove("PATH");
+    let outcome = run::finish(&mut command, folder.path(), "heapwise");
+    assert_eq!(outcome.code(), 0, "{}", outcome.stderr);
+    let found: Value = serde_json::from_slice(&outcome.stdout).expect("JSON");
+    let heaps = rows(&found, "heaps");
+    let allocators: Vec<_> = heaps.iter().map(|heap| &heap["allocator"]).collect();
+    assert_eq!(allocators, ["system", "mimalloc"], "{heaps:?}");
+}
+
+/// The variable is for workers.
+#[test]
+fn heapwise_itself_has_the_systems_allocator_whatever_a_variable_says() {
+    let Some(counting) = programs::library("libmemusage.so") else { return };
+    let folder = run::private_folder();
+    let mut command = run::command(tool::heapwise(), folder.path());
+    command.args(["lab", "--format", "json"]).env("LD_PRELOAD", counting);
+    command.env("HEAPWISE_LAB_ALLOCATOR", "mimalloc");
+    let outcome = run::finish(&mut command, folder.path(), "heapwise");
+    assert_eq!(outcome.code(), 0, "{}", outcome.stderr);
+    // A row of its table on standard error: `malloc|  total calls  total memory  failed calls`, with colours.
+    let row =
+        outcome.stderr.lines().find(|line| line.contains("malloc|")).expect("libmemusage prints a table");
+    let calls = row.split_whitespace().find_map(|word| word.parse::<u64>().ok());
+    assert!(calls.is_some_and(|calls| calls > 100), "{row}");
+}
+
+#[test]
 fn a_worker_has_the_allocator_that_its_variable_names() {
     let heap =
         |variables: &[(&str, &str)]| worker(variables, "words-chained", "20000")["heap"]["allocator"].clone();
@@ -102,7 +139,7 @@ fn the_same_comes_out_under_every_heap_and_of_every_table() {
 }
 
 #[test]
-fn a_setting_of_the_shell_does_not_reach_the_plain_worker_and_is_told() {
+fn a_setting_of_the_shell_does_not_reach_the_plain_worker_and_is_reported() {
     let folder = run::private_folder();
     let mut command = run::command(tool::heapwise(), folder.path());
     command.args([

@@ -45,10 +45,10 @@ const STEPS: [Step; 8] = [
     ),
     step("the list of each entry's categories", "reuse-in-loop", "matched_categories.push", (1, 5)),
     step("the map of keywords", "growth", "categories_by_keyword.entry", (1, 5)),
-    // As long as everything is owned, it is told as a part of that.
+    // As long as everything is owned, it is reported as a part of that.
     step("contents with escapes", "escaped-values", "struct Entry", (3, 6)),
     step("the buffer of each round", "read-to-string-per-item", "fs::read_to_string", (1, 7)),
-    // Told once, on the line of its largest map.
+    // Reported once, on the line of its largest map.
     step("the hash function", "slow-hasher", "", (1, 8)),
 ];
 
@@ -75,7 +75,7 @@ fn stands_on(report: &Report, insight: &Insight, text: &str) -> bool {
 }
 
 #[test]
-fn each_step_is_told_until_it_was_taken() {
+fn each_step_is_reported_until_it_was_taken() {
     let folder = run::private_folder();
     let contest = tool::optimised_poetry_contest();
     // Makes the data, which the recordings are not to show.
@@ -92,15 +92,15 @@ fn each_step_is_told_until_it_was_taken() {
     let mut wrong = Vec::new();
     for (n, report) in (1..).zip(&reports) {
         for step in &STEPS {
-            let told = report.insights.iter().any(|i| i.id == step.id && stands_on(report, i, step.line));
-            if told != (step.versions.0 <= n && n < step.versions.1) {
-                let not = if told { "still" } else { "not" };
-                wrong.push(format!("{}: {} is {not} told: {}", FILES[n - 1], step.what, titles(report)));
+            let reported = report.insights.iter().any(|i| i.id == step.id && stands_on(report, i, step.line));
+            if reported != (step.versions.0 <= n && n < step.versions.1) {
+                let not = if reported { "still" } else { "not" };
+                wrong.push(format!("{}: {} is {not} reported: {}", FILES[n - 1], step.what, titles(report)));
             }
         }
         let elsewhere =
             report.insights.iter().find(|i| report.line_of(i).is_none_or(|l| l.0 != FILES[n - 1]));
-        wrong.extend(elsewhere.map(|i| format!("{}: told elsewhere: {}", FILES[n - 1], i.title)));
+        wrong.extend(elsewhere.map(|i| format!("{}: reported elsewhere: {}", FILES[n - 1], i.title)));
     }
     let first: Vec<&str> = reports[0].insights.iter().map(|i| i.id.as_str()).collect();
     let at: Vec<_> = ORDER.iter().map(|id| first.iter().position(|f| f == id)).collect();

@@ -445,7 +445,7 @@ fn wrong_candidates_are_refused_before_anything_is_done() {
     }
 }
 
-/// Candidates that cannot be used, or fail on the way, are told, and the others are measured.
+/// Candidates that cannot be used, or fail on the way, are reported, and the others are measured.
 #[test]
 fn an_allocator_that_fails_does_not_keep_others_from_being_measured() {
     let folder = private_folder();
@@ -527,7 +527,7 @@ fn a_script_that_finds_no_room_is_an_error_in_one_line() {
 }
 
 #[test]
-fn too_little_address_space_is_told_for_each_candidate() {
+fn too_little_address_space_is_reported_for_each_candidate() {
     let folder = private_folder();
     let file = small(folder.path());
     let mut command = replay_command(&file, folder.path(), &["--with", "glibc,jemalloc", "--runs", "0"]);

@@ -71,7 +71,7 @@ fn a_heapwise_without_it_says_how_to_get_it() {
         assert!(outcome.stderr.contains(&error), "{arguments:?}: {}", outcome.stderr);
         assert_eq!(outcome.stderr.lines().count(), 1, "{arguments:?}: {}", outcome.stderr);
     }
-    // Where nobody asked for it, nobody is told.
+    // Without a request it is not mentioned.
     let usual = heapwise(at, &["compare", "--runs", "1", "--", "/bin/true"]);
     let said = format!("{}{}", usual.text(), usual.stderr);
     assert!(said.contains("snmalloc") && !said.contains(NAME), "{said}");
@@ -102,7 +102,7 @@ fn every_setting_arrives_and_defaults_are_the_librarys() {
     let prepared = libraries.prepare(&Candidate::parse(NAME).expect("a candidate")).expect("it is there");
     let mut command = run::command(tool::heapwise(), at);
     command.arg("allocator-identity").args(allocator().settings().iter().map(|s| s.name));
-    // Whoever runs the tests may have told the C library to leave rseq alone. That is not asking for caches of processors.
+    // Whoever runs the tests may have configured the C library to leave rseq alone. That is not asking for caches of processors.
     command.env("GLIBC_TUNABLES", "glibc.pthread.rseq=0");
     prepared.apply(&mut command);
     let answer = json(&run::finish(&mut command, at, "identity"));

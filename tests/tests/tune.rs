@@ -87,7 +87,7 @@ fn a_recording_is_enough_for_a_ranking_with_a_front_and_a_choice() {
 }
 
 #[test]
-fn who_has_the_best_already_is_told_to_stay() {
+fn who_has_the_best_already_is_advised_to_stay() {
     let folder = run::private_folder();
     // A few blocks: what an allocator has for itself is all that there is.
     let file = recorded(folder.path(), &retains(), &["1", "50", "1"]);
@@ -134,7 +134,7 @@ fn memory_that_is_kept_is_halved_and_the_program_agrees() {
 }
 
 #[test]
-fn a_candidate_that_crashes_is_told_and_the_others_are_ranked() {
+fn a_candidate_that_crashes_is_reported_and_the_others_are_ranked() {
     let folder = run::private_folder();
     let odd = victim("victims/compare", "odd_allocator");
     let odd = odd.to_str().expect("a path");
@@ -154,7 +154,7 @@ fn a_candidate_that_crashes_is_told_and_the_others_are_ranked() {
 }
 
 #[test]
-fn what_is_wrong_is_told_in_one_line() {
+fn what_is_wrong_is_reported_in_one_line() {
     let folder = run::private_folder();
     let file = recorded(folder.path(), &retains(), &["1", "50", "1"]);
     let broken = folder.path().join("broken.hw");

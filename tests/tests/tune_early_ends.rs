@@ -181,7 +181,7 @@ fn an_interrupt_while_the_best_are_tried_keeps_what_replays_found() {
 }
 
 #[test]
-fn what_replays_found_is_told_when_the_program_cannot_be_tried() {
+fn what_replays_found_is_reported_when_the_program_cannot_be_tried() {
     let place = Place::new("fails");
     let file = place.recorded(&["4", "12000", "1"]);
     let line = [&file, "--goal", "rss-after", "--with", BETTER, "--longest", "1s", "--format", "json"];

@@ -163,7 +163,7 @@ test("the flame graph has measures, zoom and a tooltip", async () => {
     await page.getByRole("button", { name: "Reset zoom" }).click();
     await page.mouse.move(0, 0);
     assert.equal((await drawing(page)).hash, before.hash);
-    await page.getByLabel("Tell lines apart").uncheck();
+    await page.getByLabel("Distinguish lines").uncheck();
     assert.notEqual((await drawing(page)).hash, before.hash, "labels lose their lines");
   });
 });
@@ -283,7 +283,7 @@ test("hostile names are shown and not obeyed", async () => {
     assert.equal(attacked, undefined);
     assert.equal(await page.locator("#app img, #app svg, #app script, #app style, #app i, #app b").count(), 0);
     const all = await page.evaluate(() => document.body.innerText);
-    assert.ok(all.includes("<script>window.attacked=7</script>"), "the command is told as it is");
+    assert.ok(all.includes("<script>window.attacked=7</script>"), "the command is shown unchanged");
     assert.ok(all.includes("<script>window.attacked=6</script>"), "and so are source lines");
     assert.ok(all.includes("<b onclick=alert(1)>thread</b>"), "and threads");
     assert.ok(!/[\u202a-\u202e\u2066-\u2069\u2028\u2029]/.test(all), "and nothing changes the direction of text");

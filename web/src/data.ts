@@ -22,7 +22,7 @@ export interface Data {
   moments: Moment[];
   pages: Pages | null;
   curves: { step_ns: number; live: number[]; rss: (number | null)[] };
-  /** What the program said of itself, or null if it said nothing. */
+  /** The program's marks and spans, or null if it has none. */
   marks: Marks | null;
   /** `[from bytes, to bytes, requests, bytes]` of each class of request sizes, ascending. */
   sizes: [number, number, number, number][];

@@ -105,7 +105,7 @@ const WORTH_A_LOOK = 0.1;
 /** Blocks of less than this at the exit are not worth a look, whatever their share. */
 const LEAST_AT_EXIT = 1 << 20;
 
-/** Where to look first: the places that lead in some measure, the one with most allocations first. */
+/** The places that lead in some measure, the one with most allocations first. */
 export function leads(model: Model, list: readonly Group[]): Lead[] {
   const { totals } = model.data;
   const wholes: [MeasureId, number][] = [

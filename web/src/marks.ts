@@ -1,4 +1,4 @@
-/** What the program said of itself, ready to be drawn: spans in lanes by their names, and which names of marks have room. */
+/** Marks and spans, ready to be drawn: spans in lanes by their names, and which names of marks have room. */
 
 import type { Marks } from "./data.ts";
 
@@ -60,8 +60,8 @@ export function labels(
   return found;
 }
 
-/** What a step of the curves says: spans that are open in it, the shortest first, and marks within it. */
-export function said(marks: Marks, from: number, to: number, end: number): { spans: number[]; points: number[] } {
+/** What the program marked in a step of the curves: spans that are open in it, the shortest first, and marks within it. */
+export function marked(marks: Marks, from: number, to: number, end: number): { spans: number[]; points: number[] } {
   const open = marks.bars.filter(([begin, until]) => begin < to && (until ?? end) >= from);
   open.sort((a, b) => (a[1] ?? end) - a[0] - ((b[1] ?? end) - b[0]));
   const points = marks.points.filter(([time]) => time >= from && time < to).map(([, name]) => name);

@@ -1,15 +1,15 @@
-/** Who gave back whose blocks, as a square of numbers. */
+/** Which thread freed the blocks of which, as a square of numbers. */
 
 import type { Thread } from "./data.ts";
 
 export interface Matrix {
   names: string[];
-  /** By the thread that allocated, then by the one that gave back. */
+  /** By the thread that allocated, then by the one that freed. */
   cells: number[][];
   largest: number;
 }
 
-/** The threads that take part in most have rows of their own; the others share the last one. */
+/** The threads that take part in most have separate rows; the others share the last one. */
 export function matrix(
   threads: readonly Thread[],
   pairs: readonly (readonly [number, number, number])[],

@@ -19,7 +19,7 @@ const MEASURES: Measure[] = [
   { id: "allocations", label: "Allocations", help: "blocks that were handed out", format: count },
   { id: "bytes", label: "Bytes", help: "requested over the whole run, freed or not", format: bytes },
   { id: "peak_bytes", label: "Peak", help: "live bytes at the moment of the highest heap", format: bytes },
-  { id: "exit_bytes", label: "Live at exit", help: "bytes that nobody had freed at the end", format: bytes },
+  { id: "exit_bytes", label: "Live at exit", help: "bytes that were not freed at the end", format: bytes },
   { id: "temporary", label: "Temporary", help: "blocks freed before their thread allocated again", format: count },
   { id: "time", label: "Allocator time", help: "measured time inside the allocator", format: time },
   { id: "pinned", label: "Pinned", help: "free bytes in pages that the blocks keep resident", format: bytes },
@@ -82,7 +82,7 @@ export class Model {
 
   /** The tree without lines; made when it is first asked for. */
   get merged(): { tree: Tree; to: Int32Array } {
-    // Frames without a function have a name of their own, their address.
+    // Frames without a function have their address as name.
     const { frames } = this.data;
     this.#merged ??= mergedLines(this.tree, frames.function.map((f, i) => (f > 0 ? f : -1 - frames.name[i]!)));
     return this.#merged;

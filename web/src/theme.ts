@@ -22,7 +22,7 @@ export function color(name: string): string {
 }
 
 export function themeSwitch(): HTMLElement {
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", tell);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", notify);
   const theme = stored();
   apply(theme);
   const options = [
@@ -37,7 +37,7 @@ export function themeSwitch(): HTMLElement {
       // Some browsers store nothing for files: then the choice lasts as long as the page.
     }
     apply(chosen);
-    tell();
+    notify();
   });
 }
 
@@ -55,6 +55,6 @@ function apply(theme: Theme): void {
   else document.documentElement.dataset["theme"] = theme;
 }
 
-function tell(): void {
+function notify(): void {
   for (const listener of listeners) listener();
 }

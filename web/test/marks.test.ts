@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Marks } from "../src/data.ts";
-import { labels, lanes, pieces, said } from "../src/marks.ts";
+import { labels, lanes, marked, pieces } from "../src/marks.ts";
 
 const marks: Marks = {
   points: [[5, 7, 0, 100], [50, 8, 1, 200]],
@@ -39,7 +39,7 @@ test("names stand beside each other or not at all", () => {
 });
 
 test("a step says what it is in, the innermost first", () => {
-  assert.deepEqual(said(marks, 12, 13, 90), { spans: [2, 1], points: [] });
-  assert.deepEqual(said(marks, 50, 51, 90), { spans: [3, 1], points: [8] });
-  assert.deepEqual(said(marks, 95, 99, 99), { spans: [3, 1], points: [] });
+  assert.deepEqual(marked(marks, 12, 13, 90), { spans: [2, 1], points: [] });
+  assert.deepEqual(marked(marks, 50, 51, 90), { spans: [3, 1], points: [8] });
+  assert.deepEqual(marked(marks, 95, 99, 99), { spans: [3, 1], points: [] });
 });

@@ -35,7 +35,7 @@ function data(): Data {
   };
 }
 
-test("a frame is told with its line, and a site with its stack", () => {
+test("a frame is shown with its line, and a site with its stack", () => {
   const model = new Model(data());
   assert.deepEqual(model.stack(0).map((f) => model.frame(f).name), ["clone", "parse", "main"]);
   assert.equal(model.frame(model.userFrame(0)).place, "src/main.rs:4");
@@ -64,7 +64,7 @@ test("groups and their sites are sorted", () => {
   assert.deepEqual(leadingSites(model, groups(model, "function")[0]!, "bytes", 1), [1]);
 });
 
-test("places that stand out are told once, with all that they stand out with", () => {
+test("places that stand out are shown once, with all that they stand out with", () => {
   const model = new Model(data());
   const found = leads(model, groups(model, "line"));
   assert.deepEqual(found.map((l) => [model.frame(l.group.frame).place, l.facts.map((f) => f.measure)]), [

@@ -44,7 +44,7 @@ test("boxes share the width of their caller", () => {
   assert.deepEqual(zoomed.map((row) => row.map((box) => [box.node, box.width])), [[[0, 650]], [[4, 650]], [[5, 650]]]);
 });
 
-test("boxes that nobody could see are left out", () => {
+test("boxes that are too narrow to be seen are left out", () => {
   const small = sums(tree, nodes, [1, 1e9, 1, 1]);
   assert.deepEqual(layout(tree, small, 0, 500).map((row) => row.length), [1, 1, 1]);
   assert.deepEqual(layout(tree, new Float64Array(6), 0, 500), [[{ node: 0, x: 0, width: 500 }]]);

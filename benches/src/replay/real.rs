@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_told_with_what_the_program_said() {
+    fn a_failure_is_reported_with_what_the_program_said() {
         let error = format!("{:#}", run_here(&prepared("echo broken >&2; exit 3", &[])).unwrap_err());
         assert!(error.contains("exit status: 3") && error.contains("broken"), "{error}");
         let error = format!("{:#}", run_here(&prepared("exit 0", &["true"])).unwrap_err());

@@ -1,8 +1,10 @@
-//! Builds the preload library and the allocators, and passes their paths to the program, which embeds them.
+//! Builds the preload library, the allocators and the worker of experiments, and passes their paths to the program, which embeds
+//! them.
 //!
-//! The libraries need an optimised profile without unwinding whatever the program is built with, and cargo cannot build a
-//! dependency as a shared library with a separate profile; so this runs cargo once more, in separate target folders
-//! (docs/adr/0003-preload-inside-the-binary.md, docs/adr/0010-allocators-inside-the-binary.md).
+//! They need optimised profiles whatever the program is built with, and cargo cannot build a dependency as a shared library or a
+//! program with a separate profile; so this runs cargo once more, in separate target folders
+//! (docs/adr/0003-preload-inside-the-binary.md, docs/adr/0010-allocators-inside-the-binary.md,
+//! docs/adr/0019-experiments-have-a-separate-worker.md).
 
 use heapwise_allocators::{Origin, all, carried};
 use std::fmt::Write;
@@ -24,49 +26,80 @@ const OUTER: [&str; 5] = [
 ];
 
 fn main() {
-    if variable("CARGO_CFG_TARGET_OS") != "linux" {
-        // Elsewhere nothing is recorded.
-        println!("cargo::rerun-if-changed=build.rs");
-        return;
-    }
+    println!("cargo::rerun-if-changed=build.rs");
     let here = PathBuf::from(variable("CARGO_MANIFEST_DIR"));
     let workspace = here.ancestors().nth(3).expect("the crate lies in a wing of the folder of crates");
-    let wing = workspace.join("crates/record");
-    for folder in ["preload", "recorder", "trace"] {
-        println!("cargo::rerun-if-changed={}", wing.join(folder).display());
-    }
-    println!("cargo::rerun-if-changed=build.rs");
-    let package = wing.join("preload");
     let out = PathBuf::from(variable("OUT_DIR"));
-    for (name, features) in [("HEAPWISE_PRELOAD", ""), ("HEAPWISE_PRELOAD_CXX", "cxx")] {
-        let built = build(&package, &out.join("preload"), features);
-        // Both have the same name in the target folder.
-        let kept = out.join(format!("{name}.so"));
-        std::fs::copy(&built, &kept).unwrap_or_else(|e| panic!("cannot copy {}: {e}", built.display()));
-        println!("cargo::rustc-env={name}={}", kept.display());
+    carry_worker(workspace, &out);
+    // Elsewhere nothing is recorded.
+    if variable("CARGO_CFG_TARGET_OS") == "linux" {
+        carry_preload(workspace, &out);
+        carry_allocators(workspace, &out);
     }
-    carry_allocators(workspace, &out);
 }
 
 fn variable(name: &str) -> String {
     std::env::var(name).unwrap_or_else(|_| panic!("cargo sets {name} for build scripts"))
 }
 
-fn build(package: &Path, target: &Path, features: &str) -> PathBuf {
-    let manifest = package.join("Cargo.toml");
+/// `cargo build` of a package of the workspace, for the same target as the program.
+fn nested(package: &Path, target: &Path) -> Command {
     let mut cargo = Command::new(variable("CARGO"));
-    cargo.args(["build", "--profile", "preload", "--lib", "--manifest-path"]).arg(&manifest);
-    cargo
-        .args(["--features", features])
-        .arg("--target-dir")
-        .arg(target)
-        .args(["--target", &variable("TARGET")]);
+    cargo.arg("build").arg("--manifest-path").arg(package.join("Cargo.toml"));
+    cargo.arg("--target-dir").arg(target).args(["--target", &variable("TARGET")]);
     for name in OUTER {
         cargo.env_remove(name);
     }
-    let status = cargo.status().unwrap_or_else(|e| panic!("cannot run cargo for the preload library: {e}"));
-    assert!(status.success(), "the preload library did not build");
-    target.join(variable("TARGET")).join("preload/libheapwise_preload.so")
+    cargo
+}
+
+/// Keeps what was built under a name of its variable, and passes the path to the program.
+fn keep(built: &Path, out: &Path, name: &str) {
+    let kept = out.join(name);
+    std::fs::copy(built, &kept).unwrap_or_else(|e| panic!("cannot copy {}: {e}", built.display()));
+    println!("cargo::rustc-env={name}={}", kept.display());
+}
+
+fn carry_preload(workspace: &Path, out: &Path) {
+    let wing = workspace.join("crates/record");
+    for folder in ["preload", "recorder", "trace"] {
+        println!("cargo::rerun-if-changed={}", wing.join(folder).display());
+    }
+    let target = out.join("preload");
+    // Both have the same name in the target folder.
+    for (name, features) in [("HEAPWISE_PRELOAD", ""), ("HEAPWISE_PRELOAD_CXX", "cxx")] {
+        let mut cargo = nested(&wing.join("preload"), &target);
+        cargo.args(["--profile", "preload", "--lib", "--features", features]);
+        let status =
+            cargo.status().unwrap_or_else(|e| panic!("cannot run cargo for the preload library: {e}"));
+        assert!(status.success(), "the preload library did not build");
+        keep(&target.join(variable("TARGET")).join("preload/libheapwise_preload.so"), out, name);
+    }
+}
+
+fn carry_worker(workspace: &Path, out: &Path) {
+    for folder in ["trial/trial", "doctor/environment", "knowledge/allocators"] {
+        println!("cargo::rerun-if-changed={}", workspace.join("crates").join(folder).display());
+    }
+    let target = shared_folder(out, "lab-worker");
+    let mut cargo = nested(&workspace.join("crates/trial/trial"), &target);
+    cargo.args(["--quiet", "--profile", "lab-worker", "--bin", "heapwise-lab-worker"]);
+    cargo.args(["--no-default-features", "--features", "worker"]);
+    if let Some(flags) = flags_for_the_standard_library() {
+        cargo.env("CARGO_ENCODED_RUSTFLAGS", flags);
+    }
+    let status = cargo.status().unwrap_or_else(|e| panic!("cannot run cargo for the worker: {e}"));
+    assert!(status.success(), "the worker of experiments did not build");
+    let suffix = if variable("CARGO_CFG_TARGET_OS") == "windows" { ".exe" } else { "" };
+    let built = target.join(variable("TARGET")).join(format!("lab-worker/heapwise-lab-worker{suffix}"));
+    keep(&built, out, "HEAPWISE_LAB_WORKER");
+}
+
+/// What the outer build says about where the standard library is, without which nothing can be built for its target.
+fn flags_for_the_standard_library() -> Option<String> {
+    let flags = std::env::var("CARGO_ENCODED_RUSTFLAGS").ok()?;
+    let mut words = flags.split('\u{1f}').skip_while(|word| *word != "--sysroot");
+    Some([words.next()?, words.next()?].join("\u{1f}"))
 }
 
 /// Writes a table of the allocators' libraries for the program to include.
@@ -75,7 +108,7 @@ fn carry_allocators(workspace: &Path, out: &Path) {
     println!("cargo::rerun-if-env-changed={WITH}");
     println!("cargo::rerun-if-changed={}", workspace.join("allocators").display());
     let mut table = String::from("&[");
-    let folder = shared_folder(out);
+    let folder = shared_folder(out, "allocators");
     let chosen = chosen_allocators();
     // Most of the time goes by in one process of each (a configure script, one large file of C), so side by side is
     // quicker; cargo hands out the jobs that are left.
@@ -115,12 +148,12 @@ fn chosen_allocators() -> Vec<&'static str> {
     chosen
 }
 
-/// Where the allocators are built: the same folder for all profiles, and for the tests, which build them as well. jemalloc
-/// alone takes more than a minute.
-fn shared_folder(out: &Path) -> PathBuf {
+/// Where something is built whose profile is always the same: one folder for all profiles of the program, and for the tests,
+/// which build the allocators as well. jemalloc alone takes more than a minute.
+fn shared_folder(out: &Path, name: &str) -> PathBuf {
     // Cargo marks its target folder so.
     let target = out.ancestors().find(|folder| folder.join("CACHEDIR.TAG").exists());
-    target.unwrap_or(out).join("allocators")
+    target.unwrap_or(out).join(name)
 }
 
 fn build_allocator(workspace: &Path, folder: &Path, name: &str) -> PathBuf {

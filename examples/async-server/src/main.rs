@@ -1,4 +1,4 @@
-//! `async-server [WORKERS [PORT]]`: serves on a port of this machine that it prints, until it is told to stop. Without PORT
+//! `async-server [WORKERS [PORT]]`: serves on a port of this machine that it prints, until it is asked to stop. Without PORT
 //! it is one that is free.
 
 #![forbid(unsafe_code)]

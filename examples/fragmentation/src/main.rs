@@ -55,7 +55,7 @@ struct Request {
     port: u16,
 }
 
-/// What the service does unless it is told otherwise; a load's steps are in `count`.
+/// What the service does by default; a load's steps are in `count`.
 const SERVICE: Settings = Settings { threads: 4, count: 100_000, keep_percent: 1.0, ..DEFAULT };
 
 fn main() -> ExitCode {

@@ -1,4 +1,4 @@
-//! The pattern of an asynchronous server as a service that stays: it works when it is told to, and keeps running.
+//! The pattern of an asynchronous server as a service that stays: it works on request, and keeps running.
 //!
 //! A line from a client is a request: `load N` has every thread take N steps and close nearly all of its connections,
 //! `memory` asks what is resident, `stop` ends the service. A client of the same program sends them.
@@ -129,7 +129,7 @@ mod tests {
     use crate::experiments::DEFAULT;
 
     #[test]
-    fn a_service_works_and_ends_when_it_is_told_to() {
+    fn a_service_works_and_ends_when_it_is_reported_to() {
         // Another process may take the port in between; no other thread of this one does.
         let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port();
         let settings = Settings { threads: 2, ..DEFAULT };

@@ -85,10 +85,10 @@ impl Growth for TrieMemory {
     }
 
     fn chunk(&self, held: &Self::Held<'_>, index: usize) -> Option<*mut NodeRecord> {
-        let told = self.chunks.get(index)?;
+        let slot = self.chunks.get(index)?;
         let chunk = leak::<NodeRecord>(NODES_PER_CHUNK as usize);
         held.borrow_mut().chunks.push(chunk);
-        told.store(chunk.cast(), Ordering::Release);
+        slot.store(chunk.cast(), Ordering::Release);
         Some(chunk.cast())
     }
 }

@@ -73,8 +73,8 @@ pub(crate) fn broken_configuration_is_left_alone() -> Result<(), Failed> {
     let folder = project(before)?;
     let home = [("HOME", folder.path().to_str().ok_or("a path that is text")?)];
     let outcome = doctor(folder.path(), &home, &["--fix", "--yes"]);
-    let is_told = outcome.stderr.contains(".vscode/launch.json:3:23: ");
-    match is_told && std::fs::read_to_string(folder.path().join(".vscode/launch.json"))? == before {
+    let is_reported = outcome.stderr.contains(".vscode/launch.json:3:23: ");
+    match is_reported && std::fs::read_to_string(folder.path().join(".vscode/launch.json"))? == before {
         true => Ok(()),
         false => Err(outcome.stderr.into()),
     }

@@ -139,7 +139,7 @@ fn in_group(group: &Path) -> Result<(), Failed> {
     end(running);
     let found = found?;
     if !found.findings.iter().any(|finding| finding.id == "cgroup-memory") {
-        return Err(format!("not told: {found:#?}").into());
+        return Err(format!("not reported: {found:#?}").into());
     }
     Ok(())
 }

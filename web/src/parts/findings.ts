@@ -1,4 +1,4 @@
-/** What to change first: the findings, or the places that stand out. */
+/** The findings, or the places that stand out. */
 
 import type { Insight } from "../data.ts";
 import { h, prose, section, type Child } from "../dom.ts";
@@ -29,18 +29,18 @@ export function findings(model: Model, links: Links): HTMLElement {
     const cards = insights.map((insight, i) => insightCard(model, insight, i, links));
     return section(
       "findings",
-      "What to change first",
+      "Findings",
       "The most rewarding comes first. Savings are estimates from this run.",
       ...folded(cards, "finding", "findings"),
     );
   }
   const cards = leads(model, groups(model, "line")).map((lead, i) => leadCard(model, lead, i, links));
   if (cards.length === 0) {
-    return section("findings", "Where to look first", "", h("p", { class: "empty" }, "No place stands out."));
+    return section("findings", "Findings", "", h("p", { class: "empty" }, "No place stands out."));
   }
   return section(
     "findings",
-    "Where to look first",
+    "Findings",
     "No rule found a known mistake. These places of your code stand out.",
     ...cards,
   );

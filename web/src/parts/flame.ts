@@ -325,7 +325,7 @@ export function flame(model: Model): Flame {
     "Flame graph",
     "Callers above, what they call below. Click a box to zoom in; Escape zooms out.",
     h("div", { class: "controls" }, measures),
-    h("div", { class: "controls" }, search, found, h("span", { class: "push" }), h("label", { class: "check" }, byLine, "Tell lines apart"), reset),
+    h("div", { class: "controls" }, search, found, h("span", { class: "push" }), h("label", { class: "check" }, byLine, "Distinguish lines"), reset),
     h("p", { class: "keys" }, ...keys, h("span", { class: "push" }), unseen),
     scroller,
     detail,

@@ -115,5 +115,5 @@ export function caveats(model: Model): HTMLElement | null {
     rows.push(h("li", {}, `${counted(totals.failed, "request was", "requests were")} refused by the allocator.`));
   }
   if (rows.length === 0) return null;
-  return section("caveats", "What to keep in mind", "", h("ul", { class: "caveats" }, ...rows));
+  return section("caveats", "Warnings", "", h("ul", { class: "caveats" }, ...rows));
 }

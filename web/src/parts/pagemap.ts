@@ -75,7 +75,7 @@ function pinned(model: Model): HTMLElement | null {
   const rows = places.slice(0, 5).map((group) =>
     h("li", {}, h("strong", {}, bytes(group.sums.pinned)), " by ", place(model, group.frame))
   );
-  return h("div", { class: "evidence" }, h("h4", {}, "Who keeps mostly empty pages resident"), h("ul", {}, ...rows));
+  return h("div", { class: "evidence" }, h("h4", {}, "Places that keep mostly empty pages resident"), h("ul", {}, ...rows));
 }
 
 function drawn(region: Region, columns: number, together: number, unit: number, readout: HTMLElement): HTMLElement {

@@ -197,7 +197,7 @@ export function sitesTable(model: Model, showInFlame: (text: string) => void): S
   };
 }
 
-/** How long the blocks lived that were given back. The recorder's clock does not tell shorter times apart. */
+/** How long the freed blocks lived. The recorder's clock cannot distinguish shorter times. */
 function lifetimes(p50: number, p99: number): string {
   if (p50 < 0) return "";
   if (p99 === 0) return " · freed within 1 ms";

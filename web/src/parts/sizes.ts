@@ -6,7 +6,7 @@ import type { Model } from "../model.ts";
 
 export function sizes(model: Model): HTMLElement | null {
   const classes = model.data.sizes;
-  // Those at the ends that nobody asked for say nothing.
+  // Classes at the ends without a request say nothing.
   const first = classes.findIndex((c) => c[2] > 0);
   if (first < 0) return null;
   const last = classes.findLastIndex((c) => c[2] > 0);

@@ -1,4 +1,4 @@
-/** What the program's spans allocated. */
+/** What was allocated during the program's spans. */
 
 import { h, section } from "../dom.ts";
 import { bytes, count, time } from "../format.ts";
@@ -29,7 +29,7 @@ export function spans(model: Model): HTMLElement | null {
   return section(
     "spans",
     "Spans",
-    "What the program said it was doing, and what its thread requested meanwhile. Spans inside of others count in both. “Left” is by how much the live blocks that its thread had been handed grew from begin to end.",
+    "Spans that the program marked, and what their thread requested meanwhile. Nested spans count in both. “Left” is by how much the live blocks that the thread had allocated grew from begin to end.",
     h(
       "div",
       { class: "table-holder", attr: { tabindex: "0", role: "region", "aria-label": "Spans" } },

@@ -1,8 +1,8 @@
-/** What the program said of itself, on the time axis of the curves: lines with names, and lanes of spans below. */
+/** Marks and spans on the time axis of the curves: lines with names, and lanes of spans below. */
 
 import type { Marks } from "../data.ts";
 import { h } from "../dom.ts";
-import { labels, lanes, pieces, said } from "../marks.ts";
+import { labels, lanes, marked, pieces } from "../marks.ts";
 import type { Model } from "../model.ts";
 import { color } from "../theme.ts";
 
@@ -115,9 +115,9 @@ export function spanLanes(model: Model, marks: Marks): { element: HTMLElement; d
   }
 }
 
-/** Words for the readout: what the program said in a step of the curves. */
-export function words(model: Model, marks: Marks, from: number, to: number): string[] {
-  const { spans, points } = said(marks, from, to, model.data.duration_ns);
+/** The readout's wording of the marks and spans in a step of the curves. */
+export function wording(model: Model, marks: Marks, from: number, to: number): string[] {
+  const { spans, points } = marked(marks, from, to, model.data.duration_ns);
   const some = (names: number[], most: number): string => {
     const rest = names.length - most;
     return names.slice(0, most).map((name) => shortName(model, name)).join(", ") + (rest > 0 ? ` and ${rest} more` : "");

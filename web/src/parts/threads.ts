@@ -1,4 +1,4 @@
-/** Threads, and who gave back whose blocks. */
+/** Threads, and which of them freed the blocks of which. */
 
 import type { Thread } from "../data.ts";
 import { h, section, type Child } from "../dom.ts";
@@ -6,7 +6,7 @@ import { bytes, count, share } from "../format.ts";
 import { matrix, type Matrix } from "../matrix.ts";
 import type { Model } from "../model.ts";
 
-/** Threads that have a row of their own in the matrix. */
+/** Threads that have a separate row in the matrix. */
 const MOST_IN_MATRIX = 12;
 const MOST_IN_TABLE = 16;
 
@@ -49,7 +49,7 @@ function drawn(pairs: Matrix): HTMLElement {
   );
   return h(
     "div",
-    { class: "table-holder", attr: { tabindex: "0", role: "region", "aria-label": "Who freed whose blocks" } },
+    { class: "table-holder", attr: { tabindex: "0", role: "region", "aria-label": "Which thread freed whose blocks" } },
     h("table", { class: "matrix" }, h("thead", {}, h("tr", {}, ...heads)), h("tbody", {}, ...rows)),
   );
 }

@@ -1,4 +1,4 @@
-/** Resident and live bytes over time, with what the program said of itself. */
+/** Resident and live bytes over time, with the program's marks and spans. */
 
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
@@ -6,7 +6,7 @@ import { h, section } from "../dom.ts";
 import { bytes, byteSplits, time } from "../format.ts";
 import type { Model } from "../model.ts";
 import { color, onTheme } from "../theme.ts";
-import { drawMarks, spanLanes, words, type Plot } from "./strip.ts";
+import { drawMarks, spanLanes, wording, type Plot } from "./strip.ts";
 
 export function timeline(model: Model): HTMLElement {
   const { curves, marks } = model.data;
@@ -37,11 +37,11 @@ export function timeline(model: Model): HTMLElement {
     const rss = curves.rss[i];
     const parts = [time(i * curves.step_ns), `live ${bytes(curves.live[i] ?? 0)}`];
     if (typeof rss === "number") parts.splice(1, 0, `resident ${bytes(rss)}`);
-    if (marks) parts.push(...words(model, marks, i * curves.step_ns, (i + 1) * curves.step_ns));
+    if (marks) parts.push(...wording(model, marks, i * curves.step_ns, (i + 1) * curves.step_ns));
     readout.textContent = parts.join(" · ");
   }
   /** Draws over the curves and below them, when they were drawn. */
-  function drawSaid(u: uPlot): void {
+  function drawMarked(u: uPlot): void {
     if (!marks) return;
     const scale = uPlot.pxRatio;
     const where: Plot = {
@@ -82,7 +82,7 @@ export function timeline(model: Model): HTMLElement {
           { ...axis, space: 70, values: (_u, values) => values.map((v) => (v === 0 ? "0" : time(v * 1e9))) },
           { ...axis, size: 72, splits: (_u, _axis, min, max) => byteSplits(min, max), values: (_u, values) => values.map((v) => bytes(v)) },
         ],
-        hooks: { setCursor: [(u) => say(u.cursor.idx)], draw: [drawSaid] },
+        hooks: { setCursor: [(u) => say(u.cursor.idx)], draw: [drawMarked] },
       },
       data as uPlot.AlignedData,
       holder,

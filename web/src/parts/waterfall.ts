@@ -9,10 +9,10 @@ type Term = "not_heap" | "live" | "rounding" | "holes" | "retained" | "metadata"
 
 export const TERMS: readonly { id: Term; label: string; help: string }[] = [
   { id: "not_heap", label: "Not heap", help: "code, stacks, files, and what the program mapped by itself" },
-  { id: "live", label: "Live", help: "what the program asked for and still holds" },
+  { id: "live", label: "Live", help: "bytes that were requested and not freed" },
   { id: "rounding", label: "Rounding", help: "what the allocator adds to each request" },
   { id: "holes", label: "Holes", help: "free bytes in pages that also hold live blocks" },
-  { id: "retained", label: "Retained", help: "free pages that were not given back to the system" },
+  { id: "retained", label: "Retained", help: "free pages that were not returned to the system" },
   { id: "metadata", label: "Metadata", help: "the allocator's own pages and headers" },
   { id: "unaccounted", label: "Unaccounted", help: "what is left" },
 ];
@@ -36,7 +36,7 @@ export function waterfall(model: Model): HTMLElement {
   const { moments } = model.data;
   const title = "Where resident memory goes";
   if (!moments[0]) {
-    const text = "Not measured: pages were not looked at while this program was recorded.";
+    const text = "Not measured: the recording has no snapshot of this program's pages.";
     return section("accounting", title, "", h("p", { class: "empty" }, text));
   }
   const body = h("div", { class: "waterfall" });

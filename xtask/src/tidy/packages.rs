@@ -78,7 +78,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn members_and_kinds_of_dependencies_are_told_apart() {
+    fn members_and_kinds_of_dependencies_are_distinguished() {
         let metadata = json!({
             "workspace_root": "/w",
             "workspace_members": ["ours"],

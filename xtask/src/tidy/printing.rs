@@ -11,6 +11,7 @@ const MACROS: &[&str] = &["print", "println", "eprint", "eprintln", "dbg"];
 const ALLOWED: &[&str] = &[
     "crates/cli/cargo-heapwise/",
     "crates/cli/heapwise-cli/",
+    "crates/trial/trial/src/bin/",
     "benches/",
     "examples/",
     "fuzz/",

@@ -44,8 +44,8 @@ impl Config {
         if let Some(text) = self.variable("CARGO_BUILD_TARGET") {
             return vec![text.to_owned()];
         }
-        let told = self.files.iter().find_map(|file| file.get("build")?.get("target"));
-        match told {
+        let targets = self.files.iter().find_map(|file| file.get("build")?.get("target"));
+        match targets {
             Some(Value::String(target)) => vec![target.clone()],
             Some(Value::Array(list)) => list.iter().filter_map(|t| t.as_str().map(str::to_owned)).collect(),
             _ => Vec::new(),

@@ -28,10 +28,10 @@ pub(crate) fn additions(workspace: &Path, config: &Config, profile: &str) -> Add
 
 fn of(manifest: &Table, config: &Config, profile: &str) -> Additions {
     let chain = chain(manifest, config, profile);
-    let told = |key| {
+    let setting = |key| {
         chain.iter().find_map(|name| config.profile(name, key).or_else(|| in_profile(manifest, name, key)))
     };
-    let has_lines = match told("debug") {
+    let has_lines = match setting("debug") {
         Some(value) => names_lines(&value),
         // What cargo's own profiles have.
         None => chain.iter().any(|name| name == "dev"),
@@ -41,7 +41,7 @@ fn of(manifest: &Table, config: &Config, profile: &str) -> Additions {
     if !has_lines {
         variables.push((format!("CARGO_PROFILE_{name}_DEBUG"), "line-tables-only"));
     }
-    if told("strip").is_some_and(|value| strips(&value)) {
+    if setting("strip").is_some_and(|value| strips(&value)) {
         variables.push((format!("CARGO_PROFILE_{name}_STRIP"), "none"));
     }
     Additions { variables }
@@ -57,9 +57,9 @@ fn chain(manifest: &Table, config: &Config, profile: &str) -> Vec<String> {
             "test" | "doc" => Some("dev".to_owned()),
             "bench" => Some("release".to_owned()),
             other => {
-                let told =
+                let inherited =
                     config.profile(other, "inherits").or_else(|| in_profile(manifest, other, "inherits"));
-                told.and_then(|value| value.as_str().map(str::to_owned))
+                inherited.and_then(|value| value.as_str().map(str::to_owned))
             }
         };
         let Some(next) = next.filter(|next| !chain.contains(next)) else { break };

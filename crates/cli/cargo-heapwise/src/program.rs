@@ -22,14 +22,14 @@ pub(crate) fn heapwise() -> Result<PathBuf, Failure> {
 }
 
 fn find(variable: Option<&OsStr>, beside: Option<&Path>, path: Option<&OsStr>) -> Result<PathBuf, String> {
-    if let Some(told) = variable.filter(|told| !told.is_empty()) {
-        let told = PathBuf::from(told);
-        return if told.is_file() {
-            Ok(told)
+    if let Some(given) = variable.filter(|given| !given.is_empty()) {
+        let given = PathBuf::from(given);
+        return if given.is_file() {
+            Ok(given)
         } else {
             Err(format!(
                 "{VARIABLE} names {}, and there is no such file; unset it, or name the program heapwise",
-                told.display()
+                given.display()
             ))
         };
     }

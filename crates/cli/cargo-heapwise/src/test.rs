@@ -49,8 +49,8 @@ pub(crate) fn test(args: &TestArgs) -> Result<u8, Failure> {
     )?;
     command.args(&args.name).arg("--").args(&args.arguments);
     let status = cargo::run(&mut command)?;
-    let told = print(reports.path(), &folder)?;
-    if status.success() && !told && !args.doc {
+    let is_recorded = print(reports.path(), &folder)?;
+    if status.success() && !is_recorded && !args.doc {
         return Err(not_recorded());
     }
     Ok(cargo::code(status))

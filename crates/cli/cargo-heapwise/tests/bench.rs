@@ -192,7 +192,7 @@ fn what_cargo_ends_with_is_passed_on_and_nothing_is_kept() {
 }
 
 #[test]
-fn benchmarks_that_measure_nothing_are_told_how() {
+fn benchmarks_that_measure_nothing_get_an_explanation() {
     let fixture = Fixture::new();
     let outcome = fixture.bench("", &[]);
     assert_eq!(outcome.code, Some(1), "{outcome:#?}");

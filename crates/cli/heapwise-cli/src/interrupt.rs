@@ -16,19 +16,19 @@ pub(crate) fn flag() -> io::Result<Arc<AtomicBool>> {
         return Ok(Arc::clone(interrupted));
     }
     let interrupted = Arc::clone(FLAG.get_or_init(Arc::default));
-    let (mut heard, told) = UnixStream::pair()?;
+    let (mut reader, writer) = UnixStream::pair()?;
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         // A user who starts heapwise with nohup means it to go on without a terminal; the same holds for the other signals.
         if inherited::is_ignored(signal) {
             continue;
         }
         flag::register(signal, Arc::clone(&interrupted))?;
-        low_level::pipe::register(signal, told.try_clone()?)?;
+        low_level::pipe::register(signal, writer.try_clone()?)?;
     }
     // A thread and not a handler: measured programs have their own process groups and sessions, which have to be looked up.
     std::thread::spawn(move || {
         let mut two = [0; 2];
-        if heard.read_exact(&mut two).is_ok() {
+        if reader.read_exact(&mut two).is_ok() {
             heapwise_trial::supervise::end_everything();
             std::process::exit(exit::INTERRUPTED.into());
         }

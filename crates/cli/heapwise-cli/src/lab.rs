@@ -1,12 +1,12 @@
-//! `heapwise lab`: experiments; and the worker that they start, which is this program once more.
+//! `heapwise lab`: experiments.
 
 use crate::args::{DiffFormat, LabArgs};
+use crate::lab_worker::WorkerFile;
 use crate::progress::Progress;
 use crate::{Failure, exit, result};
 use anyhow::{Context, anyhow};
-use heapwise_report::escape::terminal;
 use heapwise_report::lab;
-use heapwise_trial::lab::{EXPERIMENTS, Error, Options, experiment, worker};
+use heapwise_trial::lab::{EXPERIMENTS, Error, Options, experiment};
 
 /// Does an experiment, or lists them.
 pub(crate) fn lab(args: &LabArgs) -> Result<u8, Failure> {
@@ -24,9 +24,10 @@ pub(crate) fn lab(args: &LabArgs) -> Result<u8, Failure> {
         let error = anyhow!("there is no experiment called {name}; there are: {}", known.join(", "));
         return Err(Failure::new(exit::USAGE, error));
     };
+    let worker = WorkerFile::write()?;
     let options = Options {
-        program: std::env::current_exe().context("cannot find out where heapwise itself is")?,
-        arguments: Vec::new(),
+        worker: worker.path(),
+        heapwise: std::env::current_exe().context("cannot find out where heapwise itself is")?,
         quick: args.quick,
         size: args.size,
         runs: args.runs,
@@ -48,12 +49,5 @@ pub(crate) fn lab(args: &LabArgs) -> Result<u8, Failure> {
         DiffFormat::Json => lab::json(&outcome),
         DiffFormat::Markdown => lab::markdown(&outcome),
     })?;
-    Ok(exit::SUCCESS)
-}
-
-/// Started by an experiment: does something once, and prints how long it took.
-pub(crate) fn work(workload: &str, numbers: &[u64]) -> Result<u8, Failure> {
-    let line = worker::work(workload, numbers).map_err(|error| Failure::new(exit::USAGE, anyhow!(error)))?;
-    terminal::print(&format!("{line}\n"), false)?;
     Ok(exit::SUCCESS)
 }

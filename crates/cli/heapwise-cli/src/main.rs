@@ -9,6 +9,7 @@ mod exit;
 mod export;
 mod fix;
 mod lab;
+mod lab_worker;
 mod launch;
 mod pager;
 mod progress;
@@ -56,10 +57,6 @@ use heapwise_report::escape::terminal;
 use std::io::ErrorKind;
 use std::process::ExitCode;
 
-/// The system's allocator, except in workers of experiments that are to have another one.
-#[global_allocator]
-static ALLOCATOR: heapwise_trial::lab::Switch = heapwise_trial::lab::Switch;
-
 fn main() -> ExitCode {
     #[cfg(target_os = "linux")]
     nested::leave_session();
@@ -85,7 +82,6 @@ fn main() -> ExitCode {
         Command::Lab(args) => lab::lab(&args),
         #[cfg(target_os = "linux")]
         Command::Compare(args) => compare::compare(&args),
-        Command::LabWorker { workload, numbers } => lab::work(&workload, &numbers),
         Command::Completions { shell } => completions(shell),
         #[cfg(target_os = "linux")]
         Command::UsableSizes => usable_sizes(),

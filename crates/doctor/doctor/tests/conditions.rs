@@ -68,7 +68,7 @@ fn a_prepared_command_keeps_its_own_environment() {
 
 #[test]
 #[cfg(windows)]
-fn what_cannot_be_started_is_told_apart() {
+fn what_cannot_be_started_is_distinguished() {
     let kind =
         |command: &[&str]| Launch::new(command, Condition::Debugged).run().expect_err("it fails").kind();
     assert_eq!(kind(&["no such program"]), ErrorKind::NoSuchProgram);

@@ -106,7 +106,7 @@ pub(crate) struct Run<O = ()> {
     pub(crate) first_skipped: String,
     budget: Budget,
     /// Whether it was reported that the budget is exceeded.
-    is_told: bool,
+    is_reported: bool,
 }
 
 impl<O: Observer + Default> Run<O> {
@@ -305,8 +305,8 @@ impl<O: Observer> Run<O> {
     /// Whether more was claimed than there may be. Reports it once, with the place in the file that did it first.
     fn is_exceeded(&mut self, offset: u64) -> bool {
         let Some(claim) = self.budget.exceeded() else { return false };
-        if !self.is_told {
-            self.is_told = true;
+        if !self.is_reported {
+            self.is_reported = true;
             self.warnings.push(Warning::Damaged { offset, claim: Some(claim) });
         }
         true

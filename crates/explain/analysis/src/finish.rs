@@ -54,7 +54,7 @@ impl<O: Observer> Run<O> {
         };
         let expected = late.max(forked.map(|p| p.totals.unknown_frees).sum());
         let environment = self.environment();
-        let sampled = self.sequencer.ledger.variances.told(self.sequencer.ledger.sampling);
+        let sampled = self.sequencer.ledger.variances.errors(self.sequencer.ledger.sampling);
         if let Some(sample) = sampled {
             self.warnings.push(Warning::Sampled { sample, totals });
         }

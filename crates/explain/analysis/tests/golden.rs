@@ -54,21 +54,21 @@ fn a_file_cut_anywhere_is_analysed_as_far_as_it_goes_of(whole_file: &[u8]) {
         assert!(part.n_events >= before, "cut to {len} bytes");
         assert!(part.n_events <= whole.n_events && part.totals.allocations <= whole.totals.allocations);
         // Only the symbols come behind the record of the end.
-        let told = part.warnings.iter().any(|w| matches!(w, Warning::Truncated | Warning::NoEnd));
-        assert!(told || part.end.is_some(), "cut to {len} bytes");
+        let warned = part.warnings.iter().any(|w| matches!(w, Warning::Truncated | Warning::NoEnd));
+        assert!(warned || part.end.is_some(), "cut to {len} bytes");
         before = part.n_events;
     }
     assert_eq!(before, whole.n_events);
 }
 
 #[test]
-fn a_byte_changed_anywhere_is_told_and_costs_nothing_before_it() {
+fn a_byte_changed_anywhere_is_reported_and_costs_nothing_before_it() {
     for file in [V1_0, V2_0, V3_0] {
-        a_byte_changed_anywhere_is_told_and_costs_nothing_before_it_of(file);
+        a_byte_changed_anywhere_is_reported_and_costs_nothing_before_it_of(file);
     }
 }
 
-fn a_byte_changed_anywhere_is_told_and_costs_nothing_before_it_of(whole_file: &[u8]) {
+fn a_byte_changed_anywhere_is_reported_and_costs_nothing_before_it_of(whole_file: &[u8]) {
     let whole = analysis(whole_file);
     for at in HEADER_BYTES..whole_file.len() {
         let mut file = whole_file.to_vec();
@@ -78,8 +78,9 @@ fn a_byte_changed_anywhere_is_told_and_costs_nothing_before_it_of(whole_file: &[
         assert_eq!(damaged.n_events, cut.n_events, "byte {at} changed");
         assert_eq!(damaged.totals, cut.totals, "byte {at} changed");
         assert!(damaged.n_events <= whole.n_events);
-        let told = damaged.warnings.iter().any(|w| matches!(w, Warning::Truncated | Warning::Damaged { .. }));
-        assert!(told, "byte {at} changed: {:?}", damaged.warnings);
+        let warned =
+            damaged.warnings.iter().any(|w| matches!(w, Warning::Truncated | Warning::Damaged { .. }));
+        assert!(warned, "byte {at} changed: {:?}", damaged.warnings);
     }
 }
 

@@ -141,14 +141,14 @@ fn the_same_stack_in_two_processes_is_one_site() {
 #[test]
 fn addresses_are_those_of_the_calls_in_the_module_of_their_time() {
     let needed = analysed(&recording()).needed_addresses();
-    let told: Vec<_> = needed.iter().map(|n| (n.path.as_str(), n.addresses.clone())).collect();
+    let found: Vec<_> = needed.iter().map(|n| (n.path.as_str(), n.addresses.clone())).collect();
     let expected = [
         ("/app", vec![0x410, 0x420]),
         // An interrupted instruction is looked up where it is, a return address one byte before.
         ("/old.so", vec![0x420]),
         ("/new.so", vec![0x41f]),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(found, expected);
 }
 
 #[test]
@@ -169,7 +169,7 @@ fn symbols_may_come_later_and_join_sites_of_one_line() {
         analysis.sites().iter().filter(|s| analysis.stack(s)[0].function == Some("app::make")).collect();
     assert_eq!(named.len(), 2, "the same line in different files is not the same");
     assert!(named.iter().all(|s| s.user_frame == Some(0)));
-    assert_eq!(analysis.needed_addresses().len(), 3, "what was needed is still told");
+    assert_eq!(analysis.needed_addresses().len(), 3, "what was needed is still reported");
 }
 
 #[test]
@@ -188,7 +188,7 @@ fn a_file_that_was_cut_anywhere_is_reported_as_far_as_it_goes() {
 }
 
 #[test]
-fn progress_is_told_in_bytes() {
+fn progress_is_reported_in_bytes() {
     let file = recording();
     let reader = Reader::new(file.as_slice()).expect("own recording");
     let mut last = 0;
@@ -217,7 +217,7 @@ fn sites_by_address_say_the_same_as_sites_by_name() {
     assert_eq!((leak.numbers.most_live_bytes, leak.numbers.most_live_blocks), (150, 2));
     assert!(leak.numbers.lifetimes_us > 10_000, "{leak:?}");
     let places: Vec<_> = analysis.places(leak).map(|id| analysis.place(id)).collect();
-    let told: Vec<_> = places.iter().map(|p| (p.module.map(|m| m.1.path.as_str()), p.address)).collect();
-    assert_eq!(told, [(Some("/app"), 0x420), (Some("/app"), 0x410)]);
+    let found: Vec<_> = places.iter().map(|p| (p.module.map(|m| m.1.path.as_str()), p.address)).collect();
+    assert_eq!(found, [(Some("/app"), 0x420), (Some("/app"), 0x410)]);
     assert!(places.iter().all(|p| p.frames.len() == 1), "{places:?}");
 }

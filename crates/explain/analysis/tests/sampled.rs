@@ -158,9 +158,9 @@ fn sums_of_a_sample_are_those_of_the_program() {
         let found = analysis(DISTANCE, &events);
         let (t, sampled) = (found.totals, found.sampled.expect("it is a sample"));
         // Six standard errors. Of the peak it is no more than a bound, since the highest of many estimates is too high.
-        let near = |what: &str, told: u64, truth: u64, error: u64| {
-            let off = told.abs_diff(truth);
-            assert!(off <= 6 * error, "{what} {told} instead of {truth}, ± {error}");
+        let near = |what: &str, reported: u64, truth: u64, error: u64| {
+            let off = reported.abs_diff(truth);
+            assert!(off <= 6 * error, "{what} {reported} instead of {truth}, ± {error}");
             assert!(error < truth / 10, "{what}: {truth} ± {error} says nothing");
         };
         near("requests", t.allocations + t.reallocations, allocations + resizes, sampled.requests_error);

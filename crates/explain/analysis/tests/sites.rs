@@ -106,14 +106,14 @@ fn making_smaller_is_no_growth() {
 }
 
 #[test]
-fn who_gave_blocks_back_is_told_for_threads_and_sites() {
+fn which_thread_freed_blocks_is_reported_for_threads_and_sites() {
     let producer = (0..30).map(|i| (1, alloc(0x1000 + i * 64, 50, MAP))).collect();
     let consumer =
         |from: u64, n: u64, at| (from..from + n).map(move |i| (at, free(0x1000 + i * 64))).collect();
     let analysis = analysis(&[producer, consumer(0, 20, 5), consumer(20, 10, 6)]);
     let matrix = &analysis.thread_matrix;
-    let told: Vec<_> = matrix.iter().map(|h| (h.from.0, h.to.0, h.blocks, h.bytes.0)).collect();
-    assert_eq!(told, [(10, 11, 20, 1000), (10, 12, 10, 500)]);
+    let found: Vec<_> = matrix.iter().map(|h| (h.from.0, h.to.0, h.blocks, h.bytes.0)).collect();
+    assert_eq!(found, [(10, 11, 20, 1000), (10, 12, 10, 500)]);
     let map = site(&analysis, MAP);
     assert_eq!(map.handovers.iter().map(|h| (h.to.0, h.blocks)).collect::<Vec<_>>(), [(11, 20), (12, 10)]);
     assert_eq!((map.freed_on_other_thread, analysis.other_handovers), (30, 0));

@@ -162,7 +162,7 @@ mod tests {
         b
     }
 
-    fn told(allocator: &str, peak: Breakdown) -> Verdict {
+    fn verdict_of(allocator: &str, peak: Breakdown) -> Verdict {
         let mut analysis = program(allocator);
         analysis.accounting.at_peak = Some(peak);
         verdict(&analysis).expect("pages were seen")
@@ -180,7 +180,7 @@ mod tests {
             (VerdictKind::NotHeap, breakdown(|b| b.not_heap = most), "is not heap"),
         ];
         for (kind, peak, words) in cases {
-            let verdict = told("/lib/libc.so.6", peak);
+            let verdict = verdict_of("/lib/libc.so.6", peak);
             assert_eq!(verdict.kind, kind);
             assert!(
                 verdict.sentence.starts_with("At the peak 60.0 MiB of 100 MiB resident (60 %)"),
@@ -195,18 +195,18 @@ mod tests {
     fn the_heap_is_not_cleared_by_being_in_parts() {
         let split =
             |not_heap| breakdown(|b| (b.not_heap, b.retained) = (Bytes(not_heap * MIB), Bytes(15 * MIB)));
-        assert_eq!(told("/lib/libc.so.6", split(44)).kind, VerdictKind::Live);
-        assert_eq!(told("/lib/libc.so.6", split(46)).kind, VerdictKind::NotHeap);
+        assert_eq!(verdict_of("/lib/libc.so.6", split(44)).kind, VerdictKind::Live);
+        assert_eq!(verdict_of("/lib/libc.so.6", split(46)).kind, VerdictKind::NotHeap);
     }
 
     #[test]
     fn the_remedy_is_that_of_the_allocator() {
         let retained = breakdown(|b| b.retained = Bytes(60 * MIB));
-        assert!(told("/lib/libc.so.6", retained).remedy.contains("malloc_trim"));
-        assert!(told("/usr/lib/libjemalloc.so.2", retained).remedy.contains("background_thread"));
-        assert!(told("/usr/lib/libmimalloc.so.2", retained).remedy.contains("MIMALLOC_PURGE_DELAY"));
+        assert!(verdict_of("/lib/libc.so.6", retained).remedy.contains("malloc_trim"));
+        assert!(verdict_of("/usr/lib/libjemalloc.so.2", retained).remedy.contains("background_thread"));
+        assert!(verdict_of("/usr/lib/libmimalloc.so.2", retained).remedy.contains("MIMALLOC_PURGE_DELAY"));
         let lazy = Breakdown { lazily_freed: Bytes(50 * MIB), ..retained };
-        assert!(told("/usr/lib/libsnmalloc.so", lazy).remedy.contains("MADV_FREE"));
+        assert!(verdict_of("/usr/lib/libsnmalloc.so", lazy).remedy.contains("MADV_FREE"));
     }
 
     #[test]

@@ -45,7 +45,7 @@ fn static_programs_have_no_interpreter() {
 }
 
 #[test]
-fn another_c_library_is_told_by_its_dynamic_linker() {
+fn another_c_library_is_recognised_by_its_dynamic_linker() {
     let bench = Bench::new();
     let linker = |name: &str| format!("-Wl,--dynamic-linker={name}");
     let found = look(&bench.c("poem", &[&linker("/lib/ld-musl-x86_64.so.1")]));

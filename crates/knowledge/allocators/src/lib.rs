@@ -48,6 +48,8 @@ pub use identity::{
 };
 #[cfg(feature = "candidates")]
 pub use libraries::{Error, Libraries, Prepared};
+#[cfg(feature = "candidates")]
+pub use memory::MemoryFile;
 pub use registry::{
     Allocator, GLIBC, MUSL, Origin, all, by_library, by_name, by_type, carried, families, is_function,
     replaces_malloc,

@@ -1,7 +1,7 @@
 //! From a candidate to what a command is started with: a library to be preloaded, and variables.
 
 use crate::installed::{find_installed, is_fit};
-use crate::memory::MemoryLibrary;
+use crate::memory::MemoryFile;
 use crate::registry::{self, Allocator, Origin};
 use crate::spec::{Candidate, Which};
 use std::collections::HashMap;
@@ -73,7 +73,7 @@ pub enum Error {
 #[derive(Debug, Default)]
 pub struct Libraries {
     carried: Vec<(&'static str, &'static [u8])>,
-    opened: Mutex<HashMap<&'static str, Arc<MemoryLibrary>>>,
+    opened: Mutex<HashMap<&'static str, Arc<MemoryFile>>>,
 }
 
 impl Libraries {
@@ -117,7 +117,7 @@ impl Libraries {
         Ok(Prepared { candidate: candidate.clone(), preload, variables, _memory: memory })
     }
 
-    fn carried_library(&self, name: &'static str) -> Result<Arc<MemoryLibrary>, Error> {
+    fn carried_library(&self, name: &'static str) -> Result<Arc<MemoryFile>, Error> {
         let (name, bytes) =
             *self.carried.iter().find(|(n, _)| *n == name).ok_or(Error::NotCarried { name })?;
         // A panic elsewhere leaves the table as it was.
@@ -126,7 +126,7 @@ impl Libraries {
             return Ok(library.clone());
         }
         let library =
-            Arc::new(MemoryLibrary::new(name, bytes).map_err(|reason| Error::Memory { name, reason })?);
+            Arc::new(MemoryFile::new(name, bytes).map_err(|reason| Error::Memory { name, reason })?);
         opened.insert(name, library.clone());
         Ok(library)
     }
@@ -163,7 +163,7 @@ pub struct Prepared {
     preload: Option<PathBuf>,
     variables: Vec<(String, String)>,
     /// Keeps the path good.
-    _memory: Option<Arc<MemoryLibrary>>,
+    _memory: Option<Arc<MemoryFile>>,
 }
 
 impl Prepared {

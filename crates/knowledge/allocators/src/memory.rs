@@ -1,7 +1,8 @@
-//! Libraries as anonymous files in memory, which a loader can open by a path of this process.
+//! Libraries and programs as anonymous files in memory, which others can open by a path of this process.
 //!
 //! A file in a folder could be changed by others between the moment that it is written and the one at which it is loaded,
-//! and stays when this process is killed. The path is good as long as this process lives.
+//! and stays when this process is killed. The path is good as long as this process lives. Folders for temporary files may
+//! refuse to execute what is in them; memory does not.
 
 use rustix::fs::{MemfdFlags, SealFlags};
 use std::fs::File;
@@ -9,13 +10,17 @@ use std::io::{self, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::PathBuf;
 
-/// A library in memory that no process can change.
+/// A file in memory that no process can change.
 #[derive(Debug)]
-pub(crate) struct MemoryLibrary(OwnedFd);
+pub struct MemoryFile(OwnedFd);
 
-impl MemoryLibrary {
-    /// Puts the bytes into a sealed file. It is closed in programs that are started.
-    pub(crate) fn new(name: &str, bytes: &[u8]) -> io::Result<Self> {
+impl MemoryFile {
+    /// Puts the bytes into a sealed file that can be executed. It is closed in programs that are started.
+    ///
+    /// # Errors
+    ///
+    /// If there is no memory for it.
+    pub fn new(name: &str, bytes: &[u8]) -> io::Result<Self> {
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
         // Kernel 6.3 and later expect a flag for files that will be executed; earlier ones refuse the flag.
         let create = |flags| rustix::fs::memfd_create(format!("heapwise-{name}"), flags);
@@ -30,8 +35,8 @@ impl MemoryLibrary {
         Ok(Self(fd))
     }
 
-    /// Where the loader of another process finds it.
-    pub(crate) fn path(&self) -> PathBuf {
+    /// Where another process finds it.
+    pub fn path(&self) -> PathBuf {
         PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), self.0.as_raw_fd()))
     }
 }

@@ -439,9 +439,9 @@ mod tests {
         assert_eq!(candidate.to_string(), text);
         let list = Candidate::parse_list(&format!("glibc,{text}")).expect("a list with it");
         assert_eq!(list[1], candidate);
-        let told = Candidate::parse("default:env.MALLOC_ARENA_MAX=1").expect("a variable alone");
-        assert!(!told.is_as_it_is());
-        assert_eq!(told.fix().environment_line(), "MALLOC_ARENA_MAX=1");
+        let with_variable = Candidate::parse("default:env.MALLOC_ARENA_MAX=1").expect("a variable alone");
+        assert!(!with_variable.is_as_it_is());
+        assert_eq!(with_variable.fix().environment_line(), "MALLOC_ARENA_MAX=1");
     }
 
     #[test]

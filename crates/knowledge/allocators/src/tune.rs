@@ -40,8 +40,8 @@ mod tests {
             1 + a.settings().iter().map(|s| s.worth_trying.len()).sum::<usize>() + a.combinations().len()
         });
         assert_eq!(all.len(), 1 + rows.sum::<usize>());
-        let told: HashSet<String> = all.iter().map(ToString::to_string).collect();
-        assert!(told.contains("jemalloc:background_thread=true:dirty_decay_ms=1000"), "{told:?}");
+        let labels: HashSet<String> = all.iter().map(ToString::to_string).collect();
+        assert!(labels.contains("jemalloc:background_thread=true:dirty_decay_ms=1000"), "{labels:?}");
         for candidate in &all {
             assert_eq!(&Candidate::parse(&candidate.to_string()).expect("its own words"), candidate);
         }

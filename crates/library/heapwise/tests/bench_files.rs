@@ -128,19 +128,22 @@ fn tests_run_it_once_and_lists_not_at_all() {
 }
 
 #[test]
-fn what_is_wrong_is_told_in_a_line_and_spoils_nothing() {
+fn what_is_wrong_is_reported_in_a_line_and_spoils_nothing() {
     let target = tempfile::tempdir().expect("a folder");
     let output = run("runs", &["--bench"], target.path(), &[("HEAPWISE_BENCH_ITERATIONS", "many")]);
     assert!(printed(&output).contains("runs: 11\n"));
-    let told =
+    let message =
         "heapwise: warning: HEAPWISE_BENCH_ITERATIONS is many, and not a whole number from 1: it is 10\n";
-    assert_eq!(String::from_utf8_lossy(&output.stderr), told);
+    assert_eq!(String::from_utf8_lossy(&output.stderr), message);
 
     let file = target.path().join("file");
     fs::write(&file, "in the way").expect("a file");
     let output = run("no target", &["--bench"], &file, &[]);
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(told.starts_with("heapwise: warning: the figures of lost are not kept: cannot write "), "{told}");
-    assert_eq!(told.lines().count(), 1);
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        message.starts_with("heapwise: warning: the figures of lost are not kept: cannot write "),
+        "{message}"
+    );
+    assert_eq!(message.lines().count(), 1);
     assert!(printed(&output).contains("lost                    heap:   [0 requests"));
 }

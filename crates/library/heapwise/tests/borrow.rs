@@ -151,7 +151,7 @@ fn bytes_maps_and_containers() {
 }
 
 #[test]
-fn variants_of_enums_are_told_apart() {
+fn variants_of_enums_are_distinguished() {
     let input = "a/b";
     let shapes = [Shape::Path(Path::new(input)), Shape::Pair(1, "x".to_owned())];
     let report = shapes.borrow_report(input);

@@ -282,16 +282,16 @@ fn an_operation_around_a_budget_counts_the_closure_and_not_heapwise() {
 #[test]
 #[should_panic(expected = "1 thread(s) are still in its scope")]
 fn a_scope_that_somebody_is_still_in_is_not_judged() {
-    let (tell, told) = std::sync::mpsc::channel();
+    let (sender, receiver) = std::sync::mpsc::channel();
     let _ = Budget::new().bytes(0).check_scope(|scope| {
         let handle = scope.handle();
         std::thread::spawn(move || {
             let _inside = handle.enter();
             black_box(vec![0u8; 1 << 20]);
-            tell.send(()).expect("the receiver is there");
+            sender.send(()).expect("the receiver is there");
             std::thread::park();
         });
-        told.recv().expect("it is told")
+        receiver.recv().expect("it is sent")
     });
 }
 

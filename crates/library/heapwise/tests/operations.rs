@@ -190,7 +190,7 @@ fn a_leaked_span_is_never_heard_of_and_disturbs_nobody() {
 }
 
 #[test]
-fn iterations_may_be_told_late_and_none_are_no_span() {
+fn iterations_may_be_reported_late_and_none_are_no_span() {
     let session = Session::new();
     let operation = session.operation("late");
     let span = operation.measure_thread();

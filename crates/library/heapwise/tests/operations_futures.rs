@@ -125,7 +125,7 @@ fn a_future_within_another_belongs_to_both() {
 }
 
 #[test]
-fn tasks_that_take_turns_on_threads_are_told_apart() {
+fn tasks_that_take_turns_on_threads_are_distinguished() {
     let session = Session::new();
     let (small, large) = (session.operation("small"), session.operation("large"));
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(4).build().expect("a runtime");

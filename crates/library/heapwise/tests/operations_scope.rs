@@ -109,7 +109,7 @@ fn scopes_nest_and_overlap() {
 }
 
 #[test]
-fn what_comes_too_late_is_missing_and_told() {
+fn what_comes_too_late_is_missing_and_reported() {
     let session = Session::new();
     let operation = session.operation("late");
     let scope = operation.measure_scope();

@@ -145,11 +145,11 @@ fn a_sample_tells_what_the_program_did_within_what_chance_allows() {
     let Played { analysis, truth, .. } = play("sampled");
     is_whole(&analysis);
     let (t, sampled) = (analysis.totals, analysis.sampled.expect("it is a sample"));
-    let near = |what: &str, told: u64, truth: u64, error: u64| {
+    let near = |what: &str, reported: u64, truth: u64, error: u64| {
         // Six standard errors, and a percent for what is not the scene's.
         assert!(
-            told.abs_diff(truth) <= 6 * error + truth / 100,
-            "{what}: {told} instead of {truth}, ± {error}"
+            reported.abs_diff(truth) <= 6 * error + truth / 100,
+            "{what}: {reported} instead of {truth}, ± {error}"
         );
         assert!(error < truth / 10, "{what}: {truth} ± {error} says nothing");
     };

@@ -25,7 +25,7 @@ fn said(variables: &[(&str, &str)]) -> String {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_slow_heap_is_told_in_one_line_unless_somebody_wants_quiet() {
+fn a_slow_heap_is_reported_in_one_line_unless_quiet_is_requested() {
     let slow = ("MALLOC_PERTURB_", "165");
     let warning = said(&[slow]);
     let is_it = warning.starts_with("heapwise: warning: ") && warning.contains("MALLOC_PERTURB_");

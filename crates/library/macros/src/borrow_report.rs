@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn wrong_arguments_and_unions_are_told() {
+    fn wrong_arguments_and_unions_are_reported() {
         let error = |item: TokenStream| expand(item).expect_err("it is wrong").to_string();
         let message = error(quote! { struct S { #[borrow_report(ignore)] a: u8 } });
         assert!(message.starts_with("expected `skip`"), "{message}");

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_arguments_are_told_where_they_are() {
+    fn wrong_arguments_are_reported_where_they_are() {
         let function = "fn f() {}";
         let (message, place) = error("allocation = 3", function);
         assert_eq!(message, "unknown limit `allocation`; there are `allocations`, `bytes`, `peak`");

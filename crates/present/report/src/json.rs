@@ -33,7 +33,7 @@ pub fn json(analysis: &Analysis, diagnosis: &Diagnosis, options: &JsonOptions) -
 
 fn report<'a>(a: &'a Analysis, d: &Diagnosis, options: &JsonOptions) -> Report<'a> {
     let end = a.end.as_ref();
-    let mut told = 0;
+    let mut listed = 0;
     Report {
         schema: SCHEMA.to_owned(),
         heapwise: a.meta.heapwise.clone(),
@@ -85,7 +85,7 @@ fn report<'a>(a: &'a Analysis, d: &Diagnosis, options: &JsonOptions) -> Report<'
             .sites()
             .iter()
             .take(options.top.unwrap_or(usize::MAX))
-            .map(|s| site(a, s, &mut told))
+            .map(|s| site(a, s, &mut listed))
             .collect(),
         insights: d.insights.iter().map(insight).collect(),
     }
@@ -153,17 +153,17 @@ fn handover(handover: &analysis::Handover, bytes: Option<u64>) -> Handover {
     Handover { from: handover.from.0, to: handover.to.0, blocks: handover.blocks, bytes }
 }
 
-/// `told` counts the frames of all sites.
-fn site<'a>(analysis: &'a Analysis, site: &'a analysis::Site, told: &mut usize) -> Site<'a> {
+/// `listed` counts the frames of all sites.
+fn site<'a>(analysis: &'a Analysis, site: &'a analysis::Site, listed: &mut usize) -> Site<'a> {
     let size = |share| site.sizes.quantile(share).map(|b| b.0);
     let final_size = |share| site.growth.final_sizes.quantile(share).map(|b| b.0);
     let lifetime = |share| site.lifetimes.quantile(share).map(|n| n.0);
-    let (inner, outer) = match *told < MOST_FRAMES {
+    let (inner, outer) = match *listed < MOST_FRAMES {
         true => (INNER_FRAMES, OUTER_FRAMES),
         false => (FEWER_INNER_FRAMES, FEWER_OUTER_FRAMES),
     };
     let (shown, frames_omitted) = analysis.stack_ends(site, inner, outer);
-    *told += shown.len();
+    *listed += shown.len();
     Site {
         id: site.id.0,
         user_frame: site.user_frame,

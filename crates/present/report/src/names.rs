@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_told_from_the_package_on() {
+    fn files_are_shown_from_the_package_on() {
         let cases = [
             ("/home/u/app/src/main.rs", Some("/home/u/app"), "src/main.rs"),
             ("/home/u/app/src/main.rs", None, "app/src/main.rs"),

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn exits_are_told_as_a_shell_tells_them() {
+    fn exits_are_reported_as_a_shell_reports_them() {
         assert_eq!(Exit { code: Some(3), signal: None }.shell_code(), 3);
         assert_eq!(Exit { code: None, signal: Some(9) }.shell_code(), 137);
     }

@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_known_is_not_told_again_and_forks_are_not_looked_at() {
+    fn what_was_known_is_not_reported_again_and_forks_are_not_examined() {
         let mut examiner = Examiner::new(two, &[finding("no fast bins")]);
         let mut process = ProcessInfo::default();
         examiner.look(&mut process);

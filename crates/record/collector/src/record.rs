@@ -147,11 +147,11 @@ pub fn record(request: Request) -> Result<Recorded, Error> {
         Collector::new(&session, &packer, request.limits, started, page_bytes(), examiner, probes);
     let (exit, ended, outcome) = std::thread::scope(|scope| {
         let collecting = scope.spawn(|| collector.run(&control));
-        let (tell, told) = channel();
+        let (sender, receiver) = channel();
         std::thread::spawn(move || {
             let status = child.wait();
             // The receiver is gone after a second interrupt.
-            let _ = tell.send((status, Instant::now()));
+            let _ = sender.send((status, Instant::now()));
             if wait {
                 sys::wait_for_children();
             }
@@ -160,7 +160,7 @@ pub fn record(request: Request) -> Result<Recorded, Error> {
         // Without a program to pass them on to, signals that end programs end the waiting.
         let mut requests = 0;
         let is_left = loop {
-            match told.recv_timeout(PATIENCE) {
+            match receiver.recv_timeout(PATIENCE) {
                 Ok(end) => {
                     signals::pass_on_to(0);
                     requests = signals::requests_to_end();

@@ -74,12 +74,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_kind_is_told_once_with_its_first_reason() {
+    fn each_kind_is_reported_once_with_its_first_reason() {
         let mut refusals = Refusals::default();
         (0..1000).for_each(|n| refusals.note(Refused::Ring, || format!("reason {n}")));
         refusals.note(Refused::List, || "a cycle".into());
-        let told = refusals.into_records();
-        let told: Vec<_> = told.iter().map(|r| (r.what.as_str(), r.why.as_str(), r.count)).collect();
-        assert_eq!(told, [("the list of processes", "a cycle", 1), ("a ring of events", "reason 0", 1000)]);
+        let records = refusals.into_records();
+        let records: Vec<_> = records.iter().map(|r| (r.what.as_str(), r.why.as_str(), r.count)).collect();
+        assert_eq!(
+            records,
+            [("the list of processes", "a cycle", 1), ("a ring of events", "reason 0", 1000)]
+        );
     }
 }

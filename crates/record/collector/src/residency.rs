@@ -65,10 +65,10 @@ impl Subject<'_> {
         let maps = std::fs::read_to_string(format!("/proc/{}/maps", self.pid))?;
         let mut lines: Vec<Line<'_>> = maps.lines().filter_map(line).collect();
         // The list is read in pieces while the process goes on, so a mapping that grew may be listed twice.
-        let mut told = 0;
+        let mut listed_to = 0;
         for line in &mut lines {
-            line.range.start = line.range.start.max(told).min(line.range.end);
-            told = line.range.end.max(told);
+            line.range.start = line.range.start.max(listed_to).min(line.range.end);
+            listed_to = line.range.end.max(listed_to);
         }
         lines.retain(|line| !line.range.is_empty());
         let mut mappings: Vec<MappedPages> = lines.iter().flat_map(|line| self.mappings_of(line)).collect();
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn many_runs_of_pages_are_each_told_once() {
+    fn many_runs_of_pages_are_each_reported_once() {
         let pages = 6000;
         // Every second page is touched, so that there are more runs than any buffer holds.
         let mut memory: Vec<u8> = Vec::with_capacity((2 * pages + 1) * 4096);

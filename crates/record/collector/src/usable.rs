@@ -83,14 +83,14 @@ pub fn ask(command: &mut Command, allocator: &str, is_glibc: bool) -> Option<Usa
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn().ok()?;
     let output = child.stdout.take()?;
-    let (tell, told) = sync_channel(1);
+    let (sender, receiver) = sync_channel(1);
     // What it has started may keep its output open for ever; then this thread is left behind.
     std::thread::spawn(move || {
         let mut text = String::new();
         let read = output.take(MOST_ANSWER_BYTES).read_to_string(&mut text);
-        let _ = tell.send(read.map(|_| text));
+        let _ = sender.send(read.map(|_| text));
     });
-    let text = told.recv_timeout(PATIENCE);
+    let text = receiver.recv_timeout(PATIENCE);
     let _ = child.kill();
     let _ = child.wait();
     let text = text.ok()?.ok()?;

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn names_with_the_same_slot_are_told_apart() {
+    fn names_with_the_same_slot_are_distinguished() {
         let names = MarkNames::new();
         let log = Box::leak(Box::new(*b"\x01\0a\x02\0bc"));
         names.log.store(log.as_mut_ptr(), Ordering::Relaxed);

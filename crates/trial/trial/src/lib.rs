@@ -7,15 +7,20 @@
 //! * [`supervise`]: programs are started, watched, waited for and ended;
 //! * [`rounds`]: in which order they take turns;
 //! * [`statistics`]: statistics of numbers that were measured a few times on a busy machine.
+//!
+//! All this needs the feature `trials`. The feature `worker` alone is what the program that experiments start is built with.
 
 #![deny(unsafe_code)]
 
+#[cfg(feature = "trials")]
 pub mod compare;
 pub mod lab;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "trials", target_os = "linux"))]
 pub mod replay;
+#[cfg(feature = "trials")]
 pub mod rounds;
 pub mod statistics;
+#[cfg(feature = "trials")]
 pub mod supervise;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "trials", target_os = "linux"))]
 pub mod tune;

@@ -60,7 +60,7 @@ fn memory_at_the_end_is_seen_however_short_the_run_is() {
 }
 
 #[test]
-fn memory_that_is_held_at_the_end_is_told_from_what_was_held_before() {
+fn memory_that_is_held_at_the_end_is_distinguished_from_what_was_held_before() {
     let python = |rest: &str| {
         let script = format!("import ctypes\nb = bytearray(64 << 20)\n{rest}");
         run(&program(&["/usr/bin/python3", "-c", &script]))
@@ -156,7 +156,7 @@ fn gigabytes_of_output_are_counted_and_not_kept() {
 }
 
 #[test]
-fn a_server_is_driven_looked_at_and_told_to_end() {
+fn a_server_is_driven_inspected_and_asked_to_end() {
     let folder = tempfile::tempdir().unwrap();
     let fifo = folder.path().join("work");
     let script = format!(

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 pub(crate) use async_pattern::Connections;
 
-/// What can be told to an experiment. Each has its own defaults and reads only some of them.
+/// The options of an experiment. Each has its own defaults and reads only some of them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {
     /// Threads that allocate.

@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_first_iteration_is_told_if_it_changed_and_is_not_like_the_others() {
+    fn a_first_iteration_is_reported_if_it_changed_and_is_not_like_the_others() {
         let first = |old, new| {
             let level = |(first, n)| Some(Level { first, ..level(n, n) });
             let pair = Pair { measure: BenchMeasure::Bytes, old: level(old), new: level(new), verdict: Same };

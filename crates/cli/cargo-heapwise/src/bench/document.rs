@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_are_told_with_numbers() {
+    fn changes_are_reported_with_numbers() {
         let [old, new] = sides();
         let comparison = Comparison::new(Some("main"), Some(&old), &new, Thresholds::default());
         let text = super::text(&comparison, false);
@@ -247,7 +247,7 @@ HEAP PER ITERATION  compared with baseline main
     }
 
     #[test]
-    fn a_first_iteration_that_changed_is_told() {
+    fn a_first_iteration_that_changed_is_reported() {
         let [mut old, mut new] = [[found("t", "a", [0, 0, 0])], [found("t", "a", [0, 0, 0])]];
         old[0].bench.first.allocated_bytes = 5000;
         new[0].bench.first.allocated_bytes = 70_000;

@@ -67,7 +67,7 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn what_cannot_be_read_or_is_there_twice_is_told() {
+    fn what_cannot_be_read_or_is_there_twice_is_reported() {
         let folder = tempfile::tempdir().expect("a folder");
         let write = |place: &str, text: &[u8]| {
             let path = folder.path().join(place);

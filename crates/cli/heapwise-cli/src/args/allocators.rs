@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
-  heapwise allocators                               what there is, and what each can be told
+  heapwise allocators                               what there is, and the settings of each
   heapwise allocators jemalloc,mimalloc:purge_delay=0
                                                     see that these are what a program gets
   heapwise allocators /usr/lib/libany.so:env.ANY_CONF=quick

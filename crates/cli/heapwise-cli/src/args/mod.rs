@@ -116,16 +116,6 @@ pub(crate) enum Command {
     #[cfg(target_os = "linux")]
     #[command(after_help = compare::EXAMPLES)]
     Compare(CompareArgs),
-    /// Do one run of an experiment and print its times.
-    #[command(hide = true, name = heapwise_trial::lab::worker::COMMAND)]
-    LabWorker {
-        /// What to do.
-        #[arg(value_name = "WORKLOAD")]
-        workload: String,
-        /// How much of it.
-        #[arg(value_name = "N", required = true)]
-        numbers: Vec<u64>,
-    },
     /// Print a completion script for a shell.
     Completions {
         /// The shell.
@@ -139,11 +129,11 @@ pub(crate) enum Command {
     #[cfg(target_os = "linux")]
     #[command(hide = true, name = crate::doctor::PROBE)]
     AllocatorProbe,
-    /// Tell who this process's allocator is.
+    /// Say who this process's allocator is.
     #[cfg(target_os = "linux")]
     #[command(hide = true, name = heapwise_allocators::IDENTITY_COMMAND)]
     AllocatorIdentity {
-        /// Settings to tell the values of.
+        /// Settings whose values are printed.
         #[arg(value_name = "SETTING")]
         settings: Vec<String>,
     },

@@ -32,7 +32,7 @@ pub(crate) struct ReplayArgs {
     /// Replay with the pauses of the recording as well, for memory after the load.
     #[arg(long)]
     pub(crate) timed: bool,
-    /// With --timed: divide pauses by N, and the times that allocators are told [default: 1 up to half a minute].
+    /// With --timed: divide pauses by N, and the times that allocators are given [default: 1 up to half a minute].
     #[arg(long, value_name = "N", requires = "timed", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) compress: Option<u32>,
     /// With --timed: wait so long at the end before looking at memory again, such as 12s.

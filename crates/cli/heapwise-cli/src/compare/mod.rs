@@ -79,7 +79,7 @@ pub(crate) fn program(command: &[OsString], drive: &DriveArgs) -> Result<Program
     if drive.settle.is_some() && !is_server {
         return Err(usage(
             "--settle is about a server that is left alone after its work: say how to see that it is ready (--ready) and what \
-             drives it (--load); of a program that ends by itself, the memory at its end is told without it"
+             drives it (--load); of a program that ends by itself, the memory at its end is reported without it"
                 .into(),
         ));
     }
@@ -99,18 +99,18 @@ pub(crate) fn program(command: &[OsString], drive: &DriveArgs) -> Result<Program
 /// Reports progress.
 pub(crate) struct Teller {
     progress: Progress,
-    has_told_the_time: bool,
+    has_shown_the_time: bool,
 }
 
 impl Teller {
     pub(crate) fn new() -> Self {
-        Self { progress: Progress::new(), has_told_the_time: false }
+        Self { progress: Progress::new(), has_shown_the_time: false }
     }
 
     pub(crate) fn tell(&mut self, step: &Step) {
         let left = step.left.map(|left| format!("about {}", rounded(left)));
-        if let Some(left) = left.as_deref().filter(|_| !self.has_told_the_time) {
-            self.has_told_the_time = true;
+        if let Some(left) = left.as_deref().filter(|_| !self.has_shown_the_time) {
+            self.has_shown_the_time = true;
             let runs = step.total.saturating_sub(step.done);
             self.progress
                 .say(&format!("heapwise: {runs} more runs take {left}; Ctrl-C ends with what there is"));

@@ -40,15 +40,15 @@ pub(crate) fn ask(needed: Option<&str>) -> Option<Probes> {
     }
     let mut child = command.spawn().ok()?;
     let output = child.stdout.take()?;
-    let (tell, told) = channel();
+    let (sender, receiver) = channel();
     std::thread::spawn(move || {
         let mut line = String::new();
         let _ = BufReader::new(output).read_line(&mut line);
         // The receiver is gone if this took too long.
-        let _ = tell.send(line);
+        let _ = sender.send(line);
     });
     // Not until the pipe is closed: a preloaded library may have started something that keeps it open.
-    let line = told.recv_timeout(PATIENCE);
+    let line = receiver.recv_timeout(PATIENCE);
     let _ = child.kill();
     let _ = child.wait();
     parse(&line.ok()?)

@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn who_cannot_be_started_is_told_as_by_a_shell() {
+    fn what_cannot_be_started_is_reported_as_by_a_shell() {
         assert_eq!(code("sh"), None);
         assert_eq!(code("/bin/sh"), None);
         assert_eq!(code("no-such-program-anywhere"), Some(exit::NO_SUCH_PROGRAM));

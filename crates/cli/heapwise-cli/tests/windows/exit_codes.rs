@@ -47,7 +47,7 @@ fn exceptions_stay_the_programs_own_under_our_debugger() {
 }
 
 #[test]
-fn a_program_that_does_not_exist_is_told_apart() {
+fn a_program_that_does_not_exist_is_distinguished() {
     for how in [&["launch"][..], &["launch", "--debugged"], &["run"]] {
         assert_eq!(code(&[how, &["--", "no such program"]].concat()), 127);
     }

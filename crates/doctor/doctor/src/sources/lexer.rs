@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_are_told_from_characters_and_comments() {
+    fn strings_are_distinguished_from_characters_and_comments() {
         assert_eq!(
             texts(Language::Rust, r#"f('"', "a\"b", 'x'); fn g<'a>(x: &'a str) { "c" }"#),
             ["a\\\"b", "c"]

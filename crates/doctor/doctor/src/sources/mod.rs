@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_told_by_their_names() {
+    fn files_are_recognised_by_their_names() {
         assert_eq!(kind(Path::new("a/main.rs")), Some(RUST));
         assert_eq!(kind(Path::new("a/main.hpp")), Some(C));
         assert_eq!(kind(Path::new(".cargo/config.toml")), Some(Kind::CargoConfig));

@@ -87,7 +87,7 @@ fn switched_on_again(source: &Source, value: std::ops::Range<usize>, report: &mu
         plain(&source.text()[value.clone()])
     );
     let remedy = "set platform.plugin.windows.disable-debug-heap to true, or leave it out";
-    let title = "LLDB is told to leave the Windows debug heap on".to_owned();
+    let title = "LLDB is configured to leave the Windows debug heap on".to_owned();
     report.debug_heap(source, title, vec![evidence], remedy, vec![Change::replace(value, "true")]);
     DebugHeap::yes("platform.plugin.windows.disable-debug-heap is off")
 }

@@ -58,7 +58,7 @@ mod tests {
     use crate::facts::{Machine, Process, System};
 
     #[test]
-    fn fewer_arenas_than_processors_are_told() {
+    fn fewer_arenas_than_processors_are_reported() {
         let look = |value: &str, threads: Option<u32>| {
             let facts = Facts {
                 system: System::Linux,

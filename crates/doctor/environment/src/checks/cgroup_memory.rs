@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn throttled_and_waiting_groups_are_told() {
+    fn throttled_and_waiting_groups_are_reported() {
         let usual = Cgroup { current_bytes: Some(10 << 20), max_bytes: Some(1 << 30), ..Cgroup::default() };
         assert_eq!(severities(usual.clone()), []);
         assert_eq!(severities(Cgroup { high_events: 5, ..usual.clone() }), [Severity::Medium]);

@@ -94,7 +94,7 @@ mod tests {
     use crate::facts::{Library, Origin};
 
     #[test]
-    fn each_kind_is_told_and_others_are_not() {
+    fn each_kind_is_reported_and_others_are_not() {
         let look = |name: &str, origin: Origin| {
             let libraries = vec![Library { path: format!("/usr/lib/{name}").into(), origin }];
             CheckingLibraries.look(&Facts { libraries, ..Facts::default() })

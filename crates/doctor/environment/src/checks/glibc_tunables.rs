@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn each_slow_setting_is_told() {
+    fn each_slow_setting_is_reported() {
         let severity = |value: &str| look(value).first().map(|finding| finding.severity);
         assert_eq!(severity("glibc.malloc.mmap_threshold=0"), Some(Severity::High));
         assert_eq!(severity("glibc.malloc.mmap_threshold=131072"), None);
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_glibc_does_not_know_is_told() {
+    fn what_glibc_does_not_know_is_reported() {
         let title = |value: &str| look(value).first().map(|finding| finding.title.clone());
         let about = |what: &str| Some(format!("glibc passes over {what} of GLIBC_TUNABLES without a word"));
         assert_eq!(title("glibc.malloc.tcache=0"), about("`glibc.malloc.tcache=0`"));

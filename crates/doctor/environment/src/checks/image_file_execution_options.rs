@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_a_finding_of_its_own_is_not_told_twice() {
+    fn what_has_a_finding_of_its_own_is_not_reported_twice() {
         let flagged = ImageOptions { global_flag: Some(0x70), ..ImageOptions::default() };
         assert_eq!(look(flagged.clone(), Some(0x70)), []);
         assert_eq!(look(flagged.clone(), None), []);

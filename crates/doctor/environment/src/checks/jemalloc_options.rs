@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn slow_options_are_told_to_those_who_read_them() {
+    fn slow_options_are_reported_where_they_are_read() {
         let found = JemallocOptions.look(&facts("MALLOC_CONF", "junk:true,zero:true", None, true));
         assert_eq!(found.len(), 2);
         let found =
@@ -306,13 +306,13 @@ mod tests {
     }
 
     #[test]
-    fn the_wrong_prefix_is_told() {
-        let told = titles(&facts("MALLOC_CONF", "junk:true", Some("_rjem_malloc"), false));
-        assert_eq!(told, ["MALLOC_CONF does not reach this program's jemalloc"]);
-        let told = titles(&facts("_RJEM_MALLOC_CONF", "junk:true", None, true));
-        assert_eq!(told, ["_RJEM_MALLOC_CONF does not reach this program's jemalloc"]);
-        let told = titles(&facts("MALLOC_CONF", "junk:true", None, false));
-        assert_eq!(told, ["MALLOC_CONF is set, and there is no jemalloc that would read it"]);
+    fn the_wrong_prefix_is_reported() {
+        let found = titles(&facts("MALLOC_CONF", "junk:true", Some("_rjem_malloc"), false));
+        assert_eq!(found, ["MALLOC_CONF does not reach this program's jemalloc"]);
+        let found = titles(&facts("_RJEM_MALLOC_CONF", "junk:true", None, true));
+        assert_eq!(found, ["_RJEM_MALLOC_CONF does not reach this program's jemalloc"]);
+        let found = titles(&facts("MALLOC_CONF", "junk:true", None, false));
+        assert_eq!(found, ["MALLOC_CONF is set, and there is no jemalloc that would read it"]);
     }
 
     #[test]
@@ -327,14 +327,14 @@ mod tests {
     }
 
     #[test]
-    fn unknown_and_removed_options_are_told() {
-        let told = titles(&facts("MALLOC_CONF", "redzone:true,dirty_decay:1,thp:always,tcache", None, true));
+    fn unknown_and_removed_options_are_reported() {
+        let found = titles(&facts("MALLOC_CONF", "redzone:true,dirty_decay:1,thp:always,tcache", None, true));
         assert!(
-            told[0].contains("`redzone`")
-                && told[1].contains("`dirty_decay`")
-                && told[2].contains("`tcache`")
+            found[0].contains("`redzone`")
+                && found[1].contains("`dirty_decay`")
+                && found[2].contains("`tcache`")
         );
-        assert_eq!(told.len(), 3);
+        assert_eq!(found.len(), 3);
     }
 
     #[test]

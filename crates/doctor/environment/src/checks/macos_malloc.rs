@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn diagnostics_are_told_on_macos_only() {
+    fn diagnostics_are_reported_on_macos_only() {
         let facts =
             Facts { system: System::MacOs, variables: [("MallocScribble", "1")].into(), ..Facts::default() };
         assert_eq!(MacOsMalloc.look(&facts).len(), 1);

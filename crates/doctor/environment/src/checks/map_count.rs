@@ -57,7 +57,7 @@ mod tests {
     use crate::facts::{Machine, Process};
 
     #[test]
-    fn near_the_bound_is_told() {
+    fn near_the_bound_is_reported() {
         let severity = |mappings: u64, most: u64| {
             let machine = Machine { max_map_count: Some(most), ..Machine::default() };
             let process = Some(Process { mappings, ..Process::default() });

@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn options_that_cost_and_options_that_do_nothing_are_told() {
+    fn options_that_cost_and_options_that_do_nothing_are_reported() {
         assert_eq!(look("MIMALLOC_PURGE_DELAY", "0", "libmimalloc.so.2")[0].severity, Severity::Low);
         assert_eq!(look("MIMALLOC_PURGE_DELAY", "10", "libmimalloc.so.2"), []);
         assert!(look("MIMALLOC_PURGE_DELAI", "10", "libmimalloc.so.2")[0].title.contains("does not know"));

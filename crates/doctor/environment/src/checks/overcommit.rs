@@ -43,7 +43,7 @@ mod tests {
     use crate::facts::Machine;
 
     #[test]
-    fn only_strict_accounting_is_told() {
+    fn only_strict_accounting_is_reported() {
         let look = |mode: u8, left: u64| {
             let machine =
                 Machine { overcommit: Some(mode), commit_left_bytes: Some(left), ..Machine::default() };

@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_preload_in_vain_is_told() {
+    fn a_preload_in_vain_is_reported() {
         let own = OwnAllocator { name: "jemalloc", symbol: "_rjem_malloc".into() };
         for program in [
             Program { is_static: true, ..Program::default() },

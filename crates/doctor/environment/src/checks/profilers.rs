@@ -58,7 +58,7 @@ mod tests {
     use crate::facts::{Library, Origin};
 
     #[test]
-    fn heaptrack_is_told() {
+    fn heaptrack_is_reported() {
         let path = "/usr/lib/heaptrack/libheaptrack_preload.so".into();
         let facts = Facts { libraries: vec![Library { path, origin: Origin::Mapped }], ..Facts::default() };
         assert_eq!(Profilers.look(&facts)[0].severity, Severity::Medium);

@@ -46,7 +46,7 @@ mod tests {
     use crate::facts::{Limits, Machine};
 
     #[test]
-    fn a_limit_is_told() {
+    fn a_limit_is_reported() {
         let limits = Limits { address_space_bytes: Some(1 << 30), data_bytes: None };
         let machine = Machine { limits, ..Machine::default() };
         let found = ResourceLimits.look(&Facts { machine, ..Facts::default() });

@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_switch_is_told() {
+    fn each_switch_is_reported() {
         let severity = |variable: &str, value: &str| {
             let facts = Facts { variables: [(variable, value)].into(), ..Facts::default() };
             Runtimes.look(&facts).first().map(|finding| finding.severity)

@@ -104,7 +104,7 @@ mod tests {
     use crate::facts::Machine;
 
     #[test]
-    fn wanted_and_not_there_is_told() {
+    fn wanted_and_not_there_is_reported() {
         let severity = |mode: Thp, tunables: &str| {
             let facts = Facts {
                 variables: [("GLIBC_TUNABLES", tunables)].into(),

@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_debugged_process_is_told_of_the_variable() {
+    fn a_debugged_process_is_found_with_the_variable_as_remedy() {
         let found = &WindowsDebugHeap.look(&facts(debugged()))[0];
         assert_eq!((found.severity, found.title.contains("has the checks")), (Severity::High, true));
         assert!(found.remedy.contains("_NO_DEBUG_HEAP=1") && found.evidence[0].contains("0x40000060"));

@@ -129,13 +129,13 @@ mod tests {
         for ns in [1 << 10, 1500, 4096, 5119, 1_000_000, 123_456_789] {
             let mut lifetimes = Lifetimes::default();
             lifetimes.add(1, ns);
-            let told = lifetimes.quantile(0.5).expect("one block").0;
-            assert!(told >= ns && told <= ns + ns / 4 + 1, "{ns} told as {told}");
+            let found = lifetimes.quantile(0.5).expect("one block").0;
+            assert!(found >= ns && found <= ns + ns / 4 + 1, "{ns} reported as {found}");
         }
     }
 
     #[test]
-    fn the_short_and_the_long_are_told_apart() {
+    fn the_short_and_the_long_are_distinguished() {
         let mut lifetimes = Lifetimes::default();
         assert_eq!(lifetimes.quantile(0.5), None);
         (0..90).for_each(|i| lifetimes.add(i, 0));

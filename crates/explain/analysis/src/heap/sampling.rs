@@ -76,7 +76,7 @@ impl Variances {
     }
 
     /// The standard errors for the report; `None` if all blocks were recorded.
-    pub(crate) fn told(&self, sampling: Sampling) -> Option<Sampled> {
+    pub(crate) fn errors(&self, sampling: Sampling) -> Option<Sampled> {
         let error = |variance: u128| (variance as f64).sqrt().ceil() as u64;
         sampling.is_on().then(|| Sampled {
             every: Bytes(sampling.sample_bytes),

@@ -61,7 +61,7 @@ mod tests {
     fn classes_are_powers_of_two() {
         let mut sizes = Sizes::default();
         [0, 1, 2, 3, 4, u64::MAX].into_iter().for_each(|s| sizes.add(s));
-        let told: Vec<_> = sizes.classes().map(|c| (c.from.0, c.to.0, c.requests)).collect();
-        assert_eq!(told, [(0, 0, 1), (1, 1, 1), (2, 3, 2), (4, 7, 1), (1 << 63, u64::MAX, 1)]);
+        let classes: Vec<_> = sizes.classes().map(|c| (c.from.0, c.to.0, c.requests)).collect();
+        assert_eq!(classes, [(0, 0, 1), (1, 1, 1), (2, 3, 2), (4, 7, 1), (1 << 63, u64::MAX, 1)]);
     }
 }

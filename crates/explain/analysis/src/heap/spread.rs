@@ -162,7 +162,7 @@ mod tests {
         counts.spread(n, largest)
     }
 
-    fn told(spread: &SizeSpread, share: f64) -> u64 {
+    fn quantile(spread: &SizeSpread, share: f64) -> u64 {
         spread.quantile(share).expect("there are requests").0
     }
 
@@ -170,24 +170,24 @@ mod tests {
     fn one_size_is_exact_and_takes_no_buckets() {
         let one = spread((0..100_000).map(|_| 4097));
         assert!(one.is_uniform());
-        assert_eq!([told(&one, 0.5), told(&one, 0.99), one.largest().0], [4097; 3]);
+        assert_eq!([quantile(&one, 0.5), quantile(&one, 0.99), one.largest().0], [4097; 3]);
         assert_eq!(spread(std::iter::empty()).quantile(0.5), None);
         let zero = spread((0..3).map(|_| 0));
-        assert_eq!((told(&zero, 0.5), zero.requests()), (0, 3));
+        assert_eq!((quantile(&zero, 0.5), zero.requests()), (0, 3));
     }
 
     #[test]
     fn quantiles_are_sizes_that_were_asked_for() {
         let doubling = spread((0..10_000).map(|i| 32 << (i % 4)));
-        assert_eq!([0.2, 0.4, 0.65, 0.99].map(|share| told(&doubling, share)), [32, 64, 128, 256]);
+        assert_eq!([0.2, 0.4, 0.65, 0.99].map(|share| quantile(&doubling, share)), [32, 64, 128, 256]);
     }
 
     #[test]
     fn quantiles_are_at_most_a_quarter_too_large() {
         let even = spread((1..=100_000).map(|i| i * 7919 % 100_000));
         for share in [0.1, 0.5, 0.9, 0.99] {
-            let (truth, told) = (share * 100_000.0, told(&even, share) as f64);
-            assert!(told >= truth * 0.95 && told <= truth * 1.28, "{share}: {told}");
+            let (truth, quantile) = (share * 100_000.0, quantile(&even, share) as f64);
+            assert!(quantile >= truth * 0.95 && quantile <= truth * 1.28, "{share}: {quantile}");
         }
         assert_eq!(even.largest(), Bytes(99_999));
     }
@@ -196,7 +196,10 @@ mod tests {
     fn merged_spreads_hold_what_both_had() {
         let (mut a, b) = (spread((0..90).map(|_| 10)), spread((0..10).map(|_| 1000)));
         a.merge(&b);
-        assert_eq!((a.requests(), told(&a, 0.5), told(&a, 0.95), a.largest()), (100, 10, 1000, Bytes(1000)));
+        assert_eq!(
+            (a.requests(), quantile(&a, 0.5), quantile(&a, 0.95), a.largest()),
+            (100, 10, 1000, Bytes(1000))
+        );
         assert!(!a.is_uniform());
         let mut c = SizeSpread::default();
         c.merge(&b);

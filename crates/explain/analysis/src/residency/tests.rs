@@ -63,7 +63,7 @@ fn each_byte_is_something() {
 }
 
 #[test]
-fn what_is_not_resident_is_told_apart() {
+fn what_is_not_resident_is_distinguished() {
     let heap = mapping(HEAP, MappingKind::Anonymous, &[(0, 1), (8, 1)]);
     // A large block of ten pages of which the first and the ninth were touched.
     let look = look(vec![heap], &[(HEAP + 16, 10 * PAGE - 16, 0)]);

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_are_told_relative_to_what_was() {
+    fn changes_are_reported_relative_to_what_was() {
         let change = Change { measure: Measure::Allocations, old: 200, new: 150 };
         assert_eq!((change.amount(), change.share()), (-50, Some(-0.25)));
         let change = Change { measure: Measure::Allocations, old: 0, new: u64::MAX };

@@ -86,7 +86,7 @@ mod tests {
     use crate::testing::{CLONE, Program, user};
 
     #[test]
-    fn copies_that_are_thrown_away_are_told_and_those_that_are_kept_are_not() {
+    fn copies_that_are_thrown_away_are_reported_and_those_that_are_kept_are_not() {
         let mut p = Program::default();
         let (look, keep) = (
             p.stack(&user(CLONE, "app::look|/u/src/a.rs|7")),

@@ -74,7 +74,7 @@ mod tests {
     use crate::testing::{CLONE, MAP_INSERT, Program, user};
 
     #[test]
-    fn keys_that_the_map_had_are_told_once_and_new_ones_not() {
+    fn keys_that_the_map_had_are_reported_once_and_new_ones_not() {
         let mut p = Program::default();
         let line = "app::count|/u/src/a.rs|7";
         let (key, table) = (p.stack(&user(CLONE, line)), p.stack(&user(MAP_INSERT, line)));

@@ -82,7 +82,7 @@ mod tests {
     use crate::testing::{BOXED, Program, user};
 
     #[test]
-    fn blocks_that_go_to_another_thread_are_told_with_both_threads() {
+    fn blocks_that_go_to_another_thread_are_reported_with_both_threads() {
         let mut p = Program::default();
         let sent = p.stack(&user(BOXED, "app::produce|/u/src/a.rs|7"));
         let own = p.stack(&user(BOXED, "app::own|/u/src/a.rs|17"));

@@ -59,7 +59,7 @@ mod tests {
     use super::*;
     use crate::testing::Program;
 
-    fn told(severity: &str) -> Vec<Insight> {
+    fn insights(severity: &str) -> Vec<Insight> {
         let mut p = Program::default();
         let stack = p.stack(&["main|/u/src/a.c|7"]);
         p.alloc(stack, 24);
@@ -77,10 +77,10 @@ mod tests {
 
     #[test]
     fn it_has_the_weight_that_the_check_gave_it() {
-        let found = told("medium");
+        let found = insights("medium");
         assert_eq!((found[0].id, found[0].severity), ("debug-environment", Severity::Medium));
         assert_eq!(found[0].evidence, ["MALLOC_PERTURB_=1", "it costs: twice as long"]);
-        assert_eq!(told("note"), []);
-        assert_eq!(told("whatever a damaged file says"), []);
+        assert_eq!(insights("note"), []);
+        assert_eq!(insights("whatever a damaged file says"), []);
     }
 }

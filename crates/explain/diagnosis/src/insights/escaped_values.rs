@@ -45,7 +45,7 @@ mod tests {
     use crate::testing::{Program, SERDE_ESCAPES, SERDE_STRING, user};
 
     #[test]
-    fn values_that_could_not_be_borrowed_are_told() {
+    fn values_that_could_not_be_borrowed_are_reported() {
         let mut p = Program::default();
         let escapes = p.stack(&user(SERDE_ESCAPES, "deserialize|/u/src/a.rs|7"));
         let strings = p.stack(&user(SERDE_STRING, "visit_map|/u/src/a.rs|17"));

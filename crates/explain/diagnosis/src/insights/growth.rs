@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn vectors_that_grow_again_and_again_are_told_with_their_size() {
+    fn vectors_that_grow_again_and_again_are_reported_with_their_size() {
         let mut p = Program::default();
         vectors(&mut p, "app::fill|/u/src/a.rs|7", 5);
         vectors(&mut p, "app::fine|/u/src/a.rs|17", 1);

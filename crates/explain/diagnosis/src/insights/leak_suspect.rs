@@ -89,7 +89,7 @@ mod tests {
     use crate::testing::{BOXED, Program, user};
 
     #[test]
-    fn blocks_that_only_become_more_are_told_and_tables_of_the_start_are_not() {
+    fn blocks_that_only_become_more_are_reported_and_tables_of_the_start_are_not() {
         let mut p = Program::default();
         let start = p.stack(&user(BOXED, "app::tables|/u/src/a.rs|7"));
         let leak = p.stack(&user(BOXED, "app::serve|/u/src/a.rs|17"));

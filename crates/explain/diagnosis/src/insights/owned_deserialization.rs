@@ -62,7 +62,7 @@ mod tests {
     use crate::testing::{Program, SERDE_STRING, user};
 
     #[test]
-    fn strings_that_serde_makes_are_told() {
+    fn strings_that_serde_makes_are_reported() {
         let mut p = Program::default();
         let line = "visit_map<serde_json::de::MapAccess>|/u/src/a.rs|7";
         let strings = p.stack(&user(SERDE_STRING, line));

@@ -54,7 +54,7 @@ mod tests {
     use heapwise_analysis::Breakdown;
 
     #[test]
-    fn blocks_that_hold_many_pages_are_told_and_few_pages_are_not() {
+    fn blocks_that_hold_many_pages_are_reported_and_few_pages_are_not() {
         let mut p = Program::default();
         let stack = p.stack(&user(BOXED, "app::keep|/u/src/a.rs|7"));
         (0..100).for_each(|_| _ = p.alloc(stack, 24));

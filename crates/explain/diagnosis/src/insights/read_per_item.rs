@@ -53,7 +53,7 @@ mod tests {
     use crate::testing::{PUSH_FIRST, Program, READ, user};
 
     #[test]
-    fn a_buffer_for_each_file_is_told_and_one_that_is_kept_is_not() {
+    fn a_buffer_for_each_file_is_reported_and_one_that_is_kept_is_not() {
         let (mut p, mut twin) = (Program::default(), Program::default());
         let line = "app::load|/u/src/a.rs|7";
         let other = "app::other|/u/src/a.rs|9";

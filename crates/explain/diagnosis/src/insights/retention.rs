@@ -63,7 +63,7 @@ mod tests {
     use crate::testing::Program;
 
     #[test]
-    fn pages_without_blocks_are_told_with_the_allocators_remedy() {
+    fn pages_without_blocks_are_reported_with_the_allocators_remedy() {
         let mut p = Program::default();
         let stack = p.stack(&["main|/u/src/a.c|7"]);
         p.alloc(stack, 24);
@@ -83,14 +83,14 @@ mod tests {
         };
         assert_eq!(found(&analysis), []);
         analysis.accounting.at_end = Some(breakdown(80 << 20));
-        let told = found(&analysis);
+        let insights = found(&analysis);
         // A program that has freed everything before it ends has nothing that could be retained for long.
         analysis.accounting.at_end.as_mut().expect("it is there").live = Bytes(0);
         assert_eq!(found(&analysis), []);
         analysis.accounting.at_end.as_mut().expect("it is there").live = Bytes(10 << 20);
-        assert_eq!(told[0].title, "the allocator keeps 80.0 MiB that no block is in");
-        assert!(told[0].evidence[0].starts_with("at the end"), "{:?}", told[0].evidence);
-        assert!(told[0].remedy.contains("malloc_trim"));
+        assert_eq!(insights[0].title, "the allocator keeps 80.0 MiB that no block is in");
+        assert!(insights[0].evidence[0].starts_with("at the end"), "{:?}", insights[0].evidence);
+        assert!(insights[0].remedy.contains("malloc_trim"));
         let gone = Breakdown { rss: Bytes(20 << 20), live: Bytes(10 << 20), ..Breakdown::default() };
         let before = analysis.accounting.clone();
         analysis.accounting.at_peak = Some(breakdown(80 << 20));

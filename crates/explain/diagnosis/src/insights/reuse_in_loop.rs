@@ -81,7 +81,7 @@ mod tests {
     use crate::testing::{PUSH_AGAIN, PUSH_FIRST, Program, user};
 
     #[test]
-    fn buffers_one_after_another_are_told_and_buffers_side_by_side_are_not() {
+    fn buffers_one_after_another_are_reported_and_buffers_side_by_side_are_not() {
         let mut p = Program::default();
         let line = "app::each|/u/src/a.rs|7";
         let (first, again) = (p.stack(&user(PUSH_FIRST, line)), p.stack(&user(PUSH_AGAIN, line)));

@@ -65,7 +65,7 @@ mod tests {
     use heapwise_analysis::Breakdown;
 
     #[test]
-    fn much_rounding_is_told_with_the_sites_that_ask_for_odd_sizes() {
+    fn much_rounding_is_reported_with_the_sites_that_ask_for_odd_sizes() {
         let mut p = Program::default();
         let odd = p.stack(&user(BOXED, "app::odd|/u/src/a.rs|7"));
         let even = p.stack(&user(BOXED, "app::even|/u/src/a.rs|17"));
@@ -87,13 +87,13 @@ mod tests {
         analysis.accounting.at_peak = Some(breakdown(2 << 20));
         assert_eq!(found(&analysis), []);
         analysis.accounting.at_peak = Some(breakdown(10 << 20));
-        let told = found(&analysis);
-        assert_eq!(told[0].title, "10.0 MiB are lost to rounding of small or odd sizes");
-        assert_eq!(told[0].site, Some(p.site(&analysis, odd)));
+        let insights = found(&analysis);
+        assert_eq!(insights[0].title, "10.0 MiB are lost to rounding of small or odd sizes");
+        assert_eq!(insights[0].site, Some(p.site(&analysis, odd)));
         assert!(
-            told[0].evidence[1].contains("odd (a.rs:7) had 1,000 blocks of about 9 B"),
+            insights[0].evidence[1].contains("odd (a.rs:7) had 1,000 blocks of about 9 B"),
             "{:?}",
-            told[0].evidence
+            insights[0].evidence
         );
     }
 }

@@ -60,7 +60,7 @@ mod tests {
     use crate::testing::{MAP_INSERT, Program, user};
 
     #[test]
-    fn the_default_hash_function_is_told_once_and_others_are_not() {
+    fn the_default_hash_function_is_reported_once_and_others_are_not() {
         let mut p = Program::default();
         let sip: Vec<_> = [7, 8]
             .iter()

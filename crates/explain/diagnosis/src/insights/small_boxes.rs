@@ -76,7 +76,7 @@ mod tests {
     use crate::testing::{BOXED, Program, user};
 
     #[test]
-    fn many_small_boxes_are_told_and_few_or_large_ones_are_not() {
+    fn many_small_boxes_are_reported_and_few_or_large_ones_are_not() {
         let mut p = Program::default();
         let small = p.stack(&user(BOXED, "app::list|/u/src/a.rs|7"));
         let large = p.stack(&user(BOXED, "app::pages|/u/src/a.rs|17"));

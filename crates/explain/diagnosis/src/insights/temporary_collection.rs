@@ -45,7 +45,7 @@ mod tests {
     use crate::testing::{COLLECT, Program, user};
 
     #[test]
-    fn vectors_that_are_dropped_soon_are_told_and_kept_ones_are_not() {
+    fn vectors_that_are_dropped_soon_are_reported_and_kept_ones_are_not() {
         let mut p = Program::default();
         let soon = p.stack(&user(COLLECT, "app::even|/u/src/a.rs|7"));
         let kept = p.stack(&user(COLLECT, "app::all|/u/src/a.rs|17"));

@@ -66,7 +66,7 @@ fn frames_without_names_are_known_by_their_module() {
 }
 
 #[test]
-fn more_and_less_are_told_per_site_and_place() {
+fn more_and_less_are_reported_per_site_and_place() {
     let (old, mut new) = (base(), base());
     new.sites[0].blocks = 25;
     new.sites.push(site(&[std("reserve"), frame("app::load", "/a/load.rs", 9)], 1, 64));
@@ -90,7 +90,7 @@ fn more_and_less_are_told_per_site_and_place() {
 }
 
 #[test]
-fn what_is_gone_is_told_with_its_old_site() {
+fn what_is_gone_is_reported_with_its_old_site() {
     let (old, mut new) = (base(), base());
     new.sites.remove(0);
     let (_, _, comparison) = compared(&old, &new);

@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn allocators_are_told_by_their_names() {
+    fn allocators_are_recognised_by_their_names() {
         check(&["main", "free"], &[]);
         check(&["_rjem_malloc"], &["jemalloc"]);
         check(&["rallocx"], &["jemalloc"]);

@@ -52,7 +52,7 @@ pub(crate) fn here(settings: &[String]) -> Answer {
         blocks.into_iter().for_each(|block| libc::free(block));
         (usable as u64, grew)
     };
-    let told = settings.iter().filter_map(|name| Some((name.clone(), setting(&object, name)?)));
+    let values = settings.iter().filter_map(|name| Some((name.clone(), setting(&object, name)?)));
     Answer {
         // SAFETY: returns a number that the kernel gave to the process.
         loader: object_of(unsafe { libc::getauxval(libc::AT_BASE) } as *mut c_void),
@@ -61,8 +61,8 @@ pub(crate) fn here(settings: &[String]) -> Answer {
         usable_of_100,
         c_library_grew_bytes: grew,
         allocated_bytes: (BLOCKS * BLOCK_BYTES) as i64,
-        settings: told.collect(),
-        has_statistics: own::told_by(&object).is_some(),
+        settings: values.collect(),
+        has_statistics: own::statistics_of(&object).is_some(),
         rss_bytes: rss_bytes(),
         object,
     }
@@ -81,9 +81,9 @@ fn name_and_version(object: &str) -> (Option<String>, Option<String>) {
             (Some(text(name())), Some(text(version())))
         };
     }
-    let told =
+    let found =
         registry::families().find_map(|family| Some((family.name, version_by(family.interface, object)?)));
-    told.map_or((None, None), |(name, version)| (Some(name.into()), Some(version)))
+    found.map_or((None, None), |(name, version)| (Some(name.into()), Some(version)))
 }
 
 /// The version that an object reports, if it has the functions of this interface.
@@ -105,7 +105,7 @@ fn version_by(interface: Interface, object: &str) -> Option<String> {
         Interface::Gperftools { .. } => {
             let found = symbol_in(object, c"tc_version")?;
             // SAFETY: gperftools' function of this type; any of its arguments may be null.
-            let told = unsafe {
+            let version = unsafe {
                 let version: unsafe extern "C" fn(
                     *mut c_int,
                     *mut c_int,
@@ -114,7 +114,7 @@ fn version_by(interface: Interface, object: &str) -> Option<String> {
                 let null = std::ptr::null_mut();
                 text(version(null, null, std::ptr::null_mut()))
             };
-            Some(told.trim_start_matches("gperftools ").into())
+            Some(version.trim_start_matches("gperftools ").into())
         }
         Interface::Mimalloc => {
             let found = symbol_in(object, c"mi_version")?;

@@ -130,18 +130,18 @@ pub fn identify_with(program: &Path, prepared: &Prepared, run: Run<'_>) -> Resul
         command.env_remove(variable);
     }
     let candidate = prepared.candidate().to_string();
-    let told = run(&mut command, PATIENCE).map_err(|reason| IdentityError::Start {
+    let probe = run(&mut command, PATIENCE).map_err(|reason| IdentityError::Start {
         program: program.display().to_string(),
         candidate: candidate.clone(),
         reason,
     })?;
-    let told = ProbeOutput::from(told.ok_or_else(|| IdentityError::NoAnswer {
+    let probe = ProbeOutput::from(probe.ok_or_else(|| IdentityError::NoAnswer {
         candidate: candidate.clone(),
         what: format!("did not end within {} s", PATIENCE.as_secs()),
     })?);
-    let mut identity = judge(prepared, &candidate, &told)?;
+    let mut identity = judge(prepared, &candidate, &probe)?;
     if prepared.candidate().allocator().is_some_and(|a| a.origin() == Origin::CLibrary) {
-        tunables::prove(prepared, &mut identity, &told.loader(), run)?;
+        tunables::prove(prepared, &mut identity, &probe.loader(), run)?;
     }
     Ok(identity)
 }
@@ -183,28 +183,28 @@ fn loader_message(errors: &str, preload: &Path) -> Option<String> {
     Some(message.trim_end_matches('.').trim_end_matches(": ignored").to_owned())
 }
 
-/// What allocators print about settings that they do not understand. heapwise itself contains a mimalloc, for its experiments. It
-/// warns about outdated names of settings that its other version uses; that is no complaint.
+/// What allocators print about settings that they do not understand. What they print about outdated names of settings is no
+/// complaint.
 fn complaint(errors: &str) -> Option<&str> {
     let complains =
         |line: &&str| registry::families().any(|family| family.complaints.iter().any(|one| one.fits(line)));
     errors.lines().find(complains)
 }
 
-fn judge(prepared: &Prepared, candidate: &str, told: &ProbeOutput) -> Result<Identity, IdentityError> {
+fn judge(prepared: &Prepared, candidate: &str, probe: &ProbeOutput) -> Result<Identity, IdentityError> {
     let name = candidate.to_owned();
-    if let Some(message) = prepared.preload().and_then(|p| loader_message(&told.errors, p)) {
+    if let Some(message) = prepared.preload().and_then(|p| loader_message(&probe.errors, p)) {
         return Err(IdentityError::DoesNotLoad { candidate: name, message });
     }
-    if let Some(line) = complaint(&told.errors) {
+    if let Some(line) = complaint(&probe.errors) {
         return Err(IdentityError::Settings { candidate: name, message: line.to_owned() });
     }
-    let Some(answer) = told.answer().filter(|_| told.status.success()) else {
-        let said = told.errors.lines().find(|line| !line.trim().is_empty());
+    let Some(answer) = probe.answer().filter(|_| probe.status.success()) else {
+        let said = probe.errors.lines().find(|line| !line.trim().is_empty());
         let said = said.map_or_else(|| "it said nothing".to_owned(), |line| format!("it said: {line}"));
         return Err(IdentityError::NoAnswer {
             candidate: name,
-            what: format!("ended with {}; {said}", told.status),
+            what: format!("ended with {}; {said}", probe.status),
         });
     };
     if let Some(preload) = prepared.preload()
@@ -256,14 +256,15 @@ fn prove(
     let known = prepared.candidate().allocator().map_or(&[][..], |a| a.settings());
     let mut proven = BTreeMap::new();
     for (name, chosen) in prepared.candidate().settings().iter() {
-        let told = answer.settings.get(name);
+        let actual = answer.settings.get(name);
         let setting = known.iter().find(|s| s.name == name);
-        let told = told.map(|value| setting.and_then(|s| s.accept(value)).unwrap_or_else(|| value.clone()));
-        if let Some(told) = told.as_deref().filter(|told| *told != chosen) {
-            let message = format!("{name} is {told} in the program, and was to be {chosen}");
+        let actual =
+            actual.map(|value| setting.and_then(|s| s.accept(value)).unwrap_or_else(|| value.clone()));
+        if let Some(actual) = actual.as_deref().filter(|actual| *actual != chosen) {
+            let message = format!("{name} is {actual} in the program, and was to be {chosen}");
             return Err(IdentityError::Settings { candidate: candidate.to_owned(), message });
         }
-        proven.insert(name.to_owned(), told);
+        proven.insert(name.to_owned(), actual);
     }
     Ok(proven)
 }

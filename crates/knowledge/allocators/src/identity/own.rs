@@ -62,11 +62,11 @@ impl OwnStatistics {
 
 /// The statistics of the allocator of this process.
 pub fn own_statistics() -> Option<OwnStatistics> {
-    told_by(&object_of(symbol(c"malloc")))
+    statistics_of(&object_of(symbol(c"malloc")))
 }
 
 /// The statistics of the object at a path, which has this process's `malloc`.
-pub(super) fn told_by(object: &str) -> Option<OwnStatistics> {
+pub(super) fn statistics_of(object: &str) -> Option<OwnStatistics> {
     by_our_function(object).or_else(|| by_mallctl(object)).or_else(|| by_properties(object))
 }
 

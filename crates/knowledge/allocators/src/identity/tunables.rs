@@ -18,10 +18,10 @@ pub(super) fn prove(
     }
     let mut command = Command::new(loader);
     command.arg("--list-tunables").envs(prepared.variables().iter().map(|(name, value)| (name, value)));
-    let Ok(Some(told)) = run(&mut command, PATIENCE) else { return Ok(()) };
-    let told = ProbeOutput::from(told);
-    let listed = parse(&told.output);
-    if !told.status.success() || listed.is_empty() {
+    let Ok(Some(probe)) = run(&mut command, PATIENCE) else { return Ok(()) };
+    let probe = ProbeOutput::from(probe);
+    let listed = parse(&probe.output);
+    if !probe.status.success() || listed.is_empty() {
         return Ok(());
     }
     for (name, value) in chosen.iter() {

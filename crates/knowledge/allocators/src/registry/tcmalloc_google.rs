@@ -26,7 +26,7 @@ const LONGEST_MS: i64 = 86_400_000;
 static SETTINGS: &[Setting] = &[
     Setting {
         name: PER_CPU,
-        meaning: "caches of processors instead of threads; has the C library leave rseq to it, for which glibc has to be told",
+        meaning: "caches of processors instead of threads; has the C library leave rseq to it, for which glibc needs a tunable",
         kind: Kind::Switch,
         default: "false",
         worth_trying: &["true"],
@@ -314,7 +314,7 @@ mod tests {
             let candidate = candidate(&format!(":{}={value}", setting.name));
             let own = format!("{PREFIX}{}", setting.name.to_uppercase());
             let variables = TcmallocGoogle.variables(candidate.settings());
-            assert!(variables.iter().any(|(name, told)| *name == own && told == value), "{variables:?}");
+            assert!(variables.iter().any(|(name, set)| *name == own && set == value), "{variables:?}");
             let fix = candidate.fix();
             assert!(fix.rust.len() > 9 && fix.rust.last().is_some_and(|l| l == "};"), "{fix:?}");
             // What heapwise's own library reads is nothing to a program that has the crate.

@@ -88,7 +88,7 @@ pub(super) fn named(table: &Table, caller: &str) -> Vec<Site> {
     let mut sites: Vec<Site> = Vec::new();
     let mut known: HashMap<(Option<String>, Vec<StackFrame>), usize> = HashMap::new();
     for (functions, sum) in stacks {
-        let frames = functions.into_iter().map(|function| function.told_below(root.as_deref())).collect();
+        let frames = functions.into_iter().map(|function| function.frame_below(root.as_deref())).collect();
         let key = of_the_user(frames);
         let at = *known.entry(key).or_insert_with_key(|(calls, stack)| {
             sites.push(Site { requests: 0, bytes: 0, calls: calls.clone(), stack: stack.clone() });
@@ -113,7 +113,7 @@ impl Function {
     }
 
     /// The frame with its path below a folder, and whether it is the user's.
-    fn told_below(self, root: Option<&Path>) -> (StackFrame, bool) {
+    fn frame_below(self, root: Option<&Path>) -> (StackFrame, bool) {
         let is_users = self.is_users();
         let shown = |path: &Path| {
             let below = root.and_then(|root| path.strip_prefix(root).ok()).unwrap_or(path);
@@ -225,7 +225,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_users_functions_are_told_from_those_of_libraries() {
+    fn the_users_functions_are_distinguished_from_those_of_libraries() {
         let users = |function| !is_a_librarys(function, None);
         assert!(users("my_crate::parse"));
         assert!(users("<my_crate::Type as core::clone::Clone>::clone"));
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stack_without_frames_of_the_users_is_told_whole() {
+    fn a_stack_without_frames_of_the_users_is_shown_whole() {
         let frame = |function: &str| StackFrame { function: function.to_owned(), file: None, line: None };
         let all = vec![(frame("alloc::vec::push"), false), (frame("std::x"), false)];
         assert_eq!(of_the_user(all.clone()).1.len(), 2);
@@ -260,14 +260,14 @@ mod tests {
     }
 
     #[test]
-    fn names_without_modules_are_told_without_parameters() {
-        let told = |name: &str| without_long_parameters(name.to_owned());
-        assert_eq!(told("collect<core::iter::Map<Split<char>, fn(&str)>>"), "collect");
+    fn names_without_modules_are_shown_without_parameters() {
+        let shown = |name: &str| without_long_parameters(name.to_owned());
+        assert_eq!(shown("collect<core::iter::Map<Split<char>, fn(&str)>>"), "collect");
         assert_eq!(
-            told("<T as alloc::string::ToString>::to_string"),
+            shown("<T as alloc::string::ToString>::to_string"),
             "<T as alloc::string::ToString>::to_string"
         );
-        assert_eq!(told("alloc::vec::Vec<T,A>::push"), "alloc::vec::Vec<T,A>::push");
+        assert_eq!(shown("alloc::vec::Vec<T,A>::push"), "alloc::vec::Vec<T,A>::push");
     }
 
     #[test]
@@ -277,7 +277,7 @@ mod tests {
         let root_of = |caller| root(caller, files.into_iter());
         assert_eq!(root_of("crates/a/src/lib.rs"), Some("/home/me/work".into()));
         assert_eq!(root_of("src/lib.rs"), Some("/home/me/work/crates/a".into()));
-        assert_eq!(root_of("/home/me/work/crates/a/src/lib.rs"), None, "it is told whole");
+        assert_eq!(root_of("/home/me/work/crates/a/src/lib.rs"), None, "it is shown whole");
         // Neither in a stack nor anywhere on the disk.
         assert_eq!(root_of("crates/b/src/no_such_file.rs"), None);
     }

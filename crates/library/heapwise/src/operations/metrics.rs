@@ -180,7 +180,7 @@ impl Later {
         }
     }
 
-    fn told(&self) -> LaterSpans {
+    fn summary(&self) -> LaterSpans {
         let iterations = self.iterations as f64;
         LaterSpans {
             spans: self.spans,
@@ -260,16 +260,16 @@ impl Metrics {
     }
 
     pub(super) fn first(&self) -> Option<FirstSpan> {
-        let told = |span: Span| FirstSpan {
+        let summary = |span: Span| FirstSpan {
             iterations: span.iterations,
             total: span.counts,
             peak_live_bytes: span.peak,
         };
-        self.first.map(told)
+        self.first.map(summary)
     }
 
     pub(super) fn later(&self) -> Option<LaterSpans> {
-        self.later.as_ref().map(Later::told)
+        self.later.as_ref().map(Later::summary)
     }
 
     pub(super) fn peak(&self) -> Option<u64> {

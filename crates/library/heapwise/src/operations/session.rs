@@ -95,8 +95,8 @@ impl Session {
     pub fn to_report(&self) -> Report {
         Report::new(|| {
             let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-            let told = entries.iter().map(|entry| (entry, entry.metrics())).filter(|(_, m)| !m.is_empty());
-            told.map(|(entry, metrics)| OperationReport::new(&entry.name, metrics)).collect()
+            let used = entries.iter().map(|entry| (entry, entry.metrics())).filter(|(_, m)| !m.is_empty());
+            used.map(|(entry, metrics)| OperationReport::new(&entry.name, metrics)).collect()
         })
     }
 

@@ -263,8 +263,11 @@ fn full(file: &Path) {
         }
     }
     let error = recording.finish().expect_err("the disk is full");
-    let told = error.to_string();
-    assert!(told.contains("recording.hw") && told.contains("cut off") && told.lines().count() == 1, "{told}");
+    let message = error.to_string();
+    assert!(
+        message.contains("recording.hw") && message.contains("cut off") && message.lines().count() == 1,
+        "{message}"
+    );
     expect("refused", 1);
 }
 

@@ -24,7 +24,7 @@ pub(crate) fn hostile() -> Comparison {
         },
         standings,
         unavailable: Vec::new(),
-        winners: vec![Winner { measure: RunMeasure::Cpu, best: None, not_told_apart: Vec::new() }],
+        winners: vec![Winner { measure: RunMeasure::Cpu, best: None, indistinguishable: Vec::new() }],
         notes: vec![HOSTILE.into()],
         is_interrupted: false,
     }

@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_fails_is_told_beside_the_others() {
+    fn one_that_fails_is_reported_beside_the_others() {
         let candidates = Candidate::parse_list("mimalloc,/none/such.so").expect("a list");
         let checks = allocators::check(&Libraries::new(&[]), &candidates, &|_, _| {
             unreachable!("nothing can be made ready")

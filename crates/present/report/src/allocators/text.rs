@@ -40,7 +40,7 @@ fn line(candidate: &Candidate, identity: &Identity) -> String {
         // Writing to a String does not fail.
         let _ = match value {
             Some(value) => write!(line, ", {setting} is {value}"),
-            None => write!(line, ", {setting} is not told"),
+            None => write!(line, ", {setting} is not reported"),
         };
     }
     let _ = write!(line, "; {} bytes for 100", identity.usable_of_100);

@@ -137,9 +137,10 @@ fn in_words(comparison: &Comparison, standing: &Standing) -> Vec<Block> {
         return lines;
     }
     let verdicts = wording::verdicts(standing, &comparison.measures());
-    let told = verdicts.into_iter().filter(|(_, those)| !those.is_empty());
-    lines
-        .extend(told.map(|(what, those)| Block::line(Mark::Nested, format!("{what}: {}", those.join(", ")))));
+    let shown = verdicts.into_iter().filter(|(_, those)| !those.is_empty());
+    lines.extend(
+        shown.map(|(what, those)| Block::line(Mark::Nested, format!("{what}: {}", those.join(", ")))),
+    );
     lines.extend(wording::lazily_freed(standing).map(|freed| Block::line(Mark::Nested, Words::faint(freed))));
     lines
 }

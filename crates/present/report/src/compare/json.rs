@@ -21,7 +21,7 @@ pub(crate) fn contents(comparison: &Comparison) -> schema::Comparison {
     let least = comparison.winners.iter().map(|winner| {
         let least = Least {
             best: winner.best.as_ref().and_then(label),
-            not_told_apart: winner.not_told_apart.iter().filter_map(label).collect(),
+            indistinguishable: winner.indistinguishable.iter().filter_map(label).collect(),
         };
         (winner.measure.id().to_owned(), least)
     });

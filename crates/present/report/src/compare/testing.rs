@@ -89,7 +89,7 @@ pub(super) fn comparison() -> Comparison {
         runs: 6,
         of: 6,
     }];
-    let winner = |measure, best| Winner { measure, best, not_told_apart: Vec::new() };
+    let winner = |measure, best| Winner { measure, best, indistinguishable: Vec::new() };
     Comparison {
         setup: Setup {
             command: vec!["prog".into(), "--x".into(), "'\u{1b}<b>'".into()],

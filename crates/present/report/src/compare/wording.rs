@@ -159,9 +159,9 @@ pub(super) fn lazily_freed(standing: &Standing) -> Option<String> {
 
 /// The conclusion, in sentences.
 pub(super) fn conclusion(comparison: &Comparison) -> Vec<String> {
-    let told: Vec<&Winner> =
+    let winners: Vec<&Winner> =
         comparison.winners.iter().filter(|winner| is_worth_a_choice(winner.measure)).collect();
-    if told.is_empty() {
+    if winners.is_empty() {
         return vec!["Nothing can be said: no run counts.".to_owned()];
     }
     if comparison.candidates().iter().all(|s| s.counted.is_empty()) {
@@ -169,11 +169,13 @@ pub(super) fn conclusion(comparison: &Comparison) -> Vec<String> {
     }
     if comparison.setup.rounds < 3 {
         return vec![
-            "Less than three rounds cannot tell a difference from noise: let it do more (--runs).".to_owned(),
+            "Less than three rounds cannot distinguish a difference from noise: let it do more (--runs)."
+                .to_owned(),
         ];
     }
-    let mut sentences: Vec<String> = told.iter().filter_map(|winner| best(comparison, winner)).collect();
-    let not_better: Vec<&str> = told.iter().filter(|w| w.best.is_none()).map(|w| w.measure.title()).collect();
+    let mut sentences: Vec<String> = winners.iter().filter_map(|winner| best(comparison, winner)).collect();
+    let not_better: Vec<&str> =
+        winners.iter().filter(|w| w.best.is_none()).map(|w| w.measure.title()).collect();
     if sentences.is_empty() {
         sentences.push(format!(
             "Stay with what you have: no candidate is significantly better in {}.",
@@ -232,12 +234,12 @@ fn best(comparison: &Comparison, winner: &Winner) -> Option<String> {
         with_interval(difference)
     );
     let others: Vec<&str> = winner
-        .not_told_apart
+        .indistinguishable
         .iter()
         .filter_map(|at| Some(comparison.standings.get(*at)?.candidate.label.as_str()))
         .collect();
     if !others.is_empty() {
-        sentence.push_str(&format!("; {} cannot be told from it", listed(&others, "and")));
+        sentence.push_str(&format!("; {} cannot be distinguished from it", listed(&others, "and")));
     }
     sentence.push('.');
     Some(sentence)

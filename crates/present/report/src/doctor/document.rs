@@ -31,9 +31,9 @@ pub(super) fn document(checkup: &Checkup) -> Document {
 
 fn findings(title: &'static str, aside: &str, found: &[&Found], is_numbered: bool) -> Option<Section> {
     // The cost of launches of one project is the same: it is reported once.
-    let mut told = HashSet::new();
+    let mut shown = HashSet::new();
     let finding = |(at, finding): (usize, &&Found)| {
-        let is_new = finding.cost.is_empty() || told.insert(finding.cost.clone()) || !is_numbered;
+        let is_new = finding.cost.is_empty() || shown.insert(finding.cost.clone()) || !is_numbered;
         let tags = [finding.severity.id(), finding.check];
         let fixable = finding.fixable.then(|| "fixable".to_owned());
         Block::Finding(Finding {

@@ -21,7 +21,7 @@ pub(super) fn caveats(replay: &Replay<'_>) -> Vec<String> {
         }
     }
     let counts = &trial.counts;
-    if counts.untold_large_blocks > 0 {
+    if counts.large_blocks_with_unknown_touch > 0 {
         let so = match replay.analysis.memory.peak_rss.0 {
             0 => {
                 "nor how much memory the program had: they are left untouched, and memory may come out too low"
@@ -30,8 +30,8 @@ pub(super) fn caveats(replay: &Replay<'_>) -> Vec<String> {
         };
         caveats.push(format!(
             "It is not recorded what part was touched of {} of {} large blocks, {so}.",
-            counts.untold_large_blocks,
-            counts.untold_large_blocks + counts.told_large_blocks
+            counts.large_blocks_with_unknown_touch,
+            counts.large_blocks_with_unknown_touch + counts.large_blocks_with_known_touch
         ));
     }
     if counts.skipped > 0 {
@@ -161,7 +161,7 @@ fn time(replay: &Replay<'_>) -> Option<String> {
     // saves more than the whole.
     let (low, high) = ((heap.low - least.high) * 0.6, ((heap.high - least.low) * 1.7).min(heap.median));
     let rest = if apart.len() > 1 {
-        format!(" {} cannot be told apart by this.", apart.join(", "))
+        format!(" {} cannot be distinguished by this.", apart.join(", "))
     } else {
         String::new()
     };

@@ -38,7 +38,7 @@ pub(super) fn json(replay: &Replay<'_>) -> String {
             allocations: counts.allocations,
             deallocations: counts.deallocations,
             duration_ns: trial.duration.0,
-            large_blocks_with_unknown_touch: counts.untold_large_blocks,
+            large_blocks_with_unknown_touch: counts.large_blocks_with_unknown_touch,
             live_at_end_blocks: counts.live_blocks,
             live_at_end_bytes: counts.live_bytes.0,
             peak_live_bytes: counts.peak_live_bytes.0,

@@ -112,7 +112,7 @@ fn setup(replay: &Replay<'_>) -> Vec<String> {
     if let Some(timed) = &replay.trial.timed {
         let pace = match timed.compression {
             1 => "in real time".to_owned(),
-            n => format!("{n} times as fast, with the times that allocators are told divided by {n}"),
+            n => format!("{n} times as fast, with the times that allocators are given divided by {n}"),
         };
         lines.push(format!("With pauses: {pace}."));
     }

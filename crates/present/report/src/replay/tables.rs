@@ -31,8 +31,8 @@ fn nanoseconds(spread: Option<Spread>) -> Cell {
 }
 
 /// A version without the revision that jemalloc appends to it.
-pub(crate) fn version(told: &str) -> &str {
-    told.split_once('-').map_or(told, |(version, _)| version)
+pub(crate) fn version(reported: &str) -> &str {
+    reported.split_once('-').map_or(reported, |(version, _)| version)
 }
 
 /// Whether more than 1 % of what is resident after the load is lazily freed: only then a narrow terminal has a column for it.

@@ -58,8 +58,8 @@ pub struct Server {
 pub struct Least {
     /// The label of the one with the lowest median of those that surely need less than the baseline; null if none does.
     pub best: Option<String>,
-    /// The labels of others that cannot be told from it.
-    pub not_told_apart: Vec<String>,
+    /// The labels of others that cannot be distinguished from it.
+    pub indistinguishable: Vec<String>,
 }
 
 /// A candidate that could not take part.
@@ -152,7 +152,7 @@ pub enum Verdict {
     Lower,
     /// The candidate needs more.
     Higher,
-    /// It cannot be told from noise.
+    /// It cannot be distinguished from noise.
     WithinNoise,
     /// Too few rounds to say anything.
     TooFewRounds,

@@ -6,7 +6,7 @@ use crate::document::{Snippet, Title};
 use crate::units::{bytes, share, time};
 use heapwise_allocators::Candidate;
 use heapwise_trial::compare::{RunMeasure, Standing, Verdict};
-use heapwise_trial::tune::{Choice, Objective, Ranked, Reason, Verified, is_told_by, real};
+use heapwise_trial::tune::{Choice, Objective, Ranked, Reason, Verified, has_enough_rounds, real};
 
 pub(super) fn caveats(tuned: &Tuned<'_>) -> Vec<String> {
     let mut caveats: Vec<String> = tuned.analysis.warnings.iter().map(ToString::to_string).collect();
@@ -52,7 +52,7 @@ fn interrupt(tuned: &Tuned<'_>) -> Option<String> {
             "Interrupted when {tried} of {} candidates were replayed; others may be better.",
             found.ranked.len()
         ),
-        (true, _) => "Interrupted before the best were told apart; others may be better.".to_owned(),
+        (true, _) => "Interrupted before the best were distinguished; others may be better.".to_owned(),
         _ if is_interrupted_later(tuned) => {
             "Interrupted while the best were tried on the program itself; the search was over.".to_owned()
         }
@@ -125,7 +125,7 @@ fn judged_on_the_program(tuned: &Tuned<'_>, candidate: &Candidate) -> &'static s
 /// Why a recommendation is based on replays only, and what to do about it.
 fn not_confirmed(tuned: &Tuned<'_>) -> String {
     const NOT_TRIED: &str = "It was not tried on the program itself";
-    if let Some(comparison) = tuned.comparison.filter(|c| !is_told_by(&tuned.found.goal, c)) {
+    if let Some(comparison) = tuned.comparison.filter(|c| !has_enough_rounds(&tuned.found.goal, c)) {
         let why = if comparison.is_interrupted { "it was interrupted" } else { "--runs 5 is enough" };
         return format!(
             "The program itself ran too few rounds to tell ({}): {why}.",
@@ -155,8 +155,9 @@ fn cost(tuned: &Tuned<'_>) -> Option<String> {
     let changes: Vec<String> = match verified {
         Verified::ByTheProgram => {
             let standing = standing(tuned, candidate)?;
-            let told = tuned.comparison?.measures().into_iter().filter(|real| *real != RunMeasure::Faults);
-            let told = told.filter_map(|real| {
+            let measures =
+                tuned.comparison?.measures().into_iter().filter(|real| *real != RunMeasure::Faults);
+            let changes = measures.filter_map(|real| {
                 let difference = standing.differences.get(&real)?;
                 Some(match difference.verdict {
                     Verdict::Lower | Verdict::Higher => format!(
@@ -169,16 +170,16 @@ fn cost(tuned: &Tuned<'_>) -> Option<String> {
                     Verdict::WithinNoise | Verdict::TooFew => format!("{} within the noise", real.title()),
                 })
             });
-            told.collect()
+            changes.collect()
         }
         Verified::ByReplay => {
             let (its, base) = (ranked(tuned, candidate)?, tuned.found.baseline());
-            let told = Objective::ALL.into_iter().filter_map(|measure| {
+            let changes = Objective::ALL.into_iter().filter_map(|measure| {
                 let (a, b) = (its.numbers.of(measure)?.median, base.numbers.of(measure)?.median);
                 let title = if measure == Objective::Cpu { "CPU time for the heap" } else { measure.title() };
                 Some(format!("{title} {}", change(a / b.max(1.0))))
             });
-            told.collect()
+            changes.collect()
         }
     };
     (!changes.is_empty()).then(|| format!("What it changes: {}.", changes.join(", ")))

@@ -125,7 +125,7 @@ fn setup(tuned: &Tuned<'_>) -> Vec<String> {
         };
         let pace = match timed.compression {
             1 => "in real time".to_owned(),
-            n => format!("{n} times as fast, with the times that allocators are told divided by {n}"),
+            n => format!("{n} times as fast, with the times that allocators are given divided by {n}"),
         };
         lines.push(format!("Memory after the load is that of replays with pauses, {pace}{settle}."));
     }

@@ -80,7 +80,7 @@ fn a_stack_is_found_again_in_the_tree() {
 }
 
 #[test]
-fn what_comes_from_outside_is_told() {
+fn what_comes_from_outside_is_reported() {
     #[derive(Debug)]
     struct Always;
     impl Sources for Always {
@@ -143,8 +143,8 @@ fn hostile_names_stay_within_the_data() {
     }
     assert_eq!(page.matches("</script>").count(), 2, "the data's end and the program's");
     let strings = data["strings"].as_array().expect("a list");
-    let told = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\\u{2028}\\u{202e}\"'`";
-    assert!(strings.iter().any(|s| s == told), "and the name is told as it is");
+    let hostile = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\\u{2028}\\u{202e}\"'`";
+    assert!(strings.iter().any(|s| s == hostile), "and the name is shown unchanged");
     assert!(strings.iter().any(|s| s == "<b>\\n</b>"));
 }
 

@@ -128,9 +128,9 @@ fn hostile_names_stay_within_the_data_of_the_page() {
     let (data, _) = rest.split_once("</script>").expect("they end");
     let data: Value = serde_json::from_str(data).expect("they are JSON");
     let marks = &data["marks"];
-    let told = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\\u{2028}\\u{202e}\"'`";
-    let name = data["strings"].as_array().expect("a list").iter().position(|s| s == told);
-    let name = name.expect("it is told as it is");
+    let hostile = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\\u{2028}\\u{202e}\"'`";
+    let name = data["strings"].as_array().expect("a list").iter().position(|s| s == hostile);
+    let name = name.expect("it is shown unchanged");
     // The outer span is the first bar.
     assert_eq!(marks["bars"][0], serde_json::json!([0, 101_000_000, name, 0]));
     assert_eq!(marks["bars"].as_array().map(Vec::len), Some(1 + 49 + 1));

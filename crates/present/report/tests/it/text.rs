@@ -62,9 +62,9 @@ fn at_120_columns_with_stacks_and_a_blind_spot() {
 }
 
 #[test]
-fn why_pages_were_not_seen_is_told_instead_of_the_accounts() {
+fn why_pages_were_not_seen_is_reported_instead_of_the_accounts() {
     let mut analysis = analysis(&Sampled::default());
-    let told = |analysis: &Analysis| {
+    let part = |analysis: &Analysis| {
         let report = text(analysis, &Diagnosis::default(), &TextOptions::default(), STYLE);
         let part = report.split_once("RESIDENT MEMORY  ").expect("a heading").1;
         part.split_once("\n\n").expect("more below it").0.to_owned()
@@ -72,19 +72,19 @@ fn why_pages_were_not_seen_is_told_instead_of_the_accounts() {
     let unseen = "not accounted for: no page was looked at\n  ! ";
     // The sample has a curve of resident memory.
     assert_eq!(
-        told(&analysis),
+        part(&analysis),
         format!("{unseen}the system probably refused: another user's process, or an undumpable one")
     );
     let curve = std::mem::take(&mut analysis.memory.rss);
-    assert!(told(&analysis).starts_with(&format!("{unseen}it was probably over too soon")));
+    assert!(part(&analysis).starts_with(&format!("{unseen}it was probably over too soon")));
     analysis.memory.rss = curve;
     let skipped = Warning::SkippedSections { count: 1, first: "snapshot".into() };
     analysis.warnings.push(skipped);
-    assert!(told(&analysis).ends_with("is probably damaged"), "{}", told(&analysis));
+    assert!(part(&analysis).ends_with("is probably damaged"), "{}", part(&analysis));
     let seen = Breakdown { rss: Bytes(4096), live: Bytes(4096), ..Breakdown::default() };
     analysis.accounting.at_peak = Some(seen);
     analysis.accounting.at_end = Some(seen);
-    let accounts = told(&analysis);
+    let accounts = part(&analysis);
     assert!(accounts.contains("as requested") && !accounts.contains("not accounted"), "{accounts}");
 }
 

@@ -74,8 +74,8 @@ pub(in super::super) fn resident_bytes() -> Option<u64> {
     let mut counters: PROCESS_MEMORY_COUNTERS = unsafe { std::mem::zeroed() };
     let size = size_of_val(&counters) as u32;
     // SAFETY: the structure is ours and as large as is said.
-    let is_told = unsafe { K32GetProcessMemoryInfo(GetCurrentProcess(), &raw mut counters, size) };
-    (is_told != 0).then_some(counters.WorkingSetSize as u64)
+    let is_known = unsafe { K32GetProcessMemoryInfo(GetCurrentProcess(), &raw mut counters, size) };
+    (is_known != 0).then_some(counters.WorkingSetSize as u64)
 }
 
 /// The file that holds an address.
@@ -90,10 +90,10 @@ pub(in super::super) fn module_of(address: u64) -> Option<Module> {
     // SAFETY: a structure of pointers and integers, for which zeroes are a value.
     let mut info: MODULEINFO = unsafe { std::mem::zeroed() };
     // SAFETY: a module of this process, and a structure that is as large as is said.
-    let is_told = unsafe {
+    let is_known = unsafe {
         K32GetModuleInformation(GetCurrentProcess(), module, &raw mut info, size_of::<MODULEINFO>() as u32)
     };
-    if is_told == 0 {
+    if is_known == 0 {
         return None;
     }
     let mut path = [0u16; 1024];

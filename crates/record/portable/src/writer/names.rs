@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn own_functions_are_told_from_those_of_users() {
+    fn own_functions_are_distinguished_from_those_of_users() {
         let own = [
             "heapwise::record::portable::events::allocated",
             "<heapwise::allocator::Allocator<A> as core::alloc::global::GlobalAlloc>::alloc",

@@ -125,5 +125,5 @@ pub struct Winner {
     /// The one with the lowest median among those that surely need less than the baseline; `None` if none does.
     pub best: Option<usize>,
     /// Others that cannot be distinguished from it.
-    pub not_told_apart: Vec<usize>,
+    pub indistinguishable: Vec<usize>,
 }

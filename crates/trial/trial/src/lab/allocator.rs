@@ -1,4 +1,4 @@
-//! The allocator of a program whose workers are measured: the system's, or mimalloc if a variable says so.
+//! The worker's allocator: the system's, or mimalloc if a variable says so.
 //!
 //! A program's allocator is decided when it is built, and an experiment must change nothing else. So both allocators are in the
 //! program, and [`Switch`] decides between them once: at the first allocation, which is before `main`, and without allocating.
@@ -10,16 +10,16 @@
     reason = "an allocator is an unsafe trait, and asking for a variable without allocating is C"
 )]
 
+#[cfg(windows)]
+use crate::lab::variable::ALLOCATOR_VARIABLE;
+use crate::lab::variable::MIMALLOC;
 use mimalloc::MiMalloc;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// The variable that decides. The value `mimalloc` means it, anything else the system's allocator.
-pub const ALLOCATOR_VARIABLE: &str = "HEAPWISE_LAB_ALLOCATOR";
-/// The same as C takes it.
+/// [`ALLOCATOR_VARIABLE`](crate::lab::ALLOCATOR_VARIABLE) as C takes it.
 #[cfg(unix)]
 const VARIABLE: &std::ffi::CStr = c"HEAPWISE_LAB_ALLOCATOR";
-const MIMALLOC: &[u8] = b"mimalloc";
 
 const UNDECIDED: u8 = 0;
 const IS_SYSTEM: u8 = 1;
@@ -30,7 +30,7 @@ const IS_MIMALLOC: u8 = 2;
 /// Relaxed is enough: only the value matters, and nothing else is published by it.
 static CHOICE: AtomicU8 = AtomicU8::new(UNDECIDED);
 
-/// The system's allocator, or mimalloc if [`ALLOCATOR_VARIABLE`] says so.
+/// The system's allocator, or mimalloc if [`ALLOCATOR_VARIABLE`](crate::lab::ALLOCATOR_VARIABLE) says so.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Switch;
 
@@ -59,7 +59,7 @@ fn variable_says_mimalloc() -> bool {
     // after the environment may have changed.
     unsafe {
         let value = libc::getenv(VARIABLE.as_ptr());
-        !value.is_null() && std::ffi::CStr::from_ptr(value).to_bytes() == MIMALLOC
+        !value.is_null() && std::ffi::CStr::from_ptr(value).to_bytes() == MIMALLOC.as_bytes()
     }
 }
 
@@ -76,7 +76,8 @@ fn variable_says_mimalloc() -> bool {
     let length =
         unsafe { GetEnvironmentVariableW(name.as_ptr(), value.as_mut_ptr(), value.len() as u32) } as usize;
     // If the value is longer than the buffer, the length is that of the value, and the buffer has nothing of it.
-    length == MIMALLOC.len() && value.iter().zip(MIMALLOC).all(|(wide, byte)| *wide == u16::from(*byte))
+    length == MIMALLOC.len()
+        && value.iter().zip(MIMALLOC.bytes()).all(|(wide, byte)| *wide == u16::from(byte))
 }
 
 #[cfg(not(any(unix, windows)))]

@@ -27,10 +27,10 @@ pub trait Experiment: Sync {
 /// How to do an experiment.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The program that is started as worker, and the arguments in front of those of the worker.
-    pub program: PathBuf,
-    /// See [`Options::program`].
-    pub arguments: Vec<String>,
+    /// The program that is started as worker.
+    pub worker: PathBuf,
+    /// The program `heapwise`, for conditions that need another process around the worker.
+    pub heapwise: PathBuf,
     /// Small sizes and few rounds: to see that it works, not how much it is.
     pub quick: bool,
     /// The largest size, in entries of the map or words of the text.

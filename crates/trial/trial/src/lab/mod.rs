@@ -4,25 +4,36 @@
 //! [`conditions`], each run in a separate process, and returns an [`Outcome`] of tables and sentences. The experiments are a
 //! registry, one folder each, listed in [`EXPERIMENTS`]; so are the [`workloads`] and the conditions.
 //!
-//! Whoever runs an experiment is also its worker: the program starts itself with a command that calls [`worker::work`] and
-//! prints what that returns. With the feature `switch` the program can have the allocator [`Switch`], by which a worker
-//! allocates from mimalloc instead of the system's heap.
+//! The worker is a program that does nothing else: it calls [`worker::work`] and prints what that returns. It alone has the
+//! allocator `Switch`, by which it allocates from mimalloc instead of the system's heap where a variable says so.
 
-#[cfg(feature = "switch")]
+#[cfg(feature = "worker")]
 mod allocator;
+#[cfg(feature = "trials")]
 pub mod conditions;
+#[cfg(feature = "trials")]
 mod debug_heap;
+#[cfg(feature = "trials")]
 mod experiment;
+#[cfg(feature = "trials")]
 mod growth;
+#[cfg(feature = "trials")]
 mod outcome;
+#[cfg(feature = "trials")]
 mod registry;
+mod variable;
 pub mod worker;
 pub mod workloads;
 
 pub use crate::statistics::Spread;
-#[cfg(feature = "switch")]
-pub use allocator::{ALLOCATOR_VARIABLE, Switch};
+#[cfg(feature = "worker")]
+pub use allocator::Switch;
+#[cfg(feature = "trials")]
 pub use experiment::{Error, Experiment, Options};
+#[cfg(feature = "trials")]
 pub use growth::{Growth, growth};
+#[cfg(feature = "trials")]
 pub use outcome::{Cell, Column, Outcome, Table};
+#[cfg(feature = "trials")]
 pub use registry::{EXPERIMENTS, experiment};
+pub use variable::ALLOCATOR_VARIABLE;

@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn quantiles_are_told_where_there_are_enough() {
+    fn quantiles_are_reported_where_there_are_enough() {
         let mut histogram = Histogram::default();
         (1..=1000u64).for_each(|ticks| histogram.add(class(ticks), 1));
         let near = |share, ticks: f64| {

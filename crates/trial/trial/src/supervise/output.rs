@@ -37,16 +37,16 @@ pub fn output(command: &mut Command, patience: Duration) -> io::Result<Option<Ou
 }
 
 fn collect(mut stream: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
-    let (tell, told) = channel();
+    let (sender, receiver) = channel();
     std::thread::spawn(move || {
         let mut text = Vec::new();
         // What could be read before an error is all there is. The rest is taken away, so that the process does not wait for room.
         let _ = stream.by_ref().take(MOST_BYTES).read_to_end(&mut text);
         let _ = io::copy(&mut stream, &mut io::sink());
         // The receiver is gone if it took too long.
-        let _ = tell.send(text);
+        let _ = sender.send(text);
     });
-    told
+    receiver
 }
 
 #[cfg(all(test, unix))]

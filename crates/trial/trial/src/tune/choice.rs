@@ -78,7 +78,7 @@ impl Choice {
             .collect();
         good.sort_by(|a, b| a.factor.value.total_cmp(&b.factor.value));
         let Some(first) = good.first().map(|best| best.factor) else {
-            if is_told_by(&found.goal, on_program) {
+            if has_enough_rounds(&found.goal, on_program) {
                 return Self::Stay(Reason::NotConfirmed);
             }
             return Self::by_replay_of(found, |candidate| {
@@ -124,8 +124,9 @@ impl Confirmed {
         if factor.value >= 1.0 || !is_seen(goal, standing) {
             return None;
         }
-        let told = standing.differences.iter().filter(|(real, d)| **real != RunMeasure::Faults && is_told(d));
-        let besides = told.map(|(_, difference)| difference.ratio.ln()).sum();
+        let significant =
+            standing.differences.iter().filter(|(real, d)| **real != RunMeasure::Faults && is_significant(d));
+        let besides = significant.map(|(_, difference)| difference.ratio.ln()).sum();
         let faults = standing.differences.get(&RunMeasure::Faults);
         let has_many_faults = faults.is_some_and(|d| d.verdict == Verdict::Higher && d.ratio > MANY_FAULTS);
         Some(Self { candidate: candidate.clone(), factor, has_many_faults, besides })
@@ -192,7 +193,7 @@ pub fn real(measure: Objective, standing: &Standing) -> Option<RunMeasure> {
 }
 
 /// Whether a comparison has enough rounds to judge a goal.
-pub fn is_told_by(goal: &Goal, comparison: &Comparison) -> bool {
+pub fn has_enough_rounds(goal: &Goal, comparison: &Comparison) -> bool {
     let has_too_few = |standing: &Standing| {
         let verdict = |&(measure, _): &(Objective, f64)| standing.verdict(real(measure, standing)?);
         goal.weights().iter().any(|weight| verdict(weight) == Some(Verdict::TooFew))
@@ -201,7 +202,7 @@ pub fn is_told_by(goal: &Goal, comparison: &Comparison) -> bool {
 }
 
 /// Whether a difference is more than noise.
-fn is_told(difference: &Difference) -> bool {
+fn is_significant(difference: &Difference) -> bool {
     matches!(difference.verdict, Verdict::Lower | Verdict::Higher)
 }
 
@@ -211,7 +212,7 @@ fn factor(goal: &Goal, standing: &Standing) -> Score {
     let (mut value, mut low, mut high) = (0.0, 0.0, 0.0);
     for &(measure, weight) in goal.weights() {
         let difference = real(measure, standing).and_then(|real| standing.differences.get(&real));
-        if let Some(difference) = difference.filter(|difference| is_told(difference)) {
+        if let Some(difference) = difference.filter(|difference| is_significant(difference)) {
             value += weight * difference.ratio.ln();
             low += weight * difference.low.ln();
             high += weight * difference.high.ln();
@@ -337,9 +338,9 @@ mod tests {
     fn the_program_itself_decides() {
         let found = found("rss-after", &[("glibc", 1.0, 1.0), ("jemalloc", 1.0, 1.0)]);
         let of = |standings| taken(&Choice::confirmed(&found, &on_program(standings)));
-        let told = |label, numbers| standing(label, &[(RunMeasure::AfterSettle, Verdict::Lower, numbers)]);
+        let lower = |label, numbers| standing(label, &[(RunMeasure::AfterSettle, Verdict::Lower, numbers)]);
         assert_eq!(of(vec![]), "NotConfirmed");
-        assert_eq!(of(vec![told("jemalloc", HALF), told("mimalloc", (0.3, 0.29, 0.31))]), "mimalloc");
+        assert_eq!(of(vec![lower("jemalloc", HALF), lower("mimalloc", (0.3, 0.29, 0.31))]), "mimalloc");
         let noise = standing("jemalloc", &[(RunMeasure::AfterSettle, Verdict::WithinNoise, HALF)]);
         assert_eq!(of(vec![noise]), "NotConfirmed");
         let more = standing("jemalloc", &[(RunMeasure::AfterSettle, Verdict::Higher, (1.5, 1.4, 1.6))]);
@@ -349,9 +350,9 @@ mod tests {
             of(vec![standing("jemalloc", &[(RunMeasure::Cpu, Verdict::Lower, HALF)])]),
             "NotConfirmed"
         );
-        let mut crashed = told("mimalloc", (0.1, 0.1, 0.1));
+        let mut crashed = lower("mimalloc", (0.1, 0.1, 0.1));
         crashed.left_out = Some("it crashed".into());
-        assert_eq!(of(vec![crashed, told("jemalloc", HALF)]), "jemalloc");
+        assert_eq!(of(vec![crashed, lower("jemalloc", HALF)]), "jemalloc");
     }
 
     #[test]

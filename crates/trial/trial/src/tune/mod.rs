@@ -18,7 +18,7 @@ mod search;
 #[cfg(test)]
 mod testing;
 
-pub use choice::{Choice, Reason, Verified, is_told_by, real};
+pub use choice::{Choice, Reason, Verified, has_enough_rounds, real};
 pub use front::front;
 pub use goal::{Goal, GoalError, Objective};
 pub use numbers::Numbers;

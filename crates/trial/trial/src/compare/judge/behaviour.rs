@@ -247,18 +247,18 @@ mod tests {
     }
 
     #[test]
-    fn the_first_line_that_differs_is_told() {
-        let told = |a: &str, b: &str| differs(&written(a), &written(b), "x");
+    fn the_first_line_that_differs_is_message() {
+        let message = |a: &str, b: &str| differs(&written(a), &written(b), "x");
         assert_eq!(
-            told("one\ntwo\nthree\n", "one\ntwx\nthree\n"),
+            message("one\ntwo\nthree\n", "one\ntwx\nthree\n"),
             "another standard output from line 2 on: “two” in the baseline, “twx” with x"
         );
         assert_eq!(
-            told("one\n", "one\nmore\n"),
+            message("one\n", "one\nmore\n"),
             "another standard output from line 2 on: the end in the baseline, “more” with x (9 instead of 4 bytes)"
         );
         let long = "y".repeat(500);
-        assert!(told("x", &long).chars().count() < 200);
+        assert!(message("x", &long).chars().count() < 200);
         let far = |end: &str| Output { bytes: 1 << 20, ..written(&format!("{}{end}", "z\n".repeat(10))) };
         let (a, mut b) = (far(""), far(""));
         b.hash[0] ^= 1;

@@ -56,16 +56,16 @@ pub(crate) fn winners(standings: &[Standing], measures: &[RunMeasure]) -> Vec<Wi
                 .filter(is_lower)
                 .min_by(|a, b| median(*a, measure).total_cmp(&median(*b, measure)));
             let others = (1..standings.len()).filter(|at| Some(*at) != best).filter(is_lower);
-            let not_told_apart = best.map_or_else(Vec::new, |best| {
-                others.filter(|other| !is_told_apart(standings, best, *other, measure)).collect()
+            let indistinguishable = best.map_or_else(Vec::new, |best| {
+                others.filter(|other| !is_distinguishable(standings, best, *other, measure)).collect()
             });
-            Winner { measure, best, not_told_apart }
+            Winner { measure, best, indistinguishable }
         })
         .collect()
 }
 
 /// Whether one candidate surely needs more than another, by the same test and with the baseline's noise.
-fn is_told_apart(standings: &[Standing], best: usize, other: usize, measure: RunMeasure) -> bool {
+fn is_distinguishable(standings: &[Standing], best: usize, other: usize, measure: RunMeasure) -> bool {
     let own = by_round(&standings[best], measure);
     let mut numbers = Vec::new();
     let mut pairs = Vec::new();
@@ -105,7 +105,7 @@ mod tests {
         let standings = field(&[0.5e9, 0.501e9, 0.7e9, 1.001e9]);
         let [winner] = &winners(&standings, &[RunMeasure::Cpu])[..] else { panic!("one measure") };
         assert_eq!(winner.best, Some(1));
-        assert_eq!(winner.not_told_apart, [2]);
+        assert_eq!(winner.indistinguishable, [2]);
         assert_eq!(standings[3].verdict(RunMeasure::Cpu), Some(Verdict::Lower));
         assert_eq!(standings[4].verdict(RunMeasure::Cpu), Some(Verdict::WithinNoise));
     }
@@ -121,11 +121,11 @@ mod tests {
             other.differences = differences(&standings[0], &other);
             standings.push(other);
         }
-        assert!(is_told_apart(&standings, 1, 2, RunMeasure::Cpu));
+        assert!(is_distinguishable(&standings, 1, 2, RunMeasure::Cpu));
         // The baseline lacks the first two rounds.
         let gap = |standing: &Standing, at: usize| standing.samples[at].round > 2;
         standings[0].counted = (0..16).filter(|at| gap(&standings[0], *at)).collect();
-        assert!(is_told_apart(&standings, 1, 2, RunMeasure::Cpu), "other rounds were paired");
+        assert!(is_distinguishable(&standings, 1, 2, RunMeasure::Cpu), "other rounds were paired");
     }
 
     #[test]

@@ -61,8 +61,9 @@ pub(super) fn refuse_foreign_listener(service: &Service) -> Result<(), Error> {
     while let Some(address) = accepting(addresses) {
         if Instant::now() > until {
             let (ip, port) = (address.ip(), address.port());
-            let what =
-                format!("cannot be told from another one, which listens at port {port} of {ip} already");
+            let what = format!(
+                "cannot be distinguished from another one, which listens at port {port} of {ip} already"
+            );
             return Err(Error::Baseline { what, hint: "; end that program, or use another port".into() });
         }
         // Each question is a connection that the other program has to accept: not too many.

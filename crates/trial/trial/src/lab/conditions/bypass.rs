@@ -1,10 +1,9 @@
 //! Another allocator inside of the program: what surrounds the system's heap does not reach it.
 
-#![cfg(feature = "switch")]
-
 use super::{Condition, Role, clean, strongest};
-use crate::lab::allocator::ALLOCATOR_VARIABLE;
+use crate::lab::variable::{ALLOCATOR_VARIABLE, MIMALLOC};
 use crate::lab::worker::{Heap, WorkerError};
+use std::path::Path;
 use std::process::{Command, Output};
 
 pub(super) struct Mimalloc;
@@ -29,11 +28,11 @@ impl Condition for Mimalloc {
     fn prepare(&self, command: &mut Command) {
         clean(command);
         strongest::prepare(command);
-        command.env(ALLOCATOR_VARIABLE, "mimalloc");
+        command.env(ALLOCATOR_VARIABLE, MIMALLOC);
     }
 
-    fn run(&self, command: &mut Command) -> Result<Output, WorkerError> {
-        strongest::run(command)
+    fn run(&self, command: &mut Command, heapwise: &Path) -> Result<Output, WorkerError> {
+        strongest::run(command, heapwise)
     }
 
     fn is_in_place(&self, heap: &Heap) -> bool {

@@ -56,7 +56,6 @@ pub(super) fn check_strongly(command: &mut Command) {
 }
 
 /// Whether the C library's heap of a worker is one of those.
-#[cfg(feature = "switch")]
 pub(super) fn is_checking(heap: &Heap) -> bool {
     [&MallocCheck as &dyn Condition, &Perturb, &TcmallocDebug].iter().any(|c| c.is_in_place(heap))
 }
@@ -201,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_heap_is_told_by_what_it_does() {
+    fn a_heap_is_recognised_by_what_it_does() {
         let check = Heap {
             usable_of_193: 193,
             libraries: vec!["libc_malloc_debug.so.0".to_owned()],

@@ -14,6 +14,7 @@ mod windows;
 pub use clean::{clean, own_heap_variables};
 
 use crate::lab::worker::{Heap, WorkerError};
+use std::path::Path;
 use std::process::{Command, Output};
 
 /// What part a condition has in a comparison.
@@ -69,17 +70,23 @@ pub trait Condition: Sync {
     /// Makes a command such that its process will be under this condition.
     fn prepare(&self, command: &mut Command);
 
-    /// Runs the prepared command to its end. A condition that has to attend to the process does so here.
+    /// Runs the prepared command to its end. A condition that has to attend to the process does so here, with `heapwise`, the
+    /// program, for what it does around others.
     ///
     /// # Errors
     ///
     /// If it cannot be run, or takes too long.
-    fn run(&self, command: &mut Command) -> Result<Output, WorkerError> {
-        crate::lab::worker::run(command)
+    fn run(&self, command: &mut Command, heapwise: &Path) -> Result<Output, WorkerError> {
+        undisturbed(command, heapwise)
     }
 
     /// Whether a worker had the heap that this condition means.
     fn is_in_place(&self, heap: &Heap) -> bool;
+}
+
+/// Runs a worker with nothing around it.
+fn undisturbed(command: &mut Command, _: &Path) -> Result<Output, WorkerError> {
+    crate::lab::worker::run(command)
 }
 
 /// All that there are on this system, the plain one first.
@@ -90,37 +97,27 @@ pub const CONDITIONS: &[&dyn Condition] = &[
     &linux::Perturb,
     &linux::TcmallocDebug,
     &linux::Fixed,
-    #[cfg(feature = "switch")]
     &bypass::Mimalloc,
 ];
 
 /// All that there are on this system, the plain one first.
 #[cfg(windows)]
-pub const CONDITIONS: &[&dyn Condition] = &[
-    &plain::Plain,
-    &windows::DebugHeap,
-    &windows::Fixed,
-    #[cfg(feature = "switch")]
-    &bypass::Mimalloc,
-];
+pub const CONDITIONS: &[&dyn Condition] =
+    &[&plain::Plain, &windows::DebugHeap, &windows::Fixed, &bypass::Mimalloc];
 
 /// All that there are on this system, the plain one first.
 #[cfg(not(any(target_os = "linux", windows)))]
-pub const CONDITIONS: &[&dyn Condition] = &[
-    &plain::Plain,
-    #[cfg(feature = "switch")]
-    &bypass::Mimalloc,
-];
+pub const CONDITIONS: &[&dyn Condition] = &[&plain::Plain, &bypass::Mimalloc];
 
 /// The strongest checking heap of this system, for conditions that must be shown to escape it: puts it around a command, runs the
 /// command under it, and returns whether a worker had it.
-#[cfg(all(target_os = "linux", feature = "switch"))]
+#[cfg(target_os = "linux")]
 mod strongest {
     pub(super) use super::linux::{check_strongly as prepare, is_checking};
-    pub(super) use crate::lab::worker::run;
+    pub(super) use super::undisturbed as run;
 }
 
-#[cfg(all(windows, feature = "switch"))]
+#[cfg(windows)]
 mod strongest {
     pub(super) use super::windows::{debugged as run, is_checking};
 
@@ -130,7 +127,7 @@ mod strongest {
 
 #[cfg(not(any(target_os = "linux", windows)))]
 mod strongest {
-    pub(super) use crate::lab::worker::run;
+    pub(super) use super::undisturbed as run;
 
     pub(super) fn prepare(_: &mut std::process::Command) {}
 

@@ -1,21 +1,21 @@
 //! The debug heap of Windows: a debugger is the worker's parent.
 //!
-//! The debugger is the program itself with its command `launch --debugged`, which starts the worker and does nothing else.
+//! The debugger is `heapwise` with its command `launch --debugged`, which starts the worker and does nothing else.
 //! Wine never turns the debug heap on by itself; there the debugger does it, and the condition reports that this is an emulation.
 
 use super::{Condition, Role, clean};
 use crate::lab::worker::{Heap, WorkerError};
 use heapwise_environment::facts::windows::{FORCED_CHECKS, wine_version};
+use std::path::Path;
 use std::process::{Command, Output};
 
 /// The variable that turns the debug heap off.
 const OFF: (&str, &str) = (heapwise_environment::NO_DEBUG_HEAP, "1");
 
 /// Runs a worker under a debugger that has the same environment.
-pub(super) fn debugged(command: &mut Command) -> Result<Output, WorkerError> {
-    let program = command.get_program().to_owned();
-    let mut debugger = Command::new(&program);
-    debugger.args(["launch", "--debugged", "--"]).arg(&program).args(command.get_args());
+pub(super) fn debugged(command: &mut Command, heapwise: &Path) -> Result<Output, WorkerError> {
+    let mut debugger = Command::new(heapwise);
+    debugger.args(["launch", "--debugged", "--"]).arg(command.get_program()).args(command.get_args());
     for (name, value) in command.get_envs() {
         match value {
             Some(value) => debugger.env(name, value),
@@ -63,8 +63,8 @@ impl Condition for DebugHeap {
         clean(command);
     }
 
-    fn run(&self, command: &mut Command) -> Result<Output, WorkerError> {
-        debugged(command)
+    fn run(&self, command: &mut Command, heapwise: &Path) -> Result<Output, WorkerError> {
+        debugged(command, heapwise)
     }
 
     fn is_in_place(&self, heap: &Heap) -> bool {
@@ -92,8 +92,8 @@ impl Condition for Fixed {
         command.env(OFF.0, OFF.1);
     }
 
-    fn run(&self, command: &mut Command) -> Result<Output, WorkerError> {
-        debugged(command)
+    fn run(&self, command: &mut Command, heapwise: &Path) -> Result<Output, WorkerError> {
+        debugged(command, heapwise)
     }
 
     fn is_in_place(&self, heap: &Heap) -> bool {

@@ -55,11 +55,6 @@ impl Experiment for DebugHeap {
                 own.join(", ")
             ));
         }
-        if cfg!(debug_assertions) {
-            caveats.push(
-                "this heapwise was built without optimisation: ratios are smaller than they should be".into(),
-            );
-        }
         if plan.rounds < 3 {
             caveats.push("so few rounds show that it works, and not how much it is".to_owned());
         }
@@ -146,8 +141,8 @@ mod tests {
     fn options(workloads: &[&str], conditions: &[&str]) -> Options {
         let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
         Options {
-            program: "false".into(),
-            arguments: Vec::new(),
+            worker: "false".into(),
+            heapwise: "false".into(),
             quick: true,
             size: None,
             runs: None,

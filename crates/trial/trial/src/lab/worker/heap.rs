@@ -46,13 +46,13 @@ impl Heap {
     }
 }
 
-#[cfg(feature = "switch")]
+#[cfg(feature = "worker")]
 fn allocator() -> &'static str {
     let block = "x".repeat(193);
     if crate::lab::allocator::is_in_mimalloc(block.as_str()) { "mimalloc" } else { "system" }
 }
 
-#[cfg(not(feature = "switch"))]
+#[cfg(not(feature = "worker"))]
 fn allocator() -> &'static str {
     "system"
 }
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn libraries_are_told_from_other_files() {
+    fn libraries_are_distinguished_from_other_files() {
         assert!(is_of_interest("libtcmalloc_debug.so.4.5.10") && is_of_interest("libc_malloc_debug.so.0"));
         assert!(!is_of_interest("libc.so.6") && !is_of_interest("allocate") && !is_of_interest("libm.so.6"));
     }

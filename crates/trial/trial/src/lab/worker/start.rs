@@ -17,11 +17,10 @@ pub fn ask(
     workload: &str,
     numbers: &[u64],
 ) -> Result<Answer, WorkerError> {
-    let mut command = Command::new(&options.program);
-    command.args(&options.arguments).arg(super::COMMAND).arg(workload);
-    command.args(numbers.iter().map(u64::to_string));
+    let mut command = Command::new(&options.worker);
+    command.arg(workload).args(numbers.iter().map(u64::to_string));
     condition.prepare(&mut command);
-    let output = condition.run(&mut command)?;
+    let output = condition.run(&mut command, &options.heapwise)?;
     if !output.status.success() {
         let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
         return Err(WorkerError::Failed { status: output.status, stderr });

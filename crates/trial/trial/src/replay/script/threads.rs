@@ -90,13 +90,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_creation_that_is_told_late_is_that_of_the_thread_that_runs() {
+    fn a_creation_that_is_reported_late_is_that_of_the_thread_that_runs() {
         let mut threads = Threads::default();
         let [_, early, next] = [1, 7, 7].map(|handle| threads.add(handle));
         threads.begin(early);
         let started = threads.create_now(early);
-        let told = threads.create(7);
-        assert_eq!((threads.created[started as usize], threads.created[told as usize]), (Some(1), None));
+        let reported = threads.create(7);
+        assert_eq!((threads.created[started as usize], threads.created[reported as usize]), (Some(1), None));
         assert_eq!(threads.join(7, Number(1)), Some(early));
         // The next one has the handle of the first, and a creation in time.
         let creation = threads.create(7);

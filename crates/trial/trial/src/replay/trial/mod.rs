@@ -155,8 +155,8 @@ pub fn try_all(
         let made_ready = (!runner.is_interrupted()).then(|| ready_to_use(libraries, &program, candidate));
         let (prepared, results) = match made_ready {
             None => (None, Ok(Results::default())),
-            Some(Ok((prepared, told))) => {
-                version = told.unwrap_or(version);
+            Some(Ok((prepared, reported))) => {
+                version = reported.unwrap_or(version);
                 let sizes = options.fast.then(|| runner.replayer.sizes(&prepared)).flatten();
                 (Some(Ready { prepared, sizes }), Ok(Results::default()))
             }

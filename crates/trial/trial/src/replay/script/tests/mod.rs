@@ -33,10 +33,12 @@ fn a_sample_is_refused_with_what_to_do() {
     let analysis = analyze(reader(), &Options::default(), |_| {}).expect("memory does not fail");
     let error = compile(reader(), &analysis, 0, |_| {}).expect_err("it is a sample");
     assert!(matches!(error, Error::Sampled { sample_bytes: 524_288 }), "{error:?}");
-    let told = error.to_string();
+    let message = error.to_string();
     assert!(
-        told.contains("512 KiB") && told.contains("sample_every_bytes(1)") && told.lines().count() == 1,
-        "{told}"
+        message.contains("512 KiB")
+            && message.contains("sample_every_bytes(1)")
+            && message.lines().count() == 1,
+        "{message}"
     );
 }
 
@@ -101,20 +103,20 @@ fn check_records(program: &Program, script: &Script) -> Result<(), TestCaseError
             }
         }
     }
-    let (mut told, mut large) = (0, 0);
+    let (mut known, mut large) = (0, 0);
     for (block, (size, bytes)) in touched {
         large += u64::from(size >= LARGE);
         match program.touched.get(&block) {
             Some(&true_bytes) if size >= LARGE => {
-                told += 1;
+                known += 1;
                 prop_assert!(bytes.abs_diff(true_bytes) <= size / 30_000 + 1, "{} of {}", bytes, true_bytes);
             }
             _ => prop_assert_eq!(bytes, size, "what was not measured is touched as a whole"),
         }
     }
     prop_assert_eq!(
-        (script.counts().told_large_blocks, script.counts().untold_large_blocks),
-        (told, large - told)
+        (script.counts().large_blocks_with_known_touch, script.counts().large_blocks_with_unknown_touch),
+        (known, large - known)
     );
     Ok(())
 }
@@ -141,7 +143,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_program_is_told_call_by_call_and_done_again_in_any_order(steps in steps(), seed: u64) {
+    fn any_program_is_compiled_call_by_call_and_replayed_in_any_order(steps in steps(), seed: u64) {
         let mut program = Program::new(false).run(&steps);
         let (script, _) = compiled(&program.recording());
         check_records(&program, &script)?;
@@ -149,7 +151,7 @@ proptest! {
     }
 
     #[test]
-    fn addresses_that_come_again_are_told_apart(steps in steps(), seed: u64) {
+    fn addresses_that_come_again_are_distinguished(steps in steps(), seed: u64) {
         let mut program = Program::new(true).run(&steps);
         let (script, analysis) = compiled(&program.recording());
         let totals = &analysis.totals;
@@ -184,7 +186,7 @@ fn a_thread_of_the_first_epoch_is_started_by_the_first_thread() {
 }
 
 #[test]
-fn a_handle_that_three_threads_have_one_after_another_is_told_apart() {
+fn a_handle_that_three_threads_have_one_after_another_is_distinguished() {
     let steps = [
         Step::Spawn { who: 0 },
         Step::Leave { which: 91 },
