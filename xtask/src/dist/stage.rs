@@ -26,7 +26,7 @@ pub(super) fn linux(programs: &Path, tree: &Path) -> Result<()> {
     fs::create_dir_all(&man)?;
     for name in PROGRAMS {
         let program = copy(&programs.join(name), &tree.join("bin").join(name))?;
-        // Names and lines of heapwise itself are of use to nobody who has the archive.
+        // Names and lines of heapwise itself are of no use to those who have the archive.
         let _ = Command::new("strip").arg("--strip-debug").arg(&program).status();
         ask(&program, [OsStr::new("man"), man.as_os_str()])?;
         for (shell, folder, before, behind) in SHELLS {

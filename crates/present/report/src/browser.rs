@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 use std::path::Path;
 
-/// Whether somebody watches: output goes to a terminal.
+/// Whether the output goes to a terminal, so that a page that opens is expected.
 pub fn is_watched() -> bool {
     std::io::stdout().is_terminal() && std::io::stderr().is_terminal()
 }

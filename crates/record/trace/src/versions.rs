@@ -4,8 +4,8 @@
 /// or a kind of [`Event`](crate::event::Event) in words.
 pub const LIVE_VERSION: u32 = 4;
 
-/// Raised when old readers of the file would misread; they refuse. A new kind of event is such a change: its columns cannot be
-/// followed by who does not know it.
+/// Raised when old readers of the file would misread; they refuse. A new kind of event is such a change: an old reader cannot
+/// follow the columns past it.
 #[cfg(feature = "file")]
 pub const MAJOR: u16 = 3;
 

@@ -77,6 +77,22 @@ fn kind(section: &Section) -> &'static str {
 }
 
 #[test]
+fn the_recordings_of_all_versions_are_read_to_their_ends() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden");
+    let entries = std::fs::read_dir(folder).expect("the folder is there");
+    let files = entries.map(|entry| entry.expect("it can be read").path());
+    let files: Vec<_> = files.filter(|file| file.extension().is_some_and(|end| end == "hw")).collect();
+    assert!(files.len() >= 3, "{files:?}");
+    for file in files {
+        let all = sections(&std::fs::read(&file).expect("it can be read"));
+        let events = all.iter().filter(|(_, section)| matches!(section, Section::Events(_)));
+        // That each of them can be followed is looked at on the way.
+        let texts: Vec<String> = events.map(|(_, section)| text(section)).collect();
+        assert!(!texts.is_empty(), "{} has no events", file.display());
+    }
+}
+
+#[test]
 fn every_kind_of_section_is_read() {
     let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
     for (_, section) in sections(V1_0) {

@@ -3,6 +3,7 @@
 use super::places::{self, TABLES};
 use super::{Subject, counted, findings};
 use crate::document::{Block, Mark, Section, Words};
+use heapwise_analysis::Measure;
 
 /// So many findings are shown, each in full.
 pub(super) const FINDINGS: usize = 3;
@@ -18,8 +19,8 @@ pub(super) fn first_findings(subject: &Subject<'_>) -> Vec<Section> {
 
 /// The places that cost most.
 pub(super) fn first_places(subject: &Subject<'_>) -> Vec<Section> {
-    let title = if is_about_time(subject) { "Most allocations" } else { "Live at the peak" };
-    let ranking = TABLES.iter().find(|ranking| ranking.title == title);
+    let measure = if is_about_time(subject) { Measure::Allocations } else { Measure::PeakBytes };
+    let ranking = TABLES.iter().find(|ranking| ranking.measure == measure);
     ranking.and_then(|ranking| places::some(subject, ranking, PLACES)).into_iter().collect()
 }
 

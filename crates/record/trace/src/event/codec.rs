@@ -1,8 +1,8 @@
-//! What a description of an event is written for: one who writes it, or one who reads it.
+//! The two sides of an event's layout: a writer and a reader.
 //!
-//! A description goes through the parts of an event and names the place of each. One who writes takes the value from there, one
-//! who reads puts it there; so both agree on the places without being written twice. Whoever reads may find that something is
-//! missing or makes no sense: then the answer is `None`. Whoever writes never says so.
+//! `kinds.rs` names the place of each part of an event. A writer takes the values from the parts, and a reader stores values in
+//! them, so a layout is written down once for both. A reader returns `None` if something is missing or has no meaning; a writer
+//! never does.
 
 use super::fields::{AllocFunction, BlockAddress, Epoch, MarkId, MarkKind, StackId};
 use core::ops::Range;
@@ -16,17 +16,16 @@ pub(crate) trait Field: Copy {
 
 /// The words of an event in a ring.
 pub(crate) trait WordCodec {
-    /// The number of the event's kind, the first one if it has two.
-    fn begin(&mut self, number: u64);
-    /// Whether the event takes the second form of its kind, which has a separate number. What writes is told so, what reads
-    /// knows it from the number.
-    fn is_second(&mut self, is_it: bool) -> bool;
-    /// Takes note that this is the second form.
-    fn begin_second(&mut self);
     /// The address in the first word.
     fn address(&mut self, address: &mut BlockAddress) -> Option<()>;
     /// A value in some bits of the n-th word. It has to fit. The lowest four bits of word 0 are the number.
     fn part<T: Field>(&mut self, word: usize, bits: Range<u32>, value: &mut T) -> Option<()>;
+}
+
+/// The writer of words.
+pub(crate) trait WordWriter: WordCodec {
+    /// Begins with the number of the event's kind.
+    fn begin(number: u64) -> Self;
 }
 
 /// In which of two lists an address is remembered, so that a later event can name it by its distance.
@@ -42,8 +41,6 @@ pub(crate) enum Mention {
 /// An event in the columns of a file (docs/format.md).
 #[cfg(feature = "file")]
 pub(crate) trait ColumnCodec {
-    /// The number of the event's kind.
-    fn begin(&mut self, number: u8);
     /// The epoch, as a difference to the one before.
     fn epoch(&mut self, epoch: &mut Epoch) -> Option<()>;
     fn address(&mut self, address: &mut BlockAddress, mention: Mention) -> Option<()>;
@@ -57,6 +54,13 @@ pub(crate) trait ColumnCodec {
     fn optional_extra<T: Field>(&mut self, value: &mut Option<T>) -> Option<()>;
     /// The processor's clock, as a difference to the one before.
     fn ticks(&mut self, ticks: &mut u64) -> Option<()>;
+}
+
+/// The writer of columns.
+#[cfg(feature = "file")]
+pub(crate) trait ColumnWriter: ColumnCodec {
+    /// Begins with the number of the event's kind.
+    fn begin(&mut self, number: u8);
 }
 
 /// Implements [`Field`] for integers, and for what holds one.

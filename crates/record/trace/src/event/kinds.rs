@@ -1,23 +1,41 @@
-//! The kinds of events: of what each consists, and where its parts lie in words and in columns.
+//! The kinds of events: what each consists of, and where its parts lie in words and in columns.
 //!
-//! A kind is one block of [`kinds!`] below. Its parts become a variant of [`Event`]; what follows the parts is gone through by
-//! whoever writes an event and by whoever reads one, so it may only name places ([`super::codec`]) and take values apart and
-//! put them together again: the parts are references, to the values when they are written, and to zeros when they are read.
-//! A kind that has two forms in words has two numbers there.
+//! A kind is one block of `kinds!` below. Its parts become a variant of [`Event`]. The code behind them names the place of each
+//! part (`codec.rs`), and runs for writing and for reading: the parts are references, to the values of an event that is written,
+//! or to zeros that a reader fills in. A kind may have a second form in words, with its own number, for the rare events for
+//! which a condition holds.
 
-use super::codec::WordCodec;
 #[cfg(feature = "file")]
-use super::codec::{ColumnCodec, Field, Mention};
+use super::codec::{ColumnCodec, ColumnWriter, Field, Mention};
+use super::codec::{WordCodec, WordWriter};
 use super::fields::{AllocFunction, BlockAddress, Epoch, MarkId, MarkKind, StackId, TouchedPages};
 
-/// Makes of the descriptions the type of all events, and what writes and reads them.
+/// Reads an event: its parts are zeros, until the code with the places fills them in; the second one if its condition holds.
+macro_rules! read {
+    (
+        $kind:ident $(($($content:ident: $content_type:ty),*))? $({ $($part:ident: $part_type:ty),* })?
+        from $places:block $(or if $is_second:expr => $other_places:block)?
+    ) => {{
+        $($(let mut $content = <$content_type>::default();)*)?
+        $($(let mut $part = <$part_type>::default();)*)?
+        {
+            $($(let $content = &mut $content;)*)?
+            $($(let $part = &mut $part;)*)?
+            $(if $is_second $other_places else)? $places
+        }?;
+        Some(Self::$kind $(($($content),*))? $({ $($part),* })?)
+    }};
+}
+
+/// Makes the type of all events, and what writes and reads them.
 macro_rules! kinds {
     ($(
         $(#[$doc:meta])*
         $kind:ident
         $(($($content:ident: $content_type:ty),*))?
         $({ $($(#[$part_doc:meta])* $part:ident: $part_type:ty,)* })?
-        words $number:literal $(or $second:literal)? => |$w:ident| $words:block
+        words $number:literal => |$w:ident| $words:block
+        $(words $second:literal if $is_second:expr => |$v:ident| $other_words:block)?
         columns $column:literal => |$c:ident| $columns:block
     )*) => {
         /// One event of one thread, in the thread's own order.
@@ -39,12 +57,23 @@ macro_rules! kinds {
 
             /// Writes it as words.
             #[inline(always)]
-            pub(crate) fn write_words(mut self, to: &mut impl WordCodec) -> Option<()> {
+            pub(crate) fn write_words<W: WordWriter>(mut self) -> Option<W> {
                 match &mut self {
                     $(Self::$kind $(($($content),*))? $({ $($part),* })? => {
-                        to.begin($number);
-                        let $w = to;
-                        $words
+                        $(if $is_second {
+                            let mut words = W::begin($second);
+                            {
+                                let $v = &mut words;
+                                $other_words
+                            }?;
+                            return Some(words);
+                        })?
+                        let mut words = W::begin($number);
+                        {
+                            let $w = &mut words;
+                            $words
+                        }?;
+                        Some(words)
                     })*
                 }
             }
@@ -53,18 +82,11 @@ macro_rules! kinds {
             #[inline(always)]
             pub(crate) fn read_words(number: u64, from: &mut impl WordCodec) -> Option<Self> {
                 match number {
-                    $($number $(| $second)? => {
-                        $($(let mut $content = <$content_type>::default();)*)?
-                        $($(let mut $part = <$part_type>::default();)*)?
-                        {
-                            $($(let $content = &mut $content;)*)?
-                            $($(let $part = &mut $part;)*)?
-                            from.begin($number);
-                            let $w = from;
-                            $words
-                        }?;
-                        Some(Self::$kind $(($($content),*))? $({ $($part),* })?)
-                    })*
+                    $($number $(| $second)? => read!(
+                        $kind $(($($content: $content_type),*))? $({ $($part: $part_type),* })?
+                        from { let $w = from; $words }
+                        $(or if number == $second => { let $v = from; $other_words })?
+                    ),)*
                     _ => None,
                 }
             }
@@ -72,7 +94,7 @@ macro_rules! kinds {
             /// Writes it to columns.
             #[cfg(feature = "file")]
             #[inline(always)]
-            pub(crate) fn write_columns(mut self, to: &mut impl ColumnCodec) -> Option<()> {
+            pub(crate) fn write_columns(mut self, to: &mut impl ColumnWriter) -> Option<()> {
                 match &mut self {
                     $(Self::$kind $(($($content),*))? $({ $($part),* })? => {
                         to.begin($column);
@@ -87,18 +109,10 @@ macro_rules! kinds {
             #[inline(always)]
             pub(crate) fn read_columns(number: u8, from: &mut impl ColumnCodec) -> Option<Self> {
                 match number {
-                    $($column => {
-                        $($(let mut $content = <$content_type>::default();)*)?
-                        $($(let mut $part = <$part_type>::default();)*)?
-                        {
-                            $($(let $content = &mut $content;)*)?
-                            $($(let $part = &mut $part;)*)?
-                            from.begin($column);
-                            let $c = from;
-                            $columns
-                        }?;
-                        Some(Self::$kind $(($($content),*))? $({ $($part),* })?)
-                    })*
+                    $($column => read!(
+                        $kind $(($($content: $content_type),*))? $({ $($part: $part_type),* })?
+                        from { let $c = from; $columns }
+                    ),)*
                     _ => None,
                 }
             }
@@ -107,10 +121,12 @@ macro_rules! kinds {
 }
 
 /// The low and the high half of a size.
+#[inline(always)]
 fn halves(size: u64) -> (u32, u32) {
     (size as u32, (size >> 32) as u32)
 }
 
+#[inline(always)]
 fn joined(low: u32, high: u32) -> u64 {
     u64::from(low) | u64::from(high) << 32
 }
@@ -132,19 +148,19 @@ kinds! {
         /// The stack of the request.
         stack: StackId,
     }
-    words 1 or 2 => |w| {
+    words 1 => |w| {
         w.address(address)?;
         w.part(0, 48..52, function)?;
         w.part(0, 52..58, align_log2)?;
-        // Nearly all blocks are smaller than 4 GiB.
-        if w.is_second(*size >> 32 != 0) {
-            w.begin_second();
-            w.part(1, 32..64, stack)?;
-            w.part(2, 0..64, size)
-        } else {
-            w.part(1, 0..32, size)?;
-            w.part(1, 32..64, stack)
-        }
+        w.part(1, 0..32, size)?;
+        w.part(1, 32..64, stack)
+    }
+    words 2 if *size >> 32 != 0 => |w| {
+        w.address(address)?;
+        w.part(0, 48..52, function)?;
+        w.part(0, 52..58, align_log2)?;
+        w.part(1, 32..64, stack)?;
+        w.part(2, 0..64, size)
     }
     columns 1 => |c| {
         c.address(address, Mention::Allocated)?;
@@ -165,13 +181,10 @@ kinds! {
         /// What of it was resident.
         touched: TouchedPages,
     }
-    words 3 or 4 => |w| {
+    words 3 => |w| { w.address(address) }
+    words 4 if touched.is_some() => |w| {
         w.address(address)?;
-        if w.is_second(touched.is_some()) {
-            w.begin_second();
-            w.part(1, 0..32, touched.get_or_insert_default())?;
-        }
-        Some(())
+        w.part(1, 0..32, touched.get_or_insert_default())
     }
     columns 2 => |c| {
         c.address(address, Mention::Freed)?;

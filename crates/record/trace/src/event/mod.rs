@@ -1,8 +1,7 @@
 //! The events of a recorded thread.
 //!
-//! [`kinds`] describes each kind in one place: of what it consists, and which part of it goes where in the words of a ring and
-//! in the columns of a file. Whatever writes or reads an event ([`crate::live::words`], [`crate::file::columns`]) follows that
-//! description through the traits of [`codec`].
+//! `kinds.rs` describes each kind in one place: what it consists of, and where its parts lie in the words of a ring and in the
+//! columns of a file. [`crate::live::words`] and [`crate::file::columns`] write and read by that description.
 
 pub(crate) mod codec;
 mod fields;

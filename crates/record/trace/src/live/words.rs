@@ -16,7 +16,7 @@
 //! A worked example: `malloc(24)` at `0x5555_0000_12a0` by stack 7 is `0x0000_aaaa_0000_2541, 0x0000_0007_0000_0018`
 //! (the address shifted right by 3 stands from bit 4 on, so it is the address itself shifted left by 1).
 
-use crate::event::codec::{Field, WordCodec};
+use crate::event::codec::{Field, WordCodec, WordWriter};
 use crate::event::{BlockAddress, Event};
 use core::ops::Range;
 
@@ -35,23 +35,15 @@ pub struct Words {
     pub len: usize,
 }
 
+impl WordWriter for Words {
+    #[inline(always)]
+    fn begin(number: u64) -> Self {
+        Words { words: [number, 0, 0, 0], len: 1 }
+    }
+}
+
 /// PERF: all of this becomes a few shifts of values in registers, since every place is a constant where the code is inlined.
 impl WordCodec for Words {
-    #[inline(always)]
-    fn begin(&mut self, number: u64) {
-        *self = Words { words: [number, 0, 0, 0], len: 1 };
-    }
-
-    #[inline(always)]
-    fn is_second(&mut self, is_it: bool) -> bool {
-        is_it
-    }
-
-    #[inline(always)]
-    fn begin_second(&mut self) {
-        self.words[0] += 1;
-    }
-
     #[inline(always)]
     fn address(&mut self, address: &mut BlockAddress) -> Option<()> {
         self.words[0] |= (address.0 & ADDRESS_BITS) << 1;
@@ -69,35 +61,19 @@ impl WordCodec for Words {
 /// Encodes an event.
 #[inline(always)]
 pub fn encode(event: Event) -> Words {
-    let mut words = Words { words: [0; MAX_WORDS], len: 0 };
-    // The answer is that of a reader.
-    event.write_words(&mut words);
-    words
+    // A writer never returns `None`.
+    event.write_words().unwrap_or(Words { words: [0; MAX_WORDS], len: 0 })
 }
 
 /// Words that may begin with an event.
 struct Reader<'a> {
     words: &'a [u64],
     first: u64,
-    is_second: bool,
     /// How many words the event has taken.
     used: usize,
 }
 
 impl WordCodec for Reader<'_> {
-    #[inline(always)]
-    fn begin(&mut self, number: u64) {
-        self.is_second = self.first & KIND_MASK != number;
-    }
-
-    #[inline(always)]
-    fn is_second(&mut self, _: bool) -> bool {
-        self.is_second
-    }
-
-    #[inline(always)]
-    fn begin_second(&mut self) {}
-
     #[inline(always)]
     fn address(&mut self, address: &mut BlockAddress) -> Option<()> {
         address.0 = (self.first >> 1) & ADDRESS_BITS;
@@ -118,7 +94,7 @@ impl WordCodec for Reader<'_> {
 #[inline]
 pub fn decode(words: &[u64]) -> Option<(Event, usize)> {
     let first = *words.first()?;
-    let mut reader = Reader { words, first, is_second: false, used: 1 };
+    let mut reader = Reader { words, first, used: 1 };
     let event = Event::read_words(first & KIND_MASK, &mut reader)?;
     Some((event, reader.used))
 }

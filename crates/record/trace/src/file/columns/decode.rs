@@ -167,9 +167,6 @@ struct Line<'a, 'b> {
 
 impl ColumnCodec for Line<'_, '_> {
     #[inline(always)]
-    fn begin(&mut self, _: u8) {}
-
-    #[inline(always)]
     fn epoch(&mut self, epoch: &mut Epoch) -> Option<()> {
         self.block.epoch = self.block.epoch.wrapping_add(self.block.epochs.get()?);
         epoch.0 = self.block.epoch;

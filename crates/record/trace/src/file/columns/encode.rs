@@ -7,7 +7,7 @@ use super::{
     ADDRESSES, DISTANCES, EPOCHS, EXTRA, EXTRAS, KINDS, MODE_DISTANCE, MODE_LAST, MODE_RAW, MODE_SHIFT,
     N_COLUMNS, NEW_STACKS, SAME_SIZE, SIZES, STACKS,
 };
-use crate::event::codec::{ColumnCodec, Field, Mention};
+use crate::event::codec::{ColumnCodec, ColumnWriter, Field, Mention};
 use crate::event::{BlockAddress, Epoch, Event, StackId};
 use crate::file::cursor::Put;
 use crate::file::records::ThreadIndex;
@@ -135,7 +135,7 @@ impl EventsEncoder {
     fn event(&mut self, event: Event) {
         self.n_events += 1;
         let mut line = Line { encoder: self, kind: 0 };
-        // The answer is that of a reader.
+        // A writer never returns `None`.
         event.write_columns(&mut line);
         let kind = line.kind;
         self.columns[KINDS].push(kind);
@@ -152,12 +152,14 @@ struct Line<'a> {
     kind: u8,
 }
 
-impl ColumnCodec for Line<'_> {
+impl ColumnWriter for Line<'_> {
     #[inline(always)]
     fn begin(&mut self, number: u8) {
         self.kind = number;
     }
+}
 
+impl ColumnCodec for Line<'_> {
     #[inline(always)]
     fn epoch(&mut self, epoch: &mut Epoch) -> Option<()> {
         let encoder = &mut *self.encoder;

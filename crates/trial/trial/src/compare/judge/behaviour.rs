@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_line_that_differs_is_message() {
+    fn the_first_line_that_differs_is_named() {
         let message = |a: &str, b: &str| differs(&written(a), &written(b), "x");
         assert_eq!(
             message("one\ntwo\nthree\n", "one\ntwx\nthree\n"),

@@ -28,9 +28,9 @@ pub struct Counts {
     pub peak_live_bytes: Bytes,
     /// Large blocks of which it is not known what part was touched. They are touched as a whole, but never by more than the
     /// program had resident at most, and not at all if that is not known either.
-    pub untold_large_blocks: u64,
+    pub large_blocks_with_unknown_touch: u64,
     /// Large blocks of which it is known.
-    pub told_large_blocks: u64,
+    pub large_blocks_with_known_touch: u64,
     /// Frees and resizes of blocks that the recording does not know, such as those of a parent process. Left out.
     pub skipped: u64,
     /// Allocations that the recorded allocator refused. Left out.

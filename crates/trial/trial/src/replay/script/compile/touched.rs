@@ -13,8 +13,8 @@ impl Compiler {
     pub(super) fn tell_touched(&mut self, block: &Block, resident_bytes: Option<u64>) {
         let Some(asked) = block.asked else { return };
         match resident_bytes {
-            Some(_) => self.counts.told_large_blocks += 1,
-            None => self.counts.untold_large_blocks += 1,
+            Some(_) => self.counts.large_blocks_with_known_touch += 1,
+            None => self.counts.large_blocks_with_unknown_touch += 1,
         }
         // If a block is larger than the program ever was, most of it was never touched. Without a measurement it is unknown
         // whether any of it was, and a recording may claim any size.
