@@ -111,20 +111,21 @@ fn pair(defect: &Victim, twin: &Victim, builder: Builder, flags: FlagSet) -> Res
     }
 }
 
-/// Compares the insights that there are with those that have a pair and those that the README explains.
+/// Compares the insights that there are with those that have a pair and those that docs/findings.md explains.
 fn complete(with_a_pair: &BTreeSet<String>) -> Result<(), Failed> {
     let shelf = shelf()?;
     if shelf != *with_a_pair {
         return Err(format!("on the shelf are {shelf:#?}, and pairs there are for {with_a_pair:#?}").into());
     }
-    let readme = std::fs::read_to_string(workspace().join("README.md"))?;
-    let table =
-        readme.split_once("| insight | what was seen |\n").ok_or("the README has no table of insights")?.1;
+    let document = std::fs::read_to_string(workspace().join("docs/findings.md"))?;
+    let (_, table) = document
+        .split_once("| finding | what was seen |\n")
+        .ok_or("docs/findings.md has no table of insights")?;
     let rows = table.lines().take_while(|line| line.starts_with('|'));
     let explained: BTreeSet<String> =
         rows.filter_map(|row| Some(row.strip_prefix("| `")?.split_once('`')?.0.to_owned())).collect();
     if shelf != explained {
-        return Err(format!("on the shelf are {shelf:#?}, and in the README {explained:#?}").into());
+        return Err(format!("on the shelf are {shelf:#?}, and in docs/findings.md {explained:#?}").into());
     }
     Ok(())
 }

@@ -7,6 +7,7 @@ mod exports;
 mod layers;
 mod length;
 mod licences;
+mod links;
 mod packages;
 mod plain_words;
 mod printing;
@@ -56,9 +57,15 @@ pub fn problems(root: &Path) -> Result<Vec<Problem>> {
     let allocators = cargo::metadata_of("allocators/Cargo.toml")?;
     problems.extend(licences::check(&tree, &packages::Packages::parse(&allocators)?)?);
     problems.extend(architecture::check(&tree));
-    for check in
-        [circles::check, exports::check, length::check, plain_words::check, printing::check, words::check]
-    {
+    for check in [
+        circles::check,
+        exports::check,
+        length::check,
+        links::check,
+        plain_words::check,
+        printing::check,
+        words::check,
+    ] {
         problems.extend(check(&tree));
     }
     Ok(problems)

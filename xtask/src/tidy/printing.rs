@@ -26,7 +26,7 @@ const ESCAPING: &[&str] = &["crates/cli/cargo-heapwise/src/", "crates/cli/heapwi
 const WRITING: &[&str] = &[
     // Formats that are not for terminals, and HTML.
     "crates/cli/heapwise-cli/src/export.rs",
-    "crates/cli/heapwise-cli/src/report.rs",
+    "crates/cli/heapwise-cli/src/result.rs",
     // A dialogue, which its tests hold with something else than a terminal.
     "crates/cli/heapwise-cli/src/fix.rs",
 ];

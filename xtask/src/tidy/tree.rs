@@ -1,7 +1,7 @@
 //! The text files of the workspace, in memory: the rules are tried on small trees that exist nowhere else.
 
 use anyhow::{Context, Result};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
 
@@ -9,6 +9,8 @@ use std::process::Command;
 #[derive(Debug, Default)]
 pub(super) struct Tree {
     files: BTreeMap<String, String>,
+    /// Paths of files that are no text, such as pictures.
+    others: BTreeSet<String>,
 }
 
 impl Tree {
@@ -18,14 +20,16 @@ impl Tree {
         if paths.is_empty() {
             walk(root, "", &mut paths)?;
         }
-        let mut files = BTreeMap::new();
+        let mut tree = Self::default();
         for path in paths {
             // Files that were deleted and not yet committed are listed, and some files are no text.
-            if let Some(text) = std::fs::read(root.join(&path)).ok().and_then(|b| String::from_utf8(b).ok()) {
-                files.insert(path, text);
+            match std::fs::read(root.join(&path)).map(String::from_utf8) {
+                Ok(Ok(text)) => _ = tree.files.insert(path, text),
+                Ok(Err(_)) => _ = tree.others.insert(path),
+                Err(_) => {}
             }
         }
-        Ok(Self { files })
+        Ok(tree)
     }
 
     /// Path and text of all files.
@@ -47,12 +51,20 @@ impl Tree {
     pub(super) fn get(&self, path: &str) -> Option<&str> {
         self.files.get(path).map(String::as_str)
     }
+
+    /// Whether there is a file or a folder of this path, whatever is in it.
+    pub(super) fn has(&self, path: &str) -> bool {
+        let folder = format!("{path}/");
+        let mut paths = self.files.keys().chain(&self.others);
+        paths.any(|file| file == path || file.starts_with(&folder))
+    }
 }
 
 #[cfg(test)]
 impl<const N: usize> From<[(&str, &str); N]> for Tree {
     fn from(files: [(&str, &str); N]) -> Self {
-        Self { files: files.map(|(path, text)| (path.to_owned(), text.to_owned())).into() }
+        let files = files.map(|(path, text)| (path.to_owned(), text.to_owned())).into();
+        Self { files, others: BTreeSet::new() }
     }
 }
 
@@ -101,6 +113,8 @@ mod tests {
         assert_eq!(paths, ["binary", "src/deep/er.rs", "src/lib.rs"]);
         let tree = Tree::read(folder.path()).unwrap();
         assert_eq!(tree.all().map(|(path, _)| path).collect::<Vec<_>>(), ["src/deep/er.rs", "src/lib.rs"]);
+        assert!(["binary", "src", "src/deep", "src/lib.rs"].iter().all(|path| tree.has(path)));
+        assert!(["", "sr", "src/", "target", "src/lib"].iter().all(|path| !tree.has(path)));
     }
 
     #[test]

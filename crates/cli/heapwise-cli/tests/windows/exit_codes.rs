@@ -1,4 +1,4 @@
-//! A program's exit code is passed on, and heapwise's own are those of the README.
+//! A program's exit code is passed on, and heapwise's own are those of docs/exit-codes.md.
 
 use crate::tool::{INNER, finish, heapwise, program};
 
@@ -64,7 +64,7 @@ fn run_says_that_nothing_is_recorded_and_sets_the_variable() {
 }
 
 #[test]
-fn errors_have_the_codes_of_the_readme() {
+fn errors_have_the_documented_codes() {
     assert_eq!(code(&["launch"]), 2);
     assert_eq!(code(&["report", "no such file"]), 4);
     assert_eq!(code(&["doctor", "--pid", "4294967280"]), 1);

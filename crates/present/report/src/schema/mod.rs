@@ -1,6 +1,6 @@
 //! The JSON that heapwise writes, one module per schema: writers fill these structures, readers and tests parse them, and
 //! the files in docs/schema are made of them (`cargo xtask schemas`). Names and meanings of
-//! fields are a contract; see the README.
+//! fields are a contract; see docs/json.md.
 //!
 //! Most schemas have their fields in alphabetical order, and so has what is written.
 
