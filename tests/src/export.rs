@@ -23,7 +23,8 @@ pub fn exported(recording: &Path, arguments: &[&str], folder: &Path) -> PathBuf 
     let path = folder.join(format!("export.{}", arguments.join("-").replace('/', "_")));
     let mut all = arguments.to_vec();
     let out = path.to_string_lossy().into_owned();
-    all.extend(["-o", &out]);
+    // The same export may be asked for again.
+    all.extend(["--force", "-o", &out]);
     let outcome = export(recording, &all, folder);
     assert_eq!((outcome.code(), outcome.text().as_str()), (0, ""), "{}", outcome.stderr);
     path

@@ -324,7 +324,7 @@ fn what_cannot_be_done_is_said_in_one_line() {
     let said = refused(&at.join("missing.hw"), &["--to", "dhat"], at, 4);
     assert!(said.contains("missing.hw"), "{said}");
     std::fs::write(at.join("kept"), "kept").expect("a file can be written");
-    refused(Path::new("/dev/null"), &["--to", "dhat", "-o", "kept"], at, 4);
+    refused(Path::new("/dev/null"), &["--to", "dhat", "--force", "-o", "kept"], at, 4);
     assert_eq!(std::fs::read(at.join("kept")).expect("it is there"), b"kept", "it was emptied for nothing");
     let said = refused(&recording, &["--to", "dhat", "-o", "no/such/folder"], at, 1);
     assert!(said.contains("no/such/folder"), "{said}");
