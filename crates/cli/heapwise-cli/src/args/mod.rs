@@ -46,7 +46,7 @@ use std::path::PathBuf;
 
 /// Says where a native program's memory comes from.
 #[derive(Debug, Parser)]
-#[command(name = "heapwise", version, help_expected = true, after_help = EXAMPLES, max_term_width = 100)]
+#[command(name = "heapwise", version, help_expected = true, max_term_width = 100)]
 #[command(subcommand_required = true, arg_required_else_help = true)]
 pub(crate) struct Cli {
     /// What to do.
@@ -56,26 +56,6 @@ pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) output: OutputOptions,
 }
-
-const EXAMPLES: &str = "\
-Examples:
-  heapwise run ./my-program --its-option       record a program, then say where its memory comes from
-  heapwise run -o base.hw cargo test           record it and everything that it starts into base.hw
-  heapwise report base.hw --stacks             look at a recording again, with whole stacks
-  heapwise report base.hw --open               in the browser
-  heapwise report base.hw -f json              for machines
-  heapwise diff base.hw new.hw                 what became better or worse
-  heapwise export base.hw --to pprof -o base.pb.gz    for go tool pprof; also folded, dhat and firefox
-  heapwise doctor ./my-program                 what outside the code would slow its heap
-  heapwise replay base.hw                      its allocations again, with other allocators
-  heapwise tune --goal rss -- ./my-program     which allocator and settings suit it, with the fix
-  heapwise lab debug-heap --quick              what a checking heap costs on this machine
-  heapwise compare ./my-program                the program under each allocator, measured
-
-Exit codes: 0 success, 1 unexpected, 2 usage, 3 a threshold of `diff` is exceeded, `doctor` found something, a program did not do \
-the same in `compare`, an allocator failed in `replay` or cannot be used in `allocators`, or nothing could be tried on the program \
-in `tune`, 4 unreadable recording, 126 the program cannot be executed, 127 command not found, 130 interrupted; `run` ends with the \
-program's own code (128+n for a signal), or 125 if heapwise failed.";
 
 /// What to do.
 #[derive(Debug, Subcommand)]
