@@ -83,7 +83,8 @@ fn what_every_command_writes_is_what_its_schema_says() {
     seen.extend(others.map(str::to_owned));
     let there = fs::read_dir(schemas())
         .expect("a folder")
-        .map(|entry| entry.expect("an entry").file_name().into_string().expect("a name"));
+        .map(|entry| entry.expect("an entry").file_name().into_string().expect("a name"))
+        .filter(|name| name != "check.rs");
     assert_eq!(there.collect::<BTreeSet<_>>(), seen, "each schema is one that a command writes");
 }
 

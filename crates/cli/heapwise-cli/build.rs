@@ -65,9 +65,10 @@ fn carry_preload(workspace: &Path, out: &Path) {
     for folder in ["preload", "recorder", "trace"] {
         println!("cargo::rerun-if-changed={}", wing.join(folder).display());
     }
-    let target = out.join("preload");
-    // Both have the same name in the target folder.
+    let folder = shared_folder(out, "preload");
+    // Both have the same name in a target folder, and another build may want the other one meanwhile.
     for (name, features) in [("HEAPWISE_PRELOAD", ""), ("HEAPWISE_PRELOAD_CXX", "cxx")] {
+        let target = folder.join(if features.is_empty() { "c" } else { features });
         let mut cargo = nested(&wing.join("preload"), &target);
         cargo.args(["--profile", "preload", "--lib", "--features", features]);
         let status =
@@ -151,8 +152,9 @@ fn chosen_allocators() -> Vec<&'static str> {
 /// Where something is built whose profile is always the same: one folder for all profiles of the program, and for the tests,
 /// which build the allocators as well. jemalloc alone takes more than a minute.
 fn shared_folder(out: &Path, name: &str) -> PathBuf {
-    // Cargo marks its target folder so.
-    let target = out.ancestors().find(|folder| folder.join("CACHEDIR.TAG").exists());
+    // target/[triple/]profile/build/package/out. Cargo's own mark is in a target folder only if cargo has made it.
+    let builds = out.ancestors().find(|folder| folder.ends_with("build"));
+    let target = builds.and_then(Path::parent).and_then(Path::parent);
     target.unwrap_or(out).join(name)
 }
 

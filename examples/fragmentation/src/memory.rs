@@ -82,9 +82,10 @@ mod tests {
     #[test]
     fn what_is_touched_becomes_resident() {
         let before = Memory::now().unwrap();
-        let block = std::hint::black_box(vec![1_u8; 32 << 20]);
+        let block = std::hint::black_box(vec![1_u8; 128 << 20]);
         let after = Memory::now().unwrap();
-        assert!(after.rss_kib >= before.rss_kib + (30 << 10), "{before:?} {after:?}");
+        // The tests beside this one free some megabytes meanwhile.
+        assert!(after.rss_kib >= before.rss_kib + (96 << 10), "{before:?} {after:?}");
         assert!(after.highest_kib >= after.rss_kib);
         drop(block);
     }

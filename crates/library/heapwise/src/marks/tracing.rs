@@ -1,6 +1,6 @@
 //! Spans of the crate `tracing` on the timeline of a recording.
 //!
-//! ```
+//! ```standalone_crate
 //! use tracing_subscriber::prelude::*;
 //!
 //! tracing_subscriber::registry().with(heapwise::tracing::MarkLayer::new()).init();
@@ -23,7 +23,7 @@ use tracing_subscriber::registry::LookupSpan;
 ///
 /// Which spans are taken is decided as for every layer, with a filter of `tracing-subscriber`.
 ///
-/// ```
+/// ```standalone_crate
 /// use tracing_subscriber::prelude::*;
 /// use tracing_subscriber::filter::LevelFilter;
 ///
