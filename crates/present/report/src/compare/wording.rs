@@ -4,6 +4,7 @@ use crate::report::counted;
 use crate::units::{bytes, count, signed_percent, time};
 use heapwise_allocators::quote;
 use heapwise_trial::compare::{Comparison, Difference, FindingKind, RunMeasure, Standing, Verdict, Winner};
+use heapwise_trial::statistics::MATTERS;
 
 /// A number of a measure, with its unit.
 pub(super) fn number(measure: RunMeasure, number: f64) -> String {
@@ -173,17 +174,21 @@ pub(super) fn conclusion(comparison: &Comparison) -> Vec<String> {
                 .to_owned(),
         ];
     }
-    let mut sentences: Vec<String> = winners.iter().filter_map(|winner| best(comparison, winner)).collect();
-    let not_better: Vec<&str> =
-        winners.iter().filter(|w| w.best.is_none()).map(|w| w.measure.title()).collect();
-    if sentences.is_empty() {
-        sentences.push(format!(
-            "Stay with what you have: no candidate is significantly better in {}.",
-            listed(&not_better, "or")
-        ));
-    } else if !not_better.is_empty() {
-        sentences.push(format!("No candidate is significantly better in {}.", listed(&not_better, "or")));
+    let (worth, not_better): (Vec<&Winner>, Vec<&Winner>) =
+        winners.into_iter().partition(|winner| is_worth_a_change(comparison, winner));
+    let mut sentences: Vec<String> =
+        worth.into_iter().filter_map(|winner| best(comparison, winner)).collect();
+    if not_better.is_empty() {
+        return sentences;
     }
+    let titles: Vec<&str> = not_better.iter().map(|winner| winner.measure.title()).collect();
+    let how = if not_better.iter().all(|winner| winner.best.is_none()) {
+        "significantly better".to_owned()
+    } else {
+        format!("better by {:.0} % or more", MATTERS * 100.0)
+    };
+    let start = if sentences.is_empty() { "Stay with what you have: no" } else { "No" };
+    sentences.push(format!("{start} candidate is {how} in {}.", listed(&titles, "or")));
     sentences
 }
 
@@ -219,6 +224,13 @@ fn no_candidate_counts(comparison: &Comparison) -> Vec<String> {
 /// the system at that moment, when it is of no use any more, as on what it kept before.
 fn is_worth_a_choice(measure: RunMeasure) -> bool {
     !matches!(measure, RunMeasure::Faults | RunMeasure::EndRss)
+}
+
+/// Whether the best candidate needs so much less that it is advice.
+fn is_worth_a_change(comparison: &Comparison, winner: &Winner) -> bool {
+    let best = winner.best.and_then(|at| comparison.standings.get(at));
+    let difference = best.and_then(|best| best.differences.get(&winner.measure));
+    difference.is_some_and(|difference| difference.ratio <= 1.0 - MATTERS)
 }
 
 fn best(comparison: &Comparison, winner: &Winner) -> Option<String> {
@@ -305,6 +317,20 @@ mod tests {
         let both = conclusion(&none);
         assert!(
             both[0].starts_with("Nothing can be said of quick: ") && both[1].starts_with("Under broken ")
+        );
+    }
+
+    #[test]
+    fn what_is_less_by_a_few_percent_is_no_advice() {
+        let mut little = comparison();
+        assert!(conclusion(&little)[0].starts_with("Least CPU time: quick, "), "{:?}", conclusion(&little));
+        let cpu = little.standings[1].differences.get_mut(&RunMeasure::Cpu).expect("it is measured");
+        cpu.ratio = 0.97;
+        assert_eq!(
+            conclusion(&little),
+            [
+                "Stay with what you have: no candidate is better by 5 % or more in wall time, CPU time or peak RSS."
+            ]
         );
     }
 

@@ -4,13 +4,11 @@ use super::Replay;
 use super::facts::{after, measured, trouble};
 use crate::units::{bytes, share, signed_percent};
 use heapwise_allocators::Candidate;
-use heapwise_trial::statistics::Spread;
+use heapwise_trial::statistics::{MATTERS, Spread};
 
 /// A share of the program's time. Smaller changes are not reported: programs themselves differ by as much from run to run, and an
 /// allocator's effects on caches and page faults outside of its calls may be as large.
 pub(crate) const SEEN: f64 = 0.05;
-/// Differences of memory below this share do not count: the same replay differs by as much from run to run.
-const SAME_MEMORY: f64 = 0.03;
 
 pub(super) fn caveats(replay: &Replay<'_>) -> Vec<String> {
     let trial = replay.trial;
@@ -91,7 +89,7 @@ fn memory(
         return None;
     }
     let least = all.iter().map(|(_, value)| *value).reduce(f64::min)?;
-    let mut best: Vec<_> = all.iter().filter(|(_, value)| *value <= least * (1.0 + SAME_MEMORY)).collect();
+    let mut best: Vec<_> = all.iter().filter(|(_, value)| *value <= least / (1.0 - MATTERS)).collect();
     best.sort_by(|a, b| a.1.total_cmp(&b.1));
     let names = |except: Option<&Candidate>| {
         let names = best.iter().map(|(name, _)| *name).filter(|name| Some(*name) != except);

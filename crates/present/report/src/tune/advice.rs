@@ -6,6 +6,7 @@ use crate::document::{Snippet, Title};
 use crate::units::{bytes, share, time};
 use heapwise_allocators::Candidate;
 use heapwise_trial::compare::{RunMeasure, Standing, Verdict};
+use heapwise_trial::statistics::MATTERS;
 use heapwise_trial::tune::{Choice, Objective, Ranked, Reason, Verified, has_enough_rounds, real};
 
 pub(super) fn caveats(tuned: &Tuned<'_>) -> Vec<String> {
@@ -72,15 +73,17 @@ fn what_to_do(tuned: &Tuned<'_>) -> String {
     let now = &tuned.found.baseline().candidate;
     match tuned.choice {
         Choice::Stay(Reason::NothingIsBetter) => format!(
-            "Stay with {now}: on replays nothing {} by more than replays differ from each other.",
-            better(tuned)
+            "Stay with {now}: on replays nothing {} by {:.0} % or more.",
+            better(tuned),
+            MATTERS * 100.0
         ),
         Choice::Stay(Reason::Interrupted) => format!(
             "Nothing is recommended instead of {now}: the search was interrupted before it could tell whether something {}.",
             better(tuned)
         ),
         Choice::Stay(Reason::NotConfirmed) => format!(
-            "Stay with {now}: what was better on replays was not on the program itself, or not by more than the noise."
+            "Stay with {now}: what was better on replays was not on the program itself, or only by noise or less than {:.0} %.",
+            MATTERS * 100.0
         ),
         Choice::Take { candidate, verified: Verified::ByTheProgram, factor } => format!(
             "Take {candidate} ({}): on the program itself {} is at {}.",

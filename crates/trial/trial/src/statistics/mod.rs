@@ -10,5 +10,8 @@ pub mod random;
 pub mod signed_rank;
 mod spread;
 
+/// A smaller difference, as a share, is a number in a table and no reason to change anything.
+pub const MATTERS: f64 = 0.05;
+
 pub use difference::{Difference, Floor, Verdict, difference};
 pub use spread::Spread;

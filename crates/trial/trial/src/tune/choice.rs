@@ -19,9 +19,9 @@ pub enum Verified {
 /// Why nothing is recommended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// Nothing was better in replays by more than replays differ.
+    /// Nothing was better in replays by a twentieth, and by more than replays differ.
     NothingIsBetter,
-    /// What was better in replays was not in the program itself.
+    /// What was better in replays was not in the program itself, or by less than a twentieth.
     NotConfirmed,
     /// The search was interrupted before it had found anything better.
     Interrupted,
@@ -51,7 +51,8 @@ impl Choice {
 
     /// The same among those that `may` be recommended.
     fn by_replay_of(found: &Found, may: impl Fn(&Candidate) -> bool) -> Self {
-        let list = shortlist(found, usize::MAX);
+        let mut list = shortlist(found, usize::MAX);
+        list.retain(|ranked| ranked.score.is_some_and(|score| score.is_worth_a_change()));
         match list.iter().find(|ranked| may(&ranked.candidate)) {
             Some(best) => Self::Take {
                 candidate: best.candidate.clone(),
@@ -121,7 +122,7 @@ struct Confirmed {
 impl Confirmed {
     fn of(goal: &Goal, candidate: &Candidate, standing: &Standing) -> Option<Self> {
         let factor = factor(goal, standing);
-        if factor.value >= 1.0 || !is_seen(goal, standing) {
+        if !factor.is_worth_a_change() || !is_seen(goal, standing) {
             return None;
         }
         let significant =
@@ -249,6 +250,8 @@ mod tests {
         let glibc = ("glibc", 100.0, 10.0);
         assert_eq!(of(&[glibc, ("jemalloc", 60.0, 10.0), ("mimalloc", 80.0, 10.0)]), "jemalloc");
         assert_eq!(of(&[glibc, ("jemalloc", 99.5, 10.0), ("mimalloc", 120.0, 1.0)]), "NothingIsBetter");
+        // Sure, and too little to change anything for.
+        assert_eq!(of(&[glibc, ("jemalloc", 96.0, 10.0)]), "NothingIsBetter");
         // Of those that are alike the one without settings, and then the one that is faster.
         let alike =
             [glibc, ("jemalloc:narenas=1", 60.0, 1.0), ("snmalloc", 60.5, 9.0), ("mimalloc", 60.6, 5.0)];
@@ -286,6 +289,9 @@ mod tests {
         other.left_out = crashed.left_out.clone();
         assert_eq!(taken(&choice(vec![crashed, other])), "NotConfirmed");
         assert_eq!(taken(&choice(vec![of("jemalloc", Verdict::WithinNoise)])), "NotConfirmed");
+        assert_eq!(taken(&choice(vec![of("jemalloc", Verdict::Lower)])), "jemalloc");
+        let little = (RunMeasure::PeakRss, Verdict::Lower, (0.97, 0.96, 0.98));
+        assert_eq!(taken(&choice(vec![standing("jemalloc", &[little])])), "NotConfirmed");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! How much a candidate needs of what the goal minimises, compared with the baseline.
 
-use crate::statistics::Spread;
+use crate::statistics::{MATTERS, Spread};
 use crate::tune::goal::{Goal, Objective};
 use crate::tune::numbers::Numbers;
 
@@ -42,6 +42,11 @@ impl Score {
     /// Whether it is surely less than the baseline.
     pub fn is_better(&self) -> bool {
         self.high < 1.0 && self.value < 1.0 - SAME
+    }
+
+    /// Whether it needs so much less that it is advice.
+    pub fn is_worth_a_change(&self) -> bool {
+        self.value <= 1.0 - MATTERS
     }
 
     /// Whether the two cannot be distinguished.
