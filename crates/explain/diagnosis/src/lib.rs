@@ -11,6 +11,7 @@
 mod allocator;
 pub mod compare;
 mod cost;
+mod foreign;
 mod idle;
 mod insight;
 mod insights;
@@ -39,7 +40,18 @@ pub struct Diagnosis {
     pub verdict: Option<Verdict>,
 }
 
+/// A line of a source file by its path and number, the first being 1, if it can be had.
+pub type LineOf<'a> = dyn Fn(&str, u32) -> Option<String> + 'a;
+
+/// Where no source is at hand.
+const NO_LINES: &LineOf<'static> = &|_, _| None;
+
 /// Looks for all known problems with heaps.
 pub fn diagnose(analysis: &Analysis) -> Diagnosis {
-    Diagnosis { insights: insights::all(analysis), verdict: verdict::verdict(analysis) }
+    diagnose_with_source(analysis, NO_LINES)
+}
+
+/// The same with the source that the program was built from, for advice in the words of a line.
+pub fn diagnose_with_source(analysis: &Analysis, lines: &LineOf<'_>) -> Diagnosis {
+    Diagnosis { insights: insights::all(analysis, lines), verdict: verdict::verdict(analysis) }
 }
