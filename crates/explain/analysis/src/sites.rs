@@ -68,7 +68,7 @@ impl Analysis {
     /// over, which may show that its callers are wrappers as well.
     fn find_places(&mut self, sites: &mut [Site]) {
         self.names.adopt_program(&self.images);
-        for _ in 0..MOST_ROUNDS {
+        for round in 0..=MOST_ROUNDS {
             for site in sites.iter_mut() {
                 // Lazily: the nearest frame is found within the first few of what may be thousands.
                 let frames = self.stacks_by_name.frames(site.stack).flat_map(|l| self.names.frames(l));
@@ -78,6 +78,9 @@ impl Analysis {
                     (FrameFacts { function, file, module }, *owner)
                 });
                 site.user_frame = nearest_frame(facts.take(MOST_FRAMES));
+            }
+            if round == MOST_ROUNDS {
+                break;
             }
             let mut shapes = WrapperShapes::default();
             for site in sites.iter() {

@@ -1,7 +1,7 @@
 //! Places in code that the reader did not write and cannot change: a dependency, an interpreter, a library of the system.
 //!
-//! What is wrong there may be worth knowing, and the advice for one's own code is not: nobody adds a capacity to a vector of
-//! somebody else's crate.
+//! What is wrong there may be worth knowing, and the advice for one's own code is not: the vectors of another crate get no
+//! capacity.
 
 use heapwise_analysis::owner::Package;
 

@@ -18,6 +18,7 @@ mod insights;
 pub mod name;
 mod purpose;
 mod rule_input;
+mod source;
 #[cfg(test)]
 mod testing;
 mod verdict;
@@ -27,9 +28,11 @@ pub use compare::{Comparison, Threshold, compare};
 pub use heapwise_analysis::units;
 pub use insight::{Certainty, Estimate, Insight, Severity};
 pub use name::without_hash;
+pub use source::LineOf;
 pub use verdict::{Verdict, VerdictKind};
 
 use heapwise_analysis::Analysis;
+use source::NO_LINES;
 
 /// What is to be said about a recording.
 #[derive(Clone, Debug, Default)]
@@ -39,12 +42,6 @@ pub struct Diagnosis {
     /// What resident memory consists of, if pages were measured.
     pub verdict: Option<Verdict>,
 }
-
-/// A line of a source file by its path and number, the first being 1, if it can be had.
-pub type LineOf<'a> = dyn Fn(&str, u32) -> Option<String> + 'a;
-
-/// Where no source is at hand.
-const NO_LINES: &LineOf<'static> = &|_, _| None;
 
 /// Looks for all known problems with heaps.
 pub fn diagnose(analysis: &Analysis) -> Diagnosis {

@@ -4,11 +4,11 @@
 //! stack. A finding names one line. So sites are put together by the file and line of the user's nearest frame, and a
 //! rule gets from a place the part of it that is made for some purpose: its copies, its growing buffers.
 
-use crate::LineOf;
 use crate::cost;
 use crate::foreign::Foreign;
 use crate::name::{base, with_type};
 use crate::purpose::{Call, Purpose, call};
+use crate::source::LineOf;
 use heapwise_analysis::owner::{Owner, package_of};
 use heapwise_analysis::{Analysis, Frame, Nanos, Site, SiteId};
 use std::borrow::Cow;

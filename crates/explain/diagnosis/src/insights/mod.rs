@@ -21,10 +21,10 @@ mod slow_hasher;
 mod small_boxes;
 mod temporary_collection;
 
-use crate::LineOf;
 use crate::foreign::InForeignCode;
 use crate::insight::{Certainty, Estimate, Insight, Severity};
 use crate::rule_input::{Part, Place, RuleInput};
+use crate::source::LineOf;
 use crate::weigh::severity;
 use heapwise_analysis::{Analysis, Bytes, SiteId};
 use std::cmp::Reverse;

@@ -36,7 +36,7 @@ pub enum Owner {
     Wrapper,
     /// The standard library of Rust, and crates of collections.
     RustStd,
-    /// The standard library of C++.
+    /// The standard library of C++, and headers of installed libraries.
     CxxStd,
     /// A package that the program depends on, a library or program that the system installed, an interpreter.
     Dependency,

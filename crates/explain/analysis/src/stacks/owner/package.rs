@@ -20,11 +20,12 @@ impl std::fmt::Display for Package<'_> {
 
 /// The package of a source file, as the folders of package managers have it; else the object file as a whole.
 pub fn package_of<'a>(file: Option<&'a str>, module: Option<&'a str>) -> Option<Package<'a>> {
-    let of_module = || {
-        let name = module.map(file_name).filter(|name| !name.is_empty())?;
-        Some(Package { name, version: None })
-    };
-    file.and_then(|file| of_source(file).map(|(package, _)| package)).or_else(of_module)
+    if let Some((package, _)) = file.and_then(of_source) {
+        return Some(package);
+    }
+    // What was fetched and compiled into a program is not the program.
+    let name = module.filter(|_| !file.is_some_and(is_fetched)).map(file_name)?;
+    (!name.is_empty()).then_some(Package { name, version: None })
 }
 
 /// The package of a source file, and the folder in which all of its files are.
@@ -114,7 +115,7 @@ pub(crate) fn is_installed(file: Option<&str>, module: &str) -> bool {
         "/gnu/store/",
         "/snap/",
     ];
-    // Where distributions build: paths that were made relative, and folders that nobody has.
+    // Where distributions build: paths that were made relative, and folders that only their machines have.
     const BUILDS: &[&str] = &["/build/", "/builddir/", "/usr/src/", "/usr/include/", "/buildworker/"];
     FOLDERS.iter().any(|folder| module.starts_with(folder))
         && file
@@ -203,6 +204,7 @@ mod tests {
         let library = package_of(None, Some("/usr/lib/x86_64-linux-gnu/libglib-2.0.so.0"));
         assert_eq!(library.map(|p| p.to_string()).as_deref(), Some("libglib-2.0.so.0"));
         assert_eq!(package_of(Some("a.c"), None), None);
+        assert_eq!(package_of(Some("/u/build/vcpkg_installed/x/include/fmt/format.h"), Some("/u/app")), None);
         let (_, root) = of_source(cases[0].0).expect("it has a package");
         assert_eq!(root, "/r/.cargo/registry/src/index.crates.io-19/regex-automata-0.4.9");
     }

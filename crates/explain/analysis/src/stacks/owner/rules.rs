@@ -224,9 +224,11 @@ pub(super) const RULES: &[Rule] = &[
         },
     },
     Rule { name: "fetched-file", owner: Owner::Dependency, matches: |f| f.file.is_some_and(is_fetched) },
+    // Templates and inlined functions of installed libraries, which allocate for whoever uses them as those of the standard
+    // library do.
     Rule {
         name: "system-header-file",
-        owner: Owner::Dependency,
+        owner: Owner::CxxStd,
         matches: |f| f.file.is_some_and(|file| file.starts_with("/usr/include/")),
     },
     // Names decide only where there is no file: a user's file may well hold `impl Clone for Thing`.

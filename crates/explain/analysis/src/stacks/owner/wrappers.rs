@@ -93,7 +93,7 @@ const FAMILIES: &[Family] = &[
         "_PyObject_",
         "Malloc Calloc Realloc New NewVar GC_Malloc GC_Calloc GC_Alloc GC_New GC_NewVar GC_Resize",
     ),
-    memory("", "pymalloc_alloc allocate_from_new_pool new_arena gc_alloc"),
+    memory("", "pymalloc_alloc allocate_from_new_pool gc_alloc"),
     memory("", "PyType_GenericAlloc _PyType_AllocNoTrack"),
     // Postgres.
     memory(
