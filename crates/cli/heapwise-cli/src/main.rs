@@ -10,6 +10,7 @@ mod export;
 mod fix;
 mod lab;
 mod launch;
+mod lines;
 mod progress;
 mod report;
 mod sources;
