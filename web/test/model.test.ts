@@ -40,6 +40,7 @@ test("a frame is shown with its line, and a site with its stack", () => {
   assert.deepEqual(model.stack(0).map((f) => model.frame(f).name), ["clone", "parse", "main"]);
   assert.equal(model.frame(model.userFrame(0)).place, "src/main.rs:4");
   assert.equal(model.frame(model.userFrame(2)).name, "main", "without a user's frame the innermost one stands for it");
+  assert.deepEqual([0, 1, 2].map((site) => model.via(site)), ["clone", "", ""]);
   assert.equal(model.frame(4).owner, "library");
   assert.equal(model.excerpt(2)?.first, 3);
   assert.deepEqual(model.measures.map((m) => m.id), ["allocations", "bytes", "peak_bytes", "exit_bytes", "temporary"]);

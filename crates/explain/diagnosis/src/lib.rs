@@ -11,12 +11,14 @@
 mod allocator;
 pub mod compare;
 mod cost;
+mod foreign;
 mod idle;
 mod insight;
 mod insights;
 pub mod name;
 mod purpose;
 mod rule_input;
+mod source;
 #[cfg(test)]
 mod testing;
 mod verdict;
@@ -26,9 +28,11 @@ pub use compare::{Comparison, Threshold, compare};
 pub use heapwise_analysis::units;
 pub use insight::{Certainty, Estimate, Insight, Severity};
 pub use name::without_hash;
+pub use source::LineOf;
 pub use verdict::{Verdict, VerdictKind};
 
 use heapwise_analysis::Analysis;
+use source::NO_LINES;
 
 /// What is to be said about a recording.
 #[derive(Clone, Debug, Default)]
@@ -41,5 +45,10 @@ pub struct Diagnosis {
 
 /// Looks for all known problems with heaps.
 pub fn diagnose(analysis: &Analysis) -> Diagnosis {
-    Diagnosis { insights: insights::all(analysis), verdict: verdict::verdict(analysis) }
+    diagnose_with_source(analysis, NO_LINES)
+}
+
+/// The same with the source that the program was built from, for advice in the words of a line.
+pub fn diagnose_with_source(analysis: &Analysis, lines: &LineOf<'_>) -> Diagnosis {
+    Diagnosis { insights: insights::all(analysis, lines), verdict: verdict::verdict(analysis) }
 }

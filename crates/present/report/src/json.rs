@@ -3,6 +3,7 @@
 mod marks;
 pub(crate) mod memory;
 
+use crate::report::rows::via_of;
 use crate::schema::report::{
     AllocatorTime, BlindSpot, Estimate, Exit, Frame, Growth, Handover, Insight, Interception, Order, Process,
     Quantiles, Report, SCHEMA, Sampling, Site, SiteSizes, SizeClass, Stacks, Thread, Totals, Warning,
@@ -167,6 +168,7 @@ fn site<'a>(analysis: &'a Analysis, site: &'a analysis::Site, listed: &mut usize
     Site {
         id: site.id.0,
         user_frame: site.user_frame,
+        via: via_of(&shown, site.user_frame.filter(|at| *at < inner || frames_omitted == 0)),
         allocations: site.allocations,
         allocated_bytes: site.allocated_bytes.0,
         reallocations: site.reallocations,

@@ -70,7 +70,8 @@ fn examples(command: &clap::Command) -> String {
     let name = |line: &str| line.split(' ').next().unwrap_or_default().to_owned();
     let had: Vec<_> = EXAMPLES.iter().filter(|(line, _)| shown(command, &name(line)).is_some()).collect();
     let width = had.iter().map(|(line, _)| line.len()).max().unwrap_or(0);
-    let lines: String = had.iter().map(|(line, says)| format!("  heapwise {line:<width$}  {says}\n")).collect();
+    let lines: String =
+        had.iter().map(|(line, says)| format!("  heapwise {line:<width$}  {says}\n")).collect();
     format!("Examples:\n{lines}\n{EXIT_CODES}")
 }
 
@@ -92,7 +93,11 @@ mod tests {
     fn lines_of_the_overview_fit_a_terminal() {
         let help = super::command().render_help().to_string();
         assert!(help.contains("Where memory comes from:\n  run         "), "{help}");
-        assert_eq!(help.contains("Choosing an allocator:\n  replay      "), cfg!(target_os = "linux"), "{help}");
+        assert_eq!(
+            help.contains("Choosing an allocator:\n  replay      "),
+            cfg!(target_os = "linux"),
+            "{help}"
+        );
         let end = help.find("Exit codes:").expect("codes follow the examples");
         for line in help[..end].lines().filter(|line| !line.contains("[default:")) {
             assert!(line.chars().count() <= 100, "{line}");

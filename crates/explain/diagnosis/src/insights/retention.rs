@@ -78,7 +78,7 @@ mod tests {
         analysis.accounting.at_peak = Some(breakdown(1 << 20));
         analysis.accounting.at_end = Some(breakdown(2 << 20));
         let found = |analysis: &heapwise_analysis::Analysis| {
-            let all = crate::insights::all(analysis).into_iter();
+            let all = crate::insights::all(analysis, crate::source::NO_LINES).into_iter();
             all.filter(|i| i.id == "retention").collect::<Vec<_>>()
         };
         assert_eq!(found(&analysis), []);
