@@ -18,7 +18,7 @@ fn total(people: &[Person]) -> usize {
 }
 
 fn main() {
-    let person = |i| Person { name: "x".repeat(20 + i % 10), towns: vec!["y".repeat(30); 2] };
+    let person = |i: usize| Person { name: "x".repeat(20 + i % 10), towns: vec!["y".repeat(30); 2] };
     let people: Vec<Person> = (0..100).map(person).collect();
-    println!("total {}", (0..50).map(|_| total(&people)).sum::<usize>());
+    println!("total {}", (0..black_box(50)).map(|_| total(&people)).sum::<usize>());
 }

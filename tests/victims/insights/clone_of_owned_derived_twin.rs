@@ -18,8 +18,8 @@ fn total(people: &[Person], kept: &mut Vec<Person>) -> usize {
 }
 
 fn main() {
-    let person = |i| Person { name: "x".repeat(20 + i % 10), towns: vec!["y".repeat(30); 2] };
+    let person = |i: usize| Person { name: "x".repeat(20 + i % 10), towns: vec!["y".repeat(30); 2] };
     let people: Vec<Person> = (0..100).map(person).collect();
     let mut kept = Vec::with_capacity(5000);
-    println!("total {}", (0..50).map(|_| total(&people, &mut kept)).sum::<usize>());
+    println!("total {}", (0..black_box(50)).map(|_| total(&people, &mut kept)).sum::<usize>());
 }
