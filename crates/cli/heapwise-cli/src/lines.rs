@@ -15,6 +15,11 @@ pub(crate) fn explain(analysis: &mut Analysis) {
         |file: &WithoutLines<'_>| file.allocations > 0 && file.allocations * 100 >= all * LEAST_PERCENT;
     let files = analysis.without_lines().into_iter().filter(is_much).take(MOST_FILES);
     let system = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
+    // Without names the stacks do not show the language.
+    let files = files.map(|file| WithoutLines {
+        is_rust: file.is_rust || !file.has_names && is_of_rustc(&file.image.path),
+        ..file
+    });
     let warnings: Vec<Warning> = files
         .map(|file| Warning::NoLines {
             what: format!(
@@ -37,6 +42,17 @@ fn debug_package(path: &str) -> Option<String> {
     {
         _ = path;
         None
+    }
+}
+
+/// Whether the Rust compiler made a file.
+fn is_of_rustc(path: &str) -> bool {
+    #[cfg(target_os = "linux")]
+    return heapwise_symbols::is_of_rustc(std::path::Path::new(path));
+    #[cfg(not(target_os = "linux"))]
+    {
+        _ = path;
+        false
     }
 }
 

@@ -39,6 +39,8 @@ pub(crate) fn load(path: &Path) -> Result<Analysis, Failure> {
         // elsewhere, so nothing is started for it.
         add_symbols(&mut analysis, false);
     }
+    #[cfg(target_os = "linux")]
+    crate::blind_spots::complete(&mut analysis);
     Ok(analysis)
 }
 

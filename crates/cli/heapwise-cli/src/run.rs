@@ -45,6 +45,7 @@ pub(crate) fn run(args: RunArgs) -> Result<u8, Failure> {
         verify_every: args.verify,
         blind_spots,
         explain: blind_spots::of_file,
+        look_inside: blind_spots::inside,
         concerns_heap: heapwise_environment::is_heap_variable,
         environment_findings,
         examine: doctor::of_recorded,

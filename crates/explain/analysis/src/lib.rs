@@ -56,7 +56,7 @@ pub use error::{Error, ErrorKind};
 pub use exact::{ExactSite, Numbers, Place, PlaceId};
 pub use heap::{AllocatorTime, Lifetimes, Sampled, SizeClass, SizeSpread, Sizes, reconcile};
 pub use heapwise_trace::event::MarkKind;
-pub use heapwise_trace::file::records::{EnvironmentFinding, Interception};
+pub use heapwise_trace::file::records::{BlindSpot, EnvironmentFinding, Interception};
 pub use marks::{Mark, MarkMoment, Marks, Span};
 pub use measure::Measure;
 pub use observer::{Moment, Observer};

@@ -158,7 +158,8 @@ impl Program {
             let at = self.source.iter().rev().find(|known| known.0 == file && known.1 == line);
             at.map(|(_, _, text)| text.clone())
         };
-        crate::insights::all(&self.analysis(), &line).into_iter().filter(|i| i.id == id).collect()
+        let insights = crate::insights::all(&self.analysis(), &line, false, &mut Vec::new());
+        insights.into_iter().filter(|i| i.id == id).collect()
     }
 
     /// The only insight of one rule.
@@ -176,6 +177,11 @@ impl Program {
         let of = |s: &&heapwise_analysis::Site| analysis.stack(s).iter().any(|f| f.function == Some(name));
         analysis.sites().iter().find(of).expect("it allocates").id
     }
+}
+
+/// All insights.
+pub(crate) fn all(analysis: &Analysis) -> Vec<Insight> {
+    crate::insights::all(analysis, crate::source::NO_LINES, false, &mut Vec::new())
 }
 
 /// Frames as optimised Rust programs have them.

@@ -36,6 +36,7 @@ mod elf;
 mod error;
 mod frame;
 pub mod inspect;
+mod language;
 mod mini;
 #[expect(unsafe_code, reason = "maps files")]
 mod mmap;
@@ -53,6 +54,7 @@ pub use batch::{Summary, resolve_module};
 pub use demangle::{LONGEST_NAME, demangle};
 pub use error::{Error, ErrorKind};
 pub use frame::Frame;
+pub use language::is_of_rustc;
 pub use module::ModuleSymbols;
 pub use package::debug_package;
 pub use search::DebugSearch;

@@ -72,7 +72,7 @@ mod tests {
             cost: "twice as long".into(),
             remedy: "unset it".into(),
         }];
-        super::super::all(&analysis, crate::source::NO_LINES)
+        crate::testing::all(&analysis)
     }
 
     #[test]

@@ -42,6 +42,11 @@ pub(crate) trait Rule: Sync {
         InForeignCode::Silent
     }
 
+    /// Whether it judges memory as a whole, and so says nothing if much of that is unrecorded.
+    fn needs_all_memory(&self) -> bool {
+        false
+    }
+
     /// How much a finding matters, `None` if not at all: by what it would save.
     fn severity(&self, input: &RuleInput<'_>, finding: &Finding<'_>) -> Option<Severity> {
         severity(input, finding.place, &finding.estimate)
@@ -83,12 +88,24 @@ const RULES: &[&dyn Rule] = &[
 /// Most insights that are reported: more would not be read.
 const MOST: usize = 10;
 
-/// Everything that was found, the most rewarding first.
-pub(crate) fn all(analysis: &Analysis, lines: &LineOf<'_>) -> Vec<Insight> {
+/// Everything that was found, the most rewarding first. If much is unrecorded, rules that need all memory find nothing, and
+/// those that would have are added to `withheld`.
+pub(crate) fn all(
+    analysis: &Analysis,
+    lines: &LineOf<'_>,
+    is_much_unrecorded: bool,
+    withheld: &mut Vec<&'static str>,
+) -> Vec<Insight> {
     let input = RuleInput::new(analysis, lines);
     let mut found: Vec<Insight> = Vec::new();
     for rule in RULES {
-        found.extend(rule.find(&input).into_iter().filter_map(|finding| weighed(&input, *rule, finding)));
+        let findings = rule.find(&input).into_iter();
+        let mut insights = findings.filter_map(|finding| weighed(&input, *rule, finding)).peekable();
+        if is_much_unrecorded && rule.needs_all_memory() {
+            withheld.extend(insights.peek().map(|_| rule.id()));
+        } else {
+            found.extend(insights);
+        }
     }
     // Names decide between equals, so that the same recording gives the same report.
     found.sort_by(|a, b| {

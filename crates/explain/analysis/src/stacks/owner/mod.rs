@@ -253,6 +253,7 @@ mod tests {
             &[
                 "std::__cxx11::basic_string<char>::_M_create||/a/app",
                 "__gnu_cxx::new_allocator<int>::allocate||/a/app",
+                "std::thread::_State_impl<f>::_M_run||/a/app",
             ],
             &["mystd::run||/a/app"],
         ),
@@ -262,8 +263,14 @@ mod tests {
                 "g_hash_table_insert||/usr/lib/x86_64-linux-gnu/libglib-2.0.so.0",
                 "||/usr/bin/git",
                 "list_resize|./Objects/listobject.c|/usr/bin/python3.11",
+                "add||/u/env/lib/python3.12/site-packages/arrow/lib.cpython-312-x86_64-linux-gnu.so",
+                "open||/u/app/node_modules/sqlite/build/sqlite.node",
             ],
-            &["main|/app/src/main.c|/usr/bin/app", "main||/usr/local/bin/app"],
+            &[
+                "add|/u/ext/add.c|/u/env/lib/python3.12/site-packages/ext.so",
+                "main|/app/src/main.c|/usr/bin/app",
+                "main||/usr/local/bin/app",
+            ],
         ),
         (
             "interpreter-module",

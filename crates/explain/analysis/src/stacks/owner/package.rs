@@ -115,9 +115,13 @@ pub(crate) fn is_installed(file: Option<&str>, module: &str) -> bool {
         "/gnu/store/",
         "/snap/",
     ];
+    // Where package managers of interpreters put modules, which come compiled.
+    const PARTS: &[&str] = &["/site-packages/", "/dist-packages/", "/node_modules/"];
     // Where distributions build: paths that were made relative, and folders that only their machines have.
     const BUILDS: &[&str] = &["/build/", "/builddir/", "/usr/src/", "/usr/include/", "/buildworker/"];
-    FOLDERS.iter().any(|folder| module.starts_with(folder))
+    let is_there = FOLDERS.iter().any(|folder| module.starts_with(folder))
+        || PARTS.iter().any(|part| module.contains(part));
+    is_there
         && file
             .is_none_or(|file| !file.starts_with('/') || BUILDS.iter().any(|build| file.starts_with(build)))
 }

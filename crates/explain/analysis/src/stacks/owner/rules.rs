@@ -308,7 +308,10 @@ fn is_rust_std_name(f: &FrameFacts<'_>) -> bool {
         "time",
     ];
     let rest = f.function.and_then(|name| name.strip_prefix("std::"));
-    rest.is_some_and(|rest| MODULES.iter().any(|m| rest.strip_prefix(m).is_some_and(|r| r.starts_with("::"))))
+    // What the class `std::thread` of C++ is made of: `std::thread::_State_impl<…>`, `std::thread::thread<…>`.
+    let is_of_class = |rest: &&str| rest.starts_with("thread::_") || rest.starts_with("thread::thread");
+    rest.filter(|rest| !is_of_class(rest))
+        .is_some_and(|rest| MODULES.iter().any(|m| rest.strip_prefix(m).is_some_and(|r| r.starts_with("::"))))
 }
 
 fn module_is(f: &FrameFacts<'_>, starts: &[&str]) -> bool {
