@@ -64,7 +64,9 @@ impl Facts {
             "deep_recursion" => Self { verify_every: 17, arguments: &["500"], ..PLAIN },
             "random_depth" => Self { verify_every: 17, arguments: &["8"], ..PLAIN },
             "libc_entry_points" => Self { unknown_blocks: true, ..PLAIN },
-            "static_executable" | "static_pie" => Self { processes: Some(0), invisible: true, ..PLAIN },
+            "static_executable" | "static_pie" | "static_runtime" => {
+                Self { processes: Some(0), invisible: true, ..PLAIN }
+            }
             // The loader joins the recording on behalf of a program whose own allocator it never sees.
             "own_malloc_in_executable" => Self { invisible: true, ..PLAIN },
             "asm_without_cfi" | "jit_trampoline" => Self { whole_stacks: false, ..PLAIN },

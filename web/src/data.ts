@@ -14,6 +14,8 @@ export interface Data {
   n_processes: number;
   totals: Totals;
   peak_rss: number;
+  /** What that says about the heap. */
+  rss_note: string;
   peak_live_at_ns: number;
   captures: number;
   cut_captures: number;
@@ -48,6 +50,7 @@ export interface Totals {
   peak_blocks: number;
   exit_bytes: number;
   exit_blocks: number;
+  never_freed_bytes: number;
   temporary: number;
   failed: number;
   lost: number;
@@ -64,6 +67,7 @@ export interface Moment {
   holes_bytes: number;
   retained_bytes: number;
   metadata_bytes: number;
+  unrecorded_bytes: number;
   not_heap_bytes: number;
   unaccounted_bytes: number;
   huge_pages_bytes: number;

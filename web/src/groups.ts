@@ -112,7 +112,7 @@ export function leads(model: Model, list: readonly Group[]): Lead[] {
     ["allocations", totals.allocations],
     ["peak_bytes", totals.peak_bytes],
     ["temporary", totals.temporary],
-    ["exit_bytes", totals.exit_bytes],
+    ["exit_bytes", totals.never_freed_bytes],
   ];
   const found: Lead[] = [];
   for (const [measure, whole] of wholes) {

@@ -114,6 +114,17 @@ export class Model {
     return this.tree.frame[user >= 0 ? user : this.sites.node[site]!]!;
   }
 
+  /** What the user's nearest frame calls for its blocks: `String::clone`, `xmalloc`. Empty if it calls the allocator itself. */
+  via(site: number): string {
+    const user = this.sites.user[site] ?? -1;
+    let node = this.sites.node[site]!;
+    if (user < 0 || node === user) return "";
+    while (this.tree.caller[node] !== user && node > user) node = this.tree.caller[node]!;
+    const frame = this.tree.frame[node]!;
+    // An address says nothing about what was called.
+    return this.data.frames.function[frame]! > 0 ? lastParts(this.frame(frame).name) : "";
+  }
+
   excerpt(frame: number): Excerpt | undefined {
     return this.#excerpts.get(frame);
   }
@@ -128,6 +139,14 @@ export class Model {
     const { name, full, place, longPlace } = this.frame(frame);
     return [full, longPlace, name, place].some((part) => part.toLowerCase().includes(text));
   }
+}
+
+/** `String::clone` of `alloc::string::String::clone`; a closure keeps the function that it is in. */
+function lastParts(name: string): string {
+  const parts = name.split("::").filter((part) => part !== "");
+  let closures = 0;
+  while (parts.at(-1 - closures)?.startsWith("{")) closures++;
+  return parts.slice(-2 - closures).join("::");
 }
 
 function sum(values: readonly number[]): number {

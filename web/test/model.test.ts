@@ -16,9 +16,10 @@ function data(): Data {
     allocators: [], n_processes: 1,
     totals: {
       allocations: 100, resizes: 0, deallocations: 90, bytes: 5000, peak_bytes: 4000, peak_blocks: 9, exit_bytes: 0,
+      never_freed_bytes: 0,
       exit_blocks: 0, temporary: 60, failed: 0, lost: 0,
     },
-    peak_rss: 0, peak_live_at_ns: 0, captures: 100, cut_captures: 0, caveats: [], verdict: null, moments: [],
+    peak_rss: 0, rss_note: "", peak_live_at_ns: 0, captures: 100, cut_captures: 0, caveats: [], verdict: null, moments: [],
     pages: null, curves: { step_ns: 0, live: [], rss: [] }, marks: null, sizes: [], insights: [],
     strings: ["", "everything", "main", "parse", "clone", "src/main.rs", "/x/src/main.rs", "/rust/string.rs", "libc.so"],
     frames: {
@@ -40,6 +41,7 @@ test("a frame is shown with its line, and a site with its stack", () => {
   assert.deepEqual(model.stack(0).map((f) => model.frame(f).name), ["clone", "parse", "main"]);
   assert.equal(model.frame(model.userFrame(0)).place, "src/main.rs:4");
   assert.equal(model.frame(model.userFrame(2)).name, "main", "without a user's frame the innermost one stands for it");
+  assert.deepEqual([0, 1, 2].map((site) => model.via(site)), ["clone", "", ""]);
   assert.equal(model.frame(4).owner, "library");
   assert.equal(model.excerpt(2)?.first, 3);
   assert.deepEqual(model.measures.map((m) => m.id), ["allocations", "bytes", "peak_bytes", "exit_bytes", "temporary"]);
@@ -75,12 +77,12 @@ test("places that stand out are shown once, with all that they stand out with", 
 
 test("each bar of the waterfall begins where the one before ends", () => {
   const moment: Moment = {
-    label: "At the peak", time_ns: 0, pid: 1, rss_bytes: 100, not_heap_bytes: 10, live_bytes: 40, rounding_bytes: 5,
-    holes_bytes: 25, retained_bytes: 15, metadata_bytes: 3, unaccounted_bytes: 2, huge_pages_bytes: 0,
+    label: "At the peak", time_ns: 0, pid: 1, rss_bytes: 100, unrecorded_bytes: 5, not_heap_bytes: 10, live_bytes: 35,
+    rounding_bytes: 5, holes_bytes: 25, retained_bytes: 15, metadata_bytes: 3, unaccounted_bytes: 2, huge_pages_bytes: 0,
     live_not_resident_bytes: 0,
   };
   const bars = steps(moment);
-  assert.deepEqual(bars.map((b) => Math.round(b.from * 100)), [0, 10, 50, 55, 80, 95, 98]);
+  assert.deepEqual(bars.map((b) => Math.round(b.from * 100)), [0, 10, 15, 50, 55, 80, 95, 98]);
   assert.equal(Math.round(bars.reduce((n, b) => n + b.share, 0) * 100), 100);
 });
 

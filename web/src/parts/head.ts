@@ -21,7 +21,7 @@ export function head(model: Model): HTMLElement {
     h(
       "dl",
       { class: "tiles" },
-      ...tile("Peak RSS", data.peak_rss > 0 ? bytes(data.peak_rss) : "–", rssNote(model)),
+      ...tile("Peak RSS", data.peak_rss > 0 ? bytes(data.peak_rss) : "–", data.peak_rss > 0 ? data.rss_note : "was not measured"),
       ...tile(
         "Peak live",
         bytes(totals.peak_bytes),
@@ -41,7 +41,7 @@ export function head(model: Model): HTMLElement {
       ...tile(
         "Live at exit",
         bytes(totals.exit_bytes),
-        totals.exit_blocks === 0 ? "everything was freed" : `in ${counted(totals.exit_blocks, "block", "blocks")}`,
+        exitNote(model),
       ),
     ),
   );
@@ -59,11 +59,12 @@ function ending(model: Model): string {
   return `no recorded end, at least ${took}`;
 }
 
-function rssNote(model: Model): string {
-  const { peak_rss, totals } = model.data;
-  if (peak_rss <= 0) return "was not measured";
-  const factor = peak_rss / Math.max(1, totals.peak_bytes);
-  return factor < 100 ? `${factor.toFixed(1)} times the live peak` : "mostly not heap";
+function exitNote(model: Model): string {
+  const { exit_bytes, exit_blocks, never_freed_bytes } = model.data.totals;
+  const note = exit_blocks === 0 ? "everything was freed" : `in ${counted(exit_blocks, "block", "blocks")}`;
+  return never_freed_bytes > exit_bytes
+    ? `${note} at once; ${bytes(never_freed_bytes)} never freed, in all processes`
+    : note;
 }
 
 /** The verdict, or what can be said without one. */

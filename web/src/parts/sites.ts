@@ -105,7 +105,7 @@ export function sitesTable(model: Model, showInFlame: (text: string) => void): S
           },
         },
       },
-      place(model, group.frame),
+      place(model, group.frame, model.via(leadingSites(model, group, measure, 1)[0]!)),
     );
     const cells = model.measures.map((m) => {
       const value = group.sums[m.id];

@@ -4,14 +4,15 @@ import { h, section } from "../dom.ts";
 import { counted } from "../format.ts";
 import type { Model } from "../model.ts";
 
-/** Function and line. */
-export function place(model: Model, frame: number): HTMLElement {
+/** Function and line, and what was called there. */
+export function place(model: Model, frame: number, via = ""): HTMLElement {
   const text = model.frame(frame);
   return h(
     "span",
     { class: "place", title: `${text.full}\n${text.longPlace}` },
     h("span", { class: `function owner-${text.owner}` }, text.name),
     text.place ? h("span", { class: "file" }, text.place) : null,
+    via ? h("span", { class: "file" }, `via ${via}`) : null,
   );
 }
 

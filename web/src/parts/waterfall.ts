@@ -5,10 +5,11 @@ import { bar, choice, h, section } from "../dom.ts";
 import { bytes, share, time } from "../format.ts";
 import type { Model } from "../model.ts";
 
-type Term = "not_heap" | "live" | "rounding" | "holes" | "retained" | "metadata" | "unaccounted";
+type Term = "not_heap" | "unrecorded" | "live" | "rounding" | "holes" | "retained" | "metadata" | "unaccounted";
 
 export const TERMS: readonly { id: Term; label: string; help: string }[] = [
-  { id: "not_heap", label: "Not heap", help: "code, stacks, files, and what the program mapped by itself" },
+  { id: "not_heap", label: "Not heap", help: "code, static data, stacks and files" },
+  { id: "unrecorded", label: "Unrecorded", help: "of allocators that were not recorded, or mapped by the program itself" },
   { id: "live", label: "Live", help: "bytes that were requested and not freed" },
   { id: "rounding", label: "Rounding", help: "what the allocator adds to each request" },
   { id: "holes", label: "Holes", help: "free bytes in pages that also hold live blocks" },

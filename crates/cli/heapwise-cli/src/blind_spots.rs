@@ -1,5 +1,9 @@
 //! What a preload library cannot see, as far as it is known before the program starts.
 
+mod inside;
+
+pub(crate) use inside::{complete, inside};
+
 use crate::args::RecorderChoice;
 use heapwise_symbols::inspect::{Executable, Libc, inspect};
 use heapwise_trace::file::records::BlindSpot;
@@ -52,6 +56,7 @@ fn beside_the_wrapper(executable: &Executable) -> Vec<BlindSpot> {
             executable.path.display()
         ),
         remedy: "where the allocator below the wrapper is the system's, heapwise run --recorder preload records all of it".into(),
+        ..BlindSpot::default()
     }]
 }
 
@@ -72,19 +77,24 @@ fn of_executable(executable: &Executable) -> Vec<BlindSpot> {
                 "build it with the crate heapwise {0}, or record it with the program heapwise of its version; this is {0}",
                 env!("CARGO_PKG_VERSION")
             ),
+            ..BlindSpot::default()
         });
     }
     let mut add = |id: &str, what: String, remedy: &str| {
-        spots.push(BlindSpot { id: id.into(), what, remedy: remedy.into() });
+        spots.push(BlindSpot { id: id.into(), what, remedy: remedy.into(), ..BlindSpot::default() });
     };
     if executable.interpreter.is_none() {
+        // What Go links is static by default, and its objects would not be recorded in any case.
+        let runtime = executable.own_allocators.iter().find(|own| own.is_runtime).and_then(inside::remedy);
         add(
             "static-executable",
             format!(
                 "{name} is statically linked: no library can be loaded into it, and nothing will be recorded"
             ),
-            "link it dynamically against glibc (for Rust: a *-gnu target without +crt-static), or wrap its allocator in \
-             heapwise::Allocator",
+            runtime.unwrap_or(
+                "link it dynamically against glibc (for Rust: a *-gnu target without +crt-static), or wrap its allocator in \
+                 heapwise::Allocator",
+            ),
         );
         return spots;
     }
@@ -112,18 +122,8 @@ fn of_executable(executable: &Executable) -> Vec<BlindSpot> {
             "build it without its own allocator to record it",
         );
     }
-    for allocator in executable.own_allocators.iter().filter(|a| !a.reaches_libc) {
-        add(
-            "own-allocator",
-            format!(
-                "{name} contains an allocator of its own ({}; symbol {}): what it hands out is not seen, only what \
-                     goes through the C library",
-                allocator.name, allocator.evidence_symbol
-            ),
-            "wrap it in heapwise::Allocator, or build the program with the system allocator (for Rust: without \
-             #[global_allocator])",
-        );
-    }
+    let own = executable.own_allocators.iter().filter(|own| !own.reaches_libc);
+    spots.extend(own.filter_map(|own| inside::spot(own, &executable.path)));
     spots
 }
 

@@ -11,6 +11,7 @@ mod fix;
 mod lab;
 mod lab_worker;
 mod launch;
+mod lines;
 mod pager;
 mod progress;
 mod report;

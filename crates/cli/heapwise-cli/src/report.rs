@@ -1,13 +1,14 @@
 //! `heapwise report`, and the diagnosis at the end of `heapwise run`.
 
 use crate::args::{Format, Look, ReportArgs};
+use crate::lines;
 use crate::progress::Progress;
 use crate::sources::{self, SourceFiles};
 use crate::symbolize::symbolize;
 use crate::{Failure, exit, result};
 use anyhow::{Context, anyhow};
 use heapwise_analysis::{Analysis, Options, analyze};
-use heapwise_diagnosis::diagnose;
+use heapwise_diagnosis::diagnose_with_source;
 use heapwise_report::{
     HtmlOptions, JsonOptions, MarkdownOptions, SourceLines, Sources, Style, TextOptions, ThreadMatrix,
 };
@@ -24,7 +25,8 @@ pub(crate) fn report(args: &ReportArgs) -> Result<u8, Failure> {
     let form = args.look.form;
     result::check_page(form, &args.destination, &[path], &path.with_extension("html"))?;
     sources::check(&args.look.source_root).map_err(|error| Failure::new(exit::USAGE, error))?;
-    let analysis = load(path)?;
+    let mut analysis = load(path)?;
+    lines::explain(&mut analysis);
     result::write_page(form, &args.destination, |style| render(&analysis, path, &args.look, style))?;
     Ok(exit::SUCCESS)
 }
@@ -33,9 +35,12 @@ pub(crate) fn report(args: &ReportArgs) -> Result<u8, Failure> {
 pub(crate) fn load(path: &Path) -> Result<Analysis, Failure> {
     let mut analysis = read(&open(path)?, path).map_err(|error| Failure::new(exit::UNREADABLE, error))?;
     if !analysis.has_symbols() {
-        // The recording was cut off before its symbols were written; this machine may still have the files.
-        add_symbols(&mut analysis);
+        // The recording was cut off before its symbols were written; this machine may still have the files. It may be from
+        // elsewhere, so nothing is started for it.
+        add_symbols(&mut analysis, false);
     }
+    #[cfg(target_os = "linux")]
+    crate::blind_spots::complete(&mut analysis);
     Ok(analysis)
 }
 
@@ -68,11 +73,12 @@ pub(crate) fn read_from(input: impl Read, file: &File, path: &Path) -> anyhow::R
     Ok(analysis)
 }
 
-/// Resolves the addresses of a recording and reports, a line each, what could not be read.
-pub(crate) fn add_symbols(analysis: &mut Analysis) -> Symbols {
+/// Resolves the addresses of a recording and reports, a line each, what could not be read. `may_fetch` is for
+/// [`symbolize`].
+pub(crate) fn add_symbols(analysis: &mut Analysis, may_fetch: bool) -> Symbols {
     let progress = Progress::new();
     let began = Instant::now();
-    let (symbols, problems) = symbolize(analysis, &progress);
+    let (symbols, problems) = symbolize(analysis, may_fetch, &progress);
     drop(progress);
     heapwise_report::detail!(
         "heapwise: {} names of functions in {} files in {:.1?}",
@@ -91,7 +97,9 @@ pub(crate) fn add_symbols(analysis: &mut Analysis) -> Symbols {
 pub(crate) fn render(analysis: &Analysis, path: &Path, look: &Look, style: Style) -> String {
     let sources = (!look.no_source).then(|| Arc::new(SourceFiles::of(path, &look.source_root)));
     let text = render_with(analysis, look, style, sources.as_ref());
-    if let Some([first, others @ ..]) = sources.map(|sources| sources.outside()).as_deref() {
+    // Reports for other programs have no lines of source to miss.
+    let shows_lines = matches!(look.form.format, Format::Text | Format::Html);
+    if let Some([first, others @ ..]) = sources.filter(|_| shows_lines).map(|s| s.outside()).as_deref() {
         let first = first.display();
         let others = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
         heapwise_report::say!(
@@ -102,11 +110,11 @@ pub(crate) fn render(analysis: &Analysis, path: &Path, look: &Look, style: Style
 }
 
 fn render_with(analysis: &Analysis, look: &Look, style: Style, sources: Option<&Arc<SourceFiles>>) -> String {
-    let diagnosis = diagnose(analysis);
+    let source = sources.map_or_else(SourceLines::default, |sources| Arc::clone(sources).lines());
+    let diagnosis = diagnose_with_source(analysis, &|file, line| source.line(file, line));
     let folder = current_folder();
     match look.form.format {
         Format::Text => {
-            let source = sources.map_or_else(SourceLines::default, |sources| Arc::clone(sources).lines());
             let options = TextOptions {
                 top: look.top,
                 full: look.full || look.stacks,

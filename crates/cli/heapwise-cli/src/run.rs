@@ -1,7 +1,7 @@
 //! `heapwise run`: record a program, then say where its memory comes from.
 
 use crate::args::{Format, Look, RecorderChoice, RunArgs};
-use crate::{Failure, blind_spots, doctor, exit, inherited, nested, preload, report, result, sources};
+use crate::{Failure, blind_spots, doctor, exit, inherited, lines, nested, preload, report, result, sources};
 use anyhow::{Context, anyhow};
 use heapwise_analysis::Analysis;
 use heapwise_collector::{Error, ErrorKind, Limits, Recorded, Request, record};
@@ -45,6 +45,7 @@ pub(crate) fn run(args: RunArgs) -> Result<u8, Failure> {
         verify_every: args.verify,
         blind_spots,
         explain: blind_spots::of_file,
+        look_inside: blind_spots::inside,
         concerns_heap: heapwise_environment::is_heap_variable,
         environment_findings,
         examine: doctor::of_recorded,
@@ -112,10 +113,11 @@ fn name(recorded: &Recorded) -> Result<Analysis, Failure> {
     let mut file = &recorded.file;
     file.seek(SeekFrom::Start(0)).context("cannot read the recording").map_err(failed)?;
     let mut analysis = report::read(file, &recorded.path).map_err(failed)?;
-    let symbols = report::add_symbols(&mut analysis);
+    let symbols = report::add_symbols(&mut analysis, true);
     if recorded.error.is_none() {
         keep(file, &symbols).context("cannot write symbols to the recording").map_err(failed)?;
     }
+    lines::explain(&mut analysis);
     Ok(analysis)
 }
 

@@ -9,12 +9,14 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Resolves every address that occurs. Also returns what could not be read, in a line each.
-pub(crate) fn symbolize(analysis: &Analysis, progress: &Progress) -> (Symbols, Vec<String>) {
+/// Resolves every address that occurs. Also returns what could not be read, in a line each. `may_fetch` allows to start what
+/// fetches debug files, if the environment asks for it.
+pub(crate) fn symbolize(analysis: &Analysis, may_fetch: bool, progress: &Progress) -> (Symbols, Vec<String>) {
     let mut images = analysis.needed_addresses();
     // The largest first, so that the last one to finish is a small one.
     images.sort_by_key(|image| std::cmp::Reverse(image.addresses.len()));
     let search = DebugSearch::default();
+    let search = if may_fetch { search.with_debuginfod() } else { search };
     let table = Mutex::new(Table::default());
     let problems = Mutex::new(Vec::new());
     let next = AtomicUsize::new(0);

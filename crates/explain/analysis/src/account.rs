@@ -31,15 +31,16 @@ pub fn account_for(snapshot: Snapshot, heap: Heap<'_>) -> Breakdown {
     live.sort_unstable_by_key(|block| block.address);
     let live_bytes = live.iter().map(|block| block.size).sum();
     let look = HeapSnapshot { slot: 0, snapshot, live, live_bytes };
-    residency::allocator::Allocator::new(heap.allocator, heap.sizes, false).breakdown(&look, &ever)
+    residency::allocator::Allocator::new(heap.allocator, heap.sizes, false).breakdown(&look, &[&ever])
 }
 
 impl Analysis {
     /// Makes the accounts; `site_of` has the site of each raw one.
     pub(crate) fn account(&mut self, site_of: &[SiteId]) {
         let Pages { residency, ever } = &self.residency;
+        let all: Vec<&TouchedHeap> = ever.iter().collect();
         let breakdown =
-            |look: &crate::residency::HeapSnapshot| residency.allocator(look.slot).breakdown(look, ever);
+            |look: &crate::residency::HeapSnapshot| residency.allocator(look.slot).breakdown(look, &all);
         let latest = residency.latest.as_ref().or(residency.peak.as_ref());
         let (at_peak, at_end) = (residency.peak.as_ref().map(breakdown), latest.map(breakdown));
         // What is pinned is best seen when most is free beside live blocks.
@@ -49,7 +50,7 @@ impl Analysis {
             Some(look) => {
                 let allocator = residency.allocator(look.slot);
                 let pinned = pins::pinned(look, &allocator, site_of, &self.places_of_sites());
-                (Some(map::map(look, &allocator, ever)), pinned)
+                (ever.first().map(|ever| map::map(look, &allocator, ever)), pinned)
             }
             None => (None, Vec::new()),
         };

@@ -37,7 +37,9 @@ pub struct Breakdown {
     pub retained: Bytes,
     /// The allocator's own pages and headers.
     pub metadata: Bytes,
-    /// Code, stacks, files, and what the program mapped by itself.
+    /// Anonymous memory that no recorded allocator explains: another allocator's, or what the program mapped by itself.
+    pub unrecorded: Bytes,
+    /// Code, static data, stacks and files.
     pub not_heap: Bytes,
     pub unaccounted: Bytes,
     /// Part of these that the program has given up and the kernel may take at any time (`MADV_FREE`).
@@ -46,6 +48,14 @@ pub struct Breakdown {
     pub huge_pages: Bytes,
     /// Requested bytes of live blocks that are not resident: never touched.
     pub live_not_resident: Bytes,
+}
+
+impl Breakdown {
+    /// All parts that the recorded allocator has.
+    pub fn heap(&self) -> Bytes {
+        let parts = [self.live, self.rounding, self.holes, self.retained, self.metadata];
+        parts.into_iter().fold(Bytes(0), |sum, part| Bytes(sum.0.saturating_add(part.0)))
+    }
 }
 
 /// How full the resident pages of a heap are.

@@ -163,6 +163,8 @@ impl<O: Observer> Run<O> {
                     return;
                 }
                 self.sequencer.residency.describe(slot, &info.allocator, info.forked_from.is_some());
+                let parent = info.forked_from.and_then(|parent| self.process_slots.get(&parent).copied());
+                self.sequencer.ledger.processes[slot as usize].forked_from = parent;
                 self.processes[slot as usize].info = info;
             }
             Section::Thread(info) => {

@@ -77,9 +77,9 @@ impl<O: Observer> Run<O> {
         memory.rss.end_at(duration);
         let mut residency = self.sequencer.residency;
         residency.finish();
-        let ever = residency.peak.as_ref().map(|look| look.slot as usize);
-        let ever = ever.and_then(|slot| ledger.processes.get_mut(slot)).map(|p| std::mem::take(&mut p.ever));
-        let residency = Pages { residency, ever: ever.unwrap_or_default() };
+        let slots = residency.peak.as_ref().map(|look| ledger.line_of(look.slot)).unwrap_or_default();
+        let ever = slots.into_iter().map(|slot| std::mem::take(&mut ledger.processes[slot].ever));
+        let residency = Pages { residency, ever: ever.collect() };
         let mut analysis = Analysis {
             meta: self.meta,
             end: self.end,
@@ -252,6 +252,8 @@ impl<O: Observer> Run<O> {
                 peak_live_bytes: Bytes(ledger.live.peak_bytes),
                 peak_live_blocks: ledger.live.peak_blocks,
                 lost_events: state.end.as_ref().map_or(0, |e| e.lost_events),
+                never_freed_bytes: ledger.counts.live_at_exit_bytes,
+                never_freed_blocks: ledger.counts.live_at_exit_blocks,
                 ..ledger.counts
             };
             let last_name = state.end.as_ref().map(|e| e.name.as_str()).filter(|n| !n.is_empty());
@@ -304,6 +306,9 @@ impl<O: Observer> Run<O> {
         let gauge = self.sequencer.ledger.overall;
         overall.peak_live_bytes = Bytes(gauge.peak_bytes);
         overall.peak_live_blocks = gauge.peak_blocks;
+        // What processes left that ran one after the other was never there together.
+        let (bytes, blocks) = self.sequencer.ledger.exits.highest();
+        (overall.live_at_exit_bytes, overall.live_at_exit_blocks) = (Bytes(bytes), blocks);
         (processes, overall)
     }
 

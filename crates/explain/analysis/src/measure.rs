@@ -17,9 +17,9 @@ pub enum Measure {
     PeakBytes,
     /// Blocks that were live at that moment.
     PeakBlocks,
-    /// Requested bytes that were never freed.
+    /// Requested bytes that were live when their process ended; a sum over processes.
     LiveAtExitBytes,
-    /// Blocks that were never freed.
+    /// Blocks that were live when their process ended.
     LiveAtExitBlocks,
     /// The highest resident set. Sites have none.
     PeakRssBytes,
@@ -69,8 +69,8 @@ impl Measure {
             Self::TemporaryAllocations => "blocks that were freed before their thread allocated again",
             Self::PeakBytes => "bytes that were live when the live bytes were at their peak",
             Self::PeakBlocks => "blocks that were live at that moment",
-            Self::LiveAtExitBytes => "bytes that were live at the exit",
-            Self::LiveAtExitBlocks => "blocks that were live at the exit",
+            Self::LiveAtExitBytes => "bytes that were live when their process ended",
+            Self::LiveAtExitBlocks => "blocks that were live when their process ended",
             Self::PeakRssBytes => "the highest resident set",
             Self::DurationNs => "how long it took",
         }
@@ -96,8 +96,8 @@ impl Measure {
             Self::TemporaryAllocations => totals.temporary_allocations,
             Self::PeakBytes => totals.peak_live_bytes.0,
             Self::PeakBlocks => totals.peak_live_blocks,
-            Self::LiveAtExitBytes => totals.live_at_exit_bytes.0,
-            Self::LiveAtExitBlocks => totals.live_at_exit_blocks,
+            Self::LiveAtExitBytes => totals.never_freed_bytes.0,
+            Self::LiveAtExitBlocks => totals.never_freed_blocks,
             Self::PeakRssBytes => analysis.memory.peak_rss.0,
             Self::DurationNs => analysis.duration.0,
         }

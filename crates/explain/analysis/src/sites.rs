@@ -2,6 +2,7 @@
 
 use crate::analysis::{Analysis, Site};
 use crate::heap::{CallTimes, TickLength};
+use crate::shape::WrapperShapes;
 use crate::stacks::names::{FramesId, Names};
 use crate::stacks::owner::{FrameFacts, nearest_frame};
 use crate::stacks::stack_table::StackTable;
@@ -12,6 +13,9 @@ use rustc_hash::FxHashMap;
 
 /// Most pairs of threads that a site distinguishes when it was put together from several stacks.
 const MOST_HANDOVERS: usize = 16;
+
+/// How often wrappers are looked for by their shape: one may call another.
+const MOST_ROUNDS: usize = 4;
 
 /// Frames of a stack among which the user's nearest one is looked for. A recursion of others may be far deeper, and have a site at
 /// each depth.
@@ -50,23 +54,45 @@ impl Analysis {
                 b.stack,
             ))
         });
-        for (i, site) in sites.iter_mut().enumerate() {
-            site.id = SiteId(i as u32);
-            // Lazily: the nearest frame is found within the first few of what may be thousands.
-            let frames = self.stacks_by_name.frames(site.stack).flat_map(|l| self.names.frames(l));
-            let facts = frames.map(|(frame, owner)| {
-                let module = frame.image.map(|i| self.images.get(i).path.as_str());
-                let (function, file) = (self.names.text(frame.function), self.names.text(frame.file));
-                (FrameFacts { function, file, module }, *owner)
-            });
-            site.user_frame = nearest_frame(facts.take(MOST_FRAMES));
-        }
+        sites.iter_mut().enumerate().for_each(|(i, site)| site.id = SiteId(i as u32));
+        self.find_places(&mut sites);
         self.time_sites(&mut sites);
         let ids: FxHashMap<NodeId, SiteId> = sites.iter().map(|site| (site.stack, site.id)).collect();
         let site_of: Vec<SiteId> = stack_of_raw.iter().map(|stack| ids[stack]).collect();
         self.sites = sites;
         self.account(&site_of);
         self.site_of_raw = site_of;
+    }
+
+    /// Finds the user's nearest frame of each site. What turns out to be a wrapper of the allocator by how it is called is passed
+    /// over, which may show that its callers are wrappers as well.
+    fn find_places(&mut self, sites: &mut [Site]) {
+        self.names.adopt_program(&self.images);
+        for round in 0..=MOST_ROUNDS {
+            for site in sites.iter_mut() {
+                // Lazily: the nearest frame is found within the first few of what may be thousands.
+                let frames = self.stacks_by_name.frames(site.stack).flat_map(|l| self.names.frames(l));
+                let facts = frames.map(|(frame, owner)| {
+                    let module = frame.image.map(|i| self.images.get(i).path.as_str());
+                    let (function, file) = (self.names.text(frame.function), self.names.text(frame.file));
+                    (FrameFacts { function, file, module }, *owner)
+                });
+                site.user_frame = nearest_frame(facts.take(MOST_FRAMES));
+            }
+            if round == MOST_ROUNDS {
+                break;
+            }
+            let mut shapes = WrapperShapes::default();
+            for site in sites.iter() {
+                let frames = self.stacks_by_name.frames(site.stack).flat_map(|l| self.names.frames(l));
+                shapes.add(site, frames, &self.names);
+            }
+            let wrappers = shapes.wrappers(&self.names);
+            if wrappers.is_empty() {
+                break;
+            }
+            self.names.pass_over(&wrappers);
+        }
     }
 
     /// The site of a recorded stack, by the process's place in [`Analysis::processes`]. For what an

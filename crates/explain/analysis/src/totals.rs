@@ -16,10 +16,15 @@ pub struct Totals {
     pub peak_live_bytes: Bytes,
     /// Blocks that were live at the moment of [`Totals::peak_live_bytes`] (not the most there ever were).
     pub peak_live_blocks: u64,
-    /// Requested bytes that were not freed when the process ended, or the recording.
+    /// Requested bytes that were not freed when the process ended, or the recording. Of several processes: the most of them that
+    /// were there together, so never more than the peak.
     pub live_at_exit_bytes: Bytes,
     /// Blocks that were not freed then.
     pub live_at_exit_blocks: u64,
+    /// Requested bytes of all blocks that were never freed. Of several processes: the sum, however far apart they ran.
+    pub never_freed_bytes: Bytes,
+    /// How many blocks these are.
+    pub never_freed_blocks: u64,
     /// Blocks that their thread freed before it allocated again.
     pub temporary_allocations: u64,
     /// Requests that the allocator refused.
@@ -39,7 +44,7 @@ impl Totals {
         self.allocations + self.reallocations + self.deallocations
     }
 
-    /// Adds what can be added: all but the peak.
+    /// Adds what can be added: all but the peak, and what was there together at an exit if `other` is another process's.
     pub(crate) fn add_counts(&mut self, other: &Totals) {
         self.allocations += other.allocations;
         self.reallocations += other.reallocations;
@@ -47,6 +52,8 @@ impl Totals {
         self.allocated_bytes += other.allocated_bytes;
         self.live_at_exit_bytes += other.live_at_exit_bytes;
         self.live_at_exit_blocks += other.live_at_exit_blocks;
+        self.never_freed_bytes += other.never_freed_bytes;
+        self.never_freed_blocks += other.never_freed_blocks;
         self.temporary_allocations += other.temporary_allocations;
         self.failed_allocations += other.failed_allocations;
         self.unknown_frees += other.unknown_frees;

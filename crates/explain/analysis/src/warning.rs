@@ -82,6 +82,13 @@ pub enum Warning {
         /// What was found, separated by semicolons.
         what: String,
     },
+    /// Places have functions or addresses and no lines of source.
+    NoLines {
+        /// Which, and how much they matter.
+        what: String,
+        /// What to do about it on the machine of the recording.
+        remedy: String,
+    },
 }
 
 impl Warning {
@@ -104,11 +111,12 @@ impl Warning {
             Warning::UnknownThreads { .. } => "unknown-threads",
             Warning::Sampled { .. } => "sampled",
             Warning::Environment { .. } => "debug-environment",
+            Warning::NoLines { .. } => "no-lines",
         }
     }
 
     /// What it means for the numbers, or what to do.
-    pub fn hint(&self) -> &'static str {
+    pub fn hint(&self) -> &str {
         match self {
             Warning::Damaged { claim: Some(Claim::Machine { .. }), .. } => {
                 "everything before that point is in this report; a machine with more memory reads all of it"
@@ -135,6 +143,7 @@ impl Warning {
             Warning::Environment { .. } => {
                 "times, and what the allocator adds to blocks, are not those of the program alone"
             }
+            Warning::NoLines { remedy, .. } => remedy,
         }
     }
 }
@@ -197,6 +206,7 @@ impl fmt::Display for Warning {
             Warning::Environment { what } => {
                 write!(f, "recorded in an environment that slows the heap: {what}")
             }
+            Warning::NoLines { what, .. } => f.write_str(what),
         }
     }
 }

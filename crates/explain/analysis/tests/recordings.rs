@@ -118,7 +118,13 @@ fn a_heap_is_gone_with_its_process() {
         "the second process does not add to the first one's leak"
     );
     assert_eq!(analysis.totals.peak_live_blocks, 3);
-    assert_eq!(analysis.totals.live_at_exit_bytes.0, 150);
+    let totals = &analysis.totals;
+    assert_eq!(
+        (totals.live_at_exit_bytes.0, totals.live_at_exit_blocks),
+        (100, 1),
+        "no two were there together"
+    );
+    assert_eq!((totals.never_freed_bytes.0, totals.never_freed_blocks), (150, 2));
     let exits: Vec<u64> = analysis.processes.iter().map(|p| p.totals.live_at_exit_bytes.0).collect();
     assert_eq!(exits, [100, 50]);
     let peaks: Vec<u64> = analysis.processes.iter().map(|p| p.totals.peak_live_bytes.0).collect();

@@ -11,14 +11,17 @@
 mod allocator;
 pub mod compare;
 mod cost;
+mod foreign;
 mod idle;
 mod insight;
 mod insights;
 pub mod name;
 mod purpose;
 mod rule_input;
+mod source;
 #[cfg(test)]
 mod testing;
+mod unseen;
 mod verdict;
 mod weigh;
 
@@ -26,20 +29,40 @@ pub use compare::{Comparison, Threshold, compare};
 pub use heapwise_analysis::units;
 pub use insight::{Certainty, Estimate, Insight, Severity};
 pub use name::without_hash;
+pub use source::LineOf;
+pub use unseen::{Unseen, unseen};
 pub use verdict::{Verdict, VerdictKind};
 
 use heapwise_analysis::Analysis;
+use source::NO_LINES;
 
 /// What is to be said about a recording.
 #[derive(Clone, Debug, Default)]
 pub struct Diagnosis {
     /// Findings, the most rewarding first.
     pub insights: Vec<Insight>,
-    /// What resident memory consists of, if pages were measured.
+    /// What resident memory consists of, if pages were measured; or why that cannot be said.
     pub verdict: Option<Verdict>,
+    /// What was not recorded of the program's memory.
+    pub unseen: Option<Unseen>,
+    /// What would be said if that were recorded, and is not: names of rules, and `verdict`.
+    pub withheld: Vec<&'static str>,
 }
 
 /// Looks for all known problems with heaps.
 pub fn diagnose(analysis: &Analysis) -> Diagnosis {
-    Diagnosis { insights: insights::all(analysis), verdict: verdict::verdict(analysis) }
+    diagnose_with_source(analysis, NO_LINES)
+}
+
+/// The same with the source that the program was built from, for advice in the words of a line.
+pub fn diagnose_with_source(analysis: &Analysis, lines: &LineOf<'_>) -> Diagnosis {
+    let unseen = unseen(analysis);
+    let verdict = verdict::verdict(analysis, unseen.as_ref());
+    let mut withheld = Vec::new();
+    if verdict.as_ref().is_some_and(|verdict| verdict.kind == VerdictKind::Unrecorded) {
+        withheld.push("verdict");
+    }
+    let is_much = unseen.as_ref().is_some_and(|unseen| unseen.is_much);
+    let insights = insights::all(analysis, lines, is_much, &mut withheld);
+    Diagnosis { insights, verdict, unseen, withheld }
 }

@@ -20,6 +20,25 @@ pub(crate) fn base(name: &str) -> &str {
     if base.is_empty() { name } else { base }
 }
 
+/// The last part with the type that it is a function of, where the name has one: `Pool::get` of
+/// `regex_automata::util::pool::Pool<T,F>::get`.
+pub(crate) fn with_type(name: &str) -> String {
+    let name = without_hash(name);
+    let mut before = None;
+    let mut last = None;
+    parts(name, |part| before = last.replace(part));
+    let of_type = before.map(|part| &name[part]).map(|part| match part.strip_prefix('<') {
+        // `<alloc::string::String as core::clone::Clone>`
+        Some(inner) => base(inner.split(" as ").next().unwrap_or(inner).trim_end_matches('>')),
+        None => base(part),
+    });
+    // Types begin with capital letters, modules do not.
+    match of_type.filter(|part| part.starts_with(|c: char| c.is_uppercase())) {
+        Some(of) => format!("{of}::{}", base(name)),
+        None => base(name).to_owned(),
+    }
+}
+
 /// The same of a name without hash and clones, but that a closure keeps the function that it is in: `run::{closure}`.
 pub(crate) fn base_with_closures(name: &str) -> String {
     let mut kept = Vec::new();
@@ -115,7 +134,7 @@ fn is_operator(part: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{base, base_with_closures};
+    use super::{base, base_with_closures, with_type};
 
     #[test]
     fn names_of_all_kinds_have_a_last_part() {
@@ -151,6 +170,21 @@ mod tests {
             ("", ""),
         ] {
             assert_eq!(base(name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn functions_of_types_are_named_with_them() {
+        for (name, expected) in [
+            ("regex_automata::util::pool::Pool<T,F>::get", "Pool::get"),
+            ("ignore::walk::Work::add_parents::h0123456789abcdef", "Work::add_parents"),
+            ("<alloc::string::String as core::clone::Clone>::clone", "String::clone"),
+            ("ignore::walk::check_symlink_loop", "check_symlink_loop"),
+            ("push_mut<usize, alloc::alloc::Global>", "push_mut"),
+            ("g_hash_table_insert", "g_hash_table_insert"),
+            ("", ""),
+        ] {
+            assert_eq!(with_type(name), expected, "{name}");
         }
     }
 

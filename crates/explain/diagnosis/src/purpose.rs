@@ -7,7 +7,7 @@
 
 use crate::name::base;
 use heapwise_analysis::Frame;
-use heapwise_analysis::owner::Owner;
+use heapwise_analysis::owner::{Owner, WrapperKind, makes_a_copy, wrapper_kind};
 
 /// What is allocated for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -67,7 +67,6 @@ const COPIES: &[&str] = &[
     "strndup",
     "__strndup",
     "wcsdup",
-    "xstrdup",
     "_M_construct",
     "_M_assign",
     "basic_string",
@@ -130,6 +129,10 @@ pub(crate) fn call<'a>(stack: &[Frame<'a>], user: usize) -> Call<'a> {
     let inner = &stack[..user.min(stack.len())];
     let names: Vec<&'a str> = inner.iter().map(|f| base(f.function.unwrap_or_default())).collect();
     let has = |list: &[&str]| names.iter().any(|name| list.contains(name));
+    let wraps = |kind| {
+        let mut wrappers = inner.iter().filter(|f| f.owner == Owner::Wrapper);
+        wrappers.any(|f| f.function.and_then(wrapper_kind) == Some(kind))
+    };
     let in_file = |name: &str, file: &str| {
         inner.iter().zip(&names).any(|(f, n)| *n == name && f.file.is_some_and(|path| path.ends_with(file)))
     };
@@ -165,9 +168,16 @@ pub(crate) fn call<'a>(stack: &[Frame<'a>], user: usize) -> Call<'a> {
         || in_file("next", "std/src/io/mod.rs")
     {
         Purpose::Read
-    } else if has(FORMATS) && !has(&["clone", "to_owned"]) && !is_str_to_string(inner, &names) {
+    } else if wraps(WrapperKind::Text)
+        || has(FORMATS) && !has(&["clone", "to_owned"]) && !is_str_to_string(inner, &names)
+    {
         Purpose::Format
-    } else if has(COPIES) || has(FORMATS) || is_string_from(inner, &names) {
+    } else if wraps(WrapperKind::Copy)
+        || inner.iter().any(is_own_copy)
+        || has(COPIES)
+        || has(FORMATS)
+        || is_string_from(inner, &names)
+    {
         Purpose::Copy
     } else if has(COLLECTS) {
         Purpose::Collect
@@ -179,12 +189,22 @@ pub(crate) fn call<'a>(stack: &[Frame<'a>], user: usize) -> Call<'a> {
         Purpose::Boxed
     } else if has(RESERVES) {
         Purpose::Reserved
-    } else if names.iter().all(|n| n.is_empty() || DIRECT.contains(n)) {
+    } else if inner
+        .iter()
+        .zip(&names)
+        .all(|(f, n)| n.is_empty() || f.owner == Owner::Wrapper || DIRECT.contains(n))
+    {
+        // A wrapper of the allocator is the program's own `malloc`.
         Purpose::Direct
     } else {
         Purpose::Other
     };
     call
+}
+
+/// A `Clone::clone` or copy constructor of the program's, of which the compiler writes most.
+fn is_own_copy(frame: &Frame<'_>) -> bool {
+    frame.owner == Owner::User && frame.function.is_some_and(|name| makes_a_copy(name, frame.file))
 }
 
 /// `to_string` of a `str`, which copies and formats nothing.
@@ -303,7 +323,11 @@ mod tests {
             (&["operator new(unsigned long)"], Purpose::Direct),
             (&["malloc"], Purpose::Direct),
             (&[], Purpose::Direct),
-            (&["g_malloc"], Purpose::Other),
+            (&["g_malloc"], Purpose::Direct),
+            (&["malloc", "xmalloc", "xstrdup"], Purpose::Copy),
+            (&["operator new(unsigned long)", "Thing::Thing(Thing const&)"], Purpose::Copy),
+            (&["malloc", "xvasprintf", "xasprintf"], Purpose::Format),
+            (&["malloc", "sprocket"], Purpose::Other),
         ];
         for (frames, expected) in cases {
             assert_eq!(what(frames), *expected, "{frames:?}");

@@ -5,9 +5,13 @@
 //! rule gets from a place the part of it that is made for some purpose: its copies, its growing buffers.
 
 use crate::cost;
-use crate::name::base;
+use crate::foreign::Foreign;
+use crate::name::{base, with_type};
 use crate::purpose::{Call, Purpose, call};
+use crate::source::LineOf;
+use heapwise_analysis::owner::{Owner, package_of};
 use heapwise_analysis::{Analysis, Frame, Nanos, Site, SiteId};
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// Samples of a site that a rule needs: with so many, the site's figures are within half of the truth.
@@ -27,12 +31,14 @@ pub(crate) struct Seen<'a> {
     pub(crate) call: Call<'a>,
 }
 
-/// A line of the user's.
+/// A line of the user's, or one of others' that allocates for its own purposes.
 pub(crate) struct Place<'a> {
     /// The plain name of the function.
-    pub(crate) function: &'a str,
-    /// The last part of the file's path, and the line; without debug information they are not known.
+    pub(crate) function: Cow<'a, str>,
+    /// The file's path and the line; without debug information they are not known.
     pub(crate) line: Option<(&'a str, u32)>,
+    /// Whose it is, unless it is the user's.
+    pub(crate) foreign: Option<Foreign<'a>>,
     pub(crate) language: Language,
     pub(crate) seen: Vec<Seen<'a>>,
 }
@@ -46,10 +52,11 @@ pub(crate) struct RuleInput<'a> {
     pub(crate) places: Vec<Place<'a>>,
     /// What all calls of the program cost.
     pub(crate) time: Nanos,
+    lines: &'a LineOf<'a>,
 }
 
 impl<'a> RuleInput<'a> {
-    pub(crate) fn new(analysis: &'a Analysis) -> Self {
+    pub(crate) fn new(analysis: &'a Analysis, lines: &'a LineOf<'a>) -> Self {
         let mut places: Vec<Place<'a>> = Vec::new();
         let mut by_place: HashMap<(&str, Option<u32>), usize> = HashMap::new();
         for site in analysis
@@ -58,35 +65,96 @@ impl<'a> RuleInput<'a> {
             .filter(|site| analysis.sampled.is_none() || site.samples >= ENOUGH_SAMPLES)
         {
             let stack = analysis.innermost(site, MOST_FRAMES);
-            let Some((user, frame)) = site.user_frame.and_then(|i| stack.get(i).map(|f| (i, *f))) else {
+            let Some(user) = site.user_frame.filter(|user| *user < stack.len()) else { continue };
+            let (at, call) = responsible(&stack, user);
+            let frame = stack[at];
+            // Nothing can be done in the standard library, and a place without a name does not help.
+            if !matches!(frame.owner, Owner::User | Owner::Dependency) {
                 continue;
-            };
-            // A place without a name does not help.
+            }
             let Some(function) = frame.function else { continue };
             let key = match (frame.file, frame.line) {
                 (Some(file), Some(line)) => (file, Some(line)),
                 _ => (function, None),
             };
-            let at = *by_place.entry(key).or_insert_with(|| {
-                let file = frame.file.map(|f| f.rsplit('/').next().unwrap_or(f));
-                places.push(Place {
-                    function: name_of(&stack[user..]),
-                    line: file.zip(frame.line),
-                    language: language(&stack, &frame),
-                    seen: Vec::new(),
-                });
+            let place = *by_place.entry(key).or_insert_with(|| {
+                places.push(place(&stack, at, user));
                 places.len() - 1
             });
-            places[at].seen.push(Seen { site, call: call(&stack, user) });
+            places[place].seen.push(Seen { site, call });
         }
         let time = analysis.sites().iter().map(|site| cost::of_site(site).0).sum();
-        Self { analysis, places, time: Nanos(time) }
+        Self { analysis, places, time: Nanos(time), lines }
+    }
+
+    /// Whether the source is at hand, and the line of a place has `.name(…)` in it.
+    pub(crate) fn has_call(&self, place: &Place<'_>, name: &str) -> bool {
+        let line = place.line.and_then(|(file, line)| (self.lines)(file, line));
+        line.is_some_and(|text| {
+            let code = text.split("//").next().unwrap_or_default();
+            let call = format!(".{name}");
+            code.match_indices(&call).any(|(at, _)| code[at + call.len()..].starts_with(['(', ':']))
+        })
     }
 
     /// Requests of the whole program.
     pub(crate) fn requests(&self) -> u64 {
         self.analysis.totals.allocations + self.analysis.totals.reallocations
     }
+}
+
+/// Which frame's code a block is allocated for, and what it is for there. The user's nearest frame, unless that called a
+/// dependency, which needed the block itself. What serde makes is what it was asked for, by the type that it fills.
+fn responsible<'a>(stack: &[Frame<'a>], user: usize) -> (usize, Call<'a>) {
+    let of_user = call(stack, user);
+    let of_serde = [
+        Purpose::DeserializedString,
+        Purpose::DeserializedEscapes,
+        Purpose::DeserializerScratch,
+        Purpose::Deserialized,
+    ];
+    let dependency = stack[..user].iter().position(|frame| frame.owner == Owner::Dependency);
+    match dependency.filter(|_| !of_serde.contains(&of_user.what)) {
+        Some(at) => (at, call(stack, at)),
+        None => (user, of_user),
+    }
+}
+
+fn place<'a>(stack: &[Frame<'a>], at: usize, user: usize) -> Place<'a> {
+    let frame = stack[at];
+    let is_foreign = frame.owner == Owner::Dependency;
+    let own = name_of(&stack[at..]);
+    let foreign = is_foreign.then(|| {
+        let caller = stack[user];
+        Foreign {
+            package: package_of(frame.file, frame.module.map(|module| module.path.as_str())),
+            called_from: (caller.owner == Owner::User)
+                .then(|| label(name_of(&stack[user..]), caller.file.zip(caller.line))),
+        }
+    });
+    Place {
+        // A dependency's `new` says little without its type.
+        function: match frame.function.filter(|name| is_foreign && base(name) == own) {
+            Some(name) => with_type(name).into(),
+            None => own.into(),
+        },
+        line: frame.file.zip(frame.line),
+        foreign,
+        language: language(stack, &frame),
+        seen: Vec::new(),
+    }
+}
+
+/// `solve_round (v01_simple.rs:92)`
+fn label(function: &str, line: Option<(&str, u32)>) -> String {
+    match line {
+        Some((file, line)) => format!("{function} ({}:{line})", file_name(file)),
+        None => function.to_owned(),
+    }
+}
+
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
 }
 
 /// The plain name of the function that the frames belong to: a closure goes by the function that it is in.
@@ -102,7 +170,6 @@ fn name_of<'a>(frames: &[Frame<'a>]) -> &'a str {
 }
 
 fn language(stack: &[Frame<'_>], frame: &Frame<'_>) -> Language {
-    use heapwise_analysis::owner::Owner;
     match frame.file.and_then(|f| f.rsplit_once('.')).map(|(_, ending)| ending) {
         Some("rs") => Language::Rust,
         Some("c") => Language::C,
@@ -114,14 +181,18 @@ fn language(stack: &[Frame<'_>], frame: &Frame<'_>) -> Language {
 }
 
 impl<'a> Place<'a> {
-    /// How a title names it: `solve_round (v01_simple.rs:92)`.
+    /// How a title names it: `solve_round (v01_simple.rs:92)`, `Pool::get of regex-automata 0.4.9 (pool.rs:123)`.
     pub(crate) fn label(&self) -> String {
+        let function = self.function.as_ref();
+        if let Some(package) = self.foreign.as_ref().and_then(|foreign| foreign.package) {
+            return label(&format!("{function} of {package}"), self.line);
+        }
         // What `#[derive(Deserialize)]` wrote has names that the user never saw.
-        let derived = matches!(self.function, "visit_map" | "visit_seq" | "deserialize");
         match self.line {
-            Some((file, line)) if derived => format!("the type at {file}:{line}"),
-            Some((file, line)) => format!("{} ({file}:{line})", self.function),
-            None => self.function.to_owned(),
+            Some((file, line)) if matches!(function, "visit_map" | "visit_seq" | "deserialize") => {
+                format!("the type at {}:{line}", file_name(file))
+            }
+            line => label(function, line),
         }
     }
 

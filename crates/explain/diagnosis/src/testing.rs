@@ -25,6 +25,8 @@ pub(crate) struct Program {
     thread: usize,
     epoch: u64,
     next: u64,
+    module: Option<String>,
+    source: Vec<(String, u32, String)>,
 }
 
 impl Program {
@@ -32,6 +34,20 @@ impl Program {
     pub(crate) fn stack(&mut self, frames: &[&str]) -> u32 {
         self.stacks.push(frames.iter().map(|f| (*f).to_owned()).collect());
         self.stacks.len() as u32 + 1
+    }
+
+    /// The path of the executable.
+    pub(crate) fn module(&mut self, path: &str) {
+        self.module = Some(path.to_owned());
+    }
+
+    fn path(&self) -> String {
+        self.module.clone().unwrap_or_else(|| "/app".into())
+    }
+
+    /// A line of a source file that can be had.
+    pub(crate) fn source(&mut self, file: &str, line: u32, text: &str) {
+        self.source.push((file.to_owned(), line, text.to_owned()));
     }
 
     /// The thread of the following calls.
@@ -87,7 +103,7 @@ impl Program {
             start: APP,
             end: APP + (1 << 20),
             bias: APP,
-            path: "/app".into(),
+            path: self.path(),
             ..ModuleInfo::default()
         };
         w.module(&module).expect("memory");
@@ -132,13 +148,18 @@ impl Program {
             }
             addresses.push((16 * (i as u64 + 1) - 1, first..frames.len() as u32));
         }
-        let image = ImageSymbols { path: "/app".into(), build_id: String::new(), addresses };
+        let image = ImageSymbols { path: self.path(), build_id: String::new(), addresses };
         Symbols { strings, frames, images: vec![image] }
     }
 
     /// The insights of one rule.
     pub(crate) fn found(&self, id: &str) -> Vec<Insight> {
-        crate::insights::all(&self.analysis()).into_iter().filter(|i| i.id == id).collect()
+        let line = |file: &str, line: u32| {
+            let at = self.source.iter().rev().find(|known| known.0 == file && known.1 == line);
+            at.map(|(_, _, text)| text.clone())
+        };
+        let insights = crate::insights::all(&self.analysis(), &line, false, &mut Vec::new());
+        insights.into_iter().filter(|i| i.id == id).collect()
     }
 
     /// The only insight of one rule.
@@ -156,6 +177,11 @@ impl Program {
         let of = |s: &&heapwise_analysis::Site| analysis.stack(s).iter().any(|f| f.function == Some(name));
         analysis.sites().iter().find(of).expect("it allocates").id
     }
+}
+
+/// All insights.
+pub(crate) fn all(analysis: &Analysis) -> Vec<Insight> {
+    crate::insights::all(analysis, crate::source::NO_LINES, false, &mut Vec::new())
 }
 
 /// Frames as optimised Rust programs have them.

@@ -4,6 +4,7 @@ mod remedy;
 
 use crate::idle;
 use crate::units::{bytes, share};
+use crate::unseen::Unseen;
 use heapwise_analysis::{Analysis, Breakdown, Bytes};
 
 /// What dominates resident memory.
@@ -22,6 +23,8 @@ pub enum VerdictKind {
     Metadata,
     /// Memory that the heap has nothing to do with.
     NotHeap,
+    /// It cannot be said: too much was not recorded.
+    Unrecorded,
 }
 
 impl VerdictKind {
@@ -35,6 +38,7 @@ impl VerdictKind {
             Self::Retention => "retention",
             Self::Metadata => "metadata",
             Self::NotHeap => "not-heap",
+            Self::Unrecorded => "unrecorded",
         }
     }
 }
@@ -50,7 +54,7 @@ pub struct Verdict {
 /// Live bytes are still rising if they are within this share of their peak when the process ends.
 const STILL_HIGH: f64 = 0.9;
 
-pub(crate) fn verdict(analysis: &Analysis) -> Option<Verdict> {
+pub(crate) fn verdict(analysis: &Analysis, unseen: Option<&Unseen>) -> Option<Verdict> {
     let accounting = &analysis.accounting;
     let peak = accounting.at_peak.as_ref()?;
     let end = accounting.at_end.as_ref().unwrap_or(peak);
@@ -61,6 +65,9 @@ pub(crate) fn verdict(analysis: &Analysis) -> Option<Verdict> {
         judged.retained = Bytes(0);
     }
     let kind = dominant(analysis, &judged);
+    if let Some(unseen) = unseen.filter(|unseen| unseen.is_much || kind == VerdictKind::NotHeap) {
+        return Some(withheld(unseen));
+    }
     let of = |part: Bytes| format!("{} of {}", bytes(part.0), bytes(moment.rss.0));
     let percent = |part: Bytes| share(part.0, moment.rss.0);
     let sentence = match kind {
@@ -100,16 +107,27 @@ pub(crate) fn verdict(analysis: &Analysis) -> Option<Verdict> {
             )
         }
         VerdictKind::NotHeap => format!(
-            "{when} {} resident ({}) is not heap: code, stacks, files, and what the program maps itself",
+            "{when} {} resident ({}) is not heap: code, static data, stacks and files",
             of(moment.not_heap),
             percent(moment.not_heap)
         ),
+        VerdictKind::Unrecorded => return unseen.map(withheld),
     };
     Some(Verdict { kind, sentence, remedy: remedy::remedy(analysis, kind, moment) })
 }
 
+/// Why there is no verdict, in its place.
+fn withheld(unseen: &Unseen) -> Verdict {
+    Verdict {
+        kind: VerdictKind::Unrecorded,
+        sentence: format!("What memory consists of is not judged: {}", unseen.sentence),
+        remedy: unseen.remedy.clone(),
+    }
+}
+
 /// The largest part of the heap, or that it is not the heap, if all parts of the heap together are less.
 fn dominant(analysis: &Analysis, b: &Breakdown) -> VerdictKind {
+    let heap = b.heap();
     let parts = [
         (b.live, VerdictKind::Live),
         (b.retained, VerdictKind::Retention),
@@ -117,8 +135,7 @@ fn dominant(analysis: &Analysis, b: &Breakdown) -> VerdictKind {
         (b.rounding, VerdictKind::Rounding),
         (b.metadata, VerdictKind::Metadata),
     ];
-    let heap = parts.iter().fold(0u64, |sum, (bytes, _)| sum.saturating_add(bytes.0));
-    if b.not_heap.0 > heap {
+    if b.not_heap > heap {
         return VerdictKind::NotHeap;
     }
     // Of equal parts the one that is named first counts.
@@ -143,7 +160,7 @@ fn is_rising(analysis: &Analysis) -> bool {
 mod tests {
     use super::*;
     use crate::testing::Program;
-    use heapwise_analysis::Pinned;
+    use heapwise_analysis::{BlindSpot, Pinned};
 
     const MIB: u64 = 1 << 20;
 
@@ -165,7 +182,7 @@ mod tests {
     fn verdict_of(allocator: &str, peak: Breakdown) -> Verdict {
         let mut analysis = program(allocator);
         analysis.accounting.at_peak = Some(peak);
-        verdict(&analysis).expect("pages were seen")
+        verdict(&analysis, None).expect("pages were seen")
     }
 
     #[test]
@@ -188,7 +205,7 @@ mod tests {
             );
             assert!(verdict.sentence.contains(words) && !verdict.remedy.is_empty(), "{verdict:?}");
         }
-        assert_eq!(verdict(&program("/lib/libc.so.6")), None, "no pages were seen");
+        assert_eq!(verdict(&program("/lib/libc.so.6"), None), None, "no pages were seen");
     }
 
     #[test]
@@ -197,6 +214,32 @@ mod tests {
             |not_heap| breakdown(|b| (b.not_heap, b.retained) = (Bytes(not_heap * MIB), Bytes(15 * MIB)));
         assert_eq!(verdict_of("/lib/libc.so.6", split(44)).kind, VerdictKind::Live);
         assert_eq!(verdict_of("/lib/libc.so.6", split(46)).kind, VerdictKind::NotHeap);
+    }
+
+    #[test]
+    fn without_what_was_not_recorded_nothing_is_judged() {
+        let mut analysis = program("/lib/libc.so.6");
+        let judged = |analysis: &Analysis| {
+            let found = crate::unseen(analysis);
+            verdict(analysis, found.as_ref()).expect("pages were seen")
+        };
+        let mostly = |unrecorded| breakdown(|b| b.unrecorded = Bytes(unrecorded * MIB));
+        analysis.accounting.at_peak = Some(mostly(20));
+        assert_eq!(judged(&analysis).kind, VerdictKind::Live, "what is recorded is more");
+        analysis.accounting.at_peak = Some(mostly(40));
+        let withheld = judged(&analysis);
+        assert_eq!(withheld.kind, VerdictKind::Unrecorded);
+        assert!(withheld.sentence.contains("not judged: 40.0 MiB of 100 MiB"), "{}", withheld.sentence);
+        // However little of it there is, a program with an allocator of its own is never said to have little heap.
+        analysis.accounting.at_peak = Some(breakdown(|b| b.not_heap = Bytes(60 * MIB)));
+        assert_eq!(judged(&analysis).kind, VerdictKind::NotHeap);
+        let (id, allocator, file) = (BlindSpot::OWN_ALLOCATOR.into(), "jemalloc".into(), "/a".into());
+        analysis.blind_spots = vec![BlindSpot { id, allocator, file, ..BlindSpot::default() }];
+        let withheld = judged(&analysis);
+        assert_eq!(withheld.kind, VerdictKind::Unrecorded);
+        assert!(withheld.sentence.contains("jemalloc inside /a"), "{}", withheld.sentence);
+        analysis.accounting.at_peak = Some(breakdown(|b| b.live = Bytes(60 * MIB)));
+        assert_eq!(judged(&analysis).kind, VerdictKind::Live);
     }
 
     #[test]
@@ -215,7 +258,7 @@ mod tests {
         analysis.accounting.at_peak = Some(breakdown(|b| b.holes = Bytes(60 * MIB)));
         let site = analysis.sites()[0].id;
         analysis.accounting.pinned = vec![Pinned { site, bytes: Bytes(38 * MIB), blocks: 602, pages: 9000 }];
-        let remedy = verdict(&analysis).expect("pages were seen").remedy;
+        let remedy = verdict(&analysis, None).expect("pages were seen").remedy;
         assert!(remedy.contains("38.0 MiB of free memory with 602 blocks"), "{remedy}");
     }
 }

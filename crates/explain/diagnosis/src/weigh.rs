@@ -83,7 +83,7 @@ mod tests {
         let stack = p.stack(&user(BOXED, stack));
         (0..300_000).for_each(|_| _ = p.alloc(stack, 8));
         let analysis = p.analysis();
-        let input = RuleInput::new(&analysis);
+        let input = RuleInput::new(&analysis, crate::source::NO_LINES);
         let estimate = Estimate { allocations: requests, ..Estimate::default() };
         severity(&input, input.places.first(), &estimate)
     }
@@ -108,7 +108,7 @@ mod tests {
         let stack = p.stack(&user(BOXED, "app::run|/u/src/a.rs|7"));
         (0..150).for_each(|_| _ = p.alloc(stack, 8));
         let analysis = p.analysis();
-        let input = RuleInput::new(&analysis);
+        let input = RuleInput::new(&analysis, crate::source::NO_LINES);
         let of = |allocations| severity(&input, None, &Estimate { allocations, ..Estimate::default() });
         assert_eq!((of(150), of(50)), (Some(Severity::Low), None));
         let peak = Estimate { peak_bytes: Bytes(200 << 20), time: Nanos(0), ..Estimate::default() };

@@ -24,21 +24,24 @@
 //! names, not a panic. The limits are in the modules that set them: the length of names, the growth of compressed
 //! sections, the number of nested interpreters.
 //!
-//! Not read: mini debug information (`.gnu_debugdata`, compressed with xz), whose symbols only name functions that
-//! `.dynsym` leaves out; and debug information from the network.
+//! From the network nothing is read here. If the environment asks for debuginfod, its program is started, which does.
 
 #![deny(unsafe_code)]
 
 mod batch;
+mod debuginfod;
 mod demangle;
 mod dwarf;
 mod elf;
 mod error;
 mod frame;
 pub mod inspect;
+mod language;
+mod mini;
 #[expect(unsafe_code, reason = "maps files")]
 mod mmap;
 mod module;
+mod package;
 mod search;
 mod section;
 mod source_path;
@@ -51,7 +54,9 @@ pub use batch::{Summary, resolve_module};
 pub use demangle::{LONGEST_NAME, demangle};
 pub use error::{Error, ErrorKind};
 pub use frame::Frame;
+pub use language::is_of_rustc;
 pub use module::ModuleSymbols;
+pub use package::debug_package;
 pub use search::DebugSearch;
 pub use svma::Svma;
 pub use warning::Warning;

@@ -9,6 +9,7 @@ use crate::dwarf::DebugInfo;
 use crate::elf;
 use crate::error::Error;
 use crate::frame::Frame;
+use crate::mini;
 use crate::mmap::{MappedFile, Store};
 use crate::search::{self, DebugSearch};
 use crate::source_path;
@@ -132,6 +133,7 @@ impl<'store> Tables<'store> {
         // Parsing the headers again is cheaper than sharing them, they are a few kilobytes.
         symbols.push(SymbolTable::full(elf::parse(path, data)?));
         symbols.extend(separate.map(|file| SymbolTable::full(file.object)));
+        symbols.extend(mini::find(path, &object, store).map(SymbolTable::full));
         symbols.push(SymbolTable::dynamic(object));
         Ok(Tables { debug_info, symbols })
     }

@@ -7,6 +7,7 @@
 //! /usr/bin/prog.debug                          the debug link, beside the file,
 //! /usr/bin/.debug/prog.debug                   in a directory below,
 //! /usr/lib/debug/usr/bin/prog.debug            and in the same place under each root
+//! ~/.cache/debuginfod_client/ab12cd…/debuginfo what debuginfod has, if the environment asks for it
 //! ```
 //!
 //! A candidate counts only if it belongs to this very build: by its build id, or, where one of the two has none, by the
@@ -20,15 +21,17 @@ use std::path::{Path, PathBuf};
 
 use object::{Object, ObjectSection};
 
+use crate::debuginfod::Debuginfod;
 use crate::elf;
 use crate::error::Hex;
 use crate::mmap::{MappedFile, Store};
 use crate::warning::Warning;
 
 /// The directories below which debug files are looked for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct DebugSearch {
     roots: Vec<PathBuf>,
+    debuginfod: Option<Debuginfod>,
 }
 
 impl Default for DebugSearch {
@@ -41,7 +44,12 @@ impl Default for DebugSearch {
 impl DebugSearch {
     /// Looks below these directories, the first one first.
     pub fn new(roots: impl IntoIterator<Item = impl Into<PathBuf>>) -> DebugSearch {
-        DebugSearch { roots: roots.into_iter().map(Into::into).collect() }
+        DebugSearch { roots: roots.into_iter().map(Into::into).collect(), debuginfod: None }
+    }
+
+    /// Asks debuginfod as well, if the variable `DEBUGINFOD_URLS` is set.
+    pub fn with_debuginfod(self) -> DebugSearch {
+        DebugSearch { debuginfod: Debuginfod::of_environment(), ..self }
     }
 
     /// The directories below which debug files are looked for.
@@ -129,10 +137,12 @@ pub(crate) fn find_debug_file<'store>(
             return Some(found);
         }
     }
-    let (name, crc) = object.gnu_debuglink().ok().flatten()?;
-    let linked = Identity { build_id, crc: Some(crc), own };
-    let places = search.by_name(path, Path::new(OsStr::from_bytes(name)));
-    places.into_iter().find_map(|candidate| linked.open(candidate, store, warnings))
+    let by_link = object.gnu_debuglink().ok().flatten().and_then(|(name, crc)| {
+        let linked = Identity { build_id, crc: Some(crc), own };
+        let places = search.by_name(path, Path::new(OsStr::from_bytes(name)));
+        places.into_iter().find_map(|candidate| linked.open(candidate, store, warnings))
+    });
+    by_link.or_else(|| named.open(search.debuginfod.as_ref()?.find(build_id?)?, store, warnings))
 }
 
 /// Finds the supplementary file that debug information refers to, if it refers to one.
@@ -151,7 +161,8 @@ pub(crate) fn find_supplementary<'store>(
     let beside = canonical.parent().unwrap_or(Path::new("/")).join(name);
     let found = std::iter::once(beside)
         .chain(search.by_build_id(build_id))
-        .find_map(|candidate| identity.open(candidate, store, warnings));
+        .find_map(|candidate| identity.open(candidate, store, warnings))
+        .or_else(|| identity.open(search.debuginfod.as_ref()?.find(build_id)?, store, warnings));
     if found.is_none() {
         let name = name.display().to_string();
         warnings.push(Warning::SupplementaryMissing { path: path.to_owned(), name });

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use common::Bench;
 use heapwise_symbols::ErrorKind;
-use heapwise_symbols::inspect::{Class, Executable, Libc, Machine, Privileges, inspect};
+use heapwise_symbols::inspect::{Class, Evidence, Executable, Libc, Machine, Privileges, Search, inspect};
 
 fn look(path: &Path) -> Executable {
     inspect(path, None).unwrap()
@@ -76,7 +76,43 @@ fn allocators_count_only_where_they_are_defined() {
     bench.run("cc", &["use.c", "mi.c", "-o", "defines"]);
     let found = look(&bench.path("defines"));
     assert_eq!(allocators(&found), [("mimalloc", false)]);
-    assert_eq!(found.own_allocators[0].evidence_symbol, "mi_malloc");
+    assert_eq!(found.own_allocators[0].evidence.symbol(), Some("mi_malloc"));
+}
+
+/// What a build of jemalloc leaves of itself in constants, and what a table of names in Rust or C does not look like.
+#[test]
+fn an_allocator_without_symbols_is_told_by_its_messages() {
+    let bench = Bench::new();
+    bench.write(
+        "je.c",
+        "#include <stdio.h>\n#include <stdlib.h>\n\
+         __attribute__((visibility(\"hidden\"))) void *je_malloc(size_t n) {\n\
+           void *p = malloc(n); if (!p) fputs(\"<jemalloc>: Error in mmap()\\n\", stderr); return p; }",
+    );
+    bench.write(
+        "use.c",
+        "#include <stddef.h>\nvoid *je_malloc(size_t); void *leads(void) { return je_malloc(3); }",
+    );
+    bench.write("main.c", "void *leads(void); int main(void) { return !leads(); }");
+    bench.run("cc", &["-O1", "main.c", "use.c", "je.c", "-s", "-o", "stripped"]);
+    let found = look(&bench.path("stripped"));
+    assert_eq!(allocators(&found), [("jemalloc", false)]);
+    assert_eq!(found.own_allocators[0].evidence, Evidence::Text("<jemalloc>: "));
+    bench.run("cc", &["-O1", "-shared", "-fPIC", "use.c", "je.c", "-s", "-o", "libuse.so"]);
+    std::fs::copy(bench.path("libuse.so"), bench.path("libcopy.so")).unwrap();
+    let mut search = Search::default();
+    for name in ["libuse.so", "libcopy.so"] {
+        let inside = search.file(&bench.path(name)).unwrap();
+        let names: Vec<_> = inside.allocators.iter().map(|found| found.name).collect();
+        assert_eq!((names.as_slice(), inside.exports_malloc), (["jemalloc"].as_slice(), false), "{name}");
+    }
+    assert!(!search.is_cut());
+    bench.write(
+        "names.c",
+        "#include <stdio.h>\nint main(void) { return puts(\"names: <jemalloc>: mimalloc: error: \") < 0; }",
+    );
+    bench.run("cc", &["names.c", "-o", "names"]);
+    assert_eq!(allocators(&look(&bench.path("names"))), []);
 }
 
 #[test]
@@ -135,7 +171,8 @@ fn a_global_allocator_in_rust_is_found() {
     for arguments in [["-Copt-level=0", "-Csymbol-mangling-version=v0"], ["-Copt-level=3", "-Cdebuginfo=0"]] {
         let found = look(&bench.rust_source("on_libc", &on_libc, &arguments));
         assert_eq!(allocators(&found), [("Rust global allocator", true)]);
-        assert!(found.own_allocators[0].evidence_symbol.ends_with("__rust_alloc"));
+        let symbol = found.own_allocators[0].evidence.symbol().expect("it has symbols");
+        assert!(symbol.ends_with("__rust_alloc"));
         let found = look(&bench.rust_source("arena", &arena, &arguments));
         assert_eq!(allocators(&found), [("Rust global allocator", false)]);
     }

@@ -297,3 +297,25 @@ fn a_batch_gives_every_address_in_order() {
     assert!(summary.n_named >= summary.n_with_line / 2 && summary.n_with_line > 100, "{summary:?}");
     assert_eq!(summary.debug_info.as_deref(), Some(path.as_path()));
 }
+
+#[test]
+fn mini_debug_information_names_functions_of_a_stripped_file() {
+    if std::process::Command::new("xz").arg("--version").output().is_err() {
+        return;
+    }
+    let bench = Bench::new();
+    let path = bench.c("poem", &["-O2"]);
+    let address = address_of(&path, "outer");
+    bench.run("objcopy", &["--only-keep-debug", "poem", "mini"]);
+    bench.run("xz", &["--keep", "mini"]);
+    bench.run("objcopy", &["--strip-all", "poem"]);
+    assert!(resolve(&open(&path), address)[0].is_unknown());
+    bench.run("objcopy", &["--add-section", ".gnu_debugdata=mini.xz", "poem"]);
+    assert_eq!(functions(&resolve(&open(&path), address)), ["outer"]);
+
+    let mut damaged = fs::read(bench.path("mini.xz")).unwrap();
+    damaged.truncate(damaged.len() / 2);
+    fs::write(bench.path("mini.xz"), damaged).unwrap();
+    bench.run("objcopy", &["--update-section", ".gnu_debugdata=mini.xz", "poem"]);
+    assert!(resolve(&open(&path), address)[0].is_unknown(), "what cannot be read is left out");
+}

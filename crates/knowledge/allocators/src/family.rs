@@ -12,11 +12,22 @@ pub struct Family {
     pub word: &'static str,
     /// What the names of its libraries begin with.
     pub libraries: &'static [&'static str],
-    /// Functions that an executable defines if it contains the allocator, the surest first.
+    /// Functions that a file defines if it contains the allocator, the surest first.
     pub symbols: &'static [Sign],
+    /// How C strings in its code begin, which stay where symbols are stripped: messages, or names of settings.
+    pub texts: &'static [&'static str],
     /// Functions that are signs of another family, and that this one defines as well: in this family's libraries they prove
     /// nothing.
     pub also_defines: &'static [&'static str],
+    /// Families whose code it brings along and does not use unless it is told to.
+    pub brings: &'static [&'static str],
+    /// Whether it is the heap of a language's runtime, for that language's objects: what is in C goes through `malloc` all the
+    /// same.
+    pub is_runtime: bool,
+    /// A variable and the beginning of its value that have it left out of use: `PYTHONMALLOC=malloc`.
+    pub turned_off_by: Option<(&'static str, &'static str)>,
+    /// What to do to see its blocks, where they are not recorded.
+    pub unrecorded: &'static str,
     /// What the names of its functions begin with, as stacks have them.
     pub frames: &'static [&'static str],
     /// Environment variables that it reads, in capitals; `*` stands for anything, at the start or at the end.
@@ -40,7 +51,13 @@ impl Family {
         word: "",
         libraries: &[],
         symbols: &[],
+        texts: &[],
         also_defines: &[],
+        brings: &[],
+        is_runtime: false,
+        turned_off_by: None,
+        unrecorded: "to record its blocks, wrap it in heapwise::Allocator (Rust), or build what contains it with the system's \
+                     allocator (for Rust: without #[global_allocator])",
         frames: &[],
         variables: &[],
         complaints: &[],
@@ -78,6 +95,8 @@ pub enum Sign {
     Exact(&'static str),
     /// A part of a mangled name, such as a namespace.
     Mangled(&'static str),
+    /// The name, with or without a prefix that ends with an underscore: `je_arrow_mallocx`.
+    Prefixed(&'static str),
 }
 
 impl Sign {
@@ -85,6 +104,11 @@ impl Sign {
     pub fn fits(&self, symbol: &str) -> bool {
         match self {
             Self::Exact(name) => symbol == *name,
+            Self::Prefixed(name) => {
+                let is_mangled = symbol.starts_with("_Z") || symbol.starts_with("_R");
+                let prefix = symbol.strip_suffix(name).filter(|_| !is_mangled);
+                prefix.is_some_and(|prefix| prefix.is_empty() || prefix.ends_with('_'))
+            }
             Self::Mangled(part) => {
                 (symbol.starts_with("_Z") || symbol.starts_with("_R")) && symbol.contains(part)
             }
@@ -154,5 +178,16 @@ mod tests {
         assert!(
             Sign::Exact("mi_malloc").fits("mi_malloc") && !Sign::Exact("mi_malloc").fits("mi_malloc_aligned")
         );
+    }
+
+    #[test]
+    fn a_prefix_is_any_that_ends_with_an_underscore() {
+        let sign = Sign::Prefixed("mallocx");
+        for name in ["mallocx", "_rjem_mallocx", "je_arrow_mallocx", "duckdb_je_mallocx"] {
+            assert!(sign.fits(name), "{name}");
+        }
+        for name in ["smallocx", "mallocx_default", "_RNvCs1_9jemalloc_7mallocx", "_ZN2a_mallocx"] {
+            assert!(!sign.fits(name), "{name}");
+        }
     }
 }

@@ -3,9 +3,11 @@
 mod marks;
 pub(crate) mod memory;
 
+use crate::report::rows::via_of;
 use crate::schema::report::{
     AllocatorTime, BlindSpot, Estimate, Exit, Frame, Growth, Handover, Insight, Interception, Order, Process,
     Quantiles, Report, SCHEMA, Sampling, Site, SiteSizes, SizeClass, Stacks, Thread, Totals, Warning,
+    Withheld,
 };
 use heapwise_analysis::{self as analysis, Analysis};
 use heapwise_diagnosis::{self as diagnosis, Diagnosis};
@@ -53,7 +55,13 @@ fn report<'a>(a: &'a Analysis, d: &Diagnosis, options: &JsonOptions) -> Report<'
             blind_spots: a
                 .blind_spots
                 .iter()
-                .map(|b| BlindSpot { id: b.id.clone(), what: b.what.clone(), remedy: b.remedy.clone() })
+                .map(|b| BlindSpot {
+                    id: b.id.clone(),
+                    what: b.what.clone(),
+                    remedy: b.remedy.clone(),
+                    allocator: Some(b.allocator.clone()).filter(|name| !name.is_empty()),
+                    file: Some(b.file.clone()).filter(|path| !path.is_empty()),
+                })
                 .collect(),
         },
         stacks: Stacks {
@@ -88,7 +96,14 @@ fn report<'a>(a: &'a Analysis, d: &Diagnosis, options: &JsonOptions) -> Report<'
             .map(|s| site(a, s, &mut listed))
             .collect(),
         insights: d.insights.iter().map(insight).collect(),
+        withheld: withheld(d),
     }
+}
+
+fn withheld(d: &Diagnosis) -> Vec<Withheld> {
+    let reason = d.unseen.as_ref().map_or("", |unseen| &unseen.sentence);
+    let one = |what: &&str| Withheld { what: (*what).to_owned(), reason: reason.to_owned() };
+    d.withheld.iter().map(one).collect()
 }
 
 impl From<&analysis::Totals> for Totals {
@@ -102,6 +117,8 @@ impl From<&analysis::Totals> for Totals {
             peak_live_blocks: t.peak_live_blocks,
             live_at_exit_bytes: t.live_at_exit_bytes.0,
             live_at_exit_blocks: t.live_at_exit_blocks,
+            never_freed_bytes: t.never_freed_bytes.0,
+            never_freed_blocks: t.never_freed_blocks,
             temporary_allocations: t.temporary_allocations,
             failed_allocations: t.failed_allocations,
             lost_events: t.lost_events,
@@ -167,6 +184,7 @@ fn site<'a>(analysis: &'a Analysis, site: &'a analysis::Site, listed: &mut usize
     Site {
         id: site.id.0,
         user_frame: site.user_frame,
+        via: via_of(&shown, site.user_frame.filter(|at| *at < inner || frames_omitted == 0)),
         allocations: site.allocations,
         allocated_bytes: site.allocated_bytes.0,
         reallocations: site.reallocations,

@@ -43,7 +43,7 @@ fn program_points_of_dhat_are_unique_and_add_up() {
         (sum("tbk"), sum("tb")),
         (totals.allocations + totals.reallocations, totals.allocated_bytes.0)
     );
-    assert_eq!((sum("gb"), sum("eb")), (totals.peak_live_bytes.0, totals.live_at_exit_bytes.0));
+    assert_eq!((sum("gb"), sum("eb")), (totals.peak_live_bytes.0, totals.never_freed_bytes.0));
     assert!(points.iter().all(|p| p["mb"].as_u64() >= p["gb"].as_u64()), "the most is less than the peak");
     let stacks: std::collections::BTreeSet<String> = points.iter().map(|p| p["fs"].to_string()).collect();
     assert_eq!(stacks.len(), points.len(), "a stack occurs twice");

@@ -7,6 +7,7 @@ use crate::claims::Claims;
 use crate::distrust::Started;
 use crate::encode::{Batch, Packer};
 use crate::examine::Examiner;
+use crate::images::Images;
 use crate::joins;
 use crate::news::News;
 use crate::process::{Common, Process};
@@ -73,6 +74,12 @@ pub struct Outcome {
     pub joined: Vec<u32>,
     /// Programs of processes that joined and then recorded nothing.
     pub silent: BTreeSet<PathBuf>,
+    /// Programs of processes that recorded something.
+    pub recorded: BTreeSet<PathBuf>,
+    /// Files that processes had mapped as code.
+    pub images: Vec<PathBuf>,
+    /// Paths of the objects that provide the processes' `malloc`, or types below their wrappers.
+    pub allocators: BTreeSet<String>,
     /// Processes that were still running at the end.
     pub still_running: u32,
     /// Highest sum of resident bytes.
@@ -112,6 +119,7 @@ pub struct Collector<'a> {
     started_since: Started,
     refusals: Refusals,
     shares: Shares,
+    images: Images,
     /// When a sample was taken last during which no process ended.
     last_whole_sample: Duration,
     /// The process that is drained first, by turns.
@@ -152,6 +160,7 @@ impl<'a> Collector<'a> {
             started_since: Started::new(session.started_before()),
             refusals: Refusals::default(),
             last_whole_sample: Duration::ZERO,
+            images: Images::default(),
             shares: Shares::new(|pid| {
                 residency::rollup(pid).ok().map(|sums| (sums.rss_bytes, sums.pss_bytes))
             }),
@@ -211,6 +220,7 @@ impl<'a> Collector<'a> {
         }
         self.end_all(control.is_own);
         self.outcome.refusals = self.refusals.into_records();
+        self.outcome.images = self.images.into_paths();
         self.outcome
     }
 
@@ -301,15 +311,18 @@ impl<'a> Collector<'a> {
             self.outcome.verify_failed = Some((sum, process.verify_failed_at()));
         }
         self.batch.ends.push(end);
-        if process.is_silent() {
-            self.outcome.silent.extend(process.executable.take());
-        }
+        let programs = match process.is_silent() {
+            true => &mut self.outcome.silent,
+            false => &mut self.outcome.recorded,
+        };
+        programs.extend(process.executable.take());
         process
     }
 
     fn describe(&mut self, process: &mut Process) {
         let described = process.describe();
-        if described.is_some() {
+        if let Some(info) = &described {
+            self.outcome.allocators.insert(info.allocator.clone());
             self.probes.want(process, &self.session.memory(), &mut self.refusals);
         }
         self.batch.processes.extend(described);

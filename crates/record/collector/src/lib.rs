@@ -5,11 +5,13 @@
 //! * [`collect`]: the loop that moves the clock, drains the rings and samples memory,
 //! * [`encode`]: the thread that packs what was drained and writes the file,
 //! * `snapshots` and `residency`: when to take snapshots of the pages of a process, and how,
+//! * `images`: the files that processes have mapped as code,
 //! * [`ticks`]: the processor's clock,
 //! * [`usable`]: how large an allocator's blocks really are,
 //! * [`command`]: starts the program, passes signals on and waits,
 //! * [`record`]: all of it together,
 //! * [`nested`]: heapwise inside of a recording,
+//! * `unreached`: programs into which nothing can be preloaded,
 //! * [`inside`]: the same for the process that it runs in.
 //!
 //! Decision: the loop only copies. Packing has a separate thread behind a bounded queue, so a slow disk slows
@@ -24,6 +26,7 @@ mod distrust;
 pub mod encode;
 mod error;
 mod examine;
+mod images;
 pub mod inside;
 mod joins;
 mod loaded;
@@ -44,6 +47,7 @@ mod sys;
 #[cfg(test)]
 mod tests;
 pub mod ticks;
+mod unreached;
 pub mod usable;
 
 pub use error::{Error, ErrorKind};

@@ -8,6 +8,8 @@ pub(crate) struct Line<'a> {
     pub(crate) range: Range<u64>,
     pub(crate) shared: bool,
     pub(crate) executable: bool,
+    /// Nothing may be done with it: a guard, or address space for later.
+    pub(crate) closed: bool,
     /// Where in the file it begins.
     pub(crate) offset: u64,
     /// Major and minor number of the file's device.
@@ -41,7 +43,8 @@ pub(crate) fn line(text: &str) -> Option<Line<'_>> {
         return None;
     }
     let (shared, executable) = (permissions.ends_with('s'), permissions.contains('x'));
-    Some(Line { range, shared, executable, offset, device, inode, name })
+    let closed = permissions.starts_with("---");
+    Some(Line { range, shared, executable, closed, offset, device, inode, name })
 }
 
 #[cfg(test)]
@@ -55,6 +58,7 @@ mod tests {
             range: 0x55d0_c0a0_0000..0x55d0_c0a2_1000,
             shared: false,
             executable: false,
+            closed: false,
             offset: 0,
             device: (0, 0),
             inode: 0,
@@ -66,6 +70,7 @@ mod tests {
         assert_eq!((file.shared, file.inode, file.name), (true, 1234, "/a file  with spaces (deleted)"));
         assert_eq!((file.device, file.in_file(), file.executable), ((0xfd, 1), 0x1000..0x1001, true));
         assert_eq!(line("7f00-7f01 rw-p 00000000 00:00 0 ").map(|l| l.name), Some(""));
+        assert!(line("7f00-7f01 ---p 00000000 00:00 0 ").is_some_and(|l| l.closed));
         assert_eq!(line("nonsense"), None);
         assert_eq!(line("7f01-7f00 rw-p 00000000 00:00 0 "), None, "it ends before it begins");
     }

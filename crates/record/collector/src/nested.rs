@@ -104,7 +104,7 @@ fn describe(header: &SessionHeader) -> Option<BlindSpot> {
         what.push_str(&format!(" ({count} runs in all)"));
     }
     let remedy = "look at what that heapwise wrote, or start the program without it";
-    Some(BlindSpot { id: "nested".into(), what, remedy: remedy.into() })
+    Some(BlindSpot { id: "nested".into(), what, remedy: remedy.into(), ..BlindSpot::default() })
 }
 
 #[cfg(test)]

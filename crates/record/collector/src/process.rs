@@ -8,6 +8,7 @@ use crate::arenas::Arenas;
 use crate::claims::Claims;
 use crate::distrust::{self, Started};
 use crate::encode::Buffers;
+use crate::images::Images;
 use crate::joins::{Mapped, Standing};
 use crate::news::News;
 use crate::refusals::{Refusals, Refused};
@@ -22,6 +23,7 @@ use heapwise_trace::file::records::{ProcessEnd, ProcessIndex, ProcessInfo, Threa
 use heapwise_trace::live::layout::{
     MAX_ARENAS, MAX_RINGS, ProcessHeader, RingHeader, exit_state, ring_state,
 };
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -58,10 +60,14 @@ pub struct Process {
     nodes: NodesRead,
     checks: u32,
     looks: Looks,
+    /// Thread pointers of all threads that were there when a snapshot was taken, the first few thousand of them.
+    thread_pointers: BTreeSet<u64>,
     /// Whether the snapshot was taken that the process requested at its end.
     took_leave: bool,
 }
 
+/// Thread pointers that are kept of a process, to tell stacks of threads that have ended.
+const MOST_THREAD_POINTERS: usize = 4096;
 /// Arenas of a process that was gone when it was looked for: it cannot have lived for long.
 const MOST_DEPARTED_ARENAS: usize = 4;
 
@@ -111,6 +117,7 @@ impl Process {
             nodes: NodesRead::new(),
             checks: 0,
             looks: Looks::default(),
+            thread_pointers: BTreeSet::new(),
             took_leave: false,
         })
     }
@@ -289,11 +296,11 @@ impl Process {
     }
 
     /// Takes a snapshot of the pages. `None` if they could not be read.
-    pub fn look(
+    pub(crate) fn look(
         &mut self,
         session: &Session,
-        started: Instant,
-        page_bytes: u64,
+        images: &mut Images,
+        (started, page_bytes): (Instant, u64),
         reason: Reason,
     ) -> Option<(Epoch, Snapshot)> {
         // Another program may have been executed in it, which is not recorded.
@@ -303,15 +310,18 @@ impl Process {
         }
         let farewell = self.says_farewell();
         self.took_leave |= farewell;
-        let rings = self.rings.iter().filter(|ring| ring.thread.is_some());
         let (mut thread_pointers, mut recorder) = (Vec::new(), Vec::new());
-        for (ring, header) in rings.filter_map(|r| Some((r, r.header(&self.arenas)?))) {
+        // A ring whose thread has ended keeps its private memory for the next one.
+        for (ring, header) in self.rings.iter().filter_map(|r| Some((r, r.header(&self.arenas)?))) {
             let state = header.private_state.load(Ordering::Relaxed);
             recorder.push(state..state.saturating_add(header.private_bytes.load(Ordering::Relaxed)));
-            if ring.tid != self.info.pid {
+            if ring.thread.is_some() && ring.tid != self.info.pid {
                 thread_pointers.push(header.handle.load(Ordering::Relaxed));
             }
         }
+        let former: Vec<u64> = self.thread_pointers.iter().copied().collect();
+        let room = MOST_THREAD_POINTERS.saturating_sub(self.thread_pointers.len());
+        self.thread_pointers.extend(thread_pointers.iter().take(room));
         let mapped = self.header().allocator_mappings.iter().filter_map(|[start, len]| {
             let len = len.load(Ordering::Acquire);
             let start = start.load(Ordering::Relaxed);
@@ -322,6 +332,7 @@ impl Process {
             pid: self.info.pid,
             process: self.info.index,
             thread_pointers: &thread_pointers,
+            former_pointers: &former,
             recorder: &recorder,
             allocator: &allocator,
             session_inode: session.memory().inode(),
@@ -330,7 +341,7 @@ impl Process {
         let before = started.elapsed();
         // Everything that a thread says from here on belongs to this epoch or a later one.
         let (epoch, _) = session.tick();
-        let snapshot = subject.snapshot(epoch, before.as_nanos() as u64, reason).ok();
+        let snapshot = subject.snapshot(Some(images), epoch, before.as_nanos() as u64, reason).ok();
         let rss_bytes = snapshot.as_ref().map_or(0, |s| s.rss_bytes);
         self.looks.took(before, started.elapsed().saturating_sub(before), rss_bytes);
         if farewell {

@@ -8,9 +8,10 @@ use crate::examine::Examiner;
 use crate::session::{PreloadLibrary, Session, Settings};
 use crate::sys::page_bytes;
 use crate::usable::Probes;
-use crate::{nested, output, signals, sys, ticks};
+use crate::{nested, output, signals, sys, ticks, unreached};
 use heapwise_trace::file::Error as FileError;
 use heapwise_trace::file::records::{BlindSpot, EnvironmentFinding, Interception, Meta, RunEnd};
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -50,6 +51,9 @@ pub struct Request {
     pub blind_spots: Vec<BlindSpot>,
     /// Explains why a program that recorded nothing could not be seen.
     pub explain: fn(&Path) -> Vec<BlindSpot>,
+    /// Finds allocators inside of files that processes have mapped as code. Those that are recorded are named, by the paths of
+    /// their files or their types.
+    pub look_inside: fn(&[PathBuf], &BTreeSet<String>) -> Vec<BlindSpot>,
     /// Whether an environment variable concerns the heap; no others are recorded.
     pub concerns_heap: fn(&str) -> bool,
     /// What is known to slow the program's heap from outside of its code.
@@ -242,9 +246,20 @@ fn unseen(pid: u32, session: &Session, outcome: &Outcome, request: &Request) -> 
                 "check that it is dynamically linked against glibc, not set-uid, and does not clear LD_PRELOAD",
             ),
         };
-        spots.push(BlindSpot { id: "never-joined".into(), what: what.into(), remedy: remedy.into() });
+        spots.push(BlindSpot {
+            id: "never-joined".into(),
+            what: what.into(),
+            remedy: remedy.into(),
+            ..BlindSpot::default()
+        });
     }
+    let inside = (request.look_inside)(&outcome.images, &outcome.allocators);
+    spots
+        .extend(inside.into_iter().filter(|spot| !request.blind_spots.iter().any(|known| known.is_of(spot))));
     spots.extend(nested::blind_spot(session));
+    if request.follow {
+        spots.extend(unreached::blind_spot(session, &outcome.recorded));
+    }
     spots
 }
 

@@ -5,11 +5,13 @@
 //! mappings that may be heap. The process goes on meanwhile. What it does in these milliseconds belongs to the epoch that
 //! the snapshot begins, so live blocks and pages differ by that at most.
 
+use crate::images::Images;
 use crate::maps::{Line, line};
 use crate::sys::{self, PageRange};
 use heapwise_trace::event::Epoch;
 use heapwise_trace::file::pages::{MappedPages, MappingKind, PageRun, Reason, Snapshot};
 use heapwise_trace::file::records::ProcessIndex;
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
@@ -21,6 +23,8 @@ pub(crate) struct Subject<'a> {
     pub(crate) process: ProcessIndex,
     /// Thread pointers of its threads but the first. They lie at the top of the threads' stacks.
     pub(crate) thread_pointers: &'a [u64],
+    /// The same of threads that have ended, ascending: the C library keeps their stacks for new ones.
+    pub(crate) former_pointers: &'a [u64],
     /// Memory that the recorder keeps in it.
     pub(crate) recorder: &'a [Range<u64>],
     /// What its allocator has mapped, if that is not glibc's.
@@ -41,12 +45,13 @@ pub fn of_worker(pid: u32, shared_inode: u64, thread_pointers: &[u64]) -> io::Re
         pid,
         process: ProcessIndex(0),
         thread_pointers,
+        former_pointers: &[],
         recorder: &[],
         allocator: std::slice::from_ref(&everywhere),
         session_inode: shared_inode,
         page_bytes: crate::page_bytes(),
     };
-    subject.snapshot(Epoch(0), 0, Reason::Requested)
+    subject.snapshot(None, Epoch(0), 0, Reason::Requested)
 }
 
 /// In a process up to this size, what it touches during the snapshot is a noticeable share, so the kernel's sum is read
@@ -56,11 +61,17 @@ const SMALL: u64 = 256 << 20;
 const CONTROL_BLOCK_BYTES: u64 = 4096;
 
 impl Subject<'_> {
-    /// Asks the kernel.
+    /// Asks the kernel. Static data is told from other anonymous memory if there are `images` to look it up in.
     ///
     /// # Errors
     /// The kernel's: the process is gone, or may not be looked at.
-    pub(crate) fn snapshot(&self, epoch: Epoch, time_ns: u64, reason: Reason) -> io::Result<Snapshot> {
+    pub(crate) fn snapshot(
+        &self,
+        images: Option<&mut Images>,
+        epoch: Epoch,
+        time_ns: u64,
+        reason: Reason,
+    ) -> io::Result<Snapshot> {
         let before = rollup(self.pid)?;
         let maps = std::fs::read_to_string(format!("/proc/{}/maps", self.pid))?;
         let mut lines: Vec<Line<'_>> = maps.lines().filter_map(line).collect();
@@ -71,7 +82,14 @@ impl Subject<'_> {
             listed_to = line.range.end.max(listed_to);
         }
         lines.retain(|line| !line.range.is_empty());
-        let mut mappings: Vec<MappedPages> = lines.iter().flat_map(|line| self.mappings_of(line)).collect();
+        let loaded =
+            images.map(|images| images.loaded(self.pid, &lines, self.page_bytes)).unwrap_or_default();
+        let shapes = self.shapes_of_stacks(&lines);
+        let mut below = None;
+        let mut mappings: Vec<MappedPages> = Vec::with_capacity(lines.len());
+        for line in &lines {
+            mappings.extend(self.mappings_of(line, below.replace(line), &loaded, &shapes));
+        }
         let is_session =
             |address: u64| lines.iter().any(|l| l.inode == self.session_inode && l.range.contains(&address));
         let pagemap = File::open(format!("/proc/{}/pagemap", self.pid))?;
@@ -117,9 +135,29 @@ impl Subject<'_> {
         })
     }
 
-    /// What a line stands for: one mapping, or several if stacks or memory of the recorder have grown together with
-    /// others in it, as the kernel lets neighbours do. The session's memory stands for none.
-    fn mappings_of(&self, line: &Line<'_>) -> Vec<MappedPages> {
+    /// The lengths of the guards and stacks of threads that are there.
+    fn shapes_of_stacks(&self, lines: &[Line<'_>]) -> BTreeSet<(u64, u64)> {
+        let pairs = lines
+            .windows(2)
+            .filter_map(|pair| shape(Some(&pair[0]), &pair[1]).map(|shape| (shape, &pair[1])));
+        let has_thread = |line: &Line<'_>| {
+            let former = self.former_pointers.partition_point(|&pointer| pointer < line.range.start);
+            self.former_pointers.get(former).is_some_and(|pointer| line.range.contains(pointer))
+                || self.thread_pointers.iter().any(|pointer| line.range.contains(pointer))
+        };
+        pairs.filter(|(_, line)| has_thread(line)).map(|(shape, _)| shape).collect()
+    }
+
+    /// What a line stands for: one mapping, or several if stacks, static data or memory of the recorder have grown together
+    /// with others in it, as the kernel lets neighbours do. The session's memory stands for none. `below` is the line before,
+    /// `loaded` are the ranges of object files, and `shapes` those of stacks.
+    fn mappings_of(
+        &self,
+        line: &Line<'_>,
+        below: Option<&Line<'_>>,
+        loaded: &[Range<u64>],
+        shapes: &BTreeSet<(u64, u64)>,
+    ) -> Vec<MappedPages> {
         if line.inode == self.session_inode {
             return Vec::new();
         }
@@ -127,15 +165,25 @@ impl Subject<'_> {
         match line.name {
             "[heap]" => return whole(MappingKind::Break),
             "[stack]" => return whole(MappingKind::MainStack),
+            // The kernel's own pages, such as [vdso]. Names that a program gives to memory begin with "[anon:".
+            name if name.starts_with("[v") => return whole(MappingKind::File),
             _ if line.shared || line.inode != 0 => return whole(MappingKind::File),
             _ => {}
         }
         let mut parts: Vec<(Range<u64>, MappingKind)> = Vec::new();
         // A stack begins behind a guard page, so with the line, and ends with the control block.
-        let stack = self.thread_pointers.iter().find(|&&pointer| line.range.contains(&pointer));
-        if let Some(pointer) = stack {
+        let within_line = |pointer: &&u64| line.range.contains(*pointer);
+        let shape = shape(below, line);
+        let stack = self.thread_pointers.iter().find(within_line);
+        // Where a thread has ended, something else may be by now; but not many things have a guard below them.
+        let first = self.former_pointers.partition_point(|&pointer| pointer < line.range.start);
+        let former = || self.former_pointers.get(first).filter(within_line).filter(|_| shape.is_some());
+        if let Some(pointer) = stack.or_else(former) {
             let end = (pointer + CONTROL_BLOCK_BYTES).next_multiple_of(self.page_bytes);
             parts.push((line.range.start..end.min(line.range.end), MappingKind::ThreadStack));
+        } else if shape.is_some_and(|shape| shapes.contains(&shape)) {
+            // The C library keeps stacks for new threads. Of a thread that was never there at a snapshot no pointer is known.
+            parts.push((line.range.clone(), MappingKind::ThreadStack));
         }
         let page = self.page_bytes;
         let within = |ranges: &[Range<u64>], kind: MappingKind| -> Vec<(Range<u64>, MappingKind)> {
@@ -145,6 +193,8 @@ impl Subject<'_> {
             };
             ranges.iter().map(cut).filter(|r| r.start < r.end).map(|r| (r, kind)).collect()
         };
+        // What lies anonymous within an object file is the part of its static data that the file has no bytes of.
+        parts.extend(within(loaded, MappingKind::File));
         parts.extend(within(self.recorder, MappingKind::Recorder));
         parts.extend(within(self.allocator, MappingKind::Allocator));
         parts.sort_by_key(|(range, _)| range.start);
@@ -165,6 +215,13 @@ impl Subject<'_> {
         }
         mappings
     }
+}
+
+/// The lengths of what is closed right below a line and of the line, as a stack and its guard have.
+fn shape(below: Option<&Line<'_>>, line: &Line<'_>) -> Option<(u64, u64)> {
+    let len = |line: &Line<'_>| line.range.end - line.range.start;
+    let guard = below.filter(|below| below.closed && below.range.end == line.range.start)?;
+    (!line.closed && !line.shared && line.inode == 0 && line.name.is_empty()).then(|| (len(guard), len(line)))
 }
 
 fn mapping(range: Range<u64>, kind: MappingKind) -> MappedPages {
@@ -213,6 +270,7 @@ mod tests {
             pid,
             process,
             thread_pointers,
+            former_pointers: &[0x57100],
             recorder,
             allocator: &[],
             session_inode: 99,
@@ -220,14 +278,26 @@ mod tests {
         }
     }
 
+    fn look() -> Snapshot {
+        let snapshot =
+            subject(&[], &[]).snapshot(Some(&mut Images::default()), Epoch(7), 0, Reason::Requested);
+        snapshot.expect("we may look at ourselves")
+    }
+
+    type Parts = Vec<(u64, u64, MappingKind)>;
+
+    fn parts(text: &str, below: &str, recorder: &[Range<u64>], loaded: &[Range<u64>]) -> Parts {
+        let (line, below) = (line(text).expect("a line"), line(below));
+        let shapes = BTreeSet::from([(0x1000, 0x8000)]);
+        let parts = subject(&[0x17100], recorder).mappings_of(&line, below.as_ref(), loaded, &shapes);
+        parts.iter().map(|m| (m.start, m.end, m.kind)).collect()
+    }
+
     #[test]
     fn stacks_and_the_recorders_memory_are_cut_out_of_what_they_grew_together_with() {
-        let line = line("10000-40000 rw-p 00000000 00:00 0").expect("a line");
         let recorder = [0x20000..0x22000, 0x90000..0x92000];
-        let parts: Vec<_> = subject(&[0x17100], &recorder).mappings_of(&line);
-        let parts: Vec<_> = parts.iter().map(|m| (m.start, m.end, m.kind)).collect();
         assert_eq!(
-            parts,
+            parts("10000-40000 rw-p 00000000 00:00 0", "", &recorder, &[]),
             [
                 (0x10000, 0x19000, MappingKind::ThreadStack),
                 (0x19000, 0x20000, MappingKind::Anonymous),
@@ -235,6 +305,48 @@ mod tests {
                 (0x22000, 0x40000, MappingKind::Anonymous),
             ]
         );
+    }
+
+    #[test]
+    fn a_stack_that_is_kept_for_a_new_thread_is_one_if_a_guard_is_below_it() {
+        let stack = "50000-59000 rw-p 00000000 00:00 0";
+        let guarded = parts(stack, "4f000-50000 ---p 00000000 00:00 0", &[], &[]);
+        assert_eq!(guarded, [(0x50000, 0x59000, MappingKind::ThreadStack)]);
+        for below in ["4f000-50000 rw-p 00000000 00:00 0", "4e000-4f000 ---p 00000000 00:00 0"] {
+            assert_eq!(parts(stack, below, &[], &[]), [(0x50000, 0x59000, MappingKind::Anonymous)]);
+        }
+    }
+
+    #[test]
+    fn what_looks_as_the_stacks_of_known_threads_is_one() {
+        let guard = "6f000-70000 ---p 00000000 00:00 0";
+        let kept = parts("70000-78000 rw-p 00000000 00:00 0", guard, &[], &[]);
+        assert_eq!(kept, [(0x70000, 0x78000, MappingKind::ThreadStack)]);
+        for other in ["70000-79000 rw-p 00000000 00:00 0", "70000-78000 rw-p 00000000 00:00 0   [anon:arena]"]
+        {
+            assert!(
+                parts(other, guard, &[], &[]).iter().all(|part| part.2 == MappingKind::Anonymous),
+                "{other}"
+            );
+        }
+        let text = ["10000-11000 ---p 00000000 00:00 0", "11000-18000 rw-p 00000000 00:00 0", guard];
+        let lines: Vec<_> = text.iter().filter_map(|text| line(text)).collect();
+        let shapes = subject(&[0x17100], &[]).shapes_of_stacks(&lines);
+        assert_eq!(shapes, BTreeSet::from([(0x1000, 0x7000)]));
+        assert_eq!(subject(&[0x27100], &[]).shapes_of_stacks(&lines), BTreeSet::new());
+    }
+
+    #[test]
+    fn static_data_belongs_to_its_file_and_what_grew_together_with_it_does_not() {
+        let loaded = [0x60000..0x72000];
+        assert_eq!(
+            parts("70000-80000 rw-p 00000000 00:00 0", "", &[], &loaded),
+            [(0x70000, 0x72000, MappingKind::File), (0x72000, 0x80000, MappingKind::Anonymous)]
+        );
+        let kernels = parts("7ff00000-7ff02000 r-xp 00000000 00:00 0   [vdso]", "", &[], &[]);
+        assert_eq!(kernels, [(0x7ff00000, 0x7ff02000, MappingKind::File)]);
+        let named = parts("90000-91000 rw-p 00000000 00:00 0   [anon:v8]", "", &[], &[]);
+        assert_eq!(named, [(0x90000, 0x91000, MappingKind::Anonymous)]);
     }
 
     #[test]
@@ -249,8 +361,7 @@ mod tests {
             let start = spare.as_ptr() as u64 + first as u64;
             (start, start + 2 * pages as u64 * 4096)
         };
-        let snapshot =
-            subject(&[], &[]).snapshot(Epoch(7), 0, Reason::Requested).expect("we may look at ourselves");
+        let snapshot = look();
         let runs: Vec<_> = snapshot.mappings.iter().flat_map(|m| &m.runs).collect();
         assert!(runs.is_sorted_by(|a, b| a.start + a.pages * 4096 <= b.start), "no page twice");
         let inside: Vec<_> = runs.iter().filter(|r| (start..end).contains(&r.start)).collect();
@@ -266,8 +377,7 @@ mod tests {
         let mut memory: Vec<u8> = Vec::with_capacity(1 << 30);
         memory.resize(size, 1);
         let start = (memory.as_ptr() as u64).next_multiple_of(4096);
-        let snapshot =
-            subject(&[], &[]).snapshot(Epoch(7), 0, Reason::Requested).expect("we may look at ourselves");
+        let snapshot = look();
         let mapping =
             snapshot.mappings.iter().find(|m| (m.start..m.end).contains(&start)).expect("it is mapped");
         let resident = |address: u64| {

@@ -51,5 +51,6 @@ mod tests;
 pub mod thread;
 pub mod trie;
 pub mod turn;
+mod unreached;
 pub mod unwind;
 pub mod wrapped;

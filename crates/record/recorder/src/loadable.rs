@@ -5,10 +5,12 @@
 //! a line about it on the program's standard error. So each function that starts a program first checks whether the library can
 //! still be reached, and if not overwrites its path in the variable with spaces, which the loader skips. A child of `vfork` shares
 //! its strings with its parent, which may go on with all its rights: spaces become the path again where the library is in reach.
+//!
+//! Before that, each notes a program into which nothing can be preloaded ([`unreached`]).
 
 use crate::arch::entry::Arguments;
 use crate::session::{SessionPath, own_environment, variable, variable_in};
-use crate::{real, sys};
+use crate::{real, sys, unreached};
 use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_char, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -136,15 +138,73 @@ impl Environment {
     }
 }
 
+/// Where the program of a call is found.
+#[derive(Clone, Copy)]
+enum Program {
+    /// An argument is its path.
+    Path(usize),
+    /// An argument is its path, or its name in a folder of `PATH`.
+    Searched(usize),
+    /// The first argument is its descriptor.
+    Descriptor,
+    /// The second argument is its path below the folder that the first one names, or empty for that file itself.
+    At,
+    /// The shell.
+    Shell,
+}
+
+impl Program {
+    /// Has it noted if it cannot be recorded.
+    ///
+    /// # Safety
+    /// `call` has the arguments of a function with such a program.
+    unsafe fn note(self, call: &Arguments) {
+        // SAFETY: the caller's promise.
+        match unsafe { (self, call.at(0) as i32, self.text(call)) } {
+            (Self::Descriptor, descriptor, _) => unreached::note_descriptor(descriptor),
+            (Self::At, descriptor, Some(path)) if path.is_empty() => unreached::note_descriptor(descriptor),
+            (Self::At, AT_CURRENT_FOLDER, Some(path)) => unreached::note(path),
+            (Self::At, _, Some(path)) if path.to_bytes().starts_with(b"/") => unreached::note(path),
+            (Self::Path(_), _, Some(path)) => unreached::note(path),
+            (Self::Searched(_), _, Some(name)) => unreached::note_searched(name),
+            (Self::Shell, ..) => unreached::note(c"/bin/sh"),
+            _ => {}
+        }
+    }
+
+    /// The argument that is a text; `None` if there is none, or it cannot be read.
+    ///
+    /// # Safety
+    /// `call` has the arguments of a function with such a program.
+    unsafe fn text<'a>(self, call: &'a Arguments) -> Option<&'a CStr> {
+        let place = match self {
+            Self::Path(place) | Self::Searched(place) => place,
+            Self::At => 1,
+            Self::Descriptor | Self::Shell => return None,
+        };
+        // SAFETY: the caller's promise.
+        let at = unsafe { call.at(place) };
+        sys::read_word_checked(at)?;
+        // SAFETY: it is an argument that has to be a string, and its beginning can be read.
+        Some(unsafe { CStr::from_ptr(at as *const c_char) })
+    }
+}
+
+/// `AT_FDCWD`.
+const AT_CURRENT_FOLDER: i32 = -100;
+
 macro_rules! before {
-    ($($function:ident, $environment:expr;)*) => {$(
+    ($($function:ident, $environment:expr, $program:expr;)*) => {$(
         #[doc = concat!("Called before `", stringify!($function), "`; returns where to go on.")]
         ///
         /// # Safety
         /// `call` has the arguments of such a call.
         pub unsafe extern "C" fn $function(call: *const Arguments) -> *const c_void {
             // SAFETY: the caller's promise.
-            unsafe { tend($environment.of(&*call)) };
+            unsafe {
+                tend($environment.of(&*call));
+                $program.note(&*call);
+            }
             if real::$function().is_null() {
                 real::resolve();
             }
@@ -155,17 +215,17 @@ macro_rules! before {
 }
 
 before! {
-    execve, Environment::At(2);
-    execveat, Environment::At(3);
-    fexecve, Environment::At(2);
-    execv, Environment::Own;
-    execvp, Environment::Own;
-    execvpe, Environment::At(2);
-    execl, Environment::Own;
-    execlp, Environment::Own;
-    execle, Environment::AfterList;
-    posix_spawn, Environment::At(5);
-    posix_spawnp, Environment::At(5);
-    system, Environment::Own;
-    popen, Environment::Own;
+    execve, Environment::At(2), Program::Path(0);
+    execveat, Environment::At(3), Program::At;
+    fexecve, Environment::At(2), Program::Descriptor;
+    execv, Environment::Own, Program::Path(0);
+    execvp, Environment::Own, Program::Searched(0);
+    execvpe, Environment::At(2), Program::Searched(0);
+    execl, Environment::Own, Program::Path(0);
+    execlp, Environment::Own, Program::Searched(0);
+    execle, Environment::AfterList, Program::Path(0);
+    posix_spawn, Environment::At(5), Program::Path(1);
+    posix_spawnp, Environment::At(5), Program::Searched(1);
+    system, Environment::Own, Program::Shell;
+    popen, Environment::Own, Program::Shell;
 }

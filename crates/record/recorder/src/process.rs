@@ -156,6 +156,12 @@ impl Process {
         self.region.session()
     }
 
+    /// The session's header as this process or one that it was forked from has mapped it, attached or not.
+    pub fn session_of_line(&self) -> Option<&'static SessionHeader> {
+        // SAFETY: null, or the session's header, which is never unmapped and consists of atomics.
+        unsafe { self.inherited.session.load(Ordering::Acquire).as_ref() }
+    }
+
     /// Whether there is no session to record for.
     pub fn is_inert(&self) -> bool {
         self.inert.load(Ordering::Relaxed) != 0
@@ -229,8 +235,7 @@ impl Process {
         }
         let joined = self.join(&held);
         if joined == Joined::Refused {
-            // SAFETY: null, or the session's header, which is never unmapped and consists of atomics.
-            if let Some(session) = unsafe { self.inherited.session.load(Ordering::Relaxed).as_ref() } {
+            if let Some(session) = self.session_of_line() {
                 session.refused.fetch_add(1, Ordering::Relaxed);
             }
         }
@@ -254,7 +259,7 @@ impl Process {
             Ok(session) => session,
             Err(Refusal::System(_) | Refusal::Foreign) => return Joined::Refused,
         };
-        self.inherited.session.store(core::ptr::from_ref(session).cast_mut(), Ordering::Relaxed);
+        self.inherited.session.store(core::ptr::from_ref(session).cast_mut(), Ordering::Release);
         self.region.join(held, session, path);
         confined::look();
         address_space::look();

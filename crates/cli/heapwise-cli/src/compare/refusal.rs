@@ -56,7 +56,8 @@ fn reason(executable: &Executable) -> Option<(String, &'static str)> {
             "it defines malloc itself, as rustc does, which takes precedence over any other".to_owned();
         return Some((what, WITHOUT));
     }
-    let own = executable.own_allocators.iter().find(|own| !own.reaches_libc)?;
-    let what = format!("it contains an allocator of its own ({}; symbol {})", own.name, own.evidence_symbol);
+    // The heap of a language's runtime is beside the C library's, which can be replaced all the same.
+    let own = executable.own_allocators.iter().find(|own| !own.reaches_libc && !own.is_runtime)?;
+    let what = format!("it contains an allocator of its own ({}; {})", own.name, own.evidence);
     Some((what, WITHOUT))
 }

@@ -45,7 +45,8 @@ fn of_executable(found: &Executable) -> Program {
     let sanitizers = || families().filter(|family| family.is_sanitizer).map(|family| family.name);
     // Sanitizers are not allocators that the developer chose.
     let is_chosen = |name: &str| sanitizers().all(|one| one != name) && name != STATIC && name != MUSL;
-    let allocators = found.own_allocators.iter().filter(|own| is_chosen(own.name) && !own.reaches_libc);
+    let chosen = |own: &&inspect::AllocatorFound| is_chosen(own.name) && !own.is_runtime && !own.reaches_libc;
+    let allocators = found.own_allocators.iter().filter(chosen);
     let linked = sanitizers().filter(|name| own(name));
     Program {
         path: found.path.clone(),
@@ -59,7 +60,10 @@ fn of_executable(found: &Executable) -> Program {
         is_privileged: found.privileges.any(),
         exports_malloc: found.exports_malloc,
         allocators: allocators
-            .map(|own| OwnAllocator { name: own.name, symbol: own.evidence_symbol.clone() })
+            .map(|own| OwnAllocator {
+                name: own.name,
+                symbol: own.evidence.symbol().unwrap_or_default().into(),
+            })
             .collect(),
         sanitizers: linked.collect(),
     }

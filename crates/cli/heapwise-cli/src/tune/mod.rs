@@ -63,6 +63,9 @@ pub(crate) fn tune(args: &TuneArgs) -> Result<u8, Failure> {
         Some(comparison) => Choice::confirmed(&found, comparison),
         None => Choice::by_replay(&found),
     };
+    // Replays have what is recorded alone.
+    let is_much_unrecorded = heapwise_diagnosis::unseen(&analysis).is_some_and(|unseen| unseen.is_much);
+    let choice = if is_much_unrecorded { choice.without_replays() } else { choice };
     let machine = MachineDescription::look();
     let tried_program = program.as_ref().filter(|_| comparison.is_some());
     let other_program = tried_program.and_then(|program| usage::other_program(&analysis, program));

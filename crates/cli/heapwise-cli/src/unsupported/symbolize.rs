@@ -6,7 +6,11 @@ use heapwise_analysis::Analysis;
 use heapwise_trace::file::tables::Symbols;
 
 /// No names, and the reason.
-pub(crate) fn symbolize(_analysis: &Analysis, _progress: &Progress) -> (Symbols, Vec<String>) {
+pub(crate) fn symbolize(
+    _analysis: &Analysis,
+    _may_fetch: bool,
+    _progress: &Progress,
+) -> (Symbols, Vec<String>) {
     let problem =
         "the recording was cut off before they were stored in it; only Linux can add them".to_owned();
     (Symbols::default(), vec![problem])

@@ -255,6 +255,10 @@ impl JemallocOptions {
 /// Which jemalloc reads a variable, if any.
 fn reader(facts: &Facts, variable: &str) -> Reader {
     let linked = facts.program.iter().flat_map(|program| &program.allocators).find(|a| a.name == "jemalloc");
+    // Without symbols it is not known how the program calls it.
+    if linked.is_some_and(|allocator| allocator.symbol.is_empty()) {
+        return Reader::Unknown;
+    }
     let prefixed = linked.map(|allocator| allocator.symbol.contains(PREFIX_OF_RUST));
     let library = facts.libraries_like(&["jemalloc"]).next().is_some();
     let (reads, other) = match variable {

@@ -42,9 +42,8 @@ impl Check for OwnAllocators {
             } else if program.exports_malloc {
                 Some(format!("{name} defines malloc itself, which takes precedence"))
             } else {
-                program.allocators.first().map(|own| {
-                    format!("{name} contains {} (symbol {}), and asks that one", own.name, own.symbol)
-                })
+                let own = program.allocators.first();
+                own.map(|own| format!("{name} contains {}, and asks that one", own.with_evidence()))
             };
             if let Some(why) = why {
                 let title = "the allocator that is preloaded is not the one that the program uses";
@@ -67,7 +66,7 @@ impl Check for OwnAllocators {
                 Finding::new(self.id(), Severity::Note, title, "unset them, or set those of its allocator");
             finding.evidence = set;
             if let Some(own) = program.allocators.first() {
-                finding.evidence.push(format!("{name} contains {} (symbol {})", own.name, own.symbol));
+                finding.evidence.push(format!("{name} contains {}", own.with_evidence()));
             }
             findings.push(finding);
         }

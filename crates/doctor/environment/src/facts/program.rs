@@ -25,8 +25,18 @@ pub struct Program {
 pub struct OwnAllocator {
     /// `jemalloc`, `mimalloc` and so on.
     pub name: &'static str,
-    /// A symbol by which it was found.
+    /// A symbol by which it was found; empty if its symbols are stripped, and it was found by its messages.
     pub symbol: String,
+}
+
+impl OwnAllocator {
+    /// What it is, and how that was found out.
+    pub fn with_evidence(&self) -> String {
+        match self.symbol.as_str() {
+            "" => format!("{} (its messages are in there; symbols are stripped)", self.name),
+            symbol => format!("{} (symbol {symbol})", self.name),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

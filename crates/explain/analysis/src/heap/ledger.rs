@@ -5,6 +5,7 @@ mod out_of_order;
 mod sampled;
 mod stack_sites;
 
+use super::exits::Exits;
 use super::growth::Fresh;
 use super::handover::Handovers;
 use super::live::{Block, LiveBlocks, MOST_RESIZES, Tick, cut_size};
@@ -20,7 +21,10 @@ use crate::timeline::Timeline;
 use crate::totals::Totals;
 use crate::units::Bytes;
 use heapwise_trace::event::{Event, StackId};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Processes of which one is a fork of the other.
+const MOST_ANCESTORS: usize = 1024;
 
 /// A block on its way from one address to another.
 #[derive(Clone, Copy, Debug)]
@@ -56,6 +60,8 @@ pub(crate) struct ProcessLedger {
     pub(crate) ever: TouchedHeap,
     pub(crate) live: Gauge,
     pub(crate) exit: Gauge,
+    /// The process that it is a fork of.
+    pub(crate) forked_from: Option<u32>,
     /// When it was first heard of.
     since_ns: u64,
     /// By stack.
@@ -85,6 +91,7 @@ pub(crate) struct Ledger {
     pub(crate) sizes: Sizes,
     pub(crate) timeline: Timeline,
     pub(crate) handovers: Handovers,
+    pub(crate) exits: Exits,
     pub(crate) marks: MarkAccount,
     pub(super) reconciler: Reconciler<Block>,
     pub(super) epoch: u64,
@@ -112,6 +119,7 @@ impl Ledger {
             ever: TouchedHeap::new(self.budget.clone()),
             live: Gauge::default(),
             exit: Gauge::default(),
+            forked_from: None,
             since_ns: self.now_ns,
             sites: Vec::new(),
             far_sites: FxHashMap::default(),
@@ -137,6 +145,17 @@ impl Ledger {
         });
         self.many.threads = self.threads.len() > 1;
         self.threads.len() as u32 - 1
+    }
+
+    /// A process, and then those that it was forked from.
+    pub(crate) fn line_of(&self, process: u32) -> Vec<usize> {
+        let parent = |&at: &usize| self.processes[at].forked_from.map(|parent| parent as usize);
+        // A process that is its own ancestor only occurs in damaged recordings, as do very many generations.
+        let first = Some(process as usize).filter(|&at| at < self.processes.len());
+        let mut line: Vec<usize> = std::iter::successors(first, parent).take(MOST_ANCESTORS).collect();
+        let mut known = FxHashSet::default();
+        line.retain(|at| known.insert(*at));
+        line
     }
 
     /// The epoch of the following events.

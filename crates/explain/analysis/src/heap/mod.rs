@@ -2,6 +2,7 @@
 //!
 //! The [`Ledger`] applies events in the order in which they are passed to it: [`crate::order`] finds that order.
 
+mod exits;
 mod growth;
 mod handover;
 mod ledger;

@@ -148,7 +148,9 @@ impl<O: Observer> Sequencer<O> {
         if self.residency.wants(slot, &snapshot, live_bytes) && self.ledger.budget.work(work) {
             let live = process.blocks.copy(self.residency.spare());
             let look = HeapSnapshot { slot, snapshot, live, live_bytes };
-            self.residency.take(look, &process.ever);
+            let line = self.ledger.line_of(slot);
+            let ever: Vec<_> = line.into_iter().map(|at| &self.ledger.processes[at].ever).collect();
+            self.residency.take(look, &ever);
         }
     }
 

@@ -6,23 +6,26 @@ use super::pages::{self, Page};
 use crate::accounting::Breakdown;
 use crate::heap::TouchedHeap;
 use crate::units::{Bytes, Nanos};
-use heapwise_trace::file::pages::MappingKind;
+use heapwise_trace::file::pages::{MappingKind, PageRun};
 
 /// glibc keeps each of its further arenas in pieces of this size and alignment (`HEAP_MAX_SIZE`: twice the largest
 /// threshold for mappings, on machines with 64 bits).
 const ARENA_BYTES: u64 = 64 << 20;
+/// If an allocator has mapped fewer pieces than this, all of them were noted when it did.
+const MOST_NOTED: usize = 1000;
 /// What a page without a live block is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Empty {
     Retained,
     Metadata,
-    NotHeap,
+    Unrecorded,
     Unaccounted,
 }
 
 impl Allocator<'_> {
     /// Accounts for every resident byte of a snapshot.
-    pub(crate) fn breakdown(&self, look: &HeapSnapshot, ever: &TouchedHeap) -> Breakdown {
+    /// `ever` are pages that ever held a block, of the process itself and then of those that it was forked from.
+    pub(crate) fn breakdown(&self, look: &HeapSnapshot, ever: &[&TouchedHeap]) -> Breakdown {
         let snapshot = &look.snapshot;
         let page_bytes = snapshot.page_bytes;
         let mut sum = Breakdown {
@@ -35,6 +38,8 @@ impl Allocator<'_> {
         sum.not_heap = Bytes(
             elsewhere.map(|m| m.resident_pages.saturating_mul(page_bytes)).fold(0, u64::saturating_add),
         );
+        let noted = snapshot.mappings.iter().filter(|m| m.kind == MappingKind::Allocator).count();
+        let is_noted = (1..MOST_NOTED).contains(&noted);
         let (mut kind, mut mapping) = (Surroundings::default(), 0);
         pages::each(look, self, |page| {
             let bytes = Bytes(page.bytes());
@@ -51,18 +56,19 @@ impl Allocator<'_> {
             if page.mapping.start != mapping {
                 mapping = page.mapping.start;
                 kind = Surroundings::of(page, ever);
+                // Memory of others that grew together with the allocator's is not its.
+                kind.has_blocks &= !is_noted || page.mapping.kind != MappingKind::Anonymous;
             }
             match self.empty(page, &mut kind, ever) {
                 Empty::Retained => sum.retained += bytes,
                 Empty::Metadata => sum.metadata += bytes,
-                Empty::NotHeap => sum.not_heap += bytes,
+                Empty::Unrecorded => sum.unrecorded += bytes,
                 Empty::Unaccounted => sum.unaccounted += bytes,
             }
         });
         let requested = look.live.iter().fold(0u64, |sum, b| sum.saturating_add(b.size));
         sum.live_not_resident = Bytes(requested.saturating_sub(sum.live.0));
-        let seen =
-            [sum.live, sum.rounding, sum.holes, sum.retained, sum.metadata, sum.not_heap, sum.unaccounted];
+        let seen = [sum.heap(), sum.unrecorded, sum.not_heap, sum.unaccounted];
         let seen = seen.iter().fold(0u64, |sum, part| sum.saturating_add(part.0));
         // The kernel's own sum is read after the pages; the process went on in between.
         let missed = snapshot.rss_bytes.saturating_sub(seen);
@@ -71,13 +77,16 @@ impl Allocator<'_> {
         sum
     }
 
-    fn empty(&self, page: &Page<'_>, surroundings: &mut Surroundings, ever: &TouchedHeap) -> Empty {
-        if ever.any(page.range.start, page.range.end) {
+    fn empty(&self, page: &Page<'_>, surroundings: &mut Surroundings, ever: &[&TouchedHeap]) -> Empty {
+        let [own, ancestors @ ..] = ever else { return Empty::Unrecorded };
+        if own.any(page.range.start, page.range.end) {
             return Empty::Retained;
         }
         let heap = match page.mapping.kind {
-            MappingKind::Break | MappingKind::Allocator => true,
-            _ if self.is_glibc => surroundings.is_arena(page, ever),
+            MappingKind::Allocator => true,
+            MappingKind::Break if self.is_glibc || self.inherited => true,
+            MappingKind::Anonymous if self.is_glibc => surroundings.is_arena(page, ever),
+            // The break of a process with another allocator is that of the C library, unless it has blocks.
             _ => surroundings.has_blocks,
         };
         match heap {
@@ -86,7 +95,9 @@ impl Allocator<'_> {
             // A huge page is resident as a whole, whatever was used of it.
             true if page.huge => Empty::Retained,
             true => Empty::Metadata,
-            false => Empty::NotHeap,
+            // Its parent had a block there.
+            false if ancestors.iter().any(|a| a.any(page.range.start, page.range.end)) => Empty::Unaccounted,
+            false => Empty::Unrecorded,
         }
     }
 }
@@ -100,20 +111,22 @@ struct Surroundings {
 }
 
 impl Surroundings {
-    fn of(page: &Page<'_>, ever: &TouchedHeap) -> Self {
+    fn of(page: &Page<'_>, ever: &[&TouchedHeap]) -> Self {
         let runs = &page.mapping.runs;
         let page_bytes = page.bytes();
-        let has_blocks = runs.iter().any(|run| ever.any(run.start, run.start + run.pages * page_bytes));
-        Self { has_blocks, piece: None }
+        let ends = |run: &PageRun| run.start + run.pages * page_bytes;
+        let has = |ever: &&TouchedHeap| runs.iter().any(|run| ever.any(run.start, ends(run)));
+        Self { has_blocks: ever.iter().any(has), piece: None }
     }
 
     /// Whether the page belongs to an arena of glibc: its piece begins in the same mapping, and there with blocks.
-    fn is_arena(&mut self, page: &Page<'_>, ever: &TouchedHeap) -> bool {
+    fn is_arena(&mut self, page: &Page<'_>, ever: &[&TouchedHeap]) -> bool {
         let start = page.range.start & !(ARENA_BYTES - 1);
         match self.piece {
             Some((piece, is_arena)) if piece == start => is_arena,
             _ => {
-                let is_arena = start >= page.mapping.start && ever.any(start, start + page.bytes());
+                let begins = |ever: &&TouchedHeap| ever.any(start, start + page.bytes());
+                let is_arena = start >= page.mapping.start && ever.iter().any(begins);
                 self.piece = Some((start, is_arena));
                 is_arena
             }

@@ -23,8 +23,8 @@ use rustc_hash::FxHashMap;
 #[derive(Debug)]
 pub(crate) struct Pages {
     pub(crate) residency: Residency,
-    /// Pages that ever held a block, of the process with the highest resident set.
-    pub(crate) ever: TouchedHeap,
+    /// Pages that ever held a block, of the process with the highest resident set, and then of those that it was forked from.
+    pub(crate) ever: Vec<TouchedHeap>,
 }
 
 /// Pages of a process and its live blocks at the same moment.
@@ -124,7 +124,7 @@ impl Residency {
     }
 
     /// Takes a snapshot, together with the live blocks of its moment.
-    pub(crate) fn take(&mut self, mut look: HeapSnapshot, ever: &TouchedHeap) {
+    pub(crate) fn take(&mut self, mut look: HeapSnapshot, ever: &[&TouchedHeap]) {
         if look.snapshot.reason == Reason::Requested && self.requested.len() < MOST_REQUESTED {
             look.sort();
             let breakdown = self.allocator(look.slot).breakdown(&look, ever);

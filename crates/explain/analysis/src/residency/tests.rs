@@ -37,7 +37,7 @@ fn sizes() -> UsableSizes {
 }
 
 fn sum(b: &Breakdown) -> Bytes {
-    b.live + b.rounding + b.holes + b.retained + b.metadata + b.not_heap + b.unaccounted
+    b.live + b.rounding + b.holes + b.retained + b.metadata + b.unrecorded + b.not_heap + b.unaccounted
 }
 
 const HEAP: u64 = 0x5555_0000_0000;
@@ -52,7 +52,7 @@ fn each_byte_is_something() {
     let mut ever = TouchedHeap::default();
     ever.mark(HEAP + 2 * PAGE, 100);
     let sizes = sizes();
-    let b = Allocator::new("/lib/libc.so.6", Some(&sizes), false).breakdown(&look, &ever);
+    let b = Allocator::new("/lib/libc.so.6", Some(&sizes), false).breakdown(&look, &[&ever]);
     assert_eq!(b.live, Bytes(60));
     assert_eq!(b.rounding, Bytes(4), "24 usable bytes for 20");
     assert_eq!(b.holes, Bytes(2 * PAGE - 60 - 4 - 16));
@@ -68,25 +68,67 @@ fn what_is_not_resident_is_distinguished() {
     // A large block of ten pages of which the first and the ninth were touched.
     let look = look(vec![heap], &[(HEAP + 16, 10 * PAGE - 16, 0)]);
     let sizes = sizes();
-    let b = Allocator::new("/lib/libc.so.6", Some(&sizes), false).breakdown(&look, &TouchedHeap::default());
+    let b =
+        Allocator::new("/lib/libc.so.6", Some(&sizes), false).breakdown(&look, &[&TouchedHeap::default()]);
     assert_eq!((b.live, b.metadata), (Bytes(2 * PAGE - 16), Bytes(16)));
     assert_eq!(b.live_not_resident, Bytes(8 * PAGE));
     assert_eq!(sum(&b), b.rss);
 }
 
 #[test]
-fn a_program_s_own_mappings_are_not_heap_and_an_allocator_s_are() {
+fn a_program_s_own_mappings_are_unrecorded_and_an_allocator_s_are_heap() {
     let own = mapping(HEAP, MappingKind::Anonymous, &[(0, 3)]);
     let books = mapping(HEAP << 1, MappingKind::Allocator, &[(0, 5)]);
     let look = look(vec![own, books], &[]);
-    let b = Allocator::new("/lib/libjemalloc.so.2", None, false).breakdown(&look, &TouchedHeap::default());
-    assert_eq!((b.not_heap, b.metadata), (Bytes(3 * PAGE), Bytes(5 * PAGE)));
+    let b = Allocator::new("/lib/libjemalloc.so.2", None, false).breakdown(&look, &[&TouchedHeap::default()]);
+    assert_eq!((b.unrecorded, b.metadata, b.not_heap), (Bytes(3 * PAGE), Bytes(5 * PAGE), Bytes(0)));
+    assert_eq!(sum(&b), b.rss);
+}
+
+#[test]
+fn what_grew_together_with_an_allocator_s_mappings_is_not_its() {
+    let mixed = mapping(HEAP, MappingKind::Anonymous, &[(0, 3)]);
+    let mut ever = TouchedHeap::default();
+    ever.mark(HEAP, 10);
+    let told = |mappings: Vec<MappedPages>| {
+        let look = look(mappings, &[]);
+        let b = Allocator::new("/lib/libjemalloc.so.2", None, false).breakdown(&look, &[&ever]);
+        assert_eq!(sum(&b), b.rss);
+        (b.retained, b.metadata, b.unrecorded)
+    };
+    // Without notes of what the allocator has mapped, a mapping with a block is its.
+    assert_eq!(told(vec![mixed.clone()]), (Bytes(PAGE), Bytes(2 * PAGE), Bytes(0)));
+    let noted = mapping(HEAP << 1, MappingKind::Allocator, &[(0, 1)]);
+    assert_eq!(told(vec![mixed, noted]), (Bytes(PAGE), Bytes(PAGE), Bytes(2 * PAGE)));
+}
+
+#[test]
+fn below_the_break_lies_the_heap_of_the_c_library_whoever_is_recorded() {
+    let heap = || look(vec![mapping(HEAP, MappingKind::Break, &[(0, 3)])], &[]);
+    let told = |allocator: &str| {
+        let b = Allocator::new(allocator, None, false).breakdown(&heap(), &[&TouchedHeap::default()]);
+        (b.metadata, b.unrecorded)
+    };
+    assert_eq!(told("/lib/libc.so.6"), (Bytes(3 * PAGE), Bytes(0)));
+    assert_eq!(told("mimalloc"), (Bytes(0), Bytes(3 * PAGE)), "only blocks of mimalloc are recorded");
+}
+
+#[test]
+fn what_a_fork_inherited_is_told_from_what_was_never_recorded() {
+    // Not where an arena of glibc would begin.
+    let start = (HEAP << 1) + (1 << 20);
+    let look = look(vec![mapping(start, MappingKind::Anonymous, &[(0, 2), (50, 3)])], &[]);
+    let mut of_parent = TouchedHeap::default();
+    of_parent.mark(start + 10, 2 * PAGE - 20);
+    let ever = [&TouchedHeap::default(), &of_parent];
+    let b = Allocator::new("/lib/libc.so.6", None, true).breakdown(&look, &ever);
+    assert_eq!((b.unaccounted, b.unrecorded), (Bytes(2 * PAGE), Bytes(3 * PAGE)));
 }
 
 #[test]
 fn a_fork_does_not_know_what_its_parent_left_on_the_heap() {
     let look = look(vec![mapping(HEAP, MappingKind::Break, &[(0, 3)])], &[]);
-    let b = Allocator::new("/lib/libc.so.6", None, true).breakdown(&look, &TouchedHeap::default());
+    let b = Allocator::new("/lib/libc.so.6", None, true).breakdown(&look, &[&TouchedHeap::default()]);
     assert_eq!(b.unaccounted, Bytes(3 * PAGE));
 }
 
@@ -132,7 +174,7 @@ fn of_looks_at_nearly_one_height_the_one_with_most_live_bytes_counts() {
         let heap = mapping(HEAP, MappingKind::Break, &[(0, pages)]);
         let look = look(vec![heap], &[(HEAP, live, 0)]);
         assert!(residency.wants(0, &look.snapshot, look.live_bytes));
-        residency.take(look, &ever);
+        residency.take(look, &[&ever]);
     }
     assert_eq!(residency.peak.as_ref().map(|l| l.live_bytes), Some(4000));
     assert_eq!(residency.latest.as_ref().map(|l| l.live_bytes), Some(5000));

@@ -1,10 +1,10 @@
 //! Source-level frames of locations.
 
 use super::modules::{ImageId, Images};
-use super::owner::{FrameFacts, Owner, owner_of};
+use super::owner::{FrameFacts, Owner, of_source, owner_of};
 use super::stack_table::{Location, LocationId, StackTable};
 use heapwise_trace::file::tables::Symbols;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A frame in storage: strings by their index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -17,6 +17,21 @@ pub(crate) struct StoredFrame {
     /// Linked address (or that in the process, without an image) of a frame without a name. Zero with one: calls of
     /// the same line are the same frame.
     pub(crate) address: u64,
+}
+
+impl StoredFrame {
+    /// The function that it is in, if that has a name.
+    pub(crate) fn function_id(&self) -> Option<FunctionId> {
+        Some(FunctionId { function: self.function?, file: self.file, image: self.image })
+    }
+}
+
+/// A function: functions of other files and images may have the same name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct FunctionId {
+    function: u32,
+    file: Option<u32>,
+    image: Option<ImageId>,
 }
 
 /// Index of a list of frames.
@@ -115,6 +130,47 @@ impl Names {
         }
         let rest = frames.iter().filter(|frame| !is_wrapper(frame)).map(|frame| frame.0).collect();
         self.list(rest, images)
+    }
+
+    /// The name of a function.
+    pub(crate) fn name_of(&self, id: FunctionId) -> &str {
+        self.text(Some(id.function)).unwrap_or_default()
+    }
+
+    /// From now on these functions are wrappers of the allocator.
+    pub(crate) fn pass_over(&mut self, wrappers: &FxHashSet<FunctionId>) {
+        for (frame, owner) in self.lists.iter_mut().flatten() {
+            if frame.function_id().is_some_and(|id| wrappers.contains(&id)) {
+                *owner = Owner::Wrapper;
+            }
+        }
+    }
+
+    /// The package that has `main` is no dependency of the program, wherever its sources are: `cargo install` builds a program
+    /// among the packages that it has fetched.
+    pub(crate) fn adopt_program(&mut self, images: &Images) {
+        let of_main = self.lists.iter().flatten().filter_map(|(frame, owner)| {
+            let is_main =
+                |name: &str| name == "main" || name.ends_with("::main") || name.contains("::main::h");
+            let file = self.text(frame.file).filter(|_| *owner == Owner::Dependency)?;
+            self.text(frame.function).filter(|name| is_main(name))?;
+            Some((frame.image?, of_source(file)?.1.to_owned()))
+        });
+        let programs: FxHashSet<(ImageId, String)> =
+            of_main.filter(|(image, _)| !images.get(*image).path.contains(".so")).collect();
+        if programs.is_empty() {
+            return;
+        }
+        let Self { strings, lists, .. } = self;
+        for (frame, owner) in lists.iter_mut().flatten().filter(|(_, owner)| *owner == Owner::Dependency) {
+            let file = frame.file.and_then(|id| strings.get(id as usize));
+            let root = file.and_then(|file| of_source(file)).map(|(_, root)| root);
+            if let (Some(image), Some(root)) = (frame.image, root)
+                && programs.iter().any(|(of, folder)| *of == image && folder == root)
+            {
+                *owner = Owner::User;
+            }
+        }
     }
 
     pub(crate) fn text(&self, id: Option<u32>) -> Option<&str> {

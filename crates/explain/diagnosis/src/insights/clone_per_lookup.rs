@@ -4,6 +4,7 @@
 //! copy is the key: kept where it was new, dropped where it was there.
 
 use super::{Finding, Rule, without};
+use crate::foreign::InForeignCode;
 use crate::insight::Certainty;
 use crate::purpose::Purpose;
 use crate::rule_input::{Language, Part, Place, RuleInput};
@@ -29,6 +30,10 @@ fn keys<'a>(place: &'a Place<'a>) -> Option<(Part<'a>, u64)> {
 impl Rule for ClonePerLookup {
     fn id(&self) -> &'static str {
         "clone-per-lookup"
+    }
+
+    fn in_foreign_code(&self) -> InForeignCode {
+        InForeignCode::Report
     }
 
     fn find<'a>(&self, input: &'a RuleInput<'a>) -> Vec<Finding<'a>> {

@@ -5,6 +5,7 @@
 
 use super::{Finding, Rule};
 use crate::cost::REMOTE_FREE_NS;
+use crate::foreign::InForeignCode;
 use crate::insight::{Certainty, Estimate};
 use crate::rule_input::{Language, RuleInput};
 use crate::units::{count, share};
@@ -19,6 +20,12 @@ const LEAST: u64 = 1_000;
 impl Rule for CrossThreadFree {
     fn id(&self) -> &'static str {
         "cross-thread-free"
+    }
+
+    fn in_foreign_code(&self) -> InForeignCode {
+        InForeignCode::Advice(
+            "mimalloc and snmalloc are made for blocks that other threads free; `heapwise compare` measures what they change.",
+        )
     }
 
     fn find<'a>(&self, input: &'a RuleInput<'a>) -> Vec<Finding<'a>> {

@@ -72,7 +72,7 @@ mod tests {
             cost: "twice as long".into(),
             remedy: "unset it".into(),
         }];
-        super::super::all(&analysis)
+        crate::testing::all(&analysis)
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 use super::{Finding, Rule};
 use crate::cost::{Work, of_work};
+use crate::foreign::InForeignCode;
 use crate::insight::{Certainty, Estimate};
 use crate::purpose::Purpose;
 use crate::rule_input::{Language, Part, Place, RuleInput};
@@ -19,6 +20,10 @@ pub(crate) struct Growth;
 impl Rule for Growth {
     fn id(&self) -> &'static str {
         "growth"
+    }
+
+    fn in_foreign_code(&self) -> InForeignCode {
+        InForeignCode::Report
     }
 
     fn find<'a>(&self, input: &'a RuleInput<'a>) -> Vec<Finding<'a>> {
@@ -87,9 +92,9 @@ fn find<'a>(place: &'a Place<'a>, map: bool) -> Option<Finding<'a>> {
             time: of_work(&work),
         },
         remedy: if most / MOST_APART > half {
-            remedy_without_size(place.language, map)
+            remedy_without_size(place.language, kind(&part, map), map)
         } else {
-            remedy(place.language, map, capacity(place, &part, map, most), most, each)
+            remedy(place.language, kind(&part, map), capacity(place, &part, map, most), most, each)
         },
     })
 }
@@ -119,10 +124,18 @@ fn capacity(place: &Place<'_>, part: &Part<'_>, map: bool, last: u64) -> Option<
     }
 }
 
-fn remedy(language: Language, map: bool, capacity: Option<u64>, last: u64, steps: f64) -> String {
+/// What it is in Rust.
+fn kind(part: &Part<'_>, map: bool) -> &'static str {
+    match part.callee {
+        _ if map => "HashMap",
+        "push_str" | "write_str" => "String",
+        _ => "Vec",
+    }
+}
+
+fn remedy(language: Language, kind: &str, capacity: Option<u64>, last: u64, steps: f64) -> String {
     match language {
         Language::Rust => {
-            let kind = if map { "HashMap" } else { "Vec" };
             match capacity {
                 Some(n) => format!(
                     "Reserve once, with the number that is known or the size that was seen: `{kind}::with_capacity({n})`."
@@ -139,18 +152,17 @@ fn remedy(language: Language, map: bool, capacity: Option<u64>, last: u64, steps
                 .into()
         }
         Language::C => format!("Allocate the size that it ends with at once: `malloc({last})`."),
-        Language::Cxx if map => "Reserve once: `map.reserve(n);` with the number that is known.".into(),
+        Language::Cxx if kind == "HashMap" => "Reserve once: `map.reserve(n);` with the number that is known.".into(),
         Language::Cxx => format!("Reserve once: `v.reserve(n);` with room for {}.", bytes(last)),
     }
 }
 
-fn remedy_without_size(language: Language, map: bool) -> String {
+fn remedy_without_size(language: Language, kind: &str, map: bool) -> String {
     let call = match (language, map) {
-        (Language::Rust, true) => "HashMap::with_capacity(n)",
-        (Language::Rust, false) => "Vec::with_capacity(n)",
-        (Language::C, _) => "malloc(n)",
-        (Language::Cxx, true) => "map.reserve(n);",
-        (Language::Cxx, false) => "v.reserve(n);",
+        (Language::Rust, _) => format!("{kind}::with_capacity(n)"),
+        (Language::C, _) => "malloc(n)".into(),
+        (Language::Cxx, true) => "map.reserve(n);".into(),
+        (Language::Cxx, false) => "v.reserve(n);".into(),
     };
     format!("Their sizes differ widely. Reserve once where the number is known beforehand: `{call}`.")
 }

@@ -21,8 +21,10 @@ mod slow_hasher;
 mod small_boxes;
 mod temporary_collection;
 
+use crate::foreign::InForeignCode;
 use crate::insight::{Certainty, Estimate, Insight, Severity};
 use crate::rule_input::{Part, Place, RuleInput};
+use crate::source::LineOf;
 use crate::weigh::severity;
 use heapwise_analysis::{Analysis, Bytes, SiteId};
 use std::cmp::Reverse;
@@ -34,6 +36,16 @@ pub(crate) trait Rule: Sync {
 
     /// Finds all occurrences.
     fn find<'a>(&self, input: &'a RuleInput<'a>) -> Vec<Finding<'a>>;
+
+    /// What becomes of a finding in code that the reader cannot change.
+    fn in_foreign_code(&self) -> InForeignCode {
+        InForeignCode::Silent
+    }
+
+    /// Whether it judges memory as a whole, and so says nothing if much of that is unrecorded.
+    fn needs_all_memory(&self) -> bool {
+        false
+    }
 
     /// How much a finding matters, `None` if not at all: by what it would save.
     fn severity(&self, input: &RuleInput<'_>, finding: &Finding<'_>) -> Option<Severity> {
@@ -76,12 +88,24 @@ const RULES: &[&dyn Rule] = &[
 /// Most insights that are reported: more would not be read.
 const MOST: usize = 10;
 
-/// Everything that was found, the most rewarding first.
-pub(crate) fn all(analysis: &Analysis) -> Vec<Insight> {
-    let input = RuleInput::new(analysis);
+/// Everything that was found, the most rewarding first. If much is unrecorded, rules that need all memory find nothing, and
+/// those that would have are added to `withheld`.
+pub(crate) fn all(
+    analysis: &Analysis,
+    lines: &LineOf<'_>,
+    is_much_unrecorded: bool,
+    withheld: &mut Vec<&'static str>,
+) -> Vec<Insight> {
+    let input = RuleInput::new(analysis, lines);
     let mut found: Vec<Insight> = Vec::new();
     for rule in RULES {
-        found.extend(rule.find(&input).into_iter().filter_map(|finding| weighed(&input, *rule, finding)));
+        let findings = rule.find(&input).into_iter();
+        let mut insights = findings.filter_map(|finding| weighed(&input, *rule, finding)).peekable();
+        if is_much_unrecorded && rule.needs_all_memory() {
+            withheld.extend(insights.peek().map(|_| rule.id()));
+        } else {
+            found.extend(insights);
+        }
     }
     // Names decide between equals, so that the same recording gives the same report.
     found.sort_by(|a, b| {
@@ -97,7 +121,12 @@ pub(crate) fn all(analysis: &Analysis) -> Vec<Insight> {
 
 fn weighed(input: &RuleInput<'_>, rule: &dyn Rule, finding: Finding<'_>) -> Option<Insight> {
     let severity = rule.severity(input, &finding)?;
-    let Finding { certainty, title, place: _, sites, evidence, estimate, remedy } = finding;
+    let Finding { certainty, title, place, sites, evidence, estimate, remedy } = finding;
+    let (severity, remedy) = match place.and_then(|place| place.foreign.as_ref()) {
+        None => (severity, remedy),
+        // What others have to change is nothing to begin with.
+        Some(foreign) => (severity.min(Severity::Medium), foreign.remedy(rule.in_foreign_code())?),
+    };
     Some(Insight {
         id: rule.id(),
         severity,

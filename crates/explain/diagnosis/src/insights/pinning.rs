@@ -63,7 +63,7 @@ mod tests {
         analysis.accounting.at_peak = Some(Breakdown { rss: Bytes(40 << 20), ..Breakdown::default() });
         let mut found_with = |bytes: u64| {
             analysis.accounting.pinned = vec![Pinned { site, bytes: Bytes(bytes), blocks: 60, pages: 3000 }];
-            let found = crate::insights::all(&analysis);
+            let found = crate::testing::all(&analysis);
             found.into_iter().filter(|i| i.id == "pinning").collect::<Vec<_>>()
         };
         assert_eq!(found_with(1 << 19), []);

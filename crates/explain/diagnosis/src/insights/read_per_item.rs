@@ -1,6 +1,7 @@
 //! `read-to-string-per-item`: each file, or each line, is read into a separate buffer.
 
 use super::{Finding, Rule, without};
+use crate::foreign::InForeignCode;
 use crate::insight::Certainty;
 use crate::purpose::Purpose;
 use crate::rule_input::RuleInput;
@@ -14,6 +15,10 @@ const LEAST: u64 = 4;
 impl Rule for ReadPerItem {
     fn id(&self) -> &'static str {
         "read-to-string-per-item"
+    }
+
+    fn in_foreign_code(&self) -> InForeignCode {
+        InForeignCode::Report
     }
 
     fn find<'a>(&self, input: &'a RuleInput<'a>) -> Vec<Finding<'a>> {

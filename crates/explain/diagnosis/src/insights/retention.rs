@@ -17,6 +17,11 @@ impl Rule for Retention {
         "retention"
     }
 
+    /// Pages that seem to be free may be those of another allocator.
+    fn needs_all_memory(&self) -> bool {
+        true
+    }
+
     fn find<'a>(&self, input: &'a RuleInput<'a>) -> Vec<Finding<'a>> {
         let accounting = &input.analysis.accounting;
         let (Some(peak), end) = (&accounting.at_peak, &accounting.at_end) else { return Vec::new() };
@@ -78,7 +83,7 @@ mod tests {
         analysis.accounting.at_peak = Some(breakdown(1 << 20));
         analysis.accounting.at_end = Some(breakdown(2 << 20));
         let found = |analysis: &heapwise_analysis::Analysis| {
-            let all = crate::insights::all(analysis).into_iter();
+            let all = crate::testing::all(analysis).into_iter();
             all.filter(|i| i.id == "retention").collect::<Vec<_>>()
         };
         assert_eq!(found(&analysis), []);
@@ -91,6 +96,10 @@ mod tests {
         assert_eq!(insights[0].title, "the allocator keeps 80.0 MiB that no block is in");
         assert!(insights[0].evidence[0].starts_with("at the end"), "{:?}", insights[0].evidence);
         assert!(insights[0].remedy.contains("malloc_trim"));
+        let mut withheld = Vec::new();
+        let judged = crate::insights::all(&analysis, crate::source::NO_LINES, true, &mut withheld);
+        assert_eq!(judged.iter().find(|i| i.id == "retention"), None, "much is unrecorded");
+        assert_eq!(withheld, ["retention"]);
         let gone = Breakdown { rss: Bytes(20 << 20), live: Bytes(10 << 20), ..Breakdown::default() };
         let before = analysis.accounting.clone();
         analysis.accounting.at_peak = Some(breakdown(80 << 20));

@@ -3,6 +3,7 @@
 //! Seen is that of many buffers of this line at most a few were ever live at one time, and that all were freed.
 
 use super::{Finding, Rule, without};
+use crate::foreign::InForeignCode;
 use crate::insight::Certainty;
 use crate::purpose::Purpose;
 use crate::rule_input::{Language, Part, Place, RuleInput};
@@ -33,6 +34,10 @@ fn part_of<'a>(place: &'a Place<'a>) -> Option<Part<'a>> {
 impl Rule for ReuseInLoop {
     fn id(&self) -> &'static str {
         "reuse-in-loop"
+    }
+
+    fn in_foreign_code(&self) -> InForeignCode {
+        InForeignCode::Report
     }
 
     fn find<'a>(&self, input: &'a RuleInput<'a>) -> Vec<Finding<'a>> {

@@ -75,7 +75,7 @@ mod tests {
         });
         let mut analysis = p.analysis();
         let found = |analysis: &heapwise_analysis::Analysis| {
-            let all = crate::insights::all(analysis).into_iter();
+            let all = crate::testing::all(analysis).into_iter();
             all.filter(|i| i.id == "rounding-waste").collect::<Vec<_>>()
         };
         let breakdown = |rounding: u64| Breakdown {

@@ -20,7 +20,8 @@ impl Rule for SlowHasher {
     }
 
     fn find<'a>(&self, input: &'a RuleInput<'a>) -> Vec<Finding<'a>> {
-        let maps = input.places.iter().filter_map(|place| {
+        let own = input.places.iter().filter(|place| place.foreign.is_none());
+        let maps = own.filter_map(|place| {
             let part = place.part_where(|seen| seen.call.sip_hash)?;
             let largest = part.sites.iter().map(|s| s.largest_bytes.0).max()?;
             (largest >= LEAST_BYTES).then_some((place, part, largest))

@@ -1,6 +1,7 @@
 //! `temporary-collection`: an iterator is collected into a vector that is gone soon: iterate over it instead.
 
 use super::{Finding, Rule, without};
+use crate::foreign::InForeignCode;
 use crate::insight::Certainty;
 use crate::purpose::Purpose;
 use crate::rule_input::RuleInput;
@@ -11,6 +12,10 @@ pub(crate) struct TemporaryCollection;
 impl Rule for TemporaryCollection {
     fn id(&self) -> &'static str {
         "temporary-collection"
+    }
+
+    fn in_foreign_code(&self) -> InForeignCode {
+        InForeignCode::Report
     }
 
     fn find<'a>(&self, input: &'a RuleInput<'a>) -> Vec<Finding<'a>> {

@@ -34,6 +34,8 @@ pub(super) fn remedy(analysis: &Analysis, kind: VerdictKind, moment: &Breakdown)
         VerdictKind::NotHeap if moment.huge_pages.0 * 2 > moment.rss.0 => {
             "Most of it is huge pages, which are resident as a whole: try with transparent huge pages off.".into()
         }
+        // What is not judged has a remedy of another kind.
+        VerdictKind::Unrecorded => String::new(),
         VerdictKind::NotHeap => {
             "The heap is not what makes this program large; look at its mappings (`pmap -x`), thread stacks and \
              libraries."

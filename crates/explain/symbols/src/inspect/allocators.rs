@@ -1,24 +1,54 @@
-//! Allocators inside an executable, by the names of the functions that it defines.
+//! Allocators inside a file, by the names of the functions that it defines, and by their messages where it has no names.
 //!
 //! A program linked with jemalloc calls jemalloc's functions directly; a preloaded `malloc` then sees nothing, and must
-//! say so. Only what the executable *defines* counts: what it imports comes from a library, and there the preloaded
+//! say so. Only what the file *defines* counts: what it imports comes from a library, and there the preloaded
 //! functions come first.
 
 use heapwise_allocators::{Family, families};
 use object::elf;
 use object::read::elf::{ElfFile, FileHeader, Sym, SymbolTable};
 
-/// An allocator that an executable contains.
+/// An allocator that a file contains.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AllocatorFound {
     /// What it is: `jemalloc`, `mimalloc`, `Rust global allocator`, …
     pub name: &'static str,
-    /// The symbol that gave it away, as it stands in the file.
-    pub evidence_symbol: String,
+    /// What gave it away.
+    pub evidence: Evidence,
+    /// Whether it is the heap of a language's runtime, beside `malloc` and not in its place.
+    pub is_runtime: bool,
     /// Whether blocks still seem to come from `malloc` and its relatives in the C library, through calls that a
     /// preloaded library sees. It is judged by what the executable imports, and so a good guess, not a proof.
     pub reaches_libc: bool,
+}
+
+/// What gives an allocator away.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Evidence {
+    /// A symbol, as it stands in the file.
+    Symbol(String),
+    /// How a string in its code begins.
+    Text(&'static str),
+}
+
+impl Evidence {
+    /// The symbol, if it is one.
+    pub fn symbol(&self) -> Option<&str> {
+        match self {
+            Self::Symbol(symbol) => Some(symbol),
+            Self::Text(_) => None,
+        }
+    }
+}
+
+impl std::fmt::Display for Evidence {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Symbol(symbol) => write!(f, "symbol {symbol}"),
+            Self::Text(text) => write!(f, "text {:?}", text.trim_end_matches('\0')),
+        }
+    }
 }
 
 /// What the symbol tables of an executable say about allocators.
@@ -107,27 +137,50 @@ fn is_rust(symbol: &str, function: &str) -> bool {
             && rest.ends_with(&format!("{}_", function.len()))
 }
 
-/// Lists the allocators that the symbols speak of.
-pub(super) fn find(symbols: &Symbols, is_dynamic: bool) -> Vec<AllocatorFound> {
-    let mut found = Vec::new();
-    for Seen { family, best } in &symbols.seen {
-        let Some((_, symbol)) = best.as_ref().filter(|(_, symbol)| !symbols.is_borrowed(symbol)) else {
-            continue;
-        };
-        found.push(AllocatorFound {
-            name: family.name,
-            evidence_symbol: symbol.clone(),
-            reaches_libc: false,
-        });
-    }
+/// Lists the allocators that symbols and texts speak of. `has_text` says whether a text is in the file.
+pub(super) fn find(
+    symbols: &Symbols,
+    is_dynamic: bool,
+    has_text: impl FnMut(&'static str) -> bool,
+) -> Vec<AllocatorFound> {
+    let mut found = known(symbols, has_text);
+    let replaces_malloc = |found: &AllocatorFound| !found.is_runtime;
     if symbols.own_malloc {
-        let evidence_symbol = "malloc".to_owned();
+        let evidence = Evidence::Symbol("malloc".to_owned());
         // In a static executable this is the one of the C library, or whatever replaced it: inside in any case.
         let name = if is_dynamic { "own malloc" } else { "static malloc" };
-        found.push(AllocatorFound { name, evidence_symbol, reaches_libc: false });
+        found.push(AllocatorFound { name, evidence, is_runtime: false, reaches_libc: false });
     }
-    found.extend(rust_allocator(symbols, found.is_empty() && is_dynamic));
+    found.extend(rust_allocator(symbols, !found.iter().any(replaces_malloc) && is_dynamic));
     found
+}
+
+/// The allocators of the table that a file contains.
+pub(super) fn known(
+    symbols: &Symbols,
+    mut has_text: impl FnMut(&'static str) -> bool,
+) -> Vec<AllocatorFound> {
+    let mut found = Vec::new();
+    for Seen { family, best } in &symbols.seen {
+        let evidence = match best {
+            Some((_, symbol)) if symbols.is_borrowed(symbol) => continue,
+            Some((_, symbol)) => Evidence::Symbol(symbol.clone()),
+            None => match family.texts.iter().find(|text| has_text(text)) {
+                Some(text) => Evidence::Text(text),
+                None => continue,
+            },
+        };
+        found.push((*family, evidence));
+    }
+    let is_brought = |name: &str| found.iter().any(|(family, _)| family.brings.contains(&name));
+    let used = found.iter().filter(|(family, _)| !is_brought(family.name));
+    let told = used.map(|(family, evidence)| AllocatorFound {
+        name: family.name,
+        evidence: evidence.clone(),
+        is_runtime: family.is_runtime,
+        reaches_libc: false,
+    });
+    told.collect()
 }
 
 /// A `#[global_allocator]` in Rust.
@@ -144,7 +197,8 @@ fn rust_allocator(symbols: &Symbols, may_reach_libc: bool) -> Option<AllocatorFo
     // The standard library itself imports `malloc` for other purposes. An allocator on top of the C library also
     // needs a function for large alignments, and nothing else in a Rust program does.
     let reaches_libc = may_reach_libc && symbols.imports_malloc && symbols.imports_aligned;
-    Some(AllocatorFound { name: "Rust global allocator", evidence_symbol: evidence.clone(), reaches_libc })
+    let evidence = Evidence::Symbol(evidence.clone());
+    Some(AllocatorFound { name: "Rust global allocator", evidence, is_runtime: false, reaches_libc })
 }
 
 #[cfg(test)]
@@ -162,9 +216,15 @@ mod tests {
 
     #[track_caller]
     fn check(defined: &[&str], expected: &[&str]) {
+        check_with(defined, &[], expected);
+    }
+
+    #[track_caller]
+    fn check_with(defined: &[&str], texts: &[&str], expected: &[&str]) {
         let mut symbols = Symbols::none();
         defined.iter().for_each(|name| symbols.add_defined(name, false));
-        let found: Vec<&str> = find(&symbols, true).iter().map(|found| found.name).collect();
+        let found = find(&symbols, true, |text| texts.contains(&text));
+        let found: Vec<&str> = found.iter().map(|found| found.name).collect();
         assert_eq!(found, expected);
     }
 
@@ -179,5 +239,16 @@ mod tests {
         check(&["mi_malloc", "_RNvCs1_7___rustc12___rust_alloc"], &["mimalloc", "Rust global allocator"]);
         check(&["_RNvCs1_7___rustc12___rust_alloc", "_RNvCs1_7___rustc11___rdl_alloc"], &[]);
         check(&["__rust_alloc", "__rdl_alloc", "__rg_alloc"], &["Rust global allocator"]);
+        check(&["duckdb_je_sdallocx"], &["jemalloc"]);
+        check(&["je_arrow_mallocx", "_mi_malloc_generic"], &["jemalloc", "mimalloc"]);
+    }
+
+    #[test]
+    fn allocators_are_told_by_their_messages_where_there_are_no_names() {
+        check_with(&[], &["<jemalloc>: "], &["jemalloc"]);
+        check_with(&[], &["mimalloc: error: ", "<jemalloc>: "], &["jemalloc", "mimalloc"]);
+        // Python brings mimalloc along, and has it in use in special builds only.
+        check_with(&["_PyObject_Malloc"], &["mimalloc: error: "], &["pymalloc"]);
+        check_with(&["runtime.mallocgc", "__rust_alloc"], &[], &["Go runtime", "Rust global allocator"]);
     }
 }

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use object::elf;
 use object::read::elf::{ElfFile, FileHeader, ProgramHeader};
 
-use super::{Class, Executable, Libc, Machine, Privileges, allocators};
+use super::texts::{Bound, Constants};
+use super::{Class, Executable, Inside, Libc, Machine, Privileges, allocators};
 use crate::error::{Error, Repr};
 
 /// Describes an ELF file.
@@ -14,20 +15,37 @@ pub(super) fn describe(
     scripts: Vec<PathBuf>,
     data: &[u8],
     privileges: Privileges,
+    bound: &mut Bound,
 ) -> Result<Executable, Error> {
     match crate::elf::parse(&path, data)? {
-        object::File::Elf32(file) => describe_class(path, scripts, &file, privileges, Class::Elf32),
-        object::File::Elf64(file) => describe_class(path, scripts, &file, privileges, Class::Elf64),
+        object::File::Elf32(file) => describe_class(path, scripts, &file, (privileges, Class::Elf32), bound),
+        object::File::Elf64(file) => describe_class(path, scripts, &file, (privileges, Class::Elf64), bound),
         _ => Err(malformed(&path, "unknown class")),
     }
+}
+
+/// What allocators are inside a file that was mapped as code.
+pub(super) fn inside(path: &Path, data: &[u8], bound: &mut Bound) -> Result<Inside, Error> {
+    match crate::elf::parse(path, data)? {
+        object::File::Elf32(file) => Ok(inside_class(&file, bound)),
+        object::File::Elf64(file) => Ok(inside_class(&file, bound)),
+        _ => Err(malformed(path, "unknown class")),
+    }
+}
+
+fn inside_class<Elf: FileHeader>(file: &ElfFile<'_, Elf>, bound: &mut Bound) -> Inside {
+    let symbols = allocators::Symbols::read(file);
+    let constants = Constants::of(file);
+    let allocators = allocators::known(&symbols, |text| constants.have(text, bound));
+    Inside { allocators, exports_malloc: symbols.exports_malloc }
 }
 
 fn describe_class<Elf: FileHeader>(
     path: PathBuf,
     scripts: Vec<PathBuf>,
     file: &ElfFile<'_, Elf>,
-    privileges: Privileges,
-    class: Class,
+    (privileges, class): (Privileges, Class),
+    bound: &mut Bound,
 ) -> Result<Executable, Error> {
     if !matches!(file.elf_header().e_type(file.endian()), elf::ET_EXEC | elf::ET_DYN) {
         return Err(malformed(
@@ -39,7 +57,9 @@ fn describe_class<Elf: FileHeader>(
     let needed = needed(file);
     let libc = libc(interpreter.as_deref(), &needed);
     let symbols = allocators::Symbols::read(file);
-    let own_allocators = allocators::find(&symbols, interpreter.is_some());
+    let constants = Constants::of(file);
+    let own_allocators =
+        allocators::find(&symbols, interpreter.is_some(), |text| constants.have(text, bound));
     Ok(Executable {
         scripts,
         class,

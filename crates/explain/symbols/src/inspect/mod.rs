@@ -16,17 +16,26 @@
 
 mod allocators;
 mod file;
+mod images;
 mod privileges;
 mod script;
+mod texts;
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::error::Error;
 use crate::mmap::MappedFile;
+use texts::Bound;
 
-pub use allocators::AllocatorFound;
+pub use allocators::{AllocatorFound, Evidence};
+pub use images::Search;
 pub use privileges::Privileges;
+
+/// How much of one program's strings is searched: more than a program of a gibibyte has of constants.
+const MOST_SEARCHED_BYTES: u64 = 8 << 30;
+const LONGEST_SEARCH: Duration = Duration::from_secs(2);
 
 /// What an executable is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,8 +57,8 @@ pub struct Executable {
     pub needed: Vec<String>,
     /// What makes the dynamic linker distrust its environment.
     pub privileges: Privileges,
-    /// The allocators that the executable contains, as its own symbols show. If it is [`stripped`](Self::stripped),
-    /// an empty list proves nothing.
+    /// The allocators that the executable contains, as its own symbols and strings show. If it is
+    /// [`stripped`](Self::stripped), an empty list proves nothing.
     pub own_allocators: Vec<AllocatorFound>,
     /// If its global allocator is heapwise's wrapper, which records by itself: the version of the shared memory that it speaks.
     pub wrapper_version: Option<u32>,
@@ -64,6 +73,16 @@ impl Executable {
     pub fn is_glibc_dynamic(&self) -> bool {
         self.libc == Libc::Glibc && self.interpreter.is_some()
     }
+}
+
+/// What of allocators is inside a file that was mapped as code.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Inside {
+    /// The allocators of the table.
+    pub allocators: Vec<AllocatorFound>,
+    /// Whether it exports `malloc`: then calls of that from outside go to whatever is preloaded.
+    pub exports_malloc: bool,
 }
 
 /// Whether addresses have 32 or 64 bits.
@@ -116,6 +135,7 @@ pub enum Libc {
 pub fn inspect(path: &Path, search_path: Option<&OsStr>) -> Result<Executable, Error> {
     let mut scripts = Vec::new();
     let mut path = path.to_owned();
+    let mut bound = Bound::new(MOST_SEARCHED_BYTES, LONGEST_SEARCH);
     loop {
         let file = MappedFile::open(&path)?;
         match script::interpreter(&path, file.data(), search_path)? {
@@ -125,7 +145,7 @@ pub fn inspect(path: &Path, search_path: Option<&OsStr>) -> Result<Executable, E
             }
             None => {
                 let privileges = privileges::of(&path, &file.metadata);
-                return file::describe(path, scripts, file.data(), privileges);
+                return file::describe(path, scripts, file.data(), privileges, &mut bound);
             }
         }
     }

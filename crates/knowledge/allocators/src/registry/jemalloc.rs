@@ -1,7 +1,7 @@
 //! jemalloc, as the crates of tikv build it: its names begin with `_rjem_`, and so does its variable.
 
 use super::{Allocator, Origin};
-use crate::family::{Complaint, Family, Interface, Sign::Exact};
+use crate::family::{Complaint, Family, Interface, Sign::Exact, Sign::Prefixed};
 use crate::fix::{Call, Fix, UNSAFE};
 use crate::setting::{Kind, Setting, Unit};
 use crate::settings::Settings;
@@ -118,9 +118,11 @@ static FAMILY: Family = Family {
         Exact("_rjem_je_malloc_default"),
         Exact("je_malloc_default"),
         Exact("je_arena_malloc_hard"),
-        Exact("mallocx"),
-        Exact("rallocx"),
+        Prefixed("mallocx"),
+        Prefixed("rallocx"),
+        Prefixed("sdallocx"),
     ],
+    texts: &["<jemalloc>: "],
     frames: &["_rjem_", "je_"],
     variables: &["MALLOC_CONF", "*_MALLOC_CONF"],
     complaints: &[Complaint { start: "<jemalloc>: ", words: &["nvalid", "alformed"] }],

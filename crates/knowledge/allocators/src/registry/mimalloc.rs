@@ -214,6 +214,7 @@ pub(super) static FAMILY: Family = Family {
         Exact("_mi_malloc_generic"),
         Exact("mi_malloc_aligned"),
     ],
+    texts: &["mimalloc: error: ", "mimalloc: warning: "],
     frames: &["_mi_", "mi_"],
     variables: &["MIMALLOC_*"],
     complaints: &[Complaint { start: "mimalloc: warning: ", words: &["has an invalid value"] }],

@@ -16,6 +16,7 @@ pub(super) static RECOGNISED: &[Family] = &[
         word: "scudo",
         libraries: &["libscudo"],
         symbols: &[Mangled("N5scudo"), Exact("__scudo_default_options")],
+        texts: &["Scudo ERROR: "],
         ..Family::UNKNOWN
     },
     Family {
@@ -26,7 +27,7 @@ pub(super) static RECOGNISED: &[Family] = &[
     Family {
         name: "mozjemalloc",
         symbols: &[Exact("moz_arena_malloc")],
-        also_defines: &["mallocx", "rallocx"],
+        also_defines: &["mallocx", "rallocx", "sdallocx"],
         ..Family::UNKNOWN
     },
     Family { name: "dlmalloc", symbols: &[Exact("dlmalloc"), Mangled("8dlmalloc")], ..Family::UNKNOWN },
@@ -40,8 +41,100 @@ pub(super) static RECOGNISED: &[Family] = &[
         symbols: &[Exact("__libc_malloc_impl"), Exact("__malloc_donate"), Exact("__expand_heap")],
         ..Family::UNKNOWN
     },
-    Family { name: "Go runtime", symbols: &[Exact("runtime.mallocgc")], ..Family::UNKNOWN },
+    Family { name: "TBB malloc", symbols: &[Exact("scalable_malloc")], ..Family::UNKNOWN },
+    Family { name: "bmalloc", symbols: &[Mangled("N7bmalloc")], ..Family::UNKNOWN },
+    Family {
+        name: "Boehm GC",
+        symbols: &[Exact("GC_malloc"), Exact("GC_gcollect")],
+        texts: &["GC_INITIAL_HEAP_SIZE"],
+        ..runtime("look at it with GC_PRINT_STATS=1; heapwise records the C library's heap only")
+    },
+    Family {
+        name: "Go runtime",
+        symbols: &[Exact("runtime.mallocgc")],
+        texts: &["runtime.mallocgc\0"],
+        ..runtime(
+            "look at Go's objects with runtime/pprof; heapwise records what C code allocates with malloc",
+        )
+    },
+    Family {
+        name: "pymalloc",
+        symbols: &[Exact("_PyObject_Malloc"), Exact("PyObject_Malloc")],
+        texts: &["pymalloc\0", "pymalloc_debug\0"],
+        // It is there from 3.13 on, for builds without the global lock and PYTHONMALLOC=mimalloc.
+        brings: &["mimalloc"],
+        turned_off_by: Some(("PYTHONMALLOC", "malloc")),
+        ..runtime("to record Python's objects, run it with PYTHONMALLOC=malloc")
+    },
+    Family {
+        name: "V8",
+        symbols: &[Mangled("2v88internal4Heap"), Mangled("N2v87Isolate")],
+        texts: &["max_old_space_size\0"],
+        ..runtime(
+            "look at the objects of JavaScript with --heap-prof or a heap snapshot (node --heapsnapshot-signal); heapwise \
+             records what C and C++ allocate with malloc",
+        )
+    },
+    Family {
+        name: "HotSpot",
+        symbols: &[Exact("JVM_GC"), Mangled("13CollectedHeap")],
+        ..runtime(
+            "look at Java's heap with -XX:NativeMemoryTracking=summary and jcmd; heapwise records what C and C++ allocate \
+             with malloc",
+        )
+    },
+    Family {
+        name: "Zend memory manager",
+        symbols: &[Exact("_emalloc"), Exact("start_memory_manager")],
+        texts: &["zend_mm_heap corrupted", "USE_ZEND_ALLOC\0"],
+        turned_off_by: Some(("USE_ZEND_ALLOC", "0")),
+        ..runtime("to record the values of PHP, run it with USE_ZEND_ALLOC=0")
+    },
+    Family {
+        name: "Ruby's object heap",
+        symbols: &[Exact("rb_gc_start"), Exact("rb_gc_enable")],
+        texts: &["RUBY_GC_HEAP_FREE_SLOTS\0", "RUBY_GC_HEAP_GROWTH_FACTOR\0"],
+        ..runtime(
+            "look at Ruby's objects with ObjectSpace; heapwise records what lies behind them in malloc's heap",
+        )
+    },
+    Family {
+        name: "PyPy's heap",
+        symbols: &[Exact("rpython_startup_code"), Exact("pypy_main_startup")],
+        ..runtime("look at Python's objects with gc.get_stats() and tracemalloc")
+    },
+    Family {
+        name: "LuaJIT",
+        symbols: &[Exact("luaJIT_setmode")],
+        texts: &["LuaJIT 2."],
+        ..runtime("look at Lua's objects with collectgarbage(\"count\")")
+    },
+    Family {
+        name: ".NET runtime",
+        symbols: &[Exact("coreclr_initialize")],
+        ..runtime("look at the objects of .NET with dotnet-gcdump")
+    },
+    Family {
+        name: "OCaml runtime",
+        symbols: &[Exact("caml_alloc_shr"), Exact("caml_alloc_small_dispatch")],
+        ..runtime("look at OCaml's objects with Gc.stat or memtrace")
+    },
+    Family {
+        name: "GHC runtime",
+        symbols: &[Exact("hs_init_ghc"), Exact("stg_upd_frame_info")],
+        ..runtime("look at Haskell's objects with +RTS -hT")
+    },
+    Family {
+        name: "Erlang runtime",
+        symbols: &[Exact("erts_alloc_init")],
+        ..runtime("look at Erlang's memory with recon_alloc; +Mea min has it allocate with malloc")
+    },
 ];
+
+/// The heap of a language: what it is for is all the same, and each has a tool of its own for it.
+const fn runtime(unrecorded: &'static str) -> Family {
+    Family { is_runtime: true, unrecorded, ..Family::UNKNOWN }
+}
 
 const fn sanitizer(name: &'static str, symbols: &'static [crate::family::Sign]) -> Family {
     Family { name, symbols, is_sanitizer: true, ..Family::UNKNOWN }

@@ -15,7 +15,7 @@ static FAMILY: Family = Family {
     word: "snmalloc",
     libraries: &["libsnmalloc"],
     symbols: &[Exact("sn_rust_alloc"), Exact("sn_malloc"), Mangled("8snmalloc")],
-    also_defines: &["mallocx", "rallocx"],
+    also_defines: &["mallocx", "rallocx", "sdallocx", "sn_mallocx", "sn_rallocx", "sn_sdallocx"],
     frames: &["sn_rust_"],
     variables: &["SNMALLOC_*"],
     retention: "snmalloc gives pages up lazily: the kernel takes them when memory is short, and until then they count as \

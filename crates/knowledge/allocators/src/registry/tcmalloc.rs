@@ -64,7 +64,8 @@ pub(super) static FAMILY: Family = Family {
         Mangled("8tcmalloc17tcmalloc_internal"),
         Mangled("N8tcmalloc"),
     ],
-    also_defines: &["mallocx", "rallocx"],
+    texts: &["tcmalloc: allocation failed", "tcmalloc: large alloc"],
+    also_defines: &["mallocx", "rallocx", "sdallocx"],
     frames: &["tc_"],
     // The last are those of heapwise's own library of Google's.
     variables: &["TCMALLOC_*", "HEAPWISE_TCMALLOC_*"],

@@ -249,7 +249,7 @@ fn diagnosis(analysis: &Analysis, names: [&str; 8], said: &str) -> Diagnosis {
             "602 long-lived blocks of `open_session` (session.rs:9) pin most of these pages: give them an arena of their own.{said}"
         ),
     };
-    Diagnosis { insights, verdict: Some(verdict) }
+    Diagnosis { insights, verdict: Some(verdict), ..Diagnosis::default() }
 }
 
 const SOURCE: &str = "\

@@ -1,8 +1,7 @@
 //! Places that became better or worse, and in what.
 
 use super::{Diff, DiffOptions};
-use crate::names;
-use crate::report::rows::{file_name, function_of, place_of};
+use crate::report::rows::{file_name, function_of, place_of, via_of};
 use heapwise_analysis::{Analysis, Site, SiteId};
 use heapwise_diagnosis::compare::{Change, Difference, Measure, OF_SITES, PlaceDifference, Status};
 
@@ -83,8 +82,7 @@ fn row<'a>(
             };
             at = place_of(frame, options.folder.as_deref());
         }
-        let inner = site.user_frame.and_then(|i| i.checked_sub(1)).and_then(|i| stack.get(i));
-        via = inner.and_then(|f| f.function).map(names::callee).unwrap_or_default();
+        via = via_of(&stack, site.user_frame).unwrap_or_default();
     }
     // The bytes imply it already.
     if changes.iter().any(|change| change.measure == Measure::LiveAtExitBytes) {

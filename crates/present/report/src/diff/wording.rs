@@ -13,8 +13,8 @@ pub(super) fn name(measure: Measure) -> &'static str {
         Measure::TemporaryAllocations => "temporary",
         Measure::PeakBytes => "peak live",
         Measure::PeakBlocks => "blocks at the peak",
-        Measure::LiveAtExitBytes => "live at exit",
-        Measure::LiveAtExitBlocks => "blocks at exit",
+        Measure::LiveAtExitBytes => "never freed",
+        Measure::LiveAtExitBlocks => "blocks never freed",
         Measure::PeakRssBytes => "peak RSS",
         Measure::DurationNs => "duration",
     }

@@ -10,6 +10,8 @@ use super::strings::Strings;
 use super::threads::{Thread, matrix, threads};
 use super::tree::{Frames, Nodes, Tree};
 use crate::escape::terminal::escape;
+use crate::report::totals::rss_note;
+use crate::report::warnings::not_seen_items;
 use heapwise_analysis::{Analysis, Totals};
 use heapwise_diagnosis::{Diagnosis, Insight, Verdict};
 use serde::Serialize;
@@ -26,6 +28,8 @@ pub(super) struct Model {
     n_processes: usize,
     totals: ModelTotals,
     peak_rss: u64,
+    /// What that says about the heap.
+    rss_note: String,
     peak_live_at_ns: u64,
     captures: u64,
     cut_captures: u64,
@@ -60,6 +64,7 @@ struct ModelTotals {
     peak_blocks: u64,
     exit_bytes: u64,
     exit_blocks: u64,
+    never_freed_bytes: u64,
     temporary: u64,
     failed: u64,
     lost: u64,
@@ -127,7 +132,8 @@ impl Model {
             peak_live_at_ns: a.memory.live_peak_at.0,
             captures: a.stacks.captures,
             cut_captures: a.stacks.cut_captures,
-            caveats: caveats(a),
+            caveats: caveats(a, d),
+            rss_note: rss_note(a, d),
             verdict: d.verdict.as_ref().map(verdict),
             moments: moments(a),
             pages: pages(a),
@@ -158,6 +164,7 @@ impl From<&Totals> for ModelTotals {
             peak_blocks: t.peak_live_blocks,
             exit_bytes: t.live_at_exit_bytes.0,
             exit_blocks: t.live_at_exit_blocks,
+            never_freed_bytes: t.never_freed_bytes.0,
             temporary: t.temporary_allocations,
             failed: t.failed_allocations,
             lost: t.lost_events,
@@ -174,9 +181,10 @@ fn clean_lines(text: &str) -> String {
     text.lines().map(clean).collect::<Vec<_>>().join("\n")
 }
 
-fn caveats(a: &Analysis) -> Vec<Caveat> {
+fn caveats(a: &Analysis, d: &Diagnosis) -> Vec<Caveat> {
+    let not_seen = not_seen_items(a, d).into_iter();
     let blind =
-        a.blind_spots.iter().map(|b| Caveat { blind: true, what: clean(&b.what), hint: clean(&b.remedy) });
+        not_seen.map(|(what, remedy)| Caveat { blind: true, what: clean(&what), hint: clean(&remedy) });
     let warnings = a.warnings.iter().map(|w| Caveat {
         blind: false,
         what: clean(&w.to_string()),

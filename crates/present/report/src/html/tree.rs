@@ -185,7 +185,8 @@ impl<'a> Tree<'a> {
 fn owner_number(owner: Owner) -> u8 {
     match owner {
         Owner::Recorder => 0,
-        Owner::System => 1,
+        // A wrapper belongs to the allocator, whoever wrote it.
+        Owner::System | Owner::Wrapper => 1,
         Owner::RustStd => 2,
         Owner::CxxStd => 3,
         Owner::Dependency => 4,

@@ -56,6 +56,7 @@ pub(crate) fn breakdown(analysis: &Analysis, b: &analysis::Breakdown) -> Breakdo
         holes_bytes: b.holes.0,
         retained_bytes: b.retained.0,
         metadata_bytes: b.metadata.0,
+        unrecorded_bytes: b.unrecorded.0,
         not_heap_bytes: b.not_heap.0,
         unaccounted_bytes: b.unaccounted.0,
         lazily_freed_bytes: b.lazily_freed.0,

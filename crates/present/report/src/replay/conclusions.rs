@@ -13,6 +13,9 @@ pub(crate) const SEEN: f64 = 0.05;
 pub(super) fn caveats(replay: &Replay<'_>) -> Vec<String> {
     let trial = replay.trial;
     let mut caveats: Vec<String> = replay.analysis.warnings.iter().map(ToString::to_string).collect();
+    // What is much is the conclusion.
+    let unseen = heapwise_diagnosis::unseen(replay.analysis).filter(|unseen| !unseen.is_much);
+    caveats.extend(unseen.map(|unseen| format!("Only recorded blocks are replayed: {}.", unseen.sentence)));
     for tried in &trial.tried {
         if let Some((_, words)) = trouble(tried) {
             caveats.push(format!("{}: {words}", tried.candidate));
@@ -61,6 +64,12 @@ pub(super) fn caveats(replay: &Replay<'_>) -> Vec<String> {
 }
 
 pub(super) fn conclusion(replay: &Replay<'_>) -> Vec<String> {
+    if let Some(unseen) = heapwise_diagnosis::unseen(replay.analysis).filter(|unseen| unseen.is_much) {
+        let why = unseen.sentence;
+        return vec![format!(
+            "What another allocator would change is not judged, only recorded blocks are replayed: {why}."
+        )];
+    }
     let mut sentences = Vec::new();
     sentences.extend(memory(replay, "Peak memory", |r| r.peak_rss.map(|s| s.median)));
     sentences.extend(memory(replay, "Memory after the load", |r| {

@@ -4,7 +4,7 @@ use super::Replay;
 use super::facts::{after, last, main, measured};
 use crate::chart::Unit;
 use crate::document::{Figure, Numbers, Picture};
-use crate::report::resident::{NOT_HEAP, PARTS};
+use crate::report::resident::{NOT_HEAP, PARTS, UNRECORDED};
 use heapwise_analysis::Breakdown;
 use heapwise_trial::replay::trial::{Results, Tried};
 use heapwise_trial::replay::{Ending, Measured};
@@ -97,8 +97,8 @@ fn both(replay: &Replay<'_>) -> Option<Figure> {
 }
 
 fn parts(replay: &Replay<'_>, caption: &str, moment: fn(&Results) -> Option<Breakdown>) -> Option<Figure> {
-    // Without the memory that is not heap: it belongs to the replay's own code.
-    let parts = || PARTS.iter().filter(|(name, _, _)| *name != NOT_HEAP);
+    // Without the memory that is not heap: it belongs to the replay's own code. A replay has one allocator, and records it.
+    let parts = || PARTS.iter().filter(|(name, _, _)| ![NOT_HEAP, UNRECORDED].contains(name));
     let numbers = |results: &Results| {
         let Some(b) = moment(results) else { return Vec::new() };
         parts().map(|(_, part, _)| part(&b).0 as f64).collect()

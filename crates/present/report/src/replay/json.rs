@@ -119,6 +119,7 @@ fn breakdown(b: analysis::Breakdown) -> Breakdown {
         rounding_bytes: b.rounding.0,
         rss_bytes: b.rss.0,
         unaccounted_bytes: b.unaccounted.0,
+        unrecorded_bytes: b.unrecorded.0,
     }
 }
 

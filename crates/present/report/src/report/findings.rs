@@ -2,10 +2,10 @@
 
 use super::Subject;
 use super::rows::place_of;
-use crate::document::{Block, Evidence, Finding, Mark, Section, Shown};
+use crate::document::{Block, Evidence, Finding, Mark, Role, Section, Shown, Words};
 use crate::units::{bytes, count, share, time};
 use heapwise_analysis::{Analysis, Frame, SiteId};
-use heapwise_diagnosis::Insight;
+use heapwise_diagnosis::{Diagnosis, Insight};
 
 /// So many are shown in full on a terminal; the others in a line each.
 const IN_FULL: usize = 5;
@@ -23,6 +23,7 @@ pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
         if at < top { finding } else { finding.only(Shown::Terminal) }
     };
     let mut blocks: Vec<Block> = insights.iter().enumerate().map(finding).collect();
+    blocks.extend(withheld(subject.diagnosis));
     if insights.len() > top {
         let more = format!("and {} more", insights.len() - top);
         blocks.push(Block::line(Mark::Plain, more).only(Shown::Pages));
@@ -33,9 +34,20 @@ pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
 /// The first ones in full.
 pub(super) fn some(subject: &Subject<'_>, most: usize) -> Vec<Section> {
     let first = subject.diagnosis.insights.iter().take(most.min(subject.options.top)).enumerate();
-    let blocks: Vec<Block> =
+    let mut blocks: Vec<Block> =
         first.map(|(at, insight)| Block::Finding(finding(subject, at + 1, insight))).collect();
+    if !blocks.is_empty() {
+        blocks.extend(withheld(subject.diagnosis));
+    }
     if blocks.is_empty() { Vec::new() } else { vec![Section::new(TITLE, blocks).aside(ASIDE)] }
+}
+
+/// Why something is not among them.
+fn withheld(diagnosis: &Diagnosis) -> Option<Block> {
+    let rules: Vec<&str> = diagnosis.withheld.iter().copied().filter(|what| *what != "verdict").collect();
+    let unseen = diagnosis.unseen.as_ref().filter(|_| !rules.is_empty())?;
+    let text = format!("withheld ({}): {}", rules.join(", "), unseen.sentence);
+    Some(Block::line(Mark::Item, Words::of(Role::Caveat, text)))
 }
 
 fn finding(subject: &Subject<'_>, number: usize, insight: &Insight) -> Finding {
@@ -48,7 +60,7 @@ fn finding(subject: &Subject<'_>, number: usize, insight: &Insight) -> Finding {
         number: Some(number),
         title: insight.title.clone(),
         tags: [insight.severity.id(), insight.certainty.id(), insight.id].map(str::to_owned).into(),
-        saves: saves(subject.analysis, insight),
+        saves: saves(subject, insight),
         at,
         evidence: Evidence::Sentences(insight.evidence.clone()),
         remedy: insight.remedy.clone(),
@@ -57,14 +69,16 @@ fn finding(subject: &Subject<'_>, number: usize, insight: &Insight) -> Finding {
 }
 
 /// What following it saves: a short form, and a longer one.
-fn saves(analysis: &Analysis, insight: &Insight) -> Option<[String; 2]> {
-    let requests = analysis.totals.allocations + analysis.totals.reallocations;
+fn saves(subject: &Subject<'_>, insight: &Insight) -> Option<[String; 2]> {
+    let totals = &subject.analysis.totals;
+    let requests = totals.allocations + totals.reallocations;
+    let all = if subject.diagnosis.unseen.is_some() { "the recorded requests" } else { "all requests" };
     let estimate = &insight.estimate;
     let [mut short, mut whole] = [Vec::new(), Vec::new()];
     if estimate.allocations > 0 {
         let share = share(estimate.allocations, requests);
-        whole.push(format!("{} allocations ({share} of all requests)", count(estimate.allocations)));
-        short.push(format!("{share} of all requests"));
+        whole.push(format!("{} allocations ({share} of {all})", count(estimate.allocations)));
+        short.push(format!("{share} of {all}"));
     }
     if estimate.allocated_bytes.0 > 0 {
         whole.push(format!("{} requested", bytes(estimate.allocated_bytes.0)));

@@ -13,8 +13,8 @@ pub(crate) mod rows;
 mod short;
 mod standouts;
 mod tasks;
-mod totals;
-mod warnings;
+pub(crate) mod totals;
+pub(crate) mod warnings;
 
 pub(crate) use head::{command_of, ending};
 

@@ -11,14 +11,17 @@ type Part = (&'static str, fn(&Breakdown) -> Bytes, &'static str);
 
 /// The part that belongs to no allocator.
 pub(crate) const NOT_HEAP: &str = "not heap";
+/// The part that belongs to no recorded one.
+pub(crate) const UNRECORDED: &str = "unrecorded";
 /// The parts of resident memory, and what they are in a few words.
-pub(crate) const PARTS: [Part; 7] = [
+pub(crate) const PARTS: [Part; 8] = [
     ("live", |b| b.live, "as requested"),
     ("rounding", |b| b.rounding, "added to requests"),
     ("holes", |b| b.holes, "free beside live ones"),
     ("retained", |b| b.retained, "free pages, kept"),
     ("metadata", |b| b.metadata, "the allocator's own"),
-    (NOT_HEAP, |b| b.not_heap, "code, stacks, files"),
+    (UNRECORDED, |b| b.unrecorded, "other allocators, own mappings"),
+    (NOT_HEAP, |b| b.not_heap, "code, data, stacks, files"),
     ("unaccounted", |b| b.unaccounted, "not explained"),
 ];
 

@@ -71,8 +71,7 @@ impl Rows {
             let at = site.user_frame.and_then(|i| stack.get(i));
             let function = at.map_or_else(|| "(stack unknown)".to_owned(), function_of);
             let place = at.map_or_else(String::new, |frame| place_of(frame, folder));
-            let inner = site.user_frame.and_then(|i| i.checked_sub(1)).and_then(|i| stack.get(i));
-            let via = inner.and_then(|f| f.function).map(names::callee).unwrap_or_default();
+            let via = via_of(&stack, site.user_frame).unwrap_or_default();
             let sums = Numbers::from(site);
             let row = *by_place.entry((function.clone(), place.clone())).or_insert_with(|| {
                 list.push(Row { function, place, sums: Numbers::default(), sites: Vec::new() });
@@ -97,6 +96,12 @@ impl Rows {
         rows.truncate(most);
         rows
     }
+}
+
+/// What a place calls for its blocks: `String::clone`, `xmalloc`. `None` if it calls the allocator itself.
+pub(crate) fn via_of(stack: &[Frame<'_>], place: Option<usize>) -> Option<String> {
+    let inner = stack.get(place?.checked_sub(1)?)?;
+    inner.function.map(names::callee)
 }
 
 /// The last part of a path.

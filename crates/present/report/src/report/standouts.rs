@@ -2,7 +2,7 @@
 
 use super::Subject;
 use super::places::{Ranking, TABLES};
-use crate::document::{Block, Mark, Section};
+use crate::document::{Block, Mark, Role, Section, Words};
 use crate::units::{bytes, share};
 use heapwise_analysis::Measure;
 
@@ -10,7 +10,12 @@ pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
     if !subject.diagnosis.insights.is_empty() {
         return Vec::new();
     }
-    let lines: Vec<Block> = TABLES.iter().filter_map(|ranking| line(subject, ranking)).collect();
+    let mut lines: Vec<Block> = TABLES.iter().filter_map(|ranking| line(subject, ranking)).collect();
+    if subject.diagnosis.unseen.is_some() {
+        // Nothing was found in what is recorded; that is not the whole program.
+        let text = "only recorded blocks are judged; what is not recorded is named above";
+        lines.insert(0, Block::line(Mark::Item, Words::of(Role::Caveat, text)));
+    }
     if lines.is_empty() { Vec::new() } else { vec![Section::new("Findings", lines)] }
 }
 
@@ -23,6 +28,9 @@ fn line(subject: &Subject<'_>, ranking: &Ranking) -> Option<Block> {
         return None;
     }
     let what = match ranking.measure {
+        Measure::Allocations if subject.diagnosis.unseen.is_some() => {
+            format!("makes {} of the recorded allocations", share(part, whole))
+        }
         Measure::Allocations => format!("makes {} of all allocations", share(part, whole)),
         Measure::PeakBytes => format!("holds {} of the live peak ({})", share(part, whole), bytes(part)),
         Measure::TemporaryAllocations if whole * 10 >= subject.analysis.totals.allocations => {

@@ -3,6 +3,8 @@
 use super::{Subject, counted};
 use crate::document::{Block, Cell, Column, Section, Table, Words};
 use crate::units::{bytes, count, share, time};
+use heapwise_analysis::Analysis;
+use heapwise_diagnosis::Diagnosis;
 
 pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
     let analysis = subject.analysis;
@@ -32,18 +34,19 @@ pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
     let blocks = |n| counted(n, "block", "blocks");
     let peak = format!("in {}, {at} after the start", blocks(t.peak_live_blocks));
     row("peak live", bytes(t.peak_live_bytes.0), peak);
-    let exit = match t.live_at_exit_blocks {
+    let mut exit = match t.live_at_exit_blocks {
         0 => "everything was freed".to_owned(),
         n => format!("in {}", blocks(n)),
     };
+    if t.never_freed_bytes > t.live_at_exit_bytes {
+        let all = bytes(t.never_freed_bytes.0);
+        // Processes that ran one after the other leave more in all than there ever was.
+        exit += &format!(" at once; {all} never freed");
+    }
     row("live at exit", bytes(t.live_at_exit_bytes.0), exit);
     let rss = analysis.memory.peak_rss.0;
     if rss > 0 {
-        let factor = rss as f64 / t.peak_live_bytes.0.max(1) as f64;
-        let mut note = match factor {
-            factor if factor < 100.0 => format!("{factor:.1} times the live peak"),
-            _ => "mostly not heap".to_owned(),
-        };
+        let mut note = rss_note(analysis, subject.diagnosis);
         if analysis.processes.len() > 1 {
             note += match analysis.memory.shared_pages_count_once {
                 true => "; shared pages count once (PSS)",
@@ -64,4 +67,15 @@ pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
         row(name, count(n), note.to_owned());
     }
     vec![Section::new("Totals", [Block::Table(table)])]
+}
+
+/// What the highest resident set says about the heap.
+pub(crate) fn rss_note(analysis: &Analysis, diagnosis: &Diagnosis) -> String {
+    let factor = analysis.memory.peak_rss.0 as f64 / analysis.totals.peak_live_bytes.0.max(1) as f64;
+    match (&diagnosis.unseen, &analysis.accounting.at_peak) {
+        (Some(unseen), Some(peak)) => format!("{} of it unrecorded", share(unseen.unrecorded.0, peak.rss.0)),
+        (Some(_), None) => "it is not known how much of it is recorded".to_owned(),
+        _ if factor < 100.0 => format!("{factor:.1} times the live peak"),
+        _ => "mostly not heap".to_owned(),
+    }
 }

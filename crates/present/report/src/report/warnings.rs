@@ -3,11 +3,26 @@
 use super::Subject;
 use crate::document::{Alert, Block, Mark, Section};
 use crate::units::share;
+use heapwise_analysis::{Analysis, BlindSpot};
+use heapwise_diagnosis::Diagnosis;
 
 pub(super) fn not_seen(subject: &Subject<'_>) -> Vec<Section> {
-    let spots = &subject.analysis.blind_spots;
-    let items = spots.iter().map(|spot| (spot.what.as_str().into(), spot.remedy.clone())).collect();
+    let items = not_seen_items(subject.analysis, subject.diagnosis);
+    let items = items.into_iter().map(|(what, remedy)| (what.into(), remedy)).collect();
     section("Not seen", Alert { lead: "Not seen", items, ..Alert::default() })
+}
+
+/// What was not recorded, and what to do about it: first the allocators of the program with what they may have, then the rest.
+pub(crate) fn not_seen_items(analysis: &Analysis, diagnosis: &Diagnosis) -> Vec<(String, String)> {
+    let first = diagnosis.unseen.iter().map(|unseen| (unseen.sentence.clone(), unseen.remedy.clone()));
+    let is_in_first = |spot: &BlindSpot| {
+        let mut told = diagnosis.unseen.iter().flat_map(|unseen| &unseen.allocators);
+        told.any(|(name, file)| (name, file) == (&spot.allocator, &spot.file))
+    };
+    // What is inside of libraries and may not be in use is no reason to worry.
+    let is_idle = |spot: &BlindSpot| !spot.allocator.is_empty() && spot.id != BlindSpot::OWN_ALLOCATOR;
+    let others = analysis.blind_spots.iter().filter(|spot| !is_in_first(spot) && !is_idle(spot));
+    first.chain(others.map(|spot| (spot.what.clone(), spot.remedy.clone()))).collect()
 }
 
 pub(super) fn warnings(subject: &Subject<'_>) -> Vec<Section> {

@@ -176,6 +176,8 @@ pub struct Breakdown {
     pub rss_bytes: u64,
     /// Memory that nothing explains.
     pub unaccounted_bytes: u64,
+    /// Anonymous memory that the candidate has not mapped.
+    pub unrecorded_bytes: u64,
 }
 
 /// How long calls took, by their kind.

@@ -75,6 +75,8 @@ pub enum Reason {
     NotConfirmed,
     /// The search was ended before anything was known.
     Interrupted,
+    /// A good part of the program's memory is not recorded, so replays say nothing about it.
+    Unrecorded,
 }
 
 /// What says that a candidate is better.

@@ -81,6 +81,11 @@ fn what_to_do(tuned: &Tuned<'_>) -> String {
             "Nothing is recommended instead of {now}: the search was interrupted before it could tell whether something {}.",
             better(tuned)
         ),
+        Choice::Stay(Reason::Unrecorded) => format!(
+            "Nothing is recommended, neither {now} nor another one: {}.",
+            heapwise_diagnosis::unseen(tuned.analysis)
+                .map_or("a good part of the memory is not recorded".to_owned(), |unseen| unseen.sentence)
+        ),
         Choice::Stay(Reason::NotConfirmed) => format!(
             "Stay with {now}: what was better on replays was not on the program itself, or only by noise or less than {:.0} %.",
             MATTERS * 100.0

@@ -49,6 +49,7 @@ fn choice(tuned: &Tuned<'_>) -> Choice {
                 tune::Reason::NothingIsBetter => Reason::NothingIsBetter,
                 tune::Reason::NotConfirmed => Reason::NotConfirmed,
                 tune::Reason::Interrupted => Reason::Interrupted,
+                tune::Reason::Unrecorded => Reason::Unrecorded,
             }),
             stay: true,
             verified: None,

@@ -109,7 +109,7 @@ fn what_comes_from_outside_is_reported() {
         },
         remedy: "first line\nsecond\u{202e} line".into(),
     };
-    let diagnosis = Diagnosis { insights: vec![insight], verdict: None };
+    let diagnosis = Diagnosis { insights: vec![insight], ..Diagnosis::default() };
     let options = HtmlOptions {
         folder: Some("/home/user/contest"),
         sources: Some(&Always),

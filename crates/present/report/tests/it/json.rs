@@ -63,7 +63,7 @@ const FIELDS: &[(&str, &[&str])] = &[
     ("", &["order", "stacks", "warnings"]),
     ("/order", &["unknown_frees", "implicit_frees"]),
     ("/stacks", &["captures", "cut_captures", "cut_share"]),
-    ("/sites/0", &["user_frame", "samples"]),
+    ("/sites/0", &["user_frame", "via", "samples"]),
     ("", &["sampling"]),
     ("/sites/0/stack/0", &["module"]),
 ];

@@ -52,7 +52,8 @@ fn diagnosed(sampled: &Sampled, text: &str) -> (Analysis, Diagnosis) {
         holes: Bytes(50 * of),
         retained: Bytes(400 * of),
         metadata: Bytes(20 * of),
-        not_heap: Bytes(120 * of),
+        unrecorded: Bytes(40 * of),
+        not_heap: Bytes(80 * of),
         unaccounted: Bytes(10 * of),
         ..Breakdown::default()
     };
@@ -74,7 +75,7 @@ fn diagnosed(sampled: &Sampled, text: &str) -> (Analysis, Diagnosis) {
         sentence: format!("40 % of resident memory is retained. {text}"),
         remedy: "Ask the allocator to give it back: `malloc_trim(0)`.".into(),
     };
-    (analysis, Diagnosis { insights: vec![insight], verdict: Some(verdict) })
+    (analysis, Diagnosis { insights: vec![insight], verdict: Some(verdict), ..Diagnosis::default() })
 }
 
 #[test]
@@ -89,7 +90,7 @@ fn with_findings_and_accounts() {
 #[test]
 fn what_was_not_measured_has_no_chapter() {
     let analysis = analysis(&Sampled::default());
-    let actual = rendered(&analysis, &Diagnosis { insights: Vec::new(), verdict: None });
+    let actual = rendered(&analysis, &Diagnosis::default());
     assert!(!actual.contains("What to change") && !actual.contains("Resident memory"), "{actual}");
     assert_eq!(shape(&actual).tables.len(), 3);
 }

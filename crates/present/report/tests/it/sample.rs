@@ -180,6 +180,7 @@ pub(crate) fn recording(sampled: &Sampled) -> Vec<u8> {
         id: "static-executable".into(),
         what: "helper is linked statically: its allocations are not seen".into(),
         remedy: "link it dynamically, or use the heapwise allocator inside it".into(),
+        ..BlindSpot::default()
     };
     let meta = Meta {
         heapwise: "0.1.0".into(),

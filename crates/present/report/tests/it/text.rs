@@ -2,7 +2,7 @@
 
 use crate::sample::{Sampled, analysis};
 use crate::snapshot::compare;
-use heapwise_analysis::{Analysis, Breakdown, Bytes, Warning};
+use heapwise_analysis::{Analysis, BlindSpot, Breakdown, Bytes, Warning};
 use heapwise_diagnosis::{Diagnosis, diagnose};
 use heapwise_report::{SourceLines, Style, TextOptions, text};
 
@@ -106,6 +106,60 @@ fn lines_fit_whatever_the_width() {
             }
         }
     }
+}
+
+/// A program most of whose memory belongs to an allocator inside of it.
+#[test]
+fn what_was_not_recorded_stands_where_it_would_be_judged() {
+    let mut analysis = analysis(&Sampled::default());
+    analysis.blind_spots = vec![BlindSpot {
+        id: BlindSpot::OWN_ALLOCATOR.into(),
+        what: "contains an allocator of its own".into(),
+        remedy: "some".into(),
+        allocator: "jemalloc".into(),
+        file: "/usr/bin/app".into(),
+    }];
+    let peak = Breakdown {
+        rss: Bytes(20 << 20),
+        live: Bytes(1 << 20),
+        unrecorded: Bytes(12 << 20),
+        not_heap: Bytes(7 << 20),
+        ..Breakdown::default()
+    };
+    (analysis.accounting.at_peak, analysis.accounting.at_end) = (Some(peak), Some(peak));
+    let diagnosis = heapwise_diagnosis::diagnose(&analysis);
+    let report = heapwise_report::text(&analysis, &diagnosis, &TextOptions::default(), STYLE);
+    let sentence = "jemalloc inside /usr/bin/app is not recorded: 12.0 MiB of 20.0 MiB resident at the peak are unrecorded";
+    let words = report.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains(&format!("NOT SEEN ! {sentence}")), "{report}");
+    assert!(words.contains("heapwise::Allocator"), "{report}");
+    assert!(words.contains(&format!("What memory consists of is not judged: {sentence}")), "{report}");
+    assert!(words.contains("unrecorded 12.0 MiB 60 %"), "{report}");
+    assert!(words.contains("60 % of it unrecorded"), "{report}");
+    assert!(
+        !report.contains("mostly not heap") && !report.contains("contains an allocator of its own"),
+        "{report}"
+    );
+    let json = heapwise_report::json(&analysis, &diagnosis, &Default::default());
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(json["memory"]["verdict"]["kind"], "unrecorded");
+    assert_eq!(json["withheld"][0]["what"], "verdict");
+    assert_eq!(json["withheld"][0]["reason"], sentence);
+    assert_eq!(json["interception"]["blind_spots"][0]["allocator"], "jemalloc");
+}
+
+/// Two processes, one after the other, leave more than there ever was.
+#[test]
+fn what_is_live_at_the_exit_is_never_more_than_the_peak() {
+    let mut analysis = analysis(&Sampled::default());
+    let totals = &mut analysis.totals;
+    totals.peak_live_bytes = Bytes(100 << 10);
+    (totals.live_at_exit_bytes, totals.live_at_exit_blocks) = (Bytes(90 << 10), 3);
+    totals.never_freed_bytes = Bytes(170 << 10);
+    let report = heapwise_report::text(&analysis, &Default::default(), &TextOptions::default(), STYLE);
+    let line = report.lines().find(|line| line.contains("live at exit")).expect("a row");
+    assert!(line.contains("90.0 KiB"), "{line}");
+    assert!(report.contains("170 KiB never freed"), "{report}");
 }
 
 #[test]

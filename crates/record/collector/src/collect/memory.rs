@@ -80,7 +80,8 @@ impl Collector<'_> {
 
     pub(super) fn look(&mut self, index: usize, reason: Reason) {
         let process = &mut self.processes[index];
-        if let Some((epoch, snapshot)) = process.look(self.session, self.started, self.page_bytes, reason) {
+        let how = (self.started, self.page_bytes);
+        if let Some((epoch, snapshot)) = process.look(self.session, &mut self.images, how, reason) {
             self.batch.clock.0.push((epoch, snapshot.time_ns));
             self.batch.snapshots.push(snapshot);
         }

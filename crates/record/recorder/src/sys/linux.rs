@@ -34,12 +34,16 @@ const MAP_ANONYMOUS: usize = 0x20;
 const MAP_NORESERVE: usize = 0x4000;
 const O_RDWR_CLOEXEC: usize = 0o2 | 0o2000000;
 const O_RDONLY_CLOEXEC: usize = 0o2000000;
+const O_NONBLOCK: usize = 0o4000;
 const MADV_WIPEONFORK: usize = 18;
 const MREMAP_MAYMOVE: usize = 1;
 const PR_GET_NAME: usize = 16;
 const PR_GET_TSC: usize = 25;
 const PR_TSC_SIGSEGV: u32 = 2;
 const RLIMIT_AS: usize = 9;
+
+/// `struct stat` of the kernel, in units of 32 bits: 144 bytes, with the mode at 24, user and group at 28 and 32.
+const STAT_UNITS: usize = 36;
 
 fn check(result: isize) -> Result<usize, Errno> {
     if result < 0 { Err(Errno(-result as i32)) } else { Ok(result as usize) }
@@ -77,6 +81,23 @@ impl File {
     pub fn open(path: &core::ffi::CStr) -> Result<Self, Errno> {
         // SAFETY: the path ends with a zero byte.
         unsafe { call(number::OPEN, [path.as_ptr() as usize, O_RDONLY_CLOEXEC, 0, 0, 0, 0]) }.map(File)
+    }
+
+    /// Opens a program for reading. `None` also for what is none: something other than a file, or a file that may not be
+    /// executed. Does not wait, whatever it is.
+    pub fn open_program(path: &core::ffi::CStr) -> Option<Self> {
+        const IS_FILE: u32 = 0o100000;
+        const KINDS: u32 = 0o170000;
+        const MAY_BE_EXECUTED: u32 = 0o111;
+        let flags = O_RDONLY_CLOEXEC | O_NONBLOCK;
+        // SAFETY: the path ends with a zero byte.
+        let file =
+            unsafe { call(number::OPEN, [path.as_ptr() as usize, flags, 0, 0, 0, 0]) }.map(File).ok()?;
+        let mut facts = [0u32; STAT_UNITS];
+        // SAFETY: the kernel writes as many bytes as there are.
+        unsafe { call(number::FSTAT, [file.0, facts.as_mut_ptr() as usize, 0, 0, 0, 0]) }.ok()?;
+        let mode = facts[6];
+        (mode & KINDS == IS_FILE && mode & MAY_BE_EXECUTED != 0).then_some(file)
     }
 
     /// Reads up to a buffer's length.
@@ -337,9 +358,7 @@ pub fn user_and_group() -> (u32, u32) {
 
 /// The user and group that own a file, which may be a symbolic link.
 pub fn owner(path: &core::ffi::CStr) -> Option<(u32, u32)> {
-    /// `struct stat` of the kernel, in units of 32 bits: 144 bytes, of which those at 28 and 32 are wanted.
-    const UNITS: usize = 36;
-    let mut facts = [0u32; UNITS];
+    let mut facts = [0u32; STAT_UNITS];
     // SAFETY: the path ends with a zero byte; the kernel writes as many bytes as there are.
     unsafe { call(number::LSTAT, [path.as_ptr() as usize, facts.as_mut_ptr() as usize, 0, 0, 0, 0]) }.ok()?;
     Some((facts[7], facts[8]))

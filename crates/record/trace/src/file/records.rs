@@ -116,9 +116,24 @@ pub struct BlindSpot {
     pub id: String,
     pub what: String,
     pub remedy: String,
+    /// The allocator whose blocks are not recorded; empty if it is something else that could not be seen.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub allocator: String,
+    /// The file that contains it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub file: String,
 }
 
 impl BlindSpot {
+    /// The name of an allocator inside the program.
+    pub const OWN_ALLOCATOR: &str = "own-allocator";
+    /// The name of an allocator inside a library that the program has loaded.
+    pub const LIBRARY_ALLOCATOR: &str = "library-allocator";
+
+    /// Whether another one is about the same allocator in the same file.
+    pub fn is_of(&self, other: &BlindSpot) -> bool {
+        !self.allocator.is_empty() && (&self.allocator, &self.file) == (&other.allocator, &other.file)
+    }
     /// The name of what no program's own allocator sees: a blind spot that is no reason to worry.
     pub const BESIDE_THE_WRAPPER: &str = "beside-the-wrapper";
 }

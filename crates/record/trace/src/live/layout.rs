@@ -65,17 +65,25 @@ pub struct SessionHeader {
     /// Programs that a heapwise inside of this session runs for itself, outside of it.
     pub nested_count: AtomicU32,
     /// What the first of them are called.
-    pub nested: [NestedName; MAX_NESTED_NAMES],
+    pub nested: [ProgramName; MAX_NESTED_NAMES],
+    /// How often recorded processes began to execute a program into which nothing can be preloaded.
+    pub unreached_count: AtomicU32,
+    /// The first of these programs, each once.
+    pub unreached: [ProgramName; MAX_UNREACHED_NAMES],
 }
 
 /// Most names of programs that a heapwise inside runs.
 pub const MAX_NESTED_NAMES: usize = 8;
+/// Most names of programs into which nothing can be preloaded.
+pub const MAX_UNREACHED_NAMES: usize = 16;
+/// A length of a name that is being written.
+pub const NAME_IN_THE_MAKING: u32 = u32::MAX;
 
-/// The name of a program that a heapwise inside runs.
+/// The name of a program.
 #[derive(Debug)]
 #[repr(C)]
-pub struct NestedName {
-    /// Bytes that are used, published.
+pub struct ProgramName {
+    /// Bytes that are used, published. 0 where there is no name.
     pub len: AtomicU32,
     /// The bytes, cut to what fits.
     pub bytes: [AtomicU8; 252],

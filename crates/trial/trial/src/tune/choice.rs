@@ -25,6 +25,8 @@ pub enum Reason {
     NotConfirmed,
     /// The search was interrupted before it had found anything better.
     Interrupted,
+    /// Replays have no part of the program's memory that matters, and the program itself has not told.
+    Unrecorded,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -42,6 +44,16 @@ pub enum Choice {
 }
 
 impl Choice {
+    /// What is left of it if a good part of the program's memory was not recorded: what the program itself has told.
+    pub fn without_replays(self) -> Self {
+        match self {
+            Self::Take { verified: Verified::ByReplay, .. } | Self::Stay(Reason::NothingIsBetter) => {
+                Self::Stay(Reason::Unrecorded)
+            }
+            told => told,
+        }
+    }
+
     /// By replays alone: the best candidate that is surely better than the baseline. Among candidates that cannot be
     /// distinguished, the one with the fewest settings is chosen, because each setting has to be maintained; then the one with
     /// the lowest cost in the other measures.

@@ -15,7 +15,10 @@ impl Ledger {
             Taken::Gone(_) | Taken::Unknown => None,
         });
         let blocks = self.processes[process as usize].blocks.drain().chain(in_transit);
-        let (now, age) = (Tick::at(self.now_ns), self.now_ns - self.processes[process as usize].since_ns);
+        let since_ns = self.processes[process as usize].since_ns;
+        let (now, age) = (Tick::at(self.now_ns), self.now_ns - since_ns);
+        let mut left = self.exits.begin(since_ns);
+        let overall = self.overall;
         for (_, block) in blocks {
             let weight = self.sampling.weight(block.size);
             let size = block.size.wrapping_mul(weight);
@@ -37,8 +40,11 @@ impl Ledger {
             counts.live_at_exit_bytes += Bytes(size);
             counts.live_at_exit_blocks += weight;
             self.processes[process as usize].exit.add_many(size, weight);
+            let age_ns = now.since_ns(block.born);
+            left.add(&self.exits, self.now_ns.saturating_sub(age_ns), size, weight);
             self.lose(process, &block);
         }
+        self.exits.end(self.now_ns, left, overall);
     }
 
     /// Copies the overall gauge to the only thread or process, which had no separate one so far.

@@ -1,6 +1,16 @@
 //! Whose code a frame is, and which one is "the user's nearest frame". The table of rules is in `rules.rs`.
 
+mod copies;
+mod package;
 mod rules;
+mod wrappers;
+
+pub use copies::makes_a_copy;
+pub use package::{Package, package_of};
+pub use wrappers::{WrapperKind, wrapper_kind};
+
+pub(crate) use package::of_source;
+pub(crate) use wrappers::sounds_like_one;
 
 use rules::RULES;
 
@@ -22,11 +32,13 @@ pub enum Owner {
     Recorder,
     /// An allocator, the C library, the loader or the compiler's run-time library.
     System,
-    /// The standard library of Rust.
+    /// An allocation wrapper, whoever wrote it: `xmalloc`.
+    Wrapper,
+    /// The standard library of Rust, and crates of collections.
     RustStd,
-    /// The standard library of C++.
+    /// The standard library of C++, and headers of installed libraries.
     CxxStd,
-    /// A package that the program depends on.
+    /// A package that the program depends on, a library or program that the system installed, an interpreter.
     Dependency,
     /// What is left: what the user can change.
     User,
@@ -39,24 +51,57 @@ pub fn owner_of(facts: &FrameFacts<'_>) -> Owner {
 
 /// Which of the frames of a stack, innermost first, to show to the user as the place of an allocation.
 ///
-/// The first one that the user wrote. Without any: the first in a program (not a shared library) that is not the
-/// allocator's; else the first that is neither the allocator's nor the system's; else the innermost one that is not
-/// heapwise's. `None` for a stack without such a frame.
-pub fn nearest_frame<'a>(frames: impl Iterator<Item = (FrameFacts<'a>, Owner)> + Clone) -> Option<usize> {
-    let first = |wanted: fn(&FrameFacts<'a>, Owner) -> bool| {
-        frames.clone().position(|(facts, owner)| wanted(&facts, owner))
-    };
-    first(|f, owner| {
-        owner == Owner::User && (f.function.is_some() || f.module.is_some_and(|m| !m.contains(".so")))
-    })
-    .or_else(|| first(|_, owner| owner == Owner::User))
-    .or_else(|| first(|f, owner| !is_plumbing(owner) && f.module.is_some_and(|m| !m.contains(".so"))))
-    .or_else(|| first(|_, owner| !is_plumbing(owner)))
-    .or_else(|| first(|_, owner| owner != Owner::Recorder))
+/// The first one that the user wrote, but that a function which only makes a copy of something (`Clone::clone`, a copy
+/// constructor; the compiler writes most of them) is passed over to whoever asked for the copy. Where nothing of the
+/// user's is on the stack, as on the threads of a thread pool: the nearest one of a dependency. Only where there is no
+/// such frame either, one of a standard library or of the system. `None` if all frames are heapwise's.
+pub fn nearest_frame<'a>(frames: impl Iterator<Item = (FrameFacts<'a>, Owner)>) -> Option<usize> {
+    let mut best: Option<(Rank, usize)> = None;
+    for (at, (facts, owner)) in frames.enumerate() {
+        let Some(rank) = rank_of(&facts, owner) else { continue };
+        if best.is_none_or(|(known, _)| rank < known) {
+            best = Some((rank, at));
+        }
+        // Nothing is better, and the rest of the stack may be long.
+        if rank == Rank::Own {
+            break;
+        }
+    }
+    best.map(|(_, at)| at)
 }
 
-fn is_plumbing(owner: Owner) -> bool {
-    matches!(owner, Owner::Recorder | Owner::System)
+/// How well a frame does as the place of an allocation, the best first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    Own,
+    /// The user's, but who asked for the copy says more.
+    OwnCopy,
+    /// The user's by all that is known, which is not even its name.
+    OwnWithoutName,
+    Dependency,
+    DependencyWithoutName,
+    Wrapper,
+    Std,
+    /// In a shared library: less close to the program.
+    StdOfLibrary,
+    System,
+}
+
+fn rank_of(facts: &FrameFacts<'_>, owner: Owner) -> Option<Rank> {
+    let is_in_library = facts.module.is_none_or(|module| module.contains(".so"));
+    let rank = match owner {
+        Owner::Recorder => return None,
+        Owner::User if facts.function.is_some_and(|name| makes_a_copy(name, facts.file)) => Rank::OwnCopy,
+        Owner::User if facts.function.is_none() && is_in_library => Rank::OwnWithoutName,
+        Owner::User => Rank::Own,
+        Owner::Dependency if facts.function.is_none() => Rank::DependencyWithoutName,
+        Owner::Dependency => Rank::Dependency,
+        Owner::Wrapper => Rank::Wrapper,
+        Owner::RustStd | Owner::CxxStd if is_in_library => Rank::StdOfLibrary,
+        Owner::RustStd | Owner::CxxStd => Rank::Std,
+        Owner::System => Rank::System,
+    };
+    Some(rank)
 }
 
 #[cfg(test)]
@@ -68,7 +113,7 @@ mod tests {
         (
             "recorder-module",
             &["malloc||/tmp/libheapwise_preload.so", "||/memfd:heapwise-preload (deleted)"],
-            &["||/usr/bin/heapwise-user"],
+            &["||/u/bin/heapwise-user"],
         ),
         (
             "recorder-in-program",
@@ -95,7 +140,7 @@ mod tests {
                 "||/lib/libgcc_s.so.1",
                 "||/lib/libpthread.so.0",
             ],
-            &["||/usr/lib/libcurl.so.4", "||/usr/lib/libcairo.so.2"],
+            &["||/u/lib/libcurl.so.4", "||/u/lib/libcairo.so.2"],
         ),
         (
             "foreign-system-module",
@@ -109,7 +154,7 @@ mod tests {
         (
             "allocator-module",
             &["||/opt/libjemalloc.so.2", "||/usr/lib/libmimalloc.so"],
-            &["||/usr/lib/libjson.so"],
+            &["||/u/lib/libjson.so"],
         ),
         (
             "allocator-function",
@@ -128,6 +173,11 @@ mod tests {
             &["rust_alloc||/a/app"],
         ),
         (
+            "allocation-wrapper",
+            &["xmalloc||/a/app", "xmalloc|/u/src/xalloc.c|/a/app", "g_strdup||/usr/lib/libglib-2.0.so.0"],
+            &["xml_parse|/u/src/xml.c|/a/app", "my_malloc||/a/app", "app::xmalloc|/u/src/main.rs|/a/app"],
+        ),
+        (
             "rust-std-dependency-file",
             &["x|/rust/deps/hashbrown-0.15.2/src/raw/mod.rs|/a/app"],
             &["x|/home/u/rust/dep/a.rs|/a/app"],
@@ -141,6 +191,14 @@ mod tests {
                 "x|/usr/src/rustc-1.63.0/library/core/src/a.rs|/a/app",
             ],
             &["x|/home/u/library/src/main.rs|/a/app", "x|/home/u/library/stdx/src/a.rs|/a/app"],
+        ),
+        (
+            "rust-collections-file",
+            &[
+                "x|/home/u/.cargo/registry/src/index-1/hashbrown-0.15.2/src/raw/mod.rs|/a/app",
+                "x|/r/registry/src/i/indexmap-2.0.0/src/map.rs|/a/app",
+            ],
+            &["x|/home/u/hashbrown-0.15.2/src/raw/mod.rs|/a/app"],
         ),
         (
             "cargo-registry-file",
@@ -164,6 +222,19 @@ mod tests {
             &["std::hash<Foo>::operator()|/home/u/foo.h|/a/app"],
         ),
         (
+            "fetched-file",
+            &[
+                "x|/go/pkg/mod/github.com/mattn/go-sqlite3@v1.14.22/sqlite3.c|/a/app",
+                "x|/u/build/vcpkg_installed/x64-linux/include/fmt/format.h|/a/app",
+            ],
+            &["x|/home/u/pkg/mod/a.c|/a/app"],
+        ),
+        (
+            "system-header-file",
+            &["x|/usr/include/boost/container/vector.hpp|/a/app"],
+            &["x|/home/u/usr/include/a.h|/a/app"],
+        ),
+        (
             "rust-std-name",
             &[
                 "alloc::vec::Vec<T>::push||/a/app",
@@ -182,8 +253,29 @@ mod tests {
             &[
                 "std::__cxx11::basic_string<char>::_M_create||/a/app",
                 "__gnu_cxx::new_allocator<int>::allocate||/a/app",
+                "std::thread::_State_impl<f>::_M_run||/a/app",
             ],
             &["mystd::run||/a/app"],
+        ),
+        (
+            "installed-module",
+            &[
+                "g_hash_table_insert||/usr/lib/x86_64-linux-gnu/libglib-2.0.so.0",
+                "||/usr/bin/git",
+                "list_resize|./Objects/listobject.c|/usr/bin/python3.11",
+                "add||/u/env/lib/python3.12/site-packages/arrow/lib.cpython-312-x86_64-linux-gnu.so",
+                "open||/u/app/node_modules/sqlite/build/sqlite.node",
+            ],
+            &[
+                "add|/u/ext/add.c|/u/env/lib/python3.12/site-packages/ext.so",
+                "main|/app/src/main.c|/usr/bin/app",
+                "main||/usr/local/bin/app",
+            ],
+        ),
+        (
+            "interpreter-module",
+            &["list_resize||/r/.pyenv/versions/3.12.1/bin/python3.12", "||/opt/lib/libjvm.so"],
+            &["list_resize|/home/u/cpython/Objects/listobject.c|/home/u/cpython/python", "||/a/nodes"],
         ),
     ];
 
@@ -233,5 +325,37 @@ mod tests {
         );
         assert_eq!(nearest(&[malloc]), None);
         assert_eq!(nearest(&[]), None);
+    }
+
+    const MALLOC: &str = "malloc||/x/libheapwise.so";
+    const ALLOC: &str = "alloc::alloc::alloc|/rustc/1/library/alloc/src/alloc.rs|/a/app";
+    const WALK: &str =
+        "ignore::walk::Work::run|/home/u/.cargo/registry/src/i/ignore-0.4.23/src/walk.rs|/a/app";
+    const THREAD: &str = "std::thread::Builder::spawn|/rustc/1/library/std/src/thread/mod.rs|/a/app";
+    const MAIN: &str = "app::main|/u/src/main.rs|/a/app";
+
+    #[test]
+    fn on_a_thread_of_a_pool_the_nearest_frame_is_a_dependencys() {
+        assert_eq!(nearest(&[MALLOC, ALLOC, WALK, THREAD, "start_thread||/a/app"]), Some(2));
+        let map = "insert|/r/registry/src/i/hashbrown-0.15.2/src/map.rs|/a/app";
+        assert_eq!(nearest(&[MALLOC, ALLOC, map, WALK, THREAD]), Some(3), "a collection is its caller's");
+        assert_eq!(nearest(&[MALLOC, ALLOC, WALK, THREAD, MAIN]), Some(4), "the user's own code comes first");
+        let glib = "/usr/lib/x86_64-linux-gnu/libglib-2.0.so.0";
+        let (named, bare) = (format!("g_hash_table_new||{glib}"), format!("||{glib}"));
+        assert_eq!(nearest(&[MALLOC, &bare, &named, "||/usr/bin/app"]), Some(2), "a name leads further");
+    }
+
+    #[test]
+    fn wrappers_are_passed_over_to_their_callers() {
+        let own = "xmalloc|/u/src/xmalloc.c|/a/app";
+        assert_eq!(nearest(&[own, "xstrdup||/a/app", "parse|/u/src/parse.c|/a/app"]), Some(2));
+        assert_eq!(nearest(&[own, "start_thread||/a/app"]), Some(0), "it is all that is known");
+    }
+
+    #[test]
+    fn a_copy_is_its_callers_who_asked_for_it() {
+        let clone = "<app::Thing as core::clone::Clone>::clone|/u/src/thing.rs|/a/app";
+        assert_eq!(nearest(&[ALLOC, clone, MAIN]), Some(2));
+        assert_eq!(nearest(&[ALLOC, clone, WALK, THREAD]), Some(1), "nothing else is the user's");
     }
 }

@@ -1,5 +1,7 @@
 //! The table of rules: what gives away whose code a frame is.
 
+use super::package::{is_fetched, is_installed, is_interpreter, is_of_collections};
+use super::wrappers::wrapper_kind;
 use super::{FrameFacts, Owner};
 
 /// One rule: whatever it matches belongs to its owner. The first rule that matches counts.
@@ -159,6 +161,12 @@ pub(super) const RULES: &[Rule] = &[
                 || function_is(f, &["rust_begin_unwind", "rust_panic"])
         },
     },
+    // Whoever wrote it: a program's own `xmalloc` is as little the place of an allocation as a library's.
+    Rule {
+        name: "allocation-wrapper",
+        owner: Owner::Wrapper,
+        matches: |f| f.function.is_some_and(|function| wrapper_kind(function).is_some()),
+    },
     // Packages that the standard library is built from, such as hashbrown; before the folders of std itself.
     Rule { name: "rust-std-dependency-file", owner: Owner::RustStd, matches: |f| file_has(f, "/rust/deps/") },
     Rule {
@@ -192,6 +200,11 @@ pub(super) const RULES: &[Rule] = &[
         },
     },
     Rule {
+        name: "rust-collections-file",
+        owner: Owner::RustStd,
+        matches: |f| f.file.is_some_and(is_of_collections),
+    },
+    Rule {
         name: "cargo-registry-file",
         owner: Owner::Dependency,
         matches: |f| file_has(f, "/.cargo/registry/") || file_has(f, "/registry/src/"),
@@ -209,6 +222,14 @@ pub(super) const RULES: &[Rule] = &[
                 || file_has(f, "/libstdc++-v3/")
                 || f.file.is_some_and(|x| x.contains("/include/") && x.contains("/c++/"))
         },
+    },
+    Rule { name: "fetched-file", owner: Owner::Dependency, matches: |f| f.file.is_some_and(is_fetched) },
+    // Templates and inlined functions of installed libraries, which allocate for whoever uses them as those of the standard
+    // library do.
+    Rule {
+        name: "system-header-file",
+        owner: Owner::CxxStd,
+        matches: |f| f.file.is_some_and(|file| file.starts_with("/usr/include/")),
     },
     // Names decide only where there is no file: a user's file may well hold `impl Clone for Thing`.
     Rule {
@@ -250,6 +271,17 @@ pub(super) const RULES: &[Rule] = &[
             f.file.is_none() && function_starts(f, &["std::", "__gnu_cxx::", "void std::", "bool std::"])
         },
     },
+    // What its user cannot change, whatever it is called: what the system installed, and what runs others' programs.
+    Rule {
+        name: "installed-module",
+        owner: Owner::Dependency,
+        matches: |f| f.module.is_some_and(|module| is_installed(f.file, module)),
+    },
+    Rule {
+        name: "interpreter-module",
+        owner: Owner::Dependency,
+        matches: |f| f.module.is_some_and(|module| is_interpreter(f.file, module)),
+    },
 ];
 
 /// Modules of Rust's `std` that C++'s does not have as namespaces.
@@ -276,7 +308,10 @@ fn is_rust_std_name(f: &FrameFacts<'_>) -> bool {
         "time",
     ];
     let rest = f.function.and_then(|name| name.strip_prefix("std::"));
-    rest.is_some_and(|rest| MODULES.iter().any(|m| rest.strip_prefix(m).is_some_and(|r| r.starts_with("::"))))
+    // What the class `std::thread` of C++ is made of: `std::thread::_State_impl<…>`, `std::thread::thread<…>`.
+    let is_of_class = |rest: &&str| rest.starts_with("thread::_") || rest.starts_with("thread::thread");
+    rest.filter(|rest| !is_of_class(rest))
+        .is_some_and(|rest| MODULES.iter().any(|m| rest.strip_prefix(m).is_some_and(|r| r.starts_with("::"))))
 }
 
 fn module_is(f: &FrameFacts<'_>, starts: &[&str]) -> bool {

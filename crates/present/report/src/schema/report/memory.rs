@@ -77,7 +77,7 @@ pub enum MarkKind {
     End,
 }
 
-/// What resident memory consists of: `rss_bytes` is the sum of the seven fields behind it.
+/// What resident memory consists of: `rss_bytes` is the sum of the eight fields behind it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Breakdown {
@@ -97,9 +97,11 @@ pub struct Breakdown {
     pub retained_bytes: u64,
     /// The allocator's own pages and headers.
     pub metadata_bytes: u64,
-    /// Code, stacks, files and other memory that is not the heap.
+    /// Anonymous memory that no recorded allocator explains: that of other allocators, and what the program maps itself.
+    pub unrecorded_bytes: u64,
+    /// Code, static data, stacks and files.
     pub not_heap_bytes: u64,
-    /// Anonymous memory that nothing explains.
+    /// What nothing explains: it changed while pages were counted, or a fork inherited it.
     pub unaccounted_bytes: u64,
     /// The part of these that was freed lazily and that the kernel has not reclaimed yet.
     pub lazily_freed_bytes: u64,
@@ -113,7 +115,8 @@ impl Breakdown {
     /// The sum of all parts, which is `rss_bytes`.
     pub fn sum(&self) -> u64 {
         let heap = self.live_bytes + self.rounding_bytes + self.holes_bytes + self.retained_bytes;
-        heap + self.metadata_bytes + self.not_heap_bytes + self.unaccounted_bytes
+        let others = self.unrecorded_bytes + self.not_heap_bytes + self.unaccounted_bytes;
+        heap + self.metadata_bytes + others
     }
 }
 
@@ -136,7 +139,7 @@ pub struct Pinned {
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Verdict {
     /// `growth`, `live`, `rounding`, `fragmentation`, `retention`, `metadata`, or `not-heap` if that is more than all parts
-    /// of the heap together.
+    /// of the heap together. `unrecorded` if too much was not recorded to say: then the sentence says why.
     pub kind: String,
     /// In a sentence.
     pub sentence: String,

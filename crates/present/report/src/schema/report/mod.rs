@@ -60,6 +60,18 @@ pub struct Report<'a> {
     pub sites: Vec<Site<'a>>,
     /// What is worth a change, the most rewarding first; at most ten.
     pub insights: Vec<Insight>,
+    /// What would be judged if all memory were recorded, and is not.
+    pub withheld: Vec<Withheld>,
+}
+
+/// Something that is not judged since too much was not recorded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
+pub struct Withheld {
+    /// The rule that would have found something, or `verdict`.
+    pub what: String,
+    /// What was not recorded, in words.
+    pub reason: String,
 }
 
 /// How a process ended: at most one of them is a number.
@@ -98,7 +110,7 @@ pub struct Sampling {
     pub allocated_bytes_error: u64,
     /// The standard error of `totals.peak_live_bytes`.
     pub peak_live_bytes_error: u64,
-    /// The standard error of `totals.live_at_exit_bytes`.
+    /// The standard error of `totals.never_freed_bytes`.
     pub live_at_exit_bytes_error: u64,
 }
 
@@ -118,10 +130,16 @@ pub struct Totals {
     pub peak_live_bytes: u64,
     /// Blocks that were live at that time.
     pub peak_live_blocks: u64,
-    /// Requested bytes of blocks that were never freed.
+    /// Requested bytes that were live when the process ended. Of several processes: the most of what they never freed that was
+    /// there together, so never more than `peak_live_bytes`.
     pub live_at_exit_bytes: u64,
-    /// Blocks that were never freed.
+    /// Blocks that were live then.
     pub live_at_exit_blocks: u64,
+    /// Requested bytes of blocks that were never freed. Of several processes: the sum, however far apart they ran; so is that
+    /// of all sites' `live_at_exit_bytes`.
+    pub never_freed_bytes: u64,
+    /// Blocks that were never freed.
+    pub never_freed_blocks: u64,
     /// Blocks that were freed before their thread allocated anything else.
     pub temporary_allocations: u64,
     /// Calls that got no memory.
@@ -160,6 +178,10 @@ pub struct BlindSpot {
     pub what: String,
     /// What to do about it.
     pub remedy: String,
+    /// The allocator whose blocks are not recorded; null if it is something else that could not be seen.
+    pub allocator: Option<String>,
+    /// The file that contains it, or null.
+    pub file: Option<String>,
 }
 
 /// How far the stacks can be trusted.

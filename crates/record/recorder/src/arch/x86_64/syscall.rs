@@ -34,6 +34,7 @@ pub mod number {
     pub const WRITE: usize = 1;
     pub const OPEN: usize = 2;
     pub const CLOSE: usize = 3;
+    pub const FSTAT: usize = 5;
     pub const LSTAT: usize = 6;
     pub const MMAP: usize = 9;
     pub const MUNMAP: usize = 11;

@@ -20,7 +20,7 @@ fn category(owner: Owner) -> usize {
         Owner::User => 1,
         Owner::Dependency => 2,
         Owner::RustStd | Owner::CxxStd => 3,
-        Owner::System => 4,
+        Owner::System | Owner::Wrapper => 4,
         Owner::Recorder => 0,
     }
 }

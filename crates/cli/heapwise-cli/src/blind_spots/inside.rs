@@ -1,0 +1,103 @@
+//! Allocators inside of the program and of libraries that it has loaded: what they hand out never passes by the recorder.
+
+use heapwise_allocators::{Family, by_type, families};
+use heapwise_analysis::Analysis;
+use heapwise_symbols::inspect::{AllocatorFound, Search};
+use heapwise_trace::file::records::BlindSpot;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// An allocator inside of a file. `None` if the environment has it left out of use.
+pub(super) fn spot(found: &AllocatorFound, path: &Path) -> Option<BlindSpot> {
+    let family = families().find(|family| family.name == found.name);
+    let is_off =
+        |(variable, value): (&str, &str)| std::env::var(variable).is_ok_and(|set| set.starts_with(value));
+    if family.and_then(|family| family.turned_off_by).is_some_and(is_off) {
+        return None;
+    }
+    let file = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let what = match found.is_runtime {
+        true => format!(
+            "{} contains the heap of a language's runtime ({}; {}): its objects are not recorded, only what goes through \
+             malloc",
+            path.display(),
+            found.name,
+            found.evidence
+        ),
+        false => format!(
+            "{} contains an allocator of its own ({}; {}): what it hands out is not recorded, only what goes through the C \
+             library",
+            path.display(),
+            found.name,
+            found.evidence
+        ),
+    };
+    let id = if is_library(&file) { BlindSpot::LIBRARY_ALLOCATOR } else { BlindSpot::OWN_ALLOCATOR };
+    Some(BlindSpot {
+        id: id.into(),
+        what,
+        remedy: family.map_or(Family::UNKNOWN.unrecorded, |family| family.unrecorded).into(),
+        allocator: found.name.into(),
+        file: file.to_string_lossy().into_owned(),
+    })
+}
+
+/// What to do to see the blocks of an allocator that has a name.
+pub(super) fn remedy(found: &AllocatorFound) -> Option<&'static str> {
+    families().find(|family| family.name == found.name).map(|family| family.unrecorded)
+}
+
+fn is_library(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().contains(".so"))
+}
+
+/// What is inside of files that recorded processes had mapped as code. `recorded` are the allocators that were recorded: the
+/// libraries that have their `malloc`, or types below wrappers.
+pub(crate) fn inside(images: &[PathBuf], recorded: &BTreeSet<String>) -> Vec<BlindSpot> {
+    let real: BTreeSet<PathBuf> =
+        recorded.iter().filter_map(|path| Path::new(path).canonicalize().ok()).collect();
+    let is_wrapped = |name: &str| {
+        let mut types = recorded.iter().filter(|allocator| !allocator.contains('/'));
+        types.any(|allocator| {
+            allocator == name || by_type(allocator).is_some_and(|family| family.name == name)
+        })
+    };
+    let mut search = Search::default();
+    let mut spots = Vec::new();
+    for path in images.iter().filter(|path| !real.contains(*path)) {
+        // What is no object file, or is not there any more, says nothing.
+        let Ok(inside) = search.file(path) else { continue };
+        // Calls of a library's malloc go to the preloaded one, and those of a program's own do not.
+        if inside.exports_malloc && is_library(path) {
+            continue;
+        }
+        let unrecorded = inside.allocators.iter().filter(|found| is_library(path) || !is_wrapped(found.name));
+        spots.extend(unrecorded.filter_map(|found| spot(found, path)));
+    }
+    if search.is_cut() {
+        spots.push(BlindSpot {
+            id: "not-searched".into(),
+            what: "not all of the program's files were searched for allocators: there are too many, or they are too large".into(),
+            remedy: "memory of an allocator that was not found is unrecorded all the same".into(),
+            ..BlindSpot::default()
+        });
+    }
+    spots
+}
+
+/// Adds what is inside of the files that a recording names, if its recorder did not look: it was cut off, or the program recorded
+/// itself. The files may be gone by now, or others.
+pub(crate) fn complete(analysis: &mut Analysis) {
+    if analysis.end.is_some() && !analysis.is_from_inside() {
+        return;
+    }
+    let recorded = analysis.processes.iter().map(|process| process.allocator.clone()).collect();
+    let modules = analysis.processes.iter().flat_map(|process| &process.modules);
+    let images: BTreeSet<PathBuf> = modules.map(|module| PathBuf::from(&module.path)).collect();
+    let images: Vec<PathBuf> = images.into_iter().filter(|path| path.is_absolute()).collect();
+    for spot in inside(&images, &recorded) {
+        if !analysis.blind_spots.iter().any(|known| known.is_of(&spot)) {
+            analysis.blind_spots.push(spot);
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Allocation wrappers by how they are called, for those whose names are in no table.
+//!
+//! What tells `my_xmalloc(size)` from `node_new()` or `read_token()` is who decides on the size. Each call of a wrapper
+//! makes one block, directly by a function of the allocator, and each caller asks for its own size: one always for 24
+//! bytes, another always for 80. A constructor makes blocks of one size for all of its callers, and what copies text makes
+//! blocks of many sizes for each.
+//!
+//! The number of calls of a function is not recorded. That it makes one block for each is seen by that it has a single
+//! line, or two, that allocate, and by that it calls nothing else that does.
+
+use crate::analysis::Site;
+use crate::stacks::names::{FunctionId, Names, StoredFrame};
+use crate::stacks::owner::{Owner, sounds_like_one};
+use crate::units::Bytes;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Callers that ask for a size of their own each.
+const LEAST_CALLERS: usize = 3;
+/// The same for a function whose name is like that of a wrapper; then the sizes do not matter.
+const LEAST_CALLERS_OF_NAMED: usize = 2;
+/// One caller's blocks of one size are a habit from here on.
+const LEAST_BLOCKS: u64 = 2;
+/// Lines of a wrapper that allocate: `malloc`, and a second try or `realloc`.
+const MOST_LINES: usize = 2;
+/// Frames outside of a place that are known to call something that allocates.
+const CALLERS_SEEN: usize = 8;
+
+/// What is known of the functions that may be wrappers.
+#[derive(Debug, Default)]
+pub(crate) struct WrapperShapes {
+    candidates: FxHashMap<FunctionId, Candidate>,
+    /// Functions that do something else than to call the allocator.
+    others: FxHashSet<FunctionId>,
+}
+
+#[derive(Debug, Default)]
+struct Candidate {
+    lines: FxHashSet<Option<u32>>,
+    callers: FxHashMap<FunctionId, Caller>,
+}
+
+/// What one caller gets.
+#[derive(Debug, Default)]
+struct Caller {
+    blocks: u64,
+    /// The one size of all its blocks; `None` if there are several.
+    size: Option<Bytes>,
+}
+
+impl WrapperShapes {
+    /// Adds a site whose place is known. `frames` are all of its stack.
+    pub(crate) fn add<'a>(
+        &mut self,
+        site: &Site,
+        frames: impl Iterator<Item = &'a (StoredFrame, Owner)>,
+        names: &Names,
+    ) {
+        let Some(place) = site.user_frame else { return };
+        let mut is_direct = true;
+        let mut at_place = None;
+        for (at, (frame, owner)) in frames.take(place.saturating_add(1 + CALLERS_SEEN)).enumerate() {
+            let id = frame.function_id();
+            if at < place {
+                let is_new =
+                    || names.text(frame.function).is_some_and(|name| name.starts_with("operator new"));
+                is_direct &= match owner {
+                    Owner::System | Owner::Wrapper | Owner::Recorder => true,
+                    Owner::CxxStd => is_new(),
+                    Owner::RustStd | Owner::Dependency | Owner::User => false,
+                };
+            } else if at == place {
+                let is_code = matches!(owner, Owner::User | Owner::Dependency);
+                at_place = id.filter(|_| is_code).map(|id| (id, frame.line));
+                if !is_direct {
+                    self.others.extend(id);
+                }
+            } else {
+                // It calls what allocates, so it is none that does nothing else.
+                self.others.extend(id);
+                if at == place + 1
+                    && let (Some(caller), Some((own, line))) = (id, at_place.filter(|_| is_direct))
+                    && caller != own
+                {
+                    self.candidates.entry(own).or_default().add(line, caller, site);
+                }
+            }
+        }
+    }
+
+    /// The functions that are wrappers.
+    pub(crate) fn wrappers(&self, names: &Names) -> FxHashSet<FunctionId> {
+        let found = self.candidates.iter().filter(|(id, candidate)| {
+            !self.others.contains(*id)
+                && candidate.lines.len() <= MOST_LINES
+                && candidate.is_wrapper(names.name_of(**id))
+        });
+        found.map(|(id, _)| *id).collect()
+    }
+}
+
+impl Candidate {
+    fn add(&mut self, line: Option<u32>, caller: FunctionId, site: &Site) {
+        self.lines.insert(line);
+        let blocks = site.allocations + site.reallocations;
+        if blocks == 0 {
+            return;
+        }
+        let size = site.sizes.smallest().filter(|_| site.sizes.is_uniform());
+        match self.callers.entry(caller) {
+            std::collections::hash_map::Entry::Vacant(new) => _ = new.insert(Caller { blocks, size }),
+            std::collections::hash_map::Entry::Occupied(mut known) => {
+                let known = known.get_mut();
+                known.blocks += blocks;
+                known.size = known.size.filter(|known| Some(*known) == size);
+            }
+        }
+    }
+
+    fn is_wrapper(&self, name: &str) -> bool {
+        if sounds_like_one(name) && self.callers.len() >= LEAST_CALLERS_OF_NAMED {
+            return true;
+        }
+        let habits = self.callers.values().filter(|caller| caller.blocks >= LEAST_BLOCKS);
+        let sizes: FxHashSet<Bytes> = habits.filter_map(|caller| caller.size).collect();
+        sizes.len() >= LEAST_CALLERS
+    }
+}

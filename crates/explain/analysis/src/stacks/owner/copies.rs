@@ -1,0 +1,76 @@
+//! Functions that only copy a value, most of which the compiler wrote: `#[derive(Clone)]`, the implicit copy constructor.
+//!
+//! Their line is that of a type, where nothing can be changed about a copy. It is made for whoever calls them.
+
+/// Whether a function makes a copy of a value, as far as its name has it.
+pub fn makes_a_copy(function: &str, file: Option<&str>) -> bool {
+    is_clone(function, file) || is_copy_constructor(function)
+}
+
+/// `<app::Thing as core::clone::Clone>::clone`, and an inlined `clone` in a file of Rust.
+fn is_clone(function: &str, file: Option<&str>) -> bool {
+    const TRAITS: [&str; 2] = [" as core::clone::Clone>::", " as alloc::borrow::ToOwned>::"];
+    let is_rust = file.is_some_and(|file| file.ends_with(".rs"));
+    function.starts_with('<') && TRAITS.iter().any(|of| function.contains(of))
+        || is_rust && matches!(function, "clone" | "clone_from")
+}
+
+/// `app::Thing::Thing(app::Thing const&)` and `app::Thing::operator=(app::Thing const&)`.
+fn is_copy_constructor(function: &str) -> bool {
+    let Some((path, arguments)) = function.split_once('(') else { return false };
+    let Some(of) = arguments.strip_suffix(" const&)") else { return false };
+    let Some(method) = path.strip_prefix(of).and_then(|rest| rest.strip_prefix("::")) else { return false };
+    method == "operator=" || method == last_part(of)
+}
+
+/// The name of a class without what it is in and without the arguments of a template.
+fn last_part(class: &str) -> &str {
+    let (mut depth, mut from, mut end) = (0_u32, 0, class.len());
+    for (at, c) in class.char_indices() {
+        match c {
+            '<' if depth == 0 => (depth, end) = (1, at),
+            '<' => depth += 1,
+            '>' => depth = depth.saturating_sub(1),
+            ':' if depth == 0 => (from, end) = (at + 1, class.len()),
+            _ => {}
+        }
+    }
+    class.get(from..end).unwrap_or(class)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_are_told_from_other_functions() {
+        let rust = Some("/u/src/thing.rs");
+        for name in [
+            "<app::Thing as core::clone::Clone>::clone",
+            "<app::Thing<T> as core::clone::Clone>::clone_from",
+            "clone",
+        ] {
+            assert!(makes_a_copy(name, rust), "{name}");
+        }
+        for name in [
+            "Thing::Thing(Thing const&)",
+            "a::Thing::operator=(a::Thing const&)",
+            "a::Box<b::C>::Box(a::Box<b::C> const&)",
+            "A<int>::B::B(A<int>::B const&)",
+        ] {
+            assert!(makes_a_copy(name, None), "{name}");
+        }
+        for name in [
+            "app::clone_all",
+            "<app::Thing as core::fmt::Debug>::fmt",
+            "Thing::Thing(Other const&)",
+            "Thing::merge(Thing const&)",
+            "Thing::Thing(Thing&&)",
+            "main",
+            "",
+        ] {
+            assert!(!makes_a_copy(name, rust), "{name}");
+        }
+        assert!(!makes_a_copy("clone", Some("/u/src/thing.c")));
+    }
+}

@@ -1,0 +1,177 @@
+//! Which frame of a stack is shown as its place, where that takes more than one stack to know.
+
+use heapwise_analysis::owner::Owner;
+use heapwise_analysis::{Analysis, Options, analyze};
+use heapwise_trace::event::{AllocFunction, BlockAddress, Epoch, Event, StackId};
+use heapwise_trace::file::columns::EventsEncoder;
+use heapwise_trace::file::records::{
+    Meta, ModuleInfo, ProcessEnd, ProcessIndex, ProcessInfo, RunEnd, ThreadIndex, ThreadInfo,
+};
+use heapwise_trace::file::tables::{ClockReadings, ImageSymbols, Nodes, SymbolFrame, Symbols};
+use heapwise_trace::file::{Reader, Writer};
+use heapwise_trace::live::{node::root_key, words};
+
+const APP: u64 = 0x5000_0000;
+
+/// The analysis of a program that allocates blocks of some sizes from some stacks: `function|file|line` of each frame, the
+/// innermost one first.
+fn analysis(stacks: &[(&[&str], &[u64])]) -> Analysis {
+    let mut w = Writer::new(Vec::new(), &Meta::default()).expect("memory");
+    let process = ProcessIndex(0);
+    w.process(&ProcessInfo { index: process, pid: 1, ..ProcessInfo::default() }).expect("memory");
+    let (start, end) = (APP, APP + (1 << 20));
+    let path = "/home/u/target/release/app".to_owned();
+    let module = ModuleInfo { process, start, end, bias: APP, path: path.clone(), ..ModuleInfo::default() };
+    w.module(&module).expect("memory");
+    let mut nodes = vec![(0, root_key(0, false))];
+    nodes.extend((0..stacks.len() as u64).map(|i| (1, APP + 16 * (i + 1))));
+    w.nodes(&Nodes { process, first_id: 1, nodes }).expect("memory");
+    w.thread(&ThreadInfo { index: ThreadIndex(0), process, ..ThreadInfo::default() }).expect("memory");
+    let mut events = vec![Event::Epoch(Epoch(1))];
+    for (i, (_, sizes)) in stacks.iter().enumerate() {
+        for &size in *sizes {
+            let (address, stack) = (BlockAddress(events.len() as u64 * 4096), StackId(i as u32 + 2));
+            events.push(Event::Alloc {
+                address,
+                size,
+                align_log2: 0,
+                function: AllocFunction::Malloc,
+                stack,
+            });
+        }
+    }
+    let words: Vec<u64> =
+        events.into_iter().map(words::encode).flat_map(|x| x.words[..x.len].to_vec()).collect();
+    let mut encoder = EventsEncoder::default();
+    encoder.add_block(ThreadIndex(0), Epoch(0), &words);
+    w.clock(&ClockReadings(vec![(Epoch(0), 0), (Epoch(9), 9)])).expect("memory");
+    w.events(&encoder.finish(Epoch(9))).expect("memory");
+    w.symbols(&symbols(path, stacks)).expect("memory");
+    w.process_end(&ProcessEnd { index: process, epoch: Epoch(9), ..ProcessEnd::default() }).expect("memory");
+    w.run_end(&RunEnd { exit_code: Some(0), ..RunEnd::default() }).expect("memory");
+    let file = w.into_inner();
+    let reader = Reader::new(file.as_slice()).expect("own recording");
+    analyze(reader, &Options::default(), |_| {}).expect("memory does not fail")
+}
+
+fn symbols(path: String, stacks: &[(&[&str], &[u64])]) -> Symbols {
+    let (mut strings, mut frames, mut addresses) = (Vec::new(), Vec::new(), Vec::new());
+    for (i, (stack, _)) in stacks.iter().enumerate() {
+        let first = frames.len() as u32;
+        for (n, frame) in stack.iter().enumerate() {
+            let mut parts = frame.split('|');
+            let mut string = || {
+                strings.push(parts.next().filter(|t| !t.is_empty())?.to_owned());
+                Some(strings.len() as u32 - 1)
+            };
+            let (function, file) = (string(), string());
+            let line = parts.next().and_then(|l| l.parse().ok());
+            frames.push(SymbolFrame { function, file, line, inlined: n + 1 < stack.len() });
+        }
+        addresses.push((16 * (i as u64 + 1) - 1, first..frames.len() as u32));
+    }
+    Symbols { strings, frames, images: vec![ImageSymbols { path, build_id: String::new(), addresses }] }
+}
+
+/// The functions that are shown as places, sorted, each once.
+fn places(analysis: &Analysis) -> Vec<String> {
+    let places = analysis.sites().iter().map(|site| {
+        let stack = analysis.stack(site);
+        stack[site.user_frame.expect("a place")].function.unwrap_or("?").to_owned()
+    });
+    let mut places: Vec<String> = places.collect();
+    places.sort();
+    places.dedup();
+    places
+}
+
+const OBTAIN: &str = "obtain|/home/u/mem.c|10";
+
+#[test]
+fn a_function_whose_callers_decide_on_the_size_is_a_wrapper() {
+    let wrapper = analysis(&[
+        (&[OBTAIN, "parse|/home/u/a.c|1", "main|/home/u/a.c|90"], &[24, 24, 24]),
+        (&[OBTAIN, "sort|/home/u/a.c|2", "main|/home/u/a.c|91"], &[80, 80]),
+        (&[OBTAIN, "print|/home/u/a.c|3", "main|/home/u/a.c|92"], &[256, 256]),
+    ]);
+    assert_eq!(places(&wrapper), ["parse", "print", "sort"]);
+    let owners = |site| wrapper.stack(site).first().map(|frame| frame.owner);
+    assert!(wrapper.sites().iter().all(|site| owners(site) == Some(Owner::Wrapper)));
+}
+
+#[test]
+fn a_wrapper_of_a_wrapper_is_one_as_well() {
+    let checked = "checked|/home/u/mem.c|20";
+    let nested = analysis(&[
+        (&[OBTAIN, checked, "parse|/home/u/a.c|1"], &[24, 24, 24]),
+        (&[OBTAIN, checked, "sort|/home/u/a.c|2"], &[80, 80]),
+        (&[OBTAIN, checked, "print|/home/u/a.c|3"], &[256, 256]),
+        (&[OBTAIN, "load|/home/u/a.c|4"], &[24, 24]),
+        (&[OBTAIN, "store|/home/u/a.c|5"], &[40, 40]),
+        (&[OBTAIN, "index|/home/u/a.c|6"], &[48, 48]),
+    ]);
+    assert_eq!(places(&nested), ["index", "load", "parse", "print", "sort", "store"]);
+}
+
+#[test]
+fn constructors_and_what_copies_text_are_no_wrappers() {
+    let constructor = analysis(&[
+        (&[OBTAIN, "parse|/home/u/a.c|1"], &[24, 24, 24]),
+        (&[OBTAIN, "sort|/home/u/a.c|2"], &[24, 24]),
+        (&[OBTAIN, "print|/home/u/a.c|3"], &[24, 24]),
+    ]);
+    assert_eq!(places(&constructor), ["obtain"]);
+    let text = analysis(&[
+        (&[OBTAIN, "parse|/home/u/a.c|1"], &[24, 31, 7]),
+        (&[OBTAIN, "sort|/home/u/a.c|2"], &[80, 9]),
+        (&[OBTAIN, "print|/home/u/a.c|3"], &[256, 6]),
+    ]);
+    assert_eq!(places(&text), ["obtain"]);
+    // It makes a node of one size itself, and calls what makes others.
+    let busy = analysis(&[
+        (&[OBTAIN, "parse|/home/u/a.c|1"], &[24, 24, 24]),
+        (&[OBTAIN, "sort|/home/u/a.c|2"], &[80, 80]),
+        (&[OBTAIN, "print|/home/u/a.c|3"], &[256, 256]),
+        (&["grow|/home/u/list.c|7", "obtain|/home/u/mem.c|14", "print|/home/u/a.c|3"], &[64]),
+    ]);
+    assert_eq!(places(&busy), ["grow", "obtain"]);
+}
+
+#[test]
+fn a_name_like_malloc_and_two_callers_are_enough() {
+    let own = "my_malloc|/home/u/mem.c|10";
+    let stacks: [(&[&str], &[u64]); 2] =
+        [(&[own, "parse|/home/u/a.c|1"], &[24, 30]), (&[own, "sort|/home/u/a.c|2"], &[24, 8])];
+    assert_eq!(places(&analysis(&stacks)), ["parse", "sort"]);
+    assert_eq!(
+        places(&analysis(&stacks[..1])),
+        ["my_malloc"],
+        "it may be the only thing that the program does"
+    );
+}
+
+#[test]
+fn a_program_that_cargo_fetched_is_no_dependency_of_itself() {
+    let alloc = "alloc|/rustc/1/library/alloc/src/alloc.rs|95";
+    let of = "/home/u/.cargo/registry/src/index-1";
+    let walk = format!("ignore::walk::Work::run|{of}/ignore-0.4.23/src/walk.rs|1500");
+    let search = format!("rg::search|{of}/ripgrep-14.1.1/crates/core/main.rs|130");
+    let main = format!("rg::main|{of}/ripgrep-14.1.1/crates/core/main.rs|44");
+    let analysis = analysis(&[
+        (&[alloc, &walk, &search, &main], &[24]),
+        (&[alloc, &walk, "std::thread::spawn|/rustc/1/library/std/src/thread/mod.rs|9"], &[32]),
+    ]);
+    assert_eq!(places(&analysis), ["ignore::walk::Work::run", "rg::search"]);
+}
+
+#[test]
+fn object_files_without_lines_are_named_with_what_is_known() {
+    let analysis = analysis(&[
+        (&["alloc::alloc::alloc||", "app::parse||"], &[24, 24]),
+        (&["sort|/home/u/a.c|2"], &[80]),
+    ]);
+    let files = analysis.without_lines();
+    let [file] = files.as_slice() else { panic!("{files:?}") };
+    assert_eq!((file.allocations, file.is_rust, file.has_names), (2, true, true));
+    assert_eq!(file.image.path, "/home/u/target/release/app");
+}

@@ -1,0 +1,48 @@
+//! Places in code that the reader did not write and cannot change: a dependency, an interpreter, a library of the system.
+//!
+//! What is wrong there may be worth knowing, and the advice for one's own code is not: the vectors of another crate get no
+//! capacity.
+
+use heapwise_analysis::owner::Package;
+
+/// Whose code a place is, where that is not the program's own.
+#[derive(Clone, Debug)]
+pub(crate) struct Foreign<'a> {
+    pub(crate) package: Option<Package<'a>>,
+    /// The line of the program that leads there, as titles name it.
+    pub(crate) called_from: Option<String>,
+}
+
+/// What becomes of a rule's finding in code of others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum InForeignCode {
+    /// The reader can do nothing about it.
+    Silent,
+    /// It is worth a look for another way to use the package, or an issue for its authors.
+    Report,
+    /// There is something to do without a change of that code.
+    Advice(&'static str),
+}
+
+impl Foreign<'_> {
+    /// What to do about it; `None` if nothing.
+    pub(crate) fn remedy(&self, rule: InForeignCode) -> Option<String> {
+        match rule {
+            InForeignCode::Silent => None,
+            InForeignCode::Advice(text) => Some(text.to_owned()),
+            InForeignCode::Report => {
+                // What has a version was chosen by those who build the program, and has authors who can be asked. A library of the
+                // system or an interpreter is as it is.
+                let package = self.package.filter(|package| package.version.is_some())?;
+                let calls = match &self.called_from {
+                    Some(line) => format!(", which {line} calls"),
+                    None => String::new(),
+                };
+                Some(format!(
+                    "This is code of {package}{calls}. See whether it has an option or another call that does without, or call \
+                     it less often; else report these counts to its authors."
+                ))
+            }
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! Memory that the recording does not have: how much there is, which allocators it may belong to, and whether anything can be
+//! judged without it.
+
+use crate::units::bytes;
+use heapwise_allocators::{Family, families};
+use heapwise_analysis::{Analysis, BlindSpot, Breakdown, Bytes, Process};
+
+/// From this part of the resident memory on (one in so many) unrecorded memory is too much for a verdict.
+const MUCH: u64 = 4;
+/// From this part on an allocator that is there may be in use. Some is unrecorded in every program: the loader's own, and stacks of
+/// threads that never allocate.
+const IN_USE: u64 = 16;
+/// Files that are named in a sentence.
+const MOST_NAMED: usize = 3;
+
+/// What was not recorded of the process with the most memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unseen {
+    /// Allocators whose blocks are not recorded, with the files that they are inside of.
+    pub allocators: Vec<(String, String)>,
+    /// Resident memory that no recorded allocator explains, at the peak; 0 also if pages were not looked at.
+    pub unrecorded: Bytes,
+    /// Whether that is so much that nothing can be said of memory as a whole.
+    pub is_much: bool,
+    /// One sentence with names and numbers.
+    pub sentence: String,
+    /// What to do.
+    pub remedy: String,
+}
+
+/// What there is to say. `None` if nothing is missing that matters.
+pub fn unseen(analysis: &Analysis) -> Option<Unseen> {
+    let peak = analysis.accounting.at_peak.as_ref();
+    let part = |one_in: u64| peak.is_some_and(|b| b.unrecorded.0.saturating_mul(one_in) > b.rss.0);
+    // Without a look at pages it is not known whether they are in use.
+    let is_used = |spot: &&BlindSpot| is_the_programs(spot) || peak.is_none() || part(IN_USE);
+    let of_peak = |spot: &&BlindSpot| peak.is_none_or(|b| may_be_in(analysis, b, &spot.file));
+    let spots = analysis.blind_spots.iter().filter(|spot| !spot.allocator.is_empty());
+    let spots: Vec<&BlindSpot> = spots.filter(is_used).filter(of_peak).collect();
+    let is_much = part(MUCH);
+    if spots.is_empty() && !is_much {
+        return None;
+    }
+    Some(Unseen {
+        allocators: spots.iter().map(|spot| (spot.allocator.clone(), spot.file.clone())).collect(),
+        unrecorded: peak.map_or(Bytes(0), |b| b.unrecorded),
+        is_much,
+        sentence: sentence(&spots, peak),
+        remedy: remedy(&spots),
+    })
+}
+
+fn family(spot: &BlindSpot) -> Option<&'static Family> {
+    families().find(|family| family.name == spot.allocator)
+}
+
+/// Whether it is the allocator of the program itself, and so surely in use.
+fn is_the_programs(spot: &BlindSpot) -> bool {
+    spot.id == BlindSpot::OWN_ALLOCATOR && !family(spot).is_some_and(|family| family.is_runtime)
+}
+
+/// Whether a file was loaded into the process whose memory this is. One process has all files of its recording; of several, each
+/// knows those that occur in its stacks, and in those of the processes that it was forked from.
+fn may_be_in(analysis: &Analysis, moment: &Breakdown, file: &str) -> bool {
+    let find = |index| analysis.processes.iter().find(|process| process.index == index);
+    let parent = |process: &&Process| process.forked_from.and_then(find);
+    // The loader may know a file by a link to it: the version behind the name may differ.
+    let stem = |path: &str| {
+        let name = path.rsplit('/').next().unwrap_or_default();
+        name.split_once(".so").map_or(name, |(stem, _)| stem).to_owned()
+    };
+    let has = |process: &Process| process.modules.iter().any(|module| stem(&module.path) == stem(file));
+    let line = std::iter::successors(find(moment.process), parent);
+    analysis.processes.len() == 1 || line.take(analysis.processes.len()).any(has)
+}
+
+/// What an allocator is called in a sentence.
+fn label(spot: &BlindSpot) -> &str {
+    match spot.allocator.as_str() {
+        "Rust global allocator" => "a #[global_allocator]",
+        "own malloc" | "static malloc" => "a malloc",
+        name => name,
+    }
+}
+
+fn sentence(spots: &[&BlindSpot], peak: Option<&Breakdown>) -> String {
+    let amount = |b: &Breakdown| {
+        format!("{} of {} resident at the peak are unrecorded", bytes(b.unrecorded.0), bytes(b.rss.0))
+    };
+    let amount = peak.map(amount);
+    if spots.is_empty() {
+        return format!(
+            "{}: memory that the program maps itself, or of an allocator that heapwise does not know",
+            amount.unwrap_or_default()
+        );
+    }
+    let is = if spots.len() == 1 { "is" } else { "are" };
+    let names = names(spots);
+    amount.map_or_else(
+        || format!("{names} {is} not recorded"),
+        |amount| format!("{names} {is} not recorded: {amount}"),
+    )
+}
+
+/// `jemalloc and mimalloc inside libarrow.so and pymalloc inside python3`.
+fn names(spots: &[&BlindSpot]) -> String {
+    let mut files: Vec<(&str, Vec<&str>)> = Vec::new();
+    for spot in spots {
+        match files.iter_mut().find(|(file, _)| *file == spot.file) {
+            Some((_, names)) => names.push(label(spot)),
+            None => files.push((&spot.file, vec![label(spot)])),
+        }
+    }
+    let is_one = files.len() == 1;
+    let short = |file: &str| {
+        if is_one { file.to_owned() } else { file.rsplit('/').next().unwrap_or(file).to_owned() }
+    };
+    let mut texts: Vec<String> = files
+        .iter()
+        .take(MOST_NAMED)
+        .map(|(file, names)| format!("{} inside {}", names.join(" and "), short(file)))
+        .collect();
+    if files.len() > MOST_NAMED {
+        texts.push(format!("others in {} more files", files.len() - MOST_NAMED));
+    }
+    match texts.as_slice() {
+        [all @ .., last] if !all.is_empty() => format!("{} and {last}", all.join(", ")),
+        texts => texts.concat(),
+    }
+}
+
+fn remedy(spots: &[&BlindSpot]) -> String {
+    let mut all: Vec<(&str, Vec<&str>)> = Vec::new();
+    for spot in spots {
+        let one = family(spot).map_or(Family::UNKNOWN.unrecorded, |family| family.unrecorded);
+        match all.iter_mut().find(|(known, _)| *known == one) {
+            Some((_, names)) if names.contains(&label(spot)) => {}
+            Some((_, names)) => names.push(label(spot)),
+            None => all.push((one, vec![label(spot)])),
+        }
+    }
+    match all.as_slice() {
+        [] => "look at its mappings (`pmap -x`); an allocator of its own is recorded if it is wrapped in heapwise::Allocator"
+            .to_owned(),
+        [(only, _)] => (*only).to_owned(),
+        several => {
+            let texts: Vec<_> =
+                several.iter().map(|(one, names)| format!("{}: {one}", names.join(" and "))).collect();
+            texts.join("; ")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Program;
+
+    const MIB: u64 = 1 << 20;
+
+    fn analysis(unrecorded: u64, spots: &[(&str, &str, &str)]) -> Analysis {
+        let mut p = Program::default();
+        let stack = p.stack(&["main|/u/src/a.c|7"]);
+        p.alloc(stack, 24);
+        let mut analysis = p.analysis();
+        let (rss, unrecorded) = (Bytes(100 * MIB), Bytes(unrecorded * MIB));
+        analysis.accounting.at_peak = Some(Breakdown { rss, unrecorded, ..Breakdown::default() });
+        let spot = |&(id, allocator, file): &(&str, &str, &str)| BlindSpot {
+            id: id.into(),
+            allocator: allocator.into(),
+            file: file.into(),
+            ..BlindSpot::default()
+        };
+        analysis.blind_spots = spots.iter().map(spot).collect();
+        analysis
+    }
+
+    fn told(unrecorded: u64, spots: &[(&str, &str, &str)]) -> Option<(String, bool)> {
+        unseen(&analysis(unrecorded, spots)).map(|found| (found.sentence, found.is_much))
+    }
+
+    const OWN: &str = BlindSpot::OWN_ALLOCATOR;
+    const LIBRARY: &str = BlindSpot::LIBRARY_ALLOCATOR;
+
+    #[test]
+    fn a_programs_allocator_is_named_however_little_it_has() {
+        let (sentence, is_much) = told(12, &[(OWN, "jemalloc", "/usr/bin/ruff")]).expect("something");
+        let expected = "jemalloc inside /usr/bin/ruff is not recorded: 12.0 MiB of 100 MiB resident at the peak are unrecorded";
+        assert_eq!((sentence.as_str(), is_much), (expected, false));
+        assert!(told(0, &[(OWN, "jemalloc", "/usr/bin/ruff")]).is_some());
+        let mut unlooked = analysis(0, &[(OWN, "Rust global allocator", "/a")]);
+        unlooked.accounting.at_peak = None;
+        let found = unseen(&unlooked).expect("something");
+        assert_eq!(found.sentence, "a #[global_allocator] inside /a is not recorded");
+    }
+
+    #[test]
+    fn what_is_inside_libraries_and_runtimes_counts_if_much_is_unrecorded() {
+        let spots = [
+            (LIBRARY, "pymalloc", "/lib/libpython3.so.1"),
+            (LIBRARY, "jemalloc", "/x/libarrow.so"),
+            (LIBRARY, "mimalloc", "/x/libarrow.so"),
+        ];
+        assert_eq!(told(5, &spots), None);
+        assert_eq!(
+            told(5, &[(OWN, "pymalloc", "/usr/bin/python3")]),
+            None,
+            "it may have been told to use malloc"
+        );
+        let found = unseen(&analysis(80, &spots)).expect("something");
+        assert!(
+            found.sentence.starts_with(
+                "pymalloc inside libpython3.so.1 and jemalloc and mimalloc inside libarrow.so are not recorded: 80.0 MiB of"
+            ),
+            "{}",
+            found.sentence
+        );
+        assert!(
+            found.remedy.contains("PYTHONMALLOC=malloc; jemalloc and mimalloc: to record its blocks"),
+            "{}",
+            found.remedy
+        );
+        assert!(found.is_much);
+    }
+
+    #[test]
+    fn much_unrecorded_memory_is_told_without_a_name() {
+        assert_eq!(told(25, &[]), None);
+        let (sentence, is_much) = told(26, &[]).expect("something");
+        assert!(sentence.starts_with("26.0 MiB of 100 MiB resident") && is_much, "{sentence}");
+        assert_eq!(told(0, &[("static-child", "", "")]), None, "no allocator");
+    }
+
+    #[test]
+    fn of_several_processes_only_that_with_the_file_counts() {
+        let mut two = analysis(80, &[(LIBRARY, "pymalloc", "/usr/lib/libpython3.11.so.1.0")]);
+        let mut other = two.processes[0].clone();
+        other.index.0 = 1;
+        two.processes.push(other);
+        let sentence = |analysis: &Analysis| unseen(analysis).expect("something").sentence;
+        assert!(sentence(&two).starts_with("80.0 MiB"), "{}", sentence(&two));
+        two.processes[0].modules[0].path = "/lib/libpython3.11.so.1".into();
+        assert!(sentence(&two).starts_with("pymalloc inside"), "{}", sentence(&two));
+    }
+}

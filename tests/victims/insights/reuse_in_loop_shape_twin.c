@@ -1,0 +1,31 @@
+// victim: the same with one block for the whole loop; flags:
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+__attribute__((noinline, noipa)) static void *obtain(size_t size) {
+    void *block = malloc(size);
+    if (!block) abort();
+    return block;
+}
+
+__attribute__((noinline, noipa)) static char *name(void) { return memset(obtain(40), 0, 40); }
+
+__attribute__((noinline, noipa)) static char *record(void) { return memset(obtain(120), 0, 120); }
+
+__attribute__((noinline, noipa)) static size_t shout(const char *line, char *copy) {
+    snprintf(copy, 256, "%s!", line);
+    return strlen(copy);
+}
+
+int main(void) {
+    size_t total = 0;
+    char *kept[20];
+    for (int i = 0; i < 20; i += 2) kept[i] = name(), kept[i + 1] = record();
+    char *copy = obtain(256);
+    for (int i = 0; i < 3000; i++) total += shout("a line", copy);
+    free(copy);
+    for (int i = 0; i < 20; i++) free(kept[i]);
+    printf("total %zu\n", total);
+    return 0;
+}
