@@ -44,7 +44,7 @@ fn pprof_finds_the_numbers_of_the_report() {
         assert!(profile.comments.iter().any(|c| c.contains("when the live bytes were highest")));
         let file = exported(&recorded.file, &["--to", "pprof", "--at", "exit"], folder);
         let profile = pprof::read(&file, folder).expect("pprof is there");
-        let exit = [totals.live_at_exit_blocks, totals.live_at_exit_bytes];
+        let exit = [totals.never_freed_blocks, totals.never_freed_bytes];
         assert_eq!(profile.sums, [all, exit].concat()[..]);
     });
 }
@@ -92,8 +92,8 @@ fn folded_stacks_have_the_numbers_of_the_report() {
             ("allocated_bytes", totals.allocated_bytes),
             ("peak_bytes", totals.peak_live_bytes),
             ("peak_blocks", totals.peak_live_blocks),
-            ("live_at_exit_bytes", totals.live_at_exit_bytes),
-            ("live_at_exit_blocks", totals.live_at_exit_blocks),
+            ("live_at_exit_bytes", totals.never_freed_bytes),
+            ("live_at_exit_blocks", totals.never_freed_blocks),
             ("temporary_allocations", totals.temporary_allocations),
         ];
         for (measure, total) in measures {
@@ -141,7 +141,7 @@ fn the_viewer_of_dhat_finds_the_numbers_of_the_report() {
         );
         assert_eq!(
             (viewed.end_bytes, viewed.end_blocks),
-            (totals.live_at_exit_bytes, totals.live_at_exit_blocks)
+            (totals.never_freed_bytes, totals.never_freed_blocks)
         );
         assert!(
             viewed.shown.contains("Allocated at {") && viewed.shown.contains("main ("),
@@ -182,7 +182,7 @@ fn the_firefox_profiler_finds_the_numbers_of_the_report() {
         assert_eq!(sums["Allocated (bytes)"], totals.allocated_bytes);
         assert_eq!(sums["Allocations (blocks)"], totals.allocations);
         assert_eq!(sums["Temporary allocations (blocks)"], totals.temporary_allocations);
-        assert_eq!(sums["Live at the exit (bytes)"], totals.live_at_exit_bytes);
+        assert_eq!(sums["Live at the exit (bytes)"], totals.never_freed_bytes);
         let stacks = profile.stacks("Allocated (bytes)");
         assert!(stacks.iter().flatten().any(|frame| frame.starts_with("main (")), "{stacks:?}");
         let highest = profile.levels("live").into_iter().max();

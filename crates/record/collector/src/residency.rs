@@ -338,9 +338,10 @@ mod tests {
 
     #[test]
     fn static_data_belongs_to_its_file_and_what_grew_together_with_it_does_not() {
-        let loaded = [0x60000..0x72000];
+        let range = 0x60000..0x72000;
+        let loaded = std::slice::from_ref(&range);
         assert_eq!(
-            parts("70000-80000 rw-p 00000000 00:00 0", "", &[], &loaded),
+            parts("70000-80000 rw-p 00000000 00:00 0", "", &[], loaded),
             [(0x70000, 0x72000, MappingKind::File), (0x72000, 0x80000, MappingKind::Anonymous)]
         );
         let kernels = parts("7ff00000-7ff02000 r-xp 00000000 00:00 0   [vdso]", "", &[], &[]);

@@ -176,7 +176,7 @@ impl Program {
     ///
     /// # Safety
     /// `call` has the arguments of a function with such a program.
-    unsafe fn text<'a>(self, call: &'a Arguments) -> Option<&'a CStr> {
+    unsafe fn text(self, call: &Arguments) -> Option<&CStr> {
         let place = match self {
             Self::Path(place) | Self::Searched(place) => place,
             Self::At => 1,

@@ -234,10 +234,10 @@ impl Process {
             return true;
         }
         let joined = self.join(&held);
-        if joined == Joined::Refused {
-            if let Some(session) = self.session_of_line() {
-                session.refused.fetch_add(1, Ordering::Relaxed);
-            }
+        if joined == Joined::Refused
+            && let Some(session) = self.session_of_line()
+        {
+            session.refused.fetch_add(1, Ordering::Relaxed);
         }
         if joined != Joined::Yes {
             self.inert.store(1, Ordering::Relaxed);

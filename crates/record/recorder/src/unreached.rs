@@ -112,9 +112,8 @@ pub(crate) fn note_descriptor(descriptor: i32) {
     let Some(number) = decimal(descriptor, &mut digits) else { return };
     let Some(path) = joined(&[b"/proc/self/fd/", number], &mut buffer) else { return };
     let mut target = [0; PATH_BYTES];
-    match sys::read_link(path, &mut target) {
-        Ok(1..PATH_BYTES) => note(CStr::from_bytes_until_nul(&target).unwrap_or_default()),
-        _ => {}
+    if let Ok(1..PATH_BYTES) = sys::read_link(path, &mut target) {
+        note(CStr::from_bytes_until_nul(&target).unwrap_or_default());
     }
 }
 

@@ -94,8 +94,11 @@ impl LeftBehind {
 mod tests {
     use super::*;
 
-    /// Processes in the order of their ends: since when they are there, their blocks with time and bytes, and their end.
-    fn highest(processes: &[(u64, &[(u64, u64)], u64)]) -> (u64, u64) {
+    /// Since when it is there, its blocks with time and bytes, and its end.
+    type Process<'a> = (u64, &'a [(u64, u64)], u64);
+
+    /// Of processes in the order of their ends.
+    fn highest(processes: &[Process<'_>]) -> (u64, u64) {
         let mut exits = Exits::default();
         for (since, blocks, end) in processes {
             let mut left = exits.begin(*since);
