@@ -72,9 +72,14 @@ pub(crate) fn verdict(analysis: &Analysis, unseen: Option<&Unseen>) -> Option<Ve
     let percent = |part: Bytes| share(part.0, moment.rss.0);
     let sentence = match kind {
         VerdictKind::Growth => format!(
-            "{when} {} resident ({}) is live data, and it was still near its highest when the program ended",
+            "{when} {} resident ({}) is live data, and it {}",
             of(moment.live),
-            percent(moment.live)
+            percent(moment.live),
+            if holds_at_exit(analysis) {
+                "was still near its highest when the program ended"
+            } else {
+                "rose until the program freed it at its end"
+            }
         ),
         VerdictKind::Live => {
             format!(
@@ -154,6 +159,12 @@ fn is_rising(analysis: &Analysis) -> bool {
     let peak = analysis.totals.peak_live_bytes.0 as f64;
     // The last sample may hold the clearing up at the end.
     before.live.0 as f64 >= STILL_HIGH * peak && (middle as f64) < STILL_HIGH * peak
+}
+
+/// Whether what was live at the peak was not freed before the end.
+fn holds_at_exit(analysis: &Analysis) -> bool {
+    let totals = &analysis.totals;
+    totals.live_at_exit_bytes.0 as f64 >= STILL_HIGH * totals.peak_live_bytes.0 as f64
 }
 
 #[cfg(test)]
@@ -240,6 +251,34 @@ mod tests {
         assert!(withheld.sentence.contains("jemalloc inside /a"), "{}", withheld.sentence);
         analysis.accounting.at_peak = Some(breakdown(|b| b.live = Bytes(60 * MIB)));
         assert_eq!(judged(&analysis).kind, VerdictKind::Live);
+    }
+
+    #[test]
+    fn what_rose_is_held_at_the_end_or_was_freed_there() {
+        let risen = |is_freed: bool| {
+            let mut p = Program::default();
+            let stack = p.stack(&["main|/u/src/a.c|7"]);
+            let blocks: Vec<u64> = (0..200)
+                .map(|_| {
+                    p.wait_ms(10);
+                    p.alloc(stack, MIB)
+                })
+                .collect();
+            if is_freed {
+                blocks.into_iter().for_each(|block| p.free(block));
+            }
+            let mut analysis = p.analysis();
+            analysis.accounting.at_peak = Some(breakdown(|b| b.live = Bytes(60 * MIB)));
+            verdict(&analysis, None).expect("pages were seen")
+        };
+        let held = risen(false);
+        assert_eq!(held.kind, VerdictKind::Growth);
+        assert!(held.sentence.ends_with("still near its highest when the program ended"), "{held:?}");
+        assert!(held.remedy.contains("still hold it at the end"), "{held:?}");
+        let freed = risen(true);
+        assert_eq!(freed.kind, VerdictKind::Growth);
+        assert!(freed.sentence.ends_with("rose until the program freed it at its end"), "{freed:?}");
+        assert!(freed.remedy.contains("if it goes on rising in a longer run"), "{freed:?}");
     }
 
     #[test]

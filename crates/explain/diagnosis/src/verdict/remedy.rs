@@ -1,6 +1,6 @@
 //! What to do about what resident memory consists of.
 
-use super::VerdictKind;
+use super::{VerdictKind, holds_at_exit};
 use crate::allocator;
 use crate::units::{bytes, count};
 use heapwise_analysis::{Analysis, Breakdown};
@@ -8,6 +8,9 @@ use heapwise_analysis::{Analysis, Breakdown};
 pub(super) fn remedy(analysis: &Analysis, kind: VerdictKind, moment: &Breakdown) -> String {
     let allocator = allocator::of(analysis, moment);
     match kind {
+        VerdictKind::Growth if !holds_at_exit(analysis) => "Look at what is live at the peak: if it goes on rising in a longer \
+             run, something is kept that could be dropped, or bounded."
+            .into(),
         VerdictKind::Growth => "Look at what is live at the peak, and at the places that still hold it at the end: \
              something is kept that could be dropped, or bounded."
             .into(),
