@@ -20,8 +20,8 @@ pub(crate) const PARTS: [Part; 8] = [
     ("holes", |b| b.holes, "free beside live ones"),
     ("retained", |b| b.retained, "free pages, kept"),
     ("metadata", |b| b.metadata, "the allocator's own"),
-    (UNRECORDED, |b| b.unrecorded, "other allocators, own mappings"),
-    (NOT_HEAP, |b| b.not_heap, "code, data, stacks, files"),
+    (UNRECORDED, |b| b.unrecorded, "other allocators, mmap"),
+    (NOT_HEAP, |b| b.not_heap, "code, stacks, files"),
     ("unaccounted", |b| b.unaccounted, "not explained"),
 ];
 
