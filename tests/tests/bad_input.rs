@@ -122,7 +122,7 @@ fn a_file_that_is_no_recording_ends_with_4_and_one_line() {
     let mut newer = whole.clone();
     newer[8] = 0xff;
     let cases: [(&str, Option<&[u8]>, &str); 5] = [
-        ("missing.hw", None, "No such file"),
+        ("missing.hw", None, "No such file; `heapwise run -o FILE.hw CMD`"),
         ("empty.hw", Some(b""), "not a heapwise recording"),
         ("foreign.hw", Some(b"heaptrack version 1.5\nand so on and on"), "not a heapwise recording"),
         ("cut-in-its-first-bytes.hw", Some(&whole[..10]), "not a heapwise recording"),

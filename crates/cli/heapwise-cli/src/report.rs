@@ -14,7 +14,7 @@ use heapwise_report::{
 };
 use heapwise_trace::file::{Reader, tables::Symbols};
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::{BufReader, ErrorKind, Read};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
@@ -46,8 +46,16 @@ pub(crate) fn load(path: &Path) -> Result<Analysis, Failure> {
 
 /// A recording's file.
 pub(crate) fn open(path: &Path) -> Result<File, Failure> {
-    let file = File::open(path).with_context(|| format!("cannot read {}", path.display()));
-    file.map_err(|error| Failure::new(exit::UNREADABLE, error))
+    File::open(path).map_err(|error| {
+        let why = match error.kind() {
+            ErrorKind::NotFound => "No such file; `heapwise run -o FILE.hw CMD` makes a recording".to_owned(),
+            ErrorKind::PermissionDenied => {
+                format!("{error}; a recording is for the user who made it, who can `chmod` it for others")
+            }
+            _ => error.to_string(),
+        };
+        Failure::new(exit::UNREADABLE, anyhow!("cannot read {}: {why}", path.display()))
+    })
 }
 
 /// Reads and analyses a recording.
