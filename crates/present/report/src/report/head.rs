@@ -36,14 +36,10 @@ pub(crate) fn ending(analysis: &Analysis) -> String {
 
 fn interception(analysis: &Analysis) -> String {
     let way = analysis.meta.interception;
-    let mut allocators: Vec<_> =
-        analysis.processes.iter().map(|p| p.allocator.as_str()).filter(|a| !a.is_empty()).collect();
-    allocators.dedup();
     let below = if way == Interception::Wrapper { " over " } else { ", allocator: " };
-    let of = match allocators.as_slice() {
-        [] => String::new(),
-        [one] => format!("{below}{}", file_name(one)),
-        [first, more @ ..] => format!("{below}{} and {} more", file_name(first), more.len()),
+    let of = match allocators(analysis.processes.iter().map(|process| process.allocator.as_str())) {
+        names if names.is_empty() => names,
+        names => format!("{below}{names}"),
     };
     let recorder = match way {
         Interception::Unknown if of.is_empty() => return "recorder unknown".to_owned(),
@@ -53,4 +49,35 @@ fn interception(analysis: &Analysis) -> String {
         Interception::Inside => "the program itself",
     };
     format!("recorded via {recorder}{of}")
+}
+
+/// Names of the processes' allocators, each once.
+fn allocators<'a>(of_processes: impl Iterator<Item = &'a str>) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for name in of_processes.map(file_name).filter(|name| !name.is_empty()) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    match names.as_slice() {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [one, other] => format!("{one} and {other}"),
+        [first, more @ ..] => format!("{first} and {} more", more.len()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_allocator_is_named_once() {
+        let of = |files: &[&str]| allocators(files.iter().copied());
+        assert_eq!(of(&["", ""]), "");
+        assert_eq!(of(&["/lib/libc.so.6", "", "/lib/libc.so.6"]), "libc.so.6");
+        let turns = ["/lib/libc.so.6", "/lib/libjemalloc.so.2", "/lib/libc.so.6", "/lib/libjemalloc.so.2"];
+        assert_eq!(of(&turns), "libc.so.6 and libjemalloc.so.2");
+        assert_eq!(of(&["/a", "/b", "/c", "/a"]), "a and 2 more");
+    }
 }
