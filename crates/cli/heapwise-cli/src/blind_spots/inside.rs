@@ -1,6 +1,6 @@
 //! Allocators inside of the program and of libraries that it has loaded: what they hand out never passes by the recorder.
 
-use heapwise_allocators::{Family, by_type, families};
+use heapwise_allocators::{Family, MUSL, by_type, families};
 use heapwise_analysis::Analysis;
 use heapwise_symbols::inspect::{AllocatorFound, Search};
 use heapwise_trace::file::records::BlindSpot;
@@ -59,7 +59,8 @@ pub(crate) fn inside(images: &[PathBuf], recorded: &BTreeSet<String>) -> Vec<Bli
     let is_wrapped = |name: &str| {
         let mut types = recorded.iter().filter(|allocator| !allocator.contains('/'));
         types.any(|allocator| {
-            allocator == name || by_type(allocator).is_some_and(|family| family.name == name)
+            // Below a wrapper in a static program is the C library's own.
+            name == MUSL || allocator == name || by_type(allocator).is_some_and(|family| family.name == name)
         })
     };
     let mut search = Search::default();

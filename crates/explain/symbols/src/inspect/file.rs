@@ -36,7 +36,8 @@ pub(super) fn inside(path: &Path, data: &[u8], bound: &mut Bound) -> Result<Insi
 fn inside_class<Elf: FileHeader>(file: &ElfFile<'_, Elf>, bound: &mut Bound) -> Inside {
     let symbols = allocators::Symbols::read(file);
     let constants = Constants::of(file);
-    let allocators = allocators::known(&symbols, |text| constants.have(text, bound));
+    let has_table = wrapper_version(file).is_some();
+    let allocators = allocators::known(&symbols, |text| !has_table && constants.have(text, bound));
     Inside { allocators, exports_malloc: symbols.exports_malloc }
 }
 
@@ -58,8 +59,10 @@ fn describe_class<Elf: FileHeader>(
     let libc = libc(interpreter.as_deref(), &needed);
     let symbols = allocators::Symbols::read(file);
     let constants = Constants::of(file);
-    let own_allocators =
-        allocators::find(&symbols, interpreter.is_some(), |text| constants.have(text, bound));
+    // A program that has wrapped its allocator has heapwise's own table of texts in it, so they prove nothing there.
+    let wrapper_version = wrapper_version(file);
+    let has_text = |text| wrapper_version.is_none() && constants.have(text, bound);
+    let own_allocators = allocators::find(&symbols, interpreter.is_some(), has_text);
     Ok(Executable {
         scripts,
         class,
@@ -69,7 +72,7 @@ fn describe_class<Elf: FileHeader>(
         needed,
         privileges,
         own_allocators,
-        wrapper_version: wrapper_version(file),
+        wrapper_version,
         exports_malloc: symbols.exports_malloc,
         stripped: file.elf_symbol_table().is_empty(),
         path,
