@@ -31,15 +31,21 @@ pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
     vec![Section::new(TITLE, blocks).aside(ASIDE)]
 }
 
-/// The first ones in full.
-pub(super) fn some(subject: &Subject<'_>, most: usize) -> Vec<Section> {
-    let first = subject.diagnosis.insights.iter().take(most.min(subject.options.top)).enumerate();
+/// Those of some places in the whole list, in full.
+pub(super) fn some(subject: &Subject<'_>, places: &[usize]) -> Vec<Section> {
+    let found = places.iter().filter_map(|&at| Some((at, subject.diagnosis.insights.get(at)?)));
     let mut blocks: Vec<Block> =
-        first.map(|(at, insight)| Block::Finding(finding(subject, at + 1, insight))).collect();
+        found.map(|(at, insight)| Block::Finding(finding(subject, at + 1, insight))).collect();
     if !blocks.is_empty() {
         blocks.extend(withheld(subject.diagnosis));
     }
     if blocks.is_empty() { Vec::new() } else { vec![Section::new(TITLE, blocks).aside(ASIDE)] }
+}
+
+/// What stands in the place of findings that are all too small.
+pub(super) fn none(subject: &Subject<'_>, why: String) -> Section {
+    let blocks = [Some(Block::line(Mark::Item, why)), withheld(subject.diagnosis)];
+    Section::new(TITLE, blocks.into_iter().flatten().collect::<Vec<_>>())
 }
 
 /// Why something is not among them.

@@ -3,18 +3,70 @@
 use super::places::{self, TABLES};
 use super::{Subject, counted, findings};
 use crate::document::{Block, Mark, Section, Words};
+use crate::units::{share, time};
 use heapwise_analysis::Measure;
+use heapwise_diagnosis::{Estimate, Insight};
 
 /// So many findings are shown, each in full.
 pub(super) const FINDINGS: usize = 3;
 /// So many places.
 pub(super) const PLACES: usize = 5;
-/// Where allocating takes at least one part in so many of the run, what allocates is shown, and else what holds memory.
-const WORTH_TIME: u64 = 50;
+/// One part in so many of the time, or of the live peak, is worth something. Where allocating takes less of the run, what holds
+/// memory is shown and not what allocates; and a finding that saves less is left to the whole report.
+const WORTH: u64 = 50;
 
 /// The most rewarding findings.
 pub(super) fn first_findings(subject: &Subject<'_>) -> Vec<Section> {
-    findings::some(subject, FINDINGS)
+    let first = shown(subject);
+    if first.is_empty() && !subject.diagnosis.insights.is_empty() && subject.options.top > 0 {
+        return vec![findings::none(subject, nothing(subject))];
+    }
+    findings::some(subject, &first)
+}
+
+/// Where those that are shown are in the whole list.
+fn shown(subject: &Subject<'_>) -> Vec<usize> {
+    let worth =
+        subject.diagnosis.insights.iter().enumerate().filter(|(_, insight)| is_worth(subject, insight));
+    worth.map(|(at, _)| at).take(FINDINGS.min(subject.options.top)).collect()
+}
+
+/// Whether following a finding saves enough to begin with it. What has no estimate is for the reader to judge.
+fn is_worth(subject: &Subject<'_>, insight: &Insight) -> bool {
+    let (estimate, totals) = (&insight.estimate, &subject.analysis.totals);
+    if *estimate == Estimate::default() {
+        return true;
+    }
+    let is_much = |part: u64, whole: u64| part > 0 && part.saturating_mul(WORTH) >= whole;
+    let requests = totals.allocations + totals.reallocations;
+    let saves_time = match time_in_calls(subject) {
+        // The estimate is of the call alone; what its share of all calls takes is another one, and the larger one counts.
+        Some(spent) => {
+            let part = u128::from(spent) * u128::from(estimate.allocations) / u128::from(requests.max(1));
+            is_much(estimate.time.0.max(part as u64), subject.analysis.duration.0)
+        }
+        None => is_much(estimate.allocations, requests),
+    };
+    saves_time || is_much(estimate.peak_bytes.0, totals.peak_live_bytes.0)
+}
+
+/// What to say if nothing is worth it.
+fn nothing(subject: &Subject<'_>) -> String {
+    let verdict = match subject.diagnosis.unseen {
+        // That is not the whole program.
+        Some(_) => "of what is recorded, no",
+        None => "nothing here is worth a change: no",
+    };
+    let spent = time_in_calls(subject).map(|spent| {
+        format!("; calls of the allocator take {} of {}", time(spent), time(subject.analysis.duration.0))
+    });
+    let share = share(1, WORTH);
+    format!("{verdict} finding saves {share} of the time or of the live peak{}", spent.unwrap_or_default())
+}
+
+/// Nanoseconds in calls of the allocator, where that was measured.
+fn time_in_calls(subject: &Subject<'_>) -> Option<u64> {
+    subject.analysis.allocator_time().filter(|time| time.samples > 0).map(|spent| spent.time.0)
 }
 
 /// The places that cost most.
@@ -27,13 +79,12 @@ pub(super) fn first_places(subject: &Subject<'_>) -> Vec<Section> {
 /// Whether calls of the allocator take enough time to be what a reader looks at first. Where it was not measured, counts are all
 /// that there is.
 fn is_about_time(subject: &Subject<'_>) -> bool {
-    let spent = subject.analysis.allocator_time().filter(|time| time.samples > 0);
-    spent.is_none_or(|spent| spent.time.0.saturating_mul(WORTH_TIME) >= subject.analysis.duration.0)
+    time_in_calls(subject).is_none_or(|spent| spent.saturating_mul(WORTH) >= subject.analysis.duration.0)
 }
 
 /// What is left out.
 pub(super) fn more(subject: &Subject<'_>) -> Vec<Section> {
-    let hidden = subject.diagnosis.insights.len().saturating_sub(FINDINGS) as u64;
+    let hidden = (subject.diagnosis.insights.len() - shown(subject).len()) as u64;
     let findings = (hidden > 0).then(|| counted(hidden, "more finding", "more findings"));
     let rest = "memory over time, all tables of places, threads";
     let list = findings.into_iter().chain([rest.to_owned()]).collect::<Vec<_>>().join(", ");

@@ -3,7 +3,7 @@
 use crate::sample::{Sampled, analysis};
 use crate::snapshot::compare;
 use heapwise_analysis::{Analysis, BlindSpot, Breakdown, Bytes, Warning};
-use heapwise_diagnosis::{Diagnosis, diagnose};
+use heapwise_diagnosis::{Diagnosis, Estimate, diagnose};
 use heapwise_report::{SourceLines, Style, TextOptions, text};
 
 const STYLE: Style = Style { color: false, width: 80 };
@@ -27,6 +27,28 @@ fn by_default_a_terminal_gets_a_screen_and_a_half() {
     assert!(actual.lines().count() < 60, "{actual}");
     let full = rendered(&Sampled::default(), &TextOptions::default(), STYLE);
     assert!(full.contains("MEMORY OVER TIME") && !actual.contains("MEMORY OVER TIME"));
+}
+
+#[test]
+fn what_saves_too_little_is_not_at_the_head() {
+    let analysis = analysis(&Sampled::default());
+    let mut diagnosis = diagnose(&analysis);
+    for insight in &mut diagnosis.insights {
+        insight.estimate = Estimate { allocations: 40, ..Estimate::default() };
+    }
+    let short = |diagnosis: &Diagnosis| {
+        text(&analysis, diagnosis, &TextOptions { full: false, ..TextOptions::default() }, STYLE)
+    };
+    let little = short(&diagnosis);
+    let sentence = "nothing here is worth a change: no finding saves 2.0 % of the time or of the";
+    assert!(little.contains(sentence) && !little.contains("clone-of-owned"), "{little}");
+    assert!(little.contains("has the rest: 1 more finding, memory over time"), "{little}");
+    assert!(text(&analysis, &diagnosis, &TextOptions::default(), STYLE).contains("clone-of-owned"));
+    diagnosis.insights[0].estimate.allocations = 41;
+    assert!(short(&diagnosis).contains("clone-of-owned"), "a fiftieth of 2,003 requests");
+    // What slows the heap from outside has no estimate.
+    diagnosis.insights[0].estimate = Estimate::default();
+    assert!(short(&diagnosis).contains("clone-of-owned"));
 }
 
 #[test]
