@@ -9,9 +9,9 @@ fn main() {
     println!("cargo::rerun-if-env-changed=CXX");
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets it for build scripts"));
     let compiler = std::env::var_os("CXX").unwrap_or_else(|| "c++".into());
-    let told = Command::new(&compiler).arg("-print-file-name=libstdc++.a").output();
-    let told = told.unwrap_or_else(|e| panic!("cannot run {}: {e}", compiler.display()));
-    let path = String::from_utf8_lossy(&told.stdout).trim().to_owned();
+    let output = Command::new(&compiler).arg("-print-file-name=libstdc++.a").output();
+    let output = output.unwrap_or_else(|e| panic!("cannot run {}: {e}", compiler.display()));
+    let path = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     // A compiler that has none says the bare name.
     assert!(Path::new(&path).is_absolute(), "{} has no libstdc++.a", compiler.display());
     // The crate with the C++ asks for `-lstdc++`, and the linker takes what is in the first folder that has one.

@@ -1,6 +1,6 @@
 //! rpmalloc under the names of the C library's functions.
 //!
-//! It wants to be told when a thread begins and ends, and leaves sizes and alignments unchecked. Both is done here.
+//! It has to be called when a thread begins and ends, and leaves sizes and alignments unchecked. Both is done here.
 
 #![cfg_attr(panic = "abort", no_std)]
 
@@ -155,7 +155,7 @@ fn setting(_: &CStr, _: &mut Text) -> Option<()> {
     None
 }
 
-/// It gives up what its caches do not take, and cannot be told to.
+/// It gives up what its caches do not take, and has no function for it.
 fn purge() -> bool {
     false
 }

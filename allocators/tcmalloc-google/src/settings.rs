@@ -1,8 +1,8 @@
-//! What the library can be told, and what is in force.
+//! The settings of the library, and what is in force.
 //!
 //! Google's tcmalloc takes nearly all of its settings from calls of the program that it is linked into. Here there are no such calls,
 //! so they come in variables, `HEAPWISE_TCMALLOC_` and the setting's name in capitals, and the calls are made when the
-//! library is loaded. What the library reads from a variable itself is only told.
+//! library is loaded. What the library reads from a variable itself is only reported.
 
 use crate::background;
 use crate::native::*;

@@ -18,11 +18,11 @@ pub fn check(may_install: bool) -> Result<()> {
     fresh(&installed)?;
     let (from_tar, from_deb) = (installed.join("tar"), installed.join("deb"));
     std::fs::create_dir_all(&from_tar)?;
-    told(Command::new("tar").arg("-xf").arg(&tar).arg("-C").arg(&from_tar).arg("--strip-components=1"))?;
+    output_of(Command::new("tar").arg("-xf").arg(&tar).arg("-C").arg(&from_tar).arg("--strip-components=1"))?;
     works(&from_tar)?;
-    told(Command::new("dpkg-deb").arg("-x").arg(&deb).arg(&from_deb))?;
+    output_of(Command::new("dpkg-deb").arg("-x").arg(&deb).arg(&from_deb))?;
     works(&from_deb.join("usr"))?;
-    let fields = told(Command::new("dpkg-deb").arg("-f").arg(&deb))?;
+    let fields = output_of(Command::new("dpkg-deb").arg("-f").arg(&deb))?;
     ensure!(fields.contains("Package: heapwise\n") && fields.contains("Installed-Size: "), "{fields}");
     println!("xtask: the archives work where they were installed");
     Ok(())
@@ -35,7 +35,7 @@ fn works(prefix: &Path) -> Result<()> {
     let heapwise = |words: &[&str]| {
         let mut command = Command::new(prefix.join("bin/heapwise"));
         command.args(words).current_dir(&elsewhere).env_clear().env("PATH", "/usr/bin:/bin");
-        told(&mut command)
+        output_of(&mut command)
     };
     let listed = heapwise(&["run", "-q", "--no-report", "-o", "ls.hw", "ls", "/"])?;
     ensure!(listed.lines().any(|line| line == "usr"), "ls said {listed:?}");
@@ -68,7 +68,7 @@ fn works(prefix: &Path) -> Result<()> {
 }
 
 /// What a program prints, which has to succeed.
-fn told(command: &mut Command) -> Result<String> {
+fn output_of(command: &mut Command) -> Result<String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command.output().with_context(|| format!("cannot run {program}"))?;
     let errors = String::from_utf8_lossy(&output.stderr);

@@ -19,6 +19,7 @@ const PLAIN: &[(&str, &str)] = &[
     (concat!("giving", " back"), "freeing, or returning to the system"),
     (concat!("held", " against"), "compared with"),
     (concat!("put", " up with"), "accepted"),
+    (concat!("to", "ld"), "reported, said or distinguished"),
 ];
 
 const EXTENSIONS: &[&str] = &["rs", "md", "ts", "c", "toml"];

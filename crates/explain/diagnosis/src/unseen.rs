@@ -175,7 +175,7 @@ mod tests {
         analysis
     }
 
-    fn told(unrecorded: u64, spots: &[(&str, &str, &str)]) -> Option<(String, bool)> {
+    fn judged(unrecorded: u64, spots: &[(&str, &str, &str)]) -> Option<(String, bool)> {
         unseen(&analysis(unrecorded, spots)).map(|found| (found.sentence, found.is_much))
     }
 
@@ -184,10 +184,10 @@ mod tests {
 
     #[test]
     fn a_programs_allocator_is_named_however_little_it_has() {
-        let (sentence, is_much) = told(12, &[(OWN, "jemalloc", "/usr/bin/ruff")]).expect("something");
+        let (sentence, is_much) = judged(12, &[(OWN, "jemalloc", "/usr/bin/ruff")]).expect("something");
         let expected = "jemalloc inside /usr/bin/ruff is not recorded: 12.0 MiB of 100 MiB resident at the peak are unrecorded";
         assert_eq!((sentence.as_str(), is_much), (expected, false));
-        assert!(told(0, &[(OWN, "jemalloc", "/usr/bin/ruff")]).is_some());
+        assert!(judged(0, &[(OWN, "jemalloc", "/usr/bin/ruff")]).is_some());
         let mut unlooked = analysis(0, &[(OWN, "Rust global allocator", "/a")]);
         unlooked.accounting.at_peak = None;
         let found = unseen(&unlooked).expect("something");
@@ -201,12 +201,8 @@ mod tests {
             (LIBRARY, "jemalloc", "/x/libarrow.so"),
             (LIBRARY, "mimalloc", "/x/libarrow.so"),
         ];
-        assert_eq!(told(5, &spots), None);
-        assert_eq!(
-            told(5, &[(OWN, "pymalloc", "/usr/bin/python3")]),
-            None,
-            "it may have been told to use malloc"
-        );
+        assert_eq!(judged(5, &spots), None);
+        assert_eq!(judged(5, &[(OWN, "pymalloc", "/usr/bin/python3")]), None, "it may be set to use malloc");
         let found = unseen(&analysis(80, &spots)).expect("something");
         assert!(
             found.sentence.starts_with(
@@ -216,7 +212,7 @@ mod tests {
             found.sentence
         );
         assert!(
-            found.remedy.contains("PYTHONMALLOC=malloc; jemalloc and mimalloc: to record its blocks"),
+            found.remedy.contains("PYTHONMALLOC=malloc; jemalloc and mimalloc: to record the blocks"),
             "{}",
             found.remedy
         );
@@ -224,11 +220,11 @@ mod tests {
     }
 
     #[test]
-    fn much_unrecorded_memory_is_told_without_a_name() {
-        assert_eq!(told(25, &[]), None);
-        let (sentence, is_much) = told(26, &[]).expect("something");
+    fn much_unrecorded_memory_counts_without_a_name() {
+        assert_eq!(judged(25, &[]), None);
+        let (sentence, is_much) = judged(26, &[]).expect("something");
         assert!(sentence.starts_with("26.0 MiB of 100 MiB resident") && is_much, "{sentence}");
-        assert_eq!(told(0, &[("static-child", "", "")]), None, "no allocator");
+        assert_eq!(judged(0, &[("static-child", "", "")]), None, "no allocator");
     }
 
     #[test]

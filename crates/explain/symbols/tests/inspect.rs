@@ -81,7 +81,7 @@ fn allocators_count_only_where_they_are_defined() {
 
 /// What a build of jemalloc leaves of itself in constants, and what a table of names in Rust or C does not look like.
 #[test]
-fn an_allocator_without_symbols_is_told_by_its_messages() {
+fn an_allocator_without_symbols_is_recognised_by_its_messages() {
     let bench = Bench::new();
     bench.write(
         "je.c",

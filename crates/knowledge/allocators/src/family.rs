@@ -19,7 +19,7 @@ pub struct Family {
     /// Functions that are signs of another family, and that this one defines as well: in this family's libraries they prove
     /// nothing.
     pub also_defines: &'static [&'static str],
-    /// Families whose code it brings along and does not use unless it is told to.
+    /// Families whose code it brings along and uses only if a setting says so.
     pub brings: &'static [&'static str],
     /// Whether it is the heap of a language's runtime, for that language's objects: what is in C goes through `malloc` all the
     /// same.
@@ -56,7 +56,7 @@ impl Family {
         brings: &[],
         is_runtime: false,
         turned_off_by: None,
-        unrecorded: "to record its blocks, wrap it in heapwise::Allocator (Rust), or build what contains it with the system's \
+        unrecorded: "to record the blocks, wrap it in heapwise::Allocator (Rust), or build what contains it with the system's \
                      allocator (for Rust: without #[global_allocator])",
         frames: &[],
         variables: &[],

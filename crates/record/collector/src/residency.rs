@@ -61,7 +61,7 @@ const SMALL: u64 = 256 << 20;
 const CONTROL_BLOCK_BYTES: u64 = 4096;
 
 impl Subject<'_> {
-    /// Asks the kernel. Static data is told from other anonymous memory if there are `images` to look it up in.
+    /// Asks the kernel. Static data is kept apart from other anonymous memory if there are `images` to look it up in.
     ///
     /// # Errors
     /// The kernel's: the process is gone, or may not be looked at.

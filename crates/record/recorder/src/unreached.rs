@@ -20,7 +20,7 @@ const HEAD_BYTES: usize = 1024;
 /// What a file is to its loader.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Program {
-    /// Its loader can be told to preload, or nothing is known.
+    /// Its loader reads the variable, or nothing is known.
     Reached,
     /// It has no loader.
     Unreached,
@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_without_a_loader_is_told_by_its_headers() {
+    fn headers_say_whether_a_program_has_a_loader() {
         let own = std::fs::read("/proc/self/exe").expect("our file");
         assert_eq!(Program::of(&own[..HEAD_BYTES]), Program::Reached);
         // The same file with its interpreter's entry made into one of no meaning.

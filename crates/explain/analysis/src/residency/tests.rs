@@ -90,31 +90,31 @@ fn what_grew_together_with_an_allocator_s_mappings_is_not_its() {
     let mixed = mapping(HEAP, MappingKind::Anonymous, &[(0, 3)]);
     let mut ever = TouchedHeap::default();
     ever.mark(HEAP, 10);
-    let told = |mappings: Vec<MappedPages>| {
+    let parts = |mappings: Vec<MappedPages>| {
         let look = look(mappings, &[]);
         let b = Allocator::new("/lib/libjemalloc.so.2", None, false).breakdown(&look, &[&ever]);
         assert_eq!(sum(&b), b.rss);
         (b.retained, b.metadata, b.unrecorded)
     };
     // Without notes of what the allocator has mapped, a mapping with a block is its.
-    assert_eq!(told(vec![mixed.clone()]), (Bytes(PAGE), Bytes(2 * PAGE), Bytes(0)));
+    assert_eq!(parts(vec![mixed.clone()]), (Bytes(PAGE), Bytes(2 * PAGE), Bytes(0)));
     let noted = mapping(HEAP << 1, MappingKind::Allocator, &[(0, 1)]);
-    assert_eq!(told(vec![mixed, noted]), (Bytes(PAGE), Bytes(PAGE), Bytes(2 * PAGE)));
+    assert_eq!(parts(vec![mixed, noted]), (Bytes(PAGE), Bytes(PAGE), Bytes(2 * PAGE)));
 }
 
 #[test]
 fn below_the_break_lies_the_heap_of_the_c_library_whoever_is_recorded() {
     let heap = || look(vec![mapping(HEAP, MappingKind::Break, &[(0, 3)])], &[]);
-    let told = |allocator: &str| {
+    let parts = |allocator: &str| {
         let b = Allocator::new(allocator, None, false).breakdown(&heap(), &[&TouchedHeap::default()]);
         (b.metadata, b.unrecorded)
     };
-    assert_eq!(told("/lib/libc.so.6"), (Bytes(3 * PAGE), Bytes(0)));
-    assert_eq!(told("mimalloc"), (Bytes(0), Bytes(3 * PAGE)), "only blocks of mimalloc are recorded");
+    assert_eq!(parts("/lib/libc.so.6"), (Bytes(3 * PAGE), Bytes(0)));
+    assert_eq!(parts("mimalloc"), (Bytes(0), Bytes(3 * PAGE)), "only blocks of mimalloc are recorded");
 }
 
 #[test]
-fn what_a_fork_inherited_is_told_from_what_was_never_recorded() {
+fn what_a_fork_inherited_is_not_what_was_never_recorded() {
     // Not where an arena of glibc would begin.
     let start = (HEAP << 1) + (1 << 20);
     let look = look(vec![mapping(start, MappingKind::Anonymous, &[(0, 2), (50, 3)])], &[]);

@@ -174,13 +174,13 @@ pub(super) fn known(
     }
     let is_brought = |name: &str| found.iter().any(|(family, _)| family.brings.contains(&name));
     let used = found.iter().filter(|(family, _)| !is_brought(family.name));
-    let told = used.map(|(family, evidence)| AllocatorFound {
+    let named = used.map(|(family, evidence)| AllocatorFound {
         name: family.name,
         evidence: evidence.clone(),
         is_runtime: family.is_runtime,
         reaches_libc: false,
     });
-    told.collect()
+    named.collect()
 }
 
 /// A `#[global_allocator]` in Rust.
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn allocators_are_told_by_their_messages_where_there_are_no_names() {
+    fn allocators_are_recognised_by_their_messages_where_there_are_no_names() {
         check_with(&[], &["<jemalloc>: "], &["jemalloc"]);
         check_with(&[], &["mimalloc: error: ", "<jemalloc>: "], &["jemalloc", "mimalloc"]);
         // Python brings mimalloc along, and has it in use in special builds only.

@@ -57,11 +57,11 @@ impl Mode {
 
 /// A value that is no number is reported once.
 fn iterations(variable: Option<&OsStr>) -> u64 {
-    static TOLD: Once = Once::new();
+    static WARNED: Once = Once::new();
     let Some(value) = variable.filter(|value| !value.is_empty()) else { return ITERATIONS };
     number(value).unwrap_or_else(|| {
         let value = value.display();
-        TOLD.call_once(|| {
+        WARNED.call_once(|| {
             say(&format!(
                 "HEAPWISE_BENCH_ITERATIONS is {value}, and not a whole number from 1: it is {ITERATIONS}"
             ));

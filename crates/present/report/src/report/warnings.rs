@@ -16,8 +16,8 @@ pub(super) fn not_seen(subject: &Subject<'_>) -> Vec<Section> {
 pub(crate) fn not_seen_items(analysis: &Analysis, diagnosis: &Diagnosis) -> Vec<(String, String)> {
     let first = diagnosis.unseen.iter().map(|unseen| (unseen.sentence.clone(), unseen.remedy.clone()));
     let is_in_first = |spot: &BlindSpot| {
-        let mut told = diagnosis.unseen.iter().flat_map(|unseen| &unseen.allocators);
-        told.any(|(name, file)| (name, file) == (&spot.allocator, &spot.file))
+        let mut named = diagnosis.unseen.iter().flat_map(|unseen| &unseen.allocators);
+        named.any(|(name, file)| (name, file) == (&spot.allocator, &spot.file))
     };
     // What is inside of libraries and may not be in use is no reason to worry.
     let is_idle = |spot: &BlindSpot| !spot.allocator.is_empty() && spot.id != BlindSpot::OWN_ALLOCATOR;

@@ -25,7 +25,7 @@ pub enum Reason {
     NotConfirmed,
     /// The search was interrupted before it had found anything better.
     Interrupted,
-    /// Replays have no part of the program's memory that matters, and the program itself has not told.
+    /// Replays have no part of the program's memory that matters, and too few runs of the program itself were measured.
     Unrecorded,
 }
 
@@ -44,13 +44,13 @@ pub enum Choice {
 }
 
 impl Choice {
-    /// What is left of it if a good part of the program's memory was not recorded: what the program itself has told.
+    /// What is left of it if a good part of the program's memory was not recorded: what runs of the program itself have shown.
     pub fn without_replays(self) -> Self {
         match self {
             Self::Take { verified: Verified::ByReplay, .. } | Self::Stay(Reason::NothingIsBetter) => {
                 Self::Stay(Reason::Unrecorded)
             }
-            told => told,
+            other => other,
         }
     }
 

@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn copies_are_told_from_other_functions() {
+    fn copies_are_distinguished_from_other_functions() {
         let rust = Some("/u/src/thing.rs");
         for name in [
             "<app::Thing as core::clone::Clone>::clone",

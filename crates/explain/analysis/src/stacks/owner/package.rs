@@ -33,7 +33,7 @@ pub(crate) fn of_source(file: &str) -> Option<(Package<'_>, &str)> {
     cargo_registry(file).or_else(|| cargo_git(file)).or_else(|| go_module(file))
 }
 
-/// `…/registry/src/index.crates.io-1949cf8c6b5b557f/regex-automata-0.4.9/src/meta.rs`.
+/// `…/registry/src/packages-1949cf8c6b5b557f/regex-automata-0.4.9/src/meta.rs`.
 fn cargo_registry(file: &str) -> Option<(Package<'_>, &str)> {
     const FOLDER: &str = "/registry/src/";
     let at = file.find(FOLDER)? + FOLDER.len();
@@ -191,10 +191,7 @@ mod tests {
     #[test]
     fn packages_have_names_and_versions() {
         let cases = [
-            (
-                "/r/.cargo/registry/src/index.crates.io-19/regex-automata-0.4.9/src/a.rs",
-                "regex-automata 0.4.9",
-            ),
+            ("/r/.cargo/registry/src/packages-19/regex-automata-0.4.9/src/a.rs", "regex-automata 0.4.9"),
             ("/r/registry/src/i/md-5-0.10.6/src/a.rs", "md-5 0.10.6"),
             ("/r/registry/src/i/x-1.0.0-beta.1/src/a.rs", "x 1.0.0-beta.1"),
             ("/r/.cargo/git/checkouts/serde-3f2ac6/1a2b3c4/src/lib.rs", "serde 1a2b3c4"),
@@ -210,7 +207,7 @@ mod tests {
         assert_eq!(package_of(Some("a.c"), None), None);
         assert_eq!(package_of(Some("/u/build/vcpkg_installed/x/include/fmt/format.h"), Some("/u/app")), None);
         let (_, root) = of_source(cases[0].0).expect("it has a package");
-        assert_eq!(root, "/r/.cargo/registry/src/index.crates.io-19/regex-automata-0.4.9");
+        assert_eq!(root, "/r/.cargo/registry/src/packages-19/regex-automata-0.4.9");
     }
 
     #[test]
