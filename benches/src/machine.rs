@@ -29,12 +29,14 @@ impl Machine {
     }
 }
 
-/// A paragraph to put above the tables.
+/// A paragraph to put above the tables; without tools where a table has their versions.
 pub(crate) fn describe(before: &Machine, after: &Machine, tools: &[Tool]) -> String {
     let Machine { processor, cores, kernel, load } = before;
     let mut text =
         format!("{processor}, {cores} cores, Linux {kernel}; load {load} before, {} after.\n", after.load);
     let versions: Vec<_> = tools.iter().map(Tool::version).filter(|version| *version != "native").collect();
-    let _ = writeln!(text, "{}.", versions.join(", "));
+    if !versions.is_empty() {
+        let _ = writeln!(text, "{}.", versions.join(", "));
+    }
     text
 }

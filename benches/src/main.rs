@@ -3,6 +3,7 @@
 //! `bench environment`: what the things cost that `heapwise doctor` looks for, compared with a plain run.
 //! `bench replay`: how well a replay predicts what programs really do under each allocator.
 //! `bench tune`: whether what `heapwise tune` promises is what its fix does in a fresh project.
+//! `bench peers`: the same programs with each tool that says where a program allocates: its costs, and whether it is right.
 //! `bench library`: what wrappers of the global allocator add to a call: the library's, compared with others.
 //!
 //! `cargo xtask bench record` builds what is measured in release mode and calls this.
@@ -15,6 +16,7 @@ mod environment;
 mod launcher;
 mod library;
 mod machine;
+mod peers;
 mod replay;
 mod run;
 mod series;
@@ -33,17 +35,19 @@ const HELP: &str = "\
 Measures what recording costs: native, heapwise and heaptrack, interleaved; or what it costs to analyse the recording
 of a hundred million events; or what slows a heap from outside, each thing that `heapwise doctor` looks for; or how well
 `heapwise replay` predicts what real programs do under each allocator; or whether the fix of `heapwise tune` does in a
-fresh project what was promised; or what the library's wrapper of the allocator adds to a call, beside others' wrappers.
+fresh project what was promised; or what other tools that say where a program allocates cost, and whether they are right; or
+what the library's wrapper of the allocator adds to a call, beside others' wrappers.
 
 Usage: bench record [--pairs N] [--only WORKLOAD] [--quick] [--target-dir DIR]
        bench analyze [--pairs N] [--quick] [--target-dir DIR]
        bench environment [--pairs N] [--quick] [--target-dir DIR]
        bench replay [--pairs N] [--only WORKLOAD] [--quick] [--real-only] [--after-load] [--target-dir DIR]
        bench tune [--pairs N] [--only SERVICE] [--quick] [--target-dir DIR]
+       bench peers [--pairs N] [--only PROGRAM] [--quick] [--target-dir DIR]
        bench library [--pairs N] [--only CANDIDATE] [--quick] [--target-dir DIR]
 
-  --pairs N         rounds of all tools (default 5, and 7 of all allocators after one that does not count, and 10 of each layout
-                    of `bench library`; 2 with --quick)
+  --pairs N         rounds of all tools (default 5, and 7 of all allocators after a warm-up round, 3 of all peers, and 10
+                    of each layout of `bench library`; 2 with --quick)
   --only WORKLOAD   only this one; may be given several times
   --quick           a tenth of the usual sizes, to see that all works
   --real-only       only run the programs, without a recording and its replay
@@ -69,6 +73,7 @@ enum Task {
     Environment,
     Replay,
     Tune,
+    Peers,
     Library,
 }
 
@@ -81,6 +86,7 @@ fn main() -> Result<()> {
         pairs: request.pairs.unwrap_or(match request.task {
             _ if request.quick => 2,
             Task::Replay => 7,
+            Task::Peers => 3,
             Task::Library => 10,
             _ => 5,
         }),
@@ -127,6 +133,18 @@ fn main() -> Result<()> {
         };
         let text = tuned::measure(&plan)?;
         print!("{}\n{text}", machine::describe(&before, &Machine::look(), &tools));
+        return Ok(());
+    }
+    if request.task == Task::Peers {
+        let plan = peers::Plan {
+            rounds: plan.pairs,
+            quick: plan.quick,
+            only: &request.only,
+            target: &plan.target,
+            folder: &folder,
+        };
+        let text = peers::measure(&plan)?;
+        print!("{}\n{text}", machine::describe(&before, &Machine::look(), &[]));
         return Ok(());
     }
     if request.task == Task::Library {
@@ -181,6 +199,7 @@ fn parse(mut parser: lexopt::Parser) -> Result<Option<Request>> {
             Value(what) if task.is_none() && what == "environment" => task = Some(Task::Environment),
             Value(what) if task.is_none() && what == "replay" => task = Some(Task::Replay),
             Value(what) if task.is_none() && what == "tune" => task = Some(Task::Tune),
+            Value(what) if task.is_none() && what == "peers" => task = Some(Task::Peers),
             Value(what) if task.is_none() && what == "library" => task = Some(Task::Library),
             _ => return Err(argument.unexpected().into()),
         }
@@ -188,8 +207,8 @@ fn parse(mut parser: lexopt::Parser) -> Result<Option<Request>> {
     match task {
         Some(task) => request.task = task,
         None => bail!(
-            "say what to measure: `bench record`, `bench analyze`, `bench environment`, `bench replay`, `bench tune` or \
-             `bench library`"
+            "say what to measure: `bench record`, `bench analyze`, `bench environment`, `bench replay`, `bench tune`, `bench \
+             peers` or `bench library`"
         ),
     }
     if (request.real_only || request.after_load) && request.task != Task::Replay {
@@ -219,6 +238,7 @@ mod tests {
         let replay = parsed(&["replay", "--real-only", "--only", "git"]).unwrap().unwrap();
         assert_eq!((replay.task, replay.real_only), (Task::Replay, true));
         assert_eq!(parsed(&["library", "--only", "inert"]).unwrap().unwrap().task, Task::Library);
+        assert_eq!(parsed(&["peers", "--quick"]).unwrap().unwrap().task, Task::Peers);
         assert_eq!(parsed(&["tune", "--only", "batch"]).unwrap().unwrap().task, Task::Tune);
     }
 

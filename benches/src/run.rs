@@ -41,6 +41,63 @@ impl Run {
     }
 }
 
+/// What is to be measured.
+#[derive(Debug)]
+pub(crate) struct Start<'a> {
+    pub(crate) launcher: &'a Path,
+    /// Emptied before.
+    pub(crate) scratch: &'a Path,
+    /// Folders in it that the run needs.
+    pub(crate) folders: &'a [&'a Path],
+    /// What is measured as the program.
+    pub(crate) inside: Vec<OsString>,
+    pub(crate) environment: Vec<(&'static str, OsString)>,
+}
+
+/// What a run took, and what the program printed.
+#[derive(Debug)]
+pub(crate) struct Done {
+    pub(crate) whole: Measured,
+    pub(crate) program: Measured,
+    pub(crate) output: String,
+}
+
+/// Runs a program, with a launcher around it and another one around the tool that `around` puts in front.
+pub(crate) fn launch(start: Start<'_>, around: impl FnOnce(Vec<OsString>) -> Vec<OsString>) -> Result<Done> {
+    let Start { launcher, scratch, folders, inside, environment } = start;
+    // A file of the run before must not be taken for one of this run.
+    let _ = std::fs::remove_dir_all(scratch);
+    for folder in [&[scratch][..], folders].concat() {
+        std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    }
+    let path = |name: &str| scratch.join(name).into_os_string();
+    let measured = |result: &str, output: &str, command: Vec<OsString>| {
+        let launched = [launcher.as_os_str().to_owned(), path(result), path(output)];
+        launched.into_iter().chain(command).collect::<Vec<_>>()
+    };
+    let name = inside.first().map(|program| program.to_string_lossy().into_owned()).unwrap_or_default();
+    let inner = measured("program", "output", inside);
+    let outer = measured("whole", "log", around(inner));
+    let messages = std::fs::File::create(path("messages"))?;
+    let status = Command::new(&outer[0])
+        .args(&outer[1..])
+        .envs(environment)
+        .stdin(Stdio::null())
+        .stderr(messages)
+        .status()
+        .context("cannot run the launcher")?;
+    if !status.success() {
+        let messages = std::fs::read_to_string(path("messages")).unwrap_or_default();
+        bail!("{name} ended with {status}\n{messages}");
+    }
+    let output = std::fs::read(scratch.join("output"))?;
+    Ok(Done {
+        whole: Measured::read(&scratch.join("whole"))?,
+        program: Measured::read(&scratch.join("program"))?,
+        output: String::from_utf8_lossy(&output).into_owned(),
+    })
+}
+
 /// Runs `command` by `tool` and returns what it took and what the program printed.
 pub(crate) fn run(
     tool: &Tool,
@@ -49,40 +106,22 @@ pub(crate) fn run(
     prepared: &Prepared,
     command: Vec<OsString>,
 ) -> Result<(Run, String)> {
-    // A file of the run before must not be taken for one of this run.
-    let _ = std::fs::remove_dir_all(scratch);
-    std::fs::create_dir_all(scratch).with_context(|| format!("cannot make {}", scratch.display()))?;
-    let path = |name: &str| scratch.join(name).into_os_string();
-    let measured = |result: &str, output: &str, command: Vec<OsString>| {
-        let launched = [launcher.as_os_str().to_owned(), path(result), path(output)];
-        launched.into_iter().chain(command).collect::<Vec<_>>()
-    };
-    let inner = measured("program", "output", command);
-    let outer = measured("whole", "log", tool.command(scratch, inner));
-    let messages = std::fs::File::create(path("messages"))?;
-    let status = Command::new(&outer[0])
-        .args(&outer[1..])
-        .envs(prepared.environment.iter().copied())
-        .stdin(Stdio::null())
-        .stderr(messages)
-        .status()
-        .context("cannot run the launcher")?;
-    if !status.success() {
-        let messages = std::fs::read_to_string(path("messages")).unwrap_or_default();
-        bail!("{} under {} ended with {status}\n{messages}", prepared.program.display(), tool.kind.name());
-    }
+    let environment = prepared.environment.iter().map(|(name, value)| (*name, OsString::from(value)));
+    let start =
+        Start { launcher, scratch, folders: &[], inside: command, environment: environment.collect() };
+    let done = launch(start, |inner| tool.command(scratch, inner))
+        .with_context(|| format!("under {}", tool.kind.name()))?;
     let run = Run {
         tool: tool.kind,
-        whole: Measured::read(&scratch.join("whole"))?,
-        program: Measured::read(&scratch.join("program"))?,
+        whole: done.whole,
+        program: done.program,
         recording_bytes: tool.recording_bytes(scratch),
         events: match tool.kind {
             Kind::Heapwise => Some(events(&tools::report(scratch))?),
             _ => None,
         },
     };
-    let output = std::fs::read(scratch.join("output"))?;
-    Ok((run, String::from_utf8_lossy(&output).into_owned()))
+    Ok((run, done.output))
 }
 
 /// Reads the totals of a report.

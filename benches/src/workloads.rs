@@ -13,6 +13,8 @@ enum Source {
     Contest,
     /// A file in `workloads/`, compiled with rustc.
     Rust(&'static str),
+    /// The same, with the line tables that name inlined functions.
+    RustWithLines(&'static str),
     /// A file in `workloads/`, run by Python with malloc as its only allocator.
     Python(&'static str),
 }
@@ -55,6 +57,12 @@ const ALL: [Workload; 8] = [
     },
 ];
 
+/// Programs whose blocks are known to the last one, with the functions that they come from: for `bench peers`.
+pub(crate) const KNOWN: [Workload; 2] = [
+    Workload { name: "known", source: Source::RustWithLines("known.rs"), size: 1_000_000, is_compared: true },
+    Workload { name: "known_python", source: Source::Python("known.py"), size: 100_000, is_compared: true },
+];
+
 /// The workloads with these names, or all of them.
 pub(crate) fn chosen(names: &[String]) -> Result<Vec<Workload>> {
     for name in names {
@@ -86,6 +94,10 @@ impl Prepared {
 }
 
 impl Workload {
+    pub(crate) fn is_python(&self) -> bool {
+        matches!(self.source, Source::Python(_))
+    }
+
     /// Compiles what has to be compiled, into `folder`.
     pub(crate) fn prepare(&self, target: &Path, folder: &Path) -> Result<Prepared> {
         let file = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("workloads").join(name);
@@ -103,9 +115,11 @@ impl Workload {
                     environment: Vec::new(),
                 }
             }
-            Source::Rust(name) => {
+            Source::Rust(name) | Source::RustWithLines(name) => {
+                let lines = ["-C", "debuginfo=line-tables-only"];
+                let has_lines = matches!(self.source, Source::RustWithLines(_));
                 let program = folder.join(self.name);
-                compile(&file(name), &program, &[])?;
+                compile(&file(name), &program, if has_lines { &lines } else { &[] })?;
                 Prepared { program, arguments: Vec::new(), environment: Vec::new() }
             }
             Source::Python(name) => Prepared {
@@ -148,8 +162,8 @@ mod tests {
     #[test]
     fn the_files_of_all_workloads_are_there() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("workloads");
-        for workload in ALL {
-            if let Source::Rust(name) | Source::Python(name) = workload.source {
+        for workload in ALL.into_iter().chain(KNOWN) {
+            if let Source::Rust(name) | Source::RustWithLines(name) | Source::Python(name) = workload.source {
                 assert!(folder.join(name).is_file(), "{name}");
             }
         }

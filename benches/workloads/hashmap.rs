@@ -2,8 +2,8 @@
 //! At the default size 6 million allocations; bound by page faults and the cache rather than by malloc.
 //! Build: rustc -O --edition 2021 hashmap.rs
 
-use std::collections::hash_map::DefaultHasher;
 use std::collections::HashMap;
+use std::collections::hash_map::DefaultHasher;
 use std::hash::BuildHasherDefault;
 
 /// The hasher with fixed keys: the usual one is seeded at random, and every run has to do the same work.
@@ -30,7 +30,7 @@ fn build(n: u64, round: u64) -> Map {
     map
 }
 
-fn main() {
+pub(crate) fn main() {
     let n: u64 = std::env::args().nth(1).map_or(1_000_000, |a| a.parse().expect("a number of entries"));
     let mut sum = 0u64;
     for round in 0..3 {

@@ -2,7 +2,7 @@
 """Builds a JSON text of about 30 MB in memory, parses it, walks it and writes it again, twice.
 
 Argument: records (100000). The same text comes out in every run. Python takes blocks of up to
-512 bytes from arenas of its own; run it with PYTHONMALLOC=malloc to see every object.
+512 bytes from its own arenas; run it with PYTHONMALLOC=malloc to see every object.
 """
 
 import json

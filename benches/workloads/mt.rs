@@ -35,7 +35,7 @@ fn work(thread: u64, count: u64) -> u64 {
     sum + table.iter().flatten().map(|&b| b as u64).sum::<u64>()
 }
 
-fn main() {
+pub(crate) fn main() {
     let n: u64 = std::env::args().nth(1).map_or(2_000_000, |a| a.parse().expect("a number of allocations"));
     let threads: Vec<_> = (0..THREADS).map(|t| thread::spawn(move || work(t, n / THREADS))).collect();
     let sum: u64 = threads.into_iter().map(|t| t.join().unwrap()).sum();

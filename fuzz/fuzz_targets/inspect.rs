@@ -20,7 +20,7 @@ fuzz_target!(|bytes: &[u8]| {
     if bytes.starts_with(b"#!") {
         return;
     }
-    // A file of its own each time: rewriting one that is mapped would end this process.
+    // A separate file each time: rewriting one that is mapped would end this process.
     let _ = std::fs::remove_file(&*FILE);
     std::fs::write(&*FILE, bytes).expect("there is room for one small file");
     if let Ok(program) = inspect(&FILE, None) {

@@ -33,7 +33,7 @@ fuzz_target!(|input: Input| {
     assert_eq!(decoded(&words_of(&found)), found);
 
     columns(&events, input.first);
-    // Allocators hand out multiples of eight, and the columns rely on it. Only the second address of a resize can be
+    // Allocators hand out multiples of eight, and the columns rely on it. Only the second address of a reallocation can be
     // another in any words: all others have no room for it.
     let found: Vec<Event> = found.into_iter().map(aligned).collect();
     columns(&found, input.first);

@@ -29,11 +29,11 @@ pub struct Whole {
 struct Change {
     section: Number,
     at: Number,
-    what: What,
+    damage: Damage,
 }
 
 #[derive(Arbitrary, Clone, Debug)]
-enum What {
+enum Damage {
     /// A byte becomes another one.
     Flip(u8),
     /// A number is written over what was there.
@@ -61,8 +61,8 @@ impl Whole {
             let n = sections.len().max(1);
             let Some(section) = sections.get_mut((change.section.0 % n as u64) as usize) else { break };
             change.apply(section);
-            let again = match change.what {
-                What::Again(times) => {
+            let again = match change.damage {
+                Damage::Again(times) => {
                     let room = MOST_IN_ALL / (section.1.len() + FRAME_BYTES);
                     vec![section.clone(); usize::from(times).min(room)]
                 }
@@ -85,29 +85,29 @@ impl Change {
     fn apply(&self, (kind, payload): &mut (u16, Vec<u8>)) {
         let at = (self.at.0 % (payload.len() as u64 + 1)) as usize;
         let room = MOST_BYTES.saturating_sub(payload.len());
-        match self.what {
-            What::Flip(change) => {
+        match self.damage {
+            Damage::Flip(change) => {
                 if let Some(byte) = payload.get_mut(at) {
                     *byte ^= change;
                 }
             }
-            What::Number(number) => {
+            Damage::Number(number) => {
                 let bytes = leb(number.0);
                 let end = (at + bytes.len()).min(payload.len());
                 payload.splice(at..end, bytes);
             }
-            What::Run(byte, times) => {
+            Damage::Run(byte, times) => {
                 payload.splice(at..at, std::iter::repeat_n(byte, usize::from(times).min(room)));
             }
-            What::Repeat(len, times) => {
+            Damage::Repeat(len, times) => {
                 let piece = payload[at..payload.len().min(at + usize::from(len))].to_vec();
                 let times = usize::from(times).min(room / piece.len().max(1));
                 payload.splice(at..at, piece.repeat(times));
             }
-            What::Cut => payload.truncate(at),
-            What::Kind(other) => *kind = u16::from(other % 17),
-            What::Again(_) => {}
-            What::Without => (*kind, *payload) = (999, Vec::new()),
+            Damage::Cut => payload.truncate(at),
+            Damage::Kind(other) => *kind = u16::from(other % 17),
+            Damage::Again(_) => {}
+            Damage::Without => (*kind, *payload) = (999, Vec::new()),
         }
     }
 }

@@ -43,7 +43,7 @@ pub struct Oracle {
 /// Sums, in the words of a report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sums {
-    /// Blocks that were handed out, but for resizes.
+    /// Blocks that were handed out, but for reallocations.
     pub allocations: u64,
     /// Blocks that were resized.
     pub reallocations: u64,

@@ -7,7 +7,7 @@ use heapwise_report::schema::report::{self as schema, SCHEMA};
 use std::ops::Deref;
 use std::path::Path;
 
-pub use schema::{Breakdown, Insight, Process, Totals};
+pub use schema::{Breakdown, Finding, Process, Totals};
 
 /// A report.
 #[derive(Clone, Debug)]
@@ -47,9 +47,9 @@ impl Report {
         self.warnings.iter().any(|w| w.id == id) || self.interception.blind_spots.iter().any(|b| b.id == id)
     }
 
-    /// The file's name and the line that an insight is about.
-    pub fn line_of(&self, insight: &Insight) -> Option<(&str, u32)> {
-        let site = self.sites.iter().find(|site| Some(site.id) == insight.site)?;
+    /// The file's name and the line that a finding is about.
+    pub fn line_of(&self, finding: &Finding) -> Option<(&str, u32)> {
+        let site = self.sites.iter().find(|site| Some(site.id) == finding.site)?;
         let frame = site.stack.get(site.user_frame?)?;
         Some((frame.file.as_deref()?.rsplit('/').next()?, frame.line?))
     }
@@ -75,7 +75,7 @@ impl Report {
 /// Sums over some sites.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sum {
-    /// Blocks, resizes included.
+    /// Blocks, reallocations included.
     pub blocks: u64,
     /// Their bytes.
     pub bytes: u64,

@@ -10,7 +10,7 @@ use std::process::Command;
 /// The last line of valgrind: `total heap usage: 1,234 allocs, 1,200 frees, 56,789 bytes allocated`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Usage {
-    /// Blocks, resizes included.
+    /// Blocks, reallocations included.
     pub allocs: u64,
     /// Their requested bytes.
     pub bytes: u64,

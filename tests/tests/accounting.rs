@@ -67,14 +67,15 @@ fn said(recorded: &Recorded, allocator: &str) -> u64 {
 }
 
 #[test]
-fn holes_and_retained_pages_are_what_the_allocator_says_is_free() {
+fn external_fragmentation_and_free_pages_are_what_the_allocator_says_is_free() {
     // The others do not say it in a way that a program can ask for without their headers.
     for (name, preload) in allocators().into_iter().take(2) {
         for program in ["fragmentation_alternating", "fragmentation_server"] {
             let folder = run::private_folder();
             let recorded = record(folder.path(), preload.as_deref(), &victim(program), &[]);
             let (_, end) = accounted(&format!("{program} with {name}"), &recorded);
-            let (free, says) = (end.holes_bytes + end.retained_bytes, said(&recorded, name));
+            let (free, says) =
+                (end.external_fragmentation_bytes + end.free_pages_bytes, said(&recorded, name));
             let difference = free.abs_diff(says) as f64 / says as f64;
             eprintln!("{program} with {name}: {free} free, the allocator says {says}: {difference:.3} apart");
             assert!(difference < 0.1, "{program} with {name}: {free} free, the allocator says {says}");
@@ -101,7 +102,7 @@ fn the_place_that_pins_pages_is_named() {
     let recorded = record(folder.path(), None, &victim("fragmentation_alternating"), &[]);
     let (_, end) = accounted("alternating", &recorded);
     // 40 MiB of large blocks are free in the end, each next to a small one.
-    assert!(end.holes_bytes > 38 << 20, "{end:?}");
+    assert!(end.external_fragmentation_bytes > 38 << 20, "{end:?}");
     let report = recorded.report();
     let pinned = report.memory.pinned.first().expect("something is pinned");
     let functions: Vec<_> =
@@ -115,20 +116,20 @@ fn the_place_that_pins_pages_is_named() {
 fn pages_that_stay_after_a_burst_are_reported_and_those_that_are_returned_are_not() {
     let folder = run::private_folder();
     let burst = |arguments: &[&str]| {
-        let recorded = record(folder.path(), None, &victim("retention_burst"), arguments);
+        let recorded = record(folder.path(), None, &victim("free_pages_burst"), arguments);
         let (_, end) = accounted(&format!("a burst {arguments:?}"), &recorded);
         let report = recorded.report();
-        let insight = report.insights.iter().find(|i| i.id == "retention").map(|i| i.remedy.clone());
-        (end.retained_bytes, insight, report.memory.verdict.clone().map(|v| v.kind))
+        let finding = report.findings.iter().find(|i| i.id == "free-pages").map(|i| i.remedy.clone());
+        (end.free_pages_bytes, finding, report.memory.verdict.clone().map(|v| v.kind))
     };
-    let (retained, insight, verdict) = burst(&[]);
-    assert!(retained > 50 << 20, "{retained}");
-    assert!(insight.is_some_and(|remedy| remedy.contains("malloc_trim")));
-    assert_eq!(verdict.as_deref(), Some("retention"));
-    let (retained, insight, verdict) = burst(&["trim"]);
-    assert!(retained < 4 << 20, "{retained}");
-    assert_eq!(insight, None);
-    assert_ne!(verdict.as_deref(), Some("retention"));
+    let (free_pages, finding, verdict) = burst(&[]);
+    assert!(free_pages > 50 << 20, "{free_pages}");
+    assert!(finding.is_some_and(|remedy| remedy.contains("malloc_trim")));
+    assert_eq!(verdict.as_deref(), Some("free-pages"));
+    let (free_pages, finding, verdict) = burst(&["trim"]);
+    assert!(free_pages < 4 << 20, "{free_pages}");
+    assert_eq!(finding, None);
+    assert_ne!(verdict.as_deref(), Some("free-pages"));
 }
 
 #[test]

@@ -1,6 +1,6 @@
-//! The shelf of allocators: that each is what it is called, gets the chosen settings, and is what real programs get.
+//! The registry of allocators: that each is what it is called, gets the chosen settings, and is what real programs get.
 
-use heapwise_allocators::{Candidate, Kind, Libraries, Origin, Prepared, Setting, carried};
+use heapwise_allocators::{Candidate, Kind, Libraries, Origin, Prepared, Setting, bundled};
 use heapwise_tests::{programs, run, tool};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -24,24 +24,24 @@ fn check(candidates: &str) -> (run::Outcome, BTreeMap<String, Value>) {
     (outcome, by_name)
 }
 
-/// The carried libraries as heapwise has them, from the same folders.
+/// The bundled libraries as heapwise has them, from the same folders.
 fn prepare(candidate: &str) -> Prepared {
     static LIBRARIES: OnceLock<Libraries> = OnceLock::new();
     let libraries = LIBRARIES.get_or_init(|| {
         let bytes = |name| &*std::fs::read(tool::allocator(name)).expect("it was built").leak();
-        Libraries::new(&carried().map(|a| (a.name(), bytes(a.name()))).collect::<Vec<_>>())
+        Libraries::new(&bundled().map(|a| (a.name(), bytes(a.name()))).collect::<Vec<_>>())
     });
     libraries.prepare(&Candidate::parse(candidate).expect("a candidate")).expect("it is there")
 }
 
 #[test]
 fn every_allocator_is_what_it_is_called() {
-    let names: Vec<&str> = carried().map(|allocator| allocator.name()).collect();
+    let names: Vec<&str> = bundled().map(|allocator| allocator.name()).collect();
     assert!(names.starts_with(&["glibc", "jemalloc", "mimalloc", "mimalloc2", "snmalloc", "rpmalloc"]));
     let (outcome, checks) = check(&format!("default,{}", names.join(",")));
     assert_eq!(outcome.code(), 0, "{}", outcome.stderr);
     assert_eq!(checks.len(), 1 + names.len());
-    for allocator in carried() {
+    for allocator in bundled() {
         let found = &checks[allocator.name()];
         assert_eq!(found["name"], allocator.name());
         let version = found["version"].as_str().expect("a version");
@@ -64,7 +64,7 @@ fn an_installed_tcmalloc_is_found() {
     assert_eq!(found["name"], "tcmalloc");
     assert!(found["version"].as_str().is_some_and(|v| v.starts_with("2.")), "{found}");
     assert_eq!(found["settings"]["aggressive_decommit"], "true");
-    // gperftools does not tell this one, and nobody pretends that it did.
+    // gperftools does not report this one, and so it is not claimed.
     assert_eq!(found["settings"]["release_rate"], Value::Null);
 }
 
@@ -89,7 +89,7 @@ fn another_value(setting: &Setting) -> String {
 
 #[test]
 fn every_setting_arrives() {
-    for allocator in carried() {
+    for allocator in bundled() {
         for setting in allocator.settings() {
             let (name, value) = (setting.name, another_value(setting));
             let spec = format!("{}:{name}={value}", allocator.name());
@@ -103,7 +103,7 @@ fn every_setting_arrives() {
 #[test]
 fn defaults_are_those_of_the_libraries() {
     let folder = run::private_folder();
-    for allocator in carried().filter(|a| a.origin() != Origin::CLibrary) {
+    for allocator in bundled().filter(|a| a.origin() != Origin::CLibrary) {
         let mut command = run::command(tool::heapwise(), folder.path());
         command.arg("allocator-identity").args(allocator.settings().iter().map(|s| s.name));
         prepare(allocator.name()).apply(&mut command);
@@ -284,7 +284,7 @@ fn what_cannot_be_had_is_refused_as_the_c_library_refuses_it() {
     let mut compiler = Command::new("cc");
     compiler.args(["-O1", "-fno-builtin", "-w"]).arg(&source).arg("-o").arg(&program);
     assert!(compiler.status().expect("cc can be started").success());
-    for candidate in ["default"].into_iter().chain(carried().map(|allocator| allocator.name())) {
+    for candidate in ["default"].into_iter().chain(bundled().map(|allocator| allocator.name())) {
         let mut command = run::command(&program, folder.path());
         prepare(candidate).apply(&mut command);
         let outcome = run::finish(&mut command, folder.path(), "program");
@@ -358,7 +358,7 @@ fn a_cpp_program_that_links_jemalloc_gets_all_of_another() {
         assert_eq!(outcome.code(), 0, "{candidate}: {}", outcome.stderr);
         (prepared.preload().map(Path::to_owned), outcome)
     };
-    for candidate in carried().map(|allocator| allocator.name()) {
+    for candidate in bundled().map(|allocator| allocator.name()) {
         let (preload, outcome) = run_with(candidate);
         // Handlers are called and exceptions thrown as they should be.
         assert_eq!(outcome.text(), "handled 300 caught 200 null 100\n", "{candidate}");

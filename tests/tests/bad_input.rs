@@ -196,7 +196,7 @@ fn a_full_disk_ends_the_recording_and_not_the_program() {
     let work =
         "import random\nd = [bytearray(random.randrange(600, 9999)) for i in range(300000)]\nprint(len(d))";
     let mut command = run::command("unshare", at);
-    // Who is not root can be in a namespace of their own, where the system allows it.
+    // Who is not root can be in a separate namespace, where the system allows it.
     command
         .arg(if programs::is_root() { "-m" } else { "-rm" })
         .args(["sh", "-c", script, "sh"])
@@ -277,7 +277,7 @@ sys.exit(os.waitstatus_to_exitcode(status))
     (peak.parse::<u64>().expect("kibibytes") << 10, said)
 }
 
-/// The machine itself may give rise to findings of its own.
+/// The machine itself may give rise to its own findings.
 fn launches_with_the_debug_heap(checkup: &serde_json::Value) -> usize {
     let findings = checkup["findings"].as_array().expect("findings");
     findings.iter().filter(|finding| finding["id"] == "ide-debug-heap").count()

@@ -1,4 +1,4 @@
-//! `cargo heapwise run`, `test` and `flamegraph` on packages of their own: what cargo builds is recorded, with lines, and everything
+//! `cargo heapwise run`, `test` and `flamegraph` on their own packages: what cargo builds is recorded, with lines, and everything
 //! else is as without heapwise.
 
 use heapwise_tests::run::{self, Outcome, PATIENCE, private_folder};
@@ -11,7 +11,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 use tempfile::TempDir;
 
-/// How many blocks the program asks for, at a line of its own.
+/// How many blocks the program asks for, at a separate line.
 const BLOCKS: u64 = 1234;
 
 const MAIN: &str = r#"use std::{env, process};

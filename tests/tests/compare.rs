@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The victims are in a folder of their own, which is nothing to be recorded.
+/// The victims are in a separate folder, which is nothing to be recorded.
 fn victim(name: &str) -> PathBuf {
     let all = Victim::all_in("victims/compare");
     let found = all.iter().find(|v| v.name == name).unwrap_or_else(|| panic!("there is no victim {name}"));
@@ -80,7 +80,7 @@ fn a_real_program_is_measured_under_every_allocator_and_each_was_in_use() {
         let is_baseline = label == "default";
         assert_eq!(candidate["is_baseline"], is_baseline);
         let runs = candidate["runs"].as_array().expect("runs");
-        // The baseline has two in each round but the first, which nobody counts.
+        // The baseline has two in each round but the first, which does not count.
         assert_eq!(runs.len(), if is_baseline { 7 } else { 4 });
         assert_eq!(candidate["runs_counted"], if is_baseline { 6 } else { 3 });
         assert!(runs.iter().all(|run| (run["round"] == 0) != run["counts"].as_bool().expect("yes or no")));
@@ -389,7 +389,7 @@ fn usage_errors_and_programs_that_do_not_work_are_reported_in_a_line() {
         (&["--with", "default", "--", "true"], 2, "nothing but the baseline"),
         (&["-o", "no/folder/out", "--", "touch", "was-run"], 1, "cannot write no/folder/out"),
         (&["-o", ".", "--", "touch", "was-run"], 1, "cannot write ."),
-        (&["--with", "jemalloc", "--", "no-such-program"], 127, "no such program"),
+        (&["--with", "jemalloc", "--", "no-such-program"], 127, "command not found"),
         (&["--with", "jemalloc", "--", "./plain"], 126, "cannot be executed"),
         (&["--with", "jemalloc", "--timeout", "300ms", "--", "sleep", "100"], 1, "did not end in time"),
         (&["--with", "jemalloc", "--ready", "line:up", "--load", "true", "--", "ls"], 1, "without --ready"),
@@ -402,7 +402,7 @@ fn usage_errors_and_programs_that_do_not_work_are_reported_in_a_line() {
     }
     assert!(
         !folder.path().join("was-run").exists(),
-        "it was run before anybody saw that nothing can be written"
+        "it was run before it was seen that nothing can be written"
     );
     // A result that is there stays until there is another one.
     std::fs::write(folder.path().join("old"), "kept").expect("a file can be written");
@@ -464,7 +464,7 @@ fn interrupt(signal: i32) {
 #[test]
 fn two_interrupts_end_heapwise_and_what_it_runs() {
     let folder = run::private_folder();
-    // One process of a session of its own, and one that nobody waits for.
+    // One process of a separate session, and one that is not waited for.
     let script = "(setsid sh -c 'echo $$ >> pids; exec sleep 286' &); echo $$ >> pids; exec sleep 286";
     let mut command = run::command(tool::heapwise(), folder.path());
     command.args(["compare", "--with", "jemalloc", "--", "sh", "-c", script]);

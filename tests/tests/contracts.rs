@@ -99,7 +99,7 @@ fn json(folder: &Path, arguments: &[&str]) -> Value {
 fn fields_are_documented_and_documented_fields_are_there() {
     let folder = private_folder();
     let folder = folder.path();
-    let program = build(&Victim::named("retention_burst"), FlagSet::Release);
+    let program = build(&Victim::named("free_pages_burst"), FlagSet::Release);
     let recorded = Recording::new(folder).record(&program, &[]);
     let (file, program) = (recorded.file.to_str().expect("a path"), program.to_str().expect("a path"));
     let with = ["--with", "jemalloc:dirty_decay_ms=0,/no/such.so"];

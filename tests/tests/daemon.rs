@@ -48,7 +48,7 @@ fn a_signal_ends_the_waiting_for_what_the_program_has_left_behind() {
         std::thread::sleep(Duration::from_millis(300));
         running.signal(signal);
         let outcome = running.wait(Duration::from_secs(60));
-        // SAFETY: integer arguments; what was left behind is still in the group, so the number is nobody else's.
+        // SAFETY: integer arguments; what was left behind is still in the group, so no other group has the number.
         unsafe { libc::kill(-group, libc::SIGKILL) };
         assert_eq!(outcome.code(), 4, "the program's own code: {}", outcome.stderr);
         assert!(outcome.stderr.contains("still run unrecorded"), "{}", outcome.stderr);

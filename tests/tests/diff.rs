@@ -34,7 +34,7 @@ fn json(folder: &Path, arguments: &[&str]) -> (run::Outcome, Value) {
 
 fn contest(folder: &Path, old: &str, new: &str) {
     let contest = tool::poetry_contest();
-    // The first run makes the data, in a process of its own that no version shall have on its account.
+    // The first run makes the data, in a separate process that no version shall have on its account.
     let data = run::finish(run::command(contest, folder).args([old, "--rounds", "1"]), folder, "data");
     assert_eq!(data.code(), 0, "{}", data.stderr);
     two(folder, contest, &[old, "--rounds", "1"], &[new, "--rounds", "1"]);

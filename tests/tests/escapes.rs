@@ -57,7 +57,7 @@ fn harm(bytes: &[u8]) -> Option<String> {
     None
 }
 
-/// A command on a terminal of its own.
+/// A command on a separate terminal.
 struct Case {
     words: Vec<OsString>,
     /// What has to be in the output, so that the case is about what it is meant to be about.
@@ -355,10 +355,11 @@ fn colours_are_ours_alone() {
     let folder = run::private_folder();
     let name = with("names ", ".hw");
     std::fs::write(folder.path().join(&name), hostile::recording()).expect("a file");
-    for command in ["report", "diff", "doctor"] {
+    for command in ["report", "annotate", "diff", "doctor"] {
         let mut line = quoted(tool::heapwise().as_os_str());
         let words: &[&OsStr] = match command {
             "report" => &[OsStr::new("report"), &name, OsStr::new("--stacks")],
+            "annotate" => &[OsStr::new("annotate"), &name, OsStr::new("--full")],
             "diff" => &[OsStr::new("diff"), &name, &name],
             _ => &[OsStr::new("doctor"), OsStr::new("--"), OsStr::new("ls"), &hostile()],
         };

@@ -1,6 +1,6 @@
 //! Counts are exact: what heapwise counts is what valgrind counts, to the block and to the byte.
 //!
-//! Both run the same program in the same folder and environment. heapwise counts a resize as a reallocation, valgrind
+//! Both run the same program in the same folder and environment. heapwise counts a `realloc` as a reallocation, valgrind
 //! as an alloc of the new size.
 
 use heapwise_tests::build::{FlagSet, build};
@@ -62,7 +62,7 @@ fn of_sqlite3_doing_inserts() {
 fn of_a_python_script() {
     let Some(python) = programs::python() else { return };
     let folder = run::private_folder();
-    // Python keeps small objects in blocks of its own. That is wanted here: with PYTHONMALLOC=malloc each number is a
+    // Python keeps small objects in its own blocks. That is wanted here: with PYTHONMALLOC=malloc each number is a
     // block, and one made from an address has 32 bytes, but under valgrind, where addresses are small, 28.
     let script = "d = {str(i): [i] * (i % 500) for i in range(5000)}\n\
                   print(sum(len(v) for v in d.values()))";
@@ -77,7 +77,7 @@ fn of_git_log() {
     let at = repository.path();
     let dated = |arguments: &[&str]| {
         let mut command = run::command(&git, at);
-        command.args(["-c", "user.name=Somebody", "-c", "user.email=somebody@example.org"]).args(arguments);
+        command.args(["-c", "user.name=Author", "-c", "user.email=author@example.org"]).args(arguments);
         command.envs([("GIT_AUTHOR_DATE", "1700000000 +0000"), ("GIT_COMMITTER_DATE", "1700000000 +0000")]);
         command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
         command

@@ -9,7 +9,7 @@ use heapwise_tests::victim::Victim;
 use heapwise_tests::{programs, run, tool};
 use std::path::{Path, PathBuf};
 
-/// Several processes, threads and languages, resizes, leaks.
+/// Several processes, threads and languages, reallocations, leaks.
 const VICTIMS: &[&str] =
     &["all_allocation_functions", "fork_child_allocates", "leak_known", "growth_by_realloc", "rust_hash_map"];
 
@@ -158,7 +158,7 @@ fn dhat_files_agree_with_valgrinds() {
     let folder = run::private_folder();
     let theirs = folder.path().join("valgrind.dhat");
     let mut command = run::command(valgrind, folder.path());
-    // Otherwise libc gives back its own blocks at the end, which it does for valgrind alone.
+    // Otherwise libc frees its own blocks at the end, which it does for valgrind alone.
     command
         .args(["--tool=dhat", "--run-libc-freeres=no", &format!("--dhat-out-file={}", theirs.display())])
         .arg(&executable);

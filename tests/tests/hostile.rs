@@ -117,7 +117,7 @@ const ATTACKS: [(&str, &[&str]); 6] = [
     ("memory of a process", &["arenas", "overlap"]),
     ("a ring of events", &["rings", "incarnations", "many"]),
     ("nodes of stacks", &["nodes"]),
-    ("", &["truncate", "farewell"]),
+    ("", &["truncate", "exit_handshake"]),
 ];
 
 #[test]
@@ -226,7 +226,7 @@ fn a_library_is_not_loaded_for_a_program_that_is_another_users() {
 fn a_second_interrupt_leaves_whatever_holds_heapwise_up() {
     let folder = run::private_folder();
     let at = folder.path();
-    // The diagnosis goes to a pipe that holds little and that nobody reads.
+    // The diagnosis goes to a pipe that holds little and is not read.
     let (reader, writer) = std::io::pipe().expect("a pipe");
     // SAFETY: integer arguments, and a descriptor that is open.
     assert!(unsafe { libc::fcntl(writer.as_raw_fd(), libc::F_SETPIPE_SZ, 4096) } >= 0, "a small pipe");

@@ -98,7 +98,7 @@ type Obstacle<'a> = (&'static str, &'a dyn Fn(&Path));
 fn a_page_that_is_replaced_is_private_and_nothing_is_written_through_its_name() {
     let folder = run::private_folder();
     let at = |name: &str| folder.path().join(name);
-    let victim = "for nobody to write to";
+    let victim = "not to be written to";
     let line = ["run", "--force", "-o", "a.hw", "--format", "html", "--", "true"];
     let kinds: [Obstacle<'_>; 6] = [
         ("a link", &|page| symlink(at("victim"), page).expect("a link")),
@@ -167,7 +167,7 @@ fn results_of_other_commands_replace_what_has_their_name_if_forced() {
         assert!(facts.is_file() && facts.mode() & 0o777 == 0o600, "{words:?}: {facts:?}");
         assert_eq!(read(folder.path(), "victim"), "precious", "{words:?}");
     }
-    // A pipe is waited for by nobody, and what is called like standard output is that.
+    // A pipe is not waited for, and what is called like standard output is that.
     let outcome = heapwise(folder.path(), &["report", "a.hw", "-o", "/dev/stdout"]);
     assert!(outcome.text().contains("heapwise"), "{}", outcome.stderr);
     assert!(Path::new("/dev/stdout").symlink_metadata().expect("it is there").is_symlink());

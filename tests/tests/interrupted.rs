@@ -122,7 +122,7 @@ fn steady(options: &[&str]) -> (Recorded, u64) {
     let recorded = Recording::new(folder.path()).with(options).record(python(), &["-S", "-c", STEADY]);
     assert_eq!(recorded.outcome.text(), "done\n", "{}", recorded.outcome.stderr);
     assert_eq!(recorded.outcome.code(), 0);
-    // A bytearray of 777 bytes is a block of its own of 778, since Python's own allocator ends at 512.
+    // A bytearray of 777 bytes is a separate block of 778, since Python's own allocator ends at 512.
     let report = recorded.report();
     let bytes = report.sum(|stack| stack.iter().any(|f| f.contains("bytearray"))).bytes;
     (recorded, bytes / 778)

@@ -25,7 +25,7 @@ fn problems(document: &Value) -> Vec<String> {
     validator.iter_errors(document).map(|error| format!("{}: {error}", error.instance_path())).collect()
 }
 
-/// Runs a command for machines; the options of its own come before `--`.
+/// Runs a command for machines; its options come before `--`.
 fn json(folder: &Path, arguments: &[&str]) -> Value {
     let at = arguments.iter().position(|a| *a == "--").unwrap_or(arguments.len());
     let (options, program) = arguments.split_at(at);
@@ -48,7 +48,7 @@ fn what_every_command_writes_is_what_its_schema_says() {
         let path = |path: &Path| path.to_str().expect("a path").to_owned();
         (path(&recorded.file), path(&program))
     };
-    let (burst, program) = record("retention_burst", "burst");
+    let (burst, program) = record("free_pages_burst", "burst");
     let (marked, _) = record("marks_and_spans", "marked");
     let with = ["--with", "glibc,jemalloc:dirty_decay_ms=0,/no/such.so"];
     let beside = |arguments: &[&str], program: &[&str]| json(folder, &[arguments, &with, program].concat());
@@ -56,6 +56,8 @@ fn what_every_command_writes_is_what_its_schema_says() {
     let documents = [
         json(folder, &["report", &burst]),
         json(folder, &["report", &marked]),
+        json(folder, &["annotate", &burst]),
+        json(folder, &["annotate", &burst, "free_pages_burst.c"]),
         json(folder, &["diff", &burst, &marked, "--fail-on", "allocations>1"]),
         json(folder, &["diff", &burst, &burst]),
         json(folder, &["doctor"]),

@@ -55,7 +55,7 @@ fn the_experiment_has_every_condition_in_place_and_counts_every_run() {
         assert_eq!(heap["usable_of_193"] == 193, has_checks || has_tcmalloc, "{heap}");
         assert_eq!(heap["fresh_fill"] == "0x5a", *name == "perturb", "{heap}");
     }
-    // Seven workloads, four sizes, two rounds; nobody was left out.
+    // Seven workloads, four sizes, two rounds; none was left out.
     assert!(heaps.values().all(|heap| heap["runs"] == 7 * 4 * 2), "{heaps:?}");
 
     let sizes = rows(&found, "sizes");

@@ -1,9 +1,9 @@
 //! Odd programs: an independent count agrees with the report of the same run, to the block and to the byte.
 //!
-//! Each is a test of its own, with the counting library behind the recorder, and many once more with it in front, where the
-//! recorder has glibc as its next (`threads_ended::5000::front`). It counts what the recorder has to count: blocks that were handed out, resized and given back by
+//! Each is a separate test, with the counting library behind the recorder, and many once more with it in front, where the
+//! recorder has glibc as its next (`threads_ended::5000::front`). It counts what the recorder has to count: blocks that were handed out, resized and freed by
 //! the C functions, requested bytes, and refusals. A `free` of NULL is none of these, `realloc` of NULL is an allocation, and
-//! `realloc` to nothing gives back.
+//! `realloc` to nothing frees.
 
 use heapwise_tests::build::{FlagSet, build};
 use heapwise_tests::oracle::{Oracle, Place, Sums};
@@ -14,7 +14,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// So many at a time: most have threads of their own.
+/// So many at a time: most have their own threads.
 const AT_A_TIME: usize = 2;
 /// How many threads are started and ended one after the other.
 const THREADS: &str = "HEAPWISE_ODD_THREADS";
@@ -22,8 +22,8 @@ const THREADS: &str = "HEAPWISE_ODD_THREADS";
 const ALL: &str = "HEAPWISE_ODD_ALL";
 
 #[derive(Clone, Copy, Debug)]
-enum What {
-    /// A victim of everybody's.
+enum Kind {
+    /// A victim of all tests.
     Victim,
     /// One that is only for this test.
     Odd,
@@ -35,7 +35,7 @@ enum What {
 #[derive(Clone, Debug)]
 struct Odd {
     name: &'static str,
-    what: What,
+    kind: Kind,
     arguments: Vec<String>,
     /// Programs that it needs besides.
     needs: &'static [&'static str],
@@ -50,11 +50,11 @@ struct Odd {
     is_for_root: bool,
 }
 
-fn new(name: &'static str, what: What, arguments: &[&str]) -> Odd {
+fn new(name: &'static str, kind: Kind, arguments: &[&str]) -> Odd {
     let arguments = arguments.iter().map(|&a| a.to_owned()).collect();
     Odd {
         name,
-        what,
+        kind,
         arguments,
         needs: &[],
         code: 0,
@@ -66,15 +66,15 @@ fn new(name: &'static str, what: What, arguments: &[&str]) -> Odd {
 }
 
 fn victim(name: &'static str) -> Odd {
-    new(name, What::Victim, &[])
+    new(name, Kind::Victim, &[])
 }
 
 fn odd(name: &'static str, arguments: &[&str]) -> Odd {
-    new(name, What::Odd, arguments)
+    new(name, Kind::Odd, arguments)
 }
 
 fn program(name: &'static str, arguments: &[&str]) -> Odd {
-    new(name, What::Program, arguments)
+    new(name, Kind::Program, arguments)
 }
 
 impl Odd {
@@ -117,7 +117,7 @@ fn all() -> Vec<Odd> {
         odd("coroutines_by_hand", &[]).in_front(),
         victim("cpp_exception_through_qsort").in_front(),
         victim("cpp_exceptions_loop").in_front(),
-        new("deep_recursion", What::Victim, &["500"]),
+        new("deep_recursion", Kind::Victim, &["500"]),
         odd("huge_alloca", &[]),
         victim("longjmp_out").in_front(),
         victim("qsort_callback"),
@@ -194,7 +194,7 @@ fn all() -> Vec<Odd> {
         odd("strict_seccomp", &[]).in_front().ends(23),
         odd("strict_seccomp", &["syscall"]).ends(23),
         odd("threads_in_little_space", &[]),
-        // Programs that everybody has.
+        // Programs that all systems have.
         program("bash", &["-c", "for i in 1 2 3; do seq 1 500 | sort -rn | (read -r x; echo $(( x * 2 ))) ; done; (exit 4)"]).ends(4),
         program("git", &["-c", "alias.all=!git init -q . && touch a && git add a && git -c user.name=A -c user.email=a@example.org commit -qm one && git log --stat && git gc -q", "all"]),
         program("node", &["-e", "new (require('worker_threads').Worker)('JSON.stringify([...Array(999).keys()])', { eval: true })"]).in_flight(8),
@@ -217,7 +217,7 @@ fn main() -> ExitCode {
 }
 
 fn trial(odd: Odd, place: Place) -> Trial {
-    let argument = odd.arguments.first().filter(|_| matches!(odd.what, What::Odd));
+    let argument = odd.arguments.first().filter(|_| matches!(odd.kind, Kind::Odd));
     let argument = argument.map_or(String::new(), |argument| format!("::{argument}"));
     let name = format!("{}{argument}::{}", odd.name, format!("{place:?}").to_lowercase());
     Trial::test(name, move || check(&odd, place))
@@ -229,16 +229,16 @@ fn find(odd: &Odd) -> Option<PathBuf> {
         eprintln!("SKIPPED: {} is for root", odd.name);
         return None;
     }
-    match odd.what {
-        What::Victim => Some(build(&Victim::named(odd.name), FlagSet::Release)),
-        What::Odd => {
+    match odd.kind {
+        Kind::Victim => Some(build(&Victim::named(odd.name), FlagSet::Release)),
+        Kind::Odd => {
             let all = Victim::all_in("victims/odd");
             let victim =
                 all.iter().find(|v| v.name == odd.name).expect("the table names victims that there are");
             Some(build(victim, FlagSet::Release))
         }
-        What::Program if odd.name == "python3" => programs::python(),
-        What::Program => {
+        Kind::Program if odd.name == "python3" => programs::python(),
+        Kind::Program => {
             odd.needs.iter().try_for_each(|name| programs::find(name).map(drop))?;
             programs::find(odd.name)
         }

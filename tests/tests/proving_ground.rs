@@ -1,10 +1,10 @@
-//! The proving ground: on the contest program the insights name, at the right lines and the most rewarding first, the steps
+//! The proving ground: on the contest program the findings name, at the right lines and the most rewarding first, the steps
 //! that its eight versions take one after another, and each is gone from the version that took it.
 //!
 //! The steps are those of the article that the program is from; see `docs/proving-ground.md`.
 
 use heapwise_tests::recording::Recording;
-use heapwise_tests::report::{Insight, Report};
+use heapwise_tests::report::{Finding, Report};
 use heapwise_tests::{folders, run, tool};
 
 /// Small, and large enough that the manifest, which does not grow with the rounds, is not most of it.
@@ -59,8 +59,8 @@ const ORDER: [&str; 5] =
 /// What the article saves, in percent of the allocations of version 1; version 8 has no number there.
 const ARTICLE: [f64; 7] = [0.0, 72.7, 84.3, 84.4, 94.1, 99.6, 99.6];
 
-fn stands_on(report: &Report, insight: &Insight, text: &str) -> bool {
-    let Some((file, line)) = report.line_of(insight) else { return false };
+fn stands_on(report: &Report, finding: &Finding, text: &str) -> bool {
+    let Some((file, line)) = report.line_of(finding) else { return false };
     let path = folders::workspace().join("examples/poetry-contest/src").join(file);
     let source = std::fs::read_to_string(path).unwrap_or_default();
     let mut lines = source.lines().skip(line as usize - 1);
@@ -92,26 +92,26 @@ fn each_step_is_reported_until_it_was_taken() {
     let mut wrong = Vec::new();
     for (n, report) in (1..).zip(&reports) {
         for step in &STEPS {
-            let reported = report.insights.iter().any(|i| i.id == step.id && stands_on(report, i, step.line));
+            let reported = report.findings.iter().any(|i| i.id == step.id && stands_on(report, i, step.line));
             if reported != (step.versions.0 <= n && n < step.versions.1) {
                 let not = if reported { "still" } else { "not" };
                 wrong.push(format!("{}: {} is {not} reported: {}", FILES[n - 1], step.what, titles(report)));
             }
         }
         let elsewhere =
-            report.insights.iter().find(|i| report.line_of(i).is_none_or(|l| l.0 != FILES[n - 1]));
+            report.findings.iter().find(|i| report.line_of(i).is_none_or(|l| l.0 != FILES[n - 1]));
         wrong.extend(elsewhere.map(|i| format!("{}: reported elsewhere: {}", FILES[n - 1], i.title)));
     }
-    let first: Vec<&str> = reports[0].insights.iter().map(|i| i.id.as_str()).collect();
+    let first: Vec<&str> = reports[0].findings.iter().map(|i| i.id.as_str()).collect();
     let at: Vec<_> = ORDER.iter().map(|id| first.iter().position(|f| f == id)).collect();
     if !at.is_sorted() || at[0] != Some(0) {
         wrong.push(format!("version 1 has another order: {first:?}"));
     }
-    let clone = &reports[0].insights[0];
+    let clone = &reports[0].findings[0];
     if clone.severity != "high" {
         wrong.push(format!("the first step is not important: {clone:?}"));
     }
-    let entries = reports[0].insights.iter().find(|i| stands_on(&reports[0], i, "struct Entry"));
+    let entries = reports[0].findings.iter().find(|i| stands_on(&reports[0], i, "struct Entry"));
     if !entries.is_some_and(|i| i.remedy.contains("RawValue")) {
         wrong.push(format!("version 1 does not hear of escapes: {entries:?}"));
     }
@@ -127,5 +127,5 @@ fn each_step_is_reported_until_it_was_taken() {
 }
 
 fn titles(report: &Report) -> String {
-    report.insights.iter().map(|i| format!("\n    {}: {}", i.id, i.title)).collect()
+    report.findings.iter().map(|i| format!("\n    {}: {}", i.id, i.title)).collect()
 }

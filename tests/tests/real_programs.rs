@@ -77,7 +77,7 @@ fn git_in_a_repository_of_its_own() {
     let place = at.to_string_lossy().into_owned();
     let step = |arguments: &[&str]| {
         let identity =
-            ["-C", &place, "-c", "user.name=Somebody", "-c", "user.email=s@example.org", "-c", "gc.auto=0"];
+            ["-C", &place, "-c", "user.name=Author", "-c", "user.email=s@example.org", "-c", "gc.auto=0"];
         let all: Vec<&str> = identity.iter().chain(arguments).copied().collect();
         let recorded = Recording::new(folder.path()).verify(50).record(&git, &all);
         sound(&recorded);
@@ -217,7 +217,7 @@ impl Client {
     }
 }
 
-/// Each client stores keys of its own, deletes every second one, and has tasks spawned that end on other threads.
+/// Each client stores its own keys, deletes every second one, and has tasks spawned that end on other threads.
 fn load(address: &str, client: u32) {
     let mut connection = Client::connect(address);
     let value = "v".repeat(100);

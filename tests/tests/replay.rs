@@ -2,7 +2,7 @@
 
 #![expect(unsafe_code, reason = "makes system calls that std lacks")]
 
-use heapwise_allocators::carried;
+use heapwise_allocators::bundled;
 use heapwise_tests::build::{FlagSet, build};
 use heapwise_tests::programs;
 use heapwise_tests::recording::{Recorded, Recording};
@@ -27,7 +27,7 @@ use std::time::{Duration, Instant};
 
 /// Those that heapwise carries.
 fn allocators() -> Vec<&'static str> {
-    carried().map(|allocator| allocator.name()).collect()
+    bundled().map(|allocator| allocator.name()).collect()
 }
 
 fn replay_command(file: &Path, folder: &Path, options: &[&str]) -> Command {
@@ -64,7 +64,15 @@ fn caveats(all: &Value) -> Vec<&str> {
 
 /// The parts of a moment are all of it.
 fn check_parts(moment: &Value) {
-    let parts = ["live", "rounding", "holes", "retained", "metadata", "not_heap", "unaccounted"];
+    let parts = [
+        "live",
+        "internal_fragmentation",
+        "external_fragmentation",
+        "free_pages",
+        "metadata",
+        "not_heap",
+        "unaccounted",
+    ];
     let sum: u64 = parts.iter().map(|part| number(moment, &format!("{part}_bytes"))).sum();
     assert_eq!(sum, number(moment, "rss_bytes"), "{moment}");
 }
@@ -111,16 +119,16 @@ fn check_live_at_peak(all: &Value) {
     assert!((0.9..=1.0).contains(&(seen / live)), "{seen} live on pages of {live}");
 }
 
-/// And it needs about as much for its heap as the recorded program did, which has to stay at its peak for a moment, so that somebody
-/// looks at it there.
+/// And it needs about as much for its heap as the recorded program did, which has to stay at its peak for a moment, so that its
+/// pages are examined there.
 fn check_peak(all: &Value, recorded: &Recorded) {
     check_live_at_peak(all);
     let live = number(&all["script"], "peak_live_bytes");
-    let real = recorded.report().memory.at_peak.expect("somebody looked");
+    let real = recorded.report().memory.at_peak.expect("pages were examined");
     let looked_at = real.live_bytes;
     assert!(
         looked_at as f64 >= live as f64 * 0.97,
-        "nobody looked at the program at its peak: {looked_at} of {live} were live"
+        "the program was not examined at its peak: {looked_at} of {live} were live"
     );
     let moment = &candidate(all, "glibc")["at_peak"];
     let replayed = (number(moment, "rss_bytes") - number(moment, "not_heap_bytes")) as f64;
@@ -218,7 +226,7 @@ fn what_allocators_say_of_themselves_agrees_with_the_accounts() {
         let (own, end) = (&candidate(&all, name)["own_statistics"], &candidate(&all, name)["at_end"]);
         // glibc counts the header of each block with it.
         let headers = if name == "glibc" { number(end, "metadata_bytes") } else { 0 };
-        let ours = (live + number(end, "rounding_bytes") + headers) as f64;
+        let ours = (live + number(end, "internal_fragmentation_bytes") + headers) as f64;
         let theirs = number(own, "allocated_bytes") as f64;
         // What lies in the caches of threads, and what the replaying process itself has.
         assert!((0.99..=1.03).contains(&(theirs / ours)), "{name}: {theirs} instead of {ours}: {own}");
@@ -239,7 +247,7 @@ fn a_database_does_again_what_it_did_with_every_allocator() {
                create index i on t(b); select count(*) from t;";
     let recorded = Recording::new(folder.path()).record(sqlite, &[":memory:", sql]);
     let all = check_all(&recorded, folder.path(), &["--runs", "0"]);
-    // Its peak is a moment while it sorts, at which nobody may have looked at the program itself.
+    // Its peak is a moment while it sorts, at which the program itself may not have been examined.
     check_live_at_peak(&all);
     assert!(caveats(&all).is_empty(), "{:?}", caveats(&all));
     assert!(candidate(&all, "glibc")["cpu_ns"].is_null(), "no rounds, no times");
@@ -317,7 +325,7 @@ fn each_process_can_be_replayed() {
 #[test]
 fn memory_after_the_load_is_measured_with_the_pauses() {
     let folder = private_folder();
-    let recorded = record("retention_burst", folder.path());
+    let recorded = record("free_pages_burst", folder.path());
     let options = ["--with", "glibc,jemalloc:dirty_decay_ms=0", "--runs", "0", "--timed", "--settle", "1s"];
     let outcome = replay(&recorded.file, folder.path(), &options);
     assert_eq!(outcome.code(), 0, "{}", outcome.stderr);
@@ -335,9 +343,9 @@ fn memory_after_the_load_is_measured_with_the_pauses() {
         let of = |what: &str| number(candidate(&all, name), what) as f64;
         of("rss_after_bytes") / of("peak_rss_bytes")
     };
-    let (kept, given_back) = (left("glibc"), left("jemalloc:dirty_decay_ms=0"));
+    let (kept, returned) = (left("glibc"), left("jemalloc:dirty_decay_ms=0"));
     assert!(kept > 0.9, "the last block is on top of glibc's heap, and {kept} of the peak is left");
-    assert!(given_back < 0.5, "{given_back} of the peak is left where each free page is given back");
+    assert!(returned < 0.5, "{returned} of the peak is left where each free page is returned at once");
 }
 
 #[test]
@@ -401,7 +409,7 @@ fn recording_without_touching(file: &Path, peak_rss_bytes: u64) {
 }
 
 #[test]
-fn large_blocks_that_nobody_measured_are_touched_as_a_whole_if_the_program_had_so_much_and_that_is_said() {
+fn large_blocks_that_were_not_measured_are_touched_as_a_whole_if_the_program_had_so_much_and_that_is_said() {
     let folder = private_folder();
     let file = folder.path().join("old.hw");
     for (peak, words) in [(100 << 20, "they are touched as a whole"), (0, "they are left untouched")] {
@@ -500,7 +508,7 @@ fn an_allocator_that_fails_does_not_keep_others_from_being_measured() {
 /// Limits of the process that replays, as a shell sets them.
 fn limited(command: &mut Command, resource: libc::__rlimit_resource_t, bytes: u64) -> &mut Command {
     let limit = libc::rlimit { rlim_cur: bytes, rlim_max: bytes };
-    // SAFETY: the closure makes a system call with a structure of its own and nothing else.
+    // SAFETY: the closure makes a system call with its own structure and nothing else.
     unsafe {
         command.pre_exec(move || match libc::setrlimit(resource, &limit) {
             0 => Ok(()),
@@ -562,7 +570,7 @@ fn an_interrupt_ends_with_what_was_measured() {
     let running = run::start(&mut command, folder.path(), "interrupted");
     let began = Instant::now();
     while !stuck.exists() {
-        assert!(began.elapsed() < run::PATIENCE, "nobody got stuck");
+        assert!(began.elapsed() < run::PATIENCE, "nothing got stuck");
         std::thread::sleep(Duration::from_millis(20));
     }
     running.signal_group(libc::SIGINT);

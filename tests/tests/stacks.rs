@@ -80,7 +80,7 @@ fn of_git() {
     verified(&git, &["init", "-q", &place], 1, 100);
     std::fs::write(folder.path().join("r/file"), "text\n".repeat(9999)).expect("a file can be written");
     verified(&git, &["-C", &place, "add", "file"], 1, 100);
-    let identity = ["-c", "user.name=Somebody", "-c", "user.email=s@example.org"];
+    let identity = ["-c", "user.name=Author", "-c", "user.email=s@example.org"];
     let commit = ["-C", &place, "commit", "-q", "-m", "change"];
     verified(&git, &[&identity[..], &commit[..]].concat(), 1, 100);
     verified(&git, &["-C", &place, "log", "-p"], 1, 100);
@@ -177,7 +177,7 @@ fn of_a_recursion_that_is_deeper_than_what_is_kept() {
     assert!(cut.len() > 20_000, "{} are cut", cut.len());
     let (least, most) = (cut.iter().min(), cut.iter().max());
     assert!(least.is_some_and(|n| *n >= 2_048) && most.is_some_and(|n| *n <= 4_096), "{least:?} to {most:?}");
-    // The report has each stack in full, which nobody wants of these.
+    // The report has each stack in full, which is too much for these.
     let file = BufReader::new(File::open(recording.file()).expect("it was recorded"));
     let mut reader = Reader::new(file).expect("a recording");
     while let Some(section) = reader.next_section().expect("a whole recording") {

@@ -119,7 +119,7 @@ fn what_cannot_be_seen_is_said_before_and_after_with_a_remedy() {
 #[test]
 fn nothing_of_the_environment_but_what_concerns_the_heap_is_in_the_file() {
     let folder = run::private_folder();
-    let secret = "a-secret-that-nobody-else-may-see";
+    let secret = "a-secret-that-no-one-else-may-see";
     let recording =
         Recording::new(folder.path()).variable("TOKEN_OF_MINE", secret).variable("MALLOC_ARENA_MAX", "3");
     let recorded = recording.record("perl", &["-e", "print scalar keys %ENV"]);
@@ -332,7 +332,7 @@ fn programs_are_started_in_peace_when_the_recorder_is_gone() {
 #[test]
 fn a_child_that_gave_up_its_rights_takes_none_from_its_parent() {
     if !programs::is_root() {
-        eprintln!("SKIPPED: only root can become somebody else");
+        eprintln!("SKIPPED: only root can become another user");
         return;
     }
     let folder = run::private_folder();
@@ -346,7 +346,7 @@ fn a_child_that_gave_up_its_rights_takes_none_from_its_parent() {
 #[test]
 fn nobody_hears_of_a_library_that_is_out_of_reach() {
     if !programs::is_root() {
-        eprintln!("SKIPPED: only root can become somebody else and make namespaces");
+        eprintln!("SKIPPED: only root can become another user and make namespaces");
         return;
     }
     let script = "ls / >/dev/null; (ls / | cat) >/dev/null; exit 3";

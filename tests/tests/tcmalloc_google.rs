@@ -17,7 +17,7 @@ const REMEDY: &str = "build it again with HEAPWISE_WITH_ALLOCATORS=tcmalloc-goog
 const BUILDING: Duration = Duration::from_secs(3600);
 
 fn allocator() -> &'static dyn Allocator {
-    by_name(NAME).expect("it is on the shelf")
+    by_name(NAME).expect("it is in the registry")
 }
 
 fn heapwise(folder: &Path, arguments: &[&str]) -> run::Outcome {
@@ -52,14 +52,14 @@ fn a_heapwise_without_it_says_how_to_get_it() {
     let list = heapwise(at, &["allocators"]).text();
     if is_built_in(at) {
         assert!(list.contains(
-            "\ntcmalloc-google 0.1.14\n  carried by heapwise, built from libtcmalloc-sys 0.1.14\n"
+            "\ntcmalloc-google 0.1.14\n  bundled with heapwise, built from libtcmalloc-sys 0.1.14\n"
         ));
-        assert_eq!(listed(at)["is_carried"], true);
+        assert_eq!(listed(at)["is_bundled"], true);
         return;
     }
     let line = format!("  not there: this heapwise was built without it; {REMEDY}\n");
     assert!(list.contains(&format!("\ntcmalloc-google 0.1.14\n{line}")), "{list}");
-    assert_eq!(listed(at)["is_carried"], false);
+    assert_eq!(listed(at)["is_bundled"], false);
     let error = format!("this heapwise was built without tcmalloc-google: {REMEDY}");
     let asked: [&[&str]; 2] = [
         &["allocators", "tcmalloc-google:per_cpu_caches=true"],

@@ -204,7 +204,7 @@ fn a_server_is_judged_by_the_memory_that_it_has_when_it_is_left_alone() {
     let found = json(&tune(folder.path(), &[&drive[..], &search, &command].concat()));
     assert_eq!(found["choice"]["verified"], "program", "{found:#}");
     let said = names(&found["conclusion"])[0];
-    assert!(said.contains("on the program itself RSS after settling is at −"), "{said}");
+    assert!(said.contains("on the program itself RSS after idle is at −"), "{said}");
 }
 
 #[test]
@@ -298,7 +298,7 @@ fn the_lines_that_are_printed_build_and_set_what_they_say() {
     let project_folder = folder.path().join("project");
     let fixes: Vec<(Candidate, Fix)> = tunings()
         .into_iter()
-        // One that takes minutes to compile has a test of its own (tcmalloc_google.rs).
+        // One that takes minutes to compile has its own test (tcmalloc_google.rs).
         .filter(|c| !c.allocator().is_some_and(|a| matches!(a.origin(), Origin::OnRequest { .. })))
         .map(|c| (c.clone(), c.fix()))
         .filter(|(_, fix)| !fix.cargo.is_empty())

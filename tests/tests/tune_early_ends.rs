@@ -1,5 +1,5 @@
 //! What `heapwise tune` says and leaves behind when it does not come to its end: interrupts at each step, and a program on which
-//! nothing can be tried. It claims nothing that nobody measured, and throws nothing away that somebody waited for.
+//! nothing can be tried. It claims nothing that was not measured, and throws no result away.
 
 use heapwise_tests::build::{FlagSet, build};
 use heapwise_tests::recording::Recording;
@@ -14,7 +14,7 @@ use tempfile::TempDir;
 /// Of two candidates this one is better after the load, whatever the machine.
 const BETTER: &str = "jemalloc:dirty_decay_ms=0";
 
-/// A folder with a program of its own name in it, so that nobody else's is taken for it.
+/// A folder with a program that has a unique name, so that no other one is taken for it.
 struct Place {
     folder: TempDir,
     program: PathBuf,
@@ -146,17 +146,17 @@ fn an_interrupt_before_the_first_replay_claims_nothing() {
 #[test]
 fn a_program_that_is_recorded_ends_with_tune_and_nothing_is_left() {
     let place = Place::new("records");
-    for is_patient in [true, false] {
+    for is_interrupted_once in [true, false] {
         let running = place.tune(&["--goal", "rss", "--", place.program(), "1", "50", "100000"]);
         until("the program runs", || !place.running().is_empty());
         running.signal(libc::SIGINT);
-        if !is_patient {
+        if !is_interrupted_once {
             running.signal(libc::SIGINT);
         }
         let outcome = running.wait(run::PATIENCE);
         assert_eq!((outcome.code(), outcome.text().as_str()), (130, ""), "{}", outcome.stderr);
         until("the program has ended", || place.running().is_empty());
-        assert_eq!(place.left_over(), Vec::<PathBuf>::new(), "patient: {is_patient}");
+        assert_eq!(place.left_over(), Vec::<PathBuf>::new(), "interrupted once: {is_interrupted_once}");
     }
 }
 
@@ -208,7 +208,7 @@ fn what_replays_found_is_reported_when_the_program_cannot_be_tried() {
     assert_eq!((outcome.code(), outcome.text().as_str()), (1, ""), "{}", outcome.stderr);
     assert!(outcome.stderr.contains("a load that ended with exit code 7"), "{}", outcome.stderr);
 
-    // Nobody wanted it; and a time of rest is that of the replays.
+    // It was not wanted; and a time of rest is that of the replays.
     let outcome = tune(&["--settle", "100ms", "--confirm", "0", "--", place.program(), "1", "50", "1"]);
     assert_eq!(outcome.code(), 0, "{}", outcome.stderr);
     let found = parsed(&outcome);

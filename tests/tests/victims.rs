@@ -1,7 +1,7 @@
 //! Every victim, with every set of flags that matters to it: under the recorder it says and does the same as alone, and
 //! what the report says of it is what it knows of itself.
 //!
-//! Each is a test of its own, `victim::debug` for example, and takes the usual arguments of a test program.
+//! Each is a separate test, `victim::debug` for example, and takes the usual arguments of a test program.
 
 use heapwise_tests::build::{FlagSet, build};
 use heapwise_tests::expect::{self, Expectation};
@@ -13,7 +13,7 @@ use heapwise_tests::victim::Victim;
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::process::ExitCode;
 
-/// So many at a time: most victims have threads of their own, and some watch the clock.
+/// So many at a time: most victims have their own threads, and some watch the clock.
 const AT_A_TIME: usize = 2;
 
 fn main() -> ExitCode {

@@ -198,7 +198,7 @@ fn nobody_makes_a_privileged_program_record_itself() {
     if !heapwise_tests::programs::is_root() {
         return;
     }
-    // The kernel says that the program has more rights than its caller: it belongs to root, and somebody else starts it.
+    // The kernel says that the program has more rights than its caller: it belongs to root, and another user starts it.
     let folder = run::private_folder();
     let program = folder.path().join("privileged");
     std::fs::copy(tool::victim_wrapped("wrapped_system", "release"), &program).expect("it can be copied");
@@ -217,12 +217,12 @@ fn nobody_makes_a_privileged_program_record_itself() {
         folder.path().join(format!("{uid}.hw")).exists()
     };
     assert!(start(0), "root has all rights already");
-    // On a file system that gives nobody rights the file is that of its maker.
+    // On a file system without rights the file is that of its maker.
     let owner = start(65534).then(|| {
         let made = std::fs::metadata(folder.path().join("65534.hw")).expect("it is there");
         std::os::unix::fs::MetadataExt::uid(&made)
     });
-    assert_ne!(owner, Some(0), "a file of root's, made by somebody else");
+    assert_ne!(owner, Some(0), "a file of root's, made by another user");
 }
 
 #[test]
@@ -363,7 +363,7 @@ fn marks_and_spans_arrive_with_both_recorders() {
             marks.iter().filter(|m| m["kind"] == "point").map(|m| m["name"].as_str()).collect();
         assert_eq!(moments, [Some("begun"), Some("wrapped_marks")], "{recorder}: {marks:?}");
     }
-    // Where nobody records, nothing comes of them.
+    // Where nothing is recorded, nothing comes of them.
     let folder = run::private_folder();
     let outcome = run::finish(&mut run::command(&program, folder.path()), folder.path(), "alone");
     assert_eq!((outcome.code(), outcome.text().as_str()), (0, "done\n"));

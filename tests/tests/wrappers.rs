@@ -21,7 +21,7 @@ fn victim(name: &str) -> PathBuf {
     build(&Victim::named(name), FlagSet::Release)
 }
 
-/// New blocks, resizes, blocks given back.
+/// New blocks, reallocations, blocks freed.
 fn three(totals: &Totals) -> [u64; 3] {
     [totals.allocations, totals.reallocations, totals.deallocations]
 }

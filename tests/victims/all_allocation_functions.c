@@ -1,4 +1,4 @@
-// victim: calls every allocation function of C once, with sizes that can be told apart; flags:
+// victim: calls every allocation function of C once, with sizes that can be distinguished; flags:
 #define _GNU_SOURCE
 #include <malloc.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-// victim: eight swapcontext coroutines on stacks of their own, which take turns and allocate at varying depth; flags:
+// victim: eight swapcontext coroutines on their own stacks, which take turns and allocate at varying depth; flags:
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -21,7 +21,7 @@ __attribute__((noinline, noipa)) static void in_coroutine(int me, int depth) {
     char *p = malloc(32 + me);
     sink = p;
     p[0] = (char)me;
-    // Somebody else allocates and frees before this block is freed.
+    // Another coroutine allocates and frees before this block is freed.
     swapcontext(&routine[me], &home);
     if (p[0] != me) abort();
     free(p);

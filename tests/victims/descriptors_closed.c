@@ -1,4 +1,4 @@
-// victim: closes every descriptor above 2, then takes all low numbers itself and checks that nobody else writes to them; flags:
+// victim: closes every descriptor above 2, then takes all low numbers itself and checks that nothing else writes to them; flags:
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

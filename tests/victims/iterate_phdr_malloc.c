@@ -14,7 +14,7 @@ static atomic_int stop;
 static long callbacks;
 static void *volatile sink;
 
-// The loader lock is held here; a recorder that takes a lock of its own and then asks the
+// The loader lock is held here; a recorder that takes its own lock and then asks the
 // loader can deadlock with the other thread, whose constructor allocates.
 __attribute__((noinline, noipa)) static int in_callback(struct dl_phdr_info *info, size_t size, void *data) {
     (void)info, (void)size, (void)data;

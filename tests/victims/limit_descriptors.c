@@ -1,4 +1,4 @@
-// victim: sets RLIMIT_NOFILE to 4 and RLIMIT_FSIZE to 0, so that nobody in the process can open or extend a file, and goes on with threads; flags: -pthread
+// victim: sets RLIMIT_NOFILE to 4 and RLIMIT_FSIZE to 0, so that nothing in the process can open or extend a file, and goes on with threads; flags: -pthread
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-// victim: its #[global_allocator] is a bump allocator of its own, so libc sees none of its blocks; flags: --edition 2021
+// victim: its #[global_allocator] is its own bump allocator, so libc sees none of its blocks; flags: --edition 2021
 use std::alloc::{GlobalAlloc, Layout};
 use std::cell::UnsafeCell;
 use std::hint::black_box;
@@ -17,7 +17,7 @@ unsafe impl Sync for Bump {}
 
 unsafe impl GlobalAlloc for Bump {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // Room is taken for the worst alignment and never given back.
+        // Room is taken for the worst alignment and never freed.
         let n = self.used.fetch_add(layout.size() + layout.align(), Ordering::Relaxed);
         if n + layout.size() + layout.align() > SIZE {
             return std::ptr::null_mut();

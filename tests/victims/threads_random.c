@@ -1,4 +1,4 @@
-// victim: four threads allocate and free random sizes from tables of their own; flags: -pthread
+// victim: four threads allocate and free random sizes from their own tables; flags: -pthread
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

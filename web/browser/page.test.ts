@@ -102,21 +102,21 @@ async function readiness(page: Page): Promise<string> {
 
 test("every part is there", async () => {
   await on("full", {}, async (page) => {
-    for (const id of ["summary", "findings", "accounting", "timeline", "spans", "flame", "sites", "sizes", "pages", "threads"]) {
+    for (const id of ["summary", "findings", "accounting", "timeline", "spans", "flame", "trees", "source", "sites", "sizes", "pages", "threads"]) {
       assert.equal(await page.locator(`#${id}`).count(), 1, id);
     }
-    assert.match(await text(page, ".verdict"), /Fragmentation: .*What to do: /s);
-    assert.equal(await page.locator("[data-insight]").count(), 3);
-    const first = await text(page, "[data-insight]");
+    assert.match(await text(page, ".verdict"), /External fragmentation: .*What to do: /s);
+    assert.equal(await page.locator("[data-finding]").count(), 3);
+    const first = await text(page, "[data-finding]");
     assert.match(first, /open_session/);
     assert.match(first, /8\.50 MiB at the peak/);
     assert.match(first, /self\.sessions\.entry\(id\)/, "the source line");
     assert.match(first, /What to do/);
-    assert.match(await text(page, "[data-insight] .line.here"), /9\s*self\.sessions/);
+    assert.match(await text(page, "[data-finding] .line.here"), /9\s*self\.sessions/);
     assert.equal(await page.locator("[data-term]").count(), 8);
-    assert.match(await text(page, "[data-term=holes]"), /10\.4 MiB\s*40 %/);
+    assert.match(await text(page, "[data-term=external_fragmentation]"), /10\.4 MiB\s*40 %/);
     await page.getByRole("button", { name: "At the end" }).click();
-    assert.match(await text(page, "[data-term=holes]"), /10\.1 MiB/);
+    assert.match(await text(page, "[data-term=external_fragmentation]"), /10\.1 MiB/);
     assert.equal(await page.locator("#timeline canvas").count(), 2, "the curves, and the spans below them");
     assert.match(await text(page, "#timeline .keys"), /Marks of the program\s*Its spans/);
     assert.ok((await drawing(page, "canvas.lanes")).painted > 3000, "spans are drawn");
@@ -163,7 +163,7 @@ test("the flame graph has measures, zoom and a tooltip", async () => {
     await page.getByRole("button", { name: "Reset zoom" }).click();
     await page.mouse.move(0, 0);
     assert.equal((await drawing(page)).hash, before.hash);
-    await page.getByLabel("Distinguish lines").uncheck();
+    await page.locator("#flame").getByLabel("Distinguish lines").uncheck();
     assert.notEqual((await drawing(page)).hash, before.hash, "labels lose their lines");
   });
 });
@@ -216,6 +216,112 @@ test("a keyboard is enough", async () => {
   });
 });
 
+/** The rows of the call trees: level, name, and amounts. */
+async function calls(page: Page): Promise<string[]> {
+  return page.locator("#trees tr.call").evaluateAll((rows) =>
+    rows.map((row) => {
+      const name = row.querySelector(".function")?.textContent ?? row.textContent ?? "";
+      const amounts = [...row.querySelectorAll("td")].map((cell) => cell.firstChild?.textContent ?? "");
+      return [row.getAttribute("aria-level"), name.split("::").pop(), ...amounts].join(" ");
+    })
+  );
+}
+
+test("call trees open from the outermost function inwards and from the innermost outwards", async () => {
+  await on("full", {}, async (page) => {
+    await page.locator("#trees").scrollIntoViewIfNeeded();
+    await page.waitForSelector("#trees tr.call");
+    assert.deepEqual(await calls(page), ["1 main 12 68,712", "2 serve – 63,000", "2 write_line 5,700 5,700"]);
+    await page.locator("#trees button.open").nth(1).click();
+    assert.deepEqual((await calls(page)).slice(2, 4), ["3 lookup 42,000 42,000", "3 open_session 21,000 21,000"]);
+    await page.locator("#trees button.open").first().click();
+    assert.equal((await calls(page)).length, 1, "what is below a row is closed with it");
+
+    const trees = page.locator("#trees");
+    await trees.getByRole("button", { name: "Bottom up" }).click();
+    assert.deepEqual(await calls(page), ["1 lookup 42,000 42,000", "1 open_session 21,000 21,000", "1 write_line 5,700 5,700", "1 main 12 68,712"]);
+    await page.locator("#trees button.open").first().click();
+    assert.deepEqual((await calls(page)).slice(1, 3), ["2 serve 42,000 ", "3 main 42,000 "], "one caller after the other");
+    await trees.getByLabel("End stacks at your code").uncheck();
+    assert.deepEqual((await calls(page))[0], "1 clone 52,700 52,700");
+    await trees.getByRole("button", { name: "Top down" }).click();
+    await trees.getByRole("button", { name: "Peak", exact: true }).click();
+    assert.match((await calls(page))[0]!, /^1 main – [\d.]+ MiB$/);
+    await trees.getByLabel("Distinguish lines").check();
+    assert.match(await text(page, "#trees tr.call"), /main\.rs:12/);
+    await trees.getByRole("button", { name: "Source" }).first().click();
+    assert.equal(await page.locator("#source .here").getAttribute("data-line"), "12");
+  });
+});
+
+test("call trees need no mouse", async () => {
+  await on("full", {}, async (page) => {
+    await page.locator("#trees").scrollIntoViewIfNeeded();
+    await page.waitForSelector("#trees tr.call");
+    await page.locator("#trees button.open").first().focus();
+    const focused = () => page.evaluate(() => document.activeElement?.querySelector(".function")?.textContent);
+    for (const key of ["ArrowDown", "ArrowRight", "ArrowRight"]) await page.keyboard.press(key);
+    assert.equal(await focused(), "app::cache::Cache::lookup");
+    await page.keyboard.press("ArrowLeft");
+    assert.equal(await focused(), "app::server::serve");
+    await page.keyboard.press("ArrowLeft");
+    assert.equal((await calls(page)).length, 3, "it is closed");
+    await page.keyboard.press("Enter");
+    assert.equal((await calls(page)).length, 5);
+    await page.keyboard.press("Home");
+    assert.equal(await focused(), "app::main");
+    assert.equal(await page.locator("#trees [tabindex='0']").count(), 1, "the tab key goes through the rows once");
+  });
+});
+
+test("the source view has the amounts of each line beside it", async () => {
+  await on("full", {}, async (page) => {
+    await page.locator("#source").scrollIntoViewIfNeeded();
+    await page.waitForSelector("#source .source-line");
+    const cells = (line: number) => page.locator(`#source [data-line="${line}"]`).locator("td, th").allInnerTexts();
+    assert.equal(await page.locator("#source option").count(), 4);
+    assert.match(await text(page, "#source option"), /src\/cache\.rs · 61 % of allocations/);
+    assert.deepEqual((await cells(5)).slice(0, 1), ["42,000"]);
+    assert.deepEqual((await cells(5)).slice(-2), ["5", "        let owned = key.name.clone();"]);
+    assert.deepEqual((await cells(4)).slice(0, 5), ["", "", "", "", ""]);
+    assert.equal(await page.locator("#source .source-line").count(), 12);
+    const heat = (line: number) => page.locator(`#source [data-line="${line}"] .chosen`).evaluate((cell) => getComputedStyle(cell).backgroundColor);
+    assert.notEqual(await heat(5), await heat(4));
+    await page.locator("#source .line-finding button").click();
+    assert.equal(await page.locator(`[data-place="1"]`).evaluate((card) => card.getBoundingClientRect().top < innerHeight), true);
+
+    // A line that calls what allocates.
+    await page.locator("#source select").selectOption({ label: (await page.locator("#source option", { hasText: "main.rs" }).innerText()).trim() });
+    assert.equal((await cells(12))[0], "12");
+    await page.locator("#source").getByRole("button", { name: "With callees" }).click();
+    assert.equal((await cells(12))[0], "68,712");
+    await page.locator("#source").getByRole("button", { name: "Temporary" }).click();
+    assert.match(await text(page, "#source th.chosen"), /Temporary/);
+
+    // The text is not the one that was compiled: it has no line 31.
+    await page.locator("#source select").selectOption({ index: 2 });
+    assert.match(await text(page, "#source .note[aria-live]"), /log\.rs · no text is shown: the file has fewer lines/);
+    assert.equal((await cells(31)).at(-1), "app::log::write_line");
+
+    // Findings and call sites lead to their lines.
+    await page.locator("[data-finding]").first().getByRole("button", { name: "Source" }).click();
+    assert.equal(await page.locator("#source .here").getAttribute("data-line"), "9");
+    assert.equal(await page.evaluate(() => document.activeElement?.getAttribute("data-line")), "9");
+    await page.locator(".sites .open").first().click();
+    await page.locator(".site-detail").getByRole("button", { name: "Source" }).click();
+    assert.equal(await page.locator("#source .here").getAttribute("data-line"), "5");
+  });
+});
+
+test("the page says first what a terminal says first", async () => {
+  await on("full", {}, async (page) => {
+    assert.match(await text(page, ".headline"), /^Change first: 602 small blocks of open_session keep/);
+    await page.locator(".headline button").click();
+    assert.equal(await page.locator("[data-place='0']").evaluate((card) => card.getBoundingClientRect().bottom > 0), true);
+  });
+  await on("large", {}, async (page) => assert.equal(await page.locator(".headline").count(), 0));
+});
+
 test("call sites are filtered, sorted and opened", async () => {
   await on("full", {}, async (page) => {
     const names = () => page.locator("tr.site .function").allInnerTexts();
@@ -233,9 +339,9 @@ test("call sites are filtered, sorted and opened", async () => {
     assert.equal((await names()).length, 7);
     await page.locator(".sites .open").first().click();
     assert.ok((await text(page, ".site-detail")).includes("src/"));
-    await page.locator("[data-insight]").nth(1).getByRole("button", { name: "Call sites" }).click();
+    await page.locator("[data-finding]").nth(1).getByRole("button", { name: "Call sites" }).click();
     assert.equal(await page.inputValue("#sites-filter"), "src/cache.rs:5");
-    await page.locator("[data-insight]").nth(1).getByRole("button", { name: "Flame graph" }).click();
+    await page.locator("[data-finding]").nth(1).getByRole("button", { name: "Flame graph" }).click();
     assert.match(await text(page, ".flame-detail"), /lookup/);
   });
 });
@@ -243,6 +349,9 @@ test("call sites are filtered, sorted and opened", async () => {
 test("nothing is wider than a phone", async () => {
   for (const name of ["full", "hostile", "contest"]) {
     await on(name, { width: 380 }, async (page) => {
+      for (const part of ["#trees", "#source"]) await page.locator(part).scrollIntoViewIfNeeded();
+      await page.waitForSelector("#source .source-line");
+      await page.locator("#trees button.open").first().click();
       await page.locator(".sites .open").first().click();
       const [content, screen] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
       assert.ok(content! <= screen!, `${name}: ${content} > ${screen}`);
@@ -334,6 +443,21 @@ test("a hundred thousand stacks are opened, searched, filtered and zoomed", asyn
     await page.locator(".flame-scroller").focus();
     for (const key of ["ArrowDown", "ArrowDown", "Enter"]) await page.keyboard.press(key);
     assert.ok((await drawing(page)).painted > 10_000);
+    let from = Date.now();
+    await page.locator("#trees").scrollIntoViewIfNeeded();
+    await page.waitForSelector("#trees tr.call");
+    t.diagnostic(`call trees take ${Date.now() - from} ms`);
+    from = Date.now();
+    await page.locator("#trees").getByRole("button", { name: "Bottom up" }).click();
+    await page.locator("#trees button.open").first().click();
+    t.diagnostic(`bottom up and a row of it take ${Date.now() - from} ms`);
+    assert.ok((await page.locator("#trees tr.call").count()) <= 2 * 31, "not all rows are there at once");
+    from = Date.now();
+    await page.locator("#source").scrollIntoViewIfNeeded();
+    await page.waitForSelector("#source .source-line");
+    t.diagnostic(`the source view takes ${Date.now() - from} ms`);
+    assert.equal(await page.locator("#source option").count(), 20);
+    assert.match(await text(page, "#source .note[aria-live]"), /more files that allocate less are not in this page/);
   });
 });
 
@@ -349,6 +473,13 @@ test("twelve thousand frames of recursion are no problem", async (t) => {
     await page.locator(".sites .open").first().click();
     assert.ok((await page.locator(".stack li").count()) <= 40, "of a long stack the two ends");
     assert.match(await text(page, ".stack .omitted"), /more frames/);
+    await page.locator("#trees").scrollIntoViewIfNeeded();
+    await page.waitForSelector("#trees tr.call");
+    const rows = await calls(page);
+    assert.ok(rows.length > 20 && rows.length < 40, `a chain opens step by step: ${rows.length}`);
+    assert.match(rows[1]!, /^2 ascend 1 11,999$/);
+    await page.locator("#trees button.open").last().click();
+    assert.ok((await calls(page)).length < 80);
   });
 });
 

@@ -26,14 +26,19 @@ export interface Data {
   curves: { step_ns: number; live: number[]; rss: (number | null)[] };
   /** The program's marks and spans, or null if it has none. */
   marks: Marks | null;
-  /** `[from bytes, to bytes, requests, bytes]` of each class of request sizes, ascending. */
+  /** `[from bytes, to bytes, allocations and reallocations, bytes]` of each class of sizes, ascending. */
   sizes: [number, number, number, number][];
-  insights: Insight[];
+  findings: Finding[];
+  /** Findings that save enough to begin with, by their places among all. */
+  worth: number[];
+  /** What to say if none does; empty if there are any, or no findings. */
+  nothing: string;
   strings: string[];
   frames: Frames;
   nodes: { up: number[]; frame: number[] };
   sites: Sites;
   sources: Excerpt[];
+  lines: Lines;
   /** The files whose lines are in the page, as the recording names them. */
   source_files: string[];
   threads: Thread[];
@@ -43,7 +48,7 @@ export interface Data {
 
 export interface Totals {
   allocations: number;
-  resizes: number;
+  reallocations: number;
   deallocations: number;
   bytes: number;
   peak_bytes: number;
@@ -63,9 +68,9 @@ export interface Moment {
   pid: number | null;
   rss_bytes: number;
   live_bytes: number;
-  rounding_bytes: number;
-  holes_bytes: number;
-  retained_bytes: number;
+  internal_fragmentation_bytes: number;
+  external_fragmentation_bytes: number;
+  free_pages_bytes: number;
   metadata_bytes: number;
   unrecorded_bytes: number;
   not_heap_bytes: number;
@@ -89,7 +94,7 @@ export interface Span {
   count: number;
   time_ns: number;
   longest_ns: number;
-  requests: number;
+  allocations: number;
   bytes: number;
   growth: number;
   unended: number;
@@ -102,7 +107,7 @@ export interface Pages {
   regions: { address: string; cells: string }[];
 }
 
-export interface Insight {
+export interface Finding {
   id: string;
   severity: string;
   certainty: string;
@@ -111,6 +116,7 @@ export interface Insight {
   sites: number[];
   evidence: string[];
   allocations: number;
+  reallocations: number;
   bytes: number;
   peak_bytes: number;
   time_ns: number;
@@ -133,7 +139,7 @@ export interface Sites {
   user: number[];
   allocations: number[];
   bytes: number[];
-  resizes: number[];
+  reallocations: number[];
   temporary: number[];
   peak_bytes: number[];
   peak_blocks: number[];
@@ -143,6 +149,8 @@ export interface Sites {
   failed: number[];
   p50: number[];
   p99: number[];
+  /** Nanoseconds that the calls are estimated to take. */
+  estimate: number[];
   time: number[];
   pinned: number[];
 }
@@ -152,6 +160,24 @@ export interface Excerpt {
   first: number;
   lines: string[];
   changed: boolean;
+}
+
+/** The texts of files that allocate. */
+export interface Lines {
+  files: SourceText[];
+  /** Files that allocate and are not among these. */
+  left_out: number;
+}
+
+export interface SourceText {
+  /** Its path, as the frames have it. */
+  file: number;
+  /** Why it has no text; empty if it has. */
+  absent: string;
+  /** The number of its lines; 0 without a text. */
+  length: number;
+  /** The number of the first line of each part, and its lines. */
+  parts: [number, string[]][];
 }
 
 export interface Thread {

@@ -64,6 +64,28 @@ export function choice<T extends string>(
   return h("div", { class: "choice", attr: { role: "group", "aria-label": label } }, ...buttons);
 }
 
+/** Fills a part of the page when it is about to be seen, or at the first call of what is returned: large ones take a while. */
+export function whenSeen(element: HTMLElement, fill: () => void): () => void {
+  let isFilled = false;
+  const once = (): void => {
+    if (isFilled) return;
+    isFilled = true;
+    observer.disconnect();
+    fill();
+  };
+  const observer = new IntersectionObserver((entries) => {
+    if (entries.some((entry) => entry.isIntersecting)) once();
+  }, { rootMargin: "600px" });
+  observer.observe(element);
+  addEventListener("beforeprint", once);
+  return once;
+}
+
+/** A sentence that begins with a capital letter. */
+export function capital(sentence: string): string {
+  return sentence.slice(0, 1).toUpperCase() + sentence.slice(1);
+}
+
 /** Text in which what stands in backquotes is code. */
 export function prose(text: string): Node[] {
   return text.split("`").map((part, i) => (i % 2 === 1 ? h("code", {}, part) : document.createTextNode(part)));

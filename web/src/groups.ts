@@ -10,7 +10,7 @@ export interface Group {
   frame: number;
   sites: number[];
   sums: Record<MeasureId, number>;
-  resizes: number;
+  reallocations: number;
   peakBlocks: number;
   exitBlocks: number;
   otherThread: number;
@@ -18,7 +18,7 @@ export interface Group {
 
 function empty(frame: number): Group {
   const sums = { allocations: 0, bytes: 0, peak_bytes: 0, exit_bytes: 0, temporary: 0, time: 0, pinned: 0 };
-  return { frame, sites: [], sums, resizes: 0, peakBlocks: 0, exitBlocks: 0, otherThread: 0 };
+  return { frame, sites: [], sums, reallocations: 0, peakBlocks: 0, exitBlocks: 0, otherThread: 0 };
 }
 
 /** Several parts of the page ask for the groups of all sites. */
@@ -70,7 +70,7 @@ function add(model: Model, group: Group, site: number): void {
   const { sites } = model;
   group.sites.push(site);
   for (const measure of model.measures) group.sums[measure.id] += sites[measure.id][site] ?? 0;
-  group.resizes += sites.resizes[site]!;
+  group.reallocations += sites.reallocations[site]!;
   group.peakBlocks += sites.peak_blocks[site]!;
   group.exitBlocks += sites.exit_blocks[site]!;
   group.otherThread += sites.other_thread[site]!;

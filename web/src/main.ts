@@ -7,6 +7,7 @@ import { Model } from "./model.ts";
 import { findings } from "./parts/findings.ts";
 import { flame } from "./parts/flame.ts";
 import { caveats, head } from "./parts/head.ts";
+import { linesView } from "./parts/lines.ts";
 import { pageMap } from "./parts/pagemap.ts";
 import { sitesTable } from "./parts/sites.ts";
 import { sizes } from "./parts/sizes.ts";
@@ -14,6 +15,7 @@ import { sourceFiles } from "./parts/source.ts";
 import { spans } from "./parts/spans.ts";
 import { threads } from "./parts/threads.ts";
 import { timeline } from "./parts/timeline.ts";
+import { trees } from "./parts/trees.ts";
 import { waterfall } from "./parts/waterfall.ts";
 import { themeSwitch } from "./theme.ts";
 
@@ -25,11 +27,13 @@ const SHORT: Record<string, string> = {
   timeline: "Timeline",
   spans: "Spans",
   flame: "Flame graph",
+  trees: "Trees",
+  source: "Source",
   sites: "Call sites",
   sizes: "Sizes",
   pages: "Pages",
   threads: "Threads",
-  sources: "Sources",
+  sources: "Files",
 };
 
 function start(): void {
@@ -40,8 +44,14 @@ function start(): void {
   // The text is not needed again, and may be large.
   source.remove();
   const model = new Model(data);
-  const flameGraph = flame(model);
-  const table = sitesTable(model, showFlame);
+  const lines = linesView(model, showFinding);
+  const link = {
+    has: (frame: number): boolean => lines?.has(frame) ?? false,
+    show: (frame: number): void => void lines?.show(frame),
+  };
+  const flameGraph = flame(model, link);
+  const table = sitesTable(model, showFlame, link);
+  const found = findings(model, { sites: showSites, flame: showFlame, source: link });
   function showFlame(text: string): void {
     reveal(flameGraph.element);
     flameGraph.search(text);
@@ -50,14 +60,21 @@ function start(): void {
     reveal(table.element);
     table.filter(text);
   }
+  function showFinding(i: number): void {
+    const card = found.querySelector<HTMLElement>(`[data-place="${i}"]`);
+    card?.closest("details")?.setAttribute("open", "");
+    if (card) reveal(card);
+  }
   const parts = [
-    head(model),
+    head(model, showFinding),
     caveats(model),
-    findings(model, { sites: showSites, flame: showFlame }),
+    found,
     waterfall(model),
     timeline(model),
     spans(model),
     flameGraph.element,
+    trees(model, link),
+    lines?.element ?? null,
     table.element,
     sizes(model),
     pageMap(model),

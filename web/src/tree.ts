@@ -83,6 +83,38 @@ export function outwards(tree: Tree, node: number): number[] {
   return path;
 }
 
+/**
+ * Nodes with a key that none of their callers has; `keyOf` has the key of each frame, or -1. What is below these counts each stack once
+ * for its keys, however often a recursion has them.
+ */
+export function outermost(tree: Tree, keyOf: ArrayLike<number>, keys: number): Uint8Array {
+  const found = new Uint8Array(tree.caller.length);
+  const open = new Int32Array(keys);
+  const next = tree.first.slice();
+  const key = (node: number): number => keyOf[tree.frame[node]!] ?? -1;
+  for (let node = 0; ; ) {
+    if (next[node]! < tree.first[node + 1]!) {
+      node = tree.callees[next[node]!++]!;
+      const at = key(node);
+      if (at >= 0 && open[at]!++ === 0) found[node] = 1;
+      continue;
+    }
+    if (node === 0) return found;
+    const at = key(node);
+    if (at >= 0) open[at]!--;
+    node = tree.caller[node]!;
+  }
+}
+
+/** The nodes of a tree by the key of their frame: for each key the sum over the stacks that have it. */
+export function sumsByKey(tree: Tree, total: Float64Array, keyOf: ArrayLike<number>, outer: Uint8Array, keys: number): Float64Array {
+  const sum = new Float64Array(keys);
+  for (let node = 1; node < outer.length; node++) {
+    if (outer[node]) sum[keyOf[tree.frame[node]!]!]! += total[node]!;
+  }
+  return sum;
+}
+
 /** Nodes that are a match or inside of one. */
 export function within(tree: Tree, matches: (frame: number) => boolean): Uint8Array {
   const inside = new Uint8Array(tree.caller.length);

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Data, Moment } from "../src/data.ts";
+import { bottomUp, topDown, type CallRow } from "../src/call_trees.ts";
 import { groups, leadingSites, leads, sorted } from "../src/groups.ts";
+import { lineSums } from "../src/line_sums.ts";
 import { matrix } from "../src/matrix.ts";
 import { Model } from "../src/model.ts";
 import { ABSENT, coarser, decoded, occupancy } from "../src/pages.ts";
@@ -15,12 +17,12 @@ function data(): Data {
     heapwise: "0.1.0", command: "app", exit_code: 0, signal: null, duration_ns: 1e9, interception: "preload",
     allocators: [], n_processes: 1,
     totals: {
-      allocations: 100, resizes: 0, deallocations: 90, bytes: 5000, peak_bytes: 4000, peak_blocks: 9, exit_bytes: 0,
+      allocations: 100, reallocations: 0, deallocations: 90, bytes: 5000, peak_bytes: 4000, peak_blocks: 9, exit_bytes: 0,
       never_freed_bytes: 0,
       exit_blocks: 0, temporary: 60, failed: 0, lost: 0,
     },
     peak_rss: 0, rss_note: "", peak_live_at_ns: 0, captures: 100, cut_captures: 0, caveats: [], verdict: null, moments: [],
-    pages: null, curves: { step_ns: 0, live: [], rss: [] }, marks: null, sizes: [], insights: [],
+    pages: null, curves: { step_ns: 0, live: [], rss: [] }, marks: null, sizes: [], findings: [], worth: [], nothing: "",
     strings: ["", "everything", "main", "parse", "clone", "src/main.rs", "/x/src/main.rs", "/rust/string.rs", "libc.so"],
     frames: {
       name: [1, 2, 3, 3, 4], function: [0, 2, 3, 3, 4], file: [0, 6, 6, 6, 7], path: [0, 5, 5, 5, 7],
@@ -28,11 +30,12 @@ function data(): Data {
     },
     nodes: { up: [0, 1, 1, 1, 3], frame: [0, 1, 2, 4, 3] },
     sites: {
-      node: [3, 4, 1], user: [2, 4, -1], allocations: [70, 20, 10], bytes: [1000, 3000, 1000], resizes: zeros,
+      node: [3, 4, 1], user: [2, 4, -1], allocations: [70, 20, 10], bytes: [1000, 3000, 1000], reallocations: zeros,
       temporary: [60, 0, 0], peak_bytes: [0, 3000, 1000], peak_blocks: zeros, exit_bytes: zeros, exit_blocks: zeros,
-      other_thread: zeros, failed: zeros, p50: [0, -1, -1], p99: [0, -1, -1], time: [], pinned: [],
+      other_thread: zeros, failed: zeros, p50: [0, -1, -1], p99: [0, -1, -1], estimate: [700, 200, 100],
+      time: [], pinned: [],
     },
-    sources: [{ frame: 2, first: 3, lines: ["a", "b"], changed: false }], source_files: ["/x/a.rs"], threads: [], thread_matrix: null,
+    sources: [{ frame: 2, first: 3, lines: ["a", "b"], changed: false }], lines: { files: [], left_out: 0 }, source_files: ["/x/a.rs"], threads: [], thread_matrix: null,
   };
 }
 
@@ -58,12 +61,35 @@ test("sites are put together by line, by function or not at all", () => {
   assert.deepEqual(of("line", "nothing has this"), []);
 });
 
+test("a line has its own sums and those with what it calls", () => {
+  const of = lineSums(new Model(data()));
+  const main = of.get(6)!.map((line) => [line.line, line.own.allocations, line.whole.allocations, line.whole.estimate]);
+  assert.deepEqual(main, [[1, 0, 100, 1000], [4, 70, 70, 700], [5, 20, 20, 200]]);
+  assert.deepEqual(of.get(7)!.map((line) => [line.line, line.own.bytes, line.whole.bytes]), [[9, 0, 1000]]);
+});
+
 test("groups and their sites are sorted", () => {
   const model = new Model(data());
   const list = groups(model, "line");
   assert.deepEqual(sorted(list, "bytes").map((g) => g.sums.bytes), [3000, 1000, 1000]);
   assert.deepEqual(sorted(list, "allocations", true).map((g) => g.sums.allocations), [10, 20, 70]);
   assert.deepEqual(leadingSites(model, groups(model, "function")[0]!, "bytes", 1), [1]);
+});
+
+test("trees of calls open from the outside and from the inside", () => {
+  const { tree, sites } = new Model(data());
+  // main and clone, and parse on two lines; a name each, as if lines were not distinguished.
+  const keyOf = [0, 1, 2, 2, 3];
+  const of = (rows: CallRow[]): unknown[] => rows.map((row) => [row.frame, row.own, row.total, row.opens]);
+  const down = topDown(tree, sites.node, sites.allocations);
+  assert.deepEqual(of(down), [[1, 10, 100, true]]);
+  assert.deepEqual(of(down[0]!.below()), [[2, 0, 70, true], [3, 20, 20, false]]);
+  assert.deepEqual(of(down[0]!.below()[0]!.below()), [[4, 70, 70, false]]);
+  const up = bottomUp(tree, sites.node, sites.allocations, keyOf, 4);
+  assert.deepEqual(of(up), [[4, 70, 70, true], [3, 20, 90, true], [1, 10, 100, false]]);
+  assert.deepEqual(of(up[0]!.below()), [[2, 70, undefined, true]]);
+  assert.deepEqual(of(up[0]!.below()[0]!.below()), [[1, 70, undefined, false]]);
+  assert.deepEqual(of(bottomUp(tree, [2, 2, 1], sites.allocations, keyOf, 4)), [[2, 90, 90, true], [1, 10, 100, false]]);
 });
 
 test("places that stand out are shown once, with all that they stand out with", () => {
@@ -78,7 +104,7 @@ test("places that stand out are shown once, with all that they stand out with", 
 test("each bar of the waterfall begins where the one before ends", () => {
   const moment: Moment = {
     label: "At the peak", time_ns: 0, pid: 1, rss_bytes: 100, unrecorded_bytes: 5, not_heap_bytes: 10, live_bytes: 35,
-    rounding_bytes: 5, holes_bytes: 25, retained_bytes: 15, metadata_bytes: 3, unaccounted_bytes: 2, huge_pages_bytes: 0,
+    internal_fragmentation_bytes: 5, external_fragmentation_bytes: 25, free_pages_bytes: 15, metadata_bytes: 3, unaccounted_bytes: 2, huge_pages_bytes: 0,
     live_not_resident_bytes: 0,
   };
   const bars = steps(moment);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { boxAt, fitted, layout } from "../src/flame_layout.ts";
-import { calleesBySize, mergedLines, outwards, sums, treeOf, within } from "../src/tree.ts";
+import { calleesBySize, mergedLines, outermost, outwards, sums, sumsByKey, treeOf, within } from "../src/tree.ts";
 
 //      0
 //    1   4
@@ -32,6 +32,17 @@ test("what is inside of a match is found, and counts once", () => {
   assert.deepEqual([...within(tree, (frame) => frame === 2)], [0, 0, 1, 0, 0, 1]);
 });
 
+test("a recursion counts once for its frame", () => {
+  // Frame 1 calls itself: 0 → 1 → 2 → 1, and 0 → 1 beside it.
+  const keyOf = [-1, 0, 1, -1];
+  const again = treeOf([0, 1, 1, 1, 4], [0, 1, 2, 1, 3]);
+  const outer = outermost(again, keyOf, 2);
+  assert.deepEqual([...outer], [0, 1, 1, 0, 0]);
+  const all = sums(again, [1, 2, 3, 4], [1, 10, 100, 1000]);
+  assert.deepEqual([...sumsByKey(again, all, keyOf, outer, 2)], [111, 110]);
+  assert.deepEqual([...outermost(tree, [-1, 0, 1, 2], 3)], [0, 1, 1, 1, 1, 1]);
+});
+
 test("boxes share the width of their caller", () => {
   const rows = layout(tree, total, 0, 650);
   assert.deepEqual(rows[1], [{ node: 1, x: 0, width: 350 }, { node: 4, x: 350, width: 300 }]);
@@ -59,6 +70,7 @@ test("recursion does not overflow anything", () => {
   assert.equal(layout(deep, all, 0, 800).length, depth);
   assert.equal(outwards(deep, depth - 1).length, depth);
   assert.equal(mergedLines(deep, up).tree.caller.length, depth);
+  assert.equal(outermost(deep, [-1, 0], 1).indexOf(1), 1);
 });
 
 test("a name gives way from its front", () => {

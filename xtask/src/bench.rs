@@ -25,8 +25,21 @@ pub fn run(arguments: &[OsString]) -> Result<()> {
         let is_quick = arguments.iter().any(|argument| argument == "--quick");
         wrappers(&target, if is_quick { 1 } else { LAYOUTS })?;
     }
+    let is_peers = arguments.first().is_some_and(|task| task == "peers");
+    if is_peers {
+        cargo::run(&["build", "--release", "-p", "with-dhat"])?;
+        cargo::run(&["build", "--release", "-p", "poetry-contest", "--example", "dhat_contest"])?;
+        // Without one of them there are still the others.
+        if let Err(problem) = memray(&target.join("bench/peers/memray")) {
+            eprintln!("xtask: {problem:#}");
+        }
+    }
     // Without heaptrack there is still something to measure.
-    let needed = if is_replay { install::FOR_REPLAYS } else { install::FOR_BENCHMARKS };
+    let needed = match is_replay {
+        true => install::FOR_REPLAYS,
+        false if is_peers => install::FOR_PEERS,
+        false => install::FOR_BENCHMARKS,
+    };
     if let Err(problem) = install::programs(needed, true) {
         eprintln!("xtask: {problem:#}");
     }
@@ -41,10 +54,33 @@ pub fn run(arguments: &[OsString]) -> Result<()> {
     Ok(())
 }
 
+/// What is compared with, for Python: the version with which the figures of the documents were made.
+const MEMRAY: &str = "memray==1.20.0";
+
+/// Installs memray into a folder of its own, with an interpreter that is a link to that of `python3`.
+fn memray(folder: &Path) -> Result<()> {
+    let python = folder.join("bin/python");
+    let mut is_there = Command::new(&python);
+    if is_there.args(["-c", "import memray"]).output().is_ok_and(|output| output.status.success()) {
+        return Ok(());
+    }
+    eprintln!("xtask: python3 -m venv {}; pip install {MEMRAY}", folder.display());
+    let mut venv = Command::new("python3");
+    venv.args(["-m", "venv", "--clear"]).arg(folder);
+    let mut pip = Command::new(&python);
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", MEMRAY]);
+    for command in [&mut venv, &mut pip] {
+        let output = command.output().context("cannot run python3")?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        ensure!(output.status.success(), "memray is not installed:\n{}", said.trim());
+    }
+    Ok(())
+}
+
 /// Builds the allocators that are preloaded. Each is built alone: cargo would unite the features of those that are the same
 /// crate.
 fn allocators(target: &Path) -> Result<()> {
-    for name in heapwise_allocators::carried().map(|allocator| allocator.name()) {
+    for name in heapwise_allocators::bundled().map(|allocator| allocator.name()) {
         let folder = target.join("allocators").join(name);
         let folder = folder.to_str().context("the target folder has a name that is not text")?;
         let manifest = ["--manifest-path", "allocators/Cargo.toml", "--target-dir", folder];

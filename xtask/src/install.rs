@@ -5,6 +5,7 @@
 use crate::cargo;
 use anyhow::{Context, Result, bail, ensure};
 use std::env;
+use std::fs::File;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::process::Command;
@@ -46,6 +47,18 @@ pub const FOR_WEB: &[Needed] = &[("node", "nodejs"), ("npm", "npm"), ("chromium"
 /// What the benchmarks compare with, and what it compresses with.
 pub const FOR_BENCHMARKS: &[Needed] = &[("python3", "python3"), ("heaptrack", "heaptrack"), ("zstd", "zstd")];
 
+/// What `bench peers` compares with, as far as Debian has it.
+pub const FOR_PEERS: &[Needed] = &[
+    ("python3", "python3"),
+    ("heaptrack", "heaptrack"),
+    ("valgrind", "valgrind"),
+    ("libjemalloc.so.2", "libjemalloc2"),
+    ("jeprof", "libjemalloc-dev"),
+    // What jeprof calls.
+    ("perl", "perl"),
+    ("addr2line", "binutils"),
+];
+
 /// What `bench replay` runs under each allocator, and the allocator that is not built.
 pub const FOR_REPLAYS: &[Needed] = &[
     ("python3", "python3"),
@@ -64,10 +77,18 @@ pub const FOR_REPLAYS: &[Needed] = &[
 pub fn programs(needed: &[Needed], may_install: bool) -> Result<()> {
     let path = env::var_os("PATH").unwrap_or_default();
     let folders: Vec<_> = env::split_paths(&path).collect();
-    let packages = missing(needed, |name| match name.contains(".so") {
-        true => LIBRARY_FOLDERS.iter().any(|folder| Path::new(folder).join(name).exists()),
-        false => folders.iter().any(|folder| is_program(&folder.join(name))),
-    });
+    let packages = || {
+        missing(needed, |name| match name.contains(".so") {
+            true => LIBRARY_FOLDERS.iter().any(|folder| Path::new(folder).join(name).exists()),
+            false => folders.iter().any(|folder| is_program(&folder.join(name))),
+        })
+    };
+    if packages().is_empty() {
+        return Ok(());
+    }
+    let _alone = alone()?;
+    // Another step may have installed them meanwhile.
+    let packages = packages();
     if packages.is_empty() {
         return Ok(());
     }
@@ -80,6 +101,17 @@ pub fn programs(needed: &[Needed], may_install: bool) -> Result<()> {
     // Lists of packages may be missing or old; if they cannot be fetched, the old ones may still do.
     let _ = apt_get(&["update"]);
     apt_get(&[&["install", "--yes", "--no-install-recommends"], packages.as_slice()].concat())
+}
+
+/// Lets only one step at a time install something, until the returned file is dropped: apt-get and rustup fail beside another of
+/// their kind.
+fn alone() -> Result<File> {
+    let folder = cargo::target()?;
+    std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let path = folder.join(".install.lock");
+    let file = File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
+    file.lock().with_context(|| format!("cannot lock {}", path.display()))?;
+    Ok(file)
 }
 
 /// The packages of the programs that are not there.
@@ -112,8 +144,10 @@ fn apt_get(arguments: &[&str]) -> Result<()> {
 /// Installs the standard library for another target, if rustup can. Returns whether it is there; where it is missing, the step
 /// that needs it reports that.
 pub fn target(target: &str, may_install: bool) -> bool {
-    let rustup =
-        || Command::new("rustup").args(["target", "add", target]).current_dir(cargo::root()).output();
+    let rustup = || {
+        let _alone = alone().map_err(std::io::Error::other)?;
+        Command::new("rustup").args(["target", "add", target]).current_dir(cargo::root()).output()
+    };
     let mut rustc = Command::new("rustc");
     rustc.args(["--print", "target-libdir", "--target", target]).current_dir(cargo::root());
     let mut is_there = || {
@@ -140,6 +174,7 @@ pub fn component(component: &str, command: &str, may_install: bool) -> Result<()
     let line = format!("rustup component add {component}");
     ensure!(may_install, "cargo {command} is missing; {line}");
     eprintln!("xtask: {line}");
+    let _alone = alone()?;
     let status = Command::new("rustup").args(["component", "add", component]).status();
     ensure!(status.is_ok_and(|s| s.success()) && is_there(), "cargo {command} is missing; {line}");
     Ok(())

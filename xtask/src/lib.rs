@@ -10,6 +10,7 @@ pub mod cargo;
 pub mod demo;
 pub mod dist;
 pub mod install;
+mod jobs;
 pub mod model;
 pub mod schemas;
 pub mod test;

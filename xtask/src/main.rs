@@ -14,8 +14,8 @@ Tasks of this workspace.
 Usage: cargo xtask TASK
 
   test [--only STEP] [--no-install]
-          all that a change has to pass: the steps fmt, tidy, clippy, model, build, dist, web,
-          windows and test;
+          all that a change has to pass: the steps fmt, tidy, clippy, build, dist, and beside
+          each other model, web, windows and test;
           programs that tests need are installed if this is root and there is apt-get
   layers  write the list of wings and crates into ARCHITECTURE.md
   dist [--no-install]
@@ -35,6 +35,8 @@ Usage: cargo xtask TASK
           what it costs to analyse a hundred million events, beside heaptrack_print
   bench replay [--pairs N] [--only WORKLOAD] [--quick] [--real-only]
           how well a replay predicts what real programs do under each allocator
+  bench peers [--pairs N] [--only PROGRAM] [--quick]
+          what other tools cost that say where a program allocates, and whether they are right
   bench library [--pairs N] [--only CANDIDATE] [--quick]
           what wrappers of the global allocator add to a call, the library's beside others
 ";

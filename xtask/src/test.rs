@@ -1,14 +1,14 @@
 //! `cargo xtask test`: all that a change has to pass.
 
-use crate::totals::Totals;
+use crate::jobs::{self, Job};
 use crate::{build, cargo, dist, install, model, tidy, web, windows};
 use anyhow::{Context, Result, bail, ensure};
-use std::io::{BufRead, BufReader, Write};
-use std::process::Stdio;
+use std::process::Command;
 use std::str::FromStr;
+use std::time::Instant;
 
-/// One of the steps, in the order in which they are done: what is quick and fails often comes first, and the tests come
-/// last, so that their results are the last thing to be seen.
+/// One of the steps, in the order in which they are done: what is quick and fails often comes first. The last ones wait for
+/// programs as often as they compute, so they run beside each other, each as a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// The code is formatted.
@@ -17,12 +17,12 @@ pub enum Step {
     Tidy,
     /// No warnings.
     Clippy,
-    /// Ring and trie of the recorder in every schedule.
-    Model,
     /// The programs, and what tests them.
     Build,
     /// What is passed on works where it is installed.
     Dist,
+    /// Ring and trie of the recorder in every schedule.
+    Model,
     /// The HTML report: its program, and what a browser makes of it.
     Web,
     /// What runs on Windows, under Wine.
@@ -34,9 +34,9 @@ const ALL: [(Step, &str); 9] = [
     (Step::Fmt, "fmt"),
     (Step::Tidy, "tidy"),
     (Step::Clippy, "clippy"),
-    (Step::Model, "model"),
     (Step::Build, "build"),
     (Step::Dist, "dist"),
+    (Step::Model, "model"),
     (Step::Web, "web"),
     (Step::Windows, "windows"),
     (Step::Test, "test"),
@@ -61,15 +61,23 @@ pub struct Options {
     pub install: bool,
 }
 
-/// Does the steps up to the first one that fails.
+/// Steps that need nothing of each other.
+const BESIDE_TESTS: [Step; 3] = [Step::Windows, Step::Web, Step::Model];
+
+/// Does the steps up to the first one that fails. Those that are jobs are all done.
 ///
 /// # Errors
 /// When a step fails, or programs are missing that it needs.
 pub fn run(options: &Options) -> Result<()> {
-    for (step, _) in ALL {
-        if options.only.is_some_and(|only| only != step) {
+    for (step, name) in ALL {
+        let is_wanted = match options.only {
+            Some(only) => only == step,
+            None => !BESIDE_TESTS.contains(&step),
+        };
+        if !is_wanted {
             continue;
         }
+        let begin = Instant::now();
         match step {
             Step::Fmt => {
                 install::component("rustfmt", "fmt", options.install)?;
@@ -99,11 +107,11 @@ pub fn run(options: &Options) -> Result<()> {
                 install::programs(install::FOR_TESTS, options.install)?;
                 // Statically linked programs that record themselves.
                 install::target("x86_64-unknown-linux-musl", options.install);
-                tests()?;
-                // The messages of budgets depend on the line tables of an optimised program.
-                cargo::run(&["test", "--release", "-p", "heapwise", "--test", "budget_message"])?;
+                let beside: &[Step] = if options.only.is_none() { &BESIDE_TESTS } else { &[] };
+                tests(beside, options.install)?;
             }
         }
+        eprintln!("xtask: {name} took {:.0} s", begin.elapsed().as_secs_f64());
     }
     Ok(())
 }
@@ -137,42 +145,28 @@ fn check_rust_only(arguments: &[&str]) -> Result<()> {
 /// What records programs on other systems is chosen on this one for its tests only.
 const PORTABLE_RECORDER: &[&str] = &["-p", "heapwise", "--features", "record-to,portable-recorder"];
 
-/// Runs the tests, and reports how many there were.
-fn tests() -> Result<()> {
-    let mut totals = Totals::default();
-    let all = run_tests(&["test", "--workspace", "--no-fail-fast"], &mut totals);
-    // Its unit tests are those of a crate of the workspace.
-    let portable = [&["test"], PORTABLE_RECORDER, &["--test", "recording"]].concat();
-    let portable = run_tests(&portable, &mut totals);
-    println!("xtask: {totals}");
-    all.and(portable)
-}
-
-/// How many tests of an executable run at once.
-const THREADS: &str = "RUST_TEST_THREADS";
-
-/// Runs tests and passes on what they print.
-fn run_tests(arguments: &[&str], totals: &mut Totals) -> Result<()> {
-    eprintln!("xtask: cargo {}", arguments.join(" "));
-    let mut command = cargo::command(arguments);
-    if std::env::var_os(THREADS).is_none() {
-        // Tests wait for programs as often as they compute.
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        command.env(THREADS, (cores + 1).to_string());
+/// Runs the tests and the steps beside them, and reports how many tests there were.
+fn tests(steps: &[Step], may_install: bool) -> Result<()> {
+    let mut jobs = Vec::new();
+    for (_, name) in steps.iter().flat_map(|step| ALL.into_iter().find(|(one, _)| one == step)) {
+        // This program, also when a build has put another one in its place.
+        let mut command = Command::new("/proc/self/exe");
+        command.args(["test", "--only", name]);
+        if !may_install {
+            command.arg("--no-install");
+        }
+        jobs.push(Job::new(name.to_owned(), command));
     }
-    let mut child = command.stdout(Stdio::piped()).spawn().context("cannot run cargo")?;
-    let output = child.stdout.take().context("the output was to be piped")?;
-    let mut screen = std::io::stdout();
-    // Bytes, because a test may print what is no text.
-    for line in BufReader::new(output).split(b'\n') {
-        let mut line = line?;
-        totals.add(&String::from_utf8_lossy(&line));
-        line.push(b'\n');
-        screen.write_all(&line)?;
-    }
-    let status = child.wait()?;
-    ensure!(status.success(), "`cargo test` failed");
-    Ok(())
+    // This compiles while the first of them does, too, but in another folder.
+    jobs.extend([
+        Job::cargo(&["test", "--workspace", "--no-fail-fast", "--doc"]),
+        // The messages of budgets depend on the line tables of an optimised program.
+        Job::cargo(&["test", "--release", "-p", "heapwise", "--test", "budget_message"]),
+        // Its unit tests are those of a crate of the workspace.
+        Job::cargo(&[&["test"], PORTABLE_RECORDER, &["--test", "recording"]].concat()),
+    ]);
+    jobs.extend(jobs::executables()?);
+    jobs::run(jobs, &mut std::io::stdout()).map(drop)
 }
 
 #[cfg(test)]
@@ -187,7 +181,7 @@ mod tests {
                 .parse::<Step>()
                 .unwrap_err()
                 .to_string()
-                .contains("fmt, tidy, clippy, model, build, dist, web, windows, test")
+                .contains("fmt, tidy, clippy, build, dist, model, web, windows, test")
         );
     }
 }

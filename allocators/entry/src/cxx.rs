@@ -70,7 +70,7 @@ macro_rules! cxx_operators {
                 unsafe { $malloc(size.max(1)) }
             }
 
-            /// The same for types with an alignment of their own.
+            /// The same for types with their own alignment.
             unsafe extern "C" fn allocate_aligned(size: usize, alignment: usize) -> *mut c_void {
                 let Some(size) = size.max(1).checked_next_multiple_of(alignment) else {
                     return ::core::ptr::null_mut();

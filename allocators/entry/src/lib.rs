@@ -122,7 +122,7 @@ macro_rules! entry_points {
 ///   version is the one that the library itself tells, if it tells one.
 /// - `heapwise_allocator_statistics(Statistics *)` fills all fields in.
 /// - `heapwise_allocator_setting(name, out, room)` writes the value that is in force, as text.
-/// - `heapwise_allocator_purge()` gives free pages back.
+/// - `heapwise_allocator_purge()` returns free pages to the system.
 ///
 /// The last three return 0, or -1 if the allocator has nothing of the kind.
 #[macro_export]
@@ -134,7 +134,7 @@ macro_rules! about {
         setting: $setting:path,
         purge: $purge:path $(,)?
     ) => {
-        /// The name on heapwise's shelf.
+        /// The name in heapwise's registry.
         #[unsafe(no_mangle)]
         pub extern "C" fn heapwise_allocator_name() -> *const ::core::ffi::c_char {
             const NAME: &::core::ffi::CStr = $name;
@@ -181,7 +181,7 @@ macro_rules! about {
             unsafe { text.copy_to(out, room) }
         }
 
-        /// Gives free pages back to the system.
+        /// Returns free pages to the system.
         #[unsafe(no_mangle)]
         pub extern "C" fn heapwise_allocator_purge() -> c_int {
             if $purge() { $crate::DONE } else { $crate::NOT_POSSIBLE }

@@ -50,7 +50,7 @@ extern "C" fn at_start() {
     look_up();
 }
 
-/// The lookup takes the loader's lock, so it is done at the start, before the program could hold locks of its own.
+/// The lookup takes the loader's lock, so it is done at the start, before the program could hold its own locks.
 #[used]
 #[unsafe(link_section = ".init_array")]
 static AT_START: extern "C" fn() = at_start;

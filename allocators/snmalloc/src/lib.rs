@@ -63,7 +63,7 @@ fn setting(_: &CStr, _: &mut Text) -> Option<()> {
     None
 }
 
-/// It gives pages up by itself, and has no function for it.
+/// It returns pages by itself, and has no function for it.
 fn purge() -> bool {
     false
 }

@@ -1,4 +1,4 @@
-//! The thread in which the library gives free pages back, and moves what the caches hold to where it is needed.
+//! The thread in which the library returns free pages to the system, and moves what the caches hold to where it is needed.
 //!
 //! It is there if it is asked for, and is not there in a process that was forked off, as with a program that starts it.
 

@@ -1,6 +1,6 @@
 //! Google's tcmalloc under the names of the C library's functions.
 //!
-//! A program that has its crate keeps blocks for each thread, and gives no page back by itself: the object files with the
+//! A program that has its crate keeps blocks for each thread, and returns no page to the system by itself: the object files with the
 //! caches of processors and with the background are not linked, since the crate does not name them. Here they are, and
 //! rest unless a setting wakes them up.
 
@@ -63,7 +63,7 @@ fn statistics() -> Option<Statistics> {
     let physical = get("generic.physical_memory_used");
     Some(Statistics {
         allocated: get("generic.current_allocated_bytes"),
-        // Each is read under a lock of its own.
+        // Each is read under a separate lock.
         active: heap.saturating_sub(free),
         metadata: get("tcmalloc.metadata_bytes"),
         resident: physical,

@@ -17,7 +17,7 @@ use std::fmt::Write;
 use std::path::Path;
 use std::time::Duration;
 
-/// Longer than any default after which an allocator gives something back.
+/// Longer than any default after which an allocator returns memory to the system.
 const SETTLE: Duration = Duration::from_secs(12);
 /// A prediction is right if it is within this share, or within so many bytes.
 const CLOSE: (f64, f64) = (0.05, 2e6);

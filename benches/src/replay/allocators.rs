@@ -20,7 +20,7 @@ pub(crate) fn present(target: &Path) -> Result<Vec<Allocator>> {
     let mut all = Vec::new();
     // glibc's is preloaded as well, for programs that bring another one: Debian's redis is linked with jemalloc, and would run
     // with it where it is compared with glibc.
-    for name in heapwise_allocators::carried().map(|allocator| allocator.name()) {
+    for name in heapwise_allocators::bundled().map(|allocator| allocator.name()) {
         let library = target.join("allocators").join(name).join(format!("release/lib{name}.so"));
         if !library.is_file() {
             bail!(

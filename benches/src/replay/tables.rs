@@ -145,7 +145,7 @@ mod tests {
             text.contains("| redis | glibc | 3 | 2.0 (1.0..3.0) | 0.75 (0.75..0.75) | 1.50 (1.50..1.50) |"),
             "{text}"
         );
-        assert!(text.contains("redis: snmalloc: died of signal 11"), "{text}");
+        assert!(text.contains("redis: snmalloc: killed by signal 11"), "{text}");
     }
 
     #[test]

@@ -22,7 +22,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
-/// Longer than any default after which an allocator gives something back.
+/// Longer than any default after which an allocator returns memory to the system.
 const SETTLE: Duration = Duration::from_secs(12);
 
 #[derive(Debug)]

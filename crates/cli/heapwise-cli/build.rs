@@ -6,7 +6,7 @@
 //! (docs/adr/0003-preload-inside-the-binary.md, docs/adr/0010-allocators-inside-the-binary.md,
 //! docs/adr/0019-experiments-have-a-separate-worker.md).
 
-use heapwise_allocators::{Origin, all, carried};
+use heapwise_allocators::{Origin, all, bundled};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -135,7 +135,7 @@ fn carry_allocators(workspace: &Path, out: &Path) {
 /// Those that this heapwise is to contain. Each is a member of `allocators/` with its name.
 fn chosen_allocators() -> Vec<&'static str> {
     let is_without = std::env::var_os(WITHOUT).is_some_and(|value| !value.is_empty());
-    let mut chosen: Vec<_> = carried().filter(|_| !is_without).map(|allocator| allocator.name()).collect();
+    let mut chosen: Vec<_> = bundled().filter(|_| !is_without).map(|allocator| allocator.name()).collect();
     let on_request = all().iter().filter(|allocator| matches!(allocator.origin(), Origin::OnRequest { .. }));
     let on_request: Vec<_> = on_request.map(|allocator| allocator.name()).collect();
     for name in std::env::var(WITH).unwrap_or_default().split(',').map(str::trim).filter(|n| !n.is_empty()) {

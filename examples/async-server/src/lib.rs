@@ -8,7 +8,7 @@
 //! | `set KEY VALUE` | `stored` |
 //! | `get KEY` | the value, or `none` |
 //! | `delete KEY` | `deleted` or `none` |
-//! | `fan N` | the sum that N tasks of their own have computed together |
+//! | `fan N` | the sum that N separate tasks have computed together |
 //! | `count` | how many keys there are |
 //! | `stop` | `bye`; the server ends when open connections are closed |
 

@@ -1,6 +1,6 @@
 //! Experiments on what an allocator keeps of the memory that a program freed.
 //!
-//! The program has no allocator of its own, so that any can be preloaded. What it prints on standard output is the same in
+//! The program does not bring its own allocator, so that any can be preloaded. What it prints on standard output is the same in
 //! every run with the same options; what an allocator changes is printed on standard error.
 
 #![forbid(unsafe_code)]

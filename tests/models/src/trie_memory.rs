@@ -26,12 +26,12 @@ pub struct Made {
     chunks: Vec<*mut [NodeRecord]>,
 }
 
-// SAFETY: the pointers are those of boxes that nobody else frees; what is in them is atomics.
+// SAFETY: the pointers are those of boxes that nothing else frees; what is in them is atomics.
 unsafe impl Send for Made {}
 
 impl Drop for Made {
     fn drop(&mut self) {
-        // SAFETY: made by `leak`, and freed here alone. Nobody uses the trie any more.
+        // SAFETY: made by `leak`, and freed here alone. The trie is not used any more.
         self.tables.drain(..).for_each(|table| drop(unsafe { Box::from_raw(table) }));
         // SAFETY: as above.
         self.chunks.drain(..).for_each(|chunk| drop(unsafe { Box::from_raw(chunk) }));

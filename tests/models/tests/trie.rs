@@ -15,7 +15,7 @@ struct Stacks {
 impl Stacks {
     fn new(chunks: usize) -> Arc<Self> {
         let (trie, memory) = (Trie::default(), TrieMemory::new(chunks));
-        let begun = trie.begin(&memory, &memory.hold().expect("nobody has it"));
+        let begun = trie.begin(&memory, &memory.hold().expect("no thread has it"));
         begun.expect("there is room for the roots");
         Arc::new(Self { trie, memory })
     }

@@ -1,4 +1,4 @@
-//! Starting patients, asking the doctor, and what it answered.
+//! Starting subjects, asking the doctor, and what it answered.
 
 pub(crate) use heapwise_report::schema::doctor::Checkup;
 use heapwise_report::schema::doctor::SCHEMA;
@@ -9,8 +9,8 @@ use heapwise_tests::victim::Victim;
 use libtest_mimic::Failed;
 use std::path::{Path, PathBuf};
 
-/// A patient, built of its source.
-pub(crate) fn patient(name: &str) -> PathBuf {
+/// A subject, built of its source.
+pub(crate) fn subject(name: &str) -> PathBuf {
     let mut all = Victim::all_in("victims/doctor");
     all.extend(Victim::all());
     let victim =
@@ -48,7 +48,7 @@ pub(crate) fn started(
     arguments: &[&str],
 ) -> Running {
     let mut command = run::command(program, folder);
-    let mut running = run::start(command.args(arguments).envs(variables.iter().copied()), folder, "patient");
+    let mut running = run::start(command.args(arguments).envs(variables.iter().copied()), folder, "subject");
     running.wait_for("ready");
     running
 }

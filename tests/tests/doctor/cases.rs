@@ -1,6 +1,6 @@
 //! Things that a variable or a program brings with it: each on a command and on a process, and not on clean ones.
 
-use crate::ask::{checkup, end, has, has_not, of_process, patient, started};
+use crate::ask::{checkup, end, has, has_not, of_process, started, subject};
 use heapwise_tests::{programs, run};
 use libtest_mimic::Failed;
 
@@ -29,7 +29,7 @@ const fn case(
     severity: &'static str,
     variables: &'static [(&'static str, &'static str)],
 ) -> Case {
-    Case { name, check, severity, variables, program: "patient", seen: Seen::Both }
+    Case { name, check, severity, variables, program: "subject", seen: Seen::Both }
 }
 
 pub(crate) const CASES: &[Case] = &[
@@ -49,7 +49,7 @@ pub(crate) const CASES: &[Case] = &[
     case("malloc_perturb", "malloc-perturb", "medium", &[("MALLOC_PERTURB_", "165")]),
     case("perturb_by_tunable", "malloc-perturb", "medium", &[("GLIBC_TUNABLES", "glibc.malloc.perturb=7")]),
     Case {
-        program: "patient_threads",
+        program: "subject_threads",
         ..case("arena_max", "arena-max", "low", &[("MALLOC_ARENA_MAX", "1")])
     },
     case("mmap_threshold", "glibc-tunables", "high", &[("MALLOC_MMAP_THRESHOLD_", "4096")]),
@@ -146,7 +146,7 @@ pub(crate) const CASES: &[Case] = &[
     },
     case("preload_missing", "preload-missing", "low", &[("LD_PRELOAD", "/nowhere/libjemalloc.so.2")]),
     case("python_debug", "runtime-allocator", "medium", &[("PYTHONMALLOC", "debug")]),
-    Case { program: "patient_sanitized", ..case("address_sanitizer", "sanitizer", "high", &[]) },
+    Case { program: "subject_sanitized", ..case("address_sanitizer", "sanitizer", "high", &[]) },
     Case {
         program: "refuses_huge_pages",
         seen: Seen::Process,
@@ -180,7 +180,7 @@ pub(crate) const CASES: &[Case] = &[
 ];
 
 pub(crate) fn prepared_and_clean(case: &Case) -> Result<(), Failed> {
-    let program = patient(case.program);
+    let program = subject(case.program);
     let folder = run::private_folder();
     let at = folder.path();
     let library = case.variables.iter().find(|(name, _)| *name == "LD_PRELOAD").map(|(_, value)| *value);
@@ -189,14 +189,14 @@ pub(crate) fn prepared_and_clean(case: &Case) -> Result<(), Failed> {
     }
     if case.seen != Seen::Process {
         has(&checkup(at, case.variables, &["--", &program.to_string_lossy()])?, case.check, case.severity)?;
-        has_not(&checkup(at, &[], &["--", &patient("patient").to_string_lossy()])?, case.check)?;
+        has_not(&checkup(at, &[], &["--", &subject("subject").to_string_lossy()])?, case.check)?;
     }
     if case.seen != Seen::Command {
         let running = started(at, case.variables, &program, &[]);
         let found = of_process(at, &running).and_then(|checkup| has(&checkup, case.check, case.severity));
         end(running);
         found?;
-        let running = started(at, &[], &patient("patient"), &[]);
+        let running = started(at, &[], &subject("subject"), &[]);
         let clean = of_process(at, &running).and_then(|checkup| has_not(&checkup, case.check));
         end(running);
         clean?;

@@ -48,7 +48,9 @@ pub(crate) fn configuration_is_set_right() -> Result<(), Failed> {
         || std::fs::read_to_string(&file)? != before
         || !asked.text().contains("_NO_DEBUG_HEAP")
     {
-        return Err(format!("nobody agreed: {} {} {}", asked.code(), asked.text(), asked.stderr).into());
+        return Err(
+            format!("no fix was confirmed: {} {} {}", asked.code(), asked.text(), asked.stderr).into()
+        );
     }
     let fixed = doctor(folder.path(), &home, &["--fix", "--yes"]);
     let after = std::fs::read_to_string(&file)?;
@@ -85,7 +87,7 @@ pub(crate) fn bad_requests() -> Result<(), Failed> {
     let at = folder.path();
     for (arguments, code, word) in [
         (&["--pid", "4194304"][..], 1, "no such process"),
-        (&["--", "there-is-no-such-program"][..], 127, "there is no program"),
+        (&["--", "there-is-no-such-program"][..], 127, "command not found"),
         (&["--pid", "x"][..], 2, "invalid value"),
         (&["--pid", "1", "--", "ls"][..], 2, "cannot be used with"),
     ] {

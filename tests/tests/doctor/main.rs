@@ -1,7 +1,7 @@
 //! `heapwise doctor` finds each thing that slows a heap on a real process that was prepared with it, and on a command that
 //! would inherit it; and does not find it on a clean one.
 //!
-//! What cannot be prepared without changing the machine for everybody, such as strict overcommit and swap, is tested on
+//! What cannot be prepared without changing the machine for all users, such as strict overcommit and swap, is tested on
 //! made-up facts beside the checks.
 
 mod ask;

@@ -1,6 +1,6 @@
-//! Processes that have to be prepared in a way of their own.
+//! Processes that have to be prepared in a particular way.
 
-use crate::ask::{checkup, end, has, has_not, of_process, patient, started};
+use crate::ask::{checkup, end, has, has_not, of_process, started, subject};
 use heapwise_tests::victim::Victim;
 use heapwise_tests::{programs, run, tool};
 use libtest_mimic::Failed;
@@ -10,7 +10,7 @@ use std::process::Command;
 /// An allocator that fills blocks without any variable or a name that would tell.
 pub(crate) fn allocator_that_fills() -> Result<(), Failed> {
     let folder = run::private_folder();
-    let library = patient("fills_blocks");
+    let library = subject("fills_blocks");
     let variables = [("LD_PRELOAD", library.to_str().ok_or("a path that is text")?)];
     let found = checkup(folder.path(), &variables, &["--", "/bin/ls"])?;
     has(&found, "allocator-probe", "medium")?;
@@ -29,7 +29,7 @@ pub(crate) fn mimalloc_secure() -> Result<(), Failed> {
     std::fs::copy(usual, &secure)?;
     let variables = [("LD_PRELOAD", secure.to_str().ok_or("a path that is text")?)];
     has(&checkup(folder.path(), &variables, &["--", "/bin/ls"])?, "mimalloc-options", "medium")?;
-    let running = started(folder.path(), &variables, &patient("patient"), &[]);
+    let running = started(folder.path(), &variables, &subject("subject"), &[]);
     let found = of_process(folder.path(), &running);
     end(running);
     has(&found?, "mimalloc-options", "medium")
@@ -48,7 +48,7 @@ pub(crate) fn address_space_limit() -> Result<(), Failed> {
 pub(crate) fn traced() -> Result<(), Failed> {
     let folder = run::private_folder();
     for (tracer, severity) in [("gdb", "note"), ("strace", "medium")] {
-        let running = started(folder.path(), &[], &patient("tracer"), &[tracer]);
+        let running = started(folder.path(), &[], &subject("tracer"), &[tracer]);
         let said = running.said();
         let child = said.lines().find_map(|line| line.strip_prefix("child ")).unwrap_or_default();
         let found = checkup(folder.path(), &[], &["--pid", child]);
@@ -61,7 +61,7 @@ pub(crate) fn traced() -> Result<(), Failed> {
 pub(crate) fn valgrind() -> Result<(), Failed> {
     let Some(valgrind) = programs::find("valgrind") else { return Ok(()) };
     let folder = run::private_folder();
-    let program = patient("patient");
+    let program = subject("subject");
     let running = started(folder.path(), &[], &valgrind, &["--quiet", &program.to_string_lossy()]);
     let found = of_process(folder.path(), &running);
     end(running);
@@ -71,7 +71,7 @@ pub(crate) fn valgrind() -> Result<(), Failed> {
 /// heapwise itself is a heap profiler, too.
 pub(crate) fn recorded() -> Result<(), Failed> {
     let folder = run::private_folder();
-    let program = patient("patient");
+    let program = subject("subject");
     let arguments = ["run", "--no-report", "--", &program.to_string_lossy()];
     let running = started(folder.path(), &[], tool::heapwise(), &arguments);
     let children = format!("/proc/{0}/task/{0}/children", running.pid());
@@ -86,7 +86,7 @@ pub(crate) fn musl() -> Result<(), Failed> {
     let folder = run::private_folder();
     let source = Victim::all_in("victims/doctor")
         .into_iter()
-        .find(|v| v.name == "patient")
+        .find(|v| v.name == "subject")
         .ok_or("it is there")?
         .source;
     for (name, flags) in [("dynamic", &[][..]), ("static", &["-static"][..])] {

@@ -65,7 +65,7 @@ fn nested(depth: usize, kept: &mut Vec<Box<[u8]>>) -> usize {
 /// Does the work, in a child as well, and says what was counted.
 pub fn main() {
     let mut out = std::io::stdout();
-    writeln!(out, "at work").expect("there is somebody to read it");
+    writeln!(out, "at work").expect("it is read");
     let threads: Vec<_> = (0..4)
         .map(|n| {
             let work = move || {
@@ -92,5 +92,5 @@ pub fn main() {
     let [allocations, reallocations, bytes] = counted;
     writeln!(rest, "expect {allocations} {reallocations} {bytes}").expect("there is room");
     let left = rest.len();
-    out.write_all(&line[..line.len() - left]).expect("there is somebody to read it");
+    out.write_all(&line[..line.len() - left]).expect("it is read");
 }

@@ -1,4 +1,4 @@
-// victim: a server that, told by SIGUSR1, allocates 64 MB in small blocks and gives nearly all of them back; it ends on SIGTERM
+// victim: a server that, on SIGUSR1, allocates 64 MB in small blocks and frees nearly all of them; it ends on SIGTERM
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ int main(int count, char **words) {
         if (!asked) continue;
         asked = 0;
         for (int i = 0; i < BLOCKS; i++) blocks[i] = memset(malloc(SIZE), i, SIZE);
-        // What is left keeps the end of glibc's heap, so that nothing is given back by itself.
+        // What is left keeps the end of glibc's heap, so that nothing is returned to the system by itself.
         for (int i = 0; i < BLOCKS - 1; i++) free(blocks[i]);
         puts("worked");
         fflush(stdout);

@@ -11,7 +11,7 @@
 // Not asked of dlsym: a message that it cannot be found would be freed by a free that is being looked up.
 extern unsigned heapwise_is_recording(void) __attribute__((weak));
 
-// New blocks, resizes, blocks given back, calls without success.
+// New blocks, reallocations, blocks freed, calls without success.
 static long before[4], *counts = before;
 
 static void count(int which) { __atomic_add_fetch(&counts[which], 1, __ATOMIC_RELAXED); }

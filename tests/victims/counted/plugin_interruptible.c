@@ -1,4 +1,4 @@
-// plugin: an allocator that a signal handler may call at any moment, also where it has interrupted it; it gives nothing back
+// plugin: an allocator that a signal handler may call at any moment, also where it has interrupted it; it frees nothing
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>

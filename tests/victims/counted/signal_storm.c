@@ -1,7 +1,7 @@
-// victim: a timer sends signals as fast as they can be handled, and their handler allocates on a stack of its own or on the interrupted one; flags: -pthread -ldl
+// victim: a timer sends signals as fast as they can be handled, and their handler allocates on a separate stack or on the interrupted one; flags: -pthread -ldl
 //
 // Arguments: how many signals; where the handler's stack is (below, within, above, none); and "jump" if every tenth handler is
-// to leave by siglongjmp. It prints how often it has called the allocator: new blocks, resizes, blocks given back. A handler
+// to leave by siglongjmp. It prints how often it has called the allocator: new blocks, reallocations, blocks freed. A handler
 // that jumps may leave one call undone, or uncounted.
 //
 // A handler may not call an allocator that it has interrupted. So it looks at what it has interrupted, and does nothing if
@@ -124,7 +124,7 @@ __attribute__((noinline, noipa)) static void run(void) {
 }
 
 static void *in_thread(void *stack) {
-    // A thread's stack lies in a mapping of its own, and one that is mapped above it has higher addresses.
+    // A thread's stack lies in a separate mapping, and one that is mapped above it has higher addresses.
     stack_t alternate = {.ss_sp = stack, .ss_size = HANDLER_STACK};
     sigaltstack(&alternate, NULL);
     run();

@@ -1,4 +1,4 @@
-// plugin: an allocator to preload that fills each fresh block, and tells nobody
+// plugin: an allocator to preload that fills each new block, and does not say so
 #include <stddef.h>
 #include <string.h>
 

@@ -98,7 +98,7 @@ int main(int argc, char **argv) {
         int cut = ftruncate(file, 4096), grown = ftruncate(file, 1ll << 47);
         fprintf(stderr, "truncated: %d %d\n", cut, grown);
     } else if (!strcmp(how, "pid")) {
-        // In the name of another process, first at a place of its own, then at that process's.
+        // In the name of another process, first at a separate place, then at that process's.
         uint64_t forged = take_arena();
         forge_header(forged, other);
         *long_at(forged + PROCESS_ARENAS + 8) = HEADER_BYTES;
@@ -139,7 +139,7 @@ int main(int argc, char **argv) {
             forge_header(take_arena(), 3000000 + n);
             pause_ms(5);
         }
-    } else if (!strcmp(how, "farewell")) {
+    } else if (!strcmp(how, "exit_handshake")) {
         for (int i = 0; i < 300; i++) {
             *word_at(own + PROCESS_EXITING) = 1;
             *word_at(SESSION_WAKE) = 0;

@@ -18,7 +18,7 @@ static void *swaps(void *unused) {
     return unused;
 }
 
-// The recorder asks each allocator once, so the link has a name of its own each time.
+// The recorder asks each allocator once, so the link has its own name each time.
 static void name_allocator(uint64_t header, const char *folder, int n) {
     char name[256];
     int len = snprintf(name, sizeof name, "%s", folder);

@@ -23,6 +23,6 @@ int main(int argc, char **argv) {
     for (int i = 0; i < 40; i++) pthread_join(threads[i], NULL);
     for (int i = 0; i < 40; i++)
         for (int j = 0; j < 500; j++) free(keep[i][j]);
-    puts("nobody went on");
+    puts("the child did not go on");
     return 0;
 }

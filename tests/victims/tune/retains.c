@@ -1,4 +1,4 @@
-// victim: threads allocate much, give nearly all back and stay, and the program is idle for a while; flags: -pthread
+// victim: threads allocate much, free nearly all and stay, and the program is idle for a while; flags: -pthread
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,11 +1,11 @@
 /** The findings, or the places that stand out. */
 
-import type { Insight } from "../data.ts";
-import { h, prose, section, type Child } from "../dom.ts";
+import type { Finding } from "../data.ts";
+import { capital, h, prose, section, type Child } from "../dom.ts";
 import { bytes, count, share, time } from "../format.ts";
 import { groups, leads, type Fact, type Lead } from "../groups.ts";
 import type { Model } from "../model.ts";
-import { excerpt, place } from "./source.ts";
+import { excerpt, place, sourceButton, type SourceLink } from "./source.ts";
 
 /** Shown at once; the others on demand. */
 const FIRST = 5;
@@ -21,17 +21,20 @@ export interface Links {
   sites: (text: string) => void;
   /** Shows a frame in the flame graph. */
   flame: (text: string) => void;
+  /** Shows the line of a frame in its file, if that is in the page. */
+  source: SourceLink;
 }
 
 export function findings(model: Model, links: Links): HTMLElement {
-  const { insights } = model.data;
-  if (insights.length > 0) {
-    const cards = insights.map((insight, i) => insightCard(model, insight, i, links));
+  const { findings, nothing } = model.data;
+  if (findings.length > 0) {
+    const cards = findings.map((finding, i) => findingCard(model, finding, i, links));
     return section(
       "findings",
       "Findings",
       "The most rewarding comes first. Savings are estimates from this run.",
-      ...folded(cards, "finding", "findings"),
+      nothing ? h("p", {}, capital(nothing)) : null,
+      ...folded(cards),
     );
   }
   const cards = leads(model, groups(model, "line")).map((lead, i) => leadCard(model, lead, i, links));
@@ -46,34 +49,36 @@ export function findings(model: Model, links: Links): HTMLElement {
   );
 }
 
-function folded(cards: HTMLElement[], one: string, many: string): Child[] {
+function folded(cards: HTMLElement[]): Child[] {
   const rest = cards.slice(FIRST);
   if (rest.length === 0) return cards;
-  const summary = h("summary", {}, `${rest.length} more ${rest.length === 1 ? one : many}`);
+  const summary = h("summary", {}, `${rest.length} more ${rest.length === 1 ? "finding" : "findings"}`);
   return [...cards.slice(0, FIRST), h("details", { class: "more" }, summary, ...rest)];
 }
 
-function insightCard(model: Model, insight: Insight, i: number, links: Links): HTMLElement {
-  const sites = insight.site === null ? insight.sites : [insight.site, ...insight.sites];
+function findingCard(model: Model, finding: Finding, i: number, links: Links): HTMLElement {
+  const sites = finding.site === null ? finding.sites : [finding.site, ...finding.sites];
   const known = sites.filter((site) => site < model.nSites);
   const frame = known[0] === undefined ? undefined : model.userFrame(known[0]);
   const { totals, duration_ns, peak_rss } = model.data;
   const savings: Child[] = [];
-  const requests = totals.allocations + totals.resizes;
-  if (insight.allocations > 0) savings.push(saving(count(insight.allocations), "allocations", insight.allocations, requests));
-  if (insight.bytes > 0) savings.push(saving(bytes(insight.bytes), "requested", insight.bytes, totals.bytes));
-  if (insight.peak_bytes > 0) {
-    savings.push(saving(bytes(insight.peak_bytes), "at the peak", insight.peak_bytes, peak_rss || totals.peak_bytes));
+  if (finding.allocations > 0) savings.push(saving(count(finding.allocations), "allocations", finding.allocations, totals.allocations));
+  if (finding.reallocations > 0) {
+    savings.push(saving(count(finding.reallocations), "reallocations", finding.reallocations, totals.reallocations));
   }
-  if (insight.time_ns > 0) savings.push(saving(time(insight.time_ns), "in the allocator", insight.time_ns, duration_ns));
+  if (finding.bytes > 0) savings.push(saving(bytes(finding.bytes), "requested", finding.bytes, totals.bytes));
+  if (finding.peak_bytes > 0) {
+    savings.push(saving(bytes(finding.peak_bytes), "at the peak", finding.peak_bytes, peak_rss || totals.peak_bytes));
+  }
+  if (finding.time_ns > 0) savings.push(saving(time(finding.time_ns), "in the allocator", finding.time_ns, duration_ns));
   return h(
     "article",
-    { class: `card severity-${insight.severity}`, attr: { "data-insight": insight.id } },
+    { class: `card severity-${finding.severity}`, attr: { "data-finding": finding.id, "data-place": String(i) } },
     h(
       "header",
       {},
-      h("p", { class: "badges" }, h("span", { class: "badge" }, SEVERITY[insight.severity] ?? insight.severity), h("span", { class: "note" }, `${insight.id} · ${CERTAINTY[insight.certainty] ?? insight.certainty}`)),
-      h("h3", {}, h("span", { class: "rank" }, `${i + 1}`), h("span", {}, ...prose(insight.title))),
+      h("p", { class: "badges" }, h("span", { class: "badge" }, SEVERITY[finding.severity] ?? finding.severity), h("span", { class: "note" }, `${finding.id} · ${CERTAINTY[finding.certainty] ?? finding.certainty}`)),
+      h("h3", {}, h("span", { class: "rank" }, `${i + 1}`), h("span", {}, ...prose(finding.title))),
       frame === undefined ? null : h("p", {}, place(model, frame)),
     ),
     savings.length > 0 ? h("p", { class: "savings" }, h("span", { class: "note" }, "Would save about"), ...savings) : null,
@@ -82,14 +87,14 @@ function insightCard(model: Model, insight: Insight, i: number, links: Links): H
       "div",
       { class: "advice" },
       h("h4", {}, "What to do"),
-      h("p", { class: "remedy" }, ...prose(insight.remedy)),
+      h("p", { class: "remedy" }, ...prose(finding.remedy)),
     ),
-    insight.evidence.length > 0
+    finding.evidence.length > 0
       ? h(
         "div",
         { class: "evidence" },
         h("h4", {}, "What was seen"),
-        h("ul", {}, ...insight.evidence.map((text) => h("li", {}, ...prose(text)))),
+        h("ul", {}, ...finding.evidence.map((text) => h("li", {}, ...prose(text)))),
       )
       : null,
     frame === undefined ? null : actions(model, frame, links),
@@ -108,6 +113,7 @@ function actions(model: Model, frame: number, links: Links): HTMLElement {
     { class: "actions" },
     h("button", { attr: { type: "button" }, on: { click: () => links.sites(text) } }, "Call sites"),
     h("button", { attr: { type: "button" }, on: { click: () => links.flame(text) } }, "Flame graph"),
+    sourceButton(links.source, frame),
   );
 }
 

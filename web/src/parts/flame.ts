@@ -11,7 +11,7 @@ import { boxAt, fitted, layout, type Box } from "../flame_layout.ts";
 import { OWNER_NAMES, type MeasureId, type Model, type Owner } from "../model.ts";
 import { color, onTheme } from "../theme.ts";
 import { calleesBySize, outwards, sums, within, type Tree } from "../tree.ts";
-import { excerpt } from "./source.ts";
+import { excerpt, sourceButton, type SourceLink } from "./source.ts";
 
 const ROW = 18;
 const FONT = "12px ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace";
@@ -22,7 +22,7 @@ export interface Flame {
   search: (text: string) => void;
 }
 
-export function flame(model: Model): Flame {
+export function flame(model: Model, link: SourceLink): Flame {
   let measure: MeasureId = DEFAULT;
   let lines = true;
   let tree: Tree = model.tree;
@@ -171,6 +171,8 @@ export function flame(model: Model): Flame {
     detail.replaceChildren(...describe(node));
     const source = node === 0 ? null : excerpt(model, [tree.frame[node]!]);
     if (source) detail.append(source);
+    const button = node === 0 || !lines ? null : sourceButton(link, tree.frame[node]!);
+    if (button) detail.append(h("p", { class: "actions" }, button));
     const depth = outwards(tree, node).length - 1;
     if (reveal) {
       const y = depth * ROW;

@@ -1,22 +1,23 @@
 /** What ran, what it adds up to, and what resident memory consists of, in a sentence. */
 
-import { h, prose, section, type Child } from "../dom.ts";
+import { capital, h, prose, section, type Child } from "../dom.ts";
 import { bytes, count, counted, share, time } from "../format.ts";
 import type { Model } from "../model.ts";
 
-export function head(model: Model): HTMLElement {
+/** `showFinding` shows one by its place in the list. */
+export function head(model: Model, showFinding: (i: number) => void): HTMLElement {
   const { data } = model;
   const { totals } = data;
   const facts = [ending(model)];
   if (data.n_processes !== 1) facts.push(counted(data.n_processes, "process", "processes"));
   if (data.threads.length !== 1) facts.push(counted(data.threads.length, "thread", "threads"));
-  if (data.allocators[0]) facts.push(`malloc of ${data.allocators.slice(0, 3).join(", ")}`);
-  const requests = totals.allocations + totals.resizes;
+  if (data.allocators[0]) facts.push(`allocator: ${data.allocators.slice(0, 3).join(", ")}`);
   return h(
     "section",
     { id: "summary", class: "part summary", attr: { "aria-label": "Summary" } },
     h("h1", { class: "command" }, data.command || "(no command)"),
     h("p", { class: "note" }, facts.join(" · ")),
+    headline(model, showFinding),
     verdict(model),
     h(
       "dl",
@@ -30,14 +31,14 @@ export function head(model: Model): HTMLElement {
       ...tile(
         "Allocations",
         count(totals.allocations),
-        `${bytes(totals.bytes)} in all, ${bytes(totals.bytes / Math.max(1, requests))} on average`,
+        `${bytes(totals.bytes)} requested, ${bytes(totals.bytes / Math.max(1, totals.allocations))} each on average`,
       ),
       ...tile(
         "Temporary",
         share(totals.temporary, totals.allocations),
         `${count(totals.temporary)} freed before the next allocation`,
       ),
-      ...tile("Resizes", count(totals.resizes), "a Vec or String that grows, for instance"),
+      ...tile("Reallocations", count(totals.reallocations), "a Vec or String that grows, for instance"),
       ...tile(
         "Live at exit",
         bytes(totals.exit_bytes),
@@ -67,6 +68,15 @@ function exitNote(model: Model): string {
     : note;
 }
 
+/** The most valuable finding, or that none is worth a change: what a terminal shows first, too. */
+function headline(model: Model, showFinding: (i: number) => void): HTMLElement | null {
+  const { findings, worth, nothing } = model.data;
+  const first = worth[0];
+  if (first === undefined) return nothing ? h("p", { class: "headline" }, capital(nothing)) : null;
+  const link = h("button", { attr: { type: "button" }, on: { click: () => showFinding(first) } }, ...prose(findings[first]?.title ?? ""));
+  return h("p", { class: "headline" }, h("strong", {}, "Change first: "), link);
+}
+
 /** The verdict, or what can be said without one. */
 function verdict(model: Model): HTMLElement {
   const { verdict: found, totals, peak_rss } = model.data;
@@ -78,7 +88,7 @@ function verdict(model: Model): HTMLElement {
       found.remedy ? h("p", { class: "remedy" }, h("strong", {}, "What to do: "), ...prose(found.remedy)) : null,
     );
   }
-  if (totals.allocations + totals.resizes + totals.deallocations + totals.failed === 0) {
+  if (totals.allocations + totals.reallocations + totals.deallocations + totals.failed === 0) {
     return h("div", { class: "verdict" }, h("p", { class: "sentence" }, "No allocation was seen."));
   }
   const live = `${bytes(totals.peak_bytes)} in ${counted(totals.peak_blocks, "block", "blocks")}`;
@@ -113,7 +123,7 @@ export function caveats(model: Model): HTMLElement | null {
     );
   }
   if (totals.failed > 0) {
-    rows.push(h("li", {}, `${counted(totals.failed, "request was", "requests were")} refused by the allocator.`));
+    rows.push(h("li", {}, `${counted(totals.failed, "call was", "calls were")} refused by the allocator.`));
   }
   if (rows.length === 0) return null;
   return section("caveats", "Warnings", "", h("ul", { class: "caveats" }, ...rows));

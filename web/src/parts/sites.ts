@@ -4,7 +4,7 @@ import { bar, choice, h, section } from "../dom.ts";
 import { count, counted, share, time } from "../format.ts";
 import { groups, leadingSites, sorted, type Group, type GroupBy } from "../groups.ts";
 import type { MeasureId, Model } from "../model.ts";
-import { excerpt, place, stack } from "./source.ts";
+import { excerpt, place, sourceButton, stack, type SourceLink } from "./source.ts";
 
 const PAGE = 25;
 const STACKS = 5;
@@ -14,7 +14,7 @@ export interface SitesTable {
   filter: (text: string) => void;
 }
 
-export function sitesTable(model: Model, showInFlame: (text: string) => void): SitesTable {
+export function sitesTable(model: Model, showInFlame: (text: string) => void, source: SourceLink): SitesTable {
   let by: GroupBy = "line";
   let measure: MeasureId = "allocations";
   let ascending = false;
@@ -126,7 +126,7 @@ export function sitesTable(model: Model, showInFlame: (text: string) => void): S
     const leading = leadingSites(model, group, measure, STACKS);
     const one = group.sites.length === 1;
     const facts: [string, string][] = model.measures.map((m) => [m.label, `${m.format(group.sums[m.id])} (${share(group.sums[m.id], model.sums.get(m.id) ?? 0)})`]);
-    facts.push(["Resizes", count(group.resizes)]);
+    facts.push(["Reallocations", count(group.reallocations)]);
     if (group.otherThread > 0) facts.push(["Freed by another thread", counted(group.otherThread, "block", "blocks")]);
     const stacks = leading.map((site, i) => {
       const { sites } = model;
@@ -155,7 +155,7 @@ export function sitesTable(model: Model, showInFlame: (text: string) => void): S
       h("h4", {}, one ? "Stack, innermost first" : `Stacks with the most ${model.measure(measure).label.toLowerCase()}, innermost first`),
       ...stacks,
       rest > 0 ? h("p", { class: "note" }, `and ${counted(rest, "more stack", "more stacks")}`) : null,
-      h("p", { class: "actions" }, h("button", { attr: { type: "button" }, on: { click: () => showInFlame(target) } }, "Flame graph")),
+      h("p", { class: "actions" }, h("button", { attr: { type: "button" }, on: { click: () => showInFlame(target) } }, "Flame graph"), by === "function" ? null : sourceButton(source, group.frame)),
     );
   }
 

@@ -16,6 +16,17 @@ export function place(model: Model, frame: number, via = ""): HTMLElement {
   );
 }
 
+/** The way from a frame to its line in the source view. */
+export interface SourceLink {
+  has: (frame: number) => boolean;
+  show: (frame: number) => void;
+}
+
+/** Leads to the line of a frame, if its file is in the page. */
+export function sourceButton(link: SourceLink, frame: number): HTMLElement | null {
+  return link.has(frame) ? h("button", { attr: { type: "button" }, on: { click: () => link.show(frame) } }, "Source") : null;
+}
+
 /** Which files of the machine that made the page are in it: whoever passes it on passes these lines on. */
 export function sourceFiles(model: Model): HTMLElement | null {
   const files = model.data.source_files;

@@ -9,14 +9,14 @@ const MOST_IN_TABLE = 40;
 export function spans(model: Model): HTMLElement | null {
   const list = model.data.marks?.spans ?? [];
   if (list.length === 0) return null;
-  const heads = ["Span", "Count", "Time", "Longest", "Requests", "Bytes", "Left at most"];
+  const heads = ["Span", "Count", "Time", "Longest", "Allocations", "Bytes", "Left at most"];
   const rows = list.slice(0, MOST_IN_TABLE).map((span) => {
     const half = [
       span.unended > 0 ? `${count(span.unended)} without an end` : "",
       span.unbegun > 0 ? `${count(span.unbegun)} without a begin` : "",
     ].filter((part) => part !== "").join(", ");
     const sign = span.growth < 0 ? "−" : "";
-    const numbers = [time(span.time_ns), time(span.longest_ns), count(span.requests), bytes(span.bytes), `${sign}${bytes(Math.abs(span.growth))}`];
+    const numbers = [time(span.time_ns), time(span.longest_ns), count(span.allocations), bytes(span.bytes), `${sign}${bytes(Math.abs(span.growth))}`];
     return h(
       "tr",
       {},
@@ -29,7 +29,7 @@ export function spans(model: Model): HTMLElement | null {
   return section(
     "spans",
     "Spans",
-    "Spans that the program marked, and what their thread requested meanwhile. Nested spans count in both. “Left” is by how much the live blocks that the thread had allocated grew from begin to end.",
+    "Spans that the program marked, and what their thread allocated meanwhile. Nested spans count in both. “Left” is by how much the live blocks that the thread had allocated grew from begin to end.",
     h(
       "div",
       { class: "table-holder", attr: { tabindex: "0", role: "region", "aria-label": "Spans" } },

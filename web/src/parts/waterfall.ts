@@ -5,15 +5,15 @@ import { bar, choice, h, section } from "../dom.ts";
 import { bytes, share, time } from "../format.ts";
 import type { Model } from "../model.ts";
 
-type Term = "not_heap" | "unrecorded" | "live" | "rounding" | "holes" | "retained" | "metadata" | "unaccounted";
+type Term = "not_heap" | "unrecorded" | "live" | "internal_fragmentation" | "external_fragmentation" | "free_pages" | "metadata" | "unaccounted";
 
 export const TERMS: readonly { id: Term; label: string; help: string }[] = [
   { id: "not_heap", label: "Not heap", help: "code, static data, stacks and files" },
   { id: "unrecorded", label: "Unrecorded", help: "of allocators that were not recorded, or mapped by the program itself" },
   { id: "live", label: "Live", help: "bytes that were requested and not freed" },
-  { id: "rounding", label: "Rounding", help: "what the allocator adds to each request" },
-  { id: "holes", label: "Holes", help: "free bytes in pages that also hold live blocks" },
-  { id: "retained", label: "Retained", help: "free pages that were not returned to the system" },
+  { id: "internal_fragmentation", label: "Internal fragmentation", help: "usable minus requested bytes of live blocks: size classes" },
+  { id: "external_fragmentation", label: "External fragmentation", help: "free bytes in pages with live blocks" },
+  { id: "free_pages", label: "Free pages", help: "resident, without a live block" },
   { id: "metadata", label: "Metadata", help: "the allocator's own pages and headers" },
   { id: "unaccounted", label: "Unaccounted", help: "what is left" },
 ];
@@ -91,6 +91,6 @@ function drawn(moment: Moment): HTMLElement[] {
 /** Null without live bytes. */
 function fragmentation(moment: Moment): number | null {
   if (moment.live_bytes <= 0) return null;
-  const others = moment.rounding_bytes + moment.holes_bytes + moment.retained_bytes + moment.metadata_bytes;
+  const others = moment.internal_fragmentation_bytes + moment.external_fragmentation_bytes + moment.free_pages_bytes + moment.metadata_bytes;
   return others / moment.live_bytes;
 }

@@ -19,7 +19,7 @@ type IsProgram<'a> = &'a dyn Fn(&Value) -> bool;
 pub(super) fn notices() -> Result<String> {
     let (mut list, mut texts) = (BTreeSet::new(), BTreeMap::<String, BTreeSet<String>>::new());
     let ours = |package: &Value| PROGRAMS.iter().any(|name| package["name"] == *name);
-    // The allocators that are inside of heapwise are a workspace of their own, of which everything is passed on.
+    // The allocators that are inside of heapwise are a separate workspace, of which everything is passed on.
     let member = |package: &Value| package["source"].is_null();
     let workspaces: [(Value, IsProgram<'_>); 2] =
         [(cargo::metadata(true)?, &ours), (cargo::metadata_of("allocators/Cargo.toml")?, &member)];

@@ -175,6 +175,7 @@ const OUTSIDE: &[Layer] = &[
         "measurements",
         &["heapwise-allocators", "heapwise-analysis", "heapwise-environment", "heapwise-trial"],
     ),
+    layer("with-dhat", "programs that they measure, with dhat-rs", &[]),
     layer("wrappers", "programs that they measure", &["heapwise"]),
     layer("async-server", "an example", &[]),
     layer("fragmentation", "an example", &[]),

@@ -29,7 +29,7 @@ impl Places {
         command.args(["metadata", "--no-deps", "--format-version", "1"]).args(cargo.words());
         let output = command.stderr(Stdio::inherit()).output().map_err(|error| not_started(&error))?;
         if !output.status.success() {
-            let error = anyhow!("cargo cannot tell about this package");
+            let error = anyhow!("cargo cannot describe this package");
             return Err(Failure::new(code(output.status), error));
         }
         let mut places: Self =

@@ -91,13 +91,13 @@ fn destination(path: Option<&Path>, measure: Option<Measure>, force: bool) -> Re
         (Some(path), _) => {
             let path = path.display();
             return Err(usage(anyhow!(
-                "cannot tell what {path} is to be; let it end in .svg, .html or .folded"
+                "unknown format of {path}: its name has to end in .svg, .html or .folded"
             )));
         }
     };
     if measure.is_some() && matches!(output, Output::Page(_)) {
         return Err(usage(anyhow!(
-            "--measure makes no sense with a report, in which the measure is chosen; name a picture with -o FILE.svg"
+            "--measure cannot be used with a report, in which the measure is chosen; name a picture with -o FILE.svg"
         )));
     }
     Ok(output)

@@ -129,7 +129,7 @@ fn words(plan: &Plan, executable: &Path) -> Result<Option<Vec<OsString>>, Failur
                 Some(file) => file.clone(),
                 None => free(folder, executable)?,
             };
-            let text = serde_json::to_vec(&path).context("a path is no text")?;
+            let text = serde_json::to_vec(&path).context("a path is not text")?;
             std::fs::write(chosen, text).with_context(|| format!("cannot write {}", chosen.display()))?;
             words.extend(["-o".into(), path.into()]);
         }

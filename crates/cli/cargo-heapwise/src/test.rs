@@ -67,7 +67,7 @@ fn print(reports: &Path, recordings: &Path) -> Result<bool, Failure> {
         let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let Ok(Report { totals }) = serde_json::from_slice(&text) else {
             heapwise_report::say!(
-                "heapwise: warning: nothing to tell of {}: its report is damaged",
+                "heapwise: warning: nothing is shown of {}: its report is damaged",
                 escape(&stem)
             );
             continue;

@@ -19,7 +19,7 @@ pub(crate) const UNREADABLE: u8 = 4;
 pub(crate) const RUN_FAILED: u8 = 125;
 /// `run` and `launch`: the program exists and cannot be executed.
 pub(crate) const NOT_EXECUTABLE: u8 = 126;
-/// `run` and `launch`: there is no such program.
+/// `run` and `launch`: command not found.
 pub(crate) const NO_SUCH_PROGRAM: u8 = 127;
 /// `run`: the user interrupted heapwise twice. `compare`: once.
 #[cfg(target_os = "linux")]

@@ -33,13 +33,11 @@ pub(crate) fn export(args: &ExportArgs) -> Result<u8, Failure> {
 fn check(args: &ExportArgs) -> anyhow::Result<()> {
     let name = args.to.name();
     if args.measure.is_some() && !args.to.has_one_measure() {
-        return Err(anyhow!(
-            "--measure makes no sense with --to {name}, which has all measures that it knows"
-        ));
+        return Err(anyhow!("--measure cannot be used with --to {name}, which has all measures"));
     }
     if args.at.is_some() && !args.to.has_one_moment() {
         return Err(anyhow!(
-            "--at makes no sense with --to {name}, which has both moments or needs --measure"
+            "--at cannot be used with --to {name}, which has both moments or needs --measure"
         ));
     }
     if args.destination.output.is_none() && args.to.is_binary() && std::io::stdout().is_terminal() {

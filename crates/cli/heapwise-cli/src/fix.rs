@@ -94,7 +94,7 @@ fn go_through(
             Ok(backup) => {
                 writeln!(
                     say,
-                    "heapwise: changed {name}; as it was: {}",
+                    "heapwise: changed {name}; the original: {}",
                     escape(&backup.display().to_string())
                 )?;
                 outcome.changed.push((edit.file.clone(), backup));
@@ -108,10 +108,7 @@ fn go_through(
         }
     }
     if standing == Some(Choice::NoTerminal) && !edits.is_empty() {
-        writeln!(
-            say,
-            "heapwise: nothing is changed: there is no terminal to ask on; --yes makes these changes"
-        )?;
+        writeln!(say, "heapwise: nothing is changed: no terminal to ask on; --yes makes these changes")?;
     }
     Ok(outcome)
 }

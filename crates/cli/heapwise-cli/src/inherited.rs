@@ -48,12 +48,12 @@ pub(crate) fn is_ignored(signal: i32) -> bool {
 }
 
 /// Starts a command with what this process was started with. Handlers need nothing: `exec` resets them.
-pub(crate) fn hand_on(command: &mut Command) {
+pub(crate) fn forward(command: &mut Command) {
     restore(command, CLOSED.load(Ordering::Relaxed));
 }
 
 /// The same for a command whose standard descriptors are set by the caller.
-pub(crate) fn hand_on_signals(command: &mut Command) {
+pub(crate) fn forward_signals(command: &mut Command) {
     restore(command, 0);
 }
 

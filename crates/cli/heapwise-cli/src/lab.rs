@@ -21,7 +21,7 @@ pub(crate) fn lab(args: &LabArgs) -> Result<u8, Failure> {
     };
     let Some(found) = experiment(name) else {
         let known: Vec<_> = EXPERIMENTS.iter().map(|e| e.name()).collect();
-        let error = anyhow!("there is no experiment called {name}; there are: {}", known.join(", "));
+        let error = anyhow!("unknown experiment {name}; there are: {}", known.join(", "));
         return Err(Failure::new(exit::USAGE, error));
     };
     let worker = WorkerFile::write()?;

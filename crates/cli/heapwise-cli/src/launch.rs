@@ -20,7 +20,7 @@ pub(crate) fn start(launch: &Launch) -> Result<u8, Failure> {
     let outcome = launch.run().map_err(failure)?;
     if let Some(version) = outcome.emulated_by {
         heapwise_report::say!(
-            "heapwise: this is Wine {version}, which gives debugged programs no debug heap of itself: it was turned on in \
+            "heapwise: this is Wine {version}, which gives debugged programs no debug heap by itself: it was turned on in \
              its place, as an emulation of Windows"
         );
     }

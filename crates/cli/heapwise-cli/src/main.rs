@@ -2,6 +2,7 @@
 
 #![deny(unsafe_code)]
 
+mod annotate;
 mod args;
 mod diff;
 mod doctor;
@@ -77,6 +78,7 @@ fn main() -> ExitCode {
         Command::Tune(args) => tune::tune(&args),
         Command::Launch(args) => launch::launch(args),
         Command::Report(args) => report::report(&args),
+        Command::Annotate(args) => annotate::annotate(&args),
         Command::Diff(args) => diff::diff(&args),
         Command::Export(args) => export::export(&args),
         Command::Doctor(args) => doctor::doctor(&args),

@@ -138,7 +138,7 @@ pub(crate) fn recorded(object: &str, by: RecordedBy) -> Result<Candidate, Failur
         Some(name) => name,
         None => {
             say!(
-                "heapwise: the program's own allocator ({object}) cannot be replayed with; glibc takes its place, or name what does"
+                "heapwise: the program's own allocator ({object}) cannot be used in a replay; glibc takes its place, or name another one"
             );
             "glibc"
         }

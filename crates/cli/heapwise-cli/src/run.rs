@@ -3,12 +3,13 @@
 use crate::args::{Format, Look, RecorderChoice, RunArgs};
 use crate::{Failure, blind_spots, doctor, exit, inherited, lines, nested, preload, report, result, sources};
 use anyhow::{Context, anyhow};
+use heapwise_allocators::{c_library_path, c_library_version};
 use heapwise_analysis::Analysis;
 use heapwise_collector::{Error, ErrorKind, Limits, Recorded, Request, record};
 use heapwise_report::escape::file::{self, Existing};
 use heapwise_report::escape::terminal;
 use heapwise_report::{Style, browser};
-use heapwise_trace::file::{Writer, tables::Symbols};
+use heapwise_trace::file::{Writer, records::CLibrary, tables::Symbols};
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -49,9 +50,10 @@ pub(crate) fn run(args: RunArgs) -> Result<u8, Failure> {
         concerns_heap: heapwise_environment::is_heap_variable,
         environment_findings,
         examine: doctor::of_recorded,
-        prepare: inherited::hand_on,
+        prepare: inherited::forward,
         give_up,
         version: env!("CARGO_PKG_VERSION").into(),
+        c_library: CLibrary { path: c_library_path(), version: c_library_version() },
         preload: library,
     };
     let program = request.command[0].clone();

@@ -6,7 +6,7 @@
 //! after all links in them are resolved. `--no-source` reads nothing.
 
 use anyhow::Context;
-use heapwise_report::{SourceFile, SourceLines, Sources};
+use heapwise_report::{Absence, SourceFile, SourceLines, Sources};
 use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
 use std::io::Read;
@@ -87,15 +87,34 @@ impl SourceFiles {
     }
 
     /// A path without links, if that is a file that may be shown.
-    fn real(&self, path: &Path, ending: &str) -> Option<PathBuf> {
-        let real = path.canonicalize().ok()?;
+    fn real(&self, path: &Path, ending: &str) -> Result<PathBuf, Absence> {
+        let real = path.canonicalize().map_err(|_| absence_of(path))?;
         // The name of a link may be that of source code, and its target something else.
-        real.extension().filter(|own| own.eq_ignore_ascii_case(ending))?;
+        real.extension().filter(|own| own.eq_ignore_ascii_case(ending)).ok_or(Absence::NotSource)?;
         if self.folders.iter().any(|folder| real.starts_with(folder)) {
-            return Some(real);
+            return Ok(real);
         }
         self.outside.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned());
-        None
+        Err(Absence::Outside)
+    }
+
+    /// The same for a path that is looked for in the folders that the reader named.
+    fn real_below(&self, path: &Path, ending: &str) -> Result<PathBuf, Absence> {
+        let mut absence = Absence::NotFound;
+        for folder in &self.named {
+            match self.real(&folder.join(path), ending) {
+                Ok(real) => return Ok(real),
+                Err(Absence::NotFound) => {}
+                Err(other) => absence = other,
+            }
+        }
+        Err(absence)
+    }
+
+    /// When an object file was written, if that is the one that was recorded: one that is newer was built again since.
+    fn built(&self, program: &str) -> Option<SystemTime> {
+        let written = Path::new(program).metadata().ok()?.modified().ok()?;
+        (written <= self.recorded?).then_some(written)
     }
 
     /// Opens a file whose path has no links. If a part of the path was replaced by a link meanwhile, its target is not read.
@@ -120,6 +139,11 @@ impl SourceFiles {
     }
 }
 
+/// Why there is no file at a path. Rust's own sources have such a path in every program that was built with it.
+fn absence_of(path: &Path) -> Absence {
+    if path.starts_with("/rustc") { Absence::Remapped } else { Absence::NotFound }
+}
+
 /// Where rustup, cargo and the system keep sources.
 fn installed() -> impl Iterator<Item = PathBuf> {
     let home = |variable: &str, usual: &str| {
@@ -137,32 +161,33 @@ fn installed() -> impl Iterator<Item = PathBuf> {
 }
 
 impl Sources for SourceFiles {
-    fn read(&self, path: &str) -> Option<SourceFile> {
+    fn find(&self, path: &str, program: Option<&str>) -> Result<SourceFile, Absence> {
         if !cfg!(unix) {
             // Recordings are made on Linux, and what is a path of a file there may be one of a server elsewhere: Windows
             // would log in to it.
-            return None;
+            return Err(Absence::NotFound);
         }
         let path = Path::new(path);
-        let ending = path.extension()?.to_str()?.to_ascii_lowercase();
-        if !ENDINGS.contains(&ending.as_str()) {
-            return None;
-        }
+        let ending = path.extension().and_then(|ending| ending.to_str()).map(str::to_ascii_lowercase);
+        let ending = ending.filter(|ending| ENDINGS.contains(&ending.as_str())).ok_or(Absence::NotSource)?;
         let real = match path.is_absolute() {
             true => self.real(path, &ending)?,
-            false => self.named.iter().find_map(|folder| self.real(&folder.join(path), &ending))?,
+            false => self.real_below(path, &ending)?,
         };
-        let file = self.open(&real)?;
-        let facts = file.metadata().ok()?;
-        if !facts.is_file() || facts.len() > MOST_BYTES {
-            return None;
+        let file = self.open(&real).ok_or(Absence::Unreadable)?;
+        let facts = file.metadata().map_err(|_| Absence::Unreadable)?;
+        if !facts.is_file() {
+            return Err(Absence::NotRegular);
+        }
+        if facts.len() > MOST_BYTES {
+            return Err(Absence::TooLarge);
         }
         let mut bytes = Vec::new();
-        file.take(MOST_BYTES).read_to_end(&mut bytes).ok()?;
+        file.take(MOST_BYTES).read_to_end(&mut bytes).map_err(|_| Absence::Unreadable)?;
         let text = String::from_utf8_lossy(&bytes).into_owned();
-        let changed =
-            facts.modified().ok().zip(self.recorded).is_some_and(|(file, recorded)| file > recorded);
-        Some(SourceFile { text, changed })
+        let made = program.and_then(|program| self.built(program)).or(self.recorded);
+        let changed = facts.modified().ok().zip(made).is_some_and(|(file, made)| file > made);
+        Ok(SourceFile { text, changed })
     }
 }
 
@@ -188,9 +213,21 @@ mod tests {
         let files = below(folder.path(), None);
         let read = |name: &str| files.read(at(name).to_str().unwrap());
         assert_eq!(read("main.rs"), Some(SourceFile { text: "fn main() {}\n".into(), changed: false }));
-        for name in ["secret.pem", "link.rs", "folder.rs", "absent.rs", "pipe.rs"] {
+        let file = File::create(at("large.rs")).unwrap();
+        file.set_len(MOST_BYTES + 1).unwrap();
+        let absent = [
+            ("secret.pem", Absence::NotSource),
+            ("link.rs", Absence::NotSource),
+            ("folder.rs", Absence::NotRegular),
+            ("absent.rs", Absence::NotFound),
+            ("pipe.rs", Absence::NotRegular),
+            ("large.rs", Absence::TooLarge),
+        ];
+        for (name, why) in absent {
+            assert_eq!(files.find(at(name).to_str().unwrap(), None), Err(why), "{name}");
             assert_eq!(read(name), None, "{name}");
         }
+        assert_eq!(files.find("/rustc/0123/library/core/src/str/mod.rs", None), Err(Absence::Remapped));
         assert_eq!(files.outside(), [] as [PathBuf; 0]);
     }
 
@@ -237,5 +274,24 @@ mod tests {
         assert_eq!([line(later, 0), line(later, 2)], [None, None]);
         assert!(changed(SystemTime::UNIX_EPOCH));
         assert!(!changed(SystemTime::now() + std::time::Duration::from_secs(60)));
+    }
+
+    #[test]
+    fn a_file_that_is_newer_than_the_program_was_changed() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str, seconds| {
+            let path = folder.path().join(name);
+            let file = File::create(&path).unwrap();
+            file.set_modified(SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(seconds)).unwrap();
+            path.to_str().unwrap().to_owned()
+        };
+        let (source, older, newer) = (at("main.c", 5), at("older", 4), at("newer", 6));
+        let recorded = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(7);
+        let files = below(folder.path(), Some(recorded));
+        let changed = |program: Option<&str>| files.find(&source, program).unwrap().changed;
+        assert!(changed(Some(&older)) && !changed(Some(&newer)) && !changed(None));
+        let rebuilt = at("rebuilt", 8);
+        assert!(!changed(Some(&rebuilt)), "that is not what was recorded");
+        assert!(!changed(Some("/no/such/program")));
     }
 }

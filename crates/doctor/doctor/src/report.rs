@@ -187,12 +187,10 @@ impl<'p> Report<'p> {
         }
         *count += 1;
         let why = if *count > MOST_IN_A_FILE {
-            format!(
-                "has more than {MOST_IN_A_FILE} launches or findings: those behind them were not looked at"
-            )
+            format!("has more than {MOST_IN_A_FILE} launches or findings: the rest was not examined")
         } else if in_all >= MOST_IN_ALL {
             format!(
-                "was not looked at as a whole: there are more than {MOST_IN_ALL} launches or findings in all files"
+                "was not examined completely: there are more than {MOST_IN_ALL} launches or findings in all files"
             )
         } else {
             return true;

@@ -53,7 +53,7 @@ fn limited(folder: &Path, most: usize) -> Walk {
         for entry in list {
             entries += 1;
             if entries > most {
-                let why = format!("has more than {most} files: those that are deepest were not looked at");
+                let why = format!("has more than {most} files: the deepest ones were not examined");
                 walk.refused = Some(Refused { file: folder, line: None, column: None, why });
                 return walk;
             }

@@ -19,43 +19,54 @@ pub struct Heap<'a> {
     /// Address and requested bytes of each live block.
     pub live: &'a [(u64, u64)],
     /// Ranges of addresses that ever held blocks.
-    pub ever: &'a [Range<u64>],
+    pub touched_pages: &'a [Range<u64>],
 }
 
 /// Accounts for the resident bytes of any process whose live blocks are known at the moment of the snapshot.
 pub fn account_for(snapshot: Snapshot, heap: Heap<'_>) -> Breakdown {
-    let mut ever = TouchedHeap::default();
-    heap.ever.iter().for_each(|range| ever.mark(range.start, range.end.saturating_sub(range.start)));
+    let mut touched_pages = TouchedHeap::default();
+    heap.touched_pages
+        .iter()
+        .for_each(|range| touched_pages.mark(range.start, range.end.saturating_sub(range.start)));
     let mut live: Vec<LiveBlock> =
         heap.live.iter().map(|&(address, size)| LiveBlock { address, size, site: 0 }).collect();
     live.sort_unstable_by_key(|block| block.address);
     let live_bytes = live.iter().map(|block| block.size).sum();
-    let look = HeapSnapshot { slot: 0, snapshot, live, live_bytes };
-    residency::allocator::Allocator::new(heap.allocator, heap.sizes, false).breakdown(&look, &[&ever])
+    let heap_snapshot = HeapSnapshot { slot: 0, snapshot, live, live_bytes };
+    residency::allocator::Allocator::new(heap.allocator, heap.sizes, false)
+        .breakdown(&heap_snapshot, &[&touched_pages])
 }
 
 impl Analysis {
     /// Makes the accounts; `site_of` has the site of each raw one.
     pub(crate) fn account(&mut self, site_of: &[SiteId]) {
-        let Pages { residency, ever } = &self.residency;
-        let all: Vec<&TouchedHeap> = ever.iter().collect();
-        let breakdown =
-            |look: &crate::residency::HeapSnapshot| residency.allocator(look.slot).breakdown(look, &all);
+        let Pages { residency, touched_pages } = &self.residency;
+        let all: Vec<&TouchedHeap> = touched_pages.iter().collect();
+        let breakdown = |heap_snapshot: &crate::residency::HeapSnapshot| {
+            residency.allocator(heap_snapshot.slot).breakdown(heap_snapshot, &all)
+        };
         let latest = residency.latest.as_ref().or(residency.peak.as_ref());
         let (at_peak, at_end) = (residency.peak.as_ref().map(breakdown), latest.map(breakdown));
         // What is pinned is best seen when most is free beside live blocks.
-        let end_has_more = at_end.map(|b| b.holes) > at_peak.map(|b| b.holes);
-        let look = if end_has_more { latest } else { residency.peak.as_ref() };
-        let (page_map, pinned) = match look {
-            Some(look) => {
-                let allocator = residency.allocator(look.slot);
-                let pinned = pins::pinned(look, &allocator, site_of, &self.places_of_sites());
-                (ever.first().map(|ever| map::map(look, &allocator, ever)), pinned)
+        let end_has_more =
+            at_end.map(|b| b.external_fragmentation) > at_peak.map(|b| b.external_fragmentation);
+        let heap_snapshot = if end_has_more { latest } else { residency.peak.as_ref() };
+        let (page_map, pinned) = match heap_snapshot {
+            Some(heap_snapshot) => {
+                let allocator = residency.allocator(heap_snapshot.slot);
+                let pinned = pins::pinned(heap_snapshot, &allocator, site_of, &self.places_of_sites());
+                (
+                    touched_pages
+                        .first()
+                        .map(|touched_pages| map::map(heap_snapshot, &allocator, touched_pages)),
+                    pinned,
+                )
             }
             None => (None, Vec::new()),
         };
         let snapshots = residency.requested.clone();
-        let knows_block_sizes = look.is_some_and(|look| residency.allocator(look.slot).knows_block_sizes());
+        let knows_block_sizes = heap_snapshot
+            .is_some_and(|heap_snapshot| residency.allocator(heap_snapshot.slot).knows_block_sizes());
         self.accounting = Accounting { at_peak, at_end, knows_block_sizes, snapshots, page_map, pinned };
     }
 

@@ -10,11 +10,11 @@ pub struct Accounting {
     pub at_peak: Option<Breakdown>,
     /// Shortly before the end of the process with the largest resident set.
     pub at_end: Option<Breakdown>,
-    /// Whether it is known how large the allocator's blocks are. If not, what it adds to requests counts as holes.
+    /// Whether it is known how large the allocator's blocks are. If not, internal fragmentation counts as external.
     pub knows_block_sizes: bool,
     /// Snapshots that were requested, in their order.
     pub snapshots: Vec<Breakdown>,
-    /// Occupancy of pages, at the peak or at the end, whichever has more holes.
+    /// Occupancy of pages, at the peak or at the end, whichever has more external fragmentation.
     pub page_map: Option<PageMap>,
     /// Sites whose blocks keep mostly empty pages resident, at the same moment; most pinned bytes first.
     pub pinned: Vec<Pinned>,
@@ -29,12 +29,12 @@ pub struct Breakdown {
     pub rss: Bytes,
     /// Requested bytes of live blocks, the resident part.
     pub live: Bytes,
-    /// Usable minus requested size of live blocks.
-    pub rounding: Bytes,
+    /// Usable minus requested bytes of live blocks: the allocator's size classes.
+    pub internal_fragmentation: Bytes,
     /// Free bytes in pages that hold at least one live block.
-    pub holes: Bytes,
+    pub external_fragmentation: Bytes,
     /// Pages without a live block that had one before, or lie between such pages.
-    pub retained: Bytes,
+    pub free_pages: Bytes,
     /// The allocator's own pages and headers.
     pub metadata: Bytes,
     /// Anonymous memory that no recorded allocator explains: another allocator's, or what the program mapped by itself.
@@ -53,8 +53,9 @@ pub struct Breakdown {
 impl Breakdown {
     /// All parts that the recorded allocator has.
     pub fn heap(&self) -> Bytes {
-        let parts = [self.live, self.rounding, self.holes, self.retained, self.metadata];
-        parts.into_iter().fold(Bytes(0), |sum, part| Bytes(sum.0.saturating_add(part.0)))
+        let fragmentation = [self.internal_fragmentation, self.external_fragmentation];
+        let parts = [self.live, self.free_pages, self.metadata].into_iter().chain(fragmentation);
+        parts.fold(Bytes(0), |sum, part| Bytes(sum.0.saturating_add(part.0)))
     }
 }
 

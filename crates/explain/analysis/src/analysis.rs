@@ -1,7 +1,7 @@
 //! The tables.
 
 use crate::accounting::Accounting;
-use crate::heap::{AllocatorTime, CallTimes, Lifetimes, Sampled, SizeClass, SizeSpread, Sizes};
+use crate::heap::{AllocatorTime, CallTimes, FreedAfter, Lifetimes, Sampled, SizeClass, SizeSpread, Sizes};
 use crate::marks::Marks;
 use crate::residency::Pages;
 use crate::stacks::modules::{Image, Images};
@@ -198,7 +198,7 @@ impl Memory {
 /// How far the captured stacks can be trusted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StackQuality {
-    /// Events with a stack: allocations, resizes, refusals.
+    /// Events with a stack: allocations, reallocations, refusals.
     pub captures: u64,
     /// Of these, how many have one that ended before the thread's first function, or none.
     pub cut_captures: u64,
@@ -227,14 +227,14 @@ pub struct Site {
     pub process: Option<ProcessIndex>,
     /// Blocks that were handed out.
     pub allocations: u64,
-    /// Requested bytes of allocations and resizes.
+    /// Requested bytes of allocations and reallocations.
     pub allocated_bytes: Bytes,
-    /// Resizes that were requested here.
+    /// Reallocations that were requested here.
     pub reallocations: u64,
     /// Blocks that belonged to this site when they were freed.
     pub deallocations: u64,
-    /// Of these, how many their thread freed before it allocated again.
-    pub temporary_allocations: u64,
+    /// Of these, how many their thread freed before it allocated again, or soon after.
+    pub freed_after: FreedAfter,
     /// Of these, how many were freed by another thread.
     pub freed_on_other_thread: u64,
     /// Live bytes of this site at the moment of the overall peak.
@@ -259,9 +259,9 @@ pub struct Site {
     pub largest_bytes: Bytes,
     /// Buffers that ended here after they had grown.
     pub growth: Growth,
-    /// The most often that a block had been made larger after a resize here.
-    pub most_resizes: u64,
-    /// Of the resizes, how many made the block smaller.
+    /// The most often that a block had been made larger after a reallocation here.
+    pub most_reallocations: u64,
+    /// Of the reallocations, how many made the block smaller.
     pub shrinks: u64,
     /// Bytes that were copied to another place since a buffer grew.
     pub copied_bytes: Bytes,
@@ -271,7 +271,7 @@ pub struct Site {
     pub exit_births: [u64; EXIT_PARTS],
     /// Requests that were refused.
     pub failed_allocations: u64,
-    /// Of the allocations and resizes, how many were recorded: all of them, unless the recording is a sample.
+    /// Of the allocations and reallocations, how many were recorded: all of them, unless the recording is a sample.
     pub samples: u64,
     /// Time that the allocator took to allocate, resize and free these blocks, from the calls that
     /// were measured; `None` if none was.
@@ -284,7 +284,7 @@ pub struct Site {
 /// Parts into which the life of a process is divided for [`Site::exit_births`].
 pub const EXIT_PARTS: usize = 8;
 
-/// Buffers that had grown when they were freed, or when their process ended: by resizes, or by being handed a larger
+/// Buffers that had grown when they were freed, or when their process ended: by reallocations, or by being handed a larger
 /// block from the same place right before the smaller one was freed, as hash maps and C++ do it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Growth {

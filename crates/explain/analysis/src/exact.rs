@@ -58,7 +58,7 @@ impl From<&Site> for Numbers {
         Self {
             allocations: site.allocations,
             reallocations: site.reallocations,
-            temporary_allocations: site.temporary_allocations,
+            temporary_allocations: site.freed_after.temporary(),
             allocated_bytes: site.allocated_bytes.0,
             peak_bytes: site.peak_bytes.0,
             peak_blocks: site.peak_blocks,

@@ -77,9 +77,10 @@ impl<O: Observer> Run<O> {
         memory.rss.end_at(duration);
         let mut residency = self.sequencer.residency;
         residency.finish();
-        let slots = residency.peak.as_ref().map(|look| ledger.line_of(look.slot)).unwrap_or_default();
-        let ever = slots.into_iter().map(|slot| std::mem::take(&mut ledger.processes[slot].ever));
-        let residency = Pages { residency, ever: ever.collect() };
+        let slots = residency.peak.as_ref().map(|peak| ledger.line_of(peak.slot)).unwrap_or_default();
+        let touched_pages =
+            slots.into_iter().map(|slot| std::mem::take(&mut ledger.processes[slot].touched_pages));
+        let residency = Pages { residency, touched_pages: touched_pages.collect() };
         let mut analysis = Analysis {
             meta: self.meta,
             end: self.end,
@@ -177,7 +178,7 @@ impl<O: Observer> Run<O> {
                 allocated_bytes: Bytes(stats.allocated_bytes),
                 reallocations: stats.reallocations,
                 deallocations: stats.deallocations,
-                temporary_allocations: stats.temporary,
+                freed_after: stats.freed_after,
                 freed_on_other_thread: stats.freed_on_other_thread,
                 peak_bytes: Bytes(peak_bytes),
                 peak_blocks,
@@ -190,7 +191,7 @@ impl<O: Observer> Run<O> {
                 sizes: stats.sizes.spread(stats.allocations + stats.reallocations, stats.largest),
                 largest_bytes: Bytes(stats.largest),
                 growth: stats.growth.map(|g| growth(*g)).unwrap_or_default(),
-                most_resizes: stats.most_resizes,
+                most_reallocations: stats.most_reallocations,
                 shrinks: stats.shrinks,
                 copied_bytes: Bytes(stats.copied_bytes),
                 handovers: stats.handovers.map(|h| self.site_handovers(&h)).unwrap_or_default(),

@@ -5,7 +5,8 @@
 //! * a *block* is what an allocation hands out; it is *live* until it is freed;
 //! * a *stack* is the chain of calls that led to an event, a *site* all events with the same stack;
 //! * the *peak* is the moment at which the requested bytes of all live blocks, over all processes, were highest;
-//! * a *temporary* allocation was freed before its thread allocated again;
+//! * a *temporary* allocation was freed before its thread allocated again, a *short-lived* one within a few allocations of it
+//!   ([`FreedAfter`]);
 //! * the *user's nearest frame* of a stack is the innermost one that the user wrote ([`owner`]).
 //!
 //! One key decision: a recording is read once, from front to back, in memory that does not grow with its length. So
@@ -29,6 +30,7 @@ mod budget;
 mod clock;
 mod error;
 mod exact;
+mod files;
 mod finish;
 mod heap;
 mod marks;
@@ -54,9 +56,10 @@ pub use analysis::{
 pub use analyze::{Options, analyze, observe};
 pub use error::{Error, ErrorKind};
 pub use exact::{ExactSite, Numbers, Place, PlaceId};
-pub use heap::{AllocatorTime, Lifetimes, Sampled, SizeClass, SizeSpread, Sizes, reconcile};
+pub use files::{FileSums, LineSums};
+pub use heap::{AllocatorTime, FreedAfter, Lifetimes, Sampled, SizeClass, SizeSpread, Sizes, reconcile};
 pub use heapwise_trace::event::MarkKind;
-pub use heapwise_trace::file::records::{BlindSpot, EnvironmentFinding, Interception};
+pub use heapwise_trace::file::records::{BlindSpot, CLibrary, EnvironmentFinding, Interception};
 pub use marks::{Mark, MarkMoment, Marks, Span};
 pub use measure::Measure;
 pub use observer::{Moment, Observer};

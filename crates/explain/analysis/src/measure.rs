@@ -64,8 +64,8 @@ impl Measure {
     pub fn about(self) -> &'static str {
         match self {
             Self::Allocations => "blocks that were handed out",
-            Self::Reallocations => "resizes of blocks",
-            Self::AllocatedBytes => "requested bytes of allocations and resizes",
+            Self::Reallocations => "blocks that were resized, in place or by moving",
+            Self::AllocatedBytes => "requested bytes of allocations and reallocations",
             Self::TemporaryAllocations => "blocks that were freed before their thread allocated again",
             Self::PeakBytes => "bytes that were live when the live bytes were at their peak",
             Self::PeakBlocks => "blocks that were live at that moment",

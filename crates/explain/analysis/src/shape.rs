@@ -14,7 +14,7 @@ use crate::stacks::owner::{Owner, sounds_like_one};
 use crate::units::Bytes;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Callers that ask for a size of their own each.
+/// Callers that each ask for a different size.
 const LEAST_CALLERS: usize = 3;
 /// The same for a function whose name is like that of a wrapper; then the sizes do not matter.
 const LEAST_CALLERS_OF_NAMED: usize = 2;

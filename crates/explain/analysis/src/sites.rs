@@ -151,7 +151,7 @@ impl Site {
         self.allocated_bytes += other.allocated_bytes;
         self.reallocations += other.reallocations;
         self.deallocations += other.deallocations;
-        self.temporary_allocations += other.temporary_allocations;
+        self.freed_after.merge(&other.freed_after);
         self.freed_on_other_thread += other.freed_on_other_thread;
         self.peak_bytes += other.peak_bytes;
         self.peak_blocks += other.peak_blocks;
@@ -178,7 +178,7 @@ impl Site {
         }
         self.handovers.sort_by_key(|h| std::cmp::Reverse(h.blocks));
         self.exit_births.iter_mut().zip(other.exit_births).for_each(|(ours, theirs)| *ours += theirs);
-        self.most_resizes = self.most_resizes.max(other.most_resizes);
+        self.most_reallocations = self.most_reallocations.max(other.most_reallocations);
         self.failed_allocations += other.failed_allocations;
         self.samples += other.samples;
         if let Some(times) = &other.times {

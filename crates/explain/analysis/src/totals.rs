@@ -4,13 +4,13 @@ use crate::units::Bytes;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Blocks that were handed out, by any function but a resize.
+    /// Blocks that were handed out, by any function but a reallocation.
     pub allocations: u64,
-    /// Resizes of a block, in place or by moving it, growing or shrinking.
+    /// Reallocations of a block, in place or by moving it, growing or shrinking.
     pub reallocations: u64,
-    /// Blocks that were freed, not counting those that a resize freed.
+    /// Blocks that were freed, not counting those that a reallocation freed.
     pub deallocations: u64,
-    /// Requested bytes of all allocations and resizes.
+    /// Requested bytes of all allocations and reallocations.
     pub allocated_bytes: Bytes,
     /// The most requested bytes that were live at one moment; of a thread: of the blocks that it allocated.
     pub peak_live_bytes: Bytes,

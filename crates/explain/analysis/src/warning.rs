@@ -128,7 +128,7 @@ impl Warning {
             Warning::StillRunning { .. } => "their live blocks are not leaks",
             Warning::LostEvents { .. } => "counts are too low, and some blocks seem live that are not",
             Warning::RefusedProcesses { .. } => "their allocations are not in this report",
-            Warning::Distrusted { .. } => "that is left out; what the process says of itself may be wrong",
+            Warning::Distrusted { .. } => "that is left out; other data from that process may be wrong",
             Warning::WrongStacks { .. } => "some call sites may be wrong; please report this",
             Warning::NoClock { .. } => {
                 "their calls of the allocator were not timed from then on; counts are not affected"
@@ -176,13 +176,16 @@ impl fmt::Display for Warning {
             Warning::LostEvents { count } => write!(f, "{count} events were lost"),
             Warning::RefusedProcesses { count } => write!(f, "{count} process(es) could not be recorded"),
             Warning::Distrusted { what } => {
-                write!(f, "the recorder did not believe a recorded process: {what}")
+                write!(f, "invalid data from a recorded process: {what}")
             }
             Warning::WrongStacks { failed, verified } => {
                 write!(f, "{failed} of {verified} compared stacks were wrong")
             }
             Warning::NoClock { processes } => {
-                write!(f, "{processes} process(es) have forbidden themselves the processor's clock")
+                write!(
+                    f,
+                    "{processes} process(es) turned the processor's clock off for themselves (PR_SET_TSC)"
+                )
             }
             Warning::UncertainOrder { unknown_frees, implicit_frees } => write!(
                 f,

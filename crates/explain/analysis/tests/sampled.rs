@@ -110,15 +110,15 @@ impl Chance {
     }
 }
 
-/// A program that allocates blocks of many sizes, keeps some, resizes some and gives the others back; what it did, and the
+/// A program that allocates blocks of many sizes, keeps some, resizes some and frees the others; what it did, and the
 /// events of a sample of it.
 #[test]
 fn sums_of_a_sample_are_those_of_the_program() {
     for seed in 0..8 {
-        let (mut program, mut coin) = (Chance(seed), Chance(1000 + seed));
-        let mut wins = |size: u64| coin.next().is_multiple_of(weight(DISTANCE, size));
+        let (mut program, mut sampler) = (Chance(seed), Chance(1000 + seed));
+        let mut wins = |size: u64| sampler.next().is_multiple_of(weight(DISTANCE, size));
         let (mut events, mut live) = (Vec::new(), Vec::new());
-        let (mut allocations, mut resizes, mut frees, mut bytes) = (0, 0, 0, 0);
+        let (mut allocations, mut reallocations, mut frees, mut bytes) = (0, 0, 0, 0);
         let (mut live_bytes, mut peak) = (0u64, 0);
         for i in 0..400_000u64 {
             let size = match program.next() % 100 {
@@ -126,7 +126,7 @@ fn sums_of_a_sample_are_those_of_the_program() {
                 60..95 => 100 + program.next() % 900,
                 _ => 4000 + program.next() % 100_000,
             };
-            // Far enough apart for all resizes of a block.
+            // Far enough apart for all reallocations of a block.
             let address = 0x1000 + i * 4096;
             let recorded = wins(size);
             allocations += 1;
@@ -142,7 +142,7 @@ fn sums_of_a_sample_are_those_of_the_program() {
                 if choice == 0 {
                     let (new, larger) = (address + 8, size * 2);
                     let again = wins(larger);
-                    resizes += 1;
+                    reallocations += 1;
                     bytes += larger;
                     live_bytes += larger;
                     events.extend(recorded.then(|| (0, begin(address))));
@@ -163,12 +163,17 @@ fn sums_of_a_sample_are_those_of_the_program() {
             assert!(off <= 6 * error, "{what} {reported} instead of {truth}, ± {error}");
             assert!(error < truth / 10, "{what}: {truth} ± {error} says nothing");
         };
-        near("requests", t.allocations + t.reallocations, allocations + resizes, sampled.requests_error);
+        near(
+            "requests",
+            t.allocations + t.reallocations,
+            allocations + reallocations,
+            sampled.requests_error,
+        );
         near("bytes", t.allocated_bytes.0, bytes, sampled.allocated_bytes_error.0);
         near("at the end", t.live_at_exit_bytes.0, live_bytes, sampled.live_at_exit_bytes_error.0);
         near("peak", t.peak_live_bytes.0, peak, sampled.peak_live_bytes_error.0);
         // The errors of these two are not reported; they are smaller than that of all requests.
-        near("resizes", t.reallocations, resizes, sampled.requests_error.min(resizes / 11));
+        near("reallocations", t.reallocations, reallocations, sampled.requests_error.min(reallocations / 11));
         near("frees", t.deallocations, frees, sampled.requests_error);
         assert_eq!((t.unknown_frees, t.implicit_frees), (0, 0));
     }

@@ -10,12 +10,12 @@
 
 use heapwise_analysis::{Nanos, Site};
 
-/// Allocating and freeing a block with no other allocation in between: 8.5 ns.
-const TEMPORARY_PAIR_NS: f64 = 8.5;
+/// Allocating and freeing a block with no other allocation in between, or with a few: 8.5 ns. It is still in the cache.
+const SHORT_PAIR_NS: f64 = 8.5;
 /// Allocating and freeing a block among 20,000 others of many sizes: 25 ns.
 const PAIR_NS: f64 = 25.0;
-/// A resize that stays small: 17 ns.
-const RESIZE_NS: f64 = 17.0;
+/// A reallocation that stays small: 17 ns.
+const REALLOCATION_NS: f64 = 17.0;
 /// Copying a KiB within the processor's cache: 22 ns; beyond it seven times as much.
 const COPY_NS_PER_KIB: f64 = 22.0;
 /// What an entry of a hash map costs more if the map grew up to it: 43 - 19 ns.
@@ -32,9 +32,9 @@ const FRESH_NS_PER_KIB: f64 = 415.0;
 pub(crate) struct Work {
     /// Blocks that are allocated and freed.
     pub(crate) pairs: u64,
-    /// Of these, temporary ones.
-    pub(crate) temporary: u64,
-    pub(crate) resizes: u64,
+    /// Of these, short-lived ones.
+    pub(crate) short_lived: u64,
+    pub(crate) reallocations: u64,
     /// Bytes that are copied to another place.
     pub(crate) copied_bytes: u64,
     /// Entries of hash maps that grew up to them.
@@ -49,8 +49,8 @@ impl Work {
         let huge = site.sizes.quantile(0.5).is_some_and(|b| b.0 >= UNMAPPED_FROM);
         Self {
             pairs: site.allocations,
-            temporary: site.temporary_allocations.min(site.allocations),
-            resizes: site.reallocations,
+            short_lived: site.freed_after.short_lived().min(site.allocations),
+            reallocations: site.reallocations,
             copied_bytes: site.copied_bytes.0,
             rehashed: 0,
             fresh_bytes: if huge { site.allocated_bytes.0 } else { 0 },
@@ -61,17 +61,17 @@ impl Work {
 /// What calls cost by the model.
 pub(crate) fn of_work(work: &Work) -> Nanos {
     let kib = |bytes: u64| bytes as f64 / 1024.0;
-    let ns = work.temporary as f64 * TEMPORARY_PAIR_NS
-        + work.pairs.saturating_sub(work.temporary) as f64 * PAIR_NS
-        + work.resizes as f64 * RESIZE_NS
+    let ns = work.short_lived as f64 * SHORT_PAIR_NS
+        + work.pairs.saturating_sub(work.short_lived) as f64 * PAIR_NS
+        + work.reallocations as f64 * REALLOCATION_NS
         + kib(work.copied_bytes) * COPY_NS_PER_KIB
         + work.rehashed as f64 * REHASH_NS
         + kib(work.fresh_bytes) * FRESH_NS_PER_KIB;
     Nanos(ns as u64)
 }
 
-/// What a site's calls cost.
-pub(crate) fn of_site(site: &Site) -> Nanos {
+/// What a site's calls of the allocator cost, by the model.
+pub fn of_site(site: &Site) -> Nanos {
     of_work(&Work::of_site(site))
 }
 
@@ -80,12 +80,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_kind_of_work_costs_something_and_temporary_blocks_least() {
+    fn each_kind_of_work_costs_something_and_short_lived_blocks_least() {
         let cost = |work: Work| of_work(&work).0;
         let plain = cost(Work { pairs: 1000, ..Work::default() });
-        let temporary = cost(Work { pairs: 1000, temporary: 1000, ..Work::default() });
-        assert_eq!((plain, temporary), (25_000, 8_500));
-        assert!(cost(Work { resizes: 1000, ..Work::default() }) > temporary);
+        let short = cost(Work { pairs: 1000, short_lived: 1000, ..Work::default() });
+        assert_eq!((plain, short), (25_000, 8_500));
+        assert!(cost(Work { reallocations: 1000, ..Work::default() }) > short);
         assert_eq!(cost(Work { copied_bytes: 1 << 20, ..Work::default() }), 22 * 1024);
         assert!(cost(Work { fresh_bytes: 1 << 20, ..Work::default() }) > 400_000);
         assert_eq!(cost(Work::default()), 0);

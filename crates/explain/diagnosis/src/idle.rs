@@ -13,7 +13,7 @@ const KEPT_SHARE: f64 = 0.05;
 
 /// Whether the program held mostly unused memory for a good part of its run, and still did at the end.
 pub(crate) fn idles(analysis: &Analysis, peak: &Breakdown, end: &Breakdown) -> bool {
-    if gave_back(peak, end) || end.live.0.saturating_mul(4) > end.rss.0 {
+    if returned_memory(peak, end) || end.live.0.saturating_mul(4) > end.rss.0 {
         return false;
     }
     let samples = analysis.memory.samples(1000);
@@ -28,6 +28,6 @@ pub(crate) fn end_counts(analysis: &Analysis, peak: &Breakdown, end: &Breakdown)
 }
 
 /// Whether the memory of the peak was returned to the system by the end: then free pages at the peak were on their way out.
-pub(crate) fn gave_back(peak: &Breakdown, end: &Breakdown) -> bool {
+pub(crate) fn returned_memory(peak: &Breakdown, end: &Breakdown) -> bool {
     end.rss.0.saturating_mul(2) < peak.rss.0
 }

@@ -1,9 +1,9 @@
 //! From tables to findings: what is wrong with a program's use of the heap, where, and what to do about it.
 //!
-//! Pure: an [`Analysis`] in, a [`Diagnosis`] out. An *insight* is one finding with its evidence, an estimate of what it
+//! Pure: an [`Analysis`] in, a [`Diagnosis`] out. A *finding* is one problem with its evidence, an estimate of what it
 //! costs, a remedy, and how sure it is. The *verdict* says in one sentence what resident memory consists of.
 //!
-//! One key decision: an insight that is not there is better than one that is wrong. Each rule has a program that has the
+//! One key decision: a finding that is not there is better than one that is wrong. Each rule has a program that has the
 //! defect and a twin that does not, and is silent on the twin.
 
 #![forbid(unsafe_code)]
@@ -11,10 +11,11 @@
 mod allocator;
 pub mod compare;
 mod cost;
+mod finding;
+mod findings;
 mod foreign;
 mod idle;
-mod insight;
-mod insights;
+mod line_costs;
 pub mod name;
 mod purpose;
 mod rule_input;
@@ -26,8 +27,10 @@ mod verdict;
 mod weigh;
 
 pub use compare::{Comparison, Threshold, compare};
+pub use cost::of_site as estimated_time;
+pub use finding::{Certainty, Estimate, Finding, Severity};
 pub use heapwise_analysis::units;
-pub use insight::{Certainty, Estimate, Insight, Severity};
+pub use line_costs::{Costs, FileCosts, costs_by_file};
 pub use name::without_hash;
 pub use source::LineOf;
 pub use unseen::{Unseen, unseen};
@@ -40,7 +43,7 @@ use source::NO_LINES;
 #[derive(Clone, Debug, Default)]
 pub struct Diagnosis {
     /// Findings, the most rewarding first.
-    pub insights: Vec<Insight>,
+    pub findings: Vec<Finding>,
     /// What resident memory consists of, if pages were measured; or why that cannot be said.
     pub verdict: Option<Verdict>,
     /// What was not recorded of the program's memory.
@@ -63,6 +66,6 @@ pub fn diagnose_with_source(analysis: &Analysis, lines: &LineOf<'_>) -> Diagnosi
         withheld.push("verdict");
     }
     let is_much = unseen.as_ref().is_some_and(|unseen| unseen.is_much);
-    let insights = insights::all(analysis, lines, is_much, &mut withheld);
-    Diagnosis { insights, verdict, unseen, withheld }
+    let findings = findings::all(analysis, lines, is_much, &mut withheld);
+    Diagnosis { findings, verdict, unseen, withheld }
 }

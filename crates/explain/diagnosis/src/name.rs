@@ -11,6 +11,9 @@ use std::ops::Range;
 /// `<alloc::string::String as core::clone::Clone>::clone`.
 pub(crate) fn base(name: &str) -> &str {
     let name = without_hash(name);
+    if let Some(plain) = of_mangled(name) {
+        return plain;
+    }
     let mut last = 0..name.len();
     parts(name, |part| last = part);
     // What compilers append: `.constprop.0`, `.cold`.
@@ -18,6 +21,16 @@ pub(crate) fn base(name: &str) -> &str {
     // What the C library calls itself by.
     let base = base.strip_prefix("__GI_").unwrap_or(base);
     if base.is_empty() { name } else { base }
+}
+
+/// The plain name of a function outside of classes that could not be demangled: `make_shared` of `_ZSt11make_sharedI…`.
+/// Results that depend on conditions are more than the demangler understands.
+fn of_mangled(name: &str) -> Option<&str> {
+    let rest = name.strip_prefix("_Z")?;
+    let rest = rest.strip_prefix("St").unwrap_or(rest);
+    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+    let length: usize = rest.get(..digits)?.parse().ok()?;
+    rest.get(digits..)?.get(..length)
 }
 
 /// The last part with the type that it is a function of, where the name has one: `Pool::get` of
@@ -164,6 +177,12 @@ mod tests {
             ("Foo::operator()(int) const", "operator()"),
             ("(anonymous namespace)::make(char const*)", "make"),
             ("leak.constprop.0", "leak"),
+            (
+                "_ZSt11make_sharedI7RequestJS0_EESt10shared_ptrINSt9enable_ifIXntsrSt8is_arrayIT_E5valueES4_E4typeEE",
+                "make_shared",
+            ),
+            ("_Z99short", "_Z99short"),
+            ("_Z", "_Z"),
             ("strdup", "strdup"),
             ("__GI___strdup", "__strdup"),
             ("<", "<"),

@@ -1,4 +1,4 @@
-//! What the user's line called for an allocation: the table of names behind most insights.
+//! What the user's line called for an allocation: the table of names behind most findings.
 //!
 //! A rule about clones has to know a clone when it sees one. What it sees are the frames between the allocator and the
 //! user's nearest frame: functions of the standard libraries, of serde, of the C library. Their names are the only thing
@@ -14,8 +14,14 @@ use heapwise_analysis::owner::{Owner, WrapperKind, makes_a_copy, wrapper_kind};
 pub(crate) enum Purpose {
     /// A copy of something that exists: `clone`, `to_owned`, `to_string`, `strdup`, the copy of a `std::string`.
     Copy,
-    /// Text that is put together: `format!`, `to_string` of a number, `asprintf`.
+    /// Text that is put together: `format!`, `to_string` of a number, `asprintf`, `a + b` of strings.
     Format,
+    /// Text in other letters: `to_uppercase`, `to_ascii_lowercase`.
+    Cased,
+    /// A path that is put together: `Path::join`, `DirEntry::path`.
+    Path,
+    /// The buffer of a stream that writes text, or the text that it was given or hands out: `std::ostringstream`.
+    Stream,
     /// A buffer that grows as it is filled: `Vec::push`, `String::push_str`, `std::vector::push_back`.
     Grow,
     /// A hash map that grows as it is filled.
@@ -24,7 +30,7 @@ pub(crate) enum Purpose {
     Node,
     /// The vector of a `collect`.
     Collect,
-    /// One value: `Box`, `Rc`, `Arc`, `std::make_unique`.
+    /// One value: `Box`, `Rc`, `Arc`, `std::make_unique`, `new T`.
     Boxed,
     /// A buffer of a requested size: `with_capacity`, `reserve`, `vec![0; n]`.
     Reserved,
@@ -38,7 +44,7 @@ pub(crate) enum Purpose {
     DeserializerScratch,
     /// Something else that serde makes.
     Deserialized,
-    /// The program's own call of `malloc`, `new` and so on.
+    /// The program's own call of `malloc`, `new[]` and so on.
     Direct,
     Other,
 }
@@ -81,7 +87,22 @@ const FORMATS: &[&str] = &[
     "vasprintf",
     "__vasprintf_internal",
     "__asprintf_chk",
+    "operator+",
+    "__str_concat",
 ];
+const CASES: &[&str] = &["to_uppercase", "to_lowercase", "to_ascii_uppercase", "to_ascii_lowercase"];
+/// Functions of `std::path` that make a new path of another one.
+const PATHS: &[&str] = &["join", "_join", "with_extension", "with_file_name", "path"];
+/// Classes of C++ that write text into a buffer of their own, and read it.
+const STREAMS: &[&str] = &[
+    "basic_stringbuf",
+    "basic_ostringstream",
+    "basic_istringstream",
+    "basic_stringstream",
+    "basic_strstream",
+];
+/// Functions that read a line into a buffer that they make larger.
+const READS: &[&str] = &["getline", "getdelim", "_IO_getdelim", "__getdelim", "__getline"];
 const GROWS: &[&str] = &[
     "grow_one",
     "grow_amortized",
@@ -107,7 +128,18 @@ const NODES: &[&str] =
     &["_M_get_node", "_M_create_node", "_M_allocate_node", "_M_allocate_node_ptr", "_M_insert_node"];
 const COLLECTS: &[&str] =
     &["collect", "from_iter", "spec_from_iter", "spec_from_iter_nested", "from_iter_exact"];
-const BOXES: &[&str] = &["exchange_malloc", "box_new", "make_unique", "make_shared", "allocate_shared"];
+const BOXES: &[&str] = &[
+    "exchange_malloc",
+    "box_new",
+    "make_unique",
+    "make_shared",
+    "allocate_shared",
+    "__shared_count",
+    "__allocate_shared",
+];
+/// `new T`, and `new T[n]`, which is a buffer. Their plain names are the same.
+pub(crate) const ONE_OBJECT: &str = "operator new";
+const ARRAY: &str = "operator new[]";
 const RESERVES: &[&str] = &[
     "with_capacity",
     "with_capacity_in",
@@ -148,6 +180,7 @@ pub(crate) fn call<'a>(stack: &[Frame<'a>], user: usize) -> Call<'a> {
         let of_serde = |text: &str| text.contains("serde");
         matches!(f.owner, Owner::Dependency | Owner::User)
             && (f.function.is_some_and(of_serde) || f.file.is_some_and(of_serde))
+            && !serializes(f)
     };
     let strings = ["visit_str", "visit_string", "visit_borrowed_str"];
     call.what = if inner.iter().any(serde) {
@@ -166,8 +199,15 @@ pub(crate) fn call<'a>(stack: &[Frame<'a>], user: usize) -> Call<'a> {
         Purpose::Node
     } else if ["read_to_string", "read"].iter().any(|name| in_file(name, "std/src/fs.rs"))
         || in_file("next", "std/src/io/mod.rs")
+        || has(READS)
     {
         Purpose::Read
+    } else if has(CASES) {
+        Purpose::Cased
+    } else if PATHS.iter().any(|name| in_file(name, "std/src/path.rs") || in_file(name, "std/src/fs.rs")) {
+        Purpose::Path
+    } else if inner.iter().any(is_of_stream) {
+        Purpose::Stream
     } else if wraps(WrapperKind::Text)
         || has(FORMATS) && !has(&["clone", "to_owned"]) && !is_str_to_string(inner, &names)
     {
@@ -195,16 +235,42 @@ pub(crate) fn call<'a>(stack: &[Frame<'a>], user: usize) -> Call<'a> {
         .all(|(f, n)| n.is_empty() || f.owner == Owner::Wrapper || DIRECT.contains(n))
     {
         // A wrapper of the allocator is the program's own `malloc`.
-        Purpose::Direct
+        if call.callee == ONE_OBJECT && !part(ARRAY) { Purpose::Boxed } else { Purpose::Direct }
     } else {
         Purpose::Other
     };
+    // What a call of the system needs inside is not the caller's to borrow or to reuse.
+    let is_of_system = callee.is_some_and(|(f, _)| f.file.is_some_and(wraps_the_system));
+    if is_of_system && !matches!(call.what, Purpose::Read | Purpose::Path) {
+        call.what = Purpose::Other;
+    }
     call
 }
 
-/// A `Clone::clone` or copy constructor of the program's, of which the compiler writes most.
+/// A `Clone::clone` or copy constructor of the program's or of a dependency's, of which the compiler writes most.
 fn is_own_copy(frame: &Frame<'_>) -> bool {
-    frame.owner == Owner::User && frame.function.is_some_and(|name| makes_a_copy(name, frame.file))
+    matches!(frame.owner, Owner::User | Owner::Dependency)
+        && frame.function.is_some_and(|name| makes_a_copy(name, frame.file))
+}
+
+/// A file of Rust's standard library whose functions call the system.
+fn wraps_the_system(file: &str) -> bool {
+    let parts = ["fs.rs", "process.rs", "env.rs", "net/", "thread/", "sys/", "os/"];
+    file.split_once("std/src/").is_some_and(|(_, rest)| parts.iter().any(|part| rest.starts_with(part)))
+}
+
+/// A function of serde that writes values, where text is put together like anywhere else.
+fn serializes(frame: &Frame<'_>) -> bool {
+    let name = frame.function.unwrap_or_default();
+    let writes = ["::ser::", "Serialize", "serialize_"].iter().any(|part| name.contains(part));
+    let is_in_ser = frame.file.is_some_and(|file| file.contains("/ser/") || file.ends_with("/ser.rs"));
+    (writes || is_in_ser) && !name.contains("eserialize")
+}
+
+/// A function of a stream of text of C++.
+fn is_of_stream(frame: &Frame<'_>) -> bool {
+    let is_one = |name: &str| STREAMS.iter().any(|class| name.contains(class));
+    frame.owner != Owner::User && frame.function.is_some_and(is_one)
 }
 
 /// `to_string` of a `str`, which copies and formats nothing.
@@ -302,6 +368,24 @@ mod tests {
                 &["grow_one", "push", "visit_seq|/registry/src/i/serde_core-1/src/de/impls.rs"],
                 Purpose::Deserialized,
             ),
+            (
+                &[
+                    "finish_grow",
+                    "push_str",
+                    "spec_to_string",
+                    "<quick_xml::se::element::Struct as serde_core::ser::SerializeStruct>::serialize_field\
+                     |/c/registry/src/i/quick-xml-0.38.3/src/se/element.rs",
+                ],
+                Purpose::Format,
+            ),
+            (
+                &[
+                    "to_vec_in",
+                    "to_path_buf|/rustc/1/library/std/src/path.rs",
+                    "read_dir|/rustc/1/library/std/src/fs.rs",
+                ],
+                Purpose::Other,
+            ),
             (&["malloc", "strdup"], Purpose::Copy),
             (
                 &[
@@ -320,7 +404,41 @@ mod tests {
                 Purpose::Grow,
             ),
             (&["operator new(unsigned long)", "_M_get_node", "_M_create_node"], Purpose::Node),
-            (&["operator new(unsigned long)"], Purpose::Direct),
+            (&["operator new(unsigned long)"], Purpose::Boxed),
+            (&["operator new(unsigned long)", "operator new[](unsigned long)"], Purpose::Direct),
+            (
+                &[
+                    "operator new(unsigned long)",
+                    "std::__cxx11::basic_string<char>::_M_create(unsigned long&, unsigned long)",
+                    "std::__cxx11::basic_string<char>::reserve(unsigned long)",
+                    "std::__cxx11::basic_string<char> std::operator+<char>(std::__cxx11::basic_string<char> const&)",
+                ],
+                Purpose::Format,
+            ),
+            (
+                &[
+                    "operator new(unsigned long)",
+                    "_M_create",
+                    "std::__cxx11::basic_stringbuf<char>::overflow(int)",
+                    "std::basic_ostream<char>& std::operator<< <char>(std::basic_ostream<char>&, char const*)",
+                ],
+                Purpose::Stream,
+            ),
+            (
+                &[
+                    "operator new(unsigned long)",
+                    "_M_mutate",
+                    "std::basic_istream<char>& std::getline<char>(std::basic_istream<char>&)",
+                ],
+                Purpose::Read,
+            ),
+            (&["realloc", "_IO_getdelim", "getline"], Purpose::Read),
+            (
+                &["with_capacity", "convert_while_ascii", "alloc::str::<impl str>::to_uppercase"],
+                Purpose::Cased,
+            ),
+            (&["with_capacity", "to_path_buf", "_join|/rustc/1/library/std/src/path.rs"], Purpose::Path),
+            (&["operator new(unsigned long)", "allocate", "_M_create", "make_shared<Thing>"], Purpose::Boxed),
             (&["malloc"], Purpose::Direct),
             (&[], Purpose::Direct),
             (&["g_malloc"], Purpose::Direct),

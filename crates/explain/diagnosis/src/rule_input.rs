@@ -9,7 +9,7 @@ use crate::foreign::Foreign;
 use crate::name::{base, with_type};
 use crate::purpose::{Call, Purpose, call};
 use crate::source::LineOf;
-use heapwise_analysis::owner::{Owner, package_of};
+use heapwise_analysis::owner::{Owner, makes_a_copy, package_of};
 use heapwise_analysis::{Analysis, Frame, Nanos, Site, SiteId};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -97,6 +97,15 @@ impl<'a> RuleInput<'a> {
         })
     }
 
+    /// The language of a place; of the program's largest one if it is about no place.
+    pub(crate) fn language(&self, place: Option<&Place<'a>>) -> Language {
+        let requests = |place: &&Place<'a>| {
+            place.seen.iter().map(|seen| seen.site.allocations + seen.site.reallocations).sum::<u64>()
+        };
+        let own = self.places.iter().filter(|place| place.foreign.is_none());
+        place.or_else(|| own.max_by_key(requests)).map_or(Language::C, |place| place.language)
+    }
+
     /// Requests of the whole program.
     pub(crate) fn requests(&self) -> u64 {
         self.analysis.totals.allocations + self.analysis.totals.reallocations
@@ -113,7 +122,10 @@ fn responsible<'a>(stack: &[Frame<'a>], user: usize) -> (usize, Call<'a>) {
         Purpose::DeserializerScratch,
         Purpose::Deserialized,
     ];
-    let dependency = stack[..user].iter().position(|frame| frame.owner == Owner::Dependency);
+    // As with the user's own code: who asked for a copy says more than the line that copies.
+    let is_copy = |frame: &Frame<'_>| frame.function.is_some_and(|name| makes_a_copy(name, frame.file));
+    let dependency =
+        stack[..user].iter().position(|frame| frame.owner == Owner::Dependency && !is_copy(frame));
     match dependency.filter(|_| !of_serde.contains(&of_user.what)) {
         Some(at) => (at, call(stack, at)),
         None => (user, of_user),
@@ -173,8 +185,10 @@ fn language(stack: &[Frame<'_>], frame: &Frame<'_>) -> Language {
     match frame.file.and_then(|f| f.rsplit_once('.')).map(|(_, ending)| ending) {
         Some("rs") => Language::Rust,
         Some("c") => Language::C,
-        Some("cc" | "cpp" | "cxx" | "C" | "hpp" | "hh" | "hxx") => Language::Cxx,
+        Some("cc" | "cpp" | "cxx" | "C" | "hpp" | "hh" | "hxx" | "ipp" | "tcc") => Language::Cxx,
         _ if stack.iter().any(|f| f.owner == Owner::RustStd) => Language::Rust,
+        // A header may be of either.
+        _ if frame.function.is_some_and(|name| name.contains("::")) => Language::Cxx,
         _ if stack.iter().any(|f| f.owner == Owner::CxxStd) => Language::Cxx,
         _ => Language::C,
     }
@@ -208,6 +222,29 @@ impl<'a> Place<'a> {
         (!part.sites.is_empty()).then_some(part)
     }
 
+    /// The parts of it that are for one of these purposes, by what the line calls for them, the largest first. A line may do
+    /// several things: what is true of the one does not have to be true of the other.
+    pub(crate) fn parts(&self, wanted: &[Purpose]) -> Vec<Part<'a>> {
+        self.parts_where(|seen| wanted.contains(&seen.call.what))
+    }
+
+    /// The same of what `wanted` accepts.
+    pub(crate) fn parts_where(&self, wanted: impl Fn(&Seen<'a>) -> bool) -> Vec<Part<'a>> {
+        let mut parts: Vec<Part<'a>> = Vec::new();
+        for seen in self.seen.iter().filter(|seen| wanted(seen)) {
+            match parts.iter_mut().find(|part| part.callee == seen.call.callee) {
+                Some(part) => part.add(seen),
+                None => {
+                    let mut part = Part::default();
+                    part.add(seen);
+                    parts.push(part);
+                }
+            }
+        }
+        parts.sort_by_key(|part| std::cmp::Reverse(part.requests()));
+        parts
+    }
+
     /// Whether it has something for this purpose.
     pub(crate) fn has(&self, what: Purpose) -> bool {
         self.seen.iter().any(|seen| seen.call.what == what)
@@ -222,10 +259,12 @@ pub(crate) struct Part<'a> {
     pub(crate) callee: &'a str,
     most: u64,
     pub(crate) allocations: u64,
-    pub(crate) resizes: u64,
+    pub(crate) reallocations: u64,
     pub(crate) bytes: u64,
     pub(crate) deallocations: u64,
     pub(crate) temporary: u64,
+    /// The temporary ones included.
+    pub(crate) short_lived: u64,
     /// The most that were live at one time, at most.
     pub(crate) most_blocks: u64,
     pub(crate) buffers: u64,
@@ -243,10 +282,11 @@ impl<'a> Part<'a> {
         }
         self.sites.push(site);
         self.allocations += site.allocations;
-        self.resizes += site.reallocations;
+        self.reallocations += site.reallocations;
         self.bytes = self.bytes.saturating_add(site.allocated_bytes.0);
         self.deallocations += site.deallocations;
-        self.temporary += site.temporary_allocations;
+        self.temporary += site.freed_after.temporary();
+        self.short_lived += site.freed_after.short_lived();
         self.most_blocks += site.most_blocks;
         self.buffers += site.growth.buffers;
         self.steps += site.growth.steps;
@@ -254,9 +294,44 @@ impl<'a> Part<'a> {
         self.exit_blocks += site.live_at_exit_blocks;
     }
 
-    /// Allocations and resizes.
+    /// Parts of one place together, and how many of their blocks were soon freed; `None` if there are no parts.
+    pub(crate) fn together(parts: Vec<Part<'a>>) -> Option<(Part<'a>, u64)> {
+        let soon = parts.iter().map(Part::thrown_away).sum();
+        Some((parts.into_iter().reduce(Part::join)?, soon))
+    }
+
+    fn join(mut self, other: Part<'a>) -> Self {
+        if other.most > self.most {
+            (self.most, self.callee) = (other.most, other.callee);
+        }
+        self.sites.extend(other.sites);
+        self.allocations += other.allocations;
+        self.reallocations += other.reallocations;
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.deallocations += other.deallocations;
+        self.temporary += other.temporary;
+        self.short_lived += other.short_lived;
+        self.most_blocks += other.most_blocks;
+        self.buffers += other.buffers;
+        self.steps += other.steps;
+        self.copied_bytes = self.copied_bytes.saturating_add(other.copied_bytes);
+        self.exit_blocks += other.exit_blocks;
+        self
+    }
+
+    /// How many of its blocks were soon freed: all if one could serve for them, else those that were short-lived.
+    pub(crate) fn thrown_away(&self) -> u64 {
+        if self.is_sequential() { self.made() } else { self.short_lived.min(self.made()) }
+    }
+
+    /// How many buffers or values were made: a block that took the place of a smaller one is the same buffer.
+    pub(crate) fn made(&self) -> u64 {
+        self.allocations.saturating_sub(self.steps.saturating_sub(self.reallocations))
+    }
+
+    /// Allocations and reallocations.
     pub(crate) fn requests(&self) -> u64 {
-        self.allocations + self.resizes
+        self.allocations + self.reallocations
     }
 
     /// Bytes of a request on average.
@@ -280,8 +355,9 @@ impl<'a> Part<'a> {
     /// A buffer that grows has a block at each of two sites: where it began and where it grew. One that moves to a larger
     /// block has two for a moment.
     pub(crate) fn is_sequential(&self) -> bool {
-        let ended = self.exit_blocks <= 1;
-        ended && self.most_blocks <= MOST_AT_ONCE.max(2 * self.sites.len() as u64).min(2 * MOST_AT_ONCE)
+        // A block that grows elsewhere ends there.
+        let ended_here = self.exit_blocks <= 1 && self.deallocations.saturating_mul(2) >= self.made();
+        ended_here && self.most_blocks <= MOST_AT_ONCE.max(2 * self.sites.len() as u64).min(2 * MOST_AT_ONCE)
     }
 }
 

@@ -3,7 +3,7 @@
 //! A program is a list of calls with stacks that are given as text. It is written as a recording and read as any other, so
 //! that a rule sees what it would see.
 
-use crate::insight::Insight;
+use crate::finding::Finding;
 use heapwise_analysis::{Analysis, Options, SiteId, analyze};
 use heapwise_trace::event::{AllocFunction, BlockAddress, Epoch, Event, StackId};
 use heapwise_trace::file::columns::EventsEncoder;
@@ -75,7 +75,7 @@ impl Program {
         self.next
     }
 
-    /// A resize that moves; says whereto.
+    /// A reallocation that moves; says whereto.
     pub(crate) fn resize(&mut self, old: u64, stack: u32, size: u64) -> u64 {
         self.next += 1 << 20;
         let (old, new, stack) = (BlockAddress(old), BlockAddress(self.next), StackId(stack));
@@ -152,19 +152,19 @@ impl Program {
         Symbols { strings, frames, images: vec![image] }
     }
 
-    /// The insights of one rule.
-    pub(crate) fn found(&self, id: &str) -> Vec<Insight> {
+    /// The findings of one rule.
+    pub(crate) fn found(&self, id: &str) -> Vec<Finding> {
         let line = |file: &str, line: u32| {
             let at = self.source.iter().rev().find(|known| known.0 == file && known.1 == line);
             at.map(|(_, _, text)| text.clone())
         };
-        let insights = crate::insights::all(&self.analysis(), &line, false, &mut Vec::new());
-        insights.into_iter().filter(|i| i.id == id).collect()
+        let findings = crate::findings::all(&self.analysis(), &line, false, &mut Vec::new());
+        findings.into_iter().filter(|i| i.id == id).collect()
     }
 
-    /// The only insight of one rule.
+    /// The only finding of one rule.
     #[track_caller]
-    pub(crate) fn only(&self, id: &str) -> Insight {
+    pub(crate) fn only(&self, id: &str) -> Finding {
         let mut found = self.found(id);
         assert_eq!(found.len(), 1, "{found:?}");
         found.remove(0)
@@ -179,9 +179,9 @@ impl Program {
     }
 }
 
-/// All insights.
-pub(crate) fn all(analysis: &Analysis) -> Vec<Insight> {
-    crate::insights::all(analysis, crate::source::NO_LINES, false, &mut Vec::new())
+/// All findings.
+pub(crate) fn all(analysis: &Analysis) -> Vec<Finding> {
+    crate::findings::all(analysis, crate::source::NO_LINES, false, &mut Vec::new())
 }
 
 /// Frames as optimised Rust programs have them.

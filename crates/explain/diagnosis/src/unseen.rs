@@ -140,7 +140,7 @@ fn remedy(spots: &[&BlindSpot]) -> String {
         }
     }
     match all.as_slice() {
-        [] => "look at its mappings (`pmap -x`); an allocator of its own is recorded if it is wrapped in heapwise::Allocator"
+        [] => "look at its mappings (`pmap -x`); an allocator inside the program is recorded if it is wrapped in heapwise::Allocator"
             .to_owned(),
         [(only, _)] => (*only).to_owned(),
         several => {

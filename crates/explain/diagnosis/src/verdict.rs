@@ -13,12 +13,12 @@ pub enum VerdictKind {
     /// Live bytes, which were still rising.
     Growth,
     Live,
-    /// What the allocator adds to each request.
-    Rounding,
-    /// Free bytes between live blocks.
-    Fragmentation,
-    /// Pages without a live block that were not returned to the system.
-    Retention,
+    /// Usable minus requested bytes.
+    InternalFragmentation,
+    /// Free bytes in pages with live blocks.
+    ExternalFragmentation,
+    /// Resident pages without a live block.
+    FreePages,
     /// The allocator's own pages.
     Metadata,
     /// Memory that the heap has nothing to do with.
@@ -33,9 +33,9 @@ impl VerdictKind {
         match self {
             Self::Growth => "growth",
             Self::Live => "live",
-            Self::Rounding => "rounding",
-            Self::Fragmentation => "fragmentation",
-            Self::Retention => "retention",
+            Self::InternalFragmentation => "internal-fragmentation",
+            Self::ExternalFragmentation => "external-fragmentation",
+            Self::FreePages => "free-pages",
             Self::Metadata => "metadata",
             Self::NotHeap => "not-heap",
             Self::Unrecorded => "unrecorded",
@@ -61,8 +61,8 @@ pub(crate) fn verdict(analysis: &Analysis, unseen: Option<&Unseen>) -> Option<Ve
     let (moment, when) =
         if idle::idles(analysis, peak, end) { (end, "At the end") } else { (peak, "At the peak") };
     let mut judged = *moment;
-    if idle::gave_back(peak, end) {
-        judged.retained = Bytes(0);
+    if idle::returned_memory(peak, end) {
+        judged.free_pages = Bytes(0);
     }
     let kind = dominant(analysis, &judged);
     if let Some(unseen) = unseen.filter(|unseen| unseen.is_much || kind == VerdictKind::NotHeap) {
@@ -88,20 +88,20 @@ pub(crate) fn verdict(analysis: &Analysis, unseen: Option<&Unseen>) -> Option<Ve
                 percent(moment.live)
             )
         }
-        VerdictKind::Rounding => format!(
-            "{when} {} resident ({}) is what the allocator adds to round requests up",
-            of(moment.rounding),
-            percent(moment.rounding)
+        VerdictKind::InternalFragmentation => format!(
+            "{when} {} resident ({}) is internal fragmentation: usable minus requested bytes",
+            of(moment.internal_fragmentation),
+            percent(moment.internal_fragmentation)
         ),
-        VerdictKind::Fragmentation => format!(
-            "{when} {} resident ({}) is free, in pages that live blocks keep: fragmentation",
-            of(moment.holes),
-            percent(moment.holes)
+        VerdictKind::ExternalFragmentation => format!(
+            "{when} {} resident ({}) is external fragmentation: free bytes in pages with live blocks",
+            of(moment.external_fragmentation),
+            percent(moment.external_fragmentation)
         ),
-        VerdictKind::Retention => format!(
+        VerdictKind::FreePages => format!(
             "{when} {} resident ({}) is free pages that the allocator has not returned to the system{}",
-            of(moment.retained),
-            percent(moment.retained),
+            of(moment.free_pages),
+            percent(moment.free_pages),
             if when == "At the end" { "; that is not fragmentation" } else { "" }
         ),
         VerdictKind::Metadata => {
@@ -125,7 +125,7 @@ pub(crate) fn verdict(analysis: &Analysis, unseen: Option<&Unseen>) -> Option<Ve
 fn withheld(unseen: &Unseen) -> Verdict {
     Verdict {
         kind: VerdictKind::Unrecorded,
-        sentence: format!("What memory consists of is not judged: {}", unseen.sentence),
+        sentence: format!("Resident memory is not judged: {}", unseen.sentence),
         remedy: unseen.remedy.clone(),
     }
 }
@@ -135,9 +135,9 @@ fn dominant(analysis: &Analysis, b: &Breakdown) -> VerdictKind {
     let heap = b.heap();
     let parts = [
         (b.live, VerdictKind::Live),
-        (b.retained, VerdictKind::Retention),
-        (b.holes, VerdictKind::Fragmentation),
-        (b.rounding, VerdictKind::Rounding),
+        (b.free_pages, VerdictKind::FreePages),
+        (b.external_fragmentation, VerdictKind::ExternalFragmentation),
+        (b.internal_fragmentation, VerdictKind::InternalFragmentation),
         (b.metadata, VerdictKind::Metadata),
     ];
     if b.not_heap > heap {
@@ -201,9 +201,17 @@ mod tests {
         let most = Bytes(60 * MIB);
         let cases: [(VerdictKind, Breakdown, &str); 6] = [
             (VerdictKind::Live, breakdown(|b| b.live = most), "is live data"),
-            (VerdictKind::Rounding, breakdown(|b| b.rounding = most), "round requests up"),
-            (VerdictKind::Fragmentation, breakdown(|b| b.holes = most), "fragmentation"),
-            (VerdictKind::Retention, breakdown(|b| b.retained = most), "not returned to the system"),
+            (
+                VerdictKind::InternalFragmentation,
+                breakdown(|b| b.internal_fragmentation = most),
+                "is internal fragmentation",
+            ),
+            (
+                VerdictKind::ExternalFragmentation,
+                breakdown(|b| b.external_fragmentation = most),
+                "is external fragmentation",
+            ),
+            (VerdictKind::FreePages, breakdown(|b| b.free_pages = most), "not returned to the system"),
             (VerdictKind::Metadata, breakdown(|b| b.metadata = most), "the allocator's own"),
             (VerdictKind::NotHeap, breakdown(|b| b.not_heap = most), "is not heap"),
         ];
@@ -222,7 +230,7 @@ mod tests {
     #[test]
     fn the_heap_is_not_cleared_by_being_in_parts() {
         let split =
-            |not_heap| breakdown(|b| (b.not_heap, b.retained) = (Bytes(not_heap * MIB), Bytes(15 * MIB)));
+            |not_heap| breakdown(|b| (b.not_heap, b.free_pages) = (Bytes(not_heap * MIB), Bytes(15 * MIB)));
         assert_eq!(verdict_of("/lib/libc.so.6", split(44)).kind, VerdictKind::Live);
         assert_eq!(verdict_of("/lib/libc.so.6", split(46)).kind, VerdictKind::NotHeap);
     }
@@ -241,7 +249,7 @@ mod tests {
         let withheld = judged(&analysis);
         assert_eq!(withheld.kind, VerdictKind::Unrecorded);
         assert!(withheld.sentence.contains("not judged: 40.0 MiB of 100 MiB"), "{}", withheld.sentence);
-        // However little of it there is, a program with an allocator of its own is never said to have little heap.
+        // However little of it there is, a program with its own allocator is never said to have little heap.
         analysis.accounting.at_peak = Some(breakdown(|b| b.not_heap = Bytes(60 * MIB)));
         assert_eq!(judged(&analysis).kind, VerdictKind::NotHeap);
         let (id, allocator, file) = (BlindSpot::OWN_ALLOCATOR.into(), "jemalloc".into(), "/a".into());
@@ -283,18 +291,18 @@ mod tests {
 
     #[test]
     fn the_remedy_is_that_of_the_allocator() {
-        let retained = breakdown(|b| b.retained = Bytes(60 * MIB));
-        assert!(verdict_of("/lib/libc.so.6", retained).remedy.contains("malloc_trim"));
-        assert!(verdict_of("/usr/lib/libjemalloc.so.2", retained).remedy.contains("background_thread"));
-        assert!(verdict_of("/usr/lib/libmimalloc.so.2", retained).remedy.contains("MIMALLOC_PURGE_DELAY"));
-        let lazy = Breakdown { lazily_freed: Bytes(50 * MIB), ..retained };
+        let free = breakdown(|b| b.free_pages = Bytes(60 * MIB));
+        assert!(verdict_of("/lib/libc.so.6", free).remedy.contains("malloc_trim"));
+        assert!(verdict_of("/usr/lib/libjemalloc.so.2", free).remedy.contains("background_thread"));
+        assert!(verdict_of("/usr/lib/libmimalloc.so.2", free).remedy.contains("MIMALLOC_PURGE_DELAY"));
+        let lazy = Breakdown { lazily_freed: Bytes(50 * MIB), ..free };
         assert!(verdict_of("/usr/lib/libsnmalloc.so", lazy).remedy.contains("MADV_FREE"));
     }
 
     #[test]
-    fn fragmentation_names_what_pins_most() {
+    fn external_fragmentation_names_what_pins_most() {
         let mut analysis = program("/lib/libc.so.6");
-        analysis.accounting.at_peak = Some(breakdown(|b| b.holes = Bytes(60 * MIB)));
+        analysis.accounting.at_peak = Some(breakdown(|b| b.external_fragmentation = Bytes(60 * MIB)));
         let site = analysis.sites()[0].id;
         analysis.accounting.pinned = vec![Pinned { site, bytes: Bytes(38 * MIB), blocks: 602, pages: 9000 }];
         let remedy = verdict(&analysis, None).expect("pages were seen").remedy;

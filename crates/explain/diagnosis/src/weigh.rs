@@ -1,51 +1,45 @@
-//! How much a finding matters: its share in the whole program's use of the allocator.
+//! How much a finding matters: by the time and the peak memory that a change would save.
 //!
-//! The share is that of the requests, of the modelled time or of the peak, whichever is largest; bytes count for half,
-//! since a large block costs hardly more than a small one. A share alone says little about a small program, so each
-//! step also requires an amount. What is below the lowest step is no finding at all: a report with twenty true remarks
-//! that save nothing is not read.
+//! Requests and bytes are no measure. Ten megabytes that pass through one buffer cost nothing, and half of a program's requests
+//! may be a thousandth of its time. What is below the lowest step is no finding at all: a report with twenty true remarks that
+//! save nothing is not read.
+//!
+//! Whether something is a finding depends on the model of costs alone ([`crate::cost`]), and is the same for two runs. How severe
+//! it is depends on the time that the program took, too.
 
-use crate::insight::{Estimate, Severity};
+use crate::finding::{Estimate, Severity};
 use crate::rule_input::{Place, RuleInput};
+use heapwise_analysis::Analysis;
 
 /// What a severity requires.
 struct Step {
     severity: Severity,
-    /// Of the whole, from 0 to 1.
-    share: f64,
-    requests: u64,
-    bytes: u64,
-    peak_bytes: u64,
+    /// Of the time of the run, from 0 to 1.
+    of_time: f64,
     time_ns: u64,
+    /// Of the peak.
+    of_peak: f64,
+    peak_bytes: u64,
 }
 
-/// From the highest to the lowest.
-const STEPS: [Step; 3] = [
-    Step {
-        severity: Severity::High,
-        share: 0.2,
-        requests: 100_000,
-        bytes: 1 << 30,
-        peak_bytes: 64 << 20,
-        time_ns: 20_000_000,
-    },
-    Step {
-        severity: Severity::Medium,
-        share: 0.05,
-        requests: 2_000,
-        bytes: 4 << 20,
-        peak_bytes: 1 << 20,
-        time_ns: 500_000,
-    },
-    Step {
-        severity: Severity::Low,
-        share: 0.01,
-        requests: 100,
-        bytes: 256 << 10,
-        peak_bytes: 256 << 10,
-        time_ns: 20_000,
-    },
+/// From the highest to the lowest. The model is of calls that find all they need in the cache; within a program they take twice as
+/// long, and more.
+const STEPS: [Step; 2] = [
+    Step { severity: Severity::High, of_time: 0.01, time_ns: 1_000_000, of_peak: 0.2, peak_bytes: 64 << 20 },
+    Step { severity: Severity::Medium, of_time: 0.002, time_ns: 200_000, of_peak: 0.05, peak_bytes: 4 << 20 },
 ];
+
+/// A finding saves at least this part of what all calls cost by the model, and as much time.
+const LEAST_OF_CALLS: f64 = 0.01;
+const LEAST_NS: u64 = 2_000;
+/// Or this part of the peak, and as many bytes.
+const LEAST_OF_PEAK: f64 = 0.01;
+const LEAST_PEAK_BYTES: u64 = 256 << 10;
+
+/// What recording adds to the processor time for each event, at least.
+const RECORDING_NS: u64 = 30;
+/// Where the processor time is unknown, calls are taken for this part of it: one in so many.
+const USUAL_PART_OF_CALLS: u64 = 10;
 
 /// How much it matters, `None` if not at all. `place` is where it is: without a line it is not recommended first.
 pub(crate) fn severity(
@@ -53,22 +47,31 @@ pub(crate) fn severity(
     place: Option<&Place<'_>>,
     estimate: &Estimate,
 ) -> Option<Severity> {
-    let share = |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
-    let totals = &input.analysis.totals;
-    let peak = totals.peak_live_bytes.0.max(input.analysis.memory.peak_rss.0);
-    let largest = share(estimate.allocations, input.requests())
-        .max(share(estimate.time.0, input.time.0))
-        .max(share(estimate.allocated_bytes.0, totals.allocated_bytes.0) / 2.0)
-        .max(share(estimate.peak_bytes.0, peak));
+    let part = |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
+    let peak = input.analysis.totals.peak_live_bytes.0.max(input.analysis.memory.peak_rss.0);
+    let (time, bytes) = (estimate.time.0, estimate.peak_bytes.0);
+    let saves_time = time >= LEAST_NS && part(time, input.time.0) >= LEAST_OF_CALLS;
+    let saves_memory = bytes >= LEAST_PEAK_BYTES && part(bytes, peak) >= LEAST_OF_PEAK;
+    if !saves_time && !saves_memory {
+        return None;
+    }
+    let (of_time, of_peak) = (part(time, run_time(input.analysis, input.time.0)), part(bytes, peak));
     let step = STEPS.iter().find(|step| {
-        largest >= step.share
-            && (estimate.allocations >= step.requests
-                || estimate.allocated_bytes.0 >= step.bytes
-                || estimate.peak_bytes.0 >= step.peak_bytes
-                || estimate.time.0 >= step.time_ns)
-    })?;
+        of_time >= step.of_time && time >= step.time_ns || of_peak >= step.of_peak && bytes >= step.peak_bytes
+    });
+    let severity = step.map_or(Severity::Low, |step| step.severity);
     let unnamed = place.is_some_and(|p| p.line.is_none());
-    Some(if unnamed { step.severity.min(Severity::Medium) } else { step.severity })
+    Some(if unnamed { severity.min(Severity::Medium) } else { severity })
+}
+
+/// About how much processor time the program needs when it is not recorded. Its calls, of which the model knows what they cost,
+/// are a part of it.
+fn run_time(analysis: &Analysis, calls_ns: u64) -> u64 {
+    let measured = analysis.end.as_ref().map_or(0, |end| end.cpu_ns);
+    match measured {
+        0 => calls_ns.saturating_mul(USUAL_PART_OF_CALLS),
+        _ => measured.saturating_sub(analysis.n_events.saturating_mul(RECORDING_NS)).max(calls_ns),
+    }
 }
 
 #[cfg(test)]
@@ -77,41 +80,69 @@ mod tests {
     use crate::testing::{BOXED, Program, user};
     use heapwise_analysis::{Bytes, Nanos};
 
-    /// The severity of a saving of so many requests in a program of 300,000.
-    fn of(requests: u64, stack: &str) -> Option<Severity> {
+    fn saved(time_ns: u64, peak_bytes: u64) -> Estimate {
+        Estimate { time: Nanos(time_ns), peak_bytes: Bytes(peak_bytes), ..Estimate::default() }
+    }
+
+    /// The severity of a saving of so much time in a program whose calls take 7.5 ms.
+    fn of(time_ns: u64, stack: &str) -> Option<Severity> {
         let mut p = Program::default();
         let stack = p.stack(&user(BOXED, stack));
         (0..300_000).for_each(|_| _ = p.alloc(stack, 8));
         let analysis = p.analysis();
         let input = RuleInput::new(&analysis, crate::source::NO_LINES);
-        let estimate = Estimate { allocations: requests, ..Estimate::default() };
-        severity(&input, input.places.first(), &estimate)
+        severity(&input, input.places.first(), &saved(time_ns, 0))
     }
 
     #[test]
-    fn a_share_and_an_amount_are_asked_for() {
+    fn a_part_of_the_time_and_an_amount_are_asked_for() {
         let line = "app::run|/u/src/a.rs|7";
-        assert_eq!(of(150_000, line), Some(Severity::High));
-        assert_eq!(of(30_000, line), Some(Severity::Medium));
-        assert_eq!(of(6_000, line), Some(Severity::Low));
-        assert_eq!(of(2_000, line), None, "less than a hundredth is no finding");
+        assert_eq!(of(3_750_000, line), Some(Severity::High));
+        assert_eq!(of(750_000, line), Some(Severity::Medium));
+        assert_eq!(of(150_000, line), Some(Severity::Low));
+        assert_eq!(of(50_000, line), None, "less than a hundredth is no finding");
         assert_eq!(
-            of(150_000, "app::run||"),
+            of(3_750_000, "app::run||"),
             Some(Severity::Medium),
             "without a line there is no place to begin"
         );
     }
 
     #[test]
-    fn a_large_share_of_little_is_little() {
+    fn a_large_part_of_little_is_little() {
         let mut p = Program::default();
         let stack = p.stack(&user(BOXED, "app::run|/u/src/a.rs|7"));
         (0..150).for_each(|_| _ = p.alloc(stack, 8));
         let analysis = p.analysis();
         let input = RuleInput::new(&analysis, crate::source::NO_LINES);
-        let of = |allocations| severity(&input, None, &Estimate { allocations, ..Estimate::default() });
-        assert_eq!((of(150), of(50)), (Some(Severity::Low), None));
-        let peak = Estimate { peak_bytes: Bytes(200 << 20), time: Nanos(0), ..Estimate::default() };
-        assert_eq!(severity(&input, None, &peak), Some(Severity::High));
+        let of = |estimate: Estimate| severity(&input, None, &estimate);
+        assert_eq!((of(saved(3_750, 0)), of(saved(1_250, 0))), (Some(Severity::Low), None));
+        assert_eq!(of(saved(0, 200 << 20)), Some(Severity::High));
+    }
+
+    #[test]
+    fn requests_and_bytes_that_pass_through_are_no_gain() {
+        let mut p = Program::default();
+        let stack = p.stack(&user(BOXED, "app::run|/u/src/a.rs|7"));
+        (0..1000).for_each(|_| _ = p.alloc(stack, 8));
+        let analysis = p.analysis();
+        let input = RuleInput::new(&analysis, crate::source::NO_LINES);
+        let through = Estimate { allocations: 900, allocated_bytes: Bytes(8 << 30), ..Estimate::default() };
+        assert_eq!(severity(&input, None, &through), None);
+    }
+
+    #[test]
+    fn the_time_of_the_run_decides_how_severe_it_is() {
+        let mut p = Program::default();
+        let stack = p.stack(&user(BOXED, "app::run|/u/src/a.rs|7"));
+        (0..300_000).for_each(|_| _ = p.alloc(stack, 8));
+        let mut analysis = p.analysis();
+        let mut of = |cpu_ns: u64| {
+            analysis.end.as_mut().expect("it ended").cpu_ns = cpu_ns;
+            severity(&RuleInput::new(&analysis, crate::source::NO_LINES), None, &saved(3_750_000, 0))
+        };
+        assert_eq!(of(50_000_000), Some(Severity::High));
+        assert_eq!(of(500_000_000), Some(Severity::Medium));
+        assert_eq!(of(5_000_000_000), Some(Severity::Low));
     }
 }

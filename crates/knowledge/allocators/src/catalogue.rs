@@ -10,13 +10,13 @@ use std::fmt::Write;
 pub fn source(allocator: &dyn Allocator, libraries: &Libraries) -> String {
     let is_there = libraries.has(allocator);
     match allocator.origin() {
-        Origin::Carried { source, .. } | Origin::OnRequest { source, .. } if is_there => {
-            format!("carried by heapwise, built from {source}")
+        Origin::Bundled { source, .. } | Origin::OnRequest { source, .. } if is_there => {
+            format!("bundled with heapwise, built from {source}")
         }
         Origin::CLibrary if is_there => {
             "the C library's own, by a library of heapwise's that passes calls on".into()
         }
-        Origin::Carried { .. } | Origin::CLibrary => "not there: this heapwise was built without it".into(),
+        Origin::Bundled { .. } | Origin::CLibrary => "not there: this heapwise was built without it".into(),
         Origin::OnRequest { .. } => {
             format!("not there: this heapwise was built without it; {}", registry::request(allocator.name()))
         }

@@ -38,8 +38,8 @@ pub struct Family {
     pub interface: Interface,
     /// Whether it checks each access besides, so that times and sizes are not those of the program.
     pub is_sanitizer: bool,
-    /// How it gives free pages back.
-    pub retention: &'static str,
+    /// How it returns free pages to the system.
+    pub free_pages: &'static str,
     /// What keeps its pages from being pinned.
     pub fragmentation: &'static str,
 }
@@ -63,7 +63,7 @@ impl Family {
         complaints: &[],
         interface: Interface::None,
         is_sanitizer: false,
-        retention: "Look for the allocator's settings for giving pages back: decay, purge, trim or release.",
+        free_pages: "Look for the allocator's settings for returning pages to the system: decay, purge, trim or release.",
         fragmentation: "An allocator that keeps sizes apart (jemalloc, mimalloc) may pack them better; compare before you \
                         switch.",
     };

@@ -63,7 +63,7 @@ pub(crate) fn before_main(statements: &[String]) -> Vec<String> {
 
 /// A note for lines of Rust that set options.
 pub(crate) const UNSAFE: &str = "A crate with #![forbid(unsafe_code)] refuses the lines that set options: say deny there, and \
-                                 allow it for these lines, or have them in a crate of their own.";
+                                 allow it for these lines, or have them in a separate crate.";
 
 /// A word for a shell, in quotes only if it needs them.
 pub fn quote(word: &str) -> String {

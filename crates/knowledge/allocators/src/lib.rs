@@ -36,7 +36,7 @@ mod tune;
 mod version;
 
 #[cfg(feature = "candidates")]
-pub use c_library::version as c_library_version;
+pub use c_library::{path as c_library_path, version as c_library_version};
 #[cfg(feature = "candidates")]
 pub use catalogue::{Check, CheckError, check, settings_markdown, source};
 pub use family::{Complaint, Family, Interface, Sign};
@@ -51,7 +51,7 @@ pub use libraries::{Error, Libraries, Prepared};
 #[cfg(feature = "candidates")]
 pub use memory::MemoryFile;
 pub use registry::{
-    Allocator, GLIBC, MUSL, Origin, all, by_library, by_name, by_type, carried, families, is_function,
+    Allocator, GLIBC, MUSL, Origin, all, bundled, by_library, by_name, by_type, families, is_function,
     replaces_malloc,
 };
 pub use setting::{Kind, Setting, Unit};

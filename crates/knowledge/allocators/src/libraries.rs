@@ -20,7 +20,7 @@ const TUNABLES: &str = "GLIBC_TUNABLES";
 pub enum Error {
     /// This heapwise does not carry the allocator.
     #[error("this heapwise was built without {name}: build it again without HEAPWISE_WITHOUT_ALLOCATORS")]
-    NotCarried {
+    NotBundled {
         /// The allocator.
         name: &'static str,
     },
@@ -72,21 +72,21 @@ pub enum Error {
 /// The libraries that candidates are made of. Those that heapwise carries are put into memory on first use.
 #[derive(Debug, Default)]
 pub struct Libraries {
-    carried: Vec<(&'static str, &'static [u8])>,
+    bundled: Vec<(&'static str, &'static [u8])>,
     opened: Mutex<HashMap<&'static str, Arc<MemoryFile>>>,
 }
 
 impl Libraries {
     /// With the libraries that the program carries, by the names of their allocators.
-    pub fn new(carried: &[(&'static str, &'static [u8])]) -> Self {
-        Self { carried: carried.to_vec(), opened: Mutex::default() }
+    pub fn new(bundled: &[(&'static str, &'static [u8])]) -> Self {
+        Self { bundled: bundled.to_vec(), opened: Mutex::default() }
     }
 
-    /// Whether an allocator of the shelf is there: carried, or installed.
+    /// Whether an allocator of the registry is there: bundled, or installed.
     pub fn has(&self, allocator: &dyn Allocator) -> bool {
         match allocator.origin() {
             Origin::Installed { files, .. } => find_installed(files).is_some(),
-            _ => self.carried.iter().any(|(name, _)| *name == allocator.name()),
+            _ => self.bundled.iter().any(|(name, _)| *name == allocator.name()),
         }
     }
 
@@ -99,15 +99,15 @@ impl Libraries {
         let preload = match &candidate.which {
             Which::AsItIs => None,
             Which::File(path) => Some(library_at(path)?),
-            Which::Shelf(allocator) => Some(match allocator.origin() {
+            Which::Registered(allocator) => Some(match allocator.origin() {
                 Origin::Installed { files, package } => find_installed(files).ok_or_else(|| {
                     Error::NotInstalled { name: allocator.name(), files: files.join(", "), package }
                 })?,
                 Origin::OnRequest { .. } if !self.has(*allocator) => {
                     return Err(Error::NotRequested { name: allocator.name() });
                 }
-                Origin::Carried { .. } | Origin::OnRequest { .. } | Origin::CLibrary => {
-                    memory.insert(self.carried_library(allocator.name())?).path()
+                Origin::Bundled { .. } | Origin::OnRequest { .. } | Origin::CLibrary => {
+                    memory.insert(self.bundled_library(allocator.name())?).path()
                 }
             }),
         };
@@ -117,9 +117,9 @@ impl Libraries {
         Ok(Prepared { candidate: candidate.clone(), preload, variables, _memory: memory })
     }
 
-    fn carried_library(&self, name: &'static str) -> Result<Arc<MemoryFile>, Error> {
+    fn bundled_library(&self, name: &'static str) -> Result<Arc<MemoryFile>, Error> {
         let (name, bytes) =
-            *self.carried.iter().find(|(n, _)| *n == name).ok_or(Error::NotCarried { name })?;
+            *self.bundled.iter().find(|(n, _)| *n == name).ok_or(Error::NotBundled { name })?;
         // A panic elsewhere leaves the table as it was.
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(library) = opened.get(name) {
@@ -244,15 +244,15 @@ mod tests {
     }
 
     #[test]
-    fn a_carried_library_is_a_path_while_it_is_kept() {
-        let jemalloc = prepared("jemalloc").expect("it is carried");
+    fn a_bundled_library_is_a_path_while_it_is_kept() {
+        let jemalloc = prepared("jemalloc").expect("it is bundled");
         let path = jemalloc.preload().expect("a library").to_owned();
         assert_eq!(std::fs::read(&path).expect("readable"), b"its bytes");
         assert!(
             std::fs::OpenOptions::new().write(true).open(&path).is_err()
                 || std::fs::write(&path, b"x").is_err()
         );
-        assert!(matches!(prepared("mimalloc"), Err(Error::NotCarried { name: "mimalloc" })));
+        assert!(matches!(prepared("mimalloc"), Err(Error::NotBundled { name: "mimalloc" })));
         let error = prepared("tcmalloc-google").expect_err("it was not asked for").to_string();
         let remedy = "build it again with HEAPWISE_WITH_ALLOCATORS=tcmalloc-google";
         assert_eq!(error, format!("this heapwise was built without tcmalloc-google: {remedy}"));
@@ -265,7 +265,7 @@ mod tests {
         command
             .env(TUNABLES, "glibc.malloc.arena_max=1:glibc.cpu.x86_ibt=off")
             .env(PRELOAD, "/lib/theirs.so");
-        let ours = prepared("glibc:arena_max=2:tcache_count=0").expect("it is carried");
+        let ours = prepared("glibc:arena_max=2:tcache_count=0").expect("it is bundled");
         ours.apply(&mut command);
         assert_eq!(get(&command, "MALLOC_ARENA_MAX"), None);
         assert_eq!(get(&command, "MIMALLOC_PURGE_DELAY"), None);

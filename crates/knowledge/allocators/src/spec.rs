@@ -24,7 +24,7 @@ const VARIABLE: &str = "env.";
 pub(crate) enum Which {
     #[default]
     AsItIs,
-    Shelf(&'static dyn Allocator),
+    Registered(&'static dyn Allocator),
     File(PathBuf),
 }
 
@@ -49,9 +49,7 @@ pub enum SpecError {
         names: String,
     },
     /// No allocator of the registry has this name.
-    #[error(
-        "there is no allocator {name:?}: name one of {names}, or the path of a library, with a slash in it"
-    )]
+    #[error("unknown allocator {name:?}: name one of {names}, or the path of a library, with a slash in it")]
     UnknownAllocator {
         /// As it was given.
         name: String,
@@ -87,7 +85,7 @@ pub enum SpecError {
         range: String,
     },
     /// A setting without a value.
-    #[error("{text:?} after {allocator} is no setting: write NAME=VALUE, with a colon before each")]
+    #[error("invalid setting {text:?} after {allocator}: write NAME=VALUE, with a colon before each")]
     NotAPair {
         allocator: String,
         /// As it was given.
@@ -162,7 +160,7 @@ fn names(given: &str) -> String {
 impl Candidate {
     /// An allocator of the registry with its defaults.
     pub(crate) fn of(allocator: &'static dyn Allocator) -> Self {
-        Self { which: Which::Shelf(allocator), ..Self::default() }
+        Self { which: Which::Registered(allocator), ..Self::default() }
     }
 
     /// Reads one candidate.
@@ -176,7 +174,7 @@ impl Candidate {
             "" => return Err(SpecError::Empty { names: names("") }),
             DEFAULT => Which::AsItIs,
             path if path.contains('/') => Which::File(PathBuf::from(path)),
-            name => Which::Shelf(
+            name => Which::Registered(
                 registry::by_name(name)
                     .ok_or_else(|| SpecError::UnknownAllocator { name: name.into(), names: names(name) })?,
             ),
@@ -218,7 +216,7 @@ impl Candidate {
     pub fn name(&self) -> &str {
         match &self.which {
             Which::AsItIs => DEFAULT,
-            Which::Shelf(allocator) => allocator.name(),
+            Which::Registered(allocator) => allocator.name(),
             // Made of a text, so it is one.
             Which::File(path) => path.to_str().unwrap_or_default(),
         }
@@ -232,7 +230,7 @@ impl Candidate {
     /// The allocator of the registry; `None` for a library of the user's and for the baseline.
     pub fn allocator(&self) -> Option<&'static dyn Allocator> {
         match self.which {
-            Which::Shelf(allocator) => Some(allocator),
+            Which::Registered(allocator) => Some(allocator),
             _ => None,
         }
     }
@@ -264,7 +262,7 @@ impl Candidate {
     pub fn fix(&self) -> Fix {
         let mut fix = match &self.which {
             Which::AsItIs => Fix::default(),
-            Which::Shelf(allocator) => allocator.fix(&self.settings),
+            Which::Registered(allocator) => allocator.fix(&self.settings),
             Which::File(path) => Fix {
                 environment: vec![("LD_PRELOAD".into(), path.to_string_lossy().into_owned())],
                 other_languages: vec!["Link the library, or preload it with the variable.".into()],
@@ -411,7 +409,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_named_with_what_is_near_it() {
-        assert!(error("jemaloc").starts_with("there is no allocator \"jemaloc\": name one of jemalloc, "));
+        assert!(error("jemaloc").starts_with("unknown allocator \"jemaloc\": name one of jemalloc, "));
         assert!(error("jemalloc:dirty_decay=1").contains("name one of dirty_decay_ms, "));
         assert_eq!(
             error("mimalloc:purge_delay=soon"),

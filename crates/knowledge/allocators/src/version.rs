@@ -8,7 +8,7 @@ impl dyn Allocator {
     /// what can be found out without starting it.
     pub fn version(&self) -> String {
         match self.origin() {
-            Origin::Carried { version, .. } | Origin::OnRequest { version, .. } => version.to_owned(),
+            Origin::Bundled { version, .. } | Origin::OnRequest { version, .. } => version.to_owned(),
             Origin::CLibrary => crate::c_library::version(),
             Origin::Installed { files, .. } => {
                 // libtcmalloc_minimal.so.4 is a link to a file with the whole number of the interface, which is not that of

@@ -15,10 +15,7 @@ pub fn open(page: &Path, part: Option<&str>) {
         None => open::that_detached(page),
     };
     if let Err(error) = opened {
-        crate::say!(
-            "heapwise: warning: nothing here opens pages ({error}); open {} with a browser",
-            page.display()
-        );
+        crate::say!("heapwise: warning: cannot start a browser ({error}); open {} with one", page.display());
     }
 }
 

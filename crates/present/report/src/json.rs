@@ -5,7 +5,7 @@ pub(crate) mod memory;
 
 use crate::report::rows::via_of;
 use crate::schema::report::{
-    AllocatorTime, BlindSpot, Estimate, Exit, Frame, Growth, Handover, Insight, Interception, Order, Process,
+    AllocatorTime, BlindSpot, Estimate, Exit, Finding, Frame, Growth, Handover, Interception, Order, Process,
     Quantiles, Report, SCHEMA, Sampling, Site, SiteSizes, SizeClass, Stacks, Thread, Totals, Warning,
     Withheld,
 };
@@ -95,7 +95,7 @@ fn report<'a>(a: &'a Analysis, d: &Diagnosis, options: &JsonOptions) -> Report<'
             .take(options.top.unwrap_or(usize::MAX))
             .map(|s| site(a, s, &mut listed))
             .collect(),
-        insights: d.insights.iter().map(insight).collect(),
+        findings: d.findings.iter().map(finding).collect(),
         withheld: withheld(d),
     }
 }
@@ -137,7 +137,7 @@ fn sampling(s: &analysis::Sampled) -> Sampling {
     }
 }
 
-fn warning(warning: &analysis::Warning) -> Warning {
+pub(crate) fn warning(warning: &analysis::Warning) -> Warning {
     Warning { id: warning.id().to_owned(), what: warning.to_string(), hint: warning.hint().to_owned() }
 }
 
@@ -189,7 +189,8 @@ fn site<'a>(analysis: &'a Analysis, site: &'a analysis::Site, listed: &mut usize
         allocated_bytes: site.allocated_bytes.0,
         reallocations: site.reallocations,
         deallocations: site.deallocations,
-        temporary_allocations: site.temporary_allocations,
+        temporary_allocations: site.freed_after.temporary(),
+        freed_after: site.freed_after.classes().map(|(_, _, blocks)| blocks).collect(),
         peak_bytes: site.peak_bytes.0,
         peak_blocks: site.peak_blocks,
         live_at_exit_bytes: site.live_at_exit_bytes.0,
@@ -222,10 +223,10 @@ fn site<'a>(analysis: &'a Analysis, site: &'a analysis::Site, listed: &mut usize
     }
 }
 
-fn insight(insight: &diagnosis::Insight) -> Insight {
-    let diagnosis::Insight { id, severity, certainty, title, site, sites, evidence, estimate, remedy } =
-        insight;
-    Insight {
+fn finding(finding: &diagnosis::Finding) -> Finding {
+    let diagnosis::Finding { id, severity, certainty, title, site, sites, evidence, estimate, remedy } =
+        finding;
+    Finding {
         id: (*id).to_owned(),
         severity: severity.id().to_owned(),
         certainty: certainty.id().to_owned(),
@@ -235,6 +236,7 @@ fn insight(insight: &diagnosis::Insight) -> Insight {
         evidence: evidence.clone(),
         estimate: Estimate {
             allocations: estimate.allocations,
+            reallocations: estimate.reallocations,
             allocated_bytes: estimate.allocated_bytes.0,
             peak_bytes: estimate.peak_bytes.0,
             time_ns: estimate.time.0,

@@ -10,6 +10,7 @@
 
 #[cfg(target_os = "linux")]
 pub mod allocators;
+pub mod annotate;
 #[cfg(feature = "usage")]
 pub mod browser;
 mod chart;
@@ -35,8 +36,8 @@ pub mod tune;
 pub use heapwise_diagnosis::units;
 
 pub use diff::Diff;
-pub use html::{Freed, HtmlOptions, SourceFile, Sources, ThreadMatrix, html};
+pub use html::{Freed, HtmlOptions, ThreadMatrix, html};
 pub use json::{JsonOptions, json};
 pub use report::{MarkdownOptions, TextOptions, markdown, text};
-pub use source::SourceLines;
+pub use source::{Absence, SourceFile, SourceLines, Sources};
 pub use style::Style;

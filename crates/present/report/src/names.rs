@@ -143,6 +143,14 @@ pub fn fit(text: &str, most: usize) -> String {
     head.chars().chain(['…']).chain(tail.into_iter().rev()).collect()
 }
 
+/// At most `most` columns: the end is left out, since code is read from its beginning.
+pub fn cut(text: &str, most: usize) -> String {
+    if width_of(text) <= most {
+        return text.to_owned();
+    }
+    within(text.chars(), most.saturating_sub(1)).chain(['…']).collect()
+}
+
 /// As many characters as fit.
 fn within(characters: impl Iterator<Item = char>, mut room: usize) -> impl Iterator<Item = char> {
     characters.take_while(move |c| {
@@ -165,6 +173,12 @@ mod tests {
             let text = fit("a堆b分c配d器e", most);
             assert!(width_of(&text) <= most && text.contains('…'), "{text}");
         }
+    }
+
+    #[test]
+    fn code_loses_its_end() {
+        assert_eq!((cut("abcdefgh", 5).as_str(), cut("abcde", 5).as_str()), ("abcd…", "abcde"));
+        assert_eq!((cut("堆分配器", 6).as_str(), cut("ab", 0).as_str()), ("堆分…", "…"));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Exports of a recording that an earlier version of heapwise made: two processes, three threads, names, resizes.
+//! Exports of a recording that an earlier version of heapwise made: two processes, three threads, names, reallocations.
 //!
 //! Exports are tested with real readers in `tests/tests/exports.rs`; the tests here need no other program.
 

@@ -191,7 +191,7 @@ impl<'a> Collector<'a> {
             let now = self.started.elapsed();
             let drained = self.round(now);
             idle_ticks = if drained == 0 { idle_ticks.saturating_add(1) } else { 0 };
-            self.take_leave();
+            self.exit_handshakes();
             if now >= sampled + SAMPLE || finish {
                 sampled = now;
                 self.sample(now);
@@ -200,7 +200,7 @@ impl<'a> Collector<'a> {
             let wanted = every + u128::from(signals::snapshots_wanted());
             if wanted != asked {
                 asked = wanted;
-                (0..self.processes.len()).for_each(|i| self.look(i, Reason::Requested));
+                (0..self.processes.len()).for_each(|i| self.snapshot(i, Reason::Requested));
             }
             if now >= checked + CHECK {
                 checked = now;
@@ -293,7 +293,7 @@ impl<'a> Collector<'a> {
                 !process.read_tables(&mut common, news, true)
             } {
                 // More nodes than go into one batch.
-                self.hand_on(true, true);
+                self.forward(true, true);
             }
             self.pending_bytes += drained;
             self.batch.blocks.extend(process.take_pending(&self.packer.buffers));
@@ -301,7 +301,7 @@ impl<'a> Collector<'a> {
                 break;
             }
             // There may have been no room for the last ones.
-            self.hand_on(true, true);
+            self.forward(true, true);
         }
         let end = process.end(self.session, still_running, &mut self.batch.news);
         self.outcome.lost_events = self.outcome.lost_events.saturating_add(end.lost_events);
@@ -366,11 +366,11 @@ impl<'a> Collector<'a> {
         }
         merge_blocks(&mut self.batch);
         self.batch.sizes.extend(self.probes.answers(wait));
-        self.hand_on(wait, held_back);
+        self.forward(wait, held_back);
     }
 
     /// Hands the batch to the packer. If something is `held_back`, it promises no more than the one before.
-    fn hand_on(&mut self, wait: bool, held_back: bool) {
+    fn forward(&mut self, wait: bool, held_back: bool) {
         let watermark = self.batch.watermark;
         if held_back {
             self.batch.watermark = self.sent_watermark;

@@ -14,7 +14,7 @@ pub struct Error {
 #[non_exhaustive]
 pub enum ErrorKind {
     /// The command does not exist.
-    #[error("cannot run {command}: no such program (is it installed, and in PATH?)")]
+    #[error("command not found: {command} (is it installed, and in PATH?)")]
     NoSuchProgram {
         /// As it was given.
         command: String,

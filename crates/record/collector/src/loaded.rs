@@ -60,7 +60,7 @@ impl Library {
         }
         match at.metadata() {
             Ok(facts) if facts.is_file() => Ok(Self(at)),
-            _ => Err(format!("{} is no file", path.display())),
+            _ => Err(format!("{} is not a file", path.display())),
         }
     }
 

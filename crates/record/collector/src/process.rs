@@ -15,7 +15,7 @@ use crate::refusals::{Refusals, Refused};
 use crate::residency::Subject;
 use crate::ring::{Drain, Ring};
 use crate::session::Session;
-use crate::snapshots::Looks;
+use crate::snapshots::SnapshotPace;
 use crate::sys;
 use heapwise_trace::event::Epoch;
 use heapwise_trace::file::pages::{Reason, Snapshot};
@@ -59,11 +59,11 @@ pub struct Process {
     marks_read: (usize, usize),
     nodes: NodesRead,
     checks: u32,
-    looks: Looks,
+    snapshot_pace: SnapshotPace,
     /// Thread pointers of all threads that were there when a snapshot was taken, the first few thousand of them.
     thread_pointers: BTreeSet<u64>,
     /// Whether the snapshot was taken that the process requested at its end.
-    took_leave: bool,
+    shook_hands: bool,
 }
 
 /// Thread pointers that are kept of a process, to tell stacks of threads that have ended.
@@ -116,9 +116,9 @@ impl Process {
             marks_read: (0, 0),
             nodes: NodesRead::new(),
             checks: 0,
-            looks: Looks::default(),
+            snapshot_pace: SnapshotPace::default(),
             thread_pointers: BTreeSet::new(),
-            took_leave: false,
+            shook_hands: false,
         })
     }
 
@@ -285,18 +285,18 @@ impl Process {
     }
 
     /// Whether the process waits for a last snapshot of its pages, which is then due.
-    pub fn says_farewell(&self) -> bool {
+    pub fn waits_for_exit_snapshot(&self) -> bool {
         let announced = self.header().exiting.load(Ordering::Acquire) == exit_state::ANNOUNCED;
-        announced && !self.took_leave && self.is_present()
+        announced && !self.shook_hands && self.is_present()
     }
 
     /// Whether a snapshot of the pages is due, and why.
-    pub fn look_is_due(&self, now: Duration, rss_bytes: u64) -> Option<Reason> {
-        self.looks.due(now, rss_bytes)
+    pub fn snapshot_is_due(&self, now: Duration, rss_bytes: u64) -> Option<Reason> {
+        self.snapshot_pace.due(now, rss_bytes)
     }
 
     /// Takes a snapshot of the pages. `None` if they could not be read.
-    pub(crate) fn look(
+    pub(crate) fn snapshot(
         &mut self,
         session: &Session,
         images: &mut Images,
@@ -308,8 +308,8 @@ impl Process {
         {
             return None;
         }
-        let farewell = self.says_farewell();
-        self.took_leave |= farewell;
+        let is_handshake = self.waits_for_exit_snapshot();
+        self.shook_hands |= is_handshake;
         let (mut thread_pointers, mut recorder) = (Vec::new(), Vec::new());
         // A ring whose thread has ended keeps its private memory for the next one.
         for (ring, header) in self.rings.iter().filter_map(|r| Some((r, r.header(&self.arenas)?))) {
@@ -343,8 +343,8 @@ impl Process {
         let (epoch, _) = session.tick();
         let snapshot = subject.snapshot(Some(images), epoch, before.as_nanos() as u64, reason).ok();
         let rss_bytes = snapshot.as_ref().map_or(0, |s| s.rss_bytes);
-        self.looks.took(before, started.elapsed().saturating_sub(before), rss_bytes);
-        if farewell {
+        self.snapshot_pace.took(before, started.elapsed().saturating_sub(before), rss_bytes);
+        if is_handshake {
             let exiting = &self.header().exiting;
             let (from, to) = (exit_state::ANNOUNCED, exit_state::SEEN);
             let in_time = exiting.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed).is_ok();

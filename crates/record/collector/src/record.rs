@@ -10,7 +10,7 @@ use crate::sys::page_bytes;
 use crate::usable::Probes;
 use crate::{nested, output, signals, sys, ticks, unreached};
 use heapwise_trace::file::Error as FileError;
-use heapwise_trace::file::records::{BlindSpot, EnvironmentFinding, Interception, Meta, RunEnd};
+use heapwise_trace::file::records::{BlindSpot, CLibrary, EnvironmentFinding, Interception, Meta, RunEnd};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::File;
@@ -67,6 +67,8 @@ pub struct Request {
     pub give_up: fn(&Path),
     /// Version of the program that records.
     pub version: String,
+    /// The C library of the program that records: a recorded program that has loaded the same file has its version.
+    pub c_library: CLibrary,
     /// The preload library.
     pub preload: &'static [u8],
 }
@@ -274,6 +276,7 @@ fn meta(request: &Request) -> Meta {
         architecture: std::env::consts::ARCH.into(),
         page_bytes: page_bytes(),
         processors: std::thread::available_parallelism().map_or(1, |n| n.get() as u32),
+        c_library: request.c_library.clone(),
         interception: if request.records_itself { Interception::Wrapper } else { Interception::Preload },
         environment: command::environment(request.concerns_heap),
         blind_spots: request.blind_spots.clone(),

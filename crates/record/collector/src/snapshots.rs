@@ -21,13 +21,13 @@ const PAUSE_AFTER_LATEST: u32 = 100;
 
 /// The snapshots of one process so far.
 #[derive(Debug, Default)]
-pub(crate) struct Looks {
+pub(crate) struct SnapshotPace {
     highest: u64,
     last: Option<Duration>,
     cost: Duration,
 }
 
-impl Looks {
+impl SnapshotPace {
     /// Whether a snapshot of a process with so many resident bytes is due, and why.
     pub(crate) fn due(&self, now: Duration, rss_bytes: u64) -> Option<Reason> {
         let Some(last) = self.last else { return Some(Reason::Grown) };
@@ -56,24 +56,24 @@ mod tests {
 
     #[test]
     fn growth_is_looked_at_at_once_and_a_plateau_later() {
-        let mut looks = Looks::default();
-        assert_eq!(looks.due(10 * MS, 1 << 20), Some(Reason::Grown), "nothing was seen before");
-        looks.took(10 * MS, MS, 100 << 20);
-        assert_eq!(looks.due(15 * MS, 200 << 20), None, "the look before has cost too much for that");
-        assert_eq!(looks.due(20 * MS, 200 << 20), Some(Reason::Grown));
-        assert_eq!(looks.due(40 * MS, 101 << 20), None);
-        assert_eq!(looks.due(300 * MS, 101 << 20), Some(Reason::Grown));
-        assert_eq!(looks.due(300 * MS, 99 << 20), None);
-        assert_eq!(looks.due(1100 * MS, 99 << 20), Some(Reason::Latest));
+        let mut pace = SnapshotPace::default();
+        assert_eq!(pace.due(10 * MS, 1 << 20), Some(Reason::Grown), "nothing was seen before");
+        pace.took(10 * MS, MS, 100 << 20);
+        assert_eq!(pace.due(15 * MS, 200 << 20), None, "the snapshot before has cost too much for that");
+        assert_eq!(pace.due(20 * MS, 200 << 20), Some(Reason::Grown));
+        assert_eq!(pace.due(40 * MS, 101 << 20), None);
+        assert_eq!(pace.due(300 * MS, 101 << 20), Some(Reason::Grown));
+        assert_eq!(pace.due(300 * MS, 99 << 20), None);
+        assert_eq!(pace.due(1100 * MS, 99 << 20), Some(Reason::Latest));
     }
 
     #[test]
-    fn dear_looks_are_rare() {
-        let mut looks = Looks::default();
-        looks.took(Duration::ZERO, 100 * MS, 10 << 30);
-        assert_eq!(looks.due(900 * MS, 20 << 30), None);
-        assert_eq!(looks.due(1000 * MS, 20 << 30), Some(Reason::Grown));
-        assert_eq!(looks.due(9000 * MS, 1 << 30), None);
-        assert_eq!(looks.due(10_000 * MS, 1 << 30), Some(Reason::Latest));
+    fn dear_snapshots_are_rare() {
+        let mut pace = SnapshotPace::default();
+        pace.took(Duration::ZERO, 100 * MS, 10 << 30);
+        assert_eq!(pace.due(900 * MS, 20 << 30), None);
+        assert_eq!(pace.due(1000 * MS, 20 << 30), Some(Reason::Grown));
+        assert_eq!(pace.due(9000 * MS, 1 << 30), None);
+        assert_eq!(pace.due(10_000 * MS, 1 << 30), Some(Reason::Latest));
     }
 }

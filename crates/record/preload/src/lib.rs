@@ -137,7 +137,7 @@ pub extern "C" fn heapwise_has_joined() -> u32 {
 
 /// Takes the functions of a program that records itself, to which events that only this library sees are forwarded.
 #[unsafe(no_mangle)]
-pub extern "C" fn heapwise_hand_on(table: *const forward::Forward) {
+pub extern "C" fn heapwise_forward(table: *const forward::Forward) {
     forward::to(table);
 }
 
@@ -160,7 +160,7 @@ static START: extern "C" fn() = {
 /// Runs when the process ends by itself, after the destructors of the program.
 #[used]
 #[unsafe(link_section = ".fini_array")]
-static FAREWELL: extern "C" fn() = {
+static EXIT_HANDSHAKE: extern "C" fn() = {
     extern "C" fn exit_handshake() {
         heapwise_recorder::exit_handshake::say();
     }

@@ -2,7 +2,7 @@
 //!
 //! Looking a name up takes no lock; a new one is written to a log that the collector reads
 //! ([`heapwise_trace::live::marks`]), under the lock of the rare paths. The table is bounded: a name for which there is no room
-//! has the id of all such names. So no mark is lost for want of a name.
+//! has the id of all such names. So no mark is lost because it has no name.
 
 use crate::region::Region;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};

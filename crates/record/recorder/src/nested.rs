@@ -151,10 +151,7 @@ mod tests {
         assert!(!Operator::begin(0x9000, 0x10_000, None).ends());
         let with_handler = Operator::begin(0x9000, 0, None);
         note_block(0x7000, 0x20_000, 64);
-        assert!(
-            !with_handler.ends_with(0x9000, 0x10_000),
-            "a handler for failed requests has a block of its own"
-        );
+        assert!(!with_handler.ends_with(0x9000, 0x10_000), "a handler for failed requests has its own block");
         let reused = Operator::begin(0x9000, 0, None);
         note_block(0x7000, 0x10_000, 64);
         note_release(0x10_000);

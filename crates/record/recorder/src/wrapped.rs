@@ -23,7 +23,7 @@ pub use heapwise_trace::live::layout::LIVE_VERSION;
 /// Runs when the process ends by itself, after the destructors of the program.
 #[used]
 #[unsafe(link_section = ".fini_array")]
-static FAREWELL: extern "C" fn() = {
+static EXIT_HANDSHAKE: extern "C" fn() = {
     extern "C" fn exit_handshake() {
         if placement::is_in_program() {
             let end = AT_END.load(Ordering::Acquire);
@@ -62,7 +62,7 @@ pub fn begin(inner: Inner) -> bool {
         return false;
     }
     take_over(inner);
-    let forward = preload_function(c"heapwise_hand_on");
+    let forward = preload_function(c"heapwise_forward");
     if !forward.is_null() {
         // SAFETY: the preload library's function of that name, which has this type.
         let forward =
@@ -113,7 +113,7 @@ pub fn is_taken() -> bool {
 }
 
 /// Lets the collector take a last snapshot of this process's pages, and waits until it has.
-pub fn take_leave() {
+pub fn exit_handshake() {
     crate::exit_handshake::say();
 }
 

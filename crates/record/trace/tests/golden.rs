@@ -158,7 +158,7 @@ fn the_records_say_what_ran() {
 
 #[test]
 fn the_events_add_up_to_what_the_program_does() {
-    let (mut sizes, mut resizes, mut frees, mut failed, mut created, mut joined) =
+    let (mut sizes, mut reallocations, mut frees, mut failed, mut created, mut joined) =
         (Vec::new(), Vec::new(), 0, 0, Vec::new(), Vec::new());
     for (_, section) in sections(V1_0) {
         let Section::Events(events) = section else { continue };
@@ -169,7 +169,7 @@ fn the_events_add_up_to_what_the_program_does() {
                     Event::Alloc { size, function, align_log2, .. } => {
                         sizes.push((size, function, align_log2))
                     }
-                    Event::Realloc { size, .. } | Event::ReallocEnd { size, .. } => resizes.push(size),
+                    Event::Realloc { size, .. } | Event::ReallocEnd { size, .. } => reallocations.push(size),
                     Event::Free { .. } => frees += 1,
                     Event::Failed { .. } => failed += 1,
                     Event::ThreadCreate { handle } => created.push(handle),
@@ -196,7 +196,7 @@ fn the_events_add_up_to_what_the_program_does() {
         (1000, AllocFunction::Realloc, 0),
     ];
     assert_eq!(sizes, expected);
-    assert_eq!(resizes, (2..=10).map(|i| i * 1000).collect::<Vec<u64>>());
+    assert_eq!(reallocations, (2..=10).map(|i| i * 1000).collect::<Vec<u64>>());
     // Five names, and the list in the parent and in the child.
     assert_eq!((frees, failed), (7, 1));
     assert_eq!((created.len(), &created), (1, &joined));
@@ -298,11 +298,11 @@ fn a_changed_header_is_refused_or_does_not_matter() {
 }
 
 #[test]
-fn format_2_has_looks_at_pages_and_measured_calls() {
-    let (mut looks, mut sizes, mut timed) = (Vec::new(), Vec::new(), 0);
+fn format_2_has_snapshots_of_pages_and_measured_calls() {
+    let (mut snapshots, mut sizes, mut timed) = (Vec::new(), Vec::new(), 0);
     for (_, section) in sections(V2_0) {
         match section {
-            Section::Snapshot(look) => looks.push(look),
+            Section::Snapshot(snapshot) => snapshots.push(snapshot),
             Section::UsableSizes(usable) => sizes.push(usable),
             Section::Events(events) => {
                 let all = events.blocks().flat_map(|block| block.events());
@@ -312,10 +312,13 @@ fn format_2_has_looks_at_pages_and_measured_calls() {
         }
     }
     // One when the program begins to be seen, and one for each of its two processes when it ends.
-    assert!(looks.len() >= 2, "{looks:?}");
-    for look in &looks {
-        let resident: u64 = look.mappings.iter().map(|m| m.resident_pages * look.page_bytes).sum();
-        assert!(look.rss_bytes > 1 << 20 && resident.abs_diff(look.rss_bytes) < 64 << 10, "{look:?}");
+    assert!(snapshots.len() >= 2, "{snapshots:?}");
+    for snapshot in &snapshots {
+        let resident: u64 = snapshot.mappings.iter().map(|m| m.resident_pages * snapshot.page_bytes).sum();
+        assert!(
+            snapshot.rss_bytes > 1 << 20 && resident.abs_diff(snapshot.rss_bytes) < 64 << 10,
+            "{snapshot:?}"
+        );
     }
     assert_eq!(sizes.len(), 1);
     assert_eq!([1, 25, 41].map(|n| sizes[0].of(n)), [24, 40, 56], "those of glibc");

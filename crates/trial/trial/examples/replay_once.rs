@@ -53,7 +53,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                     measured.live,
                     measured.refused,
                 );
-                println!("  {:?}\n  {:?}\n  {:?}", measured.allocate, measured.free, measured.resize);
+                println!("  {:?}\n  {:?}\n  {:?}", measured.allocate, measured.free, measured.reallocate);
                 println!("  {:?}\n  {:?}", measured.at_peak, measured.at_end);
                 if rest.is_empty() {
                     continue;

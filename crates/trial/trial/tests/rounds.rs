@@ -55,6 +55,6 @@ fn a_program_that_cannot_be_run_any_more_ends_the_comparison_with_what_there_is(
     let other = candidate("other", &[("OTHER", "1".into())]);
     let found = compare(&script(folder.path(), &gone), &[other], 4).unwrap();
     assert_eq!((found.setup.rounds, found.is_interrupted), (1, true));
-    assert!(found.notes.iter().any(|note| note.contains("there is no such program")), "{:?}", found.notes);
+    assert!(found.notes.iter().any(|note| note.contains("command not found")), "{:?}", found.notes);
     assert_eq!(found.standings[1].samples.iter().filter(|s| s.round == 1).count(), 1);
 }

@@ -1,4 +1,4 @@
-//! The shelf of experiments, and what they have in common: threads that hold blocks of mixed sizes and drop most of them.
+//! The registry of experiments, and what they have in common: threads that hold blocks of mixed sizes and drop most of them.
 
 mod async_pattern;
 mod batch;

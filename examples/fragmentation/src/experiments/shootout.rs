@@ -1,4 +1,4 @@
-//! Threads fill their heaps, drop everything and end: the kindest case there is for an allocator that gives memory back
+//! Threads fill their heaps, drop everything and end: the kindest case there is for an allocator that returns memory to the system
 //! when all of an arena is free. With `--keep` a few blocks outlive their threads, and the same allocator gives nothing.
 
 use super::{DEFAULT, Experiment, Settings, churn, drop_most, joined, look_on};

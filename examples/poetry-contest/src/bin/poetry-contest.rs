@@ -36,7 +36,8 @@ struct Request {
     repeat: u64,
 }
 
-fn main() -> ExitCode {
+/// Also called by `examples/dhat_contest.rs`.
+pub(crate) fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1).peekable();
     if arguments.peek().is_some_and(|first| first == dataset::GENERATE) {
         return generate_command::run(arguments.skip(1));

@@ -16,7 +16,7 @@ const GOLDEN_GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
 impl Rng {
     /// Starts the stream number `stream` of `seed`.
     ///
-    /// Every file draws from a stream of its own, so a round is the same however many rounds there are.
+    /// Every file draws from a separate stream, so a round is the same however many rounds there are.
     pub(super) fn new(seed: u64, stream: u64) -> Rng {
         // The seed goes through the generator once, so that neighbouring seeds do not share streams.
         let mixed = Rng { state: seed }.next();

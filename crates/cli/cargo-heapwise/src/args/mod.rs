@@ -1,4 +1,4 @@
-//! The command line as it is typed: what there is to do here, the arguments of each command in a file of their own.
+//! The command line as it is typed: what there is to do here, the arguments of each command in a separate file.
 
 mod bench;
 mod build;

@@ -29,7 +29,7 @@ impl Name {
             || text.ends_with('.')
         {
             return Err(format!(
-                "{:?} is no name for a baseline; use letters, digits, `_`, `-`, `.` and `+`, such as main or v1.2",
+                "invalid name of a baseline {:?}: use letters, digits, `_`, `-`, `.` and `+`, such as main or v1.2",
                 escape(text)
             ));
         }

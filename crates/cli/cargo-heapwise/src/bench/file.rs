@@ -61,7 +61,7 @@ impl Bench {
     pub(crate) fn read(path: &Path) -> Result<(Self, Vec<u8>), String> {
         // To open a pipe would wait for its writer.
         if !path.metadata().map_err(|error| error.to_string())?.is_file() {
-            return Err("it is no file".to_owned());
+            return Err("it is not a file".to_owned());
         }
         let file = File::open(path).map_err(|error| error.to_string())?;
         let mut bytes = Vec::new();
@@ -185,9 +185,9 @@ mod tests {
         let path = folder.path().join("x.json");
         File::create(&path).and_then(|file| file.set_len(MOST_BYTES * 1000)).expect("a file");
         assert!(Bench::read(&path).expect_err("no file").contains("larger"));
-        assert_eq!(Bench::read(folder.path()), Err("it is no file".to_owned()));
+        assert_eq!(Bench::read(folder.path()), Err("it is not a file".to_owned()));
         #[cfg(unix)]
-        assert_eq!(Bench::read(Path::new("/dev/null")), Err("it is no file".to_owned()));
+        assert_eq!(Bench::read(Path::new("/dev/null")), Err("it is not a file".to_owned()));
     }
 
     proptest! {

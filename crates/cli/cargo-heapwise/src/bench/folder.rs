@@ -44,7 +44,7 @@ pub(crate) fn read(folder: &Path) -> (Vec<Found>, Vec<String>) {
             let [folder, name] = &second.place;
             let path = Path::new(folder).join(name);
             let id = &first.bench.id;
-            problems.push(format!("two files are about benchmark {id}; {} is not regarded", path.display()));
+            problems.push(format!("two files are about benchmark {id}; {} is ignored", path.display()));
         }
         is_twice
     });
@@ -91,7 +91,7 @@ mod tests {
         );
         assert_eq!(problems.len(), 3, "{problems:?}");
         assert!(problems[0].contains("c\\u{1b}.json: it is damaged"), "{problems:?}");
-        assert!(problems[1].contains("folder.json: it is no file"), "{problems:?}");
+        assert!(problems[1].contains("folder.json: it is not a file"), "{problems:?}");
         assert!(problems[2].starts_with("two files are about benchmark a\\u{1b}; t/zz.json"), "{problems:?}");
         assert!(read(Path::new("/no/such/folder")).0.is_empty());
     }

@@ -7,7 +7,7 @@ pub(super) const EXAMPLES: &str = "\
 Examples:
   heapwise allocators                               what there is, and the settings of each
   heapwise allocators jemalloc,mimalloc:purge_delay=0
-                                                    see that these are what a program gets
+                                                    check that a program gets these
   heapwise allocators /usr/lib/libany.so:env.ANY_CONF=quick
 
 A list has commas, settings have colons. Exit code 3: one of them cannot be used.";

@@ -44,12 +44,12 @@ pub(crate) struct DiffArgs {
     pub(crate) fail_on: Vec<String>,
 }
 
-/// Formats of a comparison, and of what an experiment found.
+/// Formats of a comparison, of annotated files, and of what an experiment found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DiffFormat {
     /// For a terminal.
     Text,
-    /// The schema heapwise.diff/1, or heapwise.lab/1.
+    /// The schema heapwise.diff/1, heapwise.annotate/1 or heapwise.lab/1.
     Json,
     /// For a comment on a pull request.
     Markdown,

@@ -12,7 +12,7 @@ Examples:
   heapwise doctor --format json             for machines
   heapwise doctor --fix                     set right what editors in this folder are configured to do
 
-Exit codes: 0 nothing that slows the heap (notes do not count), 3 findings, 1 the process cannot be looked at.";
+Exit codes: 0 nothing that slows the heap (notes do not count), 3 findings, 1 the process cannot be examined.";
 
 /// Arguments of `doctor`.
 #[derive(Debug, Args)]

@@ -36,7 +36,7 @@ pub(crate) struct ExportArgs {
     pub(crate) at: Option<Moment>,
 }
 
-/// The shelf of formats as clap wants it.
+/// The list of formats as clap wants it.
 fn formats() -> impl TypedValueParser<Value = &'static dyn heapwise_report::export::Format> {
     let named = FORMATS.iter().map(|f| PossibleValue::new(f.name()).help(f.about()));
     PossibleValuesParser::new(named)

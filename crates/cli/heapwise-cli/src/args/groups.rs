@@ -6,7 +6,7 @@ use clap::builder::StyledStr;
 
 /// Headings, and the commands below them.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Where memory comes from", &["run", "report", "diff", "export"]),
+    ("Where memory comes from", &["run", "report", "annotate", "diff", "export"]),
     ("Choosing an allocator", &["replay", "tune", "compare", "allocators"]),
     ("What slows the heap from outside the code", &["doctor", "launch", "lab"]),
     ("This program", &["completions", "help"]),
@@ -19,6 +19,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("report base.hw --full", "look at a recording again, with all that is known"),
     ("report base.hw --open", "in the browser"),
     ("report base.hw -f json", "for machines"),
+    ("annotate base.hw src/main.rs", "what each line of a file allocates"),
     ("diff base.hw new.hw", "what became better or worse"),
     ("export base.hw --to pprof", "for go tool pprof; also folded, dhat and firefox"),
     ("doctor ./my-program", "what outside the code would slow its heap"),

@@ -8,11 +8,11 @@ pub(super) const EXAMPLES: &str = "\
 Examples:
   heapwise lab                                      which experiments there are
   heapwise lab debug-heap --quick                   does it work here? numbers are indicative only
-  heapwise lab debug-heap                           the whole of it: ten to twenty minutes
+  heapwise lab debug-heap                           all of it: ten to twenty minutes
   heapwise lab debug-heap --workload hash-map       a part of it; may be repeated
   heapwise lab debug-heap --format markdown -o debug-heap.md
 
-Leave the machine alone meanwhile, or let it do more rounds (--runs).";
+Leave the machine idle meanwhile, or use more rounds (--runs).";
 
 /// Arguments of `lab`.
 #[derive(Debug, Args)]

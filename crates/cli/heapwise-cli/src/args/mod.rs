@@ -1,5 +1,6 @@
-//! The command line as it is typed: what there is to do here, the arguments of each command in a file of their own.
+//! The command line as it is typed: what there is to do here, the arguments of each command in a separate file.
 
+mod annotate;
 mod destination;
 mod diff;
 mod doctor;
@@ -22,6 +23,7 @@ mod tune;
 
 #[cfg(target_os = "linux")]
 pub(crate) use allocators::{AllocatorsArgs, PlainFormat};
+pub(crate) use annotate::AnnotateArgs;
 #[cfg(target_os = "linux")]
 pub(crate) use compare::{CompareArgs, DriveArgs};
 pub(crate) use destination::{Destination, Form, Format};
@@ -65,6 +67,9 @@ pub(crate) enum Command {
     Run(RunArgs),
     /// Print the diagnosis of a recording on standard output.
     Report(ReportArgs),
+    /// Say what each source file and line allocates.
+    #[command(after_help = annotate::EXAMPLES)]
+    Annotate(AnnotateArgs),
     /// Compare two recordings and say what became better or worse.
     #[command(after_help = diff::examples())]
     Diff(DiffArgs),

@@ -9,11 +9,11 @@ Examples:
   heapwise replay run.hw                                      glibc, jemalloc, mimalloc, snmalloc side by side
   heapwise replay run.hw --with glibc,jemalloc:background_thread=true:dirty_decay_ms=1000
   heapwise replay run.hw --timed --settle 12s                 with the pauses of the recording: memory after the load
-  heapwise replay run.hw --with glibc,./libmy.so              an allocator of your own
+  heapwise replay run.hw --with glibc,./libmy.so              your own allocator
   heapwise replay run.hw --format html -o replay.html          for a browser; json and markdown too
 
 Candidates are separated by commas, settings by colons; `heapwise allocators` lists them.
-Ctrl-C ends with what was measured until then.
+Ctrl-C ends with the results until then.
 Exit codes: 0, 3 if an allocator failed, 4 for a recording that cannot be read or that needs more memory to be \
 replayed than --memory, 130 if it was interrupted.";
 

@@ -14,7 +14,7 @@ Examples:
   heapwise tune --goal rss-after --ready tcp:80 --load ./load.sh --settle 12s -- ./server
   heapwise tune run.hw --goal rss=2,cpu=1 --with glibc,jemalloc,mimalloc:purge_delay=0
 
-To stay with the baseline is an answer, too. Nothing is recommended that was not run. --settle holds for replays, and for the \
+Staying with the baseline is a valid answer. Nothing is recommended that was not run. --settle holds for replays, and for the \
 program if it is driven as a server.
 
 Exit codes: 0 an answer, 1 unexpected, such as a program that cannot be recorded, 2 usage or a program that no allocator can be \

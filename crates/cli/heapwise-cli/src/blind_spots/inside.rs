@@ -25,8 +25,7 @@ pub(super) fn spot(found: &AllocatorFound, path: &Path) -> Option<BlindSpot> {
             found.evidence
         ),
         false => format!(
-            "{} contains an allocator of its own ({}; {}): what it hands out is not recorded, only what goes through the C \
-             library",
+            "{} contains its own allocator ({}; {}): its blocks are not recorded, only those of the C library",
             path.display(),
             found.name,
             found.evidence

@@ -78,8 +78,7 @@ pub(crate) fn program(command: &[OsString], drive: &DriveArgs) -> Result<Program
     let is_server = drive.ready.is_some() || drive.load.is_some();
     if drive.settle.is_some() && !is_server {
         return Err(usage(
-            "--settle is about a server that is left alone after its work: say how to see that it is ready (--ready) and what \
-             drives it (--load); of a program that ends by itself, the memory at its end is reported without it"
+            "--settle is for a server that is idle after its work: name how to see that it is ready (--ready) and what drives it (--load); for a program that ends by itself, the memory at its end is reported without it"
                 .into(),
         ));
     }
@@ -92,7 +91,7 @@ pub(crate) fn program(command: &[OsString], drive: &DriveArgs) -> Result<Program
         settle: drive.settle,
         stop_limit: STOP_LIMIT,
     });
-    let prepare = Some(inherited::hand_on_signals as fn(&mut _));
+    let prepare = Some(inherited::forward_signals as fn(&mut _));
     Ok(Program { command: command.to_vec(), stdin: drive.stdin.clone(), service, prepare })
 }
 
@@ -112,8 +111,9 @@ impl Teller {
         if let Some(left) = left.as_deref().filter(|_| !self.has_shown_the_time) {
             self.has_shown_the_time = true;
             let runs = step.total.saturating_sub(step.done);
-            self.progress
-                .say(&format!("heapwise: {runs} more runs take {left}; Ctrl-C ends with what there is"));
+            self.progress.say(&format!(
+                "heapwise: {runs} more runs take {left}; Ctrl-C ends with the results until then"
+            ));
         }
         let what = left.map_or_else(|| step.what.clone(), |left| format!("{}, {left} left", step.what));
         self.progress.at_step(&what, step.done, step.total);

@@ -58,6 +58,6 @@ fn reason(executable: &Executable) -> Option<(String, &'static str)> {
     }
     // The heap of a language's runtime is beside the C library's, which can be replaced all the same.
     let own = executable.own_allocators.iter().find(|own| !own.reaches_libc && !own.is_runtime)?;
-    let what = format!("it contains an allocator of its own ({}; {})", own.name, own.evidence);
+    let what = format!("it contains its own allocator ({}; {})", own.name, own.evidence);
     Some((what, WITHOUT))
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// Examines the current folder and the settings of the user who started this program.
 pub(super) fn survey_here() -> Result<Survey, Failure> {
-    let folder = std::env::current_dir().context("cannot tell the current folder")?;
+    let folder = std::env::current_dir().context("cannot find the current folder")?;
     Ok(survey(&Places::of_this_user(folder)))
 }
 
@@ -53,7 +53,7 @@ fn line(refused: &Refused, folder: &Path) -> String {
 pub(super) fn fix(survey: &Survey, yes: bool) -> Result<u8, Failure> {
     let folder = std::env::current_dir().unwrap_or_default();
     for refused in &survey.refused {
-        heapwise_report::say!("heapwise: warning: not looked at: {}", line(refused, &folder));
+        heapwise_report::say!("heapwise: warning: not examined: {}", line(refused, &folder));
     }
     if survey.edits().is_empty() {
         heapwise_report::say!("heapwise: there is nothing to change in the configuration of this folder");

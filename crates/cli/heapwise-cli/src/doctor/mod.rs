@@ -78,7 +78,7 @@ fn inherited(program: &OsString, unread: &mut Vec<String>) -> Result<Facts, Fail
     match program::find(program) {
         Ok(found) => program::add(&found, &mut facts),
         Err(program::Unknown::Missing) => {
-            let error = anyhow!("there is no program {}; give its path", program.to_string_lossy());
+            let error = anyhow!("command not found: {}; give its path", program.to_string_lossy());
             return Err(Failure::new(exit::NO_SUCH_PROGRAM, error));
         }
         Err(program::Unknown::Unreadable(why)) => unread.push(why),
@@ -107,12 +107,12 @@ fn of_process(pid: u32) -> Result<Checkup, Failure> {
 
 fn refused(pid: u32, error: std::io::Error) -> Failure {
     let hint = match error.kind() {
-        std::io::ErrorKind::NotFound => "there is no such process".to_owned(),
+        std::io::ErrorKind::NotFound => "no such process".to_owned(),
         std::io::ErrorKind::PermissionDenied => {
             "it belongs to another user, or the system protects it; its user, or root, may do this".to_owned()
         }
         _ => error.to_string(),
     };
-    let error = Err::<(), _>(anyhow!(hint)).with_context(|| format!("cannot look at process {pid}"));
+    let error = Err::<(), _>(anyhow!(hint)).with_context(|| format!("cannot examine process {pid}"));
     Failure::new(exit::UNEXPECTED, error.expect_err("it is an error"))
 }

@@ -55,9 +55,7 @@ fn compare(
     let as_it_is = Candidate::default();
     let now = now.unwrap_or(&as_it_is);
     let baseline = ready(now).map_err(|reason| {
-        Untried::Failed(format!(
-            "{now}, which everything is compared with, could be replayed and is no longer there: {reason}"
-        ))
+        Untried::Failed(format!("the baseline {now} could be replayed, but is no longer there: {reason}"))
     })?;
     let (mut prepared, mut candidates) = (vec![baseline], vec![now.clone()]);
     let (mut unavailable, mut missing) = (Vec::new(), Vec::new());

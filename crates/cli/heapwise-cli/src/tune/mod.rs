@@ -50,7 +50,7 @@ pub(crate) fn tune(args: &TuneArgs) -> Result<u8, Failure> {
     if let Some(trouble) = &found.baseline().trouble {
         let now = &found.baseline().candidate;
         let error = anyhow!(
-            "{now}, which everything would be compared with, cannot be replayed: {trouble}; name something else with --baseline, \
+            "the baseline {now} cannot be replayed: {trouble}; name another one with --baseline, \
              such as --baseline glibc"
         );
         return Err(Failure::new(exit::UNUSABLE, error));

@@ -28,7 +28,7 @@ pub(super) fn program(args: &TuneArgs) -> Result<Option<Program>, Failure> {
             ("--runs", args.runs.is_some()),
         ];
         if let Some((option, _)) = options.into_iter().find(|(_, is_given)| *is_given) {
-            let what = "is about running the program itself: name its command behind --";
+            let what = "needs the program itself: add its command after --";
             return Err(usage(format!("{option} {what}")));
         }
         return Ok(None);

@@ -32,7 +32,7 @@ const KEYS: &[Check] = &[
     Check(
         "DYLD_INSERT_LIBRARIES",
         Severity::High,
-        "Guard Malloc: pages of its own for each block (libgmalloc(3))",
+        "Guard Malloc: separate pages for each block (libgmalloc(3))",
     ),
     Check("MallocScribble", Severity::Medium, "malloc writes over each block that is freed (malloc(3))"),
     Check(

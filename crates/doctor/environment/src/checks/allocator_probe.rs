@@ -44,7 +44,7 @@ impl Check for AllocatorProbe {
     fn look(&self, facts: &Facts) -> Vec<Finding> {
         let Some(probes) = facts.probes else { return Vec::new() };
         let mut findings = Vec::new();
-        for (fill, when) in [(probes.fresh_fill, "fresh"), (probes.freed_fill, "freed")] {
+        for (fill, when) in [(probes.fresh_fill, "new"), (probes.freed_fill, "freed")] {
             let Some(byte) = fill.filter(|byte| !is_explained(facts, *byte)) else { continue };
             let by = FILLS
                 .iter()
@@ -70,7 +70,7 @@ impl Check for AllocatorProbe {
                     "turn it off where another finding says by what it was turned on: MALLOC_CHECK_, libc_malloc_debug, \
                      efence",
                 )
-                .because("a block of 193 bytes has exactly 193 usable ones; allocators that do not check round up")
+                .because("malloc_usable_size: 193 for 193 requested; allocators that do not check round up")
                 .costs("1.3 to 1.8 times as long where blocks are dropped with glibc's checks (measured, glibc 2.36)"),
             );
         }

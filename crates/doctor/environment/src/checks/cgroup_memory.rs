@@ -56,7 +56,7 @@ impl Check for CgroupMemory {
                 },
                 "raise memory.max, or make the program smaller; file cache counts as well and goes first",
             )
-            .costs("at the limit each page is taken from somewhere before it is given, and then processes are killed");
+            .costs("at the limit the kernel reclaims a page for each new one, and then kills processes");
             finding.evidence.extend(group.max_bytes.map(|max| format!("the limit is {}", mib(max))));
             finding.evidence.extend(has);
             if group.max_events > 0 {

@@ -14,14 +14,14 @@ struct Kind {
 const KINDS: &[Kind] = &[
     Kind {
         words: &["libefence"],
-        what: "Electric Fence, which gives each block pages of its own",
+        what: "Electric Fence, which puts each block on separate pages",
         cost: "hundreds to thousands of times as long (measured with 5,000 and 10,000 strings: 120 to 240 to fill, 1,400 to \
                2,400 to drop)",
         severity: Severity::High,
     },
     Kind {
         words: &["libduma"],
-        what: "DUMA, which gives each block pages of its own",
+        what: "DUMA, which puts each block on separate pages",
         cost: "hundreds to thousands of times as long (measured with 5,000 and 10,000 strings: 280 to 420 to fill, 1,500 to \
                2,900 to drop)",
         severity: Severity::High,
@@ -41,7 +41,7 @@ const KINDS: &[Kind] = &[
     },
     Kind {
         words: &["libgmalloc"],
-        what: "Guard Malloc, which gives each block pages of its own",
+        what: "Guard Malloc, which puts each block on separate pages",
         cost: "about a hundred times as long (Apple's manual page of libgmalloc)",
         severity: Severity::High,
     },

@@ -138,7 +138,7 @@ impl GlibcTunables {
         if wrong.is_empty() {
             return None;
         }
-        let title = format!("glibc passes over {} of GLIBC_TUNABLES without a word", quoted(&wrong));
+        let title = format!("glibc silently ignores {} of GLIBC_TUNABLES", quoted(&wrong));
         let remedy = "correct it (`ld.so --list-tunables` has the names; settings are NAME=VALUE with `:` between them), \
                       or take it out";
         Some(Finding::new(self.id(), Severity::Note, title, remedy).because(format!("GLIBC_TUNABLES={list}")))
@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn what_glibc_does_not_know_is_reported() {
         let title = |value: &str| look(value).first().map(|finding| finding.title.clone());
-        let about = |what: &str| Some(format!("glibc passes over {what} of GLIBC_TUNABLES without a word"));
+        let about = |what: &str| Some(format!("glibc silently ignores {what} of GLIBC_TUNABLES"));
         assert_eq!(title("glibc.malloc.tcache=0"), about("`glibc.malloc.tcache=0`"));
         assert_eq!(title("glibc.malloc.perturb=yes"), about("`glibc.malloc.perturb=yes`"));
         assert_eq!(title("malloc.check=3"), about("`malloc.check=3`"));

@@ -1,7 +1,7 @@
 //! jemalloc's options: those that slow it down, those that it does not know, and those that never reach it.
 //!
 //! The variable's name has the prefix that jemalloc was built with: the crates of Rust read `_RJEM_MALLOC_CONF`, and the
-//! libraries of distributions `MALLOC_CONF`. The wrong one is ignored without a word.
+//! libraries of distributions `MALLOC_CONF`. The wrong one is silently ignored.
 
 use super::Check;
 use crate::facts::System;

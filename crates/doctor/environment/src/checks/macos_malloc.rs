@@ -7,7 +7,7 @@ use crate::{Facts, Finding, Severity};
 /// Variables, what they do and how much it matters.
 const VARIABLES: &[(&str, &str, Severity)] = &[
     ("MallocScribble", "fills freed blocks with 0x55", Severity::Medium),
-    ("MallocPreScribble", "fills fresh blocks with 0xAA", Severity::Medium),
+    ("MallocPreScribble", "fills new blocks with 0xAA", Severity::Medium),
     ("MallocGuardEdges", "puts guard pages around large blocks", Severity::Low),
     ("MallocStackLogging", "notes the stack of each allocation", Severity::High),
     ("MallocStackLoggingNoCompact", "notes the stack of each allocation", Severity::High),

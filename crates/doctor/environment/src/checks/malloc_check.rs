@@ -57,7 +57,7 @@ impl Check for MallocCheck {
                 finding.evidence.extend(asked.map(|(_, evidence)| evidence));
                 finding.evidence.extend(library.map(super::loaded));
                 if facts.probes.is_some_and(|probes| probes.usable_of_193 == 193) {
-                    finding.evidence.push("a block of 193 bytes has exactly 193 usable ones, and not 200".into());
+                    finding.evidence.push("malloc_usable_size: 193 for 193 requested, and not 200".into());
                 }
                 finding
             }

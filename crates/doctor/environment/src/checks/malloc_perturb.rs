@@ -34,7 +34,7 @@ impl Check for MallocPerturb {
         if facts.probes.is_some_and(|probes| probes.fresh_fill == Some(!byte)) {
             finding
                 .evidence
-                .push(format!("a fresh block was full of 0x{:02X}, which is 0x{byte:02X} inverted", !byte));
+                .push(format!("a new block was full of 0x{:02X}, which is 0x{byte:02X} inverted", !byte));
         }
         vec![finding]
     }

@@ -157,7 +157,7 @@ impl Check for MimallocOptions {
                 let finding = Finding::new(self.id(), costly.severity, title, format!("unset {variable}"));
                 findings.push(finding.because(evidence).costs(costly.cost));
             } else if !KNOWN.contains(&name.as_str()) {
-                let title = format!("mimalloc does not know {variable}, and ignores it without a word");
+                let title = format!("mimalloc does not know {variable}, and silently ignores it");
                 let remedy =
                     "correct its name (MIMALLOC_VERBOSE=1 prints the options that count), or unset it";
                 findings.push(Finding::new(self.id(), Severity::Note, title, remedy).because(evidence));

@@ -12,7 +12,7 @@ impl Check for NoDebugHeapValue {
     }
 
     fn about(&self) -> &'static str {
-        "_NO_DEBUG_HEAP has a value that Windows takes for no"
+        "_NO_DEBUG_HEAP has a value that Windows ignores"
     }
 
     fn variables(&self) -> &'static [&'static str] {

@@ -16,7 +16,7 @@ impl Check for OwnAllocators {
     }
 
     fn about(&self) -> &'static str {
-        "the program has an allocator of its own, and settings or preloads for another one do nothing"
+        "the program has its own allocator, so settings or preloads for another one do nothing"
     }
 
     fn variables(&self) -> &'static [&'static str] {

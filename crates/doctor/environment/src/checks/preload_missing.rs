@@ -41,7 +41,7 @@ impl Check for PreloadMissing {
                 let remedy = format!("correct its path, or {}", super::without(library));
                 Finding::new(self.id(), Severity::Low, title, remedy)
                     .because(super::loaded(library).replace("is loaded", "is named"))
-                    .costs("whatever it was to do is not done: an allocator that is compared is glibc's")
+                    .costs("it has no effect: a comparison of allocators would measure glibc")
             })
             .collect()
     }

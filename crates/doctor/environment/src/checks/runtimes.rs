@@ -23,7 +23,7 @@ const SWITCHES: &[Switch] = &[
         variable: "PYTHONMALLOC",
         is_costly: |value| value == "malloc",
         what: "Python asks malloc for each small object",
-        cost: "its own allocator for small objects is left aside; for recording it is meant so",
+        cost: "its own allocator for small objects is bypassed; for a recording that is intended",
         severity: Severity::Low,
     },
     Switch {
@@ -64,7 +64,7 @@ impl Check for Runtimes {
     }
 
     fn about(&self) -> &'static str {
-        "a variable makes a runtime check its blocks or leave its allocator aside: PYTHONMALLOC, G_SLICE and others"
+        "a variable makes a runtime check its blocks or bypass its allocator: PYTHONMALLOC, G_SLICE and others"
     }
 
     fn variables(&self) -> &'static [&'static str] {

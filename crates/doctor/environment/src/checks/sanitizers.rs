@@ -32,7 +32,7 @@ impl Check for Sanitizers {
     }
 
     fn about(&self) -> &'static str {
-        "the program was built with a sanitizer, or one is loaded, which brings an allocator of its own"
+        "the program was built with a sanitizer, or one is loaded, which brings its own allocator"
     }
 
     fn variables(&self) -> &'static [&'static str] {

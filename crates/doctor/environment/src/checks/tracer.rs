@@ -56,7 +56,7 @@ impl Check for TracerAttached {
                 self.id(),
                 Severity::Note,
                 format!("{} is attached to the process", tracer.name),
-                "nothing has to be done for the heap: on Linux, debuggers leave it as it is",
+                "no action is needed: on Linux, debuggers do not change the heap",
             )
             .costs("none for the heap: 0.9 to 1.1 times as long (measured with gdb)")
         };

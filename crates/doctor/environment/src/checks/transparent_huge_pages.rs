@@ -38,7 +38,7 @@ impl Check for TransparentHugePages {
                 .because(format!("{place} says always"))
                 .costs(
                     "usually a gain: filling and dropping a map of strings takes 0.7 to 0.8 times as long (measured, glibc 2.36); \
-                     but a heap with holes can stay resident 2 MiB at a time",
+                     but a fragmented heap can stay resident 2 MiB at a time",
                 ),
             ];
         }

@@ -65,7 +65,7 @@ fn cause(facts: &Facts, windows: &WindowsHeap) -> (Vec<String>, String) {
     }
     if let Some(version) = &windows.wine {
         why.push(format!(
-            "this is Wine {version}, which never does that of itself: it is an emulation, and cheaper than on Windows"
+            "this is Wine {version}, which never does that by itself: it is an emulation, and cheaper than on Windows"
         ));
     }
     let mut remedy = format!(

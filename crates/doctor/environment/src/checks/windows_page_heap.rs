@@ -12,14 +12,14 @@ impl Check for WindowsPageHeap {
     }
 
     fn about(&self) -> &'static str {
-        "page heap (gflags /p) gives each block pages of its own"
+        "page heap (gflags /p) puts each block on separate pages"
     }
 
     fn look(&self, facts: &Facts) -> Vec<Finding> {
         let Some(windows) = facts.windows.as_ref().filter(|windows| windows.has_flag(PAGE_HEAP)) else {
             return Vec::new();
         };
-        let title = format!("page heap is on: each block {} pages of its own", facts.has());
+        let title = format!("page heap is on: each block {} separate pages", facts.has());
         let mut finding = Finding::new(self.id(), Severity::High, title, "").costs(
             "each block takes at least two pages, 8 KiB, and two changes of the page tables (documented by Microsoft; not \
              measured here)",

@@ -90,15 +90,15 @@ impl Facts {
 
 fn blocks(probes: &Probes) -> String {
     let filled = |fill: Option<u8>, what: &str| match fill {
-        Some(byte) => format!("{what} ones are filled with 0x{byte:02X}"),
-        None => format!("{what} ones are not filled"),
+        Some(byte) => format!("{what} blocks: filled with 0x{byte:02X}"),
+        None => format!("{what} blocks: not filled"),
     };
-    let mut said = vec![filled(probes.fresh_fill, "fresh")];
-    // A fill of fresh blocks hides one of freed blocks.
+    let mut said = vec![filled(probes.fresh_fill, "new")];
+    // A fill of new blocks hides one of freed blocks.
     if probes.fresh_fill.is_none() {
         said.push(filled(probes.freed_fill, "freed"));
     }
-    said.push(format!("193 bytes have {} usable ones", probes.usable_of_193));
+    said.push(format!("malloc_usable_size: {} for 193 requested", probes.usable_of_193));
     said.join(", ")
 }
 

@@ -92,7 +92,7 @@ pub enum Origin {
 /// What the C library's allocator does with blocks, found out by asking it for some.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Probes {
-    /// The byte that a fresh block is full of, if it is one and not zero.
+    /// The byte that a new block is full of, if it is one and not zero.
     pub fresh_fill: Option<u8>,
     /// The byte that a block is full of after it was freed and handed out again.
     pub freed_fill: Option<u8>,

@@ -8,7 +8,8 @@ mod stack_sites;
 use super::exits::Exits;
 use super::growth::Fresh;
 use super::handover::Handovers;
-use super::live::{Block, LiveBlocks, MOST_RESIZES, Tick, cut_size};
+use super::live::{Block, LiveBlocks, MOST_REALLOCATIONS, Tick, cut_size};
+use super::recent::Recent;
 use super::reconcile::Reconciler;
 use super::sampling::{Sampling, Variances};
 use super::site::{Gauge, SiteStats};
@@ -44,8 +45,6 @@ pub(crate) struct ThreadLedger {
     pub(crate) counts: Totals,
     pub(crate) live: Gauge,
     pub(crate) freed_elsewhere: u64,
-    /// Address of the block that it allocated last, 0 once that is freed.
-    pub(super) last: u64,
     /// That block, if nothing was freed since.
     pub(super) fresh: Fresh,
     /// Its last call, to which a measured time belongs.
@@ -57,7 +56,7 @@ pub(crate) struct ThreadLedger {
 #[derive(Debug)]
 pub(crate) struct ProcessLedger {
     pub(crate) blocks: LiveBlocks,
-    pub(crate) ever: TouchedHeap,
+    pub(crate) touched_pages: TouchedHeap,
     pub(crate) live: Gauge,
     pub(crate) exit: Gauge,
     /// The process that it is a fork of.
@@ -80,6 +79,8 @@ pub(super) struct Many {
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     pub(crate) threads: Vec<ThreadLedger>,
+    /// The last blocks of each thread.
+    pub(super) recent: Vec<Recent>,
     pub(crate) processes: Vec<ProcessLedger>,
     pub(crate) sites: Vec<SiteStats>,
     /// Process and stack of each site.
@@ -116,7 +117,7 @@ impl Ledger {
         }
         self.processes.push(ProcessLedger {
             blocks: LiveBlocks::new(self.budget.clone()),
-            ever: TouchedHeap::new(self.budget.clone()),
+            touched_pages: TouchedHeap::new(self.budget.clone()),
             live: Gauge::default(),
             exit: Gauge::default(),
             forked_from: None,
@@ -138,11 +139,11 @@ impl Ledger {
             counts: Totals::default(),
             live: Gauge::default(),
             freed_elsewhere: 0,
-            last: 0,
             fresh: Fresh::default(),
             last_call: NO_CALL,
             in_transit: None,
         });
+        self.recent.push(Recent::default());
         self.many.threads = self.threads.len() > 1;
         self.threads.len() as u32 - 1
     }
@@ -258,19 +259,20 @@ impl Ledger {
     fn alloc<const FORCE: bool>(&mut self, thread: u32, address: u64, size: u64, stack: StackId) -> bool {
         let process = self.threads[thread as usize].process;
         let site = self.site(process, stack);
-        let block = Block { size, born: Tick::at(self.now_ns), site, thread, resizes: 0 };
+        let slot = self.recent[thread as usize].slot();
+        let block = Block { size, born: Tick::at(self.now_ns), site, thread, reallocations: 0, slot };
         if !self.processes[process as usize].blocks.insert(address, block) {
             if !FORCE {
                 return false;
             }
             self.replace(process, address, block);
         }
-        self.processes[process as usize].ever.mark(address, size);
+        self.processes[process as usize].touched_pages.mark(address, size);
         let weight = self.sampling.weight(cut_size(size));
         let counts = &mut self.threads[thread as usize];
         counts.counts.allocations += weight;
         counts.counts.allocated_bytes += Bytes(cut_size(size).wrapping_mul(weight));
-        counts.last = address;
+        self.recent[thread as usize].push(address);
         counts.fresh = Fresh::new(site, cut_size(size));
         counts.last_call = LastCall { site, call: Call::Alloc, size };
         let stats = &mut self.sites[site as usize];
@@ -313,7 +315,7 @@ impl Ledger {
         if !FORCE && old != new && self.processes[process as usize].blocks.contains(new) {
             return false;
         }
-        // PERF: a resize in place could leave the block where it is; two searches for a warm entry cost less than the
+        // PERF: a reallocation in place could leave the block where it is; two searches for a warm entry cost less than the
         // second way through the accounts would in clarity.
         let Some(taken) = self.take::<FORCE>(thread, old, true) else { return false };
         self.put_resized(thread, taken, old != new, (new, size, stack));
@@ -363,35 +365,36 @@ impl Ledger {
     ) {
         let process = self.threads[thread as usize].process;
         let site = self.site(process, stack);
-        let (resizes, born, old) = match taken {
+        let (reallocations, born, old) = match taken {
             Taken::Live(block) => {
                 self.lose(process, &block);
-                (block.resizes, block.born, block.size)
+                (block.reallocations, block.born, block.size)
             }
-            Taken::Gone(block) => (block.resizes, block.born, block.size),
+            Taken::Gone(block) => (block.reallocations, block.born, block.size),
             Taken::Unknown => (0, Tick::at(self.now_ns), 0),
         };
         let weight = self.sampling.weight(cut_size(size));
         let larger = cut_size(size) > old && !self.sampling.is_on();
-        let resizes = resizes + u32::from(larger);
-        let block = Block { size, born, site, thread, resizes };
+        let reallocations = reallocations + u32::from(larger);
+        let slot = self.recent[thread as usize].slot();
+        let block = Block { size, born, site, thread, reallocations, slot };
         if !self.processes[process as usize].blocks.insert(new, block) {
             self.replace(process, new, block);
         }
-        self.processes[process as usize].ever.mark(new, size);
+        self.processes[process as usize].touched_pages.mark(new, size);
         let counts = &mut self.threads[thread as usize];
         counts.counts.reallocations += weight;
         counts.counts.allocated_bytes += Bytes(cut_size(size).wrapping_mul(weight));
-        counts.last = new;
+        self.recent[thread as usize].push(new);
         counts.fresh = Fresh::default();
-        counts.last_call = LastCall { site, call: Call::Resize, size };
+        counts.last_call = LastCall { site, call: Call::Reallocate, size };
         let stats = &mut self.sites[site as usize];
         stats.reallocations += weight;
         stats.shrinks += u64::from(cut_size(size) < old);
         if moved {
             stats.copied_bytes = stats.copied_bytes.wrapping_add(old.min(cut_size(size)));
         }
-        stats.most_resizes = stats.most_resizes.max(u64::from(resizes));
+        stats.most_reallocations = stats.most_reallocations.max(u64::from(reallocations));
         self.gain(process, site, thread, size, weight);
         if self.reconciler.open {
             self.cancel(process, new, thread);
@@ -410,18 +413,22 @@ impl Ledger {
         stats.lifetimes.add(stats.deallocations, now.since_ns(block.born));
         let by = &mut self.threads[thread as usize];
         let fresh = std::mem::take(&mut by.fresh);
-        if fresh.succeeds(block) && by.last != address {
+        let recent = &mut self.recent[thread as usize];
+        let is_succeeded = fresh.succeeds(block) && recent.last() != address;
+        if is_succeeded {
             stats.copied_bytes = stats.copied_bytes.wrapping_add(block.size);
-            let steps = (block.resizes + 1).min(MOST_RESIZES);
-            self.processes[process as usize].blocks.set_resizes(by.last, steps);
-        } else if block.resizes > 0 {
-            stats.add_growth(block.resizes, block.size);
+            let steps = (block.reallocations + 1).min(MOST_REALLOCATIONS);
+            self.processes[process as usize].blocks.set_reallocations(recent.last(), steps);
+        } else if block.reallocations > 0 {
+            stats.add_growth(block.reallocations, block.size);
         }
         if block.thread == thread {
-            if by.last == address {
-                by.last = 0;
-                by.counts.temporary_allocations += 1;
-                stats.temporary += 1;
+            // What a larger block takes the place of did not end here.
+            if let Some(others) = recent.take(address, block.slot)
+                && !is_succeeded
+            {
+                by.counts.temporary_allocations += u64::from(others == 0);
+                stats.freed_after.add(others);
             }
         } else {
             stats.hand_over((block.thread, thread), 1);

@@ -6,6 +6,7 @@
 //! one cache line of keys; and a block takes 16 bytes. Removing shifts later entries back instead of leaving a mark,
 //! since the heap of a long run is all removal and insertion, and marks would fill the table again and again.
 
+use super::recent::SLOT_BITS;
 use crate::budget::Budget;
 use rustc_hash::FxHashMap;
 
@@ -16,12 +17,14 @@ pub(crate) struct Block {
     pub(crate) size: u64,
     /// When it was handed out.
     pub(crate) born: Tick,
-    /// Site of its allocation, or of its last resize.
+    /// Site of its allocation, or of its last reallocation.
     pub(crate) site: u32,
     /// Which thread that was.
     pub(crate) thread: u32,
-    /// How often it was made larger, up to [`MOST_RESIZES`].
-    pub(crate) resizes: u32,
+    /// How often it was made larger, up to [`MOST_REALLOCATIONS`].
+    pub(crate) reallocations: u32,
+    /// Its place among the last blocks of its thread.
+    pub(crate) slot: u8,
 }
 
 /// A time in units of 2^14 ns (16 µs): finer than the epochs of a recording, and it lasts for 19 hours.
@@ -44,9 +47,9 @@ impl Tick {
 /// Sizes beyond the address space of a process only occur in damaged recordings and are cut to this.
 const MOST_BYTES: u64 = (1 << 48) - 1;
 const THREAD_BITS: u32 = 22;
-pub(crate) const MOST_RESIZES: u32 = (1 << (32 - THREAD_BITS)) - 1;
+pub(crate) const MOST_REALLOCATIONS: u32 = (1 << (32 - THREAD_BITS)) - 1;
 /// Stands for a size that is in [`LiveBlocks::large`].
-const LARGE: u32 = u32::MAX;
+const LARGE: u32 = (1 << (32 - SLOT_BITS)) - 1;
 
 /// The size that a block of this request is counted with.
 #[inline(always)]
@@ -58,13 +61,21 @@ pub(crate) fn cut_size(size: u64) -> u64 {
 #[derive(Clone, Copy, Debug)]
 #[repr(align(16))]
 struct Packed {
-    size: u32,
+    size_and_slot: u32,
     born: Tick,
     site: u32,
-    thread_and_resizes: u32,
+    thread_and_reallocations: u32,
 }
 
-const NONE: Packed = Packed { size: 0, born: Tick(0), site: 0, thread_and_resizes: 0 };
+const NONE: Packed = Packed { size_and_slot: 0, born: Tick(0), site: 0, thread_and_reallocations: 0 };
+
+impl Packed {
+    /// The size, or [`LARGE`].
+    #[inline(always)]
+    fn size(self) -> u32 {
+        self.size_and_slot & LARGE
+    }
+}
 
 /// What the analysis of pages needs to know of a live block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +83,7 @@ pub(crate) struct LiveBlock {
     pub(crate) address: u64,
     /// Requested bytes.
     pub(crate) size: u64,
-    /// Site of its allocation, or of its last resize.
+    /// Site of its allocation, or of its last reallocation.
     pub(crate) site: u32,
 }
 
@@ -85,7 +96,7 @@ pub(crate) struct LiveBlocks {
     len: usize,
     /// 64 minus the binary logarithm of the number of keys.
     shift: u32,
-    /// Sizes of 4 GiB and more.
+    /// Sizes of 256 MiB and more.
     large: FxHashMap<u64, u64>,
     budget: Budget,
 }
@@ -139,7 +150,7 @@ impl LiveBlocks {
 
     /// Loads what a search for an address will need into the cache, and does not use it.
     #[inline(always)]
-    pub(crate) fn look(&self, address: u64) -> u64 {
+    pub(crate) fn peek(&self, address: u64) -> u64 {
         let at = self.home(key_of(address)) & (self.keys.len() - 1);
         self.keys[at] ^ u64::from(self.blocks[at].site)
     }
@@ -163,17 +174,21 @@ impl LiveBlocks {
             LARGE
         };
         let thread = block.thread & ((1 << THREAD_BITS) - 1);
-        let thread_and_resizes = thread | block.resizes.min(MOST_RESIZES) << THREAD_BITS;
-        Packed { size, born: block.born, site: block.site, thread_and_resizes }
+        let thread_and_reallocations = thread | block.reallocations.min(MOST_REALLOCATIONS) << THREAD_BITS;
+        let size_and_slot = size | u32::from(block.slot) << (32 - SLOT_BITS);
+        Packed { size_and_slot, born: block.born, site: block.site, thread_and_reallocations }
     }
 
     #[inline(always)]
     fn unpack(&mut self, key: u64, packed: Packed) -> Block {
-        let size =
-            if packed.size != LARGE { u64::from(packed.size) } else { self.large.remove(&key).unwrap_or(0) };
-        let thread = packed.thread_and_resizes & ((1 << THREAD_BITS) - 1);
-        let resizes = packed.thread_and_resizes >> THREAD_BITS;
-        Block { size, born: packed.born, site: packed.site, thread, resizes }
+        let size = match packed.size() {
+            LARGE => self.large.remove(&key).unwrap_or(0),
+            size => u64::from(size),
+        };
+        let thread = packed.thread_and_reallocations & ((1 << THREAD_BITS) - 1);
+        let reallocations = packed.thread_and_reallocations >> THREAD_BITS;
+        let slot = (packed.size_and_slot >> (32 - SLOT_BITS)) as u8;
+        Block { size, born: packed.born, site: packed.site, thread, reallocations, slot }
     }
 
     /// Adds a block; `false`, and nothing is changed, if there is one at its address. Where the budget ends, it is not kept.
@@ -194,11 +209,11 @@ impl LiveBlocks {
     }
 
     /// Notes that the block at an address stands for a buffer that has grown so often.
-    pub(crate) fn set_resizes(&mut self, address: u64, resizes: u32) {
+    pub(crate) fn set_reallocations(&mut self, address: u64, reallocations: u32) {
         let (at, there) = self.find(key_of(address));
         if there {
-            let word = &mut self.blocks[at].thread_and_resizes;
-            *word = (*word & ((1 << THREAD_BITS) - 1)) | resizes.min(MOST_RESIZES) << THREAD_BITS;
+            let word = &mut self.blocks[at].thread_and_reallocations;
+            *word = (*word & ((1 << THREAD_BITS) - 1)) | reallocations.min(MOST_REALLOCATIONS) << THREAD_BITS;
         }
     }
 
@@ -268,7 +283,7 @@ impl LiveBlocks {
         to.reserve_exact(self.len);
         let entries = self.keys.iter().zip(&self.blocks).filter(|(key, _)| **key != 0);
         let blocks = entries.map(|(key, packed)| {
-            let size = match packed.size {
+            let size = match packed.size() {
                 LARGE => self.large.get(key).copied().unwrap_or(0),
                 size => u64::from(size),
             };
@@ -305,7 +320,7 @@ mod tests {
                 let address = address << stride;
                 // Every seventh block is so large that its size is kept elsewhere.
                 let size = if i % 7 == 0 { (i as u64) << 33 } else { i as u64 };
-                let block = Block { size, born: Tick(i as u32), site: 4, thread: 5, resizes: 6 };
+                let block = Block { size, born: Tick(i as u32), site: 4, thread: 5, reallocations: 6, slot: i as u8 % 16 };
                 if insert {
                     let fresh = table.insert(address, block);
                     prop_assert_eq!(fresh, !truth.contains_key(&address));
@@ -326,11 +341,12 @@ mod tests {
     #[test]
     fn damaged_sizes_are_cut_and_resizes_saturate() {
         let mut table = LiveBlocks::new(Budget::default());
-        assert!(
-            table.insert(8, Block { size: u64::MAX, born: Tick(0), site: 0, thread: 1, resizes: u32::MAX })
-        );
+        assert!(table.insert(
+            8,
+            Block { size: u64::MAX, born: Tick(0), site: 0, thread: 1, reallocations: u32::MAX, slot: 0 }
+        ));
         let block = table.remove(8).expect("it is there");
-        assert_eq!((block.size, block.resizes, block.thread), (MOST_BYTES, MOST_RESIZES, 1));
+        assert_eq!((block.size, block.reallocations, block.thread), (MOST_BYTES, MOST_REALLOCATIONS, 1));
     }
 
     #[test]
@@ -338,7 +354,7 @@ mod tests {
         let budget = Budget::new(Some(FIRST_ENTRIES as u64 * ENTRY_BYTES * 8));
         let mut table = LiveBlocks::new(budget.clone());
         for i in 0..100_000u64 {
-            let block = Block { size: i << 30, born: Tick(0), site: 0, thread: 1, resizes: 0 };
+            let block = Block { size: i << 30, born: Tick(0), site: 0, thread: 1, reallocations: 0, slot: 0 };
             assert!(table.insert(i << 4, block), "whether it is kept is no matter of the address");
         }
         assert!(budget.exceeded().is_some());

@@ -2,7 +2,7 @@
 
 use super::growth::Fresh;
 use super::ledger::{Ledger, ProcessLedger};
-use super::live::{Block, MOST_RESIZES, Tick, cut_size};
+use super::live::{Block, MOST_REALLOCATIONS, Tick, cut_size};
 use super::timing::{Call, LastCall};
 use crate::totals::Totals;
 use crate::units::Bytes;
@@ -21,38 +21,41 @@ impl Ledger {
         }
         let many = self.many;
         let process = self.threads[thread as usize].process as usize;
-        let ProcessLedger { blocks, ever, sites: sites_of_stacks, live: process_live, .. } =
+        let ProcessLedger { blocks, touched_pages, sites: sites_of_stacks, live: process_live, .. } =
             &mut self.processes[process];
         let sites = self.sites.as_mut_slice();
         let (now, mut peaks, mut overall) = (Tick::at(self.now_ns), self.peaks, self.overall);
         let mut highest = self.timeline.highest;
-        let mut last = self.threads[thread as usize].last;
+        let recent = &mut self.recent[thread as usize];
         let mut fresh = self.threads[thread as usize].fresh;
         let mut last_call = self.threads[thread as usize].last_call;
         let mut counts = Totals::default();
         let mut done = 0;
         // PERF: reads all entries beforehand, none of which waits for another: the processor fetches them all at
         // once instead of one after the other.
-        let mut looks = 0;
+        let mut seen = 0;
         for event in events {
             if let Event::Alloc { address, .. } | Event::Free { address, .. } = event {
-                looks ^= blocks.look(address.0);
+                seen ^= blocks.peek(address.0);
             }
         }
-        std::hint::black_box(looks);
+        std::hint::black_box(seen);
         for event in events {
             match *event {
                 Event::Alloc { address, size, stack, .. } => {
                     let Some(&site) = sites_of_stacks.get(stack.0 as usize) else { break };
                     let Some(stats) = sites.get_mut(site as usize) else { break };
-                    if !blocks.insert(address.0, Block { size, born: now, site, thread, resizes: 0 }) {
+                    let slot = recent.slot();
+                    if !blocks
+                        .insert(address.0, Block { size, born: now, site, thread, reallocations: 0, slot })
+                    {
                         break;
                     }
-                    ever.mark(address.0, size);
+                    touched_pages.mark(address.0, size);
                     let size = cut_size(size);
                     counts.allocations += 1;
                     counts.allocated_bytes += Bytes(size);
-                    last = address.0;
+                    recent.push(address.0);
                     fresh = Fresh::new(site, size);
                     last_call = LastCall { site, call: Call::Alloc, size };
                     stats.allocations += 1;
@@ -79,20 +82,25 @@ impl Ledger {
                     stats.lifetimes.add(stats.deallocations, now.since_ns(block.born));
                     let before = std::mem::take(&mut fresh);
                     last_call = LastCall { site: block.site, call: Call::Free, size: block.size };
-                    if before.succeeds(&block) && last != address.0 {
+                    let is_succeeded = before.succeeds(&block) && recent.last() != address.0;
+                    if is_succeeded {
                         stats.copied_bytes = stats.copied_bytes.wrapping_add(block.size);
-                        blocks.set_resizes(last, (block.resizes + 1).min(MOST_RESIZES));
-                    } else if block.resizes > 0 {
-                        stats.add_growth(block.resizes, block.size);
+                        blocks.set_reallocations(
+                            recent.last(),
+                            (block.reallocations + 1).min(MOST_REALLOCATIONS),
+                        );
+                    } else if block.reallocations > 0 {
+                        stats.add_growth(block.reallocations, block.size);
                     }
                     if block.thread != thread {
                         stats.hand_over((block.thread, thread), 1);
                         self.handovers.add((block.thread, thread), 1, block.size);
                         self.threads[block.thread as usize].freed_elsewhere += 1;
-                    } else if address.0 == last {
-                        last = 0;
-                        counts.temporary_allocations += 1;
-                        stats.temporary += 1;
+                    } else if let Some(others) = recent.take(address.0, block.slot)
+                        && !is_succeeded
+                    {
+                        counts.temporary_allocations += u64::from(others == 0);
+                        stats.freed_after.add(others);
                     }
                     let size = block.size;
                     stats.lose(size, peaks);
@@ -114,7 +122,6 @@ impl Ledger {
             done += 1;
         }
         let ledger = &mut self.threads[thread as usize];
-        ledger.last = last;
         ledger.fresh = fresh;
         ledger.last_call = last_call;
         ledger.counts.add_counts(&counts);
@@ -151,11 +158,11 @@ mod tests {
         let now = format!("{:?} {:?} {:?}", ledger.overall, ledger.sizes, ledger.timeline);
         ledger.share_gauges();
         let threads: Vec<_> =
-            ledger.threads.iter().map(|t| (t.counts, t.live, t.freed_elsewhere, t.last, t.fresh)).collect();
+            ledger.threads.iter().map(|t| (t.counts, t.live, t.freed_elsewhere, t.fresh)).collect();
         let processes: Vec<_> = ledger.processes.iter().map(|p| p.live).collect();
         format!(
-            "{now} {threads:?} {processes:?} {:?} {:?} {}",
-            ledger.sites, ledger.handovers.rest, ledger.peaks
+            "{now} {threads:?} {processes:?} {:?} {:?} {:?} {}",
+            ledger.recent, ledger.sites, ledger.handovers.rest, ledger.peaks
         )
     }
 

@@ -15,8 +15,8 @@
 //! and taken by a later free. Only what is left when the epoch closes was not seen: freed blocks of which no
 //! allocation was recorded, and blocks of which no free was.
 //!
-//! A resize is published after the allocator did it. If its thread was held up in between for longer than the
-//! collector waits, the old address may be handed out again in an earlier section than the resize is found in. So
+//! A reallocation is published after the allocator did it. If its thread was held up in between for longer than the
+//! collector waits, the old address may be handed out again in an earlier section than the reallocation is found in. So
 //! displaced blocks are remembered for such late events too, as *owed*.
 //!
 //! The code that keeps the accounts decides what a block is and what its end means: the ledger, and the script of a
@@ -47,7 +47,7 @@ pub struct Advance {
     pub thread: u32,
     /// Whether another thread freed this address earlier in the epoch, so that it may have freed this one's block.
     pub contested: bool,
-    /// Whether it was the first half of a resize, which gives no block back in the end.
+    /// Whether it was the first half of a reallocation, which frees no block in the end.
     pub resize: bool,
 }
 

@@ -97,7 +97,7 @@ pub struct Sampled {
     pub every: Bytes,
     /// How many requests were recorded; all other figures are those that they stand for.
     pub requests: u64,
-    /// Of allocations and resizes together.
+    /// Of allocations and reallocations together.
     pub requests_error: u64,
     /// Of the requested bytes.
     pub allocated_bytes_error: Bytes,

@@ -3,6 +3,7 @@
 use super::growth::GrowthCounts;
 use super::handover::{Pair, SiteHandovers};
 use super::lifetimes::Lifetimes;
+use super::recent::FreedAfter;
 use super::spread::SizeCounts;
 use super::timing::CallTimes;
 use crate::analysis::EXIT_PARTS;
@@ -71,13 +72,14 @@ pub(crate) struct SiteStats {
     pub(crate) sizes: SizeCounts,
     peak_bytes: u64,
     peak_blocks: u64,
-    pub(crate) temporary: u64,
+    // The third, of which a free changes one number.
+    pub(crate) freed_after: FreedAfter,
     pub(crate) freed_on_other_thread: u64,
-    // The third, for what is rarer.
+    // The fourth, for what is rarer.
     pub(crate) reallocations: u64,
     pub(crate) shrinks: u64,
     pub(crate) copied_bytes: u64,
-    pub(crate) most_resizes: u64,
+    pub(crate) most_reallocations: u64,
     pub(crate) growth: Option<Box<GrowthCounts>>,
     pub(crate) handovers: Option<Box<SiteHandovers>>,
     pub(crate) times: Option<Box<CallTimes>>,

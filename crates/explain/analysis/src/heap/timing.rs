@@ -14,7 +14,7 @@ pub(crate) enum Call {
     Alloc,
     /// Freeing it; counted for the site that was handed it.
     Free,
-    Resize,
+    Reallocate,
 }
 
 /// A thread's last call, which a time belongs to.
@@ -167,7 +167,7 @@ mod tests {
     fn a_call_that_was_interrupted_does_not_count_in_full() {
         let mut site = CallTimes::default();
         site.add(Call::Alloc, 24, u32::MAX);
-        site.add(Call::Resize, 1 << 20, 1 << 30);
+        site.add(Call::Reallocate, 1 << 20, 1 << 30);
         assert_eq!(site.0[0].sum, f64::from(MOST_TICKS));
         assert_eq!(site.0[2].sum, f64::from(1 << 30));
     }

@@ -1,6 +1,6 @@
 //! Which pages ever held a block of a process.
 //!
-//! A resident page without a live block is *retained* if there once was one, and something else if there never was. So
+//! A resident page without a live block is a *free page* if there once was one, and something else if there never was. So
 //! every block marks its pages when it is handed out. A bit for each page, in pieces of 2 MiB of address space that are
 //! found through a small table of the last ones; blocks larger than that are kept as ranges.
 
@@ -153,15 +153,15 @@ mod tests {
             blocks in proptest::collection::vec((0u64..1 << 30, 0u64..8000, 0u32..12), 0..200),
             pages in proptest::collection::vec(0u64..1 << 18, 50),
         ) {
-            let mut ever = TouchedHeap::default();
+            let mut touched_pages = TouchedHeap::default();
             let mut truth = BTreeSet::new();
             for (address, size, shift) in blocks {
                 let size = size << shift;
-                ever.mark(address, size);
+                touched_pages.mark(address, size);
                 truth.extend(address >> 12..=(address + size.saturating_sub(1)) >> 12);
             }
             for page in pages.into_iter().chain(truth.iter().copied().take(1000)) {
-                prop_assert_eq!(ever.any(page << 12, (page + 1) << 12), truth.contains(&page));
+                prop_assert_eq!(touched_pages.any(page << 12, (page + 1) << 12), truth.contains(&page));
             }
         }
     }

@@ -110,7 +110,7 @@ pub struct Span {
     pub reallocations: u64,
     /// Blocks that were freed.
     pub deallocations: u64,
-    /// Requested bytes of allocations and resizes.
+    /// Requested bytes of allocations and reallocations.
     pub allocated_bytes: Bytes,
     /// By how many bytes the live blocks that its thread had been handed had grown at most from begin to end. Negative if they
     /// shrank each time.

@@ -51,7 +51,7 @@ pub(crate) struct Sequencer<O = ()> {
     /// Processes by the epoch of their end.
     ends: BTreeMap<u64, Vec<u32>>,
     /// Snapshots of the pages of processes, by the epoch that they begin.
-    looks: BTreeMap<u64, Vec<(u32, Snapshot)>>,
+    snapshots: BTreeMap<u64, Vec<(u32, Snapshot)>>,
     pub(crate) residency: Residency,
     /// Events in all sections so far.
     pub(crate) n_events: u64,
@@ -79,7 +79,7 @@ impl<O: Observer> Sequencer<O> {
 
     /// The pages of a process were measured. Reported before the first section behind the snapshot's epoch.
     pub(crate) fn look_at(&mut self, process: u32, snapshot: Snapshot) {
-        self.looks.entry(snapshot.epoch.0).or_default().push((process, snapshot));
+        self.snapshots.entry(snapshot.epoch.0).or_default().push((process, snapshot));
     }
 
     /// Orders what can be ordered now. Returns threads whose events are damaged.
@@ -125,20 +125,20 @@ impl<O: Observer> Sequencer<O> {
 
     /// What happened besides the events, before those of an epoch.
     fn come_to(&mut self, epoch: u64) {
-        while let Some(entry) = self.looks.first_entry()
+        while let Some(entry) = self.snapshots.first_entry()
             && *entry.key() <= epoch
         {
-            let (epoch, looks) = entry.remove_entry();
+            let (epoch, snapshots) = entry.remove_entry();
             self.end_processes(epoch);
             self.ledger.close_epoch();
-            for (slot, snapshot) in looks {
-                self.look(slot, snapshot);
+            for (slot, snapshot) in snapshots {
+                self.take_snapshot(slot, snapshot);
             }
         }
         self.end_processes(epoch);
     }
 
-    fn look(&mut self, slot: u32, snapshot: Snapshot) {
+    fn take_snapshot(&mut self, slot: u32, snapshot: Snapshot) {
         let Some(process) = self.ledger.processes.get(slot as usize) else { return };
         self.observer.snapshot(slot as usize, &snapshot);
         // A single process has no separate gauge.
@@ -147,10 +147,11 @@ impl<O: Observer> Sequencer<O> {
         let work = process.blocks.len() as u64 + Residency::pages_of(&snapshot);
         if self.residency.wants(slot, &snapshot, live_bytes) && self.ledger.budget.work(work) {
             let live = process.blocks.copy(self.residency.spare());
-            let look = HeapSnapshot { slot, snapshot, live, live_bytes };
+            let heap_snapshot = HeapSnapshot { slot, snapshot, live, live_bytes };
             let line = self.ledger.line_of(slot);
-            let ever: Vec<_> = line.into_iter().map(|at| &self.ledger.processes[at].ever).collect();
-            self.residency.take(look, &ever);
+            let touched_pages: Vec<_> =
+                line.into_iter().map(|at| &self.ledger.processes[at].touched_pages).collect();
+            self.residency.take(heap_snapshot, &touched_pages);
         }
     }
 

@@ -24,7 +24,7 @@ enum Step {
         thread: usize,
         which: usize,
     },
-    Resize {
+    Reallocate {
         thread: usize,
         which: usize,
         address: u64,
@@ -45,7 +45,7 @@ fn steps(threads: usize, addresses: u64) -> impl Strategy<Value = Vec<Step>> {
         20 => (thread.clone(), 1..=addresses).prop_map(|(thread, address)| Step::Alloc { thread, address }),
         20 => (thread.clone(), any::<usize>()).prop_map(|(thread, which)| Step::Free { thread, which }),
         6 => (thread.clone(), any::<usize>(), 1..=addresses)
-            .prop_map(|(thread, which, address)| Step::Resize { thread, which, address }),
+            .prop_map(|(thread, which, address)| Step::Reallocate { thread, which, address }),
         2 => proptest::option::weighted(0.3, (thread, any::<usize>(), 1..=addresses)).prop_map(|during| Step::Tick { during }),
         1 => (0..=threads).prop_map(|until| Step::Drain { until }),
     ];
@@ -135,7 +135,7 @@ impl Program {
                 self.deallocations += 1;
                 self.write(thread, Event::Free { address: BlockAddress(address * 8), touched: None });
             }
-            Step::Resize { thread, which, address } => {
+            Step::Reallocate { thread, which, address } => {
                 let Some(old) = self.pick(which) else { return };
                 if old != address && self.live.contains_key(&address) {
                     return;
@@ -309,7 +309,7 @@ proptest! {
 
 fn thread_of(step: &Step) -> usize {
     match *step {
-        Step::Alloc { thread, .. } | Step::Free { thread, .. } | Step::Resize { thread, .. } => thread,
+        Step::Alloc { thread, .. } | Step::Free { thread, .. } | Step::Reallocate { thread, .. } => thread,
         Step::Tick { during } => during.map_or(0, |d| d.0),
         Step::Drain { .. } => 0,
     }

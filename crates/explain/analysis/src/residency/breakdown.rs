@@ -16,7 +16,7 @@ const MOST_NOTED: usize = 1000;
 /// What a page without a live block is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Empty {
-    Retained,
+    FreePage,
     Metadata,
     Unrecorded,
     Unaccounted,
@@ -24,9 +24,13 @@ enum Empty {
 
 impl Allocator<'_> {
     /// Accounts for every resident byte of a snapshot.
-    /// `ever` are pages that ever held a block, of the process itself and then of those that it was forked from.
-    pub(crate) fn breakdown(&self, look: &HeapSnapshot, ever: &[&TouchedHeap]) -> Breakdown {
-        let snapshot = &look.snapshot;
+    /// `touched_pages` are those that ever held a block, of the process itself and then of those that it was forked from.
+    pub(crate) fn breakdown(
+        &self,
+        heap_snapshot: &HeapSnapshot,
+        touched_pages: &[&TouchedHeap],
+    ) -> Breakdown {
+        let snapshot = &heap_snapshot.snapshot;
         let page_bytes = snapshot.page_bytes;
         let mut sum = Breakdown {
             process: snapshot.process,
@@ -41,32 +45,32 @@ impl Allocator<'_> {
         let noted = snapshot.mappings.iter().filter(|m| m.kind == MappingKind::Allocator).count();
         let is_noted = (1..MOST_NOTED).contains(&noted);
         let (mut kind, mut mapping) = (Surroundings::default(), 0);
-        pages::each(look, self, |page| {
+        pages::each(heap_snapshot, self, |page| {
             let bytes = Bytes(page.bytes());
             if page.huge {
                 sum.huge_pages += bytes;
             }
             if !page.blocks.is_empty() {
                 sum.live += Bytes(page.live);
-                sum.rounding += Bytes(page.rounding);
+                sum.internal_fragmentation += Bytes(page.internal_fragmentation);
                 sum.metadata += Bytes(page.header);
-                sum.holes += Bytes(page.free());
+                sum.external_fragmentation += Bytes(page.free());
                 return;
             }
             if page.mapping.start != mapping {
                 mapping = page.mapping.start;
-                kind = Surroundings::of(page, ever);
+                kind = Surroundings::of(page, touched_pages);
                 // Memory of others that grew together with the allocator's is not its.
                 kind.has_blocks &= !is_noted || page.mapping.kind != MappingKind::Anonymous;
             }
-            match self.empty(page, &mut kind, ever) {
-                Empty::Retained => sum.retained += bytes,
+            match self.empty(page, &mut kind, touched_pages) {
+                Empty::FreePage => sum.free_pages += bytes,
                 Empty::Metadata => sum.metadata += bytes,
                 Empty::Unrecorded => sum.unrecorded += bytes,
                 Empty::Unaccounted => sum.unaccounted += bytes,
             }
         });
-        let requested = look.live.iter().fold(0u64, |sum, b| sum.saturating_add(b.size));
+        let requested = heap_snapshot.live.iter().fold(0u64, |sum, b| sum.saturating_add(b.size));
         sum.live_not_resident = Bytes(requested.saturating_sub(sum.live.0));
         let seen = [sum.heap(), sum.unrecorded, sum.not_heap, sum.unaccounted];
         let seen = seen.iter().fold(0u64, |sum, part| sum.saturating_add(part.0));
@@ -77,15 +81,20 @@ impl Allocator<'_> {
         sum
     }
 
-    fn empty(&self, page: &Page<'_>, surroundings: &mut Surroundings, ever: &[&TouchedHeap]) -> Empty {
-        let [own, ancestors @ ..] = ever else { return Empty::Unrecorded };
+    fn empty(
+        &self,
+        page: &Page<'_>,
+        surroundings: &mut Surroundings,
+        touched_pages: &[&TouchedHeap],
+    ) -> Empty {
+        let [own, ancestors @ ..] = touched_pages else { return Empty::Unrecorded };
         if own.any(page.range.start, page.range.end) {
-            return Empty::Retained;
+            return Empty::FreePage;
         }
         let heap = match page.mapping.kind {
             MappingKind::Allocator => true,
             MappingKind::Break if self.is_glibc || self.inherited => true,
-            MappingKind::Anonymous if self.is_glibc => surroundings.is_arena(page, ever),
+            MappingKind::Anonymous if self.is_glibc => surroundings.is_arena(page, touched_pages),
             // The break of a process with another allocator is that of the C library, unless it has blocks.
             _ => surroundings.has_blocks,
         };
@@ -93,7 +102,7 @@ impl Allocator<'_> {
             // For a fork it is not known what its parent has left behind on the heap.
             true if self.inherited => Empty::Unaccounted,
             // A huge page is resident as a whole, whatever was used of it.
-            true if page.huge => Empty::Retained,
+            true if page.huge => Empty::FreePage,
             true => Empty::Metadata,
             // Its parent had a block there.
             false if ancestors.iter().any(|a| a.any(page.range.start, page.range.end)) => Empty::Unaccounted,
@@ -111,22 +120,23 @@ struct Surroundings {
 }
 
 impl Surroundings {
-    fn of(page: &Page<'_>, ever: &[&TouchedHeap]) -> Self {
+    fn of(page: &Page<'_>, touched_pages: &[&TouchedHeap]) -> Self {
         let runs = &page.mapping.runs;
         let page_bytes = page.bytes();
         let ends = |run: &PageRun| run.start + run.pages * page_bytes;
-        let has = |ever: &&TouchedHeap| runs.iter().any(|run| ever.any(run.start, ends(run)));
-        Self { has_blocks: ever.iter().any(has), piece: None }
+        let has =
+            |touched_pages: &&TouchedHeap| runs.iter().any(|run| touched_pages.any(run.start, ends(run)));
+        Self { has_blocks: touched_pages.iter().any(has), piece: None }
     }
 
     /// Whether the page belongs to an arena of glibc: its piece begins in the same mapping, and there with blocks.
-    fn is_arena(&mut self, page: &Page<'_>, ever: &[&TouchedHeap]) -> bool {
+    fn is_arena(&mut self, page: &Page<'_>, touched_pages: &[&TouchedHeap]) -> bool {
         let start = page.range.start & !(ARENA_BYTES - 1);
         match self.piece {
             Some((piece, is_arena)) if piece == start => is_arena,
             _ => {
-                let begins = |ever: &&TouchedHeap| ever.any(start, start + page.bytes());
-                let is_arena = start >= page.mapping.start && ever.iter().any(begins);
+                let begins = |touched_pages: &&TouchedHeap| touched_pages.any(start, start + page.bytes());
+                let is_arena = start >= page.mapping.start && touched_pages.iter().any(begins);
                 self.piece = Some((start, is_arena));
                 is_arena
             }

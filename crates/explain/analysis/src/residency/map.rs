@@ -15,14 +15,18 @@ const GAP_CELLS: u64 = 64;
 const NOT_RESIDENT: u8 = u8::MAX;
 
 /// Draws it. Pages that never held a block are no part of it.
-pub(crate) fn map(look: &HeapSnapshot, allocator: &Allocator<'_>, ever: &TouchedHeap) -> PageMap {
-    let page_bytes = look.snapshot.page_bytes.max(1);
-    let heaps = look.snapshot.mappings.iter().filter(|m| m.kind.may_be_heap());
+pub(crate) fn map(
+    heap_snapshot: &HeapSnapshot,
+    allocator: &Allocator<'_>,
+    touched_pages: &TouchedHeap,
+) -> PageMap {
+    let page_bytes = heap_snapshot.snapshot.page_bytes.max(1);
+    let heaps = heap_snapshot.snapshot.mappings.iter().filter(|m| m.kind.may_be_heap());
     let resident = heaps.flat_map(|m| &m.runs).fold(0u64, |sum, run| sum.saturating_add(run.pages));
     let cell_pages = (resident / CELLS).max(1).next_power_of_two();
     let mut picture = Picture { cell_bytes: cell_pages.saturating_mul(page_bytes), ..Picture::default() };
-    pages::each(look, allocator, |page| {
-        if !page.blocks.is_empty() || ever.any(page.range.start, page.range.end) {
+    pages::each(heap_snapshot, allocator, |page| {
+        if !page.blocks.is_empty() || touched_pages.any(page.range.start, page.range.end) {
             picture.add(page.range.start, page.bytes().saturating_sub(page.free()), page.bytes());
         }
     });

@@ -24,7 +24,7 @@ use rustc_hash::FxHashMap;
 pub(crate) struct Pages {
     pub(crate) residency: Residency,
     /// Pages that ever held a block, of the process with the highest resident set, and then of those that it was forked from.
-    pub(crate) ever: Vec<TouchedHeap>,
+    pub(crate) touched_pages: Vec<TouchedHeap>,
 }
 
 /// Pages of a process and its live blocks at the same moment.
@@ -116,28 +116,28 @@ impl Residency {
         std::mem::take(&mut self.spare)
     }
 
-    fn give_up(&mut self, look: Option<HeapSnapshot>) {
-        if let Some(mut look) = look {
-            look.live.clear();
-            self.spare = look.live;
+    fn give_up(&mut self, heap_snapshot: Option<HeapSnapshot>) {
+        if let Some(mut heap_snapshot) = heap_snapshot {
+            heap_snapshot.live.clear();
+            self.spare = heap_snapshot.live;
         }
     }
 
     /// Takes a snapshot, together with the live blocks of its moment.
-    pub(crate) fn take(&mut self, mut look: HeapSnapshot, ever: &[&TouchedHeap]) {
-        if look.snapshot.reason == Reason::Requested && self.requested.len() < MOST_REQUESTED {
-            look.sort();
-            let breakdown = self.allocator(look.slot).breakdown(&look, ever);
+    pub(crate) fn take(&mut self, mut heap_snapshot: HeapSnapshot, touched_pages: &[&TouchedHeap]) {
+        if heap_snapshot.snapshot.reason == Reason::Requested && self.requested.len() < MOST_REQUESTED {
+            heap_snapshot.sort();
+            let breakdown = self.allocator(heap_snapshot.slot).breakdown(&heap_snapshot, touched_pages);
             self.requested.push(breakdown);
         }
-        if self.is_peak(&look.snapshot, look.live_bytes) {
+        if self.is_peak(&heap_snapshot.snapshot, heap_snapshot.live_bytes) {
             // It is the last one of its process, too.
             let latest = self.latest.take();
             self.give_up(latest);
-            let before = self.peak.replace(look);
+            let before = self.peak.replace(heap_snapshot);
             self.give_up(before);
-        } else if self.peak.as_ref().is_some_and(|peak| peak.slot == look.slot) {
-            let before = self.latest.replace(look);
+        } else if self.peak.as_ref().is_some_and(|peak| peak.slot == heap_snapshot.slot) {
+            let before = self.latest.replace(heap_snapshot);
             self.give_up(before);
         }
     }

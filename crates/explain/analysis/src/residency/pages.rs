@@ -14,7 +14,7 @@ pub(super) struct Page<'a> {
     /// Requested bytes.
     pub(super) live: u64,
     /// Usable bytes behind them.
-    pub(super) rounding: u64,
+    pub(super) internal_fragmentation: u64,
     pub(super) header: u64,
     /// Indices of the live blocks that reach into it.
     pub(super) blocks: Range<usize>,
@@ -27,7 +27,7 @@ impl Page<'_> {
 
     /// Bytes that belong to no live block.
     pub(super) fn free(&self) -> u64 {
-        self.bytes().saturating_sub(self.live + self.rounding + self.header)
+        self.bytes().saturating_sub(self.live + self.internal_fragmentation + self.header)
     }
 }
 
@@ -44,9 +44,13 @@ fn common(a: Range<u64>, b: &Range<u64>) -> u64 {
 }
 
 /// Calls `visit` for each resident page of mappings that may be heap.
-pub(super) fn each<'a>(look: &'a HeapSnapshot, allocator: &Allocator<'_>, mut visit: impl FnMut(&Page<'a>)) {
-    let page_bytes = look.snapshot.page_bytes.max(1);
-    let blocks = &look.live;
+pub(super) fn each<'a>(
+    heap_snapshot: &'a HeapSnapshot,
+    allocator: &Allocator<'_>,
+    mut visit: impl FnMut(&Page<'a>),
+) {
+    let page_bytes = heap_snapshot.snapshot.page_bytes.max(1);
+    let blocks = &heap_snapshot.live;
     // Header, requested and usable end of a block.
     let extent = |i: usize| {
         let block = &blocks[i];
@@ -57,7 +61,7 @@ pub(super) fn each<'a>(look: &'a HeapSnapshot, allocator: &Allocator<'_>, mut vi
     let mut first = 0;
     let mut left = MOST_PAGES;
     let mut steps = MOST_STEPS;
-    for mapping in look.snapshot.mappings.iter().filter(|m| m.kind.may_be_heap()) {
+    for mapping in heap_snapshot.snapshot.mappings.iter().filter(|m| m.kind.may_be_heap()) {
         for &PageRun { start, pages, huge } in &mapping.runs {
             // Blocks in front of a run lie on pages that are not resident. Searching is faster than going by them.
             first += blocks[first..]
@@ -69,8 +73,15 @@ pub(super) fn each<'a>(look: &'a HeapSnapshot, allocator: &Allocator<'_>, mut vi
                 while first < blocks.len() && extent(first).3 <= range.start {
                     first += 1;
                 }
-                let mut page =
-                    Page { mapping, range, huge, live: 0, rounding: 0, header: 0, blocks: first..first };
+                let mut page = Page {
+                    mapping,
+                    range,
+                    huge,
+                    live: 0,
+                    internal_fragmentation: 0,
+                    header: 0,
+                    blocks: first..first,
+                };
                 while page.blocks.end < blocks.len() && steps > 0 {
                     steps -= 1;
                     let (header, start, requested, usable) = extent(page.blocks.end);
@@ -79,7 +90,7 @@ pub(super) fn each<'a>(look: &'a HeapSnapshot, allocator: &Allocator<'_>, mut vi
                     }
                     page.header += common(header..start, &page.range);
                     page.live += common(start..requested, &page.range);
-                    page.rounding += common(requested..usable, &page.range);
+                    page.internal_fragmentation += common(requested..usable, &page.range);
                     page.blocks.end += 1;
                 }
                 visit(&page);

@@ -14,16 +14,16 @@ use std::collections::BTreeMap;
 
 /// Finds them. `site_of` has the site of each raw one, `place_of` a number for the place in the user's code of each site.
 pub(crate) fn pinned(
-    look: &HeapSnapshot,
+    heap_snapshot: &HeapSnapshot,
     allocator: &Allocator<'_>,
     site_of: &[SiteId],
     place_of: &[u32],
 ) -> Vec<Pinned> {
-    let site = |block: usize| site_of.get(look.live[block].site as usize).copied();
+    let site = |block: usize| site_of.get(heap_snapshot.live[block].site as usize).copied();
     let place = |site: SiteId| place_of.get(site.0 as usize).copied();
     let mut found: BTreeMap<SiteId, Pinned> = BTreeMap::new();
     let mut last = None;
-    pages::each(look, allocator, |page| {
+    pages::each(heap_snapshot, allocator, |page| {
         let free = page.free();
         if page.blocks.is_empty() || free * 2 <= page.bytes() {
             return;

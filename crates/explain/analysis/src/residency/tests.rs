@@ -24,7 +24,7 @@ fn mapping(start: u64, kind: MappingKind, runs: &[(u64, u64)]) -> MappedPages {
     }
 }
 
-fn look(mappings: Vec<MappedPages>, live: &[(u64, u64, u32)]) -> HeapSnapshot {
+fn heap_snapshot(mappings: Vec<MappedPages>, live: &[(u64, u64, u32)]) -> HeapSnapshot {
     let rss = mappings.iter().map(|m| m.resident_pages * PAGE).sum();
     let live: Vec<_> = live.iter().map(|&(address, size, site)| LiveBlock { address, size, site }).collect();
     let live_bytes = live.iter().map(|b| b.size).sum();
@@ -37,7 +37,14 @@ fn sizes() -> UsableSizes {
 }
 
 fn sum(b: &Breakdown) -> Bytes {
-    b.live + b.rounding + b.holes + b.retained + b.metadata + b.unrecorded + b.not_heap + b.unaccounted
+    b.live
+        + b.internal_fragmentation
+        + b.external_fragmentation
+        + b.free_pages
+        + b.metadata
+        + b.unrecorded
+        + b.not_heap
+        + b.unaccounted
 }
 
 const HEAP: u64 = 0x5555_0000_0000;
@@ -46,17 +53,18 @@ const HEAP: u64 = 0x5555_0000_0000;
 fn each_byte_is_something() {
     let heap = mapping(HEAP, MappingKind::Break, &[(0, 4)]);
     let code = MappedPages { resident_pages: 7, ..mapping(0x7f00_0000_0000, MappingKind::File, &[]) };
-    let mut look = look(vec![heap, code], &[(HEAP + 16, 20, 0), (HEAP + PAGE + 16, 40, 0)]);
+    let mut heap_snapshot = heap_snapshot(vec![heap, code], &[(HEAP + 16, 20, 0), (HEAP + PAGE + 16, 40, 0)]);
     // The kernel has found a page more than there was a moment before.
-    look.snapshot.rss_bytes += PAGE;
-    let mut ever = TouchedHeap::default();
-    ever.mark(HEAP + 2 * PAGE, 100);
+    heap_snapshot.snapshot.rss_bytes += PAGE;
+    let mut touched_pages = TouchedHeap::default();
+    touched_pages.mark(HEAP + 2 * PAGE, 100);
     let sizes = sizes();
-    let b = Allocator::new("/lib/libc.so.6", Some(&sizes), false).breakdown(&look, &[&ever]);
+    let b =
+        Allocator::new("/lib/libc.so.6", Some(&sizes), false).breakdown(&heap_snapshot, &[&touched_pages]);
     assert_eq!(b.live, Bytes(60));
-    assert_eq!(b.rounding, Bytes(4), "24 usable bytes for 20");
-    assert_eq!(b.holes, Bytes(2 * PAGE - 60 - 4 - 16));
-    assert_eq!(b.retained, Bytes(PAGE), "the page that had a block before");
+    assert_eq!(b.internal_fragmentation, Bytes(4), "24 usable bytes for 20");
+    assert_eq!(b.external_fragmentation, Bytes(2 * PAGE - 60 - 4 - 16));
+    assert_eq!(b.free_pages, Bytes(PAGE), "the page that had a block before");
     assert_eq!(b.metadata, Bytes(16 + PAGE), "two headers, and a page that never had a block");
     assert_eq!((b.not_heap, b.unaccounted), (Bytes(7 * PAGE), Bytes(PAGE)));
     assert_eq!((sum(&b), b.rss), (Bytes(12 * PAGE), Bytes(12 * PAGE)));
@@ -66,10 +74,10 @@ fn each_byte_is_something() {
 fn what_is_not_resident_is_distinguished() {
     let heap = mapping(HEAP, MappingKind::Anonymous, &[(0, 1), (8, 1)]);
     // A large block of ten pages of which the first and the ninth were touched.
-    let look = look(vec![heap], &[(HEAP + 16, 10 * PAGE - 16, 0)]);
+    let heap_snapshot = heap_snapshot(vec![heap], &[(HEAP + 16, 10 * PAGE - 16, 0)]);
     let sizes = sizes();
-    let b =
-        Allocator::new("/lib/libc.so.6", Some(&sizes), false).breakdown(&look, &[&TouchedHeap::default()]);
+    let b = Allocator::new("/lib/libc.so.6", Some(&sizes), false)
+        .breakdown(&heap_snapshot, &[&TouchedHeap::default()]);
     assert_eq!((b.live, b.metadata), (Bytes(2 * PAGE - 16), Bytes(16)));
     assert_eq!(b.live_not_resident, Bytes(8 * PAGE));
     assert_eq!(sum(&b), b.rss);
@@ -78,9 +86,10 @@ fn what_is_not_resident_is_distinguished() {
 #[test]
 fn a_program_s_own_mappings_are_unrecorded_and_an_allocator_s_are_heap() {
     let own = mapping(HEAP, MappingKind::Anonymous, &[(0, 3)]);
-    let books = mapping(HEAP << 1, MappingKind::Allocator, &[(0, 5)]);
-    let look = look(vec![own, books], &[]);
-    let b = Allocator::new("/lib/libjemalloc.so.2", None, false).breakdown(&look, &[&TouchedHeap::default()]);
+    let tables = mapping(HEAP << 1, MappingKind::Allocator, &[(0, 5)]);
+    let heap_snapshot = heap_snapshot(vec![own, tables], &[]);
+    let b = Allocator::new("/lib/libjemalloc.so.2", None, false)
+        .breakdown(&heap_snapshot, &[&TouchedHeap::default()]);
     assert_eq!((b.unrecorded, b.metadata, b.not_heap), (Bytes(3 * PAGE), Bytes(5 * PAGE), Bytes(0)));
     assert_eq!(sum(&b), b.rss);
 }
@@ -88,13 +97,14 @@ fn a_program_s_own_mappings_are_unrecorded_and_an_allocator_s_are_heap() {
 #[test]
 fn what_grew_together_with_an_allocator_s_mappings_is_not_its() {
     let mixed = mapping(HEAP, MappingKind::Anonymous, &[(0, 3)]);
-    let mut ever = TouchedHeap::default();
-    ever.mark(HEAP, 10);
+    let mut touched_pages = TouchedHeap::default();
+    touched_pages.mark(HEAP, 10);
     let parts = |mappings: Vec<MappedPages>| {
-        let look = look(mappings, &[]);
-        let b = Allocator::new("/lib/libjemalloc.so.2", None, false).breakdown(&look, &[&ever]);
+        let heap_snapshot = heap_snapshot(mappings, &[]);
+        let b =
+            Allocator::new("/lib/libjemalloc.so.2", None, false).breakdown(&heap_snapshot, &[&touched_pages]);
         assert_eq!(sum(&b), b.rss);
-        (b.retained, b.metadata, b.unrecorded)
+        (b.free_pages, b.metadata, b.unrecorded)
     };
     // Without notes of what the allocator has mapped, a mapping with a block is its.
     assert_eq!(parts(vec![mixed.clone()]), (Bytes(PAGE), Bytes(2 * PAGE), Bytes(0)));
@@ -104,7 +114,7 @@ fn what_grew_together_with_an_allocator_s_mappings_is_not_its() {
 
 #[test]
 fn below_the_break_lies_the_heap_of_the_c_library_whoever_is_recorded() {
-    let heap = || look(vec![mapping(HEAP, MappingKind::Break, &[(0, 3)])], &[]);
+    let heap = || heap_snapshot(vec![mapping(HEAP, MappingKind::Break, &[(0, 3)])], &[]);
     let parts = |allocator: &str| {
         let b = Allocator::new(allocator, None, false).breakdown(&heap(), &[&TouchedHeap::default()]);
         (b.metadata, b.unrecorded)
@@ -117,18 +127,19 @@ fn below_the_break_lies_the_heap_of_the_c_library_whoever_is_recorded() {
 fn what_a_fork_inherited_is_not_what_was_never_recorded() {
     // Not where an arena of glibc would begin.
     let start = (HEAP << 1) + (1 << 20);
-    let look = look(vec![mapping(start, MappingKind::Anonymous, &[(0, 2), (50, 3)])], &[]);
+    let heap_snapshot = heap_snapshot(vec![mapping(start, MappingKind::Anonymous, &[(0, 2), (50, 3)])], &[]);
     let mut of_parent = TouchedHeap::default();
     of_parent.mark(start + 10, 2 * PAGE - 20);
-    let ever = [&TouchedHeap::default(), &of_parent];
-    let b = Allocator::new("/lib/libc.so.6", None, true).breakdown(&look, &ever);
+    let touched_pages = [&TouchedHeap::default(), &of_parent];
+    let b = Allocator::new("/lib/libc.so.6", None, true).breakdown(&heap_snapshot, &touched_pages);
     assert_eq!((b.unaccounted, b.unrecorded), (Bytes(2 * PAGE), Bytes(3 * PAGE)));
 }
 
 #[test]
 fn a_fork_does_not_know_what_its_parent_left_on_the_heap() {
-    let look = look(vec![mapping(HEAP, MappingKind::Break, &[(0, 3)])], &[]);
-    let b = Allocator::new("/lib/libc.so.6", None, true).breakdown(&look, &[&TouchedHeap::default()]);
+    let heap_snapshot = heap_snapshot(vec![mapping(HEAP, MappingKind::Break, &[(0, 3)])], &[]);
+    let b =
+        Allocator::new("/lib/libc.so.6", None, true).breakdown(&heap_snapshot, &[&TouchedHeap::default()]);
     assert_eq!(b.unaccounted, Bytes(3 * PAGE));
 }
 
@@ -146,10 +157,10 @@ fn pages_are_pinned_by_the_only_place_that_has_blocks_in_them() {
         // More than half full.
         (HEAP + 3 * PAGE, 3000, 0),
     ];
-    let look = look(vec![heap], &live);
+    let heap_snapshot = heap_snapshot(vec![heap], &live);
     let allocator = Allocator::new("", None, false);
     let (sites, places) = ([SiteId(0), SiteId(1), SiteId(2)], [7, 8, 8]);
-    let pinned = pins::pinned(&look, &allocator, &sites, &places);
+    let pinned = pins::pinned(&heap_snapshot, &allocator, &sites, &places);
     let found: Vec<_> = pinned.iter().map(|p| (p.site.0, p.bytes.0, p.blocks, p.pages)).collect();
     assert_eq!(found, [(0, PAGE - 100, 1, 1), (1, PAGE - 100, 2, 1)]);
 }
@@ -157,10 +168,11 @@ fn pages_are_pinned_by_the_only_place_that_has_blocks_in_them() {
 #[test]
 fn a_map_shows_how_full_pages_are() {
     let heap = mapping(HEAP, MappingKind::Break, &[(0, 2), (4, 1), (99, 1)]);
-    let look = look(vec![heap], &[(HEAP, PAGE, 0), (HEAP + PAGE, PAGE / 2, 0), (HEAP + 99 * PAGE, 1, 0)]);
-    let mut ever = TouchedHeap::default();
-    ever.mark(HEAP + 4 * PAGE, 1);
-    let map = map::map(&look, &Allocator::new("", None, false), &ever);
+    let heap_snapshot =
+        heap_snapshot(vec![heap], &[(HEAP, PAGE, 0), (HEAP + PAGE, PAGE / 2, 0), (HEAP + 99 * PAGE, 1, 0)]);
+    let mut touched_pages = TouchedHeap::default();
+    touched_pages.mark(HEAP + 4 * PAGE, 1);
+    let map = map::map(&heap_snapshot, &Allocator::new("", None, false), &touched_pages);
     assert_eq!(map.cell, Bytes(PAGE));
     let regions: Vec<_> = map.regions.iter().map(|r| (r.address, r.cells.clone())).collect();
     assert_eq!(regions, [(HEAP, vec![254, 127, 255, 255, 0]), (HEAP + 99 * PAGE, vec![1])]);
@@ -169,12 +181,12 @@ fn a_map_shows_how_full_pages_are() {
 #[test]
 fn of_looks_at_nearly_one_height_the_one_with_most_live_bytes_counts() {
     let mut residency = super::Residency::default();
-    let ever = TouchedHeap::default();
+    let touched_pages = TouchedHeap::default();
     for (pages, live) in [(80, 10), (100, 3000), (101, 100), (99, 4000), (60, 5000)] {
         let heap = mapping(HEAP, MappingKind::Break, &[(0, pages)]);
-        let look = look(vec![heap], &[(HEAP, live, 0)]);
-        assert!(residency.wants(0, &look.snapshot, look.live_bytes));
-        residency.take(look, &[&ever]);
+        let heap_snapshot = heap_snapshot(vec![heap], &[(HEAP, live, 0)]);
+        assert!(residency.wants(0, &heap_snapshot.snapshot, heap_snapshot.live_bytes));
+        residency.take(heap_snapshot, &[&touched_pages]);
     }
     assert_eq!(residency.peak.as_ref().map(|l| l.live_bytes), Some(4000));
     assert_eq!(residency.latest.as_ref().map(|l| l.live_bytes), Some(5000));

@@ -56,10 +56,44 @@ impl<F: Copy + Eq + std::hash::Hash> Trie<F> {
         at.and_then(|at| self.roots.get(at as usize)).map_or(node, |known| known.0)
     }
 
+    /// What each node calls.
+    pub(crate) fn callees(&self) -> Callees {
+        let mut first = vec![0u32; self.nodes.len() + ROOTS as usize + 1];
+        self.nodes.iter().for_each(|(caller, _)| first[caller.0 as usize + 1] += 1);
+        let mut before = 0;
+        for count in &mut first {
+            before += *count;
+            *count = before;
+        }
+        let mut next = first.clone();
+        let mut list = vec![WHOLE; self.nodes.len()];
+        for (at, (caller, _)) in self.nodes.iter().enumerate() {
+            let place = &mut next[caller.0 as usize];
+            list[*place as usize] = NodeId(at as u32 + ROOTS);
+            *place += 1;
+        }
+        Callees { first, list }
+    }
+
     /// How many frames [`Trie::frames`] has.
     pub(crate) fn depth(&self, node: NodeId) -> u32 {
         let at = node.0.checked_sub(ROOTS);
         at.and_then(|at| self.roots.get(at as usize)).map_or(0, |known| known.1)
+    }
+}
+
+/// The nodes that each node calls, in the order in which they were made.
+#[derive(Debug)]
+pub(crate) struct Callees {
+    /// Where those of a node begin; they end where those of the next one begin.
+    first: Vec<u32>,
+    list: Vec<NodeId>,
+}
+
+impl Callees {
+    pub(crate) fn of(&self, node: NodeId) -> &[NodeId] {
+        let at = |node: u32| self.first.get(node as usize).map_or(0, |at| *at as usize);
+        &self.list[at(node.0)..at(node.0 + 1)]
     }
 }
 
@@ -100,5 +134,8 @@ mod tests {
         assert_eq!(trie.frames(f).collect::<String>(), "fm");
         assert_eq!((trie.root(f), trie.root(CUT)), (WHOLE, CUT));
         assert_eq!((trie.depth(f), trie.depth(main), trie.depth(CUT)), (2, 1, 0));
+        let g = trie.child(main, 'g');
+        let callees = trie.callees();
+        assert_eq!((callees.of(main), callees.of(f), callees.of(WHOLE)), (&[f, g][..], &[][..], &[main][..]));
     }
 }

@@ -144,7 +144,7 @@ impl<M: Copy> Threshold<M> {
         let measure = known.iter().copied().find(|measure| name_of(*measure) == name.trim());
         let measure = measure.ok_or_else(|| {
             let names: Vec<&str> = known.iter().copied().map(name_of).collect();
-            bad(format!("there is no measure '{}', only {}", name.trim(), names.join(", ")))
+            bad(format!("unknown measure '{}'; there are {}", name.trim(), names.join(", ")))
         })?;
         let amount = |text| amount(is_bytes(measure), text);
         let value = rest[1..].trim();
@@ -160,7 +160,7 @@ impl<M: Copy> Threshold<M> {
 
 /// A decimal number of percent, in ten-thousandths of one.
 fn percent_of(text: &str) -> Result<u64, String> {
-    let bad = || format!("'{text}' is no percentage; expected a number such as 5 or 2.5");
+    let bad = || format!("invalid percentage '{text}': expected a number such as 5 or 2.5");
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let is_number = |part: &str| part.bytes().all(|b| b.is_ascii_digit());
     if whole.is_empty() || !is_number(whole) || !is_number(fraction) || fraction.len() > 4 {
@@ -176,14 +176,14 @@ fn amount(is_bytes: bool, text: &str) -> Result<u64, String> {
     if is_bytes {
         let bytes = ByteSize::from_str(&digits).map(|size| size.as_u64());
         return bytes
-            .map_err(|_| format!("'{text}' is no amount of bytes; expected one such as 4096 or 1MiB"));
+            .map_err(|_| format!("invalid amount of bytes '{text}': expected one such as 4096 or 1MiB"));
     }
     if digits.bytes().all(|b| b.is_ascii_digit())
         && let Ok(n) = digits.parse()
     {
         return Ok(n);
     }
-    Err(format!("'{text}' is no count; expected a whole number such as 100000"))
+    Err(format!("invalid count '{text}': expected a whole number such as 100000"))
 }
 
 impl<M> fmt::Display for Threshold<M> {
@@ -264,8 +264,8 @@ mod tests {
             ("allocations", "in quotes"),
             ("allocations=5", "MEASURE+AMOUNT"),
             ("allocation+5%", "peak_bytes"),
-            ("duration_ns+5%", "no measure 'duration_ns'"),
-            ("+5%", "no measure ''"),
+            ("duration_ns+5%", "unknown measure 'duration_ns'"),
+            ("+5%", "unknown measure ''"),
             ("allocations+", "whole number"),
             ("allocations+five", "whole number"),
             ("allocations+-5", "whole number"),

@@ -15,10 +15,10 @@ pub(super) fn remedy(analysis: &Analysis, kind: VerdictKind, moment: &Breakdown)
              something is kept that could be dropped, or bounded."
             .into(),
         VerdictKind::Live => "Look at what is live at the peak: that is what has to become smaller.".into(),
-        VerdictKind::Rounding => "Look for sizes just above a power of two or a size class; `shrink_to_fit`, boxed \
+        VerdictKind::InternalFragmentation => "Look for sizes just above a power of two or a size class; `shrink_to_fit`, boxed \
              slices and exact capacities waste less."
             .into(),
-        VerdictKind::Fragmentation => match analysis.accounting.pinned.first() {
+        VerdictKind::ExternalFragmentation => match analysis.accounting.pinned.first() {
             Some(pinned) => format!(
                 "The place that pins most holds {} of free memory with {} blocks: allocate them before or apart from \
                  what lives short, pool them, or drop them. {}",
@@ -28,11 +28,11 @@ pub(super) fn remedy(analysis: &Analysis, kind: VerdictKind, moment: &Breakdown)
             ),
             None => format!("Blocks of several places lie together in each page. {}", allocator.fragmentation),
         },
-        VerdictKind::Retention if moment.lazily_freed.0 * 2 > moment.retained.0 => format!(
-            "{} of it is given up already (MADV_FREE): the kernel takes it when memory is short.",
+        VerdictKind::FreePages if moment.lazily_freed.0 * 2 > moment.free_pages.0 => format!(
+            "{} of it is freed lazily (MADV_FREE): the kernel takes it when memory is short.",
             bytes(moment.lazily_freed.0)
         ),
-        VerdictKind::Retention => allocator.retention.into(),
+        VerdictKind::FreePages => allocator.free_pages.into(),
         VerdictKind::Metadata => "Fewer and larger blocks need less of it; so do fewer arenas and threads.".into(),
         VerdictKind::NotHeap if moment.huge_pages.0 * 2 > moment.rss.0 => {
             "Most of it is huge pages, which are resident as a whole: try with transparent huge pages off.".into()

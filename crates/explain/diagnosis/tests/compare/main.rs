@@ -243,5 +243,5 @@ fn deep_recursion_is_compared_in_bounded_memory() {
     let made = Made::new((1..1500).map(deep).collect());
     let (_, _, comparison) = compared(&made, &made);
     assert!(comparison.is_same());
-    assert_eq!(comparison.n_same_sites, 1499, "each depth is a site of its own");
+    assert_eq!(comparison.n_same_sites, 1499, "each depth is a separate site");
 }

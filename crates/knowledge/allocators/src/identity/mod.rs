@@ -20,6 +20,7 @@ use std::process::{Command, ExitStatus, Output};
 use std::time::Duration;
 
 pub use own::{OwnStatistics, own_statistics};
+pub(crate) use symbols::object_of;
 
 /// The command of this program that answers; see [`answer_here`].
 pub const COMMAND: &str = "allocator-identity";
@@ -124,7 +125,7 @@ pub fn identify_with(program: &Path, prepared: &Prepared, run: Run<'_>) -> Resul
     let mut command = Command::new(program);
     command.arg(COMMAND).args(names);
     prepared.apply(&mut command);
-    // A value that it cannot read is otherwise passed over without a word.
+    // A value that it cannot read is otherwise silently ignored.
     command.env("MIMALLOC_SHOW_ERRORS", "1");
     for variable in WRITERS {
         command.env_remove(variable);
@@ -218,12 +219,12 @@ fn judge(prepared: &Prepared, candidate: &str, probe: &ProbeOutput) -> Result<Id
     }
     if let Some(allocator) = prepared.candidate().allocator() {
         if answer.name.as_deref() != Some(allocator.name()) {
-            return another(format!("it calls itself {:?}", answer.name.unwrap_or_default()));
+            return another(format!("it reports the name {:?}", answer.name.unwrap_or_default()));
         }
         let version = answer.version.as_deref().unwrap_or_default();
-        let is_carried = !matches!(allocator.origin(), Origin::Installed { .. });
+        let is_bundled = !matches!(allocator.origin(), Origin::Installed { .. });
         // jemalloc adds where in its history it is: 5.3.1-0-g81034ce.
-        if is_carried && version.split('-').next() != Some(allocator.version().as_str()) {
+        if is_bundled && version.split('-').next() != Some(allocator.version().as_str()) {
             return another(format!("it is {version}, and not {}", allocator.version()));
         }
         // The count of the C library's allocator gives a library away that hands calls on to it.
@@ -261,7 +262,7 @@ fn prove(
         let actual =
             actual.map(|value| setting.and_then(|s| s.accept(value)).unwrap_or_else(|| value.clone()));
         if let Some(actual) = actual.as_deref().filter(|actual| *actual != chosen) {
-            let message = format!("{name} is {actual} in the program, and was to be {chosen}");
+            let message = format!("{name} is {actual} in the program instead of {chosen}");
             return Err(IdentityError::Settings { candidate: candidate.to_owned(), message });
         }
         proven.insert(name.to_owned(), actual);

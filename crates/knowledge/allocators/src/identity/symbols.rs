@@ -11,7 +11,7 @@ pub(super) fn symbol(name: &CStr) -> *mut c_void {
 }
 
 /// The path of the object that an address belongs to.
-pub(super) fn object_of(address: *mut c_void) -> String {
+pub(crate) fn object_of(address: *mut c_void) -> String {
     let mut info = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
     // SAFETY: any address may be looked up; the structure is ours, and all its fields may be zero.
     let info = unsafe {

@@ -28,7 +28,7 @@ pub(super) fn prove(
         let found = listed.get(name);
         if found.map(u64::to_string).as_deref() != Some(value) {
             let message = match found {
-                Some(found) => format!("{name} is {found} in the program, and was to be {value}"),
+                Some(found) => format!("{name} is {found} in the program instead of {value}"),
                 None => format!("this C library has no {name} (it has {})", names(&listed)),
             };
             return Err(IdentityError::Settings { candidate: prepared.candidate().to_string(), message });

@@ -15,7 +15,7 @@ const GIB: i64 = 1 << 30;
 static SETTINGS: &[Setting] = &[
     Setting {
         name: "arena_max",
-        meaning: "how many arenas threads share at most; fewer hold less memory back and are waited for more",
+        meaning: "how many arenas threads share at most; fewer hold less memory, but threads wait more for them",
         kind: Kind::Number { least: 1, most: 4096, unit: Unit::Count },
         default: "8 times the number of processors",
         worth_trying: &["1", "2"],
@@ -124,7 +124,7 @@ static FAMILY: Family = Family {
     frames: &["__libc_"],
     variables: &["MALLOC_*"],
     interface: Interface::CLibrary,
-    retention: "Call `malloc_trim(0);` after the phase that frees much, or set \
+    free_pages: "Call `malloc_trim(0);` after the phase that frees much, or set \
                 `GLIBC_TUNABLES=glibc.malloc.trim_threshold=131072`. Free memory below a block that lives on is only \
                 returned to the system by `malloc_trim`; an allocator that returns pages by itself (jemalloc with a \
                 background thread, mimalloc) does without.",
@@ -156,7 +156,7 @@ impl Allocator for Glibc {
 
     fn fix(&self, chosen: &Settings) -> Fix {
         let mut calls = vec![Call::new(
-            "where the program is idle after it has given much back, or from a timer: gives all free pages back",
+            "where the program is idle after it has freed much, or from a timer: returns all free pages to the system",
             "malloc_trim(0); /* #include <malloc.h> */",
             "unsafe { libc::malloc_trim(0) };",
         )];
@@ -177,7 +177,7 @@ impl Allocator for Glibc {
         if !chosen.is_empty() {
             caveats.push(
                 "GLIBC_TUNABLES is read at the start, is inherited by the programs that the program starts, and has no \
-                 effect on setuid programs; names that the C library does not know are passed over without a word."
+                 effect on setuid programs; names that the C library does not know are silently ignored."
                     .into(),
             );
         }

@@ -16,14 +16,14 @@ const LONGEST_MS: i64 = 86_400_000;
 static SETTINGS: &[Setting] = &[
     Setting {
         name: "background_thread",
-        meaning: "a thread of its own gives free pages back, also while the program does nothing",
+        meaning: "a separate thread returns free pages to the system, also while the program does nothing",
         kind: Kind::Switch,
         default: "false",
         worth_trying: &["true"],
     },
     Setting {
         name: "dirty_decay_ms",
-        meaning: "how long free pages are kept; 0 gives them back at once, -1 never",
+        meaning: "how long free pages are kept; 0 returns them to the system at once, -1 never",
         kind: Kind::Number { least: -1, most: LONGEST_MS, unit: Unit::Milliseconds },
         default: "10000",
         worth_trying: &["0", "1000"],
@@ -37,7 +37,7 @@ static SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "narenas",
-        meaning: "how many arenas threads share; fewer hold less memory back and are waited for more",
+        meaning: "how many arenas threads share; fewer hold less memory, but threads wait more for them",
         kind: Kind::Number { least: 1, most: 4094, unit: Unit::Count },
         default: "4 times the number of processors",
         worth_trying: &["1", "2"],
@@ -79,7 +79,7 @@ static SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "oversize_threshold",
-        meaning: "blocks from this size on have an arena of their own, and are returned to the system at once; 0 for never",
+        meaning: "blocks from this size on get a separate arena, and are returned to the system at once; 0 for never",
         kind: Kind::Number { least: 0, most: 1 << 40, unit: Unit::Bytes },
         default: "8388608",
         worth_trying: &[],
@@ -127,10 +127,10 @@ static FAMILY: Family = Family {
     variables: &["MALLOC_CONF", "*_MALLOC_CONF"],
     complaints: &[Complaint { start: "<jemalloc>: ", words: &["nvalid", "alformed"] }],
     interface: Interface::Mallctl,
-    retention: "Pages are returned to the system as time goes by, but only while something allocates. Let jemalloc do it \
+    free_pages: "Pages are returned to the system as time goes by, but only while something allocates. Let jemalloc do it \
                 by itself: `background_thread:true,dirty_decay_ms:1000` in its configuration (`_RJEM_MALLOC_CONF` with \
                 tikv-jemallocator, `MALLOC_CONF` otherwise).",
-    fragmentation: "Allocate what lives long in an arena of its own.",
+    fragmentation: "Allocate long-lived blocks in a separate arena.",
     ..Family::UNKNOWN
 };
 
@@ -144,7 +144,7 @@ impl Allocator for Jemalloc {
     }
 
     fn origin(&self) -> Origin {
-        Origin::Carried { version: "5.3.1", source: "tikv-jemalloc-sys 0.7.1" }
+        Origin::Bundled { version: "5.3.1", source: "tikv-jemalloc-sys 0.7.1" }
     }
 
     fn settings(&self) -> &'static [Setting] {
@@ -180,8 +180,7 @@ impl Allocator for Jemalloc {
                 .push(format!("There, the variable has no prefix: MALLOC_CONF={}", configuration(chosen)));
         }
         let mut caveats = vec![
-            "The crate's library reads _RJEM_MALLOC_CONF, and not MALLOC_CONF; a variable of the other name is passed \
-             over without a word."
+            "The crate's library reads _RJEM_MALLOC_CONF, and not MALLOC_CONF; a variable of the other name is silently ignored."
                 .to_owned(),
         ];
         if !chosen.is_empty() {
@@ -216,7 +215,7 @@ impl Allocator for Jemalloc {
             environment: self.variables(chosen),
             other_languages,
             calls: vec![Call::new(
-                "after a phase that gave much back: gives the free pages of all arenas back",
+                "after a phase that freed much: returns the free pages of all arenas to the system",
                 r#"mallctl("arena.4096.purge", NULL, NULL, NULL, 0); /* #include <jemalloc/jemalloc.h> */"#,
                 r#"unsafe { tikv_jemalloc_sys::mallctl(c"arena.4096.purge".as_ptr().cast(), std::ptr::null_mut(), std::ptr::null_mut(), std::ptr::null_mut(), 0) };"#,
             )],

@@ -17,7 +17,7 @@ const LARGEST_KIB: i64 = 1 << 30;
 
 pub(super) const PURGE_DECOMMITS: Setting = Setting {
     name: "purge_decommits",
-    meaning: "true gives purged pages back at once (MADV_DONTNEED), false lets the kernel take them (MADV_FREE)",
+    meaning: "true returns purged pages to the system at once (MADV_DONTNEED), false lets the kernel take them (MADV_FREE)",
     kind: Kind::Switch,
     default: "true",
     worth_trying: &[],
@@ -61,7 +61,7 @@ pub(super) const GENERIC_COLLECT: Setting = Setting {
 static SETTINGS: &[Setting] = &[
     Setting {
         name: "purge_delay",
-        meaning: "how long free pages are kept; 0 gives them back at once, -1 never",
+        meaning: "how long free pages are kept; 0 returns them to the system at once, -1 never",
         kind: Kind::Number { least: -1, most: LONGEST_MS, unit: Unit::Milliseconds },
         default: "1000",
         worth_trying: &["0", "10", "100"],
@@ -195,7 +195,7 @@ pub(super) fn fix(version: &Version<'_>, environment: Vec<(String, String)>, cho
         environment,
         other_languages: vec![version.link.to_owned()],
         calls: vec![Call::new(
-            "in each thread that allocates, after a phase that gave much back: gives free pages back",
+            "in each thread that allocates, after a phase that freed much: returns free pages to the system",
             "mi_collect(true); /* #include <mimalloc.h> */",
             r#"unsafe { libmimalloc_sys::mi_collect(true) }; // libmimalloc-sys = { version = "=0.1.49", features = ["extended"] }"#,
         )],
@@ -219,9 +219,9 @@ pub(super) static FAMILY: Family = Family {
     variables: &["MIMALLOC_*"],
     complaints: &[Complaint { start: "mimalloc: warning: ", words: &["has an invalid value"] }],
     interface: Interface::Mimalloc,
-    retention: "Let mimalloc give pages back at once: `MIMALLOC_PURGE_DELAY=0`; or call `mi_collect(true);` after the \
+    free_pages: "Let mimalloc return pages to the system at once: `MIMALLOC_PURGE_DELAY=0`; or call `mi_collect(true);` after the \
                 phase that frees much.",
-    fragmentation: "Allocate what lives long in a heap of its own (`mi_heap_new`).",
+    fragmentation: "Allocate long-lived blocks in a separate heap (`mi_heap_new`).",
     ..Family::UNKNOWN
 };
 
@@ -235,7 +235,7 @@ impl Allocator for Mimalloc {
     }
 
     fn origin(&self) -> Origin {
-        Origin::Carried { version: "3.3.2", source: "libmimalloc-sys 0.1.49" }
+        Origin::Bundled { version: "3.3.2", source: "libmimalloc-sys 0.1.49" }
     }
 
     fn settings(&self) -> &'static [Setting] {
@@ -268,7 +268,7 @@ mod tests {
     #[test]
     fn every_setting_can_be_set_in_code() {
         for name in ["mimalloc", "mimalloc2"] {
-            let allocator = crate::all().iter().find(|a| a.name() == name).expect("it is on the shelf");
+            let allocator = crate::all().iter().find(|a| a.name() == name).expect("it is in the registry");
             for setting in allocator.settings() {
                 let value = if setting.accept("true").is_some() { "true" } else { "1" };
                 let value = if setting.accept(value).is_some() { value } else { "1048576" };

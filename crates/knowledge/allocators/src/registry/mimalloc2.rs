@@ -1,4 +1,4 @@
-//! mimalloc 2: the version before, which gives memory back sooner and is still what distributions have.
+//! mimalloc 2: the version before, which returns memory sooner and is still what distributions have.
 
 use super::mimalloc::{self, LONGEST_MS};
 use super::{Allocator, Origin};
@@ -14,7 +14,7 @@ pub(super) struct Mimalloc2;
 static SETTINGS: &[Setting] = &[
     Setting {
         name: "purge_delay",
-        meaning: "how long free pages are kept; 0 gives them back at once, -1 never",
+        meaning: "how long free pages are kept; 0 returns them to the system at once, -1 never",
         kind: Kind::Number { least: -1, most: LONGEST_MS, unit: Unit::Milliseconds },
         default: "10",
         worth_trying: &["0", "100"],
@@ -36,7 +36,7 @@ static SETTINGS: &[Setting] = &[
     mimalloc::PURGE_DECOMMITS,
     Setting {
         name: "abandoned_page_purge",
-        meaning: "gives free pages back when a thread ends",
+        meaning: "returns free pages to the system when a thread ends",
         kind: Kind::Switch,
         default: "false",
         worth_trying: &["true"],
@@ -86,7 +86,7 @@ impl Allocator for Mimalloc2 {
     }
 
     fn origin(&self) -> Origin {
-        Origin::Carried { version: "2.3.2", source: "libmimalloc-sys 0.1.49, feature v2" }
+        Origin::Bundled { version: "2.3.2", source: "libmimalloc-sys 0.1.49, feature v2" }
     }
 
     fn settings(&self) -> &'static [Setting] {

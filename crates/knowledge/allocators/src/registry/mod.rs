@@ -46,7 +46,7 @@ pub trait Allocator: Sync + std::fmt::Debug {
 #[non_exhaustive]
 pub enum Origin {
     /// heapwise carries it.
-    Carried {
+    Bundled {
         /// The exact version, as the library reports it.
         version: &'static str,
         /// The crate with its source, with the exact version: "tikv-jemalloc-sys 0.7.1".
@@ -89,9 +89,9 @@ pub fn all() -> &'static [&'static dyn Allocator] {
 }
 
 /// Those that a usual build of heapwise carries, each built from the folder of its name in `allocators/`.
-pub fn carried() -> impl Iterator<Item = &'static dyn Allocator> {
-    let is_carried = |origin| matches!(origin, Origin::Carried { .. } | Origin::CLibrary);
-    all().iter().copied().filter(move |allocator| is_carried(allocator.origin()))
+pub fn bundled() -> impl Iterator<Item = &'static dyn Allocator> {
+    let is_bundled = |origin| matches!(origin, Origin::Bundled { .. } | Origin::CLibrary);
+    all().iter().copied().filter(move |allocator| is_bundled(allocator.origin()))
 }
 
 /// The allocator of this name.
@@ -204,11 +204,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_recommended_is_what_is_carried() {
+    fn what_is_recommended_is_what_is_bundled() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../allocators/Cargo.lock");
         let lock = std::fs::read_to_string(path).expect("the versions that are built");
         for allocator in all() {
-            let (Origin::Carried { source, .. } | Origin::OnRequest { source, .. }) = allocator.origin()
+            let (Origin::Bundled { source, .. } | Origin::OnRequest { source, .. }) = allocator.origin()
             else {
                 continue;
             };

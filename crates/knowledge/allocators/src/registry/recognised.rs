@@ -131,7 +131,7 @@ pub(super) static RECOGNISED: &[Family] = &[
     },
 ];
 
-/// The heap of a language: what it is for is all the same, and each has a tool of its own for it.
+/// The heap of a language: what it is for is all the same, and each has its own tool for it.
 const fn runtime(unrecorded: &'static str) -> Family {
     Family { is_runtime: true, unrecorded, ..Family::UNKNOWN }
 }

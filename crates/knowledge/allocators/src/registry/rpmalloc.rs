@@ -16,7 +16,7 @@ static FAMILY: Family = Family {
     libraries: &["librpmalloc"],
     symbols: &[Exact("rpmalloc"), Exact("rpmalloc_initialize")],
     frames: &["rpmalloc", "_rpmalloc_", "rpcalloc", "rprealloc", "rpfree", "rpaligned_"],
-    retention: "rpmalloc keeps what its caches of threads and the global one take, and unmaps the rest. Nothing empties the \
+    free_pages: "rpmalloc keeps what its caches of threads and the global one take, and unmaps the rest. Nothing empties the \
                 caches at run time but the end of a thread; build it with smaller ones, or without the global one.",
     ..Family::UNKNOWN
 };
@@ -31,7 +31,7 @@ impl Allocator for Rpmalloc {
     }
 
     fn origin(&self) -> Origin {
-        Origin::Carried { version: "1.4.3", source: "rpmalloc-sys 0.2.3" }
+        Origin::Bundled { version: "1.4.3", source: "rpmalloc-sys 0.2.3" }
     }
 
     fn settings(&self) -> &'static [Setting] {

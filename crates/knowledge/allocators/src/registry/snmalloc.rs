@@ -18,7 +18,7 @@ static FAMILY: Family = Family {
     also_defines: &["mallocx", "rallocx", "sdallocx", "sn_mallocx", "sn_rallocx", "sn_sdallocx"],
     frames: &["sn_rust_"],
     variables: &["SNMALLOC_*"],
-    retention: "snmalloc gives pages up lazily: the kernel takes them when memory is short, and until then they count as \
+    free_pages: "snmalloc returns pages lazily (MADV_FREE): the kernel takes them when memory is short, and until then they count as \
                 resident. See whether memory is short before acting.",
     ..Family::UNKNOWN
 };
@@ -33,7 +33,7 @@ impl Allocator for Snmalloc {
     }
 
     fn origin(&self) -> Origin {
-        Origin::Carried { version: "0.7.6", source: "snmalloc-sys 0.7.6" }
+        Origin::Bundled { version: "0.7.6", source: "snmalloc-sys 0.7.6" }
     }
 
     fn settings(&self) -> &'static [Setting] {
@@ -59,7 +59,7 @@ impl Allocator for Snmalloc {
                 "Build its libsnmallocshim.so (github.com/microsoft/snmalloc), and link or preload it.".into(),
             ],
             caveats: vec![
-                "Free pages are given up lazily (MADV_FREE): they count as resident until the kernel needs them. A limit \
+                "Free pages are returned lazily (MADV_FREE): they count as resident until the kernel needs them. A limit \
                  that looks at RSS alone sees no difference."
                     .into(),
                 "It has no settings at run time.".into(),

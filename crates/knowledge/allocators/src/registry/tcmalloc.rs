@@ -23,7 +23,7 @@ static SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "aggressive_decommit",
-        meaning: "gives each free range back at once",
+        meaning: "returns each free range to the system at once",
         kind: Kind::Switch,
         default: "false",
         worth_trying: &["true"],
@@ -76,7 +76,7 @@ pub(super) static FAMILY: Family = Family {
             ("heap_limit_mb", c"tcmalloc.heap_limit_mb"),
         ],
     },
-    retention: "Let tcmalloc give pages back: `TCMALLOC_RELEASE_RATE=10`; or call `MallocExtension::ReleaseFreeMemory` \
+    free_pages: "Let tcmalloc return pages to the system: `TCMALLOC_RELEASE_RATE=10`; or call `MallocExtension::ReleaseFreeMemory` \
                 after the phase that frees much.",
     ..Family::UNKNOWN
 };
@@ -111,7 +111,7 @@ impl Allocator for Tcmalloc {
                     .into(),
             ],
             calls: vec![Call::new(
-                "after a phase that gave much back: gives the free pages back",
+                "after a phase that freed much: returns the free pages to the system",
                 "MallocExtension_ReleaseFreeMemory(); /* #include <gperftools/malloc_extension_c.h> */",
                 "unsafe extern \"C\" { fn MallocExtension_ReleaseFreeMemory(); } unsafe { MallocExtension_ReleaseFreeMemory() };",
             )],

@@ -33,10 +33,10 @@ static SETTINGS: &[Setting] = &[
     },
     Setting {
         name: THREAD,
-        meaning: "a thread of its own gives free pages back and moves what the caches hold to where it is needed",
+        meaning: "a separate thread returns free pages to the system and moves what the caches hold to where it is needed",
         kind: Kind::Switch,
         default: "false",
-        // By itself it gives little back: see the combinations.
+        // By itself it returns little: see the combinations.
         worth_trying: &[],
     },
     Setting {
@@ -91,7 +91,7 @@ static SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "profile_sampling_interval",
-        meaning: "after how many bytes a block is put on a page of its own, with its stack kept for a profile; 0 for never",
+        meaning: "after how many bytes a block is put on a separate page, with its stack kept for a profile; 0 for never",
         kind: Kind::Number { least: 0, most: 1 << 40, unit: Unit::Bytes },
         default: "2097152",
         worth_trying: &["0"],
@@ -242,7 +242,7 @@ impl Allocator for TcmallocGoogle {
             );
         } else {
             caveats.push(
-                "Without background_thread free pages stay, unless the program gives them back by a call."
+                "Without background_thread free pages stay, unless the program returns them by a call."
                     .into(),
             );
         }
@@ -255,8 +255,7 @@ impl Allocator for TcmallocGoogle {
         }
         if chosen.get("memory_limit").is_some_and(|limit| limit != "0") {
             caveats.push(
-                "Once it cannot keep to the memory_limit, it says so on standard error, once, and gives parts of huge \
-                 pages back from then on."
+                "Once it cannot keep to the memory_limit, it says so on standard error, once, and returns parts of huge pages to the system from then on."
                     .into(),
             );
         }
@@ -278,7 +277,7 @@ impl Allocator for TcmallocGoogle {
                     .into(),
             ],
             calls: vec![Call::new(
-                "after a phase that gave much back: gives free pages back, but for what was needed in the last minutes",
+                "after a phase that freed much: returns free pages to the system, but for what was needed in the last minutes",
                 "tcmalloc::MallocExtension::ReleaseMemoryToSystem(size_t{1} << 46); // #include \
                  \"tcmalloc/malloc_extension.h\", in C++",
                 "unsafe extern \"C\" { fn MallocExtension_Internal_ReleaseMemoryToSystem(bytes: usize) -> usize; } unsafe { \

@@ -3,8 +3,8 @@
 
 use crate::program::{Function, Program, Said, Work};
 use heapwise_analysis::{Accounting, Analysis, Breakdown, Bytes, Nanos, PageMap, PageRegion, Pinned};
-use heapwise_diagnosis::{Certainty, Diagnosis, Estimate, Insight, Severity, Verdict, VerdictKind};
-use heapwise_report::{Freed, SourceFile, Sources, ThreadMatrix};
+use heapwise_diagnosis::{Certainty, Diagnosis, Estimate, Finding, Severity, Verdict, VerdictKind};
+use heapwise_report::{Absence, Freed, SourceFile, Sources, ThreadMatrix};
 
 use std::collections::HashSet;
 
@@ -26,9 +26,13 @@ pub(crate) struct Source {
 }
 
 impl Sources for Source {
-    fn read(&self, path: &str) -> Option<SourceFile> {
-        let known = !self.text.is_empty() && path.contains("/src/");
-        known.then(|| SourceFile { text: self.text.clone(), changed: self.changed })
+    fn find(&self, path: &str, _: Option<&str>) -> Result<SourceFile, Absence> {
+        match path.contains("/src/") {
+            true if !self.text.is_empty() => {
+                Ok(SourceFile { text: self.text.clone(), changed: self.changed })
+            }
+            _ => Err(Absence::NotFound),
+        }
     }
 }
 
@@ -127,16 +131,17 @@ fn everything(names: [&str; 8], command: &str, said: &str, source: &str) -> Samp
 
 fn accounting(analysis: &Analysis) -> Accounting {
     let kib = |n: u64| Bytes(n << 10);
-    let at = |ms: u64, live, rounding, holes, retained| {
+    let at = |ms: u64, live, internal_fragmentation, external_fragmentation, free_pages| {
         let (metadata, not_heap, unaccounted) = (kib(310), kib(4_100), kib(140));
-        let parts = [live, rounding, holes, retained, metadata, not_heap, unaccounted];
+        let fragmentation = [internal_fragmentation, external_fragmentation];
+        let parts = [live, free_pages, metadata, not_heap, unaccounted];
         Breakdown {
             time: Nanos(ms * 1_000_000),
-            rss: parts.into_iter().sum(),
+            rss: parts.into_iter().chain(fragmentation).sum(),
             live,
-            rounding,
-            holes,
-            retained,
+            internal_fragmentation,
+            external_fragmentation,
+            free_pages,
             metadata,
             not_heap,
             unaccounted,
@@ -185,15 +190,16 @@ fn diagnosis(analysis: &Analysis, names: [&str; 8], said: &str) -> Diagnosis {
         });
         found.map(|site| site.id)
     };
-    let estimate = |allocations, bytes, peak, ms: u64| Estimate {
+    let estimate = |[allocations, reallocations]: [u64; 2], bytes, peak, ms: u64| Estimate {
         allocations,
+        reallocations,
         allocated_bytes: Bytes(bytes),
         peak_bytes: Bytes(peak),
         time: Nanos(ms * 1_000_000),
     };
-    let insight =
+    let finding =
         |id, severity, certainty, title: &str, name: &str, evidence: &[&str], estimate, remedy: &str| {
-            Insight {
+            Finding {
                 id,
                 severity,
                 certainty,
@@ -205,8 +211,8 @@ fn diagnosis(analysis: &Analysis, names: [&str; 8], said: &str) -> Diagnosis {
                 remedy: format!("{remedy}{said}"),
             }
         };
-    let insights = vec![
-        insight(
+    let findings = vec![
+        finding(
             "pinning",
             Severity::High,
             Certainty::Certain,
@@ -216,40 +222,40 @@ fn diagnosis(analysis: &Analysis, names: [&str; 8], said: &str) -> Diagnosis {
                 "602 blocks of 32 bytes live to the end, amid 20,398 that were freed within a millisecond",
                 "without them 2,175 pages would be free altogether",
             ],
-            estimate(0, 0, 8_908_800, 0),
-            "Allocate what lives long before what lives briefly, or keep sessions in a slab of their own:\n`let mut sessions: slab::Slab<Session> = slab::Slab::with_capacity(1024);`",
+            estimate([0, 0], 0, 8_908_800, 0),
+            "Allocate what lives long before what lives briefly, or keep sessions in a separate slab:\n`let mut sessions: slab::Slab<Session> = slab::Slab::with_capacity(1024);`",
         ),
-        insight(
+        finding(
             "clone-of-owned",
             Severity::High,
             Certainty::Likely,
             "`lookup` clones a String for each access and drops it at once",
             names[2],
             &["40,000 blocks of 48 bytes, all freed before the next allocation", "58 % of all allocations"],
-            estimate(40_000, 1_920_000, 0, 41),
+            estimate([40_000, 0], 1_920_000, 0, 41),
             "Borrow the key: `map.get(key.as_str())` takes a `&str`, since `String: Borrow<str>`.",
         ),
-        insight(
+        finding(
             "growth",
             Severity::Medium,
             Certainty::Hint,
             "A Vec in `write_line` grows step by step",
             names[5],
             &["5,000 blocks, 99 % of them end at 128 bytes or less"],
-            estimate(3_800, 420_000, 0, 4),
+            estimate([0, 3_800], 420_000, 0, 4),
             "`Vec::with_capacity(128)`",
         ),
     ];
     let verdict = Verdict {
-        kind: VerdictKind::Fragmentation,
+        kind: VerdictKind::ExternalFragmentation,
         sentence: format!(
-            "Fragmentation: of 25.8 MiB resident, 10.4 MiB are holes between live blocks, more than the 9.08 MiB of live data.{said}"
+            "External fragmentation: of 25.8 MiB resident, 10.4 MiB are free in pages with live blocks, more than the 9.08 MiB of live data.{said}"
         ),
         remedy: format!(
-            "602 long-lived blocks of `open_session` (session.rs:9) pin most of these pages: give them an arena of their own.{said}"
+            "602 long-lived blocks of `open_session` (session.rs:9) pin most of these pages: give them a separate arena.{said}"
         ),
     };
-    Diagnosis { insights, verdict: Some(verdict), ..Diagnosis::default() }
+    Diagnosis { findings, verdict: Some(verdict), ..Diagnosis::default() }
 }
 
 const SOURCE: &str = "\

@@ -13,14 +13,14 @@ pub fn list_json(libraries: &Libraries) -> String {
 
 fn allocator(allocator: &'static dyn Allocator, libraries: &Libraries) -> schema::Allocator {
     let is_there = libraries.has(allocator);
-    let (source, is_carried) = match allocator.origin() {
-        Origin::Carried { source, .. } => (source, true),
+    let (source, is_bundled) = match allocator.origin() {
+        Origin::Bundled { source, .. } => (source, true),
         Origin::OnRequest { source, .. } => (source, is_there),
         Origin::CLibrary => ("the C library", true),
         _ => ("installed", false),
     };
     schema::Allocator {
-        is_carried,
+        is_bundled,
         is_there,
         name: allocator.name().to_owned(),
         settings: allocator.settings().iter().map(setting).collect(),
@@ -88,7 +88,7 @@ mod tests {
         let jemalloc = all.iter().find(|a| a["name"] == "jemalloc").expect("it is there");
         assert_eq!(jemalloc["is_there"], true);
         let google = all.iter().find(|a| a["name"] == "tcmalloc-google").expect("it is listed");
-        assert_eq!((&google["is_there"], &google["is_carried"]), (&json!(false), &json!(false)));
+        assert_eq!((&google["is_there"], &google["is_bundled"]), (&json!(false), &json!(false)));
         assert_eq!(jemalloc["settings"][1]["range"]["most"], 86_400_000);
     }
 

@@ -32,7 +32,7 @@ pub fn checks(checks: &[Check], style: Style) -> String {
 }
 
 fn line(candidate: &Candidate, identity: &Identity) -> String {
-    let name = identity.name.as_deref().unwrap_or("an allocator that does not say its name");
+    let name = identity.name.as_deref().unwrap_or("an unnamed allocator");
     let version = identity.version.as_deref().unwrap_or_default();
     let mut line = format!("{candidate}: {name} {version}");
     line.truncate(line.trim_end().len());
@@ -55,13 +55,15 @@ mod tests {
     fn the_list_names_all_and_says_what_is_not_there() {
         let style = Style { color: false, width: 120 };
         let text = catalogue(&Libraries::new(&[("jemalloc", b"bytes")]), style);
-        assert!(text.contains("jemalloc 5.3.1\n  carried by heapwise, built from tikv-jemalloc-sys 0.7.1\n"));
+        assert!(
+            text.contains("jemalloc 5.3.1\n  bundled with heapwise, built from tikv-jemalloc-sys 0.7.1\n")
+        );
         assert!(text.contains("snmalloc 0.7.6\n  not there: this heapwise was built without it\n"));
         let remedy = "built without it; build it again with HEAPWISE_WITH_ALLOCATORS=tcmalloc-google\n";
         assert!(text.contains(remedy), "{text}");
         let with = Libraries::new(&[("tcmalloc-google", b"bytes")]);
         assert!(
-            catalogue(&with, style).contains("  carried by heapwise, built from libtcmalloc-sys 0.1.14\n")
+            catalogue(&with, style).contains("  bundled with heapwise, built from libtcmalloc-sys 0.1.14\n")
         );
         assert!(text.contains("  dirty_decay_ms: a whole number from -1 to 86400000 ms [default: 10000]\n"));
         assert!(text.ends_with("\nAny other by its path; default is the baseline.\n"), "{text}");

@@ -39,7 +39,7 @@ fn findings(comparison: &Comparison) -> Option<Section> {
     let item = |(name, what)| (format!("{name}: {what}").into(), String::new());
     let items: Vec<_> = wording::findings(comparison).into_iter().map(item).collect();
     let alert = Alert { lead: "Not the same", is_severe: true, items };
-    let aside = "what the program did otherwise than in the baseline";
+    let aside = "what the program did differently from the baseline";
     (!alert.items.is_empty()).then(|| Section::new("Not the same", [Block::Alert(alert)]).aside(aside))
 }
 
@@ -49,8 +49,8 @@ fn title(measure: RunMeasure) -> &'static str {
         RunMeasure::Wall => "wall",
         RunMeasure::Cpu => "CPU",
         RunMeasure::EndRss => "RSS at end",
-        RunMeasure::AfterLoad => "RSS loaded",
-        RunMeasure::AfterSettle => "RSS settled",
+        RunMeasure::AfterLoad => "after load",
+        RunMeasure::AfterSettle => "after idle",
         RunMeasure::Faults => "faults",
         RunMeasure::PeakRss => "peak RSS",
     }

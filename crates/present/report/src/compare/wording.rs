@@ -70,12 +70,12 @@ pub(super) fn command(comparison: &Comparison) -> String {
 pub(super) fn course(comparison: &Comparison) -> String {
     let setup = &comparison.setup;
     let mut line = format!(
-        "{}, interleaved and shuffled, after one that does not count; {} in all",
+        "{}, interleaved and shuffled, after a warm-up round; {} in all",
         counted(u64::from(setup.rounds), "round", "rounds"),
         time(setup.took_ns)
     );
     if comparison.is_interrupted {
-        line.push_str("; interrupted, this is what was measured until then");
+        line.push_str("; interrupted, these are the results until then");
     }
     line
 }
@@ -86,7 +86,7 @@ pub(super) fn drive(comparison: &Comparison) -> Option<String> {
     if !setup.is_server {
         return None;
     }
-    let settle = setup.settle_ns.map_or_else(String::new, |ns| format!(", then left alone for {}", time(ns)));
+    let settle = setup.settle_ns.map_or_else(String::new, |ns| format!(", then idle for {}", time(ns)));
     Some(match &setup.load {
         Some(load) => format!("as a server under the load `{load}`{settle}; times are those of the load"),
         None => format!(
@@ -163,14 +163,14 @@ pub(super) fn conclusion(comparison: &Comparison) -> Vec<String> {
     let winners: Vec<&Winner> =
         comparison.winners.iter().filter(|winner| is_worth_a_choice(winner.measure)).collect();
     if winners.is_empty() {
-        return vec!["Nothing can be said: no run counts.".to_owned()];
+        return vec!["No conclusion: no run counts.".to_owned()];
     }
     if comparison.candidates().iter().all(|s| s.counted.is_empty()) {
         return no_candidate_counts(comparison);
     }
     if comparison.setup.rounds < 3 {
         return vec![
-            "Less than three rounds cannot distinguish a difference from noise: let it do more (--runs)."
+            "Fewer than three rounds cannot distinguish a difference from noise: use more (--runs)."
                 .to_owned(),
         ];
     }
@@ -203,20 +203,17 @@ fn no_candidate_counts(comparison: &Comparison) -> Vec<String> {
     let (without, others) = (names(&has_not_reached), names(&|standing| !has_not_reached(standing)));
     if without.is_empty() {
         return vec![
-            "Stay with what you have: under none of the others does the program do its work.".to_owned(),
+            "Stay with what you have: the program does not do its work with any candidate.".to_owned(),
         ];
     }
     const REMEDY: &str = "Put the program itself behind --, without what clears its environment (env -i, sudo) or starts it in \
                           another way, and see that it is linked dynamically.";
     if others.is_empty() {
-        return vec![format!("Nothing can be said: the allocators did not reach the program. {REMEDY}")];
+        return vec![format!("No conclusion: the allocators did not reach the program. {REMEDY}")];
     }
     vec![
-        format!(
-            "Nothing can be said of {}: they did not reach the program. {REMEDY}",
-            listed(&without, "and")
-        ),
-        format!("Under {} the program does not do its work.", listed(&others, "and")),
+        format!("No conclusion about {}: they did not reach the program. {REMEDY}", listed(&without, "and")),
+        format!("With {} the program does not do its work.", listed(&others, "and")),
     ]
 }
 
@@ -311,13 +308,11 @@ mod tests {
         let what = String::new();
         none.standings[1].findings = vec![Finding { kind: FindingKind::NotInUse, what, runs: 6, of: 6 }];
         let [sentence] = &conclusion(&none)[..] else { panic!("one sentence: {:?}", conclusion(&none)) };
-        assert!(sentence.starts_with("Nothing can be said: the allocators did not reach the program. Put "));
+        assert!(sentence.starts_with("No conclusion: the allocators did not reach the program. Put "));
         // Next to one that crashes.
         none.standings.push(comparison().standings[2].clone());
         let both = conclusion(&none);
-        assert!(
-            both[0].starts_with("Nothing can be said of quick: ") && both[1].starts_with("Under broken ")
-        );
+        assert!(both[0].starts_with("No conclusion about quick: ") && both[1].starts_with("With broken "));
     }
 
     #[test]

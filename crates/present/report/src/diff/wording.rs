@@ -8,7 +8,7 @@ use heapwise_diagnosis::compare::{Change, Exceeded, Measure, Status};
 pub(super) fn name(measure: Measure) -> &'static str {
     match measure {
         Measure::Allocations => "allocations",
-        Measure::Reallocations => "resizes",
+        Measure::Reallocations => "reallocations",
         Measure::AllocatedBytes => "bytes",
         Measure::TemporaryAllocations => "temporary",
         Measure::PeakBytes => "peak live",

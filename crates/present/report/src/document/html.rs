@@ -85,6 +85,7 @@ fn block_of(block: &Block) -> Vec<Markup> {
         Block::Table(table) => table_of(table),
         Block::Figures(figures) => pictures(&figures.0).into_iter().collect(),
         Block::Snippet(snippet) => snippet_of(snippet),
+        Block::Listing(listing) => vec![code_of(&listing.plain())],
         Block::Stack(lead, stack) => vec![paragraph("", lead), stack_of(stack)],
         Block::Only(..) | Block::Course(_) => Vec::new(),
     }

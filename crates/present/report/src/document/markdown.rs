@@ -1,5 +1,6 @@
 //! A document for a comment on a pull request, as GitHub shows it.
 
+use super::listing::Listing;
 use super::{
     Alert, Block, Cell, Document, Evidence, Finding, Format, Mark, Place, Role, Row, Section, Snippet, Stack,
     Table, Title, Words,
@@ -125,6 +126,7 @@ fn write_blocks(out: &mut Out, blocks: &[&Block]) {
             }
             Block::Table(table) => write_table(out, table),
             Block::Snippet(snippet) => write_snippet(out, snippet),
+            Block::Listing(listing) => write_listing(out, listing),
             Block::Stack(lead, stack) => {
                 out.paragraph(&line(lead));
                 out.paragraph(&write_stack(stack));
@@ -236,6 +238,24 @@ fn write_snippet(out: &mut Out, snippet: &Snippet) {
     // No line of a snippet may end its block.
     let lines = snippet.lines.iter().map(|code| format!("{}\n", escape(code).replace("```", "` ` `")));
     out.paragraph(&format!("```{language}\n{}```\n", lines.collect::<String>()));
+}
+
+/// As much of it as there is room for.
+fn write_listing(out: &mut Out, listing: &Listing) {
+    let mut lines = listing.plain();
+    let mut room = MOST_CHARACTERS.saturating_sub(out.before + out.text.len());
+    let fits = lines.iter().take_while(|line| {
+        let left = room.checked_sub(line.len() + 1);
+        room = left.unwrap_or(0);
+        left.is_some()
+    });
+    let fits = fits.count();
+    let omitted = lines.len() - fits;
+    lines.truncate(fits);
+    out.paragraph(&code_block(&lines));
+    if omitted > 0 {
+        out.paragraph(&format!("{omitted} more lines are left out here."));
+    }
 }
 
 fn write_stack(stack: &Stack) -> String {

@@ -5,6 +5,7 @@
 
 mod figure;
 mod html;
+pub(crate) mod listing;
 mod markdown;
 mod table;
 mod terminal;
@@ -171,6 +172,9 @@ pub enum Block {
     Figures(Figures),
     /// Lines to be pasted, or sentences, and where they go.
     Snippet(Snippet),
+    /// The text of a file with amounts in the margin.
+    #[doc(hidden)]
+    Listing(listing::Listing),
     /// A stack with a line above it. Pages only: a terminal has stacks below rows.
     Stack(Words, Stack),
     /// Something that only some formats have.

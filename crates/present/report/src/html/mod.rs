@@ -10,6 +10,7 @@
 //! Names from a recorded program are hostile: they are data from one end to the other, and never become markup or
 //! script ([`page`] says how).
 
+mod lines;
 mod marks;
 mod memory;
 mod model;
@@ -20,9 +21,9 @@ mod strings;
 mod threads;
 mod tree;
 
-pub use sources::{SourceFile, Sources};
 pub use threads::{Freed, ThreadMatrix};
 
+use crate::source::Sources;
 use heapwise_analysis::{Analysis, Nanos};
 use heapwise_diagnosis::Diagnosis;
 

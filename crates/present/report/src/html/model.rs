@@ -2,6 +2,7 @@
 //! file, so there are no versions.
 
 use super::HtmlOptions;
+use super::lines::Lines;
 use super::marks::{Marks, marks};
 use super::memory::{Curves, Moment, Pages, curves, moments, pages};
 use super::sites::Sites;
@@ -10,10 +11,12 @@ use super::strings::Strings;
 use super::threads::{Thread, matrix, threads};
 use super::tree::{Frames, Nodes, Tree};
 use crate::escape::terminal::escape;
+use crate::report::allocator_names;
 use crate::report::totals::rss_note;
 use crate::report::warnings::not_seen_items;
+use crate::report::{Lead, lead};
 use heapwise_analysis::{Analysis, Totals};
-use heapwise_diagnosis::{Diagnosis, Insight, Verdict};
+use heapwise_diagnosis::{Diagnosis, Finding, Verdict};
 use serde::Serialize;
 
 #[derive(Debug, Serialize)]
@@ -40,14 +43,20 @@ pub(super) struct Model {
     curves: Curves,
     /// Null if the program has no marks.
     marks: Option<Marks>,
-    /// Each class as `[from bytes, to bytes, requests, bytes]`.
+    /// Each class as `[from bytes, to bytes, allocations and reallocations, bytes]`.
     sizes: Vec<(u64, u64, u64, u64)>,
-    insights: Vec<ModelInsight>,
+    findings: Vec<ModelFinding>,
+    /// Findings that save enough to begin with, by their places among all.
+    worth: Vec<usize>,
+    /// What to say if none does; empty if there are any, or no findings.
+    nothing: String,
     strings: Strings,
     frames: Frames,
     nodes: Nodes,
     sites: Sites,
     sources: Vec<Excerpt>,
+    /// The texts of files that allocate.
+    lines: Lines,
     /// The files whose lines are in the page.
     source_files: Vec<String>,
     threads: Vec<Thread>,
@@ -57,7 +66,7 @@ pub(super) struct Model {
 #[derive(Debug, Serialize)]
 struct ModelTotals {
     allocations: u64,
-    resizes: u64,
+    reallocations: u64,
     deallocations: u64,
     bytes: u64,
     peak_bytes: u64,
@@ -86,7 +95,7 @@ struct ModelVerdict {
 }
 
 #[derive(Debug, Serialize)]
-struct ModelInsight {
+struct ModelFinding {
     id: &'static str,
     severity: &'static str,
     certainty: &'static str,
@@ -95,6 +104,7 @@ struct ModelInsight {
     sites: Vec<u32>,
     evidence: Vec<String>,
     allocations: u64,
+    reallocations: u64,
     bytes: u64,
     peak_bytes: u64,
     time_ns: u64,
@@ -106,18 +116,16 @@ impl Model {
         let mut strings = Strings::default();
         let mut tree = Tree::new(a, options.folder, &mut strings);
         let sites = Sites::new(a, options, &mut tree, &mut strings);
-        let (sources, source_files) =
+        let (sources, mut source_files) =
             options.sources.map(|s| excerpts(s, &sites, &tree, d)).unwrap_or_default();
+        let lines = Lines::new(a, d, options.sources, &mut strings);
+        source_files.extend(lines.shown().map(|path| strings.text(path).to_owned()));
+        source_files.sort();
+        source_files.dedup();
         let threads = threads(a, &mut strings);
         let marks = marks(a, &mut strings);
+        let Lead { worth, nothing } = lead(a, d);
         let end = a.end.as_ref();
-        let mut allocators: Vec<String> = Vec::new();
-        for process in a.processes.iter().filter(|p| !p.allocator.is_empty()) {
-            let name = clean(process.allocator.rsplit('/').next().unwrap_or_default());
-            if !allocators.contains(&name) {
-                allocators.push(name);
-            }
-        }
         Self {
             heapwise: clean(&a.meta.heapwise),
             command: clean(&a.meta.command.join(" ")),
@@ -125,7 +133,7 @@ impl Model {
             signal: end.and_then(|e| e.signal),
             duration_ns: a.duration.0,
             interception: a.meta.interception.name(),
-            allocators,
+            allocators: allocator_names(a).iter().map(|name| clean(name)).collect(),
             n_processes: a.processes.len(),
             totals: (&a.totals).into(),
             peak_rss: a.memory.peak_rss.0,
@@ -140,12 +148,15 @@ impl Model {
             curves: curves(a),
             marks,
             sizes: a.size_classes().map(|c| (c.from.0, c.to.0, c.requests, c.bytes.0)).collect(),
-            insights: d.insights.iter().map(insight).collect(),
+            findings: d.findings.iter().map(finding).collect(),
+            worth,
+            nothing: clean(&nothing),
             strings,
             frames: tree.frames,
             nodes: tree.nodes,
             sites,
             sources,
+            lines,
             source_files,
             threads,
             thread_matrix: options.thread_matrix.map(matrix),
@@ -157,7 +168,7 @@ impl From<&Totals> for ModelTotals {
     fn from(t: &Totals) -> Self {
         Self {
             allocations: t.allocations,
-            resizes: t.reallocations,
+            reallocations: t.reallocations,
             deallocations: t.deallocations,
             bytes: t.allocated_bytes.0,
             peak_bytes: t.peak_live_bytes.0,
@@ -198,9 +209,9 @@ fn verdict(verdict: &Verdict) -> ModelVerdict {
     ModelVerdict { kind: kind.id(), sentence: clean(sentence), remedy: clean_lines(remedy) }
 }
 
-fn insight(insight: &Insight) -> ModelInsight {
-    let Insight { id, severity, certainty, title, site, sites, evidence, estimate, remedy } = insight;
-    ModelInsight {
+fn finding(finding: &Finding) -> ModelFinding {
+    let Finding { id, severity, certainty, title, site, sites, evidence, estimate, remedy } = finding;
+    ModelFinding {
         id,
         severity: severity.id(),
         certainty: certainty.id(),
@@ -209,6 +220,7 @@ fn insight(insight: &Insight) -> ModelInsight {
         sites: sites.iter().map(|s| s.0).collect(),
         evidence: evidence.iter().map(|e| clean(e)).collect(),
         allocations: estimate.allocations,
+        reallocations: estimate.reallocations,
         bytes: estimate.allocated_bytes.0,
         peak_bytes: estimate.peak_bytes.0,
         time_ns: estimate.time.0,

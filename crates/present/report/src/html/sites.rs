@@ -4,6 +4,7 @@ use super::HtmlOptions;
 use super::strings::Strings;
 use super::tree::Tree;
 use heapwise_analysis::{Analysis, Site};
+use heapwise_diagnosis::estimated_time;
 use serde::Serialize;
 
 /// A row per site, in the order of [`Analysis::sites`].
@@ -15,7 +16,7 @@ pub(super) struct Sites {
     user: Vec<i64>,
     allocations: Vec<u64>,
     bytes: Vec<u64>,
-    resizes: Vec<u64>,
+    reallocations: Vec<u64>,
     temporary: Vec<u64>,
     peak_bytes: Vec<u64>,
     peak_blocks: Vec<u64>,
@@ -26,6 +27,8 @@ pub(super) struct Sites {
     /// Quantiles of the lifetime in nanoseconds, -1 for a site without freed blocks.
     p50: Vec<i64>,
     p99: Vec<i64>,
+    /// Nanoseconds that the calls are estimated to take.
+    estimate: Vec<u64>,
     /// Empty unless measured.
     time: Vec<u64>,
     /// Empty unless measured.
@@ -65,14 +68,15 @@ impl Sites {
         self.user.push(site.user_frame.map_or(-1, |i| i64::from(tree.outwards(node, i))));
         self.allocations.push(site.allocations);
         self.bytes.push(site.allocated_bytes.0);
-        self.resizes.push(site.reallocations);
-        self.temporary.push(site.temporary_allocations);
+        self.reallocations.push(site.reallocations);
+        self.temporary.push(site.freed_after.temporary());
         self.peak_bytes.push(site.peak_bytes.0);
         self.peak_blocks.push(site.peak_blocks);
         self.exit_bytes.push(site.live_at_exit_bytes.0);
         self.exit_blocks.push(site.live_at_exit_blocks);
         self.other_thread.push(site.freed_on_other_thread);
         self.failed.push(site.failed_allocations);
+        self.estimate.push(estimated_time(site).0);
         let quantile = |share| site.lifetimes.quantile(share).map_or(-1, |n| n.0 as i64);
         self.p50.push(quantile(0.5));
         self.p99.push(quantile(0.99));

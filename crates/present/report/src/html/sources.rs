@@ -1,10 +1,9 @@
 //! The source lines around the user's frames.
-//!
-//! This crate reads no files: the caller passes a reader ([`Sources`]), which decides which files a recording may name.
 
 use super::sites::Sites;
 use super::tree::Tree;
 use crate::escape::terminal::escape;
+use crate::source::{self, SourceFile, Sources};
 use heapwise_diagnosis::Diagnosis;
 use serde::Serialize;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -13,23 +12,6 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 const AROUND: u32 = 3;
 /// Excerpts are for the sites that lead in some measure, not for all of a hundred thousand.
 const LEADERS: usize = 60;
-/// Longer lines were not written by hand.
-const LONGEST_LINE: usize = 240;
-
-/// Reads source files.
-pub trait Sources: std::fmt::Debug {
-    /// A source file by its path, if it is there and may be shown.
-    fn read(&self, path: &str) -> Option<SourceFile>;
-}
-
-/// A source file as it is now, not as it was compiled.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SourceFile {
-    pub text: String,
-    /// Whether it was changed after the recording, so that lines may have moved.
-    pub changed: bool,
-}
-
 /// Lines around that of a frame.
 #[derive(Debug, Serialize)]
 pub(super) struct Excerpt {
@@ -47,7 +29,7 @@ pub(super) fn excerpts(
     tree: &Tree<'_>,
     diagnosis: &Diagnosis,
 ) -> (Vec<Excerpt>, Vec<String>) {
-    let found = diagnosis.insights.iter().flat_map(|i| i.site.iter().chain(&i.sites).map(|id| id.0 as usize));
+    let found = diagnosis.findings.iter().flat_map(|i| i.site.iter().chain(&i.sites).map(|id| id.0 as usize));
     let mut files: HashMap<&str, Option<SourceFile>> = HashMap::new();
     let mut seen = HashSet::new();
     let mut excerpts = Vec::new();
@@ -72,9 +54,8 @@ fn excerpt(frame: u32, file: &SourceFile, line: u32) -> Option<Excerpt> {
     (lines.len() > (line - first) as usize).then_some(Excerpt { frame, first, lines, changed: file.changed })
 }
 
-fn shown(line: &str) -> String {
-    let line: String = line.trim_end().replace('\t', "    ").chars().take(LONGEST_LINE).collect();
-    escape(&line).into_owned()
+pub(super) fn shown(line: &str) -> String {
+    escape(&source::shown(line)).into_owned()
 }
 
 #[cfg(test)]
@@ -101,6 +82,6 @@ mod tests {
     fn lines_are_made_harmless_and_short() {
         let (_, lines) = of(&format!("\ta\u{202e}b\u{7}\n{}", "x".repeat(1000)), 1).unwrap();
         assert_eq!(lines[0], "    a\\u{202e}b\\u{7}");
-        assert_eq!(lines[1].len(), LONGEST_LINE);
+        assert_eq!(lines[1].len(), 240);
     }
 }

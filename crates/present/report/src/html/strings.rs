@@ -29,6 +29,11 @@ impl Strings {
         self.numbers.insert(text.into_owned(), number);
         number
     }
+
+    /// The string of a number.
+    pub(super) fn text(&self, number: u32) -> &str {
+        self.list.get(number as usize).map_or("", String::as_str)
+    }
 }
 
 impl Serialize for Strings {

@@ -53,12 +53,12 @@ pub(super) fn caveats(replay: &Replay<'_>) -> Vec<String> {
     }
     if !trial.tried.iter().any(|tried| tried.candidate == *replay.now) {
         caveats.push(format!(
-            "The program had {}, which was not replayed: `--with default` is a name for it.",
+            "The program had {}, which was not replayed: add it with `--with default`.",
             replay.now
         ));
     }
     if trial.is_interrupted {
-        caveats.push("Interrupted: what was measured until then is what there is.".to_owned());
+        caveats.push("Interrupted: these are the results until then.".to_owned());
     }
     caveats
 }
@@ -67,7 +67,7 @@ pub(super) fn conclusion(replay: &Replay<'_>) -> Vec<String> {
     if let Some(unseen) = heapwise_diagnosis::unseen(replay.analysis).filter(|unseen| unseen.is_much) {
         let why = unseen.sentence;
         return vec![format!(
-            "What another allocator would change is not judged, only recorded blocks are replayed: {why}."
+            "The effect of another allocator is not judged, because only recorded blocks are replayed: {why}."
         )];
     }
     let mut sentences = Vec::new();
@@ -158,9 +158,7 @@ fn time(replay: &Replay<'_>) -> Option<String> {
         all.iter().filter_map(|(name, results)| Some((*name, results.heap_ns?))).collect();
     let (best, least) = *spreads.iter().min_by(|a, b| a.1.median.total_cmp(&b.1.median))?;
     if least.high >= heap.low || heap.median - least.median < whole as f64 * SEEN {
-        return Some(format!(
-            "{of_all}; no other one is faster by so much that it would be seen in the program."
-        ));
+        return Some(format!("{of_all}; no other candidate is measurably faster in the program."));
     }
     let apart: Vec<String> =
         spreads.iter().filter(|(_, s)| s.low <= least.high).map(|(name, _)| name.to_string()).collect();

@@ -52,10 +52,10 @@ pub(super) fn trouble(tried: &Tried) -> Option<(&'static str, String)> {
     match results.failure() {
         None | Some(Ending::Complete) => {
             let refused: u64 = results.all().map(|m| m.refused).max().unwrap_or(0);
-            (refused > 0).then(|| ("out-of-memory", format!("refused {refused} calls for want of memory")))
+            (refused > 0).then(|| ("out-of-memory", format!("refused {refused} calls: out of memory")))
         }
         Some(Ending::Killed { signal, calls }) => {
-            Some(("killed", format!("died of signal {signal}{}", at(calls))))
+            Some(("killed", format!("killed by signal {signal}{}", at(calls))))
         }
         Some(Ending::Exited { code, calls }) => {
             Some(("exited", format!("ended with code {code}{}", at(calls))))

@@ -23,7 +23,7 @@ pub(super) fn figures(replay: &Replay<'_>) -> Vec<Figure> {
     let strips = [
         ("Peak RSS in every round; the bar is the median", Unit::Bytes, rows(replay, &peaks)),
         ("Time in the allocator in every round that counts", Unit::Nanos, rows(replay, &times)),
-        ("RSS after the load", Unit::Bytes, rows(replay, &afters)),
+        ("RSS after load", Unit::Bytes, rows(replay, &afters)),
     ];
     let strips = strips.into_iter().filter_map(|(caption, unit, rows)| {
         let picture = Picture::Strips { unit, rows };
@@ -80,7 +80,7 @@ fn both(replay: &Replay<'_>) -> Option<Figure> {
         time.zip(memory).map(|(time, memory)| [time, memory]).into_iter().collect()
     };
     let rows = rows(replay, &numbers);
-    let memory = if has_after { "RSS after the load, without what is lazily freed" } else { "peak RSS" };
+    let memory = if has_after { "RSS after load, without what is lazily freed" } else { "peak RSS" };
     let titles = ["time in the allocator".to_owned(), memory.to_owned()];
     let caption = "None is better in both than those on the dashed line; the noise is not drawn";
     let legend =

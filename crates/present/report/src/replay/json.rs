@@ -74,7 +74,7 @@ fn candidate(replay: &Replay<'_>, tried: &Tried) -> Candidate {
         latency_ns: first.map(|m| Latency {
             allocate: latency(&m.allocate),
             free: latency(&m.free),
-            resize: latency(&m.resize),
+            reallocate: latency(&m.reallocate),
         }),
         ns_per_call: per_call(results, replay.trial.counts.calls()).map(Spread::exact),
         outcome: outcome.unwrap_or("complete").to_owned(),
@@ -109,14 +109,14 @@ fn latency(times: &replay::CallTimes) -> CallTimes {
 
 fn breakdown(b: analysis::Breakdown) -> Breakdown {
     Breakdown {
-        holes_bytes: b.holes.0,
+        external_fragmentation_bytes: b.external_fragmentation.0,
+        free_pages_bytes: b.free_pages.0,
         huge_pages_bytes: b.huge_pages.0,
+        internal_fragmentation_bytes: b.internal_fragmentation.0,
         lazily_freed_bytes: b.lazily_freed.0,
         live_bytes: b.live.0,
         metadata_bytes: b.metadata.0,
         not_heap_bytes: b.not_heap.0,
-        retained_bytes: b.retained.0,
-        rounding_bytes: b.rounding.0,
         rss_bytes: b.rss.0,
         unaccounted_bytes: b.unaccounted.0,
         unrecorded_bytes: b.unrecorded.0,

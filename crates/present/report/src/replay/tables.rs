@@ -115,12 +115,14 @@ pub(super) fn waterfall(
     if rows.is_empty() {
         return None;
     }
-    let columns = ["allocator", "live", "rounding", "holes", "retained", "metadata", "lazy"];
+    let columns = ["allocator", "live", "internal frag.", "external frag.", "free pages", "metadata", "lazy"];
     let mut table = Table::new(columns.map(Column::new).into_iter().chain([Column::detail("huge pages")]));
     for (name, b) in rows {
         let metadata = b.metadata.0 + b.unaccounted.0;
-        let parts =
-            [b.live.0, b.rounding.0, b.holes.0, b.retained.0, metadata, b.lazily_freed.0, b.huge_pages.0];
+        let fragmentation = [b.internal_fragmentation, b.external_fragmentation].map(|part| part.0);
+        let [internal, external] = fragmentation;
+        let others = [b.free_pages.0, metadata, b.lazily_freed.0, b.huge_pages.0];
+        let parts = [b.live.0, internal, external].into_iter().chain(others);
         table.row(std::iter::once(Cell::text(name)).chain(parts.map(|part| Cell::number(bytes(part)))));
     }
     Some(Section::new(title, [Block::Table(table)]).aside("lazy and huge are parts of others"))
@@ -155,7 +157,7 @@ pub(super) fn own(replay: &Replay<'_>) -> Option<Section> {
         })
         .collect();
     let columns = ["allocator", "allocated", "active", "metadata", "resident", "mapped", "retained"];
-    section("What allocators say of themselves at the end", "in their own terms", columns, rows)
+    section("Statistics of the allocators at the end", "as each allocator defines them", columns, rows)
 }
 
 /// How long single calls take.
@@ -195,12 +197,7 @@ pub(super) fn slowest(replay: &Replay<'_>) -> Option<Section> {
             ]));
         }
     }
-    section(
-        "The slowest calls that ask for a block",
-        "and who makes them",
-        ["allocator", "takes", "from"],
-        rows,
-    )
+    section("The slowest allocation calls", "and their callers", ["allocator", "takes", "from"], rows)
 }
 
 /// The user's nearest frame of a slow call.

@@ -64,7 +64,7 @@ pub(super) fn replayed(name: &str, peak: u64, after: u64, lazy: u64) -> Tried {
         live: (0, Bytes(0)),
         allocate: CallTimes::default(),
         free: CallTimes::default(),
-        resize: CallTimes::default(),
+        reallocate: CallTimes::default(),
         slowest: Vec::new(),
     };
     results(name, Ok(Results { timed: Some(measured.clone()), ..of(vec![measured]) }))

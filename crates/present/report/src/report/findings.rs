@@ -5,7 +5,7 @@ use super::rows::place_of;
 use crate::document::{Block, Evidence, Finding, Mark, Role, Section, Shown, Words};
 use crate::units::{bytes, count, share, time};
 use heapwise_analysis::{Analysis, Frame, SiteId};
-use heapwise_diagnosis::{Diagnosis, Insight};
+use heapwise_diagnosis::{self as diagnosis, Diagnosis};
 
 /// So many are shown in full on a terminal; the others in a line each.
 const IN_FULL: usize = 5;
@@ -13,19 +13,19 @@ const TITLE: &str = "Findings";
 const ASIDE: &str = "most valuable first; savings are estimates";
 
 pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
-    let (insights, top) = (&subject.diagnosis.insights, subject.options.top);
-    if insights.is_empty() {
+    let (findings, top) = (&subject.diagnosis.findings, subject.options.top);
+    if findings.is_empty() {
         return Vec::new();
     }
-    let finding = |(at, insight): (usize, &Insight)| {
+    let finding = |(at, found): (usize, &diagnosis::Finding)| {
         let is_brief = at >= IN_FULL.min(top);
-        let finding = Block::Finding(Finding { is_brief, ..finding(subject, at + 1, insight) });
+        let finding = Block::Finding(Finding { is_brief, ..finding(subject, at + 1, found) });
         if at < top { finding } else { finding.only(Shown::Terminal) }
     };
-    let mut blocks: Vec<Block> = insights.iter().enumerate().map(finding).collect();
+    let mut blocks: Vec<Block> = findings.iter().enumerate().map(finding).collect();
     blocks.extend(withheld(subject.diagnosis));
-    if insights.len() > top {
-        let more = format!("and {} more", insights.len() - top);
+    if findings.len() > top {
+        let more = format!("and {} more", findings.len() - top);
         blocks.push(Block::line(Mark::Plain, more).only(Shown::Pages));
     }
     vec![Section::new(TITLE, blocks).aside(ASIDE)]
@@ -33,9 +33,9 @@ pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
 
 /// Those of some places in the whole list, in full.
 pub(super) fn some(subject: &Subject<'_>, places: &[usize]) -> Vec<Section> {
-    let found = places.iter().filter_map(|&at| Some((at, subject.diagnosis.insights.get(at)?)));
+    let found = places.iter().filter_map(|&at| Some((at, subject.diagnosis.findings.get(at)?)));
     let mut blocks: Vec<Block> =
-        found.map(|(at, insight)| Block::Finding(finding(subject, at + 1, insight))).collect();
+        found.map(|(at, found)| Block::Finding(finding(subject, at + 1, found))).collect();
     if !blocks.is_empty() {
         blocks.extend(withheld(subject.diagnosis));
     }
@@ -56,39 +56,42 @@ fn withheld(diagnosis: &Diagnosis) -> Option<Block> {
     Some(Block::line(Mark::Item, Words::of(Role::Caveat, text)))
 }
 
-fn finding(subject: &Subject<'_>, number: usize, insight: &Insight) -> Finding {
-    let frame = insight.site.and_then(|site| user_frame(subject.analysis, site));
+fn finding(subject: &Subject<'_>, number: usize, found: &diagnosis::Finding) -> Finding {
+    let frame = found.site.and_then(|site| user_frame(subject.analysis, site));
     let at = frame.and_then(|frame| {
         let code = subject.options.source.line(frame.file?, frame.line?);
         Some((place_of(&frame, subject.folder()), code))
     });
     Finding {
         number: Some(number),
-        title: insight.title.clone(),
-        tags: [insight.severity.id(), insight.certainty.id(), insight.id].map(str::to_owned).into(),
-        saves: saves(subject, insight),
+        title: found.title.clone(),
+        tags: [found.severity.id(), found.certainty.id(), found.id].map(str::to_owned).into(),
+        saves: saves(subject, found),
         at,
-        evidence: Evidence::Sentences(insight.evidence.clone()),
-        remedy: insight.remedy.clone(),
+        evidence: Evidence::Sentences(found.evidence.clone()),
+        remedy: found.remedy.clone(),
         ..Finding::default()
     }
 }
 
 /// What following it saves: a short form, and a longer one.
-fn saves(subject: &Subject<'_>, insight: &Insight) -> Option<[String; 2]> {
+fn saves(subject: &Subject<'_>, found: &diagnosis::Finding) -> Option<[String; 2]> {
     let totals = &subject.analysis.totals;
-    let requests = totals.allocations + totals.reallocations;
-    let all = if subject.diagnosis.unseen.is_some() { "the recorded requests" } else { "all requests" };
-    let estimate = &insight.estimate;
+    let all = if subject.diagnosis.unseen.is_some() { "the recorded" } else { "all" };
+    let estimate = &found.estimate;
     let [mut short, mut whole] = [Vec::new(), Vec::new()];
-    if estimate.allocations > 0 {
-        let share = share(estimate.allocations, requests);
-        whole.push(format!("{} allocations ({share} of {all})", count(estimate.allocations)));
-        short.push(format!("{share} of {all}"));
+    let calls = [
+        (estimate.allocations, totals.allocations, "allocations"),
+        (estimate.reallocations, totals.reallocations, "reallocations"),
+    ];
+    for (saved, of, what) in calls.into_iter().filter(|(saved, _, _)| *saved > 0) {
+        let share = share(saved, of);
+        whole.push(format!("{} {what} ({share} of {all})", count(saved)));
+        short.push(format!("{share} of {all} {what}"));
     }
     if estimate.allocated_bytes.0 > 0 {
         whole.push(format!("{} requested", bytes(estimate.allocated_bytes.0)));
-        short.extend((estimate.allocations > 0).then(|| bytes(estimate.allocated_bytes.0)));
+        short.extend((estimate.requests() > 0).then(|| bytes(estimate.allocated_bytes.0)));
     }
     if estimate.peak_bytes.0 > 0 {
         let peak = format!("{} at the peak", bytes(estimate.peak_bytes.0));

@@ -4,7 +4,8 @@ use super::rows::file_name;
 use super::{Subject, counted};
 use crate::document::{Block, Mark, Section, Words};
 use crate::units::time;
-use heapwise_analysis::{Analysis, Interception};
+use heapwise_allocators::by_library;
+use heapwise_analysis::{Analysis, CLibrary, Interception};
 
 /// The command line.
 pub(crate) fn command_of(analysis: &Analysis) -> String {
@@ -36,8 +37,8 @@ pub(crate) fn ending(analysis: &Analysis) -> String {
 
 fn interception(analysis: &Analysis) -> String {
     let way = analysis.meta.interception;
-    let below = if way == Interception::Wrapper { " over " } else { ", allocator: " };
-    let of = match allocators(analysis.processes.iter().map(|process| process.allocator.as_str())) {
+    let below = if way == Interception::Wrapper { " over " } else { "; allocator: " };
+    let of = match allocators(&allocator_names(analysis)) {
         names if names.is_empty() => names,
         names => format!("{below}{names}"),
     };
@@ -51,17 +52,29 @@ fn interception(analysis: &Analysis) -> String {
     format!("recorded via {recorder}{of}")
 }
 
-/// Names of the processes' allocators, each once.
-fn allocators<'a>(of_processes: impl Iterator<Item = &'a str>) -> String {
-    let mut names: Vec<&str> = Vec::new();
-    for name in of_processes.map(file_name).filter(|name| !name.is_empty()) {
-        if !names.contains(&name) {
+/// Names of the processes' allocators, each once; with the version where it is known.
+pub(crate) fn allocator_names(analysis: &Analysis) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for path in analysis.processes.iter().map(|process| process.allocator.as_str()) {
+        let name = allocator_name(path, &analysis.meta.c_library);
+        if !name.is_empty() && !names.contains(&name) {
             names.push(name);
         }
     }
-    match names.as_slice() {
+    names
+}
+
+fn allocator_name(path: &str, known: &CLibrary) -> String {
+    let file = file_name(path);
+    let name = by_library(file).map_or(file, |family| family.name);
+    let is_known = !path.is_empty() && path == known.path && !known.version.is_empty();
+    if is_known { format!("{name} {}", known.version) } else { name.to_owned() }
+}
+
+fn allocators(names: &[String]) -> String {
+    match names {
         [] => String::new(),
-        [one] => (*one).to_owned(),
+        [one] => one.clone(),
         [one, other] => format!("{one} and {other}"),
         [first, more @ ..] => format!("{first} and {} more", more.len()),
     }
@@ -72,12 +85,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_allocator_is_named_once() {
-        let of = |files: &[&str]| allocators(files.iter().copied());
-        assert_eq!(of(&["", ""]), "");
-        assert_eq!(of(&["/lib/libc.so.6", "", "/lib/libc.so.6"]), "libc.so.6");
-        let turns = ["/lib/libc.so.6", "/lib/libjemalloc.so.2", "/lib/libc.so.6", "/lib/libjemalloc.so.2"];
-        assert_eq!(of(&turns), "libc.so.6 and libjemalloc.so.2");
-        assert_eq!(of(&["/a", "/b", "/c", "/a"]), "a and 2 more");
+    fn an_allocator_has_the_version_of_the_c_library_that_is_known() {
+        let known = CLibrary { path: "/lib/libc.so.6".into(), version: "2.36".into() };
+        let of = |path: &str| allocator_name(path, &known);
+        assert_eq!(of("/lib/libc.so.6"), "glibc 2.36");
+        assert_eq!(of("/container/lib/libc.so.6"), "glibc", "another one may have another version");
+        assert_eq!(of("/lib/libjemalloc.so.2"), "jemalloc");
+        assert_eq!(of("/lib/libmine.so"), "libmine.so");
+        assert_eq!(of("tikv_jemallocator::Jemalloc"), "tikv_jemallocator::Jemalloc");
+        assert_eq!((of(""), allocator_name("", &CLibrary::default())), (String::new(), String::new()));
+    }
+
+    #[test]
+    fn few_allocators_are_named_and_many_are_counted() {
+        let of =
+            |names: &[&str]| allocators(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+        assert_eq!(of(&[]), "");
+        assert_eq!(of(&["glibc"]), "glibc");
+        assert_eq!(of(&["glibc", "jemalloc"]), "glibc and jemalloc");
+        assert_eq!(of(&["a", "b", "c"]), "a and 2 more");
     }
 }

@@ -76,7 +76,7 @@ pub(super) fn spans(subject: &Subject<'_>) -> Vec<Section> {
         Column::new("span").only(Shown::Pages),
         Column::new("count").least(9),
         Column::new("time").least(9),
-        Column::new("requests").least(11),
+        Column::new("allocations").least(11),
         Column::new("bytes").least(9),
         Column::new("longest").least(9).needs(WIDE),
         Column::new("bytes each").least(10).needs(WIDE).only(Shown::Terminal),
@@ -87,7 +87,7 @@ pub(super) fn spans(subject: &Subject<'_>) -> Vec<Section> {
     let row = |span: &Span| {
         let numbers = [
             time(span.time.0),
-            count(span.allocations + span.reallocations),
+            count(span.allocations),
             bytes(span.allocated_bytes.0),
             time(span.longest.0),
             bytes(span.allocated_bytes.0 / span.count.max(1)),

@@ -16,7 +16,8 @@ mod tasks;
 pub(crate) mod totals;
 pub(crate) mod warnings;
 
-pub(crate) use head::{command_of, ending};
+pub(crate) use head::{allocator_names, command_of, ending};
+pub(crate) use short::Lead;
 
 use crate::document::{self, Document, Role, Section, Words};
 use crate::source::SourceLines;
@@ -144,6 +145,12 @@ fn document(analysis: &Analysis, diagnosis: &Diagnosis, options: &TextOptions, s
         sections: BEFORE.iter().chain(parts).flat_map(|part| part(&subject)).collect(),
         ..Document::default()
     }
+}
+
+/// What a page begins with.
+pub(crate) fn lead(analysis: &Analysis, diagnosis: &Diagnosis) -> Lead {
+    let (options, style) = (TextOptions::default(), Style { color: false, width: 0 });
+    short::lead(&Subject { analysis, diagnosis, options: &options, style, rows: Rows::default() })
 }
 
 /// How many are not shown, with their noun: `and 3 more places`.

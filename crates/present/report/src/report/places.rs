@@ -11,8 +11,8 @@ pub(super) struct Ranking {
     title: &'static str,
     /// What it is sorted by.
     pub(super) measure: Measure,
-    /// The other column is the sum of these: bytes beside a count, or a count.
-    beside: &'static [Measure],
+    /// The other column: bytes beside a count, or a count.
+    beside: Measure,
     heads: (&'static str, &'static str),
     help: &'static str,
     /// Some tables are omitted on a page, which has columns for all measures.
@@ -23,23 +23,23 @@ pub(super) const TABLES: &[Ranking] = &[
     Ranking {
         title: "Most allocations",
         measure: Measure::Allocations,
-        beside: &[Measure::AllocatedBytes],
-        heads: ("blocks", "bytes"),
+        beside: Measure::AllocatedBytes,
+        heads: ("allocations", "bytes"),
         help: "borrow, reuse or reserve to avoid them",
         shown: Shown::Everywhere,
     },
     Ranking {
         title: "Most bytes allocated",
         measure: Measure::AllocatedBytes,
-        beside: &[Measure::Allocations, Measure::Reallocations],
-        heads: ("bytes", "requests"),
+        beside: Measure::Allocations,
+        heads: ("bytes", "allocations"),
         help: "summed over the whole run, freed or not",
         shown: Shown::Terminal,
     },
     Ranking {
         title: "Live at the peak",
         measure: Measure::PeakBytes,
-        beside: &[Measure::PeakBlocks],
+        beside: Measure::PeakBlocks,
         heads: ("bytes", "blocks"),
         help: "what the highest memory use consists of",
         shown: Shown::Everywhere,
@@ -47,15 +47,15 @@ pub(super) const TABLES: &[Ranking] = &[
     Ranking {
         title: "Temporary allocations",
         measure: Measure::TemporaryAllocations,
-        beside: &[Measure::Allocations],
-        heads: ("blocks", "of these"),
+        beside: Measure::Allocations,
+        heads: ("temporary", "allocations"),
         help: "freed at once: often not needed at all",
         shown: Shown::Terminal,
     },
     Ranking {
         title: "Live at exit",
         measure: Measure::LiveAtExitBytes,
-        beside: &[Measure::LiveAtExitBlocks],
+        beside: Measure::LiveAtExitBlocks,
         heads: ("bytes", "blocks"),
         help: "leaked, or kept on purpose",
         shown: Shown::Terminal,
@@ -66,10 +66,10 @@ impl Ranking {
     /// Both columns of a row.
     fn amounts(&self, numbers: &Numbers) -> [String; 2] {
         let part = self.measure.of(numbers);
-        let beside = self.beside.iter().fold(0u64, |sum, measure| sum.wrapping_add(measure.of(numbers)));
+        let beside = self.beside.of(numbers);
         if self.measure.is_bytes() {
             [bytes(part), count(beside)]
-        } else if self.beside.iter().any(|measure| measure.is_bytes()) {
+        } else if self.beside.is_bytes() {
             [count(part), bytes(beside)]
         } else {
             [count(part), format!("of {}", count(beside))]

@@ -7,22 +7,31 @@ use crate::units::{bytes, count, share, time};
 use heapwise_analysis::{Analysis, Breakdown, Bytes, Warning};
 use heapwise_diagnosis::Verdict;
 
-type Part = (&'static str, fn(&Breakdown) -> Bytes, &'static str);
+/// Its name, how large it is, and what it is: for a narrow terminal, and in a few more words.
+type Part = (&'static str, fn(&Breakdown) -> Bytes, [&'static str; 2]);
 
 /// The part that belongs to no allocator.
 pub(crate) const NOT_HEAP: &str = "not heap";
 /// The part that belongs to no recorded one.
 pub(crate) const UNRECORDED: &str = "unrecorded";
-/// The parts of resident memory, and what they are in a few words.
+/// The parts of resident memory.
 pub(crate) const PARTS: [Part; 8] = [
-    ("live", |b| b.live, "as requested"),
-    ("rounding", |b| b.rounding, "added to requests"),
-    ("holes", |b| b.holes, "free beside live ones"),
-    ("retained", |b| b.retained, "free pages, kept"),
-    ("metadata", |b| b.metadata, "the allocator's own"),
-    (UNRECORDED, |b| b.unrecorded, "other allocators, mmap"),
-    (NOT_HEAP, |b| b.not_heap, "code, stacks, files"),
-    ("unaccounted", |b| b.unaccounted, "not explained"),
+    ("live", |b| b.live, ["as requested", "requested and not freed"]),
+    (
+        "internal fragmentation",
+        |b| b.internal_fragmentation,
+        ["size classes", "usable minus requested bytes"],
+    ),
+    (
+        "external fragmentation",
+        |b| b.external_fragmentation,
+        ["in used pages", "free bytes beside live blocks"],
+    ),
+    ("free pages", |b| b.free_pages, ["no live block", "resident, without a live block"]),
+    ("metadata", |b| b.metadata, ["its own tables", "the allocator's own tables"]),
+    (UNRECORDED, |b| b.unrecorded, ["others, mmap", "other allocators, mmap"]),
+    (NOT_HEAP, |b| b.not_heap, ["code, stacks", "code, stacks, files"]),
+    ("unaccounted", |b| b.unaccounted, ["unexplained", "not explained"]),
 ];
 
 /// Rows of places that pin pages.
@@ -37,11 +46,10 @@ pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
     let (Some(peak), Some(end)) = (&accounting.at_peak, &accounting.at_end) else {
         let alert = Alert { items: vec![(why_unseen(analysis).into(), String::new())], ..Alert::default() };
         let section = Section::new("Resident memory", [Block::Alert(alert)]).only(Shown::Terminal);
-        return vec![section.aside("not accounted for: no page was looked at")];
+        return vec![section.aside("not accounted for: no page was examined")];
     };
     let mut blocks = vec![Block::Table(parts(peak, end))];
-    for (what, part) in
-        [("in huge pages", peak.huge_pages), ("given up lazily (MADV_FREE)", peak.lazily_freed)]
+    for (what, part) in [("in huge pages", peak.huge_pages), ("freed lazily (MADV_FREE)", peak.lazily_freed)]
     {
         if part.0 * 20 > peak.rss.0 {
             let sentence = format!("{} of the peak is {what}", bytes(part.0));
@@ -49,8 +57,7 @@ pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
         }
     }
     if !accounting.knows_block_sizes {
-        let text =
-            "the allocator did not tell how large its blocks are: what it adds to requests counts as holes";
+        let text = "the allocator does not report the sizes of its blocks: internal fragmentation counts as external";
         blocks.push(Block::line(Mark::Item, Words::of(Role::Caveat, text)));
     }
     if let Some(Verdict { sentence, remedy, .. }) = &subject.diagnosis.verdict {
@@ -64,22 +71,22 @@ pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
 
 fn parts(peak: &Breakdown, end: &Breakdown) -> Table {
     let is_one = (peak.time, peak.rss, peak.live) == (end.time, end.rss, end.live);
-    let moments = [("at the peak", peak), ("at the end", end)];
+    let moments = [("at the peak", "peak", peak), ("at the end", "end", end)];
     let moments = &moments[..if is_one { 1 } else { 2 }];
     let mut columns = vec![Column::new("part").least(11)];
-    for (title, moment) in moments {
-        let bytes = Column::new(*title).below(format!("at {}", time(moment.time.0))).least(10);
+    for (title, short, moment) in moments {
+        let bytes = Column::new(*title).short(*short).below(format!("at {}", time(moment.time.0))).least(10);
         columns.extend([bytes, Column::new("share").short("").least(6)]);
     }
     columns.push(Column::new("what it is").short(""));
     let mut table = Table::new(columns);
     let cells = |part: fn(&Breakdown) -> Bytes| {
         let cell = move |b: &Breakdown| [bytes(part(b).0), share(part(b).0, b.rss.0)].map(Cell::number);
-        moments.iter().flat_map(move |(_, moment)| cell(moment))
+        moments.iter().flat_map(move |(_, _, moment)| cell(moment))
     };
-    for (name, part, what) in PARTS {
-        if moments.iter().any(|(_, moment)| part(moment).0 > 0) {
-            let what = Cell::text(Words::faint(what));
+    for (name, part, [short, what]) in PARTS {
+        if moments.iter().any(|(_, _, moment)| part(moment).0 > 0) {
+            let what = Cell::text(Words::faint(what)).or(Words::faint(short));
             table.row(std::iter::once(Cell::own(name)).chain(cells(part)).chain([what]));
         }
     }
@@ -91,17 +98,17 @@ fn parts(peak: &Breakdown, end: &Breakdown) -> Table {
 /// The probable reason why heapwise could not examine pages.
 fn why_unseen(analysis: &Analysis) -> &'static str {
     if analysis.is_from_inside() {
-        return "a program that records itself does not look at them";
+        return "a program that records itself does not examine them";
     }
     let lost = |w: &Warning| matches!(w, Warning::SkippedSections { .. } | Warning::Damaged { .. });
     if analysis.warnings.iter().any(lost) {
-        return "the part of the recording that has the looks is probably damaged";
+        return "the part of the recording that has the snapshots is probably damaged";
     }
     // Every user may read how many pages of a process are resident, but not which ones. When the number is read for the first
     // time, the pages are examined as well, so numbers without a snapshot of pages mean that access was refused. Without numbers
     // there was no time, or access was refused for the snapshot that a process waits for in exit().
     if analysis.memory.rss.is_empty() {
-        "it was probably over too soon and without exit(), or the system refused"
+        "the program probably ended too soon and without exit(), or the system refused"
     } else {
         "the system probably refused: another user's process, or an undumpable one"
     }
@@ -121,7 +128,7 @@ fn pins<'a>(subject: &'a Subject<'_>) -> impl Iterator<Item = Block> + 'a {
     let pinned = subject.analysis.accounting.pinned.iter();
     pinned.filter(|p| p.bytes.0 >= LEAST_PINNED).take(MOST_PINS).filter_map(|pinned| {
         let text = format!(
-            "{} is free in {} pages that only {} blocks of {} keep",
+            "{} of free bytes in {} pages that only {} blocks of {} keep resident",
             bytes(pinned.bytes.0),
             count(pinned.pages),
             count(pinned.blocks),

@@ -57,7 +57,7 @@ impl Row {
 }
 
 /// All rows, in the order of the first site of each.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Rows {
     pub(crate) list: Vec<Row>,
 }

@@ -5,7 +5,7 @@ use super::{Subject, counted, findings};
 use crate::document::{Block, Mark, Section, Words};
 use crate::units::{share, time};
 use heapwise_analysis::Measure;
-use heapwise_diagnosis::{Estimate, Insight};
+use heapwise_diagnosis::{Certainty, Estimate, Finding};
 
 /// So many findings are shown, each in full.
 pub(super) const FINDINGS: usize = 3;
@@ -18,7 +18,7 @@ const WORTH: u64 = 50;
 /// The most rewarding findings.
 pub(super) fn first_findings(subject: &Subject<'_>) -> Vec<Section> {
     let first = shown(subject);
-    if first.is_empty() && !subject.diagnosis.insights.is_empty() && subject.options.top > 0 {
+    if first.is_empty() && !subject.diagnosis.findings.is_empty() && subject.options.top > 0 {
         return vec![findings::none(subject, nothing(subject))];
     }
     findings::some(subject, &first)
@@ -26,26 +26,42 @@ pub(super) fn first_findings(subject: &Subject<'_>) -> Vec<Section> {
 
 /// Where those that are shown are in the whole list.
 fn shown(subject: &Subject<'_>) -> Vec<usize> {
-    let worth =
-        subject.diagnosis.insights.iter().enumerate().filter(|(_, insight)| is_worth(subject, insight));
-    worth.map(|(at, _)| at).take(FINDINGS.min(subject.options.top)).collect()
+    let mut shown = lead(subject).worth;
+    shown.truncate(FINDINGS.min(subject.options.top));
+    shown
 }
 
-/// Whether following a finding saves enough to begin with it. What has no estimate is for the reader to judge.
-fn is_worth(subject: &Subject<'_>, insight: &Insight) -> bool {
-    let (estimate, totals) = (&insight.estimate, &subject.analysis.totals);
+/// What a page begins with, so that it says first what a terminal says first.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Lead {
+    /// Findings that are worth it, by their places in the whole list.
+    pub(crate) worth: Vec<usize>,
+    /// What to say if there are findings and none of them is.
+    pub(crate) nothing: String,
+}
+
+pub(super) fn lead(subject: &Subject<'_>) -> Lead {
+    let all = subject.diagnosis.findings.iter().enumerate();
+    let worth: Vec<usize> = all.filter(|(_, finding)| is_worth(subject, finding)).map(|(at, _)| at).collect();
+    let is_nothing = worth.is_empty() && !subject.diagnosis.findings.is_empty();
+    Lead { worth, nothing: if is_nothing { nothing(subject) } else { String::new() } }
+}
+
+/// Whether following a finding saves enough to begin with it. What has no estimate is for the reader to judge, unless it is a hint.
+fn is_worth(subject: &Subject<'_>, finding: &Finding) -> bool {
+    let (estimate, totals) = (&finding.estimate, &subject.analysis.totals);
     if *estimate == Estimate::default() {
-        return true;
+        return finding.certainty > Certainty::Hint;
     }
     let is_much = |part: u64, whole: u64| part > 0 && part.saturating_mul(WORTH) >= whole;
     let requests = totals.allocations + totals.reallocations;
     let saves_time = match time_in_calls(subject) {
         // The estimate is of the call alone; what its share of all calls takes is another one, and the larger one counts.
         Some(spent) => {
-            let part = u128::from(spent) * u128::from(estimate.allocations) / u128::from(requests.max(1));
+            let part = u128::from(spent) * u128::from(estimate.requests()) / u128::from(requests.max(1));
             is_much(estimate.time.0.max(part as u64), subject.analysis.duration.0)
         }
-        None => is_much(estimate.allocations, requests),
+        None => is_much(estimate.requests(), requests),
     };
     saves_time || is_much(estimate.peak_bytes.0, totals.peak_live_bytes.0)
 }
@@ -84,7 +100,7 @@ fn is_about_time(subject: &Subject<'_>) -> bool {
 
 /// What is left out.
 pub(super) fn more(subject: &Subject<'_>) -> Vec<Section> {
-    let hidden = (subject.diagnosis.insights.len() - shown(subject).len()) as u64;
+    let hidden = (subject.diagnosis.findings.len() - shown(subject).len()) as u64;
     let findings = (hidden > 0).then(|| counted(hidden, "more finding", "more findings"));
     let rest = "memory over time, all tables of places, threads";
     let list = findings.into_iter().chain([rest.to_owned()]).collect::<Vec<_>>().join(", ");

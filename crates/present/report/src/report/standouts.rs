@@ -7,13 +7,13 @@ use crate::units::{bytes, share};
 use heapwise_analysis::Measure;
 
 pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
-    if !subject.diagnosis.insights.is_empty() {
+    if !subject.diagnosis.findings.is_empty() {
         return Vec::new();
     }
     let mut lines: Vec<Block> = TABLES.iter().filter_map(|ranking| line(subject, ranking)).collect();
     if subject.diagnosis.unseen.is_some() {
         // Nothing was found in what is recorded; that is not the whole program.
-        let text = "only recorded blocks are judged; what is not recorded is named above";
+        let text = "only recorded blocks are judged; see above for what is not recorded";
         lines.insert(0, Block::line(Mark::Item, Words::of(Role::Caveat, text)));
     }
     if lines.is_empty() { Vec::new() } else { vec![Section::new("Findings", lines)] }

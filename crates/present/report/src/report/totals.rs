@@ -60,7 +60,7 @@ pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
         row("in allocator", time(measured.time.0), note);
     }
     let troubles = [
-        ("refused", t.failed_allocations, "requests that the allocator could not fulfil"),
+        ("refused", t.failed_allocations, "calls that the allocator could not fulfil"),
         ("lost events", t.lost_events, "the numbers above are too low by these"),
     ];
     for (name, n, note) in troubles.into_iter().filter(|(_, n, _)| *n > 0) {

@@ -48,13 +48,13 @@ fn section(title: &'static str, alert: Alert) -> Vec<Section> {
 pub(super) fn nothing(subject: &Subject<'_>) -> Vec<Section> {
     let analysis = subject.analysis;
     let what = if analysis.processes.is_empty() {
-        "No process joined the recording, so the program's allocator calls did not pass by heapwise."
+        "No process joined the recording: the program's allocator calls did not go through heapwise."
     } else {
-        "The program joined the recording, and made no allocator call that passed by heapwise."
+        "The program joined the recording, but no allocator call went through heapwise."
     };
     let mut blocks = vec![Block::line(Mark::Indented, what)];
     if analysis.blind_spots.is_empty() {
-        blocks.push(Block::line(Mark::Indented, "What usually is the reason:"));
+        blocks.push(Block::line(Mark::Indented, "Usual reasons:"));
         let reasons = [
             "the program is linked statically, or is set-uid: the loader does not preload anything into it",
             "it brings its own allocator (jemalloc, mimalloc, a Rust #[global_allocator]) inside the executable: build it without, or record with the allocator's shared library preloaded",

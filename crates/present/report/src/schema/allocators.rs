@@ -33,7 +33,7 @@ pub struct List {
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Allocator {
     /// Whether this heapwise carries it, or the C library has it.
-    pub is_carried: bool,
+    pub is_bundled: bool,
     /// Whether programs can be tried with it here.
     pub is_there: bool,
     /// Its name on the command line.

@@ -88,7 +88,7 @@ pub struct Candidate {
     pub cpu_ns: Option<Spread<u64>>,
     /// How the run of `outcome` ended; null without runs.
     pub exit: Option<Exit>,
-    /// What the program did otherwise than under the baseline.
+    /// What the program did differently from the baseline.
     pub findings: Vec<Finding>,
     /// Whether it is the program without another allocator.
     pub is_baseline: bool,
@@ -105,7 +105,7 @@ pub struct Candidate {
     pub page_faults: Option<u64>,
     /// The most resident bytes: the median.
     pub peak_rss_bytes: Option<u64>,
-    /// Resident bytes after settling, after the load or at the end, whichever is last: the median.
+    /// Resident bytes after idle, after the load or at the end, whichever is last: the median.
     pub rss_after_bytes: Option<u64>,
     /// The same without what was freed lazily.
     pub rss_after_held_bytes: Option<u64>,
@@ -158,7 +158,7 @@ pub enum Verdict {
     TooFewRounds,
 }
 
-/// Something that the program did otherwise than under the baseline.
+/// Something that the program did differently from the baseline.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Finding {

@@ -5,6 +5,7 @@
 //! Most schemas have their fields in alphabetical order, and so has what is written.
 
 pub mod allocators;
+pub mod annotate;
 pub mod bench_diff;
 pub mod compare;
 pub mod diff;

@@ -157,9 +157,13 @@ pub struct Candidate {
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Breakdown {
     /// Free bytes in pages with live blocks.
-    pub holes_bytes: u64,
+    pub external_fragmentation_bytes: u64,
+    /// Resident pages of the heap without a live block.
+    pub free_pages_bytes: u64,
     /// The part of these that is in huge pages.
     pub huge_pages_bytes: u64,
+    /// Usable less requested bytes of live blocks.
+    pub internal_fragmentation_bytes: u64,
     /// The part of these that was freed lazily and that the kernel has not reclaimed yet.
     pub lazily_freed_bytes: u64,
     /// Requested bytes of live blocks, as far as they are resident.
@@ -168,10 +172,6 @@ pub struct Breakdown {
     pub metadata_bytes: u64,
     /// Memory that is not the heap.
     pub not_heap_bytes: u64,
-    /// Resident pages of the heap without a live block.
-    pub retained_bytes: u64,
-    /// What the allocator adds to requests.
-    pub rounding_bytes: u64,
     /// Resident bytes.
     pub rss_bytes: u64,
     /// Memory that nothing explains.
@@ -189,7 +189,7 @@ pub struct Latency {
     /// Frees.
     pub free: CallTimes,
     /// Reallocations.
-    pub resize: CallTimes,
+    pub reallocate: CallTimes,
 }
 
 /// Nanoseconds of calls of a kind. Quantiles are null where too few calls were timed.

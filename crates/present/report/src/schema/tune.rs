@@ -25,7 +25,7 @@ pub struct Tuned {
     pub confirmed: Option<Comparison>,
     /// What to paste.
     pub fix: Fix,
-    /// What was to be minimised.
+    /// What was minimised.
     pub goal: Goal,
     /// Whether it was ended early.
     pub is_interrupted: bool,
@@ -94,7 +94,7 @@ pub enum Verified {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Fix {
-    /// A call into the allocator that there is now, which gives free pages back; null if there is none, or it was not
+    /// A call into the allocator that there is now, which returns free pages to the system; null if there is none, or it was not
     /// tried.
     pub call: Option<Call>,
     /// Lines for `[dependencies]` of a Cargo.toml.
@@ -145,7 +145,7 @@ pub struct Call {
     pub rust: String,
 }
 
-/// What was to be minimised.
+/// What was minimised.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Goal {
@@ -185,7 +185,7 @@ pub struct Ranked {
     pub peak_rss_bytes: Option<Spread<f64>>,
     /// Resident bytes of anonymous memory after the load, without what was freed lazily.
     pub rss_after_bytes: Option<Spread<f64>>,
-    /// The same after a call that gives free pages back.
+    /// The same after a call that returns free pages to the system.
     pub rss_after_purge_bytes: Option<f64>,
     /// How far it got in the search, from 0.
     pub rung: usize,

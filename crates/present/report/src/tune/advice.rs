@@ -55,7 +55,7 @@ fn interrupt(tuned: &Tuned<'_>) -> Option<String> {
         ),
         (true, _) => "Interrupted before the best were distinguished; others may be better.".to_owned(),
         _ if is_interrupted_later(tuned) => {
-            "Interrupted while the best were tried on the program itself; the search was over.".to_owned()
+            "Interrupted while the best were tried on the program itself; the search was complete.".to_owned()
         }
         _ => return None,
     })
@@ -82,7 +82,7 @@ fn what_to_do(tuned: &Tuned<'_>) -> String {
             better(tuned)
         ),
         Choice::Stay(Reason::Unrecorded) => format!(
-            "Nothing is recommended, neither {now} nor another one: {}.",
+            "Nothing is recommended, neither {now} nor another candidate: {}.",
             heapwise_diagnosis::unseen(tuned.analysis)
                 .map_or("a good part of the memory is not recorded".to_owned(), |unseen| unseen.sentence)
         ),
@@ -141,7 +141,7 @@ fn not_confirmed(tuned: &Tuned<'_>) -> String {
         );
     }
     match tuned.untried {
-        Some(Untried::NoCommand) => format!("{NOT_TRIED}; name its command behind -- to have that done."),
+        Some(Untried::NoCommand) => format!("{NOT_TRIED}; add its command after -- to try it."),
         Some(Untried::NotWanted) => format!("{NOT_TRIED}; without --confirm 0 it would be."),
         Some(Untried::Interrupted) => format!("{NOT_TRIED}, for the search was interrupted."),
         Some(Untried::Failed(_)) => format!("{NOT_TRIED}, for that did not work."),
@@ -253,7 +253,7 @@ fn allocator_share(tuned: &Tuned<'_>) -> String {
                 time(high.max(0.0) as u64)
             )
         }
-        _ => format!("{base} No other one is faster by so much that it would be seen."),
+        _ => format!("{base} No other candidate is measurably faster."),
     }
 }
 
@@ -273,6 +273,6 @@ pub(super) fn snippets(tuned: &Tuned<'_>) -> Vec<Snippet> {
     let environment = if line.is_empty() { Vec::new() } else { vec![line] };
     add("Or in the environment, for a program that has the allocator", Some("sh"), environment);
     add("Other languages", None, fix.other_languages.clone());
-    add("With that, mind", None, fix.caveats.clone());
+    add("Caveats", None, fix.caveats.clone());
     snippets
 }

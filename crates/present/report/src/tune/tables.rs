@@ -54,7 +54,7 @@ pub(super) fn ranked(tuned: &Tuned<'_>) -> Section {
         let is_detail = *measure == Objective::Latency && !found.goal.wants(Objective::Latency);
         columns.push(if is_detail { Column::detail(title) } else { Column::new(title) });
     }
-    columns.push(Column::detail("after a call that gives pages back"));
+    columns.push(Column::detail("after a call that returns pages to the system"));
     columns.push(Column::new("front"));
     let row = |(at, ranked): (usize, &Ranked)| {
         let mut row = vec![
@@ -108,7 +108,7 @@ fn short(measure: RunMeasure) -> &'static str {
         RunMeasure::Cpu => "CPU",
         RunMeasure::EndRss => "end RSS",
         RunMeasure::AfterLoad => "after load",
-        RunMeasure::AfterSettle => "settled",
+        RunMeasure::AfterSettle => "after idle",
         RunMeasure::PeakRss | RunMeasure::Faults => measure.title(),
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::sample::{Sampled, analysis};
 use heapwise_analysis::{Analysis, Bytes, Nanos};
-use heapwise_diagnosis::{Certainty, Diagnosis, Estimate, Insight, Severity, diagnose};
-use heapwise_report::{Freed, HtmlOptions, SourceFile, Sources, ThreadMatrix, html};
+use heapwise_diagnosis::{Certainty, Diagnosis, Estimate, Finding, Severity, diagnose};
+use heapwise_report::{Absence, Freed, HtmlOptions, SourceFile, Sources, ThreadMatrix, html};
 use serde_json::Value;
 
 /// The page and its data.
@@ -84,16 +84,17 @@ fn what_comes_from_outside_is_reported() {
     #[derive(Debug)]
     struct Always;
     impl Sources for Always {
-        fn read(&self, path: &str) -> Option<SourceFile> {
+        fn find(&self, path: &str, _: Option<&str>) -> Result<SourceFile, Absence> {
             let text = (1..=100).map(|n| format!("{path} {n}\n")).collect();
-            path.starts_with("/home/user/").then_some(SourceFile { text, changed: true })
+            let is_there = path.starts_with("/home/user/");
+            is_there.then_some(SourceFile { text, changed: true }).ok_or(Absence::Outside)
         }
     }
     let analysis = analysis(&Sampled::default());
     let n = analysis.sites().len();
     let matrix = ThreadMatrix { freed: vec![Freed { allocated_by: 0, freed_by: 1, blocks: 7 }] };
     let times: Vec<Nanos> = (0..n as u64).map(Nanos).collect();
-    let insight = Insight {
+    let finding = Finding {
         id: "growth",
         severity: Severity::High,
         certainty: Certainty::Likely,
@@ -103,13 +104,14 @@ fn what_comes_from_outside_is_reported() {
         evidence: vec!["seen".into()],
         estimate: Estimate {
             allocations: 5,
+            reallocations: 4,
             allocated_bytes: Bytes(6),
             peak_bytes: Bytes(7),
             time: Nanos(8),
         },
         remedy: "first line\nsecond\u{202e} line".into(),
     };
-    let diagnosis = Diagnosis { insights: vec![insight], ..Diagnosis::default() };
+    let diagnosis = Diagnosis { findings: vec![finding], ..Diagnosis::default() };
     let options = HtmlOptions {
         folder: Some("/home/user/contest"),
         sources: Some(&Always),
@@ -119,8 +121,8 @@ fn what_comes_from_outside_is_reported() {
     let (_, data) = page(&analysis, &diagnosis, &options);
     assert_eq!(data["thread_matrix"], serde_json::json!([[0, 1, 7]]));
     assert_eq!(numbers(&data["sites"]["time"]).len(), n);
-    assert_eq!(data["insights"][0]["peak_bytes"], 7);
-    assert_eq!(data["insights"][0]["remedy"], "first line\nsecond\\u{202e} line");
+    assert_eq!(data["findings"][0]["peak_bytes"], 7);
+    assert_eq!(data["findings"][0]["remedy"], "first line\nsecond\\u{202e} line");
     let excerpts = data["sources"].as_array().expect("a list");
     let parse = excerpts.iter().find(|e| e["first"] == 39).expect("the lines around parse.rs:42");
     assert_eq!(parse["lines"][3], "/home/user/contest/src/parse.rs 42");

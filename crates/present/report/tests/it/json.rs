@@ -49,12 +49,12 @@ const FIELDS: &[(&str, &[&str])] = &[
     ),
     ("/sites/0/stack/0", &["function", "file", "line", "inlined"]),
     ("/sites/0/lifetime_ns", &["p50", "p99"]),
-    ("", &["insights", "thread_matrix", "other_handovers"]),
+    ("", &["findings", "thread_matrix", "other_handovers"]),
     (
-        "/insights/0",
+        "/findings/0",
         &["id", "severity", "certainty", "title", "site", "sites", "evidence", "estimate", "remedy"],
     ),
-    ("/insights/0/estimate", &["allocations", "allocated_bytes", "peak_bytes", "time_ns"]),
+    ("/findings/0/estimate", &["allocations", "reallocations", "allocated_bytes", "peak_bytes", "time_ns"]),
     ("/thread_matrix/0", &["from", "to", "blocks", "bytes"]),
     ("/sites/0", &["most_blocks", "sizes", "growth", "shrinks", "copied_bytes", "handovers", "exit_births"]),
     ("/sites/0/sizes", &["smallest", "p50", "p99", "largest"]),
@@ -119,9 +119,9 @@ fn the_numbers_are_those_of_the_recording() {
     assert_eq!(report["stacks"]["cut_captures"], 1);
     assert_eq!(report["thread_matrix"][0]["blocks"], 1000);
     assert_eq!(report["thread_matrix"][0]["bytes"], 48_000);
-    let insights: Vec<_> =
-        report["insights"].as_array().into_iter().flatten().map(|i| i["id"].clone()).collect();
-    assert_eq!(insights, ["clone-of-owned"]);
+    let findings: Vec<_> =
+        report["findings"].as_array().into_iter().flatten().map(|i| i["id"].clone()).collect();
+    assert_eq!(findings, ["cross-thread-free", "clone-of-owned"]);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::rendered::shape;
 use crate::sample::{Sampled, analysis};
 use crate::snapshot::compare;
 use heapwise_analysis::{Analysis, Breakdown, Bytes, Nanos, SiteId};
-use heapwise_diagnosis::{Certainty, Diagnosis, Estimate, Insight, Severity, Verdict, VerdictKind, diagnose};
+use heapwise_diagnosis::{Certainty, Diagnosis, Estimate, Finding, Severity, Verdict, VerdictKind, diagnose};
 use heapwise_report::{MarkdownOptions, markdown};
 
 /// Names that would be markup without escaping.
@@ -48,9 +48,9 @@ fn diagnosed(sampled: &Sampled, text: &str) -> (Analysis, Diagnosis) {
         time: Nanos(60_000_000),
         rss: Bytes(1000 * of),
         live: Bytes(300 * of),
-        rounding: Bytes(100 * of),
-        holes: Bytes(50 * of),
-        retained: Bytes(400 * of),
+        internal_fragmentation: Bytes(100 * of),
+        external_fragmentation: Bytes(50 * of),
+        free_pages: Bytes(400 * of),
         metadata: Bytes(20 * of),
         unrecorded: Bytes(40 * of),
         not_heap: Bytes(80 * of),
@@ -59,7 +59,7 @@ fn diagnosed(sampled: &Sampled, text: &str) -> (Analysis, Diagnosis) {
     };
     analysis.accounting.at_peak = Some(parts(1024));
     analysis.accounting.at_end = Some(parts(512));
-    let insight = Insight {
+    let finding = Finding {
         id: "clone-of-owned",
         severity: Severity::High,
         certainty: Certainty::Likely,
@@ -71,11 +71,11 @@ fn diagnosed(sampled: &Sampled, text: &str) -> (Analysis, Diagnosis) {
         remedy: format!("borrow it: `HashMap<&str, u64>`\nor intern it {text}"),
     };
     let verdict = Verdict {
-        kind: VerdictKind::Retention,
-        sentence: format!("40 % of resident memory is retained. {text}"),
-        remedy: "Ask the allocator to give it back: `malloc_trim(0)`.".into(),
+        kind: VerdictKind::FreePages,
+        sentence: format!("40 % of resident memory is free pages. {text}"),
+        remedy: "Ask the allocator to return it to the system: `malloc_trim(0)`.".into(),
     };
-    (analysis, Diagnosis { insights: vec![insight], verdict: Some(verdict), ..Diagnosis::default() })
+    (analysis, Diagnosis { findings: vec![finding], verdict: Some(verdict), ..Diagnosis::default() })
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn names_of_the_program_stay_text() {
         let actual = shape(&rendered(&analysis, &diagnosis));
         assert_eq!(actual.headings, expected.headings, "{text}");
         // Each line of a remedy is a point, and no evidence is none.
-        let more = diagnosis.insights[0].remedy.lines().filter(|line| !line.trim().is_empty()).count() - 2;
+        let more = diagnosis.findings[0].remedy.lines().filter(|line| !line.trim().is_empty()).count() - 2;
         let less = usize::from(text.is_empty());
         assert_eq!(actual.items, expected.items + more - less, "{text}");
         assert_eq!(actual.blocks, expected.blocks, "{text}");

@@ -33,8 +33,10 @@ fn by_default_a_terminal_gets_a_screen_and_a_half() {
 fn what_saves_too_little_is_not_at_the_head() {
     let analysis = analysis(&Sampled::default());
     let mut diagnosis = diagnose(&analysis);
-    for insight in &mut diagnosis.insights {
-        insight.estimate = Estimate { allocations: 40, ..Estimate::default() };
+    diagnosis.findings.retain(|finding| finding.id == "clone-of-owned");
+    assert_eq!(diagnosis.findings.len(), 1);
+    for finding in &mut diagnosis.findings {
+        finding.estimate = Estimate { allocations: 40, ..Estimate::default() };
     }
     let short = |diagnosis: &Diagnosis| {
         text(&analysis, diagnosis, &TextOptions { full: false, ..TextOptions::default() }, STYLE)
@@ -44,15 +46,15 @@ fn what_saves_too_little_is_not_at_the_head() {
     assert!(little.contains(sentence) && !little.contains("clone-of-owned"), "{little}");
     assert!(little.contains("has the rest: 1 more finding, memory over time"), "{little}");
     assert!(text(&analysis, &diagnosis, &TextOptions::default(), STYLE).contains("clone-of-owned"));
-    diagnosis.insights[0].estimate.allocations = 41;
+    diagnosis.findings[0].estimate.allocations = 41;
     assert!(short(&diagnosis).contains("clone-of-owned"), "a fiftieth of 2,003 requests");
     // What slows the heap from outside has no estimate.
-    diagnosis.insights[0].estimate = Estimate::default();
+    diagnosis.findings[0].estimate = Estimate::default();
     assert!(short(&diagnosis).contains("clone-of-owned"));
 }
 
 #[test]
-fn insights_come_with_the_source_line_if_it_is_there() {
+fn findings_come_with_the_source_line_if_it_is_there() {
     let code = "    let name = other.clone(); // \u{1b}[2J";
     let source =
         SourceLines::new(move |file, line| (file.ends_with("parse.rs") && line == 42).then(|| code.into()));
@@ -65,7 +67,7 @@ fn insights_come_with_the_source_line_if_it_is_there() {
 }
 
 #[test]
-fn without_insights_there_are_bullets() {
+fn without_findings_there_are_bullets() {
     let analysis = analysis(&Sampled::default());
     let report = text(&analysis, &Diagnosis::default(), &TextOptions::default(), STYLE);
     assert!(
@@ -91,14 +93,14 @@ fn why_pages_were_not_seen_is_reported_instead_of_the_accounts() {
         let part = report.split_once("RESIDENT MEMORY  ").expect("a heading").1;
         part.split_once("\n\n").expect("more below it").0.to_owned()
     };
-    let unseen = "not accounted for: no page was looked at\n  ! ";
+    let unseen = "not accounted for: no page was examined\n  ! ";
     // The sample has a curve of resident memory.
     assert_eq!(
         part(&analysis),
         format!("{unseen}the system probably refused: another user's process, or an undumpable one")
     );
     let curve = std::mem::take(&mut analysis.memory.rss);
-    assert!(part(&analysis).starts_with(&format!("{unseen}it was probably over too soon")));
+    assert!(part(&analysis).starts_with(&format!("{unseen}the program probably ended too soon")));
     analysis.memory.rss = curve;
     let skipped = Warning::SkippedSections { count: 1, first: "snapshot".into() };
     analysis.warnings.push(skipped);
@@ -107,7 +109,10 @@ fn why_pages_were_not_seen_is_reported_instead_of_the_accounts() {
     analysis.accounting.at_peak = Some(seen);
     analysis.accounting.at_end = Some(seen);
     let accounts = part(&analysis);
-    assert!(accounts.contains("as requested") && !accounts.contains("not accounted"), "{accounts}");
+    assert!(
+        accounts.contains("requested and not freed") && !accounts.contains("not accounted"),
+        "{accounts}"
+    );
 }
 
 #[test]
@@ -136,7 +141,7 @@ fn what_was_not_recorded_stands_where_it_would_be_judged() {
     let mut analysis = analysis(&Sampled::default());
     analysis.blind_spots = vec![BlindSpot {
         id: BlindSpot::OWN_ALLOCATOR.into(),
-        what: "contains an allocator of its own".into(),
+        what: "contains its own allocator".into(),
         remedy: "some".into(),
         allocator: "jemalloc".into(),
         file: "/usr/bin/app".into(),
@@ -155,11 +160,11 @@ fn what_was_not_recorded_stands_where_it_would_be_judged() {
     let words = report.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains(&format!("NOT SEEN ! {sentence}")), "{report}");
     assert!(words.contains("heapwise::Allocator"), "{report}");
-    assert!(words.contains(&format!("What memory consists of is not judged: {sentence}")), "{report}");
+    assert!(words.contains(&format!("Resident memory is not judged: {sentence}")), "{report}");
     assert!(words.contains("unrecorded 12.0 MiB 60 %"), "{report}");
     assert!(words.contains("60 % of it unrecorded"), "{report}");
     assert!(
-        !report.contains("mostly not heap") && !report.contains("contains an allocator of its own"),
+        !report.contains("mostly not heap") && !report.contains("contains its own allocator"),
         "{report}"
     );
     let json = heapwise_report::json(&analysis, &diagnosis, &Default::default());

@@ -23,7 +23,7 @@ impl Collector<'_> {
             };
             let own_bytes = process.own_bytes();
             let rss_bytes = (pages * self.page_bytes).saturating_sub(own_bytes);
-            due.extend(process.look_is_due(now, rss_bytes).map(|reason| (i, reason)));
+            due.extend(process.snapshot_is_due(now, rss_bytes).map(|reason| (i, reason)));
             resident.push(Resident {
                 process: process.info.index,
                 pid: process.info.pid,
@@ -49,18 +49,18 @@ impl Collector<'_> {
                 self.outcome.shared_pages_count_once = is_once;
             }
         }
-        due.into_iter().for_each(|(i, reason)| self.look(i, reason));
+        due.into_iter().for_each(|(i, reason)| self.snapshot(i, reason));
         for i in gone.into_iter().rev() {
             self.end(i, now);
         }
     }
 
     /// Takes snapshots of the pages of processes that are about to end, and lets them end.
-    pub(super) fn take_leave(&mut self) {
+    pub(super) fn exit_handshakes(&mut self) {
         for i in 0..self.processes.len() {
-            if self.processes[i].says_farewell() {
+            if self.processes[i].waits_for_exit_snapshot() {
                 self.note_peak(i);
-                self.look(i, Reason::Latest);
+                self.snapshot(i, Reason::Latest);
             }
         }
     }
@@ -78,10 +78,10 @@ impl Collector<'_> {
         }
     }
 
-    pub(super) fn look(&mut self, index: usize, reason: Reason) {
+    pub(super) fn snapshot(&mut self, index: usize, reason: Reason) {
         let process = &mut self.processes[index];
         let how = (self.started, self.page_bytes);
-        if let Some((epoch, snapshot)) = process.look(self.session, &mut self.images, how, reason) {
+        if let Some((epoch, snapshot)) = process.snapshot(self.session, &mut self.images, how, reason) {
             self.batch.clock.0.push((epoch, snapshot.time_ns));
             self.batch.snapshots.push(snapshot);
         }

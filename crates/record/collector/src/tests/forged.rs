@@ -99,7 +99,7 @@ impl Scene {
             reading.check_threads(&mut self.reader);
             reading.process.describe();
             let process = &reading.process;
-            let _ = (process.is_silent(), process.verify_failed_at(), process.says_farewell());
+            let _ = (process.is_silent(), process.verify_failed_at(), process.waits_for_exit_snapshot());
         }
     }
 

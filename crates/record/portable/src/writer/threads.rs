@@ -37,7 +37,7 @@ pub(super) struct Threads {
     epoch: u64,
     epoch_began_ns: u64,
     last: Option<u32>,
-    /// The first half of a resize, whose second may be next.
+    /// The first half of a reallocation, whose second may be next.
     begun: Option<(u32, u64)>,
     readings: Vec<(Epoch, u64)>,
     encoder: EventsEncoder,
@@ -92,7 +92,7 @@ impl Threads {
     pub(super) fn event(&mut self, thread: u32, time_ns: u64, note: Note, stack: StackId) {
         let address = BlockAddress(note.address);
         let event = match (note.kind, self.begun.take()) {
-            // Both halves without anything in between, which nearly all resizes are: one event.
+            // Both halves without anything in between, which nearly all reallocations are: one event.
             (Kind::ReallocEnd, Some((by, old))) if by == thread => {
                 let old = BlockAddress(old);
                 Event::Realloc { old, new: address, size: note.size, stack, touched: None }

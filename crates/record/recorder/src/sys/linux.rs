@@ -396,7 +396,7 @@ mod tests {
     fn proc_knows_this_process_and_thread_by_their_ids() {
         assert_eq!(id_in_proc(), Some(process_id()));
         assert_eq!(thread_id_in_proc(), Some(thread_id()));
-        assert_ne!(thread_id(), process_id(), "a test has a thread of its own");
+        assert_ne!(thread_id(), process_id(), "a test has its own thread");
     }
 
     #[test]

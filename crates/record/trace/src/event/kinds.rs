@@ -225,7 +225,7 @@ kinds! {
         c.new_address(*old, new)
     }
 
-    /// The first half of a resize during which the epoch changed: the old block is freed.
+    /// The first half of a reallocation during which the epoch changed: the old block is freed.
     ReallocBegin {
         /// Where it began.
         old: BlockAddress,

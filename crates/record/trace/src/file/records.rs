@@ -85,6 +85,8 @@ pub struct Meta {
     pub page_bytes: u64,
     /// Processors that the program could use.
     pub processors: u32,
+    /// The C library that heapwise itself runs with.
+    pub c_library: CLibrary,
     /// How the allocations are seen.
     pub interception: Interception,
     /// Environment variables that concern the heap, and only these.
@@ -106,6 +108,16 @@ pub struct Meta {
     /// At most how many bytes lie between two recorded blocks, a power of two; 0 or 1 if all blocks were recorded. Each one
     /// stands for as many as [`weight`](crate::sampling::weight) says.
     pub sample_bytes: u64,
+}
+
+/// A C library.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CLibrary {
+    /// Its path, as the loader has it.
+    pub path: String,
+    /// Its version, such as "2.36".
+    pub version: String,
 }
 
 /// Something that could not be seen, and what to do about it.

@@ -59,7 +59,7 @@ pub struct Setup {
     pub is_server: bool,
     /// What drove it.
     pub load: Option<String>,
-    /// How long it was left alone after that.
+    /// How long it was idle after that.
     pub settle_ns: Option<u64>,
     /// Rounds that count.
     pub rounds: u32,
@@ -79,7 +79,7 @@ pub struct Standing {
     /// Which of them count: those of rounds that count, with the allocator in use, which ended as the baseline's first run did, with
     /// the same load and the same output (unless the baseline's own outputs differ). Indices of `samples`.
     pub counted: Vec<usize>,
-    /// What it did otherwise than the baseline.
+    /// What it did differently from the baseline.
     pub findings: Vec<Finding>,
     /// Compared with the baseline; empty for the baseline itself.
     pub differences: BTreeMap<RunMeasure, Difference>,

@@ -272,13 +272,12 @@ fn notes_of(standings: &[Standing]) -> Vec<String> {
     };
     if reference.output_varies {
         notes.push(
-            "the baseline writes something else in each run, so its outputs were not compared".to_owned(),
+            "the baseline writes different output in each run, so outputs were not compared".to_owned(),
         );
     }
     if reference.exit_varies {
         notes.push(
-            "the baseline does not always end in the same way, so exit codes were not compared, and only runs that \
-             ended as its first one did count"
+            "the baseline does not always end in the same way, so exit codes were not compared, and only runs that ended as its first one count"
                 .to_owned(),
         );
     } else if let Some(code) = standings[0].samples.first().and_then(|s| s.outcome.code()).filter(|c| *c != 0)
@@ -289,7 +288,7 @@ fn notes_of(standings: &[Standing]) -> Vec<String> {
     // A server is measured after its load; its memory at the end is not reported.
     if counted().any(|sample| sample.end_source == EndSource::LastSample && sample.load.is_none()) {
         notes.push(
-            "memory at the end is that of the last look before it in some runs, for they could not be stopped at their \
+            "memory at the end is that of the last measurement before it in some runs: they could not be stopped at their \
              exit (is ptrace forbidden here?)"
                 .to_owned(),
         );

@@ -7,7 +7,7 @@ use std::io;
 #[non_exhaustive]
 pub enum Error {
     /// There is no such program.
-    #[error("{program}: there is no such program")]
+    #[error("command not found: {program}")]
     NoSuchProgram {
         /// As it was given.
         program: String,

@@ -1,6 +1,6 @@
 //! What is wrong with a candidate, whatever its numbers are.
 
-/// Something that a run did otherwise than the baseline.
+/// Something that a run did differently from the baseline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     pub kind: FindingKind,

@@ -53,8 +53,8 @@ impl RunMeasure {
             Self::Cpu => "CPU time",
             Self::PeakRss => "peak RSS",
             Self::EndRss => "RSS at the end",
-            Self::AfterLoad => "RSS after the load",
-            Self::AfterSettle => "RSS after settling",
+            Self::AfterLoad => "RSS after load",
+            Self::AfterSettle => "RSS after idle",
             Self::Faults => "page faults",
         }
     }

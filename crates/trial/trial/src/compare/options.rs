@@ -30,7 +30,7 @@ pub struct Service {
     pub ready_limit: Duration,
     /// A shell command that gives it something to do. Without, it is only looked at.
     pub load: Option<String>,
-    /// How long it is left alone after the load before its memory is looked at again.
+    /// How long it is idle after the load before its memory is measured again.
     pub settle: Option<Duration>,
     /// How long it may take to end after `SIGTERM`.
     pub stop_limit: Duration,

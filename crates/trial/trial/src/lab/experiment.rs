@@ -48,7 +48,7 @@ pub struct Options {
 #[non_exhaustive]
 pub enum Error {
     /// There is no workload or condition of this name.
-    #[error("there is no {kind} called {name}; there are: {known}")]
+    #[error("unknown {kind} {name}; there are: {known}")]
     Unknown {
         /// What it is not.
         kind: &'static str,

@@ -8,7 +8,7 @@ use heapwise_trace::event::StackId;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
     Complete,
-    /// The process died of a signal.
+    /// A signal killed the process.
     Killed {
         signal: i32,
         /// Calls that it had reported as made.
@@ -43,7 +43,9 @@ impl std::fmt::Display for Ending {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Complete => f.write_str("did everything"),
-            Self::Killed { signal, calls } => write!(f, "died of signal {signal} after about {calls} calls"),
+            Self::Killed { signal, calls } => {
+                write!(f, "killed by signal {signal} after about {calls} calls")
+            }
             Self::Exited { code, calls } => write!(f, "ended with code {code} after about {calls} calls"),
             Self::Hung { calls } => write!(f, "got no further after about {calls} calls"),
             Self::TooLarge { most, calls } => {
@@ -136,7 +138,7 @@ pub struct Measured {
     /// Calls that free blocks.
     pub free: CallTimes,
     /// Calls that resize blocks.
-    pub resize: CallTimes,
+    pub reallocate: CallTimes,
     /// The slowest calls, slowest first.
     pub slowest: Vec<SlowCall>,
 }

@@ -64,10 +64,10 @@ pub(crate) struct Header {
     /// 1 to end.
     pub(crate) end: AtomicU32,
     /// Threads wait before this epoch until it is another one; 0 for none.
-    pub(crate) look: AtomicU32,
+    pub(crate) snapshot_at: AtomicU32,
     /// Threads that were started and have not ended.
     pub(crate) running: AtomicU32,
-    /// Of these, how many wait for a look.
+    /// Of these, how many wait for a snapshot.
     pub(crate) parked: AtomicU32,
     /// Of these, how many have done everything and stay.
     pub(crate) staying: AtomicU32,

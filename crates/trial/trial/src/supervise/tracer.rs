@@ -36,7 +36,7 @@ pub(crate) struct Ended<T> {
     pub(crate) wall: Duration,
     /// What was seen when it exited, and how long it was there afterwards: if that is more than it takes to end, only its first
     /// thread ended then.
-    pub(crate) last_look: Option<(T, Duration)>,
+    pub(crate) last_reading: Option<(T, Duration)>,
 }
 
 /// Starts a command in a new process group. `look` is called with its id at the moment when it exits.
@@ -100,9 +100,9 @@ fn trace<T>(
         };
     };
     let ended = Instant::now();
-    let last_look = seen.map(|(last, at)| (last, ended.duration_since(at)));
+    let last_reading = seen.map(|(last, at)| (last, ended.duration_since(at)));
     let wall = ended.duration_since(at).saturating_sub(stopped);
-    let _ = to_end.send(Ended { status, usage, wall, last_look });
+    let _ = to_end.send(Ended { status, usage, wall, last_reading });
 }
 
 fn is_stop(signal: i32) -> bool {

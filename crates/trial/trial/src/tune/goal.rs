@@ -33,7 +33,7 @@ impl Objective {
     pub fn title(self) -> &'static str {
         match self {
             Self::PeakRss => "peak RSS",
-            Self::RssAfter => "RSS after the load",
+            Self::RssAfter => "RSS after load",
             Self::Cpu => "CPU time",
             Self::Latency => "latency",
         }
@@ -49,7 +49,9 @@ pub struct Goal {
 
 /// An invalid goal.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{text:?} is no goal: say rss, rss-after, cpu, latency, balanced, or weights such as rss=2,cpu=1")]
+#[error(
+    "invalid goal {text:?}: expected rss, rss-after, cpu, latency, balanced, or weights such as rss=2,cpu=1"
+)]
 pub struct GoalError {
     text: String,
 }

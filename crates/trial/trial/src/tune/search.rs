@@ -231,7 +231,7 @@ fn take(all: &mut [Ranked], taking_part: &[usize], trial: Trial, rung: usize, is
                 }
                 let refused = results.all().map(|m| m.refused).max().unwrap_or(0);
                 if refused > 0 {
-                    ranked.trouble = Some(format!("refused {refused} calls for want of memory"));
+                    ranked.trouble = Some(format!("refused {refused} calls: out of memory"));
                 }
                 // The last rung has the longest pauses.
                 ranked.numbers.add(&results, is_last);

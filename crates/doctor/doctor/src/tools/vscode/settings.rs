@@ -112,7 +112,7 @@ pub(super) fn read(
         }
         let (tool, name) = match rust {
             Some(_) => ("rust-analyzer", "Debug above a function"),
-            None => ("CodeLLDB", "launches without a configuration of their own"),
+            None => ("CodeLLDB", "launches without their own configuration"),
         };
         report.launch(tool, name, source, first.start(), heap.debug_heap);
     }

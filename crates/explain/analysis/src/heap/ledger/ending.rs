@@ -27,8 +27,8 @@ impl Ledger {
             }
             let site = &mut self.sites[block.site as usize];
             site.lifetimes.add_unended(now.since_ns(block.born), weight);
-            if block.resizes > 0 {
-                site.add_growth(block.resizes, size);
+            if block.reallocations > 0 {
+                site.add_growth(block.reallocations, size);
             }
             // How long before the end it was handed out, in parts of the process's life.
             let before = u128::from(now.since_ns(block.born)) * EXIT_PARTS as u128 / u128::from(age.max(1));

@@ -1,10 +1,11 @@
-//! Functions that only copy a value, most of which the compiler wrote: `#[derive(Clone)]`, the implicit copy constructor.
+//! Functions that only copy a value, most of which the compiler wrote: `#[derive(Clone)]`, the implicit copy constructor, and
+//! those that make a string of a view in C++.
 //!
 //! Their line is that of a type, where nothing can be changed about a copy. It is made for whoever calls them.
 
 /// Whether a function makes a copy of a value, as far as its name has it.
 pub fn makes_a_copy(function: &str, file: Option<&str>) -> bool {
-    is_clone(function, file) || is_copy_constructor(function)
+    is_clone(function, file) || is_copy_constructor(function) || is_conversion(function, file)
 }
 
 /// `<app::Thing as core::clone::Clone>::clone`, and an inlined `clone` in a file of Rust.
@@ -21,6 +22,18 @@ fn is_copy_constructor(function: &str) -> bool {
     let Some(of) = arguments.strip_suffix(" const&)") else { return false };
     let Some(method) = path.strip_prefix(of).and_then(|rest| rest.strip_prefix("::")) else { return false };
     method == "operator=" || method == last_part(of)
+}
+
+/// `StringPiece::AsString() const`, `toString[abi:cxx11]`: a method of C++ without arguments that returns a new string.
+fn is_conversion(function: &str, file: Option<&str>) -> bool {
+    const NAMES: [&str; 7] =
+        ["AsString", "as_string", "ToString", "toString", "to_string", "ToStdString", "toStdString"];
+    let name = function.strip_suffix(" const").unwrap_or(function);
+    let name = name.strip_suffix("()").unwrap_or(name);
+    let name = name.strip_suffix("[abi:cxx11]").unwrap_or(name);
+    let method = name.rsplit("::").next().unwrap_or(name);
+    let is_rust = file.is_some_and(|file| file.ends_with(".rs"));
+    !is_rust && NAMES.contains(&method) && (name.contains("::") || name != function)
 }
 
 /// The name of a class without what it is in and without the arguments of a template.
@@ -60,8 +73,16 @@ mod tests {
         ] {
             assert!(makes_a_copy(name, None), "{name}");
         }
+        for name in
+            ["StringPiece::AsString() const", "StringPiece::AsString[abi:cxx11]", "AsString[abi:cxx11]"]
+        {
+            assert!(makes_a_copy(name, Some("/u/src/string_piece.h")), "{name}");
+        }
         for name in [
             "app::clone_all",
+            "app::Thing::to_string",
+            "Thing::ToString(int) const",
+            "toString",
             "<app::Thing as core::fmt::Debug>::fmt",
             "Thing::Thing(Other const&)",
             "Thing::merge(Thing const&)",

@@ -79,6 +79,7 @@ enum Rank {
     /// The user's by all that is known, which is not even its name.
     OwnWithoutName,
     Dependency,
+    DependencyCopy,
     DependencyWithoutName,
     Wrapper,
     Std,
@@ -95,6 +96,9 @@ fn rank_of(facts: &FrameFacts<'_>, owner: Owner) -> Option<Rank> {
         Owner::User if facts.function.is_none() && is_in_library => Rank::OwnWithoutName,
         Owner::User => Rank::Own,
         Owner::Dependency if facts.function.is_none() => Rank::DependencyWithoutName,
+        Owner::Dependency if facts.function.is_some_and(|name| makes_a_copy(name, facts.file)) => {
+            Rank::DependencyCopy
+        }
         Owner::Dependency => Rank::Dependency,
         Owner::Wrapper => Rank::Wrapper,
         Owner::RustStd | Owner::CxxStd if is_in_library => Rank::StdOfLibrary,
@@ -357,5 +361,7 @@ mod tests {
         let clone = "<app::Thing as core::clone::Clone>::clone|/u/src/thing.rs|/a/app";
         assert_eq!(nearest(&[ALLOC, clone, MAIN]), Some(2));
         assert_eq!(nearest(&[ALLOC, clone, WALK, THREAD]), Some(1), "nothing else is the user's");
+        let of_crate = "clone|/home/u/.cargo/registry/src/i/ignore-0.4.23/src/walk.rs|/a/app";
+        assert_eq!(nearest(&[ALLOC, of_crate, WALK, THREAD]), Some(2), "within a dependency, too");
     }
 }

@@ -1,6 +1,6 @@
 //! A collector in the program itself.
 
-#![expect(unsafe_code, reason = "a function that the loader calls has to be put into a section of its own")]
+#![expect(unsafe_code, reason = "a function that the loader calls has to be put into a separate section")]
 
 use super::INNER;
 use crate::record::Recorded;
@@ -87,7 +87,7 @@ pub(crate) fn finish(_number: u32, _patience: Option<Duration>) -> Option<io::Re
     let mut active = ACTIVE.lock().unwrap_or_else(PoisonError::into_inner);
     let inside = active.take()?;
     let _aside = NoRecordGuard::begin();
-    wrapped::take_leave();
+    wrapped::exit_handshake();
     state::clear(state::RECORDING);
     let ended = inside.finish().map_err(io::Error::other);
     let recorded = |ended: Ended| Recorded {

@@ -4,6 +4,7 @@ pub(super) mod curve;
 mod page;
 mod table;
 
+use super::listing::{Listing, Output};
 use super::{Alert, Block, Document, Evidence, Finding, Format, Mark, Role, Section, Snippet, Title, Words};
 use crate::escape::terminal::escape;
 use crate::names::width_of;
@@ -74,6 +75,7 @@ fn write_block(page: &mut Page, block: &Block) {
         Block::Table(table) => table::table(page, table),
         Block::Course(course) => curve::over_time(page, course),
         Block::Snippet(snippet) => write_snippet(page, snippet),
+        Block::Listing(listing) => write_listing(page, listing),
         Block::Only(..) | Block::Figures(_) | Block::Stack(..) => {}
     }
 }
@@ -145,6 +147,15 @@ fn write_snippet(page: &mut Page, snippet: &Snippet) {
             // To be pasted: neither broken nor cut.
             Some(_) => page.verbatim("    ", &escape(line)),
             None => page.paragraph("    ", Role::Own, &line.as_str().into()),
+        }
+    }
+}
+
+fn write_listing(page: &mut Page, listing: &Listing) {
+    for output in listing.lines(page.columns) {
+        match output {
+            Output::Line(runs) => page.line(runs),
+            Output::Note(first, text) => page.paragraph(&first, Role::Caveat, &text.into()),
         }
     }
 }

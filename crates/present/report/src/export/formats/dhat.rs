@@ -4,8 +4,8 @@
 //! table has an entry per place and inlined function, never two places in one. Its time is a number of units: here
 //! microseconds instead of instructions.
 //!
-//! DHAT counts a resize as a block, as `tbk` does here, and calls *max* the most that a program point had live. A block
-//! that is resized moves to the program point of the resize, and its lifetime with it. Reads and writes of blocks are
+//! DHAT counts a reallocation as a block, as `tbk` does here, and calls *max* the most that a program point had live. A block
+//! that is resized moves to the program point of the reallocation, and its lifetime with it. Reads and writes of blocks are
 //! not known (`bkacc` is false).
 
 use crate::export::format::{Format, Options};

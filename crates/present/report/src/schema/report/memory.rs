@@ -20,7 +20,8 @@ pub struct Memory {
     pub at_peak: Option<Breakdown>,
     /// At the end; null if no pages were seen.
     pub at_end: Option<Breakdown>,
-    /// Whether the allocator says how large its blocks are. If not, what it adds to requests counts as holes.
+    /// Whether the allocator says how large its blocks are. If not, internal fragmentation
+    /// counts as external.
     pub knows_block_sizes: bool,
     /// Whenever a snapshot was asked for.
     pub snapshots: Vec<Breakdown>,
@@ -90,11 +91,11 @@ pub struct Breakdown {
     /// Requested bytes of live blocks, as far as they are resident.
     pub live_bytes: u64,
     /// Usable less requested bytes of live blocks.
-    pub rounding_bytes: u64,
+    pub internal_fragmentation_bytes: u64,
     /// Free bytes in pages with live blocks.
-    pub holes_bytes: u64,
+    pub external_fragmentation_bytes: u64,
     /// Pages of the heap without a live block.
-    pub retained_bytes: u64,
+    pub free_pages_bytes: u64,
     /// The allocator's own pages and headers.
     pub metadata_bytes: u64,
     /// Anonymous memory that no recorded allocator explains: that of other allocators, and what the program maps itself.
@@ -114,9 +115,10 @@ pub struct Breakdown {
 impl Breakdown {
     /// The sum of all parts, which is `rss_bytes`.
     pub fn sum(&self) -> u64 {
-        let heap = self.live_bytes + self.rounding_bytes + self.holes_bytes + self.retained_bytes;
+        let fragmentation = self.internal_fragmentation_bytes + self.external_fragmentation_bytes;
+        let heap = self.live_bytes + fragmentation + self.free_pages_bytes + self.metadata_bytes;
         let others = self.unrecorded_bytes + self.not_heap_bytes + self.unaccounted_bytes;
-        heap + self.metadata_bytes + others
+        heap + others
     }
 }
 
@@ -138,8 +140,8 @@ pub struct Pinned {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Verdict {
-    /// `growth`, `live`, `rounding`, `fragmentation`, `retention`, `metadata`, or `not-heap` if that is more than all parts
-    /// of the heap together. `unrecorded` if too much was not recorded to say: then the sentence says why.
+    /// `growth`, `live`, `internal-fragmentation`, `external-fragmentation`, `free-pages`, `metadata`, or `not-heap` if that
+    /// is more than all parts of the heap together. `unrecorded` if too much was not recorded to say: then the sentence says why.
     pub kind: String,
     /// In a sentence.
     pub sentence: String,

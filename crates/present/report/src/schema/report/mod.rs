@@ -59,7 +59,7 @@ pub struct Report<'a> {
     /// Call sites, most allocated bytes first.
     pub sites: Vec<Site<'a>>,
     /// What is worth a change, the most rewarding first; at most ten.
-    pub insights: Vec<Insight>,
+    pub findings: Vec<Finding>,
     /// What would be judged if all memory were recorded, and is not.
     pub withheld: Vec<Withheld>,
 }
@@ -267,7 +267,7 @@ pub struct Thread {
 /// Something that is worth a change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
-pub struct Insight {
+pub struct Finding {
     /// The rule that found it.
     pub id: String,
     /// `high`, `medium` or `low`.
@@ -292,8 +292,10 @@ pub struct Insight {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Estimate {
-    /// Allocations and reallocations.
+    /// Allocations.
     pub allocations: u64,
+    /// Reallocations.
+    pub reallocations: u64,
     /// Requested bytes.
     pub allocated_bytes: u64,
     /// Live bytes at the peak.

@@ -40,6 +40,8 @@ pub struct Site<'a> {
     pub deallocations: u64,
     /// Blocks that were freed before their thread allocated anything else.
     pub temporary_allocations: u64,
+    /// Short-lived blocks by how many others their thread was handed before it freed them: 0, 1, 2 to 3, 4 to 7, 8 to 15.
+    pub freed_after: Vec<u64>,
     /// Live requested bytes at the peak of the whole program.
     pub peak_bytes: u64,
     /// Live blocks at the peak of the whole program.

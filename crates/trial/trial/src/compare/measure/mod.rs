@@ -26,7 +26,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use watch::{Seen, Watch};
 
-/// How long a process may need from its last look to its end. If it took longer, only its first thread had ended then.
+/// How long a process may need from its last reading to its end. If it took longer, only its first thread had ended then.
 const ENDING: Duration = Duration::from_millis(500);
 /// How long the rest of an output may take when the program has ended.
 const LAST_OUTPUT: Duration = Duration::from_secs(2);
@@ -71,7 +71,7 @@ struct AtExit {
 }
 
 impl AtExit {
-    fn look(pid: i32, library: Option<&Path>) -> Self {
+    fn read(pid: i32, library: Option<&Path>) -> Self {
         Self {
             memory: Resident::of(pid).map(|resident| memory(&resident, false)),
             highest_bytes: highest(pid).map(|(all, _)| all),
@@ -121,7 +121,7 @@ pub fn measure(program: &Program, candidate: &Candidate, limits: &Limits<'_>) ->
     let command = prepared(program, candidate)?;
     let name = command.get_program().to_string_lossy().into_owned();
     let library = candidate.library.clone();
-    let mut started = tracer::start(command, move |pid| AtExit::look(pid, library.as_deref()))
+    let mut started = tracer::start(command, move |pid| AtExit::read(pid, library.as_deref()))
         .map_err(|reason| not_started(name, reason))?;
     orphan_reaper.program_runs(started.pid);
     let line = match program.service.as_ref().and_then(|service| service.ready.as_ref()) {
@@ -205,13 +205,13 @@ fn run_to_end(started: &Started<AtExit>, limits: &Limits<'_>) -> Result<Driven, 
 
 /// Puts together what was seen.
 fn sample(driven: Driven, seen: Seen, own_mark: u64, is_server: bool) -> Result<Sample, Error> {
-    let Some(Ended { status, usage, wall, last_look }) = driven.ended else { return Err(lost()) };
-    let look = last_look.filter(|(_, before_end)| *before_end < ENDING).map(|(look, _)| look);
-    let at_exit = look.as_ref().and_then(|look| look.memory).filter(|memory| memory.rss_bytes > 0);
-    // Without the last look, a short program may have ended before the first one, which is no memory of zero bytes.
+    let Some(Ended { status, usage, wall, last_reading }) = driven.ended else { return Err(lost()) };
+    let reading = last_reading.filter(|(_, before_end)| *before_end < ENDING).map(|(reading, _)| reading);
+    let at_exit = reading.as_ref().and_then(|reading| reading.memory).filter(|memory| memory.rss_bytes > 0);
+    // Without the last reading, a short program may have ended before the first one, which is no memory of zero bytes.
     let sampled =
         (seen.last_bytes > 0).then_some(Memory { rss_bytes: seen.last_bytes, lazily_freed_bytes: None });
-    let mark = look.as_ref().and_then(|look| look.highest_bytes);
+    let mark = reading.as_ref().and_then(|reading| reading.highest_bytes);
     let highest = mark.unwrap_or(0).max(seen.peak_bytes);
     // The kernel's account also includes children that were waited for, but begins with a copy of our own process.
     let (peak_rss_bytes, peak_source) = match usage.max_rss_bytes {
@@ -224,7 +224,7 @@ fn sample(driven: Driven, seen: Seen, own_mark: u64, is_server: bool) -> Result<
         has_library: mapped.has_library.filter(|has| *has || mapped.has_any_library),
         ..mapped
     });
-    let mapped = look.and_then(|look| look.mapped).or(sampled_maps);
+    let mapped = reading.and_then(|reading| reading.mapped).or(sampled_maps);
     let cpu = if is_server { driven.cpu } else { Some(usage.user + usage.system) };
     Ok(Sample {
         round: 0,
@@ -278,18 +278,18 @@ fn code_and_signal(status: i32) -> (Option<i32>, Option<i32>) {
 mod tests {
     use super::*;
 
-    fn ended_without_a_last_look(seen: Seen) -> Sample {
+    fn ended_without_a_last_reading(seen: Seen) -> Sample {
         let wall = Duration::from_millis(1);
-        let ended = Ended { status: 0, usage: sys::Usage::default(), wall, last_look: None };
+        let ended = Ended { status: 0, usage: sys::Usage::default(), wall, last_reading: None };
         sample(Driven { ended: Some(ended), ..Driven::default() }, seen, 16 << 20, false).unwrap()
     }
 
     #[test]
     fn who_was_not_seen_has_no_memory_that_is_known() {
-        let sample = ended_without_a_last_look(Seen::default());
+        let sample = ended_without_a_last_reading(Seen::default());
         assert_eq!((sample.peak_rss_bytes, sample.end, sample.in_use), (None, None, None));
         let seen = Seen { last_bytes: 4096, peak_bytes: 8192, ..Seen::default() };
-        let sample = ended_without_a_last_look(seen);
+        let sample = ended_without_a_last_reading(seen);
         assert_eq!((sample.peak_rss_bytes, sample.end.map(|end| end.rss_bytes)), (Some(8192), Some(4096)));
         assert_eq!((sample.peak_source, sample.end_source), (PeakSource::Sampled, EndSource::LastSample));
     }
@@ -298,7 +298,7 @@ mod tests {
     fn a_library_is_only_missing_where_others_were_loaded() {
         let with = |has_library: bool, has_any_library: bool| {
             let mapped = Mapped { has_library: Some(has_library), has_any_library, ..Default::default() };
-            ended_without_a_last_look(Seen { mapped: Some(mapped), ..Seen::default() }).in_use
+            ended_without_a_last_reading(Seen { mapped: Some(mapped), ..Seen::default() }).in_use
         };
         assert_eq!(with(false, false), None, "only the loader was there");
         assert_eq!(with(false, true), Some(false));

@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The longest time between two looks. In the beginning they are closer.
+/// The longest time between two readings. In the beginning they are closer.
 const INTERVAL: Duration = Duration::from_millis(10);
 /// How often new processes are looked for: that costs more.
 const FAMILY_INTERVAL: Duration = Duration::from_millis(50);
@@ -44,12 +44,12 @@ struct Shared {
     is_over: AtomicBool,
     orphan_reaper: Arc<OrphanReaper>,
     /// Locked by the one thread that looks for processes.
-    last_look: Mutex<LastLook>,
+    last_reading: Mutex<LastReading>,
     seen: Mutex<Seen>,
 }
 
 #[derive(Debug, Default)]
-struct LastLook {
+struct LastReading {
     /// All processes that were there, with those that had ended and were not waited for.
     all: BTreeMap<i32, Account>,
     /// Whether a process vanished with processor time that its parent did not get.
@@ -84,7 +84,7 @@ impl Watch {
             library,
             is_over: AtomicBool::new(false),
             orphan_reaper,
-            last_look: Mutex::default(),
+            last_reading: Mutex::default(),
             seen: Mutex::new(Seen::default()),
         });
         let theirs = Arc::clone(&shared);
@@ -94,20 +94,20 @@ impl Watch {
 
     /// Processes of the program that are there.
     pub(super) fn family(&self) -> Vec<i32> {
-        self.shared.look_for_family();
+        self.shared.find_family();
         self.shared.with(|seen| seen.family.keys().copied().collect())
     }
 
     /// Processor time that all of them had so far, to be taken from a later one. `None` if they come and go too quickly.
     pub(super) fn cpu_mark(&self) -> Option<Duration> {
-        self.shared.look_for_family();
+        self.shared.find_family();
         self.shared.with_last(|last| last.has_lost = false);
         self.shared.cpu_time()
     }
 
     /// What they had since a mark. `None` if some of it is not known.
     pub(super) fn cpu_since(&self, mark: Option<Duration>) -> Option<Duration> {
-        self.shared.look_for_family();
+        self.shared.find_family();
         let now = self.shared.cpu_time()?;
         if self.shared.with_last(|last| last.has_lost) { None } else { now.checked_sub(mark?) }
     }
@@ -135,15 +135,15 @@ impl Shared {
         while !self.is_over.load(Ordering::Relaxed) {
             let elapsed = self.started.elapsed();
             if family_at.is_none_or(|at| at.elapsed() >= FAMILY_INTERVAL) {
-                self.look_for_family();
+                self.find_family();
                 family_at = Some(Instant::now());
             }
-            self.look();
+            self.read();
             std::thread::park_timeout((elapsed / 50).clamp(Duration::from_millis(1), INTERVAL));
         }
     }
 
-    fn look(&self) {
+    fn read(&self) {
         let family: Vec<i32> = self.with(|seen| seen.family.keys().copied().collect());
         let sizes: Vec<(i32, u64)> = family.iter().filter_map(|pid| Some((*pid, quick(*pid)?.0))).collect();
         let time_ns = self.started.elapsed().as_nanos() as u64;
@@ -173,12 +173,12 @@ impl Shared {
         });
     }
 
-    fn with_last<T>(&self, f: impl FnOnce(&mut LastLook) -> T) -> T {
-        f(&mut self.last_look.lock().unwrap_or_else(PoisonError::into_inner))
+    fn with_last<T>(&self, f: impl FnOnce(&mut LastReading) -> T) -> T {
+        f(&mut self.last_reading.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Forgets processes that have ended, and finds those that the others started.
-    fn look_for_family(&self) {
+    fn find_family(&self) {
         self.with_last(|last| {
             self.orphan_reaper.inherited();
             let all = self.all_processes();

@@ -127,7 +127,7 @@ impl Condition for TcmallocDebug {
         let library = installed(TCMALLOC);
         let name =
             library.as_deref().and_then(Path::file_name).map_or(TCMALLOC[0].into(), |n| n.to_string_lossy());
-        format!("{name}: it checks, fills and keeps back each block")
+        format!("{name}: it checks, fills and quarantines each block")
     }
 
     fn role(&self) -> Role {

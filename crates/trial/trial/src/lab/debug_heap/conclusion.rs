@@ -54,8 +54,7 @@ pub(super) fn conclusion(plan: &Plan, series: &Series) -> Vec<String> {
     // The two conditions that should be as fast as the plain one.
     if let Some((low, high)) = range(of(Role::Fixed)) {
         sentences.push(format!(
-            "With the fix it was {low} to {high} times the plain time. The two are the same heap, so this is also how \
-             far chance moves the other numbers.",
+            "With the fix it was {low} to {high} times the plain time. The two are the same heap, so the difference is noise.",
         ));
     }
     if let Some((low, high)) = range(of(Role::Bypass)) {

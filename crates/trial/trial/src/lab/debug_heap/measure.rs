@@ -96,7 +96,7 @@ pub(super) fn measure(
         };
         let expected = *checksums.entry((job.workload, job.size)).or_insert(answer.checksum);
         if answer.checksum != expected {
-            series.caveats.push(format!("{of_all}: something else came out, so the run does not count"));
+            series.caveats.push(format!("{of_all}: the result was different, so the run does not count"));
             continue;
         }
         series.has_cpu_time |= answer.phases.iter().any(|phase| phase.cpu_ns.is_some());

@@ -56,7 +56,7 @@ impl Experiment for DebugHeap {
             ));
         }
         if plan.rounds < 3 {
-            caveats.push("so few rounds show that it works, and not how much it is".to_owned());
+            caveats.push("so few rounds show that it works; the numbers are indicative only".to_owned());
         }
         Ok(Outcome {
             experiment: self.name(),
@@ -107,24 +107,24 @@ fn doubling(largest: u64, steps: u32) -> Vec<u64> {
 /// The entries of a registry that were named, in the order of the registry; all of them if none was.
 fn chosen<T: ?Sized>(
     kind: &'static str,
-    shelf: &[&'static T],
+    registry: &[&'static T],
     name_of: impl Fn(&T) -> &'static str,
     names: &[String],
 ) -> Result<Vec<&'static T>, Error> {
-    if let Some(name) = names.iter().find(|name| !shelf.iter().any(|item| name_of(item) == name.as_str())) {
-        let known: Vec<_> = shelf.iter().map(|item| name_of(item)).collect();
+    if let Some(name) = names.iter().find(|name| !registry.iter().any(|item| name_of(item) == name.as_str()))
+    {
+        let known: Vec<_> = registry.iter().map(|item| name_of(item)).collect();
         return Err(Error::Unknown { kind, name: name.clone(), known: known.join(", ") });
     }
     let is_wished = |item: &&&'static T| names.is_empty() || names.iter().any(|name| name == name_of(item));
-    Ok(shelf.iter().filter(is_wished).copied().collect())
+    Ok(registry.iter().filter(is_wished).copied().collect())
 }
 
 fn setup(plan: &Plan, series: &Series) -> Vec<String> {
     let times = if series.has_cpu_time { "processor time of the thread" } else { "wall time" };
     vec![
         format!(
-            "{} after one that does not count; in each, all conditions in turn, in random order, each run in a process \
-             of its own. Times are {times}; numbers are medians with the least and the greatest.",
+            "{} after a warm-up round; in each, all conditions in turn, in random order, each run in a separate process. Times are {times}; numbers are medians with the least and the greatest.",
             if plan.rounds == 1 { "1 round".to_owned() } else { format!("{} rounds", plan.rounds) },
         ),
         "A ratio compares runs of the same round. Growth is the exponent b of time = a · n^b over the sizes, with an \

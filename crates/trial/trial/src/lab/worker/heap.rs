@@ -14,7 +14,7 @@ pub struct Heap {
     /// Usable bytes of a block of 193 of the C library's allocator: 200 with glibc, 193 if it checks blocks. Zero if it cannot be
     /// found out.
     pub usable_of_193: u64,
-    /// The byte that fresh blocks of the C library's allocator are full of, if it is one.
+    /// The byte that new blocks of the C library's allocator are full of, if it is one.
     pub fresh_fill: Option<u8>,
     /// The byte that its freed blocks are full of, if it is one.
     pub freed_fill: Option<u8>,

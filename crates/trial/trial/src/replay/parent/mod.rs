@@ -2,9 +2,9 @@
 
 mod gather;
 mod levels;
-mod look;
 mod memory;
 mod requests;
+mod snapshot;
 mod ticks;
 
 use crate::replay::outcome::{Ending, Measured};
@@ -99,7 +99,7 @@ pub enum Error {
     #[error("cannot start {program}: {reason}")]
     Start { program: PathBuf, reason: std::io::Error },
     /// The worker ended before it began, or did not begin.
-    #[error("{candidate} does not work in a process of its own: {reason}")]
+    #[error("{candidate} does not work in a separate process: {reason}")]
     DoesNotBegin {
         /// The allocator.
         candidate: String,
@@ -131,7 +131,7 @@ impl<'a> Replayer<'a> {
         self.script
     }
 
-    /// Gives a replay up with [`Error::Interrupted`] when this becomes true.
+    /// Ends a replay with [`Error::Interrupted`] when this becomes true.
     #[must_use]
     pub fn until(mut self, interrupted: &'a AtomicBool) -> Self {
         self.interrupted = Some(interrupted);
@@ -186,7 +186,7 @@ impl<'a> Replayer<'a> {
         }
         let live = memory.live_blocks();
         if complete && plan.accounts {
-            seen.at_end = look::look(&process, &memory, sizes);
+            seen.at_end = snapshot::take(&process, &memory, sizes);
             if self.script.peak == 0 && plan.settle.is_zero() {
                 // Most was live at the end.
                 seen.at_peak = seen.at_end;
@@ -204,7 +204,7 @@ impl<'a> Replayer<'a> {
         let ending = seen.ending.unwrap_or_else(|| ending_of(status, gather::n_calls(&memory)));
         let above_files = high.map_or(Bytes(0), |(all, files)| Bytes(all.saturating_sub(files)));
         let ns_per_tick = self.clock.ns_per_tick();
-        let [allocate, free, resize] = gather::calls(&memory, ns_per_tick);
+        let [allocate, free, reallocate] = gather::calls(&memory, ns_per_tick);
         let (end_rss, end_lazily_freed) = end.unwrap_or_default();
         Ok(Measured {
             ending,
@@ -225,7 +225,7 @@ impl<'a> Replayer<'a> {
             live: (live.len() as u64, Bytes(live.iter().map(|&(_, size)| size).sum())),
             allocate,
             free,
-            resize,
+            reallocate,
             slowest: gather::slowest(&memory, self.script, ns_per_tick),
         })
     }
@@ -236,14 +236,14 @@ impl<'a> Replayer<'a> {
             Pace::Fast => 0,
             Pace::Timed { compression } => compression.max(1),
         };
-        let look = if plan.accounts && !plan.is_empty { self.script.peak } else { 0 };
+        let snapshot_at = if plan.accounts && !plan.is_empty { self.script.peak } else { 0 };
         header.window.store(WINDOW, Ordering::Relaxed);
         header.time_every.store(plan.time_every, Ordering::Relaxed);
         header.is_empty.store(plan.is_empty.into(), Ordering::Relaxed);
         header.notes_pages.store(plan.accounts.into(), Ordering::Relaxed);
         header.compression.store(compression, Ordering::Relaxed);
         header.suspicious_ticks.store(self.clock.ticks(SUSPICIOUS), Ordering::Relaxed);
-        header.look.store(look, Ordering::Release);
+        header.snapshot_at.store(snapshot_at, Ordering::Release);
         // Allocators take address space in large pieces ahead of its use.
         let most =
             plan.memory.map_or(0, |most| most.saturating_add(self.script.untouched()).saturating_add(AHEAD));
@@ -370,9 +370,9 @@ impl Watch<'_> {
             if running > 0 && staying == running {
                 return seen;
             }
-            if get(&header.look) != 0 && running > 0 && parked > 0 && parked + staying == running {
-                seen.at_peak = look::look(process, self.memory, self.sizes);
-                header.look.store(0, Ordering::Release);
+            if get(&header.snapshot_at) != 0 && running > 0 && parked > 0 && parked + staying == running {
+                seen.at_peak = snapshot::take(process, self.memory, self.sizes);
+                header.snapshot_at.store(0, Ordering::Release);
             }
             if let Some(rss) = quick(process.id()).map(|(_, rss)| Bytes(rss)) {
                 levels.add(self.began.elapsed(), rss);

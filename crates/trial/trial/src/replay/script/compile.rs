@@ -64,7 +64,7 @@ pub(crate) struct Compiler {
     recent: Option<usize>,
     /// The epoch of the session that the events at hand are of, and whether others of later ones came before.
     now: (Epoch, bool),
-    last_look: Option<Snapshot>,
+    last_snapshot: Option<Snapshot>,
     process_end: Option<Epoch>,
     /// What the program had resident at most, in bytes; 0 if that is not known.
     most_resident: u64,
@@ -93,7 +93,7 @@ impl Compiler {
             reconciler: Reconciler::default(),
             recent: None,
             now: (Epoch(0), false),
-            last_look: None,
+            last_snapshot: None,
             process_end: None,
             most_resident: peak_rss.0,
             counts: Counts::default(),
@@ -429,7 +429,7 @@ impl Observer for Compiler {
 
     fn snapshot(&mut self, process: usize, snapshot: &Snapshot) {
         if process == self.process {
-            self.last_look = Some(snapshot.clone());
+            self.last_snapshot = Some(snapshot.clone());
         }
     }
 }

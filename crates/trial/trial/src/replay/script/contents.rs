@@ -31,7 +31,7 @@ pub struct Counts {
     pub large_blocks_with_unknown_touch: u64,
     /// Large blocks of which it is known.
     pub large_blocks_with_known_touch: u64,
-    /// Frees and resizes of blocks that the recording does not know, such as those of a parent process. Left out.
+    /// Frees and reallocations of blocks that the recording does not know, such as those of a parent process. Left out.
     pub skipped: u64,
     /// Allocations that the recorded allocator refused. Left out.
     pub refused: u64,

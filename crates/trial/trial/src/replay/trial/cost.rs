@@ -26,7 +26,7 @@ impl Harness {
             untimed_ns: per_call(untimed),
             ns: per_call(timed),
             cpu_ns: timed.cpu.0 as f64,
-            bias_ns: [bias(&timed.allocate), bias(&timed.free), bias(&timed.resize)],
+            bias_ns: [bias(&timed.allocate), bias(&timed.free), bias(&timed.reallocate)],
         }
     }
 
@@ -38,7 +38,7 @@ impl Harness {
 
     /// Nanoseconds in the allocator over all calls of a replay.
     pub fn allocator_ns(&self, measured: &Measured, counts: &Counts) -> f64 {
-        let kinds = [&measured.allocate, &measured.free, &measured.resize];
+        let kinds = [&measured.allocate, &measured.free, &measured.reallocate];
         let calls = [counts.allocations, counts.deallocations, counts.reallocations];
         let of_kind = |kind: usize| {
             let each = (kinds[kind].mean_ns - self.bias_ns[kind]).max(0.0);

@@ -151,7 +151,7 @@ impl Interpreter<'_> {
             block = unsafe { calls::resize(old, record.size()) };
         }
         if TIMED {
-            self.meter.end(Kind::Resize, position);
+            self.meter.end(Kind::Reallocate, position);
         }
         self.calls += 1;
         if block.is_null() && before > REFUSED {

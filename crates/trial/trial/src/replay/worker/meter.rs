@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 pub(super) enum Kind {
     Allocate = 0,
     Free = 1,
-    Resize = 2,
+    Reallocate = 2,
 }
 
 /// A thread's measurements.

@@ -143,13 +143,13 @@ pub(super) fn join(memory: &Memory, thread: usize) {
     }
 }
 
-/// A thread comes to an epoch: it waits for a look, for those that are far behind, and for the time.
+/// A thread comes to an epoch: it waits for a snapshot, for those that are far behind, and for the time.
 pub(super) fn enter(memory: &Memory, thread: usize, record: Record, slowest: &mut u32) {
     let header = memory.header();
     let epoch = record.number();
     memory.progress()[thread].store(epoch, Ordering::Release);
-    let look = header.look.load(Ordering::Acquire);
-    if look != 0 && epoch >= look {
+    let snapshot_at = header.snapshot_at.load(Ordering::Acquire);
+    if snapshot_at != 0 && epoch >= snapshot_at {
         park(memory, epoch);
     }
     let bound = epoch.saturating_sub(header.window.load(Ordering::Relaxed));
@@ -177,8 +177,8 @@ fn park(memory: &Memory, epoch: u32) {
     let header = memory.header();
     header.parked.fetch_add(1, Ordering::AcqRel);
     loop {
-        let look = header.look.load(Ordering::Acquire);
-        if look == 0 || epoch < look {
+        let snapshot_at = header.snapshot_at.load(Ordering::Acquire);
+        if snapshot_at == 0 || epoch < snapshot_at {
             break;
         }
         std::thread::sleep(Duration::from_micros(100));

@@ -29,19 +29,19 @@ impl Compiler {
         }
     }
 
-    /// Blocks that were never freed: what the last look at the pages has of them.
+    /// Blocks that were never freed: what the last snapshot of the pages has of them.
     pub(super) fn tell_touched_at_the_end(&mut self) {
-        let look = self.last_look.take().map(|look| ResidentPages::new(&look));
+        let pages = self.last_snapshot.take().map(|snapshot| ResidentPages::new(&snapshot));
         let large: Vec<(u64, Block)> =
             self.live.iter().filter(|(_, b)| b.asked.is_some()).map(|(&a, &b)| (a, b)).collect();
         for (address, block) in large {
-            let resident = look.as_ref().map(|look| look.within(address, block.size));
+            let resident = pages.as_ref().map(|pages| pages.within(address, block.size));
             self.tell_touched(&block, resident);
         }
     }
 }
 
-/// The resident pages of a look, so that many blocks can be looked up among many pages.
+/// The resident pages of a snapshot, so that many blocks can be looked up among many pages.
 #[derive(Debug, Default)]
 struct ResidentPages {
     /// Start, end, and resident bytes before the start; ascending.
@@ -49,11 +49,11 @@ struct ResidentPages {
 }
 
 impl ResidentPages {
-    fn new(look: &Snapshot) -> Self {
-        let runs = look.mappings.iter().flat_map(|m| &m.runs);
+    fn new(snapshot: &Snapshot) -> Self {
+        let runs = snapshot.mappings.iter().flat_map(|m| &m.runs);
         let mut before = 0u64;
         let runs = runs.map(|run| {
-            let bytes = run.pages.saturating_mul(look.page_bytes);
+            let bytes = run.pages.saturating_mul(snapshot.page_bytes);
             let entry = (run.start, run.start.saturating_add(bytes), before);
             before = before.saturating_add(bytes);
             entry

@@ -35,15 +35,15 @@ pub(super) struct Run {
     /// Requested bytes of the blocks that are there at the end, in order.
     pub(super) live: Vec<u64>,
     /// Requested bytes of the blocks that were there when all threads stood still.
-    pub(super) at_look: Option<u64>,
+    pub(super) at_snapshot: Option<u64>,
 }
 
 struct Machine<'a> {
     script: &'a Script,
     threads: Vec<Thread>,
     slots: BTreeMap<u32, Slot>,
-    look: u32,
-    at_look: Option<u64>,
+    snapshot_at: u32,
+    at_snapshot: Option<u64>,
 }
 
 /// Does a script in some order that its waits allow.
@@ -65,8 +65,8 @@ pub(super) fn run(script: &Script, seed: u64) -> Result<Run, String> {
         script,
         threads: threads.collect(),
         slots: BTreeMap::new(),
-        look: script.peak,
-        at_look: None,
+        snapshot_at: script.peak,
+        at_snapshot: None,
     };
     let mut order: Vec<usize> = (0..machine.threads.len()).collect();
     loop {
@@ -82,7 +82,7 @@ pub(super) fn run(script: &Script, seed: u64) -> Result<Run, String> {
                 has_moved = true;
             }
         }
-        has_moved |= machine.look_if_all_stand();
+        has_moved |= machine.snapshot_if_all_stand();
         if !has_moved {
             break;
         }
@@ -91,11 +91,11 @@ pub(super) fn run(script: &Script, seed: u64) -> Result<Run, String> {
     let stuck: Vec<String> =
         stuck.map(|(i, t)| format!("{i} in {}: {:?}", t.progress, t.records.get(t.at))).collect();
     if !stuck.is_empty() {
-        return Err(format!("threads wait for ever: {stuck:?}, look at {}", machine.look));
+        return Err(format!("threads wait for ever: {stuck:?}, snapshot at {}", machine.snapshot_at));
     }
     let mut live: Vec<u64> = machine.slots.values().filter_map(|slot| slot.size).collect();
     live.sort_unstable();
-    Ok(Run { live, at_look: machine.at_look })
+    Ok(Run { live, at_snapshot: machine.at_snapshot })
 }
 
 impl Machine<'_> {
@@ -124,7 +124,7 @@ impl Machine<'_> {
                     self.threads[at].progress = epoch;
                     return Ok(true);
                 }
-                self.threads[at].is_parked = self.look != 0 && epoch >= self.look;
+                self.threads[at].is_parked = self.snapshot_at != 0 && epoch >= self.snapshot_at;
                 let slowest = self.threads.iter().map(|t| t.progress).min().unwrap_or(NOT_RUNNING);
                 if self.threads[at].is_parked || slowest < epoch.saturating_sub(WINDOW) {
                     return Ok(false);
@@ -194,14 +194,14 @@ impl Machine<'_> {
     }
 
     /// The parent looks when all threads that run stand or have done everything.
-    fn look_if_all_stand(&mut self) -> bool {
+    fn snapshot_if_all_stand(&mut self) -> bool {
         let running: Vec<&Thread> = self.threads.iter().filter(|t| t.has_begun && !t.has_ended).collect();
         let any = running.iter().any(|t| t.is_parked);
-        if self.look == 0 || !any || running.iter().any(|t| !t.is_parked && !t.stays) {
+        if self.snapshot_at == 0 || !any || running.iter().any(|t| !t.is_parked && !t.stays) {
             return false;
         }
-        self.at_look = Some(self.slots.values().filter_map(|slot| slot.size).sum());
-        self.look = 0;
+        self.at_snapshot = Some(self.slots.values().filter_map(|slot| slot.size).sum());
+        self.snapshot_at = 0;
         self.threads.iter_mut().for_each(|t| t.is_parked = false);
         true
     }

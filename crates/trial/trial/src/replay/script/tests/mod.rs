@@ -55,7 +55,7 @@ fn check_records(program: &Program, script: &Script) -> Result<(), TestCaseError
     // Each allocation and reallocation gives a name to a generation of a slot, once.
     let mut names: BTreeMap<(u32, u16), usize> = BTreeMap::new();
     let mut touched: BTreeMap<usize, (u64, u64)> = BTreeMap::new();
-    for look in ["names", "uses"] {
+    for side in ["names", "uses"] {
         for (own, &thread) in threads.iter().enumerate() {
             let mut records = read_back(&script.records, script.threads[own].first);
             let last = records.pop().expect("a stream ends");
@@ -77,18 +77,18 @@ fn check_records(program: &Program, script: &Script) -> Result<(), TestCaseError
                 let (operation, made) = match *call {
                     Call::Alloc { block, size } => (Operation::Malloc, Some((here, block, size))),
                     Call::Free { .. } => (Operation::Free, None),
-                    Call::Resize { block, size, .. } => (Operation::Realloc, Some((next, block, size))),
+                    Call::Reallocate { block, size, .. } => (Operation::Realloc, Some((next, block, size))),
                     Call::Spawn { .. } => (Operation::Spawn, None),
                     Call::Join { .. } => (Operation::Join, None),
                 };
                 prop_assert_eq!(record.operation(), operation);
-                match (look, *call, made) {
+                match (side, *call, made) {
                     ("names", _, Some((at, block, size))) => {
                         prop_assert_eq!(record.size() as u64, size);
                         prop_assert_eq!(names.insert(at, block), None, "a generation is there once");
                         touched.insert(block, (size, record.touched_bytes() as u64));
                     }
-                    ("uses", Call::Free { block } | Call::Resize { before: block, .. }, _) => {
+                    ("uses", Call::Free { block } | Call::Reallocate { before: block, .. }, _) => {
                         prop_assert_eq!(names.get(&here), Some(&block));
                     }
                     ("uses", Call::Spawn { thread }, _) => {
@@ -132,9 +132,14 @@ fn check_runs(program: &Program, script: &Script, seed: u64) -> Result<(), TestC
     for seed in seed..seed + 4 {
         let run = interpreter::run(script, seed).map_err(TestCaseError::fail)?;
         prop_assert_eq!(&run.live, &live);
-        let at_look = run.at_look.unwrap_or(counts.live_bytes.0);
-        prop_assert_eq!(run.at_look.is_some(), script.peak != 0);
-        prop_assert!(at_look >= program.most, "{} live at the look, {} at most", at_look, program.most);
+        let at_snapshot = run.at_snapshot.unwrap_or(counts.live_bytes.0);
+        prop_assert_eq!(run.at_snapshot.is_some(), script.peak != 0);
+        prop_assert!(
+            at_snapshot >= program.most,
+            "{} live at the snapshot, {} at most",
+            at_snapshot,
+            program.most
+        );
     }
     Ok(())
 }

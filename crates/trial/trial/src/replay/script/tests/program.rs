@@ -24,7 +24,7 @@ pub(super) enum Step {
         which: usize,
         touched: Option<u64>,
     },
-    Resize {
+    Reallocate {
         who: usize,
         which: usize,
         size: u64,
@@ -59,7 +59,7 @@ pub(super) fn steps() -> impl Strategy<Value = Vec<Step>> {
         12 => (who.clone(), size()).prop_map(|(who, size)| Step::Alloc { who, size }),
         8 => (who.clone(), which.clone(), proptest::option::of(0u64..1001))
             .prop_map(|(who, which, touched)| Step::Free { who, which, touched }),
-        4 => (who.clone(), which.clone(), size()).prop_map(|(who, which, size)| Step::Resize { who, which, size }),
+        4 => (who.clone(), which.clone(), size()).prop_map(|(who, which, size)| Step::Reallocate { who, which, size }),
         1 => (who.clone(), which.clone(), size()).prop_map(|(who, which, size)| Step::TickDuring { who, which, size }),
         1 => who.clone().prop_map(|who| Step::Spawn { who }),
         1 => (who.clone(), which.clone()).prop_map(|(who, which)| Step::Join { who, which }),
@@ -80,7 +80,7 @@ pub(super) enum Call {
     Free {
         block: usize,
     },
-    Resize {
+    Reallocate {
         before: usize,
         block: usize,
         size: u64,
@@ -227,7 +227,7 @@ impl Program {
                 self.write(thread, Event::Free { address: BlockAddress(block.address), touched });
                 self.threads[thread].calls.push(Call::Free { block: block.name });
             }
-            Step::Resize { who, which, size } => {
+            Step::Reallocate { who, which, size } => {
                 let Some(old) = self.take(which) else { return };
                 let thread = self.running(who);
                 let new = self.put(size);
@@ -239,7 +239,7 @@ impl Program {
                     touched: None,
                 };
                 self.write(thread, event);
-                let call = Call::Resize { before: old.name, block: new.name, size: new.size };
+                let call = Call::Reallocate { before: old.name, block: new.name, size: new.size };
                 self.threads[thread].calls.push(call);
             }
             Step::TickDuring { who, which, size } => {
@@ -250,7 +250,7 @@ impl Program {
                 let new = self.put(size);
                 let address = BlockAddress(new.address);
                 self.write(thread, Event::ReallocEnd { new: address, size: new.size, stack: STACK });
-                let call = Call::Resize { before: old.name, block: new.name, size: new.size };
+                let call = Call::Reallocate { before: old.name, block: new.name, size: new.size };
                 self.threads[thread].calls.push(call);
             }
             Step::Spawn { who } => {

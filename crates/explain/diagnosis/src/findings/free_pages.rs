@@ -1,0 +1,108 @@
+//! `free-pages`: the allocator keeps pages without a live block resident.
+
+use super::{Occurrence, Rule};
+use crate::allocator;
+use crate::finding::{Certainty, Estimate};
+use crate::idle;
+use crate::rule_input::RuleInput;
+use crate::units::{bytes, share};
+use heapwise_analysis::Breakdown;
+
+pub(crate) struct FreePages;
+
+const LEAST_BYTES: u64 = 8 << 20;
+
+impl Rule for FreePages {
+    fn id(&self) -> &'static str {
+        "free-pages"
+    }
+
+    /// Pages that seem to be free may be those of another allocator.
+    fn needs_all_memory(&self) -> bool {
+        true
+    }
+
+    fn find<'a>(&self, input: &'a RuleInput<'a>) -> Vec<Occurrence<'a>> {
+        let accounting = &input.analysis.accounting;
+        let (Some(peak), end) = (&accounting.at_peak, &accounting.at_end) else { return Vec::new() };
+        if end.as_ref().is_some_and(|end| idle::returned_memory(peak, end)) {
+            return Vec::new();
+        }
+        let end = end.as_ref().filter(|end| idle::end_counts(input.analysis, peak, end));
+        let seen = std::iter::once((peak, "at the peak")).chain(end.map(|end| (end, "at the end")));
+        let large = |b: &Breakdown| b.free_pages.0 >= LEAST_BYTES && b.free_pages.0 * 10 >= b.rss.0 * 3;
+        let Some((worst, when)) = seen.filter(|(b, _)| large(b)).max_by_key(|(b, _)| b.free_pages) else {
+            return Vec::new();
+        };
+        vec![Occurrence {
+            certainty: Certainty::Certain,
+            title: format!("the allocator keeps {} of free pages", bytes(worst.free_pages.0)),
+            place: None,
+            sites: Vec::new(),
+            evidence: vec![
+                format!(
+                    "{when} {} of {} resident are free pages: without a live block",
+                    bytes(worst.free_pages.0),
+                    bytes(worst.rss.0)
+                ),
+                format!(
+                    "that is {}; live blocks are {}",
+                    share(worst.free_pages.0, worst.rss.0),
+                    bytes(worst.live.0)
+                ),
+            ],
+            estimate: Estimate { peak_bytes: worst.free_pages, ..Estimate::default() },
+            remedy: allocator::of(input.analysis, worst).free_pages.into(),
+        }]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Program;
+    use heapwise_analysis::Bytes;
+
+    #[test]
+    fn pages_without_blocks_are_reported_with_the_allocators_remedy() {
+        let mut p = Program::default();
+        let stack = p.stack(&["main|/u/src/a.c|7"]);
+        p.alloc(stack, 24);
+        let mut analysis = p.analysis();
+        analysis.processes[0].allocator = "/lib/libc.so.6".into();
+        let breakdown = |free_pages: u64| Breakdown {
+            rss: Bytes(100 << 20),
+            free_pages: Bytes(free_pages),
+            live: Bytes(10 << 20),
+            ..Breakdown::default()
+        };
+        analysis.accounting.at_peak = Some(breakdown(1 << 20));
+        analysis.accounting.at_end = Some(breakdown(2 << 20));
+        let found = |analysis: &heapwise_analysis::Analysis| {
+            let all = crate::testing::all(analysis).into_iter();
+            all.filter(|i| i.id == "free-pages").collect::<Vec<_>>()
+        };
+        assert_eq!(found(&analysis), []);
+        analysis.accounting.at_end = Some(breakdown(80 << 20));
+        let findings = found(&analysis);
+        // A program that has freed everything before it ends has no free pages for long.
+        analysis.accounting.at_end.as_mut().expect("it is there").live = Bytes(0);
+        assert_eq!(found(&analysis), []);
+        analysis.accounting.at_end.as_mut().expect("it is there").live = Bytes(10 << 20);
+        assert_eq!(findings[0].title, "the allocator keeps 80.0 MiB of free pages");
+        assert!(findings[0].evidence[0].starts_with("at the end"), "{:?}", findings[0].evidence);
+        assert!(findings[0].remedy.contains("malloc_trim"));
+        let mut withheld = Vec::new();
+        let judged = crate::findings::all(&analysis, crate::source::NO_LINES, true, &mut withheld);
+        assert_eq!(judged.iter().find(|i| i.id == "free-pages"), None, "much is unrecorded");
+        assert_eq!(withheld, ["free-pages"]);
+        let gone = Breakdown { rss: Bytes(20 << 20), live: Bytes(10 << 20), ..Breakdown::default() };
+        let before = analysis.accounting.clone();
+        analysis.accounting.at_peak = Some(breakdown(80 << 20));
+        analysis.accounting.at_end = Some(gone);
+        assert_eq!(found(&analysis), [], "it was returned to the system");
+        analysis.accounting = before;
+        analysis.processes[0].allocator = "/usr/lib/libjemalloc.so.2".into();
+        assert!(found(&analysis)[0].remedy.contains("dirty_decay_ms"));
+    }
+}

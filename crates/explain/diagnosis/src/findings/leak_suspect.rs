@@ -1,0 +1,107 @@
+//! `leak-suspect`: a line whose blocks are never freed and become more and more.
+//!
+//! Whether a pointer to them is left is not seen, so this is a hint. What is kept on purpose is made at the start, or
+//! at least not until the end: a suspect needs blocks from nearly all parts of its process's life, the last one included.
+
+use super::{Occurrence, Rule};
+use crate::finding::{Certainty, Estimate};
+use crate::rule_input::{Language, RuleInput};
+use crate::units::{bytes, count};
+use heapwise_analysis::{Bytes, EXIT_PARTS, Nanos};
+
+pub(crate) struct LeakSuspect;
+
+const LEAST_BLOCKS: u64 = 64;
+const LEAST_BYTES: u64 = 256 << 10;
+/// A process that is over sooner has no need to free anything.
+const SHORTEST: Nanos = Nanos(500_000_000);
+
+impl Rule for LeakSuspect {
+    fn id(&self) -> &'static str {
+        "leak-suspect"
+    }
+
+    fn find<'a>(&self, input: &'a RuleInput<'a>) -> Vec<Occurrence<'a>> {
+        if input.analysis.duration < SHORTEST {
+            return Vec::new();
+        }
+        let places = input.places.iter().filter_map(|place| {
+            let part = place.part_where(|seen| {
+                let site = seen.site;
+                site.live_at_exit_blocks > 0 && site.deallocations == 0 && is_rising(&site.exit_births)
+            })?;
+            let left: u64 = part.sites.iter().map(|s| s.live_at_exit_bytes.0).sum();
+            if part.exit_blocks < LEAST_BLOCKS || left < LEAST_BYTES {
+                return None;
+            }
+            let births = part.sites.iter().fold([0; EXIT_PARTS], |mut sum, site| {
+                sum.iter_mut().zip(site.exit_births).for_each(|(a, b)| *a += b);
+                sum
+            });
+            let peak: u64 = part.sites.iter().map(|s| s.peak_bytes.0).sum();
+            Some(Occurrence {
+                certainty: Certainty::Hint,
+                title: format!("{} keeps {} that nothing frees, and it grows", place.label(), bytes(left)),
+                place: Some(place),
+                sites: part.ids(),
+                evidence: vec![
+                    format!("{} allocations here, and none was freed", count(part.allocations)),
+                    format!(
+                        "they come from the whole run: {} in its first half, {} in its second",
+                        count(births[..EXIT_PARTS / 2].iter().sum()),
+                        count(births[EXIT_PARTS / 2..].iter().sum())
+                    ),
+                ],
+                estimate: Estimate { peak_bytes: Bytes(peak), ..Estimate::default() },
+                remedy: match place.language {
+                    Language::Rust => {
+                        "Find what keeps them: a collection that is only added to, a cycle of `Rc`s (make one \
+                        side `Weak`), `mem::forget` or `Box::leak`. A cache needs a bound."
+                            .into()
+                    }
+                    Language::C => {
+                        "Find the path without a `free(p);`, or the list that is only added to.".into()
+                    }
+                    Language::Cxx => {
+                        "Hold them in `std::unique_ptr`, or bound the container that is only added to.".into()
+                    }
+                },
+            })
+        });
+        places.collect()
+    }
+}
+
+/// Whether blocks come from nearly all parts of the life, among them the last one, and not mainly from the first.
+fn is_rising(births: &[u64; EXIT_PARTS]) -> bool {
+    let all: u64 = births.iter().sum();
+    let parts = births.iter().filter(|n| **n > 0).count();
+    parts >= EXIT_PARTS - 2 && births[EXIT_PARTS - 2..].iter().all(|n| *n > 0) && births[0] * 2 <= all
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{BOXED, Program, user};
+
+    #[test]
+    fn blocks_that_only_become_more_are_reported_and_tables_of_the_start_are_not() {
+        let mut p = Program::default();
+        let start = p.stack(&user(BOXED, "app::tables|/u/src/a.rs|7"));
+        let leak = p.stack(&user(BOXED, "app::serve|/u/src/a.rs|17"));
+        let cache = p.stack(&user(BOXED, "app::cache|/u/src/a.rs|27"));
+        (0..500).for_each(|_| _ = p.alloc(start, 4096));
+        let mut cached = Vec::new();
+        for _ in 0..500 {
+            p.wait_ms(2);
+            p.alloc(leak, 4096);
+            cached.push(p.alloc(cache, 4096));
+            if cached.len() > 100 {
+                let oldest = cached.remove(0);
+                p.free(oldest);
+            }
+        }
+        let found = p.only("leak-suspect");
+        assert_eq!(found.title, "serve (a.rs:17) keeps 1.95 MiB that nothing frees, and it grows");
+        assert_eq!(found.estimate.peak_bytes.0, 500 * 4096);
+    }
+}

@@ -1,2 +1,0 @@
-// victim: the patient, built with AddressSanitizer; flags: -fsanitize=address
-#include "patient.c"

@@ -1,0 +1,2 @@
+// victim: the subject, built with AddressSanitizer; flags: -fsanitize=address
+#include "subject.c"

@@ -1,0 +1,14 @@
+// victim: appends two strings to a third one, one after the other; flags: -std=c++17
+#include <cstdio>
+#include <string>
+
+__attribute__((noinline)) static std::string join(const std::string &name, const std::string &end, int n) {
+    std::string text;
+    for (int i = 0; i < n; i++) {
+        text += name;
+        text += end;
+    }
+    return text;
+}
+
+int main() { std::printf("%zu bytes\n", join("a name that is quite long", ", and so on\n", 20000).size()); }

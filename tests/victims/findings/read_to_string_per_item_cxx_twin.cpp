@@ -1,0 +1,19 @@
+// victim: reads all lines into one string; flags: -std=c++17
+#include <cstdio>
+#include <sstream>
+#include <string>
+
+__attribute__((noinline)) static size_t next(std::istream &in, std::string &line) {
+    std::getline(in, line);
+    return line.size();
+}
+
+int main() {
+    std::string text;
+    for (int i = 0; i < 5000; i++) text += "a line that is longer than what fits into a string object\n";
+    std::istringstream in(text);
+    std::string line;
+    size_t total = 0;
+    for (int i = 0; i < 5000; i++) total += next(in, line);
+    std::printf("%zu bytes\n", total);
+}
