@@ -218,7 +218,7 @@ fn nothing_that_others_named_controls_the_terminal() {
     add("report in", &[o("run"), o("--format"), o("html"), o("-o"), &fresh(), o("--"), &program]);
     add("schema", &[o("run"), o("--format"), o("json"), o("-o"), &fresh(), o("--"), &program, &h]);
     add("heapwise", &[o("run"), o("--format"), o("markdown"), o("-o"), &fresh(), o("--"), &program, &h]);
-    add("no such program", &[o("run"), o("-o"), &fresh(), o("--"), &h]);
+    add("command not found", &[o("run"), o("-o"), &fresh(), o("--"), &h]);
     add("cannot run", &[o("run"), o("-o"), &fresh(), o("--"), &with("./text ", ".hw")]);
     add("exists", &[o("run"), o("-o"), &taken, o("--"), &program]);
     add("cannot", &[o("run"), o("-o"), &nowhere, o("--"), &program]);
@@ -246,7 +246,7 @@ fn nothing_that_others_named_controls_the_terminal() {
         add("", &[o("doctor"), o("--format"), o(format), o("--"), &program, &h]);
         add("", &[o("doctor"), o("--format"), o(format), o("--pid"), &pid]);
     }
-    add("no program", &[o("doctor"), o("--"), &h]);
+    add("command not found", &[o("doctor"), o("--"), &h]);
     // Other allocators, servers and experiments.
     add("name one of", &[o("compare"), o("--with"), &t, o("--"), &program]);
     add("cannot read", &[o("compare"), o("--runs"), o("1"), o("--with"), &library, o("--"), &program, &h]);
@@ -255,7 +255,7 @@ fn nothing_that_others_named_controls_the_terminal() {
         "cannot read",
         &[o("compare"), o("--with"), o("jemalloc"), o("--stdin"), &with("no ", ""), o("--"), &program],
     );
-    add("no such program", &[o("compare"), o("--with"), o("jemalloc"), o("--"), &h]);
+    add("command not found", &[o("compare"), o("--with"), o("jemalloc"), o("--"), &h]);
     add("", &[o("replay"), &names, o("--with"), &t]);
     add("", &[o("replay"), &names, o("--runs"), o("0"), o("--with"), &library]);
     add("--goal", &[o("tune"), &names, o("--goal"), &t]);

@@ -497,7 +497,7 @@ fn an_allocator_that_fails_does_not_keep_others_from_being_measured() {
         (&crashes, "killed", "signal 6"),
         (&leaves, "exited", "code 7"),
         (&hangs, "hung", "no further"),
-        (&refuses, "out-of-memory", "want of memory"),
+        (&refuses, "out-of-memory", "out of memory"),
     ] {
         assert_eq!(of(name), outcome, "{}", trouble(name));
         assert!(trouble(name).contains(word), "{}", trouble(name));

@@ -198,6 +198,6 @@ fn a_replay_of_a_part_judges_nothing() {
     command.arg("replay").arg(&recorded.file).args(["--with", GLIBC, "--runs", "1"]);
     let outcome = run::finish(&mut command, at, "replay");
     let text = outcome.text().split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.contains("What another allocator would change is not judged"), "{text}");
+    assert!(text.contains("The effect of another allocator is not judged"), "{text}");
     assert!(!text.contains("stay with"), "{text}");
 }

@@ -161,7 +161,7 @@ fn tests(steps: &[Step], may_install: bool) -> Result<()> {
     jobs.extend([
         Job::cargo(&["test", "--workspace", "--no-fail-fast", "--doc"]),
         // The messages of budgets depend on the line tables of an optimised program.
-        Job::cargo(&["test", "--release", "-p", "heapwise", "--test", "budget_message"]),
+        Job::cargo(&["test", "--release", "-p", "budgets"]),
         // Its unit tests are those of a crate of the workspace.
         Job::cargo(&[&["test"], PORTABLE_RECORDER, &["--test", "recording"]].concat()),
     ]);

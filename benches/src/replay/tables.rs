@@ -132,7 +132,7 @@ mod tests {
             workload: "redis",
             aim: 0.05,
             real: vec![Real { allocator: "glibc", runs: vec![run(1024), run(3072), run(2048)] }],
-            failures: vec!["snmalloc: died\nof signal 11".into()],
+            failures: vec!["snmalloc: killed\nby signal 11".into()],
             memory: fidelity::memory(&rows),
             cpu: None,
         }

@@ -167,6 +167,7 @@ const OUTSIDE: &[Layer] = &[
             "heapwise-trial",
         ],
     ),
+    layer("budgets", "messages of budgets, also in an optimised build", &["heapwise"]),
     layer("models", "every schedule of ring and trie", &["heapwise-trace"]),
     layer("victims-with-crates", "programs that tests record", &[]),
     layer("victims-wrapped", "and such that wrap their allocator", &["heapwise"]),

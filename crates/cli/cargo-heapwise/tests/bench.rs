@@ -164,7 +164,7 @@ fn what_makes_no_sense_is_wrong_usage() {
         assert_eq!(outcome.code, Some(2), "{words:?}: {outcome:#?}");
         assert!(!outcome.stdout.contains("ran with"), "{outcome:#?}");
     }
-    assert!(fixture.bench(TWO, &["--baseline", "feature/x"]).error().contains("no name for a baseline"));
+    assert!(fixture.bench(TWO, &["--baseline", "feature/x"]).error().contains("invalid name of a baseline"));
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn what_cargo_ends_with_is_passed_on_and_nothing_is_kept() {
     let outcome = Outcome::of(command(nowhere.path()).args(["bench", "--offline"]));
     assert_eq!(outcome.code, Some(101), "{outcome:#?}");
     assert!(
-        outcome.stderr.contains("Cargo.toml") && outcome.error().contains("cargo cannot tell"),
+        outcome.stderr.contains("Cargo.toml") && outcome.error().contains("cargo cannot describe"),
         "{outcome:#?}"
     );
     let outcome = Outcome::of(fixture.command().args(["bench", "--offline"]).env("CARGO", "/no/such/cargo"));

@@ -136,7 +136,7 @@ mod tests {
         for name in
             ["", ".", "..", "a/b", "../a", "a\\b", "a b", "-x", ".x", "x.", "\u{e4}", "a\n", "a\0", &long]
         {
-            assert!(Name::parse(name).expect_err("no name").contains("no name for a baseline"), "{name}");
+            assert!(Name::parse(name).expect_err("no name").contains("invalid name of a baseline"), "{name}");
         }
     }
 

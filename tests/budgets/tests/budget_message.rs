@@ -57,7 +57,7 @@ fn output_of(test: &str) -> String {
 #[test]
 fn the_message_names_the_right_lines() {
     let text = output_of("fails");
-    let at = |mark| format!("crates/library/heapwise/tests/budget_message.rs:{}", line_of(mark));
+    let at = |mark| format!("tests/budgets/tests/budget_message.rs:{}", line_of(mark));
     assert!(text.contains(&format!("panicked at {}:", at("macro"))), "{text}");
     let begin = text.find("over the budget").expect(&text);
     let message = text[begin..].split("note: run with").next().unwrap_or_default();
