@@ -4,6 +4,8 @@ use heapwise_tests::build::{FlagSet, build};
 use heapwise_tests::recording::Recording;
 use heapwise_tests::victim::Victim;
 use heapwise_tests::{programs, run, tool};
+use heapwise_trace::file::Writer;
+use heapwise_trace::file::records::{Meta, ProcessEnd, ProcessIndex, ProcessInfo, RunEnd};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -173,6 +175,33 @@ fn thresholds_decide_on_the_exit_code() {
     let out = heapwise(at, &["diff", "old.hw", "new.hw", "-o", "diff.txt", "--fail-on", "allocations+5%"]);
     assert_eq!((out.code(), out.stdout.len()), (3, 0), "{}", out.stderr);
     assert!(std::fs::read_to_string(at.join("diff.txt")).is_ok_and(|text| text.contains("WORSE")));
+}
+
+/// As a recorder writes it that cannot ask how much is resident.
+fn without_resident_memory(file: &Path) {
+    let mut writer = Writer::new(Vec::new(), &Meta::default()).expect("memory");
+    writer
+        .process(&ProcessInfo { index: ProcessIndex(0), pid: 5, ..ProcessInfo::default() })
+        .expect("memory");
+    writer.process_end(&ProcessEnd::default()).expect("memory");
+    writer.run_end(&RunEnd::default()).expect("memory");
+    std::fs::write(file, writer.into_inner()).expect("a file");
+}
+
+#[test]
+fn a_threshold_on_what_was_not_measured_is_exceeded() {
+    let Some(program) = programs::find("true") else { return };
+    let folder = run::private_folder();
+    two(folder.path(), &program, &[], &[]);
+    let at = folder.path();
+    without_resident_memory(&at.join("none.hw"));
+    for (old, new, fails) in
+        [("none.hw", "new.hw", true), ("old.hw", "none.hw", true), ("old.hw", "new.hw", false)]
+    {
+        let outcome = heapwise(at, &["diff", old, new, "--fail-on", "peak_rss_bytes+1000%"]);
+        assert_eq!(outcome.code(), if fails { 3 } else { 0 }, "{old} {new}: {}", outcome.stderr);
+        assert_eq!(outcome.stderr.contains("not measured"), fails, "{}", outcome.stderr);
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! A program with each peer that can record it, in turns with the program alone; and a known program with each, once.
 
 use super::Found;
-use super::peer::{Answer, Left, Place, Subject, Way, not_here};
+use super::peer::{Answer, Left, Peer, Place, Subject, Way, not_here};
 use super::truth::{self, Verdict};
 use crate::launcher::Measured;
 use crate::run::{Start, launch};
@@ -91,20 +91,34 @@ impl Runner<'_> {
         let able: Vec<usize> = (0..peers.len()).filter(|at| peers[*at].1.is_ok()).collect();
         let mut alone = Vec::new();
         for turn in Rounds::new(able.len() + 1, rounds as u32, SEED).without_warm_up() {
-            let at = turn.who.checked_sub(1).map(|who| able[who]);
-            let found = at.map(|at| peers[at].0);
-            let name = found.map_or("alone", |found| found.peer.name());
-            let (one, output) = self.once(found, &subject, prepared)?;
-            ensure!(output == expected, "{} with {name} printed {output:?}", subject.name);
-            eprintln!("bench:   round {}: {name} {:.3} s", turn.round, one.program.wall_seconds());
-            match at.map(|at| &mut peers[at].1) {
-                Some(Ok(runs)) => runs.push(one),
-                Some(Err(_)) => {}
-                None => alone.push(one),
+            let Some(at) = turn.who.checked_sub(1).map(|who| able[who]) else {
+                alone.push(self.as_before(None, &subject, prepared, &expected)?);
+                continue;
+            };
+            let (found, runs) = &mut peers[at];
+            let Ok(runs_so_far) = runs else { continue };
+            match self.as_before(Some(found), &subject, prepared, &expected) {
+                Ok(one) => runs_so_far.push(one),
+                Err(error) => *runs = Err(failed(found, error)?),
             }
         }
         let peers = peers.into_iter().map(|(found, runs)| (found.peer.name(), runs)).collect();
         Ok(Series { program: workload.name, size, alone, peers })
+    }
+
+    /// One run, of which the program prints what it printed at first.
+    fn as_before(
+        &self,
+        found: Option<&Found>,
+        subject: &Subject<'_>,
+        prepared: &Prepared,
+        expected: &str,
+    ) -> Result<One> {
+        let name = found.map_or("alone", |found| found.peer.name());
+        let (one, output) = self.once(found, subject, prepared)?;
+        ensure!(output == expected, "{} with {name} printed {output:?}", subject.name);
+        eprintln!("bench:   {name} {:.3} s", one.program.wall_seconds());
+        Ok(one)
     }
 
     /// Has each peer say what a known program does.
@@ -114,22 +128,24 @@ impl Runner<'_> {
         let mut peers = Vec::new();
         for found in self.found {
             let verdict = match self.able(found, &subject) {
-                Ok(_) => {
-                    eprintln!("bench: {} with {}", subject.name, found.peer.name());
-                    self.once(Some(found), &subject, prepared)?;
-                    let files = self.files();
-                    let left = Left { files: &files, subject };
-                    let stacks = found
-                        .peer
-                        .stacks(self.place, &left)
-                        .with_context(|| format!("what {} has recorded", found.peer.name()))?;
-                    Ok(truth::judge(&stacks, !subject.is_python))
-                }
+                Ok(_) => match self.verdict(found, &subject, prepared) {
+                    Ok(verdict) => Ok(verdict),
+                    Err(error) => Err(failed(found, error)?),
+                },
                 Err(why) => Err(why),
             };
             peers.push((found.peer.name(), verdict));
         }
         Ok(Known { program: workload.name, is_python: subject.is_python, calls: size, peers })
+    }
+
+    fn verdict(&self, found: &Found, subject: &Subject<'_>, prepared: &Prepared) -> Result<Verdict> {
+        eprintln!("bench: {} with {}", subject.name, found.peer.name());
+        self.once(Some(found), subject, prepared)?;
+        let files = self.files();
+        let stacks = found.peer.stacks(self.place, &Left { files: &files, subject: *subject });
+        let stacks = stacks.with_context(|| format!("what {} has recorded", found.peer.name()))?;
+        Ok(truth::judge(&stacks, !subject.is_python))
     }
 
     /// No runs so far, or why there will be none.
@@ -204,6 +220,24 @@ impl Runner<'_> {
     }
 }
 
+/// What stands in the place of figures of a tool that is here and fails. That heapwise fails is an error: it is what is measured.
+fn failed(found: &Found, error: anyhow::Error) -> Result<String> {
+    if found.peer.name() == super::heapwise::Heapwise.name() {
+        return Err(error);
+    }
+    eprintln!("bench: {} fails: {error:#}", found.peer.name());
+    let whole = format!("{error:#}").replace('|', "/");
+    let mut line: String = whole.split_whitespace().collect::<Vec<_>>().join(" ");
+    if let Some((end, _)) = line.char_indices().nth(LONGEST_REASON) {
+        line.truncate(end);
+        line.push('…');
+    }
+    Ok(format!("fails: {line}"))
+}
+
+/// Letters of a reason that fit into a cell.
+const LONGEST_REASON: usize = 120;
+
 /// The sizes of all files in a folder.
 fn size_of(folder: &Path) -> Result<u64> {
     let mut bytes = 0;
@@ -211,4 +245,21 @@ fn size_of(folder: &Path) -> Result<u64> {
         bytes += entry?.metadata()?.len();
     }
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_peer_that_fails_is_a_row_and_heapwise_that_fails_is_an_error() {
+        let found = |peer| Found { peer, version: Ok("1".to_owned()) };
+        let error = || anyhow::anyhow!("line 1\nof | {}", "x".repeat(200)).context("contest with it");
+        let reason = failed(&found(&super::super::heaptrack::Heaptrack), error()).unwrap();
+        assert!(
+            reason.starts_with("fails: contest with it: line 1 of / xx") && reason.ends_with("x…"),
+            "{reason}"
+        );
+        assert!(failed(&found(&super::super::heapwise::Heapwise), error()).is_err());
+    }
 }

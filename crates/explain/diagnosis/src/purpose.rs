@@ -30,6 +30,8 @@ pub(crate) enum Purpose {
     Node,
     /// The vector of a `collect`.
     Collect,
+    /// The string of a `collect`.
+    CollectText,
     /// One value: `Box`, `Rc`, `Arc`, `std::make_unique`, `new T`.
     Boxed,
     /// A buffer of a requested size: `with_capacity`, `reserve`, `vec![0; n]`.
@@ -219,6 +221,9 @@ pub(crate) fn call<'a>(stack: &[Frame<'a>], user: usize) -> Call<'a> {
         || is_string_from(inner, &names)
     {
         Purpose::Copy
+    } else if ["from_iter", "extend"].iter().any(|name| in_file(name, "alloc/src/string.rs")) && has(COLLECTS)
+    {
+        Purpose::CollectText
     } else if has(COLLECTS) {
         Purpose::Collect
     } else if RESERVES.contains(&call.callee) {
@@ -348,6 +353,11 @@ mod tests {
                 Purpose::MapGrow,
             ),
             (&["alloc", "with_capacity_in", "from_iter", "collect"], Purpose::Collect),
+            (
+                &["alloc", "reserve", &format!("from_iter<char>|{std}string.rs"), "collect"],
+                Purpose::CollectText,
+            ),
+            (&["alloc", "reserve", &format!("extend<char>|{std}string.rs")], Purpose::Reserved),
             (&["exchange_malloc", "new<u64>"], Purpose::Boxed),
             (&["alloc", &format!("new<u64>|{std}sync.rs")], Purpose::Boxed),
             (&["try_allocate_in", "with_capacity_in", "with_capacity"], Purpose::Reserved),

@@ -209,6 +209,12 @@ pub(crate) const COLLECT: &[&str] = &[
     "from_iter<u64>|/rustc/1/library/alloc/src/vec/spec_from_iter_nested.rs|33",
     "collect<u64>|/rustc/1/library/core/src/iter/traits/iterator.rs|2000",
 ];
+pub(crate) const COLLECT_TEXT: &[&str] = &[
+    "alloc|/rustc/1/library/alloc/src/alloc.rs|95",
+    "reserve|/rustc/1/library/alloc/src/string.rs|1231",
+    "from_iter<char>|/rustc/1/library/alloc/src/string.rs|2300",
+    "collect<char>|/rustc/1/library/core/src/iter/traits/iterator.rs|2000",
+];
 pub(crate) const BOXED: &[&str] = &[
     "exchange_malloc|/rustc/1/library/alloc/src/alloc.rs|341",
     "new<u64>|/rustc/1/library/alloc/src/boxed.rs|258",

@@ -17,6 +17,7 @@ mod c_library;
 mod catalogue;
 mod family;
 mod fix;
+mod host;
 #[cfg(feature = "candidates")]
 mod identity;
 #[cfg(feature = "candidates")]
@@ -41,6 +42,7 @@ pub use c_library::{path as c_library_path, version as c_library_version};
 pub use catalogue::{Check, CheckError, check, settings_markdown, source};
 pub use family::{Complaint, Family, Interface, Sign};
 pub use fix::{Call, Fix, quote};
+pub use host::Host;
 #[cfg(feature = "candidates")]
 pub use identity::{
     COMMAND as IDENTITY_COMMAND, Identity, IdentityError, OwnStatistics, Run, answer_here, identify,

@@ -1,6 +1,6 @@
 //! Allocators inside of the program and of libraries that it has loaded: what they hand out never passes by the recorder.
 
-use heapwise_allocators::{Family, MUSL, by_type, families};
+use heapwise_allocators::{Family, Host, MUSL, by_type, families};
 use heapwise_analysis::Analysis;
 use heapwise_symbols::inspect::{AllocatorFound, Search};
 use heapwise_trace::file::records::BlindSpot;
@@ -9,12 +9,22 @@ use std::path::{Path, PathBuf};
 
 /// An allocator inside of a file. `None` if the environment has it left out of use.
 pub(super) fn spot(found: &AllocatorFound, path: &Path) -> Option<BlindSpot> {
+    spot_in(found, path, |variable| std::env::var(variable).ok())
+}
+
+fn spot_in(
+    found: &AllocatorFound,
+    path: &Path,
+    variable: impl Fn(&str) -> Option<String>,
+) -> Option<BlindSpot> {
     let family = families().find(|family| family.name == found.name);
-    let is_off =
-        |(variable, value): (&str, &str)| std::env::var(variable).is_ok_and(|set| set.starts_with(value));
-    if family.and_then(|family| family.turned_off_by).is_some_and(is_off) {
+    let host = path.file_name().and_then(|name| Host::of_file(&name.to_string_lossy()));
+    let is_off = |(name, value): (&str, &str)| variable(name).is_some_and(|set| set.starts_with(value));
+    let turned_off_by = [family.and_then(|family| family.turned_off_by), host.map(|host| host.system_by)];
+    if turned_off_by.into_iter().flatten().any(is_off) {
         return None;
     }
+    let of_family = family.map_or(Family::UNKNOWN.unrecorded, |family| family.unrecorded);
     let file = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let what = match found.is_runtime {
         true => format!(
@@ -35,7 +45,7 @@ pub(super) fn spot(found: &AllocatorFound, path: &Path) -> Option<BlindSpot> {
     Some(BlindSpot {
         id: id.into(),
         what,
-        remedy: family.map_or(Family::UNKNOWN.unrecorded, |family| family.unrecorded).into(),
+        remedy: host.map_or(of_family, |host| host.unrecorded).into(),
         allocator: found.name.into(),
         file: file.to_string_lossy().into_owned(),
     })
@@ -99,5 +109,29 @@ pub(crate) fn complete(analysis: &mut Analysis) {
         if !analysis.blind_spots.iter().any(|known| known.is_of(&spot)) {
             analysis.blind_spots.push(spot);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use heapwise_symbols::inspect::Evidence;
+
+    #[test]
+    fn a_library_with_a_setting_for_the_systems_allocator_has_that_as_remedy() {
+        let found = AllocatorFound {
+            name: "mimalloc",
+            evidence: Evidence::Text("mimalloc: "),
+            is_runtime: false,
+            reaches_libc: false,
+        };
+        let spot = |path: &str, value: Option<&str>| {
+            spot_in(&found, Path::new(path), |_| value.map(str::to_owned)).map(|spot| spot.remedy)
+        };
+        let arrow = "/site-packages/pyarrow/libarrow.so.2200";
+        assert!(spot(arrow, None).unwrap().ends_with("ARROW_DEFAULT_MEMORY_POOL=system"));
+        assert_eq!(spot(arrow, Some("system")), None);
+        assert_eq!(spot(arrow, Some("mimalloc")), spot(arrow, None));
+        assert_eq!(spot("/lib/libother.so", Some("system")).unwrap(), Family::UNKNOWN.unrecorded);
     }
 }

@@ -1,10 +1,10 @@
-//! `temporary-collection`: an iterator is collected into a vector that is gone soon: iterate over it instead.
+//! `temporary-collection`: an iterator is collected into a vector or string that is gone soon: iterate over it instead.
 
 use super::{Occurrence, Rule, without};
 use crate::finding::Certainty;
 use crate::foreign::InForeignCode;
 use crate::purpose::Purpose;
-use crate::rule_input::RuleInput;
+use crate::rule_input::{Place, RuleInput};
 use crate::units::count;
 
 pub(crate) struct TemporaryCollection;
@@ -19,27 +19,46 @@ impl Rule for TemporaryCollection {
     }
 
     fn find<'a>(&self, input: &'a RuleInput<'a>) -> Vec<Occurrence<'a>> {
-        let places = input.places.iter().filter_map(|place| {
-            let (part, soon, evidence) = super::clone_of_owned::thrown_away(place, &[Purpose::Collect])?;
-            Some(Occurrence {
-                certainty: Certainty::Likely,
-                title: format!("{} collects {} times into a vector that is soon dropped", place.label(), count(soon)),
-                place: Some(place),
-                sites: part.ids(),
-                evidence,
-                estimate: without(&part, part.allocations.saturating_sub(soon), part.reallocations),
-                remedy: "Iterate directly where it is used once: `for item in items.iter().filter(…)` without `.collect()`. \
-                    Where it is needed as a slice, keep one vector: `buffer.clear(); buffer.extend(…);`."
-                    .into(),
+        input
+            .places
+            .iter()
+            .flat_map(|place| {
+                [(Purpose::Collect, "vector", VECTOR), (Purpose::CollectText, "string", STRING)]
+                    .into_iter()
+                    .filter_map(move |(what, thing, remedy)| find(place, what, thing, remedy))
             })
-        });
-        places.collect()
+            .collect()
     }
+}
+
+const VECTOR: &str = "Iterate directly where it is used once: `for item in items.iter().filter(…)` without `.collect()`. \
+    Where it is needed as a slice, keep one vector: `buffer.clear(); buffer.extend(…);`.";
+const STRING: &str = "Keep one string outside of the loop: `text.clear(); text.extend(parts);` in place of `parts.collect::<String>()`. \
+    What is only written or compared needs no string: write or compare part by part.";
+
+fn find<'a>(
+    place: &'a Place<'a>,
+    what: Purpose,
+    thing: &str,
+    remedy: &'static str,
+) -> Option<Occurrence<'a>> {
+    let (part, soon, evidence) = super::clone_of_owned::thrown_away(place, &[what])?;
+    let title =
+        format!("{} collects {} times into a {thing} that is soon dropped", place.label(), count(soon));
+    Some(Occurrence {
+        certainty: Certainty::Likely,
+        title,
+        place: Some(place),
+        sites: part.ids(),
+        evidence,
+        estimate: without(&part, part.allocations.saturating_sub(soon), part.reallocations),
+        remedy: remedy.into(),
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::{COLLECT, Program, user};
+    use crate::testing::{COLLECT, COLLECT_TEXT, Program, user};
 
     #[test]
     fn vectors_that_are_dropped_soon_are_reported_and_kept_ones_are_not() {
@@ -53,5 +72,17 @@ mod tests {
         }
         let found = p.only("temporary-collection");
         assert_eq!(found.title, "even (a.rs:7) collects 400 times into a vector that is soon dropped");
+    }
+    #[test]
+    fn a_string_is_not_called_a_vector() {
+        let mut p = Program::default();
+        let soon = p.stack(&user(COLLECT_TEXT, "app::backwards|/u/src/a.rs|7"));
+        for _ in 0..400 {
+            let block = p.alloc(soon, 80);
+            p.free(block);
+        }
+        let found = p.only("temporary-collection");
+        assert_eq!(found.title, "backwards (a.rs:7) collects 400 times into a string that is soon dropped");
+        assert!(found.remedy.contains("text.extend(parts)"), "{}", found.remedy);
     }
 }
