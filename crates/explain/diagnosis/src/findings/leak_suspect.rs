@@ -72,11 +72,14 @@ impl Rule for LeakSuspect {
     }
 }
 
-/// Whether blocks come from nearly all parts of the life, among them the last one, and not mainly from the first.
+/// Whether blocks come from nearly all parts of the life, among them the last one, and not mainly from its beginning: what fills up,
+/// such as a pool, takes fewer and fewer.
 fn is_rising(births: &[u64; EXIT_PARTS]) -> bool {
     let all: u64 = births.iter().sum();
     let parts = births.iter().filter(|n| **n > 0).count();
-    parts >= EXIT_PARTS - 2 && births[EXIT_PARTS - 2..].iter().all(|n| *n > 0) && births[0] * 2 <= all
+    let late: u64 = births[EXIT_PARTS / 2..].iter().sum();
+    let is_from_all_over = parts >= EXIT_PARTS - 2 && births[EXIT_PARTS - 2..].iter().all(|n| *n > 0);
+    is_from_all_over && births[0] * 2 <= all && late * 4 >= all
 }
 
 #[cfg(test)]

@@ -83,6 +83,8 @@ enum Rank {
     DependencyWithoutName,
     Wrapper,
     Std,
+    /// What all of the standard library is made of, and what it starts a program with: that says nothing.
+    StdGeneral,
     /// In a shared library: less close to the program.
     StdOfLibrary,
     System,
@@ -102,10 +104,18 @@ fn rank_of(facts: &FrameFacts<'_>, owner: Owner) -> Option<Rank> {
         Owner::Dependency => Rank::Dependency,
         Owner::Wrapper => Rank::Wrapper,
         Owner::RustStd | Owner::CxxStd if is_in_library => Rank::StdOfLibrary,
+        Owner::RustStd if facts.file.is_some_and(is_general) => Rank::StdGeneral,
         Owner::RustStd | Owner::CxxStd => Rank::Std,
         Owner::System => Rank::System,
     };
     Some(rank)
+}
+
+/// A file of Rust's standard library that is below or around everything: containers, generic code, the way into `main`.
+fn is_general(file: &str) -> bool {
+    let parts =
+        ["/library/alloc/src/", "/library/core/src/", "/hashbrown-", "/std/src/rt.rs", "/sys/backtrace.rs"];
+    parts.iter().any(|part| file.contains(part))
 }
 
 #[cfg(test)]
@@ -347,6 +357,15 @@ mod tests {
         let glib = "/usr/lib/x86_64-linux-gnu/libglib-2.0.so.0";
         let (named, bare) = (format!("g_hash_table_new||{glib}"), format!("||{glib}"));
         assert_eq!(nearest(&[MALLOC, &bare, &named, "||/usr/bin/app"]), Some(2), "a name leads further");
+    }
+
+    #[test]
+    fn in_the_standard_librarys_own_work_its_containers_are_no_place() {
+        let guard = "std::sys::stack_overflow::set_current_info|/rustc/1/library/std/src/sys/stack_overflow.rs|/a/app";
+        let start = "std::rt::lang_start|/rustc/1/library/std/src/rt.rs|/a/app";
+        assert_eq!(nearest(&[MALLOC, ALLOC, guard, start]), Some(2));
+        assert_eq!(nearest(&[MALLOC, ALLOC, start]), Some(1), "how a program starts says no more");
+        assert_eq!(nearest(&[MALLOC, ALLOC, guard, MAIN]), Some(3));
     }
 
     #[test]
