@@ -142,6 +142,18 @@ fn check_rust_only(arguments: &[&str]) -> Result<()> {
     Ok(())
 }
 
+/// All crates whose documentation may have examples. The others need C libraries that are compiled for their tests alone, and bring
+/// features of `heapwise` that its examples show.
+const WITH_EXAMPLES: &[&str] = &[
+    "--workspace",
+    "--exclude",
+    "wrappers",
+    "--exclude",
+    "victims-wrapped",
+    "--features",
+    "heapwise/record-to,heapwise/tracing",
+];
+
 /// What records programs on other systems is chosen on this one for its tests only.
 const PORTABLE_RECORDER: &[&str] = &["-p", "heapwise", "--features", "record-to,portable-recorder"];
 
@@ -159,7 +171,7 @@ fn tests(steps: &[Step], may_install: bool) -> Result<()> {
     }
     // This compiles while the first of them does, too, but in another folder.
     jobs.extend([
-        Job::cargo(&["test", "--workspace", "--no-fail-fast", "--doc"]),
+        Job::cargo(&[&["test", "--no-fail-fast", "--doc"], WITH_EXAMPLES].concat()),
         // The messages of budgets depend on the line tables of an optimised program.
         Job::cargo(&["test", "--release", "-p", "budgets"]),
         // Its unit tests are those of a crate of the workspace.

@@ -33,6 +33,8 @@ const LEAST: u64 = 100;
 /// Of large buffers fewer are worth a change.
 const LEAST_OF_LARGE: u64 = 8;
 const LARGE: u64 = 64 << 10;
+/// So many may be live at one time, one for each of many threads.
+const MOST_BESIDE: u64 = 64;
 
 /// Whether it is for a buffer. `new[]` is an unseen step on the way to `new`: what has many sizes is an array.
 fn is_buffer(seen: &Seen<'_>) -> bool {
@@ -51,7 +53,9 @@ fn parts_of<'a>(place: &Place<'a>) -> Vec<Part<'a>> {
         let soon = part.thrown_away();
         // Where most are kept, the line is about these.
         let are_most = soon.saturating_mul(2) >= part.made();
-        are_most && (soon >= LEAST || (soon >= LEAST_OF_LARGE && part.average() >= LARGE))
+        // Values of an interpreter, say, of which most are soon replaced: whoever makes them cannot know which.
+        let are_values = !part.is_sequential() && part.most_blocks > MOST_BESIDE;
+        are_most && !are_values && (soon >= LEAST || (soon >= LEAST_OF_LARGE && part.average() >= LARGE))
     });
     parts
 }
@@ -154,5 +158,20 @@ mod tests {
         assert_eq!(found.title, "each (a.rs:7) makes a new buffer 500 times in a row");
         assert_eq!((found.estimate.allocations, found.estimate.reallocations), (500 - 1, 500 - 1));
         assert_eq!(p.found("growth"), [], "the line has one finding");
+    }
+
+    #[test]
+    fn values_of_which_many_are_kept_are_no_buffers() {
+        for (kept, n_found) in [(10, 1), (200, 0)] {
+            let mut p = Program::default();
+            let line = p.stack(&user(PUSH_FIRST, "app::value|/u/src/a.rs|7"));
+            for at in 0..2000 {
+                let block = p.alloc(line, 32);
+                if at >= kept {
+                    p.free(block);
+                }
+            }
+            assert_eq!(p.found("reuse-in-loop").len(), n_found, "{kept} are kept");
+        }
     }
 }
