@@ -16,6 +16,7 @@ pub fn root() -> &'static Path {
 pub fn command(arguments: &[&str]) -> Command {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.args(arguments).current_dir(root());
+    heapwise_allocators::build_quickly(&mut cargo);
     cargo
 }
 

@@ -90,6 +90,8 @@ pub(crate) fn run(jobs: Vec<Job>, screen: &mut (dyn Write + Send)) -> Result<Tot
             if std::env::var_os(THREADS).is_none() {
                 job.command.env(THREADS, cores.to_string());
             }
+            // Some tests build programs with allocators.
+            heapwise_allocators::build_quickly(&mut job.command);
             let begin = Instant::now();
             let (succeeded, output) =
                 output_of(&mut job, &folder.join(format!("{}-{number}", std::process::id())))?;

@@ -6,7 +6,7 @@
 //! (docs/adr/0003-preload-inside-the-binary.md, docs/adr/0010-allocators-inside-the-binary.md,
 //! docs/adr/0019-experiments-have-a-separate-worker.md).
 
-use heapwise_allocators::{Origin, all, bundled};
+use heapwise_allocators::{Origin, all, build_quickly, bundled};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -173,7 +173,8 @@ fn build_allocator(workspace: &Path, folder: &Path, name: &str) -> PathBuf {
     for name in OUTER {
         cargo.env_remove(name);
     }
-    let status = cargo.status().unwrap_or_else(|e| panic!("cannot run cargo for {name}: {e}"));
+    let status = build_quickly(&mut cargo).status();
+    let status = status.unwrap_or_else(|e| panic!("cannot run cargo for {name}: {e}"));
     assert!(
         status.success(),
         "the allocator {name} did not build (it needs make and a C++ compiler); {WITHOUT}=1 leaves out all that {WITH} does \

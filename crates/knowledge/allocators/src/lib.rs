@@ -11,6 +11,7 @@
 
 #![deny(unsafe_code)]
 
+mod building;
 #[cfg(feature = "candidates")]
 mod c_library;
 #[cfg(feature = "candidates")]
@@ -36,6 +37,7 @@ mod tune;
 #[cfg(feature = "candidates")]
 mod version;
 
+pub use building::build_quickly;
 #[cfg(feature = "candidates")]
 pub use c_library::{path as c_library_path, version as c_library_version};
 #[cfg(feature = "candidates")]
