@@ -97,12 +97,21 @@ static void *look_up(const char *name) {
     return found;
 }
 
+static void *(*_Atomic found_malloc)(size_t);
+static void *(*_Atomic found_calloc)(size_t, size_t);
+static void *(*_Atomic found_memalign)(size_t, size_t);
+static void *(*_Atomic found_aligned_alloc)(size_t, size_t);
+static void *(*_Atomic found_valloc)(size_t);
+static void *(*_Atomic found_pvalloc)(size_t);
+static int (*_Atomic found_posix_memalign)(void **, size_t, size_t);
+static void *(*_Atomic found_realloc)(void *, size_t);
+static void (*_Atomic found_free)(void *);
+
 // Defines `next`, the following function of that name; while it is looked up by this thread the function returns `meanwhile`.
 #define NEXT(result, name, parameters, meanwhile) \
-    static result (*_Atomic found) parameters; \
     if (looking) return meanwhile; \
-    result (*next) parameters = found; \
-    if (!next) found = next = (result (*) parameters)look_up(#name)
+    result (*next) parameters = found_##name; \
+    if (!next) found_##name = next = (result (*) parameters)look_up(#name)
 
 void *malloc(size_t size) {
     NEXT(void *, malloc, (size_t), early_block(size));
@@ -161,13 +170,21 @@ void *reallocarray(void *old, size_t n, size_t size) {
 
 void free(void *block) {
     if (looking || is_early(block)) return;
-    static void (*_Atomic found)(void *);
-    void (*next)(void *) = found;
-    if (!next) found = next = (void (*)(void *))look_up("free");
+    void (*next)(void *) = found_free;
+    if (!next) found_free = next = (void (*)(void *))look_up("free");
     struct counts *counts = of(FREE);
     if (counts) {
         if (block) counts->blocks++;
         else counts->nothing++;
     }
     next(block);
+}
+
+// A program may allocate for the first time in a callback of dl_iterate_phdr while another thread loads a library: dlsym would
+// wait for that thread, and that thread for the callback.
+__attribute__((constructor)) static void look_all_up(void) {
+    found_malloc = (void *(*)(size_t))look_up("malloc");
+    found_calloc = (void *(*)(size_t, size_t))look_up("calloc");
+    found_realloc = (void *(*)(void *, size_t))look_up("realloc");
+    found_free = (void (*)(void *))look_up("free");
 }
