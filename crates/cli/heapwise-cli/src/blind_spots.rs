@@ -122,7 +122,7 @@ fn of_executable(executable: &Executable) -> Vec<BlindSpot> {
             "build it without its own allocator to record it",
         );
     }
-    let own = executable.own_allocators.iter().filter(|own| !own.reaches_libc);
+    let own = inside::named(&executable.own_allocators).filter(|own| !own.reaches_libc);
     spots.extend(own.filter_map(|own| inside::spot(own, &executable.path)));
     spots
 }

@@ -51,6 +51,13 @@ fn spot_in(
     })
 }
 
+/// Those of a file that are worth a word each: an allocator with a name is what Rust's global one passes calls on to.
+pub(super) fn named(found: &[AllocatorFound]) -> impl Iterator<Item = &AllocatorFound> {
+    let is_global = |found: &AllocatorFound| found.name == AllocatorFound::RUST_GLOBAL;
+    let has_name = found.iter().any(|found| !found.is_runtime && !is_global(found));
+    found.iter().filter(move |found| !(has_name && is_global(found)))
+}
+
 /// What to do to see the blocks of an allocator that has a name.
 pub(super) fn remedy(found: &AllocatorFound) -> Option<&'static str> {
     families().find(|family| family.name == found.name).map(|family| family.unrecorded)
@@ -81,7 +88,8 @@ pub(crate) fn inside(images: &[PathBuf], recorded: &BTreeSet<String>) -> Vec<Bli
         if inside.exports_malloc && is_library(path) {
             continue;
         }
-        let unrecorded = inside.allocators.iter().filter(|found| is_library(path) || !is_wrapped(found.name));
+        let unrecorded =
+            named(&inside.allocators).filter(|found| is_library(path) || !is_wrapped(found.name));
         spots.extend(unrecorded.filter_map(|found| spot(found, path)));
     }
     if search.is_cut() {
@@ -133,5 +141,20 @@ mod tests {
         assert_eq!(spot(arrow, Some("system")), None);
         assert_eq!(spot(arrow, Some("mimalloc")), spot(arrow, None));
         assert_eq!(spot("/lib/libother.so", Some("system")).unwrap(), Family::UNKNOWN.unrecorded);
+    }
+
+    #[test]
+    fn one_allocator_is_named_once() {
+        let found = |name, is_runtime| AllocatorFound {
+            name,
+            evidence: Evidence::Symbol(name.to_owned()),
+            is_runtime,
+            reaches_libc: false,
+        };
+        let names = |found: &[AllocatorFound]| named(found).map(|found| found.name).collect::<Vec<_>>();
+        let global = AllocatorFound::RUST_GLOBAL;
+        assert_eq!(names(&[found("mimalloc", false), found(global, false)]), ["mimalloc"]);
+        assert_eq!(names(&[found("Go runtime", true), found(global, false)]), ["Go runtime", global]);
+        assert_eq!(names(&[found(global, false)]), [global]);
     }
 }

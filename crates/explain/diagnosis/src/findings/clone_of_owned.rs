@@ -72,6 +72,10 @@ impl Rule for CloneOfOwned {
 
 fn find<'a>(input: &RuleInput<'_>, place: &'a Place<'a>, what: Purpose) -> Option<Occurrence<'a>> {
     let (part, soon, evidence) = thrown_away(place, &[what])?;
+    // What is put together is not there to be borrowed: where most is kept, the line is about what is kept.
+    if what != Purpose::Copy && soon.saturating_mul(2) < part.allocations {
+        return None;
+    }
     let things = match what {
         Purpose::Copy => "copies",
         Purpose::Path => "paths",

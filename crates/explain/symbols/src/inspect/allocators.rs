@@ -10,7 +10,6 @@ use object::read::elf::{ElfFile, FileHeader, Sym, SymbolTable};
 
 /// An allocator that a file contains.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct AllocatorFound {
     /// What it is: `jemalloc`, `mimalloc`, `Rust global allocator`, …
     pub name: &'static str,
@@ -21,6 +20,11 @@ pub struct AllocatorFound {
     /// Whether blocks still seem to come from `malloc` and its relatives in the C library, through calls that a
     /// preloaded library sees. It is judged by what the executable imports, and so a good guess, not a proof.
     pub reaches_libc: bool,
+}
+
+impl AllocatorFound {
+    /// A `#[global_allocator]` of which only that is known.
+    pub const RUST_GLOBAL: &str = "Rust global allocator";
 }
 
 /// What gives an allocator away.
@@ -198,7 +202,7 @@ fn rust_allocator(symbols: &Symbols, may_reach_libc: bool) -> Option<AllocatorFo
     // needs a function for large alignments, and nothing else in a Rust program does.
     let reaches_libc = may_reach_libc && symbols.imports_malloc && symbols.imports_aligned;
     let evidence = Evidence::Symbol(evidence.clone());
-    Some(AllocatorFound { name: "Rust global allocator", evidence, is_runtime: false, reaches_libc })
+    Some(AllocatorFound { name: AllocatorFound::RUST_GLOBAL, evidence, is_runtime: false, reaches_libc })
 }
 
 #[cfg(test)]
