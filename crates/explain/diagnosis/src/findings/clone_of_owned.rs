@@ -105,8 +105,9 @@ fn find<'a>(input: &RuleInput<'_>, place: &'a Place<'a>, what: Purpose) -> Optio
 
 fn remedy(input: &RuleInput<'_>, place: &Place<'_>, what: Purpose, callee: &str) -> String {
     match (place.language, what) {
-        (Language::Rust, Purpose::Cased) => "Compare without a new string: `a.eq_ignore_ascii_case(b)`; or change the letters of one \
-            `String` that is kept: `text.clear(); text.push_str(word); text.make_ascii_uppercase();`."
+        (Language::Rust, Purpose::Cased) => "Compare without a new string: `a.eq_ignore_ascii_case(b)`; sort with \
+            `sort_by_cached_key`, which makes one for each value; or change the letters of one `String` that is kept: \
+            `text.clear(); text.push_str(word); text.make_ascii_uppercase();`."
             .into(),
         (Language::Rust, Purpose::Path) => "Keep one `PathBuf` for the folder: `path.push(name); …; path.pop();`. A name alone is \
             `entry.file_name()`."
@@ -116,7 +117,7 @@ fn remedy(input: &RuleInput<'_>, place: &Place<'_>, what: Purpose, callee: &str)
             .into(),
         (Language::Rust, _) => {
             // A clone may be asked for in other words, or by another line of the same statement.
-            let is_there = input.has_call(place, callee);
+            let is_there = CALLS.contains(&callee) && input.has_call(place, callee);
             let in_place_of = if is_there { format!(" in place of `.{callee}()`") } else { String::new() };
             format!(
                 "Borrow instead: `let value = &original;`{in_place_of}, with `&str`, `&[T]` or `&T` as the type of what takes \
@@ -155,6 +156,10 @@ fn remedy(input: &RuleInput<'_>, place: &Place<'_>, what: Purpose, callee: &str)
         }
     }
 }
+
+/// What makes a copy in Rust by its name. Other functions that a line calls make one on the way to something else.
+const CALLS: [&str; 8] =
+    ["clone", "cloned", "clone_from", "into", "into_owned", "to_owned", "to_string", "to_vec"];
 
 /// What puts a copy into a container of C++.
 const INTO_CONTAINER: [&str; 5] = ["push_back", "emplace_back", "emplace", "insert", "push"];
@@ -204,6 +209,21 @@ mod tests {
         assert!(remedy.contains("let value = &original;") && !remedy.contains("in place of"), "{remedy}");
         p.source("/u/src/a.rs", 7, "#[derive(Clone)] // .clone()");
         assert!(!p.only("clone-of-owned").remedy.contains("in place of"));
+    }
+
+    #[test]
+    fn what_copies_on_the_way_to_something_else_is_not_to_be_left_out() {
+        let mut p = Program::default();
+        let mut stack = CLONE.to_vec();
+        stack.push("try_for_each<u8>|/rustc/1/library/core/src/iter/traits/iterator.rs|2400");
+        let look = p.stack(&user(&stack, "app::look|/u/src/a.rs|7"));
+        for _ in 0..1000 {
+            let block = p.alloc(look, 20);
+            p.free(block);
+        }
+        p.source("/u/src/a.rs", 7, "parts.try_for_each(|part| show(part));");
+        let remedy = p.only("clone-of-owned").remedy;
+        assert!(!remedy.contains("try_for_each"), "{remedy}");
     }
 
     #[test]
