@@ -32,7 +32,7 @@ const STEPS: [Step; 2] = [
 /// A finding saves at least this part of what all calls cost by the model, and as much time.
 const LEAST_OF_CALLS: f64 = 0.01;
 const LEAST_NS: u64 = 2_000;
-/// Nobody sees less than this, unless the whole run is as short: then it is this part of it.
+/// Less than this is not seen, unless the whole run is short: then this part of it.
 const SEEN_NS: u64 = 100_000;
 const SEEN_OF_TIME: f64 = 0.005;
 /// Or this part of the peak, and as many bytes.

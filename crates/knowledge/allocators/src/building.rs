@@ -7,7 +7,7 @@ use std::process::Command;
 /// without, 26 s with it.
 const MAKE_FLAGS: &str = " -- C_OBJS= CPP_OBJS= EXTRA_CFLAGS=-g0";
 
-/// Has build scripts that a command of cargo runs build no more of an allocator than is linked. Flags that somebody has chosen for
+/// Has build scripts that a command of cargo runs build no more of an allocator than is linked. Flags that the user has chosen for
 /// `make` stay.
 pub fn build_quickly(cargo: &mut Command) -> &mut Command {
     match std::env::var_os("MAKEFLAGS") {
