@@ -4,8 +4,8 @@
 //! may be a thousandth of its time. What is below the lowest step is no finding at all: a report with twenty true remarks that
 //! save nothing is not read.
 //!
-//! Whether something is a finding depends on the model of costs ([`crate::cost`]), and is the same for two runs, but that what saves
-//! less than a tenth of a millisecond has to be a part of the time that the program took. How severe it is depends on that time, too.
+//! Whether something is a finding depends on the model of costs alone ([`crate::cost`]), and is the same for two runs. How severe
+//! it is depends on the time that the program took, too.
 
 use crate::finding::{Estimate, Severity};
 use crate::rule_input::{Place, RuleInput};
@@ -32,9 +32,9 @@ const STEPS: [Step; 2] = [
 /// A finding saves at least this part of what all calls cost by the model, and as much time.
 const LEAST_OF_CALLS: f64 = 0.01;
 const LEAST_NS: u64 = 2_000;
-/// Less than this is not seen, unless the whole run is short: then this part of it.
+/// Less than this is not seen, unless it is this part of what all calls cost: then the run is short, and may be one of many.
 const SEEN_NS: u64 = 100_000;
-const SEEN_OF_TIME: f64 = 0.005;
+const SEEN_OF_CALLS: f64 = 0.1;
 /// Or this part of the peak, and as many bytes.
 const LEAST_OF_PEAK: f64 = 0.01;
 const LEAST_PEAK_BYTES: u64 = 256 << 10;
@@ -53,7 +53,7 @@ pub(crate) fn severity(
     let part = |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
     let peak = input.analysis.totals.peak_live_bytes.0.max(input.analysis.memory.peak_rss.0);
     let (time, bytes) = (estimate.time.0, estimate.peak_bytes.0);
-    let is_seen = time >= SEEN_NS || part(time, run_time(input.analysis, input.time.0)) >= SEEN_OF_TIME;
+    let is_seen = time >= SEEN_NS || part(time, input.time.0) >= SEEN_OF_CALLS;
     let saves_time = time >= LEAST_NS && part(time, input.time.0) >= LEAST_OF_CALLS && is_seen;
     let saves_memory = bytes >= LEAST_PEAK_BYTES && part(bytes, peak) >= LEAST_OF_PEAK;
     if !saves_time && !saves_memory {
