@@ -34,7 +34,7 @@ const LEAST_OF_CALLS: f64 = 0.01;
 const LEAST_NS: u64 = 2_000;
 /// Less than this is not seen, unless it is this part of what all calls cost: then the run is short, and may be one of many.
 const SEEN_NS: u64 = 100_000;
-const SEEN_OF_CALLS: f64 = 0.1;
+const SEEN_OF_CALLS: f64 = 0.05;
 /// Or this part of the peak, and as many bytes.
 const LEAST_OF_PEAK: f64 = 0.01;
 const LEAST_PEAK_BYTES: u64 = 256 << 10;
