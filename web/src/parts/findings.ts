@@ -9,7 +9,7 @@ import { excerpt, place, sourceButton, type SourceLink } from "./source.ts";
 
 /** Shown at once; the others on demand. */
 const FIRST = 5;
-const SEVERITY: Record<string, string> = { high: "Important", medium: "Worth a change", low: "Good to know" };
+const SEVERITY: Record<string, string> = { high: "High", medium: "Medium", low: "Low" };
 const CERTAINTY: Record<string, string> = {
   certain: "the events prove it",
   likely: "likely: other causes would be unusual",
