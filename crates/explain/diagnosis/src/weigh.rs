@@ -113,6 +113,20 @@ mod tests {
     }
 
     #[test]
+    fn what_is_not_seen_in_a_run_is_no_finding() {
+        let line = "app::run|/u/src/a.rs|7";
+        assert_eq!((of(99_000, line), of(100_000, line)), (None, Some(Severity::Low)), "of 7.5 ms");
+        // Calls that take 750 µs together: a twentieth is seen.
+        let mut p = Program::default();
+        let stack = p.stack(&user(BOXED, line));
+        (0..30_000).for_each(|_| _ = p.alloc(stack, 8));
+        let analysis = p.analysis();
+        let input = RuleInput::new(&analysis, crate::source::NO_LINES);
+        let of = |time_ns| severity(&input, None, &saved(time_ns, 0)).is_some();
+        assert_eq!((of(37_000), of(38_000)), (false, true));
+    }
+
+    #[test]
     fn a_large_part_of_little_is_little() {
         let mut p = Program::default();
         let stack = p.stack(&user(BOXED, "app::run|/u/src/a.rs|7"));

@@ -212,6 +212,22 @@ mod tests {
     }
 
     #[test]
+    fn paths_of_which_most_are_kept_are_no_finding() {
+        const JOIN: &str = "_join|/rustc/1/library/std/src/path.rs|2660";
+        for (n_kept, n_found) in [(3, 0), (1, 1)] {
+            let mut p = Program::default();
+            let push = p.stack(&user(&[JOIN], "app::push|/u/src/a.rs|7"));
+            for at in 0..40_000 {
+                let block = p.alloc(push, 40);
+                if at % 4 >= n_kept {
+                    p.free(block);
+                }
+            }
+            assert_eq!(p.found("clone-of-owned").len(), n_found, "{n_kept} of 4 are kept");
+        }
+    }
+
+    #[test]
     fn what_copies_on_the_way_to_something_else_is_not_to_be_left_out() {
         let mut p = Program::default();
         let mut stack = CLONE.to_vec();

@@ -107,4 +107,17 @@ mod tests {
         assert_eq!(found.title, "serve (a.rs:17) keeps 1.95 MiB that nothing frees, and it grows");
         assert_eq!(found.estimate.peak_bytes.0, 500 * 4096);
     }
+    #[test]
+    fn what_fills_up_is_no_leak() {
+        for (n_late, n_found) in [(10, 0), (30, 1)] {
+            let mut p = Program::default();
+            let pool = p.stack(&user(BOXED, "app::pool|/u/src/a.rs|7"));
+            for at in 0..100 {
+                p.wait_ms(10);
+                let n = if at < 50 { 100 - n_late } else { n_late };
+                (0..n).for_each(|_| _ = p.alloc(pool, 4096));
+            }
+            assert_eq!(p.found("leak-suspect").len(), n_found, "{n_late} of 100 in the second half");
+        }
+    }
 }

@@ -80,6 +80,13 @@ mod tests {
         sip.iter().for_each(|stack| _ = p.alloc(*stack, 300_000));
         let found = p.only("slow-hasher");
         assert_eq!((found.sites.len(), found.certainty), (2, Certainty::Hint));
+        // Many small maps, and some that are hardly large.
+        for (bytes, n_found) in [(20_000, 0), (41_000, 1)] {
+            let mut p = Program::default();
+            let stack = p.stack(&user(MAP_INSERT, "app::a|/u/src/a.rs|7"));
+            (0..20).for_each(|_| _ = p.alloc(stack, bytes));
+            assert_eq!(p.found("slow-hasher").len(), n_found, "{bytes}");
+        }
         let mut twin = Program::default();
         let fold = MAP_INSERT
             .iter()
