@@ -16,21 +16,13 @@ pub(crate) const NOT_HEAP: &str = "not heap";
 pub(crate) const UNRECORDED: &str = "unrecorded";
 /// The parts of resident memory.
 pub(crate) const PARTS: [Part; 8] = [
-    ("live", |b| b.live, ["as requested", "requested and not freed"]),
-    (
-        "internal fragmentation",
-        |b| b.internal_fragmentation,
-        ["size classes", "usable minus requested bytes"],
-    ),
-    (
-        "external fragmentation",
-        |b| b.external_fragmentation,
-        ["in used pages", "free bytes beside live blocks"],
-    ),
-    ("free pages", |b| b.free_pages, ["no live block", "resident, without a live block"]),
-    ("metadata", |b| b.metadata, ["its own tables", "the allocator's own tables"]),
-    (UNRECORDED, |b| b.unrecorded, ["others, mmap", "other allocators, mmap"]),
-    (NOT_HEAP, |b| b.not_heap, ["code, stacks", "code, stacks, files"]),
+    ("live", |b| b.live, ["requested", "requested and not freed"]),
+    ("internal fragmentation", |b| b.internal_fragmentation, ["size class", "usable minus requested bytes"]),
+    ("external fragmentation", |b| b.external_fragmentation, ["used pages", "free bytes beside live blocks"]),
+    ("free pages", |b| b.free_pages, ["all free", "resident, without a live block"]),
+    ("metadata", |b| b.metadata, ["own tables", "the allocator's own tables"]),
+    (UNRECORDED, |b| b.unrecorded, ["not seen", "other allocators, mmap"]),
+    (NOT_HEAP, |b| b.not_heap, ["code, files", "code, stacks, files"]),
     ("unaccounted", |b| b.unaccounted, ["unexplained", "not explained"]),
 ];
 
@@ -73,7 +65,10 @@ fn parts(peak: &Breakdown, end: &Breakdown) -> Table {
     let is_one = (peak.time, peak.rss, peak.live) == (end.time, end.rss, end.live);
     let moments = [("at the peak", "peak", peak), ("at the end", "end", end)];
     let moments = &moments[..if is_one { 1 } else { 2 }];
-    let mut columns = vec![Column::new("part").least(11)];
+    // A name that is cut would be a riddle, and what it means stands in the last column, which gives way instead.
+    let longest = PARTS.iter().filter(|part| moments.iter().any(|(_, _, moment)| part.1(moment).0 > 0));
+    let longest = longest.map(|part| part.0.len()).max().unwrap_or(0);
+    let mut columns = vec![Column::new("part").least(longest.max(11))];
     for (title, short, moment) in moments {
         let bytes = Column::new(*title).short(*short).below(format!("at {}", time(moment.time.0))).least(10);
         columns.extend([bytes, Column::new("share").short("").least(6)]);

@@ -39,7 +39,8 @@ impl<'a> Layout<'a> {
             layout.widths = layout.needed();
         }
         while layout.gaps() + layout.widths.iter().sum::<usize>() > columns {
-            let gives_way = |at: &usize| !layout.is_right[*at] && layout.widths[*at] > LEAST_WORDS;
+            let least = |at: usize| layout.column(at).least.max(LEAST_WORDS);
+            let gives_way = |at: &usize| !layout.is_right[*at] && layout.widths[*at] > least(*at);
             let words = (0..layout.widths.len()).filter(gives_way);
             let Some(at) = words.max_by_key(|at| layout.widths[*at]) else { break };
             layout.widths[at] -= 1;
