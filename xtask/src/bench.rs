@@ -29,10 +29,6 @@ pub fn run(arguments: &[OsString]) -> Result<()> {
     if is_peers {
         cargo::run(&["build", "--release", "-p", "with-dhat"])?;
         cargo::run(&["build", "--release", "-p", "poetry-contest", "--example", "dhat_contest"])?;
-        // Without one of them there are still the others.
-        if let Err(problem) = memray(&target.join("bench/peers/memray")) {
-            eprintln!("xtask: {problem:#}");
-        }
     }
     // Without heaptrack there is still something to measure.
     let needed = match is_replay {
@@ -42,6 +38,12 @@ pub fn run(arguments: &[OsString]) -> Result<()> {
     };
     if let Err(problem) = install::programs(needed, true) {
         eprintln!("xtask: {problem:#}");
+    }
+    if is_peers {
+        // Without one of them there are still the others.
+        if let Err(problem) = memray(&target.join("bench/peers/memray")) {
+            eprintln!("xtask: {problem:#}");
+        }
     }
     let status = Command::new(target.join("release/bench"))
         .args(arguments)
@@ -71,8 +73,13 @@ fn memray(folder: &Path) -> Result<()> {
     pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", MEMRAY]);
     for command in [&mut venv, &mut pip] {
         let output = command.output().context("cannot run python3")?;
-        let said = String::from_utf8_lossy(&output.stderr);
-        ensure!(output.status.success(), "memray is not installed:\n{}", said.trim());
+        // venv says on standard output which package of the system it lacks.
+        let said = [output.stdout, output.stderr].concat();
+        ensure!(
+            output.status.success(),
+            "memray is not installed:\n{}",
+            String::from_utf8_lossy(&said).trim()
+        );
     }
     Ok(())
 }

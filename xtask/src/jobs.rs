@@ -93,8 +93,10 @@ pub(crate) fn run(jobs: Vec<Job>, screen: &mut (dyn Write + Send)) -> Result<Tot
             // Some tests build programs with allocators.
             heapwise_allocators::build_quickly(&mut job.command);
             let begin = Instant::now();
-            let (succeeded, output) =
-                output_of(&mut job, &folder.join(format!("{}-{number}", std::process::id())))?;
+            let file = folder.join(format!("{}-{number}", std::process::id()));
+            // One that cannot be run fails like another.
+            let (succeeded, output) = output_of(&mut job, &file)
+                .unwrap_or_else(|problem| (false, format!("xtask: {problem:#}\n").into_bytes()));
             let took = begin.elapsed();
             done.lock().unwrap_or_else(PoisonError::into_inner).add(job.name, took, succeeded, &output)?;
         }

@@ -5,6 +5,7 @@ use super::commands;
 use super::peer::{Answer, Left, Peer, Place, Subject, Way};
 use super::truth::Stack;
 use anyhow::{Context, Result};
+use heapwise_allocators::find_installed;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -21,7 +22,7 @@ for group in groups {
 ";
 
 fn library() -> Result<PathBuf> {
-    commands::library("libbytehound.so").context("libbytehound.so is in no folder of libraries")
+    find_installed(&["libbytehound.so"]).context("libbytehound.so is in no folder of libraries")
 }
 
 /// Writes the script beside the folder, in which there are only files of the recorder.

@@ -1,7 +1,7 @@
 //! Running the programs of peers.
 
 use anyhow::{Context, Result, ensure};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// What a command prints.
@@ -18,10 +18,4 @@ pub(super) fn version(program: &Path) -> Result<String> {
     let text = printed(Command::new(program).arg("--version"))?;
     let line = text.lines().next().unwrap_or_default();
     Ok(line.split_whitespace().next_back().unwrap_or(line).trim_start_matches("valgrind-").to_owned())
-}
-
-/// Where the system has a shared library.
-pub(super) fn library(name: &str) -> Option<PathBuf> {
-    let folders = ["/usr/local/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib"];
-    folders.iter().map(|folder| Path::new(folder).join(name)).find(|path| path.exists())
 }

@@ -6,6 +6,7 @@ use super::formats::folded;
 use super::peer::{Answer, Left, Peer, Place, Sees, Subject, Way};
 use super::truth::Stack;
 use anyhow::{Context, Result, ensure};
+use heapwise_allocators::find_installed;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,7 +15,7 @@ pub(super) struct Profiler;
 pub(super) struct Plain;
 
 fn library() -> Result<PathBuf> {
-    commands::library("libjemalloc.so.2").context("apt-get install libjemalloc2")
+    find_installed(&["libjemalloc.so.2"]).context("apt-get install libjemalloc2")
 }
 
 /// The version that the library itself prints with its statistics.

@@ -31,7 +31,7 @@ export function head(model: Model, showFinding: (i: number) => void): HTMLElemen
       ...tile(
         "Allocations",
         count(totals.allocations),
-        `${bytes(totals.bytes)} requested, ${bytes(totals.bytes / Math.max(1, totals.allocations))} each on average`,
+        `${bytes(totals.bytes)} requested, ${bytes(totals.bytes / Math.max(1, totals.allocations + totals.reallocations))} a request`,
       ),
       ...tile(
         "Temporary",

@@ -93,7 +93,7 @@ export function linesView(model: Model, showFinding: (i: number) => void): Lines
     const notes = [model.text(file.file)];
     if (file.absent) notes.push(`no text is shown: ${file.absent}`);
     if (hidden > 0) notes.push(`${counted(hidden, "line", "lines")} that allocate less are left out`);
-    if (left_out > 0) notes.push(`${counted(left_out, "more file", "more files")} that allocate less are not in this page; heapwise annotate has them`);
+    if (left_out > 0) notes.push(`${counted(left_out, "more file", "more files")} are not in this page; heapwise annotate has them`);
     note.textContent = notes.join(" · ");
   }
 

@@ -93,6 +93,9 @@ fn a_map_grows_by_larger_blocks_and_other_pairs_do_not() {
     let map = site(&analysis, MAP);
     assert_eq!((map.growth.buffers, map.growth.steps, map.copied_bytes), (1, 2, Bytes(84 + 152)));
     assert_eq!((map.growth.final_sizes.largest(), map.most_blocks), (Bytes(288), 2));
+    // What a larger block takes the place of did not end there.
+    assert_eq!(map.freed_after.short_lived(), 1, "the last one");
+    assert_eq!(site(&analysis, FIRST).freed_after.short_lived(), 2);
     // Here something else was freed in between.
     assert_eq!(site(&analysis, FIRST).growth.buffers, 0);
 }

@@ -178,14 +178,8 @@ pub(crate) fn call<'a>(stack: &[Frame<'a>], user: usize) -> Call<'a> {
         sip_hash: part("std::hash::random::RandomState"),
         owned_cow: false,
     };
-    let serde = |f: &Frame<'_>| {
-        let of_serde = |text: &str| text.contains("serde");
-        matches!(f.owner, Owner::Dependency | Owner::User)
-            && (f.function.is_some_and(of_serde) || f.file.is_some_and(of_serde))
-            && !serializes(f)
-    };
     let strings = ["visit_str", "visit_string", "visit_borrowed_str"];
-    call.what = if inner.iter().any(serde) {
+    call.what = if inner.iter().find_map(direction) == Some(Direction::Reads) {
         match () {
             () if has(&["parse_str_bytes"]) => Purpose::DeserializerScratch,
             () if has(&["borrow_cow_str"]) => Purpose::DeserializedEscapes,
@@ -211,13 +205,15 @@ pub(crate) fn call<'a>(stack: &[Frame<'a>], user: usize) -> Call<'a> {
     } else if inner.iter().any(is_of_stream) {
         Purpose::Stream
     } else if wraps(WrapperKind::Text)
-        || has(FORMATS) && !has(&["clone", "to_owned"]) && !is_str_to_string(inner, &names)
+        || inner.iter().zip(&names).any(|(f, name)| FORMATS.contains(name) && !is_sum_of_others(f, name))
+            && !has(&["clone", "to_owned"])
+            && !is_str_to_string(inner, &names)
     {
         Purpose::Format
     } else if wraps(WrapperKind::Copy)
-        || inner.iter().any(is_own_copy)
+        || (0..inner.len()).any(|at| is_own_copy(inner, at))
         || has(COPIES)
-        || has(FORMATS)
+        || is_str_to_string(inner, &names)
         || is_string_from(inner, &names)
     {
         Purpose::Copy
@@ -240,7 +236,9 @@ pub(crate) fn call<'a>(stack: &[Frame<'a>], user: usize) -> Call<'a> {
         .all(|(f, n)| n.is_empty() || f.owner == Owner::Wrapper || DIRECT.contains(n))
     {
         // A wrapper of the allocator is the program's own `malloc`.
-        if call.callee == ONE_OBJECT && !part(ARRAY) { Purpose::Boxed } else { Purpose::Direct }
+        // Without lines nothing is known of inlined functions in between, those of a `std::vector` for one.
+        let has_line = stack.get(user).is_none_or(|frame| frame.line.is_some());
+        if call.callee == ONE_OBJECT && !part(ARRAY) && has_line { Purpose::Boxed } else { Purpose::Direct }
     } else {
         Purpose::Other
     };
@@ -252,10 +250,15 @@ pub(crate) fn call<'a>(stack: &[Frame<'a>], user: usize) -> Call<'a> {
     call
 }
 
+/// Whether a frame's function only makes a copy of something.
+pub(crate) fn is_copy(stack: &[Frame<'_>], at: usize) -> bool {
+    let called = at.checked_sub(1).and_then(|before| stack[before].function);
+    stack[at].function.is_some_and(|name| makes_a_copy(name, stack[at].file, called))
+}
+
 /// A `Clone::clone` or copy constructor of the program's or of a dependency's, of which the compiler writes most.
-fn is_own_copy(frame: &Frame<'_>) -> bool {
-    matches!(frame.owner, Owner::User | Owner::Dependency)
-        && frame.function.is_some_and(|name| makes_a_copy(name, frame.file))
+fn is_own_copy(inner: &[Frame<'_>], at: usize) -> bool {
+    matches!(inner[at].owner, Owner::User | Owner::Dependency) && is_copy(inner, at)
 }
 
 /// A file of Rust's standard library whose functions call the system.
@@ -264,18 +267,45 @@ fn wraps_the_system(file: &str) -> bool {
     file.split_once("std/src/").is_some_and(|(_, rest)| parts.iter().any(|part| rest.starts_with(part)))
 }
 
-/// A function of serde that writes values, where text is put together like anywhere else.
-fn serializes(frame: &Frame<'_>) -> bool {
-    let name = frame.function.unwrap_or_default();
-    let writes = ["::ser::", "Serialize", "serialize_"].iter().any(|part| name.contains(part));
-    let is_in_ser = frame.file.is_some_and(|file| file.contains("/ser/") || file.ends_with("/ser.rs"));
-    (writes || is_in_ser) && !name.contains("eserialize")
+/// Which way serde's values go.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Direction {
+    Reads,
+    /// Text is put together there as anywhere else.
+    Writes,
+}
+
+/// What a function of serde's, or one that a program has for serde, does. Some have no direction: a map that is filled by either.
+fn direction(frame: &Frame<'_>) -> Option<Direction> {
+    let (name, file) = (frame.function.unwrap_or_default(), frame.file.unwrap_or_default());
+    let is_of_serde = [name, file].iter().any(|text| text.contains("serde"));
+    if !is_of_serde || !matches!(frame.owner, Owner::Dependency | Owner::User) {
+        return None;
+    }
+    let has = |parts: &[&str], folder: &str, source: &str| {
+        parts.iter().any(|part| name.contains(part)) || file.contains(folder) || file.ends_with(source)
+    };
+    // "Serialize" is a part of the name of what deserializes only without its first letter.
+    if has(&["::de::", "eserialize", "visit_", "borrow_cow_", "parse_str_bytes"], "/de/", "/de.rs") {
+        Some(Direction::Reads)
+    } else if has(&["::ser::", "Serialize", "serialize_"], "/ser/", "/ser.rs") {
+        Some(Direction::Writes)
+    } else {
+        None
+    }
 }
 
 /// A function of a stream of text of C++.
 fn is_of_stream(frame: &Frame<'_>) -> bool {
     let is_one = |name: &str| STREAMS.iter().any(|class| name.contains(class));
     frame.owner != Owner::User && frame.function.is_some_and(is_one)
+}
+
+/// `operator+` of something that is no string: a number of any length, a list.
+fn is_sum_of_others(frame: &Frame<'_>, name: &str) -> bool {
+    let is_of_text =
+        |function: &str| function.contains("basic_string") || function.contains("operator+<char");
+    name == "operator+" && !frame.function.is_some_and(is_of_text)
 }
 
 /// `to_string` of a `str`, which copies and formats nothing.
@@ -387,6 +417,23 @@ mod tests {
                      |/c/registry/src/i/quick-xml-0.38.3/src/se/element.rs",
                 ],
                 Purpose::Format,
+            ),
+            (
+                &[
+                    "do_alloc",
+                    "hashbrown::raw::RawTable<T,A>::with_capacity_in",
+                    "with_capacity|/c/registry/src/i/serde_json-1.0.150/src/map.rs",
+                    "serialize_map|/c/registry/src/i/serde_json-1.0.150/src/value/ser.rs",
+                ],
+                Purpose::Reserved,
+            ),
+            (
+                &[
+                    "to_vec<u8>",
+                    "<serde_json::value::Value as core::clone::Clone>::clone\
+                     |/c/registry/src/i/serde_json-1.0.150/src/value/mod.rs",
+                ],
+                Purpose::Copy,
             ),
             (
                 &[

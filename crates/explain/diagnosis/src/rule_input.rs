@@ -7,9 +7,9 @@
 use crate::cost;
 use crate::foreign::Foreign;
 use crate::name::{base, with_type};
-use crate::purpose::{Call, Purpose, call};
+use crate::purpose::{Call, Purpose, call, is_copy};
 use crate::source::LineOf;
-use heapwise_analysis::owner::{Owner, makes_a_copy, package_of};
+use heapwise_analysis::owner::{Owner, package_of};
 use heapwise_analysis::{Analysis, Frame, Nanos, Site, SiteId};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -123,9 +123,7 @@ fn responsible<'a>(stack: &[Frame<'a>], user: usize) -> (usize, Call<'a>) {
         Purpose::Deserialized,
     ];
     // As with the user's own code: who asked for a copy says more than the line that copies.
-    let is_copy = |frame: &Frame<'_>| frame.function.is_some_and(|name| makes_a_copy(name, frame.file));
-    let dependency =
-        stack[..user].iter().position(|frame| frame.owner == Owner::Dependency && !is_copy(frame));
+    let dependency = (0..user).find(|at| stack[*at].owner == Owner::Dependency && !is_copy(stack, *at));
     match dependency.filter(|_| !of_serde.contains(&of_user.what)) {
         Some(at) => (at, call(stack, at)),
         None => (user, of_user),

@@ -2,7 +2,7 @@
 //! judged without it.
 
 use crate::units::bytes;
-use heapwise_allocators::{Family, families};
+use heapwise_allocators::{Family, Host, families};
 use heapwise_analysis::{Analysis, BlindSpot, Breakdown, Bytes, Process};
 
 /// From this part of the resident memory on (one in so many) unrecorded memory is too much for a verdict.
@@ -132,7 +132,11 @@ fn names(spots: &[&BlindSpot]) -> String {
 fn remedy(spots: &[&BlindSpot]) -> String {
     let mut all: Vec<(&str, Vec<&str>)> = Vec::new();
     for spot in spots {
-        let one = family(spot).map_or(Family::UNKNOWN.unrecorded, |family| family.unrecorded);
+        let file = spot.file.rsplit('/').next().unwrap_or(&spot.file);
+        let one = match Host::of_file(file) {
+            Some(host) => host.unrecorded,
+            None => family(spot).map_or(Family::UNKNOWN.unrecorded, |family| family.unrecorded),
+        };
         match all.iter_mut().find(|(known, _)| *known == one) {
             Some((_, names)) if names.contains(&label(spot)) => {}
             Some((_, names)) => names.push(label(spot)),
@@ -212,11 +216,13 @@ mod tests {
             found.sentence
         );
         assert!(
-            found.remedy.contains("PYTHONMALLOC=malloc; jemalloc and mimalloc: to record the blocks"),
+            found.remedy.contains("PYTHONMALLOC=malloc; jemalloc and mimalloc: to record Arrow's buffers"),
             "{}",
             found.remedy
         );
         assert!(found.is_much);
+        let found = unseen(&analysis(80, &[(LIBRARY, "jemalloc", "/x/libdata.so")])).expect("something");
+        assert!(found.remedy.starts_with("to record the blocks"), "{}", found.remedy);
     }
 
     #[test]

@@ -32,9 +32,11 @@ const STEPS: [Step; 2] = [
 /// A finding saves at least this part of what all calls cost by the model, and as much time.
 const LEAST_OF_CALLS: f64 = 0.01;
 const LEAST_NS: u64 = 2_000;
-/// Less than this is not seen, unless it is this part of what all calls cost: then the run is short, and may be one of many.
+/// Less than this is not seen, unless it is this part of what all calls cost, and so many of them: then the run is short, and may be
+/// one of many.
 const SEEN_NS: u64 = 100_000;
 const SEEN_OF_CALLS: f64 = 0.05;
+const SEEN_CALLS: u64 = 32;
 /// Or this part of the peak, and as many bytes.
 const LEAST_OF_PEAK: f64 = 0.01;
 const LEAST_PEAK_BYTES: u64 = 256 << 10;
@@ -53,7 +55,10 @@ pub(crate) fn severity(
     let part = |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
     let peak = input.analysis.totals.peak_live_bytes.0.max(input.analysis.memory.peak_rss.0);
     let (time, bytes) = (estimate.time.0, estimate.peak_bytes.0);
-    let is_seen = time >= SEEN_NS || part(time, input.time.0) >= SEEN_OF_CALLS;
+    let of_calls = part(time, input.time.0) >= SEEN_OF_CALLS;
+    let calls = estimate.allocations.saturating_add(estimate.reallocations);
+    // Where the calls stay, their number says nothing.
+    let is_seen = time >= SEEN_NS || of_calls && !(1..SEEN_CALLS).contains(&calls);
     let saves_time = time >= LEAST_NS && part(time, input.time.0) >= LEAST_OF_CALLS && is_seen;
     let saves_memory = bytes >= LEAST_PEAK_BYTES && part(bytes, peak) >= LEAST_OF_PEAK;
     if !saves_time && !saves_memory {
@@ -85,7 +90,12 @@ mod tests {
     use heapwise_analysis::{Bytes, Nanos};
 
     fn saved(time_ns: u64, peak_bytes: u64) -> Estimate {
-        Estimate { time: Nanos(time_ns), peak_bytes: Bytes(peak_bytes), ..Estimate::default() }
+        Estimate {
+            allocations: 100,
+            time: Nanos(time_ns),
+            peak_bytes: Bytes(peak_bytes),
+            ..Estimate::default()
+        }
     }
 
     /// The severity of a saving of so much time in a program whose calls take 7.5 ms.
@@ -124,6 +134,8 @@ mod tests {
         let input = RuleInput::new(&analysis, crate::source::NO_LINES);
         let of = |time_ns| severity(&input, None, &saved(time_ns, 0)).is_some();
         assert_eq!((of(37_000), of(38_000)), (false, true));
+        let one_map = Estimate { allocations: 16, ..saved(90_000, 0) };
+        assert_eq!(severity(&input, None, &one_map), None, "a few calls of a run that has few");
     }
 
     #[test]

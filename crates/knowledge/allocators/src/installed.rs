@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// Where the loader finds the first of these files that is installed.
-pub(crate) fn find_installed(files: &[&str]) -> Option<PathBuf> {
+pub fn find_installed(files: &[&str]) -> Option<PathBuf> {
     let multiarch = format!("/usr/lib/{}-linux-gnu", std::env::consts::ARCH);
     let folders = [multiarch.as_str(), "/usr/lib64", "/usr/lib", "/usr/local/lib"];
     let listed = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();

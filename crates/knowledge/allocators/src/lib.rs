@@ -51,6 +51,8 @@ pub use identity::{
     identify_with, own_statistics,
 };
 #[cfg(feature = "candidates")]
+pub use installed::find_installed;
+#[cfg(feature = "candidates")]
 pub use libraries::{Error, Libraries, Prepared};
 #[cfg(feature = "candidates")]
 pub use memory::MemoryFile;

@@ -163,7 +163,7 @@ fn panics_of_workers_and_of_the_scope() {
     assert_eq!((panics.report().spans(), panics.report().unfinished_spans()), (0, 1));
 }
 
-/// Jobs that wait for jobs, so that a worker runs another one in the middle of one.
+/// Jobs that wait for jobs, so that a worker runs another one while it waits.
 fn tree(handle: &heapwise::ScopeHandle, depth: u32) -> u64 {
     handle.run(|| {
         let bytes = 1000 + u64::from(depth);

@@ -52,17 +52,7 @@ fn report<'a>(a: &'a Analysis, d: &Diagnosis, options: &JsonOptions) -> Report<'
         interception: Interception {
             mode: a.meta.interception.name().to_owned(),
             allocator: a.processes.first().map(|p| p.allocator.clone()).unwrap_or_default(),
-            blind_spots: a
-                .blind_spots
-                .iter()
-                .map(|b| BlindSpot {
-                    id: b.id.clone(),
-                    what: b.what.clone(),
-                    remedy: b.remedy.clone(),
-                    allocator: Some(b.allocator.clone()).filter(|name| !name.is_empty()),
-                    file: Some(b.file.clone()).filter(|path| !path.is_empty()),
-                })
-                .collect(),
+            blind_spots: a.blind_spots.iter().map(blind_spot).collect(),
         },
         stacks: Stacks {
             captures: a.stacks.captures,
@@ -139,6 +129,16 @@ fn sampling(s: &analysis::Sampled) -> Sampling {
 
 pub(crate) fn warning(warning: &analysis::Warning) -> Warning {
     Warning { id: warning.id().to_owned(), what: warning.to_string(), hint: warning.hint().to_owned() }
+}
+
+pub(crate) fn blind_spot(spot: &analysis::BlindSpot) -> BlindSpot {
+    BlindSpot {
+        id: spot.id.clone(),
+        what: spot.what.clone(),
+        remedy: spot.remedy.clone(),
+        allocator: Some(spot.allocator.clone()).filter(|name| !name.is_empty()),
+        file: Some(spot.file.clone()).filter(|path| !path.is_empty()),
+    }
 }
 
 fn process(p: &analysis::Process) -> Process {

@@ -17,7 +17,7 @@ pub fn inherited(subject: Subject, variables: Variables) -> Facts {
 ///
 /// # Errors
 ///
-/// If no such process, or it may not be looked at, or there is no way to do so on this system.
+/// If there is no such process, or it may not be looked at, or there is no way to do so on this system.
 pub fn of_process(pid: u32) -> io::Result<Facts> {
     #[cfg(target_os = "linux")]
     return super::Roots::default().of_process(pid);

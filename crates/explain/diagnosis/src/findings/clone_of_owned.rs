@@ -105,13 +105,21 @@ fn find<'a>(input: &RuleInput<'_>, place: &'a Place<'a>, what: Purpose) -> Optio
 
 fn remedy(input: &RuleInput<'_>, place: &Place<'_>, what: Purpose, callee: &str) -> String {
     match (place.language, what) {
-        (Language::Rust, Purpose::Cased) => "Compare without a new string: `a.eq_ignore_ascii_case(b)`; sort with \
-            `sort_by_cached_key`, which makes one for each value; or change the letters of one `String` that is kept: \
-            `text.clear(); text.push_str(word); text.make_ascii_uppercase();`."
-            .into(),
-        (Language::Rust, Purpose::Path) => "Keep one `PathBuf` for the folder: `path.push(name); …; path.pop();`. A name alone is \
-            `entry.file_name()`."
-            .into(),
+        (Language::Rust, Purpose::Cased) => {
+            let condition = if callee.contains("ascii") { "Compare" } else { "If the texts are ASCII, compare" };
+            format!(
+                "Sort with `sort_by_cached_key`, which makes one string for each value. {condition} without a new string, \
+                 `a.eq_ignore_ascii_case(b)`, or change the letters of one `String` that is kept: \
+                 `text.clear(); text.push_str(word); text.make_ascii_uppercase();`."
+            )
+        }
+        (Language::Rust, Purpose::Path) if matches!(callee, "with_extension" | "with_file_name") => format!(
+            "Change one `PathBuf` that is kept: `path.clear(); path.push(original); path.{}(…);`.",
+            callee.replace("with", "set")
+        ),
+        (Language::Rust, Purpose::Path) => {
+            "Keep one `PathBuf` for the folder: `path.push(name); …; path.pop();`.".into()
+        }
         (Language::Rust, Purpose::Format | Purpose::Stream) => "Write into one `String` that is kept and cleared: \
             `text.clear(); write!(text, \"{value}\")?;`, or pass `format_args!(…)` on."
             .into(),

@@ -210,7 +210,7 @@ mod tests {
         let mut p = Program::default();
         let line = "app::fill|/u/src/a.rs|7";
         let (first, again) = (p.stack(&user(PUSH_FIRST, line)), p.stack(&user(PUSH_AGAIN, line)));
-        for steps in [4, 16] {
+        for steps in [4, 16, 4, 16] {
             let begun = p.alloc(first, 32);
             (1..=steps).fold(begun, |block, step| p.resize(block, again, 32 << step));
         }

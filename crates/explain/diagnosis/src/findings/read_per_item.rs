@@ -7,7 +7,7 @@ use super::{Occurrence, Rule, without};
 use crate::finding::{Certainty, Severity};
 use crate::foreign::InForeignCode;
 use crate::purpose::Purpose;
-use crate::rule_input::{Language, RuleInput};
+use crate::rule_input::{Language, Part, RuleInput};
 use crate::units::{bytes, count};
 use crate::weigh;
 
@@ -45,30 +45,50 @@ impl Rule for ReadPerItem {
                 return None;
             }
             let lines = part.callee == "next" || part.callee.contains("get");
-            let what = if lines { "line" } else { "file" };
             let remedy = match place.language {
                 Language::Rust if lines => "Read into one `String` that is cleared: `line.clear(); while reader.read_line(&mut line)? \
                     > 0 { …; line.clear(); }`.",
                 Language::Rust => "Keep one buffer for all: `text.clear(); File::open(path)?.read_to_string(&mut text)?;`.",
-                Language::Cxx => "Declare the `std::string` before the loop: `std::getline(in, line)` empties it and keeps its memory.",
-                Language::C => "Keep the pointer and its size for all lines: `char *line = NULL; size_t size = 0;` before the loop, \
-                    `getline(&line, &size, in)` in it, and `free(line);` behind.",
+                Language::Cxx => "Declare the `std::string` before the loops over lines and files: `std::getline(in, line)` empties it and \
+                    keeps its memory.",
+                Language::C => "Keep the pointer and its size for all lines and files: `char *line = NULL; size_t size = 0;` before the \
+                    loop, `getline(&line, &size, in)` in it, and `free(line);` behind.",
             };
             Some(Occurrence {
                 certainty: Certainty::Likely,
-                title: format!("{} reads each {what} into a new buffer", place.label()),
+                title: match (lines, place.language) {
+                    (false, _) => format!("{} reads each file into a new buffer", place.label()),
+                    (true, Language::Rust) => format!("{} reads each line into a new buffer", place.label()),
+                    // With `getline` it may be one for all lines of a file.
+                    (true, _) => format!("{} reads lines into {} new buffers", place.label(), count(soon)),
+                },
                 place: Some(place),
                 sites: part.ids(),
                 evidence: vec![
-                    format!("{} buffers, of {} on average, one after another", count(part.allocations), bytes(part.bytes / part.allocations.max(1))),
+                    format!(
+                        "{} buffers, of {} on average, {}",
+                        count(part.allocations),
+                        bytes(part.bytes / part.allocations.max(1)),
+                        match part.is_sequential() {
+                            true => "one after another".to_owned(),
+                            false => format!("of which {} are soon freed", count(soon)),
+                        }
+                    ),
                     format!("{} were requested in all", bytes(part.bytes)),
                 ],
-                estimate: without(&part, 1, 0),
+                // The one that is kept grows no more, after a few lines.
+                estimate: without(&part, part.allocations.saturating_sub(soon).max(1), left_of_steps(&part, soon)),
                 remedy: remedy.into(),
             })
         });
         places.collect()
     }
+}
+
+/// Reallocations that remain: those of the buffers that are kept.
+fn left_of_steps(part: &Part<'_>, soon: u64) -> u64 {
+    let kept = part.made().saturating_sub(soon);
+    (part.reallocations as f64 * kept as f64 / part.made().max(1) as f64) as u64
 }
 
 #[cfg(test)]
@@ -95,5 +115,20 @@ mod tests {
         assert_eq!(found.title, "load (a.rs:7) reads each file into a new buffer");
         assert_eq!(found.estimate.allocations, 19);
         assert_eq!(twin.found("read-to-string-per-item"), []);
+    }
+
+    #[test]
+    fn of_lines_that_are_kept_none_is_saved() {
+        let mut p = Program::default();
+        let read = p.stack(&user(READ, "app::load|/u/src/a.rs|7"));
+        for i in 0..1000 {
+            let block = p.alloc(read, 100);
+            if i % 5 > 1 {
+                p.free(block);
+            }
+        }
+        let found = p.only("read-to-string-per-item");
+        assert_eq!(found.estimate.allocations, 600);
+        assert!(found.evidence[0].ends_with("of which 600 are soon freed"), "{:?}", found.evidence);
     }
 }

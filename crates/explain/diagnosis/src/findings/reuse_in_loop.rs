@@ -75,12 +75,16 @@ impl Rule for ReuseInLoop {
 }
 
 fn find<'a>(place: &'a Place<'a>) -> Option<Occurrence<'a>> {
-    let (part, soon) = Part::together(parts_of(place))?;
+    let parts = parts_of(place);
+    let are_sequential = parts.iter().all(Part::is_sequential);
+    let (part, soon) = Part::together(parts)?;
     let largest = part.sites.iter().filter_map(|s| s.sizes.quantile(0.99)).max().unwrap_or(Bytes(0));
-    let map = place.has(Purpose::MapGrow);
+    let is_map = |seen: &&Seen<'a>| seen.call.what == Purpose::MapGrow;
+    let map =
+        place.seen.iter().filter(is_map).any(|seen| part.sites.iter().any(|site| site.id == seen.site.id));
     let what = if map { "map" } else { "buffer" };
     let mut evidence = vec![
-        match part.is_sequential() {
+        match are_sequential {
             true => format!(
                 "{} {what}s were made here, and at most {} were live at one time",
                 count(part.made()),
@@ -89,7 +93,7 @@ fn find<'a>(place: &'a Place<'a>) -> Option<Occurrence<'a>> {
             false => format!(
                 "{} {what}s were made here, and {} were freed within 15 more allocations of their thread",
                 count(part.made()),
-                count(soon)
+                count(part.short_lived.min(soon))
             ),
         },
         format!("nearly all of them took at most {}", bytes(largest.0)),
@@ -138,7 +142,7 @@ pub(super) fn is_text(part: &Part<'_>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::{PUSH_AGAIN, PUSH_FIRST, Program, user};
+    use crate::testing::{MAP_INSERT, PUSH_AGAIN, PUSH_FIRST, Program, user};
 
     #[test]
     fn buffers_one_after_another_are_reported_and_buffers_side_by_side_are_not() {
@@ -158,6 +162,23 @@ mod tests {
         assert_eq!(found.title, "each (a.rs:7) makes a new buffer 500 times in a row");
         assert_eq!((found.estimate.allocations, found.estimate.reallocations), (500 - 1, 500 - 1));
         assert_eq!(p.found("growth"), [], "the line has one finding");
+    }
+
+    #[test]
+    fn a_buffer_on_the_line_that_fills_a_map_is_no_map() {
+        let mut p = Program::default();
+        let line = "app::fill|/u/src/a.rs|7";
+        let (buffer, map) = (p.stack(&user(PUSH_FIRST, line)), p.stack(&user(MAP_INSERT, line)));
+        for step in 0..1000 {
+            if step % 100 == 0 {
+                p.alloc(map, 64 + step);
+            }
+            let block = p.alloc(buffer, 32);
+            p.free(block);
+        }
+        let found = p.only("reuse-in-loop");
+        assert_eq!(found.title, "fill (a.rs:7) makes a new buffer 1,000 times in a row");
+        assert!(found.remedy.contains("buffer.clear()"), "{}", found.remedy);
     }
 
     #[test]

@@ -227,7 +227,7 @@ fn twice(file: &Path) {
 fn fork(file: &Path) {
     let recording = everything(file);
     let mut blocks = kept(100);
-    // SAFETY: the child allocates, which is what is tested, and ends; no other thread of this scene holds its own lock.
+    // SAFETY: the child allocates, which is what is tested, and ends; no other thread of this scene holds a lock.
     let child = unsafe { libc::fork() };
     assert!(child >= 0);
     if child == 0 {

@@ -1,11 +1,10 @@
 //! The files of a recording, as tables.
 
 use super::{AnnotateOptions, Annotation};
-use crate::document::{Alert, Block, Cell, Column, Document, Mark, Role, Section, Table, Words};
+use crate::document::{Block, Cell, Column, Document, Mark, Role, Section, Table, Words};
 use crate::names;
-use crate::report::{command_of, counted, rest};
+use crate::report::{command_of, counted, rest, warnings};
 use crate::units::{bytes, count, time};
-use heapwise_analysis::Analysis;
 use heapwise_analysis::owner::Owner;
 use heapwise_diagnosis::FileCosts;
 
@@ -25,7 +24,7 @@ pub(super) fn document(annotation: &Annotation<'_>, options: &AnnotateOptions) -
     let foreign = of(|owner| owner == Owner::Dependency);
     let others = of(|owner| !matches!(owner, Owner::User | Owner::Dependency));
     let most = |most| if options.full { usize::MAX } else { most };
-    let mut sections: Vec<Section> = warnings(annotation.analysis).into_iter().collect();
+    let mut sections = caveats(annotation);
     let groups = [
         ("Your code", &own, most(OWN)),
         ("Dependencies", &foreign, most(FOREIGN)),
@@ -36,7 +35,7 @@ pub(super) fn document(annotation: &Annotation<'_>, options: &AnnotateOptions) -
     );
     sections.push(Section::untitled([Block::line(
         Mark::Plain,
-        Words::faint(hint(&own, &foreign, &others, options)),
+        Words::faint(hint(&own, &foreign, &others, options, annotation.analysis.sites().is_empty())),
     )]));
     Document {
         title: Words::own("heapwise annotate: ").and(Role::Name, command_of(annotation.analysis)),
@@ -45,11 +44,10 @@ pub(super) fn document(annotation: &Annotation<'_>, options: &AnnotateOptions) -
     }
 }
 
-/// What makes the numbers less reliable, or keeps lines from being known.
-pub(super) fn warnings(analysis: &Analysis) -> Option<Section> {
-    let items: Vec<_> =
-        analysis.warnings.iter().map(|w| (w.to_string().into(), w.hint().to_owned())).collect();
-    (!items.is_empty()).then(|| Section::new("Warnings", [Block::Alert(Alert { items, ..Alert::default() })]))
+/// What was not recorded, and what makes the numbers less reliable or keeps lines from being known.
+pub(super) fn caveats(annotation: &Annotation<'_>) -> Vec<Section> {
+    let (analysis, diagnosis) = (annotation.analysis, annotation.diagnosis);
+    [warnings::not_seen(analysis, diagnosis), warnings::warnings(analysis)].concat()
 }
 
 fn group(
@@ -95,15 +93,19 @@ fn group(
     Some(Section::new(title, [Block::Table(table)]))
 }
 
-/// What there is besides, and what the columns are.
+/// What there is besides, and what the columns are. `is_empty` says that there was no allocation at all.
 fn hint(
     own: &[&FileCosts<'_>],
     foreign: &[&FileCosts<'_>],
     others: &[&FileCosts<'_>],
     options: &AnnotateOptions,
+    is_empty: bool,
 ) -> String {
     if own.is_empty() && foreign.is_empty() && others.is_empty() {
-        return "No stack has a line of source: the program was built without line tables.".to_owned();
+        return match is_empty {
+            true => "No allocation was seen; heapwise report has the reason.".to_owned(),
+            false => "No stack has a line of source: the program was built without line tables.".to_owned(),
+        };
     }
     let mut text = "Each allocation counts for the file of the nearest line that is your own; with callees: for each file in \
                     its stack. heapwise annotate FILE PATH shows the lines of a file; the end of its path is enough."

@@ -1,7 +1,7 @@
 //! Fills `heapwise.annotate/1`.
 
 use super::{Annotation, View, owner_id, text_of};
-use crate::json::warning;
+use crate::json::{blind_spot, warning};
 use crate::schema::annotate::{self as schema, Annotated, File, Finding, Line, Source};
 use crate::source::shown;
 use heapwise_diagnosis::{Costs, FileCosts};
@@ -22,6 +22,7 @@ pub(super) fn json(annotation: &Annotation<'_>, view: &View<'_, '_>) -> String {
         }
     };
     crate::schema::compact(&Annotated {
+        blind_spots: analysis.blind_spots.iter().map(blind_spot).collect(),
         command: analysis.meta.command.clone(),
         files,
         findings: annotation.diagnosis.findings.iter().map(finding).collect(),

@@ -1,6 +1,6 @@
 //! The lines of a file, with what they allocate in the margin.
 
-use super::files::warnings;
+use super::files::caveats;
 use super::regions::regions;
 use super::{AnnotateOptions, Annotation, text_of};
 use crate::document::listing::{Amount, Listing, ListingLine, ListingRow};
@@ -10,6 +10,7 @@ use crate::report::counted;
 use crate::source::{Absence, SourceFile, shown};
 use crate::units::{bytes, count, digits, share, time};
 use heapwise_diagnosis::{Costs, FileCosts};
+use std::path::Path;
 
 /// Lines that are shown before and after each one that allocates.
 const AROUND: u32 = 3;
@@ -26,7 +27,7 @@ pub(super) fn document(
 ) -> Document {
     let text = text_of(file, source);
     let mut sections = vec![Section::untitled([Block::line(Mark::Plain, summary(annotation, file))])];
-    sections.extend(warnings(annotation.analysis));
+    sections.extend(caveats(annotation));
     sections.extend(text.as_ref().err().map(|why| absent(*why)));
     sections.push(Section::untitled([Block::Listing(listing(
         annotation,
@@ -37,7 +38,8 @@ pub(super) fn document(
     sections.push(Section::untitled([Block::line(Mark::Plain, Words::faint(LEGEND))]));
     let name = names::file(file.path, options.folder.as_deref());
     // Of a file elsewhere the name is a part of its path.
-    let is_elsewhere = options.folder.as_deref().is_none_or(|folder| !file.path.starts_with(folder));
+    let is_elsewhere =
+        options.folder.as_deref().is_none_or(|folder| !Path::new(file.path).starts_with(folder));
     let aside = if is_elsewhere && name != file.path { file.path.to_owned() } else { String::new() };
     Document { title: Words::own("heapwise annotate: ").and(Role::Name, name), aside, sections }
 }

@@ -102,7 +102,11 @@ impl Subject<'_> {
 type Part = fn(&Subject<'_>) -> Vec<Section>;
 
 /// The parts before all numbers.
-const BEFORE: [Part; 3] = [head::sections, warnings::not_seen, warnings::warnings];
+const BEFORE: [Part; 3] = [
+    head::sections,
+    |subject| warnings::not_seen(subject.analysis, subject.diagnosis),
+    |subject| warnings::warnings(subject.analysis),
+];
 
 /// The parts of a report of a program that allocates.
 const SECTIONS: [Part; 10] = [

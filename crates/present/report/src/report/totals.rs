@@ -18,9 +18,10 @@ pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
     let mut row = |name: &str, value: String, note: String| {
         table.row([Cell::own(name), Cell::number(value), Cell::text(Words::faint(note))]);
     };
-    // Divided by the row's own number. The bytes include those of reallocations.
-    let average = (t.allocated_bytes.0 as f64 / t.allocations.max(1) as f64).round() as u64;
-    let asked = format!("{} requested, {} each on average", bytes(t.allocated_bytes.0), bytes(average));
+    // A request is an allocation or a reallocation: the bytes are those of both.
+    let requests = t.allocations.saturating_add(t.reallocations).max(1);
+    let average = bytes((t.allocated_bytes.0 as f64 / requests as f64).round() as u64);
+    let asked = format!("{} requested, {average} a request", bytes(t.allocated_bytes.0));
     row("allocations", count(t.allocations), asked);
     if t.reallocations > 0 {
         row("reallocations", count(t.reallocations), "a Vec or String that grows, for instance".to_owned());

@@ -6,8 +6,8 @@ use crate::units::share;
 use heapwise_analysis::{Analysis, BlindSpot};
 use heapwise_diagnosis::Diagnosis;
 
-pub(super) fn not_seen(subject: &Subject<'_>) -> Vec<Section> {
-    let items = not_seen_items(subject.analysis, subject.diagnosis);
+pub(crate) fn not_seen(analysis: &Analysis, diagnosis: &Diagnosis) -> Vec<Section> {
+    let items = not_seen_items(analysis, diagnosis);
     let items = items.into_iter().map(|(what, remedy)| (what.into(), remedy)).collect();
     section("Not seen", Alert { lead: "Not seen", items, ..Alert::default() })
 }
@@ -25,8 +25,7 @@ pub(crate) fn not_seen_items(analysis: &Analysis, diagnosis: &Diagnosis) -> Vec<
     first.chain(others.map(|spot| (spot.what.clone(), spot.remedy.clone()))).collect()
 }
 
-pub(super) fn warnings(subject: &Subject<'_>) -> Vec<Section> {
-    let analysis = subject.analysis;
+pub(crate) fn warnings(analysis: &Analysis) -> Vec<Section> {
     let mut items: Vec<_> =
         analysis.warnings.iter().map(|w| (w.to_string().into(), w.hint().to_owned())).collect();
     if analysis.stacks.cut_share() >= 0.01 {

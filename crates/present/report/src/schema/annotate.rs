@@ -1,6 +1,6 @@
 //! `heapwise.annotate/1`: what files and lines allocate.
 
-use super::report::Warning;
+use super::report::{BlindSpot, Warning};
 use serde::{Deserialize, Serialize};
 
 /// The value of the field `schema`.
@@ -10,6 +10,8 @@ pub const SCHEMA: &str = "heapwise.annotate/1";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Annotated {
+    /// What could not be seen.
+    pub blind_spots: Vec<BlindSpot>,
     /// The recorded command and its arguments.
     pub command: Vec<String>,
     /// The files that occur in stacks: first the user's own, then those of dependencies, then the others; among these the ones with

@@ -51,6 +51,20 @@ fn files_are_listed() {
 }
 
 #[test]
+fn what_was_not_recorded_is_said_here_too() {
+    let listing = |sampled: &Sampled| {
+        let analysis = analysis(sampled);
+        let diagnosis = diagnose(&analysis);
+        Annotation::new(&analysis, &diagnosis).text(&View::Files, &options(false), NARROW)
+    };
+    let nothing = listing(&Sampled { events: false, ..Sampled::default() });
+    assert!(nothing.contains("No allocation was seen"), "{nothing}");
+    assert!(!nothing.contains("line tables"), "{nothing}");
+    let partial = listing(&Sampled { blind: true, ..Sampled::default() });
+    assert!(partial.contains("NOT SEEN"), "{partial}");
+}
+
+#[test]
 fn a_file_is_shown_around_its_lines_that_allocate() {
     let text = |style| {
         of("parse.rs", Ok(source()), |annotation, view| annotation.text(view, &options(false), style))

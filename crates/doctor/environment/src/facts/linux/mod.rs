@@ -37,7 +37,7 @@ impl Roots {
     ///
     /// # Errors
     ///
-    /// If no such process, or it may not be looked at.
+    /// If there is no such process, or it may not be looked at.
     pub fn of_process(&self, pid: u32) -> io::Result<Facts> {
         Ok(Facts { machine: self.machine(&pid.to_string()), ..self.of_process_itself(pid)? })
     }
@@ -46,7 +46,7 @@ impl Roots {
     ///
     /// # Errors
     ///
-    /// If no such process, or it may not be looked at.
+    /// If there is no such process, or it may not be looked at.
     pub fn of_process_itself(&self, pid: u32) -> io::Result<Facts> {
         let folder = pid.to_string();
         let process = self.process(pid)?;

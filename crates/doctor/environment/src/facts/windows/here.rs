@@ -18,7 +18,7 @@ pub fn inherited(subject: Subject, variables: Variables) -> Facts {
 ///
 /// # Errors
 ///
-/// If no such process, or it may not be looked at.
+/// If there is no such process, or it may not be looked at.
 pub fn of_process(pid: u32) -> io::Result<Facts> {
     let process = sys::Process::open(pid)?;
     let path = process.image().unwrap_or_default();

@@ -3,9 +3,11 @@
 //!
 //! Their line is that of a type, where nothing can be changed about a copy. It is made for whoever calls them.
 
-/// Whether a function makes a copy of a value, as far as its name has it.
-pub fn makes_a_copy(function: &str, file: Option<&str>) -> bool {
-    is_clone(function, file) || is_copy_constructor(function) || is_conversion(function, file)
+/// Whether a function only makes a copy of a value, as far as its name has it and that of the function that it called for it.
+pub fn makes_a_copy(function: &str, file: Option<&str>, called: Option<&str>) -> bool {
+    is_clone(function, file)
+        || is_copy_constructor(function)
+        || is_conversion(function, file) && called.is_some_and(constructs_a_string)
 }
 
 /// `<app::Thing as core::clone::Clone>::clone`, and an inlined `clone` in a file of Rust.
@@ -24,7 +26,8 @@ fn is_copy_constructor(function: &str) -> bool {
     method == "operator=" || method == last_part(of)
 }
 
-/// `StringPiece::AsString() const`, `toString[abi:cxx11]`: a method of C++ without arguments that returns a new string.
+/// `StringPiece::AsString() const`, `toString[abi:cxx11]`: a method of C++ without arguments that returns a string. Only what it calls
+/// tells whether it copies one or puts it together.
 fn is_conversion(function: &str, file: Option<&str>) -> bool {
     const NAMES: [&str; 7] =
         ["AsString", "as_string", "ToString", "toString", "to_string", "ToStdString", "toStdString"];
@@ -32,8 +35,14 @@ fn is_conversion(function: &str, file: Option<&str>) -> bool {
     let name = name.strip_suffix("()").unwrap_or(name);
     let name = name.strip_suffix("[abi:cxx11]").unwrap_or(name);
     let method = name.rsplit("::").next().unwrap_or(name);
-    let is_rust = file.is_some_and(|file| file.ends_with(".rs"));
-    !is_rust && NAMES.contains(&method) && (name.contains("::") || name != function)
+    let is_cxx = name != function || file.is_some_and(|file| !file.ends_with(".rs"));
+    is_cxx && NAMES.contains(&method) && (name.contains("::") || name != function)
+}
+
+/// A constructor of `std::string`, and what it is made of.
+fn constructs_a_string(function: &str) -> bool {
+    let name = last_part(function.split_once('(').map_or(function, |(path, _)| path));
+    matches!(name, "basic_string" | "_M_construct" | "_M_create")
 }
 
 /// The name of a class without what it is in and without the arguments of a template.
@@ -63,7 +72,7 @@ mod tests {
             "<app::Thing<T> as core::clone::Clone>::clone_from",
             "clone",
         ] {
-            assert!(makes_a_copy(name, rust), "{name}");
+            assert!(makes_a_copy(name, rust, None), "{name}");
         }
         for name in [
             "Thing::Thing(Thing const&)",
@@ -71,12 +80,28 @@ mod tests {
             "a::Box<b::C>::Box(a::Box<b::C> const&)",
             "A<int>::B::B(A<int>::B const&)",
         ] {
-            assert!(makes_a_copy(name, None), "{name}");
+            assert!(makes_a_copy(name, None, None), "{name}");
         }
         for name in
             ["StringPiece::AsString() const", "StringPiece::AsString[abi:cxx11]", "AsString[abi:cxx11]"]
         {
-            assert!(makes_a_copy(name, Some("/u/src/string_piece.h")), "{name}");
+            let file = Some("/u/src/string_piece.h");
+            for called in [
+                "basic_string<std::allocator<char> >",
+                "_M_construct<char const*>",
+                "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >::basic_string(char const*)",
+                "std::__cxx11::basic_string<char>::_M_create(unsigned long&, unsigned long)",
+            ] {
+                assert!(makes_a_copy(name, file, Some(called)), "{name} {called}");
+            }
+            for called in [
+                "reserve",
+                "operator+=",
+                "std::__cxx11::basic_string<char>::reserve(unsigned long)",
+                "std::__cxx11::basic_string<char>::_M_append(char const*, unsigned long)",
+            ] {
+                assert!(!makes_a_copy(name, file, Some(called)), "{name} {called}");
+            }
         }
         for name in [
             "app::clone_all",
@@ -90,8 +115,9 @@ mod tests {
             "main",
             "",
         ] {
-            assert!(!makes_a_copy(name, rust), "{name}");
+            assert!(!makes_a_copy(name, rust, Some("_M_construct<char const*>")), "{name}");
         }
-        assert!(!makes_a_copy("clone", Some("/u/src/thing.c")));
+        assert!(!makes_a_copy("clone", Some("/u/src/thing.c"), None));
+        assert!(!makes_a_copy("app::Thing::to_string", None, Some("basic_string")), "of Rust, without lines");
     }
 }

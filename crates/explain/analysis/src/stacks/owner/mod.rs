@@ -57,8 +57,10 @@ pub fn owner_of(facts: &FrameFacts<'_>) -> Owner {
 /// such frame either, one of a standard library or of the system. `None` if all frames are heapwise's.
 pub fn nearest_frame<'a>(frames: impl Iterator<Item = (FrameFacts<'a>, Owner)>) -> Option<usize> {
     let mut best: Option<(Rank, usize)> = None;
+    let mut called = None;
     for (at, (facts, owner)) in frames.enumerate() {
-        let Some(rank) = rank_of(&facts, owner) else { continue };
+        let called = std::mem::replace(&mut called, facts.function);
+        let Some(rank) = rank_of(&facts, owner, called) else { continue };
         if best.is_none_or(|(known, _)| rank < known) {
             best = Some((rank, at));
         }
@@ -90,17 +92,17 @@ enum Rank {
     System,
 }
 
-fn rank_of(facts: &FrameFacts<'_>, owner: Owner) -> Option<Rank> {
+/// `called` is the function of the frame before it.
+fn rank_of(facts: &FrameFacts<'_>, owner: Owner, called: Option<&str>) -> Option<Rank> {
+    let is_copy = || facts.function.is_some_and(|name| makes_a_copy(name, facts.file, called));
     let is_in_library = facts.module.is_none_or(|module| module.contains(".so"));
     let rank = match owner {
         Owner::Recorder => return None,
-        Owner::User if facts.function.is_some_and(|name| makes_a_copy(name, facts.file)) => Rank::OwnCopy,
+        Owner::User if is_copy() => Rank::OwnCopy,
         Owner::User if facts.function.is_none() && is_in_library => Rank::OwnWithoutName,
         Owner::User => Rank::Own,
         Owner::Dependency if facts.function.is_none() => Rank::DependencyWithoutName,
-        Owner::Dependency if facts.function.is_some_and(|name| makes_a_copy(name, facts.file)) => {
-            Rank::DependencyCopy
-        }
+        Owner::Dependency if is_copy() => Rank::DependencyCopy,
         Owner::Dependency => Rank::Dependency,
         Owner::Wrapper => Rank::Wrapper,
         Owner::RustStd | Owner::CxxStd if is_in_library => Rank::StdOfLibrary,

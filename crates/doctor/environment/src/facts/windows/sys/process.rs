@@ -37,7 +37,7 @@ impl Process {
         let handle = unsafe { OpenProcess(PROCESS_QUERY_INFORMATION | PROCESS_VM_READ, 0, pid) };
         if handle.is_null() {
             let error = io::Error::last_os_error();
-            // Windows reports with this error that no such process.
+            // Windows reports with this error that there is no such process.
             let is_nobody = error.raw_os_error() == Some(ERROR_INVALID_PARAMETER as i32);
             return Err(if is_nobody { io::ErrorKind::NotFound.into() } else { error });
         }
