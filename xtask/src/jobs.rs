@@ -185,6 +185,11 @@ mod tests {
         assert_eq!(totals.to_string(), "6 tests passed, 0 failed, 3 ignored, in 3 programs");
         let error = run(vec![job("d", fails), job("e", passes)], &mut screen).unwrap_err();
         assert_eq!(error.to_string(), "tests failed:\n  d");
+        let missing = Job { name: "m".to_owned(), command: Command::new("/nonexistent/program") };
+        let error = run(vec![missing, job("e", fails)], &mut screen).unwrap_err().to_string();
+        let mut failed: Vec<_> = error.lines().skip(1).map(str::trim).collect();
+        failed.sort_unstable();
+        assert_eq!(failed, ["e", "m"]);
         let screen = String::from_utf8(screen).unwrap();
         assert_eq!(screen.matches("test result: ok. 2 passed").count(), 4, "{screen}");
         assert!(screen.contains("     Running d\ntest result: FAILED. 1 passed"), "{screen}");

@@ -2,12 +2,22 @@
 //!
 //! A rule about clones has to know a clone when it sees one. What it sees are the frames between the allocator and the
 //! user's nearest frame: functions of the standard libraries, of serde, of the C library. Their names are the only thing
-//! here that depends on versions of these libraries, and this is the only file that knows them. A name that is not known
-//! makes an allocation [`Purpose::Other`], and the rules silent.
+//! here that depends on versions of these libraries, and nothing else knows them. A name that is not known makes an
+//! allocation [`Purpose::Other`], and the rules silent.
+
+mod names;
+mod serde;
+
+pub(crate) use names::ONE_OBJECT;
 
 use crate::name::base;
 use heapwise_analysis::Frame;
 use heapwise_analysis::owner::{Owner, WrapperKind, makes_a_copy, wrapper_kind};
+use names::{
+    ARRAY, BOXES, CASES, COLLECTS, COPIES, DIRECT, FORMATS, GROWS, MAP_GROWS, NODES, PATHS, READS, RESERVES,
+    STREAMS,
+};
+use serde::{Direction, direction};
 
 /// What is allocated for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -62,101 +72,6 @@ pub(crate) struct Call<'a> {
     /// Whether serde was to fill a `Cow` and made it own its text all the same.
     pub(crate) owned_cow: bool,
 }
-
-const COPIES: &[&str] = &[
-    "clone",
-    "to_owned",
-    "to_vec",
-    "clone_from",
-    "cloned",
-    "into_owned",
-    "strdup",
-    "__strdup",
-    "strndup",
-    "__strndup",
-    "wcsdup",
-    "_M_construct",
-    "_M_assign",
-    "basic_string",
-    "substr",
-];
-const FORMATS: &[&str] = &[
-    "format",
-    "format_inner",
-    "to_string",
-    "spec_to_string",
-    "asprintf",
-    "vasprintf",
-    "__vasprintf_internal",
-    "__asprintf_chk",
-    "operator+",
-    "__str_concat",
-];
-const CASES: &[&str] = &["to_uppercase", "to_lowercase", "to_ascii_uppercase", "to_ascii_lowercase"];
-/// Functions of `std::path` that make a new path of another one.
-const PATHS: &[&str] = &["join", "_join", "with_extension", "with_file_name", "path"];
-/// Classes of C++ that write text into a buffer of their own, and read it.
-const STREAMS: &[&str] = &[
-    "basic_stringbuf",
-    "basic_ostringstream",
-    "basic_istringstream",
-    "basic_stringstream",
-    "basic_strstream",
-];
-/// Functions that read a line into a buffer that they make larger.
-const READS: &[&str] = &["getline", "getdelim", "_IO_getdelim", "__getdelim", "__getline"];
-const GROWS: &[&str] = &[
-    "grow_one",
-    "grow_amortized",
-    "finish_grow",
-    "do_reserve_and_handle",
-    "reserve_for_push",
-    "_M_realloc_insert",
-    "_M_realloc_append",
-    "_M_default_append",
-    "_M_range_insert",
-    "_M_fill_insert",
-    "_M_append_range",
-    "_M_append",
-    "_M_mutate",
-    "_M_replace",
-    "_M_replace_aux",
-    "push_back",
-    "emplace_back",
-    "append",
-];
-const MAP_GROWS: &[&str] = &["reserve_rehash", "_M_rehash", "_M_rehash_aux"];
-const NODES: &[&str] =
-    &["_M_get_node", "_M_create_node", "_M_allocate_node", "_M_allocate_node_ptr", "_M_insert_node"];
-const COLLECTS: &[&str] =
-    &["collect", "from_iter", "spec_from_iter", "spec_from_iter_nested", "from_iter_exact"];
-const BOXES: &[&str] = &[
-    "exchange_malloc",
-    "box_new",
-    "make_unique",
-    "make_shared",
-    "allocate_shared",
-    "__shared_count",
-    "__allocate_shared",
-];
-/// `new T`, and `new T[n]`, which is a buffer. Their plain names are the same.
-pub(crate) const ONE_OBJECT: &str = "operator new";
-const ARRAY: &str = "operator new[]";
-const RESERVES: &[&str] = &[
-    "with_capacity",
-    "with_capacity_in",
-    "from_elem",
-    "reserve",
-    "reserve_exact",
-    "try_reserve",
-    "try_reserve_exact",
-    "resize",
-    "allocate_in",
-    "_M_allocate",
-    "_M_create_storage",
-];
-const DIRECT: &[&str] =
-    &["operator new", "operator new[]", "malloc", "calloc", "realloc", "reallocarray", "aligned_alloc"];
 
 /// Looks at a stack from the innermost frame up to the user's.
 pub(crate) fn call<'a>(stack: &[Frame<'a>], user: usize) -> Call<'a> {
@@ -267,34 +182,6 @@ fn wraps_the_system(file: &str) -> bool {
     file.split_once("std/src/").is_some_and(|(_, rest)| parts.iter().any(|part| rest.starts_with(part)))
 }
 
-/// Which way serde's values go.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Direction {
-    Reads,
-    /// Text is put together there as anywhere else.
-    Writes,
-}
-
-/// What a function of serde's, or one that a program has for serde, does. Some have no direction: a map that is filled by either.
-fn direction(frame: &Frame<'_>) -> Option<Direction> {
-    let (name, file) = (frame.function.unwrap_or_default(), frame.file.unwrap_or_default());
-    let is_of_serde = [name, file].iter().any(|text| text.contains("serde"));
-    if !is_of_serde || !matches!(frame.owner, Owner::Dependency | Owner::User) {
-        return None;
-    }
-    let has = |parts: &[&str], folder: &str, source: &str| {
-        parts.iter().any(|part| name.contains(part)) || file.contains(folder) || file.ends_with(source)
-    };
-    // "Serialize" is a part of the name of what deserializes only without its first letter.
-    if has(&["::de::", "eserialize", "visit_", "borrow_cow_", "parse_str_bytes"], "/de/", "/de.rs") {
-        Some(Direction::Reads)
-    } else if has(&["::ser::", "Serialize", "serialize_"], "/ser/", "/ser.rs") {
-        Some(Direction::Writes)
-    } else {
-        None
-    }
-}
-
 /// A function of a stream of text of C++.
 fn is_of_stream(frame: &Frame<'_>) -> bool {
     let is_one = |name: &str| STREAMS.iter().any(|class| name.contains(class));
@@ -327,19 +214,27 @@ fn is_string_from(inner: &[Frame<'_>], names: &[&str]) -> bool {
 mod tests {
     use super::*;
 
+    /// `function|file`
+    fn frame(text: &str, line: Option<u32>) -> Frame<'_> {
+        let (function, file) = text.split_once('|').unwrap_or((text, ""));
+        let (function, file) = (Some(function), (!file.is_empty()).then_some(file));
+        let facts = heapwise_analysis::owner::FrameFacts { function, file, module: None };
+        let owner = heapwise_analysis::owner::owner_of(&facts);
+        Frame { function, file, line, inlined: true, module: None, address: 0, owner }
+    }
+
     /// `function|file` of the frames in front of the user's, innermost first.
     fn what(frames: &[&str]) -> Purpose {
-        let frames: Vec<Frame<'_>> = frames
-            .iter()
-            .map(|text| {
-                let (function, file) = text.split_once('|').unwrap_or((text, ""));
-                let (function, file) = (Some(function), (!file.is_empty()).then_some(file));
-                let facts = heapwise_analysis::owner::FrameFacts { function, file, module: None };
-                let owner = heapwise_analysis::owner::owner_of(&facts);
-                Frame { function, file, line: None, inlined: true, module: None, address: 0, owner }
-            })
-            .collect();
+        let frames: Vec<Frame<'_>> = frames.iter().map(|text| frame(text, None)).collect();
         call(&frames, frames.len()).what
+    }
+
+    #[test]
+    fn one_object_is_only_spoken_of_where_lines_tell_what_was_inlined() {
+        for (line, wanted) in [(Some(7), Purpose::Boxed), (None, Purpose::Direct)] {
+            let stack = [frame("operator new(unsigned long)", None), frame("app::build()", line)];
+            assert_eq!(call(&stack, 1).what, wanted, "{line:?}");
+        }
     }
 
     #[test]
@@ -444,6 +339,22 @@ mod tests {
                 Purpose::Other,
             ),
             (&["malloc", "strdup"], Purpose::Copy),
+            (
+                &[
+                    "operator new(unsigned long)",
+                    "limbs::grow(unsigned long)",
+                    "operator+<char, std::allocator<char> >",
+                ],
+                Purpose::Format,
+            ),
+            (
+                &[
+                    "operator new(unsigned long)",
+                    "grow|/usr/include/boost/multiprecision/cpp_int.hpp",
+                    "operator+<cpp_int_backend>|/usr/include/boost/multiprecision/detail/number.hpp",
+                ],
+                Purpose::Other,
+            ),
             (
                 &[
                     "operator new(unsigned long)",

@@ -236,6 +236,33 @@ mod tests {
     }
 
     #[test]
+    fn text_in_other_letters_and_changed_paths_have_advice_of_their_own() {
+        const CASED: &str = "alloc::str::<impl str>::to_lowercase|/rustc/1/library/alloc/src/str.rs|440";
+        const ASCII: &str = "to_ascii_uppercase|/rustc/1/library/alloc/src/str.rs|600";
+        const CHANGED: &str = "with_extension|/rustc/1/library/std/src/path.rs|2700";
+        let cases = [
+            (CASED, "If the texts are ASCII, compare without"),
+            (ASCII, "one string for each value. Compare without"),
+            (CHANGED, "path.set_extension(…);"),
+        ];
+        for (callee, wanted) in cases {
+            let mut p = Program::default();
+            let stack = p.stack(&user(
+                &["alloc|/rustc/1/library/alloc/src/alloc.rs|95", callee],
+                "app::look|/u/src/a.rs|7",
+            ));
+            for _ in 0..50_000 {
+                let block = p.alloc(stack, 20);
+                p.free(block);
+            }
+            assert_eq!(p.found("clone-of-owned").len(), 1, "{callee}");
+            let found = p.only("clone-of-owned");
+            assert!(found.remedy.contains(wanted), "{callee}: {}", found.remedy);
+            assert_eq!(found.estimate.allocations, 50_000);
+        }
+    }
+
+    #[test]
     fn what_copies_on_the_way_to_something_else_is_not_to_be_left_out() {
         let mut p = Program::default();
         let mut stack = CLONE.to_vec();

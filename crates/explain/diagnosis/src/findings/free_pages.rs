@@ -91,6 +91,11 @@ mod tests {
         // A program that has freed everything before it ends has no free pages for long.
         analysis.accounting.at_end.as_mut().expect("it is there").live = Bytes(0);
         assert_eq!(found(&analysis), []);
+        // Nor has one of which only that moment was seen.
+        let end = analysis.accounting.at_end.clone();
+        let peak = std::mem::replace(&mut analysis.accounting.at_peak, end);
+        assert_eq!(found(&analysis), []);
+        analysis.accounting.at_peak = peak;
         analysis.accounting.at_end.as_mut().expect("it is there").live = Bytes(10 << 20);
         assert_eq!(findings[0].title, "the allocator keeps 80.0 MiB of free pages");
         assert!(findings[0].evidence[0].starts_with("at the end"), "{:?}", findings[0].evidence);

@@ -107,6 +107,7 @@ mod tests {
         assert_eq!(found.title, "serve (a.rs:17) keeps 1.95 MiB that nothing frees, and it grows");
         assert_eq!(found.estimate.peak_bytes.0, 500 * 4096);
     }
+
     #[test]
     fn what_fills_up_is_no_leak() {
         for (n_late, n_found) in [(10, 0), (30, 1)] {

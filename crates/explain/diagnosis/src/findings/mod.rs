@@ -160,6 +160,15 @@ fn without(part: &Part<'_>, allocations_left: u64, reallocations_left: u64) -> E
     }
 }
 
+/// The estimate for buffers of which one is kept for all that are soon freed. It grows to the largest size.
+fn with_one_kept(part: &Part<'_>, soon: u64) -> Estimate {
+    let left = |calls: u64| {
+        let each = calls / part.made().max(1);
+        each + calls.saturating_sub(soon.saturating_mul(each))
+    };
+    without(part, left(part.allocations).max(1), left(part.reallocations))
+}
+
 /// The estimate for so many copies that are no longer made: what was copied is saved as well.
 fn without_copies(part: &Part<'_>, copies: u64) -> Estimate {
     let estimate = without(part, part.allocations.saturating_sub(copies), part.reallocations);

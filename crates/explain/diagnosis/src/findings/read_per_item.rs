@@ -3,11 +3,11 @@
 //! With glibc large buffers in a row cost next to nothing, since it keeps their pages. Most other allocators return them, and the
 //! system has to fill new ones with zeros: large buffers are worth a low finding whatever the model says.
 
-use super::{Occurrence, Rule, without};
+use super::{Occurrence, Rule, with_one_kept};
 use crate::finding::{Certainty, Severity};
 use crate::foreign::InForeignCode;
 use crate::purpose::Purpose;
-use crate::rule_input::{Language, Part, RuleInput};
+use crate::rule_input::{Language, RuleInput};
 use crate::units::{bytes, count};
 use crate::weigh;
 
@@ -76,19 +76,12 @@ impl Rule for ReadPerItem {
                     ),
                     format!("{} were requested in all", bytes(part.bytes)),
                 ],
-                // The one that is kept grows no more, after a few lines.
-                estimate: without(&part, part.allocations.saturating_sub(soon).max(1), left_of_steps(&part, soon)),
+                estimate: with_one_kept(&part, soon),
                 remedy: remedy.into(),
             })
         });
         places.collect()
     }
-}
-
-/// Reallocations that remain: those of the buffers that are kept.
-fn left_of_steps(part: &Part<'_>, soon: u64) -> u64 {
-    let kept = part.made().saturating_sub(soon);
-    (part.reallocations as f64 * kept as f64 / part.made().max(1) as f64) as u64
 }
 
 #[cfg(test)]
@@ -128,7 +121,7 @@ mod tests {
             }
         }
         let found = p.only("read-to-string-per-item");
-        assert_eq!(found.estimate.allocations, 600);
+        assert_eq!(found.estimate.allocations, 599);
         assert!(found.evidence[0].ends_with("of which 600 are soon freed"), "{:?}", found.evidence);
     }
 }

@@ -3,7 +3,7 @@
 //! Seen is that many buffers that the line calls for in the same way were short-lived, or that at most a few of them were ever
 //! live at one time, and that all were freed.
 
-use super::{Occurrence, Rule, without};
+use super::{Occurrence, Rule, with_one_kept};
 use crate::finding::Certainty;
 use crate::foreign::InForeignCode;
 use crate::purpose::{ONE_OBJECT, Purpose};
@@ -118,21 +118,11 @@ fn find<'a>(place: &'a Place<'a>) -> Option<Occurrence<'a>> {
         place: Some(place),
         sites: part.ids(),
         evidence,
-        estimate: without(
-            &part,
-            left(part.allocations, &part, soon).max(1),
-            left(part.reallocations, &part, soon),
-        ),
+        estimate: with_one_kept(&part, soon),
         remedy: format!(
             "Keep one and clear it: {keep} If the line is in a function that is called in the loop, hand the {what} in."
         ),
     })
-}
-
-/// Of so many allocations or reallocations, those that remain. The buffer that is kept grows to the largest size.
-fn left(calls: u64, part: &Part<'_>, soon: u64) -> u64 {
-    let each = calls / part.made().max(1);
-    each + calls.saturating_sub(soon.saturating_mul(each))
 }
 
 /// Whether it is a `std::string` by what the line calls.
