@@ -92,7 +92,7 @@ mod tests {
         analysis.accounting.at_end.as_mut().expect("it is there").live = Bytes(0);
         assert_eq!(found(&analysis), []);
         // Nor has one of which only that moment was seen.
-        let end = analysis.accounting.at_end.clone();
+        let end = analysis.accounting.at_end;
         let peak = std::mem::replace(&mut analysis.accounting.at_peak, end);
         assert_eq!(found(&analysis), []);
         analysis.accounting.at_peak = peak;
