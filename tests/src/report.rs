@@ -50,7 +50,7 @@ impl Report {
     /// The file's name and the line that a finding is about.
     pub fn line_of(&self, finding: &Finding) -> Option<(&str, u32)> {
         let site = self.sites.iter().find(|site| Some(site.id) == finding.site)?;
-        let frame = site.stack.get(site.user_frame?)?;
+        let frame = self.stack(site).nth(site.user_frame?)?;
         Some((frame.file.as_deref()?.rsplit('/').next()?, frame.line?))
     }
 
@@ -59,7 +59,7 @@ impl Report {
     pub fn sum(&self, wanted: impl Fn(&[&str]) -> bool) -> Sum {
         let mut sum = Sum::default();
         for site in &self.sites {
-            let functions = site.stack.iter().map(|f| f.function.as_deref().map_or("?", functions::plain));
+            let functions = self.stack(site).map(|f| f.function.as_deref().map_or("?", functions::plain));
             if wanted(&functions.collect::<Vec<_>>()) {
                 sum.blocks += site.allocations + site.reallocations;
                 sum.bytes += site.allocated_bytes;

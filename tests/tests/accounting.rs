@@ -106,7 +106,7 @@ fn the_place_that_pins_pages_is_named() {
     let report = recorded.report();
     let pinned = report.memory.pinned.first().expect("something is pinned");
     let functions: Vec<_> =
-        report.sites[pinned.site as usize].stack.iter().map(|f| f.function.as_deref()).collect();
+        report.stack(&report.sites[pinned.site as usize]).map(|f| f.function.as_deref()).collect();
     assert!(functions.contains(&Some("keep")), "{functions:?}");
     // Without the small blocks nearly all of it would be free.
     assert!(pinned.bytes > 35 << 20 && (9_000..=10_000).contains(&pinned.blocks), "{pinned:?}");

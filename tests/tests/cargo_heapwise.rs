@@ -128,7 +128,8 @@ fn blocks_at_the_line(recording: &Path) -> u64 {
     let sites = report["sites"].as_array().expect("sites").iter();
     let ours = sites.filter(|site| {
         let Some(frame) = site["user_frame"].as_u64() else { return false };
-        let frame = &site["stack"][frame as usize];
+        let index = site["stack"][frame as usize].as_u64().expect("an index");
+        let frame = &report["frames"][index as usize];
         frame["line"] == line && frame["file"].as_str().is_some_and(|file| file.ends_with("src/main.rs"))
     });
     ours.map(|site| site["allocations"].as_u64().expect("a number")).sum()

@@ -111,9 +111,9 @@ fn equal_those_of_glibcs_own_unwinder() {
         assert!(lines.len() >= 4, "{text}");
         for expected in lines {
             // The place that both saw is unique to its stack: `from` is called once for each.
-            let sites = recorded.report().sites.iter();
-            let stacks = sites.map(|site| {
-                site.stack.iter().filter_map(|f| f.function.as_deref().map(plain)).collect::<Vec<_>>()
+            let report = recorded.report();
+            let stacks = report.sites.iter().map(|site| {
+                report.stack(site).filter_map(|f| f.function.as_deref().map(plain)).collect::<Vec<_>>()
             });
             let mut stacks = stacks.filter(|stack| stack.contains(&"beside"));
             // The allocator's own frame may or may not be shown; what libc does before `main` carries other names.
@@ -192,12 +192,13 @@ fn have_no_frame_of_the_preload_library() {
     // The C library allocates for a new thread below `pthread_create`, which is interposed.
     let program = build(&Victim::named("threads_short_lived"), FlagSet::Release);
     let recorded = verified(&program, &[], 1, 100);
-    let stacks = recorded.report().sites.iter().map(|site| &site.stack);
+    let report = recorded.report();
     let mut n_created = 0;
-    for stack in stacks {
-        let names: Vec<_> = stack.iter().filter_map(|frame| frame.function.as_deref()).collect();
+    for site in &report.sites {
+        let mut stack = report.stack(site);
+        let names: Vec<_> = stack.clone().filter_map(|frame| frame.function.as_deref()).collect();
         n_created += usize::from(names.iter().any(|name| name.contains("pthread_create")));
-        let own = stack.iter().find(|frame| frame.module.as_deref().is_some_and(|m| m.contains("heapwise")));
+        let own = stack.find(|frame| frame.module.as_deref().is_some_and(|m| m.contains("heapwise")));
         assert!(own.is_none(), "{own:?} in {names:?}");
     }
     assert!(n_created > 0, "no thread was made");

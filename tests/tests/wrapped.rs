@@ -54,12 +54,12 @@ fn exact(program: &Path, allocator: &str) -> Recorded {
 fn has_whole_stacks(recorded: &Recorded) {
     let report = recorded.report();
     let nested = report.sites.iter().filter(|site| {
-        site.stack.iter().any(|frame| frame.function.as_deref().is_some_and(|name| name.contains("nested")))
+        report.stack(site).any(|frame| frame.function.as_deref().is_some_and(|name| name.contains("nested")))
     });
     let mut n_sites = 0;
     for site in nested {
         n_sites += 1;
-        for frame in &site.stack {
+        for frame in report.stack(site) {
             let file = frame.file.as_deref().unwrap_or_default();
             assert!(
                 !file.contains("heapwise-recorder/") && !file.ends_with("heapwise/src/allocator.rs"),
@@ -262,7 +262,7 @@ fn is_one_phase(report: &Report, deallocations: u64) {
     let totals = &report.totals;
     let site =
         report.sites.iter().find(|site| site.allocations == 1000).expect("a thousand blocks at one place");
-    let names = site.stack.iter().filter_map(|frame| frame.function.as_deref());
+    let names = report.stack(site).filter_map(|frame| frame.function.as_deref());
     assert!(names.clone().any(|name| name.contains("phase")), "{:?}", names.collect::<Vec<_>>());
     assert!(totals.allocations >= 1001 && totals.allocations < 1020, "{totals:?}");
     assert!(totals.deallocations >= deallocations && totals.deallocations < deallocations + 20, "{totals:?}");

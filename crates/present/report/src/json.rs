@@ -1,25 +1,17 @@
 //! Fills `heapwise.report/1`.
 
+pub(crate) mod frames;
 mod marks;
 pub(crate) mod memory;
 
-use crate::report::rows::via_of;
 use crate::schema::report::{
-    AllocatorTime, BlindSpot, Estimate, Exit, Finding, Frame, Growth, Handover, Interception, Order, Process,
+    AllocatorTime, BlindSpot, Estimate, Exit, Finding, Growth, Handover, Interception, Order, Process,
     Quantiles, Report, SCHEMA, Sampling, Site, SiteSizes, SizeClass, Stacks, Thread, Totals, Warning,
     Withheld,
 };
+use frames::Frames;
 use heapwise_analysis::{self as analysis, Analysis};
 use heapwise_diagnosis::{self as diagnosis, Diagnosis};
-
-/// Frames of a stack that are written, from its two ends: deep recursion has a site per depth, and whole stacks would make the
-/// report grow with the square of it.
-const INNER_FRAMES: usize = 384;
-const OUTER_FRAMES: usize = 128;
-/// Frames of all sites together. Beyond that, stacks are cut to fewer frames: still more than most stacks have.
-const MOST_FRAMES: usize = 1 << 21;
-const FEWER_INNER_FRAMES: usize = 48;
-const FEWER_OUTER_FRAMES: usize = 16;
 
 /// What may be omitted.
 #[derive(Clone, Copy, Debug, Default)]
@@ -35,7 +27,9 @@ pub fn json(analysis: &Analysis, diagnosis: &Diagnosis, options: &JsonOptions) -
 
 fn report<'a>(a: &'a Analysis, d: &Diagnosis, options: &JsonOptions) -> Report<'a> {
     let end = a.end.as_ref();
-    let mut listed = 0;
+    let mut frames = Frames::default();
+    let sites =
+        a.sites().iter().take(options.top.unwrap_or(usize::MAX)).map(|s| site(a, s, &mut frames)).collect();
     Report {
         schema: SCHEMA.to_owned(),
         heapwise: a.meta.heapwise.clone(),
@@ -79,12 +73,8 @@ fn report<'a>(a: &'a Analysis, d: &Diagnosis, options: &JsonOptions) -> Report<'
             })
             .collect(),
         n_sites: a.sites().len(),
-        sites: a
-            .sites()
-            .iter()
-            .take(options.top.unwrap_or(usize::MAX))
-            .map(|s| site(a, s, &mut listed))
-            .collect(),
+        sites,
+        frames: frames.into_list(),
         findings: d.findings.iter().map(finding).collect(),
         withheld: withheld(d),
     }
@@ -170,21 +160,15 @@ fn handover(handover: &analysis::Handover, bytes: Option<u64>) -> Handover {
     Handover { from: handover.from.0, to: handover.to.0, blocks: handover.blocks, bytes }
 }
 
-/// `listed` counts the frames of all sites.
-fn site<'a>(analysis: &'a Analysis, site: &'a analysis::Site, listed: &mut usize) -> Site<'a> {
+fn site<'a>(analysis: &'a Analysis, site: &'a analysis::Site, frames: &mut Frames<'a>) -> Site {
     let size = |share| site.sizes.quantile(share).map(|b| b.0);
     let final_size = |share| site.growth.final_sizes.quantile(share).map(|b| b.0);
     let lifetime = |share| site.lifetimes.quantile(share).map(|n| n.0);
-    let (inner, outer) = match *listed < MOST_FRAMES {
-        true => (INNER_FRAMES, OUTER_FRAMES),
-        false => (FEWER_INNER_FRAMES, FEWER_OUTER_FRAMES),
-    };
-    let (shown, frames_omitted) = analysis.stack_ends(site, inner, outer);
-    *listed += shown.len();
+    let stack = frames.add(analysis, site);
     Site {
         id: site.id.0,
-        user_frame: site.user_frame,
-        via: via_of(&shown, site.user_frame.filter(|at| *at < inner || frames_omitted == 0)),
+        user_frame: stack.place,
+        via: stack.via,
         allocations: site.allocations,
         allocated_bytes: site.allocated_bytes.0,
         reallocations: site.reallocations,
@@ -218,8 +202,8 @@ fn site<'a>(analysis: &'a Analysis, site: &'a analysis::Site, listed: &mut usize
         exit_births: site.exit_births,
         samples: site.samples,
         cut: site.cut,
-        frames_omitted,
-        stack: shown.iter().map(frame).collect(),
+        frames_omitted: stack.omitted,
+        stack: stack.indices,
     }
 }
 
@@ -242,22 +226,5 @@ fn finding(finding: &diagnosis::Finding) -> Finding {
             time_ns: estimate.time.0,
         },
         remedy: remedy.clone(),
-    }
-}
-
-/// The frames of a stack, without those between its two ends if it is very long.
-pub(crate) fn frames<'a>(stack: &[analysis::Frame<'a>]) -> Vec<Frame<'a>> {
-    let outer = stack.len().saturating_sub(OUTER_FRAMES).max(INNER_FRAMES.min(stack.len()));
-    stack.iter().take(INNER_FRAMES).chain(&stack[outer..]).map(frame).collect()
-}
-
-fn frame<'a>(frame: &analysis::Frame<'a>) -> Frame<'a> {
-    Frame {
-        function: frame.function.map(Into::into),
-        file: frame.file.map(Into::into),
-        line: frame.line,
-        inlined: frame.inlined,
-        module: frame.module.map(|m| m.path.as_str().into()),
-        address: frame.function.is_none().then_some(frame.address),
     }
 }

@@ -2,13 +2,15 @@
 
 use super::Diff;
 use super::rows::site_of;
-use crate::json::frames;
+use crate::json::frames::Frames;
 use crate::schema::diff::{self as schema, Change, Difference, Exceeded, OldNew, Recording, Warning};
 use heapwise_diagnosis::Comparison;
 use heapwise_diagnosis::compare::{self, Amounts, Caveat, Measure, Which};
 
 pub(super) fn json(diff: &Diff<'_>) -> String {
     let comparison = diff.comparison;
+    let mut frames = Frames::default();
+    let sites = comparison.sites.iter().map(|one| site(diff, one, &mut frames)).collect();
     crate::schema::compact(&schema::Diff {
         schema: schema::SCHEMA.to_owned(),
         old: recording(&diff.old),
@@ -17,8 +19,9 @@ pub(super) fn json(diff: &Diff<'_>) -> String {
         same: comparison.is_same(),
         totals: comparison.totals.iter().map(|one| change(comparison, one)).collect(),
         n_same_sites: comparison.n_same_sites,
-        sites: comparison.sites.iter().map(|site| difference(diff, site, None)).collect(),
-        places: comparison.places.iter().map(|p| difference(diff, &p.sum, Some(&p.sites))).collect(),
+        sites,
+        places: comparison.places.iter().map(|one| place(diff, one)).collect(),
+        frames: frames.into_list(),
         failed: diff.exceeded.iter().map(exceeded).collect(),
     })
 }
@@ -51,23 +54,31 @@ fn change(comparison: &Comparison, change: &compare::Change) -> Change {
     }
 }
 
-/// A call site with its stack, or a place with its sites.
-fn difference<'a>(
-    diff: &Diff<'a>,
-    difference: &compare::Difference,
-    sites: Option<&[usize]>,
-) -> Difference<'a> {
+/// A call site with its stack.
+fn site<'a>(diff: &Diff<'a>, difference: &compare::Difference, frames: &mut Frames<'a>) -> Difference<'a> {
+    let stack = site_of(diff, difference).map(|(analysis, site)| frames.add(analysis, site).indices);
+    Difference { stack: Some(stack.unwrap_or_default()), ..sum(diff, difference) }
+}
+
+/// A place with its call sites.
+fn place<'a>(diff: &Diff<'a>, place: &compare::PlaceDifference) -> Difference<'a> {
+    Difference { sites: Some(place.sites.clone()), ..sum(diff, &place.sum) }
+}
+
+fn sum<'a>(diff: &Diff<'a>, difference: &compare::Difference) -> Difference<'a> {
     let site = site_of(diff, difference);
-    let stack = site.map(|(analysis, site)| analysis.stack(site)).unwrap_or_default();
-    let at = site.and_then(|(_, site)| site.user_frame).and_then(|i| stack.get(i));
+    let at = site.and_then(|(analysis, site)| {
+        let at = site.user_frame?;
+        analysis.innermost(site, at + 1).pop()
+    });
     let both = |measure: Measure| {
         let get = |amounts: &Amounts| amounts.get(measure);
         OldNew { old: get(&difference.old), new: get(&difference.new) }
     };
     Difference {
         status: difference.status.id().to_owned(),
-        function: at.and_then(|frame| frame.function).map(Into::into),
-        file: at.and_then(|frame| frame.file).map(Into::into),
+        function: at.as_ref().and_then(|frame| frame.function).map(Into::into),
+        file: at.as_ref().and_then(|frame| frame.file).map(Into::into),
         line: at.and_then(|frame| frame.line),
         allocations: both(Measure::Allocations),
         reallocations: both(Measure::Reallocations),
@@ -76,8 +87,8 @@ fn difference<'a>(
         peak_bytes: both(Measure::PeakBytes),
         live_at_exit_bytes: both(Measure::LiveAtExitBytes),
         live_at_exit_blocks: both(Measure::LiveAtExitBlocks),
-        stack: sites.is_none().then(|| frames(&stack)),
-        sites: sites.map(<[usize]>::to_vec),
+        stack: None,
+        sites: None,
     }
 }
 

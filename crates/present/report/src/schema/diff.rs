@@ -31,6 +31,8 @@ pub struct Diff<'a> {
     pub sites: Vec<Difference<'a>>,
     /// The same, summed over the functions of the nearest frames that are the user's own code.
     pub places: Vec<Difference<'a>>,
+    /// The frames of the sites' stacks, each once.
+    pub frames: Vec<Frame<'a>>,
     /// Thresholds that are exceeded.
     pub failed: Vec<Exceeded>,
 }
@@ -107,9 +109,10 @@ pub struct Difference<'a> {
     pub live_at_exit_bytes: OldNew,
     /// Blocks that were never freed.
     pub live_at_exit_blocks: OldNew,
-    /// The frames from the innermost outwards. Only of a call site.
+    /// Its frames from the innermost outwards, as indices in `frames`; the outermost and the innermost ones of a very long stack.
+    /// Only of a call site.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stack: Option<Vec<Frame<'a>>>,
+    pub stack: Option<Vec<u32>>,
     /// Its call sites, as indices in `sites`. Only of a place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sites: Option<Vec<usize>>,

@@ -135,7 +135,7 @@ fn the_promised_fields_are_there() {
                 "stack",
             ],
         ),
-        ("/sites/0/stack/0", &["function", "file", "line", "inlined", "module"]),
+        ("/frames/0", &["function", "file", "line", "inlined", "module"]),
         ("/places/0", &["status", "function", "file", "line", "allocations", "sites"]),
         ("/failed/0", &["expression", "measure", "old", "new", "limit"]),
     ];

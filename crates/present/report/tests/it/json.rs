@@ -47,7 +47,7 @@ const FIELDS: &[(&str, &[&str])] = &[
             "freed_on_other_thread",
         ],
     ),
-    ("/sites/0/stack/0", &["function", "file", "line", "inlined"]),
+    ("/frames/0", &["function", "file", "line", "inlined"]),
     ("/sites/0/lifetime_ns", &["p50", "p99"]),
     ("", &["findings", "thread_matrix", "other_handovers"]),
     (
@@ -65,7 +65,7 @@ const FIELDS: &[(&str, &[&str])] = &[
     ("/stacks", &["captures", "cut_captures", "cut_share"]),
     ("/sites/0", &["user_frame", "via", "samples"]),
     ("", &["sampling"]),
-    ("/sites/0/stack/0", &["module"]),
+    ("/frames/0", &["module"]),
 ];
 
 const TOTALS: &[&str] = &[
@@ -132,9 +132,10 @@ fn sites_are_sorted_and_named() {
     assert!(bytes.is_sorted_by(|a, b| a >= b), "{bytes:?}");
     let parse = sites.iter().find(|s| s["temporary_allocations"] == 1000).expect("the temporary one");
     assert_eq!(parse["user_frame"], 1);
-    assert_eq!(parse["stack"][0]["inlined"], true);
-    assert_eq!(parse["stack"][1]["line"], 42);
-    assert_eq!(parse["stack"][1]["module"], "/home/user/contest/target/release/contest");
+    let frame = |at: usize| &whole["frames"][parse["stack"][at].as_u64().expect("an index") as usize];
+    assert_eq!(frame(0)["inlined"], true);
+    assert_eq!(frame(1)["line"], 42);
+    assert_eq!(frame(1)["module"], "/home/user/contest/target/release/contest");
     let few = report(&JsonOptions { top: Some(2) });
     assert_eq!(few["sites"].as_array().map(Vec::len), Some(2));
 }

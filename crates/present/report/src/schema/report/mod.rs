@@ -57,11 +57,20 @@ pub struct Report<'a> {
     /// How many call sites there are.
     pub n_sites: usize,
     /// Call sites, most allocated bytes first.
-    pub sites: Vec<Site<'a>>,
+    pub sites: Vec<Site>,
+    /// The frames of the sites' stacks, each once.
+    pub frames: Vec<Frame<'a>>,
     /// What is worth a change, the most rewarding first; at most ten.
     pub findings: Vec<Finding>,
     /// What would be judged if all memory were recorded, and is not.
     pub withheld: Vec<Withheld>,
+}
+
+impl<'a> Report<'a> {
+    /// The frames of a site's stack from the innermost outwards. An index without a frame has none.
+    pub fn stack(&self, site: &Site) -> impl Iterator<Item = &Frame<'a>> + Clone {
+        site.stack.iter().filter_map(|&at| self.frames.get(at as usize))
+    }
 }
 
 /// Something that is not judged since too much was not recorded.

@@ -1,6 +1,6 @@
 //! Call sites.
 //!
-//! Names in frames are borrowed where a report is written, since there may be millions of frames.
+//! Names in frames are borrowed where a report is written, since there may be many.
 
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -22,7 +22,7 @@ pub struct SizeClass {
 /// A call site: a stack from which memory was requested.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
-pub struct Site<'a> {
+pub struct Site {
     /// Its name in this report.
     pub id: u32,
     /// The index in `stack` of the frame that is shown as the place: the innermost one that is the user's own code, else that of a
@@ -80,8 +80,9 @@ pub struct Site<'a> {
     pub cut: bool,
     /// Frames between the inner and the outer ones that `stack` leaves out.
     pub frames_omitted: usize,
-    /// Its frames from the innermost outwards; of more than 512, the 384 innermost and the 128 outermost.
-    pub stack: Vec<Frame<'a>>,
+    /// Its frames from the innermost outwards, as indices in `frames` of the report; of more than 512, the 384 innermost and the 128
+    /// outermost.
+    pub stack: Vec<u32>,
 }
 
 /// Blocks that one thread allocated and another one freed.
@@ -137,7 +138,7 @@ pub struct Quantiles {
 }
 
 /// A frame of a stack.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Frame<'a> {
     /// The name of the function; null if it is not known.
