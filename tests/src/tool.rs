@@ -16,14 +16,14 @@ pub fn heapwise() -> &'static Path {
     static PATH: OnceLock<PathBuf> = OnceLock::new();
     PATH.get_or_init(|| match std::env::var_os(OVERRIDE) {
         Some(path) => PathBuf::from(path),
-        None => built("heapwise-cli", "heapwise", &profile_name()),
+        None => built("heapwise", &profile_name()),
     })
 }
 
 /// Path of `cargo-heapwise`, which is built if it is missing. Only its tests need it, so cargo checks whether it is up to date.
 pub fn cargo_heapwise() -> PathBuf {
     let _held = exclusively("cargo");
-    cargo("cargo-heapwise", "cargo-heapwise", &profile_name())
+    cargo("cargo-heapwise", &profile_name())
 }
 
 /// Path of the contest program, the project's example of one that allocates too much.
@@ -31,14 +31,14 @@ pub fn poetry_contest() -> &'static Path {
     static PATH: OnceLock<PathBuf> = OnceLock::new();
     PATH.get_or_init(|| match std::env::var_os("HEAPWISE_CONTEST") {
         Some(path) => PathBuf::from(path),
-        None => built("poetry-contest", "poetry-contest", &profile_name()),
+        None => built("poetry-contest", &profile_name()),
     })
 }
 
 /// Path of the contest program as users run it: optimised, so that its functions are inlined into one another.
 pub fn optimised_poetry_contest() -> PathBuf {
     let _held = exclusively("cargo");
-    cargo("poetry-contest", "poetry-contest", "release")
+    cargo("poetry-contest", "release")
 }
 
 /// Path of the asynchronous server, another example, as a profile of cargo's makes it: `dev` or `release`.
@@ -46,25 +46,25 @@ pub fn optimised_poetry_contest() -> PathBuf {
 /// Cargo checks each time whether it is up to date: the profile that the tests do not have is built nowhere else.
 pub fn async_server(profile: &str) -> PathBuf {
     let _held = exclusively("cargo");
-    cargo("async-server", "async-server", profile)
+    cargo("async-server", profile)
 }
 
 /// Path of a victim that needs crates, from a profile of cargo's: `dev` or `release`.
 pub fn victim_with_crates(name: &str, profile: &str) -> PathBuf {
     let _held = exclusively("cargo");
-    cargo("victims-with-crates", name, profile)
+    cargo(name, profile)
 }
 
 /// Path of a program that has wrapped its allocator, from a profile of cargo's: `dev` or `release`.
 pub fn victim_wrapped(name: &str, profile: &str) -> PathBuf {
     let _held = exclusively("cargo");
-    cargo("victims-wrapped", name, profile)
+    cargo(name, profile)
 }
 
 /// Path of such a program that is linked statically, for a target of rustc's. Allocators written in C are left out.
 pub fn static_victim(name: &str, target: &str) -> PathBuf {
     let _held = exclusively("cargo");
-    let folder = target_folder().join("static");
+    let folder = target_folder();
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.args([
         "build",
@@ -77,6 +77,7 @@ pub fn static_victim(name: &str, target: &str) -> PathBuf {
         "--no-default-features",
     ]);
     cargo.args(["--target", target]).arg("--manifest-path").arg(workspace().join("Cargo.toml"));
+    // With a target, these flags are not those of build scripts and macros, which are shared with other builds.
     cargo.arg("--target-dir").arg(&folder).env("RUSTFLAGS", "-C target-feature=+crt-static");
     let path = folder.join(target).join("release").join(name);
     let status = cargo.status().expect("cargo can be started");
@@ -114,23 +115,31 @@ pub fn allocator(name: &str) -> PathBuf {
 /// Path of the worker of experiments alone. `heapwise` contains another build of it.
 pub fn lab_worker() -> &'static Path {
     static PATH: OnceLock<PathBuf> = OnceLock::new();
-    PATH.get_or_init(|| built("heapwise-trial", "heapwise-lab-worker", &profile_name()))
+    PATH.get_or_init(|| built("heapwise-lab-worker", &profile_name()))
 }
 
-fn built(package: &str, program: &str, profile: &str) -> PathBuf {
+fn built(program: &str, profile: &str) -> PathBuf {
     let path = program_path(program, profile);
     let _held = exclusively("cargo");
     if path.exists() {
         return path;
     }
-    cargo(package, program, profile)
+    cargo(program, profile)
 }
 
-fn cargo(package: &str, program: &str, profile: &str) -> PathBuf {
+/// A test that needs the library alone. See [`cargo`].
+const SMALL_TEST: &str = "budget_message";
+
+/// Builds a program of the workspace.
+///
+/// Cargo chooses the features of dependencies by all packages that it is asked for, and those that tests need only if it is asked for
+/// a test. A request for a program alone would build most of its dependencies once more beside those that `cargo test --workspace`
+/// has built.
+fn cargo(program: &str, profile: &str) -> PathBuf {
     let path = program_path(program, profile);
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args(["build", "--quiet", "-p", package, "--bin", program, "--profile", profile]);
-    cargo.arg("--manifest-path").arg(workspace().join("Cargo.toml"));
+    cargo.args(["build", "--quiet", "--workspace", "--bin", program, "--test", SMALL_TEST]);
+    cargo.args(["--profile", profile]).arg("--manifest-path").arg(workspace().join("Cargo.toml"));
     cargo.arg("--target-dir").arg(target_folder());
     let status = cargo.status().expect("cargo can be started");
     assert!(status.success() && path.exists(), "cargo did not build {}", path.display());

@@ -154,8 +154,9 @@ const WITH_EXAMPLES: &[&str] = &[
     "heapwise/record-to,heapwise/tracing",
 ];
 
-/// What records programs on other systems is chosen on this one for its tests only.
-const PORTABLE_RECORDER: &[&str] = &["-p", "heapwise", "--features", "record-to,portable-recorder"];
+/// What records programs on other systems is chosen on this one for its tests only. Of the whole workspace, since cargo would build
+/// other features of most dependencies for one package.
+const PORTABLE_RECORDER: &[&str] = &["--workspace", "--features", "heapwise/portable-recorder"];
 
 /// Runs the tests and the steps beside them, and reports how many tests there were.
 fn tests(steps: &[Step], may_install: bool) -> Result<()> {
@@ -173,7 +174,7 @@ fn tests(steps: &[Step], may_install: bool) -> Result<()> {
     jobs.extend([
         Job::cargo(&[&["test", "--no-fail-fast", "--doc"], WITH_EXAMPLES].concat()),
         // The messages of budgets depend on the line tables of an optimised program.
-        Job::cargo(&["test", "--release", "-p", "budgets"]),
+        Job::cargo(&["test", "--release", "--workspace", "--test", "budget_message"]),
         // Its unit tests are those of a crate of the workspace.
         Job::cargo(&[&["test"], PORTABLE_RECORDER, &["--test", "recording"]].concat()),
     ]);
