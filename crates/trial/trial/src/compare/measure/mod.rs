@@ -54,7 +54,11 @@ impl Limits<'_> {
                 return Ok(None);
             }
             match started.end.recv_timeout(left.min(Duration::from_millis(100))) {
-                Ok(ended) => return Ok(Some(ended)),
+                Ok(ended) => {
+                    // At a second interrupt programs are ended by us: how they ended says nothing.
+                    self.check_interrupt()?;
+                    return Ok(Some(ended));
+                }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Err(lost()),
             }
