@@ -56,6 +56,17 @@ fn memory_that_a_program_maps_itself_is_unrecorded() {
 }
 
 #[test]
+fn a_program_that_hardly_allocates_is_told_so_and_no_counts() {
+    let folder = run::private_folder();
+    let script = "find /usr/share -maxdepth 2 >/dev/null; sleep 1";
+    let recorded = Recording::new(folder.path()).record("/bin/sh", &["-c", script]);
+    let text = text(&recorded, folder.path());
+    assert!(text.contains("there is little time to gain: calls of the allocator take "), "{text}");
+    assert!(!text.contains("of all allocations"), "{text}");
+    assert!(text.contains(&format!("sh -c '{script}'")), "the command is quoted: {text}");
+}
+
+#[test]
 fn a_program_that_maps_nothing_itself_has_next_to_nothing_unrecorded() {
     for name in ["leak_known", "threads_random", "threads_short_lived", "fork_shares_pages", "rust_hash_map"]
     {

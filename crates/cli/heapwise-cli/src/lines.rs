@@ -56,10 +56,25 @@ fn is_of_rustc(path: &str) -> bool {
     }
 }
 
+/// Folders of packages that their makers built, and what to do about one.
+const READY_MADE: [(&str, &str); 3] = [
+    ("/site-packages/", OF_PYTHON),
+    ("/dist-packages/", OF_PYTHON),
+    (
+        "/node_modules/",
+        "its maker left them out; a build of your own has them: CFLAGS=-g CXXFLAGS=-g npm rebuild --build-from-source PACKAGE",
+    ),
+];
+const OF_PYTHON: &str = "its maker left them out; a build of your own has them: CFLAGS=-g CXXFLAGS=-g pip install --no-binary \
+    PACKAGE PACKAGE";
+
 /// What to do for a file; `package` has its debug information, and `system` is the text of `/etc/os-release`.
 fn remedy(file: &WithoutLines<'_>, package: Option<String>, system: &str) -> String {
     let is_installed =
         ["/usr/", "/lib", "/bin/", "/nix/", "/snap/"].iter().any(|f| file.image.path.starts_with(f));
+    if let Some((_, remedy)) = READY_MADE.iter().find(|(folder, _)| file.image.path.contains(folder)) {
+        return (*remedy).to_owned();
+    }
     match package {
         Some(package) => {
             let archive = if id_of(system) == "debian" { " of the archive debian-debug" } else { "" };
@@ -121,6 +136,9 @@ mod tests {
         assert!(remedy_of("/home/u/app", true, false, None).contains("strip = \"none\""));
         assert!(remedy_of("/home/u/app", false, true, None).contains("-g"));
         assert!(remedy_of("/usr/lib/libfoo.so", false, true, None).contains("debuginfod.debian.net"));
+        let wheel = remedy_of("/v/lib/python3.11/site-packages/_duckdb.so", false, true, None);
+        assert!(wheel.contains("pip install --no-binary PACKAGE PACKAGE"), "{wheel}");
+        assert!(remedy_of("/a/node_modules/x/build/x.node", true, true, None).contains("npm rebuild"));
         assert_eq!(service("ID=\"void\"\n"), "https://debuginfod.elfutils.org");
     }
 }

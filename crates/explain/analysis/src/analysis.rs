@@ -1,6 +1,6 @@
 //! The tables.
 
-use crate::accounting::Accounting;
+use crate::accounting::{Accounting, Breakdown};
 use crate::heap::{AllocatorTime, CallTimes, FreedAfter, Lifetimes, Sampled, SizeClass, SizeSpread, Sizes};
 use crate::marks::Marks;
 use crate::residency::Pages;
@@ -362,6 +362,13 @@ impl Analysis {
     pub fn stack(&self, site: &Site) -> Vec<Frame<'_>> {
         let lists = self.stacks_by_name.frames(site.stack);
         lists.flat_map(|list| self.names.frames(list)).map(|stored| self.frame(stored)).collect()
+    }
+
+    /// Whether a look at the pages of a process was as good as at the peak of all resident memory. A peak may lie between two looks,
+    /// and one process of several has a part of it.
+    pub fn is_of_the_peak(&self, look: &Breakdown) -> bool {
+        // A twentieth is what a page that grows meanwhile may make.
+        look.rss.0.saturating_mul(20) >= self.memory.peak_rss.0.saturating_mul(19)
     }
 
     /// The innermost frames of a site's stack, at most so many. A recursion may have a site for each depth, and to go through all

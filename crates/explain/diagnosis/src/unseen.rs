@@ -1,7 +1,7 @@
 //! Memory that the recording does not have: how much there is, which allocators it may belong to, and whether anything can be
 //! judged without it.
 
-use crate::units::bytes;
+use crate::units::{bytes, time};
 use heapwise_allocators::{Family, Host, families};
 use heapwise_analysis::{Analysis, BlindSpot, Breakdown, Bytes, Process};
 
@@ -45,7 +45,7 @@ pub fn unseen(analysis: &Analysis) -> Option<Unseen> {
         allocators: spots.iter().map(|spot| (spot.allocator.clone(), spot.file.clone())).collect(),
         unrecorded: peak.map_or(Bytes(0), |b| b.unrecorded),
         is_much,
-        sentence: sentence(&spots, peak),
+        sentence: sentence(analysis, &spots, peak),
         remedy: remedy(&spots),
     })
 }
@@ -83,9 +83,13 @@ fn label(spot: &BlindSpot) -> &str {
     }
 }
 
-fn sentence(spots: &[&BlindSpot], peak: Option<&Breakdown>) -> String {
+fn sentence(analysis: &Analysis, spots: &[&BlindSpot], peak: Option<&Breakdown>) -> String {
     let amount = |b: &Breakdown| {
-        format!("{} of {} resident at the peak are unrecorded", bytes(b.unrecorded.0), bytes(b.rss.0))
+        let moment = match analysis.is_of_the_peak(b) {
+            true => "at the peak".to_owned(),
+            false => format!("at {}", time(b.time.0)),
+        };
+        format!("{} of {} resident {moment} are unrecorded", bytes(b.unrecorded.0), bytes(b.rss.0))
     };
     let amount = peak.map(amount);
     if spots.is_empty() {

@@ -42,7 +42,7 @@ pub struct HtmlOptions<'a> {
 
 /// The report for a browser.
 pub fn html(analysis: &Analysis, diagnosis: &Diagnosis, options: &HtmlOptions<'_>) -> String {
-    let title = analysis.meta.command.join(" ");
+    let title = crate::report::command_of(analysis);
     let data = serde_json::to_string(&model::Model::new(analysis, diagnosis, options)).unwrap_or_default();
     page::page(&title, &data)
 }

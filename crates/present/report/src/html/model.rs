@@ -128,7 +128,7 @@ impl Model {
         let end = a.end.as_ref();
         Self {
             heapwise: clean(&a.meta.heapwise),
-            command: clean(&a.meta.command.join(" ")),
+            command: clean(&crate::report::command_of(a)),
             exit_code: end.and_then(|e| e.exit_code),
             signal: end.and_then(|e| e.signal),
             duration_ns: a.duration.0,

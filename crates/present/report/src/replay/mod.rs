@@ -82,7 +82,12 @@ fn end_title(replay: &Replay<'_>) -> &'static str {
 }
 
 fn command(replay: &Replay<'_>) -> String {
-    replay.analysis.processes.get(replay.process).map(|p| p.command.join(" ")).unwrap_or_default()
+    replay
+        .analysis
+        .processes
+        .get(replay.process)
+        .map(|p| crate::report::command_line(&p.command))
+        .unwrap_or_default()
 }
 
 fn lead(replay: &Replay<'_>) -> String {

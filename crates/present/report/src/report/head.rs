@@ -7,9 +7,15 @@ use crate::units::time;
 use heapwise_allocators::by_library;
 use heapwise_analysis::{Analysis, CLibrary, Interception};
 
-/// The command line.
+/// The command line of the run.
 pub(crate) fn command_of(analysis: &Analysis) -> String {
-    analysis.meta.command.join(" ")
+    command_line(&analysis.meta.command)
+}
+
+/// A command and its arguments as a shell would take them.
+pub(crate) fn command_line(command: &[String]) -> String {
+    // Only a zero byte cannot be quoted, and no argument has one.
+    shlex::try_join(command.iter().map(String::as_str)).unwrap_or_else(|_| command.join(" "))
 }
 
 pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {

@@ -16,7 +16,7 @@ mod tasks;
 pub(crate) mod totals;
 pub(crate) mod warnings;
 
-pub(crate) use head::{allocator_names, command_of, ending};
+pub(crate) use head::{allocator_names, command_line, command_of, ending};
 pub(crate) use short::Lead;
 
 use crate::document::{self, Document, Role, Section, Words};

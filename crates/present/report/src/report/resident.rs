@@ -40,11 +40,22 @@ pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
         let section = Section::new("Resident memory", [Block::Alert(alert)]).only(Shown::Terminal);
         return vec![section.aside("not accounted for: no page was examined")];
     };
-    let mut blocks = vec![Block::Table(parts(peak, end))];
+    // Of several processes, this is about one.
+    let is_missed = analysis.processes.len() == 1 && !analysis.is_of_the_peak(peak);
+    let mut blocks = vec![Block::Table(parts(peak, end, is_missed))];
+    if is_missed {
+        let peak = bytes(analysis.memory.peak_rss.0);
+        let sentence = format!("the peak of {peak} lay between two looks at the pages");
+        blocks.push(Block::line(Mark::Indented, Words::faint(sentence)));
+    }
     for (what, part) in [("in huge pages", peak.huge_pages), ("freed lazily (MADV_FREE)", peak.lazily_freed)]
     {
         if part.0 * 20 > peak.rss.0 {
-            let sentence = format!("{} of the peak is {what}", bytes(part.0));
+            let sentence = format!(
+                "{} of the {} is {what}",
+                bytes(part.0),
+                if is_missed { "highest look" } else { "peak" }
+            );
             blocks.push(Block::line(Mark::Indented, Words::faint(sentence)));
         }
     }
@@ -61,9 +72,10 @@ pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
     vec![Section::new("Resident memory", blocks).aside(format!("what it consists of{process}"))]
 }
 
-fn parts(peak: &Breakdown, end: &Breakdown) -> Table {
+fn parts(peak: &Breakdown, end: &Breakdown, is_missed: bool) -> Table {
     let is_one = (peak.time, peak.rss, peak.live) == (end.time, end.rss, end.live);
-    let moments = [("at the peak", "peak", peak), ("at the end", "end", end)];
+    let highest = if is_missed { ["highest look", "highest"] } else { ["at the peak", "peak"] };
+    let moments = [(highest[0], highest[1], peak), ("at the end", "end", end)];
     let moments = &moments[..if is_one { 1 } else { 2 }];
     // A name that is cut would be a riddle, and what it means stands in the last column, which gives way instead.
     let longest = PARTS.iter().filter(|part| moments.iter().any(|(_, _, moment)| part.1(moment).0 > 0));

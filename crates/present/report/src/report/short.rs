@@ -73,11 +73,22 @@ fn nothing(subject: &Subject<'_>) -> String {
         Some(_) => "of what is recorded, no",
         None => "nothing here is worth a change: no",
     };
-    let spent = time_in_calls(subject).map(|spent| {
-        format!("; calls of the allocator take {} of {}", time(spent), time(subject.analysis.duration.0))
-    });
-    let share = share(1, WORTH);
-    format!("{verdict} finding saves {share} of the time or of the live peak{}", spent.unwrap_or_default())
+    let spent = spent(subject).map(|spent| format!("; {spent}")).unwrap_or_default();
+    format!("{verdict} finding saves {} of the time or of the live peak{spent}", share(1, WORTH))
+}
+
+/// What calls of the allocator take of the run, where that was measured.
+fn spent(subject: &Subject<'_>) -> Option<String> {
+    let (spent, all) = (time_in_calls(subject)?, subject.analysis.duration.0);
+    let calls = if subject.diagnosis.unseen.is_some() { "its calls" } else { "calls of the allocator" };
+    Some(format!("{calls} take {} of {}", time(spent), time(all)))
+}
+
+/// Where calls of the allocator take little: that there is no more to gain.
+pub(super) fn little_time(subject: &Subject<'_>) -> Option<String> {
+    let spent = spent(subject).filter(|_| !is_about_time(subject))?;
+    let part = if subject.diagnosis.unseen.is_some() { "in what is recorded " } else { "" };
+    Some(format!("{part}there is little time to gain: {spent}"))
 }
 
 /// Nanoseconds in calls of the allocator, where that was measured.

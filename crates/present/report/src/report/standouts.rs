@@ -1,7 +1,7 @@
 //! Places that stand out, in words; for programs in which nothing else was found.
 
-use super::Subject;
 use super::places::{Ranking, TABLES};
+use super::{Subject, short};
 use crate::document::{Block, Mark, Role, Section, Words};
 use crate::units::{bytes, share};
 use heapwise_analysis::Measure;
@@ -10,7 +10,13 @@ pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
     if !subject.diagnosis.findings.is_empty() {
         return Vec::new();
     }
-    let mut lines: Vec<Block> = TABLES.iter().filter_map(|ranking| line(subject, ranking)).collect();
+    let little_time = short::little_time(subject);
+    let is_memory = |measure| matches!(measure, Measure::PeakBytes | Measure::LiveAtExitBytes);
+    let rankings = TABLES.iter().filter(|ranking| little_time.is_none() || is_memory(ranking.measure));
+    let mut lines: Vec<Block> = rankings.filter_map(|ranking| line(subject, ranking)).collect();
+    if let Some(little_time) = little_time {
+        lines.insert(0, Block::line(Mark::Item, little_time));
+    }
     if subject.diagnosis.unseen.is_some() {
         // Nothing was found in what is recorded; that is not the whole program.
         let text = "only recorded blocks are judged; see above for what is not recorded";

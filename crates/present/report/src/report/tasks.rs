@@ -40,7 +40,7 @@ fn processes(subject: &Subject<'_>) -> Option<Section> {
     let table =
         table(["process", "at exit"], ["process", "processes"], subject.options.top, &list, |process| {
             let running = if process.still_running { " (still running)" } else { "" };
-            let name = format!("{}{running} {}", process.pid, process.command.join(" "));
+            let name = format!("{}{running} {}", process.pid, super::command_line(&process.command));
             (name, &process.totals, bytes(process.totals.live_at_exit_bytes.0))
         });
     let aside = format!("{} in all", count(list.len() as u64));

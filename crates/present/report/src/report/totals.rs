@@ -24,7 +24,7 @@ pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
     let asked = format!("{} requested, {average} a request", bytes(t.allocated_bytes.0));
     row("allocations", count(t.allocations), asked);
     if t.reallocations > 0 {
-        row("reallocations", count(t.reallocations), "a Vec or String that grows, for instance".to_owned());
+        row("reallocations", count(t.reallocations), "a buffer that grows, for instance".to_owned());
     }
     if analysis.sampled.is_none() {
         let temporary =
@@ -74,7 +74,13 @@ pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
 pub(crate) fn rss_note(analysis: &Analysis, diagnosis: &Diagnosis) -> String {
     let factor = analysis.memory.peak_rss.0 as f64 / analysis.totals.peak_live_bytes.0.max(1) as f64;
     match (&diagnosis.unseen, &analysis.accounting.at_peak) {
-        (Some(unseen), Some(peak)) => format!("{} of it unrecorded", share(unseen.unrecorded.0, peak.rss.0)),
+        (Some(unseen), Some(look)) => {
+            let share = share(unseen.unrecorded.0, look.rss.0);
+            match analysis.is_of_the_peak(look) {
+                true => format!("{share} of it unrecorded"),
+                false => format!("{share} of {} at {} unrecorded", bytes(look.rss.0), time(look.time.0)),
+            }
+        }
         (Some(_), None) => "it is not known how much of it is recorded".to_owned(),
         _ if factor < 100.0 => format!("{factor:.1} times the live peak"),
         _ => "mostly not heap".to_owned(),

@@ -89,7 +89,12 @@ fn document(tuned: &Tuned<'_>) -> Document {
 }
 
 fn command(tuned: &Tuned<'_>) -> String {
-    tuned.analysis.processes.get(tuned.process).map(|p| p.command.join(" ")).unwrap_or_default()
+    tuned
+        .analysis
+        .processes
+        .get(tuned.process)
+        .map(|p| crate::report::command_line(&p.command))
+        .unwrap_or_default()
 }
 
 fn lead(tuned: &Tuned<'_>) -> String {

@@ -163,6 +163,7 @@ fn what_was_not_recorded_stands_where_it_would_be_judged() {
     assert!(words.contains(&format!("Resident memory is not judged: {sentence}")), "{report}");
     assert!(words.contains("unrecorded 12.0 MiB 60 %"), "{report}");
     assert!(words.contains("60 % of it unrecorded"), "{report}");
+    assert!(!words.contains("lay between two looks"), "{report}");
     assert!(
         !report.contains("mostly not heap") && !report.contains("contains its own allocator"),
         "{report}"
@@ -173,6 +174,19 @@ fn what_was_not_recorded_stands_where_it_would_be_judged() {
     assert_eq!(json["withheld"][0]["what"], "verdict");
     assert_eq!(json["withheld"][0]["reason"], sentence);
     assert_eq!(json["interception"]["blind_spots"][0]["allocator"], "jemalloc");
+    // A look that missed the peak is not called one.
+    analysis.memory.peak_rss = Bytes(40 << 20);
+    let report = heapwise_report::text(
+        &analysis,
+        &heapwise_diagnosis::diagnose(&analysis),
+        &TextOptions::default(),
+        STYLE,
+    );
+    let words = report.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("12.0 MiB of 20.0 MiB resident at 0 ns are unrecorded"), "{report}");
+    assert!(words.contains("peak RSS 40.0 MiB 60 % of 20.0 MiB at 0 ns unrecorded"), "{report}");
+    assert!(words.contains("the peak of 40.0 MiB lay between two looks at the pages"), "{report}");
+    assert!(!words.contains("at the peak"), "{report}");
 }
 
 /// Two processes, one after the other, leave more than there ever was.
