@@ -30,12 +30,19 @@ fn main() {
     let here = PathBuf::from(variable("CARGO_MANIFEST_DIR"));
     let workspace = here.ancestors().nth(3).expect("the crate lies in a wing of the folder of crates");
     let out = PathBuf::from(variable("OUT_DIR"));
-    carry_worker(workspace, &out);
     // Elsewhere nothing is recorded.
-    if variable("CARGO_CFG_TARGET_OS") == "linux" {
-        carry_preload(workspace, &out);
-        carry_allocators(workspace, &out);
-    }
+    let records = variable("CARGO_CFG_TARGET_OS") == "linux";
+    // Most of the time goes by in one process of each (a configure script, one large file of C, the linking of the preload library),
+    // so side by side is quicker; cargo hands out the jobs that are left.
+    std::thread::scope(|scope| {
+        let mut builds = Vec::new();
+        if records {
+            builds.push(scope.spawn(|| carry_allocators(workspace, &out)));
+            builds.push(scope.spawn(|| carry_preload(workspace, &out)));
+        }
+        builds.push(scope.spawn(|| carry_worker(workspace, &out)));
+        builds.into_iter().for_each(|build| build.join().expect("the reason is above"));
+    });
 }
 
 fn variable(name: &str) -> String {
@@ -111,8 +118,6 @@ fn carry_allocators(workspace: &Path, out: &Path) {
     let mut table = String::from("&[");
     let folder = shared_folder(out, "allocators");
     let chosen = chosen_allocators();
-    // Most of the time goes by in one process of each (a configure script, one large file of C), so side by side is
-    // quicker; cargo hands out the jobs that are left.
     let built: Vec<PathBuf> = std::thread::scope(|scope| {
         let one = |name| {
             let folder = &folder;
