@@ -38,7 +38,7 @@ export function head(model: Model, showFinding: (i: number) => void): HTMLElemen
         share(totals.temporary, totals.allocations),
         `${count(totals.temporary)} freed before the next allocation`,
       ),
-      ...tile("Reallocations", count(totals.reallocations), "a Vec or String that grows, for instance"),
+      ...tile("Reallocations", count(totals.reallocations), "a buffer that grows, for instance"),
       ...tile(
         "Live at exit",
         bytes(totals.exit_bytes),

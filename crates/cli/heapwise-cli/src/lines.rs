@@ -56,24 +56,27 @@ fn is_of_rustc(path: &str) -> bool {
     }
 }
 
-/// Folders of packages that their makers built, and what to do about one.
-const READY_MADE: [(&str, &str); 3] = [
-    ("/site-packages/", OF_PYTHON),
-    ("/dist-packages/", OF_PYTHON),
-    (
-        "/node_modules/",
-        "its maker left them out; a build of your own has them: CFLAGS=-g CXXFLAGS=-g npm rebuild --build-from-source PACKAGE",
-    ),
-];
-const OF_PYTHON: &str = "its maker left them out; a build of your own has them: CFLAGS=-g CXXFLAGS=-g pip install --no-binary \
-    PACKAGE PACKAGE";
+/// What to do for a file of a package of Python or JavaScript, which its maker has built.
+fn of_ready_made(file: &WithoutLines<'_>) -> Option<String> {
+    let commands = [
+        ("/site-packages/", "pip install --no-binary PACKAGE PACKAGE"),
+        ("/dist-packages/", "pip install --no-binary PACKAGE PACKAGE"),
+        ("/node_modules/", "npm rebuild --build-from-source PACKAGE"),
+    ];
+    let (_, command) = commands.iter().find(|(folder, _)| file.image.path.contains(folder))?;
+    let variables = match file.is_rust {
+        true => "CARGO_PROFILE_RELEASE_DEBUG=line-tables-only CARGO_PROFILE_RELEASE_STRIP=none",
+        false => "CFLAGS=-g CXXFLAGS=-g",
+    };
+    Some(format!("its maker left them out; a build of your own has them: {variables} {command}"))
+}
 
 /// What to do for a file; `package` has its debug information, and `system` is the text of `/etc/os-release`.
 fn remedy(file: &WithoutLines<'_>, package: Option<String>, system: &str) -> String {
     let is_installed =
         ["/usr/", "/lib", "/bin/", "/nix/", "/snap/"].iter().any(|f| file.image.path.starts_with(f));
-    if let Some((_, remedy)) = READY_MADE.iter().find(|(folder, _)| file.image.path.contains(folder)) {
-        return (*remedy).to_owned();
+    if let Some(remedy) = of_ready_made(file).filter(|_| package.is_none()) {
+        return remedy;
     }
     match package {
         Some(package) => {
@@ -137,8 +140,11 @@ mod tests {
         assert!(remedy_of("/home/u/app", false, true, None).contains("-g"));
         assert!(remedy_of("/usr/lib/libfoo.so", false, true, None).contains("debuginfod.debian.net"));
         let wheel = remedy_of("/v/lib/python3.11/site-packages/_duckdb.so", false, true, None);
-        assert!(wheel.contains("pip install --no-binary PACKAGE PACKAGE"), "{wheel}");
-        assert!(remedy_of("/a/node_modules/x/build/x.node", true, true, None).contains("npm rebuild"));
+        assert!(wheel.contains("CXXFLAGS=-g pip install --no-binary PACKAGE PACKAGE"), "{wheel}");
+        let addon = remedy_of("/a/node_modules/x/build/x.node", true, true, None);
+        assert!(addon.contains("CARGO_PROFILE_RELEASE_DEBUG=") && addon.contains("npm rebuild"), "{addon}");
+        let of_system = "/usr/lib/python3/dist-packages/apt_pkg.so";
+        assert!(remedy_of(of_system, false, true, Some("python3-apt-dbgsym")).contains("python3-apt-dbgsym"));
         assert_eq!(service("ID=\"void\"\n"), "https://debuginfod.elfutils.org");
     }
 }

@@ -367,7 +367,7 @@ impl Analysis {
     /// Whether a look at the pages of a process was as good as at the peak of all resident memory. A peak may lie between two looks,
     /// and one process of several has a part of it.
     pub fn is_of_the_peak(&self, look: &Breakdown) -> bool {
-        // A twentieth is what a page that grows meanwhile may make.
+        // The kernel's own highest value and a look at the pages are never of quite the same moment.
         look.rss.0.saturating_mul(20) >= self.memory.peak_rss.0.saturating_mul(19)
     }
 

@@ -84,7 +84,8 @@ mod tests {
         // Five measures, two candidates with runs that count.
         assert!(page.matches("<circle").count() >= 5 * (10 + 5), "{}", page.matches("<circle").count());
         assert!(
-            page.contains("within the noise") && page.contains("saying “\\u{1b}[31m&lt;b&gt;|`x`”"),
+            page.contains("within the noise")
+                && page.contains("saying “\\u{1b}[31m&lt;b&gt;|<code>x</code>”"),
             "{page}"
         );
         assert!(

@@ -2,7 +2,6 @@
 
 use crate::report::counted;
 use crate::units::{bytes, count, signed_percent, time};
-use heapwise_allocators::quote;
 use heapwise_trial::compare::{Comparison, Difference, FindingKind, RunMeasure, Standing, Verdict, Winner};
 use heapwise_trial::statistics::MATTERS;
 
@@ -63,7 +62,7 @@ pub(super) fn aside(standing: &Standing) -> String {
 
 /// The command as it could be typed.
 pub(super) fn command(comparison: &Comparison) -> String {
-    comparison.setup.command.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ")
+    crate::report::command_line(&comparison.setup.command)
 }
 
 /// How the runs were made, in a line.

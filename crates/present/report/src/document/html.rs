@@ -5,6 +5,7 @@ use super::{
     Section, Snippet, Stack, Table, Title, Words,
 };
 use crate::chart::{Bar, Curve, Dot, Strip, bars, class_of_part, emphasized, lines, scatter, series, strip};
+use crate::escape::markdown::code_spans;
 use crate::html_page::{Markup, element, end_of_line, page, text};
 
 /// Renders it as a whole file.
@@ -24,7 +25,8 @@ pub(crate) fn html(document: &Document) -> String {
 
 fn words(words: &Words) -> Markup {
     let piece = |(role, piece): (Role, &str)| match role {
-        Role::Prose | Role::Own => text(piece),
+        Role::Prose => prose(piece),
+        Role::Own => text(piece),
         Role::Name => element("code", &[], [text(piece)]),
         Role::Strong => element("strong", &[], [text(piece)]),
         Role::Faint | Role::Caveat => element("span", &[("class", "faint")], [text(piece)]),
@@ -32,6 +34,11 @@ fn words(words: &Words) -> Markup {
         Role::Bad => element("span", &[("class", "bad")], [text(piece)]),
     };
     words.pieces().map(piece).collect()
+}
+
+fn prose(sentence: &str) -> Markup {
+    let part = |(is_code, part)| if is_code { element("code", &[], [text(part)]) } else { text(part) };
+    code_spans(sentence).map(part).collect()
 }
 
 fn title(title: &Title) -> Markup {
@@ -311,6 +318,13 @@ mod tests {
             Section::untitled([Block::Stack(HOSTILE.into(), stack)]),
         ];
         Document { title: format!("heapwise replay {HOSTILE}").into(), aside: HOSTILE.into(), sections }
+    }
+
+    #[test]
+    fn what_is_between_two_backticks_is_code() {
+        let page = |text: &str| words(&Words::from(text)).to_string();
+        assert_eq!(page("call `f(<b>)` often"), "call <code>f(&lt;b&gt;)</code> often");
+        assert_eq!(page("one ` alone"), "one ` alone");
     }
 
     #[test]

@@ -45,13 +45,17 @@ pub fn code(text: &str, spot: Spot) -> String {
 /// A sentence that may contain names. What is between two backticks is a code span.
 pub fn prose(text: &str, spot: Spot) -> String {
     let text = escape(text.trim());
-    let parts: Vec<&str> = text.split('`').collect();
+    code_spans(&text).map(|(is_code, part)| if is_code { code(part, spot) } else { plain(part) }).collect()
+}
+
+/// The parts of a sentence, and whether each is between two backticks.
+pub fn code_spans(text: &str) -> impl Iterator<Item = (bool, &str)> {
+    let mut parts: Vec<&str> = text.split('`').collect();
     // Only a sentence whose backticks come in pairs means them.
     if parts.len().is_multiple_of(2) || parts.iter().skip(1).step_by(2).any(|part| part.trim().is_empty()) {
-        return plain(&text);
+        parts = vec![text];
     }
-    let parts = parts.into_iter().enumerate();
-    parts.map(|(i, part)| if i % 2 == 1 { code(part, spot) } else { plain(part) }).collect()
+    parts.into_iter().enumerate().map(|(i, part)| (i % 2 == 1, part))
 }
 
 /// Lines in a block of code. The lines are ended here.

@@ -12,6 +12,7 @@ pub(crate) use conclusions::SEEN;
 pub(crate) use tables::version;
 
 use crate::document::{self, Block, Document, Figures, Mark, Section, Words};
+use crate::report::counted;
 use crate::style::Style;
 use crate::units::{bytes, count, time};
 use heapwise_allocators::Candidate;
@@ -93,13 +94,13 @@ fn command(replay: &Replay<'_>) -> String {
 fn lead(replay: &Replay<'_>) -> String {
     let counts = &replay.trial.counts;
     format!(
-        "{} calls of {}, recorded in {}: at most {} were live, {} in {} blocks at the end.",
+        "{} calls of {}, recorded in {}: at most {} were live, {} in {} at the end.",
         count(counts.calls()),
         if counts.threads == 1 { "one thread".to_owned() } else { format!("{} threads", counts.threads) },
         time(replay.trial.duration.0),
         bytes(counts.peak_live_bytes.0),
         bytes(counts.live_bytes.0),
-        count(counts.live_blocks),
+        counted(counts.live_blocks, "block", "blocks"),
     )
 }
 

@@ -4,7 +4,7 @@ use super::rows::file_name;
 use super::{Subject, counted};
 use crate::document::{Block, Mark, Section, Words};
 use crate::units::time;
-use heapwise_allocators::by_library;
+use heapwise_allocators::{by_library, quote};
 use heapwise_analysis::{Analysis, CLibrary, Interception};
 
 /// The command line of the run.
@@ -14,8 +14,7 @@ pub(crate) fn command_of(analysis: &Analysis) -> String {
 
 /// A command and its arguments as a shell would take them.
 pub(crate) fn command_line(command: &[String]) -> String {
-    // Only a zero byte cannot be quoted, and no argument has one.
-    shlex::try_join(command.iter().map(String::as_str)).unwrap_or_else(|_| command.join(" "))
+    command.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ")
 }
 
 pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
