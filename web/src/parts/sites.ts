@@ -58,19 +58,23 @@ export function sitesTable(model: Model, showInFlame: (text: string) => void, so
     draw();
   }
 
+  // They stay the same elements, so that a click or the keyboard's focus is not lost when rows are drawn again.
+  const placeHead = h("th", { attr: { scope: "col" } });
+  const measureHeads = model.measures.map((m) => {
+    const arrow = h("span", { class: "arrow", attr: { "aria-hidden": "true" } });
+    const button = h("button", { title: m.help, attr: { type: "button" }, on: { click: () => sortBy(m.id) } }, m.label, arrow);
+    return { id: m.id, arrow, cell: h("th", { class: "number", attr: { scope: "col" } }, button) };
+  });
+  headRow.append(placeHead, ...measureHeads.map((head) => head.cell));
+
   function heads(): void {
-    headRow.replaceChildren(
-      h("th", { attr: { scope: "col" } }, by === "function" ? "Function" : by === "line" ? "Your line" : "Your line, by stack"),
-      ...model.measures.map((m) => {
-        const isSorted = m.id === measure;
-        const sort = isSorted ? (ascending ? "ascending" : "descending") : "none";
-        return h(
-          "th",
-          { class: isSorted ? "number sorted" : "number", attr: { scope: "col", "aria-sort": sort } },
-          h("button", { title: m.help, attr: { type: "button" }, on: { click: () => sortBy(m.id) } }, m.label, h("span", { class: "arrow", attr: { "aria-hidden": "true" } }, isSorted ? (ascending ? " ↑" : " ↓") : "")),
-        );
-      }),
-    );
+    placeHead.textContent = by === "function" ? "Function" : by === "line" ? "Your line" : "Your line, by stack";
+    for (const { id, arrow, cell } of measureHeads) {
+      const isSorted = id === measure;
+      cell.classList.toggle("sorted", isSorted);
+      cell.setAttribute("aria-sort", isSorted ? (ascending ? "ascending" : "descending") : "none");
+      arrow.textContent = isSorted ? (ascending ? " ↑" : " ↓") : "";
+    }
   }
 
   function draw(): void {
