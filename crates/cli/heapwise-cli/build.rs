@@ -11,7 +11,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Set to a non-empty value, it leaves the allocators out: the first build takes a quarter less.
+/// Set to a non-empty value, it leaves the allocators out: the first build takes a fifth less.
 const WITHOUT: &str = "HEAPWISE_WITHOUT_ALLOCATORS";
 /// Names of those that are built on request, with commas between them.
 const WITH: &str = "HEAPWISE_WITH_ALLOCATORS";

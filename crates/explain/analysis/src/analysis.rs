@@ -371,6 +371,19 @@ impl Analysis {
         look.rss.0.saturating_mul(20) >= self.memory.peak_rss.0.saturating_mul(19)
     }
 
+    /// Whether a part of the recording could not be read, so that events are missing.
+    pub fn lacks_a_part(&self) -> bool {
+        self.warnings.iter().any(Warning::is_of_a_part_that_is_missing)
+    }
+
+    /// When the highest look at pages was, in a sentence: `at the peak`, or at which time if it missed that.
+    pub fn moment(&self, highest: &Breakdown) -> String {
+        match self.is_of_the_peak(highest) {
+            true => "at the peak".to_owned(),
+            false => format!("at {}", crate::units::time(highest.time.0)),
+        }
+    }
+
     /// The innermost frames of a site's stack, at most so many. A recursion may have a site for each depth, and to go through all
     /// of all stacks takes time with the square of it.
     pub fn innermost(&self, site: &Site, most: usize) -> Vec<Frame<'_>> {

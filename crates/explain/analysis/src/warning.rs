@@ -115,6 +115,17 @@ impl Warning {
         }
     }
 
+    /// Whether a part of the file could not be read, so that events are missing, be it all of them.
+    pub fn is_of_a_part_that_is_missing(&self) -> bool {
+        matches!(
+            self,
+            Warning::Truncated
+                | Warning::Damaged { .. }
+                | Warning::SkippedSections { .. }
+                | Warning::DamagedEvents { .. }
+        )
+    }
+
     /// What it means for the numbers, or what to do.
     pub fn hint(&self) -> &str {
         match self {

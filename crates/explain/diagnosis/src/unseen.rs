@@ -1,7 +1,7 @@
 //! Memory that the recording does not have: how much there is, which allocators it may belong to, and whether anything can be
 //! judged without it.
 
-use crate::units::{bytes, time};
+use crate::units::bytes;
 use heapwise_allocators::{Family, Host, families};
 use heapwise_analysis::{Analysis, BlindSpot, Breakdown, Bytes, Process};
 
@@ -46,7 +46,10 @@ pub fn unseen(analysis: &Analysis) -> Option<Unseen> {
         unrecorded: peak.map_or(Bytes(0), |b| b.unrecorded),
         is_much,
         sentence: sentence(analysis, &spots, peak),
-        remedy: remedy(&spots),
+        remedy: match spots.is_empty() && analysis.lacks_a_part() {
+            true => "record again: a whole recording shows what that memory is".to_owned(),
+            false => remedy(&spots),
+        },
     })
 }
 
@@ -85,18 +88,16 @@ fn label(spot: &BlindSpot) -> &str {
 
 fn sentence(analysis: &Analysis, spots: &[&BlindSpot], peak: Option<&Breakdown>) -> String {
     let amount = |b: &Breakdown| {
-        let moment = match analysis.is_of_the_peak(b) {
-            true => "at the peak".to_owned(),
-            false => format!("at {}", time(b.time.0)),
-        };
+        let moment = analysis.moment(b);
         format!("{} of {} resident {moment} are unrecorded", bytes(b.unrecorded.0), bytes(b.rss.0))
     };
     let amount = peak.map(amount);
     if spots.is_empty() {
-        return format!(
-            "{}: memory that the program maps itself, or of an allocator that heapwise does not know",
-            amount.unwrap_or_default()
-        );
+        let reason = match analysis.lacks_a_part() {
+            true => "a part of the recording is missing, and its events with it",
+            false => "memory that the program maps itself, or of an allocator that heapwise does not know",
+        };
+        return format!("{}: {reason}", amount.unwrap_or_default());
     }
     let is = if spots.len() == 1 { "is" } else { "are" };
     let names = names(spots);
@@ -163,6 +164,7 @@ fn remedy(spots: &[&BlindSpot]) -> String {
 mod tests {
     use super::*;
     use crate::testing::Program;
+    use heapwise_analysis::Warning;
 
     const MIB: u64 = 1 << 20;
 
@@ -235,6 +237,20 @@ mod tests {
         let (sentence, is_much) = judged(26, &[]).expect("something");
         assert!(sentence.starts_with("26.0 MiB of 100 MiB resident") && is_much, "{sentence}");
         assert_eq!(judged(0, &[("static-child", "", "")]), None, "no allocator");
+    }
+
+    #[test]
+    fn a_recording_of_which_a_part_is_missing_blames_no_allocator() {
+        let mut cut = analysis(26, &[]);
+        assert!(unseen(&cut).expect("something").sentence.ends_with("that heapwise does not know"));
+        cut.warnings.push(Warning::Truncated);
+        let found = unseen(&cut).expect("something");
+        assert!(
+            found
+                .sentence
+                .ends_with("unrecorded: a part of the recording is missing, and its events with it")
+        );
+        assert!(found.remedy.starts_with("record again"), "{}", found.remedy);
     }
 
     #[test]

@@ -58,8 +58,11 @@ pub(crate) fn verdict(analysis: &Analysis, unseen: Option<&Unseen>) -> Option<Ve
     let accounting = &analysis.accounting;
     let peak = accounting.at_peak.as_ref()?;
     let end = accounting.at_end.as_ref().unwrap_or(peak);
-    let (moment, when) =
-        if idle::idles(analysis, peak, end) { (end, "At the end") } else { (peak, "At the peak") };
+    let is_idle = idle::idles(analysis, peak, end);
+    let (moment, when) = match is_idle {
+        true => (end, "At the end".to_owned()),
+        false => (peak, analysis.moment(peak).replacen("at", "At", 1)),
+    };
     let mut judged = *moment;
     if idle::returned_memory(peak, end) {
         judged.free_pages = Bytes(0);
@@ -102,7 +105,7 @@ pub(crate) fn verdict(analysis: &Analysis, unseen: Option<&Unseen>) -> Option<Ve
             "{when} {} resident ({}) is free pages that the allocator has not returned to the system{}",
             of(moment.free_pages),
             percent(moment.free_pages),
-            if when == "At the end" { "; that is not fragmentation" } else { "" }
+            if is_idle { "; that is not fragmentation" } else { "" }
         ),
         VerdictKind::Metadata => {
             format!(
@@ -171,7 +174,7 @@ fn holds_at_exit(analysis: &Analysis) -> bool {
 mod tests {
     use super::*;
     use crate::testing::Program;
-    use heapwise_analysis::{BlindSpot, Pinned};
+    use heapwise_analysis::{BlindSpot, Nanos, Pinned};
 
     const MIB: u64 = 1 << 20;
 
@@ -225,6 +228,16 @@ mod tests {
             assert!(verdict.sentence.contains(words) && !verdict.remedy.is_empty(), "{verdict:?}");
         }
         assert_eq!(verdict(&program("/lib/libc.so.6"), None), None, "no pages were seen");
+    }
+
+    #[test]
+    fn a_look_that_missed_the_peak_says_when_it_was() {
+        let mut analysis = program("/lib/libc.so.6");
+        let most = |b: &mut Breakdown| (b.live, b.time) = (Bytes(60 * MIB), Nanos(2_190_000_000));
+        analysis.accounting.at_peak = Some(breakdown(|b| most(b)));
+        analysis.memory.peak_rss = Bytes(200 * MIB);
+        let sentence = verdict(&analysis, None).expect("pages were seen").sentence;
+        assert!(sentence.starts_with("At 2.19 s 60.0 MiB of 100 MiB resident"), "{sentence}");
     }
 
     #[test]

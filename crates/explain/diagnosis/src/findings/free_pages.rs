@@ -31,8 +31,10 @@ impl Rule for FreePages {
         let end = end.as_ref().filter(|end| idle::end_counts(input.analysis, peak, end));
         // Where the only snapshot with pages is that of the end, it says what the end says.
         let at_peak = Some(peak).filter(|peak| peak.live.0 > 0);
-        let seen =
-            at_peak.map(|peak| (peak, "at the peak")).into_iter().chain(end.map(|end| (end, "at the end")));
+        let seen = at_peak
+            .map(|peak| (peak, input.analysis.moment(peak)))
+            .into_iter()
+            .chain(end.map(|end| (end, "at the end".to_owned())));
         let large = |b: &Breakdown| b.free_pages.0 >= LEAST_BYTES && b.free_pages.0 * 10 >= b.rss.0 * 3;
         let Some((worst, when)) = seen.filter(|(b, _)| large(b)).max_by_key(|(b, _)| b.free_pages) else {
             return Vec::new();

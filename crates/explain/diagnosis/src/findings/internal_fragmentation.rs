@@ -27,7 +27,8 @@ impl Rule for InternalFragmentation {
         let of = |id| input.places.iter().find(|p| p.seen.iter().any(|seen| seen.site.id == id));
         let place = sites.first().and_then(|(site, _)| of(site.id));
         let mut evidence = vec![format!(
-            "at the peak live blocks had {} more than the {} requested ({})",
+            "{} live blocks had {} more than the {} requested ({})",
+            input.analysis.moment(peak),
             bytes(peak.internal_fragmentation.0),
             bytes(peak.live.0),
             share(peak.internal_fragmentation.0, peak.live.0)

@@ -21,7 +21,7 @@ pub(super) struct Moment {
 /// The moments, the peak first.
 pub(super) fn moments(analysis: &Analysis) -> Vec<Moment> {
     let accounting = &analysis.accounting;
-    let peak = accounting.at_peak.iter().map(|b| ("At the peak".to_owned(), b));
+    let peak = accounting.at_peak.iter().map(|b| (analysis.moment(b).replacen("at", "At", 1), b));
     let end = accounting.at_end.iter().map(|b| ("At the end".to_owned(), b));
     let asked = accounting.snapshots.iter().enumerate().map(|(i, b)| (format!("Snapshot {}", i + 1), b));
     let moment = |(label, parts)| Moment { label, parts: breakdown(analysis, parts) };

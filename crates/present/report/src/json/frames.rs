@@ -41,15 +41,13 @@ impl<'a> Frames<'a> {
         let (inner, outer) = if self.in_stacks < MOST { (INNER, OUTER) } else { (FEWER_INNER, FEWER_OUTER) };
         let (stack, omitted) = analysis.stack_ends(site, inner, outer);
         self.in_stacks += stack.len();
-        let is_inner = |at: &usize| omitted == 0 || *at < inner;
+        let place = site.user_frame.and_then(|at| position(at, inner, omitted));
         Written {
             indices: stack.iter().map(|frame| self.index(frame)).collect(),
             omitted,
-            place: site.user_frame.and_then(|at| match is_inner(&at) {
-                true => Some(at),
-                false => at.checked_sub(omitted).filter(|at| *at >= inner),
-            }),
-            via: via_of(&stack, site.user_frame.filter(is_inner)),
+            // What an outer frame calls may be left out.
+            via: via_of(&stack, place.filter(|at| omitted == 0 || *at < inner)),
+            place,
         }
     }
 
@@ -74,10 +72,26 @@ impl<'a> Frames<'a> {
     }
 }
 
+/// Where a frame of a stack is among those that are written: `inner` ones, then not those that are omitted.
+fn position(at: usize, inner: usize, omitted: usize) -> Option<usize> {
+    match omitted == 0 || at < inner {
+        true => Some(at),
+        false => at.checked_sub(omitted).filter(|at| *at >= inner),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use heapwise_analysis::owner::Owner;
+
+    #[test]
+    fn a_place_is_where_it_is_in_what_is_written() {
+        // Of ten frames the first three and the last two are written.
+        let positions = [0, 2, 3, 7, 8, 9].map(|at| position(at, 3, 5));
+        assert_eq!(positions, [Some(0), Some(2), None, None, Some(3), Some(4)]);
+        assert_eq!(position(9, 3, 0), Some(9));
+    }
 
     #[test]
     fn a_frame_is_listed_once() {

@@ -46,13 +46,17 @@ fn section(title: &'static str, alert: Alert) -> Vec<Section> {
 /// Replaces the tables if there was no event at all.
 pub(super) fn nothing(subject: &Subject<'_>) -> Vec<Section> {
     let analysis = subject.analysis;
-    let what = if analysis.processes.is_empty() {
+    let what = if analysis.lacks_a_part() {
+        "What can be read of the recording has no allocator call."
+    } else if analysis.processes.is_empty() {
         "No process joined the recording: the program's allocator calls did not go through heapwise."
     } else {
         "The program joined the recording, but no allocator call went through heapwise."
     };
     let mut blocks = vec![Block::line(Mark::Indented, what)];
-    if analysis.blind_spots.is_empty() {
+    if analysis.lacks_a_part() {
+        blocks.push(Block::line(Mark::Indented, "See WARNINGS: a part of the recording is missing."));
+    } else if analysis.blind_spots.is_empty() {
         blocks.push(Block::line(Mark::Indented, "Usual reasons:"));
         let reasons = [
             "the program is linked statically, or is set-uid: the loader does not preload anything into it",

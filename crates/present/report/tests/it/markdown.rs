@@ -3,7 +3,7 @@
 use crate::rendered::shape;
 use crate::sample::{Sampled, analysis};
 use crate::snapshot::compare;
-use heapwise_analysis::{Analysis, Breakdown, Bytes, Nanos, SiteId};
+use heapwise_analysis::{Analysis, Breakdown, Bytes, Nanos, SiteId, Warning};
 use heapwise_diagnosis::{Certainty, Diagnosis, Estimate, Finding, Severity, Verdict, VerdictKind, diagnose};
 use heapwise_report::{MarkdownOptions, markdown};
 
@@ -127,4 +127,9 @@ fn a_recording_without_events_says_so() {
     let actual = rendered(&analysis, &diagnose(&analysis));
     assert!(actual.contains("No allocation was seen"), "{actual}");
     shape(&actual);
+    let mut cut = analysis;
+    (cut.blind_spots, cut.warnings) = (Vec::new(), vec![Warning::Truncated]);
+    let actual = rendered(&cut, &diagnose(&cut));
+    assert!(actual.contains("See WARNINGS: a part of the recording is missing"), "{actual}");
+    assert!(!actual.contains("Usual reasons"), "{actual}");
 }

@@ -26,7 +26,8 @@ pub struct Site {
     /// Its name in this report.
     pub id: u32,
     /// The index in `stack` of the frame that is shown as the place: the innermost one that is the user's own code, else that of a
-    /// dependency. Wrappers of the allocator and what only makes a copy are passed over to their callers. Null if there is none.
+    /// dependency. Wrappers of the allocator and what only makes a copy are passed over to their callers. Null if there is none, or if
+    /// `stack` leaves it out.
     pub user_frame: Option<usize>,
     /// What that frame calls for its blocks: `String::clone`, `xmalloc`. Null if it calls the allocator itself.
     pub via: Option<String>,
