@@ -188,3 +188,65 @@ fn the_text_fits_a_terminal() {
     assert!(text.contains("WHAT IT MEANS") && !text.contains('\x1b'), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
 }
+
+#[test]
+fn experiments_under_allocators_have_each_in_place() {
+    let folder = run::private_folder();
+    for name in ["fragmentation", "async-server", "shootout", "cross-thread", "decay"] {
+        let arguments = ["lab", name, "--quick", "--with", "jemalloc,mimalloc", "--format", "json"];
+        let outcome = heapwise(folder.path(), &arguments);
+        assert_eq!(outcome.code(), 0, "{}", outcome.stderr);
+        let found: Value = serde_json::from_slice(&outcome.stdout).expect("JSON");
+        assert_eq!((&found["experiment"], &found["interrupted"]), (&name.into(), &false.into()));
+        // Whatever did not have its allocator, or did other work, would be named.
+        let caveats = found["caveats"].as_array().expect("sentences");
+        assert!(
+            caveats.iter().all(|caveat| caveat.as_str().is_some_and(|c| c.starts_with("so few"))),
+            "{caveats:?}"
+        );
+        let tables = found["tables"].as_array().expect("tables");
+        let (article, measured) = tables.split_last().expect("some");
+        assert_eq!(article["id"], "article");
+        assert!(article["rows"].as_array().is_some_and(|rows| rows.len() >= 2), "{article}");
+        for table in measured {
+            let rows = table["rows"].as_array().expect("rows");
+            let names: Vec<&str> = rows.iter().filter_map(|row| row["allocator"].as_str()).collect();
+            assert_eq!(names, ["default", "jemalloc", "mimalloc"], "{table}");
+            let bytes = rows.iter().flat_map(|row| row.as_object().expect("cells"));
+            let bytes: Vec<_> = bytes.filter(|(id, _)| id.ends_with("dropped_bytes")).collect();
+            let is_measured = |cell: &Value| cell["median"].as_f64().is_some_and(|n| n > 0.0);
+            assert!(bytes.iter().all(|(_, cell)| is_measured(cell)), "{table}");
+        }
+    }
+}
+
+#[test]
+fn an_allocator_that_is_not_there_is_named_and_one_that_is_unknown_refused() {
+    let folder = run::private_folder();
+    let quick = |with| heapwise(folder.path(), &["lab", "fragmentation", "--quick", "--with", with]);
+    let missing = quick("/no/such/library.so");
+    assert_eq!(missing.code(), 0, "{}", missing.stderr);
+    assert!(missing.text().contains("/no/such/library.so was not tried"), "{}", missing.text());
+    for refused in [
+        quick("jemaloc"),
+        heapwise(folder.path(), &["lab", "debug-heap", "--with", "jemalloc"]),
+        heapwise(folder.path(), &["lab", "shootout", "--size", "5"]),
+        heapwise(folder.path(), &["lab", "shootout", "--scale", "0"]),
+        heapwise(folder.path(), &["lab", "shootout", "--all"]),
+    ] {
+        assert_eq!(refused.code(), 2, "{}", refused.stderr);
+    }
+}
+
+#[test]
+fn all_experiments_are_one_page_with_what_the_articles_say_first() {
+    let folder = run::private_folder();
+    let outcome =
+        heapwise(folder.path(), &["lab", "--all", "--quick", "--runs", "1", "-f", "html", "-o", "lab.html"]);
+    assert_eq!(outcome.code(), 0, "{}", outcome.stderr);
+    let page = std::fs::read_to_string(folder.path().join("lab.html")).expect("a page");
+    let at = |what: &str| page.find(what).unwrap_or_else(|| panic!("no {what}"));
+    assert!(at("Beside the articles") < at("shootout: threads stay"));
+    assert!(at("decay: threads end") < at("debug-heap: hash-map: drop"));
+    assert!(page.contains("glibc 2.") && page.contains("<svg") && !page.contains("<script"));
+}

@@ -1,7 +1,7 @@
 //! What `heapwise tune` does with small programs: who takes part, what is recommended, and that what it prints builds and does
 //! what it says. What is asserted is memory and words, and never a time.
 
-use heapwise_allocators::{Candidate, Fix, Origin, tunings};
+use heapwise_allocators::{Candidate, Fix, Origin, build_quickly, tunings};
 use heapwise_tests::build::{FlagSet, build};
 use heapwise_tests::folders::target_folder;
 use heapwise_tests::recording::Recording;
@@ -290,7 +290,7 @@ fn cargo(folder: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> run::
     let mut command = run::command(programs::rust_tool("cargo"), folder);
     command.args(arguments).arg("--target-dir").arg(target_folder().join("fixes"));
     command.envs(variables.iter().copied());
-    run::start(&mut command, folder, "cargo").wait(BUILDING)
+    run::start(build_quickly(&mut command), folder, "cargo").wait(BUILDING)
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Tests as jobs, as many at once as there are cores: each executable of tests is one.
+//! Tests as jobs, one more at once than there are cores: each executable of tests is one.
 //!
 //! cargo runs the executables one after the other. Most wait for programs as often as they compute, and many end with one test
 //! that is longer than all others.
@@ -30,6 +30,13 @@ impl Job {
         Self { name: format!("cargo {}", arguments.join(" ")), command: cargo::command(arguments) }
     }
 
+    /// Where it stands in the order: what takes longest begins first, so that nothing is waited for in the end but short ones.
+    fn place(&self) -> usize {
+        let of_program = self.name.strip_prefix("tests/tests/");
+        let place = |name: &str| LONGEST.iter().position(|long| name.starts_with(long));
+        of_program.map_or(LONGEST.len() + 1, |name| place(name).unwrap_or(LONGEST.len()))
+    }
+
     /// An executable of tests, from what cargo says about it: in the folder and with the variables that cargo runs it with.
     fn executable(artifact: &serde_json::Value) -> Option<Self> {
         if artifact["profile"]["test"] != true {
@@ -45,7 +52,7 @@ impl Job {
     }
 }
 
-/// Builds the tests of the workspace and returns their executables: those of the whole program first, which take longest.
+/// Builds the tests of the workspace and returns their executables, those that take longest first.
 ///
 /// # Errors
 /// When they do not build.
@@ -56,7 +63,7 @@ pub(crate) fn executables() -> Result<Vec<Job>> {
     ensure!(output.status.success(), "the tests do not build");
     let mut jobs = from_messages(&String::from_utf8_lossy(&output.stdout))?;
     ensure!(!jobs.is_empty(), "cargo names no executable of tests");
-    jobs.sort_by_key(|job| !job.name.starts_with("tests/"));
+    jobs.sort_by_key(Job::place);
     Ok(jobs)
 }
 
@@ -70,6 +77,10 @@ fn from_messages(messages: &str) -> Result<Vec<Job>> {
     Ok(jobs)
 }
 
+/// Tests of the whole program that take a minute and more, the longest first.
+const LONGEST: [&str; 8] =
+    ["wrapped.", "tune.", "findings.", "victims.", "contracts.", "exact_counts.", "escapes.", "accounting."];
+
 /// How many tests of an executable run at once.
 const THREADS: &str = "RUST_TEST_THREADS";
 
@@ -79,6 +90,8 @@ const THREADS: &str = "RUST_TEST_THREADS";
 /// When one of them fails, or cannot be run.
 pub(crate) fn run(jobs: Vec<Job>, screen: &mut (dyn Write + Send)) -> Result<Totals> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    // One more than there are cores: tests wait for programs, for servers and for times to go by.
+    let workers = cores + 1;
     let folder = cargo::target()?.join("test-output");
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let queue = Mutex::new(jobs.into_iter().enumerate());
@@ -102,7 +115,7 @@ pub(crate) fn run(jobs: Vec<Job>, screen: &mut (dyn Write + Send)) -> Result<Tot
         }
     };
     std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..cores).map(|_| scope.spawn(work)).collect();
+        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
         workers.into_iter().try_for_each(|worker| worker.join().expect("a worker does not panic"))
     })?;
     let Done { totals, failed, screen } = done.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -169,6 +182,25 @@ mod tests {
         assert_eq!(job.name, "tests/tests/diff.rs (target/debug/deps/diff-1)");
         assert_eq!(job.command.get_current_dir(), Some(&*cargo::root().join("tests")));
         assert!(from_messages("error: no such thing").is_err());
+    }
+
+    #[test]
+    fn what_takes_longest_begins_first() {
+        let job =
+            |name: &str| Job { name: format!("{name} (target/debug/deps/x-1)"), command: Command::new("x") };
+        let mut jobs =
+            ["xtask/src/lib.rs", "tests/tests/diff.rs", "tests/tests/findings.rs", "tests/tests/wrapped.rs"]
+                .map(job);
+        jobs.sort_by_key(Job::place);
+        let names = jobs.map(|job| job.name.split(' ').next().unwrap_or_default().to_owned());
+        let expected =
+            ["tests/tests/wrapped.rs", "tests/tests/findings.rs", "tests/tests/diff.rs", "xtask/src/lib.rs"];
+        assert_eq!(names, expected);
+        let tests = cargo::root().join("tests/tests");
+        assert!(
+            LONGEST.iter().all(|name| tests.join(format!("{name}rs")).is_file()),
+            "each of them is there"
+        );
     }
 
     #[test]

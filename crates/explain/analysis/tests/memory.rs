@@ -2,6 +2,9 @@
 //!
 //! The memory that is measured is that of the process, so this file holds one test and no other.
 
+use small::{alloc, recording};
+
+#[path = "it/small/mod.rs"]
 mod small;
 
 use heapwise_analysis::{Options, Warning, analyze};
@@ -10,7 +13,6 @@ use heapwise_trace::file::columns::EventsEncoder;
 use heapwise_trace::file::records::{ProcessIndex, ThreadIndex, ThreadInfo};
 use heapwise_trace::file::tables::{Nodes, Sample, Samples};
 use heapwise_trace::file::{Reader, Writer};
-use small::{alloc, recording};
 
 /// The most memory of this process at one time since the last call.
 fn peak_memory() -> u64 {

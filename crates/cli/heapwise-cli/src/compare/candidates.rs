@@ -10,14 +10,14 @@ use std::process::Command;
 
 /// Which candidates are available and which are not.
 #[derive(Debug, Default)]
-pub(super) struct Field {
+pub(crate) struct Field {
     /// The first one is the baseline: the program without changes.
-    pub(super) candidates: Vec<compare::Candidate>,
-    pub(super) unavailable: Vec<Unavailable>,
+    pub(crate) candidates: Vec<compare::Candidate>,
+    pub(crate) unavailable: Vec<Unavailable>,
 }
 
 /// Those of a list, or all that are available.
-pub(super) fn field(list: Option<&str>) -> Result<Field, Failure> {
+pub(crate) fn field(list: Option<&str>) -> Result<Field, Failure> {
     let asked = match list {
         Some(list) => Candidate::parse_list(list).map_err(|error| Failure::new(exit::USAGE, error))?,
         None => usual()?,

@@ -60,9 +60,14 @@ impl OwnStatistics {
     }
 }
 
+/// The path of the object that has this process's `malloc`, as the loader was given it. Empty if there is none.
+pub fn own_object() -> String {
+    object_of(symbol(c"malloc"))
+}
+
 /// The statistics of the allocator of this process.
 pub fn own_statistics() -> Option<OwnStatistics> {
-    statistics_of(&object_of(symbol(c"malloc")))
+    statistics_of(&own_object())
 }
 
 /// The statistics of the object at a path, which has this process's `malloc`.

@@ -7,15 +7,26 @@ use crate::schema::lab::{self as schema, Cell, Column, Growth, Table};
 use heapwise_trial::lab::{self, Outcome};
 
 pub(super) fn json(outcome: &Outcome) -> String {
-    crate::schema::pretty(&schema::Outcome {
+    crate::schema::pretty(&filled(outcome))
+}
+
+pub(super) fn json_of_all(outcomes: &[Outcome]) -> String {
+    let outcomes = outcomes.iter().map(filled).collect();
+    crate::schema::pretty(&schema::All { outcomes, schema: schema::SCHEMA.to_owned() })
+}
+
+fn filled(outcome: &Outcome) -> schema::Outcome {
+    schema::Outcome {
         caveats: outcome.caveats.clone(),
         conclusion: outcome.conclusion.clone(),
         experiment: outcome.experiment.to_owned(),
+        interrupted: outcome.is_interrupted,
+        machine: (&outcome.machine).into(),
         schema: schema::SCHEMA.to_owned(),
         setup: outcome.setup.clone(),
         shows: outcome.shows.to_owned(),
         tables: outcome.tables.iter().map(table).collect(),
-    })
+    }
 }
 
 fn table(table: &lab::Table) -> Table {
@@ -40,8 +51,10 @@ fn cell(cell: &lab::Cell) -> Option<Cell> {
         lab::Cell::Nothing => return None,
         lab::Cell::Text(text) => Cell::Text(text.clone()),
         lab::Cell::Count(n) => Cell::Count(*n),
-        lab::Cell::Time(time) => Cell::Time(Spread::whole(*time)),
-        lab::Cell::Ratio(ratio) => Cell::Ratio(Spread::exact(*ratio)),
+        lab::Cell::Time(amount) | lab::Cell::Bytes(amount) | lab::Cell::PerSecond(amount) => {
+            Cell::Amount(Spread::whole(*amount))
+        }
+        lab::Cell::Share(ratio) | lab::Cell::Ratio(ratio) => Cell::Ratio(Spread::exact(*ratio)),
         lab::Cell::Growth(growth) => Cell::Growth(Growth {
             exponent: growth.exponent,
             plus_minus: Some(growth.plus_minus).filter(|n| n.is_finite()),

@@ -1,5 +1,6 @@
 //! A made-up outcome.
 
+use heapwise_environment::MachineDescription;
 use heapwise_trial::lab::{Cell, Column, Growth, Outcome, Spread, Table};
 
 pub(super) fn outcome() -> Outcome {
@@ -50,9 +51,45 @@ pub(super) fn outcome() -> Outcome {
     Outcome {
         experiment: "debug-heap",
         shows: "What it costs.",
+        machine: MachineDescription { cores: 2, kernel: "Linux 6".into(), ..MachineDescription::default() },
+        is_interrupted: false,
         setup: vec!["Three rounds, in each all conditions in turn.".to_owned()],
         tables: vec![table, detail],
         caveats: vec!["hostile \x1b[31m".to_owned()],
         conclusion: vec!["It is slow.".to_owned()],
+    }
+}
+
+/// One of an experiment under allocators.
+pub(super) fn by_allocator() -> Outcome {
+    let columns = [("allocator", "allocator"), ("peak_bytes", "peak")];
+    let columns = columns.iter().map(|(id, title)| Column::new(*id, *title)).collect();
+    let peak = |mb: f64| Cell::Bytes(Spread { median: 2e6 * mb, low: 1e6 * mb, high: 3e6 * mb });
+    let rows = vec![vec![Cell::text("default"), peak(1.0)], vec![Cell::text("jemalloc"), peak(1.0)]];
+    let memory = Table {
+        id: "threads-end".to_owned(),
+        title: "threads end".to_owned(),
+        aside: String::new(),
+        labels: Vec::new(),
+        is_detail: false,
+        columns,
+        rows,
+    };
+    let columns =
+        [("claim", "the article says"), ("article", "its figures"), ("here", "here"), ("verdict", "verdict")];
+    let article = Table {
+        id: "article".to_owned(),
+        title: "Beside the article".to_owned(),
+        columns: columns.iter().map(|(id, title)| Column::new(*id, *title)).collect(),
+        rows: vec![["glibc returns nearly all", "99 %", "97 %", "reproduces"].map(Cell::text).to_vec()],
+        ..memory.clone()
+    };
+    Outcome {
+        experiment: "shootout",
+        shows: "What is returned.",
+        tables: vec![memory, article],
+        caveats: Vec::new(),
+        conclusion: vec!["glibc returns nearly all: reproduces".to_owned()],
+        ..outcome()
     }
 }

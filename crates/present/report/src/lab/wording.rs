@@ -1,17 +1,20 @@
 //! Cells as words: short ones for a terminal, and whole ones.
 
-use heapwise_diagnosis::units::{count, digits};
+use heapwise_diagnosis::units::{bytes, count, digits};
 use heapwise_trial::lab::{Cell, Growth, Spread};
 
 /// Whether a column of such cells is aligned to the right.
 pub(super) fn is_number(cell: &Cell) -> bool {
-    matches!(cell, Cell::Count(_) | Cell::Time(_))
+    matches!(cell, Cell::Count(_) | Cell::Time(_) | Cell::Bytes(_) | Cell::PerSecond(_) | Cell::Share(_))
 }
 
 /// The short form of a cell: of times the median only.
 pub(super) fn short(cell: &Cell) -> String {
     match cell {
         Cell::Time(spread) => time(spread.median),
+        Cell::Bytes(spread) => amount(spread.median),
+        Cell::PerSecond(spread) => rate(spread.median),
+        Cell::Share(spread) => percent(spread.median),
         _ => whole(cell),
     }
 }
@@ -22,13 +25,38 @@ pub(super) fn whole(cell: &Cell) -> String {
         Cell::Nothing => "–".to_owned(),
         Cell::Text(text) => text.clone(),
         Cell::Count(n) => count(*n),
-        Cell::Time(Spread { median, low, high }) => {
-            format!("{} ({}..{})", time(*median), time(*low), time(*high))
-        }
-        Cell::Ratio(Spread { median, low, high }) => {
-            format!("{} ({}..{})", digits(*median), digits(*low), digits(*high))
-        }
+        Cell::Time(spread) => range(spread, time),
+        Cell::Bytes(spread) => range(spread, amount),
+        Cell::PerSecond(spread) => range(spread, rate),
+        Cell::Share(spread) => range(spread, percent),
+        Cell::Ratio(spread) => range(spread, digits),
         Cell::Growth(growth) => grows(growth),
+    }
+}
+
+/// A median with the least and the greatest.
+fn range(spread: &Spread, words: impl Fn(f64) -> String) -> String {
+    let Spread { median, low, high } = spread;
+    format!("{} ({}..{})", words(*median), words(*low), words(*high))
+}
+
+/// Bytes.
+fn amount(number: f64) -> String {
+    bytes(number.max(0.0) as u64)
+}
+
+/// A part of something. What rounds to nothing has no sign.
+fn percent(share: f64) -> String {
+    let whole = (share * 100.0).round();
+    format!("{} %", if whole == 0.0 { 0.0 } else { whole }).replace('-', "−")
+}
+
+/// So many in a second.
+fn rate(number: f64) -> String {
+    match number {
+        n if n >= 999.5e3 => format!("{} M/s", digits(n / 1e6)),
+        n if n >= 999.5 => format!("{} k/s", digits(n / 1e3)),
+        n => format!("{}/s", digits(n)),
     }
 }
 

@@ -1,5 +1,6 @@
 //! `heapwise.lab/1`: what an experiment found, or which experiments there are.
 
+use super::machine::Machine;
 use super::spread::Spread;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -14,8 +15,21 @@ pub const SCHEMA: &str = "heapwise.lab/1";
 pub enum Lab {
     /// With the name of an experiment.
     Outcome(Outcome),
+    /// With `--all`.
+    All(All),
     /// Without a name.
     List(List),
+}
+
+/// What all experiments found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
+pub struct All {
+    /// Of one after the other.
+    pub outcomes: Vec<Outcome>,
+    /// The name and version of this schema.
+    #[cfg_attr(test, schemars(extend("const" = SCHEMA)))]
+    pub schema: String,
 }
 
 /// What an experiment found.
@@ -28,6 +42,10 @@ pub struct Outcome {
     pub conclusion: Vec<String>,
     /// The name of the experiment.
     pub experiment: String,
+    /// Whether it was ended before its end: then it has what was measured until that.
+    pub interrupted: bool,
+    /// The machine.
+    pub machine: Machine,
     /// The name and version of this schema.
     #[cfg_attr(test, schemars(extend("const" = SCHEMA)))]
     pub schema: String,
@@ -78,9 +96,9 @@ pub enum Cell {
     Text(String),
     /// A number of something.
     Count(u64),
-    /// A time in nanoseconds.
-    Time(Spread<u64>),
-    /// How many times as much.
+    /// A time in nanoseconds, an amount in bytes, or so many in a second: the `id` of the column says it.
+    Amount(Spread<u64>),
+    /// How many times as much, or a part of something.
     Ratio(Spread<f64>),
     /// How it grows with the size.
     Growth(Growth),

@@ -1,9 +1,12 @@
 //! What an experiment is.
 
+use crate::compare::{Candidate, Unavailable};
 use crate::lab::outcome::Outcome;
 use crate::lab::worker::WorkerError;
 use crate::rounds::Step;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Something that can be tried out.
 pub trait Experiment: Sync {
@@ -15,6 +18,11 @@ pub trait Experiment: Sync {
 
     /// What a person sees by it.
     fn shows(&self) -> &'static str;
+
+    /// The allocators that it runs under if no others are named, as `--with` takes them. `None` if it has no choice of them.
+    fn with(&self) -> Option<&'static str> {
+        None
+    }
 
     /// Runs the experiment. `progress` is called before each step.
     ///
@@ -35,12 +43,48 @@ pub struct Options {
     pub quick: bool,
     /// The largest size, in entries of the map or words of the text.
     pub size: Option<u64>,
+    /// How much of the articles' numbers is done: 1 is all.
+    pub scale: Option<f64>,
+    /// The allocators, the system's first, for an experiment that runs under several.
+    pub candidates: Vec<Candidate>,
+    /// Those that were named and are not there.
+    pub unavailable: Vec<Unavailable>,
     /// How many rounds count.
     pub runs: Option<u32>,
+    /// Becomes true when it is to end with what it has.
+    pub interrupted: Arc<AtomicBool>,
     /// Only these workloads; all if there are none.
     pub workloads: Vec<String>,
     /// Only these conditions and the plain one; all if there are none.
     pub conditions: Vec<String>,
+}
+
+impl Options {
+    /// Whether it is to end with what it has.
+    pub(super) fn are_over(&self) -> bool {
+        self.interrupted.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+impl Options {
+    /// Quick ones, with this worker and the system's allocator.
+    pub(super) fn testing(worker: &str) -> Self {
+        let candidate = Candidate { label: "default".to_owned(), ..Candidate::default() };
+        Self {
+            worker: worker.into(),
+            heapwise: "false".into(),
+            quick: true,
+            size: None,
+            scale: None,
+            candidates: vec![candidate],
+            unavailable: Vec::new(),
+            interrupted: Arc::default(),
+            runs: None,
+            workloads: Vec::new(),
+            conditions: Vec::new(),
+        }
+    }
 }
 
 /// Why an experiment cannot be done.
@@ -60,8 +104,11 @@ pub enum Error {
     /// An option cannot be what it is.
     #[error("{0}")]
     Usage(String),
-    /// A worker of the plain condition failed, so there is nothing to compare with.
-    #[error("{workload} cannot be measured without any checking heap: {error}")]
+    /// It was interrupted before anything was measured.
+    #[error("interrupted before anything was measured")]
+    Interrupted,
+    /// A worker with nothing around it failed, so there is nothing to compare with.
+    #[error("{workload} cannot be measured under the system's heap: {error}")]
     Plain {
         /// What it was to do.
         workload: &'static str,

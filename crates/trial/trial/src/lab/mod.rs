@@ -9,18 +9,30 @@
 
 #[cfg(feature = "worker")]
 mod allocator;
+#[cfg(all(feature = "trials", target_os = "linux"))]
+mod async_server;
+#[cfg(all(feature = "trials", target_os = "linux"))]
+mod by_allocator;
 #[cfg(feature = "trials")]
 pub mod conditions;
+#[cfg(all(feature = "trials", target_os = "linux"))]
+mod cross_thread;
 #[cfg(feature = "trials")]
 mod debug_heap;
+#[cfg(all(feature = "trials", target_os = "linux"))]
+mod decay;
 #[cfg(feature = "trials")]
 mod experiment;
+#[cfg(all(feature = "trials", target_os = "linux"))]
+mod fragmentation;
 #[cfg(feature = "trials")]
 mod growth;
 #[cfg(feature = "trials")]
 mod outcome;
 #[cfg(feature = "trials")]
 mod registry;
+#[cfg(all(feature = "trials", target_os = "linux"))]
+mod shootout;
 mod variable;
 pub mod worker;
 pub mod workloads;

@@ -5,6 +5,7 @@
 
 use crate::lab::growth::Growth;
 use crate::statistics::Spread;
+use heapwise_environment::MachineDescription;
 
 /// All that came out of an experiment.
 #[derive(Clone, Debug)]
@@ -12,6 +13,9 @@ pub struct Outcome {
     /// The name of the experiment.
     pub experiment: &'static str,
     pub shows: &'static str,
+    pub machine: MachineDescription,
+    /// Whether it was ended before its end: then it has what was measured until that.
+    pub is_interrupted: bool,
     /// How it was done: sizes, rounds, which clock; a line each.
     pub setup: Vec<String>,
     pub tables: Vec<Table>,
@@ -71,6 +75,11 @@ pub enum Cell {
     Count(u64),
     /// Nanoseconds.
     Time(Spread),
+    Bytes(Spread),
+    /// So many in a second.
+    PerSecond(Spread),
+    /// A part of something, from 0 to 1; below 0 if it became more.
+    Share(Spread),
     /// How many times as much.
     Ratio(Spread),
     /// How it grows.

@@ -1,9 +1,25 @@
 //! The table of experiments.
 
+#[cfg(target_os = "linux")]
+use crate::lab::async_server::ASYNC_SERVER;
+#[cfg(target_os = "linux")]
+use crate::lab::cross_thread::CROSS_THREAD;
 use crate::lab::debug_heap::DebugHeap;
+#[cfg(target_os = "linux")]
+use crate::lab::decay::DECAY;
 use crate::lab::experiment::Experiment;
+#[cfg(target_os = "linux")]
+use crate::lab::fragmentation::FRAGMENTATION;
+#[cfg(target_os = "linux")]
+use crate::lab::shootout::SHOOTOUT;
 
 /// All that are known.
+#[cfg(target_os = "linux")]
+pub const EXPERIMENTS: &[&dyn Experiment] =
+    &[&FRAGMENTATION, &ASYNC_SERVER, &SHOOTOUT, &CROSS_THREAD, &DECAY, &DebugHeap];
+
+/// All that are known. An allocator can be put into a program, and memory be looked at, on Linux only.
+#[cfg(not(target_os = "linux"))]
 pub const EXPERIMENTS: &[&dyn Experiment] = &[&DebugHeap];
 
 /// The experiment of a name.

@@ -75,7 +75,12 @@ pub(super) fn measure(
         progress(&turn.step(format!("{} {n} {}", workload.name(), condition.name())));
         let of_all = format!("{} {n} under {}", workload.name(), condition.name());
         let began = Instant::now();
-        let answer = match ask(options, condition, workload.name(), &[n]) {
+        let answer = ask(options, condition, workload.name(), &[n]);
+        // The worker may have ended by the same interrupt.
+        if options.are_over() {
+            break;
+        }
+        let answer = match answer {
             Err(error) if job.condition == 0 => {
                 return Err(Error::Plain { workload: workload.name(), error });
             }
@@ -116,6 +121,9 @@ pub(super) fn measure(
                 began.elapsed().as_secs()
             ));
         }
+    }
+    if options.are_over() && series.answers.keys().all(|job| series.counted(*job).next().is_none()) {
+        return Err(Error::Interrupted);
     }
     if !slow.is_empty() && plan.rounds > SLOW_ROUNDS {
         series
@@ -191,14 +199,14 @@ pub(super) mod tests {
     use super::*;
     use crate::lab::conditions::CONDITIONS;
     use crate::lab::worker::{Heap, Phase};
-    use crate::lab::workloads::WORKLOADS;
+    use crate::lab::workloads::OF_CHECKING_HEAPS;
 
     /// A made-up experiment with a map: the time of each phase in nanoseconds for condition, size and round.
     pub(in super::super) fn made_up(time: impl Fn(usize, u64, u32, &str) -> u64) -> (Plan, Series) {
         let conditions = CONDITIONS[..2].to_vec();
         let sizes = vec![1000, 2000, 4000, 8000];
         let plan = Plan {
-            workloads: vec![WORKLOADS[0]],
+            workloads: vec![OF_CHECKING_HEAPS[0]],
             sizes: vec![sizes.clone()],
             conditions,
             rounds: 3,
@@ -214,7 +222,16 @@ pub(super) mod tests {
                 };
                 let phases = vec![phase("construct"), phase("drop")];
                 let workload = "hash-map".to_owned();
-                let answer = Answer { protocol: 1, workload, n, checksum: 1, phases, heap: Heap::default() };
+                let answer = Answer {
+                    protocol: 2,
+                    workload,
+                    n,
+                    checksum: 1,
+                    allocations: None,
+                    phases,
+                    moments: Vec::new(),
+                    heap: Heap::default(),
+                };
                 series.answers.entry(job).or_default().insert(round, answer);
             }
         }
@@ -224,7 +241,11 @@ pub(super) mod tests {
     #[test]
     fn each_round_has_every_job_once_from_small_to_large_with_the_conditions_together() {
         let (plan, _) = made_up(|_, _, _, _| 1);
-        let two = Plan { workloads: WORKLOADS[..2].to_vec(), sizes: vec![vec![1, 2], vec![1, 2, 3]], ..plan };
+        let two = Plan {
+            workloads: OF_CHECKING_HEAPS[..2].to_vec(),
+            sizes: vec![vec![1, 2], vec![1, 2, 3]],
+            ..plan
+        };
         let jobs = two.jobs();
         assert_eq!((jobs.len(), jobs[0]), (10, Job { workload: 0, size: 0, condition: 0 }));
         assert!(jobs.is_sorted() && jobs.windows(2).all(|two| two[0] != two[1]));

@@ -12,8 +12,9 @@ mod tables;
 use crate::lab::conditions::{CONDITIONS, Condition, own_heap_variables};
 use crate::lab::experiment::{Error, Experiment, Options};
 use crate::lab::outcome::Outcome;
-use crate::lab::workloads::{WORKLOADS, Workload};
+use crate::lab::workloads::{OF_CHECKING_HEAPS, Workload};
 use crate::rounds::Step;
+use heapwise_environment::MachineDescription;
 use measure::{Plan, Series, measure};
 
 pub(crate) struct DebugHeap;
@@ -43,6 +44,7 @@ impl Experiment for DebugHeap {
 
     fn run(&self, options: &Options, progress: &mut dyn FnMut(&Step)) -> Result<Outcome, Error> {
         let plan = plan(options)?;
+        let machine = MachineDescription::look();
         let series = measure(&plan, options, progress)?;
         let mut caveats: Vec<String> =
             plan.conditions.iter().filter_map(|condition| condition.caveat()).collect();
@@ -61,6 +63,8 @@ impl Experiment for DebugHeap {
         Ok(Outcome {
             experiment: self.name(),
             shows: self.shows(),
+            machine,
+            is_interrupted: options.are_over(),
             setup: setup(&plan, &series),
             tables: tables::all(&plan, &series),
             caveats,
@@ -71,10 +75,13 @@ impl Experiment for DebugHeap {
 
 /// Decides what will be done.
 fn plan(options: &Options) -> Result<Plan, Error> {
+    if options.scale.is_some() {
+        return Err(Error::Usage("debug-heap has sizes (--size), and no scale".to_owned()));
+    }
     if options.size == Some(0) || options.runs == Some(0) {
         return Err(Error::Usage("a size, and a number of rounds, is at least 1".to_owned()));
     }
-    let workloads = chosen("workload", WORKLOADS, |w| w.name(), &options.workloads)?;
+    let workloads = chosen("workload", OF_CHECKING_HEAPS, |w| w.name(), &options.workloads)?;
     // The plain condition is always there: without it there is no ratio.
     let wished = match options.conditions.as_slice() {
         [] => Vec::new(),
@@ -140,15 +147,7 @@ mod tests {
 
     fn options(workloads: &[&str], conditions: &[&str]) -> Options {
         let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-        Options {
-            worker: "false".into(),
-            heapwise: "false".into(),
-            quick: true,
-            size: None,
-            runs: None,
-            workloads: owned(workloads),
-            conditions: owned(conditions),
-        }
+        Options { workloads: owned(workloads), conditions: owned(conditions), ..Options::testing("false") }
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! The line that a worker prints.
 
-use super::Heap;
+use super::{Heap, Moment};
 use serde::{Deserialize, Serialize};
 
 /// Raised when the line changes: the worker may be another build of the program.
-pub(super) const PROTOCOL: u32 = 1;
+pub(super) const PROTOCOL: u32 = 2;
 
 /// What a worker found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,8 +16,14 @@ pub struct Answer {
     pub n: u64,
     /// What came out, which is the same under every heap.
     pub checksum: u64,
+    /// Blocks that it asked for, if they are counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allocations: Option<u64>,
     /// How long each part took.
     pub phases: Vec<Phase>,
+    /// How the process was at some moments.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub moments: Vec<Moment>,
     /// The heap that the process really had.
     pub heap: Heap,
 }
@@ -60,6 +66,11 @@ impl Answer {
         Ok(answer)
     }
 
+    /// A moment by its name.
+    pub fn moment(&self, name: &str) -> Option<&Moment> {
+        self.moments.iter().find(|moment| moment.name == name)
+    }
+
     /// A phase by its name.
     pub fn phase(&self, name: &str) -> Option<&Phase> {
         self.phases.iter().find(|phase| phase.name == name)
@@ -78,7 +89,9 @@ mod tests {
             workload: "w".into(),
             n: 3,
             checksum: u64::MAX,
+            allocations: None,
             phases: vec![phase],
+            moments: Vec::new(),
             heap,
         }
     }
@@ -94,8 +107,8 @@ mod tests {
     fn what_is_no_answer_is_refused() {
         assert!(Answer::of_line("").is_err());
         assert!(Answer::of_line("{\"protocol\":1}").unwrap_err().contains("damaged"));
-        let newer = Answer { protocol: 2, ..answer() };
-        assert!(Answer::of_line(&newer.to_line()).unwrap_err().contains("version 2"));
+        let newer = Answer { protocol: 3, ..answer() };
+        assert!(Answer::of_line(&newer.to_line()).unwrap_err().contains("version 3"));
     }
 
     #[test]

@@ -11,6 +11,9 @@ use serde::{Deserialize, Serialize};
 pub struct Heap {
     /// Where blocks of Rust's come from: `system` or `mimalloc`.
     pub allocator: String,
+    /// The path of the object that has the C library's `malloc`, as the loader was given it. Empty where it cannot be found out.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub malloc: String,
     /// Usable bytes of a block of 193 of the C library's allocator: 200 with glibc, 193 if it checks blocks. Zero if it cannot be
     /// found out.
     pub usable_of_193: u64,
@@ -32,6 +35,7 @@ impl Heap {
         let usable_of_193 = usable_of_193 as u64;
         Self {
             allocator: allocator().to_owned(),
+            malloc: malloc(),
             usable_of_193,
             fresh_fill,
             freed_fill,
@@ -55,6 +59,16 @@ fn allocator() -> &'static str {
 #[cfg(not(feature = "worker"))]
 fn allocator() -> &'static str {
     "system"
+}
+
+#[cfg(target_os = "linux")]
+fn malloc() -> String {
+    heapwise_allocators::own_object()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn malloc() -> String {
+    String::new()
 }
 
 #[cfg(unix)]

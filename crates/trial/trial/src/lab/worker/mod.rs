@@ -5,9 +5,12 @@
 //! an [`Answer`] as one line of JSON.
 
 mod answer;
+mod clock;
 #[cfg(feature = "trials")]
 mod error;
 mod heap;
+mod memory;
+mod moment;
 #[cfg(feature = "trials")]
 mod run;
 #[cfg(feature = "trials")]
@@ -18,10 +21,12 @@ pub use answer::{Answer, Phase};
 #[cfg(feature = "trials")]
 pub use error::WorkerError;
 pub use heap::Heap;
+pub use memory::Memory;
+pub use moment::{Moment, Own};
 #[cfg(feature = "trials")]
 pub use run::run;
 #[cfg(feature = "trials")]
-pub use start::ask;
+pub use start::{answer_of, ask};
 pub use stopwatch::Stopwatch;
 
 use crate::lab::workloads;
@@ -55,7 +60,9 @@ fn run_workload(workload: &str, numbers: &[u64]) -> Result<String, String> {
         workload: workload.to_owned(),
         n: *n,
         checksum,
+        allocations: watch.allocations,
         phases: watch.phases,
+        moments: watch.moments,
         heap,
         protocol: answer::PROTOCOL,
     };

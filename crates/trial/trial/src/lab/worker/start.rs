@@ -4,7 +4,7 @@ use super::Answer;
 use super::error::WorkerError;
 use crate::lab::conditions::Condition;
 use crate::lab::experiment::Options;
-use std::process::Command;
+use std::process::{Command, Output};
 
 /// Has a worker do something under a condition.
 ///
@@ -20,7 +20,15 @@ pub fn ask(
     let mut command = Command::new(&options.worker);
     command.arg(workload).args(numbers.iter().map(u64::to_string));
     condition.prepare(&mut command);
-    let output = condition.run(&mut command, &options.heapwise)?;
+    answer_of(&condition.run(&mut command, &options.heapwise)?, workload, numbers)
+}
+
+/// What a worker answered that was to do something.
+///
+/// # Errors
+///
+/// If it failed, or its answer is not the expected one.
+pub fn answer_of(output: &Output, workload: &str, numbers: &[u64]) -> Result<Answer, WorkerError> {
     if !output.status.success() {
         let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
         return Err(WorkerError::Failed { status: output.status, stderr });

@@ -1,43 +1,60 @@
 //! Time that parts of a run took.
 
-use super::Phase;
+use super::memory::Memory;
+use super::moment::{Moment, Own};
+use super::{Phase, clock};
 use std::time::Instant;
 
-/// Measures phases.
-#[derive(Debug, Default)]
+/// Measures phases, and moments.
+#[derive(Debug)]
 pub struct Stopwatch {
     pub(super) phases: Vec<Phase>,
+    pub(super) moments: Vec<Moment>,
+    pub(super) allocations: Option<u64>,
+    began: Instant,
+    /// Processor time of the process when it began.
+    cpu_began_ns: Option<u64>,
 }
 
 impl Stopwatch {
     /// One that has measured nothing. Room for its notes is there from the start, so that they do not disturb.
     pub(crate) fn new() -> Self {
-        Self { phases: Vec::with_capacity(8) }
+        Self {
+            phases: Vec::with_capacity(8),
+            moments: Vec::with_capacity(32),
+            allocations: None,
+            began: Instant::now(),
+            cpu_began_ns: clock::process_ns(),
+        }
+    }
+
+    /// Notes how the process is now.
+    pub fn moment(&mut self, name: &str) {
+        let cpu_ns = clock::process_ns().zip(self.cpu_began_ns).map(|(now, began)| now.saturating_sub(began));
+        let wall_ns = nanoseconds(self.began);
+        let (memory, own) = (Memory::now(), Own::now());
+        self.moments.push(Moment { name: name.to_owned(), wall_ns, cpu_ns, memory, own });
+    }
+
+    /// Notes how many blocks the work asks for, between the baseline and the moment at which all are there.
+    pub fn counts(&mut self, allocations: u64) {
+        self.allocations = Some(allocations);
     }
 
     /// Does something and notes how long it took.
     pub fn phase<T>(&mut self, name: &str, work: impl FnOnce() -> T) -> T {
         let name = name.to_owned();
-        let (wall, cpu) = (Instant::now(), thread_time_ns());
+        let (wall, cpu) = (Instant::now(), clock::thread_ns());
         let result = work();
-        let cpu_ns = thread_time_ns().zip(cpu).map(|(end, start)| end.saturating_sub(start));
-        let wall_ns = u64::try_from(wall.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let cpu_ns = clock::thread_ns().zip(cpu).map(|(end, start)| end.saturating_sub(start));
+        let wall_ns = nanoseconds(wall);
         self.phases.push(Phase { name, wall_ns, cpu_ns });
         result
     }
 }
 
-/// How long this thread has had a processor.
-#[cfg(unix)]
-fn thread_time_ns() -> Option<u64> {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    u64::try_from(time.tv_sec * 1_000_000_000 + time.tv_nsec).ok()
-}
-
-/// Windows reports it in steps of 15 ms only, which is longer than many a phase.
-#[cfg(not(unix))]
-fn thread_time_ns() -> Option<u64> {
-    None
+fn nanoseconds(since: Instant) -> u64 {
+    u64::try_from(since.elapsed().as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
@@ -52,6 +69,21 @@ mod tests {
         let phase = &watch.phases[0];
         assert!(phase.wall_ns >= 30_000_000);
         assert!(phase.cpu_ns.is_some_and(|cpu| cpu < 15_000_000), "{phase:?}");
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_moment_has_the_memory_and_the_time_of_the_process() {
+        let mut watch = Stopwatch::new();
+        watch.moment("before");
+        let block = std::thread::spawn(|| std::hint::black_box(vec![1_u8; 128 << 20])).join().unwrap();
+        watch.moment("after");
+        let [before, after] = &watch.moments[..] else { panic!("{watch:?}") };
+        assert_eq!((before.name.as_str(), after.name.as_str()), ("before", "after"));
+        assert!(after.wall_ns > before.wall_ns && after.cpu_ns > before.cpu_ns, "{watch:?}");
+        let rss = |moment: &Moment| moment.memory.expect("Linux reports it").rss_bytes;
+        assert!(rss(after) > rss(before) + (96 << 20), "{watch:?}");
+        drop(block);
     }
 
     #[test]

@@ -1,8 +1,9 @@
-//! The registry of workloads: what the articles about checking heaps have measured, one file each.
+//! The registry of workloads: what the articles have measured, one file each.
 //!
 //! A workload does the same under every heap, and returns a checksum to prove it. What it needs beforehand, such as a text
 //! whose words are counted, is made outside of the phases that are timed.
 
+mod blocks;
 mod hash_map;
 mod vectors;
 mod words;
@@ -29,8 +30,8 @@ pub trait Workload: Sync {
     fn run(&self, numbers: &[u64], watch: &mut Stopwatch) -> u64;
 }
 
-/// All that are known.
-pub const WORKLOADS: &[&dyn Workload] = &[
+/// Those that run under checking heaps, which have a part of a run for building up and for dropping.
+pub const OF_CHECKING_HEAPS: &[&dyn Workload] = &[
     &hash_map::HashMapOfStrings,
     words::STD_MAP,
     words::BTREE,
@@ -40,9 +41,18 @@ pub const WORKLOADS: &[&dyn Workload] = &[
     &vectors::Vectors,
 ];
 
+/// Those that run under allocators, and look at memory at some moments.
+pub const OF_ALLOCATORS: &[&dyn Workload] =
+    &[blocks::ALTERNATING, blocks::CONNECTIONS, blocks::THREADS, blocks::HANDED];
+
+/// All that are known.
+pub fn workloads() -> impl Iterator<Item = &'static dyn Workload> {
+    OF_CHECKING_HEAPS.iter().chain(OF_ALLOCATORS).copied()
+}
+
 /// The workload of a name.
 pub fn workload(name: &str) -> Option<&'static dyn Workload> {
-    WORKLOADS.iter().copied().find(|workload| workload.name() == name)
+    workloads().find(|workload| workload.name() == name)
 }
 
 #[cfg(test)]
@@ -52,14 +62,14 @@ mod tests {
 
     #[test]
     fn names_are_unique_and_sizes_grow() {
-        let names: BTreeSet<_> = WORKLOADS.iter().map(|w| w.name()).collect();
-        assert_eq!(names.len(), WORKLOADS.len());
-        assert!(WORKLOADS.iter().all(|w| w.scaled(1_000_000) > w.scaled(20_000) && w.scaled(1) > 0));
+        let names: BTreeSet<_> = workloads().map(|w| w.name()).collect();
+        assert_eq!(names.len(), workloads().count());
+        assert!(workloads().all(|w| w.scaled(1_000_000) > w.scaled(20_000) && w.scaled(1) > 0));
     }
 
     #[test]
     fn each_does_the_same_each_time_and_more_for_more() {
-        for workload in WORKLOADS {
+        for workload in workloads() {
             let run = |n| workload.run(&[n, 3, 5], &mut Stopwatch::new());
             assert_eq!(run(200), run(200), "{}", workload.name());
             assert_ne!(run(200), run(400), "{}", workload.name());

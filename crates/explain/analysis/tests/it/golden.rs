@@ -4,11 +4,11 @@ use heapwise_analysis::{Analysis, Bytes, Options, Warning, analyze};
 use heapwise_trace::file::{HEADER_BYTES, Reader};
 
 /// Format 1.0; the program is in `v1.0.c` beside it.
-const V1_0: &[u8] = include_bytes!("../../../record/trace/tests/golden/v1.0.hw");
+const V1_0: &[u8] = include_bytes!("../../../../record/trace/tests/golden/v1.0.hw");
 /// The same program with snapshots of its pages.
-const V2_0: &[u8] = include_bytes!("../../../record/trace/tests/golden/v2.0.hw");
+const V2_0: &[u8] = include_bytes!("../../../../record/trace/tests/golden/v2.0.hw");
 /// A program that says what it is doing, `v3.0.c` beside it.
-const V3_0: &[u8] = include_bytes!("../../../record/trace/tests/golden/v3.0.hw");
+const V3_0: &[u8] = include_bytes!("../../../../record/trace/tests/golden/v3.0.hw");
 
 fn analysis(file: &[u8]) -> Analysis {
     let reader = Reader::new(file).expect("the header is sound");

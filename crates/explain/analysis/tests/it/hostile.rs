@@ -1,7 +1,6 @@
 //! Small files that ask for much time: found by fuzzing (`fuzz/`) and by thinking about what packs well.
 
-mod small;
-
+use crate::small::{alloc, recording};
 use heapwise_analysis::{Options, Warning, analyze};
 use heapwise_trace::event::Epoch;
 use heapwise_trace::file::columns::EventsEncoder;
@@ -10,7 +9,6 @@ use heapwise_trace::file::records::{
 };
 use heapwise_trace::file::tables::Nodes;
 use heapwise_trace::file::{Reader, Writer};
-use small::{alloc, recording};
 use std::time::{Duration, Instant};
 
 #[test]

@@ -1,0 +1,130 @@
+//! Experiments that have workers do the same under several allocators, round after round.
+//!
+//! Such an experiment is a table of what it is: the workload, its variants, what is shown of each run, and what the article says,
+//! with a judgement of whether this machine shows the same. How it is done is here, once for all.
+
+mod claim;
+mod measure;
+mod plan;
+mod tables;
+
+use crate::lab::experiment::{Error, Experiment, Options};
+use crate::lab::outcome::Outcome;
+use crate::lab::worker::Answer;
+use crate::rounds::Step;
+pub(super) use claim::{Claim, Judgement};
+use heapwise_environment::MachineDescription;
+pub(super) use measure::Found;
+pub(super) use plan::Sizes;
+
+/// An experiment under several allocators.
+pub(super) struct ByAllocator {
+    pub(super) name: &'static str,
+    pub(super) about: &'static str,
+    pub(super) shows: &'static str,
+    pub(super) workload: &'static str,
+    /// The allocators if no others are named, as `--with` takes them.
+    pub(super) with: &'static str,
+    pub(super) variants: &'static [Variant],
+    pub(super) columns: &'static [Shown],
+    /// The variants that are compared with each other, by their indices: what the second is in proportion to the first.
+    pub(super) against: Option<(usize, usize)>,
+    pub(super) claims: &'static [Claim],
+}
+
+/// A way to do the work.
+pub(super) struct Variant {
+    pub(super) name: &'static str,
+    pub(super) about: &'static str,
+    /// The numbers for a worker.
+    pub(super) numbers: fn(&Sizes) -> Vec<u64>,
+}
+
+/// A number of a run.
+pub(super) struct Shown {
+    pub(super) id: &'static str,
+    pub(super) title: &'static str,
+    pub(super) unit: Unit,
+    pub(super) of: fn(&Answer) -> Option<f64>,
+    /// For pages and machines only: a terminal has no room for it.
+    pub(super) is_detail: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unit {
+    Bytes,
+    /// Nanoseconds.
+    Time,
+    PerSecond,
+    Share,
+    Ratio,
+}
+
+impl Experiment for ByAllocator {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn about(&self) -> &'static str {
+        self.about
+    }
+
+    fn shows(&self) -> &'static str {
+        self.shows
+    }
+
+    fn with(&self) -> Option<&'static str> {
+        Some(self.with)
+    }
+
+    fn run(&self, options: &Options, progress: &mut dyn FnMut(&Step)) -> Result<Outcome, Error> {
+        let plan = plan::plan(self, options)?;
+        let machine = MachineDescription::look();
+        let found = measure::measure(self, &plan, options, progress)?;
+        let judged: Vec<(&Claim, Judgement)> =
+            self.claims.iter().map(|claim| (claim, claim.judged(&found, &plan.sizes))).collect();
+        Ok(Outcome {
+            experiment: self.name,
+            shows: self.shows,
+            machine,
+            is_interrupted: options.are_over(),
+            setup: plan.setup(self, &options.candidates),
+            tables: tables::all(self, &found, &judged),
+            caveats: plan.caveats(options).into_iter().chain(found.caveats).collect(),
+            conclusion: claim::conclusion(&judged),
+        })
+    }
+}
+
+/// What is resident at a moment.
+pub(super) fn rss(answer: &Answer, moment: &str) -> Option<f64> {
+    Some(answer.moment(moment)?.memory?.rss_bytes as f64)
+}
+
+/// The part of it that the kernel may take back.
+pub(super) fn lazily_free(answer: &Answer, moment: &str) -> Option<f64> {
+    Some(answer.moment(moment)?.memory?.lazy_free_bytes as f64)
+}
+
+/// The processor time of all threads between two moments.
+pub(super) fn processor_time(answer: &Answer, from: &str, to: &str) -> Option<f64> {
+    let (from, to) = (answer.moment(from)?.cpu_ns?, answer.moment(to)?.cpu_ns?);
+    Some(to.saturating_sub(from) as f64)
+}
+
+/// The part of the memory that one moment has more than the baseline which the next one has no more.
+pub(super) fn returned(answer: &Answer, full: &str, dropped: &str) -> Option<f64> {
+    let grown = rss(answer, full)? - rss(answer, "baseline")?;
+    (grown > 0.0).then_some((rss(answer, full)? - rss(answer, dropped)?) / grown)
+}
+
+/// MiB, as figures of an article have them.
+pub(super) fn mib(bytes: f64) -> String {
+    let mib = bytes / f64::from(1 << 20);
+    if mib < 9.95 { format!("{mib:.1} MiB") } else { format!("{mib:.0} MiB") }
+}
+
+/// A share in whole percent.
+pub(super) fn percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}

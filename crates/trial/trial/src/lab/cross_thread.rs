@@ -1,0 +1,77 @@
+//! Who frees a block: the thread that allocated it, or another one.
+
+use super::by_allocator::{ByAllocator, Claim, Found, Judgement, Shown, Unit, Variant, processor_time, rss};
+use super::worker::Answer;
+
+const COUNT: u64 = 600_000;
+const LIVE: u64 = 2_000;
+const SAME: usize = 0;
+const OTHER: usize = 1;
+
+pub(super) const CROSS_THREAD: ByAllocator = ByAllocator {
+    name: "cross-thread",
+    about: "blocks are freed by the same thread, or by another one",
+    shows: "What it costs if another thread frees a block, as where tasks move between threads: memory at the peak and at the end, \
+            and processor time, that of the channel between the threads included.",
+    workload: "handed",
+    with: "jemalloc,mimalloc,mimalloc2,snmalloc,rpmalloc",
+    variants: &[
+        Variant {
+            name: "same thread",
+            about: "each thread frees what it allocated",
+            numbers: |sizes| vec![sizes.of(COUNT), sizes.threads, sizes.of(LIVE), 0],
+        },
+        Variant {
+            name: "another thread",
+            about: "each thread hands its blocks to another one, which frees them",
+            numbers: |sizes| vec![sizes.of(COUNT), sizes.threads, sizes.of(LIVE), 1],
+        },
+    ],
+    columns: &[
+        shown("peak_bytes", "peak", Unit::Bytes, |answer| {
+            Some(answer.moment("full")?.memory?.highest_bytes as f64)
+        }),
+        shown("end_bytes", "end", Unit::Bytes, |answer| rss(answer, "dropped")),
+        shown("cpu_ns", "processor time", Unit::Time, |answer| processor_time(answer, "baseline", "full")),
+    ],
+    against: Some((SAME, OTHER)),
+    claims: &[
+        Claim {
+            what: "with jemalloc the peak is 1.39 times as high",
+            article: "164.6 → 228.1 MB, 1.39 times",
+            here: |found| {
+                factor(
+                    found,
+                    "peak_bytes",
+                    1.2,
+                    "the article measures both in one process, with twice the threads for \
+                 the second, and counts the blocks that are in its channels",
+                )
+            },
+        },
+        Claim {
+            what: "with jemalloc 1.97 times as much is left at the end",
+            article: "61.1 → 120.7 MB, 1.97 times",
+            here: |found| {
+                factor(
+                    found,
+                    "end_bytes",
+                    1.5,
+                    "the article measures the second way in the process that the first one \
+                 has left its memory in",
+                )
+            },
+        },
+    ],
+};
+
+const fn shown(id: &'static str, title: &'static str, unit: Unit, of: fn(&Answer) -> Option<f64>) -> Shown {
+    Shown { id, title, unit, of, is_detail: false }
+}
+
+/// Whether the second way needs so many times as much as the first.
+fn factor(found: &Found, column: &str, least: f64, why: &'static str) -> Option<Judgement> {
+    let (same, other) = (found.median(SAME, "jemalloc", column)?, found.median(OTHER, "jemalloc", column)?);
+    let factor = other / same;
+    Some(Judgement::of(factor >= least, format!("{factor:.2} times"), if factor >= least { "" } else { why }))
+}

@@ -1,0 +1,101 @@
+//! How long jemalloc keeps free pages: what the wait costs in memory, and what returning them at once costs in time.
+
+use super::by_allocator::{
+    ByAllocator, Claim, Found, Judgement, Shown, Unit, Variant, mib, processor_time, rss,
+};
+use super::worker::Answer;
+
+const AT_ONCE: &str = "jemalloc:dirty_decay_ms=0";
+const SECOND: &str = "jemalloc:dirty_decay_ms=1000";
+const USUAL: &str = "jemalloc:dirty_decay_ms=10000";
+const BACKGROUND: &str = "jemalloc:background_thread=true:dirty_decay_ms=1000";
+const ENDS: usize = 0;
+const STAYS: usize = 1;
+
+pub(super) const DECAY: ByAllocator = ByAllocator {
+    name: "decay",
+    about: "jemalloc's dirty_decay_ms, muzzy_decay_ms and background_thread",
+    shows: "A short decay returns memory only if something looks at the clock: allocations do, and jemalloc's background thread \
+            does. A program that has become idle keeps all of it, whatever the decay is.",
+    workload: "threads",
+    with: "jemalloc:dirty_decay_ms=0,jemalloc:dirty_decay_ms=1000,jemalloc:dirty_decay_ms=10000,\
+           jemalloc:dirty_decay_ms=1000:muzzy_decay_ms=1000,jemalloc:background_thread=true:dirty_decay_ms=1000",
+    variants: &[
+        Variant {
+            name: "threads end",
+            about: "threads fill their heaps, drop all and end",
+            numbers: |sizes| vec![sizes.of(500_000), sizes.threads, sizes.of(10_000), 0, 0, sizes.wait_ms],
+        },
+        Variant {
+            name: "threads stay",
+            about: "threads fill their heaps, drop 99 % and stay idle",
+            numbers: |sizes| vec![sizes.of(500_000), sizes.threads, sizes.of(10_000), 10, 1, sizes.wait_ms],
+        },
+    ],
+    columns: &[
+        shown("cpu_ns", "load", Unit::Time, |answer| processor_time(answer, "baseline", "full")),
+        shown("full_bytes", "full", Unit::Bytes, |answer| rss(answer, "full")),
+        shown("dropped_bytes", "dropped", Unit::Bytes, |answer| rss(answer, "dropped")),
+        shown("later_bytes", "12 s later", Unit::Bytes, |answer| rss(answer, "later")),
+    ],
+    against: None,
+    claims: &[
+        Claim {
+            what: "to return pages at once costs time",
+            article: "17 %",
+            here: |found| {
+                let (at_once, usual) =
+                    (found.median(ENDS, AT_ONCE, "cpu_ns")?, found.median(ENDS, USUAL, "cpu_ns")?);
+                let more = at_once / usual - 1.0;
+                Some(Judgement::of(
+                    more > 0.05,
+                    format!("{:+.0} %", more * 100.0),
+                    "it returns each run of pages that becomes empty, and not each block",
+                ))
+            },
+        },
+        Claim {
+            what: "the longer the decay, the more is left when all is dropped",
+            article: "14.7, 83.3 and 129.4 MB",
+            here: |found| {
+                let left =
+                    [AT_ONCE, SECOND, USUAL].map(|allocator| found.median(ENDS, allocator, "dropped_bytes"));
+                let [Some(at_once), Some(second), Some(usual)] = left else { return None };
+                Some(Judgement::of(
+                    at_once < second && second < 1.05 * usual,
+                    format!("{}, {} and {}", mib(at_once), mib(second), mib(usual)),
+                    "these pages are empty: a purge, or the background thread, returns all of them",
+                ))
+            },
+        },
+        Claim {
+            what: "a decay of a second returns nothing in the twelve that follow",
+            article: "83.3 → 83.2 MB",
+            here: |found| {
+                let (dropped, later) = two(found, SECOND)?;
+                Some(Judgement::of(
+                    later > 0.9 * dropped,
+                    format!("{} → {}", mib(dropped), mib(later)),
+                    "without a background thread jemalloc looks at the clock only when it is called",
+                ))
+            },
+        },
+        Claim {
+            what: "with a background thread it returns nearly all",
+            article: "",
+            here: |found| {
+                let (dropped, later) = two(found, BACKGROUND)?;
+                Some(Judgement::of(later < 0.5 * dropped, format!("{} → {}", mib(dropped), mib(later)), ""))
+            },
+        },
+    ],
+};
+
+const fn shown(id: &'static str, title: &'static str, unit: Unit, of: fn(&Answer) -> Option<f64>) -> Shown {
+    Shown { id, title, unit, of, is_detail: false }
+}
+
+/// What is left after the drop and later, where threads stay.
+fn two(found: &Found, allocator: &str) -> Option<(f64, f64)> {
+    Some((found.median(STAYS, allocator, "dropped_bytes")?, found.median(STAYS, allocator, "later_bytes")?))
+}

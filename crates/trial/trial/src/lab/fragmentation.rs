@@ -1,0 +1,86 @@
+//! The first program of the article about fragmentation, and what would have shown it.
+
+use super::by_allocator::{ByAllocator, Claim, Found, Judgement, Shown, Unit, Variant, mib, rss};
+
+const SMALL_GO: usize = 0;
+const LARGE_GO: usize = 1;
+
+pub(super) const FRAGMENTATION: ByAllocator = ByAllocator {
+    name: "fragmentation",
+    about: "small and large blocks in turn; one kind is dropped first",
+    shows: "Where blocks of one kind pin the pages that the other kind leaves, resident memory is many times what the program has: \
+            that is fragmentation. What stays when all is dropped is none: it is free pages that the allocator keeps.",
+    workload: "alternating",
+    with: "jemalloc,mimalloc,mimalloc2,snmalloc,rpmalloc",
+    variants: &[
+        Variant {
+            name: "small first",
+            about: "blocks of 64 bytes and of 4 KiB in turn; all small ones go, then the large ones",
+            numbers: |sizes| vec![sizes.of(10_000), 0],
+        },
+        Variant {
+            name: "large first",
+            about: "the same blocks; all large ones go, and the small ones between them stay",
+            numbers: |sizes| vec![sizes.of(10_000), 1],
+        },
+    ],
+    columns: &[
+        column("baseline_bytes", "before", |answer| rss(answer, "baseline")),
+        column("allocated_bytes", "allocated", |answer| rss(answer, "allocated")),
+        column("one_dropped_bytes", "one kind gone", |answer| rss(answer, "one kind dropped")),
+        column("all_dropped_bytes", "all gone", |answer| rss(answer, "all dropped")),
+    ],
+    against: None,
+    claims: &[
+        Claim {
+            what: "resident memory barely moves when the small blocks are dropped",
+            article: "25,600 → 25,600 KiB",
+            here: |found| {
+                let (before, after) = two(found, SMALL_GO, "one_dropped_bytes")?;
+                Some(Judgement::of(
+                    after >= 0.95 * before,
+                    format!("{} → {}", mib(before), mib(after)),
+                    "they are 2 % of the bytes, so there is nothing to be returned: this is no fragmentation",
+                ))
+            },
+        },
+        Claim {
+            what: "it is still there when all is dropped",
+            article: "25,600 → 25,600 KiB",
+            here: |found| {
+                let (before, after) = two(found, SMALL_GO, "all_dropped_bytes")?;
+                Some(Judgement::of(
+                    after >= 0.8 * before,
+                    format!("{} → {}", mib(before), mib(after)),
+                    "no page has a block left: glibc keeps them for the next requests",
+                ))
+            },
+        },
+        Claim {
+            what: "with glibc the small blocks keep the memory of the large ones",
+            article: "",
+            here: |found| {
+                let (before, after) = two(found, LARGE_GO, "one_dropped_bytes")?;
+                Some(Judgement::of(
+                    after >= 0.9 * before,
+                    format!("{} → {}", mib(before), mib(after)),
+                    "each page has a small block, and cannot be returned, be it by malloc_trim: fragmentation. Allocators with \
+                     a place of its own for each size have no such pages",
+                ))
+            },
+        },
+    ],
+};
+
+const fn column(
+    id: &'static str,
+    title: &'static str,
+    of: fn(&super::worker::Answer) -> Option<f64>,
+) -> Shown {
+    Shown { id, title, unit: Unit::Bytes, of, is_detail: false }
+}
+
+/// What is resident with all blocks, and at another moment, with the system's allocator.
+fn two(found: &Found, variant: usize, then: &str) -> Option<(f64, f64)> {
+    Some((found.median(variant, "default", "allocated_bytes")?, found.median(variant, "default", then)?))
+}

@@ -1,0 +1,142 @@
+//! The article's shootout: peak, speed, and what is returned when threads drop all that they have.
+
+use super::by_allocator::{
+    ByAllocator, Claim, Found, Judgement, Shown, Unit, Variant, lazily_free, percent, processor_time,
+    returned, rss,
+};
+use super::worker::Answer;
+
+/// Allocations of a thread, and blocks that it holds.
+const COUNT: u64 = 200_000;
+const LIVE: u64 = 5_000;
+/// The variants.
+const ENDS: usize = 0;
+const KEEPS: usize = 1;
+const STAYS: usize = 2;
+
+pub(super) const SHOOTOUT: ByAllocator = ByAllocator {
+    name: "shootout",
+    about: "threads fill their heaps and drop all: what is returned",
+    shows: "How much an allocator returns when all is dropped depends less on the allocator than on what is left: with one block in \
+            a hundred kept, or with threads that stay, those that returned nearly all return nearly nothing.",
+    workload: "threads",
+    with: "jemalloc,mimalloc,mimalloc2,snmalloc,rpmalloc",
+    variants: &[
+        Variant {
+            name: "threads end",
+            about: "all is dropped, and the threads end",
+            numbers: |sizes| vec![sizes.of(COUNT), sizes.threads, sizes.of(LIVE), 0, 0, 0],
+        },
+        Variant {
+            name: "1 % kept",
+            about: "one block in a hundred is kept, and the threads end",
+            numbers: |sizes| vec![sizes.of(COUNT), sizes.threads, sizes.of(LIVE), 10, 0, 0],
+        },
+        Variant {
+            name: "threads stay",
+            about: "one block in a hundred is kept, and the threads stay, as those of a service do",
+            numbers: |sizes| vec![sizes.of(COUNT), sizes.threads, sizes.of(LIVE), 10, 1, 0],
+        },
+    ],
+    columns: &[
+        shown("peak_bytes", "peak", Unit::Bytes, |answer| rss(answer, "full")),
+        shown("per_cpu_second", "per CPU s", Unit::PerSecond, allocations_per_second),
+        shown("dropped_bytes", "dropped", Unit::Bytes, |answer| rss(answer, "dropped")),
+        shown("lazily_free_bytes", "lazily free", Unit::Bytes, |answer| lazily_free(answer, "dropped")),
+        shown("returned", "returned", Unit::Share, |answer| returned(answer, "full", "dropped")),
+    ],
+    against: None,
+    claims: &[
+        Claim {
+            what: "glibc returns nearly all",
+            article: "99 %",
+            here: |found| {
+                let figures = of(found, ENDS, "default", "returned")?;
+                Some(Judgement::of(
+                    figures >= 0.9,
+                    percent(figures),
+                    "only since the threads end without a block left",
+                ))
+            },
+        },
+        Claim {
+            what: "with one block in a hundred kept glibc returns nearly nothing",
+            article: "",
+            here: |found| {
+                let figures = of(found, KEEPS, "default", "returned")?;
+                Some(Judgement::of(
+                    figures <= 0.2,
+                    percent(figures),
+                    "an arena is returned from its end, and one block in a hundred is everywhere",
+                ))
+            },
+        },
+        Claim {
+            what: "where threads stay no allocator returns much",
+            article: "",
+            here: |found| {
+                let names = ["default", "jemalloc", "mimalloc", "snmalloc"];
+                let shares = names.map(|name| of(found, STAYS, name, "returned"));
+                let most = shares.into_iter().flatten().reduce(f64::max)?;
+                Some(Judgement::of(
+                    most <= 0.2,
+                    format!("at most {}", percent(most)),
+                    "no thread ends and none allocates, so no allocator has an occasion to tidy up",
+                ))
+            },
+        },
+        Claim {
+            what: "jemalloc returns three quarters",
+            article: "78 %",
+            here: |found| {
+                let figures = of(found, ENDS, "jemalloc", "returned")?;
+                Some(Judgement::of(
+                    (0.6..0.95).contains(&figures),
+                    percent(figures),
+                    "the last thread of an arena that ends has it return all, and not the decay of ten seconds",
+                ))
+            },
+        },
+        Claim {
+            what: "mimalloc returns nothing",
+            article: "1 %",
+            here: |found| {
+                let figures = of(found, ENDS, "mimalloc", "returned")?;
+                Some(Judgement::of(
+                    figures <= 0.1,
+                    percent(figures),
+                    "nothing is lazily free either: it returns pages after a delay, when it is called again",
+                ))
+            },
+        },
+        Claim {
+            what: "jemalloc allocates faster than glibc",
+            article: "more operations per second",
+            here: |found| {
+                let (jemalloc, glibc) = (
+                    of(found, ENDS, "jemalloc", "per_cpu_second")?,
+                    of(found, ENDS, "default", "per_cpu_second")?,
+                );
+                Some(Judgement::of(
+                    jemalloc > 1.05 * glibc,
+                    format!("{:.2} times as many", jemalloc / glibc),
+                    "",
+                ))
+            },
+        },
+    ],
+};
+
+const fn shown(id: &'static str, title: &'static str, unit: Unit, of: fn(&Answer) -> Option<f64>) -> Shown {
+    Shown { id, title, unit, of, is_detail: false }
+}
+
+/// Allocations for each second of processor time, that of all threads together.
+fn allocations_per_second(answer: &Answer) -> Option<f64> {
+    let ns = processor_time(answer, "baseline", "full").filter(|ns| *ns > 0.0)?;
+    Some(answer.allocations? as f64 / ns * 1e9)
+}
+
+fn of(found: &Found, variant: usize, allocator: &str, column: &str) -> Option<f64> {
+    found.median(variant, allocator, column)
+}
