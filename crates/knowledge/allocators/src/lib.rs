@@ -48,7 +48,7 @@ pub use host::Host;
 #[cfg(feature = "candidates")]
 pub use identity::{
     COMMAND as IDENTITY_COMMAND, Identity, IdentityError, OwnStatistics, Run, answer_here, identify,
-    identify_with, own_object, own_statistics,
+    identify_with, own_object, own_statistics, purge_own,
 };
 #[cfg(feature = "candidates")]
 pub use installed::find_installed;

@@ -19,7 +19,7 @@ use std::path::Path;
 use std::process::{Command, ExitStatus, Output};
 use std::time::Duration;
 
-pub use own::{OwnStatistics, own_object, own_statistics};
+pub use own::{OwnStatistics, own_object, own_statistics, purge_own};
 pub(crate) use symbols::object_of;
 
 /// The command of this program that answers; see [`answer_here`].

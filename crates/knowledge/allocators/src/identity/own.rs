@@ -75,6 +75,19 @@ pub(super) fn statistics_of(object: &str) -> Option<OwnStatistics> {
     by_our_function(object).or_else(|| by_mallctl(object)).or_else(|| by_properties(object))
 }
 
+/// Has the allocator of this process return its free pages to the system. Whether it has something of the kind.
+pub fn purge_own() -> bool {
+    let object = own_object();
+    if let Some(found) = symbol_in(&object, c"heapwise_allocator_purge") {
+        // SAFETY: a function of the libraries that heapwise carries, of this type.
+        return unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn() -> c_int>(found)() == 0 };
+    }
+    let Some(found) = symbol_in(&object, c"malloc_trim") else { return false };
+    // SAFETY: glibc's function of this type; libraries that have one themselves follow it.
+    unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn(usize) -> c_int>(found)(0) };
+    true
+}
+
 fn by_our_function(object: &str) -> Option<OwnStatistics> {
     let found = symbol_in(object, c"heapwise_allocator_statistics")?;
     let mut numbers = [UNKNOWN; OwnStatistics::LEN];

@@ -105,7 +105,7 @@ pub(super) const SHOOTOUT: ByAllocator = ByAllocator {
                 Some(Judgement::of(
                     figures <= 0.1,
                     percent(figures),
-                    "nothing is lazily free either: it returns pages after a delay, when it is called again",
+                    "it returns pages after a delay, and only when it is called again",
                 ))
             },
         },

@@ -112,10 +112,11 @@ pub(super) fn processor_time(answer: &Answer, from: &str, to: &str) -> Option<f6
     Some(to.saturating_sub(from) as f64)
 }
 
-/// The part of the memory that one moment has more than the baseline which the next one has no more.
+/// The part of what one moment has more than the baseline that the next one has no more, or has lazily free.
 pub(super) fn returned(answer: &Answer, full: &str, dropped: &str) -> Option<f64> {
-    let grown = rss(answer, full)? - rss(answer, "baseline")?;
-    (grown > 0.0).then_some((rss(answer, full)? - rss(answer, dropped)?) / grown)
+    let held = |moment| Some(rss(answer, moment)? - lazily_free(answer, moment)?);
+    let grown = held(full)? - held("baseline")?;
+    (grown > 0.0).then_some((held(full)? - held(dropped)?) / grown)
 }
 
 /// MiB, as figures of an article have them.
@@ -124,7 +125,8 @@ pub(super) fn mib(bytes: f64) -> String {
     if mib < 9.95 { format!("{mib:.1} MiB") } else { format!("{mib:.0} MiB") }
 }
 
-/// A share in whole percent.
+/// A share in whole percent. What rounds to nothing has no sign.
 pub(super) fn percent(share: f64) -> String {
-    format!("{:.0} %", share * 100.0)
+    let whole = (share * 100.0).round();
+    format!("{:.0} %", if whole == 0.0 { 0.0 } else { whole })
 }

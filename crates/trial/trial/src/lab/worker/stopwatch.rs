@@ -36,6 +36,14 @@ impl Stopwatch {
         self.moments.push(Moment { name: name.to_owned(), wall_ns, cpu_ns, memory, own });
     }
 
+    /// Notes how the process is when its allocator has returned all free pages that it can, if it can be asked for that.
+    pub fn moment_purged(&mut self, name: &str) {
+        #[cfg(target_os = "linux")]
+        if heapwise_allocators::purge_own() {
+            self.moment(name);
+        }
+    }
+
     /// Notes how many blocks the work asks for, between the baseline and the moment at which all are there.
     pub fn counts(&mut self, allocations: u64) {
         self.allocations = Some(allocations);

@@ -35,6 +35,7 @@ impl Workload for Alternating {
         watch.moment("allocated");
         held.iter_mut().skip(usize::from(large_go)).step_by(2).for_each(|slot| *slot = None);
         watch.moment("one kind dropped");
+        watch.moment_purged("one kind purged");
         drop(held);
         watch.moment("all dropped");
         checksum
