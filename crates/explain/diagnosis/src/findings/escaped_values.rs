@@ -2,7 +2,7 @@
 //!
 //! Seen is the visitor that serde uses for `#[serde(borrow)]` fields, and that it was given text that is not the document's.
 
-use super::{Occurrence, Rule, without};
+use super::{Occurrence, Rule, without_texts};
 use crate::finding::Certainty;
 use crate::purpose::Purpose;
 use crate::rule_input::RuleInput;
@@ -30,7 +30,7 @@ impl Rule for EscapedValues {
                     format!("{} strings, of {} on average", count(part.allocations), bytes(part.average())),
                     "the field may borrow, and only text without escapes can be borrowed".into(),
                 ],
-                estimate: without(&part, 0, 0),
+                estimate: without_texts(&part),
                 remedy: "Keep the value as it is in the document and unescape it where it is used, into one buffer: \
                     `contents: &'a RawValue` (serde_json's feature `raw_value`)."
                     .into(),

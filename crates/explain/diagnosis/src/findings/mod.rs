@@ -22,7 +22,7 @@ mod small_boxes;
 mod temporary_box;
 mod temporary_collection;
 
-use crate::cost::{Work, of_work};
+use crate::cost::{Work, correction, of_work};
 use crate::finding::{Certainty, Estimate, Finding, Severity};
 use crate::foreign::InForeignCode;
 use crate::rule_input::{Part, Place, RuleInput};
@@ -119,6 +119,10 @@ pub(crate) fn all(
         key(a).cmp(&key(b)).then_with(|| (a.id, &a.title).cmp(&(b.id, &b.title)))
     });
     found.truncate(MOST);
+    for finding in &mut found {
+        let time = &mut finding.estimate.time;
+        time.0 = (time.0 as f64 * correction(analysis, &finding.sites)) as u64;
+    }
     found
 }
 
@@ -167,6 +171,11 @@ fn with_one_kept(part: &Part<'_>, soon: u64) -> Estimate {
         each + calls.saturating_sub(soon.saturating_mul(each))
     };
     without(part, left(part.allocations).max(1), left(part.reallocations))
+}
+
+/// The estimate for a part that would be gone altogether, and what was copied into its blocks with it.
+fn without_texts(part: &Part<'_>) -> Estimate {
+    without_copies(part, part.allocations)
 }
 
 /// The estimate for so many copies that are no longer made: what was copied is saved as well.

@@ -2,7 +2,7 @@
 //!
 //! Whether the text does stay is not seen. That the strings are many and made by a visitor of owned strings is.
 
-use super::{Occurrence, Rule, without};
+use super::{Occurrence, Rule, without_texts};
 use crate::finding::Certainty;
 use crate::purpose::Purpose;
 use crate::rule_input::RuleInput;
@@ -49,7 +49,7 @@ impl Rule for OwnedDeserialization {
                 place: Some(place),
                 sites: part.ids(),
                 evidence,
-                estimate: without(&part, 0, 0),
+                estimate: without_texts(&part),
                 remedy,
             })
         });

@@ -27,6 +27,8 @@ mod experiment;
 mod fragmentation;
 #[cfg(feature = "trials")]
 mod growth;
+#[cfg(all(feature = "trials", target_os = "linux"))]
+mod habits;
 #[cfg(feature = "trials")]
 mod outcome;
 #[cfg(feature = "trials")]

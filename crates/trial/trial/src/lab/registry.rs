@@ -11,12 +11,24 @@ use crate::lab::experiment::Experiment;
 #[cfg(target_os = "linux")]
 use crate::lab::fragmentation::FRAGMENTATION;
 #[cfg(target_os = "linux")]
+use crate::lab::habits::{BORROW, CAPACITY, CLONE, REUSE};
+#[cfg(target_os = "linux")]
 use crate::lab::shootout::SHOOTOUT;
 
 /// All that are known.
 #[cfg(target_os = "linux")]
-pub const EXPERIMENTS: &[&dyn Experiment] =
-    &[&FRAGMENTATION, &ASYNC_SERVER, &SHOOTOUT, &CROSS_THREAD, &DECAY, &DebugHeap];
+pub const EXPERIMENTS: &[&dyn Experiment] = &[
+    &FRAGMENTATION,
+    &ASYNC_SERVER,
+    &SHOOTOUT,
+    &CROSS_THREAD,
+    &DECAY,
+    &CLONE,
+    &CAPACITY,
+    &REUSE,
+    &BORROW,
+    &DebugHeap,
+];
 
 /// All that are known. An allocator can be put into a program, and memory be looked at, on Linux only.
 #[cfg(not(target_os = "linux"))]

@@ -309,6 +309,6 @@ pub struct Estimate {
     pub allocated_bytes: u64,
     /// Live bytes at the peak.
     pub peak_bytes: u64,
-    /// Nanoseconds, by a model.
+    /// Nanoseconds, by a model that the measured calls of these sites correct.
     pub time_ns: u64,
 }

@@ -4,6 +4,7 @@
 //! whose words are counted, is made outside of the phases that are timed.
 
 mod blocks;
+mod habits;
 mod hash_map;
 mod vectors;
 mod words;
@@ -42,8 +43,16 @@ pub const OF_CHECKING_HEAPS: &[&dyn Workload] = &[
 ];
 
 /// Those that run under allocators, and look at memory at some moments.
-pub const OF_ALLOCATORS: &[&dyn Workload] =
-    &[blocks::ALTERNATING, blocks::CONNECTIONS, blocks::THREADS, blocks::HANDED];
+pub const OF_ALLOCATORS: &[&dyn Workload] = &[
+    blocks::ALTERNATING,
+    blocks::CONNECTIONS,
+    blocks::THREADS,
+    blocks::HANDED,
+    habits::CLONE,
+    habits::CAPACITY,
+    habits::REUSE,
+    habits::BORROW,
+];
 
 /// All that are known.
 pub fn workloads() -> impl Iterator<Item = &'static dyn Workload> {

@@ -1,0 +1,98 @@
+//! The habits of the article about memory allocation: the same work before and after, on one screen each.
+
+use super::by_allocator::{ByAllocator, Claim, Judgement, Shown, Unit, Variant, processor_time, rss};
+use super::worker::Answer;
+
+const BEFORE: usize = 0;
+const AFTER: usize = 1;
+
+pub(super) const CLONE: ByAllocator = ByAllocator {
+    name: "clone",
+    about: "what it costs to copy what is only looked at",
+    shows: "A name is copied to be compared with others, and nearly always thrown away. Borrowed, it is not copied: the article's \
+            first and largest step.",
+    workload: "clone",
+    claims: &[faster("to borrow in place of cloning saves time", "1.80 → 1.48 s of a whole program")],
+    ..HABIT
+};
+
+pub(super) const CAPACITY: ByAllocator = ByAllocator {
+    name: "capacity",
+    about: "what it costs to let a list grow",
+    shows: "A list of a hundred values is allocated six times if it begins with nothing, and once with Vec::with_capacity.",
+    workload: "capacity",
+    claims: &[faster("to reserve the capacity saves time", "")],
+    ..HABIT
+};
+
+pub(super) const REUSE: ByAllocator = ByAllocator {
+    name: "reuse",
+    about: "what it costs to make a list anew in a loop",
+    shows: "A list for the fields of a line is made and freed for each line. Kept and cleared, it is allocated once.",
+    workload: "reuse",
+    claims: &[faster("to use a list again saves time", "")],
+    ..HABIT
+};
+
+pub(super) const BORROW: ByAllocator = ByAllocator {
+    name: "borrow",
+    about: "what it costs to make an owned key for each lookup",
+    shows: "Words are counted in a map. With entry(word.to_owned()) each word is copied, with get_mut(word) only each new one.",
+    workload: "borrow",
+    claims: &[faster("to copy only new keys saves time", "")],
+    ..HABIT
+};
+
+/// What they have in common.
+const HABIT: ByAllocator = ByAllocator {
+    name: "",
+    about: "",
+    shows: "",
+    workload: "",
+    with: "jemalloc,mimalloc",
+    variants: &[
+        Variant {
+            name: "before",
+            about: "as it is usually written first",
+            numbers: |sizes| vec![sizes.of(50_000), 0],
+        },
+        Variant {
+            name: "after",
+            about: "the same work without the habit",
+            numbers: |sizes| vec![sizes.of(50_000), 1],
+        },
+    ],
+    columns: &[
+        Shown { id: "cpu_ns", title: "processor time", unit: Unit::Time, of: work, is_detail: false },
+        Shown {
+            id: "full_bytes",
+            title: "resident",
+            unit: Unit::Bytes,
+            of: |answer| rss(answer, "full"),
+            is_detail: true,
+        },
+    ],
+    against: Some((BEFORE, AFTER)),
+    claims: &[],
+};
+
+fn work(answer: &Answer) -> Option<f64> {
+    processor_time(answer, "baseline", "full")
+}
+
+/// That it takes less time, with the system's allocator.
+const fn faster(what: &'static str, article: &'static str) -> Claim {
+    Claim {
+        what,
+        article,
+        here: |found| {
+            let (before, after) =
+                (found.median(BEFORE, "default", "cpu_ns")?, found.median(AFTER, "default", "cpu_ns")?);
+            Some(Judgement::of(
+                after < 0.95 * before,
+                format!("{:+.0} %", (after / before - 1.0) * 100.0),
+                "",
+            ))
+        },
+    }
+}
