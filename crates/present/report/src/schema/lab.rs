@@ -14,7 +14,7 @@ pub const SCHEMA: &str = "heapwise.lab/1";
 #[serde(untagged)]
 pub enum Lab {
     /// With the name of an experiment.
-    Outcome(Outcome),
+    Outcome(Box<Outcome>),
     /// With `--all`.
     All(All),
     /// Without a name.

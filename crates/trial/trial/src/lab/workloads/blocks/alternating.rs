@@ -29,7 +29,7 @@ impl Workload for Alternating {
         let mut held: Vec<Option<Vec<u8>>> = Vec::with_capacity(count);
         watch.moment("baseline");
         // Written to, and not zeroed: of a block that is asked for zeroed, an allocator may give pages that are not there yet.
-        let block = |at: usize| Some(black_box(vec![1_u8; if at % 2 == 0 { SMALL } else { LARGE }]));
+        let block = |at: usize| Some(black_box(vec![1_u8; if at.is_multiple_of(2) { SMALL } else { LARGE }]));
         held.extend((0..count).map(block));
         let checksum = held.iter().flatten().map(|block| block.len() as u64).sum();
         watch.moment("allocated");
