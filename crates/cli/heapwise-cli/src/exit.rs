@@ -21,6 +21,5 @@ pub(crate) const RUN_FAILED: u8 = 125;
 pub(crate) const NOT_EXECUTABLE: u8 = 126;
 /// `run` and `launch`: command not found.
 pub(crate) const NO_SUCH_PROGRAM: u8 = 127;
-/// `run`: the user interrupted heapwise twice. `compare`: once.
-#[cfg(target_os = "linux")]
+/// `run`: the user interrupted heapwise twice. `compare`, `lab`: once.
 pub(crate) const INTERRUPTED: u8 = 130;

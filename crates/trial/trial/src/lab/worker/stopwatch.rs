@@ -38,8 +38,7 @@ impl Stopwatch {
 
     /// Notes how the process is when its allocator has returned all free pages that it can, if it can be asked for that.
     pub fn moment_purged(&mut self, name: &str) {
-        #[cfg(target_os = "linux")]
-        if heapwise_allocators::purge_own() {
+        if purge() {
             self.moment(name);
         }
     }
@@ -59,6 +58,18 @@ impl Stopwatch {
         self.phases.push(Phase { name, wall_ns, cpu_ns });
         result
     }
+}
+
+/// Has the allocator return its free pages. Whether it can be asked for that.
+#[cfg(target_os = "linux")]
+fn purge() -> bool {
+    heapwise_allocators::purge_own()
+}
+
+/// Has the allocator return its free pages. Whether it can be asked for that.
+#[cfg(not(target_os = "linux"))]
+fn purge() -> bool {
+    false
 }
 
 fn nanoseconds(since: Instant) -> u64 {
