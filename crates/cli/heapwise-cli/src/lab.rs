@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The largest size of an experiment that has sizes, in all of them: it takes minutes then, and not a quarter of an hour.
-const SIZE_IN_ALL: u64 = 50_000;
+const SIZE_IN_ALL: u64 = 20_000;
 
 /// Does an experiment or all of them, or lists them.
 pub(crate) fn lab(args: &LabArgs) -> Result<u8, Failure> {

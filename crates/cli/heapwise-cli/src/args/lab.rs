@@ -33,7 +33,7 @@ pub(crate) struct LabArgs {
     /// How much of the articles' numbers is done [default: 1, with --quick 0.02].
     #[arg(long, value_name = "X")]
     pub(crate) scale: Option<f64>,
-    /// The largest size of debug-heap, in entries of a map [default: 1000000, with --all 50000, with --quick 20000].
+    /// The largest size of debug-heap, in entries of a map [default: 1000000, with --all or --quick 20000].
     #[arg(long, value_name = "N")]
     pub(crate) size: Option<u64>,
     /// How many rounds count [default: the experiment's, 3 or 5].

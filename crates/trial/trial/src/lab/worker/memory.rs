@@ -94,15 +94,18 @@ mod tests {
 
     #[test]
     fn what_is_touched_becomes_resident() {
-        let before = Memory::now().unwrap();
-        let block = std::hint::black_box(vec![1_u8; 128 << 20]);
-        let after = Memory::now().unwrap();
-        // The tests beside this one free some megabytes meanwhile.
-        assert!(after.rss_bytes >= before.rss_bytes + (96 << 20), "{before:?} {after:?}");
-        assert!(
-            after.highest_bytes >= after.rss_bytes && after.faults > before.faults,
-            "{before:?} {after:?}"
-        );
-        drop(block);
+        // The tests beside this one free memory meanwhile, but not each time.
+        let is_seen = || {
+            let before = Memory::now().unwrap();
+            let block = std::hint::black_box(vec![1_u8; 128 << 20]);
+            let after = Memory::now().unwrap();
+            assert!(
+                after.highest_bytes >= after.rss_bytes && after.faults > before.faults,
+                "{before:?} {after:?}"
+            );
+            drop(block);
+            after.rss_bytes >= before.rss_bytes + (96 << 20)
+        };
+        assert!((0..20).any(|_| is_seen()));
     }
 }
