@@ -4,7 +4,7 @@
 //! differ between machines and allocators by a factor of two or so, which is why every number that comes from here is
 //! called an estimate.
 //!
-//! What is found, and in which order, rests on the model alone: it must be the same for two runs of a program, and measured times
+//! What is found, and how severe it is, rests on the model alone: it must be the same for two runs of a program, and measured times
 //! differ by a tenth from run to run. What would remain of a site after a change has no measurement at all. But how much a finding
 //! says that a change saves is set right by the calls of its sites that were measured ([`Site::allocator_time`]): within a program,
 //! with its caches and its allocator, they take two to four times as long as the model's.

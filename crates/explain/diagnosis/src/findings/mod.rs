@@ -110,7 +110,19 @@ pub(crate) fn all(
             found.extend(findings);
         }
     }
-    // Names decide between equals, so that the same recording gives the same report.
+    // Which are reported is the model's choice, and the same for two runs. Of these the one that saves most comes first.
+    in_order(&mut found);
+    found.truncate(MOST);
+    for finding in &mut found {
+        let time = &mut finding.estimate.time;
+        time.0 = (time.0 as f64 * correction(analysis, &finding.sites)) as u64;
+    }
+    in_order(&mut found);
+    found
+}
+
+/// The most rewarding first. Names decide between equals, so that the same recording gives the same report.
+fn in_order(found: &mut [Finding]) {
     found.sort_by(|a, b| {
         let key = |i: &Finding| {
             let rewards = (i.severity, i.estimate.time, i.certainty, i.estimate.allocated_bytes);
@@ -118,12 +130,6 @@ pub(crate) fn all(
         };
         key(a).cmp(&key(b)).then_with(|| (a.id, &a.title).cmp(&(b.id, &b.title)))
     });
-    found.truncate(MOST);
-    for finding in &mut found {
-        let time = &mut finding.estimate.time;
-        time.0 = (time.0 as f64 * correction(analysis, &finding.sites)) as u64;
-    }
-    found
 }
 
 fn weighed(input: &RuleInput<'_>, rule: &dyn Rule, occurrence: Occurrence<'_>) -> Option<Finding> {
