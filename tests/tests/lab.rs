@@ -250,3 +250,30 @@ fn all_experiments_are_one_page_with_what_the_articles_say_first() {
     assert!(at("decay: threads end") < at("debug-heap: hash-map: drop"));
     assert!(page.contains("glibc 2.") && page.contains("<svg") && !page.contains("<script"));
 }
+
+#[test]
+fn an_interrupt_keeps_what_was_measured() {
+    let folder = run::private_folder();
+    let mut command = run::command(tool::heapwise(), folder.path());
+    // Rounds for minutes, of which a few are done in two seconds.
+    command.args([
+        "lab",
+        "fragmentation",
+        "--quick",
+        "--with",
+        "jemalloc",
+        "--runs",
+        "100000",
+        "--format",
+        "json",
+    ]);
+    let running = run::start(&mut command, folder.path(), "heapwise");
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    running.signal_group(libc::SIGINT);
+    let outcome = running.wait(std::time::Duration::from_secs(20));
+    assert_eq!(outcome.code(), 130, "{}", outcome.stderr);
+    let found: Value = serde_json::from_slice(&outcome.stdout).expect("JSON");
+    assert_eq!(found["interrupted"], true);
+    let peak = &rows(&found, "small-first")[1]["allocated_bytes"]["median"];
+    assert!(peak.as_u64().is_some_and(|bytes| bytes > 0), "{found}");
+}

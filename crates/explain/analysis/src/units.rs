@@ -2,7 +2,7 @@
 
 mod in_words;
 
-pub use in_words::{bytes, count, digits, share, signed, signed_percent, time};
+pub use in_words::{about, bytes, count, digits, percent, share, signed, signed_percent, time};
 
 use core::fmt;
 use core::iter::Sum;

@@ -52,6 +52,26 @@ pub fn time(ns: u64) -> String {
     }
 }
 
+/// An estimated time, with the two digits that an estimate has: `940 µs`, `1.4 ms`, `140 ms`.
+pub fn about(ns: u64) -> String {
+    let step = 10_u64.pow(ns.checked_ilog10().unwrap_or(0).saturating_sub(1));
+    let ns = (ns / step).saturating_mul(step) as f64;
+    let (value, unit) = match ns {
+        ns if ns >= 1e9 => (ns / 1e9, "s"),
+        ns if ns >= 1e6 => (ns / 1e6, "ms"),
+        ns => (ns / 1e3, "µs"),
+    };
+    let decimals = usize::from(value < 10.0);
+    format!("{value:.decimals$} {unit}")
+}
+
+/// A part of something that was measured, in whole percent: `84 %`, `−11 %` if it became more. What rounds to nothing has no sign.
+pub fn percent(part: f64) -> String {
+    let whole = (part * 100.0).round();
+    let text = format!("{:.0} %", whole.abs());
+    if whole < 0.0 { signed(true, text) } else { text }
+}
+
 /// A share: `73 %`, `0.4 %`, `<0.1 %`.
 pub fn share(part: u64, whole: u64) -> String {
     if whole == 0 {
@@ -79,6 +99,17 @@ pub fn signed_percent(share: f64, decimals: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_estimated_time_has_two_digits() {
+        let shown = [1_000, 68_361, 949_999, 1_450_000, 68_361_568, 140_999_999, 2_345_678_901].map(about);
+        assert_eq!(shown, ["1.0 µs", "68 µs", "940 µs", "1.4 ms", "68 ms", "140 ms", "2.3 s"]);
+    }
+
+    #[test]
+    fn a_measured_part_may_be_below_nothing() {
+        assert_eq!([0.843, 0.0, -0.004, -0.11].map(percent), ["84 %", "0 %", "0 %", "−11 %"]);
+    }
 
     #[test]
     fn numbers_are_short_and_never_misleading() {

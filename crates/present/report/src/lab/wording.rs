@@ -1,6 +1,6 @@
 //! Cells as words: short ones for a terminal, and whole ones.
 
-use heapwise_diagnosis::units::{bytes, count, digits};
+use heapwise_diagnosis::units::{bytes, count, digits, percent};
 use heapwise_trial::lab::{Cell, Growth, Spread};
 
 /// Whether a column of such cells is aligned to the right.
@@ -43,12 +43,6 @@ fn range(spread: &Spread, words: impl Fn(f64) -> String) -> String {
 /// Bytes.
 fn amount(number: f64) -> String {
     bytes(number.max(0.0) as u64)
-}
-
-/// A part of something. What rounds to nothing has no sign.
-fn percent(share: f64) -> String {
-    let whole = (share * 100.0).round();
-    format!("{} %", if whole == 0.0 { 0.0 } else { whole }).replace('-', "−")
 }
 
 /// So many in a second.

@@ -3,7 +3,7 @@
 use super::Subject;
 use super::rows::place_of;
 use crate::document::{Block, Evidence, Finding, Mark, Role, Section, Shown, Words};
-use crate::units::{bytes, count, share};
+use crate::units::{about, bytes, count, share};
 use heapwise_analysis::{Analysis, Frame, SiteId};
 use heapwise_diagnosis::{self as diagnosis, Diagnosis};
 
@@ -99,39 +99,14 @@ fn saves(subject: &Subject<'_>, found: &diagnosis::Finding) -> Option<[String; 2
         short.push(peak);
     }
     if estimate.time.0 >= 1_000 {
-        let about = format!("about {}", two_digits(estimate.time.0));
+        let about = format!("about {}", about(estimate.time.0));
         whole.push(about.clone());
         short.push(about);
     }
     (!whole.is_empty()).then(|| [short.join(", "), whole.join(", ")])
 }
 
-/// A time with two digits: an estimate has no more.
-fn two_digits(ns: u64) -> String {
-    let step = 10_u64.pow(ns.checked_ilog10().unwrap_or(0).saturating_sub(1));
-    let ns = (ns / step).saturating_mul(step) as f64;
-    let (value, unit) = match ns {
-        ns if ns >= 1e9 => (ns / 1e9, "s"),
-        ns if ns >= 1e6 => (ns / 1e6, "ms"),
-        ns => (ns / 1e3, "µs"),
-    };
-    let decimals = usize::from(value < 10.0);
-    format!("{value:.decimals$} {unit}")
-}
-
 fn user_frame<'a>(analysis: &'a Analysis, site: SiteId) -> Option<Frame<'a>> {
     let site = analysis.sites().get(site.0 as usize)?;
     site.user_frame.and_then(|i| analysis.stack(site).get(i).copied())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_estimated_time_has_two_digits() {
-        let shown =
-            [1_000, 68_361, 949_999, 1_450_000, 68_361_568, 140_999_999, 2_345_678_901].map(two_digits);
-        assert_eq!(shown, ["1.0 µs", "68 µs", "940 µs", "1.4 ms", "68 ms", "140 ms", "2.3 s"]);
-    }
 }

@@ -1,7 +1,7 @@
 //! The article's pattern of an asynchronous server: what jemalloc holds in proportion to what the program has.
 
 use super::by_allocator::{
-    ByAllocator, Claim, Found, Judgement, Shown, Unit, Variant, mib, processor_time, rss,
+    ByAllocator, Claim, Found, Judgement, Shown, Unit, Variant, amount, processor_time, rss,
 };
 use super::worker::{Answer, Own};
 
@@ -20,33 +20,32 @@ pub(super) const ASYNC_SERVER: ByAllocator = ByAllocator {
         numbers: |sizes| vec![sizes.of(500_000), sizes.wait_ms],
     }],
     columns: &[
-        bytes("busy_bytes", "busy", |answer| rss(answer, "all")),
-        bytes("dropped_bytes", "dropped", |answer| rss(answer, "dropped")),
-        bytes("later_bytes", "later", |answer| rss(answer, "later")),
-        bytes("own_allocated_bytes", "its blocks", |answer| of(answer, "all", |own| own.allocated_bytes)),
-        Shown {
-            is_detail: true,
-            ..bytes("own_active_bytes", "its active", |answer| of(answer, "all", |own| own.active_bytes))
-        },
-        Shown {
-            is_detail: true,
-            ..bytes("own_metadata_bytes", "its metadata", |answer| {
-                of(answer, "all", |own| own.metadata_bytes)
-            })
-        },
-        bytes("own_resident_bytes", "its resident", |answer| of(answer, "all", |own| own.resident_bytes)),
-        bytes("own_later_bytes", "later", |answer| of(answer, "later", |own| own.resident_bytes)),
-        Shown { unit: Unit::Ratio, ..bytes("excess", "excess", |answer| excess(answer, "all")) },
-        Shown {
-            unit: Unit::Ratio,
-            is_detail: true,
-            ..bytes("early_excess", "excess, early", |answer| excess(answer, "a tenth"))
-        },
-        Shown {
-            unit: Unit::Time,
-            is_detail: true,
-            ..bytes("cpu_ns", "processor time", |answer| processor_time(answer, "baseline", "all"))
-        },
+        Shown::new("busy_bytes", "busy", Unit::Bytes, |answer| rss(answer, "all")),
+        Shown::new("dropped_bytes", "dropped", Unit::Bytes, |answer| rss(answer, "dropped")),
+        Shown::new("later_bytes", "later", Unit::Bytes, |answer| rss(answer, "later")),
+        Shown::new("own_allocated_bytes", "its blocks", Unit::Bytes, |answer| {
+            of(answer, "all", |own| own.allocated_bytes)
+        }),
+        Shown::new("own_active_bytes", "its active", Unit::Bytes, |answer| {
+            of(answer, "all", |own| own.active_bytes)
+        })
+        .detail(),
+        Shown::new("own_metadata_bytes", "its metadata", Unit::Bytes, |answer| {
+            of(answer, "all", |own| own.metadata_bytes)
+        })
+        .detail(),
+        Shown::new("own_resident_bytes", "its resident", Unit::Bytes, |answer| {
+            of(answer, "all", |own| own.resident_bytes)
+        }),
+        Shown::new("own_later_bytes", "later", Unit::Bytes, |answer| {
+            of(answer, "later", |own| own.resident_bytes)
+        }),
+        Shown::new("excess", "excess", Unit::Ratio, |answer| excess(answer, "all")),
+        Shown::new("early_excess", "excess, early", Unit::Ratio, |answer| excess(answer, "a tenth")).detail(),
+        Shown::new("cpu_ns", "processor time", Unit::Time, |answer| {
+            processor_time(answer, "baseline", "all")
+        })
+        .detail(),
     ],
     against: None,
     claims: &[
@@ -69,7 +68,7 @@ pub(super) const ASYNC_SERVER: ByAllocator = ByAllocator {
                 let (busy, dropped) = two(found, "own_resident_bytes", "dropped_bytes")?;
                 Some(Judgement::of(
                     dropped >= 0.7 * busy,
-                    format!("{} → {}", mib(busy), mib(dropped)),
+                    format!("{} → {}", amount(busy), amount(dropped)),
                     "the pages are free, and jemalloc waits before it returns them",
                 ))
             },
@@ -81,7 +80,7 @@ pub(super) const ASYNC_SERVER: ByAllocator = ByAllocator {
                 let (dropped, later) = two(found, "dropped_bytes", "later_bytes")?;
                 Some(Judgement::of(
                     later <= 0.75 * dropped,
-                    format!("{} → {}", mib(dropped), mib(later)),
+                    format!("{} → {}", amount(dropped), amount(later)),
                     "jemalloc looks at its clock when it is called, and a program that sleeps does not call it; with \
                      background_thread:true it does not have to be",
                 ))
@@ -89,10 +88,6 @@ pub(super) const ASYNC_SERVER: ByAllocator = ByAllocator {
         },
     ],
 };
-
-const fn bytes(id: &'static str, title: &'static str, of: fn(&Answer) -> Option<f64>) -> Shown {
-    Shown { id, title, unit: Unit::Bytes, of, is_detail: false }
-}
 
 /// What the allocator says of itself at a moment.
 fn of(answer: &Answer, moment: &str, number: fn(&Own) -> Option<u64>) -> Option<f64> {

@@ -1,7 +1,6 @@
 //! Who frees a block: the thread that allocated it, or another one.
 
 use super::by_allocator::{ByAllocator, Claim, Found, Judgement, Shown, Unit, Variant, processor_time, rss};
-use super::worker::Answer;
 
 const COUNT: u64 = 600_000;
 const LIVE: u64 = 2_000;
@@ -28,11 +27,13 @@ pub(super) const CROSS_THREAD: ByAllocator = ByAllocator {
         },
     ],
     columns: &[
-        shown("peak_bytes", "peak", Unit::Bytes, |answer| {
+        Shown::new("peak_bytes", "peak", Unit::Bytes, |answer| {
             Some(answer.moment("full")?.memory?.highest_bytes as f64)
         }),
-        shown("end_bytes", "end", Unit::Bytes, |answer| rss(answer, "dropped")),
-        shown("cpu_ns", "processor time", Unit::Time, |answer| processor_time(answer, "baseline", "full")),
+        Shown::new("end_bytes", "end", Unit::Bytes, |answer| rss(answer, "dropped")),
+        Shown::new("cpu_ns", "processor time", Unit::Time, |answer| {
+            processor_time(answer, "baseline", "full")
+        }),
     ],
     against: Some((SAME, OTHER)),
     claims: &[
@@ -64,10 +65,6 @@ pub(super) const CROSS_THREAD: ByAllocator = ByAllocator {
         },
     ],
 };
-
-const fn shown(id: &'static str, title: &'static str, unit: Unit, of: fn(&Answer) -> Option<f64>) -> Shown {
-    Shown { id, title, unit, of, is_detail: false }
-}
 
 /// Whether the second way needs so many times as much as the first.
 fn factor(found: &Found, column: &str, least: f64, why: &'static str) -> Option<Judgement> {

@@ -1,9 +1,9 @@
 //! How long jemalloc keeps free pages: what the wait costs in memory, and what returning them at once costs in time.
 
 use super::by_allocator::{
-    ByAllocator, Claim, Found, Judgement, Shown, Unit, Variant, mib, processor_time, rss,
+    ByAllocator, Claim, Found, Judgement, Shown, Unit, Variant, amount, processor_time, rss,
 };
-use super::worker::Answer;
+use heapwise_analysis::units::signed_percent;
 
 const AT_ONCE: &str = "jemalloc:dirty_decay_ms=0";
 const SECOND: &str = "jemalloc:dirty_decay_ms=1000";
@@ -33,10 +33,10 @@ pub(super) const DECAY: ByAllocator = ByAllocator {
         },
     ],
     columns: &[
-        shown("cpu_ns", "load", Unit::Time, |answer| processor_time(answer, "baseline", "full")),
-        shown("full_bytes", "full", Unit::Bytes, |answer| rss(answer, "full")),
-        shown("dropped_bytes", "dropped", Unit::Bytes, |answer| rss(answer, "dropped")),
-        shown("later_bytes", "12 s later", Unit::Bytes, |answer| rss(answer, "later")),
+        Shown::new("cpu_ns", "load", Unit::Time, |answer| processor_time(answer, "baseline", "full")),
+        Shown::new("full_bytes", "full", Unit::Bytes, |answer| rss(answer, "full")),
+        Shown::new("dropped_bytes", "dropped", Unit::Bytes, |answer| rss(answer, "dropped")),
+        Shown::new("later_bytes", "12 s later", Unit::Bytes, |answer| rss(answer, "later")),
     ],
     against: None,
     claims: &[
@@ -49,7 +49,7 @@ pub(super) const DECAY: ByAllocator = ByAllocator {
                 let more = at_once / usual - 1.0;
                 Some(Judgement::of(
                     more > 0.05,
-                    format!("{:+.0} %", more * 100.0),
+                    signed_percent(more, 0),
                     "it returns each run of pages that becomes empty, and not each block",
                 ))
             },
@@ -63,7 +63,7 @@ pub(super) const DECAY: ByAllocator = ByAllocator {
                 let [Some(at_once), Some(second), Some(usual)] = left else { return None };
                 Some(Judgement::of(
                     at_once < second && second < 1.05 * usual,
-                    format!("{}, {} and {}", mib(at_once), mib(second), mib(usual)),
+                    format!("{}, {} and {}", amount(at_once), amount(second), amount(usual)),
                     "these pages are empty: a purge, or the background thread, returns all of them",
                 ))
             },
@@ -75,7 +75,7 @@ pub(super) const DECAY: ByAllocator = ByAllocator {
                 let (dropped, later) = two(found, SECOND)?;
                 Some(Judgement::of(
                     later > 0.9 * dropped,
-                    format!("{} → {}", mib(dropped), mib(later)),
+                    format!("{} → {}", amount(dropped), amount(later)),
                     "without a background thread jemalloc looks at the clock only when it is called",
                 ))
             },
@@ -85,15 +85,15 @@ pub(super) const DECAY: ByAllocator = ByAllocator {
             article: "",
             here: |found| {
                 let (dropped, later) = two(found, BACKGROUND)?;
-                Some(Judgement::of(later < 0.5 * dropped, format!("{} → {}", mib(dropped), mib(later)), ""))
+                Some(Judgement::of(
+                    later < 0.5 * dropped,
+                    format!("{} → {}", amount(dropped), amount(later)),
+                    "",
+                ))
             },
         },
     ],
 };
-
-const fn shown(id: &'static str, title: &'static str, unit: Unit, of: fn(&Answer) -> Option<f64>) -> Shown {
-    Shown { id, title, unit, of, is_detail: false }
-}
 
 /// What is left after the drop and later, where threads stay.
 fn two(found: &Found, allocator: &str) -> Option<(f64, f64)> {

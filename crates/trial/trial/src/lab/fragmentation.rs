@@ -1,6 +1,6 @@
 //! The first program of the article about fragmentation, and what would have shown it.
 
-use super::by_allocator::{ByAllocator, Claim, Found, Judgement, Shown, Unit, Variant, mib, rss};
+use super::by_allocator::{ByAllocator, Claim, Found, Judgement, Shown, Unit, Variant, amount, rss};
 
 const SMALL_GO: usize = 0;
 const LARGE_GO: usize = 1;
@@ -25,11 +25,13 @@ pub(super) const FRAGMENTATION: ByAllocator = ByAllocator {
         },
     ],
     columns: &[
-        column("baseline_bytes", "before", |answer| rss(answer, "baseline")),
-        column("allocated_bytes", "allocated", |answer| rss(answer, "allocated")),
-        column("one_dropped_bytes", "one kind gone", |answer| rss(answer, "one kind dropped")),
-        column("one_purged_bytes", "purged", |answer| rss(answer, "one kind purged")),
-        column("all_dropped_bytes", "all gone", |answer| rss(answer, "all dropped")),
+        Shown::new("baseline_bytes", "before", Unit::Bytes, |answer| rss(answer, "baseline")),
+        Shown::new("allocated_bytes", "allocated", Unit::Bytes, |answer| rss(answer, "allocated")),
+        Shown::new("one_dropped_bytes", "one kind gone", Unit::Bytes, |answer| {
+            rss(answer, "one kind dropped")
+        }),
+        Shown::new("one_purged_bytes", "purged", Unit::Bytes, |answer| rss(answer, "one kind purged")),
+        Shown::new("all_dropped_bytes", "all gone", Unit::Bytes, |answer| rss(answer, "all dropped")),
     ],
     against: None,
     claims: &[
@@ -40,7 +42,7 @@ pub(super) const FRAGMENTATION: ByAllocator = ByAllocator {
                 let (before, after) = two(found, SMALL_GO, "one_dropped_bytes")?;
                 Some(Judgement::of(
                     after >= 0.95 * before,
-                    format!("{} → {}", mib(before), mib(after)),
+                    format!("{} → {}", amount(before), amount(after)),
                     "they are 2 % of the bytes, so there is nothing to be returned: this is no fragmentation",
                 ))
             },
@@ -52,7 +54,7 @@ pub(super) const FRAGMENTATION: ByAllocator = ByAllocator {
                 let (before, after) = two(found, SMALL_GO, "all_dropped_bytes")?;
                 Some(Judgement::of(
                     after >= 0.8 * before,
-                    format!("{} → {}", mib(before), mib(after)),
+                    format!("{} → {}", amount(before), amount(after)),
                     "no page has a block left: glibc keeps them for the next requests",
                 ))
             },
@@ -64,7 +66,7 @@ pub(super) const FRAGMENTATION: ByAllocator = ByAllocator {
                 let (before, after) = two(found, LARGE_GO, "one_purged_bytes")?;
                 Some(Judgement::of(
                     after >= 0.8 * before,
-                    format!("{} → {}", mib(before), mib(after)),
+                    format!("{} → {}", amount(before), amount(after)),
                     "each page has a small block and cannot be returned: that is fragmentation",
                 ))
             },
@@ -77,21 +79,13 @@ pub(super) const FRAGMENTATION: ByAllocator = ByAllocator {
                 let (before, after) = (found("allocated_bytes")?, found("one_purged_bytes")?);
                 Some(Judgement::of(
                     after <= 0.5 * before,
-                    format!("{} → {}", mib(before), mib(after)),
+                    format!("{} → {}", amount(before), amount(after)),
                     "each size has pages for itself, so those of the large blocks have none of the small ones",
                 ))
             },
         },
     ],
 };
-
-const fn column(
-    id: &'static str,
-    title: &'static str,
-    of: fn(&super::worker::Answer) -> Option<f64>,
-) -> Shown {
-    Shown { id, title, unit: Unit::Bytes, of, is_detail: false }
-}
 
 /// What is resident with all blocks, and at another moment, with the system's allocator.
 fn two(found: &Found, variant: usize, then: &str) -> Option<(f64, f64)> {

@@ -1,7 +1,7 @@
 //! The habits of the article about memory allocation: the same work before and after, on one screen each.
 
 use super::by_allocator::{ByAllocator, Claim, Judgement, Shown, Unit, Variant, processor_time, rss};
-use super::worker::Answer;
+use heapwise_analysis::units::signed_percent;
 
 const BEFORE: usize = 0;
 const AFTER: usize = 1;
@@ -63,22 +63,14 @@ const HABIT: ByAllocator = ByAllocator {
         },
     ],
     columns: &[
-        Shown { id: "cpu_ns", title: "processor time", unit: Unit::Time, of: work, is_detail: false },
-        Shown {
-            id: "full_bytes",
-            title: "resident",
-            unit: Unit::Bytes,
-            of: |answer| rss(answer, "full"),
-            is_detail: true,
-        },
+        Shown::new("cpu_ns", "processor time", Unit::Time, |answer| {
+            processor_time(answer, "baseline", "full")
+        }),
+        Shown::new("full_bytes", "resident", Unit::Bytes, |answer| rss(answer, "full")).detail(),
     ],
     against: Some((BEFORE, AFTER)),
     claims: &[],
 };
-
-fn work(answer: &Answer) -> Option<f64> {
-    processor_time(answer, "baseline", "full")
-}
 
 /// That it takes less time, with the system's allocator.
 const fn faster(what: &'static str, article: &'static str) -> Claim {
@@ -88,11 +80,7 @@ const fn faster(what: &'static str, article: &'static str) -> Claim {
         here: |found| {
             let (before, after) =
                 (found.median(BEFORE, "default", "cpu_ns")?, found.median(AFTER, "default", "cpu_ns")?);
-            Some(Judgement::of(
-                after < 0.95 * before,
-                format!("{:+.0} %", (after / before - 1.0) * 100.0),
-                "",
-            ))
+            Some(Judgement::of(after < 0.95 * before, signed_percent(after / before - 1.0, 0), ""))
         },
     }
 }

@@ -1,10 +1,10 @@
 //! The article's shootout: peak, speed, and what is returned when threads drop all that they have.
 
 use super::by_allocator::{
-    ByAllocator, Claim, Found, Judgement, Shown, Unit, Variant, lazily_free, percent, processor_time,
-    returned, rss,
+    ByAllocator, Claim, Judgement, Shown, Unit, Variant, lazily_free, processor_time, returned, rss,
 };
 use super::worker::Answer;
+use heapwise_analysis::units::percent;
 
 /// Allocations of a thread, and blocks that it holds.
 const COUNT: u64 = 200_000;
@@ -39,11 +39,11 @@ pub(super) const SHOOTOUT: ByAllocator = ByAllocator {
         },
     ],
     columns: &[
-        shown("peak_bytes", "peak", Unit::Bytes, |answer| rss(answer, "full")),
-        shown("per_cpu_second", "per CPU s", Unit::PerSecond, allocations_per_second),
-        shown("dropped_bytes", "dropped", Unit::Bytes, |answer| rss(answer, "dropped")),
-        shown("lazily_free_bytes", "lazily free", Unit::Bytes, |answer| lazily_free(answer, "dropped")),
-        shown("returned", "returned", Unit::Share, |answer| returned(answer, "full", "dropped")),
+        Shown::new("peak_bytes", "peak", Unit::Bytes, |answer| rss(answer, "full")),
+        Shown::new("per_cpu_second", "per CPU s", Unit::PerSecond, allocations_per_second),
+        Shown::new("dropped_bytes", "dropped", Unit::Bytes, |answer| rss(answer, "dropped")),
+        Shown::new("lazily_free_bytes", "lazily free", Unit::Bytes, |answer| lazily_free(answer, "dropped")),
+        Shown::new("returned", "returned", Unit::Share, |answer| returned(answer, "full", "dropped")),
     ],
     against: None,
     claims: &[
@@ -51,7 +51,7 @@ pub(super) const SHOOTOUT: ByAllocator = ByAllocator {
             what: "glibc returns nearly all",
             article: "99 %",
             here: |found| {
-                let figures = of(found, ENDS, "default", "returned")?;
+                let figures = found.median(ENDS, "default", "returned")?;
                 Some(Judgement::of(
                     figures >= 0.9,
                     percent(figures),
@@ -63,7 +63,7 @@ pub(super) const SHOOTOUT: ByAllocator = ByAllocator {
             what: "with one block in a hundred kept glibc returns nearly nothing",
             article: "",
             here: |found| {
-                let figures = of(found, KEEPS, "default", "returned")?;
+                let figures = found.median(KEEPS, "default", "returned")?;
                 Some(Judgement::of(
                     figures <= 0.2,
                     percent(figures),
@@ -76,7 +76,7 @@ pub(super) const SHOOTOUT: ByAllocator = ByAllocator {
             article: "",
             here: |found| {
                 let names = ["default", "jemalloc", "mimalloc", "snmalloc"];
-                let shares = names.map(|name| of(found, STAYS, name, "returned"));
+                let shares = names.map(|name| found.median(STAYS, name, "returned"));
                 let most = shares.into_iter().flatten().reduce(f64::max)?;
                 Some(Judgement::of(
                     most <= 0.2,
@@ -89,7 +89,7 @@ pub(super) const SHOOTOUT: ByAllocator = ByAllocator {
             what: "jemalloc returns three quarters",
             article: "78 %",
             here: |found| {
-                let figures = of(found, ENDS, "jemalloc", "returned")?;
+                let figures = found.median(ENDS, "jemalloc", "returned")?;
                 Some(Judgement::of(
                     (0.6..0.95).contains(&figures),
                     percent(figures),
@@ -101,7 +101,7 @@ pub(super) const SHOOTOUT: ByAllocator = ByAllocator {
             what: "mimalloc returns nothing",
             article: "1 %",
             here: |found| {
-                let figures = of(found, ENDS, "mimalloc", "returned")?;
+                let figures = found.median(ENDS, "mimalloc", "returned")?;
                 Some(Judgement::of(
                     figures <= 0.1,
                     percent(figures),
@@ -114,8 +114,8 @@ pub(super) const SHOOTOUT: ByAllocator = ByAllocator {
             article: "more operations per second",
             here: |found| {
                 let (jemalloc, glibc) = (
-                    of(found, ENDS, "jemalloc", "per_cpu_second")?,
-                    of(found, ENDS, "default", "per_cpu_second")?,
+                    found.median(ENDS, "jemalloc", "per_cpu_second")?,
+                    found.median(ENDS, "default", "per_cpu_second")?,
                 );
                 Some(Judgement::of(
                     jemalloc > 1.05 * glibc,
@@ -127,16 +127,8 @@ pub(super) const SHOOTOUT: ByAllocator = ByAllocator {
     ],
 };
 
-const fn shown(id: &'static str, title: &'static str, unit: Unit, of: fn(&Answer) -> Option<f64>) -> Shown {
-    Shown { id, title, unit, of, is_detail: false }
-}
-
 /// Allocations for each second of processor time, that of all threads together.
 fn allocations_per_second(answer: &Answer) -> Option<f64> {
     let ns = processor_time(answer, "baseline", "full").filter(|ns| *ns > 0.0)?;
     Some(answer.allocations? as f64 / ns * 1e9)
-}
-
-fn of(found: &Found, variant: usize, allocator: &str, column: &str) -> Option<f64> {
-    found.median(variant, allocator, column)
 }

@@ -13,6 +13,7 @@ use crate::lab::outcome::Outcome;
 use crate::lab::worker::Answer;
 use crate::rounds::Step;
 pub(super) use claim::{Claim, Judgement};
+use heapwise_analysis::units::bytes;
 use heapwise_environment::MachineDescription;
 pub(super) use measure::Found;
 pub(super) use plan::Sizes;
@@ -48,6 +49,22 @@ pub(super) struct Shown {
     pub(super) of: fn(&Answer) -> Option<f64>,
     /// For pages and machines only: a terminal has no room for it.
     pub(super) is_detail: bool,
+}
+
+impl Shown {
+    pub(super) const fn new(
+        id: &'static str,
+        title: &'static str,
+        unit: Unit,
+        of: fn(&Answer) -> Option<f64>,
+    ) -> Self {
+        Self { id, title, unit, of, is_detail: false }
+    }
+
+    /// The same for pages and machines only.
+    pub(super) const fn detail(self) -> Self {
+        Self { is_detail: true, ..self }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,14 +136,7 @@ pub(super) fn returned(answer: &Answer, full: &str, dropped: &str) -> Option<f64
     (grown > 0.0).then_some((held(full)? - held(dropped)?) / grown)
 }
 
-/// MiB, as figures of an article have them.
-pub(super) fn mib(bytes: f64) -> String {
-    let mib = bytes / f64::from(1 << 20);
-    if mib < 9.95 { format!("{mib:.1} MiB") } else { format!("{mib:.0} MiB") }
-}
-
-/// A share in whole percent. What rounds to nothing has no sign.
-pub(super) fn percent(share: f64) -> String {
-    let whole = (share * 100.0).round();
-    format!("{:.0} %", if whole == 0.0 { 0.0 } else { whole })
+/// Bytes that were measured, for a sentence.
+pub(super) fn amount(number: f64) -> String {
+    bytes(number.max(0.0) as u64)
 }
