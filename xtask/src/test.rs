@@ -142,18 +142,6 @@ fn check_rust_only(arguments: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// All crates whose documentation may have examples. The others need C libraries that are compiled for their tests alone, and bring
-/// features of `heapwise` that its examples show.
-const WITH_EXAMPLES: &[&str] = &[
-    "--workspace",
-    "--exclude",
-    "wrappers",
-    "--exclude",
-    "victims-wrapped",
-    "--features",
-    "heapwise/record-to,heapwise/tracing",
-];
-
 /// What records programs on other systems is chosen on this one for its tests only. Of the whole workspace, since cargo would build
 /// other features of most dependencies for one package.
 const PORTABLE_RECORDER: &[&str] = &["--workspace", "--features", "heapwise/portable-recorder"];
@@ -172,7 +160,8 @@ fn tests(steps: &[Step], may_install: bool) -> Result<()> {
     }
     // This compiles while the first of them does, too, but in another folder.
     jobs.extend([
-        Job::cargo(&[&["test", "--no-fail-fast", "--doc"], WITH_EXAMPLES].concat()),
+        // Of the whole workspace: without some crates, cargo would build other features of most dependencies.
+        Job::cargo(&["test", "--no-fail-fast", "--doc", "--workspace"]),
         // The messages of budgets depend on the line tables of an optimised program.
         Job::cargo(&["test", "--release", "--workspace", "--test", "budget_message"]),
         // Its unit tests are those of a crate of the workspace.
