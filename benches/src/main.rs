@@ -4,7 +4,6 @@
 //! `bench replay`: how well a replay predicts what programs really do under each allocator.
 //! `bench tune`: whether what `heapwise tune` promises is what its fix does in a fresh project.
 //! `bench peers`: the same programs with each tool that says where a program allocates: its costs, and whether it is right.
-//! `bench estimates`: what heapwise says that a change saves, beside what it saves.
 //! `bench library`: what wrappers of the global allocator add to a call: the library's, compared with others.
 //!
 //! `cargo xtask bench record` builds what is measured in release mode and calls this.
@@ -14,7 +13,6 @@
 mod aims;
 mod analyze;
 mod environment;
-mod estimates;
 mod launcher;
 mod library;
 mod machine;
@@ -38,7 +36,7 @@ Measures what recording costs: native, heapwise and heaptrack, interleaved; or w
 of a hundred million events; or what slows a heap from outside, each thing that `heapwise doctor` looks for; or how well
 `heapwise replay` predicts what real programs do under each allocator; or whether the fix of `heapwise tune` does in a
 fresh project what was promised; or what other tools that say where a program allocates cost, and whether they are right; or
-what heapwise says that a change saves, beside what it saves; or what the library's wrapper of the allocator adds to a call, beside others' wrappers.
+what the library's wrapper of the allocator adds to a call, beside others' wrappers.
 
 Usage: bench record [--pairs N] [--only WORKLOAD] [--quick] [--target-dir DIR]
        bench analyze [--pairs N] [--quick] [--target-dir DIR]
@@ -46,7 +44,6 @@ Usage: bench record [--pairs N] [--only WORKLOAD] [--quick] [--target-dir DIR]
        bench replay [--pairs N] [--only WORKLOAD] [--quick] [--real-only] [--after-load] [--target-dir DIR]
        bench tune [--pairs N] [--only SERVICE] [--quick] [--target-dir DIR]
        bench peers [--pairs N] [--only PROGRAM] [--quick] [--target-dir DIR]
-       bench estimates [--pairs N] [--quick] [--target-dir DIR]
        bench library [--pairs N] [--only CANDIDATE] [--quick] [--target-dir DIR]
 
   --pairs N         rounds of all tools (default 5, and 7 of all allocators after a warm-up round, 3 of all peers, and 10
@@ -77,7 +74,6 @@ enum Task {
     Replay,
     Tune,
     Peers,
-    Estimates,
     Library,
 }
 
@@ -151,13 +147,6 @@ fn main() -> Result<()> {
         print!("{}\n{text}", machine::describe(&before, &Machine::look(), &[]));
         return Ok(());
     }
-    if request.task == Task::Estimates {
-        let plan =
-            estimates::Plan { rounds: plan.pairs, quick: plan.quick, target: &plan.target, folder: &folder };
-        let text = estimates::measure(&plan)?;
-        print!("{}\n{text}", machine::describe(&before, &Machine::look(), &tools));
-        return Ok(());
-    }
     if request.task == Task::Library {
         let plan =
             library::Plan { rounds: plan.pairs, only: &request.only, target: &plan.target, folder: &folder };
@@ -211,7 +200,6 @@ fn parse(mut parser: lexopt::Parser) -> Result<Option<Request>> {
             Value(what) if task.is_none() && what == "replay" => task = Some(Task::Replay),
             Value(what) if task.is_none() && what == "tune" => task = Some(Task::Tune),
             Value(what) if task.is_none() && what == "peers" => task = Some(Task::Peers),
-            Value(what) if task.is_none() && what == "estimates" => task = Some(Task::Estimates),
             Value(what) if task.is_none() && what == "library" => task = Some(Task::Library),
             _ => return Err(argument.unexpected().into()),
         }
@@ -220,7 +208,7 @@ fn parse(mut parser: lexopt::Parser) -> Result<Option<Request>> {
         Some(task) => request.task = task,
         None => bail!(
             "say what to measure: `bench record`, `bench analyze`, `bench environment`, `bench replay`, `bench tune`, `bench \
-             peers`, `bench estimates` or `bench library`"
+             peers` or `bench library`"
         ),
     }
     if (request.real_only || request.after_load) && request.task != Task::Replay {
@@ -251,7 +239,6 @@ mod tests {
         assert_eq!((replay.task, replay.real_only), (Task::Replay, true));
         assert_eq!(parsed(&["library", "--only", "inert"]).unwrap().unwrap().task, Task::Library);
         assert_eq!(parsed(&["peers", "--quick"]).unwrap().unwrap().task, Task::Peers);
-        assert_eq!(parsed(&["estimates"]).unwrap().unwrap().task, Task::Estimates);
         assert_eq!(parsed(&["tune", "--only", "batch"]).unwrap().unwrap().task, Task::Tune);
     }
 

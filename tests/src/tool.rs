@@ -118,6 +118,14 @@ pub fn lab_worker() -> &'static Path {
     PATH.get_or_init(|| built("heapwise-lab-worker", &profile_name()))
 }
 
+/// Path of the worker that `heapwise` contains: its build script leaves it there.
+pub fn optimised_lab_worker() -> PathBuf {
+    let folder = target_folder().join("lab-worker/x86_64-unknown-linux-gnu/lab-worker");
+    let path = folder.join("heapwise-lab-worker");
+    assert!(path.exists(), "the build of heapwise has made {}", path.display());
+    path
+}
+
 fn built(program: &str, profile: &str) -> PathBuf {
     let path = program_path(program, profile);
     let _held = exclusively("cargo");

@@ -18,9 +18,6 @@ pub fn run(arguments: &[OsString]) -> Result<()> {
     if is_replay || is_tune {
         cargo::run(&["build", "--release", "-p", "async-server", "-p", "fragmentation"])?;
     }
-    if arguments.first().is_some_and(|task| task == "estimates") {
-        cargo::run(&["build", "--release", "-p", "heapwise-trial", "--bin", "heapwise-lab-worker"])?;
-    }
     if is_replay {
         allocators(&target)?;
     }

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod bench;
+pub mod book;
 pub mod build;
 pub mod cargo;
 pub mod demo;

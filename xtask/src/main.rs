@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use lexopt::prelude::*;
 use std::process::ExitCode;
 use xtask::demo::Size;
-use xtask::{bench, demo, dist, schemas, test, tidy, web, windows};
+use xtask::{bench, book, demo, dist, schemas, test, tidy, web, windows};
 
 const HELP: &str = "\
 Tasks of this workspace.
@@ -27,6 +27,7 @@ Usage: cargo xtask TASK
           with --check, see that what is there is what would be built, and test it in a browser
   windows [--no-install]
           build for Windows, run the tests there under Wine, and compare reports with those of Linux
+  book    build the book of docs/book into target/book; mdbook is installed there if there is none
   demo [--size small|full]
           record the contest program and show what heapwise says about it
   bench record [--pairs N] [--only WORKLOAD] [--quick]
@@ -87,6 +88,10 @@ fn run(mut parser: lexopt::Parser) -> Result<()> {
         "layers" => {
             no_more(&mut parser)?;
             tidy::write_layers()?;
+        }
+        "book" => {
+            no_more(&mut parser)?;
+            println!("{}", book::run()?.display());
         }
         "schemas" => {
             no_more(&mut parser)?;

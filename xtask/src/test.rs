@@ -148,7 +148,13 @@ const PORTABLE_RECORDER: &[&str] = &["--workspace", "--features", "heapwise/port
 
 /// Runs the tests and the steps beside them, and reports how many tests there were.
 fn tests(steps: &[Step], may_install: bool) -> Result<()> {
-    let mut jobs = Vec::new();
+    // What is compiled already comes first: a build for another system locks the folder for minutes.
+    let mut jobs = vec![
+        // Its unit tests are those of a crate of the workspace.
+        Job::cargo(&[&["test"], PORTABLE_RECORDER, &["--test", "recording"]].concat()),
+        // Of the whole workspace: without some crates, cargo would build other features of most dependencies.
+        Job::cargo(&["test", "--no-fail-fast", "--doc", "--workspace"]),
+    ];
     for (_, name) in steps.iter().flat_map(|step| ALL.into_iter().find(|(one, _)| one == step)) {
         // This program, also when a build has put another one in its place.
         let mut command = Command::new("/proc/self/exe");
@@ -158,15 +164,9 @@ fn tests(steps: &[Step], may_install: bool) -> Result<()> {
         }
         jobs.push(Job::new(name.to_owned(), command));
     }
-    // This compiles while the first of them does, too, but in another folder.
-    jobs.extend([
-        // Of the whole workspace: without some crates, cargo would build other features of most dependencies.
-        Job::cargo(&["test", "--no-fail-fast", "--doc", "--workspace"]),
-        // The messages of budgets depend on the line tables of an optimised program.
-        Job::cargo(&["test", "--release", "--workspace", "--test", "budget_message"]),
-        // Its unit tests are those of a crate of the workspace.
-        Job::cargo(&[&["test"], PORTABLE_RECORDER, &["--test", "recording"]].concat()),
-    ]);
+    // The messages of budgets depend on the line tables of an optimised program. It compiles while the first of these do, too, but in
+    // another folder.
+    jobs.push(Job::cargo(&["test", "--release", "--workspace", "--test", "budget_message"]));
     jobs.extend(jobs::executables()?);
     jobs::run(jobs, &mut std::io::stdout()).map(drop)
 }

@@ -4,7 +4,7 @@
 //! the version and not the generator. So the data is made by a child process, only once per set of options,
 //! in a directory for temporary files.
 
-use crate::generate::{FORMAT, Options};
+use crate::generate::{FORMAT, Options, write_contest};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::{env, fs, io, process};
@@ -23,9 +23,27 @@ pub const GENERATE: &str = "generate";
 ///
 /// When the data cannot be made, with a message for the user.
 pub fn prepare(options: &Options) -> Result<PathBuf, String> {
-    let dir = env::temp_dir().join(directory_name(options));
+    prepared(&env::temp_dir(), options, generate)
+}
+
+/// The same in a folder of the caller's, where this process makes what is missing.
+///
+/// # Errors
+///
+/// When the data cannot be made, with a message for the user.
+pub fn prepare_here(folder: &Path, options: &Options) -> Result<PathBuf, String> {
+    prepared(folder, options, write_contest)
+}
+
+fn prepared(
+    folder: &Path,
+    options: &Options,
+    generate: fn(&Path, &Options) -> io::Result<()>,
+) -> Result<PathBuf, String> {
+    let dir = folder.join(directory_name(options));
     if !is_complete(&dir) {
-        make(&dir, options).map_err(|error| format!("cannot make the data in {}: {error}", dir.display()))?;
+        make(&dir, options, generate)
+            .map_err(|error| format!("cannot make the data in {}: {error}", dir.display()))?;
     }
     Ok(dir)
 }
@@ -43,7 +61,7 @@ fn directory_name(options: &Options) -> String {
 
 /// Makes the data under a name of this process and gives it its real name when it is complete, so that
 /// programs which run at the same time never see half of it.
-fn make(dir: &Path, options: &Options) -> io::Result<()> {
+fn make(dir: &Path, options: &Options, generate: fn(&Path, &Options) -> io::Result<()>) -> io::Result<()> {
     let unfinished = dir.with_extension(process::id().to_string());
     let made = generate(&unfinished, options).and_then(|()| fs::rename(&unfinished, dir));
     if made.is_err() {

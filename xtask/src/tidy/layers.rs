@@ -90,6 +90,7 @@ const WINGS: &[Wing] = &[
                 "heapwise-collector",
                 "heapwise-environment",
                 "heapwise-trace",
+                "poetry-contest",
             ],
         )],
     },
@@ -180,15 +181,17 @@ const OUTSIDE: &[Layer] = &[
     layer("wrappers", "programs that they measure", &["heapwise"]),
     layer("async-server", "an example", &[]),
     layer("fragmentation", "an example", &[]),
-    layer("poetry-contest", "an example", &[]),
     layer("xtask", "everything that builds, checks and measures", &["heapwise-allocators"]),
 ];
+
+/// Outside of the wings, and below them: an example that the worker of experiments contains.
+const BELOW: &[Layer] = &[layer("poetry-contest", "an example", &[])];
 
 /// Crates of the wings that nothing may be built from, nor tested with. So is all that is outside.
 const TOPS: &[&str] = &["cargo-heapwise", "heapwise-cli", "heapwise-preload"];
 
 fn layers() -> impl Iterator<Item = &'static Layer> {
-    WINGS.iter().flat_map(|wing| wing.crates).chain(OUTSIDE)
+    BELOW.iter().chain(WINGS.iter().flat_map(|wing| wing.crates)).chain(OUTSIDE)
 }
 
 fn is_top(name: &str) -> bool {

@@ -7,12 +7,12 @@ use heapwise_allocators::Candidate;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// README.md and all of docs.
+/// README.md, all of docs, and the book.
 fn documents() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
-    let docs =
-        fs::read_dir(root.join("docs")).expect("a folder").map(|entry| entry.expect("an entry").path());
-    let mut all: Vec<PathBuf> = docs.filter(|path| path.extension().is_some_and(|e| e == "md")).collect();
+    let folders = ["docs", "docs/book/src"].map(|folder| fs::read_dir(root.join(folder)).expect("a folder"));
+    let files = folders.into_iter().flatten().map(|entry| entry.expect("an entry").path());
+    let mut all: Vec<PathBuf> = files.filter(|path| path.extension().is_some_and(|e| e == "md")).collect();
     all.push(root.join("README.md"));
     all.sort();
     all

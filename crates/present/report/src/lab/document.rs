@@ -110,7 +110,7 @@ mod tests {
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         assert!(!text.contains('\x1b'));
         assert!(
-            text.contains("  tcmalloc-debug  1,000,000  20.1 s  106 (98.2..112)    1.04 ± 0.03  O(n)\n"),
+            text.contains("  tcmalloc-debug  1,000,000  20.1 s  106 (98.2..112)  1.04 ± 0.03  O(n)\n"),
             "{text}"
         );
         assert!(text.contains("  → It is slow.\n") && text.contains("  ! hostile \\u{1b}[31m\n"), "{text}");

@@ -50,9 +50,10 @@ fn cell(cell: &lab::Cell) -> Option<Cell> {
     Some(match cell {
         lab::Cell::Nothing => return None,
         lab::Cell::Text(text) => Cell::Text(text.clone()),
-        lab::Cell::Count(n) => Cell::Count(*n),
+        lab::Cell::Count(n) => Cell::Count(i64::try_from(*n).unwrap_or(i64::MAX)),
+        lab::Cell::Number(n) => Cell::Count(*n),
         lab::Cell::Time(amount) | lab::Cell::Bytes(amount) | lab::Cell::PerSecond(amount) => {
-            Cell::Amount(Spread::whole(*amount))
+            Cell::Amount(Spread::signed(*amount))
         }
         lab::Cell::Share(ratio) | lab::Cell::Ratio(ratio) => Cell::Ratio(Spread::exact(*ratio)),
         lab::Cell::Growth(growth) => Cell::Growth(Growth {

@@ -5,7 +5,15 @@ use heapwise_trial::lab::{Cell, Growth, Spread};
 
 /// Whether a column of such cells is aligned to the right.
 pub(super) fn is_number(cell: &Cell) -> bool {
-    matches!(cell, Cell::Count(_) | Cell::Time(_) | Cell::Bytes(_) | Cell::PerSecond(_) | Cell::Share(_))
+    matches!(
+        cell,
+        Cell::Count(_)
+            | Cell::Number(_)
+            | Cell::Time(_)
+            | Cell::Bytes(_)
+            | Cell::PerSecond(_)
+            | Cell::Share(_)
+    )
 }
 
 /// The short form of a cell: of times the median only.
@@ -25,6 +33,7 @@ pub(super) fn whole(cell: &Cell) -> String {
         Cell::Nothing => "–".to_owned(),
         Cell::Text(text) => text.clone(),
         Cell::Count(n) => count(*n),
+        Cell::Number(n) => signed(*n < 0, count(n.unsigned_abs())),
         Cell::Time(spread) => range(spread, time),
         Cell::Bytes(spread) => range(spread, amount),
         Cell::PerSecond(spread) => range(spread, rate),
@@ -34,15 +43,22 @@ pub(super) fn whole(cell: &Cell) -> String {
     }
 }
 
-/// A median with the least and the greatest.
+/// A median with the least and the greatest, if there is more than one number.
 fn range(spread: &Spread, words: impl Fn(f64) -> String) -> String {
     let Spread { median, low, high } = spread;
-    format!("{} ({}..{})", words(*median), words(*low), words(*high))
+    match low == high {
+        true => words(*median),
+        false => format!("{} ({}..{})", words(*median), words(*low), words(*high)),
+    }
+}
+
+fn signed(is_negative: bool, words: String) -> String {
+    if is_negative { format!("-{words}") } else { words }
 }
 
 /// Bytes.
 fn amount(number: f64) -> String {
-    bytes(number.max(0.0) as u64)
+    signed(number <= -0.5, bytes(number.abs() as u64))
 }
 
 /// So many in a second.
@@ -64,12 +80,12 @@ fn grows(growth: &Growth) -> String {
 
 /// Nanoseconds in a unit of a suitable size.
 fn time(ns: f64) -> String {
-    let (value, unit) = match ns {
+    let (value, unit) = match ns.abs() {
         ns if ns >= 999.5e6 => (ns / 1e9, "s"),
         ns if ns >= 999.5e3 => (ns / 1e6, "ms"),
         ns => (ns / 1e3, "µs"),
     };
-    format!("{} {unit}", digits(value))
+    signed(ns < 0.0, format!("{} {unit}", digits(value)))
 }
 
 #[cfg(test)]

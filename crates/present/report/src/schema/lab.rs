@@ -94,10 +94,10 @@ pub struct Column {
 pub enum Cell {
     /// A name, or words.
     Text(String),
-    /// A number of something.
-    Count(u64),
+    /// A number of something, or how many more or fewer.
+    Count(i64),
     /// A time in nanoseconds, an amount in bytes, or so many in a second: the `id` of the column says it.
-    Amount(Spread<u64>),
+    Amount(Spread<i64>),
     /// How many times as much, or a part of something.
     Ratio(Spread<f64>),
     /// How it grows with the size.

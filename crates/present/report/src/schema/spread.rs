@@ -23,6 +23,14 @@ impl Spread<u64> {
     }
 }
 
+impl Spread<i64> {
+    /// The same of what may also be less than nothing.
+    pub(crate) fn signed(spread: statistics::Spread) -> Self {
+        let statistics::Spread { median, low, high } = spread;
+        Self { high: high.round() as i64, low: low.round() as i64, median: median.round() as i64 }
+    }
+}
+
 impl Spread<f64> {
     /// Rounded as well, but written with a point.
     #[cfg(target_os = "linux")]

@@ -1,7 +1,7 @@
 //! The article's pattern of an asynchronous server: what jemalloc holds in proportion to what the program has.
 
 use super::by_allocator::{
-    ByAllocator, Claim, Found, Judgement, Shown, Unit, Variant, amount, processor_time, rss,
+    ByAllocator, Claim, DEFAULTS, Found, Judgement, Shown, Unit, Variant, amount, processor_time, rss,
 };
 use super::worker::{Answer, Own};
 
@@ -12,11 +12,11 @@ pub(super) const ASYNC_SERVER: ByAllocator = ByAllocator {
     about: "buffers of requests and of connections, then none",
     shows: "While a server is busy, resident memory stays in proportion to what it has. When the load ends, it stays where it was: \
             an allocator that is not called returns nothing, unless it has a thread for that.",
-    workload: "connections",
     with: "jemalloc,jemalloc:background_thread=true:dirty_decay_ms=1000,mimalloc,mimalloc2,snmalloc",
     variants: &[Variant {
         name: "connections",
         about: "2 to 5 buffers of 128 bytes to 16 KiB in each step; 7 of 10 live for up to 20 steps, the others for up to 2,000",
+        workload: "connections",
         numbers: |sizes| vec![sizes.of(500_000), sizes.wait_ms],
     }],
     columns: &[
@@ -47,7 +47,6 @@ pub(super) const ASYNC_SERVER: ByAllocator = ByAllocator {
         })
         .detail(),
     ],
-    against: None,
     claims: &[
         Claim {
             what: "busy, jemalloc holds 1.4 times as much again as the program has",
@@ -87,6 +86,7 @@ pub(super) const ASYNC_SERVER: ByAllocator = ByAllocator {
             },
         },
     ],
+    ..DEFAULTS
 };
 
 /// What the allocator says of itself at a moment.

@@ -1,7 +1,7 @@
 //! How long jemalloc keeps free pages: what the wait costs in memory, and what returning them at once costs in time.
 
 use super::by_allocator::{
-    ByAllocator, Claim, Found, Judgement, Shown, Unit, Variant, amount, processor_time, rss,
+    ByAllocator, Claim, DEFAULTS, Found, Judgement, Shown, Unit, Variant, amount, processor_time, rss,
 };
 use heapwise_analysis::units::signed_percent;
 
@@ -17,18 +17,19 @@ pub(super) const DECAY: ByAllocator = ByAllocator {
     about: "jemalloc's dirty_decay_ms, muzzy_decay_ms and background_thread",
     shows: "A short decay returns memory only if something looks at the clock: allocations do, and jemalloc's background thread \
             does. A program that has become idle keeps all of it, whatever the decay is.",
-    workload: "threads",
     with: "jemalloc:dirty_decay_ms=0,jemalloc:dirty_decay_ms=1000,jemalloc:dirty_decay_ms=10000,\
            jemalloc:dirty_decay_ms=1000:muzzy_decay_ms=1000,jemalloc:background_thread=true:dirty_decay_ms=1000",
     variants: &[
         Variant {
             name: "threads end",
             about: "threads fill their heaps, drop all and end",
+            workload: "threads",
             numbers: |sizes| vec![sizes.of(500_000), sizes.threads, sizes.of(10_000), 0, 0, sizes.wait_ms],
         },
         Variant {
             name: "threads stay",
             about: "threads fill their heaps, drop 99 % and stay idle",
+            workload: "threads",
             numbers: |sizes| vec![sizes.of(500_000), sizes.threads, sizes.of(10_000), 10, 1, sizes.wait_ms],
         },
     ],
@@ -38,7 +39,6 @@ pub(super) const DECAY: ByAllocator = ByAllocator {
         Shown::new("dropped_bytes", "dropped", Unit::Bytes, |answer| rss(answer, "dropped")),
         Shown::new("later_bytes", "12 s later", Unit::Bytes, |answer| rss(answer, "later")),
     ],
-    against: None,
     claims: &[
         Claim {
             what: "to return pages at once costs time",
@@ -93,6 +93,7 @@ pub(super) const DECAY: ByAllocator = ByAllocator {
             },
         },
     ],
+    ..DEFAULTS
 };
 
 /// What is left after the drop and later, where threads stay.

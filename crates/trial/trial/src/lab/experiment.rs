@@ -104,6 +104,13 @@ pub enum Error {
     /// An option cannot be what it is.
     #[error("{0}")]
     Usage(String),
+    /// There is no place for files.
+    #[error("cannot make a folder for files of workers in {}: {source}: set TMPDIR to another folder", within.display())]
+    Folder {
+        /// The folder for temporary files.
+        within: PathBuf,
+        source: std::io::Error,
+    },
     /// It was interrupted before anything was measured.
     #[error("interrupted before anything was measured")]
     Interrupted,

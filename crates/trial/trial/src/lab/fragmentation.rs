@@ -1,6 +1,8 @@
 //! The first program of the article about fragmentation, and what would have shown it.
 
-use super::by_allocator::{ByAllocator, Claim, Found, Judgement, Shown, Unit, Variant, amount, rss};
+use super::by_allocator::{
+    ByAllocator, Claim, DEFAULTS, Found, Judgement, Shown, Unit, Variant, amount, rss,
+};
 
 const SMALL_GO: usize = 0;
 const LARGE_GO: usize = 1;
@@ -10,17 +12,18 @@ pub(super) const FRAGMENTATION: ByAllocator = ByAllocator {
     about: "small and large blocks in turn; one kind is dropped first",
     shows: "Where blocks of one kind pin the pages that the other kind leaves, resident memory is many times what the program has: \
             that is fragmentation. What stays when all is dropped is none: it is free pages that the allocator keeps.",
-    workload: "alternating",
     with: "jemalloc,mimalloc,mimalloc2,snmalloc,rpmalloc",
     variants: &[
         Variant {
             name: "small first",
             about: "blocks of 64 bytes and of 4 KiB in turn; all small ones go, then the large ones",
+            workload: "alternating",
             numbers: |sizes| vec![sizes.of(10_000), 0],
         },
         Variant {
             name: "large first",
             about: "the same blocks; all large ones go, and the small ones between them stay",
+            workload: "alternating",
             numbers: |sizes| vec![sizes.of(10_000), 1],
         },
     ],
@@ -33,7 +36,6 @@ pub(super) const FRAGMENTATION: ByAllocator = ByAllocator {
         Shown::new("one_purged_bytes", "purged", Unit::Bytes, |answer| rss(answer, "one kind purged")),
         Shown::new("all_dropped_bytes", "all gone", Unit::Bytes, |answer| rss(answer, "all dropped")),
     ],
-    against: None,
     claims: &[
         Claim {
             what: "resident memory barely moves when the small blocks are dropped",
@@ -85,6 +87,7 @@ pub(super) const FRAGMENTATION: ByAllocator = ByAllocator {
             },
         },
     ],
+    ..DEFAULTS
 };
 
 /// What is resident with all blocks, and at another moment, with the system's allocator.

@@ -16,6 +16,8 @@ mod by_allocator;
 #[cfg(feature = "trials")]
 pub mod conditions;
 #[cfg(all(feature = "trials", target_os = "linux"))]
+mod contest;
+#[cfg(all(feature = "trials", target_os = "linux"))]
 mod cross_thread;
 #[cfg(feature = "trials")]
 mod debug_heap;
@@ -29,13 +31,21 @@ mod fragmentation;
 mod growth;
 #[cfg(all(feature = "trials", target_os = "linux"))]
 mod habits;
+#[cfg(all(feature = "trials", target_os = "linux"))]
+mod madvise;
+#[cfg(all(feature = "trials", target_os = "linux"))]
+mod maps;
 #[cfg(feature = "trials")]
 mod outcome;
 #[cfg(feature = "trials")]
 mod registry;
 #[cfg(all(feature = "trials", target_os = "linux"))]
 mod shootout;
+#[cfg(all(feature = "trials", target_os = "linux"))]
+mod thp;
 mod variable;
+#[cfg(all(feature = "trials", target_os = "linux"))]
+mod words;
 pub mod worker;
 pub mod workloads;
 

@@ -73,6 +73,8 @@ pub enum Cell {
     Text(String),
     /// A number of something.
     Count(u64),
+    /// How many more, or fewer.
+    Number(i64),
     /// Nanoseconds.
     Time(Spread),
     Bytes(Spread),

@@ -3,6 +3,8 @@
 #[cfg(target_os = "linux")]
 use crate::lab::async_server::ASYNC_SERVER;
 #[cfg(target_os = "linux")]
+use crate::lab::contest::CONTEST;
+#[cfg(target_os = "linux")]
 use crate::lab::cross_thread::CROSS_THREAD;
 use crate::lab::debug_heap::DebugHeap;
 #[cfg(target_os = "linux")]
@@ -13,7 +15,15 @@ use crate::lab::fragmentation::FRAGMENTATION;
 #[cfg(target_os = "linux")]
 use crate::lab::habits::{BORROW, CAPACITY, CLONE, REUSE};
 #[cfg(target_os = "linux")]
+use crate::lab::madvise::MADVISE;
+#[cfg(target_os = "linux")]
+use crate::lab::maps::MAPS;
+#[cfg(target_os = "linux")]
 use crate::lab::shootout::SHOOTOUT;
+#[cfg(target_os = "linux")]
+use crate::lab::thp::THP;
+#[cfg(target_os = "linux")]
+use crate::lab::words::WORDS_COUNTED;
 
 /// All that are known.
 #[cfg(target_os = "linux")]
@@ -23,10 +33,15 @@ pub const EXPERIMENTS: &[&dyn Experiment] = &[
     &SHOOTOUT,
     &CROSS_THREAD,
     &DECAY,
+    &MADVISE,
+    &THP,
+    &CONTEST,
     &CLONE,
     &CAPACITY,
     &REUSE,
     &BORROW,
+    &MAPS,
+    &WORDS_COUNTED,
     &DebugHeap,
 ];
 

@@ -1,7 +1,7 @@
 //! The article's shootout: peak, speed, and what is returned when threads drop all that they have.
 
 use super::by_allocator::{
-    ByAllocator, Claim, Judgement, Shown, Unit, Variant, lazily_free, processor_time, returned, rss,
+    ByAllocator, Claim, DEFAULTS, Judgement, Shown, Unit, Variant, lazily_free, processor_time, returned, rss,
 };
 use super::worker::Answer;
 use heapwise_analysis::units::percent;
@@ -19,22 +19,24 @@ pub(super) const SHOOTOUT: ByAllocator = ByAllocator {
     about: "threads fill their heaps and drop all: what is returned",
     shows: "How much an allocator returns when all is dropped depends less on the allocator than on what is left: with one block in \
             a hundred kept, or with threads that stay, those that returned nearly all return nearly nothing.",
-    workload: "threads",
     with: "jemalloc,mimalloc,mimalloc2,snmalloc,rpmalloc",
     variants: &[
         Variant {
             name: "threads end",
             about: "all is dropped, and the threads end",
+            workload: "threads",
             numbers: |sizes| vec![sizes.of(COUNT), sizes.threads, sizes.of(LIVE), 0, 0, 0],
         },
         Variant {
             name: "1 % kept",
             about: "one block in a hundred is kept, and the threads end",
+            workload: "threads",
             numbers: |sizes| vec![sizes.of(COUNT), sizes.threads, sizes.of(LIVE), 10, 0, 0],
         },
         Variant {
             name: "threads stay",
             about: "one block in a hundred is kept, and the threads stay, as those of a service do",
+            workload: "threads",
             numbers: |sizes| vec![sizes.of(COUNT), sizes.threads, sizes.of(LIVE), 10, 1, 0],
         },
     ],
@@ -45,7 +47,6 @@ pub(super) const SHOOTOUT: ByAllocator = ByAllocator {
         Shown::new("lazily_free_bytes", "lazily free", Unit::Bytes, |answer| lazily_free(answer, "dropped")),
         Shown::new("returned", "returned", Unit::Share, |answer| returned(answer, "full", "dropped")),
     ],
-    against: None,
     claims: &[
         Claim {
             what: "glibc returns nearly all",
@@ -125,6 +126,7 @@ pub(super) const SHOOTOUT: ByAllocator = ByAllocator {
             },
         },
     ],
+    ..DEFAULTS
 };
 
 /// Allocations for each second of processor time, that of all threads together.

@@ -25,6 +25,11 @@ impl Spread {
         Some(Self { median, low, high })
     }
 
+    /// Of one number.
+    pub const fn one(number: f64) -> Self {
+        Self { median: number, low: number, high: number }
+    }
+
     /// The median, and a range that holds the true one whatever the distribution (the interval of the sign test): with a
     /// confidence of 87.5 % or more from four numbers on, of three with 75 %. Of fewer than seven it is that of all of them; it
     /// does not grow with more, as that of all does.

@@ -1,6 +1,6 @@
 //! What an article says, and whether it is so on this machine.
 
-use super::measure::Found;
+use super::found::Found;
 use super::plan::Sizes;
 
 /// A sentence of an article about something that was measured.

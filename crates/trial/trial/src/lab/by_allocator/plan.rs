@@ -5,8 +5,7 @@ use crate::compare::Candidate;
 use crate::lab::conditions::own_heap_variables;
 use crate::lab::experiment::{Error, Options};
 
-/// Rounds that count.
-const ROUNDS: u32 = 3;
+/// Rounds that count, to see that it works.
 const QUICK_ROUNDS: u32 = 1;
 /// What it takes to see that all works.
 const QUICK_SCALE: f64 = 0.02;
@@ -70,19 +69,22 @@ pub(super) fn plan(experiment: &ByAllocator, options: &Options) -> Result<Plan, 
         threads: (cores * 2).clamp(LEAST_THREADS, MOST_THREADS),
         wait_ms: if options.quick { QUICK_WAIT_MS } else { WAIT_MS },
     };
-    Ok(Plan { sizes, rounds: options.runs.unwrap_or(if options.quick { QUICK_ROUNDS } else { ROUNDS }) })
+    Ok(Plan {
+        sizes,
+        rounds: options.runs.unwrap_or(if options.quick { QUICK_ROUNDS } else { experiment.rounds }),
+    })
 }
 
 impl Plan {
     pub(super) fn setup(&self, experiment: &ByAllocator, candidates: &[Candidate]) -> Vec<String> {
         let rounds = if self.rounds == 1 { "1 round".to_owned() } else { format!("{} rounds", self.rounds) };
         let mut lines = vec![format!(
-            "{rounds} after a warm-up round; in each, all allocators in turn, in random order, each run in a separate process. \
+            "{rounds} after a warm-up round; in each, all in turn, in random order, each run in a separate process. \
              Numbers are medians with the least and the greatest."
         )];
         let described = experiment.variants.iter().map(|variant| {
             let numbers: Vec<String> = (variant.numbers)(&self.sizes).iter().map(u64::to_string).collect();
-            format!("{}: {} ({} {})", variant.name, variant.about, experiment.workload, numbers.join(" "))
+            format!("{}: {} ({} {})", variant.name, variant.about, variant.workload, numbers.join(" "))
         });
         lines.extend(described);
         let versions = candidates.iter().filter_map(|candidate| {
@@ -117,7 +119,7 @@ impl Plan {
 
 #[cfg(test)]
 mod tests {
-    use super::super::measure::tests::EXPERIMENT;
+    use super::super::found::tests::EXPERIMENT;
     use super::*;
 
     #[test]

@@ -229,6 +229,7 @@ pub(super) mod tests {
                     checksum: 1,
                     allocations: None,
                     phases,
+                    measured: BTreeMap::new(),
                     moments: Vec::new(),
                     heap: Heap::default(),
                 };

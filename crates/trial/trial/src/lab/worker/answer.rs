@@ -2,6 +2,7 @@
 
 use super::{Heap, Moment};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Raised when the line changes: the worker may be another build of the program.
 pub(super) const PROTOCOL: u32 = 2;
@@ -21,6 +22,9 @@ pub struct Answer {
     pub allocations: Option<u64>,
     /// How long each part took.
     pub phases: Vec<Phase>,
+    /// What the workload has measured or counted itself, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub measured: BTreeMap<String, u64>,
     /// How the process was at some moments.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub moments: Vec<Moment>,
@@ -91,6 +95,7 @@ mod tests {
             checksum: u64::MAX,
             allocations: None,
             phases: vec![phase],
+            measured: BTreeMap::new(),
             moments: Vec::new(),
             heap,
         }

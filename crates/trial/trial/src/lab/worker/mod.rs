@@ -62,6 +62,7 @@ fn run_workload(workload: &str, numbers: &[u64]) -> Result<String, String> {
         checksum,
         allocations: watch.allocations,
         phases: watch.phases,
+        measured: watch.measured,
         moments: watch.moments,
         heap,
         protocol: answer::PROTOCOL,

@@ -3,6 +3,7 @@
 use super::memory::Memory;
 use super::moment::{Moment, Own};
 use super::{Phase, clock};
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 /// Measures phases, and moments.
@@ -11,6 +12,7 @@ pub struct Stopwatch {
     pub(super) phases: Vec<Phase>,
     pub(super) moments: Vec<Moment>,
     pub(super) allocations: Option<u64>,
+    pub(super) measured: BTreeMap<String, u64>,
     began: Instant,
     /// Processor time of the process when it began.
     cpu_began_ns: Option<u64>,
@@ -23,6 +25,7 @@ impl Stopwatch {
             phases: Vec::with_capacity(8),
             moments: Vec::with_capacity(32),
             allocations: None,
+            measured: BTreeMap::new(),
             began: Instant::now(),
             cpu_began_ns: clock::process_ns(),
         }
@@ -46,6 +49,11 @@ impl Stopwatch {
     /// Notes how many blocks the work asks for, between the baseline and the moment at which all are there.
     pub fn counts(&mut self, allocations: u64) {
         self.allocations = Some(allocations);
+    }
+
+    /// Notes what the work has measured or counted itself, after its end.
+    pub fn measured(&mut self, name: &str, number: u64) {
+        self.measured.insert(name.to_owned(), number);
     }
 
     /// Does something and notes how long it took.

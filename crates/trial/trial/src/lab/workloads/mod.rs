@@ -4,8 +4,15 @@
 //! whose words are counted, is made outside of the phases that are timed.
 
 mod blocks;
+#[cfg(all(feature = "worker", target_os = "linux"))]
+mod contest;
 mod habits;
 mod hash_map;
+mod maps;
+#[cfg(target_os = "linux")]
+mod pages;
+#[cfg(all(feature = "worker", target_os = "linux"))]
+mod tasks;
 mod vectors;
 mod words;
 
@@ -52,6 +59,15 @@ pub const OF_ALLOCATORS: &[&dyn Workload] = &[
     habits::CAPACITY,
     habits::REUSE,
     habits::BORROW,
+    maps::MAPS,
+    #[cfg(target_os = "linux")]
+    pages::ADVISED,
+    #[cfg(target_os = "linux")]
+    pages::HUGE,
+    #[cfg(all(feature = "worker", target_os = "linux"))]
+    contest::CONTEST,
+    #[cfg(all(feature = "worker", target_os = "linux"))]
+    tasks::TASKS,
 ];
 
 /// All that are known.

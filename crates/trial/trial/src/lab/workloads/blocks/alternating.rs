@@ -1,8 +1,9 @@
 //! Small and large blocks in turn, of which first one kind is dropped, and then the other.
 
-use super::{Workload, number};
+use super::{Workload, number, wait};
 use crate::lab::worker::Stopwatch;
 use std::hint::black_box;
+use std::time::Instant;
 
 pub(super) struct Alternating;
 
@@ -22,7 +23,8 @@ impl Workload for Alternating {
         "blocks"
     }
 
-    /// The numbers are blocks, and which go first: the small ones (0), or the large ones (1), whose small neighbours stay.
+    /// The numbers are blocks, which go first: the small ones (0), or the large ones (1), whose small neighbours stay, and for how
+    /// many milliseconds these stay before the process ends with them. With none, they go, too.
     fn run(&self, numbers: &[u64], watch: &mut Stopwatch) -> u64 {
         let count = usize::try_from(number(numbers, 0, 0)).unwrap_or(usize::MAX);
         let large_go = number(numbers, 1, 0) == 1;
@@ -36,7 +38,13 @@ impl Workload for Alternating {
         held.iter_mut().skip(usize::from(large_go)).step_by(2).for_each(|slot| *slot = None);
         watch.moment("one kind dropped");
         watch.moment_purged("one kind purged");
-        drop(held);
+        match number(numbers, 2, 0) {
+            0 => drop(held),
+            stay => {
+                wait(Instant::now(), stay);
+                std::mem::forget(held);
+            }
+        }
         watch.moment("all dropped");
         checksum
     }

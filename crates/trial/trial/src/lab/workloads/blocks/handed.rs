@@ -31,7 +31,7 @@ impl Workload for Handed {
     fn run(&self, numbers: &[u64], watch: &mut Stopwatch) -> u64 {
         let (count, threads) = (number(numbers, 0, 0), number(numbers, 1, 8).max(1));
         let (live, is_handed) = (number(numbers, 2, 2_000).max(1), number(numbers, 3, 0) != 0);
-        let mut checksum = 0u64;
+        let (mut checksum, mut remote) = (0u64, 0u64);
         let (full, seen) = (Barrier::new(threads as usize + 1), Barrier::new(threads as usize + 1));
         watch.counts(count.saturating_mul(threads));
         watch.moment("baseline");
@@ -44,34 +44,37 @@ impl Workload for Handed {
                 });
                 let (full, seen) = (&full, &seen);
                 scope.spawn(move || {
-                    let (held, checksum) = allocate(count, thread, live, elsewhere.as_ref());
+                    let (held, checksum, handed) = allocate(count, thread, live, elsewhere.as_ref());
                     full.wait();
                     seen.wait();
                     drop(held);
-                    checksum
+                    (checksum, handed)
                 })
             };
             let handles: Vec<_> = (0..threads).map(start).collect();
             full.wait();
             watch.moment("full");
             seen.wait();
-            checksum = handles.into_iter().map(joined).fold(0, u64::wrapping_add);
+            for (sum, handed) in handles.into_iter().map(joined) {
+                (checksum, remote) = (checksum.wrapping_add(sum), remote + handed);
+            }
         });
         watch.moment("dropped");
+        watch.measured("remote_frees", remote);
         checksum
     }
 }
 
-/// Blocks take the places of others in turn; the old one goes where it is to be freed.
-fn allocate(count: u64, thread: u64, live: u64, elsewhere: Option<&SyncSender<Vec<u8>>>) -> (Held, u64) {
-    let (mut random, mut checksum) = (random_of(thread), 0);
+/// Blocks take the places of others in turn; the old one goes where it is to be freed. Returns those that are left, the checksum,
+/// and how many were handed to another thread.
+fn allocate(count: u64, thread: u64, live: u64, elsewhere: Option<&SyncSender<Vec<u8>>>) -> (Held, u64, u64) {
+    let (mut random, mut checksum, mut handed) = (random_of(thread), 0, 0);
     let mut held: Held = (0..live).map(|_| None).collect();
     for at in 0..count {
         let old = held[(at % live) as usize].replace(block(&mut random, &SIZES, &mut checksum));
         if let (Some(old), Some(elsewhere)) = (old, elsewhere) {
-            // The other end stays open as long as this one: it is read until all senders are gone.
-            let _ = elsewhere.send(old);
+            handed += u64::from(elsewhere.send(old).is_ok());
         }
     }
-    (held, checksum)
+    (held, checksum, handed)
 }

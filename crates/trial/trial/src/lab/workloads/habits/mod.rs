@@ -70,19 +70,30 @@ impl Workload for Habit {
     }
 }
 
-/// Lines of words, as many of them as names in a contest: 3 to 8 words of 3 to 12 letters.
+/// Lines of words, as many of them as names in a contest: 3 to 8 words of 3 to 12 letters. Each line is one block, and no other is
+/// allocated: a recording is to show the habit.
 fn texts(count: u64) -> Vec<String> {
+    /// Of eight words of twelve letters.
+    const LONGEST: usize = 8 * 13;
     let mut random = Random::new(4711);
-    let word = |random: &mut Random| -> String {
-        let (letters, of) = (3 + random.below(10), random.below(2000));
-        let mut own = Random::new(of);
-        (0..letters).map(|_| char::from(b'a' + own.below(26) as u8)).collect()
-    };
-    let mut line = || -> String {
-        let words: Vec<String> = (0..3 + random.below(6)).map(|_| word(&mut random)).collect();
-        words.join(" ")
+    let mut buffer = String::with_capacity(LONGEST);
+    let mut line = || {
+        buffer.clear();
+        for at in 0..3 + random.below(6) {
+            if at > 0 {
+                buffer.push(' ');
+            }
+            push_word(&mut buffer, 3 + random.below(10), random.below(2000));
+        }
+        buffer.clone()
     };
     (0..count).map(|_| line()).collect()
+}
+
+/// The word of a number, of so many letters.
+fn push_word(line: &mut String, letters: u64, number: u64) {
+    let mut own = Random::new(number);
+    line.extend((0..letters).map(|_| char::from(b'a' + own.below(26) as u8)));
 }
 
 #[cfg(test)]
