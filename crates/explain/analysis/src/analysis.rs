@@ -367,8 +367,12 @@ impl Analysis {
     /// Whether a look at the pages of a process was as good as at the peak of all resident memory. A peak may lie between two looks,
     /// and one process of several has a part of it.
     pub fn is_of_the_peak(&self, look: &Breakdown) -> bool {
-        // The kernel's own highest value and a look at the pages are never of quite the same moment.
-        look.rss.0.saturating_mul(20) >= self.memory.peak_rss.0.saturating_mul(19)
+        // The kernel's own highest value and a look at the pages are never of quite the same moment. In a short run the only look may be
+        // that of its end, when all is freed and as much as ever is resident.
+        let is_as_much = look.rss.0.saturating_mul(20) >= self.memory.peak_rss.0.saturating_mul(19);
+        let is_empty = look.live.0.saturating_mul(10) < self.totals.peak_live_bytes.0;
+        let is_of_the_end = look.time.0.saturating_mul(20) >= self.duration.0.saturating_mul(19);
+        is_as_much && !(is_empty && is_of_the_end)
     }
 
     /// Whether a part of the recording could not be read, so that events are missing.

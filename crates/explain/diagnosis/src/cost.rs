@@ -78,8 +78,8 @@ pub fn of_site(site: &Site) -> Nanos {
 
 /// What a change saves of the time of calls that was measured. A call that is timed cannot overlap with what is around it, so a
 /// loop of pairs that takes 8.5 ns for each measures 20; but what is around a call (copying, the caches, code that drops values) is
-/// saved as well. With this the pairs of `cargo xtask bench estimates` lie evenly around what they save (geometric mean 1.03); four of
-/// the seven that can be judged are within a factor of 1.5 (docs/findings.md).
+/// saved as well. With this the pairs of `heapwise lab contest` and of the habits lie evenly around what they save (geometric mean
+/// 0.95); five of eight are within a factor of 1.5 (docs/findings.md).
 const SAVED_OF_MEASURED: f64 = 0.85;
 /// With fewer measured calls, or an error of more than one part in so many, the model is as good.
 const LEAST_SAMPLES: u64 = 32;

@@ -78,7 +78,9 @@ pub(crate) fn verdict(analysis: &Analysis, unseen: Option<&Unseen>) -> Option<Ve
             "{when} {} resident ({}) is live data, and it {}",
             of(moment.live),
             percent(moment.live),
-            if holds_at_exit(analysis) {
+            if analysis.lacks_a_part() {
+                "was near its highest where the recording breaks off"
+            } else if holds_at_exit(analysis) {
                 "was still near its highest when the program ended"
             } else {
                 "rose until the program freed it at its end"

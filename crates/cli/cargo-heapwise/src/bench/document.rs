@@ -170,7 +170,7 @@ pub(crate) fn markdown(comparison: &Comparison<'_>) -> String {
         let title = Title::Given(format!("{} without a change that counts", rest.len()));
         sections.push(Section { title, ..Section::untitled([rows(rest)]).folded() });
     }
-    let allowed = BenchMeasure::ALL.map(|m| format!("{} {} %", m.title(), comparison.thresholds.of(m)));
+    let allowed = BenchMeasure::ALL.map(|m| format!("{} {}", m.title(), comparison.thresholds.of(m)));
     let about = format!(
         "Means of iterations, the first one left out. A benchmark is worse if every iteration needs more than each of the baseline's, \
          and the mean more than is allowed ({}).",

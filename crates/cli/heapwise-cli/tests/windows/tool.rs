@@ -23,7 +23,19 @@ pub(crate) fn clean(mut command: Command, arguments: &[&str]) -> Command {
 
 /// Runs a command to its end. Returns its exit code, its output and its errors.
 pub(crate) fn finish(mut command: Command) -> (i32, String, String) {
-    let Output { status, stdout, stderr } = command.output().expect("it can be started");
+    /// ERROR_INTERNAL_ERROR, by which Wine refuses now and then to start a process on a busy machine.
+    const REFUSED: i32 = 1359;
+    let mut output = command.output();
+    for _ in 0..3 {
+        match &output {
+            Err(error) if error.raw_os_error() == Some(REFUSED) => {
+                std::thread::sleep(std::time::Duration::from_secs(1));
+                output = command.output();
+            }
+            _ => break,
+        }
+    }
+    let Output { status, stdout, stderr } = output.expect("it can be started");
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
     (status.code().expect("there always is one"), text(stdout), text(stderr))
 }

@@ -91,9 +91,16 @@ pub fn signed(is_less: bool, amount: impl Display) -> String {
     format!("{}{amount}", if is_less { '−' } else { '+' })
 }
 
-/// A share as a difference in percent: `+5 %`, `−14.3 %`.
+/// A share as a difference in percent: `+5 %`, `−14.3 %`. What is not all is never shown as 100: `−99.6 %`, `−>99.9 %`.
 pub fn signed_percent(share: f64, decimals: usize) -> String {
-    signed(share < 0.0, format_args!("{:.decimals$} %", (share * 100.0).abs()))
+    let percent = (share * 100.0).abs();
+    let shown = format!("{percent:.decimals$}");
+    let is_all = share <= -1.0 || shown.parse::<f64>().is_ok_and(|shown| shown < 100.0) || share > 0.0;
+    match percent {
+        _ if is_all => signed(share < 0.0, format_args!("{shown} %")),
+        percent if percent < 99.95 => signed(true, format_args!("{percent:.1} %")),
+        _ => signed(true, "99.9 %"),
+    }
 }
 
 #[cfg(test)]

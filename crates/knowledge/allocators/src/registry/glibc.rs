@@ -124,10 +124,9 @@ static FAMILY: Family = Family {
     frames: &["__libc_"],
     variables: &["MALLOC_*"],
     interface: Interface::CLibrary,
-    free_pages: "Call `malloc_trim(0);` after the phase that frees much, or set \
-                `GLIBC_TUNABLES=glibc.malloc.trim_threshold=131072`. Free memory below a block that lives on is only \
-                returned to the system by `malloc_trim`; an allocator that returns pages by itself (jemalloc with a \
-                background thread, mimalloc) does without.",
+    free_pages: "Call `malloc_trim(0);` after the phase that frees much: it returns all free pages. No setting of glibc does: \
+                `trim_threshold` is about the end of the heap alone, and what lies below a block that lives on stays. jemalloc \
+                with `background_thread:true` returns pages by itself.",
     ..Family::UNKNOWN
 };
 

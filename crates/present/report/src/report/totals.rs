@@ -57,7 +57,11 @@ pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
         row("peak RSS", bytes(rss), note);
     }
     if let Some(measured) = analysis.allocator_time().filter(|t| t.samples > 0) {
-        let note = format!("± {}, from {} measured calls", time(measured.error.0), count(measured.samples));
+        // One call alone says nothing of how far others lie apart.
+        let note = match measured.samples {
+            1 => "from 1 measured call".to_owned(),
+            samples => format!("± {}, from {} measured calls", time(measured.error.0), count(samples)),
+        };
         row("in allocator", time(measured.time.0), note);
     }
     let troubles = [

@@ -4,6 +4,7 @@
 pub const ALLOCATOR_VARIABLE: &str = "HEAPWISE_LAB_ALLOCATOR";
 
 /// The folder in which a worker may keep files.
+#[cfg(target_os = "linux")]
 pub(crate) const FOLDER_VARIABLE: &str = "HEAPWISE_LAB_FOLDER";
 
 /// Its value for mimalloc.

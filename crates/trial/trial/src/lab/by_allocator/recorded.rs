@@ -21,8 +21,8 @@ pub(in crate::lab) struct Recorded {
     pub(super) saved: Saved,
 }
 
-/// A sum of estimates.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+/// A sum of estimates. Reallocations are allocations here, as in what a variant does.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Saved {
     pub(super) time_ns: f64,
     pub(super) allocations: f64,
@@ -46,7 +46,15 @@ struct Totals {
 
 #[derive(Debug, Deserialize)]
 struct Finding {
-    estimate: Option<Saved>,
+    estimate: Option<Estimate>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Estimate {
+    time_ns: f64,
+    allocations: f64,
+    reallocations: f64,
+    allocated_bytes: f64,
 }
 
 /// Records each variant, and says what could not be recorded.
@@ -116,14 +124,14 @@ fn ended(command: &mut Command) -> Result<Output, String> {
 
 impl From<Report> for Recorded {
     fn from(Report { totals, findings }: Report) -> Self {
-        let estimates = || findings.iter().filter_map(|finding| finding.estimate);
+        let estimates = || findings.iter().filter_map(|finding| finding.estimate.as_ref());
         Self {
             allocations: totals.allocations + totals.reallocations,
             allocated_bytes: totals.allocated_bytes,
             peak_bytes: totals.peak_live_bytes,
             saved: Saved {
                 time_ns: estimates().map(|saved| saved.time_ns).sum(),
-                allocations: estimates().map(|saved| saved.allocations).sum(),
+                allocations: estimates().map(|saved| saved.allocations + saved.reallocations).sum(),
                 allocated_bytes: estimates().map(|saved| saved.allocated_bytes).sum(),
             },
         }
@@ -137,10 +145,10 @@ mod tests {
     #[test]
     fn the_estimates_of_all_findings_are_added() {
         let report = r#"{"totals":{"allocations":5,"reallocations":2,"allocated_bytes":90,"peak_live_bytes":7,"x":1},
-            "findings":[{"estimate":{"time_ns":3,"allocations":1,"allocated_bytes":10,"peak_bytes":1}},{"estimate":null},
-            {"title":"no estimate"},{"estimate":{"time_ns":4,"allocations":2,"allocated_bytes":20}}]}"#;
+            "findings":[{"estimate":{"time_ns":3,"allocations":1,"reallocations":5,"allocated_bytes":10,"peak_bytes":1}},{"estimate":null},
+            {"title":"no estimate"},{"estimate":{"time_ns":4,"allocations":2,"reallocations":0,"allocated_bytes":20}}]}"#;
         let report: Report = serde_json::from_str(report).expect("a report");
-        let saved = Saved { time_ns: 7.0, allocations: 3.0, allocated_bytes: 30.0 };
+        let saved = Saved { time_ns: 7.0, allocations: 8.0, allocated_bytes: 30.0 };
         let expected = Recorded { allocations: 7, allocated_bytes: 90, peak_bytes: 7, saved };
         assert_eq!(Recorded::from(report), expected);
     }
