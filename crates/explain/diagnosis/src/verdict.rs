@@ -243,6 +243,18 @@ mod tests {
     }
 
     #[test]
+    fn a_look_at_the_end_of_a_short_run_is_not_one_at_the_peak() {
+        let mut analysis = program("/lib/libc.so.6");
+        (analysis.duration, analysis.memory.peak_rss) = (Nanos(82_000_000), Bytes(100 * MIB));
+        analysis.totals.peak_live_bytes = Bytes(60 * MIB);
+        analysis.accounting.at_peak = Some(breakdown(|b| {
+            (b.live, b.free_pages, b.time) = (Bytes(544), Bytes(60 * MIB), Nanos(81_900_000));
+        }));
+        let sentence = verdict(&analysis, None).expect("pages were seen").sentence;
+        assert!(sentence.starts_with("At 81.9 ms 60.0 MiB of 100 MiB resident"), "{sentence}");
+    }
+
+    #[test]
     fn the_heap_is_not_cleared_by_being_in_parts() {
         let split =
             |not_heap| breakdown(|b| (b.not_heap, b.free_pages) = (Bytes(not_heap * MIB), Bytes(15 * MIB)));

@@ -91,7 +91,7 @@ pub fn signed(is_less: bool, amount: impl Display) -> String {
     format!("{}{amount}", if is_less { '−' } else { '+' })
 }
 
-/// A share as a difference in percent: `+5 %`, `−14.3 %`. What is not all is never shown as 100: `−99.6 %`, `−>99.9 %`.
+/// A share as a difference in percent: `+5 %`, `−14.3 %`. What is not all is never shown as 100 % less: `−99.6 %`, `−99.9 %`.
 pub fn signed_percent(share: f64, decimals: usize) -> String {
     let percent = (share * 100.0).abs();
     let shown = format!("{percent:.decimals$}");
@@ -106,6 +106,14 @@ pub fn signed_percent(share: f64, decimals: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_all_is_a_hundred_percent_less() {
+        let shown =
+            [-1.0, -0.996_4, -0.999_99, -0.994, 1.0, 0.999, -0.05].map(|share| signed_percent(share, 0));
+        assert_eq!(shown, ["−100 %", "−99.6 %", "−99.9 %", "−99 %", "+100 %", "+100 %", "−5 %"]);
+        assert_eq!(signed_percent(-0.725, 1), "−72.5 %");
+    }
 
     #[test]
     fn an_estimated_time_has_two_digits() {

@@ -25,7 +25,10 @@ pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
         facts.push(counted(processes, "process", "processes"));
         facts.push(counted(threads, "thread", "threads"));
     }
-    facts.push(interception(analysis));
+    facts.push(match analysis.processes.is_empty() {
+        true => "nothing was recorded".to_owned(),
+        false => interception(analysis),
+    });
     vec![Section::untitled([Block::line(Mark::Plain, Words::faint(facts.join(" · ")))])]
 }
 

@@ -218,6 +218,8 @@ fn a_recording_without_events_says_why() {
         let report =
             rendered(&Sampled { events: false, blind, ..Sampled::default() }, &TextOptions::default(), STYLE);
         assert!(report.contains("NO ALLOCATION WAS SEEN"), "{report}");
+        let has_no_process = report.contains("No process joined");
+        assert_eq!(report.contains("nothing was recorded"), has_no_process, "{report}");
         assert!(report.contains("static"), "{report}");
     }
 }

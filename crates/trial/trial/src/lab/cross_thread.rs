@@ -8,7 +8,7 @@ use heapwise_analysis::units::percent;
 const COUNT: u64 = 600_000;
 const LIVE: u64 = 2_000;
 /// Requests of a connection, of which there are 16 for each thread.
-const REQUESTS: u64 = 4_000;
+const REQUESTS: u64 = 1_000;
 const SAME: usize = 0;
 const OTHER: usize = 1;
 const PER_CORE: usize = 2;
