@@ -110,33 +110,30 @@ fn is_one_of(link: &str, texts: &Texts) -> bool {
     file.is_empty() || link.contains("://") || texts.iter().any(|(name, _)| name == file)
 }
 
-/// A text with other links: `[words](to)`. Code has none.
+/// A text with other links: `[words](to)`, whose words may be on two lines. Code has none.
 fn relinked(text: &str, place: impl Fn(&str) -> Option<String>) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut is_code = false;
-    for line in text.split_inclusive('\n') {
-        if line.trim_start().starts_with("```") {
-            is_code = !is_code;
-        }
-        if is_code {
-            out.push_str(line);
-            continue;
-        }
-        let mut rest = line;
-        while let Some((before, words, to, after)) = link(rest) {
-            out.push_str(before);
-            match place(to) {
-                Some(place) => write!(out, "[{words}]({place})").expect("a string has room"),
-                None => out.push_str(words),
-            }
-            rest = after;
-        }
-        out.push_str(rest);
-    }
-    out
+    // Every second part is code.
+    let parts = text.split("```").enumerate().map(|(at, part)| match at % 2 {
+        0 => in_prose(part, &place),
+        _ => part.to_owned(),
+    });
+    parts.collect::<Vec<_>>().join("```")
 }
 
-/// What is before the first link of a line, its words, its target, and what is behind it.
+fn in_prose(text: &str, place: &impl Fn(&str) -> Option<String>) -> String {
+    let (mut out, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some((before, words, to, after)) = link(rest) {
+        out.push_str(before);
+        match place(to) {
+            Some(place) => write!(out, "[{words}]({place})").expect("a string has room"),
+            None => out.push_str(words),
+        }
+        rest = after;
+    }
+    out + rest
+}
+
+/// What is before the first link of a text, its words, its target, and what is behind it.
 fn link(line: &str) -> Option<(&str, &str, &str, &str)> {
     let middle = line.find("](")?;
     let begin = line[..middle].rfind('[')?;
@@ -155,9 +152,9 @@ mod tests {
     #[test]
     fn links_lead_to_where_their_targets_are_in_the_book() {
         let (chapters, documents) = (texts(&["a.md"]), texts(&["report.md"]));
-        let text = "See [the report](../../report.md#verdict), [a](a.md), [the code](../../../Cargo.toml)\n```\n[x](y)\n```\n";
+        let text = "See [the\nreport](../../report.md#verdict), [a](a.md), [the code](../../../Cargo.toml)\n```\n[x](y)\n```\n";
         let expected =
-            "See [the report](documents/report.md#verdict), [a](a.md), the code\n```\n[x](y)\n```\n";
+            "See [the\nreport](documents/report.md#verdict), [a](a.md), the code\n```\n[x](y)\n```\n";
         assert_eq!(relinked(text, |link| in_chapter(link, &chapters, &documents)), expected);
         let text = "[here](#below), [schema](schema/x.json), [web](https://example.org)";
         let expected = "[here](#below), schema, [web](https://example.org)";
