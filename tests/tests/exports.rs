@@ -332,6 +332,8 @@ fn what_cannot_be_done_is_said_in_one_line() {
     assert!(said.contains("--measure"), "{said}");
     let said = refused(&recording, &["--to", "folded", "--at", "exit"], at, 2);
     assert!(said.contains("--at"), "{said}");
+    let said = refused(&recording, &["--to", "page-map"], at, 1);
+    assert!(said.contains("has no page-map: "), "{said}");
     let full = refused(&recording, &["--to", "firefox", "-o", "/dev/full"], at, 1);
     assert!(full.contains("/dev/full"), "{full}");
     // clap's own refusals have more lines, and the same code.
@@ -364,4 +366,29 @@ fn standard_output_does_as_well_and_a_terminal_is_spared() {
         outcome.text()
     );
     assert_eq!(on_terminal("folded").code(), 0);
+}
+
+/// Large blocks are gone and their small neighbours stay: each page of glibc's heap has one, and not one is empty or full.
+#[test]
+fn a_page_map_shows_what_pins_the_pages() {
+    let folder = run::private_folder();
+    let recording = Recording::new(folder.path());
+    let recorded = recording.record(tool::optimised_lab_worker(), &["alternating", "10000", "1", "300"]);
+    let file = exported(&recorded.file, &["--to", "page-map"], folder.path());
+    let drawn = std::fs::read_to_string(file).expect("a picture");
+    // A square of 4 units and the gap of 1 behind it; neighbours of one colour are one rectangle.
+    let pages = |class: &str| -> usize {
+        let start = format!("<path class=\"{class}\" d=\"");
+        // The first one is the key.
+        let paths = drawn.lines().filter_map(|line| line.strip_prefix(&start)).skip(1);
+        // `M0 60h799v4h-799z`
+        let rectangles = paths.flat_map(|path| path.split('z')).filter_map(|one| one.split_once('h'));
+        let width = |of: &str| of.split('v').next().and_then(|width| width.parse::<usize>().ok());
+        rectangles.filter_map(|(_, rest)| width(rest)).map(|width| width.div_ceil(5)).sum()
+    };
+    let [empty, sparse, more] = ["a", "b", "e"].map(pages);
+    // 5,000 blocks of 4 KiB have left a page each.
+    assert!((4_900..5_400).contains(&sparse), "{sparse} of a quarter: {drawn}");
+    assert!(empty < 50 && more < 200, "{empty} empty and {more} full ones");
+    assert!(drawn.starts_with("<svg ") && drawn.ends_with("</svg>\n") && !drawn.contains("<script"));
 }

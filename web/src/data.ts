@@ -103,7 +103,14 @@ export interface Span {
 
 /** Cells are bytes in base64: 0 to 254 is the share in use, 255 is not resident. */
 export interface Pages {
+  time_ns: number;
   cell: number;
+  resident_bytes: number;
+  empty_bytes: number;
+  /** In use, but a quarter at most. */
+  sparse_bytes: number;
+  /** The mean share of resident cells that is in use, from 0 to 1. */
+  used: number;
   regions: { address: string; cells: string }[];
 }
 

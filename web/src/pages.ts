@@ -39,27 +39,3 @@ export function coarser(cells: Uint8Array, n: number): Uint8Array {
   }
   return out;
 }
-
-export interface Occupancy {
-  resident: number;
-  empty: number;
-  /** At most a quarter in use. */
-  sparse: number;
-  /** The mean share of resident cells that is in use, from 0 to 1. */
-  used: number;
-}
-
-export function occupancy(regions: readonly Region[]): Occupancy {
-  const sum = { resident: 0, empty: 0, sparse: 0, used: 0 };
-  for (const { cells } of regions) {
-    for (const cell of cells) {
-      if (cell === ABSENT) continue;
-      sum.resident++;
-      sum.used += cell / FULL;
-      if (cell === 0) sum.empty++;
-      else if (cell <= FULL / 4) sum.sparse++;
-    }
-  }
-  if (sum.resident > 0) sum.used /= sum.resident;
-  return sum;
-}

@@ -1,6 +1,6 @@
 //! `cargo xtask bench`: builds what is measured, then measures.
 
-use crate::{cargo, install};
+use crate::{build, cargo, install};
 use anyhow::{Context, Result, ensure};
 use std::ffi::OsString;
 use std::path::Path;
@@ -84,14 +84,10 @@ fn memray(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Builds the allocators that are preloaded. Each is built alone: cargo would unite the features of those that are the same
-/// crate.
+/// Builds the allocators that are preloaded.
 fn allocators(target: &Path) -> Result<()> {
-    for name in heapwise_allocators::bundled().map(|allocator| allocator.name()) {
-        let folder = target.join("allocators").join(name);
-        let folder = folder.to_str().context("the target folder has a name that is not text")?;
-        let manifest = ["--manifest-path", "allocators/Cargo.toml", "--target-dir", folder];
-        cargo::run(&[&["build", "--quiet", "--locked", "--release", "-p", name], &manifest[..]].concat())?;
+    for allocator in heapwise_allocators::bundled() {
+        build::allocator(target, allocator.name())?;
     }
     Ok(())
 }

@@ -14,6 +14,8 @@ use std::process::Command;
 const MDBOOK: &str = "0.5.2";
 /// Where the documents are in the book.
 const DOCUMENTS: &str = "documents";
+/// Where the pictures are, beside its chapters.
+const PICTURES: &str = "pictures";
 
 /// Builds it into target/book, and returns its first page.
 ///
@@ -52,9 +54,15 @@ fn stage(docs: &Path, source: &Path) -> Result<()> {
         fs::remove_dir_all(source).with_context(|| format!("cannot empty {}", source.display()))?;
     }
     let (book, into) = (docs.join("book"), source.join("src"));
+    let pictures = into.join(PICTURES);
     let documents = markdown(docs)?;
     let chapters = markdown(&book.join("src"))?;
     fs::create_dir_all(into.join(DOCUMENTS))?;
+    fs::create_dir_all(&pictures)?;
+    for picture in fs::read_dir(book.join("src").join(PICTURES)).context("the book has no pictures")? {
+        let picture = picture?;
+        fs::copy(picture.path(), pictures.join(picture.file_name()))?;
+    }
     fs::copy(book.join("book.toml"), source.join("book.toml")).context("docs/book has no book.toml")?;
     let mut summary = String::new();
     for (name, text) in &chapters {
@@ -95,7 +103,7 @@ fn markdown(folder: &Path) -> Result<Texts> {
 fn in_chapter(link: &str, chapters: &Texts, documents: &Texts) -> Option<String> {
     match link.strip_prefix("../../") {
         Some(of_docs) if is_one_of(of_docs, documents) => Some(format!("{DOCUMENTS}/{of_docs}")),
-        None if is_one_of(link, chapters) => Some(link.to_owned()),
+        None if is_one_of(link, chapters) || link.starts_with(PICTURES) => Some(link.to_owned()),
         _ => None,
     }
 }

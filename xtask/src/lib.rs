@@ -13,6 +13,7 @@ pub mod dist;
 pub mod install;
 mod jobs;
 pub mod model;
+pub mod pictures;
 pub mod schemas;
 pub mod test;
 pub mod tidy;

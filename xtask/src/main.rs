@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use lexopt::prelude::*;
 use std::process::ExitCode;
 use xtask::demo::Size;
-use xtask::{bench, book, demo, dist, schemas, test, tidy, web, windows};
+use xtask::{bench, book, demo, dist, pictures, schemas, test, tidy, web, windows};
 
 const HELP: &str = "\
 Tasks of this workspace.
@@ -28,6 +28,8 @@ Usage: cargo xtask TASK
   windows [--no-install]
           build for Windows, run the tests there under Wine, and compare reports with those of Linux
   book    build the book of docs/book into target/book; mdbook is installed there if there is none
+  pictures
+          draw the pictures of the book again, each by a command of heapwise
   demo [--size small|full]
           record the contest program and show what heapwise says about it
   bench record [--pairs N] [--only WORKLOAD] [--quick]
@@ -92,6 +94,10 @@ fn run(mut parser: lexopt::Parser) -> Result<()> {
         "book" => {
             no_more(&mut parser)?;
             println!("{}", book::run()?.display());
+        }
+        "pictures" => {
+            no_more(&mut parser)?;
+            pictures::run()?;
         }
         "schemas" => {
             no_more(&mut parser)?;

@@ -1,10 +1,10 @@
 /** How full the resident pages of the heap are: address by address, a square per page. */
 
 import { h, section, type Child } from "../dom.ts";
-import { bytes, counted, share } from "../format.ts";
+import { bytes, counted, share, time } from "../format.ts";
 import { groups, sorted } from "../groups.ts";
 import type { Model } from "../model.ts";
-import { ABSENT, FULL, coarser, decoded, occupancy, type Region } from "../pages.ts";
+import { ABSENT, FULL, coarser, decoded, type Region } from "../pages.ts";
 import { color, onTheme } from "../theme.ts";
 import { place } from "./source.ts";
 
@@ -29,7 +29,6 @@ export function pageMap(model: Model): HTMLElement | null {
   const all = decoded(pages);
   const regions = [...all].sort((a, b) => b.cells.length - a.cells.length).slice(0, MOST_REGIONS);
   regions.sort((a, b) => (a.address < b.address ? -1 : 1));
-  const sums = occupancy(all);
   const unit = pages.cell;
   const readout = h("p", { class: "readout", attr: { "aria-live": "polite" } }, "Point at a page, or use the arrow keys, to read it out.");
   const maps = h("div", { class: "page-maps" });
@@ -49,16 +48,16 @@ export function pageMap(model: Model): HTMLElement | null {
   const keys: Child[] = CLASSES.map((c) => h("span", { class: "key" }, h("span", { class: `dot ${c.name}` }), c.label));
   keys.push(h("span", { class: "key" }, h("span", { class: "dot page-absent" }), "not resident"));
   const facts = [
-    `${bytes(sums.resident * unit)} of the heap resident`,
-    `${share(sums.used, 1)} of it in use`,
-    `${bytes(sums.empty * unit)} in empty pages`,
-    `${bytes(sums.sparse * unit)} in pages that are at most a quarter full`,
+    `${bytes(pages.resident_bytes)} of the heap resident`,
+    `${share(pages.used, 1)} of it in use`,
+    `${bytes(pages.empty_bytes)} in empty pages`,
+    `${bytes(pages.sparse_bytes)} in pages that are at most a quarter full`,
   ];
   const hidden = all.length - regions.length;
   return section(
     "pages",
     "Page map",
-    "How full the heap's pages are at the peak, in the order of their addresses.",
+    `How full the heap's pages were at ${time(pages.time_ns)}, in the order of their addresses.`,
     h("p", {}, `${facts.join(" · ")}.`),
     h("p", { class: "keys" }, ...keys),
     maps,

@@ -16,6 +16,10 @@ pub(crate) fn export(args: &ExportArgs) -> Result<u8, Failure> {
     for warning in &analysis.warnings {
         heapwise_report::say!("heapwise: warning: {warning}");
     }
+    if let Some(why) = args.to.missing(&analysis) {
+        let file = args.recording.display();
+        return Err(anyhow!("{file} has no {}: {why}", args.to.name()).into());
+    }
     match &args.destination.output {
         Some(path) => {
             let name = || result::cannot_write(path);

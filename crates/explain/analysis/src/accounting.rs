@@ -62,6 +62,8 @@ impl Breakdown {
 /// How full the resident pages of a heap are.
 #[derive(Clone, Debug, Default)]
 pub struct PageMap {
+    /// When the pages were like this.
+    pub time: Nanos,
     /// Bytes of a cell of the map: a page, or several if the heap is large.
     pub cell: Bytes,
     /// Ranges of addresses, ascending.
@@ -72,8 +74,45 @@ pub struct PageMap {
 #[derive(Clone, Debug, Default)]
 pub struct PageRegion {
     pub address: u64,
-    /// For each cell the share of it that is in use by live blocks, from 0 to 254; 255 stands for not resident.
+    /// For each cell the share of it that is in use by live blocks, from 0 to [`Self::FULL`], or [`Self::NOT_RESIDENT`].
     pub cells: Vec<u8>,
+}
+
+impl PageRegion {
+    /// A cell that is in use altogether.
+    pub const FULL: u8 = u8::MAX - 1;
+    /// A cell none of whose pages is resident.
+    pub const NOT_RESIDENT: u8 = u8::MAX;
+}
+
+/// What a map of pages amounts to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Occupancy {
+    /// Bytes of the cells that are resident.
+    pub resident: Bytes,
+    /// Of these, bytes of cells without a live block.
+    pub empty: Bytes,
+    /// Bytes of cells that are in use, but a quarter at most.
+    pub sparse: Bytes,
+    /// The mean share of resident cells that is in use, from 0 to 1.
+    pub used: f64,
+}
+
+impl PageMap {
+    /// The sums over all regions.
+    pub fn occupancy(&self) -> Occupancy {
+        let cells = self.regions.iter().flat_map(|region| &region.cells);
+        let resident: Vec<u8> = cells.copied().filter(|&cell| cell != PageRegion::NOT_RESIDENT).collect();
+        let bytes = |cells: usize| Bytes((cells as u64).saturating_mul(self.cell.0));
+        let count = |is: fn(u8) -> bool| resident.iter().filter(|&&cell| is(cell)).count();
+        let sum: u64 = resident.iter().map(|&cell| u64::from(cell)).sum();
+        Occupancy {
+            resident: bytes(resident.len()),
+            empty: bytes(count(|cell| cell == 0)),
+            sparse: bytes(count(|cell| cell > 0 && cell <= PageRegion::FULL / 4)),
+            used: sum as f64 / f64::from(PageRegion::FULL) / resident.len().max(1) as f64,
+        }
+    }
 }
 
 /// What a site's blocks keep resident.
@@ -86,4 +125,20 @@ pub struct Pinned {
     pub blocks: u64,
     /// In how many pages.
     pub pages: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_resident_has_no_part_in_the_occupancy() {
+        let region = |cells: &[u8]| PageRegion { address: 0, cells: cells.to_vec() };
+        let regions = vec![region(&[0, 254, 255, 60]), region(&[255])];
+        let map = PageMap { time: Nanos(0), cell: Bytes(4096), regions };
+        let Occupancy { resident, empty, sparse, used } = map.occupancy();
+        assert_eq!([resident, empty, sparse].map(|bytes| bytes.0 / 4096), [3, 1, 1]);
+        assert!((used - 314.0 / 254.0 / 3.0).abs() < 1e-9, "{used}");
+        assert_eq!(PageMap::default().occupancy().used, 0.0);
+    }
 }

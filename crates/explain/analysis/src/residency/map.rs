@@ -5,14 +5,12 @@ use super::allocator::Allocator;
 use super::pages;
 use crate::accounting::{PageMap, PageRegion};
 use crate::heap::TouchedHeap;
-use crate::units::Bytes;
+use crate::units::{Bytes, Nanos};
 
 /// Cells of a map, about, which is what fits a screen.
 const CELLS: u64 = 8192;
 /// A gap of so many cells between resident pages begins another region.
 const GAP_CELLS: u64 = 64;
-/// A cell none of whose pages is resident.
-const NOT_RESIDENT: u8 = u8::MAX;
 
 /// Draws it. Pages that never held a block are no part of it.
 pub(crate) fn map(
@@ -31,7 +29,11 @@ pub(crate) fn map(
         }
     });
     picture.finish_cell();
-    PageMap { cell: Bytes(picture.cell_bytes), regions: picture.regions }
+    PageMap {
+        time: Nanos(heap_snapshot.snapshot.time_ns),
+        cell: Bytes(picture.cell_bytes),
+        regions: picture.regions,
+    }
 }
 
 /// A map being drawn from low to high addresses.
@@ -65,14 +67,14 @@ impl Picture {
         }
         if let Some(region) = self.regions.last_mut() {
             let at = (number - region.address / self.cell_bytes) as usize;
-            region.cells.resize(at, NOT_RESIDENT);
+            region.cells.resize(at, PageRegion::NOT_RESIDENT);
             region.cells.push(share(used, bytes));
         }
     }
 }
 
-/// A share from 0 to 254.
+/// A share of [`PageRegion::FULL`].
 fn share(used: u64, of: u64) -> u8 {
-    let most = u64::from(NOT_RESIDENT - 1);
+    let most = u64::from(PageRegion::FULL);
     (used.min(of).saturating_mul(most)).div_ceil(of.max(1)).min(most) as u8
 }

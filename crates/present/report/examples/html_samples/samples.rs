@@ -177,7 +177,7 @@ fn accounting(analysis: &Analysis) -> Accounting {
         at_peak: Some(at(900, kib(9_300), kib(420), kib(10_650), kib(1_500))),
         at_end: Some(at(1_990, kib(9_150), kib(400), kib(10_300), kib(1_200))),
         snapshots: Vec::new(),
-        page_map: Some(PageMap { cell: Bytes(4096), regions }),
+        page_map: Some(PageMap { time: Nanos(1_990_000_000), cell: Bytes(4096), regions }),
         pinned: pins,
     }
 }

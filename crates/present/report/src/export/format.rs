@@ -37,6 +37,12 @@ pub trait Format: Sync {
         false
     }
 
+    /// Why this recording cannot be written so, if it does not have what the format shows.
+    fn missing(&self, analysis: &Analysis) -> Option<&'static str> {
+        let _ = analysis;
+        None
+    }
+
     /// Writes an analysis. `out` should be buffered.
     ///
     /// # Errors

@@ -31,7 +31,13 @@ pub(super) fn moments(analysis: &Analysis) -> Vec<Moment> {
 /// The map of pages. Cells are bytes, and base64 is shorter than numbers.
 #[derive(Debug, Serialize)]
 pub(super) struct Pages {
+    time_ns: u64,
     cell: u64,
+    resident_bytes: u64,
+    empty_bytes: u64,
+    sparse_bytes: u64,
+    /// The mean share of resident cells that is in use.
+    used: f64,
     regions: Vec<Region>,
 }
 
@@ -48,7 +54,16 @@ pub(super) fn pages(analysis: &Analysis) -> Option<Pages> {
         address: format!("{:x}", r.address),
         cells: STANDARD.encode(&r.cells),
     };
-    Some(Pages { cell: map.cell.0, regions: map.regions.iter().map(region).collect() })
+    let occupancy = map.occupancy();
+    Some(Pages {
+        time_ns: map.time.0,
+        cell: map.cell.0,
+        resident_bytes: occupancy.resident.0,
+        empty_bytes: occupancy.empty.0,
+        sparse_bytes: occupancy.sparse.0,
+        used: occupancy.used,
+        regions: map.regions.iter().map(region).collect(),
+    })
 }
 
 /// Both curves on one axis.

@@ -103,7 +103,7 @@ fn parts(peak: &Breakdown, end: &Breakdown, is_missed: bool) -> Table {
 }
 
 /// The probable reason why heapwise could not examine pages.
-fn why_unseen(analysis: &Analysis) -> &'static str {
+pub(crate) fn why_unseen(analysis: &Analysis) -> &'static str {
     if analysis.is_from_inside() {
         return "a program that records itself does not examine them";
     }

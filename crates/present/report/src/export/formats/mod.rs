@@ -3,12 +3,14 @@
 mod dhat;
 mod firefox;
 mod folded;
+mod page_map;
 mod pprof;
 
 use crate::export::format::Format;
 
 /// All formats.
-pub const FORMATS: &[&dyn Format] = &[&pprof::Pprof, &folded::Folded, &dhat::Dhat, &firefox::Firefox];
+pub const FORMATS: &[&dyn Format] =
+    &[&pprof::Pprof, &folded::Folded, &dhat::Dhat, &firefox::Firefox, &page_map::PageMap];
 
 #[cfg(test)]
 mod tests {
