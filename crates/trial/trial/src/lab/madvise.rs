@@ -85,16 +85,26 @@ pub(super) const MADVISE: ByAllocator = ByAllocator {
                     found.median(PAGEOUT, "default", "written_bytes")?,
                     found.median(PAGEOUT, "default", "advised_bytes")?,
                 );
-                Some(Judgement::of(
-                    after < 0.5 * written,
-                    format!("{:.0} % are left", 100.0 * after / written),
-                    "it needs swap: without, pages of a heap have nowhere to go",
-                ))
+                let left = format!("{:.0} % are left", 100.0 * after / written);
+                Some(match has_swap() {
+                    true => {
+                        Judgement::of(after < 0.5 * written, left, "they are in swap, until they are used")
+                    }
+                    false => Judgement::cannot(
+                        left,
+                        "there is no swap, and without it pages of a heap have nowhere to go",
+                    ),
+                })
             },
         },
     ],
     ..DEFAULTS
 };
+
+/// Whether the system has swap: a line below the title in its list.
+fn has_swap() -> bool {
+    std::fs::read_to_string("/proc/swaps").is_ok_and(|list| list.lines().count() > 1)
+}
 
 const fn way(name: &'static str, about: &'static str, numbers: fn(&Sizes) -> Vec<u64>) -> Variant {
     Variant { name, about, workload: "advised", numbers }

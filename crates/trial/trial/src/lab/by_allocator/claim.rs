@@ -48,15 +48,19 @@ impl Judgement {
         let verdict = if reproduces { Verdict::Reproduces } else { Verdict::DoesNot };
         Self { figures, verdict, why }
     }
+
+    /// This machine lacks what it needs.
+    pub(in crate::lab) fn cannot(figures: String, why: &'static str) -> Self {
+        Self { figures, verdict: Verdict::CannotShow, why }
+    }
 }
 
 impl Claim {
     pub(super) fn judged(&self, found: &Found, sizes: &Sizes) -> Judgement {
-        let cannot = |figures, why| Judgement { figures, verdict: Verdict::CannotShow, why };
         match (self.here)(found) {
-            None => cannot("not measured".to_owned(), ""),
+            None => Judgement::cannot("not measured".to_owned(), ""),
             Some(judgement) if sizes.are_small() => {
-                cannot(judgement.figures, "at this scale too little is done")
+                Judgement::cannot(judgement.figures, "at this scale too little is done")
             }
             Some(judgement) => judgement,
         }
