@@ -3,6 +3,7 @@
 mod inside;
 
 pub(crate) use inside::{complete, inside};
+use inside::Reached;
 
 use crate::args::RecorderChoice;
 use heapwise_symbols::inspect::{Executable, Libc, inspect};
@@ -115,14 +116,16 @@ fn of_executable(executable: &Executable) -> Vec<BlindSpot> {
             "record a copy without these privileges, as a user who does not need them",
         );
     }
-    if executable.exports_malloc {
+    // What is planned may still fail in the process; that is seen when it has run.
+    let reached = if executable.is_glibc_dynamic() { inside::reached(&executable.path) } else { Reached::default() };
+    if executable.exports_malloc && !reached.has_malloc {
         add(
             "exports-malloc",
             format!("{name} defines malloc itself, which takes precedence over heapwise's"),
             "build it without its own allocator to record it",
         );
     }
-    let own = inside::named(&executable.own_allocators).filter(|own| !own.reaches_libc);
+    let own = inside::named(&executable.own_allocators).filter(|own| !own.reaches_libc && !reached.has(own));
     spots.extend(own.filter_map(|own| inside::spot(own, &executable.path)));
     spots
 }

@@ -47,6 +47,7 @@ pub(crate) fn run(args: RunArgs) -> Result<u8, Failure> {
         blind_spots,
         explain: blind_spots::of_file,
         look_inside: blind_spots::inside,
+        plan: |path| heapwise_planner::plan(path).ok(),
         concerns_heap: heapwise_environment::is_heap_variable,
         environment_findings,
         examine: doctor::of_recorded,

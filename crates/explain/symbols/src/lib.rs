@@ -30,6 +30,7 @@
 
 mod batch;
 mod debuginfod;
+pub mod code;
 mod demangle;
 mod dwarf;
 mod elf;

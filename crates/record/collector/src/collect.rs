@@ -7,6 +7,7 @@ use crate::claims::Claims;
 use crate::distrust::Started;
 use crate::encode::{Batch, Packer};
 use crate::examine::Examiner;
+use crate::hooks::{EnteredByFile, Planner};
 use crate::images::Images;
 use crate::joins;
 use crate::news::News;
@@ -92,6 +93,8 @@ pub struct Outcome {
     pub verify_failed: Option<(u64, u64)>,
     /// What was in the shared memory and not believed.
     pub refusals: Vec<Refusal>,
+    /// Allocators inside of the files that processes had mapped, and what came of the attempt to record them.
+    pub entered: EnteredByFile,
 }
 
 /// The loop's view of the run, from other threads.
@@ -132,6 +135,7 @@ pub struct Collector<'a> {
     outcome: Outcome,
     probes: Probes,
     examiner: Examiner,
+    planner: Planner,
     /// Whether the delay is over.
     resumed: bool,
     failed: bool,
@@ -147,7 +151,9 @@ impl<'a> Collector<'a> {
         page_bytes: u64,
         examiner: Examiner,
         probes: Probes,
+        planner: Planner,
     ) -> Self {
+        session.header().plans_hooks.store(u32::from(planner.answers()), Ordering::Relaxed);
         Self {
             session,
             packer,
@@ -172,6 +178,7 @@ impl<'a> Collector<'a> {
             outcome: Outcome::default(),
             probes,
             examiner,
+            planner,
             resumed: stops.delay.is_none(),
             failed: false,
         }
@@ -191,6 +198,7 @@ impl<'a> Collector<'a> {
             let now = self.started.elapsed();
             let drained = self.round(now);
             idle_ticks = if drained == 0 { idle_ticks.saturating_add(1) } else { 0 };
+            self.answer();
             self.exit_handshakes();
             if now >= sampled + SAMPLE || finish {
                 sampled = now;
@@ -264,6 +272,19 @@ impl<'a> Collector<'a> {
         drained
     }
 
+    /// Says to processes that have asked which functions they are to enter through the recorder.
+    fn answer(&mut self) {
+        for process in &mut self.processes {
+            process.map_new_arenas(&mut Common {
+                session: self.session,
+                claims: &mut self.claims,
+                started: &mut self.started_since,
+                refusals: &mut self.refusals,
+            });
+            process.answer(&mut self.planner);
+        }
+    }
+
     /// Checks which threads are gone, which processes were not found, and what memory can be released.
     fn check(&mut self, now: Duration) {
         let (processes, mut common, news) = self.parts();
@@ -302,6 +323,11 @@ impl<'a> Collector<'a> {
             }
             // There may have been no room for the last ones.
             self.forward(true, true);
+        }
+        for (of, entered) in process.entered() {
+            let sum = self.outcome.entered.entry(of).or_default();
+            sum.functions = sum.functions.max(entered.functions);
+            sum.refused = entered.refused;
         }
         let end = process.end(self.session, still_running, &mut self.batch.news);
         self.outcome.lost_events = self.outcome.lost_events.saturating_add(end.lost_events);
@@ -354,6 +380,11 @@ impl<'a> Collector<'a> {
     fn send(&mut self, wait: bool) {
         let mut held_back = false;
         for mut process in std::mem::take(&mut self.processes) {
+            if !wait && process.may_ask(&self.planner) {
+                held_back = true;
+                self.processes.push(process);
+                continue;
+            }
             self.describe(&mut process);
             let (_, mut common, news) = self.parts();
             // Events do not go before the nodes that they name.

@@ -9,6 +9,7 @@ use crate::command;
 use crate::encode::Packer;
 use crate::error::{Error, ErrorKind};
 use crate::examine::Examiner;
+use crate::hooks::Planner;
 use crate::session::{Session, Settings};
 use crate::sys::page_bytes;
 use crate::usable::Probes;
@@ -89,7 +90,7 @@ impl Inside {
             let examiner = Examiner::new(|_| Vec::new(), &[]);
             let stops = Stops::default();
             let probes = Probes::off();
-            let collector = Collector::new(&session, &packer, stops, started, page_bytes(), examiner, probes);
+            let collector = Collector::new(&session, &packer, stops, started, page_bytes(), examiner, probes, Planner::default());
             (collector.run(&control), packer)
         };
         let thread = std::thread::Builder::new().name("heapwise".into()).spawn(collect);

@@ -5,6 +5,7 @@
 //! * [`collect`]: the loop that moves the clock, drains the rings and samples memory,
 //! * [`encode`]: the thread that packs what was drained and writes the file,
 //! * `snapshots` and `residency`: when to take snapshots of the pages of a process, and how,
+//! * [`hooks`]: which functions of allocators inside of files are entered through the recorder,
 //! * `images`: the files that processes have mapped as code,
 //! * [`ticks`]: the processor's clock,
 //! * [`usable`]: how large an allocator's blocks really are,
@@ -26,6 +27,7 @@ mod distrust;
 pub mod encode;
 mod error;
 mod examine;
+pub mod hooks;
 mod images;
 pub mod inside;
 mod joins;

@@ -8,6 +8,7 @@ use crate::arenas::Arenas;
 use crate::claims::Claims;
 use crate::distrust::{self, Started};
 use crate::encode::Buffers;
+use crate::hooks::Hooks;
 use crate::images::Images;
 use crate::joins::{Mapped, Standing};
 use crate::news::News;
@@ -20,6 +21,7 @@ use crate::sys;
 use heapwise_trace::event::Epoch;
 use heapwise_trace::file::pages::{Reason, Snapshot};
 use heapwise_trace::file::records::{ProcessEnd, ProcessIndex, ProcessInfo, ThreadIndex};
+use heapwise_trace::live::hooks::{Hook, SharedHook};
 use heapwise_trace::live::layout::{
     MAX_ARENAS, MAX_RINGS, ProcessHeader, RingHeader, exit_state, ring_state,
 };
@@ -64,6 +66,9 @@ pub struct Process {
     thread_pointers: BTreeSet<u64>,
     /// Whether the snapshot was taken that the process requested at its end.
     shook_hands: bool,
+    pub(crate) hooks: Hooks,
+    /// When it was found.
+    pub(crate) joined_at: Instant,
 }
 
 /// Thread pointers that are kept of a process, to tell stacks of threads that have ended.
@@ -119,6 +124,8 @@ impl Process {
             snapshot_pace: SnapshotPace::default(),
             thread_pointers: BTreeSet::new(),
             shook_hands: false,
+            hooks: Hooks::default(),
+            joined_at: Instant::now(),
         })
     }
 
@@ -148,15 +155,23 @@ impl Process {
         if std::mem::replace(&mut self.described, true) {
             return None;
         }
-        self.info.allocator = self.allocator();
+        self.info.allocator = self.own_allocator().unwrap_or_else(|| self.allocator());
         Some(self.info.clone())
     }
 
-    fn header(&self) -> &ProcessHeader {
+    /// Writes a hook to the process's table. Returns whether there is such a place.
+    pub(crate) fn map_hook(&self, index: usize, hook: &Hook) -> bool {
+        let table = self.header().hook_table.load(Ordering::Acquire);
+        let offset = table.saturating_add((index * size_of::<SharedHook>()) as u64);
+        let shared = self.arenas.get::<SharedHook>(offset).filter(|_| table != 0);
+        shared.inspect(|shared| shared.store(hook)).is_some()
+    }
+
+    pub(crate) fn header(&self) -> &ProcessHeader {
         self.arenas.get(self.first.start).expect("mapped when the process was found")
     }
 
-    fn map_new_arenas(&mut self, common: &mut Common<'_>) {
+    pub(crate) fn map_new_arenas(&mut self, common: &mut Common<'_>) {
         let most = if self.is_present() { MAX_ARENAS } else { MOST_DEPARTED_ARENAS };
         while self.arenas.len() < most && !self.arenas_refused {
             let next = self.header().arenas[self.arenas.len()].load(Ordering::Acquire);

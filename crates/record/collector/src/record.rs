@@ -5,6 +5,7 @@ use crate::command::{self, Exit};
 use crate::encode::Packer;
 use crate::error::{Error, ErrorKind};
 use crate::examine::Examiner;
+use crate::hooks::{EnteredByFile, FilePlan, Planner};
 use crate::session::{PreloadLibrary, Session, Settings};
 use crate::sys::page_bytes;
 use crate::usable::Probes;
@@ -53,7 +54,11 @@ pub struct Request {
     pub explain: fn(&Path) -> Vec<BlindSpot>,
     /// Finds allocators inside of files that processes have mapped as code. Those that are recorded are named, by the paths of
     /// their files or their types.
-    pub look_inside: fn(&[PathBuf], &BTreeSet<String>) -> Vec<BlindSpot>,
+    /// So are those inside of files, with what came of it.
+    pub look_inside: fn(&[PathBuf], &BTreeSet<String>, &EnteredByFile) -> Vec<BlindSpot>,
+    /// Plans which functions of allocators inside of a file are entered through the recorder; nothing for what is no program or
+    /// library.
+    pub plan: fn(&Path) -> Option<FilePlan>,
     /// Whether an environment variable concerns the heap; no others are recorded.
     pub concerns_heap: fn(&str) -> bool,
     /// What is known to slow the program's heap from outside of its code.
@@ -148,9 +153,9 @@ pub fn record(request: Request) -> Result<Recorded, Error> {
     let _ = in_file.set(path.clone());
     let control = Control::default();
     let examiner = Examiner::new(request.examine, &request.environment_findings);
-    let probes = Probes::default();
+    let (probes, planner) = (Probes::default(), Planner::new(request.plan));
     let collector =
-        Collector::new(&session, &packer, request.limits, started, page_bytes(), examiner, probes);
+        Collector::new(&session, &packer, request.limits, started, page_bytes(), examiner, probes, planner);
     let (exit, ended, outcome) = std::thread::scope(|scope| {
         let collecting = scope.spawn(|| collector.run(&control));
         let (sender, receiver) = channel();
@@ -255,7 +260,7 @@ fn unseen(pid: u32, session: &Session, outcome: &Outcome, request: &Request) -> 
             ..BlindSpot::default()
         });
     }
-    let inside = (request.look_inside)(&outcome.images, &outcome.allocators);
+    let inside = (request.look_inside)(&outcome.images, &outcome.allocators, &outcome.entered);
     spots
         .extend(inside.into_iter().filter(|spot| !request.blind_spots.iter().any(|known| known.is_of(spot))));
     spots.extend(nested::blind_spot(session));

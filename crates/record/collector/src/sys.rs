@@ -180,6 +180,8 @@ unsafe impl Shared for heapwise_trace::live::layout::ProcessHeader {}
 unsafe impl Shared for heapwise_trace::live::layout::RingHeader {}
 // SAFETY: as above.
 unsafe impl Shared for heapwise_trace::live::layout::NodeRecord {}
+// SAFETY: as above.
+unsafe impl Shared for heapwise_trace::live::hooks::SharedHook {}
 
 /// Sleeps while `word` is `expected`, at most for `timeout`.
 pub(crate) fn futex_wait(word: &AtomicU32, expected: u32, timeout: Duration) {

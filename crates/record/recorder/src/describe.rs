@@ -5,9 +5,9 @@
 //! are in the order of the events themselves (docs/adr/0002-epochs-instead-of-timestamps.md).
 
 use crate::arch::entry::Entry;
-use crate::arch::tls;
+use crate::arch::tls::{self, ThreadWords};
 use crate::stopwatch::Stopwatch;
-use crate::turn::{Recording, begin, begin_aside, enter_real};
+use crate::turn::{Recording, begin, begin_aside, enter_real, is_inner_slowly};
 use crate::{bootstrap, guard, large, nested, real};
 use heapwise_trace::event::{AllocFunction, BlockAddress, Event};
 
@@ -97,6 +97,27 @@ pub(crate) fn in_real<T>(entry: &Entry, call: impl FnOnce() -> T) -> T {
         watch.stop(words);
         return result;
     }
+    guarded(words, watch, entry, call)
+}
+
+/// Calls into an allocator inside of the program. What arrives meanwhile on this thread at another of its functions is internal to it;
+/// see [`is_inner`].
+#[inline(always)]
+pub(crate) fn in_inside<T>(entry: &Entry, call: impl FnOnce() -> T) -> T {
+    let words = tls::words();
+    guarded(words, Stopwatch::start(words), entry, call)
+}
+
+/// Whether an entry into an allocator inside of the program is one of an allocator's own, or of the recorder's.
+#[inline(always)]
+pub(crate) fn is_inner(entry: &Entry) -> bool {
+    let words = tls::words();
+    // SAFETY: this thread's own word, read as a whole; no reference to it lives.
+    unsafe { (*words).guard != 0 && is_inner_slowly(words, entry) }
+}
+
+#[inline(always)]
+fn guarded<T>(words: *mut ThreadWords, watch: Stopwatch, entry: &Entry, call: impl FnOnce() -> T) -> T {
     // SAFETY: this thread's own words; no reference to them lives.
     let before = unsafe { (*words).guard };
     let (during, after) =

@@ -28,6 +28,7 @@ pub mod exit_handshake;
 pub mod forward;
 pub mod guard;
 pub mod hooks;
+pub mod inside;
 pub mod large;
 pub mod lifecycle;
 pub mod loadable;

@@ -4,6 +4,7 @@
 //! unattached at its first event, however it was made (`fork`, `_Fork`, a raw system call), and joins the session as
 //! a separate process. A child of `vfork` shares its parent's memory and records as its parent, which is stopped.
 
+use crate::inside::Asked;
 use crate::lock::Held;
 use crate::mark_names::MarkNames;
 use crate::region::Region;
@@ -47,6 +48,8 @@ pub struct ProcessState {
     pub modules: ModuleLog,
     /// The names of this process's marks.
     pub marks: MarkNames,
+    /// Functions of allocators inside of the program.
+    pub asked: Asked,
 }
 
 /// A recorder in a process: its state, and what is left of that in a forked child.
@@ -135,6 +138,7 @@ impl Process {
             trie: Trie::new(),
             modules: ModuleLog::new(),
             marks: MarkNames::new(),
+            asked: Asked::new(),
         };
         let inherited = Inherited {
             path: UnsafeCell::new(None),

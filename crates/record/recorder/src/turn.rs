@@ -11,7 +11,7 @@ use crate::guard::{self, Turn};
 use crate::process::{PROCESS, Process};
 use crate::thread::{self, ThreadState};
 use crate::unwind::memory::Stacks;
-use crate::{large, loadable, nested, real, sys};
+use crate::{inside, large, loadable, nested, real, sys};
 use core::sync::atomic::{Ordering, compiler_fence};
 use heapwise_trace::event::{Epoch, Event, StackId};
 use heapwise_trace::live::layout::{CLOCK_EPOCH_MASK, CLOCK_PAUSED, CLOCK_STOPPED};
@@ -148,6 +148,13 @@ pub(crate) fn enter_real(words: *mut ThreadWords, entry: &Entry) -> (usize, usiz
     (during, before)
 }
 
+/// Whether something further out on this thread, an allocator or the recorder, has called this.
+#[cold]
+#[inline(never)]
+pub(crate) fn is_inner_slowly(words: *mut ThreadWords, entry: &Entry) -> bool {
+    matches!(look(words, entry), Turn::InReal | Turn::BusyInReal | Turn::Internal)
+}
+
 /// Joins the session with this process and this thread, unless they have done so.
 fn attach(process: &'static Process, words: *mut ThreadWords, is_event: bool) -> bool {
     // SAFETY: this thread's own words; no other reference to them lives.
@@ -188,6 +195,8 @@ pub fn start() {
         && let Some(header) = PROCESS.header()
     {
         PROCESS.describe_allocator(header);
+        inside::look();
+        inside::loaded::watch();
     }
 }
 

@@ -2,6 +2,7 @@
 
 use heapwise_allocators::{Family, Host, MUSL, by_type, families};
 use heapwise_analysis::Analysis;
+use heapwise_collector::hooks::{Entered, EnteredByFile};
 use heapwise_symbols::inspect::{AllocatorFound, Search};
 use heapwise_trace::file::records::BlindSpot;
 use std::collections::BTreeSet;
@@ -51,6 +52,35 @@ fn spot_in(
     })
 }
 
+/// What of a file's allocators the recorder can be put in front of.
+#[derive(Debug, Default)]
+pub(super) struct Reached {
+    families: BTreeSet<&'static str>,
+    /// Whether the file's own `malloc` is among it.
+    pub(super) has_malloc: bool,
+}
+
+impl Reached {
+    /// Whether an allocator is among it. Rust's global allocator is one of those with a name.
+    pub(super) fn has(&self, found: &AllocatorFound) -> bool {
+        match found.name {
+            AllocatorFound::RUST_GLOBAL => !self.families.is_empty(),
+            "own malloc" => self.has_malloc,
+            name => self.families.contains(name),
+        }
+    }
+}
+
+/// Plans for a file.
+pub(super) fn reached(path: &Path) -> Reached {
+    let mut reached = Reached::default();
+    for planned in heapwise_planner::plan(path).map(|plan| plan.planned).unwrap_or_default() {
+        reached.families.insert(planned.family);
+        reached.has_malloc |= planned.name == "malloc";
+    }
+    reached
+}
+
 /// Those of a file that are worth a word each: an allocator with a name is what Rust's global one passes calls on to.
 pub(super) fn named(found: &[AllocatorFound]) -> impl Iterator<Item = &AllocatorFound> {
     let is_global = |found: &AllocatorFound| found.name == AllocatorFound::RUST_GLOBAL;
@@ -68,8 +98,12 @@ fn is_library(path: &Path) -> bool {
 }
 
 /// What is inside of files that recorded processes had mapped as code. `recorded` are the allocators that were recorded: the
-/// libraries that have their `malloc`, or types below wrappers.
-pub(crate) fn inside(images: &[PathBuf], recorded: &BTreeSet<String>) -> Vec<BlindSpot> {
+/// libraries that have their `malloc`, or types below wrappers. `entered` are those inside of files that were.
+pub(crate) fn inside(
+    images: &[PathBuf],
+    recorded: &BTreeSet<String>,
+    entered: &EnteredByFile,
+) -> Vec<BlindSpot> {
     let real: BTreeSet<PathBuf> =
         recorded.iter().filter_map(|path| Path::new(path).canonicalize().ok()).collect();
     let is_wrapped = |name: &str| {
@@ -90,8 +124,14 @@ pub(crate) fn inside(images: &[PathBuf], recorded: &BTreeSet<String>) -> Vec<Bli
         }
         let unrecorded =
             named(&inside.allocators).filter(|found| is_library(path) || !is_wrapped(found.name));
+        let is_entered = |found: &&AllocatorFound| {
+            let mut of_file = entered.iter().filter(|((file, _), entered)| file == path && entered.functions > 0);
+            of_file.any(|((_, family), _)| *family == found.name || found.name == AllocatorFound::RUST_GLOBAL)
+        };
+        let unrecorded = unrecorded.filter(|found| !is_entered(found));
         spots.extend(unrecorded.filter_map(|found| spot(found, path)));
     }
+    spots.extend(entered.iter().filter_map(|((path, family), entered)| in_part(path, family, entered)));
     if search.is_cut() {
         spots.push(BlindSpot {
             id: "not-searched".into(),
@@ -101,6 +141,26 @@ pub(crate) fn inside(images: &[PathBuf], recorded: &BTreeSet<String>) -> Vec<Bli
         });
     }
     spots
+}
+
+/// Functions of an allocator that could not be entered through the recorder.
+fn in_part(path: &Path, family: &str, entered: &Entered) -> Option<BlindSpot> {
+    let (name, why) = entered.refused.first()?;
+    let allocator = if family.is_empty() { "the malloc" } else { family };
+    let others = match entered.refused.len() - 1 {
+        0 => String::new(),
+        n => format!(" and {n} more"),
+    };
+    let of = if entered.functions > 0 { "what it hands out by these is" } else { "its blocks are" };
+    Some(BlindSpot {
+        id: "not-entered".into(),
+        what: format!(
+            "{name}{others} of {allocator} inside {} cannot be entered through the recorder ({why}): {of} not recorded",
+            path.display()
+        ),
+        remedy: Family::UNKNOWN.unrecorded.into(),
+        ..BlindSpot::default()
+    })
 }
 
 /// Adds what is inside of the files that a recording names, if its recorder did not look: it was cut off, or the program recorded
@@ -113,7 +173,7 @@ pub(crate) fn complete(analysis: &mut Analysis) {
     let modules = analysis.processes.iter().flat_map(|process| &process.modules);
     let images: BTreeSet<PathBuf> = modules.map(|module| PathBuf::from(&module.path)).collect();
     let images: Vec<PathBuf> = images.into_iter().filter(|path| path.is_absolute()).collect();
-    for spot in inside(&images, &recorded) {
+    for spot in inside(&images, &recorded, &EnteredByFile::new()) {
         if !analysis.blind_spots.iter().any(|known| known.is_of(&spot)) {
             analysis.blind_spots.push(spot);
         }

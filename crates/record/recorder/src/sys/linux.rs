@@ -32,6 +32,7 @@ const MAP_SHARED: usize = 1;
 const MAP_PRIVATE: usize = 2;
 const MAP_ANONYMOUS: usize = 0x20;
 const MAP_NORESERVE: usize = 0x4000;
+const MAP_FIXED_NOREPLACE: usize = 0x10_0000;
 const O_RDWR_CLOEXEC: usize = 0o2 | 0o2000000;
 const O_RDONLY_CLOEXEC: usize = 0o2000000;
 const O_NONBLOCK: usize = 0o4000;
@@ -195,6 +196,41 @@ pub unsafe fn map_shared_again(page: *mut u8, len: usize) -> Result<*mut u8, Err
     // SAFETY: an old size of 0 keeps the old mapping, and the kernel chooses free addresses for the new one.
     let at = unsafe { call(number::MREMAP, [page as usize, 0, len, MREMAP_MAYMOVE, 0, 0]) }?;
     Ok(at as *mut u8)
+}
+
+/// Maps fresh zeroed private memory at exactly these free addresses; `None` if they are not free.
+pub fn map_private_at(at: usize, len: usize) -> Option<*mut u8> {
+    let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
+    // SAFETY: what is mapped there is not replaced. Before Linux 4.17 the address is a hint, and the kernel chooses free ones.
+    let got = unsafe { call(number::MMAP, [at, len, PROT_READ_WRITE, flags, usize::MAX, 0]) }.ok()?;
+    if got != at {
+        // SAFETY: just mapped, and nothing knows of it.
+        unsafe { unmap(got as *mut u8, len) };
+        return None;
+    }
+    Some(got as *mut u8)
+}
+
+/// What may be done with memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    Write,
+    Execute,
+    WriteAndExecute,
+}
+
+/// Changes what may be done with whole pages; reading always may be.
+///
+/// # Safety
+/// Nothing relies on what could be done with them before.
+pub unsafe fn protect(at: usize, len: usize, access: Access) -> Result<(), Errno> {
+    let protection = match access {
+        Access::Write => 3,
+        Access::Execute => 5,
+        Access::WriteAndExecute => 7,
+    };
+    // SAFETY: the caller's promise.
+    unsafe { call(number::MPROTECT, [at, len, protection, 0, 0, 0]) }.map(drop)
 }
 
 /// How much address space this process may have; `None` if that is not limited.

@@ -3,6 +3,7 @@
 //! **If you change anything here, raise [`LIVE_VERSION`].**
 
 use super::atomics::{AtomicU8, AtomicU32, AtomicU64};
+use super::hooks::MOST_HOOKS;
 
 pub use crate::versions::LIVE_VERSION;
 
@@ -50,8 +51,10 @@ pub struct SessionHeader {
     pub verify_every: AtomicU32,
     /// Only this process records; 0 for all.
     pub only_pid: AtomicU32,
+    /// Non-zero if the collector answers which functions are to be entered through the recorder; see [`super::hooks`].
+    pub plans_hooks: AtomicU32,
     /// Padding up to the next cache line.
-    pub reserved: [AtomicU32; 8],
+    pub reserved: [AtomicU32; 7],
     /// The epoch and the two flags `CLOCK_*`. Read at every event, so it has a separate cache line.
     pub clock: CacheLine<AtomicU64>,
     /// Offset of the first byte that no process has taken yet.
@@ -175,6 +178,16 @@ pub struct ProcessHeader {
     pub allocator: [AtomicU8; ALLOCATOR_BYTES],
     /// Address and length of what the allocator has mapped; a length of 0 is none.
     pub allocator_mappings: [[AtomicU64; 2]; MAX_ALLOCATOR_MAPPINGS],
+    /// Offset of the table of hooks ([`SharedHook`](super::hooks::SharedHook)), 0 if there is none.
+    pub hook_table: AtomicU64,
+    /// How often the process has asked which functions of the files that it has mapped are to be entered through the recorder.
+    pub hooks_asked: AtomicU32,
+    /// Which of the questions is answered. Also the futex on which the process waits.
+    pub hooks_answered: AtomicU32,
+    /// Hooks in the table, published by the collector.
+    pub hook_count: AtomicU32,
+    /// What came of each; see [`result`](super::hooks::result).
+    pub hook_results: [AtomicU8; MOST_HOOKS],
 }
 
 /// A process that ends by itself lets the collector take a snapshot of its pages before they are gone.

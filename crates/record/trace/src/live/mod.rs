@@ -21,6 +21,7 @@
 //! *Publishing* is always: write the contents, then store a count or an offset with release ordering.
 
 pub mod atomics;
+pub mod hooks;
 pub mod layout;
 pub mod marks;
 pub mod node;

@@ -37,6 +37,7 @@ pub mod number {
     pub const FSTAT: usize = 5;
     pub const LSTAT: usize = 6;
     pub const MMAP: usize = 9;
+    pub const MPROTECT: usize = 10;
     pub const MUNMAP: usize = 11;
     pub const RT_SIGPROCMASK: usize = 14;
     pub const SCHED_YIELD: usize = 24;

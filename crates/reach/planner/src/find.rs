@@ -1,0 +1,117 @@
+//! Finds the entry points of allocators in a file.
+
+use crate::displace::{Refusal, displace};
+use crate::points::{self, Points};
+use heapwise_collector::hooks::{FilePlan, Planned, Refused};
+use heapwise_symbols::code::{Code, Function};
+use heapwise_symbols::{Error, Svma};
+use heapwise_trace::live::hooks::{Hook, HookKind};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// What is behind a function and may make way for a jump into it.
+const BEHIND: u64 = 16;
+/// Bytes that are looked at of a function whose size is not known.
+const UNKNOWN_SIZE: u64 = 64;
+/// Functions of checking heaps: what is behind them counts and fills on its own, and its `malloc` is the check.
+const CHECKING: &[&str] = &["__asan_init", "__msan_init", "__tsan_init", "__hwasan_init"];
+
+/// Plans for one file.
+///
+/// # Errors
+/// If it is missing, unreadable, damaged, or no ELF file for 64-bit x86.
+pub fn plan(path: &Path) -> Result<FilePlan, Error> {
+    heapwise_symbols::code::read(path, |code| {
+        let mut plan = FilePlan { inode: code.inode(), ..FilePlan::default() };
+        let mut done = BTreeSet::new();
+        for (family, name, kind, function) in entry_points(code) {
+            // Several names of one function are one.
+            if !done.insert(function.address) {
+                continue;
+            }
+            let size = if function.size == 0 { UNKNOWN_SIZE } else { function.size };
+            let bytes = code.bytes(function.address, size.saturating_add(BEHIND));
+            let hook = displace(bytes, usize::try_from(size).unwrap_or(usize::MAX), function.address.0);
+            let found = hook.and_then(|hook| {
+                let in_file = code.offset(Svma(hook.address)).ok_or(Refusal::NoCode)?;
+                let may_pass_on = points::C.iter().any(|(of_c, _)| *of_c == name);
+                Ok(Planned { family, name: name.clone(), in_file, hook: Hook { kind, may_pass_on, ..hook } })
+            });
+            match found {
+                Ok(planned) => plan.planned.push(planned),
+                Err(why) => plan.refused.push(Refused { family, name, why: why.to_string() }),
+            }
+        }
+        plan
+    })
+}
+
+/// The entry points that a file defines: family, name, what it does, and where it is.
+fn entry_points<'code>(code: &'code Code<'_>) -> Vec<(&'static str, String, HookKind, Function<'code>)> {
+    let mut defined: BTreeMap<&str, Function<'_>> = BTreeMap::new();
+    let mut is_checking = false;
+    code.functions(|function| {
+        is_checking |= CHECKING.contains(&function.name);
+        if may_be_one(function.name) {
+            defined.entry(function.name).or_insert(function);
+        }
+    });
+    if is_checking {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    let mut add = |family, prefix: &str, functions: &[(&str, HookKind)]| {
+        let before = found.len();
+        for (name, kind) in functions {
+            let name = format!("{prefix}{name}");
+            if let Some(function) = defined.get(&*name) {
+                found.push((family, name, *kind, *function));
+            }
+        }
+        found.len() > before
+    };
+    // A library's `malloc` is found by its name, and so the preloaded one stands in front of it.
+    let has_own_malloc = code.is_executable() && defined.contains_key("malloc");
+    let mut of_malloc = "";
+    for points in points::ALL {
+        for prefix in prefixes(points, &defined) {
+            let functions = match prefix {
+                "" if points.sign.is_some() => beside_c(points),
+                _ => points.functions.to_vec(),
+            };
+            let is_there = add(points.family, prefix, &functions);
+            if prefix.is_empty() && is_there {
+                of_malloc = points.family;
+            }
+        }
+    }
+    if has_own_malloc {
+        add(of_malloc, "", points::C);
+    }
+    found
+}
+
+/// An allocator's functions that the C library does not have.
+fn beside_c(points: &Points) -> Vec<(&'static str, HookKind)> {
+    let is_of_c = |name: &str| points::C.iter().any(|(of_c, _)| *of_c == name);
+    points.functions.iter().copied().filter(|(name, _)| !is_of_c(name)).collect()
+}
+
+/// What comes before the names of an allocator's functions, once for each time that the file contains it.
+fn prefixes<'a>(points: &Points, defined: &BTreeMap<&'a str, Function<'_>>) -> Vec<&'a str> {
+    let Some(sign) = points.sign else { return vec![""] };
+    let prefixes = defined.keys().filter_map(|name| name.strip_suffix(sign));
+    prefixes.filter(|prefix| prefix.is_empty() || prefix.ends_with('_')).collect()
+}
+
+/// Whether a name ends as one of those that are looked for. Names of C++ and Rust are only looked at whole.
+fn may_be_one(name: &str) -> bool {
+    let is_mangled = name.starts_with("_Z") || name.starts_with("_R");
+    let of_c = || points::C.iter().any(|(known, _)| *known == name);
+    let ends = |points: &Points, known: &str| match points.sign.is_some() {
+        true => name.strip_suffix(known).is_some_and(|prefix| prefix.is_empty() || prefix.ends_with('_')),
+        false => name == known,
+    };
+    let of = |points: &Points| points.functions.iter().any(|(known, _)| ends(points, known));
+    of_c() || !is_mangled && points::ALL.iter().any(of)
+}

@@ -1,0 +1,21 @@
+//! Which functions of the allocators inside of a file the recorder can be put in front of, and how.
+//!
+//! A preloaded library stands in front of the C library's `malloc`. An allocator inside of an executable, or inside of a library
+//! that brings its own, is called directly: its functions have to be changed where they are. That is planned here, from the file
+//! alone, and applied by the recorder inside of the process, which compares what it finds with the plan.
+//!
+//! * [`points`] says which functions of which allocators are *entry points*: an exact list of public names,
+//! * `find` finds them in a file,
+//! * [`displace`] makes room at the beginning of each for a jump.
+//!
+//! Decision: only what is known by its name is touched. A name with something behind it (`.cold`, `.part.0`) is a piece of a
+//! function with a calling convention of its own, and a stripped allocator is not guessed at.
+
+#![forbid(unsafe_code)]
+
+pub mod displace;
+mod find;
+pub mod points;
+
+pub use displace::Refusal;
+pub use find::plan;

@@ -1,0 +1,171 @@
+//! The entry points of allocators: the functions by which programs call them, and what each one does.
+//!
+//! The lists are those of the allocators' public headers. Functions that only tell something (sizes, statistics), and those that
+//! duplicate a text, which call one of these, are not in them.
+
+use heapwise_trace::live::hooks::HookKind::{self, *};
+
+/// The functions of an allocator.
+#[derive(Debug)]
+pub struct Points {
+    /// The allocator's family, as `heapwise-allocators` calls it.
+    pub family: &'static str,
+    /// Where a build may put a prefix before all names, which ends with an underscore: a function that all builds have, and others
+    /// have not.
+    pub sign: Option<&'static str>,
+    /// Names without the prefix.
+    pub functions: &'static [(&'static str, HookKind)],
+}
+
+/// All allocators whose functions are known.
+pub const ALL: &[Points] = &[
+    Points { family: "jemalloc", sign: Some("mallocx"), functions: JEMALLOC },
+    Points { family: "mimalloc", sign: None, functions: MIMALLOC },
+    Points { family: "snmalloc", sign: None, functions: SNMALLOC },
+    Points { family: "tcmalloc", sign: None, functions: TCMALLOC },
+    Points { family: "rpmalloc", sign: None, functions: RPMALLOC },
+];
+
+const JEMALLOC: &[(&str, HookKind)] = &[
+    ("malloc", Allocate),
+    ("calloc", AllocateArrayZeroed),
+    ("realloc", Resize),
+    ("free", Free),
+    ("free_sized", Free),
+    ("free_aligned_sized", Free),
+    ("posix_memalign", PosixMemalign),
+    ("aligned_alloc", AlignedAllocate),
+    ("memalign", AlignedAllocate),
+    ("valloc", Allocate),
+    ("pvalloc", Allocate),
+    ("mallocx", Mallocx),
+    ("rallocx", Rallocx),
+    ("xallocx", Xallocx),
+    ("dallocx", Free),
+    ("sdallocx", Free),
+];
+
+const MIMALLOC: &[(&str, HookKind)] = &[
+    ("mi_malloc", Allocate),
+    ("mi_malloc_small", Allocate),
+    ("mi_zalloc", AllocateZeroed),
+    ("mi_zalloc_small", AllocateZeroed),
+    ("mi_calloc", AllocateArrayZeroed),
+    ("mi_mallocn", AllocateArray),
+    ("mi_malloc_aligned", AllocateAligned),
+    ("mi_zalloc_aligned", AllocateAlignedZeroed),
+    ("mi_aligned_alloc", AlignedAllocate),
+    ("mi_memalign", AlignedAllocate),
+    ("mi_posix_memalign", PosixMemalign),
+    ("mi_valloc", Allocate),
+    ("mi_pvalloc", Allocate),
+    ("mi_realloc", Resize),
+    ("mi_reallocf", Resize),
+    ("mi_rezalloc", Resize),
+    ("mi_reallocn", ResizeArray),
+    ("mi_reallocarray", ResizeArray),
+    ("mi_recalloc", ResizeArray),
+    ("mi_realloc_aligned", ResizeAligned),
+    ("mi_rezalloc_aligned", ResizeAligned),
+    ("mi_new", Allocate),
+    ("mi_new_nothrow", Allocate),
+    ("mi_new_aligned", AllocateAligned),
+    ("mi_new_aligned_nothrow", AllocateAligned),
+    ("mi_new_n", AllocateArray),
+    ("mi_new_realloc", Resize),
+    ("mi_new_reallocn", ResizeArray),
+    ("mi_free", Free),
+    ("mi_cfree", Free),
+    ("mi_free_size", Free),
+    ("mi_free_size_aligned", Free),
+    ("mi_free_aligned", Free),
+];
+
+const SNMALLOC: &[(&str, HookKind)] = &[
+    ("sn_rust_alloc", AlignedAllocate),
+    ("sn_rust_alloc_zeroed", AlignedAllocateZeroed),
+    ("sn_rust_dealloc", Free),
+    ("sn_rust_realloc", ResizeFrom),
+];
+
+const TCMALLOC: &[(&str, HookKind)] = &[
+    ("tc_malloc", Allocate),
+    ("tc_calloc", AllocateArrayZeroed),
+    ("tc_realloc", Resize),
+    ("tc_free", Free),
+    ("tc_free_sized", Free),
+    ("tc_cfree", Free),
+    ("tc_memalign", AlignedAllocate),
+    ("tc_posix_memalign", PosixMemalign),
+    ("tc_valloc", Allocate),
+    ("tc_pvalloc", Allocate),
+    ("tc_new", Allocate),
+    ("tc_new_nothrow", Allocate),
+    ("tc_newarray", Allocate),
+    ("tc_newarray_nothrow", Allocate),
+    ("tc_new_aligned", AllocateAligned),
+    ("tc_new_aligned_nothrow", AllocateAligned),
+    ("tc_newarray_aligned", AllocateAligned),
+    ("tc_newarray_aligned_nothrow", AllocateAligned),
+    ("tc_delete", Free),
+    ("tc_delete_sized", Free),
+    ("tc_delete_nothrow", Free),
+    ("tc_delete_aligned", Free),
+    ("tc_delete_sized_aligned", Free),
+    ("tc_deletearray", Free),
+    ("tc_deletearray_sized", Free),
+    ("tc_deletearray_nothrow", Free),
+    ("tc_deletearray_aligned", Free),
+    ("tc_deletearray_sized_aligned", Free),
+];
+
+const RPMALLOC: &[(&str, HookKind)] = &[
+    ("rpmalloc", Allocate),
+    ("rpzalloc", AllocateZeroed),
+    ("rpcalloc", AllocateArrayZeroed),
+    ("rprealloc", Resize),
+    ("rpfree", Free),
+    ("rpaligned_alloc", AlignedAllocate),
+    ("rpaligned_zalloc", AlignedAllocateZeroed),
+    ("rpmemalign", AlignedAllocate),
+    ("rpposix_memalign", PosixMemalign),
+    ("rpaligned_realloc", RpalignedRealloc),
+];
+
+/// The functions of the C library, and the operators of C++: entry points where an executable defines them itself, and calls them
+/// directly.
+pub const C: &[(&str, HookKind)] = &[
+    ("malloc", Allocate),
+    ("calloc", AllocateArrayZeroed),
+    ("realloc", Resize),
+    ("reallocarray", ResizeArray),
+    ("free", Free),
+    ("cfree", Free),
+    ("free_sized", Free),
+    ("free_aligned_sized", Free),
+    ("posix_memalign", PosixMemalign),
+    ("aligned_alloc", AlignedAllocate),
+    ("memalign", AlignedAllocate),
+    ("valloc", Allocate),
+    ("pvalloc", Allocate),
+    ("_Znwm", Allocate),
+    ("_Znam", Allocate),
+    ("_ZnwmRKSt9nothrow_t", Allocate),
+    ("_ZnamRKSt9nothrow_t", Allocate),
+    ("_ZnwmSt11align_val_t", AllocateAligned),
+    ("_ZnamSt11align_val_t", AllocateAligned),
+    ("_ZnwmSt11align_val_tRKSt9nothrow_t", AllocateAligned),
+    ("_ZnamSt11align_val_tRKSt9nothrow_t", AllocateAligned),
+    ("_ZdlPv", Free),
+    ("_ZdaPv", Free),
+    ("_ZdlPvm", Free),
+    ("_ZdaPvm", Free),
+    ("_ZdlPvRKSt9nothrow_t", Free),
+    ("_ZdaPvRKSt9nothrow_t", Free),
+    ("_ZdlPvSt11align_val_t", Free),
+    ("_ZdaPvSt11align_val_t", Free),
+    ("_ZdlPvmSt11align_val_t", Free),
+    ("_ZdaPvmSt11align_val_t", Free),
+    ("_ZdlPvSt11align_val_tRKSt9nothrow_t", Free),
+    ("_ZdaPvSt11align_val_tRKSt9nothrow_t", Free),
+];

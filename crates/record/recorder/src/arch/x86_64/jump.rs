@@ -1,0 +1,114 @@
+//! Jumps that are written into code: from the beginning of a function to the recorder, and from moved code to where it came from.
+//!
+//! ```text
+//! function:  jmp stub              5 bytes, within 2 GiB
+//! stub:      mov r11, slot         the function's slot, in a register that no call keeps
+//!            jmp [shim]            wherever the recorder lies
+//! moved:     the function's first instructions, and a jump to the others
+//! ```
+
+use heapwise_trace::live::hooks::{Hook, JUMP_BYTES};
+
+/// Bytes of a stub.
+pub const STUB_BYTES: usize = 24;
+
+/// The jump at `from` to `to`; `None` if that is too far.
+pub fn jump(from: usize, to: usize) -> Option<[u8; JUMP_BYTES]> {
+    let distance = distance(from.wrapping_add(JUMP_BYTES), to)?.to_le_bytes();
+    Some([0xe9, distance[0], distance[1], distance[2], distance[3]])
+}
+
+fn distance(from: usize, to: usize) -> Option<i32> {
+    i32::try_from((to as i64).wrapping_sub(from as i64)).ok()
+}
+
+/// A stub that goes to `shim` with the slot's address.
+pub fn stub(slot: usize, shim: usize) -> [u8; STUB_BYTES] {
+    let mut stub = [0; STUB_BYTES];
+    stub[..2].copy_from_slice(&[0x49, 0xbb]);
+    stub[2..10].copy_from_slice(&slot.to_le_bytes());
+    stub[10..16].copy_from_slice(&[0xff, 0x25, 0, 0, 0, 0]);
+    stub[16..].copy_from_slice(&shim.to_le_bytes());
+    stub
+}
+
+/// Writes the moved code of a hook for the address `at`; `None` if something that it refers to is too far from there.
+pub fn moved(hook: &Hook, at: usize, out: &mut [u8]) -> Option<()> {
+    let len = usize::from(hook.moved_len);
+    out.get_mut(..len)?.copy_from_slice(hook.moved.get(..len)?);
+    for fixup in hook.fixups.iter().take(usize::from(hook.fixup_count)) {
+        let distance = distance(at.wrapping_add(usize::from(fixup.end)), fixup.target as usize)?;
+        out.get_mut(usize::from(fixup.at)..)?.get_mut(..4)?.copy_from_slice(&distance.to_le_bytes());
+    }
+    Some(())
+}
+
+/// A naked function for functions with at most three arguments: adds the stack pointer, the frame pointer and the slot as the
+/// last three, and jumps to `$hook`, which returns straight to the caller.
+#[macro_export]
+macro_rules! shim_of_three {
+    ($name:ident => $hook:path) => {
+        #[unsafe(naked)]
+        unsafe extern "C" fn $name() {
+            core::arch::naked_asm!(
+                ".cfi_startproc",
+                "mov rcx, rsp",
+                "mov r8, rbp",
+                "mov r9, r11",
+                "jmp {hook}",
+                ".cfi_endproc",
+                hook = sym $hook,
+            )
+        }
+    };
+}
+
+/// The same for functions with up to six arguments, which leave no register: the three are on the stack.
+#[macro_export]
+macro_rules! shim_of_six {
+    ($name:ident => $hook:path) => {
+        #[unsafe(naked)]
+        unsafe extern "C" fn $name() {
+            core::arch::naked_asm!(
+                ".cfi_startproc",
+                "lea rax, [rsp]",
+                // Three words and the return address: the stack has the alignment that a call requires.
+                "push r11",
+                ".cfi_adjust_cfa_offset 8",
+                "push rbp",
+                ".cfi_adjust_cfa_offset 8",
+                "push rax",
+                ".cfi_adjust_cfa_offset 8",
+                "call {hook}",
+                "add rsp, 24",
+                ".cfi_adjust_cfa_offset -24",
+                "ret",
+                ".cfi_endproc",
+                hook = sym $hook,
+            )
+        }
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use heapwise_trace::live::hooks::Fixup;
+
+    #[test]
+    fn distances_count_from_behind_the_instruction() {
+        assert_eq!(jump(0x1000, 0x2000), Some([0xe9, 0xfb, 0x0f, 0, 0]));
+        assert_eq!(jump(0x2000, 0x1000), Some([0xe9, 0xfb, 0xef, 0xff, 0xff]));
+        assert_eq!(jump(0x1000, 0x1_0000_0000), None);
+        let mut hook = Hook { displaced_len: 7, moved_len: 12, fixup_count: 2, ..Hook::default() };
+        hook.moved[..3].copy_from_slice(&[0x48, 0x8b, 0x05]);
+        hook.moved[7] = 0xe9;
+        hook.fixups[0] = Fixup { at: 3, end: 7, target: 0x5000 };
+        hook.fixups[1] = Fixup { at: 8, end: 12, target: 0x1007 };
+        let mut out = [0; 12];
+        moved(&hook, 0x4000, &mut out).expect("all is near");
+        assert_eq!(out, [0x48, 0x8b, 0x05, 0xf9, 0x0f, 0, 0, 0xe9, 0xfb, 0xcf, 0xff, 0xff]);
+        assert_eq!(moved(&hook, 0x4000, &mut [0; 11]), None);
+        assert_eq!(moved(&hook, 0x2_0000_0000, &mut out), None);
+    }
+}

@@ -1,0 +1,128 @@
+//! Applies the collector's hooks: compares what is there, moves it, and writes the jump.
+
+use super::calls;
+use super::room::Room;
+use super::slots;
+use crate::arch::jump::{self, STUB_BYTES};
+use crate::sys::{self, Access, PAGE};
+use core::sync::atomic::Ordering;
+use heapwise_trace::live::atomics::AtomicU8;
+use heapwise_trace::live::hooks::{Hook, JUMP_BYTES, MOST_MOVED, result};
+
+/// Of a stub and the moved code behind it, which begins at a multiple of 16.
+const CODE_BYTES: usize = STUB_BYTES.next_multiple_of(16) + MOST_MOVED;
+
+/// A hook whose code is written, and whose jump is not.
+#[derive(Clone, Copy)]
+struct Prepared {
+    address: usize,
+    jump: [u8; JUMP_BYTES],
+    /// Where in the table of results its own one is.
+    index: usize,
+}
+
+/// Hooks that are prepared before their jumps are written: about as many as an allocator has.
+const AT_ONCE: usize = 64;
+
+/// Applies those hooks that `next` returns, and notes what came of each.
+pub(super) fn apply(mut next: impl FnMut() -> Option<(usize, Option<Hook>)>, results: &[AtomicU8]) {
+    let mut done = false;
+    while !done {
+        let mut rooms = Rooms { open: None, may_run: true };
+        let mut prepared = [const { None::<Prepared> }; AT_ONCE];
+        for place in &mut prepared {
+            let Some((index, hook)) = next() else {
+                done = true;
+                break;
+            };
+            let outcome = match &hook {
+                Some(hook) => prepare(hook, &mut rooms),
+                None => Err(result::OTHER_CODE),
+            };
+            match outcome {
+                Ok(Some((address, jump))) => *place = Some(Prepared { address, jump, index }),
+                Ok(None) => note(results, index, result::APPLIED),
+                Err(why) => note(results, index, why),
+            }
+        }
+        rooms.close();
+        for Prepared { address, jump, index } in prepared.into_iter().flatten() {
+            let is_written = rooms.may_run && write(address, &jump);
+            note(results, index, if is_written { result::APPLIED } else { result::FORBIDDEN });
+        }
+    }
+}
+
+/// The memory that stubs and moved code get.
+struct Rooms {
+    /// The one that is written to.
+    open: Option<Room>,
+    /// Whether all that were closed may be executed.
+    may_run: bool,
+}
+
+impl Rooms {
+    fn close(&mut self) {
+        self.may_run &= self.open.take().is_none_or(Room::close);
+    }
+
+    /// One that is near enough to an address.
+    fn near(&mut self, address: usize) -> Option<&mut Room> {
+        // One room serves one object file, or several near each other.
+        if !self.open.as_ref().is_some_and(|room| room.serves(address, CODE_BYTES)) {
+            self.close();
+            self.open = Room::near(address);
+        }
+        self.open.as_mut()
+    }
+}
+
+fn note(results: &[AtomicU8], index: usize, what: u8) {
+    if let Some(result) = results.get(index) {
+        result.store(what, Ordering::Release);
+    }
+}
+
+/// Writes a hook's stub and its moved code. Returns where its jump goes and what that is, nothing if it has it already.
+fn prepare(hook: &Hook, rooms: &mut Rooms) -> Result<Option<(usize, [u8; JUMP_BYTES])>, u8> {
+    let address = hook.address as usize;
+    if slots::is_taken(address) {
+        return Ok(None);
+    }
+    if !has(address, &hook.displaced[..usize::from(hook.displaced_len)]) {
+        return Err(result::OTHER_CODE);
+    }
+    let Some(room) = rooms.near(address) else { return Err(result::NO_ROOM) };
+    let Some(slot) = slots::take() else { return Err(result::NO_ROOM) };
+    let (at, code) = room.take(CODE_BYTES);
+    let (stub, moved) = code.split_at_mut(CODE_BYTES - MOST_MOVED);
+    let moved_at = at + CODE_BYTES - MOST_MOVED;
+    stub[..STUB_BYTES].copy_from_slice(&jump::stub(core::ptr::from_ref(slot) as usize, calls::shim(hook.kind)));
+    jump::moved(hook, moved_at, moved).ok_or(result::NO_ROOM)?;
+    let jump = jump::jump(address, at).ok_or(result::NO_ROOM)?;
+    slot.fill(moved_at, address, hook);
+    Ok(Some((address, jump)))
+}
+
+/// Whether memory has these bytes. It may be gone since the collector has looked.
+fn has(address: usize, bytes: &[u8]) -> bool {
+    bytes.chunks(8).enumerate().all(|(at, expected)| {
+        let word = sys::read_word_checked(address + 8 * at).map(usize::to_le_bytes);
+        word.is_some_and(|word| word.starts_with(expected))
+    })
+}
+
+/// Writes a jump into code. Returns whether the system allowed it.
+fn write(address: usize, jump: &[u8; JUMP_BYTES]) -> bool {
+    let first = address & !(PAGE - 1);
+    let len = (address + JUMP_BYTES).next_multiple_of(PAGE) - first;
+    // SAFETY: it stays executable, for other threads may be in the same page.
+    if unsafe { sys::protect(first, len, Access::WriteAndExecute) }.is_err() {
+        return false;
+    }
+    // SAFETY: code of a function whose instructions were just compared, writable now. No thread is in these bytes: the object was just
+    // loaded, or this is the only thread. The compiler knows nothing of code that it could take for a value.
+    unsafe { core::ptr::copy_nonoverlapping(jump.as_ptr(), address as *mut u8, JUMP_BYTES) };
+    // SAFETY: as it was before.
+    unsafe { sys::protect(first, len, Access::Execute) }.is_ok()
+}

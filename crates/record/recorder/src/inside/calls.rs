@@ -1,0 +1,254 @@
+//! What each function of an allocator inside of the program does: call it where it goes on, and have the call described.
+//!
+//! The shims add three values to the arguments: the stack pointer and the frame pointer of the caller, and the function's slot. So
+//! unwinding begins at the caller, and nothing of the jump is in a stack.
+
+use super::passing;
+use super::slots::Slot;
+use crate::arch::entry::Entry;
+use crate::describe::{forget_time, freed, handed_out, in_inside, is_inner, resized, tell_time};
+use crate::turn::begin;
+use crate::large;
+use core::ffi::c_int;
+use heapwise_trace::event::AllocFunction;
+use heapwise_trace::live::hooks::HookKind;
+
+crate::shim_of_three!(allocate_shim => allocate);
+crate::shim_of_three!(posix_memalign_shim => posix_memalign);
+crate::shim_of_three!(free_shim => free);
+crate::shim_of_three!(resize_shim => resize);
+crate::shim_of_six!(resize_wide_shim => resize_wide);
+crate::shim_of_six!(resize_in_place_shim => resize_in_place);
+
+/// Where the stub of a function of this kind goes.
+pub(super) fn shim(kind: HookKind) -> usize {
+    let shim: unsafe extern "C" fn() = match kind {
+        HookKind::PosixMemalign => posix_memalign_shim,
+        HookKind::Free => free_shim,
+        HookKind::Resize | HookKind::ResizeArray | HookKind::ResizeAligned | HookKind::Rallocx => resize_shim,
+        HookKind::ResizeFrom | HookKind::RpalignedRealloc => resize_wide_shim,
+        HookKind::Xallocx => resize_in_place_shim,
+        _ => allocate_shim,
+    };
+    shim as usize
+}
+
+/// What every block is aligned to: an alignment up to this need not be requested.
+const MIN_ALIGN: usize = 16;
+/// `mallocx`: the binary logarithm of the alignment, and whether the block is to be zeroed.
+const MALLOCX_ALIGN: usize = 0x3f;
+const MALLOCX_ZERO: usize = 0x40;
+
+/// What was requested.
+struct Request {
+    size: usize,
+    align: usize,
+    is_zeroed: bool,
+}
+
+impl Request {
+    #[inline(always)]
+    fn of(kind: u8, [a, b, _]: [usize; 3]) -> Self {
+        const ARRAY: u8 = HookKind::AllocateArray as u8;
+        const ZEROED: u8 = HookKind::AllocateZeroed as u8;
+        const ARRAY_ZEROED: u8 = HookKind::AllocateArrayZeroed as u8;
+        const ALIGNED: u8 = HookKind::AllocateAligned as u8;
+        const ALIGN_FIRST: u8 = HookKind::AlignedAllocate as u8;
+        const ALIGNED_ZEROED: u8 = HookKind::AllocateAlignedZeroed as u8;
+        const ALIGN_FIRST_ZEROED: u8 = HookKind::AlignedAllocateZeroed as u8;
+        const MALLOCX: u8 = HookKind::Mallocx as u8;
+        let (size, align, is_zeroed) = match kind {
+            ARRAY => (a.saturating_mul(b), 0, false),
+            ZEROED => (a, 0, true),
+            ARRAY_ZEROED => (a.saturating_mul(b), 0, true),
+            ALIGNED => (a, b, false),
+            ALIGN_FIRST => (b, a, false),
+            ALIGNED_ZEROED => (a, b, true),
+            ALIGN_FIRST_ZEROED => (b, a, true),
+            MALLOCX => (a, align_of_flags(b), b & MALLOCX_ZERO != 0),
+            _ => (a, 0, false),
+        };
+        Self { size, align, is_zeroed }
+    }
+
+    /// The function of the C library that would do it.
+    #[inline(always)]
+    fn function(&self) -> (AllocFunction, usize) {
+        match (self.align > MIN_ALIGN, self.is_zeroed) {
+            (true, _) => (AllocFunction::AlignedAlloc, self.align),
+            (false, true) => (AllocFunction::Calloc, 0),
+            (false, false) => (AllocFunction::Malloc, 0),
+        }
+    }
+}
+
+#[inline(always)]
+fn align_of_flags(flags: usize) -> usize {
+    1 << (flags & MALLOCX_ALIGN)
+}
+
+/// The function of a slot, with up to three arguments.
+///
+/// # Safety
+/// It has that many, and returns a word or nothing.
+#[inline(always)]
+unsafe fn real_of_three(slot: &Slot) -> unsafe extern "C" fn(usize, usize, usize) -> usize {
+    // SAFETY: the moved beginning of the function, of the calling convention of C; more arguments than it has are ignored.
+    unsafe { core::mem::transmute(slot.real()) }
+}
+
+unsafe extern "C" fn allocate(a: usize, b: usize, c: usize, sp: usize, fp: usize, slot: &Slot) -> usize {
+    let entry = Entry { stack_pointer: sp, frame_pointer: fp };
+    // SAFETY: the slot's function, which the caller has called.
+    let real = unsafe { real_of_three(slot) };
+    if is_inner(&entry) {
+        // SAFETY: the caller's call.
+        return unsafe { real(a, b, c) };
+    }
+    // SAFETY: the caller's call.
+    let call = || unsafe { real(a, b, c) };
+    let (block, is_described) = match passing::is_left_alone(slot) {
+        false => (in_inside(&entry, call), true),
+        true if passing::is_unknown() => passing::find_out(&entry, call),
+        true => return call(),
+    };
+    if !is_described {
+        forget_time();
+        return block;
+    }
+    let request = Request::of(slot.kind(), [a, b, c]);
+    let (function, align) = request.function();
+    handed_out(block as *mut u8, request.size, align, function, &entry);
+    block
+}
+
+unsafe extern "C" fn posix_memalign(
+    out: *mut *mut u8,
+    align: usize,
+    size: usize,
+    sp: usize,
+    fp: usize,
+    slot: &Slot,
+) -> c_int {
+    let entry = Entry { stack_pointer: sp, frame_pointer: fp };
+    // SAFETY: the slot's function, which the caller has called.
+    let real = unsafe { real_of_three(slot) };
+    if passing::is_left_alone(slot) || is_inner(&entry) {
+        // SAFETY: the caller's call.
+        return unsafe { real(out as usize, align, size) } as c_int;
+    }
+    // SAFETY: the caller's call.
+    let error = in_inside(&entry, || unsafe { real(out as usize, align, size) }) as c_int;
+    // SAFETY: on success the function has written the block there.
+    let block = if error == 0 { unsafe { out.read() } } else { core::ptr::null_mut() };
+    handed_out(block, size, align, AllocFunction::PosixMemalign, &entry);
+    error
+}
+
+unsafe extern "C" fn free(block: usize, b: usize, c: usize, sp: usize, fp: usize, slot: &Slot) -> usize {
+    let entry = Entry { stack_pointer: sp, frame_pointer: fp };
+    // SAFETY: the slot's function, which the caller has called.
+    let real = unsafe { real_of_three(slot) };
+    if block == 0 || passing::is_left_alone(slot) || is_inner(&entry) {
+        // SAFETY: the caller's call.
+        return unsafe { real(block, b, c) };
+    }
+    freed(block as *mut u8, &entry);
+    // SAFETY: the caller's call.
+    let result = in_inside(&entry, || unsafe { real(block, b, c) });
+    tell_time(&entry);
+    result
+}
+
+/// Resizes a block, or allocates one where there is none, and describes it.
+#[inline(always)]
+fn describe_resize(block: usize, size: usize, entry: &Entry, real: impl FnOnce() -> usize) -> usize {
+    if block == 0 {
+        let new = in_inside(entry, real);
+        handed_out(new as *mut u8, size, 0, AllocFunction::Realloc, entry);
+        return new;
+    }
+    // What the old block touched, and when it was given up, has to be known before the function has it.
+    let before = begin(entry).map(|turn| {
+        let touched = large::freed(block, &mut turn.thread.large_budget);
+        (turn.clock().max(turn.thread.clock), touched)
+    });
+    let new = in_inside(entry, real);
+    match before {
+        Some((clock, touched)) => resized(block as *mut u8, new as *mut u8, size, clock, touched, entry),
+        None => forget_time(),
+    }
+    new
+}
+
+unsafe extern "C" fn resize(block: usize, b: usize, c: usize, sp: usize, fp: usize, slot: &Slot) -> usize {
+    let entry = Entry { stack_pointer: sp, frame_pointer: fp };
+    // SAFETY: the slot's function, which the caller has called.
+    let real = unsafe { real_of_three(slot) };
+    if passing::is_left_alone(slot) || is_inner(&entry) {
+        // SAFETY: the caller's call.
+        return unsafe { real(block, b, c) };
+    }
+    let size = if slot.kind() == HookKind::ResizeArray as u8 { b.saturating_mul(c) } else { b };
+    // SAFETY: the caller's call.
+    describe_resize(block, size, &entry, || unsafe { real(block, b, c) })
+}
+
+/// A function with up to six arguments.
+type Six = unsafe extern "C" fn(usize, usize, usize, usize, usize, usize) -> usize;
+
+#[expect(clippy::too_many_arguments, reason = "those of the function, and of the shim")]
+unsafe extern "C" fn resize_wide(
+    block: usize,
+    b: usize,
+    c: usize,
+    d: usize,
+    e: usize,
+    f: usize,
+    sp: usize,
+    fp: usize,
+    slot: &Slot,
+) -> usize {
+    let entry = Entry { stack_pointer: sp, frame_pointer: fp };
+    // SAFETY: as in `real_of_three`, with more arguments.
+    let real: Six = unsafe { core::mem::transmute(slot.real()) };
+    if is_inner(&entry) {
+        // SAFETY: the caller's call.
+        return unsafe { real(block, b, c, d, e, f) };
+    }
+    let size = if slot.kind() == HookKind::ResizeFrom as u8 { d } else { c };
+    // SAFETY: the caller's call.
+    describe_resize(block, size, &entry, || unsafe { real(block, b, c, d, e, f) })
+}
+
+/// `xallocx`: the block stays where it is, and has the size or not.
+#[expect(clippy::too_many_arguments, reason = "those of the function, and of the shim")]
+unsafe extern "C" fn resize_in_place(
+    block: usize,
+    size: usize,
+    extra: usize,
+    flags: usize,
+    e: usize,
+    f: usize,
+    sp: usize,
+    fp: usize,
+    slot: &Slot,
+) -> usize {
+    let entry = Entry { stack_pointer: sp, frame_pointer: fp };
+    // SAFETY: as in `real_of_three`, with more arguments.
+    let real: Six = unsafe { core::mem::transmute(slot.real()) };
+    if is_inner(&entry) {
+        // SAFETY: the caller's call.
+        return unsafe { real(block, size, extra, flags, e, f) };
+    }
+    let clock = begin(&entry).map(|turn| turn.clock().max(turn.thread.clock));
+    // SAFETY: the caller's call.
+    let usable = in_inside(&entry, || unsafe { real(block, size, extra, flags, e, f) });
+    match clock {
+        Some(clock) if usable >= size => {
+            resized(block as *mut u8, block as *mut u8, size, clock, None, &entry);
+        }
+        _ => forget_time(),
+    }
+    usable
+}

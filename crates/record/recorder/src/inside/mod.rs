@@ -1,0 +1,22 @@
+//! Allocators inside of the program and of its libraries: their functions are entered through the recorder.
+//!
+//! A program with an allocator of its own calls it directly, and nothing can be put in front of it by name. So the first bytes of
+//! its functions become a jump. Outside, the collector looks at the files that the process has mapped, and plans which bytes make
+//! way and what they become elsewhere ([`heapwise_trace::live::hooks`]); here the plan is compared with what is there, and applied.
+//!
+//! * [`ask`] asks the collector, and waits for the answer,
+//! * [`room`] has memory for code that is near enough,
+//! * [`apply`] writes the jumps,
+//! * [`calls`] has what each function does, and describes it,
+//! * [`passing`] tells a program's own `malloc` from a wrapper of the C library's,
+//! * [`loaded`] asks again when the loader has loaded another library.
+
+mod apply;
+mod ask;
+mod calls;
+pub(crate) mod loaded;
+mod passing;
+mod room;
+mod slots;
+
+pub use ask::{Asked, look};

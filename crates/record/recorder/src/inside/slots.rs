@@ -1,0 +1,71 @@
+//! A slot for each function that is entered through the recorder: what the stub hands on.
+
+use core::sync::atomic::{AtomicU8, AtomicU32, AtomicUsize, Ordering};
+use heapwise_trace::live::hooks::{Hook, MOST_HOOKS};
+
+/// What is known of one function.
+#[derive(Debug)]
+#[repr(C)]
+pub(super) struct Slot {
+    /// Where its first instructions are now: calling this is calling the function.
+    real: AtomicUsize,
+    /// Where the jump is.
+    address: AtomicUsize,
+    kind: AtomicU8,
+    may_pass_on: AtomicU8,
+}
+
+impl Slot {
+    const NONE: Self =
+        Self {
+            real: AtomicUsize::new(0),
+            address: AtomicUsize::new(0),
+            kind: AtomicU8::new(0),
+            may_pass_on: AtomicU8::new(0),
+        };
+
+    /// Where the function goes on.
+    #[inline(always)]
+    pub(super) fn real(&self) -> usize {
+        self.real.load(Ordering::Relaxed)
+    }
+
+    /// What the function does.
+    #[inline(always)]
+    pub(super) fn kind(&self) -> u8 {
+        self.kind.load(Ordering::Relaxed)
+    }
+
+    /// Whether the function may be one that passes on to the C library.
+    #[inline(always)]
+    pub(super) fn may_pass_on(&self) -> bool {
+        self.may_pass_on.load(Ordering::Relaxed) != 0
+    }
+
+    /// Fills it in, before any thread can have it.
+    pub(super) fn fill(&self, real: usize, address: usize, hook: &Hook) {
+        self.real.store(real, Ordering::Relaxed);
+        self.kind.store(hook.kind as u8, Ordering::Relaxed);
+        self.may_pass_on.store(u8::from(hook.may_pass_on), Ordering::Relaxed);
+        self.address.store(address, Ordering::Release);
+    }
+}
+
+/// Those of this process. A forked child has its parent's, as it has the jumps.
+static SLOTS: [Slot; MOST_HOOKS] = [Slot::NONE; MOST_HOOKS];
+static COUNT: AtomicU32 = AtomicU32::new(0);
+
+/// A new slot; `None` if there is none left.
+pub(super) fn take() -> Option<&'static Slot> {
+    let index = COUNT.fetch_add(1, Ordering::Relaxed) as usize;
+    if index >= MOST_HOOKS {
+        COUNT.store(MOST_HOOKS as u32, Ordering::Relaxed);
+    }
+    SLOTS.get(index)
+}
+
+/// Whether a function at this address is entered through the recorder already.
+pub(super) fn is_taken(address: usize) -> bool {
+    let count = (COUNT.load(Ordering::Relaxed) as usize).min(MOST_HOOKS);
+    SLOTS[..count].iter().any(|slot| slot.address.load(Ordering::Acquire) == address)
+}
