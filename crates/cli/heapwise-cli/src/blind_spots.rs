@@ -2,8 +2,8 @@
 
 mod inside;
 
-pub(crate) use inside::{complete, inside};
 use inside::Reached;
+pub(crate) use inside::{complete, inside};
 
 use crate::args::RecorderChoice;
 use heapwise_symbols::inspect::{Executable, Libc, inspect};
@@ -117,7 +117,8 @@ fn of_executable(executable: &Executable) -> Vec<BlindSpot> {
         );
     }
     // What is planned may still fail in the process; that is seen when it has run.
-    let reached = if executable.is_glibc_dynamic() { inside::reached(&executable.path) } else { Reached::default() };
+    let reached =
+        if executable.is_glibc_dynamic() { inside::reached(&executable.path) } else { Reached::default() };
     if executable.exports_malloc && !reached.has_malloc {
         add(
             "exports-malloc",

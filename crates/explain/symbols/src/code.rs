@@ -67,7 +67,8 @@ pub fn read<T>(path: &Path, read: impl FnOnce(&Code<'_>) -> T) -> Result<T, Erro
             return Err(Repr::Malformed { path: path.to_owned(), reason }.into());
         }
     };
-    let segments = elf.elf_program_headers().iter().filter_map(|header| segment(elf.endian(), header)).collect();
+    let segments =
+        elf.elf_program_headers().iter().filter_map(|header| segment(elf.endian(), header)).collect();
     Ok(read(&Code { elf, mini, segments, inode }))
 }
 
@@ -101,7 +102,8 @@ impl Code<'_> {
     pub fn is_executable(&self) -> bool {
         let endian = self.elf.endian();
         let headers = self.elf.elf_program_headers();
-        let dynamic = headers.iter().find_map(|part| part.dynamic(endian, self.elf.data()).ok()?).unwrap_or_default();
+        let dynamic =
+            headers.iter().find_map(|part| part.dynamic(endian, self.elf.data()).ok()?).unwrap_or_default();
         let value = |tag| dynamic.iter().find(|e| e.d_tag.get(endian) == tag).map(|e| e.d_val.get(endian));
         let is_pie = value(elf::DT_FLAGS_1).is_some_and(|flags| flags & u64::from(elf::DF_1_PIE.0) != 0);
         let has_interpreter = headers.iter().any(|part| part.p_type(endian) == elf::PT_INTERP);
@@ -123,7 +125,8 @@ impl Code<'_> {
                 if symbol.st_type() != elf::STT_FUNC || symbol.is_undefined(endian) {
                     continue;
                 }
-                let name = table.symbol_name(endian, symbol).ok().and_then(|name| std::str::from_utf8(name).ok());
+                let name =
+                    table.symbol_name(endian, symbol).ok().and_then(|name| std::str::from_utf8(name).ok());
                 let Some(name) = name else { continue };
                 each(Function {
                     name: name.split('@').next().unwrap_or_default(),
@@ -144,7 +147,8 @@ impl Code<'_> {
     pub fn bytes(&self, at: Svma, len: u64) -> &[u8] {
         let found = self.segments.iter().find_map(|segment| {
             let offset = at.0.checked_sub(segment.address.0)?;
-            let start = segment.in_file.start.checked_add(offset).filter(|start| segment.in_file.contains(start))?;
+            let start =
+                segment.in_file.start.checked_add(offset).filter(|start| segment.in_file.contains(start))?;
             let end = segment.in_file.end.min(start.checked_add(len)?);
             self.elf.data().get(usize::try_from(start).ok()?..usize::try_from(end).ok()?)
         });
@@ -187,7 +191,9 @@ mod tests {
     #[test]
     fn a_library_is_none_that_runs_by_itself() {
         let maps = std::fs::read_to_string("/proc/self/maps").expect("our mappings");
-        let library = maps.lines().find_map(|line| line.find("/").map(|at| &line[at..]).filter(|path| path.contains("libc.so")));
+        let library = maps
+            .lines()
+            .find_map(|line| line.find("/").map(|at| &line[at..]).filter(|path| path.contains("libc.so")));
         let library = library.expect("the C library");
         let (malloc, inode) = read(library.as_ref(), |code| {
             assert!(!code.is_executable());

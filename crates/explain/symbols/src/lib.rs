@@ -29,8 +29,8 @@
 #![deny(unsafe_code)]
 
 mod batch;
-mod debuginfod;
 pub mod code;
+mod debuginfod;
 mod demangle;
 mod dwarf;
 mod elf;

@@ -101,7 +101,8 @@ fn padding_at(decoder: &mut Decoder<'_>, code: &[u8], needed: usize) -> Result<u
         let is_filler = matches!(
             instruction.code(),
             Code::Nopd | Code::Nopw | Code::Nopq | Code::Nop_rm16 | Code::Nop_rm32 | Code::Nop_rm64
-        ) || instruction.code() == Code::Xchg_rm16_r16 && instruction.op0_register() == instruction.op1_register();
+        ) || instruction.code() == Code::Xchg_rm16_r16
+            && instruction.op0_register() == instruction.op1_register();
         if !is_filler {
             return Err(Refusal::TooShort);
         }
@@ -119,7 +120,10 @@ fn conditional_target(instruction: &Instruction) -> Option<u64> {
 fn branches_into(code: &[u8], size: usize, address: u64, range: std::ops::Range<u64>) -> bool {
     let decoder = Decoder::with_ip(64, &code[..size], address, DecoderOptions::NONE);
     decoder.into_iter().any(|instruction| {
-        let is_near = matches!(instruction.op0_kind(), OpKind::NearBranch16 | OpKind::NearBranch32 | OpKind::NearBranch64);
+        let is_near = matches!(
+            instruction.op0_kind(),
+            OpKind::NearBranch16 | OpKind::NearBranch32 | OpKind::NearBranch64
+        );
         is_near && range.contains(&instruction.near_branch_target())
     })
 }
@@ -178,7 +182,8 @@ impl Moved {
 
     /// The hook, if all of it has room there.
     fn hook(self, address: u64, code: &[u8]) -> Result<Hook, Refusal> {
-        if self.displaced > MOST_DISPLACED || self.bytes.len() > MOST_MOVED || self.fixups.len() > MOST_FIXUPS {
+        if self.displaced > MOST_DISPLACED || self.bytes.len() > MOST_MOVED || self.fixups.len() > MOST_FIXUPS
+        {
             return Err(Refusal::Immovable);
         }
         let mut hook = Hook {
@@ -188,7 +193,8 @@ impl Moved {
             fixup_count: self.fixups.len() as u8,
             ..Hook::default()
         };
-        hook.displaced[..self.displaced].copy_from_slice(code.get(..self.displaced).ok_or(Refusal::TooShort)?);
+        hook.displaced[..self.displaced]
+            .copy_from_slice(code.get(..self.displaced).ok_or(Refusal::TooShort)?);
         hook.moved[..self.bytes.len()].copy_from_slice(&self.bytes);
         hook.fixups[..self.fixups.len()].copy_from_slice(&self.fixups);
         Ok(hook)

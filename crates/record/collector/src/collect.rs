@@ -153,7 +153,6 @@ impl<'a> Collector<'a> {
         probes: Probes,
         planner: Planner,
     ) -> Self {
-        session.header().plans_hooks.store(u32::from(planner.answers()), Ordering::Relaxed);
         Self {
             session,
             packer,
@@ -324,7 +323,7 @@ impl<'a> Collector<'a> {
             // There may have been no room for the last ones.
             self.forward(true, true);
         }
-        for (of, entered) in process.entered() {
+        for (of, entered) in process.entered(&self.planner) {
             let sum = self.outcome.entered.entry(of).or_default();
             sum.functions = sum.functions.max(entered.functions);
             sum.refused = entered.refused;

@@ -139,7 +139,9 @@ impl Process {
         let code = lines.iter().filter(|line| line.executable && !line.shared && line.inode != 0);
         let code: Vec<_> = code.map(|line| ((line.device, line.inode), line)).collect();
         // What was unloaded may come again, with its own code.
-        self.hooks.seen.retain(|(key, range)| code.iter().any(|(other, line)| other == key && line.range == *range));
+        self.hooks
+            .seen
+            .retain(|(key, range)| code.iter().any(|(other, line)| other == key && line.range == *range));
         for (key, line) in code {
             if self.hooks.seen.iter().any(|(other, range)| *other == key && line.range == *range) {
                 continue;
@@ -177,7 +179,8 @@ impl Process {
     pub(crate) fn own_allocator(&self) -> Option<String> {
         let program = self.executable.as_deref()?;
         let results = &self.header().hook_results;
-        let applied = |at: usize| results.get(at).is_some_and(|it| it.load(Ordering::Acquire) == result::APPLIED);
+        let applied =
+            |at: usize| results.get(at).is_some_and(|it| it.load(Ordering::Acquire) == result::APPLIED);
         let mut sent = self.hooks.sent.iter().enumerate();
         let (_, (path, family, _)) = sent.find(|(at, (path, ..))| path == program && applied(*at))?;
         Some(if family.is_empty() { path.to_string_lossy().into_owned() } else { (*family).to_owned() })
@@ -191,8 +194,19 @@ impl Process {
     }
 
     /// What came of all hooks.
-    pub(crate) fn entered(&self) -> EnteredByFile {
+    pub(crate) fn entered(&self, planner: &Planner) -> EnteredByFile {
         let mut found = self.hooks.refused.clone();
+        // A process that did not ask has entered none, whatever others with the same files have.
+        if self.hooks.answered == 0
+            && self.info.forked_from.is_none()
+            && let Some(program) = &self.executable
+        {
+            let plan = planner.plan.and_then(|plan| plan(program)).unwrap_or_default();
+            for Planned { family, name, .. } in plan.planned {
+                let entered = found.entry((program.clone(), family)).or_default();
+                entered.refused.push((name, "a process has not asked for it".into()));
+            }
+        }
         let results = self.header().hook_results.iter().map(|result| result.load(Ordering::Acquire));
         for ((path, family, name), result) in self.hooks.sent.iter().zip(results) {
             let entered = found.entry((path.clone(), family)).or_default();

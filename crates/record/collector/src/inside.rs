@@ -90,7 +90,16 @@ impl Inside {
             let examiner = Examiner::new(|_| Vec::new(), &[]);
             let stops = Stops::default();
             let probes = Probes::off();
-            let collector = Collector::new(&session, &packer, stops, started, page_bytes(), examiner, probes, Planner::default());
+            let collector = Collector::new(
+                &session,
+                &packer,
+                stops,
+                started,
+                page_bytes(),
+                examiner,
+                probes,
+                Planner::default(),
+            );
             (collector.run(&control), packer)
         };
         let thread = std::thread::Builder::new().name("heapwise".into()).spawn(collect);

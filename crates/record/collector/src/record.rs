@@ -108,7 +108,11 @@ const PATIENCE: Duration = Duration::from_millis(50);
 /// What keeps a recording from starting. What happens to it later is in [`Recorded`].
 pub fn record(request: Request) -> Result<Recorded, Error> {
     signals::survive_size_limit();
-    let settings = Settings { verify_every: request.verify_every, paused: request.limits.delay.is_some() };
+    let settings = Settings {
+        verify_every: request.verify_every,
+        paused: request.limits.delay.is_some(),
+        plans_hooks: true,
+    };
     let session = Session::new(settings)?;
     let preload = PreloadLibrary::new(request.preload)?;
     // The default name holds the program's id, which is known when it runs; so it is made under ours and renamed.

@@ -27,6 +27,8 @@ pub struct Settings {
     pub verify_every: u32,
     /// Begin without recording.
     pub paused: bool,
+    /// Answer which functions of allocators inside of files are entered through the recorder.
+    pub plans_hooks: bool,
 }
 
 /// The shared memory of a recording.
@@ -205,6 +207,7 @@ impl Session {
             (&h.version, LIVE_VERSION),
             (&h.collector_pid, own.collector_pid),
             (&h.verify_every, self.settings.verify_every),
+            (&h.plans_hooks, u32::from(self.settings.plans_hooks)),
         ];
         for (word, value) in constants {
             right &= put_right(word, value);

@@ -228,7 +228,9 @@ impl Range {
 pub fn contains(entry: &crate::arch::entry::Entry) -> bool {
     // SAFETY: the entry point's stack pointer, where the caller's return address lies.
     let caller = unsafe { (entry.stack_pointer as *const usize).read_volatile() };
-    ALLOCATOR_CODE.contains(caller) || OWN_CODE.contains(caller)
+    // glibc never calls its own public functions for a block that it hands out. What its other functions call, inside of another
+    // allocator's call, is a request as any other.
+    may_reenter() && ALLOCATOR_CODE.contains(caller) || OWN_CODE.contains(caller)
 }
 
 /// Whether an address is code of the preload library.

@@ -125,7 +125,8 @@ pub(crate) fn inside(
         let unrecorded =
             named(&inside.allocators).filter(|found| is_library(path) || !is_wrapped(found.name));
         let is_entered = |found: &&AllocatorFound| {
-            let mut of_file = entered.iter().filter(|((file, _), entered)| file == path && entered.functions > 0);
+            let mut of_file =
+                entered.iter().filter(|((file, _), entered)| file == path && entered.functions > 0);
             of_file.any(|((_, family), _)| *family == found.name || found.name == AllocatorFound::RUST_GLOBAL)
         };
         let unrecorded = unrecorded.filter(|found| !is_entered(found));

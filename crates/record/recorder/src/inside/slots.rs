@@ -16,13 +16,12 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    const NONE: Self =
-        Self {
-            real: AtomicUsize::new(0),
-            address: AtomicUsize::new(0),
-            kind: AtomicU8::new(0),
-            may_pass_on: AtomicU8::new(0),
-        };
+    const NONE: Self = Self {
+        real: AtomicUsize::new(0),
+        address: AtomicUsize::new(0),
+        kind: AtomicU8::new(0),
+        may_pass_on: AtomicU8::new(0),
+    };
 
     /// Where the function goes on.
     #[inline(always)]

@@ -257,8 +257,13 @@ mod tests {
 
     #[test]
     fn words_become_the_same_hook() {
-        let mut hook =
-            Hook { address: 0x55d0_c0a0_1234, kind: HookKind::Rallocx, may_pass_on: true, displaced_len: 7, ..Hook::default() };
+        let mut hook = Hook {
+            address: 0x55d0_c0a0_1234,
+            kind: HookKind::Rallocx,
+            may_pass_on: true,
+            displaced_len: 7,
+            ..Hook::default()
+        };
         hook.displaced[..7].copy_from_slice(&[1, 2, 3, 4, 5, 6, 7]);
         hook.moved_len = 12;
         hook.moved[..12].copy_from_slice(&[9; 12]);
