@@ -8,7 +8,7 @@ use heapwise_trace::event::{BlockAddress, Epoch, Event};
 use heapwise_trace::file::columns::EventsEncoder;
 use heapwise_trace::file::pages::{MappedPages, MappingKind, PageRun, Reason, Snapshot, UsableSizes};
 use heapwise_trace::file::records::{
-    BlindSpot, Meta, ModuleInfo, ProcessEnd, ProcessIndex, ProcessInfo, Refusal, RunEnd, ThreadEnd,
+    AllocatorInside, BlindSpot, Meta, ModuleInfo, ProcessEnd, ProcessIndex, ProcessInfo, Refusal, RunEnd, ThreadEnd,
     ThreadIndex, ThreadInfo,
 };
 use heapwise_trace::file::tables::{
@@ -392,6 +392,11 @@ impl Piece {
                         what: spot.clone(),
                         why: stopped.clone().unwrap_or_default(),
                         count: peak_rss.0,
+                    }],
+                    allocators_inside: vec![AllocatorInside {
+                        allocator: spot.clone(),
+                        file: stopped.clone().unwrap_or_default(),
+                        functions: duration.0,
                     }],
                 })?
             }

@@ -4,7 +4,8 @@
 
 use heapwise_tests::recording::{Recorded, Recording};
 use heapwise_tests::{run, tool};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// Allocations, reallocations and bytes that a program and its child have counted.
 fn counted(text: &str) -> [u64; 3] {
@@ -67,4 +68,116 @@ fn a_global_allocator_in_c_is_recorded_without_a_wrapper() {
             assert_eq!(report.processes.len(), 2, "it has started itself once more");
         }
     }
+}
+
+/// The static library of jemalloc that its build has left.
+fn static_jemalloc() -> PathBuf {
+    let built = tool::allocator("jemalloc");
+    let folders = built.parent().expect("a folder").join("build");
+    let found = std::fs::read_dir(folders).expect("what was built").filter_map(|entry| {
+        let library = entry.expect("an entry").path().join("out/lib/libjemalloc_pic.a");
+        library.exists().then_some(library)
+    });
+    { found }.next().expect("jemalloc is built from source")
+}
+
+/// Work in C with jemalloc's own functions: `COUNT` blocks, of which each third is resized, and all are freed. All are aligned to 64
+/// bytes that go through `mallocx`.
+const WORK: &str = r#"
+#include <stddef.h>
+#define COUNT 3000
+void *_rjem_malloc(size_t); void *_rjem_mallocx(size_t, int); void *_rjem_rallocx(void *, size_t, int);
+void *_rjem_calloc(size_t, size_t); void _rjem_sdallocx(void *, size_t, int); void _rjem_free(void *);
+size_t _rjem_xallocx(void *, size_t, size_t, int); int _rjem_posix_memalign(void **, size_t, size_t);
+__attribute__((noinline)) void work(void) {
+    static void *blocks[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        if (i % 3 == 0) blocks[i] = _rjem_malloc(100);
+        else if (i % 3 == 1) blocks[i] = _rjem_mallocx(200, 6);
+        else blocks[i] = _rjem_calloc(3, 100);
+    }
+    for (int i = 0; i < COUNT; i += 3) blocks[i] = _rjem_rallocx(blocks[i], 1000, 0);
+    /* In place there is no room for so much more. */
+    for (int i = 0; i < COUNT; i += 3) _rjem_xallocx(blocks[i], 1 << 20, 0, 0);
+    for (int i = 0; i < COUNT; i++) {
+        if (i % 3 == 0) _rjem_sdallocx(blocks[i], 1000, 0); else _rjem_free(blocks[i]);
+    }
+    void *aligned;
+    if (_rjem_posix_memalign(&aligned, 256, 5000) == 0) _rjem_free(aligned);
+}
+"#;
+
+/// What `work` has requested: calls of allocation functions, reallocations, and bytes of both.
+const OF_WORK: [u64; 3] = [3001, 1000, 1000 * (100 + 200 + 300) + 1000 * 1000 + 5000];
+
+fn compile(source: &str, folder: &Path, name: &str, arguments: &[&str]) -> PathBuf {
+    let (file, output) = (folder.join(name).with_extension("c"), folder.join(name));
+    std::fs::write(&file, source).expect("it can be written");
+    let mut compiler = Command::new("cc");
+    let status = compiler.args(["-O2", "-g", "-w", "-o"]).arg(&output).arg(&file).args(arguments).status();
+    assert!(status.expect("there is a C compiler").success(), "{source}");
+    output
+}
+
+/// What was requested below the function `work`.
+fn below_work(recorded: &Recorded) -> [u64; 3] {
+    let report = recorded.report();
+    let of_work = report
+        .sites
+        .iter()
+        .filter(|site| report.stack(site).any(|frame| frame.function.as_deref() == Some("work")));
+    of_work.fold([0; 3], |[allocations, reallocations, bytes], site| {
+        [allocations + site.allocations, reallocations + site.reallocations, bytes + site.allocated_bytes]
+    })
+}
+
+#[test]
+fn a_program_in_c_with_an_allocator_inside_is_recorded() {
+    let folder = run::private_folder();
+    let jemalloc = static_jemalloc();
+    let source = format!("{WORK}\nint main() {{ work(); return 0; }}");
+    let arguments = [jemalloc.to_str().expect("a path"), "-lpthread", "-ldl", "-lm"];
+    let program = compile(&source, folder.path(), "own", &arguments);
+    let recorded = Recording::new(folder.path()).verify(5).record(&program, &[]);
+    assert_eq!(below_work(&recorded), OF_WORK, "{}", recorded.outcome.stderr);
+    let report = recorded.report();
+    assert_eq!(report.interception.allocator, "jemalloc");
+    assert!(report.stacks.verified > 500 && report.stacks.verify_failed == 0, "{:?}", report.stacks);
+    assert_eq!((report.order.unknown_frees, report.order.implicit_frees), (0, 0));
+}
+
+/// As an extension of an interpreter does: the library is loaded, works with its own allocator, is unloaded, and loaded once more.
+#[test]
+fn a_library_that_is_loaded_late_is_recorded_with_its_allocator() {
+    let folder = run::private_folder();
+    let jemalloc = static_jemalloc();
+    let arguments =
+        ["-shared", "-fPIC", jemalloc.to_str().expect("a path"), "-Wl,--exclude-libs,ALL", "-lpthread"];
+    let library = compile(WORK, folder.path(), "late.so", &arguments);
+    let main = format!(
+        r#"
+#include <dlfcn.h>
+int main() {{
+    for (int i = 0; i < 2; i++) {{
+        void *library = dlopen("{}", RTLD_NOW);
+        if (!library) return 1;
+        ((void (*)(void))dlsym(library, "work"))();
+    }}
+    return 0;
+}}"#,
+        library.display()
+    );
+    let program = compile(&main, folder.path(), "late", &["-ldl"]);
+    // This build of jemalloc has its thread-local data in the static block, which has room for what is loaded late if asked to.
+    let room = ("GLIBC_TUNABLES", "glibc.rtld.optional_static_tls=16384");
+    let recorded = Recording::new(folder.path()).verify(5).variable(room.0, room.1).record(&program, &[]);
+    assert_eq!(recorded.outcome.code(), 0, "{}", recorded.outcome.stderr);
+    assert_eq!(below_work(&recorded), OF_WORK.map(|n| 2 * n));
+    let report = recorded.report();
+    let inside: Vec<_> =
+        report.interception.inside.iter().map(|one| (one.allocator.as_deref(), &*one.file)).collect();
+    assert_eq!(inside, [(Some("jemalloc"), &*library.to_string_lossy())]);
+    assert!(report.interception.blind_spots.is_empty(), "{:?}", report.interception.blind_spots);
+    assert!(report.interception.allocator.contains("libc.so"), "the program's is the C library's");
+    assert_eq!(report.stacks.verify_failed, 0);
 }

@@ -63,6 +63,15 @@ const WINGS: &[Wing] = &[
         ],
     },
     Wing {
+        name: "reach",
+        about: "into programs that bring their own allocator",
+        crates: &[layer(
+            "heapwise-planner",
+            "which of an allocator's functions can be entered, and how",
+            &["heapwise-collector", "heapwise-symbols", "heapwise-trace"],
+        )],
+    },
+    Wing {
         name: "doctor",
         about: "what outside of the code slows a heap",
         crates: &[
@@ -143,6 +152,7 @@ const WINGS: &[Wing] = &[
                     "heapwise-diagnosis",
                     "heapwise-doctor",
                     "heapwise-environment",
+                    "heapwise-planner",
                     "heapwise-report",
                     "heapwise-symbols",
                     "heapwise-trace",

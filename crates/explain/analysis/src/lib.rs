@@ -59,7 +59,9 @@ pub use exact::{ExactSite, Numbers, Place, PlaceId};
 pub use files::{FileSums, LineSums};
 pub use heap::{AllocatorTime, FreedAfter, Lifetimes, Sampled, SizeClass, SizeSpread, Sizes, reconcile};
 pub use heapwise_trace::event::MarkKind;
-pub use heapwise_trace::file::records::{BlindSpot, CLibrary, EnvironmentFinding, Interception};
+pub use heapwise_trace::file::records::{
+    AllocatorInside, BlindSpot, CLibrary, EnvironmentFinding, Interception,
+};
 pub use marks::{Mark, MarkMoment, Marks, Span};
 pub use measure::Measure;
 pub use observer::{Moment, Observer};

@@ -105,7 +105,7 @@ impl Code<'_> {
         let dynamic =
             headers.iter().find_map(|part| part.dynamic(endian, self.elf.data()).ok()?).unwrap_or_default();
         let value = |tag| dynamic.iter().find(|e| e.d_tag.get(endian) == tag).map(|e| e.d_val.get(endian));
-        let is_pie = value(elf::DT_FLAGS_1).is_some_and(|flags| flags & u64::from(elf::DF_1_PIE.0) != 0);
+        let is_pie = value(elf::DT_FLAGS_1).is_some_and(|flags| flags & elf::DF_1_PIE.0 != 0);
         let has_interpreter = headers.iter().any(|part| part.p_type(endian) == elf::PT_INTERP);
         self.elf.elf_header().e_type.get(endian) == elf::ET_EXEC
             || is_pie

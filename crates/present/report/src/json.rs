@@ -5,9 +5,9 @@ mod marks;
 pub(crate) mod memory;
 
 use crate::schema::report::{
-    AllocatorTime, BlindSpot, Estimate, Exit, Finding, Growth, Handover, Interception, Order, Process,
-    Quantiles, Report, SCHEMA, Sampling, Site, SiteSizes, SizeClass, Stacks, Thread, Totals, Warning,
-    Withheld,
+    AllocatorInside, AllocatorTime, BlindSpot, Estimate, Exit, Finding, Growth, Handover, Interception,
+    Order, Process, Quantiles, Report, SCHEMA, Sampling, Site, SiteSizes, SizeClass, Stacks, Thread, Totals,
+    Warning, Withheld,
 };
 use frames::Frames;
 use heapwise_analysis::{self as analysis, Analysis};
@@ -46,6 +46,7 @@ fn report<'a>(a: &'a Analysis, d: &Diagnosis, options: &JsonOptions) -> Report<'
         interception: Interception {
             mode: a.meta.interception.name().to_owned(),
             allocator: a.processes.first().map(|p| p.allocator.clone()).unwrap_or_default(),
+            inside: a.end.iter().flat_map(|end| &end.allocators_inside).map(inside).collect(),
             blind_spots: a.blind_spots.iter().map(blind_spot).collect(),
         },
         stacks: Stacks {
@@ -119,6 +120,14 @@ fn sampling(s: &analysis::Sampled) -> Sampling {
 
 pub(crate) fn warning(warning: &analysis::Warning) -> Warning {
     Warning { id: warning.id().to_owned(), what: warning.to_string(), hint: warning.hint().to_owned() }
+}
+
+fn inside(inside: &analysis::AllocatorInside) -> AllocatorInside {
+    AllocatorInside {
+        allocator: Some(inside.allocator.clone()).filter(|name| !name.is_empty()),
+        file: inside.file.clone(),
+        functions: inside.functions,
+    }
 }
 
 pub(crate) fn blind_spot(spot: &analysis::BlindSpot) -> BlindSpot {

@@ -108,6 +108,17 @@ pub struct Control {
     pub is_own: bool,
 }
 
+/// What finds out more about processes than their events say.
+#[derive(Debug)]
+pub struct Helpers {
+    /// What slows their heaps from outside.
+    pub examiner: Examiner,
+    /// How large their allocators' blocks are.
+    pub probes: Probes,
+    /// Which functions of allocators inside of their files are entered through the recorder.
+    pub planner: Planner,
+}
+
 /// The collector's loop.
 #[derive(Debug)]
 pub struct Collector<'a> {
@@ -149,9 +160,7 @@ impl<'a> Collector<'a> {
         stops: Stops,
         started: Instant,
         page_bytes: u64,
-        examiner: Examiner,
-        probes: Probes,
-        planner: Planner,
+        Helpers { examiner, probes, planner }: Helpers,
     ) -> Self {
         Self {
             session,

@@ -1,20 +1,14 @@
-//! Answers which functions of allocators inside of files a process is to enter through the recorder.
+//! Which functions of allocators inside of files are entered through the recorder: the plans of files, and what came of them.
 //!
-//! The process asks when it has joined, and when its loader has loaded another library, and waits. What it has mapped says the
-//! kernel; what is to be done with a file is planned once, whoever maps it, by the function that [`Planner`] has. The process
-//! applies it, and says of each function what came of it.
+//! What is to be done with a file is planned once, whoever maps it, by the function that [`Planner`] has.
 
 use crate::maps;
-use crate::process::Process;
-use crate::sys;
-use heapwise_trace::live::hooks::{Fixup, Hook, MOST_HOOKS, result};
+use heapwise_trace::file::records::AllocatorInside;
+use heapwise_trace::live::hooks::Hook;
 use std::collections::{BTreeMap, HashMap};
-use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 /// What is to be done with one file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -59,19 +53,27 @@ pub struct Entered {
 /// By file and family.
 pub type EnteredByFile = BTreeMap<(PathBuf, &'static str), Entered>;
 
+/// Those that are recorded, for the file.
+pub(crate) fn inside(entered: &EnteredByFile) -> Vec<AllocatorInside> {
+    let recorded = entered.iter().filter(|(_, entered)| entered.functions > 0);
+    let inside = recorded.map(|((file, family), entered)| AllocatorInside {
+        allocator: (*family).to_owned(),
+        file: file.to_string_lossy().into_owned(),
+        functions: entered.functions as u64,
+    });
+    inside.collect()
+}
+
 /// Files whose plans are kept. Each is read once, while its process waits.
 const MOST_FILES: usize = 4096;
 
-/// A process that asks does so at once when it has joined.
-const ASKS_WITHIN: Duration = Duration::from_millis(50);
-
 /// Which file it is: device and inode.
-type Key = ((u32, u32), u64);
+pub(crate) type Key = ((u32, u32), u64);
 
 /// The plans of all files that were asked for.
 #[derive(Debug, Default)]
 pub struct Planner {
-    plan: Option<fn(&Path) -> Option<FilePlan>>,
+    pub(crate) plan: Option<fn(&Path) -> Option<FilePlan>>,
     known: HashMap<Key, Arc<FilePlan>>,
 }
 
@@ -86,7 +88,7 @@ impl Planner {
         self.plan.is_some()
     }
 
-    fn of_file(&mut self, pid: u32, line: &maps::Line<'_>) -> Option<Arc<FilePlan>> {
+    pub(crate) fn of_file(&mut self, pid: u32, line: &maps::Line<'_>) -> Option<Arc<FilePlan>> {
         let key = (line.device, line.inode);
         if let Some(known) = self.known.get(&key) {
             return Some(Arc::clone(known));
@@ -108,158 +110,10 @@ impl Planner {
 #[derive(Debug, Default)]
 pub(crate) struct Hooks {
     /// The last question that was answered.
-    answered: u32,
+    pub(crate) answered: u32,
     /// The code that was looked at: which file, and where.
-    seen: Vec<(Key, Range<u64>)>,
+    pub(crate) seen: Vec<(Key, Range<u64>)>,
     /// File, family and name of each function in the table, in its order.
-    sent: Vec<(PathBuf, &'static str, String)>,
-    refused: EnteredByFile,
-}
-
-impl Process {
-    /// Answers the question of which functions are to be entered through the recorder, if there is one.
-    pub(crate) fn answer(&mut self, planner: &mut Planner) {
-        let asked = self.header().hooks_asked.load(Ordering::Acquire);
-        if asked == self.hooks.answered || !self.is_present() {
-            return;
-        }
-        self.hooks.answered = asked;
-        if planner.answers()
-            && let Ok(maps) = fs::read_to_string(format!("/proc/{}/maps", self.info.pid))
-        {
-            self.send_hooks(&maps, planner);
-        }
-        let answered = &self.header().hooks_answered;
-        answered.store(asked, Ordering::Release);
-        sys::futex_wake(answered.as_ptr());
-    }
-
-    fn send_hooks(&mut self, maps: &str, planner: &mut Planner) {
-        let lines: Vec<_> = maps.lines().filter_map(maps::line).collect();
-        let code = lines.iter().filter(|line| line.executable && !line.shared && line.inode != 0);
-        let code: Vec<_> = code.map(|line| ((line.device, line.inode), line)).collect();
-        // What was unloaded may come again, with its own code.
-        self.hooks
-            .seen
-            .retain(|(key, range)| code.iter().any(|(other, line)| other == key && line.range == *range));
-        for (key, line) in code {
-            if self.hooks.seen.iter().any(|(other, range)| *other == key && line.range == *range) {
-                continue;
-            }
-            self.hooks.seen.push((key, line.range.clone()));
-            if let Some(plan) = planner.of_file(self.info.pid, line) {
-                self.send_file(&plan, line);
-            }
-        }
-        self.header().hook_count.store(self.hooks.sent.len() as u32, Ordering::Release);
-    }
-
-    fn send_file(&mut self, plan: &FilePlan, line: &maps::Line<'_>) {
-        let path = PathBuf::from(line.name);
-        let is_first = !self.hooks.sent.iter().any(|(other, ..)| *other == path);
-        if is_first {
-            for Refused { family, name, why } in &plan.refused {
-                let entered = self.hooks.refused.entry((path.clone(), family)).or_default();
-                entered.refused.push((name.clone(), why.clone()));
-            }
-        }
-        for planned in plan.planned.iter().filter(|planned| line.in_file().contains(&planned.in_file)) {
-            let index = self.hooks.sent.len();
-            if index == MOST_HOOKS || !self.map_hook(index, &placed(planned, line)) {
-                let entered = self.hooks.refused.entry((path.clone(), planned.family)).or_default();
-                entered.refused.push((planned.name.clone(), "there are too many functions".into()));
-                continue;
-            }
-            self.hooks.sent.push((path.clone(), planned.family, planned.name.clone()));
-        }
-    }
-
-    /// What the allocator inside of the program itself is called, if that is entered through the recorder: its family, or the
-    /// program's file where only its `malloc` is known.
-    pub(crate) fn own_allocator(&self) -> Option<String> {
-        let program = self.executable.as_deref()?;
-        let results = &self.header().hook_results;
-        let applied =
-            |at: usize| results.get(at).is_some_and(|it| it.load(Ordering::Acquire) == result::APPLIED);
-        let mut sent = self.hooks.sent.iter().enumerate();
-        let (_, (path, family, _)) = sent.find(|(at, (path, ..))| path == program && applied(*at))?;
-        Some(if family.is_empty() { path.to_string_lossy().into_owned() } else { (*family).to_owned() })
-    }
-
-    /// Whether the process is about to ask its first question: what it calls its allocator depends on the answer.
-    pub(crate) fn may_ask(&self, planner: &Planner) -> bool {
-        let has_asked = self.header().hooks_asked.load(Ordering::Acquire) != 0;
-        let is_new = self.joined_at.elapsed() < ASKS_WITHIN;
-        planner.answers() && is_new && !has_asked && self.info.forked_from.is_none() && self.is_present()
-    }
-
-    /// What came of all hooks.
-    pub(crate) fn entered(&self, planner: &Planner) -> EnteredByFile {
-        let mut found = self.hooks.refused.clone();
-        // A process that did not ask has entered none, whatever others with the same files have.
-        if self.hooks.answered == 0
-            && self.info.forked_from.is_none()
-            && let Some(program) = &self.executable
-        {
-            let plan = planner.plan.and_then(|plan| plan(program)).unwrap_or_default();
-            for Planned { family, name, .. } in plan.planned {
-                let entered = found.entry((program.clone(), family)).or_default();
-                entered.refused.push((name, "a process has not asked for it".into()));
-            }
-        }
-        let results = self.header().hook_results.iter().map(|result| result.load(Ordering::Acquire));
-        for ((path, family, name), result) in self.hooks.sent.iter().zip(results) {
-            let entered = found.entry((path.clone(), family)).or_default();
-            match why(result) {
-                None => entered.functions += 1,
-                Some(why) => entered.refused.push((name.clone(), why.into())),
-            }
-        }
-        found
-    }
-}
-
-/// A hook with the addresses that its file has in the process.
-fn placed(planned: &Planned, line: &maps::Line<'_>) -> Hook {
-    let mut hook = planned.hook;
-    let address = line.range.start.wrapping_add(planned.in_file.wrapping_sub(line.offset));
-    let bias = address.wrapping_sub(hook.address);
-    hook.address = address;
-    hook.fixups = hook.fixups.map(|fixup| Fixup { target: fixup.target.wrapping_add(bias), ..fixup });
-    hook
-}
-
-fn why(result: u8) -> Option<&'static str> {
-    Some(match result {
-        result::APPLIED => return None,
-        result::OTHER_CODE => "its code in the process is not that of the file",
-        result::NO_ROOM => "no memory near it was free",
-        result::FORBIDDEN => "the system does not allow its code to be changed",
-        _ => "the process did not come to it",
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_hook_moves_with_its_file() {
-        let text = "7f0000401000-7f0000501000 r-xp 00001000 08:01 77 /lib/liba.so";
-        let line = maps::line(text).expect("a line");
-        let mut hook = Hook { address: 0x2010, ..Hook::default() };
-        hook.fixups[0] = Fixup { at: 1, end: 5, target: 0x9000 };
-        let planned = Planned { family: "jemalloc", name: "f".into(), in_file: 0x1010, hook };
-        let placed = placed(&planned, &line);
-        assert_eq!(placed.address, 0x7f00_0040_1010);
-        assert_eq!(placed.fixups[0].target, 0x7f00_0040_8000);
-    }
-
-    #[test]
-    fn each_result_has_its_reason() {
-        let reasons: Vec<_> = (0..5).map(why).collect();
-        assert_eq!(reasons.iter().filter(|why| why.is_none()).count(), 1);
-        assert_eq!(why(result::APPLIED), None);
-        assert!(why(77).is_some());
-    }
+    pub(crate) sent: Vec<(PathBuf, &'static str, String)>,
+    pub(crate) refused: EnteredByFile,
 }

@@ -4,7 +4,7 @@
 //! program then, and what they allocate must not be recorded: [`Request::prepare`] has to see to that. Nothing is done
 //! here that would change the program: no signal is handled, and no process is started.
 
-use crate::collect::{Collector, Control, Outcome, Stops};
+use crate::collect::{Collector, Control, Helpers, Outcome, Stops};
 use crate::command;
 use crate::encode::Packer;
 use crate::error::{Error, ErrorKind};
@@ -87,19 +87,13 @@ impl Inside {
         let collect = move || {
             prepare();
             let (session, control) = theirs;
-            let examiner = Examiner::new(|_| Vec::new(), &[]);
             let stops = Stops::default();
-            let probes = Probes::off();
-            let collector = Collector::new(
-                &session,
-                &packer,
-                stops,
-                started,
-                page_bytes(),
-                examiner,
-                probes,
-                Planner::default(),
-            );
+            let helpers = Helpers {
+                examiner: Examiner::new(|_| Vec::new(), &[]),
+                probes: Probes::off(),
+                planner: Planner::default(),
+            };
+            let collector = Collector::new(&session, &packer, stops, started, page_bytes(), helpers);
             (collector.run(&control), packer)
         };
         let thread = std::thread::Builder::new().name("heapwise".into()).spawn(collect);
@@ -134,6 +128,7 @@ impl Inside {
             refused_processes: self.session.header().refused.load(Ordering::Relaxed),
             peak_rss_bytes: outcome.peak_rss_bytes,
             shared_pages_count_once: outcome.shared_pages_count_once,
+            allocators_inside: Vec::new(),
             // The collector's threads are a part of it.
             cpu_ns: sys::own_cpu_ns().saturating_sub(self.cpu_before_ns),
             ticks_per_second: self.clocks.ticks_per_second(),

@@ -19,6 +19,7 @@
 //! draining, then fills the rings, and only then makes the program wait; nothing is dropped silently and memory stays
 //! bounded at each step.
 
+mod answers;
 mod arenas;
 mod claims;
 pub mod collect;

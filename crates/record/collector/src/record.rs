@@ -1,11 +1,11 @@
 //! A whole recording: from the command line of a program to a file.
 
-use crate::collect::{Collector, Control, Outcome, Stops};
+use crate::collect::{Collector, Control, Helpers, Outcome, Stops};
 use crate::command::{self, Exit};
 use crate::encode::Packer;
 use crate::error::{Error, ErrorKind};
 use crate::examine::Examiner;
-use crate::hooks::{EnteredByFile, FilePlan, Planner};
+use crate::hooks::{self, EnteredByFile, FilePlan, Planner};
 use crate::session::{PreloadLibrary, Session, Settings};
 use crate::sys::page_bytes;
 use crate::usable::Probes;
@@ -156,10 +156,12 @@ pub fn record(request: Request) -> Result<Recorded, Error> {
     };
     let _ = in_file.set(path.clone());
     let control = Control::default();
-    let examiner = Examiner::new(request.examine, &request.environment_findings);
-    let (probes, planner) = (Probes::default(), Planner::new(request.plan));
-    let collector =
-        Collector::new(&session, &packer, request.limits, started, page_bytes(), examiner, probes, planner);
+    let helpers = Helpers {
+        examiner: Examiner::new(request.examine, &request.environment_findings),
+        probes: Probes::default(),
+        planner: Planner::new(request.plan),
+    };
+    let collector = Collector::new(&session, &packer, request.limits, started, page_bytes(), helpers);
     let (exit, ended, outcome) = std::thread::scope(|scope| {
         let collecting = scope.spawn(|| collector.run(&control));
         let (sender, receiver) = channel();
@@ -222,6 +224,7 @@ pub fn record(request: Request) -> Result<Recorded, Error> {
         cpu_ns: sys::cpu_of_children_ns(),
         ticks_per_second: clocks.ticks_per_second(),
         ticks_overhead: ticks::overhead(),
+        allocators_inside: hooks::inside(&outcome.entered),
         refusals: outcome.refusals,
     };
     let packed = packer.finish(&run_end);

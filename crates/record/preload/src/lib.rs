@@ -7,7 +7,7 @@
 
 use heapwise_recorder::{
     entry_point, entry_point_before, forward, hooks, lifecycle, loadable, mappings, marks, real, sandbox,
-    turn,
+    start,
 };
 
 entry_point!(malloc, 1 => hooks::malloc);
@@ -151,10 +151,10 @@ pub extern "C" fn heapwise_real_malloc() -> *const core::ffi::c_void {
 #[used]
 #[unsafe(link_section = ".init_array")]
 static START: extern "C" fn() = {
-    extern "C" fn start() {
-        turn::start();
+    extern "C" fn begin() {
+        start::start();
     }
-    start
+    begin
 };
 
 /// Runs when the process ends by itself, after the destructors of the program.

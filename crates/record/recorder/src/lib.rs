@@ -45,6 +45,7 @@ pub mod region;
 pub mod ring;
 pub mod sandbox;
 pub mod session;
+pub mod start;
 mod stopwatch;
 pub mod sys;
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! unattached at its first event, however it was made (`fork`, `_Fork`, a raw system call), and joins the session as
 //! a separate process. A child of `vfork` shares its parent's memory and records as its parent, which is stopped.
 
-use crate::inside::Asked;
+use crate::inside::asked::Asked;
 use crate::lock::Held;
 use crate::mark_names::MarkNames;
 use crate::region::Region;

@@ -11,7 +11,7 @@ use crate::guard::{self, Turn};
 use crate::process::{PROCESS, Process};
 use crate::thread::{self, ThreadState};
 use crate::unwind::memory::Stacks;
-use crate::{inside, large, loadable, nested, real, sys};
+use crate::{large, nested, real, sys};
 use core::sync::atomic::{Ordering, compiler_fence};
 use heapwise_trace::event::{Epoch, Event, StackId};
 use heapwise_trace::live::layout::{CLOCK_EPOCH_MASK, CLOCK_PAUSED, CLOCK_STOPPED};
@@ -183,20 +183,6 @@ fn attach(process: &'static Process, words: *mut ThreadWords, is_event: bool) ->
             }
             false
         }
-    }
-}
-
-/// Attaches the process before its first allocation, so that one which never allocates is seen, too.
-pub fn start() {
-    let _internal = guard::Internal::begin();
-    loadable::start();
-    if real::resolve()
-        && PROCESS.attach()
-        && let Some(header) = PROCESS.header()
-    {
-        PROCESS.describe_allocator(header);
-        inside::look();
-        inside::loaded::watch();
     }
 }
 

@@ -45,6 +45,7 @@ pub(crate) fn ending(analysis: &Analysis) -> String {
 
 fn interception(analysis: &Analysis) -> String {
     let way = analysis.meta.interception;
+    let inside = inside(analysis);
     let below = if way == Interception::Wrapper { " over " } else { "; allocator: " };
     let of = match allocators(&allocator_names(analysis)) {
         names if names.is_empty() => names,
@@ -57,7 +58,23 @@ fn interception(analysis: &Analysis) -> String {
         Interception::Preload => "LD_PRELOAD",
         Interception::Inside => "the program itself",
     };
-    format!("recorded via {recorder}{of}")
+    format!("recorded via {recorder}{of}{inside}")
+}
+
+/// Recorded allocators inside of libraries: those of the programs are the processes'.
+fn inside(analysis: &Analysis) -> String {
+    let own: Vec<&str> = analysis.processes.iter().map(|process| process.allocator.as_str()).collect();
+    let mut names: Vec<String> = Vec::new();
+    for inside in analysis.end.iter().flat_map(|end| &end.allocators_inside) {
+        let name = &inside.allocator;
+        if !name.is_empty() && !own.contains(&name.as_str()) && !names.contains(name) {
+            names.push(name.clone());
+        }
+    }
+    match allocators(&names) {
+        names if names.is_empty() => names,
+        names => format!(", and {names} inside its libraries"),
+    }
 }
 
 /// Names of the processes' allocators, each once; with the version where it is known.

@@ -3,35 +3,13 @@
 use super::apply::apply;
 use crate::process::{PROCESS, Process};
 use crate::sys;
-use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use core::sync::atomic::Ordering;
 use heapwise_trace::live::hooks::{HOOK_TABLE_BYTES, MOST_HOOKS, SharedHook};
 use heapwise_trace::live::layout::{CLOCK_STOPPED, ProcessHeader};
 
 /// How often and how long a process waits for the answer: two seconds, for files with a hundred thousand functions on a busy machine.
 const STEPS: usize = 100;
 const STEP_NS: u64 = 20_000_000;
-
-/// What a process has of its hooks. All zeroes in a forked child, which asks anew for what it loads.
-#[derive(Debug)]
-#[repr(C)]
-pub struct Asked {
-    table: AtomicPtr<SharedHook>,
-    /// Hooks of the table that were applied or given up.
-    seen: AtomicU32,
-}
-
-impl Asked {
-    /// Nothing yet.
-    pub const fn new() -> Self {
-        Self { table: AtomicPtr::new(core::ptr::null_mut()), seen: AtomicU32::new(0) }
-    }
-}
-
-impl Default for Asked {
-    fn default() -> Self {
-        Self::new()
-    }
-}
 
 /// Has the functions of allocators inside of what is mapped now entered through the recorder. The caller has set the thread's guard,
 /// and what is new among the mapped files is not executed yet.

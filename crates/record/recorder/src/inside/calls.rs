@@ -197,7 +197,6 @@ unsafe extern "C" fn resize(block: usize, b: usize, c: usize, sp: usize, fp: usi
 /// A function with up to six arguments.
 type Six = unsafe extern "C" fn(usize, usize, usize, usize, usize, usize) -> usize;
 
-#[expect(clippy::too_many_arguments, reason = "those of the function, and of the shim")]
 unsafe extern "C" fn resize_wide(
     block: usize,
     b: usize,
@@ -222,7 +221,6 @@ unsafe extern "C" fn resize_wide(
 }
 
 /// `xallocx`: the block stays where it is, and has the size or not.
-#[expect(clippy::too_many_arguments, reason = "those of the function, and of the shim")]
 unsafe extern "C" fn resize_in_place(
     block: usize,
     size: usize,

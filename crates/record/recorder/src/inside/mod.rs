@@ -1,6 +1,6 @@
 //! Allocators inside of the program and of its libraries: their functions are entered through the recorder.
 //!
-//! A program with an allocator of its own calls it directly, and nothing can be put in front of it by name. So the first bytes of
+//! A program calls its own allocator directly, and nothing can be put in front of it by name. So the first bytes of
 //! its functions become a jump. Outside, the collector looks at the files that the process has mapped, and plans which bytes make
 //! way and what they become elsewhere ([`heapwise_trace::live::hooks`]); here the plan is compared with what is there, and applied.
 //!
@@ -13,10 +13,11 @@
 
 mod apply;
 mod ask;
+pub(crate) mod asked;
 mod calls;
 pub(crate) mod loaded;
 mod passing;
 mod room;
 mod slots;
 
-pub use ask::{Asked, look};
+pub use ask::look;

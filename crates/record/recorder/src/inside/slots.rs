@@ -16,12 +16,14 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    const NONE: Self = Self {
-        real: AtomicUsize::new(0),
-        address: AtomicUsize::new(0),
-        kind: AtomicU8::new(0),
-        may_pass_on: AtomicU8::new(0),
-    };
+    const fn none() -> Self {
+        Self {
+            real: AtomicUsize::new(0),
+            address: AtomicUsize::new(0),
+            kind: AtomicU8::new(0),
+            may_pass_on: AtomicU8::new(0),
+        }
+    }
 
     /// Where the function goes on.
     #[inline(always)]
@@ -51,7 +53,7 @@ impl Slot {
 }
 
 /// Those of this process. A forked child has its parent's, as it has the jumps.
-static SLOTS: [Slot; MOST_HOOKS] = [Slot::NONE; MOST_HOOKS];
+static SLOTS: [Slot; MOST_HOOKS] = [const { Slot::none() }; MOST_HOOKS];
 static COUNT: AtomicU32 = AtomicU32::new(0);
 
 /// A new slot; `None` if there is none left.

@@ -287,6 +287,21 @@ pub struct RunEnd {
     pub ticks_overhead: u64,
     /// What recorded processes had written to the shared memory and was not believed.
     pub refusals: Vec<Refusal>,
+    /// Allocators inside of files that processes had mapped whose functions were entered through the recorder.
+    #[serde(deserialize_with = "few")]
+    pub allocators_inside: Vec<AllocatorInside>,
+}
+
+/// An allocator inside of a file that is recorded.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AllocatorInside {
+    /// What it is called; empty if only its `malloc` is known.
+    pub allocator: String,
+    /// The file that contains it.
+    pub file: String,
+    /// How many of its functions were entered through the recorder.
+    pub functions: u64,
 }
 
 /// What was not believed of what recorded processes say, or not done for them.

@@ -173,8 +173,22 @@ pub struct Interception {
     pub mode: String,
     /// The file that provides the first process's `malloc`, or the type below the wrapper.
     pub allocator: String,
+    /// Allocators inside of the program and of its libraries that are recorded as well.
+    pub inside: Vec<AllocatorInside>,
     /// What could not be seen.
     pub blind_spots: Vec<BlindSpot>,
+}
+
+/// An allocator inside of a file whose functions are entered through the recorder.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
+pub struct AllocatorInside {
+    /// What it is called; null if only its `malloc` is known.
+    pub allocator: Option<String>,
+    /// The file that contains it.
+    pub file: String,
+    /// How many of its functions are entered so.
+    pub functions: u64,
 }
 
 /// Something that could not be seen.
