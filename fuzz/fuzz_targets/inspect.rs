@@ -26,6 +26,9 @@ fuzz_target!(|bytes: &[u8]| {
     if let Ok(program) = inspect(&FILE, None) {
         let _ = format!("{program:?}");
     }
+    if let Ok(plan) = heapwise_planner::plan(&FILE) {
+        assert!(plan.planned.iter().all(|planned| planned.hook.is_sound()));
+    }
     // Without roots, so that nothing that happens to be installed takes part.
     let search = DebugSearch::new(std::iter::empty::<PathBuf>());
     if let Ok(module) = ModuleSymbols::open(&FILE, &[], &search) {

@@ -167,6 +167,36 @@ fn a_static_program_with_the_heap_of_a_runtime_has_the_remedy_of_that() {
 }
 
 #[test]
+fn children_without_the_variables_are_named() {
+    let folder = run::private_folder();
+    let bare = |recorded: &Recorded| {
+        let spots = recorded.report().interception.blind_spots.clone();
+        spots.into_iter().find(|spot| spot.id == "bare-child").map(|spot| spot.what)
+    };
+    let script = "env -i /usr/bin/sort --version > a; LD_PRELOAD= /usr/bin/wc --version > b; /usr/bin/cut --version > c";
+    let recorded = Recording::new(folder.path()).record("sh", &["-c", script]);
+    assert_eq!(recorded.outcome.code(), 0, "{}", recorded.outcome.stderr);
+    let what = bare(&recorded).expect("they are named");
+    assert!(what.starts_with("/usr/bin/sort, /usr/bin/wc are not recorded: started 2 times"), "{what}");
+    let programs: Vec<_> =
+        recorded.report().processes.iter().map(|process| process.command[0].clone()).collect();
+    assert!(
+        programs.contains(&"/usr/bin/cut".to_owned()) && programs.contains(&"env".to_owned()),
+        "{programs:?}"
+    );
+    assert!(
+        !programs.iter().any(|program| program.contains("sort") || program.contains("wc")),
+        "{programs:?}"
+    );
+    // More libraries beside heapwise's are no reason.
+    let script = "LD_PRELOAD=\"$LD_PRELOAD:/usr/lib/x86_64-linux-gnu/libm.so.6\" /usr/bin/sort --version > a; exec /usr/bin/wc --version > b";
+    assert_eq!(bare(&Recording::new(folder.path()).record("sh", &["-c", script])), None);
+    let script = "env -i /usr/bin/sort --version > a";
+    let recorded = Recording::new(folder.path()).with(&["--no-follow"]).record("sh", &["-c", script]);
+    assert_eq!(bare(&recorded), None, "no child is wanted");
+}
+
+#[test]
 fn static_children_are_named() {
     let folder = run::private_folder();
     let program = victim("static_executable", FlagSet::Release);

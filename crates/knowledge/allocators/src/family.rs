@@ -68,6 +68,11 @@ impl Family {
                         switch.",
     };
 
+    /// What to do to see the blocks of an allocator whose functions are entered where their names are there.
+    pub(crate) const WITHOUT_SYMBOLS: &str = "to record the blocks, keep the symbols of the file that contains it (no `strip`, no \
+                                              `-s`), wrap it in heapwise::Allocator (Rust), or build it with the system's allocator \
+                                              (for Rust: without #[global_allocator])";
+
     /// Whether a library's file name has its word.
     pub(crate) fn is_named_in(&self, name: &str) -> bool {
         !self.word.is_empty() && name.contains(self.word)

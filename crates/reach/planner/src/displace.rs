@@ -46,6 +46,10 @@ const BREAKPOINT: u8 = 0xcc;
 /// hook's addresses are those of the file.
 pub fn displace(code: &[u8], size: usize, address: u64) -> Result<Hook, Refusal> {
     let size = size.min(code.len());
+    // What a file says of its addresses may be anything.
+    if address.checked_add(code.len() as u64).is_none_or(|end| end > i64::MAX as u64) {
+        return Err(Refusal::NoCode);
+    }
     let mut decoder = Decoder::with_ip(64, code, address, DecoderOptions::NONE);
     let mut moved = Moved::default();
     let mut start = 0;
@@ -282,6 +286,22 @@ mod tests {
         // Another function follows.
         assert_eq!(displace(&[0x31, 0xc0, 0xc3, 0x55, 0x53, 0xc3], 3, 0x1000), Err(Refusal::TooShort));
         assert_eq!(displace(&[0x31, 0xc0, 0xc3], 3, 0x1000), Err(Refusal::TooShort));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_bytes_are_refused_or_planned_within_bounds(
+            code in proptest::collection::vec(proptest::num::u8::ANY, 0..64),
+            size in 0_usize..80,
+            address in proptest::num::u64::ANY,
+        ) {
+            if let Ok(hook) = displace(&code, size, address) {
+                proptest::prop_assert!(hook.is_sound());
+                let start = (hook.address - address) as usize;
+                let displaced = &hook.displaced[..usize::from(hook.displaced_len)];
+                proptest::prop_assert_eq!(displaced, &code[start..start + displaced.len()]);
+            }
+        }
     }
 
     #[test]

@@ -12,7 +12,7 @@
 //! * [`command`]: starts the program, passes signals on and waits,
 //! * [`record`]: all of it together,
 //! * [`nested`]: heapwise inside of a recording,
-//! * `unreached`: programs into which nothing can be preloaded,
+//! * `unreached`: programs that recorded processes started and that are not recorded,
 //! * [`inside`]: the same for the process that it runs in.
 //!
 //! Decision: the loop only copies. Packing has a separate thread behind a bounded queue, so a slow disk slows

@@ -272,7 +272,7 @@ fn unseen(pid: u32, session: &Session, outcome: &Outcome, request: &Request) -> 
         .extend(inside.into_iter().filter(|spot| !request.blind_spots.iter().any(|known| known.is_of(spot))));
     spots.extend(nested::blind_spot(session));
     if request.follow {
-        spots.extend(unreached::blind_spot(session, &outcome.recorded));
+        spots.extend(unreached::blind_spots(session, &outcome.recorded));
     }
     spots
 }

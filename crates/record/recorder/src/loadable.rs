@@ -6,14 +6,16 @@
 //! still be reached, and if not overwrites its path in the variable with spaces, which the loader skips. A child of `vfork` shares
 //! its strings with its parent, which may go on with all its rights: spaces become the path again where the library is in reach.
 //!
-//! Before that, each notes a program into which nothing can be preloaded ([`unreached`]).
+//! Then each notes a program that will not be recorded ([`unreached`]).
 
 use crate::arch::entry::Arguments;
+use crate::process::PROCESS;
 use crate::session::{SessionPath, own_environment, variable, variable_in};
 use crate::{real, sys, unreached};
 use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_char, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
+use heapwise_trace::live::layout::SESSION_VARIABLE;
 
 const VARIABLE: &str = "LD_PRELOAD";
 /// Longest path of the library, and the spaces that replace it.
@@ -100,6 +102,27 @@ unsafe fn tend(environment: *const *const c_char) {
     }
 }
 
+/// Whether a program that gets this environment loads the library no more, or does not find the session: what it does is missing then.
+/// One that gets another session is recorded by another heapwise.
+///
+/// # Safety
+/// It is null, or a null-terminated array of strings.
+unsafe fn is_bare(environment: *const *const c_char) -> bool {
+    let (Some((path, _)), Some(own)) = (library(), PROCESS.session_path()) else { return false };
+    // SAFETY: the caller's promise, and that of its own caller: the environment does not change until the call is over.
+    let (list, session) =
+        unsafe { (variable_in(environment, VARIABLE), variable_in(environment, SESSION_VARIABLE)) };
+    match session {
+        Some(session) if session != own => false,
+        Some(_) => !list.is_some_and(|list| contains(list.to_bytes(), path.to_bytes())),
+        None => true,
+    }
+}
+
+fn contains(list: &[u8], path: &[u8]) -> bool {
+    list.split(|b| b" :".contains(b)).any(|one| one == path)
+}
+
 /// What is jumped to in place of a function that the C library does not have.
 extern "C" fn missing() -> isize {
     sys::set_errno(sys::ENOSYS);
@@ -158,16 +181,18 @@ impl Program {
     ///
     /// # Safety
     /// `call` has the arguments of a function with such a program.
-    unsafe fn note(self, call: &Arguments) {
+    unsafe fn note(self, call: &Arguments, is_bare: bool) {
         // SAFETY: the caller's promise.
         match unsafe { (self, call.at(0) as i32, self.text(call)) } {
-            (Self::Descriptor, descriptor, _) => unreached::note_descriptor(descriptor),
-            (Self::At, descriptor, Some(path)) if path.is_empty() => unreached::note_descriptor(descriptor),
-            (Self::At, AT_CURRENT_FOLDER, Some(path)) => unreached::note(path),
-            (Self::At, _, Some(path)) if path.to_bytes().starts_with(b"/") => unreached::note(path),
-            (Self::Path(_), _, Some(path)) => unreached::note(path),
-            (Self::Searched(_), _, Some(name)) => unreached::note_searched(name),
-            (Self::Shell, ..) => unreached::note(c"/bin/sh"),
+            (Self::Descriptor, descriptor, _) => unreached::note_descriptor(descriptor, is_bare),
+            (Self::At, descriptor, Some(path)) if path.is_empty() => {
+                unreached::note_descriptor(descriptor, is_bare);
+            }
+            (Self::At, AT_CURRENT_FOLDER, Some(path)) => unreached::note(path, is_bare),
+            (Self::At, _, Some(path)) if path.to_bytes().starts_with(b"/") => unreached::note(path, is_bare),
+            (Self::Path(_), _, Some(path)) => unreached::note(path, is_bare),
+            (Self::Searched(_), _, Some(name)) => unreached::note_searched(name, is_bare),
+            (Self::Shell, ..) => unreached::note(c"/bin/sh", is_bare),
             _ => {}
         }
     }
@@ -202,8 +227,9 @@ macro_rules! before {
         pub unsafe extern "C" fn $function(call: *const Arguments) -> *const c_void {
             // SAFETY: the caller's promise.
             unsafe {
-                tend($environment.of(&*call));
-                $program.note(&*call);
+                let environment = $environment.of(&*call);
+                tend(environment);
+                $program.note(&*call, is_bare(environment));
             }
             if real::$function().is_null() {
                 real::resolve();

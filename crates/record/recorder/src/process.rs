@@ -15,6 +15,7 @@ use crate::unwind::module;
 use crate::unwind::module_log::ModuleLog;
 use crate::{address_space, allocator_mappings, confined, placement, real, stopwatch, sys};
 use core::cell::UnsafeCell;
+use core::ffi::CStr;
 use core::ops::Deref;
 use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use heapwise_trace::event::StackId;
@@ -164,6 +165,11 @@ impl Process {
     pub fn session_of_line(&self) -> Option<&'static SessionHeader> {
         // SAFETY: null, or the session's header, which is never unmapped and consists of atomics.
         unsafe { self.inherited.session.load(Ordering::Acquire).as_ref() }
+    }
+
+    /// Where the session is, if that is known.
+    pub fn session_path(&self) -> Option<&CStr> {
+        self.inherited.path().map(SessionPath::as_c_str)
     }
 
     /// Whether there is no session to record for.

@@ -1,8 +1,8 @@
-//! Notes programs into which nothing can be preloaded, when this process is about to execute one.
+//! Notes programs that will not be recorded, when this process is about to execute one.
 //!
-//! A statically linked program has no loader that would read `LD_PRELOAD`. It would be missing in the recording without a
-//! word. So the functions that start programs look at the file first, and leave its name in the session, where the collector
-//! finds it in the end.
+//! A statically linked program has no loader that would read `LD_PRELOAD`; another one is started *bare*, without that variable or
+//! the session's. Either would be missing in silence. So the functions that start programs look at the file and its
+//! environment first, and leave the program's name in the session, where the collector finds it in the end.
 
 use crate::process::PROCESS;
 use crate::session::{own_environment, variable_in};
@@ -10,7 +10,7 @@ use crate::{confined, sys};
 use core::ffi::CStr;
 use core::ops::Range;
 use core::sync::atomic::Ordering;
-use heapwise_trace::live::layout::{NAME_IN_THE_MAKING, ProgramName, SessionHeader};
+use heapwise_trace::live::layout::{NAME_IN_THE_MAKING, ProgramName, ProgramNames, SessionHeader};
 
 /// Bytes of a path that is put together here. A longer one is not looked at.
 const PATH_BYTES: usize = 512;
@@ -66,19 +66,21 @@ fn is_loader(path: &[u8]) -> bool {
     name.starts_with(b"ld-") || name.starts_with(b"ld.so")
 }
 
-/// Notes the program at a path, if nothing can be preloaded into it. To be called when it is about to be executed.
-pub(crate) fn note(path: &CStr) {
+/// Notes the program at a path, if nothing can be preloaded into it, or it is started bare. To be called when it is about to be
+/// executed.
+pub(crate) fn note(path: &CStr, is_bare: bool) {
     let Some(session) = wanted() else { return };
     let mut head = [0; HEAD_BYTES];
     match look(path, &mut head) {
-        Some(Program::Unreached) => publish(session, path.to_bytes()),
+        Some(Program::Unreached) => publish(&session.unreached, path.to_bytes()),
+        Some(_) if is_bare => publish(&session.bare, path.to_bytes()),
         Some(Program::Script(interpreter)) => {
             let mut buffer = [0; PATH_BYTES];
             let parts = [head.get(interpreter).unwrap_or_default()];
             if let Some(path) = joined(&parts, &mut buffer)
                 && look(path, &mut [0; HEAD_BYTES]) == Some(Program::Unreached)
             {
-                publish(session, path.to_bytes());
+                publish(&session.unreached, path.to_bytes());
             }
         }
         _ => {}
@@ -86,9 +88,9 @@ pub(crate) fn note(path: &CStr) {
 }
 
 /// The same for a name that is looked for in the folders of `PATH`, unless it has a slash.
-pub(crate) fn note_searched(name: &CStr) {
+pub(crate) fn note_searched(name: &CStr, is_bare: bool) {
     if name.to_bytes().contains(&b'/') {
-        return note(name);
+        return note(name, is_bare);
     }
     // SAFETY: the C library reads the same variable in the same way for this call.
     let Some(folders) = wanted().and_then(|_| unsafe { variable_in(own_environment(), "PATH") }) else {
@@ -100,20 +102,20 @@ pub(crate) fn note_searched(name: &CStr) {
         if let Some(path) = joined(&[folder, b"/", name.to_bytes()], &mut buffer)
             && sys::File::open_program(path).is_some()
         {
-            return note(path);
+            return note(path, is_bare);
         }
     }
 }
 
 /// The same for an open file.
-pub(crate) fn note_descriptor(descriptor: i32) {
+pub(crate) fn note_descriptor(descriptor: i32, is_bare: bool) {
     let mut digits = [0; 10];
     let mut buffer = [0; PATH_BYTES];
     let Some(number) = decimal(descriptor, &mut digits) else { return };
     let Some(path) = joined(&[b"/proc/self/fd/", number], &mut buffer) else { return };
     let mut target = [0; PATH_BYTES];
     if let Ok(1..PATH_BYTES) = sys::read_link(path, &mut target) {
-        note(CStr::from_bytes_until_nul(&target).unwrap_or_default());
+        note(CStr::from_bytes_until_nul(&target).unwrap_or_default(), is_bare);
     }
 }
 
@@ -157,10 +159,10 @@ fn decimal(number: i32, digits: &mut [u8; 10]) -> Option<&[u8]> {
     }
 }
 
-/// Leaves a name in the session, if it is not there.
-fn publish(session: &SessionHeader, name: &[u8]) {
-    session.unreached_count.fetch_add(1, Ordering::Relaxed);
-    for place in &session.unreached {
+/// Leaves a name in a list of the session, if it is not there.
+fn publish(list: &ProgramNames, name: &[u8]) {
+    list.count.fetch_add(1, Ordering::Relaxed);
+    for place in &list.names {
         let name = name.get(..name.len().min(place.bytes.len())).unwrap_or_default();
         let taken = place.len.compare_exchange(0, NAME_IN_THE_MAKING, Ordering::Acquire, Ordering::Acquire);
         match taken {
@@ -229,14 +231,14 @@ mod tests {
     fn each_name_is_left_once() {
         // SAFETY: all zeroes are a valid header, which consists of atomics.
         let session: Box<SessionHeader> = Box::new(unsafe { core::mem::zeroed() });
-        (0..3).for_each(|_| publish(&session, b"/a/first"));
-        publish(&session, b"/a/second");
-        publish(&session, &[b'x'; 1000]);
-        publish(&session, &[b'x'; 1000]);
-        let lens = session.unreached.each_ref().map(|place| place.len.load(Ordering::Relaxed));
+        (0..3).for_each(|_| publish(&session.unreached, b"/a/first"));
+        publish(&session.unreached, b"/a/second");
+        publish(&session.unreached, &[b'x'; 1000]);
+        publish(&session.unreached, &[b'x'; 1000]);
+        let lens = session.unreached.names.each_ref().map(|place| place.len.load(Ordering::Relaxed));
         assert_eq!(lens[..4], [8, 9, 252, 0]);
-        assert_eq!(session.unreached_count.load(Ordering::Relaxed), 6);
-        (0..100u8).for_each(|n| publish(&session, &[b'/', n]));
-        assert!(session.unreached.iter().all(|place| place.len.load(Ordering::Relaxed) > 0));
+        assert_eq!(session.unreached.count.load(Ordering::Relaxed), 6);
+        (0..100u8).for_each(|n| publish(&session.unreached, &[b'/', n]));
+        assert!(session.unreached.names.iter().all(|place| place.len.load(Ordering::Relaxed) > 0));
     }
 }

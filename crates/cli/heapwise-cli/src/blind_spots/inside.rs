@@ -201,7 +201,7 @@ mod tests {
         assert!(spot(arrow, None).unwrap().ends_with("ARROW_DEFAULT_MEMORY_POOL=system"));
         assert_eq!(spot(arrow, Some("system")), None);
         assert_eq!(spot(arrow, Some("mimalloc")), spot(arrow, None));
-        assert_eq!(spot("/lib/libother.so", Some("system")).unwrap(), Family::UNKNOWN.unrecorded);
+        assert!(spot("/lib/libother.so", Some("system")).unwrap().contains("keep the symbols of the file"));
     }
 
     #[test]

@@ -131,6 +131,7 @@ static FAMILY: Family = Family {
                 by itself: `background_thread:true,dirty_decay_ms:1000` in its configuration (`_RJEM_MALLOC_CONF` with \
                 tikv-jemallocator, `MALLOC_CONF` otherwise).",
     fragmentation: "Allocate long-lived blocks in a separate arena.",
+    unrecorded: Family::WITHOUT_SYMBOLS,
     ..Family::UNKNOWN
 };
 

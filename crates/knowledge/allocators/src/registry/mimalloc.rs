@@ -222,6 +222,7 @@ pub(super) static FAMILY: Family = Family {
     free_pages: "Let mimalloc return pages to the system at once: `MIMALLOC_PURGE_DELAY=0`; or call `mi_collect(true);` after the \
                 phase that frees much.",
     fragmentation: "Allocate long-lived blocks in a separate heap (`mi_heap_new`).",
+    unrecorded: Family::WITHOUT_SYMBOLS,
     ..Family::UNKNOWN
 };
 

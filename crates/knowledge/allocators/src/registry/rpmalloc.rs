@@ -18,6 +18,7 @@ static FAMILY: Family = Family {
     frames: &["rpmalloc", "_rpmalloc_", "rpcalloc", "rprealloc", "rpfree", "rpaligned_"],
     free_pages: "rpmalloc keeps what its caches of threads and the global one take, and unmaps the rest. Nothing empties the \
                 caches at run time but the end of a thread; build it with smaller ones, or without the global one.",
+    unrecorded: Family::WITHOUT_SYMBOLS,
     ..Family::UNKNOWN
 };
 

@@ -20,6 +20,7 @@ static FAMILY: Family = Family {
     variables: &["SNMALLOC_*"],
     free_pages: "snmalloc returns pages lazily (MADV_FREE): the kernel takes them when memory is short, and until then they count as \
                 resident. See whether memory is short before acting.",
+    unrecorded: Family::WITHOUT_SYMBOLS,
     ..Family::UNKNOWN
 };
 

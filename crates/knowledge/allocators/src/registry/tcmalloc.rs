@@ -78,6 +78,7 @@ pub(super) static FAMILY: Family = Family {
     },
     free_pages: "Let tcmalloc return pages to the system: `TCMALLOC_RELEASE_RATE=10`; or call `MallocExtension::ReleaseFreeMemory` \
                 after the phase that frees much.",
+    unrecorded: Family::WITHOUT_SYMBOLS,
     ..Family::UNKNOWN
 };
 

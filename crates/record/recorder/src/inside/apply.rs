@@ -86,11 +86,9 @@ fn note(results: &[AtomicU8], index: usize, what: u8) {
 /// Writes a hook's stub and its moved code. Returns where its jump goes and what that is, nothing if it has it already.
 fn prepare(hook: &Hook, rooms: &mut Rooms) -> Result<Option<(usize, [u8; JUMP_BYTES])>, u8> {
     let address = hook.address as usize;
-    if slots::is_taken(address) {
-        return Ok(None);
-    }
+    // A library that was unloaded and loaded again has its own code again.
     if !has(address, &hook.displaced[..usize::from(hook.displaced_len)]) {
-        return Err(result::OTHER_CODE);
+        return if slots::is_taken(address) { Ok(None) } else { Err(result::OTHER_CODE) };
     }
     let Some(room) = rooms.near(address) else { return Err(result::NO_ROOM) };
     let Some(slot) = slots::take() else { return Err(result::NO_ROOM) };
@@ -105,12 +103,14 @@ fn prepare(hook: &Hook, rooms: &mut Rooms) -> Result<Option<(usize, [u8; JUMP_BY
     Ok(Some((address, jump)))
 }
 
-/// Whether memory has these bytes. It may be gone since the collector has looked.
+/// Whether code has these bytes.
 fn has(address: usize, bytes: &[u8]) -> bool {
-    bytes.chunks(8).enumerate().all(|(at, expected)| {
-        let word = sys::read_word_checked(address + 8 * at).map(usize::to_le_bytes);
-        word.is_some_and(|word| word.starts_with(expected))
-    })
+    // SAFETY: the kernel has just listed it as mapped code, which can be read. The loader holds its lock, or there is one thread, so
+    // it is not unmapped meanwhile. Another tool may write to it: each byte is read once, and as it is.
+    bytes
+        .iter()
+        .enumerate()
+        .all(|(at, byte)| unsafe { ((address + at) as *const u8).read_volatile() } == *byte)
 }
 
 /// Writes a jump into code. Returns whether the system allowed it.

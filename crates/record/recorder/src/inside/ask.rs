@@ -42,6 +42,9 @@ fn table(process: &'static Process, header: &ProcessHeader) -> Option<&'static [
 
 /// Asks, and waits. Returns whether there was an answer in time.
 fn is_answered(process: &'static Process, header: &ProcessHeader) -> bool {
+    if process.asked.gave_up.load(Ordering::Relaxed) != 0 {
+        return false;
+    }
     let question = header.hooks_asked.fetch_add(1, Ordering::AcqRel) + 1;
     let Some(session) = process.session() else { return false };
     let mut last = header.hooks_answered.load(Ordering::Acquire);
@@ -51,11 +54,13 @@ fn is_answered(process: &'static Process, header: &ProcessHeader) -> bool {
         }
         let is_stopped = session.clock.0.load(Ordering::Relaxed) & CLOCK_STOPPED != 0;
         if is_stopped || process.collector_is_gone(session) {
-            return false;
+            break;
         }
         process.region.wake_collector();
         sys::futex_wait(&header.hooks_answered, last, STEP_NS);
         last = header.hooks_answered.load(Ordering::Acquire);
     }
+    // A collector that does not answer is stopped, or gone: the program is not to wait for it again.
+    process.asked.gave_up.store(u32::from(last < question), Ordering::Relaxed);
     last >= question
 }

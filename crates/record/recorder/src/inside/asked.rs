@@ -10,12 +10,18 @@ pub struct Asked {
     pub(super) table: AtomicPtr<SharedHook>,
     /// Hooks of the table that were applied or given up.
     pub(super) seen: AtomicU32,
+    /// Non-zero once there was no answer in time: no further one is waited for.
+    pub(super) gave_up: AtomicU32,
 }
 
 impl Asked {
     /// Nothing yet.
     pub const fn new() -> Self {
-        Self { table: AtomicPtr::new(core::ptr::null_mut()), seen: AtomicU32::new(0) }
+        Self {
+            table: AtomicPtr::new(core::ptr::null_mut()),
+            seen: AtomicU32::new(0),
+            gave_up: AtomicU32::new(0),
+        }
     }
 }
 

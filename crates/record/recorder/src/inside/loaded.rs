@@ -40,7 +40,8 @@ pub(crate) fn watch() {
     }
     // SAFETY: the loader's variable of that name, which has this type.
     let function = unsafe { (&raw const (*list).changed).read_volatile() };
-    let Some(word) = sys::read_word_checked(function).map(usize::to_le_bytes) else { return };
+    // SAFETY: a function of the loader, which is never unmapped.
+    let word = unsafe { (function as *const [u8; MARK.len() + 1]).read_volatile() };
     let start = if word.starts_with(&MARK) { MARK.len() } else { 0 };
     if word[start] != RETURN || !function.is_multiple_of(ALIGNMENT) {
         return;

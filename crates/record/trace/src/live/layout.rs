@@ -69,15 +69,25 @@ pub struct SessionHeader {
     pub nested_count: AtomicU32,
     /// What the first of them are called.
     pub nested: [ProgramName; MAX_NESTED_NAMES],
-    /// How often recorded processes began to execute a program into which nothing can be preloaded.
-    pub unreached_count: AtomicU32,
-    /// The first of these programs, each once.
-    pub unreached: [ProgramName; MAX_UNREACHED_NAMES],
+    /// Programs into which nothing can be preloaded and that recorded processes began to execute.
+    pub unreached: ProgramNames,
+    /// Those that they began to execute without the library or the session in the environment, or out of reach of it.
+    pub bare: ProgramNames,
+}
+
+/// Programs that recorded processes began to execute.
+#[derive(Debug)]
+#[repr(C)]
+pub struct ProgramNames {
+    /// How often.
+    pub count: AtomicU32,
+    /// The first of them, each once.
+    pub names: [ProgramName; MAX_UNREACHED_NAMES],
 }
 
 /// Most names of programs that a heapwise inside runs.
 pub const MAX_NESTED_NAMES: usize = 8;
-/// Most names of programs into which nothing can be preloaded.
+/// Most names of programs that are not recorded.
 pub const MAX_UNREACHED_NAMES: usize = 16;
 /// A length of a name that is being written.
 pub const NAME_IN_THE_MAKING: u32 = u32::MAX;
