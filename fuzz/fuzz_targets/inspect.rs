@@ -26,7 +26,7 @@ fuzz_target!(|bytes: &[u8]| {
     if let Ok(program) = inspect(&FILE, None) {
         let _ = format!("{program:?}");
     }
-    if let Ok(plan) = heapwise_planner::plan(&FILE) {
+    if let Ok(plan) = heapwise_symbols::entry_points::plan(&FILE) {
         assert!(plan.planned.iter().all(|planned| planned.hook.is_sound()));
     }
     // Without roots, so that nothing that happens to be installed takes part.

@@ -67,8 +67,6 @@ impl Facts {
             "static_executable" | "static_pie" | "static_runtime" => {
                 Self { processes: Some(0), invisible: true, ..PLAIN }
             }
-            // The loader joins the recording on behalf of a program whose own allocator it never sees.
-            "own_malloc_in_executable" => Self { invisible: true, ..PLAIN },
             "asm_without_cfi" | "jit_trampoline" => Self { whole_stacks: false, ..PLAIN },
             // Their threads are ended at any point.
             "threads_alive_at_exit" | "exit_from_thread" | "rust_exit_in_thread" => {

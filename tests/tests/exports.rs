@@ -389,6 +389,7 @@ fn a_page_map_shows_what_pins_the_pages() {
     let [empty, sparse, more] = ["a", "b", "e"].map(pages);
     // 5,000 blocks of 4 KiB have left a page each.
     assert!((4_900..5_400).contains(&sparse), "{sparse} of a quarter: {drawn}");
-    assert!(empty < 50 && more < 200, "{empty} empty and {more} full ones");
+    // What the program has beside that, and what it has freed at its start.
+    assert!(empty < 200 && more < 200, "{empty} empty and {more} full ones");
     assert!(drawn.starts_with("<svg ") && drawn.ends_with("</svg>\n") && !drawn.contains("<script"));
 }

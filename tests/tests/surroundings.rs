@@ -103,11 +103,7 @@ fn another_preloaded_allocator_stays_in_use_and_the_counts_are_the_same() {
 #[test]
 fn what_cannot_be_seen_is_said_before_and_after_with_a_remedy() {
     let folder = run::private_folder();
-    for (name, spot) in [
-        ("static_executable", "static-executable"),
-        ("static_pie", "static-executable"),
-        ("own_malloc_in_executable", "exports-malloc"),
-    ] {
+    for (name, spot) in [("static_executable", "static-executable"), ("static_pie", "static-executable")] {
         let recorded = Recording::new(folder.path()).record(victim(name), &[]);
         let before = &recorded.outcome.stderr;
         assert!(before.contains("warning: ") && before.contains("help: "), "{name}: {before}");

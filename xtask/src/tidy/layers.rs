@@ -49,7 +49,11 @@ const WINGS: &[Wing] = &[
         name: "explain",
         about: "from the file to findings",
         crates: &[
-            layer("heapwise-symbols", "names, and what an executable is", &["heapwise-allocators"]),
+            layer(
+                "heapwise-symbols",
+                "names, and what an executable is",
+                &["heapwise-allocators", "heapwise-trace"],
+            ),
             layer(
                 "heapwise-analysis",
                 "from a recording to tables",
@@ -61,15 +65,6 @@ const WINGS: &[Wing] = &[
                 &["heapwise-allocators", "heapwise-analysis", "heapwise-trace"],
             ),
         ],
-    },
-    Wing {
-        name: "reach",
-        about: "into programs that bring their own allocator",
-        crates: &[layer(
-            "heapwise-planner",
-            "which of an allocator's functions can be entered, and how",
-            &["heapwise-collector", "heapwise-symbols", "heapwise-trace"],
-        )],
     },
     Wing {
         name: "doctor",
@@ -152,7 +147,6 @@ const WINGS: &[Wing] = &[
                     "heapwise-diagnosis",
                     "heapwise-doctor",
                     "heapwise-environment",
-                    "heapwise-planner",
                     "heapwise-report",
                     "heapwise-symbols",
                     "heapwise-trace",

@@ -102,6 +102,10 @@ fn a_full_disk_is_an_error_wherever_it_fills_up() {
             format.write(&analysis, &Options::default(), &mut Full(room))
         };
         let whole = export(format.name(), &Options::default()).len();
+        if format.missing(&analysis).is_some() {
+            assert_eq!(whole, 0, "{format:?} writes nothing of what is not there");
+            continue;
+        }
         for room in [0, 1, whole / 2, whole - 1] {
             let error = write(room).expect_err("there is no room");
             assert_eq!(error.kind(), io::ErrorKind::StorageFull, "{format:?} with {room} bytes");

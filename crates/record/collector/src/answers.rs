@@ -90,7 +90,12 @@ impl Process {
     pub(crate) fn may_ask(&self, planner: &Planner) -> bool {
         let has_asked = self.header().hooks_asked.load(Ordering::Acquire) != 0;
         let is_new = self.joined_at.elapsed() < ASKS_WITHIN;
-        planner.answers() && is_new && !has_asked && self.info.forked_from.is_none() && self.is_present()
+        planner.answers() && is_new && !has_asked && self.asks() && self.is_present()
+    }
+
+    /// Whether it is one that asks at its start: the recorder is no part of the program, and it was not forked from another one.
+    fn asks(&self) -> bool {
+        self.header().is_in_program.load(Ordering::Relaxed) == 0 && self.info.forked_from.is_none()
     }
 
     /// What came of all hooks.
@@ -98,7 +103,7 @@ impl Process {
         let mut found = self.hooks.refused.clone();
         // A process that did not ask has entered none, whatever others with the same files have.
         if self.hooks.answered == 0
-            && self.info.forked_from.is_none()
+            && self.asks()
             && let Some(program) = &self.executable
         {
             let plan = planner.plan.and_then(|plan| plan(program)).unwrap_or_default();

@@ -330,6 +330,7 @@ impl Process {
             }
         }
         header.command_len.store(len as u32, Ordering::Relaxed);
+        header.is_in_program.store(u32::from(placement::is_in_program()), Ordering::Relaxed);
         header.no_clock.store(u32::from(confined::is_clock_forbidden()), Ordering::Relaxed);
         self.describe_allocator(header);
         allocator_mappings::publish(header);

@@ -74,7 +74,7 @@ impl Reached {
 /// Plans for a file.
 pub(super) fn reached(path: &Path) -> Reached {
     let mut reached = Reached::default();
-    for planned in heapwise_planner::plan(path).map(|plan| plan.planned).unwrap_or_default() {
+    for planned in heapwise_symbols::entry_points::plan(path).map(|plan| plan.planned).unwrap_or_default() {
         reached.families.insert(planned.family);
         reached.has_malloc |= planned.name == "malloc";
     }

@@ -190,6 +190,8 @@ pub struct ProcessHeader {
     pub allocator_mappings: [[AtomicU64; 2]; MAX_ALLOCATOR_MAPPINGS],
     /// Offset of the table of hooks ([`SharedHook`](super::hooks::SharedHook)), 0 if there is none.
     pub hook_table: AtomicU64,
+    /// Non-zero if the recorder is a part of the program: such a one asks for no functions.
+    pub is_in_program: AtomicU32,
     /// How often the process has asked which functions of the files that it has mapped are to be entered through the recorder.
     pub hooks_asked: AtomicU32,
     /// Which of the questions is answered. Also the futex on which the process waits.

@@ -2,8 +2,8 @@
 
 #![expect(unsafe_code, reason = "executes code that the test has made")]
 
-use heapwise_planner::displace::displace;
 use heapwise_recorder::arch::jump;
+use heapwise_symbols::entry_points::displace::displace;
 use proptest::prelude::*;
 
 /// Of a copy of a function, and of its constant.

@@ -11,11 +11,9 @@
 //! Decision: only what is known by its name is touched. A name with something behind it (`.cold`, `.part.0`) is a piece of a
 //! function with a calling convention of its own, and a stripped allocator is not guessed at.
 
-#![forbid(unsafe_code)]
-
 pub mod displace;
 mod find;
 pub mod points;
 
 pub use displace::Refusal;
-pub use find::plan;
+pub use find::{Plan, Planned, Refused, plan};

@@ -1,9 +1,9 @@
 //! The planner over all functions of real libraries: no branch of any function ends in bytes that make way, and what is moved decodes to
 //! as many instructions as it comes from.
 
-use heapwise_planner::displace::displace;
 use heapwise_symbols::Svma;
 use heapwise_symbols::code;
+use heapwise_symbols::entry_points::displace::displace;
 use iced_x86::{Decoder, DecoderOptions, FlowControl, OpKind};
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
