@@ -8,8 +8,8 @@ use heapwise_trace::event::{BlockAddress, Epoch, Event};
 use heapwise_trace::file::columns::EventsEncoder;
 use heapwise_trace::file::pages::{MappedPages, MappingKind, PageRun, Reason, Snapshot, UsableSizes};
 use heapwise_trace::file::records::{
-    AllocatorInside, BlindSpot, Meta, ModuleInfo, ProcessEnd, ProcessIndex, ProcessInfo, Refusal, RunEnd, ThreadEnd,
-    ThreadIndex, ThreadInfo,
+    AllocatorInside, BlindSpot, Meta, ModuleInfo, ProcessEnd, ProcessIndex, ProcessInfo, Refusal, RunEnd,
+    ThreadEnd, ThreadIndex, ThreadInfo,
 };
 use heapwise_trace::file::tables::{
     ClockReadings, ImageSymbols, MarkNames, Nodes, Sample, Samples, SymbolFrame, Symbols,

@@ -162,6 +162,8 @@ int main() {{
         void *library = dlopen("{}", RTLD_NOW);
         if (!library) return 1;
         ((void (*)(void))dlsym(library, "work"))();
+        /* Another one, without an allocator: what is there already stays as it is. */
+        if (!dlopen(i ? "libresolv.so.2" : "libutil.so.1", RTLD_NOW)) return 2;
     }}
     return 0;
 }}"#,
@@ -177,7 +179,47 @@ int main() {{
     let inside: Vec<_> =
         report.interception.inside.iter().map(|one| (one.allocator.as_deref(), &*one.file)).collect();
     assert_eq!(inside, [(Some("jemalloc"), &*library.to_string_lossy())]);
+    let functions = report.interception.inside[0].functions;
+    assert!((6..=16).contains(&functions), "each function is entered once: {functions}");
     assert!(report.interception.blind_spots.is_empty(), "{:?}", report.interception.blind_spots);
     assert!(report.interception.allocator.contains("libc.so"), "the program's is the C library's");
+    assert_eq!(report.stacks.verify_failed, 0);
+}
+
+/// A compiler that sees a function and its callers keeps values in registers that the function leaves alone, although it might use
+/// them by the calling convention.
+#[test]
+fn callers_that_rely_on_registers_of_their_own_malloc_find_them() {
+    let source = r#"
+#include <stddef.h>
+#include <stdio.h>
+static char room[8 << 20];
+static size_t used;
+__attribute__((noinline)) void *malloc(size_t n) { void *p = room + used; used += (n + 15) & ~15ul; return p; }
+__attribute__((noinline)) void free(void *p) { __asm__ volatile("" : : "r"(p)); }
+__attribute__((noinline)) static double mix(unsigned long a, unsigned long b, unsigned long c, double x, double y) {
+    unsigned long d = a ^ b, e = b ^ c, f = c ^ a, g = a + b + c, h = a * b;
+    double z = x + y, w = x - y, v = x * y;
+    for (int i = 0; i < 1000; i++) {
+        char *p = malloc(24);
+        a += d * 3; b ^= e + a; c += f ^ b; d -= g; e += h; f ^= a; g += c; h ^= d;
+        free(p);
+        x = x * 0.999 + y; y = y * 0.5 + z; z -= w * 0.001; w += v * 0.01; v = v * 0.99 + x;
+    }
+    return x + y + z + w + v + (double)(a ^ b ^ c ^ d ^ e ^ f ^ g ^ h);
+}
+int main(void) {
+    printf("%.17g\n", mix(1, 2, 3, 4.5, 5.5));
+    return 0;
+}"#;
+    let folder = run::private_folder();
+    let program = compile(source, folder.path(), "registers", &["-fno-builtin", "-rdynamic", "-fipa-ra"]);
+    let mut alone = run::command(&program, folder.path());
+    let alone = run::finish(&mut alone, folder.path(), "alone").text();
+    let recorded = Recording::new(folder.path()).verify(1).record(&program, &[]);
+    assert_eq!(recorded.outcome.text(), alone);
+    let report = recorded.report();
+    let blocks = report.sum(|stack| stack.contains(&"mix"));
+    assert!(format!("{blocks:?}").contains("1000"), "{blocks:?}");
     assert_eq!(report.stacks.verify_failed, 0);
 }

@@ -35,6 +35,8 @@ pub struct Function<'file> {
     pub size: u64,
     /// Whether other files may use it.
     pub is_exported: bool,
+    /// Whether only the source file that it is from could use it, so that its name says nothing of what it does.
+    pub is_static: bool,
 }
 
 /// A part of the file that is mapped as code.
@@ -133,6 +135,8 @@ impl Code<'_> {
                     address: Svma(symbol.st_value(endian)),
                     size: symbol.st_size(endian),
                     is_exported,
+                    is_static: symbol.st_bind() == elf::STB_LOCAL
+                        && symbol.st_visibility() == elf::STV_DEFAULT,
                 });
             }
         };

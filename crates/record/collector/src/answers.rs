@@ -8,6 +8,7 @@ use crate::maps;
 use crate::process::Process;
 use crate::sys;
 use heapwise_trace::live::hooks::{Fixup, Hook, MOST_HOOKS, result};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -25,9 +26,10 @@ impl Process {
         }
         self.hooks.answered = asked;
         if planner.answers()
-            && let Ok(maps) = fs::read_to_string(format!("/proc/{}/maps", self.info.pid))
+            && let Ok(maps) = fs::read(format!("/proc/{}/maps", self.info.pid))
         {
-            self.send_hooks(&maps, planner);
+            // A name of a file may have any bytes.
+            self.send_hooks(&String::from_utf8_lossy(&maps), planner);
         }
         let answered = &self.header().hooks_answered;
         answered.store(asked, Ordering::Release);
@@ -36,19 +38,21 @@ impl Process {
 
     fn send_hooks(&mut self, maps: &str, planner: &mut Planner) {
         let lines: Vec<_> = maps.lines().filter_map(maps::line).collect();
-        let code = lines.iter().filter(|line| line.executable && !line.shared && line.inode != 0);
-        let code: Vec<_> = code.map(|line| ((line.device, line.inode), line)).collect();
+        let is_code =
+            |line: &&maps::Line<'_>| line.executable && !line.writable && !line.shared && line.inode != 0;
+        // A page that was changed is a line of its own ever after: parts of one file with the same distance belong together.
+        let mut parts: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for line in lines.iter().filter(is_code) {
+            let base = line.range.start.wrapping_sub(line.offset);
+            parts.entry(((line.device, line.inode), base)).or_default().push(line);
+        }
         // What was unloaded may come again, with its own code.
-        self.hooks
-            .seen
-            .retain(|(key, range)| code.iter().any(|(other, line)| other == key && line.range == *range));
-        for (key, line) in code {
-            if self.hooks.seen.iter().any(|(other, range)| *other == key && line.range == *range) {
-                continue;
-            }
-            self.hooks.seen.push((key, line.range.clone()));
-            if let Some(plan) = planner.of_file(self.info.pid, line) {
-                self.send_file(&plan, line);
+        self.hooks.seen.retain(|part| parts.contains_key(part));
+        for (part, lines) in parts {
+            if self.hooks.seen.insert(part)
+                && let Some(plan) = planner.of_file(self.info.pid, lines[0])
+            {
+                lines.into_iter().for_each(|line| self.send_file(&plan, line));
             }
         }
         self.header().hook_count.store(self.hooks.sent.len() as u32, Ordering::Release);
@@ -56,18 +60,14 @@ impl Process {
 
     fn send_file(&mut self, plan: &FilePlan, line: &maps::Line<'_>) {
         let path = PathBuf::from(line.name);
-        let is_first = !self.hooks.sent.iter().any(|(other, ..)| *other == path);
-        if is_first {
-            for Refused { family, name, why } in &plan.refused {
-                let entered = self.hooks.refused.entry((path.clone(), family)).or_default();
-                entered.refused.push((name.clone(), why.clone()));
-            }
+        for Refused { family, name, why } in &plan.refused {
+            self.hooks.refused.entry((path.clone(), family)).or_default().refuse(name, why);
         }
         for planned in plan.planned.iter().filter(|planned| line.in_file().contains(&planned.in_file)) {
             let index = self.hooks.sent.len();
             if index == MOST_HOOKS || !self.map_hook(index, &placed(planned, line)) {
                 let entered = self.hooks.refused.entry((path.clone(), planned.family)).or_default();
-                entered.refused.push((planned.name.clone(), "there are too many functions".into()));
+                entered.refuse(&planned.name, "there are too many functions");
                 continue;
             }
             self.hooks.sent.push((path.clone(), planned.family, planned.name.clone()));
@@ -89,8 +89,10 @@ impl Process {
     /// Whether the process is about to ask its first question: what it calls its allocator depends on the answer.
     pub(crate) fn may_ask(&self, planner: &Planner) -> bool {
         let has_asked = self.header().hooks_asked.load(Ordering::Acquire) != 0;
+        let results = self.header().hook_results.iter().take(self.hooks.sent.len());
+        let is_at_work = { results }.any(|it| it.load(Ordering::Acquire) == result::OPEN);
         let is_new = self.joined_at.elapsed() < ASKS_WITHIN;
-        planner.answers() && is_new && !has_asked && self.asks() && self.is_present()
+        planner.answers() && is_new && (!has_asked || is_at_work) && self.asks() && self.is_present()
     }
 
     /// Whether it is one that asks at its start: the recorder is no part of the program, and it was not forked from another one.
@@ -109,7 +111,7 @@ impl Process {
             let plan = planner.plan.and_then(|plan| plan(program)).unwrap_or_default();
             for Planned { family, name, .. } in plan.planned {
                 let entered = found.entry((program.clone(), family)).or_default();
-                entered.refused.push((name, "a process has not asked for it".into()));
+                entered.refuse(&name, "a process has not asked for it");
             }
         }
         let results = self.header().hook_results.iter().map(|result| result.load(Ordering::Acquire));
@@ -117,7 +119,7 @@ impl Process {
             let entered = found.entry((path.clone(), family)).or_default();
             match why(result) {
                 None => entered.functions += 1,
-                Some(why) => entered.refused.push((name.clone(), why.into())),
+                Some(why) => entered.refuse(name, why),
             }
         }
         found

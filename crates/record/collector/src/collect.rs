@@ -333,9 +333,7 @@ impl<'a> Collector<'a> {
             self.forward(true, true);
         }
         for (of, entered) in process.entered(&self.planner) {
-            let sum = self.outcome.entered.entry(of).or_default();
-            sum.functions = sum.functions.max(entered.functions);
-            sum.refused = entered.refused;
+            self.outcome.entered.entry(of).or_default().merge(&entered);
         }
         let end = process.end(self.session, still_running, &mut self.batch.news);
         self.outcome.lost_events = self.outcome.lost_events.saturating_add(end.lost_events);
@@ -354,9 +352,12 @@ impl<'a> Collector<'a> {
     }
 
     fn describe(&mut self, process: &mut Process) {
-        let described = process.describe();
-        if let Some(info) = &described {
-            self.outcome.allocators.insert(info.allocator.clone());
+        // A forked child has its parent's allocator, inside of the program or not.
+        let parent = self.processes.iter().find(|other| Some(other.info.index) == process.info.forked_from);
+        let inherited = parent.map(|parent| parent.info.allocator.clone());
+        let described = process.describe(inherited.as_deref());
+        if described.is_some() {
+            self.outcome.allocators.insert(process.allocator());
             self.probes.want(process, &self.session.memory(), &mut self.refusals);
         }
         self.batch.processes.extend(described);

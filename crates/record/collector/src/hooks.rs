@@ -5,8 +5,7 @@
 use crate::maps;
 use heapwise_trace::file::records::AllocatorInside;
 use heapwise_trace::live::hooks::Hook;
-use std::collections::{BTreeMap, HashMap};
-use std::ops::Range;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -48,6 +47,21 @@ pub struct Entered {
     pub functions: usize,
     /// Functions that are not, and why.
     pub refused: Vec<(String, String)>,
+}
+
+impl Entered {
+    /// Notes a function that is not entered, once for each reason.
+    pub(crate) fn refuse(&mut self, name: &str, why: &str) {
+        if !self.refused.iter().any(|(known, reason)| known == name && reason == why) {
+            self.refused.push((name.to_owned(), why.to_owned()));
+        }
+    }
+
+    /// Adds what another process with the same file has.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.functions = self.functions.max(other.functions);
+        other.refused.iter().for_each(|(name, why)| self.refuse(name, why));
+    }
 }
 
 /// By file and family.
@@ -111,8 +125,8 @@ impl Planner {
 pub(crate) struct Hooks {
     /// The last question that was answered.
     pub(crate) answered: u32,
-    /// The code that was looked at: which file, and where.
-    pub(crate) seen: Vec<(Key, Range<u64>)>,
+    /// The code that was looked at: which file, and where its first byte would be by the place of this part.
+    pub(crate) seen: HashSet<(Key, u64)>,
     /// File, family and name of each function in the table, in its order.
     pub(crate) sent: Vec<(PathBuf, &'static str, String)>,
     pub(crate) refused: EnteredByFile,

@@ -8,6 +8,7 @@ pub(crate) struct Line<'a> {
     pub(crate) range: Range<u64>,
     pub(crate) shared: bool,
     pub(crate) executable: bool,
+    pub(crate) writable: bool,
     /// Nothing may be done with it: a guard, or address space for later.
     pub(crate) closed: bool,
     /// Where in the file it begins.
@@ -44,7 +45,8 @@ pub(crate) fn line(text: &str) -> Option<Line<'_>> {
     }
     let (shared, executable) = (permissions.ends_with('s'), permissions.contains('x'));
     let closed = permissions.starts_with("---");
-    Some(Line { range, shared, executable, closed, offset, device, inode, name })
+    let writable = permissions.contains('w');
+    Some(Line { range, shared, executable, writable, closed, offset, device, inode, name })
 }
 
 #[cfg(test)]
@@ -58,6 +60,7 @@ mod tests {
             range: 0x55d0_c0a0_0000..0x55d0_c0a2_1000,
             shared: false,
             executable: false,
+            writable: true,
             closed: false,
             offset: 0,
             device: (0, 0),

@@ -151,11 +151,15 @@ impl Process {
 
     /// Facts about the process, with what it learned about itself after it had joined.
     /// `None` if it was described before.
-    pub fn describe(&mut self) -> Option<ProcessInfo> {
+    pub fn describe(&mut self, of_parent: Option<&str>) -> Option<ProcessInfo> {
         if std::mem::replace(&mut self.described, true) {
             return None;
         }
-        self.info.allocator = self.own_allocator().unwrap_or_else(|| self.allocator());
+        self.info.allocator = match (self.own_allocator(), of_parent) {
+            (Some(own), _) => own,
+            (None, Some(of_parent)) if !of_parent.is_empty() => of_parent.to_owned(),
+            _ => self.allocator(),
+        };
         Some(self.info.clone())
     }
 

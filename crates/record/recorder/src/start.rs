@@ -1,7 +1,7 @@
 //! What the preload library does when it is loaded.
 
 use crate::process::PROCESS;
-use crate::{guard, inside, loadable, real};
+use crate::{guard, inside, loadable, real, sys};
 
 /// Attaches the process before its first allocation, so that one which never allocates is seen, too.
 pub fn start() {
@@ -12,7 +12,10 @@ pub fn start() {
         && let Some(header) = PROCESS.header()
     {
         PROCESS.describe_allocator(header);
-        inside::look();
-        inside::loaded::watch();
+        // Constructors of libraries come first, and may have started threads, which may be in what would be changed.
+        if sys::thread_count() == Some(1) {
+            inside::look();
+            inside::loaded::watch();
+        }
     }
 }

@@ -24,6 +24,8 @@ pub enum Refusal {
     BranchBack,
     /// What is there is no code that can be decoded.
     NoCode,
+    /// It is longer than any function of an allocator.
+    TooLong,
 }
 
 impl std::fmt::Display for Refusal {
@@ -34,10 +36,13 @@ impl std::fmt::Display for Refusal {
             Self::Immovable => "one of its first instructions cannot be moved",
             Self::BranchBack => "it branches back into its first instructions",
             Self::NoCode => "it has no code that can be decoded",
+            Self::TooLong => "it is longer than functions are",
         })
     }
 }
 
+/// Bytes of the longest function that is decoded: a file may say that one has gigabytes.
+const LONGEST: usize = 1 << 20;
 const JUMP: u8 = 0xe9;
 /// What linkers and compilers fill the room between functions with, besides long forms of `nop`.
 const BREAKPOINT: u8 = 0xcc;
@@ -46,6 +51,9 @@ const BREAKPOINT: u8 = 0xcc;
 /// hook's addresses are those of the file.
 pub fn displace(code: &[u8], size: usize, address: u64) -> Result<Hook, Refusal> {
     let size = size.min(code.len());
+    if size > LONGEST {
+        return Err(Refusal::TooLong);
+    }
     // What a file says of its addresses may be anything.
     if address.checked_add(code.len() as u64).is_none_or(|end| end > i64::MAX as u64) {
         return Err(Refusal::NoCode);

@@ -65,7 +65,12 @@ pub fn plan(path: &Path) -> Result<Plan, Error> {
             let found = hook.and_then(|hook| {
                 let in_file = code.offset(Svma(hook.address)).ok_or(Refusal::NoCode)?;
                 let may_pass_on = points::C.iter().any(|(of_c, _)| *of_c == name);
-                Ok(Planned { family, name: name.clone(), in_file, hook: Hook { kind, may_pass_on, ..hook } })
+                Ok(Planned {
+                    family,
+                    name: name.clone(),
+                    in_file,
+                    hook: Hook { kind, may_pass_on, keeps_registers: family.is_empty(), ..hook },
+                })
             });
             match found {
                 Ok(planned) => plan.planned.push(planned),
@@ -79,10 +84,12 @@ pub fn plan(path: &Path) -> Result<Plan, Error> {
 /// The entry points that a file defines: family, name, what it does, and where it is.
 fn entry_points<'code>(code: &'code Code<'_>) -> Vec<(&'static str, String, HookKind, Function<'code>)> {
     let mut defined: BTreeMap<&str, Function<'_>> = BTreeMap::new();
-    let mut is_checking = false;
+    let (mut is_checking, mut exports_malloc) = (false, false);
     code.functions(|function| {
         is_checking |= CHECKING.contains(&function.name);
-        if may_be_one(function.name) {
+        exports_malloc |= function.is_exported && function.name == "malloc";
+        let is_of_c = points::C.iter().any(|(known, _)| *known == function.name);
+        if may_be_one(function.name) && !(is_of_c && function.is_static) {
             defined.entry(function.name).or_insert(function);
         }
     });
@@ -100,8 +107,6 @@ fn entry_points<'code>(code: &'code Code<'_>) -> Vec<(&'static str, String, Hook
         }
         found.len() > before
     };
-    // A library's `malloc` is found by its name, and so the preloaded one stands in front of it.
-    let has_own_malloc = code.is_executable() && defined.contains_key("malloc");
     let mut of_malloc = "";
     for points in points::ALL {
         for prefix in prefixes(points, &defined) {
@@ -115,7 +120,9 @@ fn entry_points<'code>(code: &'code Code<'_>) -> Vec<(&'static str, String, Hook
             }
         }
     }
-    if has_own_malloc {
+    // A library's `malloc` is found by its name, and so the preloaded one stands in front of it; unless it is hidden.
+    let is_hidden = !exports_malloc && !of_malloc.is_empty();
+    if defined.contains_key("malloc") && (code.is_executable() || is_hidden) {
         add(of_malloc, "", points::C);
     }
     found

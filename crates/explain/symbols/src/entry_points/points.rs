@@ -1,7 +1,7 @@
 //! The entry points of allocators: the functions by which programs call them, and what each one does.
 //!
-//! The lists are those of the allocators' public headers. Functions that only tell something (sizes, statistics), and those that
-//! duplicate a text, which call one of these, are not in them.
+//! The lists are those of the allocators' public headers. Functions that only answer something (sizes, statistics) are not in them, nor
+//! those that duplicate a text, those of separate heaps, and those with more arguments than the recorder hands on.
 
 use heapwise_trace::live::hooks::HookKind::{self, *};
 
@@ -54,6 +54,9 @@ const MIMALLOC: &[(&str, HookKind)] = &[
     ("mi_mallocn", AllocateArray),
     ("mi_malloc_aligned", AllocateAligned),
     ("mi_zalloc_aligned", AllocateAlignedZeroed),
+    ("mi_malloc_aligned_at", AllocateAligned),
+    ("mi_zalloc_aligned_at", AllocateAlignedZeroed),
+    ("mi_calloc_aligned", AllocateArrayZeroed),
     ("mi_aligned_alloc", AlignedAllocate),
     ("mi_memalign", AlignedAllocate),
     ("mi_posix_memalign", PosixMemalign),
@@ -90,6 +93,7 @@ const SNMALLOC: &[(&str, HookKind)] = &[
 
 const TCMALLOC: &[(&str, HookKind)] = &[
     ("tc_malloc", Allocate),
+    ("tc_malloc_skip_new_handler", Allocate),
     ("tc_calloc", AllocateArrayZeroed),
     ("tc_realloc", Resize),
     ("tc_free", Free),
@@ -111,6 +115,8 @@ const TCMALLOC: &[(&str, HookKind)] = &[
     ("tc_delete_sized", Free),
     ("tc_delete_nothrow", Free),
     ("tc_delete_aligned", Free),
+    ("tc_delete_aligned_nothrow", Free),
+    ("tc_deletearray_aligned_nothrow", Free),
     ("tc_delete_sized_aligned", Free),
     ("tc_deletearray", Free),
     ("tc_deletearray_sized", Free),

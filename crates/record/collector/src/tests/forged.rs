@@ -97,7 +97,7 @@ impl Scene {
         for reading in [&mut self.attacked, &mut self.read] {
             reading.read(&mut self.reader, usize::MAX, false);
             reading.check_threads(&mut self.reader);
-            reading.process.describe();
+            reading.process.describe(None);
             let process = &reading.process;
             let _ = (process.is_silent(), process.verify_failed_at(), process.waits_for_exit_snapshot());
         }

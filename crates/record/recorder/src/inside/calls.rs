@@ -20,14 +20,23 @@ crate::shim_of_three!(resize_shim => resize);
 crate::shim_of_six!(resize_wide_shim => resize_wide);
 crate::shim_of_six!(resize_in_place_shim => resize_in_place);
 
-/// Where the stub of a function of this kind goes.
-pub(super) fn shim(kind: HookKind) -> usize {
+crate::keeping_shim_of_three!(keeping_allocate_shim => allocate, "");
+crate::keeping_shim_of_three!(keeping_posix_memalign_shim => posix_memalign, "");
+crate::keeping_shim_of_three!(keeping_free_shim => free, "mov rax, qword ptr [rsp + 312]");
+crate::keeping_shim_of_three!(keeping_resize_shim => resize, "");
+
+/// Where the stub of a function of this kind goes. Those of the C library's names may have callers that rely on their registers.
+pub(super) fn shim(kind: HookKind, keeps_registers: bool) -> usize {
     let shim: unsafe extern "C" fn() = match kind {
+        HookKind::PosixMemalign if keeps_registers => keeping_posix_memalign_shim,
+        HookKind::Free if keeps_registers => keeping_free_shim,
+        HookKind::Resize | HookKind::ResizeArray if keeps_registers => keeping_resize_shim,
         HookKind::PosixMemalign => posix_memalign_shim,
         HookKind::Free => free_shim,
         HookKind::Resize | HookKind::ResizeArray | HookKind::ResizeAligned | HookKind::Rallocx => resize_shim,
         HookKind::ResizeFrom | HookKind::RpalignedRealloc => resize_wide_shim,
         HookKind::Xallocx => resize_in_place_shim,
+        _ if keeps_registers => keeping_allocate_shim,
         _ => allocate_shim,
     };
     shim as usize
@@ -133,14 +142,27 @@ unsafe extern "C" fn posix_memalign(
     let entry = Entry { stack_pointer: sp, frame_pointer: fp };
     // SAFETY: the slot's function, which the caller has called.
     let real = unsafe { real_of_three(slot) };
-    if passing::is_left_alone(slot) || is_inner(&entry) {
+    let is_left_alone = passing::is_left_alone(slot);
+    if is_left_alone && !passing::is_unknown() || is_inner(&entry) {
         // SAFETY: the caller's call.
         return unsafe { real(out as usize, align, size) } as c_int;
     }
-    // SAFETY: the caller's call.
-    let error = in_inside(&entry, || unsafe { real(out as usize, align, size) }) as c_int;
-    // SAFETY: on success the function has written the block there.
-    let block = if error == 0 { unsafe { out.read() } } else { core::ptr::null_mut() };
+    let mut error = 0;
+    let call = || {
+        // SAFETY: the caller's call.
+        error = unsafe { real(out as usize, align, size) } as c_int;
+        // SAFETY: on success the function has written the block there.
+        if error == 0 { unsafe { out.read() as usize } } else { 0 }
+    };
+    let (block, is_described) = match is_left_alone {
+        true => passing::find_out(&entry, call),
+        false => (in_inside(&entry, call), true),
+    };
+    if !is_described {
+        forget_time();
+        return error;
+    }
+    let block = block as *mut u8;
     handed_out(block, size, align, AllocFunction::PosixMemalign, &entry);
     error
 }
@@ -185,9 +207,20 @@ unsafe extern "C" fn resize(block: usize, b: usize, c: usize, sp: usize, fp: usi
     let entry = Entry { stack_pointer: sp, frame_pointer: fp };
     // SAFETY: the slot's function, which the caller has called.
     let real = unsafe { real_of_three(slot) };
-    if passing::is_left_alone(slot) || is_inner(&entry) {
+    let is_left_alone = passing::is_left_alone(slot);
+    if is_left_alone && (block != 0 || !passing::is_unknown()) || is_inner(&entry) {
         // SAFETY: the caller's call.
         return unsafe { real(block, b, c) };
+    }
+    if is_left_alone {
+        // SAFETY: the caller's call.
+        let (new, is_described) = passing::find_out(&entry, || unsafe { real(block, b, c) });
+        if is_described {
+            handed_out(new as *mut u8, b, 0, AllocFunction::Realloc, &entry);
+        } else {
+            forget_time();
+        }
+        return new;
     }
     let size = if slot.kind() == HookKind::ResizeArray as u8 { b.saturating_mul(c) } else { b };
     // SAFETY: the caller's call.

@@ -7,7 +7,9 @@ use super::slots::Slot;
 use crate::arch::entry::Entry;
 use crate::describe::in_inside;
 use crate::nested::Operator;
+use crate::process::PROCESS;
 use core::sync::atomic::{AtomicU8, Ordering};
+use heapwise_trace::live::layout::CLOCK_PAUSED;
 
 const UNKNOWN: u8 = 0;
 const ALLOCATES: u8 = 1;
@@ -32,7 +34,10 @@ pub(super) fn find_out(entry: &Entry, call: impl FnOnce() -> usize) -> (usize, b
     let operator = Operator::begin(entry.stack_pointer, 0, None);
     let block = in_inside(entry, call);
     let was_described = operator.ends_with(entry.stack_pointer, block);
-    // A refusal says nothing.
+    // A refusal says nothing, and while recording is paused nothing is described.
+    if PROCESS.region.clock() & CLOCK_PAUSED != 0 {
+        return (block, false);
+    }
     if block != 0 {
         STATE.store(if was_described { PASSES_ON } else { ALLOCATES }, Ordering::Relaxed);
     }

@@ -11,4 +11,4 @@ mod start;
 #[cfg(target_os = "linux")]
 pub use linux::*;
 #[cfg(target_os = "linux")]
-pub use start::{initial_stack, is_privileged, parent_id_in_proc, program_headers};
+pub use start::{initial_stack, is_privileged, parent_id_in_proc, program_headers, thread_count};

@@ -32,6 +32,11 @@ pub fn parent_id_in_proc() -> Option<u32> {
     stat(4).and_then(|id| u32::try_from(id).ok())
 }
 
+/// How many threads this process has.
+pub fn thread_count() -> Option<usize> {
+    stat(20)
+}
+
 /// A number in `/proc/self/stat`. The second field is the program's name in parentheses, which may hold anything, so fields are
 /// counted from the last parenthesis on.
 fn stat(field: usize) -> Option<usize> {

@@ -127,6 +127,8 @@ pub struct Hook {
     pub kind: HookKind,
     /// Whether it is called as the C library's function is, in the executable: it may be an allocator's, or pass on to the C library.
     pub may_pass_on: bool,
+    /// Whether its callers may know which registers it leaves as they are: a compiler that has both in one file makes use of that.
+    pub keeps_registers: bool,
     /// How many bytes make way.
     pub displaced_len: u8,
     /// What they are in the file.
@@ -146,6 +148,7 @@ impl Default for Hook {
             address: 0,
             kind: HookKind::default(),
             may_pass_on: false,
+            keeps_registers: false,
             displaced_len: 0,
             displaced: [0; MOST_DISPLACED],
             moved_len: 0,
@@ -177,8 +180,8 @@ impl Hook {
     pub fn encode(&self) -> [u64; HOOK_WORDS] {
         let mut words = [0; HOOK_WORDS];
         words[0] = self.address;
-        let passes = u8::from(self.may_pass_on);
-        let bytes = [self.kind as u8, self.displaced_len, self.moved_len, self.fixup_count, passes, 0, 0, 0];
+        let flags = u8::from(self.may_pass_on) | u8::from(self.keeps_registers) << 1;
+        let bytes = [self.kind as u8, self.displaced_len, self.moved_len, self.fixup_count, flags, 0, 0, 0];
         words[1] = u64::from_le_bytes(bytes);
         let mut displaced = [0; 24];
         displaced[..MOST_DISPLACED].copy_from_slice(&self.displaced);
@@ -197,11 +200,12 @@ impl Hook {
 
     /// The hook of these words, if they are one.
     pub fn decode(words: &[u64; HOOK_WORDS]) -> Option<Self> {
-        let [kind, displaced_len, moved_len, fixup_count, passes, ..] = words[1].to_le_bytes();
+        let [kind, displaced_len, moved_len, fixup_count, flags, ..] = words[1].to_le_bytes();
         let mut hook = Self {
             address: words[0],
             kind: HookKind::from_code(kind)?,
-            may_pass_on: passes != 0,
+            may_pass_on: flags & 1 != 0,
+            keeps_registers: flags & 2 != 0,
             displaced_len,
             moved_len,
             fixup_count,
@@ -261,6 +265,7 @@ mod tests {
             address: 0x55d0_c0a0_1234,
             kind: HookKind::Rallocx,
             may_pass_on: true,
+            keeps_registers: true,
             displaced_len: 7,
             ..Hook::default()
         };

@@ -10,7 +10,7 @@
 use heapwise_trace::live::hooks::{Hook, JUMP_BYTES};
 
 /// Bytes of a stub.
-pub const STUB_BYTES: usize = 24;
+pub const STUB_BYTES: usize = 26;
 
 /// The jump at `from` to `to`; `None` if that is too far.
 pub fn jump(from: usize, to: usize) -> Option<[u8; JUMP_BYTES]> {
@@ -22,13 +22,15 @@ fn distance(from: usize, to: usize) -> Option<i32> {
     i32::try_from((to as i64).wrapping_sub(from as i64)).ok()
 }
 
-/// A stub that goes to `shim` with the slot's address.
-pub fn stub(slot: usize, shim: usize) -> [u8; STUB_BYTES] {
+/// A stub that goes to `shim` with the slot's address. For a shim that keeps all registers it leaves `r11` on the stack.
+pub fn stub(slot: usize, shim: usize, keeps_registers: bool) -> [u8; STUB_BYTES] {
     let mut stub = [0; STUB_BYTES];
-    stub[..2].copy_from_slice(&[0x49, 0xbb]);
-    stub[2..10].copy_from_slice(&slot.to_le_bytes());
-    stub[10..16].copy_from_slice(&[0xff, 0x25, 0, 0, 0, 0]);
-    stub[16..].copy_from_slice(&shim.to_le_bytes());
+    // push r11, or two instructions without effect
+    stub[..2].copy_from_slice(if keeps_registers { &[0x41, 0x53] } else { &[0x90, 0x90] });
+    stub[2..4].copy_from_slice(&[0x49, 0xbb]);
+    stub[4..12].copy_from_slice(&slot.to_le_bytes());
+    stub[12..18].copy_from_slice(&[0xff, 0x25, 0, 0, 0, 0]);
+    stub[18..].copy_from_slice(&shim.to_le_bytes());
     stub
 }
 
@@ -56,6 +58,55 @@ macro_rules! shim_of_three {
                 "mov r8, rbp",
                 "mov r9, r11",
                 "jmp {hook}",
+                ".cfi_endproc",
+                hook = sym $hook,
+            )
+        }
+    };
+}
+
+/// The same, and all registers are as they were afterwards, and `$after` says what becomes of `rax`. The stub has left `r11` on the stack.
+#[macro_export]
+macro_rules! keeping_shim_of_three {
+    ($name:ident => $hook:path, $after:literal) => {
+        #[unsafe(naked)]
+        unsafe extern "C" fn $name() {
+            core::arch::naked_asm!(
+                ".cfi_startproc",
+                ".cfi_adjust_cfa_offset 8",
+                // Sixteen registers of 16 bytes, and eight of 8: with `r11` and the return address, aligned as a call requires.
+                "sub rsp, 320",
+                ".cfi_adjust_cfa_offset 320",
+                ".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15",
+                "movups xmmword ptr [rsp + 16*\\n], xmm\\n",
+                ".endr",
+                "mov qword ptr [rsp + 256], rdi",
+                "mov qword ptr [rsp + 264], rsi",
+                "mov qword ptr [rsp + 272], rdx",
+                "mov qword ptr [rsp + 280], rcx",
+                "mov qword ptr [rsp + 288], r8",
+                "mov qword ptr [rsp + 296], r9",
+                "mov qword ptr [rsp + 304], r10",
+                "mov qword ptr [rsp + 312], rax",
+                "lea rcx, [rsp + 328]",
+                "mov r8, rbp",
+                "mov r9, r11",
+                "call {hook}",
+                $after,
+                ".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15",
+                "movups xmm\\n, xmmword ptr [rsp + 16*\\n]",
+                ".endr",
+                "mov rdi, qword ptr [rsp + 256]",
+                "mov rsi, qword ptr [rsp + 264]",
+                "mov rdx, qword ptr [rsp + 272]",
+                "mov rcx, qword ptr [rsp + 280]",
+                "mov r8, qword ptr [rsp + 288]",
+                "mov r9, qword ptr [rsp + 296]",
+                "mov r10, qword ptr [rsp + 304]",
+                "mov r11, qword ptr [rsp + 320]",
+                "add rsp, 328",
+                ".cfi_adjust_cfa_offset -328",
+                "ret",
                 ".cfi_endproc",
                 hook = sym $hook,
             )
