@@ -33,6 +33,18 @@ impl Outcome {
         self.status.code().or(self.status.signal().map(|s| 128 + s)).unwrap_or(-1)
     }
 
+    /// Allocations, reallocations and bytes that a program and its child have counted, and say in lines that begin with `expect`.
+    pub fn counted(&self) -> [u64; 3] {
+        let text = self.text();
+        let lines = text.lines().filter_map(|line| line.strip_prefix("expect "));
+        let numbers = lines.map(|line| {
+            let mut words = line.split(' ').map(|word| word.parse().expect("a number"));
+            std::array::from_fn(|_| words.next().expect("three numbers"))
+        });
+        let sum = numbers.reduce(|a: [u64; 3], b| std::array::from_fn(|i| a[i] + b[i]));
+        sum.expect("the program says what it did")
+    }
+
     /// Standard output as text.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.stdout).into_owned()

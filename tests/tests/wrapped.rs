@@ -12,25 +12,13 @@ use heapwise_trace::file::Reader;
 use heapwise_trace::file::reader::Section;
 use std::path::{Path, PathBuf};
 
-/// Allocations, reallocations and bytes that a program and its child have counted.
-fn counted(text: &str) -> [u64; 3] {
-    let lines = text.lines().filter_map(|line| line.strip_prefix("expect "));
-    let numbers = lines.map(|line| {
-        let mut words = line.split(' ').map(|word| word.parse().expect("a number"));
-        std::array::from_fn(|_| words.next().expect("three numbers"))
-    });
-    numbers
-        .reduce(|a: [u64; 3], b| std::array::from_fn(|i| a[i] + b[i]))
-        .expect("the program says what it did")
-}
-
 /// Records a program, and finds everything that it counted.
 fn exact(program: &Path, allocator: &str) -> Recorded {
     let folder = run::private_folder();
     let recorded = Recording::new(folder.path()).verify(10).record(program, &[]);
     assert_eq!(recorded.outcome.code(), 0, "{}", recorded.outcome.stderr);
     let report = recorded.report();
-    let [allocations, reallocations, bytes] = counted(&recorded.outcome.text());
+    let [allocations, reallocations, bytes] = recorded.outcome.counted();
     let totals = &report.totals;
     assert_eq!(
         [totals.allocations, totals.reallocations, totals.allocated_bytes],
@@ -145,7 +133,7 @@ fn the_preload_library_can_take_its_place() {
     let folder = run::private_folder();
     let recorded = Recording::new(folder.path()).with(&["--recorder", "preload"]).record(&program, &[]);
     let report = recorded.report();
-    let [allocations, reallocations, bytes] = counted(&recorded.outcome.text());
+    let [allocations, reallocations, bytes] = recorded.outcome.counted();
     let totals = &report.totals;
     // All of that, and what the C library allocates for itself.
     assert!(totals.allocations >= allocations && totals.reallocations >= reallocations);
@@ -159,7 +147,7 @@ fn inside_of_another_recording_it_joins_the_innermost_one() {
     let (folder, inside) = (run::private_folder(), run::private_folder());
     let around = Recording::new(folder.path());
     let (recorded, report) = Recording::new(inside.path()).record_inside(&around, &program);
-    let [allocations, reallocations, bytes] = counted(&recorded.outcome.text());
+    let [allocations, reallocations, bytes] = recorded.outcome.counted();
     let totals = &report.totals;
     assert_eq!(
         [totals.allocations, totals.reallocations, totals.allocated_bytes],
@@ -187,7 +175,7 @@ fn nobody_records_it_unasked() {
     let mut command = run::command(&program, folder.path());
     let outcome = run::finish(&mut command, folder.path(), "alone");
     assert_eq!((outcome.code(), outcome.stderr.as_str()), (0, ""));
-    assert!(counted(&outcome.text())[0] > 10_000);
+    assert!(outcome.counted()[0] > 10_000);
     let left = std::fs::read_dir(folder.path()).expect("it can be read").flatten();
     let left: Vec<_> = left.map(|entry| entry.file_name()).collect();
     assert!(left.iter().all(|name| !name.to_string_lossy().ends_with(".hw")), "{left:?}");
@@ -320,7 +308,7 @@ fn a_variable_records_a_whole_program() {
     let (_, report) = report_on(&folder.path().join("whole.hw"), folder.path());
     let report = report.expect("the recording can be read");
     // The counter below the wrapper has counted the collector, too.
-    let [allocations, reallocations, _] = counted(&outcome.text());
+    let [allocations, reallocations, _] = outcome.counted();
     assert!(
         report.totals.allocations > 10_000 && report.totals.allocations < allocations,
         "{:?}",

@@ -5,7 +5,6 @@ use crate::{Failure, blind_spots, doctor, exit, inherited, lines, nested, preloa
 use anyhow::{Context, anyhow};
 use heapwise_allocators::{c_library_path, c_library_version};
 use heapwise_analysis::Analysis;
-use heapwise_collector::hooks::{self, FilePlan};
 use heapwise_collector::{Error, ErrorKind, Limits, Recorded, Request, record};
 use heapwise_report::escape::file::{self, Existing};
 use heapwise_report::escape::terminal;
@@ -49,7 +48,7 @@ pub(crate) fn run(args: RunArgs) -> Result<u8, Failure> {
         blind_spots,
         explain: blind_spots::of_file,
         look_inside: blind_spots::inside,
-        plan: plan_hooks,
+        plan: |path| entry_points::plan(path).ok(),
         concerns_heap: heapwise_environment::is_heap_variable,
         environment_findings,
         examine: doctor::of_recorded,
@@ -86,18 +85,6 @@ pub(crate) fn run(args: RunArgs) -> Result<u8, Failure> {
             ),
         )),
     }
-}
-
-/// Which functions of a file the recorder is to be put in front of.
-fn plan_hooks(path: &Path) -> Option<FilePlan> {
-    let plan = entry_points::plan(path).ok()?;
-    let planned = plan.planned.into_iter().map(|entry_points::Planned { family, name, in_file, hook }| {
-        hooks::Planned { family, name, in_file, hook }
-    });
-    let refused = plan.refused.into_iter().map(|entry_points::Refused { family, name, why }| {
-        hooks::Refused { family, name, why: why.to_string() }
-    });
-    Some(FilePlan { inode: plan.inode, planned: planned.collect(), refused: refused.collect() })
 }
 
 /// Exits after a second interrupt, whatever the other threads are doing.

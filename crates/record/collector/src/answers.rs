@@ -3,11 +3,12 @@
 //! It asks when it has joined, and when its loader has loaded another library, and waits. What it has mapped says the kernel. The process
 //! applies the answer, and says of each function what came of it.
 
-use crate::hooks::{EnteredByFile, FilePlan, Planned, Planner, Refused};
+use crate::hooks::{EnteredByFile, Planner};
 use crate::maps;
 use crate::process::Process;
 use crate::sys;
 use heapwise_trace::live::hooks::{Fixup, Hook, MOST_HOOKS, result};
+use heapwise_trace::live::plan::{FilePlan, Planned, Refused};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
@@ -18,12 +19,14 @@ use std::time::Duration;
 const ASKS_WITHIN: Duration = Duration::from_millis(50);
 
 impl Process {
-    /// Answers the question of which functions are to be entered through the recorder, if there is one.
+    /// Whether the process waits for an answer.
+    pub(crate) fn asks_now(&self) -> bool {
+        self.header().hooks_asked.load(Ordering::Acquire) != self.hooks.answered && self.is_present()
+    }
+
+    /// Answers the question of which functions are to be entered through the recorder.
     pub(crate) fn answer(&mut self, planner: &mut Planner) {
         let asked = self.header().hooks_asked.load(Ordering::Acquire);
-        if asked == self.hooks.answered || !self.is_present() {
-            return;
-        }
         self.hooks.answered = asked;
         if planner.answers()
             && let Ok(maps) = fs::read(format!("/proc/{}/maps", self.info.pid))

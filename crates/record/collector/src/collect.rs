@@ -282,7 +282,17 @@ impl<'a> Collector<'a> {
 
     /// Says to processes that have asked which functions they are to enter through the recorder.
     fn answer(&mut self) {
-        for process in &mut self.processes {
+        for at in 0..self.processes.len() {
+            if !self.processes[at].asks_now() {
+                continue;
+            }
+            // What a forked child has of its parent was looked at, and may be executed by now.
+            let (forked_from, is_first) =
+                (self.processes[at].info.forked_from, self.processes[at].hooks.answered == 0);
+            let parent = self.processes.iter().find(|other| Some(other.info.index) == forked_from);
+            let of_parent = parent.filter(|_| is_first).map(|parent| parent.hooks.seen.clone());
+            let process = &mut self.processes[at];
+            process.hooks.seen.extend(of_parent.into_iter().flatten());
             process.map_new_arenas(&mut Common {
                 session: self.session,
                 claims: &mut self.claims,

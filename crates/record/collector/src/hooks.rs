@@ -4,41 +4,10 @@
 
 use crate::maps;
 use heapwise_trace::file::records::AllocatorInside;
-use heapwise_trace::live::hooks::Hook;
+use heapwise_trace::live::plan::FilePlan;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// What is to be done with one file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FilePlan {
-    /// The file's number in its file system.
-    pub inode: u64,
-    /// Functions that can be entered through the recorder.
-    pub planned: Vec<Planned>,
-    /// Functions that cannot.
-    pub refused: Vec<Refused>,
-}
-
-/// A function that can be entered through the recorder.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Planned {
-    /// What its allocator is called; empty if only `malloc` is known of it.
-    pub family: &'static str,
-    pub name: String,
-    /// Where in the file the jump goes.
-    pub in_file: u64,
-    /// How; addresses are those of the file.
-    pub hook: Hook,
-}
-
-/// A function that cannot be entered so.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refused {
-    pub family: &'static str,
-    pub name: String,
-    pub why: String,
-}
 
 /// Allocators inside of a file that a process has mapped, and what came of the attempt to record them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

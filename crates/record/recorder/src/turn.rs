@@ -152,7 +152,37 @@ pub(crate) fn enter_real(words: *mut ThreadWords, entry: &Entry) -> (usize, usiz
 #[cold]
 #[inline(never)]
 pub(crate) fn is_inner_slowly(words: *mut ThreadWords, entry: &Entry) -> bool {
-    matches!(look(words, entry), Turn::InReal | Turn::BusyInReal | Turn::Internal)
+    match look(words, entry) {
+        Turn::InReal if was_left(words, entry) => {
+            drop_abandoned(&PROCESS, words);
+            false
+        }
+        Turn::InReal | Turn::BusyInReal | Turn::Internal => true,
+        Turn::Free | Turn::Abandoned | Turn::Busy => false,
+    }
+}
+
+/// Bytes below the entry of a call of a real allocator in which the hook's frame lies, with the address to which the allocator
+/// returns.
+const HOOK_FRAME: usize = 2048;
+
+/// Whether the call of the real allocator that the guard stands for was left by an exception or a jump, although this entry is further
+/// in: then no frame of a hook is left below its entry. A trace of one that was not overwritten yet keeps this unknown.
+fn was_left(words: *mut ThreadWords, entry: &Entry) -> bool {
+    // SAFETY: this thread's own words, read as wholes; no reference to them lives.
+    let (guard, state) = unsafe { ((&raw const (*words).guard).read_volatile(), (*words).state) };
+    let held = guard & !(guard::REAL | guard::NESTED);
+    let low = entry.stack_pointer.max(held.saturating_sub(HOOK_FRAME));
+    // SAFETY: as in `look`.
+    let is_one_stack = !state.is_null()
+        && unsafe { Stacks::share(&raw const (*state).stack.stacks, entry.stack_pointer, held) };
+    if !is_one_stack || low >= held || !real::is_own_code(was_left as *const () as usize) {
+        return false;
+    }
+    let mut slots = (low.next_multiple_of(size_of::<usize>())..held).step_by(size_of::<usize>());
+    // SAFETY: between this entry and an earlier one of the same stack, so it is mapped; other frames lie there, which are read word by
+    // word and as they are.
+    !slots.any(|at| real::is_own_code(unsafe { (at as *const usize).read_volatile() }))
 }
 
 /// Joins the session with this process and this thread, unless they have done so.

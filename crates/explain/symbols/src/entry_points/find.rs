@@ -5,6 +5,7 @@ use super::points::{self, Points};
 use crate::code::{self, Code, Function};
 use crate::{Error, Svma};
 use heapwise_trace::live::hooks::{Hook, HookKind};
+use heapwise_trace::live::plan::{FilePlan, Planned, Refused};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -15,44 +16,13 @@ const UNKNOWN_SIZE: u64 = 64;
 /// Functions of checking heaps: what is behind them counts and fills on its own, and its `malloc` is the check.
 const CHECKING: &[&str] = &["__asan_init", "__msan_init", "__tsan_init", "__hwasan_init"];
 
-/// What is to be done with a file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Plan {
-    /// The file's number in its file system.
-    pub inode: u64,
-    /// Functions that can be entered through the recorder.
-    pub planned: Vec<Planned>,
-    /// Functions that cannot.
-    pub refused: Vec<Refused>,
-}
-
-/// A function that can be entered through the recorder.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Planned {
-    /// Its allocator's family; empty if only `malloc` is known of it.
-    pub family: &'static str,
-    pub name: String,
-    /// Where in the file the jump goes.
-    pub in_file: u64,
-    /// How; addresses are those of the file.
-    pub hook: Hook,
-}
-
-/// A function that cannot be entered so.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refused {
-    pub family: &'static str,
-    pub name: String,
-    pub why: Refusal,
-}
-
 /// Plans for one file.
 ///
 /// # Errors
 /// If it is missing, unreadable, damaged, or no ELF file for 64-bit x86.
-pub fn plan(path: &Path) -> Result<Plan, Error> {
+pub fn plan(path: &Path) -> Result<FilePlan, Error> {
     code::read(path, |code| {
-        let mut plan = Plan { inode: code.inode(), ..Plan::default() };
+        let mut plan = FilePlan { inode: code.inode(), ..FilePlan::default() };
         let mut done = BTreeSet::new();
         for (family, name, kind, function) in entry_points(code) {
             // Several names of one function are one.
@@ -74,7 +44,7 @@ pub fn plan(path: &Path) -> Result<Plan, Error> {
             });
             match found {
                 Ok(planned) => plan.planned.push(planned),
-                Err(why) => plan.refused.push(Refused { family, name, why }),
+                Err(why) => plan.refused.push(Refused { family, name, why: why.to_string() }),
             }
         }
         plan

@@ -16,4 +16,4 @@ mod find;
 pub mod points;
 
 pub use displace::Refusal;
-pub use find::{Plan, Planned, Refused, plan};
+pub use find::plan;

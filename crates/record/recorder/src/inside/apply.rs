@@ -113,8 +113,8 @@ fn has(address: usize, bytes: &[u8]) -> bool {
         .all(|(at, byte)| unsafe { ((address + at) as *const u8).read_volatile() } == *byte)
 }
 
-/// Writes a jump into code. Returns whether the system allowed it.
-fn write(address: usize, jump: &[u8; JUMP_BYTES]) -> bool {
+/// Writes a jump into code that no thread is in. Returns whether the system allowed it.
+pub(super) fn write(address: usize, jump: &[u8; JUMP_BYTES]) -> bool {
     let first = address & !(PAGE - 1);
     let len = (address + JUMP_BYTES).next_multiple_of(PAGE) - first;
     // SAFETY: it stays executable, for other threads may be in the same page.

@@ -207,6 +207,7 @@ unsafe extern "C" fn resize(block: usize, b: usize, c: usize, sp: usize, fp: usi
     let entry = Entry { stack_pointer: sp, frame_pointer: fp };
     // SAFETY: the slot's function, which the caller has called.
     let real = unsafe { real_of_three(slot) };
+    let size = if slot.kind() == HookKind::ResizeArray as u8 { b.saturating_mul(c) } else { b };
     let is_left_alone = passing::is_left_alone(slot);
     if is_left_alone && (block != 0 || !passing::is_unknown()) || is_inner(&entry) {
         // SAFETY: the caller's call.
@@ -216,19 +217,28 @@ unsafe extern "C" fn resize(block: usize, b: usize, c: usize, sp: usize, fp: usi
         // SAFETY: the caller's call.
         let (new, is_described) = passing::find_out(&entry, || unsafe { real(block, b, c) });
         if is_described {
-            handed_out(new as *mut u8, b, 0, AllocFunction::Realloc, &entry);
+            handed_out(new as *mut u8, size, 0, AllocFunction::Realloc, &entry);
         } else {
             forget_time();
         }
         return new;
     }
-    let size = if slot.kind() == HookKind::ResizeArray as u8 { b.saturating_mul(c) } else { b };
     // SAFETY: the caller's call.
     describe_resize(block, size, &entry, || unsafe { real(block, b, c) })
 }
 
 /// A function with up to six arguments.
 type Six = unsafe extern "C" fn(usize, usize, usize, usize, usize, usize) -> usize;
+
+/// The function of a slot, with up to six arguments.
+///
+/// # Safety
+/// It has that many, and returns a word.
+#[inline(always)]
+unsafe fn real_of_six(slot: &Slot) -> Six {
+    // SAFETY: as in `real_of_three`.
+    unsafe { core::mem::transmute(slot.real()) }
+}
 
 unsafe extern "C" fn resize_wide(
     block: usize,
@@ -242,8 +252,8 @@ unsafe extern "C" fn resize_wide(
     slot: &Slot,
 ) -> usize {
     let entry = Entry { stack_pointer: sp, frame_pointer: fp };
-    // SAFETY: as in `real_of_three`, with more arguments.
-    let real: Six = unsafe { core::mem::transmute(slot.real()) };
+    // SAFETY: the slot's function, which the caller has called.
+    let real = unsafe { real_of_six(slot) };
     if is_inner(&entry) {
         // SAFETY: the caller's call.
         return unsafe { real(block, b, c, d, e, f) };
@@ -266,8 +276,8 @@ unsafe extern "C" fn resize_in_place(
     slot: &Slot,
 ) -> usize {
     let entry = Entry { stack_pointer: sp, frame_pointer: fp };
-    // SAFETY: as in `real_of_three`, with more arguments.
-    let real: Six = unsafe { core::mem::transmute(slot.real()) };
+    // SAFETY: the slot's function, which the caller has called.
+    let real = unsafe { real_of_six(slot) };
     if is_inner(&entry) {
         // SAFETY: the caller's call.
         return unsafe { real(block, size, extra, flags, e, f) };

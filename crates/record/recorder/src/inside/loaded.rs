@@ -3,11 +3,11 @@
 //! The loader calls an empty function for debuggers whenever its list of libraries changes, and before the new ones are executed for
 //! the first time. The list says where it is ([`LoaderList`], `struct r_debug` of `<link.h>`), and a jump is written into it.
 
+use super::apply::write;
 use super::ask::look;
 use crate::arch::jump;
 use crate::guard::Internal;
 use crate::process::PROCESS;
-use crate::sys::{self, Access, PAGE};
 use core::sync::atomic::{AtomicPtr, Ordering};
 
 /// The loader's `struct r_debug`.
@@ -48,15 +48,10 @@ pub(crate) fn watch() {
     }
     let at = function + start;
     LIST.store(list, Ordering::Release);
-    let page = at & !(PAGE - 1);
-    // The recorder is loaded near the loader; where it is not, nothing is watched.
-    let Some(code) = jump::jump(at, changed as *const () as usize) else { return };
-    // SAFETY: it stays executable.
-    if unsafe { sys::protect(page, PAGE, Access::WriteAndExecute) }.is_ok() {
-        // SAFETY: an empty function and the room behind it, up to the next one; writable now, and no other thread is there.
-        unsafe { core::ptr::copy_nonoverlapping(code.as_ptr(), at as *mut u8, code.len()) };
-        // SAFETY: as it was before.
-        let _ = unsafe { sys::protect(page, PAGE, Access::Execute) };
+    // The recorder is loaded near the loader. Where it is not, or code may not be changed, libraries that come late are named as not
+    // recorded: the collector finds their allocators at the end.
+    if let Some(code) = jump::jump(at, changed as *const () as usize) {
+        write(at, &code);
     }
 }
 

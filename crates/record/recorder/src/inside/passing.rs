@@ -31,15 +31,14 @@ pub(super) fn is_unknown() -> bool {
 /// Calls a function that returns a block, and finds out. Returns the block, and whether it is to be described.
 #[cold]
 pub(super) fn find_out(entry: &Entry, call: impl FnOnce() -> usize) -> (usize, bool) {
+    // While recording is paused nothing is described, and that it was not says nothing. It does not begin again.
+    let is_paused = PROCESS.region.clock() & CLOCK_PAUSED != 0;
     let operator = Operator::begin(entry.stack_pointer, 0, None);
     let block = in_inside(entry, call);
     let was_described = operator.ends_with(entry.stack_pointer, block);
-    // A refusal says nothing, and while recording is paused nothing is described.
-    if PROCESS.region.clock() & CLOCK_PAUSED != 0 {
-        return (block, false);
-    }
-    if block != 0 {
+    // A refusal says nothing either.
+    if block != 0 && !is_paused {
         STATE.store(if was_described { PASSES_ON } else { ALLOCATES }, Ordering::Relaxed);
     }
-    (block, !was_described)
+    (block, !was_described && !is_paused)
 }

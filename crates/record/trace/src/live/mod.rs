@@ -25,4 +25,6 @@ pub mod hooks;
 pub mod layout;
 pub mod marks;
 pub mod node;
+#[cfg(feature = "file")]
+pub mod plan;
 pub mod words;

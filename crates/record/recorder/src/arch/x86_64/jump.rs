@@ -65,7 +65,8 @@ macro_rules! shim_of_three {
     };
 }
 
-/// The same, and all registers are as they were afterwards, and `$after` says what becomes of `rax`. The stub has left `r11` on the stack.
+/// The same for functions whose callers rely on registers: all are afterwards as they were, but for `rax`, with which the instruction
+/// `$after` may do the same. The stub has left `r11` on the stack.
 #[macro_export]
 macro_rules! keeping_shim_of_three {
     ($name:ident => $hook:path, $after:literal) => {
@@ -122,7 +123,7 @@ macro_rules! shim_of_six {
         unsafe extern "C" fn $name() {
             core::arch::naked_asm!(
                 ".cfi_startproc",
-                "lea rax, [rsp]",
+                "mov rax, rsp",
                 // Three words and the return address: the stack has the alignment that a call requires.
                 "push r11",
                 ".cfi_adjust_cfa_offset 8",
