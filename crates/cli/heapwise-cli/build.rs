@@ -73,8 +73,9 @@ fn carry_preload(workspace: &Path, out: &Path) {
         println!("cargo::rerun-if-changed={}", wing.join(folder).display());
     }
     let folder = shared_folder(out, "preload");
-    // Both have the same name in a target folder, and another build may want the other one meanwhile.
-    for (name, features) in [("HEAPWISE_PRELOAD", ""), ("HEAPWISE_PRELOAD_CXX", "cxx")] {
+    // All have the same name in a target folder, and another build may want another one meanwhile.
+    let variants = [("HEAPWISE_PRELOAD", ""), ("HEAPWISE_PRELOAD_CXX", "cxx"), ("HEAPWISE_IMAGE", "image")];
+    for (name, features) in variants {
         let target = folder.join(if features.is_empty() { "c" } else { features });
         let mut cargo = nested(&wing.join("preload"), &target);
         cargo.args(["--profile", "preload", "--lib", "--features", features]);

@@ -7,5 +7,12 @@ fn main() {
     // All symbols are bound before the program starts: no lazy binding inside malloc.
     println!("cargo::rustc-link-arg-cdylib=-Wl,-z,now");
     println!("cargo::rustc-link-arg-cdylib=-Wl,--build-id");
-    println!("cargo::rustc-link-lib=c");
+    if std::env::var_os("CARGO_FEATURE_IMAGE").is_none() {
+        println!("cargo::rustc-link-lib=c");
+        return;
+    }
+    // Nothing but its own code, which begins at its only function; what refers to itself needs no loader.
+    for option in ["-nostdlib", "-Wl,-Bsymbolic", "-Wl,--entry=heapwise_image_start", "-Wl,-z,norelro"] {
+        println!("cargo::rustc-link-arg-cdylib={option}");
+    }
 }

@@ -61,6 +61,21 @@ fn beside_the_wrapper(executable: &Executable) -> Vec<BlindSpot> {
     }]
 }
 
+/// Whether a program can be recorded only by writing the recorder into it, and that is worth it.
+pub(crate) fn is_written_into(executable: &Executable) -> bool {
+    let is_recorded_otherwise =
+        executable.interpreter.is_some() || executable.wrapper_version == Some(LIVE_VERSION);
+    // The kernel would not let a program gain privileges that is traced.
+    !is_recorded_otherwise && !executable.privileges.any() && reached_of(executable).is_any()
+}
+
+/// Which allocators of a program its functions are planned for. What is planned may still fail in the process; that is seen when it
+/// has run.
+fn reached_of(executable: &Executable) -> Reached {
+    let is_known = executable.is_glibc_dynamic() || executable.libc == Libc::Static;
+    if is_known { inside::reached(&executable.path) } else { Reached::default() }
+}
+
 fn of_executable(executable: &Executable) -> Vec<BlindSpot> {
     if executable.wrapper_version == Some(LIVE_VERSION) {
         return beside_the_wrapper(executable);
@@ -84,18 +99,25 @@ fn of_executable(executable: &Executable) -> Vec<BlindSpot> {
     let mut add = |id: &str, what: String, remedy: &str| {
         spots.push(BlindSpot { id: id.into(), what, remedy: remedy.into(), ..BlindSpot::default() });
     };
-    if executable.interpreter.is_none() {
+    let reached = reached_of(executable);
+    if executable.interpreter.is_none() && !reached.is_any() {
         // What Go links is static by default, and its objects would not be recorded in any case.
         let runtime = executable.own_allocators.iter().find(|own| own.is_runtime).and_then(inside::remedy);
-        add(
-            "static-executable",
-            format!(
-                "{name} is statically linked: no library can be loaded into it, and nothing will be recorded"
+        let (why, remedy) = match executable.stripped {
+            true => (
+                "has no symbols by which its allocator could be found",
+                "keep its symbols (for Rust: strip = false; else no -s and no strip), or link it dynamically against glibc",
             ),
-            runtime.unwrap_or(
+            false => (
+                "has no allocator in C that is known",
                 "link it dynamically against glibc (for Rust: a *-gnu target without +crt-static), or wrap its allocator in \
                  heapwise::Allocator",
             ),
+        };
+        add(
+            "static-executable",
+            format!("{name} is statically linked, and {why}: nothing will be recorded"),
+            runtime.unwrap_or(remedy),
         );
         return spots;
     }
@@ -116,9 +138,6 @@ fn of_executable(executable: &Executable) -> Vec<BlindSpot> {
             "record a copy without these privileges, as a user who does not need them",
         );
     }
-    // What is planned may still fail in the process; that is seen when it has run.
-    let reached =
-        if executable.is_glibc_dynamic() { inside::reached(&executable.path) } else { Reached::default() };
     if executable.exports_malloc && !reached.has_malloc {
         add(
             "exports-malloc",

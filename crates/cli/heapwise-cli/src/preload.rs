@@ -1,6 +1,6 @@
-//! The preload libraries that this program contains, and which one a program gets.
+//! The preload libraries and the image of the recorder that this program contains, and which one a program gets.
 
-use crate::blind_spots::executable_of;
+use crate::blind_spots::{executable_of, is_written_into};
 use heapwise_allocators::replaces_malloc;
 use std::ffi::OsStr;
 
@@ -8,6 +8,14 @@ use std::ffi::OsStr;
 static USUAL: &[u8] = include_bytes!(env!("HEAPWISE_PRELOAD"));
 /// The variant that also interposes the C++ operators.
 static WITH_CXX: &[u8] = include_bytes!(env!("HEAPWISE_PRELOAD_CXX"));
+
+/// The recorder for a program that no library can be preloaded into.
+static IMAGE: &[u8] = include_bytes!(env!("HEAPWISE_IMAGE"));
+
+/// The image for a program; `None` if it gets a library, or nothing of it would be recorded.
+pub(crate) fn image_for(program: &OsStr) -> Option<&'static [u8]> {
+    executable_of(program).filter(is_written_into).map(|_| IMAGE)
+}
 
 /// The library for a program: the variant for C++ operators if another allocator is preloaded or linked, whose
 /// operators would bypass `malloc`.

@@ -22,6 +22,7 @@ pub(crate) fn run(args: RunArgs) -> Result<u8, Failure> {
     let blind_spots = blind_spots::of_program(&args.command[0], args.recorder);
     blind_spots::print(&args.command[0], &blind_spots);
     let library = preload::library_for(&args.command[0]);
+    let image = preload::image_for(&args.command[0]);
     let (look, force) = (&args.look, args.force);
     sources::check(&look.source_root).map_err(|error| Failure::new(exit::USAGE, error))?;
     if !args.no_report {
@@ -57,6 +58,7 @@ pub(crate) fn run(args: RunArgs) -> Result<u8, Failure> {
         version: env!("CARGO_PKG_VERSION").into(),
         c_library: CLibrary { path: c_library_path(), version: c_library_version() },
         preload: library,
+        image,
     };
     let program = request.command[0].clone();
     nested::announce(&program, "recorded");

@@ -43,6 +43,8 @@ pub struct How {
     pub end_together: bool,
     /// The preload library records also programs that would record themselves.
     pub through_preload: bool,
+    /// It stops at its first instruction, traced by the thread that starts it.
+    pub stopped: bool,
     /// Called with the command before it is started.
     pub prepare: fn(&mut Command),
 }
@@ -88,6 +90,10 @@ pub fn start(
                 if libc::getppid() as u32 == parent { Ok(()) } else { Err(io::ErrorKind::BrokenPipe.into()) }
             });
         }
+    }
+    if how.stopped {
+        // SAFETY: runs in the child between fork and exec; it makes one system call without arguments.
+        unsafe { process.pre_exec(|| nix::sys::ptrace::traceme().map_err(io::Error::from)) };
     }
     process.spawn().map_err(|reason| {
         let command = program.to_string_lossy().into_owned();

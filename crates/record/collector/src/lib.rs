@@ -7,6 +7,7 @@
 //! * `snapshots` and `residency`: when to take snapshots of the pages of a process, and how,
 //! * [`hooks`]: which functions of allocators inside of files are entered through the recorder,
 //! * `images`: the files that processes have mapped as code,
+//! * `inject`: writes the recorder into a process that no library can be preloaded into,
 //! * [`ticks`]: the processor's clock,
 //! * [`usable`]: how large an allocator's blocks really are,
 //! * [`command`]: starts the program, passes signals on and waits,
@@ -30,6 +31,7 @@ mod error;
 mod examine;
 pub mod hooks;
 mod images;
+mod inject;
 pub mod inside;
 mod joins;
 mod loaded;

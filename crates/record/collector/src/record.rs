@@ -9,7 +9,7 @@ use crate::hooks::{self, EnteredByFile, Planner};
 use crate::session::{PreloadLibrary, Session, Settings};
 use crate::sys::page_bytes;
 use crate::usable::Probes;
-use crate::{nested, output, signals, sys, ticks, unreached};
+use crate::{inject, nested, output, signals, sys, ticks, unreached};
 use heapwise_trace::file::Error as FileError;
 use heapwise_trace::file::records::{BlindSpot, CLibrary, EnvironmentFinding, Interception, Meta, RunEnd};
 use heapwise_trace::live::plan::FilePlan;
@@ -77,6 +77,8 @@ pub struct Request {
     pub c_library: CLibrary,
     /// The preload library.
     pub preload: &'static [u8],
+    /// The recorder as an image, for a program that no library can be preloaded into.
+    pub image: Option<&'static [u8]>,
 }
 
 /// What came of it.
@@ -141,6 +143,7 @@ pub fn record(request: Request) -> Result<Recorded, Error> {
         follow: request.follow,
         end_together: request.end_together,
         through_preload: request.through_preload,
+        stopped: request.image.is_some(),
         prepare: request.prepare,
     };
     let mut child = command::start(&request.command, &session, &preload, how)
@@ -163,8 +166,15 @@ pub fn record(request: Request) -> Result<Recorded, Error> {
         planner: Planner::new(request.plan),
     };
     let collector = Collector::new(&session, &packer, request.limits, started, page_bytes(), helpers);
+    let mut not_written = None;
     let (exit, ended, outcome) = std::thread::scope(|scope| {
         let collecting = scope.spawn(|| collector.run(&control));
+        // The program asks the collector while it joins.
+        if let Some(image) = request.image
+            && let Err(why) = inject::at_start(pid, image, &session.path())
+        {
+            not_written = Some(why.to_string());
+        }
         let (sender, receiver) = channel();
         std::thread::spawn(move || {
             let status = child.wait();
@@ -218,7 +228,7 @@ pub fn record(request: Request) -> Result<Recorded, Error> {
         signal: exit.and_then(|e| e.signal),
         duration_ns: ended.duration_since(started).as_nanos() as u64,
         stopped_early: outcome.stopped_early.clone(),
-        blind_spots: unseen(pid, &session, &outcome, &request),
+        blind_spots: unseen(pid, &session, &outcome, &request, not_written.as_deref()),
         refused_processes: session.header().refused.load(Ordering::Relaxed),
         peak_rss_bytes: outcome.peak_rss_bytes,
         shared_pages_count_once: outcome.shared_pages_count_once,
@@ -245,12 +255,27 @@ pub fn record(request: Request) -> Result<Recorded, Error> {
 const MOST_EXPLAINED: usize = 5;
 
 /// What the run showed to be invisible.
-fn unseen(pid: u32, session: &Session, outcome: &Outcome, request: &Request) -> Vec<BlindSpot> {
+fn unseen(
+    pid: u32,
+    session: &Session,
+    outcome: &Outcome,
+    request: &Request,
+    not_written: Option<&str>,
+) -> Vec<BlindSpot> {
     let silent = outcome.silent.iter().take(MOST_EXPLAINED);
     let mut spots: Vec<BlindSpot> = silent.flat_map(|program| (request.explain)(program)).collect();
     spots.retain(|spot| !request.blind_spots.contains(spot));
     let is_explained = request.blind_spots.iter().any(|spot| spot.id != BlindSpot::BESIDE_THE_WRAPPER);
-    if !outcome.joined.contains(&pid) && !is_explained {
+    if let Some(why) = not_written {
+        spots.push(BlindSpot {
+            id: "not-written".into(),
+            what: format!("the program is not recorded: {why}"),
+            remedy: "allow heapwise to trace it (ptrace: not in a container without it, not under a debugger), or link it dynamically \
+                     against glibc"
+                .into(),
+            ..BlindSpot::default()
+        });
+    } else if !outcome.joined.contains(&pid) && !is_explained {
         let (what, remedy) = match request.records_itself {
             true => (
                 "the program has heapwise::Allocator, and never joined the recording through it",

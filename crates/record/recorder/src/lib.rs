@@ -28,6 +28,7 @@ pub mod exit_handshake;
 pub mod forward;
 pub mod guard;
 pub mod hooks;
+pub mod image;
 pub mod inside;
 pub mod large;
 pub mod lifecycle;
@@ -51,6 +52,7 @@ pub mod sys;
 #[cfg(test)]
 mod tests;
 pub mod thread;
+pub mod thread_table;
 pub mod trie;
 pub mod turn;
 mod unreached;

@@ -35,6 +35,13 @@ pub struct Nested {
     is_done: bool,
 }
 
+impl Nested {
+    /// No operator is at work.
+    pub const fn none() -> Self {
+        Self { operator: 0, call: 0, start: 0, size: 0, released: 0, touched: 0, is_done: false }
+    }
+}
+
 /// Whether operators are known that end in `malloc`.
 #[inline(always)]
 pub(crate) fn may_end_in_malloc() -> bool {

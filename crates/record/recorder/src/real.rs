@@ -204,6 +204,11 @@ pub fn identify() {
     }
 }
 
+/// Says where the code of this recorder lies, which no loader knows.
+pub fn set_own_code(start: usize, end: usize) {
+    OWN_CODE.store(&DlFindObject { map_start: start, map_end: end, ..DlFindObject::default() });
+}
+
 /// Where an object lies.
 struct Range([AtomicUsize; 2]);
 

@@ -1,5 +1,6 @@
 //! Finding and mapping the collector's memory.
 
+use crate::arch::weak;
 use crate::sys::{self, Errno, File};
 use core::ffi::{CStr, c_char};
 use core::sync::atomic::Ordering;
@@ -56,20 +57,20 @@ impl SessionPath {
     }
 }
 
-unsafe extern "C" {
-    static environ: *const *const c_char;
-}
-
 /// The value of an environment variable.
 pub fn variable(name: &str) -> Option<&'static CStr> {
     // SAFETY: this runs when the recorder attaches, before the program could be changing its environment on another thread.
     unsafe { variable_in(first_environment(), name) }
 }
 
-/// This process's environment.
+/// This process's environment; null if it is not known.
 pub fn own_environment() -> *const *const c_char {
-    // SAFETY: reads a variable of the C library, as it does itself.
-    unsafe { (&raw const environ).read_volatile() }
+    let variable = weak::environ() as *const *const *const c_char;
+    if variable.is_null() {
+        return core::ptr::null();
+    }
+    // SAFETY: the C library's variable of that name, which has this type. It is read as the library does.
+    unsafe { variable.read_volatile() }
 }
 
 /// The environment that the process was started with, if it has not been given another one. Functions of the executable may run

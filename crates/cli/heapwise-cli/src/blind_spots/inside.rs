@@ -61,6 +61,11 @@ pub(super) struct Reached {
 }
 
 impl Reached {
+    /// Whether there is one.
+    pub(super) fn is_any(&self) -> bool {
+        !self.families.is_empty()
+    }
+
     /// Whether an allocator is among it. Rust's global allocator is one of those with a name.
     pub(super) fn has(&self, found: &AllocatorFound) -> bool {
         match found.name {

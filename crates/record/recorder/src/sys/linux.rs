@@ -286,12 +286,19 @@ pub fn resident_pages(at: usize, len: usize) -> Option<u32> {
 
 /// Reads a word that may not be mapped.
 pub fn read_word_checked(at: usize) -> Option<usize> {
+    if tls::is_strict() { None } else { read_word_always(at) }
+}
+
+/// The same, asked as [`own_thread_id`] is.
+pub fn read_word_always(at: usize) -> Option<usize> {
     let mut word = 0usize;
     let local = [&raw mut word as usize, size_of::<usize>()];
     let remote = [at, size_of::<usize>()];
     let (local, remote) = (&raw const local as usize, &raw const remote as usize);
+    // SAFETY: no arguments.
+    let process = unsafe { syscall6(number::GETPID, [0; 6]) } as usize;
     // SAFETY: the kernel writes eight bytes to `word` if it can read them, and fails otherwise.
-    let got = unsafe { call(number::PROCESS_VM_READV, [process_id() as usize, local, 1, remote, 1, 0]) };
+    let got = check(unsafe { syscall6(number::PROCESS_VM_READV, [process, local, 1, remote, 1, 0]) });
     (got == Ok(size_of::<usize>())).then_some(word)
 }
 
@@ -361,6 +368,22 @@ pub fn parent_id() -> u32 {
 pub fn thread_id() -> u32 {
     // SAFETY: no arguments.
     unsafe { call(number::GETTID, [0; 6]) }.unwrap_or(0) as u32
+}
+
+/// The same, for what finds the words of a thread: it is asked also where a thread makes no system calls, which can only be known when
+/// they are found.
+pub fn own_thread_id() -> u32 {
+    // SAFETY: no arguments.
+    check(unsafe { syscall6(number::GETTID, [0; 6]) }).unwrap_or(0) as u32
+}
+
+/// Whether a thread of this process is known to be gone. Asked as [`own_thread_id`] is.
+pub fn is_thread_gone(thread: u32) -> bool {
+    // SAFETY: no arguments.
+    let process = check(unsafe { syscall6(number::GETPID, [0; 6]) }).unwrap_or(0);
+    // SAFETY: signal 0 only checks.
+    let result = check(unsafe { syscall6(number::TGKILL, [process, thread as usize, 0, 0, 0, 0]) });
+    result == Err(ESRCH)
 }
 
 /// This thread's name, zero-padded.

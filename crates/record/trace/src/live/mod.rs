@@ -22,6 +22,7 @@
 
 pub mod atomics;
 pub mod hooks;
+pub mod image;
 pub mod layout;
 pub mod marks;
 pub mod node;

@@ -1,12 +1,13 @@
 //! The recorder's thread-local words.
 //!
-//! They are made by hand in the *initial-exec* model: the offset from the thread pointer is a constant that the loader
+//! An image that is written into a process from outside has none ([`crate::thread_table`]). Otherwise they are made by hand in the *initial-exec* model: the offset from the thread pointer is a constant that the loader
 //! fills in, so reading them is one instruction and never calls `__tls_get_addr`, which may allocate. Nothing in them
 //! has a destructor, so they work from a thread's first instruction to its last.
 
-use core::arch::{asm, global_asm};
+use core::arch::asm;
 
-global_asm!(
+#[cfg(not(feature = "image"))]
+core::arch::global_asm!(
     ".pushsection .tbss.heapwise,\"awT\",@nobits",
     ".balign 16",
     // The recorder may consist of several object files, all of one executable or library.
@@ -20,7 +21,7 @@ global_asm!(
     size = const size_of::<ThreadWords>(),
 );
 
-/// The words of one thread.
+/// The words of one thread. All zeroes are those of one that the recorder does not know.
 #[derive(Debug)]
 #[repr(C)]
 pub struct ThreadWords {
@@ -38,7 +39,11 @@ pub struct ThreadWords {
     pub nested: crate::nested::Nested,
 }
 
+#[cfg(feature = "image")]
+pub use crate::thread_table::words;
+
 /// The calling thread's words. Valid as long as the thread runs.
+#[cfg(not(feature = "image"))]
 #[inline(always)]
 pub fn words() -> *mut ThreadWords {
     let words: *mut ThreadWords;
@@ -53,6 +58,26 @@ pub fn words() -> *mut ThreadWords {
         );
     }
     words
+}
+
+impl ThreadWords {
+    /// Those of a thread that the recorder does not know.
+    pub const fn new() -> Self {
+        Self {
+            state: core::ptr::null_mut(),
+            guard: 0,
+            measure_in: 0,
+            ticks: 0,
+            strict: 0,
+            nested: crate::nested::Nested::none(),
+        }
+    }
+}
+
+impl Default for ThreadWords {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 /// The thread pointer, which is also `pthread_self`.

@@ -35,6 +35,11 @@ weak!(
     "__libc_stack_end"
 );
 weak!(
+    /// Address of the C library's variable `environ`; 0 without one.
+    environ,
+    "environ"
+);
+weak!(
     /// Address of `dlsym`; 0 without one.
     dlsym,
     "dlsym"

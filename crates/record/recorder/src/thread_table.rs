@@ -1,0 +1,208 @@
+//! The words of threads in a process whose loader does not know the recorder: found by the thread pointer.
+//!
+//! A thread's pointer is not used by another one while it runs, and by the next one as soon as it has ended. So a slot also has the
+//! thread's id. The C libraries keep that behind the thread pointer, each at another place; where, is found out when the first threads
+//! come ([`IdInBlock`]). What a thread finds there differs from its slot's as soon as it is another one's.
+
+use crate::arch::tls::{ThreadWords, thread_pointer};
+use crate::process::PROCESS;
+use crate::sys;
+use core::cell::UnsafeCell;
+use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use heapwise_trace::live::layout::MAX_RINGS;
+
+/// More than threads can be recorded at the same time.
+const COUNT: usize = 2 * MAX_RINGS;
+/// Slots that are looked at for one thread.
+const TRIES: usize = 64;
+
+/// The place of one thread. Aligned to two cache lines: nothing of it is another thread's.
+#[repr(C, align(128))]
+struct Slot {
+    /// The thread pointer; 0 where there was no thread yet.
+    pointer: AtomicUsize,
+    /// The thread's id.
+    owner: AtomicU32,
+    words: UnsafeCell<ThreadWords>,
+}
+
+// SAFETY: the words of a slot are reached by the thread alone whose pointer and id it has.
+unsafe impl Sync for Slot {}
+
+impl Slot {
+    const fn free() -> Self {
+        let words = UnsafeCell::new(ThreadWords::new());
+        Self { pointer: AtomicUsize::new(0), owner: AtomicU32::new(0), words }
+    }
+}
+
+static SLOTS: [Slot; COUNT] = [const { Slot::free() }; COUNT];
+
+/// For threads that find no slot: the recorder is always at work on them, so they record nothing.
+struct NoSlot(UnsafeCell<ThreadWords>);
+
+// SAFETY: several threads read and write its words as wholes, and what is in them does not matter.
+unsafe impl Sync for NoSlot {}
+
+static NO_SLOT: NoSlot =
+    NoSlot(UnsafeCell::new(ThreadWords { guard: crate::guard::INTERNAL, ..ThreadWords::new() }));
+
+/// Where a thread's first place is. Blocks of threads lie at the same place of equally large stacks, so high bits are mixed in.
+#[inline(always)]
+fn home(pointer: usize) -> usize {
+    (pointer >> 6).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (usize::BITS - COUNT.ilog2())
+}
+
+/// The calling thread's words. Valid as long as the thread runs.
+#[inline(always)]
+pub fn words() -> *mut ThreadWords {
+    let pointer = thread_pointer();
+    let slot = &SLOTS[home(pointer)];
+    if slot.pointer.load(Ordering::Relaxed) == pointer
+        && ID.read(pointer) == Some(slot.owner.load(Ordering::Relaxed))
+    {
+        return slot.words.get();
+    }
+    find(pointer)
+}
+
+#[cold]
+#[inline(never)]
+fn find(pointer: usize) -> *mut ThreadWords {
+    let id = ID.read(pointer);
+    for index in places(pointer) {
+        let slot = &SLOTS[index];
+        if slot.pointer.load(Ordering::Relaxed) == pointer && id == Some(slot.owner.load(Ordering::Relaxed)) {
+            return slot.words.get();
+        }
+    }
+    join(pointer)
+}
+
+fn places(pointer: usize) -> impl Iterator<Item = usize> {
+    (0..TRIES).map(move |n| (home(pointer) + n) % COUNT)
+}
+
+/// Gives a thread its slot, if it has none.
+fn join(pointer: usize) -> *mut ThreadWords {
+    let thread = sys::own_thread_id();
+    ID.learn(pointer, thread);
+    for index in places(pointer) {
+        let slot = &SLOTS[index];
+        let before = slot.pointer.load(Ordering::Relaxed);
+        let owner = slot.owner.load(Ordering::Relaxed);
+        if before == pointer {
+            if owner != thread {
+                // An earlier thread with the same block has ended, or this is a forked child.
+                begin(slot, thread);
+            }
+            return slot.words.get();
+        }
+        let is_free = before == 0 || owner != 0 && sys::is_thread_gone(owner);
+        if is_free
+            && slot.pointer.compare_exchange(before, pointer, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+        {
+            begin(slot, thread);
+            return slot.words.get();
+        }
+    }
+    PROCESS.count_lost();
+    NO_SLOT.0.get()
+}
+
+fn begin(slot: &Slot, thread: u32) {
+    // SAFETY: the slot has this thread's pointer, and a thread that had it before is gone.
+    unsafe { slot.words.get().write(ThreadWords::new()) };
+    slot.owner.store(thread, Ordering::Release);
+}
+
+/// Where in a thread's block its id is: the C library's secret.
+struct IdInBlock {
+    /// Distance from the thread pointer; 0 while it is not known.
+    at: AtomicUsize,
+    /// How often another place had to be taken.
+    mistakes: AtomicU32,
+}
+
+static ID: IdInBlock = IdInBlock { at: AtomicUsize::new(0), mistakes: AtomicU32::new(0) };
+
+/// glibc has it at 720, musl at 48.
+const MOST_DISTANCE: usize = 1024;
+/// After so many, the kernel is asked each time.
+const MOST_MISTAKES: u32 = 4;
+
+impl IdInBlock {
+    /// The id in a thread's block. Where that is not known, the kernel says it.
+    #[inline(always)]
+    fn read(&self, pointer: usize) -> Option<u32> {
+        let at = self.at.load(Ordering::Relaxed);
+        if at == 0 {
+            return Some(sys::own_thread_id());
+        }
+        // SAFETY: the place was found in a block of this C library, and all its blocks are as large.
+        Some(unsafe { ((pointer + at) as *const u32).read_volatile() })
+    }
+
+    /// Looks for the id in the block of a thread that has it, unless it is where it was found before.
+    fn learn(&self, pointer: usize, thread: u32) {
+        let known = self.at.load(Ordering::Relaxed);
+        let mistakes = self.mistakes.load(Ordering::Relaxed);
+        if known != 0 && self.read(pointer) == Some(thread) || mistakes > MOST_MISTAKES {
+            return;
+        }
+        let found = (known + 8..MOST_DISTANCE).step_by(size_of::<usize>()).find(|at| {
+            let word = sys::read_word_always(pointer + at);
+            word.is_some_and(|word| word as u32 == thread)
+        });
+        self.mistakes.store(mistakes + u32::from(known != 0), Ordering::Relaxed);
+        self.at.store(found.unwrap_or(0), Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+    use std::sync::Barrier;
+
+    #[test]
+    fn threads_have_their_own_words_and_the_next_one_gets_fresh_ones() {
+        let barrier = Barrier::new(16);
+        let places: BTreeSet<usize> = std::thread::scope(|scope| {
+            let all: Vec<_> = (0..16)
+                .map(|n| {
+                    let barrier = &barrier;
+                    scope.spawn(move || {
+                        let own = words();
+                        // SAFETY: this thread's words.
+                        unsafe { assert_eq!((*own).guard, 0) };
+                        // SAFETY: as above.
+                        unsafe { (*own).guard = 1000 + n };
+                        barrier.wait();
+                        assert_eq!(words(), own);
+                        // SAFETY: as above.
+                        unsafe { assert_eq!((*own).guard, 1000 + n) };
+                        own as usize
+                    })
+                })
+                .collect();
+            all.into_iter().map(|thread| thread.join().expect("it ends")).collect()
+        });
+        assert_eq!(places.len(), 16);
+        for _ in 0..100 {
+            let guard = std::thread::spawn(|| {
+                // SAFETY: the thread's words.
+                unsafe { core::mem::replace(&mut (*words()).guard, 7) }
+            });
+            assert_eq!(guard.join().expect("it ends"), 0);
+        }
+    }
+
+    #[test]
+    fn the_id_is_found_in_a_block_of_this_c_library() {
+        words();
+        let at = ID.at.load(Ordering::Relaxed);
+        assert!(at >= 8 && at < MOST_DISTANCE);
+        assert_eq!(ID.read(thread_pointer()), Some(sys::own_thread_id()));
+    }
+}
