@@ -2,6 +2,8 @@
 
 use crate::blind_spots::{executable_of, is_written_into};
 use heapwise_allocators::replaces_malloc;
+use heapwise_collector::Image;
+use heapwise_symbols::frame_table;
 use std::ffi::OsStr;
 
 /// Built by this crate's build script.
@@ -13,8 +15,9 @@ static WITH_CXX: &[u8] = include_bytes!(env!("HEAPWISE_PRELOAD_CXX"));
 static IMAGE: &[u8] = include_bytes!(env!("HEAPWISE_IMAGE"));
 
 /// The image for a program; `None` if it gets a library, or nothing of it would be recorded.
-pub(crate) fn image_for(program: &OsStr) -> Option<&'static [u8]> {
-    executable_of(program).filter(is_written_into).map(|_| IMAGE)
+pub(crate) fn image_for(program: &OsStr) -> Option<Image> {
+    let executable = executable_of(program).filter(is_written_into)?;
+    Some(Image { file: IMAGE, frames: frame_table::of(&executable.path).unwrap_or_default() })
 }
 
 /// The library for a program: the variant for C++ operators if another allocator is preloaded or linked, whose

@@ -8,7 +8,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use object::read::elf::{ElfFile64, ProgramHeader, Sym, SymbolTable};
-use object::{Endianness, elf};
+use object::{Endianness, Object, ObjectSection, elf};
 
 use crate::elf::parse;
 use crate::error::{Error, Repr};
@@ -95,6 +95,22 @@ impl Code<'_> {
         self.inode
     }
 
+    /// Its first instruction.
+    pub fn entry(&self) -> Svma {
+        Svma(self.elf.elf_header().e_entry.get(self.elf.endian()))
+    }
+
+    /// Its frame descriptions (`.eh_frame`) and where they lie, if it has no table of them.
+    pub fn frames_without_table(&self) -> Option<(Svma, &[u8])> {
+        let endian = self.elf.endian();
+        let mut headers = self.elf.elf_program_headers().iter();
+        if headers.any(|header| header.p_type(endian) == elf::PT_GNU_EH_FRAME) {
+            return None;
+        }
+        let section = self.elf.section_by_name(".eh_frame")?;
+        Some((Svma(section.address()), section.data().ok()?))
+    }
+
     /// The parts that are mapped as code.
     pub fn segments(&self) -> &[Segment] {
         &self.segments
@@ -112,6 +128,13 @@ impl Code<'_> {
         self.elf.elf_header().e_type.get(endian) == elf::ET_EXEC
             || is_pie
             || has_interpreter && value(elf::DT_SONAME).is_none()
+    }
+
+    /// Whether it is a program that has all its code in itself.
+    pub fn is_static(&self) -> bool {
+        let endian = self.elf.endian();
+        let mut headers = self.elf.elf_program_headers().iter();
+        self.is_executable() && !headers.any(|part| part.p_type(endian) == elf::PT_INTERP)
     }
 
     /// Whether it has no symbols but those that other files may use.

@@ -37,6 +37,7 @@ mod elf;
 pub mod entry_points;
 mod error;
 mod frame;
+pub mod frame_table;
 pub mod inspect;
 mod language;
 mod mini;

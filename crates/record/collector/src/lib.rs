@@ -56,6 +56,6 @@ mod unreached;
 pub mod usable;
 
 pub use error::{Error, ErrorKind};
-pub use record::{Limits, Recorded, Request, record};
+pub use record::{Image, Limits, Recorded, Request, record};
 pub use sys::page_bytes;
 pub use sys::set_len_unlimited;

@@ -12,7 +12,7 @@ use crate::usable::Probes;
 use crate::{inject, nested, output, signals, sys, ticks, unreached};
 use heapwise_trace::file::Error as FileError;
 use heapwise_trace::file::records::{BlindSpot, CLibrary, EnvironmentFinding, Interception, Meta, RunEnd};
-use heapwise_trace::live::plan::FilePlan;
+use heapwise_trace::live::plan::{FilePlan, FrameTable};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::File;
@@ -77,8 +77,17 @@ pub struct Request {
     pub c_library: CLibrary,
     /// The preload library.
     pub preload: &'static [u8],
-    /// The recorder as an image, for a program that no library can be preloaded into.
-    pub image: Option<&'static [u8]>,
+    /// What is written into a program that no library can be preloaded into.
+    pub image: Option<Image>,
+}
+
+/// The recorder as an image, and what is known of the program that it is written into.
+#[derive(Debug)]
+pub struct Image {
+    /// The file.
+    pub file: &'static [u8],
+    /// The program's frame descriptions, if its own file has no table of them.
+    pub frames: Option<FrameTable>,
 }
 
 /// What came of it.
@@ -170,7 +179,7 @@ pub fn record(request: Request) -> Result<Recorded, Error> {
     let (exit, ended, outcome) = std::thread::scope(|scope| {
         let collecting = scope.spawn(|| collector.run(&control));
         // The program asks the collector while it joins.
-        if let Some(image) = request.image
+        if let Some(image) = &request.image
             && let Err(why) = inject::at_start(pid, image, &session.path())
         {
             not_written = Some(why.to_string());
@@ -315,7 +324,11 @@ fn meta(request: &Request) -> Meta {
         page_bytes: page_bytes(),
         processors: std::thread::available_parallelism().map_or(1, |n| n.get() as u32),
         c_library: request.c_library.clone(),
-        interception: if request.records_itself { Interception::Wrapper } else { Interception::Preload },
+        interception: match request.records_itself {
+            true => Interception::Wrapper,
+            false if request.image.is_some() => Interception::Ptrace,
+            false => Interception::Preload,
+        },
         environment: command::environment(request.concerns_heap),
         blind_spots: request.blind_spots.clone(),
         environment_findings: request.environment_findings.clone(),

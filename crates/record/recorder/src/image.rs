@@ -5,6 +5,7 @@
 //! that was started with the preload library ([`crate::inside`]).
 
 use crate::process::PROCESS;
+use crate::unwind::given;
 use crate::{guard, inside, real};
 use heapwise_trace::live::image::{Parameters, outcome};
 
@@ -17,6 +18,9 @@ pub unsafe extern "C" fn start(parameters: *const Parameters) -> u32 {
     // SAFETY: the caller's promise.
     let parameters = unsafe { &*parameters };
     real::set_own_code(parameters.start as usize, parameters.end as usize);
+    if parameters.frames_start != 0 {
+        given::note(parameters.frames_start as usize, parameters.frames_end as usize);
+    }
     let len = (parameters.path_len as usize).min(parameters.path.len());
     PROCESS.set_session_path(&parameters.path[..len]);
     if !PROCESS.attach() {

@@ -35,6 +35,8 @@ pub struct ProcessState {
     inert: AtomicU32,
     /// Non-zero: `/proc`, through which the collector is reached, has other ids than this process's pid namespace.
     in_namespace: AtomicU32,
+    /// This process's id, as itself knows it.
+    id: AtomicU32,
     /// Whether more than one thread has recorded, so that threads must advance the clock themselves.
     pub threaded: AtomicU32,
     /// Captures since the last comparison with a full unwind.
@@ -132,6 +134,7 @@ impl Process {
             clock: AtomicPtr::new(core::ptr::null_mut()),
             inert: AtomicU32::new(0),
             in_namespace: AtomicU32::new(0),
+            id: AtomicU32::new(0),
             threaded: AtomicU32::new(0),
             verify_countdown: AtomicU32::new(0),
             region: Region::new(),
@@ -175,6 +178,11 @@ impl Process {
     /// Whether there is no session to record for.
     pub fn is_inert(&self) -> bool {
         self.inert.load(Ordering::Relaxed) != 0
+    }
+
+    /// Whether the caller runs in this process, and not in one that shares its memory for a while.
+    pub fn is_this_one(&self) -> bool {
+        self.id.load(Ordering::Relaxed) == sys::process_id()
     }
 
     /// Gives up for good: the collector is gone.
@@ -308,6 +316,7 @@ impl Process {
         // The collector has been found through `/proc`, so it is the collector's, with the ids that it knows.
         let known_as = sys::id_in_proc().unwrap_or(pid);
         let in_namespace = known_as != pid;
+        self.id.store(pid, Ordering::Relaxed);
         self.in_namespace.store(u32::from(in_namespace), Ordering::Relaxed);
         let parent = if in_namespace { sys::parent_id_in_proc() } else { None };
         header.pid.store(known_as, Ordering::Relaxed);

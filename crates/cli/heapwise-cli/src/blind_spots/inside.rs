@@ -70,10 +70,15 @@ impl Reached {
     pub(super) fn has(&self, found: &AllocatorFound) -> bool {
         match found.name {
             AllocatorFound::RUST_GLOBAL => !self.families.is_empty(),
-            "own malloc" => self.has_malloc,
+            name if is_the_malloc(name) => self.has_malloc,
             name => self.families.contains(name),
         }
     }
+}
+
+/// Whether a name stands for the `malloc` of the program itself, whichever that is: its functions have no other names.
+fn is_the_malloc(name: &str) -> bool {
+    ["own malloc", "static malloc", MUSL].contains(&name)
 }
 
 /// Plans for a file.
@@ -132,7 +137,11 @@ pub(crate) fn inside(
         let is_entered = |found: &&AllocatorFound| {
             let mut of_file =
                 entered.iter().filter(|((file, _), entered)| file == path && entered.functions > 0);
-            of_file.any(|((_, family), _)| *family == found.name || found.name == AllocatorFound::RUST_GLOBAL)
+            of_file.any(|((_, family), _)| match found.name {
+                AllocatorFound::RUST_GLOBAL => true,
+                name if is_the_malloc(name) => family.is_empty(),
+                name => *family == name,
+            })
         };
         let unrecorded = unrecorded.filter(|found| !is_entered(found));
         spots.extend(unrecorded.filter_map(|found| spot(found, path)));

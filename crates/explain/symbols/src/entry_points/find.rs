@@ -55,11 +55,20 @@ pub fn plan(path: &Path) -> Result<FilePlan, Error> {
 fn entry_points<'code>(code: &'code Code<'_>) -> Vec<(&'static str, String, HookKind, Function<'code>)> {
     let mut defined: BTreeMap<&str, Function<'_>> = BTreeMap::new();
     let (mut is_checking, mut exports_malloc) = (false, false);
+    // In a program that is linked statically, a name that the C library hides is as local as one of a single source file.
+    let mut shared = BTreeSet::new();
+    code.functions(|function| {
+        if !function.is_static {
+            shared.insert(function.address);
+        }
+    });
     code.functions(|function| {
         is_checking |= CHECKING.contains(&function.name);
         exports_malloc |= function.is_exported && function.name == "malloc";
         let is_of_c = points::C.iter().any(|(known, _)| *known == function.name);
-        if may_be_one(function.name) && !(is_of_c && function.is_static) {
+        let is_local = function.is_static && !shared.contains(&function.address);
+        let is_end = points::ENDS.iter().any(|(known, _)| *known == function.name);
+        if (may_be_one(function.name) || is_end) && !(is_of_c && is_local) {
             defined.entry(function.name).or_insert(function);
         }
     });
@@ -67,7 +76,7 @@ fn entry_points<'code>(code: &'code Code<'_>) -> Vec<(&'static str, String, Hook
         return Vec::new();
     }
     let mut found = Vec::new();
-    let mut add = |family, prefix: &str, functions: &[(&str, HookKind)]| {
+    let add = |found: &mut Vec<_>, family, prefix: &str, functions: &[(&str, HookKind)]| {
         let before = found.len();
         for (name, kind) in functions {
             let name = format!("{prefix}{name}");
@@ -84,7 +93,7 @@ fn entry_points<'code>(code: &'code Code<'_>) -> Vec<(&'static str, String, Hook
                 "" if points.sign.is_some() => beside_c(points),
                 _ => points.functions.to_vec(),
             };
-            let is_there = add(points.family, prefix, &functions);
+            let is_there = add(&mut found, points.family, prefix, &functions);
             if prefix.is_empty() && is_there {
                 of_malloc = points.family;
             }
@@ -93,7 +102,10 @@ fn entry_points<'code>(code: &'code Code<'_>) -> Vec<(&'static str, String, Hook
     // A library's `malloc` is found by its name, and so the preloaded one stands in front of it; unless it is hidden.
     let is_hidden = !exports_malloc && !of_malloc.is_empty();
     if defined.contains_key("malloc") && (code.is_executable() || is_hidden) {
-        add(of_malloc, "", points::C);
+        add(&mut found, of_malloc, "", points::C);
+    }
+    if code.is_static() && !found.is_empty() {
+        add(&mut found, of_malloc, "", points::ENDS);
     }
     found
 }

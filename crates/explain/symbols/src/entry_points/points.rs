@@ -138,6 +138,9 @@ const RPMALLOC: &[(&str, HookKind)] = &[
     ("rpaligned_realloc", RpalignedRealloc),
 ];
 
+/// By which a program ends that is linked statically.
+pub const ENDS: &[(&str, HookKind)] = &[("_exit", Exit), ("_Exit", Exit)];
+
 /// The functions of the C library, and the operators of C++: entry points where an executable defines them itself, and calls them
 /// directly.
 pub const C: &[(&str, HookKind)] = &[

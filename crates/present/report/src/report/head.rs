@@ -56,6 +56,7 @@ fn interception(analysis: &Analysis) -> String {
         Interception::Unknown => "an unknown recorder",
         Interception::Wrapper => "heapwise::Allocator",
         Interception::Preload => "LD_PRELOAD",
+        Interception::Ptrace => "ptrace",
         Interception::Inside => "the program itself",
     };
     format!("recorded via {recorder}{of}{inside}")

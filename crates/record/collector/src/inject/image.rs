@@ -33,7 +33,7 @@ pub(crate) struct Part<'file> {
     bytes: &'file [u8],
 }
 
-const PAGE: u64 = 4096;
+pub(crate) const PAGE: u64 = 4096;
 
 impl<'file> Image<'file> {
     /// Reads the file; `None` if it is no image: then it was built wrongly.

@@ -4,9 +4,11 @@
 //! recorder's [`image`] is laid out as a loader would; then it is made to call the image's first function, on a stack of that function's
 //! own. When that returns, the process has joined the session as any other, and goes on where it was.
 
+mod frames;
 mod image;
 mod tracee;
 
+use crate::record;
 use heapwise_trace::live::image::{Parameters, outcome};
 use image::Image;
 use nix::errno::Errno;
@@ -57,17 +59,16 @@ const STACK_BYTES: u64 = 256 << 10;
 const TOP_BYTES: u64 = 4096;
 /// Of the thread's block, which begins with its own address.
 const BLOCK_AT: u64 = 2048;
-const PARAMETERS_AT: u64 = 0;
 
 /// Has a child join the session that was just started, and that has asked to be traced by the calling thread. It goes on afterwards,
 /// recorded or not.
-pub(crate) fn at_start(pid: u32, file: &[u8], session: &str) -> Result<(), Refused> {
+pub(crate) fn at_start(pid: u32, image: &record::Image, session: &str) -> Result<(), Refused> {
     let Some(mut tracee) = Tracee::at_start(pid)? else { return Ok(()) };
     let before = tracee.registers();
     let result = before
         .as_ref()
         .map_err(|_| Refused::Ended)
-        .and_then(|before| start(&mut tracee, before, file, session));
+        .and_then(|before| start(&mut tracee, before, image, session));
     if let Ok(before) = before {
         let _ = tracee.set_registers(before);
     }
@@ -76,35 +77,43 @@ pub(crate) fn at_start(pid: u32, file: &[u8], session: &str) -> Result<(), Refus
 }
 
 /// Writes the image, and has it started.
-fn start(tracee: &mut Tracee, before: &Registers, file: &[u8], session: &str) -> Result<(), Refused> {
-    let image = Image::read(file).ok_or(Refused::NoImage)?;
+fn start(
+    tracee: &mut Tracee,
+    before: &Registers,
+    what: &record::Image,
+    session: &str,
+) -> Result<(), Refused> {
+    let image = Image::read(what.file).ok_or(Refused::NoImage)?;
+    // At its first instruction a program shows where it lies.
+    let frames = what.frames.as_ref().map(|table| frames::bytes(table, before.rip)).unwrap_or_default();
+    let frames_len = (frames.len() as u64).next_multiple_of(image::PAGE);
     let gate = tracee.gate()?;
-    let len = image.len + GUARD_BYTES + STACK_BYTES;
+    let len = image.len + frames_len + GUARD_BYTES + STACK_BYTES;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
     let mmap = [0, len, libc::PROT_NONE as u64, flags as u64, u64::MAX, 0];
     let base = tracee.system_call(gate, libc::SYS_mmap, mmap)?;
-    let stack = base + image.len + GUARD_BYTES;
+    let frames_at = base + image.len;
+    let stack = frames_at + frames_len + GUARD_BYTES;
     let mut parts: Vec<_> =
         image.parts.iter().map(|part| (base + part.start, part.len, part.protection)).collect();
+    parts.push((frames_at, frames_len, libc::PROT_READ));
     parts.push((stack, STACK_BYTES, libc::PROT_READ | libc::PROT_WRITE));
-    for (at, len, protection) in parts {
+    for (at, len, protection) in parts.into_iter().filter(|(_, len, _)| *len > 0) {
         tracee.system_call(gate, libc::SYS_mprotect, [at, len, protection as u64, 0, 0, 0])?;
     }
     for (at, bytes) in image.placed(base).ok_or(Refused::NoImage)? {
         tracee.write(at, &bytes)?;
     }
+    tracee.write(frames_at, &frames)?;
+    let frames_range = if frames.is_empty() { 0..0 } else { frames_at..frames_at + frames.len() as u64 };
+    let parameters =
+        Parameters::new(base..base + image.len, session, frames_range).ok_or(Refused::NoImage)?;
     let top = stack + STACK_BYTES - TOP_BYTES;
-    let parameters = Parameters::bytes(base, base + image.len, session).ok_or(Refused::NoImage)?;
-    tracee.write(top + PARAMETERS_AT, &parameters)?;
+    tracee.write(top, &parameters.bytes())?;
     let block = top + BLOCK_AT;
     tracee.write(block, &block.to_le_bytes())?;
-    let returned = tracee.run(Registers {
-        rip: base + image.entry,
-        rsp: top,
-        rdi: top + PARAMETERS_AT,
-        fs_base: block,
-        ..*before
-    })?;
+    let entry = base + image.entry;
+    let returned = tracee.run(Registers { rip: entry, rsp: top, rdi: top, fs_base: block, ..*before })?;
     tracee.system_call(gate, libc::SYS_munmap, [stack, STACK_BYTES, 0, 0, 0, 0])?;
     if returned as u32 == outcome::JOINED { Ok(()) } else { Err(Refused::NotJoined) }
 }

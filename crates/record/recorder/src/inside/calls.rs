@@ -7,8 +7,9 @@ use super::passing;
 use super::slots::Slot;
 use crate::arch::entry::Entry;
 use crate::describe::{forget_time, freed, handed_out, in_inside, is_inner, resized, tell_time};
-use crate::large;
+use crate::process::PROCESS;
 use crate::turn::begin;
+use crate::{exit_handshake, large};
 use core::ffi::c_int;
 use heapwise_trace::event::AllocFunction;
 use heapwise_trace::live::hooks::HookKind;
@@ -19,6 +20,7 @@ crate::shim_of_three!(free_shim => free);
 crate::shim_of_three!(resize_shim => resize);
 crate::shim_of_six!(resize_wide_shim => resize_wide);
 crate::shim_of_six!(resize_in_place_shim => resize_in_place);
+crate::shim_of_last!(exit_shim => exit);
 
 crate::keeping_shim_of_three!(keeping_allocate_shim => allocate, "");
 crate::keeping_shim_of_three!(keeping_posix_memalign_shim => posix_memalign, "");
@@ -28,6 +30,7 @@ crate::keeping_shim_of_three!(keeping_resize_shim => resize, "");
 /// Where the stub of a function of this kind goes. Those of the C library's names may have callers that rely on their registers.
 pub(super) fn shim(kind: HookKind, keeps_registers: bool) -> usize {
     let shim: unsafe extern "C" fn() = match kind {
+        HookKind::Exit => exit_shim,
         HookKind::PosixMemalign if keeps_registers => keeping_posix_memalign_shim,
         HookKind::Free if keeps_registers => keeping_free_shim,
         HookKind::Resize | HookKind::ResizeArray if keeps_registers => keeping_resize_shim,
@@ -225,6 +228,13 @@ unsafe extern "C" fn resize(block: usize, b: usize, c: usize, sp: usize, fp: usi
     }
     // SAFETY: the caller's call.
     describe_resize(block, size, &entry, || unsafe { real(block, b, c) })
+}
+
+/// `_exit`: the process is about to end, unless it is one that has only borrowed this one's memory (`vfork`).
+extern "C" fn exit() {
+    if PROCESS.is_this_one() {
+        exit_handshake::say();
+    }
 }
 
 /// A function with up to six arguments.

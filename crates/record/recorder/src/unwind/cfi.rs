@@ -1,6 +1,7 @@
 //! Reads an object's unwind table (`.eh_frame_hdr`, `.eh_frame`) in memory, for one address.
 
 use super::elf::{bytes, segment_end};
+use super::given;
 use super::module::Module;
 use crate::arch::registers::{FP, RA, SAVED};
 use gimli::{
@@ -64,18 +65,20 @@ impl UnwindContextStorage<usize> for Storage {
 
 type Bytes = EndianSlice<'static, NativeEndian>;
 
+/// The table of a module's frame descriptions.
+fn table(module: &Module) -> Option<&'static [u8]> {
+    let at = module.eh_frame_header;
+    if at == 0 { given::of(module) } else { bytes(at, segment_end(module.start, module.end, at)) }
+}
+
 /// The frame description that covers an address, with what is needed to read it.
 fn description(
     module: &Module,
     address: usize,
 ) -> Option<(FrameDescriptionEntry<Bytes>, EhFrame<Bytes>, BaseAddresses)> {
-    let header_at = module.eh_frame_header;
-    if header_at == 0 {
-        return None;
-    }
-    let end = segment_end(module.start, module.end, header_at);
-    let bases = BaseAddresses::default().set_eh_frame_hdr(header_at as u64);
-    let header = EhFrameHdr::new(bytes(header_at, end)?, NativeEndian).parse(&bases, 8).ok()?;
+    let table = table(module)?;
+    let bases = BaseAddresses::default().set_eh_frame_hdr(table.as_ptr() as u64);
+    let header = EhFrameHdr::new(table, NativeEndian).parse(&bases, 8).ok()?;
     let eh_frame_at = match header.eh_frame_ptr() {
         gimli::Pointer::Direct(at) => usize::try_from(at).ok()?,
         gimli::Pointer::Indirect(_) => return None,
@@ -97,22 +100,7 @@ pub fn begins_function(module: &Module, address: usize) -> bool {
 /// The row for an address of a module.
 #[inline(never)]
 pub fn row(module: &Module, address: usize) -> Option<Row> {
-    let header_at = module.eh_frame_header;
-    if header_at == 0 {
-        return None;
-    }
-    let end = segment_end(module.start, module.end, header_at);
-    let bases = BaseAddresses::default().set_eh_frame_hdr(header_at as u64);
-    let header = EhFrameHdr::new(bytes(header_at, end)?, NativeEndian).parse(&bases, 8).ok()?;
-    let eh_frame_at = match header.eh_frame_ptr() {
-        gimli::Pointer::Direct(at) => usize::try_from(at).ok()?,
-        gimli::Pointer::Indirect(_) => return None,
-    };
-    let bases = bases.set_eh_frame(eh_frame_at as u64);
-    let eh_frame =
-        EhFrame::new(bytes(eh_frame_at, segment_end(module.start, module.end, eh_frame_at))?, NativeEndian);
-    let table = header.table()?;
-    let fde = table.fde_for_address(&eh_frame, &bases, address as u64, EhFrame::cie_from_offset).ok()?;
+    let (fde, eh_frame, bases) = description(module, address)?;
     let mut context = UnwindContext::<usize, Storage>::new_in();
     let row = fde.unwind_info_for_address(&eh_frame, &bases, &mut context, address as u64).ok()?;
     let expression = |e: UnwindExpression<usize>| Some(e.get(&eh_frame).ok()?.0.slice());

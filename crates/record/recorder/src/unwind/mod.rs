@@ -4,6 +4,7 @@
 //! * [`cache`]: the rules of all addresses met so far,
 //! * [`module`], [`module_log`], [`modules`]: which object file an address belongs to, and the report of it to the collector,
 //! * [`elf`]: the headers of an object file in memory,
+//! * `given`: such a table that was made outside,
 //! * [`cfi`]: reads an object's unwind table when an address is met for the first time,
 //! * [`expression`], [`full`]: frames that no short rule describes (signal frames, realigned stacks),
 //! * [`memory`]: reads stacks without ever faulting,
@@ -20,6 +21,7 @@ pub mod elf;
 pub mod expression;
 mod frames;
 pub mod full;
+pub(crate) mod given;
 pub mod memory;
 pub mod module;
 pub mod module_log;

@@ -34,7 +34,9 @@ pub enum Interception {
     Preload,
     /// The program records itself through its own allocator, under `heapwise run`.
     Wrapper,
-    /// The same without `heapwise run`: the recording begins when the program says so.
+    /// The recorder was written into the program when that started, or while it ran.
+    Ptrace,
+    /// The program records itself without `heapwise run`: the recording begins when the program says so.
     Inside,
     /// The file does not say, or in a word that only later versions know.
     #[default]
@@ -42,13 +44,14 @@ pub enum Interception {
 }
 
 impl Interception {
-    const ALL: [Self; 4] = [Self::Preload, Self::Wrapper, Self::Inside, Self::Unknown];
+    const ALL: [Self; 5] = [Self::Preload, Self::Wrapper, Self::Ptrace, Self::Inside, Self::Unknown];
 
     /// Its word in files and in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Self::Preload => "preload",
             Self::Wrapper => "wrapper",
+            Self::Ptrace => "ptrace",
             Self::Inside => "inside",
             Self::Unknown => "unknown",
         }

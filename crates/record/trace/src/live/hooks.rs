@@ -77,11 +77,13 @@ pub enum HookKind {
     Xallocx = 17,
     /// `rpaligned_realloc(block, align, size, old size, flags)`
     RpalignedRealloc = 18,
+    /// `_exit(code)`: the process ends. Where the recorder is no library, nothing else says so.
+    Exit = 19,
 }
 
 impl HookKind {
     /// All of them.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::Allocate,
         Self::AllocateArray,
         Self::AllocateZeroed,
@@ -100,6 +102,7 @@ impl HookKind {
         Self::ResizeFrom,
         Self::Xallocx,
         Self::RpalignedRealloc,
+        Self::Exit,
     ];
 
     /// The kind of a code; `None` for one that does not exist.

@@ -36,3 +36,14 @@ pub struct Refused {
     pub name: String,
     pub why: String,
 }
+
+/// The frame descriptions of a file, in the order of their functions. Addresses are those of the file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FrameTable {
+    /// The file's first instruction.
+    pub entry: u64,
+    /// Where the descriptions begin.
+    pub frames: u64,
+    /// Where each function begins, and its description.
+    pub rows: Vec<(u64, u64)>,
+}

@@ -142,6 +142,32 @@ macro_rules! shim_of_six {
     };
 }
 
+/// The same for functions that do not return: calls `$before`, and goes on with the function whose address the slot begins with.
+#[macro_export]
+macro_rules! shim_of_last {
+    ($name:ident => $before:path) => {
+        #[unsafe(naked)]
+        unsafe extern "C" fn $name() {
+            core::arch::naked_asm!(
+                ".cfi_startproc",
+                "push rdi",
+                "push rsi",
+                // With the return address, aligned as a call requires.
+                "push r11",
+                ".cfi_adjust_cfa_offset 24",
+                "call {before}",
+                "pop r11",
+                "pop rsi",
+                "pop rdi",
+                ".cfi_adjust_cfa_offset -24",
+                "jmp qword ptr [r11]",
+                ".cfi_endproc",
+                before = sym $before,
+            )
+        }
+    };
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
