@@ -175,7 +175,11 @@ fn candidate_of(object: &str) -> Option<&str> {
         return Some(object);
     }
     // A program that is linked statically has the C library's in itself.
-    if file.is_empty() || is_c_library || file == "malloc" || object.contains("std::alloc::System") {
+    if file.is_empty()
+        || is_c_library
+        || ["malloc", GLIBC].contains(&file)
+        || object.contains("std::alloc::System")
+    {
         return Some(GLIBC);
     }
     let family = heapwise_allocators::by_type(object)?;

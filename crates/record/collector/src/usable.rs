@@ -10,6 +10,7 @@ use crate::joins::Memory;
 use crate::loaded::Library;
 use crate::process::Process;
 use crate::refusals::{Refusals, Refused};
+use heapwise_trace::file::allocator::is_glibc;
 use heapwise_trace::file::pages::UsableSizes;
 use std::collections::BTreeSet;
 use std::io::Read;
@@ -61,11 +62,6 @@ pub fn ask_here() -> Vec<u64> {
         requested = usable + 1;
     }
     sizes
-}
-
-/// Whether a path names the C library's own allocator.
-fn is_glibc(path: &str) -> bool {
-    path.rsplit('/').next().is_some_and(|file| file.starts_with("libc.so"))
 }
 
 /// Asks the allocator of a library, or the C library's, which this program has as well. `None` if it does not answer.

@@ -343,6 +343,10 @@ impl Process {
         header.no_clock.store(u32::from(confined::is_clock_forbidden()), Ordering::Relaxed);
         self.describe_allocator(header);
         allocator_mappings::publish(header);
+        if let Some((start, end)) = real::own_image() {
+            header.own_memory[0].store(start as u64, Ordering::Relaxed);
+            header.own_memory[1].store(end as u64, Ordering::Relaxed);
+        }
         if let Some(log) = self.region.allocate(held, MODULE_LOG_BYTES) {
             header.module_log.store(log.offset, Ordering::Release);
             self.modules.begin(log.at);

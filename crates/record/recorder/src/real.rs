@@ -209,6 +209,13 @@ pub fn set_own_code(start: usize, end: usize) {
     OWN_CODE.store(&DlFindObject { map_start: start, map_end: end, ..DlFindObject::default() });
 }
 
+/// Where this recorder lies, if no loader knows it: first address and first address behind.
+pub fn own_image() -> Option<(usize, usize)> {
+    let [start, end] = &OWN_CODE.0;
+    let is_image = cfg!(feature = "image");
+    is_image.then(|| (start.load(Ordering::Relaxed), end.load(Ordering::Relaxed)))
+}
+
 /// Where an object lies.
 struct Range([AtomicUsize; 2]);
 

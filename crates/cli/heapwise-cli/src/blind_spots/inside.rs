@@ -1,6 +1,6 @@
 //! Allocators inside of the program and of libraries that it has loaded: what they hand out never passes by the recorder.
 
-use heapwise_allocators::{Family, Host, MUSL, by_type, families};
+use heapwise_allocators::{Family, GLIBC, Host, MUSL, by_type, families};
 use heapwise_analysis::Analysis;
 use heapwise_collector::hooks::{Entered, EnteredByFile};
 use heapwise_symbols::inspect::{AllocatorFound, Search};
@@ -139,7 +139,7 @@ pub(crate) fn inside(
                 entered.iter().filter(|((file, _), entered)| file == path && entered.functions > 0);
             of_file.any(|((_, family), _)| match found.name {
                 AllocatorFound::RUST_GLOBAL => true,
-                name if is_the_malloc(name) => family.is_empty(),
+                name if is_the_malloc(name) => ["", GLIBC, MUSL].contains(family),
                 name => *family == name,
             })
         };

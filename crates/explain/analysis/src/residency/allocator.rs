@@ -1,6 +1,7 @@
 //! What is known of the allocator whose pages are analysed.
 
 use crate::heap::LiveBlock;
+use heapwise_trace::file::allocator::is_glibc;
 use heapwise_trace::file::pages::UsableSizes;
 
 /// What is known of an allocator.
@@ -17,8 +18,7 @@ const MAPPED_HEADER_BYTES: u64 = 16;
 
 impl<'a> Allocator<'a> {
     pub(crate) fn new(path: &str, sizes: Option<&'a UsableSizes>, inherited: bool) -> Self {
-        let is_glibc = path.rsplit('/').next().is_some_and(|file| file.starts_with("libc.so"));
-        Self { sizes, is_glibc, inherited }
+        Self { sizes, is_glibc: is_glibc(path), inherited }
     }
 
     /// Whether its block sizes were measured.

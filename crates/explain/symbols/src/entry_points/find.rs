@@ -34,12 +34,15 @@ pub fn plan(path: &Path) -> Result<FilePlan, Error> {
             let hook = displace(bytes, usize::try_from(size).unwrap_or(usize::MAX), function.address.0);
             let found = hook.and_then(|hook| {
                 let in_file = code.offset(Svma(hook.address)).ok_or(Refusal::NoCode)?;
+                // Where the name of an allocator is known, its functions have callers in other files only.
+                let keeps_registers =
+                    family.is_empty() || points::STATIC.iter().any(|(_, name)| *name == family);
                 let may_pass_on = points::C.iter().any(|(of_c, _)| *of_c == name);
                 Ok(Planned {
                     family,
                     name: name.clone(),
                     in_file,
-                    hook: Hook { kind, may_pass_on, keeps_registers: family.is_empty(), ..hook },
+                    hook: Hook { kind, may_pass_on, keeps_registers, ..hook },
                 })
             });
             match found {
@@ -54,7 +57,7 @@ pub fn plan(path: &Path) -> Result<FilePlan, Error> {
 /// The entry points that a file defines: family, name, what it does, and where it is.
 fn entry_points<'code>(code: &'code Code<'_>) -> Vec<(&'static str, String, HookKind, Function<'code>)> {
     let mut defined: BTreeMap<&str, Function<'_>> = BTreeMap::new();
-    let (mut is_checking, mut exports_malloc) = (false, false);
+    let (mut is_checking, mut exports_malloc, mut c_library) = (false, false, "");
     // In a program that is linked statically, a name that the C library hides is as local as one of a single source file.
     let mut shared = BTreeSet::new();
     code.functions(|function| {
@@ -64,6 +67,8 @@ fn entry_points<'code>(code: &'code Code<'_>) -> Vec<(&'static str, String, Hook
     });
     code.functions(|function| {
         is_checking |= CHECKING.contains(&function.name);
+        let known = points::STATIC.iter().find(|(sign, _)| *sign == function.name);
+        c_library = known.map_or(c_library, |(_, name)| name);
         exports_malloc |= function.is_exported && function.name == "malloc";
         let is_of_c = points::C.iter().any(|(known, _)| *known == function.name);
         let is_local = function.is_static && !shared.contains(&function.address);
@@ -102,10 +107,12 @@ fn entry_points<'code>(code: &'code Code<'_>) -> Vec<(&'static str, String, Hook
     // A library's `malloc` is found by its name, and so the preloaded one stands in front of it; unless it is hidden.
     let is_hidden = !exports_malloc && !of_malloc.is_empty();
     if defined.contains_key("malloc") && (code.is_executable() || is_hidden) {
-        add(&mut found, of_malloc, "", points::C);
+        let family = if of_malloc.is_empty() && code.is_static() { c_library } else { of_malloc };
+        add(&mut found, family, "", points::C);
     }
     if code.is_static() && !found.is_empty() {
-        add(&mut found, of_malloc, "", points::ENDS);
+        let family = found[0].0;
+        add(&mut found, family, "", points::ENDS);
     }
     found
 }

@@ -138,6 +138,9 @@ const RPMALLOC: &[(&str, HookKind)] = &[
     ("rpaligned_realloc", RpalignedRealloc),
 ];
 
+/// Functions by which the C library of a program that is linked statically is known, and what its allocator is called.
+pub const STATIC: &[(&str, &str)] = &[("__libc_mallopt", "glibc"), ("__libc_malloc_impl", "musl")];
+
 /// By which a program ends that is linked statically.
 pub const ENDS: &[(&str, HookKind)] = &[("_exit", Exit), ("_Exit", Exit)];
 

@@ -54,7 +54,7 @@ pub(super) static RECOGNISED: &[Family] = &[
         symbols: &[Exact("runtime.mallocgc")],
         texts: &["runtime.mallocgc\0"],
         ..runtime(
-            "look at Go's objects with runtime/pprof; heapwise records what C code allocates with malloc, if the program is not static",
+            "look at Go's objects with runtime/pprof; heapwise records what C code (cgo) allocates with malloc",
         )
     },
     Family {

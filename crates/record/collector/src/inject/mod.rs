@@ -107,7 +107,7 @@ fn start(
     tracee.write(frames_at, &frames)?;
     let frames_range = if frames.is_empty() { 0..0 } else { frames_at..frames_at + frames.len() as u64 };
     let parameters =
-        Parameters::new(base..base + image.len, session, frames_range).ok_or(Refused::NoImage)?;
+        Parameters::new(base..frames_at + frames_len, session, frames_range).ok_or(Refused::NoImage)?;
     let top = stack + STACK_BYTES - TOP_BYTES;
     tracee.write(top, &parameters.bytes())?;
     let block = top + BLOCK_AT;

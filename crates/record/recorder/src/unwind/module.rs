@@ -59,7 +59,8 @@ pub enum Found {
 
 /// What an address belongs to. `clock` is the session's, by which questions to the kernel are counted.
 pub fn look_up(address: usize, clock: u64) -> Found {
-    if let Some(module) = loader_module(address).or_else(|| mapped_before(address)) {
+    let known = loader_module(address).or_else(|| mapped_before(address)).or_else(|| own_module(address));
+    if let Some(module) = known {
         return Found::Module(module);
     }
     if MADE.contains(address) {
@@ -103,6 +104,13 @@ fn mapped_before(address: usize) -> Option<Module> {
         start != 0 && k.link_map.load(Ordering::Relaxed) == 0 && range.contains(&address)
     })?;
     let (start, end) = (module.start.load(Ordering::Acquire), module.end.load(Ordering::Relaxed));
+    let (bias, eh_frame_header) = super::elf::locate(start, end);
+    Some(Module { start, end, eh_frame_header, bias, link_map: 0, code: address })
+}
+
+/// The recorder itself, where it is an image.
+fn own_module(address: usize) -> Option<Module> {
+    let (start, end) = real::own_image().filter(|&(start, end)| start <= address && address < end)?;
     let (bias, eh_frame_header) = super::elf::locate(start, end);
     Some(Module { start, end, eh_frame_header, bias, link_map: 0, code: address })
 }

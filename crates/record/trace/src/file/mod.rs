@@ -12,6 +12,7 @@
 //! Small facts are JSON ([`records`]), since they grow new fields; events ([`columns`]), stacks, samples and symbols
 //! ([`tables`]) are columns of variable-length integers.
 
+pub mod allocator;
 pub mod columns;
 mod cursor;
 mod error;

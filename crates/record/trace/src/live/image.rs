@@ -12,7 +12,7 @@ pub const PATH_BYTES: usize = 96;
 pub struct Parameters {
     /// Where the image lies in the process.
     pub start: u64,
-    /// First address behind it.
+    /// First address behind it and what was written with it.
     pub end: u64,
     /// Where the session is, `/proc/<pid>/fd/<n>`.
     pub path: [u8; PATH_BYTES],

@@ -188,6 +188,8 @@ pub struct ProcessHeader {
     pub allocator: [AtomicU8; ALLOCATOR_BYTES],
     /// Address and length of what the allocator has mapped; a length of 0 is none.
     pub allocator_mappings: [[AtomicU64; 2]; MAX_ALLOCATOR_MAPPINGS],
+    /// Where the recorder itself lies, if it is in no file: first address and first address behind.
+    pub own_memory: [AtomicU64; 2],
     /// Offset of the table of hooks ([`SharedHook`](super::hooks::SharedHook)), 0 if there is none.
     pub hook_table: AtomicU64,
     /// Non-zero if the recorder is a part of the program: such a one asks for no functions.
