@@ -35,8 +35,8 @@ pub fn plan(path: &Path) -> Result<FilePlan, Error> {
             let found = hook.and_then(|hook| {
                 let in_file = code.offset(Svma(hook.address)).ok_or(Refusal::NoCode)?;
                 // Where the name of an allocator is known, its functions have callers in other files only.
-                let keeps_registers =
-                    family.is_empty() || points::STATIC.iter().any(|(_, name)| *name == family);
+                let keeps_registers = kind.is_of_blocks()
+                    && (family.is_empty() || points::STATIC.iter().any(|(_, name)| *name == family));
                 let may_pass_on = points::C.iter().any(|(of_c, _)| *of_c == name);
                 Ok(Planned {
                     family,
@@ -47,6 +47,8 @@ pub fn plan(path: &Path) -> Result<FilePlan, Error> {
             });
             match found {
                 Ok(planned) => plan.planned.push(planned),
+                // No block is missing for that.
+                Err(_) if !kind.is_of_blocks() => {}
                 Err(why) => plan.refused.push(Refused { family, name, why: why.to_string() }),
             }
         }
@@ -72,8 +74,8 @@ fn entry_points<'code>(code: &'code Code<'_>) -> Vec<(&'static str, String, Hook
         exports_malloc |= function.is_exported && function.name == "malloc";
         let is_of_c = points::C.iter().any(|(known, _)| *known == function.name);
         let is_local = function.is_static && !shared.contains(&function.address);
-        let is_end = points::ENDS.iter().any(|(known, _)| *known == function.name);
-        if (may_be_one(function.name) || is_end) && !(is_of_c && is_local) {
+        let is_of_process = points::PROCESS.iter().any(|(known, _)| *known == function.name);
+        if (may_be_one(function.name) || is_of_process) && !(is_of_c && is_local) {
             defined.entry(function.name).or_insert(function);
         }
     });
@@ -112,7 +114,7 @@ fn entry_points<'code>(code: &'code Code<'_>) -> Vec<(&'static str, String, Hook
     }
     if code.is_static() && !found.is_empty() {
         let family = found[0].0;
-        add(&mut found, family, "", points::ENDS);
+        add(&mut found, family, "", points::PROCESS);
     }
     found
 }

@@ -141,8 +141,16 @@ const RPMALLOC: &[(&str, HookKind)] = &[
 /// Functions by which the C library of a program that is linked statically is known, and what its allocator is called.
 pub const STATIC: &[(&str, &str)] = &[("__libc_mallopt", "glibc"), ("__libc_malloc_impl", "musl")];
 
-/// By which a program ends that is linked statically.
-pub const ENDS: &[(&str, HookKind)] = &[("_exit", Exit), ("_Exit", Exit)];
+/// What a recorder has to know of a process beside its blocks: where that is a library, it stands in front of these by their names.
+pub const PROCESS: &[(&str, HookKind)] = &[
+    ("_Exit", Exit),
+    ("_exit", Exit),
+    ("pthread_create", ThreadCreate),
+    ("pthread_join", ThreadJoin),
+    ("pthread_setname_np", ThreadName),
+    // When a thread of glibc ends, the blocks that it has kept for itself are freed once more, by `free`.
+    ("__malloc_arena_thread_freeres", Internal),
+];
 
 /// The functions of the C library, and the operators of C++: entry points where an executable defines them itself, and calls them
 /// directly.

@@ -3,13 +3,12 @@
 //! The shims add three values to the arguments: the stack pointer and the frame pointer of the caller, and the function's slot. So
 //! unwinding begins at the caller, and nothing of the jump is in a stack.
 
-use super::passing;
 use super::slots::Slot;
+use super::{passing, process};
 use crate::arch::entry::Entry;
 use crate::describe::{forget_time, freed, handed_out, in_inside, is_inner, resized, tell_time};
-use crate::process::PROCESS;
+use crate::large;
 use crate::turn::begin;
-use crate::{exit_handshake, large};
 use core::ffi::c_int;
 use heapwise_trace::event::AllocFunction;
 use heapwise_trace::live::hooks::HookKind;
@@ -18,9 +17,13 @@ crate::shim_of_three!(allocate_shim => allocate);
 crate::shim_of_three!(posix_memalign_shim => posix_memalign);
 crate::shim_of_three!(free_shim => free);
 crate::shim_of_three!(resize_shim => resize);
+crate::shim_of_three!(internal_shim => internal);
 crate::shim_of_six!(resize_wide_shim => resize_wide);
 crate::shim_of_six!(resize_in_place_shim => resize_in_place);
-crate::shim_of_last!(exit_shim => exit);
+crate::shim_of_six!(thread_create_shim => process::thread_create);
+crate::shim_of_six!(thread_join_shim => process::thread_join);
+crate::shim_of_six!(thread_name_shim => process::thread_name);
+crate::shim_of_last!(exit_shim => process::exit);
 
 crate::keeping_shim_of_three!(keeping_allocate_shim => allocate, "");
 crate::keeping_shim_of_three!(keeping_posix_memalign_shim => posix_memalign, "");
@@ -31,6 +34,10 @@ crate::keeping_shim_of_three!(keeping_resize_shim => resize, "");
 pub(super) fn shim(kind: HookKind, keeps_registers: bool) -> usize {
     let shim: unsafe extern "C" fn() = match kind {
         HookKind::Exit => exit_shim,
+        HookKind::Internal => internal_shim,
+        HookKind::ThreadCreate => thread_create_shim,
+        HookKind::ThreadJoin => thread_join_shim,
+        HookKind::ThreadName => thread_name_shim,
         HookKind::PosixMemalign if keeps_registers => keeping_posix_memalign_shim,
         HookKind::Free if keeps_registers => keeping_free_shim,
         HookKind::Resize | HookKind::ResizeArray if keeps_registers => keeping_resize_shim,
@@ -99,20 +106,10 @@ fn align_of_flags(flags: usize) -> usize {
     1 << (flags & MALLOCX_ALIGN)
 }
 
-/// The function of a slot, with up to three arguments.
-///
-/// # Safety
-/// It has that many, and returns a word or nothing.
-#[inline(always)]
-unsafe fn real_of_three(slot: &Slot) -> unsafe extern "C" fn(usize, usize, usize) -> usize {
-    // SAFETY: the moved beginning of the function, of the calling convention of C; more arguments than it has are ignored.
-    unsafe { core::mem::transmute(slot.real()) }
-}
-
 unsafe extern "C" fn allocate(a: usize, b: usize, c: usize, sp: usize, fp: usize, slot: &Slot) -> usize {
     let entry = Entry { stack_pointer: sp, frame_pointer: fp };
     // SAFETY: the slot's function, which the caller has called.
-    let real = unsafe { real_of_three(slot) };
+    let real = unsafe { slot.function_of_three() };
     if is_inner(&entry) {
         // SAFETY: the caller's call.
         return unsafe { real(a, b, c) };
@@ -144,7 +141,7 @@ unsafe extern "C" fn posix_memalign(
 ) -> c_int {
     let entry = Entry { stack_pointer: sp, frame_pointer: fp };
     // SAFETY: the slot's function, which the caller has called.
-    let real = unsafe { real_of_three(slot) };
+    let real = unsafe { slot.function_of_three() };
     let is_left_alone = passing::is_left_alone(slot);
     if is_left_alone && !passing::is_unknown() || is_inner(&entry) {
         // SAFETY: the caller's call.
@@ -173,7 +170,7 @@ unsafe extern "C" fn posix_memalign(
 unsafe extern "C" fn free(block: usize, b: usize, c: usize, sp: usize, fp: usize, slot: &Slot) -> usize {
     let entry = Entry { stack_pointer: sp, frame_pointer: fp };
     // SAFETY: the slot's function, which the caller has called.
-    let real = unsafe { real_of_three(slot) };
+    let real = unsafe { slot.function_of_three() };
     if block == 0 || passing::is_left_alone(slot) || is_inner(&entry) {
         // SAFETY: the caller's call.
         return unsafe { real(block, b, c) };
@@ -182,6 +179,17 @@ unsafe extern "C" fn free(block: usize, b: usize, c: usize, sp: usize, fp: usize
     // SAFETY: the caller's call.
     let result = in_inside(&entry, || unsafe { real(block, b, c) });
     tell_time(&entry);
+    result
+}
+
+/// What an allocator does for itself: the functions that it calls meanwhile are not described.
+unsafe extern "C" fn internal(a: usize, b: usize, c: usize, sp: usize, fp: usize, slot: &Slot) -> usize {
+    let entry = Entry { stack_pointer: sp, frame_pointer: fp };
+    // SAFETY: the slot's function, which the caller has called.
+    let real = unsafe { slot.function_of_three() };
+    // SAFETY: the caller's call.
+    let result = in_inside(&entry, || unsafe { real(a, b, c) });
+    forget_time();
     result
 }
 
@@ -209,7 +217,7 @@ fn describe_resize(block: usize, size: usize, entry: &Entry, real: impl FnOnce()
 unsafe extern "C" fn resize(block: usize, b: usize, c: usize, sp: usize, fp: usize, slot: &Slot) -> usize {
     let entry = Entry { stack_pointer: sp, frame_pointer: fp };
     // SAFETY: the slot's function, which the caller has called.
-    let real = unsafe { real_of_three(slot) };
+    let real = unsafe { slot.function_of_three() };
     let size = if slot.kind() == HookKind::ResizeArray as u8 { b.saturating_mul(c) } else { b };
     let is_left_alone = passing::is_left_alone(slot);
     if is_left_alone && (block != 0 || !passing::is_unknown()) || is_inner(&entry) {
@@ -230,26 +238,6 @@ unsafe extern "C" fn resize(block: usize, b: usize, c: usize, sp: usize, fp: usi
     describe_resize(block, size, &entry, || unsafe { real(block, b, c) })
 }
 
-/// `_exit`: the process is about to end, unless it is one that has only borrowed this one's memory (`vfork`).
-extern "C" fn exit() {
-    if PROCESS.is_this_one() {
-        exit_handshake::say();
-    }
-}
-
-/// A function with up to six arguments.
-type Six = unsafe extern "C" fn(usize, usize, usize, usize, usize, usize) -> usize;
-
-/// The function of a slot, with up to six arguments.
-///
-/// # Safety
-/// It has that many, and returns a word.
-#[inline(always)]
-unsafe fn real_of_six(slot: &Slot) -> Six {
-    // SAFETY: as in `real_of_three`.
-    unsafe { core::mem::transmute(slot.real()) }
-}
-
 unsafe extern "C" fn resize_wide(
     block: usize,
     b: usize,
@@ -263,7 +251,7 @@ unsafe extern "C" fn resize_wide(
 ) -> usize {
     let entry = Entry { stack_pointer: sp, frame_pointer: fp };
     // SAFETY: the slot's function, which the caller has called.
-    let real = unsafe { real_of_six(slot) };
+    let real = unsafe { slot.function_of_six() };
     if is_inner(&entry) {
         // SAFETY: the caller's call.
         return unsafe { real(block, b, c, d, e, f) };
@@ -287,7 +275,7 @@ unsafe extern "C" fn resize_in_place(
 ) -> usize {
     let entry = Entry { stack_pointer: sp, frame_pointer: fp };
     // SAFETY: the slot's function, which the caller has called.
-    let real = unsafe { real_of_six(slot) };
+    let real = unsafe { slot.function_of_six() };
     if is_inner(&entry) {
         // SAFETY: the caller's call.
         return unsafe { real(block, size, extra, flags, e, f) };

@@ -8,6 +8,7 @@
 //! * [`room`] has memory for code that is near enough,
 //! * [`apply`] writes the jumps,
 //! * [`calls`] has what each function does, and describes it,
+//! * [`process`] has what a static program does with its threads, and its end,
 //! * [`passing`] tells a program's own `malloc` from a wrapper of the C library's,
 //! * [`loaded`] asks again when the loader has loaded another library.
 
@@ -17,6 +18,7 @@ pub(crate) mod asked;
 mod calls;
 pub(crate) mod loaded;
 mod passing;
+mod process;
 mod room;
 mod slots;
 

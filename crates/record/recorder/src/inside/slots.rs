@@ -3,6 +3,11 @@
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicUsize, Ordering};
 use heapwise_trace::live::hooks::{Hook, MOST_HOOKS};
 
+/// A function with up to three arguments.
+pub(super) type Three = unsafe extern "C" fn(usize, usize, usize) -> usize;
+/// A function with up to six arguments.
+pub(super) type Six = unsafe extern "C" fn(usize, usize, usize, usize, usize, usize) -> usize;
+
 /// What is known of one function.
 #[derive(Debug)]
 #[repr(C)]
@@ -25,10 +30,24 @@ impl Slot {
         }
     }
 
-    /// Where the function goes on.
+    /// The function, with up to three arguments.
+    ///
+    /// # Safety
+    /// It has that many, and returns a word or nothing.
     #[inline(always)]
-    pub(super) fn real(&self) -> usize {
-        self.real.load(Ordering::Relaxed)
+    pub(super) unsafe fn function_of_three(&self) -> Three {
+        // SAFETY: the moved beginning of the function, of the calling convention of C; more arguments than it has are ignored.
+        unsafe { core::mem::transmute(self.real.load(Ordering::Relaxed)) }
+    }
+
+    /// The function, with up to six arguments.
+    ///
+    /// # Safety
+    /// It has that many, and returns a word.
+    #[inline(always)]
+    pub(super) unsafe fn function_of_six(&self) -> Six {
+        // SAFETY: as above.
+        unsafe { core::mem::transmute(self.real.load(Ordering::Relaxed)) }
     }
 
     /// What the function does.

@@ -19,12 +19,19 @@ struct Known {
     start: AtomicUsize,
     end: AtomicUsize,
     link_map: AtomicUsize,
+    /// An address of its code.
+    code: AtomicUsize,
 }
 
 /// Modules met so far: they are the same for every recorder of the process, and forked children inherit them.
-static KNOWN: [Known; MAX_MODULES] =
-    [const { Known { start: AtomicUsize::new(0), end: AtomicUsize::new(0), link_map: AtomicUsize::new(0) } };
-        MAX_MODULES];
+static KNOWN: [Known; MAX_MODULES] = [const {
+    Known {
+        start: AtomicUsize::new(0),
+        end: AtomicUsize::new(0),
+        link_map: AtomicUsize::new(0),
+        code: AtomicUsize::new(0),
+    }
+}; MAX_MODULES];
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
 /// A loaded object file.
@@ -105,7 +112,8 @@ fn mapped_before(address: usize) -> Option<Module> {
     })?;
     let (start, end) = (module.start.load(Ordering::Acquire), module.end.load(Ordering::Relaxed));
     let (bias, eh_frame_header) = super::elf::locate(start, end);
-    Some(Module { start, end, eh_frame_header, bias, link_map: 0, code: address })
+    let code = module.code.load(Ordering::Relaxed);
+    Some(Module { start, end, eh_frame_header, bias, link_map: 0, code })
 }
 
 /// The recorder itself, where it is an image.
@@ -205,6 +213,7 @@ pub(super) fn note(_held: &Held<'_>, module: &Module) -> Option<usize> {
     let known = &KNOWN[count];
     known.end.store(module.end, Ordering::Relaxed);
     known.link_map.store(module.link_map, Ordering::Relaxed);
+    known.code.store(module.code, Ordering::Relaxed);
     known.start.store(module.start, Ordering::Release);
     COUNT.store(count + 1, Ordering::Release);
     Some(count)

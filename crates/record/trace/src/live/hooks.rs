@@ -79,11 +79,19 @@ pub enum HookKind {
     RpalignedRealloc = 18,
     /// `_exit(code)`: the process ends. Where the recorder is no library, nothing else says so.
     Exit = 19,
+    /// `pthread_create(thread, attributes, start, argument)`
+    ThreadCreate = 20,
+    /// `pthread_join(thread, result)`
+    ThreadJoin = 21,
+    /// `pthread_setname_np(thread, name)`
+    ThreadName = 22,
+    /// `f()`, in which an allocator calls its own functions for what is no block of the program.
+    Internal = 23,
 }
 
 impl HookKind {
     /// All of them.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 23] = [
         Self::Allocate,
         Self::AllocateArray,
         Self::AllocateZeroed,
@@ -103,7 +111,19 @@ impl HookKind {
         Self::Xallocx,
         Self::RpalignedRealloc,
         Self::Exit,
+        Self::ThreadCreate,
+        Self::ThreadJoin,
+        Self::ThreadName,
+        Self::Internal,
     ];
+
+    /// Whether it hands out blocks or takes them back. The others say what happens beside.
+    pub fn is_of_blocks(self) -> bool {
+        !matches!(
+            self,
+            Self::Exit | Self::ThreadCreate | Self::ThreadJoin | Self::ThreadName | Self::Internal
+        )
+    }
 
     /// The kind of a code; `None` for one that does not exist.
     pub fn from_code(code: u8) -> Option<Self> {

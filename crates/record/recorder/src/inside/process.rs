@@ -1,0 +1,60 @@
+//! What a program that is linked statically does with its threads, and its end. A library stands in front of these functions by their
+//! names ([`crate::lifecycle`]).
+
+use super::slots::Slot;
+use crate::process::PROCESS;
+use crate::{exit_handshake, lifecycle};
+
+/// `_exit`: the process is about to end, unless it is one that has only borrowed this one's memory (`vfork`).
+pub(super) extern "C" fn exit() {
+    if PROCESS.is_this_one() {
+        exit_handshake::say();
+    }
+}
+
+macro_rules! functions {
+    ($($(#[$doc:meta])* $name:ident($a:ident, $b:ident) => $after:block)*) => {$(
+        $(#[$doc])*
+        ///
+        /// # Safety
+        /// As the function of the slot; what follows its arguments are the caller's registers, and are not looked at.
+        pub(super) unsafe extern "C" fn $name(
+            $a: usize,
+            $b: usize,
+            c: usize,
+            d: usize,
+            e: usize,
+            f: usize,
+            _sp: usize,
+            _fp: usize,
+            slot: &Slot,
+        ) -> usize {
+            // SAFETY: the slot's function, which has no more arguments.
+            let real = unsafe { slot.function_of_six() };
+            // SAFETY: the caller's call.
+            let error = unsafe { real($a, $b, c, d, e, f) };
+            if error as u32 == 0 {
+                $after
+            }
+            error
+        }
+    )*};
+}
+
+functions! {
+    /// `pthread_create`.
+    thread_create(thread, attributes) => {
+        // SAFETY: the function has stored the handle there.
+        lifecycle::thread_created(unsafe { (thread as *const u64).read_volatile() });
+    }
+    /// `pthread_join`.
+    thread_join(thread, result) => {
+        lifecycle::thread_joined(thread as u64);
+    }
+    /// `pthread_setname_np`.
+    thread_name(thread, name) => {
+        // SAFETY: a C string, as the function has just accepted it.
+        let name = unsafe { core::ffi::CStr::from_ptr(name as *const _) }.to_bytes();
+        crate::thread::rename(thread as u64, name);
+    }
+}
