@@ -69,6 +69,17 @@ pub(crate) fn is_written_into(executable: &Executable) -> bool {
     !is_recorded_otherwise && !executable.privileges.any() && reached_of(executable).is_any()
 }
 
+/// Why the recorder is not written into a program that is linked statically.
+pub(crate) fn why_not_written(executable: &Executable) -> &'static str {
+    if executable.privileges.any() {
+        "gains privileges when it starts"
+    } else if executable.stripped {
+        "has no symbols by which its allocator could be found"
+    } else {
+        "has no allocator in C that is known"
+    }
+}
+
 /// Which allocators of a program its functions are planned for. What is planned may still fail in the process; that is seen when it
 /// has run.
 fn reached_of(executable: &Executable) -> Reached {
@@ -103,17 +114,16 @@ fn of_executable(executable: &Executable) -> Vec<BlindSpot> {
     if executable.interpreter.is_none() && !reached.is_any() {
         // What Go links is static by default, and its objects would not be recorded in any case.
         let runtime = executable.own_allocators.iter().find(|own| own.is_runtime).and_then(inside::remedy);
-        let (why, remedy) = match executable.stripped {
-            true => (
-                "has no symbols by which its allocator could be found",
-                "keep its symbols (for Rust: strip = false; else no -s and no strip), or link it dynamically against glibc",
-            ),
-            false => (
-                "has no allocator in C that is known",
+        let remedy = match executable.stripped {
+            true => {
+                "keep its symbols (for Rust: strip = false; else no -s and no strip), or link it dynamically against glibc"
+            }
+            false => {
                 "link it dynamically against glibc (for Rust: a *-gnu target without +crt-static), or wrap its allocator in \
-                 heapwise::Allocator",
-            ),
+                 heapwise::Allocator"
+            }
         };
+        let why = why_not_written(executable);
         add(
             "static-executable",
             format!("{name} is statically linked, and {why}: nothing will be recorded"),

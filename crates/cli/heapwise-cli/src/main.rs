@@ -89,6 +89,11 @@ fn main() -> ExitCode {
         #[cfg(target_os = "linux")]
         Command::UsableSizes => usable_sizes(),
         #[cfg(target_os = "linux")]
+        Command::TraceChildren { session } => {
+            heapwise_collector::trace_children(&session, preload::image_for_child);
+            Ok(exit::SUCCESS)
+        }
+        #[cfg(target_os = "linux")]
         Command::AllocatorProbe => doctor::answer_probe(),
         #[cfg(target_os = "linux")]
         Command::AllocatorIdentity { settings } => allocators::answer(&settings),

@@ -1,10 +1,13 @@
 //! The preload libraries and the image of the recorder that this program contains, and which one a program gets.
 
-use crate::blind_spots::{executable_of, is_written_into};
+use crate::blind_spots::{executable_of, is_written_into, why_not_written};
 use heapwise_allocators::replaces_malloc;
 use heapwise_collector::Image;
 use heapwise_symbols::frame_table;
+use heapwise_symbols::inspect::inspect;
+use heapwise_trace::live::layout::LIVE_VERSION;
 use std::ffi::OsStr;
+use std::path::Path;
 
 /// Built by this crate's build script.
 static USUAL: &[u8] = include_bytes!(env!("HEAPWISE_PRELOAD"));
@@ -18,6 +21,19 @@ static IMAGE: &[u8] = include_bytes!(env!("HEAPWISE_IMAGE"));
 pub(crate) fn image_for(program: &OsStr) -> Option<Image> {
     let executable = executable_of(program).filter(is_written_into)?;
     Some(Image { file: IMAGE, frames: frame_table::of(&executable.path).unwrap_or_default() })
+}
+
+/// The same for a program that a recorded one has executed, or why nothing is written into it; `None` if it gets a library, or records
+/// itself.
+pub(crate) fn image_for_child(path: &Path) -> Option<Result<Image, String>> {
+    let executable = inspect(path, None).ok().filter(|executable| executable.interpreter.is_none())?;
+    if executable.wrapper_version == Some(LIVE_VERSION) {
+        return None;
+    }
+    if !is_written_into(&executable) {
+        return Some(Err(why_not_written(&executable).to_owned()));
+    }
+    Some(Ok(Image { file: IMAGE, frames: frame_table::of(path).unwrap_or_default() }))
 }
 
 /// The library for a program: the variant for C++ operators if another allocator is preloaded or linked, whose

@@ -9,6 +9,7 @@ use crate::encode::{Batch, Packer};
 use crate::examine::Examiner;
 use crate::hooks::{EnteredByFile, Planner};
 use crate::images::Images;
+use crate::inject::children::Children;
 use crate::joins;
 use crate::news::News;
 use crate::process::{Common, Process};
@@ -23,7 +24,7 @@ use heapwise_trace::event::Epoch;
 use heapwise_trace::file::pages::Reason;
 use heapwise_trace::file::records::{ProcessIndex, Refusal, ThreadIndex};
 use heapwise_trace::live::layout::ring_capacity;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::TrySendError;
@@ -95,6 +96,8 @@ pub struct Outcome {
     pub refusals: Vec<Refusal>,
     /// Allocators inside of the files that processes had mapped, and what came of the attempt to record them.
     pub entered: EnteredByFile,
+    /// Programs that recorded processes started, into which the recorder could not be written, and why.
+    pub unwritten: BTreeMap<PathBuf, String>,
 }
 
 /// The loop's view of the run, from other threads.
@@ -117,6 +120,8 @@ pub struct Helpers {
     pub probes: Probes,
     /// Which functions of allocators inside of their files are entered through the recorder.
     pub planner: Planner,
+    /// Has the recorder written into programs that recorded processes start.
+    pub(crate) children: Children,
 }
 
 /// The collector's loop.
@@ -147,6 +152,7 @@ pub struct Collector<'a> {
     probes: Probes,
     examiner: Examiner,
     planner: Planner,
+    children: Children,
     /// Whether the delay is over.
     resumed: bool,
     failed: bool,
@@ -160,7 +166,7 @@ impl<'a> Collector<'a> {
         stops: Stops,
         started: Instant,
         page_bytes: u64,
-        Helpers { examiner, probes, planner }: Helpers,
+        Helpers { examiner, probes, planner, children }: Helpers,
     ) -> Self {
         Self {
             session,
@@ -187,6 +193,7 @@ impl<'a> Collector<'a> {
             probes,
             examiner,
             planner,
+            children,
             resumed: stops.delay.is_none(),
             failed: false,
         }
@@ -207,6 +214,7 @@ impl<'a> Collector<'a> {
             let drained = self.round(now);
             idle_ticks = if drained == 0 { idle_ticks.saturating_add(1) } else { 0 };
             self.answer();
+            self.children.tend(self.session);
             self.exit_handshakes();
             if now >= sampled + SAMPLE || finish {
                 sampled = now;
@@ -236,6 +244,7 @@ impl<'a> Collector<'a> {
         }
         self.end_all(control.is_own);
         self.outcome.refusals = self.refusals.into_records();
+        self.outcome.unwritten = self.children.end(self.session);
         self.outcome.images = self.images.into_paths();
         self.outcome
     }

@@ -10,6 +10,7 @@ use crate::encode::Packer;
 use crate::error::{Error, ErrorKind};
 use crate::examine::Examiner;
 use crate::hooks::Planner;
+use crate::inject::children::Children;
 use crate::session::{Session, Settings};
 use crate::sys::page_bytes;
 use crate::usable::Probes;
@@ -92,6 +93,7 @@ impl Inside {
                 examiner: Examiner::new(|_| Vec::new(), &[]),
                 probes: Probes::off(),
                 planner: Planner::default(),
+                children: Children::default(),
             };
             let collector = Collector::new(&session, &packer, stops, started, page_bytes(), helpers);
             (collector.run(&control), packer)

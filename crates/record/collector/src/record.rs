@@ -6,6 +6,7 @@ use crate::encode::Packer;
 use crate::error::{Error, ErrorKind};
 use crate::examine::Examiner;
 use crate::hooks::{self, EnteredByFile, Planner};
+use crate::inject::children::Children;
 use crate::session::{PreloadLibrary, Session, Settings};
 use crate::sys::page_bytes;
 use crate::usable::Probes;
@@ -124,6 +125,7 @@ pub fn record(request: Request) -> Result<Recorded, Error> {
         verify_every: request.verify_every,
         paused: request.limits.delay.is_some(),
         plans_hooks: true,
+        traces: request.follow,
     };
     let session = Session::new(settings)?;
     let preload = PreloadLibrary::new(request.preload)?;
@@ -173,6 +175,7 @@ pub fn record(request: Request) -> Result<Recorded, Error> {
         examiner: Examiner::new(request.examine, &request.environment_findings),
         probes: Probes::default(),
         planner: Planner::new(request.plan),
+        children: Children::default(),
     };
     let collector = Collector::new(&session, &packer, request.limits, started, page_bytes(), helpers);
     let mut not_written = None;
@@ -308,6 +311,7 @@ fn unseen(
     spots.extend(nested::blind_spot(session));
     if request.follow {
         spots.extend(unreached::blind_spots(session, &outcome.recorded));
+        spots.extend(unreached::unwritten(&outcome.unwritten));
     }
     spots
 }

@@ -29,6 +29,8 @@ pub struct Settings {
     pub paused: bool,
     /// Answer which functions of allocators inside of files are entered through the recorder.
     pub plans_hooks: bool,
+    /// Threads are traced that ask for it.
+    pub traces: bool,
 }
 
 /// The shared memory of a recording.
@@ -208,6 +210,7 @@ impl Session {
             (&h.collector_pid, own.collector_pid),
             (&h.verify_every, self.settings.verify_every),
             (&h.plans_hooks, u32::from(self.settings.plans_hooks)),
+            (&h.traces, u32::from(self.settings.traces)),
         ];
         for (word, value) in constants {
             right &= put_right(word, value);

@@ -7,7 +7,7 @@ use crate::distrust;
 use crate::session::Session;
 use heapwise_trace::file::records::BlindSpot;
 use heapwise_trace::live::layout::{NAME_IN_THE_MAKING, ProgramNames};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
@@ -22,6 +22,9 @@ pub(crate) fn blind_spots(session: &Session, recorded: &BTreeSet<PathBuf>) -> Ve
     [of_static(&header.unreached, is_recorded), of_bare(&header.bare)].into_iter().flatten().collect()
 }
 
+const REMEDY: &str = "keep its symbols, or link it dynamically against glibc (for Rust: a *-gnu target without +crt-static), or wrap \
+                      its allocator in heapwise::Allocator";
+
 /// Programs without a loader.
 fn of_static(list: &ProgramNames, is_recorded: impl Fn(&str) -> bool) -> Option<BlindSpot> {
     let Named { names, is_one, times } = named(list, is_recorded)?;
@@ -29,9 +32,17 @@ fn of_static(list: &ProgramNames, is_recorded: impl Fn(&str) -> bool) -> Option<
     let what = format!(
         "{names} {is} statically linked, and {it} not recorded: the recorded program started that {times}"
     );
-    let remedy = "link it dynamically against glibc (for Rust: a *-gnu target without +crt-static), or wrap its allocator in \
-                  heapwise::Allocator";
-    Some(BlindSpot { id: "static-child".into(), what, remedy: remedy.into(), ..BlindSpot::default() })
+    Some(BlindSpot { id: "static-child".into(), what, remedy: REMEDY.into(), ..BlindSpot::default() })
+}
+
+/// Programs without a loader into which the recorder could not be written.
+pub(crate) fn unwritten(programs: &BTreeMap<PathBuf, String>) -> impl Iterator<Item = BlindSpot> {
+    programs.iter().map(|(path, why)| BlindSpot {
+        id: "static-child".into(),
+        what: format!("{} is statically linked, and {why}: it is not recorded", path.display()),
+        remedy: REMEDY.into(),
+        ..BlindSpot::default()
+    })
 }
 
 /// Programs whose environment has not what heapwise needs. The same file may have been recorded where it was started with it.

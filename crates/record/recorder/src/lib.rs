@@ -53,6 +53,7 @@ pub mod sys;
 mod tests;
 pub mod thread;
 pub mod thread_table;
+mod traced;
 pub mod trie;
 pub mod turn;
 mod unreached;

@@ -218,6 +218,18 @@ impl Program {
 /// `AT_FDCWD`.
 const AT_CURRENT_FOLDER: i32 = -100;
 
+/// `execve` in a program that is linked statically.
+///
+/// # Safety
+/// The arguments are those of a call, whose program and environment do not change meanwhile.
+pub(crate) unsafe fn before_exec(program: *const c_char, environment: *const *const c_char) {
+    if sys::read_word_checked(program as usize).is_none() {
+        return;
+    }
+    // SAFETY: it has to be a string, and its beginning can be read; for the others the caller's promise.
+    unsafe { unreached::note(CStr::from_ptr(program), is_bare(environment)) };
+}
+
 macro_rules! before {
     ($($function:ident, $environment:expr, $program:expr;)*) => {$(
         #[doc = concat!("Called before `", stringify!($function), "`; returns where to go on.")]

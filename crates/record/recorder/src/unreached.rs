@@ -6,7 +6,7 @@
 
 use crate::process::PROCESS;
 use crate::session::{own_environment, variable_in};
-use crate::{confined, sys};
+use crate::{confined, sys, traced};
 use core::ffi::CStr;
 use core::ops::Range;
 use core::sync::atomic::Ordering;
@@ -72,7 +72,7 @@ pub(crate) fn note(path: &CStr, is_bare: bool) {
     let Some(session) = wanted() else { return };
     let mut head = [0; HEAD_BYTES];
     match look(path, &mut head) {
-        Some(Program::Unreached) => publish(&session.unreached, path.to_bytes()),
+        Some(Program::Unreached) => unreached(session, path),
         Some(_) if is_bare => publish(&session.bare, path.to_bytes()),
         Some(Program::Script(interpreter)) => {
             let mut buffer = [0; PATH_BYTES];
@@ -80,10 +80,17 @@ pub(crate) fn note(path: &CStr, is_bare: bool) {
             if let Some(path) = joined(&parts, &mut buffer)
                 && look(path, &mut [0; HEAD_BYTES]) == Some(Program::Unreached)
             {
-                publish(&session.unreached, path.to_bytes());
+                unreached(session, path);
             }
         }
         _ => {}
+    }
+}
+
+/// A program without a loader: the recorder is written into it, if this thread is traced.
+fn unreached(session: &SessionHeader, path: &CStr) {
+    if !traced::ask(session) {
+        publish(&session.unreached, path.to_bytes());
     }
 }
 

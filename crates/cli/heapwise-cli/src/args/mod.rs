@@ -110,6 +110,13 @@ pub(crate) enum Command {
     #[cfg(target_os = "linux")]
     #[command(hide = true, name = heapwise_collector::usable::COMMAND)]
     UsableSizes,
+    /// Write the recorder into programs that a recorded program starts.
+    #[cfg(target_os = "linux")]
+    #[command(hide = true, name = heapwise_collector::TRACE_CHILDREN)]
+    TraceChildren {
+        /// Where the session is.
+        session: String,
+    },
     /// Ask this process's allocator what it does with blocks.
     #[cfg(target_os = "linux")]
     #[command(hide = true, name = crate::doctor::PROBE)]

@@ -4,7 +4,9 @@
 //! recorder's [`image`] is laid out as a loader would; then it is made to call the image's first function, on a stack of that function's
 //! own. When that returns, the process has joined the session as any other, and goes on where it was.
 
+pub(crate) mod children;
 mod frames;
+pub(crate) mod helper;
 mod image;
 mod tracee;
 
@@ -63,7 +65,15 @@ const BLOCK_AT: u64 = 2048;
 /// Has a child join the session that was just started, and that has asked to be traced by the calling thread. It goes on afterwards,
 /// recorded or not.
 pub(crate) fn at_start(pid: u32, image: &record::Image, session: &str) -> Result<(), Refused> {
-    let Some(mut tracee) = Tracee::at_start(pid)? else { return Ok(()) };
+    match Tracee::at_start(pid)? {
+        Some(tracee) => write_at_start(tracee, image, session),
+        // Whoever waits for it hears of its end.
+        None => Ok(()),
+    }
+}
+
+/// The same for a stopped process that has just begun with a new program.
+fn write_at_start(mut tracee: Tracee, image: &record::Image, session: &str) -> Result<(), Refused> {
     let before = tracee.registers();
     let result = before
         .as_ref()

@@ -1,5 +1,7 @@
 //! A stopped thread of another process, by the kernel's `ptrace`: its registers, its memory, and calls made in its name.
 
+#![expect(unsafe_code, reason = "one request that has no function elsewhere")]
+
 use super::Refused;
 use crate::maps;
 use nix::sys::ptrace;
@@ -39,9 +41,23 @@ impl Tracee {
             _ => return Ok(None),
         }
         waitpid(id, None).map_err(Refused::system("waitpid"))?;
-        let options = fs::OpenOptions::new().read(true).write(true).open(format!("/proc/{pid}/mem"));
-        let memory = options.map_err(|error| Refused::System("open its memory", error))?;
-        Ok(Some(Self { id, memory, held: Vec::new() }))
+        Self::open(id).map(Some)
+    }
+
+    /// Goes on from the stop at which a program has been executed to its first instruction.
+    pub(crate) fn at_execution(id: Pid) -> Result<Self, Refused> {
+        let mut tracee = Self::open(id)?;
+        // At the stop itself the kernel is about to set the register for results.
+        ptrace::interrupt(id).map_err(Refused::system("stop it"))?;
+        ptrace::cont(id, None).map_err(Refused::system("let it go on"))?;
+        tracee.wait_for_trap()?;
+        Ok(tracee)
+    }
+
+    fn open(id: Pid) -> Result<Self, Refused> {
+        let memory = fs::OpenOptions::new().read(true).write(true).open(format!("/proc/{id}/mem"));
+        let memory = memory.map_err(|error| Refused::System("open its memory", error))?;
+        Ok(Self { id, memory, held: Vec::new() })
     }
 
     pub(crate) fn registers(&self) -> Result<Registers, Refused> {
@@ -140,4 +156,10 @@ impl Tracee {
             let _ = nix::sys::signal::kill(self.id, signal);
         }
     }
+}
+
+/// Leaves a thread stopped that the user has stopped, until that changes.
+pub(super) fn listen(thread: Pid) {
+    // SAFETY: the request has no arguments, and changes nothing of ours.
+    let _ = unsafe { libc::ptrace(libc::PTRACE_LISTEN, thread.as_raw(), 0, 0) };
 }

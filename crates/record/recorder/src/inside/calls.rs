@@ -24,6 +24,7 @@ crate::shim_of_six!(thread_create_shim => process::thread_create);
 crate::shim_of_six!(thread_join_shim => process::thread_join);
 crate::shim_of_six!(thread_name_shim => process::thread_name);
 crate::shim_of_last!(exit_shim => process::exit);
+crate::shim_of_last!(exec_shim => process::exec);
 
 crate::keeping_shim_of_three!(keeping_allocate_shim => allocate, "");
 crate::keeping_shim_of_three!(keeping_posix_memalign_shim => posix_memalign, "");
@@ -34,6 +35,7 @@ crate::keeping_shim_of_three!(keeping_resize_shim => resize, "");
 pub(super) fn shim(kind: HookKind, keeps_registers: bool) -> usize {
     let shim: unsafe extern "C" fn() = match kind {
         HookKind::Exit => exit_shim,
+        HookKind::Exec => exec_shim,
         HookKind::Internal => internal_shim,
         HookKind::ThreadCreate => thread_create_shim,
         HookKind::ThreadJoin => thread_join_shim,

@@ -3,13 +3,27 @@
 
 use super::slots::Slot;
 use crate::process::PROCESS;
-use crate::{exit_handshake, lifecycle};
+use crate::{exit_handshake, lifecycle, loadable};
+use core::ffi::{CStr, c_char};
 
 /// `_exit`: the process is about to end, unless it is one that has only borrowed this one's memory (`vfork`).
 pub(super) extern "C" fn exit() {
     if PROCESS.is_this_one() {
         exit_handshake::say();
     }
+}
+
+/// `execve`.
+///
+/// # Safety
+/// The arguments are those of a call.
+pub(super) unsafe extern "C" fn exec(
+    program: *const c_char,
+    _arguments: usize,
+    environment: *const *const c_char,
+) {
+    // SAFETY: the caller's promise.
+    unsafe { loadable::before_exec(program, environment) };
 }
 
 macro_rules! functions {
@@ -54,7 +68,7 @@ functions! {
     /// `pthread_setname_np`.
     thread_name(thread, name) => {
         // SAFETY: a C string, as the function has just accepted it.
-        let name = unsafe { core::ffi::CStr::from_ptr(name as *const _) }.to_bytes();
+        let name = unsafe { CStr::from_ptr(name as *const c_char) }.to_bytes();
         crate::thread::rename(thread as u64, name);
     }
 }

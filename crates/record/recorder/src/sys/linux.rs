@@ -40,6 +40,7 @@ const MADV_WIPEONFORK: usize = 18;
 const MREMAP_MAYMOVE: usize = 1;
 const PR_GET_NAME: usize = 16;
 const PR_GET_TSC: usize = 25;
+const PR_SET_PTRACER: usize = 0x5961_6d61;
 const PR_TSC_SIGSEGV: u32 = 2;
 const RLIMIT_AS: usize = 9;
 
@@ -239,6 +240,12 @@ pub fn address_space_limit() -> Option<usize> {
     // SAFETY: the kernel writes the two limits to an array of two words.
     let asked = unsafe { call(number::PRLIMIT64, [0, RLIMIT_AS, 0, limits.as_mut_ptr() as usize, 0, 0]) };
     asked.ok().map(|_| limits[0]).filter(|&limit| limit != usize::MAX)
+}
+
+/// Lets a process and what it has started trace this one, where the system asks for more than the same user (Yama).
+pub fn allow_tracing_by(pid: u32) {
+    // SAFETY: integer arguments.
+    let _ = unsafe { call(number::PRCTL, [PR_SET_PTRACER, pid as usize, 0, 0, 0, 0]) };
 }
 
 /// Whether reading the processor's clock ends this process.

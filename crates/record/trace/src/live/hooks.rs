@@ -87,11 +87,13 @@ pub enum HookKind {
     ThreadName = 22,
     /// `f()`, in which an allocator calls its own functions for what is no block of the program.
     Internal = 23,
+    /// `execve(program, arguments, environment)`
+    Exec = 24,
 }
 
 impl HookKind {
     /// All of them.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 24] = [
         Self::Allocate,
         Self::AllocateArray,
         Self::AllocateZeroed,
@@ -115,14 +117,12 @@ impl HookKind {
         Self::ThreadJoin,
         Self::ThreadName,
         Self::Internal,
+        Self::Exec,
     ];
 
     /// Whether it hands out blocks or takes them back. The others say what happens beside.
     pub fn is_of_blocks(self) -> bool {
-        !matches!(
-            self,
-            Self::Exit | Self::ThreadCreate | Self::ThreadJoin | Self::ThreadName | Self::Internal
-        )
+        (self as u8) < Self::Exit as u8
     }
 
     /// The kind of a code; `None` for one that does not exist.

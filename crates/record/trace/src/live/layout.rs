@@ -4,6 +4,7 @@
 
 use super::atomics::{AtomicU8, AtomicU32, AtomicU64};
 use super::hooks::MOST_HOOKS;
+use super::traced::{MOST_REQUESTS, Request};
 
 pub use crate::versions::LIVE_VERSION;
 
@@ -53,8 +54,10 @@ pub struct SessionHeader {
     pub only_pid: AtomicU32,
     /// Non-zero if the collector answers which functions are to be entered through the recorder; see [`super::hooks`].
     pub plans_hooks: AtomicU32,
+    /// Non-zero if it has threads traced that ask for it; see [`super::traced`].
+    pub traces: AtomicU32,
     /// Padding up to the next cache line.
-    pub reserved: [AtomicU32; 7],
+    pub reserved: [AtomicU32; 6],
     /// The epoch and the two flags `CLOCK_*`. Read at every event, so it has a separate cache line.
     pub clock: CacheLine<AtomicU64>,
     /// Offset of the first byte that no process has taken yet.
@@ -71,6 +74,8 @@ pub struct SessionHeader {
     pub nested: [ProgramName; MAX_NESTED_NAMES],
     /// Programs into which nothing can be preloaded and that recorded processes began to execute.
     pub unreached: ProgramNames,
+    /// Threads that ask to be traced.
+    pub requests: [Request; MOST_REQUESTS],
     /// Those that they began to execute without the library or the session in the environment, or out of reach of it.
     pub bare: ProgramNames,
 }

@@ -28,4 +28,5 @@ pub mod marks;
 pub mod node;
 #[cfg(feature = "file")]
 pub mod plan;
+pub mod traced;
 pub mod words;

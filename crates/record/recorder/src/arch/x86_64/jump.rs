@@ -142,7 +142,8 @@ macro_rules! shim_of_six {
     };
 }
 
-/// The same for functions that do not return: calls `$before`, and goes on with the function whose address the slot begins with.
+/// The same for functions that may not return: calls `$before` with the first three arguments, and goes on with the function whose
+/// address the slot begins with.
 #[macro_export]
 macro_rules! shim_of_last {
     ($name:ident => $before:path) => {
@@ -152,14 +153,18 @@ macro_rules! shim_of_last {
                 ".cfi_startproc",
                 "push rdi",
                 "push rsi",
+                "push rdx",
+                "push r10",
                 // With the return address, aligned as a call requires.
                 "push r11",
-                ".cfi_adjust_cfa_offset 24",
+                ".cfi_adjust_cfa_offset 40",
                 "call {before}",
                 "pop r11",
+                "pop r10",
+                "pop rdx",
                 "pop rsi",
                 "pop rdi",
-                ".cfi_adjust_cfa_offset -24",
+                ".cfi_adjust_cfa_offset -40",
                 "jmp qword ptr [r11]",
                 ".cfi_endproc",
                 before = sym $before,

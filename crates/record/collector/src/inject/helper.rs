@@ -1,0 +1,247 @@
+//! The process that traces threads until a program without a loader is executed, and has the recorder written into that.
+//!
+//! It reads requests, a line each, from its standard input, and answers on its standard output. When it has nothing to do for a second,
+//! or its input ends, it ends itself; what it traces then goes on alone.
+
+use super::tracee::Tracee;
+use super::write_at_start;
+use crate::record::Image;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::ptrace::{self, Options};
+use nix::sys::signal::Signal;
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::Pid;
+use std::collections::HashMap;
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// The command of this program that does this; see [`serve`].
+pub const COMMAND: &str = "trace-children";
+
+/// How long nothing may happen.
+const IDLE: Duration = Duration::from_secs(1);
+/// How long a thread is traced that executes nothing.
+const MOST_TIME: Duration = Duration::from_secs(2);
+/// How often traced threads are looked at.
+const STEP_MS: u16 = 1;
+/// The kernel's number for a stop that is no signal's and no event's.
+const EVENT_STOP: i32 = libc::PTRACE_EVENT_STOP;
+
+/// What it answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// The thread of the request at this place is traced.
+    Traced(usize),
+    Refused(usize),
+    /// The recorder could not be written into a program.
+    Unwritten(PathBuf, String),
+}
+
+impl Answer {
+    /// Reads a line.
+    pub(crate) fn parse(line: &str) -> Option<Self> {
+        let (word, rest) = line.split_once(' ')?;
+        match word {
+            "traced" => Some(Self::Traced(rest.parse().ok()?)),
+            "refused" => Some(Self::Refused(rest.parse().ok()?)),
+            "unwritten" => {
+                let (path, why) = rest.split_once('\t')?;
+                Some(Self::Unwritten(path.into(), why.into()))
+            }
+            _ => None,
+        }
+    }
+
+    fn say(&self) {
+        let line = match self {
+            Self::Traced(place) => format!("traced {place}\n"),
+            Self::Refused(place) => format!("refused {place}\n"),
+            Self::Unwritten(path, why) => {
+                let path = path.to_string_lossy().replace(['\t', '\n'], " ");
+                format!("unwritten {path}\t{}\n", why.replace('\n', " "))
+            }
+        };
+        // Without a reader there is no recording any more.
+        let _ = io::stdout().write_all(line.as_bytes());
+    }
+}
+
+/// Traces what is asked for. `image_for` says what is written into a program, or why nothing is; nothing at all for a program that a
+/// library can be preloaded into.
+pub fn serve(session: &str, image_for: fn(&Path) -> Option<Result<Image, String>>) {
+    let mut helper = Helper { session, image_for, threads: HashMap::new() };
+    let mut pending = Vec::new();
+    let mut last = Instant::now();
+    loop {
+        let stdin = io::stdin();
+        let wait = if helper.threads.is_empty() { IDLE.as_millis() as u16 } else { STEP_MS };
+        let mut files = [PollFd::new(stdin.as_fd(), PollFlags::POLLIN)];
+        if poll(&mut files, PollTimeout::from(wait)).is_ok_and(|ready| ready > 0) {
+            let mut bytes = [0; 512];
+            match stdin.lock().read(&mut bytes) {
+                Ok(0) | Err(_) => return,
+                Ok(n) => pending.extend_from_slice(&bytes[..n]),
+            }
+            while let Some(end) = pending.iter().position(|&byte| byte == b'\n') {
+                let line: Vec<u8> = pending.drain(..=end).collect();
+                helper.trace(String::from_utf8_lossy(&line).trim());
+            }
+            last = Instant::now();
+        }
+        helper.look();
+        helper.give_up_late();
+        if !helper.threads.is_empty() {
+            last = Instant::now();
+        } else if last.elapsed() >= IDLE {
+            return;
+        }
+    }
+}
+
+/// A traced thread.
+#[derive(Debug)]
+struct Thread {
+    /// The request for which it is traced.
+    place: usize,
+    since: Instant,
+    /// It is let go at its next stop.
+    leaves: bool,
+}
+
+struct Helper<'a> {
+    session: &'a str,
+    image_for: fn(&Path) -> Option<Result<Image, String>>,
+    threads: HashMap<Pid, Thread>,
+}
+
+impl Helper<'_> {
+    /// Begins to trace a thread: `place thread`.
+    fn trace(&mut self, request: &str) {
+        let Some((place, thread)) = request.split_once(' ') else { return };
+        let (Ok(place), Ok(thread)) = (place.parse(), thread.parse()) else { return };
+        let options =
+            Options::PTRACE_O_TRACEEXEC | Options::PTRACE_O_TRACEFORK | Options::PTRACE_O_TRACEVFORK;
+        let thread = Pid::from_raw(thread);
+        match ptrace::seize(thread, options) {
+            Ok(()) => {
+                self.add(thread, place);
+                Answer::Traced(place).say();
+            }
+            Err(_) => Answer::Refused(place).say(),
+        }
+    }
+
+    fn add(&mut self, thread: Pid, place: usize) {
+        self.threads.insert(thread, Thread { place, since: Instant::now(), leaves: false });
+    }
+
+    /// Sees to all that has stopped or ended.
+    fn look(&mut self) {
+        while let Ok(status) = waitpid(None, Some(WaitPidFlag::WNOHANG | WaitPidFlag::__WALL)) {
+            match status {
+                WaitStatus::StillAlive => return,
+                WaitStatus::PtraceEvent(thread, signal, event) => self.event(thread, signal, event),
+                WaitStatus::Stopped(thread, signal) => self.go_on(thread, Some(signal)),
+                WaitStatus::Exited(thread, _) | WaitStatus::Signaled(thread, ..) => {
+                    self.threads.remove(&thread);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn event(&mut self, thread: Pid, signal: Signal, event: i32) {
+        match event {
+            libc::PTRACE_EVENT_EXEC => self.executed(thread),
+            libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK => {
+                let child = ptrace::getevent(thread).map(|id| Pid::from_raw(id as i32));
+                let place = self.threads.get(&thread).map(|known| known.place);
+                if let (Ok(child), Some(place)) = (child, place) {
+                    self.threads.entry(child).or_insert(Thread {
+                        place,
+                        since: Instant::now(),
+                        leaves: false,
+                    });
+                }
+                self.go_on(thread, None);
+            }
+            EVENT_STOP => {
+                let leaves = self.threads.get(&thread).is_none_or(|known| known.leaves);
+                let is_stopped =
+                    matches!(signal, Signal::SIGSTOP | Signal::SIGTSTP | Signal::SIGTTIN | Signal::SIGTTOU);
+                if is_stopped && !leaves {
+                    super::tracee::listen(thread);
+                } else {
+                    self.go_on(thread, None);
+                }
+            }
+            _ => self.go_on(thread, None),
+        }
+    }
+
+    /// Lets a stopped thread go on, or go.
+    fn go_on(&mut self, thread: Pid, signal: Option<Signal>) {
+        // The first stop of a new child may come before its parent's event.
+        let leaves = self.threads.get(&thread).is_some_and(|known| known.leaves);
+        if leaves {
+            self.threads.remove(&thread);
+            let _ = ptrace::detach(thread, signal);
+        } else {
+            let _ = ptrace::cont(thread, signal);
+        }
+    }
+
+    /// A program was executed: the recorder is written into it, and all that was traced for it goes.
+    fn executed(&mut self, thread: Pid) {
+        let former = ptrace::getevent(thread).map(|id| Pid::from_raw(id as i32)).unwrap_or(thread);
+        let known = self.threads.remove(&thread);
+        let place = self.threads.remove(&former).or(known).map(|known| known.place);
+        let path = PathBuf::from(format!("/proc/{thread}/exe"));
+        let written = match (self.image_for)(&path) {
+            None => Ok(()),
+            Some(Err(why)) => Err(why),
+            Some(Ok(image)) => Tracee::at_execution(thread)
+                .and_then(|tracee| write_at_start(tracee, &image, self.session))
+                .map_err(|why| why.to_string()),
+        };
+        if let Err(why) = written {
+            Answer::Unwritten(std::fs::read_link(&path).unwrap_or(path), why).say();
+        }
+        // It has gone on already if something was written.
+        let _ = ptrace::detach(thread, None);
+        for (other, known) in &mut self.threads {
+            if Some(known.place) == place && !known.leaves {
+                known.leaves = true;
+                let _ = ptrace::interrupt(*other);
+            }
+        }
+    }
+
+    /// Lets threads go that have executed nothing.
+    fn give_up_late(&mut self) {
+        for (thread, known) in &mut self.threads {
+            if known.since.elapsed() > MOST_TIME && !known.leaves {
+                known.leaves = true;
+                let _ = ptrace::interrupt(*thread);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_read_and_others_are_not() {
+        assert_eq!(Answer::parse("traced 3"), Some(Answer::Traced(3)));
+        assert_eq!(Answer::parse("refused 0"), Some(Answer::Refused(0)));
+        let unwritten = Answer::Unwritten("/bin/a b".into(), "it has no symbols".into());
+        assert_eq!(Answer::parse("unwritten /bin/a b\tit has no symbols"), Some(unwritten));
+        for other in ["", "traced", "traced x", "unwritten /bin/a", "more 1"] {
+            assert_eq!(Answer::parse(other), None, "{other}");
+        }
+    }
+}
