@@ -18,10 +18,12 @@ pub enum FlagSet {
     FramePointer,
     /// Optimised, without any symbols.
     Stripped,
+    /// Optimised, with debug information, and linked with all libraries in it.
+    Static,
 }
 
 impl FlagSet {
-    pub const ALL: [Self; 4] = [Self::Debug, Self::Release, Self::FramePointer, Self::Stripped];
+    pub const ALL: [Self; 5] = [Self::Debug, Self::Release, Self::FramePointer, Self::Stripped, Self::Static];
 
     /// Its name, which is also that of the folder.
     pub fn name(self) -> &'static str {
@@ -30,6 +32,7 @@ impl FlagSet {
             Self::Release => "release",
             Self::FramePointer => "framepointer",
             Self::Stripped => "stripped",
+            Self::Static => "static",
         }
     }
 
@@ -44,6 +47,7 @@ impl FlagSet {
             Self::Release => &["-O2", "-g"],
             Self::FramePointer => &["-O2", "-fno-omit-frame-pointer"],
             Self::Stripped => &["-O2", "-s"],
+            Self::Static => &["-O2", "-g", "-static"],
         }
     }
 
@@ -53,6 +57,7 @@ impl FlagSet {
             Self::Release => &["-Copt-level=3", "-g"],
             Self::FramePointer => &["-Copt-level=3", "-Cforce-frame-pointers=yes"],
             Self::Stripped => &["-Copt-level=3", "-Cstrip=symbols"],
+            Self::Static => &["-Copt-level=3", "-g", "-Ctarget-feature=+crt-static"],
         }
     }
 }

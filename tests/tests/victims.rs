@@ -52,6 +52,9 @@ fn matters(victim: &Victim, flags: FlagSet) -> bool {
     match flags {
         FlagSet::Debug | FlagSet::Release => true,
         FlagSet::FramePointer | FlagSet::Stripped => PECULIAR.contains(&victim.name.as_str()),
+        FlagSet::Static => {
+            !victim.flags.iter().any(|flag| ["-ldl", "-static", "-static-pie"].contains(&flag.as_str()))
+        }
     }
 }
 

@@ -66,7 +66,7 @@ pub(crate) fn is_written_into(executable: &Executable) -> bool {
     let is_recorded_otherwise =
         executable.interpreter.is_some() || executable.wrapper_version == Some(LIVE_VERSION);
     // The kernel would not let a program gain privileges that is traced.
-    !is_recorded_otherwise && !executable.privileges.any() && reached_of(executable).is_any()
+    !is_recorded_otherwise && !executable.privileges.any() && reached_of(executable).is_any
 }
 
 /// Why the recorder is not written into a program that is linked statically.
@@ -111,7 +111,7 @@ fn of_executable(executable: &Executable) -> Vec<BlindSpot> {
         spots.push(BlindSpot { id: id.into(), what, remedy: remedy.into(), ..BlindSpot::default() });
     };
     let reached = reached_of(executable);
-    if executable.interpreter.is_none() && !reached.is_any() {
+    if executable.interpreter.is_none() && !reached.has_allocator() {
         // What Go links is static by default, and its objects would not be recorded in any case.
         let runtime = executable.own_allocators.iter().find(|own| own.is_runtime).and_then(inside::remedy);
         let remedy = match executable.stripped {

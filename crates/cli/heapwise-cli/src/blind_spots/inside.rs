@@ -55,6 +55,8 @@ fn spot_in(
 /// What of a file's allocators the recorder can be put in front of.
 #[derive(Debug, Default)]
 pub(super) struct Reached {
+    /// Whether the recorder has anything to be put in front of, if only what starts other programs.
+    pub(super) is_any: bool,
     families: BTreeSet<&'static str>,
     /// Whether the file's own `malloc` is among it.
     pub(super) has_malloc: bool,
@@ -62,7 +64,7 @@ pub(super) struct Reached {
 
 impl Reached {
     /// Whether there is one.
-    pub(super) fn is_any(&self) -> bool {
+    pub(super) fn has_allocator(&self) -> bool {
         !self.families.is_empty()
     }
 
@@ -85,6 +87,10 @@ fn is_the_malloc(name: &str) -> bool {
 pub(super) fn reached(path: &Path) -> Reached {
     let mut reached = Reached::default();
     for planned in heapwise_symbols::entry_points::plan(path).map(|plan| plan.planned).unwrap_or_default() {
+        reached.is_any = true;
+        if !planned.hook.kind.is_of_blocks() {
+            continue;
+        }
         reached.families.insert(planned.family);
         reached.has_malloc |= planned.name == "malloc";
     }

@@ -112,9 +112,9 @@ fn entry_points<'code>(code: &'code Code<'_>) -> Vec<(&'static str, String, Hook
         let family = if of_malloc.is_empty() && code.is_static() { c_library } else { of_malloc };
         add(&mut found, family, "", points::C);
     }
-    if code.is_static() && !found.is_empty() {
-        let family = found[0].0;
-        add(&mut found, family, "", points::PROCESS);
+    // Also where there is no allocator: it may start programs that have one.
+    if code.is_static() {
+        add(&mut found, c_library, "", points::PROCESS);
     }
     found
 }
