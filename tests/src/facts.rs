@@ -64,9 +64,6 @@ impl Facts {
             "deep_recursion" => Self { verify_every: 17, arguments: &["500"], ..PLAIN },
             "random_depth" => Self { verify_every: 17, arguments: &["8"], ..PLAIN },
             "libc_entry_points" => Self { unknown_blocks: true, ..PLAIN },
-            "static_executable" | "static_pie" | "static_runtime" => {
-                Self { processes: Some(0), invisible: true, ..PLAIN }
-            }
             "asm_without_cfi" | "jit_trampoline" => Self { whole_stacks: false, ..PLAIN },
             // Their threads are ended at any point.
             "threads_alive_at_exit" | "exit_from_thread" | "rust_exit_in_thread" => {

@@ -197,27 +197,6 @@ fn children_without_the_variables_are_named() {
 }
 
 #[test]
-fn static_children_are_named() {
-    let folder = run::private_folder();
-    let program = victim("static_executable", FlagSet::Release);
-    let name = program.to_string_lossy().into_owned();
-    // A shell executes it in a child, and then in its own place.
-    let script = format!("{name} > one; {name} > two; exec {name}");
-    let recorded = Recording::new(folder.path()).record("sh", &["-c", &script]);
-    assert_eq!(recorded.outcome.code(), 0, "{}", recorded.outcome.stderr);
-    let spots = &recorded.report().interception.blind_spots;
-    let spot = spots.iter().find(|spot| spot.id == "static-child").expect("it is named");
-    assert!(spot.what.starts_with(&format!("{name} is statically linked")), "{spot:?}");
-    assert!(spot.what.ends_with("3 times") && !spot.remedy.is_empty(), "{spot:?}");
-    let recorded = Recording::new(folder.path()).record("sh", &["-c", "ls > one; exec true"]);
-    let spots = &recorded.report().interception.blind_spots;
-    assert!(!spots.iter().any(|spot| spot.id == "static-child"), "{spots:?}");
-    let recorded = Recording::new(folder.path()).with(&["--no-follow"]).record("sh", &["-c", &script]);
-    let spots = &recorded.report().interception.blind_spots;
-    assert!(!spots.iter().any(|spot| spot.id == "static-child"), "no child is wanted: {spots:?}");
-}
-
-#[test]
 fn what_processes_left_one_after_the_other_is_not_more_than_there_ever_was() {
     let folder = run::private_folder();
     let program = victim("leak_known", FlagSet::Release);

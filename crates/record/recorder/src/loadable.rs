@@ -218,16 +218,37 @@ impl Program {
 /// `AT_FDCWD`.
 const AT_CURRENT_FOLDER: i32 = -100;
 
-/// `execve` in a program that is linked statically.
+/// Looks at a program that is about to be executed, and at its environment.
 ///
 /// # Safety
-/// The arguments are those of a call, whose program and environment do not change meanwhile.
-pub(crate) unsafe fn before_exec(program: *const c_char, environment: *const *const c_char) {
-    if sys::read_word_checked(program as usize).is_none() {
-        return;
+/// `call` has the arguments of a function with such an environment and such a program.
+unsafe fn look(call: &Arguments, environment: Environment, program: Program) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let environment = environment.of(call);
+        tend(environment);
+        program.note(call, is_bare(environment));
     }
-    // SAFETY: it has to be a string, and its beginning can be read; for the others the caller's promise.
-    unsafe { unreached::note(CStr::from_ptr(program), is_bare(environment)) };
+}
+
+macro_rules! only_before {
+    ($($name:ident, $function:literal, $environment:expr, $program:expr;)*) => {$(
+        #[doc = concat!("Called before `", $function, "` in a program that is linked statically.")]
+        ///
+        /// # Safety
+        /// `call` has the arguments of such a call.
+        pub(crate) unsafe extern "C" fn $name(call: *const Arguments) {
+            // SAFETY: the caller's promise.
+            unsafe { look(&*call, $environment, $program) };
+        }
+    )*};
+}
+
+// All others end in one of these, which make the system calls.
+only_before! {
+    before_execve, "execve", Environment::At(2), Program::Path(0);
+    before_execveat, "execveat", Environment::At(3), Program::At;
+    before_fexecve, "fexecve", Environment::At(2), Program::Descriptor;
 }
 
 macro_rules! before {
@@ -238,11 +259,7 @@ macro_rules! before {
         /// `call` has the arguments of such a call.
         pub unsafe extern "C" fn $function(call: *const Arguments) -> *const c_void {
             // SAFETY: the caller's promise.
-            unsafe {
-                let environment = $environment.of(&*call);
-                tend(environment);
-                $program.note(&*call, is_bare(environment));
-            }
+            unsafe { look(&*call, $environment, $program) };
             if real::$function().is_null() {
                 real::resolve();
             }

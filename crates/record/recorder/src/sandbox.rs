@@ -110,6 +110,13 @@ fn prepare(caller: usize) {
     PROCESS.region.map_ahead();
 }
 
+/// `syscall` in a program that is linked statically, before it is made: what it confines is taken to be confined.
+pub(crate) fn before_system_call(number: usize, a: usize, b: usize, caller: usize) {
+    if let Some(confinement) = Confinement::of_system_call(number, a, b) {
+        confine(confinement as u32, caller);
+    }
+}
+
 /// `prctl`, with which a thread may also name itself. `caller` is the address to which it returns.
 ///
 /// # Safety
@@ -123,10 +130,14 @@ pub unsafe extern "C" fn prctl(
     _: usize,
     caller: usize,
 ) -> c_int {
-    const PR_SET_NAME: c_int = 15;
     let real = real_or!(prctl, -1);
     // SAFETY: the caller's call.
-    let call = || unsafe { real(option, a, b, c, d) };
+    around_prctl(option, a, caller, || unsafe { real(option, a, b, c, d) })
+}
+
+/// Does a call of `prctl` with these first arguments.
+pub(crate) fn around_prctl(option: c_int, a: usize, caller: usize, call: impl FnOnce() -> c_int) -> c_int {
+    const PR_SET_NAME: c_int = 15;
     if let Some(confinement) = Confinement::of_prctl(option as usize, a) {
         return confinement.around(caller, || call() as isize) as c_int;
     }

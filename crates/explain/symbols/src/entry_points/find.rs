@@ -109,14 +109,22 @@ fn entry_points<'code>(code: &'code Code<'_>) -> Vec<(&'static str, String, Hook
     // A library's `malloc` is found by its name, and so the preloaded one stands in front of it; unless it is hidden.
     let is_hidden = !exports_malloc && !of_malloc.is_empty();
     if defined.contains_key("malloc") && (code.is_executable() || is_hidden) {
-        let family = if of_malloc.is_empty() && code.is_static() { c_library } else { of_malloc };
-        add(&mut found, family, "", points::C);
+        match of_malloc.is_empty() && code.is_static() && !c_library.is_empty() {
+            // Operators of C++ end in its `malloc`, and may throw, which nothing of ours may stand in the way of.
+            true => add(&mut found, c_library, "", &functions_of_c()),
+            false => add(&mut found, of_malloc, "", points::C),
+        };
     }
     // Also where there is no allocator: it may start programs that have one.
     if code.is_static() {
         add(&mut found, c_library, "", points::PROCESS);
     }
     found
+}
+
+/// The functions of the C library alone.
+fn functions_of_c() -> Vec<(&'static str, HookKind)> {
+    points::C.iter().copied().filter(|(name, _)| !name.starts_with("_Z")).collect()
 }
 
 /// An allocator's functions that the C library does not have.

@@ -148,7 +148,11 @@ pub const PROCESS: &[(&str, HookKind)] = &[
     ("pthread_create", ThreadCreate),
     ("pthread_join", ThreadJoin),
     ("pthread_setname_np", ThreadName),
-    ("execve", Exec),
+    ("execve", Execve),
+    ("execveat", Execveat),
+    ("fexecve", Fexecve),
+    ("prctl", Prctl),
+    ("syscall", SystemCall),
     // When a thread of glibc ends, the blocks that it has kept for itself are freed once more, by `free`.
     ("__malloc_arena_thread_freeres", Internal),
 ];

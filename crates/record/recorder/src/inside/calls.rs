@@ -7,8 +7,8 @@ use super::slots::Slot;
 use super::{passing, process};
 use crate::arch::entry::Entry;
 use crate::describe::{forget_time, freed, handed_out, in_inside, is_inner, resized, tell_time};
-use crate::large;
 use crate::turn::begin;
+use crate::{large, loadable};
 use core::ffi::c_int;
 use heapwise_trace::event::AllocFunction;
 use heapwise_trace::live::hooks::HookKind;
@@ -23,8 +23,12 @@ crate::shim_of_six!(resize_in_place_shim => resize_in_place);
 crate::shim_of_six!(thread_create_shim => process::thread_create);
 crate::shim_of_six!(thread_join_shim => process::thread_join);
 crate::shim_of_six!(thread_name_shim => process::thread_name);
-crate::shim_of_last!(exit_shim => process::exit);
-crate::shim_of_last!(exec_shim => process::exec);
+crate::shim_of_six!(prctl_shim => process::prctl);
+crate::shim_before!(exit_shim => process::exit);
+crate::shim_before!(system_call_shim => process::system_call);
+crate::shim_before!(execve_shim => loadable::before_execve);
+crate::shim_before!(execveat_shim => loadable::before_execveat);
+crate::shim_before!(fexecve_shim => loadable::before_fexecve);
 
 crate::keeping_shim_of_three!(keeping_allocate_shim => allocate, "");
 crate::keeping_shim_of_three!(keeping_posix_memalign_shim => posix_memalign, "");
@@ -35,7 +39,11 @@ crate::keeping_shim_of_three!(keeping_resize_shim => resize, "");
 pub(super) fn shim(kind: HookKind, keeps_registers: bool) -> usize {
     let shim: unsafe extern "C" fn() = match kind {
         HookKind::Exit => exit_shim,
-        HookKind::Exec => exec_shim,
+        HookKind::Execve => execve_shim,
+        HookKind::Execveat => execveat_shim,
+        HookKind::Fexecve => fexecve_shim,
+        HookKind::Prctl => prctl_shim,
+        HookKind::SystemCall => system_call_shim,
         HookKind::Internal => internal_shim,
         HookKind::ThreadCreate => thread_create_shim,
         HookKind::ThreadJoin => thread_join_shim,

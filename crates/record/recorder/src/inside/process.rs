@@ -2,28 +2,50 @@
 //! names ([`crate::lifecycle`]).
 
 use super::slots::Slot;
+use crate::arch::entry::Arguments;
 use crate::process::PROCESS;
-use crate::{exit_handshake, lifecycle, loadable};
-use core::ffi::{CStr, c_char};
+use crate::{exit_handshake, lifecycle, sandbox};
+use core::ffi::{CStr, c_char, c_int};
 
 /// `_exit`: the process is about to end, unless it is one that has only borrowed this one's memory (`vfork`).
-pub(super) extern "C" fn exit() {
+pub(super) extern "C" fn exit(_: *const Arguments) {
     if PROCESS.is_this_one() {
         exit_handshake::say();
     }
 }
 
-/// `execve`.
+/// `syscall`.
 ///
 /// # Safety
-/// The arguments are those of a call.
-pub(super) unsafe extern "C" fn exec(
-    program: *const c_char,
-    _arguments: usize,
-    environment: *const *const c_char,
-) {
-    // SAFETY: the caller's promise.
-    unsafe { loadable::before_exec(program, environment) };
+/// `call` has the arguments of a call.
+pub(super) unsafe extern "C" fn system_call(call: *const Arguments) {
+    // SAFETY: the caller's promise; these are in registers, whether the call has them or not.
+    let (number, a, b, caller) = unsafe { ((*call).at(0), (*call).at(1), (*call).at(2), (*call).caller()) };
+    sandbox::before_system_call(number, a, b, caller);
+}
+
+/// `prctl`.
+///
+/// # Safety
+/// As the function of the slot; `sp` is the stack pointer of the caller, as the shim found it.
+pub(super) unsafe extern "C" fn prctl(
+    option: usize,
+    a: usize,
+    b: usize,
+    c: usize,
+    d: usize,
+    e: usize,
+    sp: usize,
+    _fp: usize,
+    slot: &Slot,
+) -> usize {
+    // SAFETY: the slot's function, which has no more arguments.
+    let real = unsafe { slot.function_of_six() };
+    // SAFETY: the stack pointer at the entry, where the caller's return address lies.
+    let caller = unsafe { (sp as *const usize).read_volatile() };
+    // SAFETY: the caller's call.
+    let call = || unsafe { real(option, a, b, c, d, e) } as c_int;
+    sandbox::around_prctl(option as c_int, a, caller, call) as usize
 }
 
 macro_rules! functions {

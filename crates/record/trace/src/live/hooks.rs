@@ -88,12 +88,20 @@ pub enum HookKind {
     /// `f()`, in which an allocator calls its own functions for what is no block of the program.
     Internal = 23,
     /// `execve(program, arguments, environment)`
-    Exec = 24,
+    Execve = 24,
+    /// `execveat(folder, program, arguments, environment, flags)`
+    Execveat = 25,
+    /// `fexecve(file, arguments, environment)`
+    Fexecve = 26,
+    /// `prctl(option, …)`
+    Prctl = 27,
+    /// `syscall(number, …)`
+    SystemCall = 28,
 }
 
 impl HookKind {
     /// All of them.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 28] = [
         Self::Allocate,
         Self::AllocateArray,
         Self::AllocateZeroed,
@@ -117,7 +125,11 @@ impl HookKind {
         Self::ThreadJoin,
         Self::ThreadName,
         Self::Internal,
-        Self::Exec,
+        Self::Execve,
+        Self::Execveat,
+        Self::Fexecve,
+        Self::Prctl,
+        Self::SystemCall,
     ];
 
     /// Whether it hands out blocks or takes them back. The others say what happens beside.

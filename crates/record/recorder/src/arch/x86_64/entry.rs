@@ -103,6 +103,11 @@ pub struct Arguments {
 }
 
 impl Arguments {
+    /// The address that the call returns to.
+    pub fn caller(&self) -> usize {
+        self.between[1]
+    }
+
     /// The argument at a place.
     ///
     /// # Safety

@@ -142,29 +142,41 @@ macro_rules! shim_of_six {
     };
 }
 
-/// The same for functions that may not return: calls `$before` with the first three arguments, and goes on with the function whose
-/// address the slot begins with.
+/// The same for functions that may not return, or return twice: calls `$before` with the address of the [`Arguments`], and goes on with
+/// the function whose address the slot begins with, all registers and the stack as they were.
+///
+/// [`Arguments`]: crate::arch::entry::Arguments
 #[macro_export]
-macro_rules! shim_of_last {
+macro_rules! shim_before {
     ($name:ident => $before:path) => {
         #[unsafe(naked)]
         unsafe extern "C" fn $name() {
             core::arch::naked_asm!(
                 ".cfi_startproc",
-                "push rdi",
-                "push rsi",
+                "push rax",
+                "push r9",
+                "push r8",
+                "push rcx",
                 "push rdx",
-                "push r10",
-                // With the return address, aligned as a call requires.
+                "push rsi",
+                "push rdi",
+                ".cfi_adjust_cfa_offset 56",
+                "mov rdi, rsp",
+                // Two words more: the slot, and one for the alignment that a call requires.
                 "push r11",
-                ".cfi_adjust_cfa_offset 40",
+                "push r11",
+                ".cfi_adjust_cfa_offset 16",
                 "call {before}",
                 "pop r11",
-                "pop r10",
-                "pop rdx",
-                "pop rsi",
+                "pop r11",
                 "pop rdi",
-                ".cfi_adjust_cfa_offset -40",
+                "pop rsi",
+                "pop rdx",
+                "pop rcx",
+                "pop r8",
+                "pop r9",
+                "pop rax",
+                ".cfi_adjust_cfa_offset -72",
                 "jmp qword ptr [r11]",
                 ".cfi_endproc",
                 before = sym $before,
