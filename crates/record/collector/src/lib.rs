@@ -57,6 +57,7 @@ pub mod usable;
 
 pub use error::{Error, ErrorKind};
 pub use inject::helper::{COMMAND as TRACE_CHILDREN, serve as trace_children};
-pub use record::{Image, Limits, Recorded, Request, record};
+pub use inject::image::Image;
+pub use record::{Limits, Recorded, Request, record};
 pub use sys::page_bytes;
 pub use sys::set_len_unlimited;

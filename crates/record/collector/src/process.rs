@@ -330,7 +330,8 @@ impl Process {
         let is_handshake = self.waits_for_exit_snapshot();
         self.shook_hands |= is_handshake;
         let own_memory = self.header().own_memory.each_ref().map(|at| at.load(Ordering::Relaxed));
-        let (mut thread_pointers, mut recorder) = (Vec::new(), vec![own_memory[0]..own_memory[1]]);
+        let (mut thread_pointers, mut recorder) = (Vec::new(), Vec::new());
+        recorder.push(own_memory[0]..own_memory[1]);
         // A ring whose thread has ended keeps its private memory for the next one.
         for (ring, header) in self.rings.iter().filter_map(|r| Some((r, r.header(&self.arenas)?))) {
             let state = header.private_state.load(Ordering::Relaxed);

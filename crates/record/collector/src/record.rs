@@ -7,13 +7,14 @@ use crate::error::{Error, ErrorKind};
 use crate::examine::Examiner;
 use crate::hooks::{self, EnteredByFile, Planner};
 use crate::inject::children::Children;
+use crate::inject::image::Image;
 use crate::session::{PreloadLibrary, Session, Settings};
 use crate::sys::page_bytes;
 use crate::usable::Probes;
 use crate::{inject, nested, output, signals, sys, ticks, unreached};
 use heapwise_trace::file::Error as FileError;
 use heapwise_trace::file::records::{BlindSpot, CLibrary, EnvironmentFinding, Interception, Meta, RunEnd};
-use heapwise_trace::live::plan::{FilePlan, FrameTable};
+use heapwise_trace::live::plan::FilePlan;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::File;
@@ -80,15 +81,6 @@ pub struct Request {
     pub preload: &'static [u8],
     /// What is written into a program that no library can be preloaded into.
     pub image: Option<Image>,
-}
-
-/// The recorder as an image, and what is known of the program that it is written into.
-#[derive(Debug)]
-pub struct Image {
-    /// The file.
-    pub file: &'static [u8],
-    /// The program's frame descriptions, if its own file has no table of them.
-    pub frames: Option<FrameTable>,
 }
 
 /// What came of it.

@@ -10,6 +10,6 @@ use heapwise_recorder::image;
 /// As for that function.
 #[unsafe(no_mangle)]
 #[unsafe(naked)]
-pub(crate) unsafe extern "C" fn heapwise_image_start() {
+pub unsafe extern "C" fn heapwise_image_start() {
     core::arch::naked_asm!("call {start}", "int3", start = sym image::start)
 }

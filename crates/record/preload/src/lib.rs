@@ -4,11 +4,11 @@
 #![cfg_attr(panic = "abort", no_std)]
 
 #[cfg(feature = "image")]
-mod image;
+pub mod image;
 #[cfg(not(feature = "image"))]
-mod library;
+pub mod library;
 #[cfg(feature = "image")]
-mod memory;
+pub mod memory;
 
 #[cfg(panic = "abort")]
 #[panic_handler]

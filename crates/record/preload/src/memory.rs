@@ -13,7 +13,7 @@ use core::arch::naked_asm;
 /// As the C function; so for all the following.
 #[unsafe(no_mangle)]
 #[unsafe(naked)]
-pub(crate) unsafe extern "C" fn memcpy() {
+pub unsafe extern "C" fn memcpy() {
     naked_asm!("mov rax, rdi", "mov rcx, rdx", "rep movsb", "ret")
 }
 
@@ -23,7 +23,7 @@ pub(crate) unsafe extern "C" fn memcpy() {
 /// See [`memcpy`].
 #[unsafe(no_mangle)]
 #[unsafe(naked)]
-pub(crate) unsafe extern "C" fn memmove() {
+pub unsafe extern "C" fn memmove() {
     naked_asm!(
         "mov rax, rdi",
         "mov rcx, rdx",
@@ -50,7 +50,7 @@ pub(crate) unsafe extern "C" fn memmove() {
 /// See [`memcpy`].
 #[unsafe(no_mangle)]
 #[unsafe(naked)]
-pub(crate) unsafe extern "C" fn memset() {
+pub unsafe extern "C" fn memset() {
     naked_asm!("mov r8, rdi", "mov eax, esi", "mov rcx, rdx", "rep stosb", "mov rax, r8", "ret")
 }
 
@@ -60,7 +60,7 @@ pub(crate) unsafe extern "C" fn memset() {
 /// See [`memcpy`].
 #[unsafe(no_mangle)]
 #[unsafe(naked)]
-pub(crate) unsafe extern "C" fn memcmp() {
+pub unsafe extern "C" fn memcmp() {
     naked_asm!(
         "xor eax, eax",
         "mov rcx, rdx",
@@ -83,7 +83,7 @@ pub(crate) unsafe extern "C" fn memcmp() {
 /// See [`memcpy`].
 #[unsafe(no_mangle)]
 #[unsafe(naked)]
-pub(crate) unsafe extern "C" fn bcmp() {
+pub unsafe extern "C" fn bcmp() {
     naked_asm!("jmp {memcmp}", memcmp = sym memcmp)
 }
 
@@ -93,6 +93,6 @@ pub(crate) unsafe extern "C" fn bcmp() {
 /// See [`memcpy`].
 #[unsafe(no_mangle)]
 #[unsafe(naked)]
-pub(crate) unsafe extern "C" fn strlen() {
+pub unsafe extern "C" fn strlen() {
     naked_asm!("xor eax, eax", "2:", "cmp byte ptr [rdi + rax], 0", "je 3f", "inc rax", "jmp 2b", "3:", "ret")
 }

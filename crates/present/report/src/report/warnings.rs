@@ -59,7 +59,7 @@ pub(super) fn nothing(subject: &Subject<'_>) -> Vec<Section> {
     } else if analysis.blind_spots.is_empty() {
         blocks.push(Block::line(Mark::Indented, "Usual reasons:"));
         let reasons = [
-            "the program is linked statically, or is set-uid: the loader does not preload anything into it",
+            "the program is set-uid, or linked statically without symbols: nothing can be put in front of its allocator",
             "it brings its own allocator (jemalloc, mimalloc, a Rust #[global_allocator]) inside the executable: build it without, or record with the allocator's shared library preloaded",
             "recording was held off with a delay, and the program ended before",
             "it only started other programs, and following them was turned off",

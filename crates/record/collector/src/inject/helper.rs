@@ -3,9 +3,9 @@
 //! It reads requests, a line each, from its standard input, and answers on its standard output. When it has nothing to do for a second,
 //! or its input ends, it ends itself; what it traces then goes on alone.
 
+use super::image::Image;
 use super::tracee::Tracee;
 use super::write_at_start;
-use crate::record::Image;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::ptrace::{self, Options};
 use nix::sys::signal::Signal;

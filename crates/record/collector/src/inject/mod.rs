@@ -7,12 +7,13 @@
 pub(crate) mod children;
 mod frames;
 pub(crate) mod helper;
-mod image;
+pub(crate) mod image;
+mod layout;
 mod tracee;
 
-use crate::record;
 use heapwise_trace::live::image::{Parameters, outcome};
 use image::Image;
+use layout::Layout;
 use nix::errno::Errno;
 use nix::sys::signal::Signal;
 use std::io;
@@ -64,7 +65,7 @@ const BLOCK_AT: u64 = 2048;
 
 /// Has a child join the session that was just started, and that has asked to be traced by the calling thread. It goes on afterwards,
 /// recorded or not.
-pub(crate) fn at_start(pid: u32, image: &record::Image, session: &str) -> Result<(), Refused> {
+pub(crate) fn at_start(pid: u32, image: &Image, session: &str) -> Result<(), Refused> {
     match Tracee::at_start(pid)? {
         Some(tracee) => write_at_start(tracee, image, session),
         // Whoever waits for it hears of its end.
@@ -73,7 +74,7 @@ pub(crate) fn at_start(pid: u32, image: &record::Image, session: &str) -> Result
 }
 
 /// The same for a stopped process that has just begun with a new program.
-fn write_at_start(mut tracee: Tracee, image: &record::Image, session: &str) -> Result<(), Refused> {
+fn write_at_start(mut tracee: Tracee, image: &Image, session: &str) -> Result<(), Refused> {
     let before = tracee.registers();
     let result = before
         .as_ref()
@@ -87,31 +88,26 @@ fn write_at_start(mut tracee: Tracee, image: &record::Image, session: &str) -> R
 }
 
 /// Writes the image, and has it started.
-fn start(
-    tracee: &mut Tracee,
-    before: &Registers,
-    what: &record::Image,
-    session: &str,
-) -> Result<(), Refused> {
-    let image = Image::read(what.file).ok_or(Refused::NoImage)?;
+fn start(tracee: &mut Tracee, before: &Registers, what: &Image, session: &str) -> Result<(), Refused> {
+    let layout = Layout::read(what.file).ok_or(Refused::NoImage)?;
     // At its first instruction a program shows where it lies.
     let frames = what.frames.as_ref().map(|table| frames::bytes(table, before.rip)).unwrap_or_default();
-    let frames_len = (frames.len() as u64).next_multiple_of(image::PAGE);
+    let frames_len = (frames.len() as u64).next_multiple_of(layout::PAGE);
     let gate = tracee.gate()?;
-    let len = image.len + frames_len + GUARD_BYTES + STACK_BYTES;
+    let len = layout.len + frames_len + GUARD_BYTES + STACK_BYTES;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
     let mmap = [0, len, libc::PROT_NONE as u64, flags as u64, u64::MAX, 0];
     let base = tracee.system_call(gate, libc::SYS_mmap, mmap)?;
-    let frames_at = base + image.len;
+    let frames_at = base + layout.len;
     let stack = frames_at + frames_len + GUARD_BYTES;
     let mut parts: Vec<_> =
-        image.parts.iter().map(|part| (base + part.start, part.len, part.protection)).collect();
+        layout.parts.iter().map(|part| (base + part.start, part.len, part.protection)).collect();
     parts.push((frames_at, frames_len, libc::PROT_READ));
     parts.push((stack, STACK_BYTES, libc::PROT_READ | libc::PROT_WRITE));
     for (at, len, protection) in parts.into_iter().filter(|(_, len, _)| *len > 0) {
         tracee.system_call(gate, libc::SYS_mprotect, [at, len, protection as u64, 0, 0, 0])?;
     }
-    for (at, bytes) in image.placed(base).ok_or(Refused::NoImage)? {
+    for (at, bytes) in layout.placed(base).ok_or(Refused::NoImage)? {
         tracee.write(at, &bytes)?;
     }
     tracee.write(frames_at, &frames)?;
@@ -122,7 +118,7 @@ fn start(
     tracee.write(top, &parameters.bytes())?;
     let block = top + BLOCK_AT;
     tracee.write(block, &block.to_le_bytes())?;
-    let entry = base + image.entry;
+    let entry = base + layout.entry;
     let returned = tracee.run(Registers { rip: entry, rsp: top, rdi: top, fs_base: block, ..*before })?;
     tracee.system_call(gate, libc::SYS_munmap, [stack, STACK_BYTES, 0, 0, 0, 0])?;
     if returned as u32 == outcome::JOINED { Ok(()) } else { Err(Refused::NotJoined) }
