@@ -29,6 +29,7 @@ fuzz_target!(|bytes: &[u8]| {
     if let Ok(plan) = heapwise_symbols::entry_points::plan(&FILE) {
         assert!(plan.planned.iter().all(|planned| planned.hook.is_sound()));
     }
+    let _ = heapwise_symbols::frame_table::of(&FILE);
     // Without roots, so that nothing that happens to be installed takes part.
     let search = DebugSearch::new(std::iter::empty::<PathBuf>());
     if let Ok(module) = ModuleSymbols::open(&FILE, &[], &search) {

@@ -63,11 +63,16 @@ pub(crate) fn verdict(analysis: &Analysis, unseen: Option<&Unseen>) -> Option<Ve
         true => (end, "At the end".to_owned()),
         false => (peak, analysis.moment(peak).replacen("at", "At", 1)),
     };
+    let is_returned = idle::returned_memory(peak, end);
     let mut judged = *moment;
-    if idle::returned_memory(peak, end) {
+    if is_returned {
         judged.free_pages = Bytes(0);
     }
-    let kind = dominant(analysis, &judged);
+    let kind = match dominant(analysis, &judged) {
+        // Less than that, and less than all that was on its way out: a program is not small for having freed its blocks.
+        VerdictKind::NotHeap if moment.free_pages > moment.not_heap => VerdictKind::FreePages,
+        kind => kind,
+    };
     if let Some(unseen) = unseen.filter(|unseen| unseen.is_much || kind == VerdictKind::NotHeap) {
         return Some(withheld(unseen));
     }
@@ -103,6 +108,12 @@ pub(crate) fn verdict(analysis: &Analysis, unseen: Option<&Unseen>) -> Option<Ve
             of(moment.external_fragmentation),
             percent(moment.external_fragmentation)
         ),
+        VerdictKind::FreePages if is_returned => format!(
+            "{when} {} resident ({}) is free pages, on their way back to the system: at the end {} are resident",
+            of(moment.free_pages),
+            percent(moment.free_pages),
+            bytes(end.rss.0)
+        ),
         VerdictKind::FreePages => format!(
             "{when} {} resident ({}) is free pages that the allocator has not returned to the system{}",
             of(moment.free_pages),
@@ -123,7 +134,15 @@ pub(crate) fn verdict(analysis: &Analysis, unseen: Option<&Unseen>) -> Option<Ve
         ),
         VerdictKind::Unrecorded => return unseen.map(withheld),
     };
-    Some(Verdict { kind, sentence, remedy: remedy::remedy(analysis, kind, moment) })
+    let remedy = match kind {
+        VerdictKind::FreePages if is_returned => {
+            "Nothing of it stays. A lower peak needs fewer blocks that live at the same time, or an \
+             allocator that returns pages sooner."
+                .into()
+        }
+        _ => remedy::remedy(analysis, kind, moment),
+    };
+    Some(Verdict { kind, sentence, remedy })
 }
 
 /// Why there is no verdict, in its place.
@@ -260,6 +279,21 @@ mod tests {
             |not_heap| breakdown(|b| (b.not_heap, b.free_pages) = (Bytes(not_heap * MIB), Bytes(15 * MIB)));
         assert_eq!(verdict_of("/lib/libc.so.6", split(44)).kind, VerdictKind::Live);
         assert_eq!(verdict_of("/lib/libc.so.6", split(46)).kind, VerdictKind::NotHeap);
+    }
+
+    #[test]
+    fn a_program_that_has_freed_its_blocks_is_not_said_to_have_little_heap() {
+        let mut analysis = program("/lib/libc.so.6");
+        let peak = breakdown(|b| {
+            (b.live, b.not_heap, b.free_pages) = (Bytes(4 * MIB), Bytes(17 * MIB), Bytes(73 * MIB));
+        });
+        analysis.accounting.at_peak = Some(peak);
+        analysis.accounting.at_end = Some(Breakdown { rss: Bytes(9 * MIB), ..peak });
+        let verdict = verdict(&analysis, None).expect("pages were seen");
+        assert_eq!(verdict.kind, VerdictKind::FreePages);
+        assert!(verdict.sentence.contains("73.0 MiB of 100 MiB resident (73 %) is free pages, on their way"));
+        assert!(verdict.sentence.ends_with("at the end 9.00 MiB are resident"), "{}", verdict.sentence);
+        assert!(verdict.remedy.starts_with("Nothing of it stays"), "{}", verdict.remedy);
     }
 
     #[test]
