@@ -186,6 +186,27 @@ fn static_children_are_recorded_whoever_starts_them() {
 }
 
 #[test]
+fn symbols_in_a_debug_file_are_enough() {
+    let folder = run::private_folder();
+    let program = compile("cc", &["-static"], PROGRAM, folder.path(), "stripped");
+    let (path, debug) = (program.to_str().expect("a path"), folder.path().join("stripped.debug"));
+    let debug = debug.to_str().expect("a path");
+    for arguments in [
+        &["--only-keep-debug", path, debug][..],
+        &["--strip-all", path],
+        &[&format!("--add-gnu-debuglink={debug}"), path],
+    ] {
+        assert!(
+            Command::new("objcopy").args(arguments).status().expect("binutils").success(),
+            "{arguments:?}"
+        );
+    }
+    let recorded = Recording::new(folder.path()).record(&program, &[]);
+    assert_eq!(of_work(&recorded), WORK_BLOCKS, "{}", recorded.outcome.stderr);
+    assert_eq!(recorded.report().order.unknown_frees, 0);
+}
+
+#[test]
 fn a_static_child_without_symbols_is_named_with_the_reason() {
     let folder = run::private_folder();
     let program = compile("cc", &["-static", "-s"], PROGRAM, folder.path(), "stripped");

@@ -116,7 +116,7 @@ fn of_executable(executable: &Executable) -> Vec<BlindSpot> {
         let runtime = executable.own_allocators.iter().find(|own| own.is_runtime).and_then(inside::remedy);
         let remedy = match executable.stripped {
             true => {
-                "keep its symbols (for Rust: strip = false; else no -s and no strip), or link it dynamically against glibc"
+                "keep its symbols (for Rust: strip = false; else no -s and no strip), or have its debug file below /usr/lib/debug"
             }
             false => {
                 "link it dynamically against glibc (for Rust: a *-gnu target without +crt-static), or wrap its allocator in \

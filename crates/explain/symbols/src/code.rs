@@ -14,13 +14,14 @@ use crate::elf::parse;
 use crate::error::{Error, Repr};
 use crate::mini;
 use crate::mmap::{MappedFile, Store};
+use crate::search::{self, DebugSearch};
 use crate::svma::Svma;
 
 /// An open file for 64-bit x86.
 pub struct Code<'file> {
     elf: ElfFile64<'file>,
-    /// The symbols of a stripped file that come with it, compressed.
-    mini: Option<object::File<'file>>,
+    /// The symbols of a stripped file: compressed in itself, or in a debug file where debuggers look for it.
+    apart: Option<object::File<'file>>,
     segments: Vec<Segment>,
     inode: u64,
 }
@@ -58,8 +59,12 @@ pub fn read<T>(path: &Path, read: impl FnOnce(&Code<'_>) -> T) -> Result<T, Erro
     let inode = file.metadata.ino();
     let data = store.keep_file(file);
     let object = parse(path, data)?;
-    let mini = match &object {
-        object::File::Elf64(elf) if elf.elf_symbol_table().is_empty() => mini::find(path, &object, &store),
+    let apart = match &object {
+        object::File::Elf64(elf) if elf.elf_symbol_table().is_empty() => {
+            let search = DebugSearch::default();
+            let debug_file = || search::find_debug_file(&search, path, &object, &store, &mut Vec::new());
+            mini::find(path, &object, &store).or_else(|| debug_file().map(|file| file.object))
+        }
         _ => None,
     };
     let elf = match object {
@@ -71,7 +76,7 @@ pub fn read<T>(path: &Path, read: impl FnOnce(&Code<'_>) -> T) -> Result<T, Erro
     };
     let segments =
         elf.elf_program_headers().iter().filter_map(|header| segment(elf.endian(), header)).collect();
-    Ok(read(&Code { elf, mini, segments, inode }))
+    Ok(read(&Code { elf, apart, segments, inode }))
 }
 
 fn segment(endian: Endianness, header: &elf::ProgramHeader64<Endianness>) -> Option<Segment> {
@@ -139,7 +144,7 @@ impl Code<'_> {
 
     /// Whether it has no symbols but those that other files may use.
     pub fn is_stripped(&self) -> bool {
-        self.elf.elf_symbol_table().is_empty() && self.mini.is_none()
+        self.elf.elf_symbol_table().is_empty() && self.apart.is_none()
     }
 
     /// Lists the functions that it defines. One that has several names, or is in several tables, comes several times.
@@ -165,8 +170,8 @@ impl Code<'_> {
         };
         table(self.elf.elf_symbol_table(), false);
         table(self.elf.elf_dynamic_symbol_table(), true);
-        if let Some(object::File::Elf64(mini)) = &self.mini {
-            table(mini.elf_symbol_table(), false);
+        if let Some(object::File::Elf64(apart)) = &self.apart {
+            table(apart.elf_symbol_table(), false);
         }
     }
 

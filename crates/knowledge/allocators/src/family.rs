@@ -69,7 +69,7 @@ impl Family {
     };
 
     /// What to do to see the blocks of an allocator whose functions are entered where their names are there.
-    pub(crate) const WITHOUT_SYMBOLS: &str = "to record the blocks, keep the symbols of the file that contains it (no `strip`, no \
+    pub(crate) const WITHOUT_SYMBOLS: &str = "to record the blocks, keep the symbols of the file that contains it, or its debug file below /usr/lib/debug (no `strip`, no \
                                               `-s`), wrap it in heapwise::Allocator (Rust), or build it with the system's allocator \
                                               (for Rust: without #[global_allocator])";
 

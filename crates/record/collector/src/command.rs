@@ -52,7 +52,8 @@ pub struct How {
 /// Starts the program.
 ///
 /// # Errors
-/// [`ErrorKind::NoSuchProgram`], [`ErrorKind::NotExecutable`].
+/// [`ErrorKind::NoSuchProgram`], [`ErrorKind::NotExecutable`]; [`ErrorKind::NotTraced`] for whatever keeps it from being started
+/// stopped.
 pub fn start(
     command: &[OsString],
     session: &Session,
@@ -96,6 +97,10 @@ pub fn start(
         unsafe { process.pre_exec(|| nix::sys::ptrace::traceme().map_err(io::Error::from)) };
     }
     process.spawn().map_err(|reason| {
+        // Started otherwise it fails again, if that was not the reason.
+        if how.stopped {
+            return ErrorKind::NotTraced { reason }.into();
+        }
         let command = program.to_string_lossy().into_owned();
         match reason.kind() {
             io::ErrorKind::NotFound => ErrorKind::NoSuchProgram { command },

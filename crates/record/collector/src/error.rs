@@ -26,6 +26,9 @@ pub enum ErrorKind {
         command: String,
         reason: std::io::Error,
     },
+    /// The command could not be started so that it is traced.
+    #[error("cannot trace the program: {reason}")]
+    NotTraced { reason: std::io::Error },
     /// The recording's file exists already.
     #[error("{path} exists already: choose another file with -o, or overwrite it with --force")]
     Exists {

@@ -149,7 +149,16 @@ pub fn record(request: Request) -> Result<Recorded, Error> {
         stopped: request.image.is_some(),
         prepare: request.prepare,
     };
-    let mut child = command::start(&request.command, &session, &preload, how)
+    let mut not_written = None;
+    let start = |how| command::start(&request.command, &session, &preload, how);
+    let mut child = start(how)
+        .or_else(|error| {
+            let ErrorKind::NotTraced { reason } = error.kind() else { return Err(error) };
+            not_written = Some(format!(
+                "it cannot be traced ({reason}): another tool traces it already, or the system forbids it"
+            ));
+            start(command::How { stopped: false, ..how })
+        })
         .inspect_err(|_| output::remove(&early_path))?;
     let pid = child.id();
     if !request.follow {
@@ -170,11 +179,10 @@ pub fn record(request: Request) -> Result<Recorded, Error> {
         children: Children::default(),
     };
     let collector = Collector::new(&session, &packer, request.limits, started, page_bytes(), helpers);
-    let mut not_written = None;
     let (exit, ended, outcome) = std::thread::scope(|scope| {
         let collecting = scope.spawn(|| collector.run(&control));
         // The program asks the collector while it joins.
-        if let Some(image) = &request.image
+        if let Some(image) = request.image.as_ref().filter(|_| not_written.is_none())
             && let Err(why) = inject::at_start(pid, image, &session.path())
         {
             not_written = Some(why.to_string());

@@ -22,7 +22,7 @@ pub(crate) fn blind_spots(session: &Session, recorded: &BTreeSet<PathBuf>) -> Ve
     [of_static(&header.unreached, is_recorded), of_bare(&header.bare)].into_iter().flatten().collect()
 }
 
-const REMEDY: &str = "keep its symbols, or link it dynamically against glibc (for Rust: a *-gnu target without +crt-static), or wrap \
+const REMEDY: &str = "keep its symbols, or have its debug file below /usr/lib/debug; link it dynamically against glibc (for Rust: a *-gnu target without +crt-static), or wrap \
                       its allocator in heapwise::Allocator";
 
 /// Programs without a loader.
