@@ -15,6 +15,10 @@ enum Source {
     Rust(&'static str),
     /// The same, with the line tables that name inlined functions.
     RustWithLines(&'static str),
+    /// The same, linked with all libraries in it.
+    RustStatic(&'static str),
+    /// A program of `benches/wrappers`, with an allocator inside.
+    Inside,
     /// A file in `workloads/`, run by Python with malloc as its only allocator.
     Python(&'static str),
 }
@@ -31,12 +35,21 @@ pub(crate) struct Workload {
     pub(crate) is_compared: bool,
 }
 
-const ALL: [Workload; 8] = [
+const ALL: [Workload; 11] = [
     Workload { name: "contest", source: Source::Contest, size: 50, is_compared: true },
     Workload { name: "hashmap", source: Source::Rust("hashmap.rs"), size: 1_000_000, is_compared: true },
     Workload { name: "mt", source: Source::Rust("mt.rs"), size: 2_000_000, is_compared: true },
     Workload { name: "xthread", source: Source::Rust("xthread.rs"), size: 2_000_000, is_compared: true },
     Workload { name: "storm", source: Source::Rust("storm.rs"), size: 15_000_000, is_compared: true },
+    // The same pairs where nothing can be put in front of the allocator by name. heaptrack sees none of it.
+    Workload { name: "storm_jemalloc", source: Source::Inside, size: 15_000_000, is_compared: false },
+    Workload { name: "storm_mimalloc", source: Source::Inside, size: 15_000_000, is_compared: false },
+    Workload {
+        name: "storm_static",
+        source: Source::RustStatic("storm.rs"),
+        size: 15_000_000,
+        is_compared: false,
+    },
     Workload {
         name: "async_wheel",
         source: Source::Rust("async_wheel.rs"),
@@ -115,11 +128,23 @@ impl Workload {
                     environment: Vec::new(),
                 }
             }
-            Source::Rust(name) | Source::RustWithLines(name) => {
-                let lines = ["-C", "debuginfo=line-tables-only"];
-                let has_lines = matches!(self.source, Source::RustWithLines(_));
+            Source::Inside => {
+                let program = target.join("release").join(self.name);
+                anyhow::ensure!(
+                    program.is_file(),
+                    "{} is missing: cargo build --release -p wrappers",
+                    program.display()
+                );
+                Prepared { program, arguments: Vec::new(), environment: Vec::new() }
+            }
+            Source::Rust(name) | Source::RustWithLines(name) | Source::RustStatic(name) => {
+                let options: &[&str] = match self.source {
+                    Source::RustWithLines(_) => &["-C", "debuginfo=line-tables-only"],
+                    Source::RustStatic(_) => &["-C", "target-feature=+crt-static"],
+                    _ => &[],
+                };
                 let program = folder.join(self.name);
-                compile(&file(name), &program, if has_lines { &lines } else { &[] })?;
+                compile(&file(name), &program, options)?;
                 Prepared { program, arguments: Vec::new(), environment: Vec::new() }
             }
             Source::Python(name) => Prepared {

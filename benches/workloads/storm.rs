@@ -2,7 +2,7 @@
 //! nearly nothing but the allocator, so it shows the cost of one event. Argument: pairs (15000000).
 //! Build: rustc -O --edition 2021 storm.rs
 
-use std::alloc::{alloc, dealloc, Layout};
+use std::alloc::{Layout, alloc, dealloc};
 use std::hint::black_box;
 
 #[inline(never)]
@@ -31,7 +31,8 @@ fn down(level: u32, n: u64) -> u64 {
     black_box(down(level - 1, n)) + level as u64
 }
 
-fn main() {
+/// Does as many pairs as the first argument says.
+pub(crate) fn main() {
     let n: u64 = std::env::args().nth(1).map_or(15_000_000, |a| a.parse().expect("a number of pairs"));
     println!("checksum {}", down(1, n));
 }

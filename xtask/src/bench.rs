@@ -25,6 +25,10 @@ pub fn run(arguments: &[OsString]) -> Result<()> {
         let is_quick = arguments.iter().any(|argument| argument == "--quick");
         wrappers(&target, if is_quick { 1 } else { LAYOUTS })?;
     }
+    if arguments.first().is_some_and(|task| task == "record") {
+        let programs = ["--bin", "storm_jemalloc", "--bin", "storm_mimalloc"];
+        cargo::run(&[&["build", "--release", "-p", "wrappers"], &programs[..]].concat())?;
+    }
     let is_peers = arguments.first().is_some_and(|task| task == "peers");
     if is_peers {
         cargo::run(&["build", "--release", "-p", "with-dhat"])?;
