@@ -37,12 +37,15 @@ pub fn plan(path: &Path) -> Result<FilePlan, Error> {
                 // Where the name of an allocator is known, its functions have callers in other files only.
                 let keeps_registers = kind.is_of_blocks()
                     && (family.is_empty() || points::STATIC.iter().any(|(_, name)| *name == family));
+                // glibc's and musl's own callers (realloc, memalign) have nothing in vector registers, and are not optimised together
+                // with a program.
+                let keeps_vectors = keeps_registers && family.is_empty();
                 let may_pass_on = points::C.iter().any(|(of_c, _)| *of_c == name);
                 Ok(Planned {
                     family,
                     name: name.clone(),
                     in_file,
-                    hook: Hook { kind, may_pass_on, keeps_registers, ..hook },
+                    hook: Hook { kind, may_pass_on, keeps_registers, keeps_vectors, ..hook },
                 })
             });
             match found {

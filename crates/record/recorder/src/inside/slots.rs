@@ -1,5 +1,6 @@
 //! A slot for each function that is entered through the recorder: what the stub hands on.
 
+use crate::arch::jump::KEEPS_VECTORS_AT;
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicUsize, Ordering};
 use heapwise_trace::live::hooks::{Hook, MOST_HOOKS};
 
@@ -18,7 +19,12 @@ pub(super) struct Slot {
     address: AtomicUsize,
     kind: AtomicU8,
     may_pass_on: AtomicU8,
+    /// Read by the shims.
+    keeps_vectors: AtomicU8,
 }
+
+const _: () = assert!(core::mem::offset_of!(Slot, keeps_vectors) == KEEPS_VECTORS_AT);
+const _: () = assert!(core::mem::offset_of!(Slot, real) == 0);
 
 impl Slot {
     const fn none() -> Self {
@@ -27,6 +33,7 @@ impl Slot {
             address: AtomicUsize::new(0),
             kind: AtomicU8::new(0),
             may_pass_on: AtomicU8::new(0),
+            keeps_vectors: AtomicU8::new(0),
         }
     }
 
@@ -67,6 +74,7 @@ impl Slot {
         self.real.store(real, Ordering::Relaxed);
         self.kind.store(hook.kind as u8, Ordering::Relaxed);
         self.may_pass_on.store(u8::from(hook.may_pass_on), Ordering::Relaxed);
+        self.keeps_vectors.store(u8::from(hook.keeps_vectors), Ordering::Relaxed);
         self.address.store(address, Ordering::Release);
     }
 }

@@ -164,6 +164,8 @@ pub struct Hook {
     pub may_pass_on: bool,
     /// Whether its callers may know which registers it leaves as they are: a compiler that has both in one file makes use of that.
     pub keeps_registers: bool,
+    /// Whether that holds for vector registers, too.
+    pub keeps_vectors: bool,
     /// How many bytes make way.
     pub displaced_len: u8,
     /// What they are in the file.
@@ -184,6 +186,7 @@ impl Default for Hook {
             kind: HookKind::default(),
             may_pass_on: false,
             keeps_registers: false,
+            keeps_vectors: false,
             displaced_len: 0,
             displaced: [0; MOST_DISPLACED],
             moved_len: 0,
@@ -215,7 +218,8 @@ impl Hook {
     pub fn encode(&self) -> [u64; HOOK_WORDS] {
         let mut words = [0; HOOK_WORDS];
         words[0] = self.address;
-        let flags = u8::from(self.may_pass_on) | u8::from(self.keeps_registers) << 1;
+        let flags = [self.may_pass_on, self.keeps_registers, self.keeps_vectors];
+        let flags = flags.iter().enumerate().fold(0, |all, (bit, flag)| all | u8::from(*flag) << bit);
         let bytes = [self.kind as u8, self.displaced_len, self.moved_len, self.fixup_count, flags, 0, 0, 0];
         words[1] = u64::from_le_bytes(bytes);
         let mut displaced = [0; 24];
@@ -241,6 +245,7 @@ impl Hook {
             kind: HookKind::from_code(kind)?,
             may_pass_on: flags & 1 != 0,
             keeps_registers: flags & 2 != 0,
+            keeps_vectors: flags & 4 != 0,
             displaced_len,
             moved_len,
             fixup_count,
@@ -301,6 +306,7 @@ mod tests {
             kind: HookKind::Rallocx,
             may_pass_on: true,
             keeps_registers: true,
+            keeps_vectors: true,
             displaced_len: 7,
             ..Hook::default()
         };

@@ -12,6 +12,9 @@ use heapwise_trace::live::hooks::{Hook, JUMP_BYTES};
 /// Bytes of a stub.
 pub const STUB_BYTES: usize = 26;
 
+/// Where in a slot it is said whether vector registers are kept.
+pub const KEEPS_VECTORS_AT: usize = 18;
+
 /// The jump at `from` to `to`; `None` if that is too far.
 pub fn jump(from: usize, to: usize) -> Option<[u8; JUMP_BYTES]> {
     let distance = distance(from.wrapping_add(JUMP_BYTES), to)?.to_le_bytes();
@@ -75,12 +78,17 @@ macro_rules! keeping_shim_of_three {
             core::arch::naked_asm!(
                 ".cfi_startproc",
                 ".cfi_adjust_cfa_offset 8",
-                // Sixteen registers of 16 bytes, and eight of 8: with `r11` and the return address, aligned as a call requires.
-                "sub rsp, 320",
-                ".cfi_adjust_cfa_offset 320",
+                // Sixteen registers of 16 bytes, eight of 8, the slot and a word to spare: with `r11` and the return address, aligned as a
+                // call requires.
+                "sub rsp, 336",
+                ".cfi_adjust_cfa_offset 336",
+                "mov qword ptr [rsp + 320], r11",
+                "cmp byte ptr [r11 + {keeps_vectors}], 0",
+                "je 2f",
                 ".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15",
                 "movups xmmword ptr [rsp + 16*\\n], xmm\\n",
                 ".endr",
+                "2:",
                 "mov qword ptr [rsp + 256], rdi",
                 "mov qword ptr [rsp + 264], rsi",
                 "mov qword ptr [rsp + 272], rdx",
@@ -89,14 +97,18 @@ macro_rules! keeping_shim_of_three {
                 "mov qword ptr [rsp + 296], r9",
                 "mov qword ptr [rsp + 304], r10",
                 "mov qword ptr [rsp + 312], rax",
-                "lea rcx, [rsp + 328]",
+                "lea rcx, [rsp + 344]",
                 "mov r8, rbp",
                 "mov r9, r11",
                 "call {hook}",
                 $after,
+                "mov r11, qword ptr [rsp + 320]",
+                "cmp byte ptr [r11 + {keeps_vectors}], 0",
+                "je 3f",
                 ".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15",
                 "movups xmm\\n, xmmword ptr [rsp + 16*\\n]",
                 ".endr",
+                "3:",
                 "mov rdi, qword ptr [rsp + 256]",
                 "mov rsi, qword ptr [rsp + 264]",
                 "mov rdx, qword ptr [rsp + 272]",
@@ -104,11 +116,12 @@ macro_rules! keeping_shim_of_three {
                 "mov r8, qword ptr [rsp + 288]",
                 "mov r9, qword ptr [rsp + 296]",
                 "mov r10, qword ptr [rsp + 304]",
-                "mov r11, qword ptr [rsp + 320]",
-                "add rsp, 328",
-                ".cfi_adjust_cfa_offset -328",
+                "mov r11, qword ptr [rsp + 336]",
+                "add rsp, 344",
+                ".cfi_adjust_cfa_offset -344",
                 "ret",
                 ".cfi_endproc",
+                keeps_vectors = const $crate::arch::jump::KEEPS_VECTORS_AT,
                 hook = sym $hook,
             )
         }
