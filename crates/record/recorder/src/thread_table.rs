@@ -202,7 +202,7 @@ mod tests {
     fn the_id_is_found_in_a_block_of_this_c_library() {
         words();
         let at = ID.at.load(Ordering::Relaxed);
-        assert!(at >= 8 && at < MOST_DISTANCE);
+        assert!((8..MOST_DISTANCE).contains(&at));
         assert_eq!(ID.read(thread_pointer()), Some(sys::own_thread_id()));
     }
 }
