@@ -162,7 +162,7 @@ fn a_static_program_with_the_heap_of_a_runtime_has_the_remedy_of_that() {
     let folder = run::private_folder();
     let recorded = Recording::new(folder.path()).record(victim("static_runtime", FlagSet::Release), &[]);
     let shown = text(&recorded, folder.path());
-    assert!(shown.contains("Go runtime inside") && shown.contains("runtime/pprof"), "{shown}");
+    assert!(shown.contains("its objects are not recorded") && shown.contains("runtime/pprof"), "{shown}");
     assert!(!shown.contains("crt-static"), "{shown}");
 }
 

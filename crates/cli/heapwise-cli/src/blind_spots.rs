@@ -6,7 +6,7 @@ use inside::Reached;
 pub(crate) use inside::{complete, inside};
 
 use crate::args::RecorderChoice;
-use heapwise_symbols::inspect::{Executable, Libc, inspect};
+use heapwise_symbols::inspect::{Class, Executable, Libc, Machine, inspect};
 use heapwise_trace::file::records::BlindSpot;
 use heapwise_trace::live::layout::LIVE_VERSION;
 use std::ffi::{OsStr, OsString};
@@ -69,14 +69,26 @@ pub(crate) fn is_written_into(executable: &Executable) -> bool {
     !is_recorded_otherwise && !executable.privileges.any() && reached_of(executable).is_any
 }
 
-/// Why the recorder is not written into a program that is linked statically.
-pub(crate) fn why_not_written(executable: &Executable) -> &'static str {
+/// Why the recorder is not written into a program that is linked statically, and what to do.
+pub(crate) fn not_written(executable: &Executable) -> (&'static str, &'static str) {
     if executable.privileges.any() {
-        "gains privileges when it starts"
+        (
+            "gains privileges when it starts",
+            "record a copy without these privileges, as a user who does not need them",
+        )
+    } else if (executable.class, executable.machine) != (Class::Elf64, Machine::X86_64) {
+        ("is not for 64-bit x86", "build it for x86_64")
     } else if executable.stripped {
-        "has no symbols by which its allocator could be found"
+        (
+            "has no symbols by which its allocator could be found",
+            "keep its symbols (for Rust: strip = false; else no -s and no strip), or have its debug file below /usr/lib/debug",
+        )
     } else {
-        "has no allocator in C that is known"
+        (
+            "has no allocator in C that is known",
+            "link it dynamically against glibc (for Rust: a *-gnu target without +crt-static), or wrap its allocator in \
+             heapwise::Allocator",
+        )
     }
 }
 
@@ -114,16 +126,7 @@ fn of_executable(executable: &Executable) -> Vec<BlindSpot> {
     if executable.interpreter.is_none() && !reached.has_allocator() {
         // What Go links is static by default, and its objects would not be recorded in any case.
         let runtime = executable.own_allocators.iter().find(|own| own.is_runtime).and_then(inside::remedy);
-        let remedy = match executable.stripped {
-            true => {
-                "keep its symbols (for Rust: strip = false; else no -s and no strip), or have its debug file below /usr/lib/debug"
-            }
-            false => {
-                "link it dynamically against glibc (for Rust: a *-gnu target without +crt-static), or wrap its allocator in \
-                 heapwise::Allocator"
-            }
-        };
-        let why = why_not_written(executable);
+        let (why, remedy) = not_written(executable);
         add(
             "static-executable",
             format!("{name} is statically linked, and {why}: nothing will be recorded"),

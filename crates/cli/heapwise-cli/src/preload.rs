@@ -1,6 +1,6 @@
 //! The preload libraries and the image of the recorder that this program contains, and which one a program gets.
 
-use crate::blind_spots::{executable_of, is_written_into, why_not_written};
+use crate::blind_spots::{executable_of, is_written_into, not_written};
 use heapwise_allocators::replaces_malloc;
 use heapwise_collector::Image;
 use heapwise_symbols::frame_table;
@@ -31,7 +31,7 @@ pub(crate) fn image_for_child(path: &Path) -> Option<Result<Image, String>> {
         return None;
     }
     if !is_written_into(&executable) {
-        return Some(Err(why_not_written(&executable).to_owned()));
+        return Some(Err(not_written(&executable).0.to_owned()));
     }
     Some(Ok(Image { file: IMAGE, frames: frame_table::of(path).unwrap_or_default() }))
 }

@@ -3,7 +3,8 @@
 
 use heapwise_symbols::Svma;
 use heapwise_symbols::code;
-use heapwise_symbols::entry_points::displace::displace;
+use heapwise_symbols::entry_points::displace::{Refusal, displace};
+use heapwise_symbols::entry_points::neighbours::Neighbours;
 use iced_x86::{Decoder, DecoderOptions, FlowControl, OpKind};
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -27,11 +28,16 @@ fn check(path: &Path) -> Count {
             }
         });
         let mut count = Count::default();
+        let neighbours = Neighbours::of(code, |_| true);
         // The address behind each displaced range, by the first one in it that no branch may reach.
         let mut displaced = BTreeMap::new();
         for (&address, &size) in &functions {
             let bytes = code.bytes(Svma(address), size + BEHIND);
-            match displace(bytes, size as usize, address) {
+            let hook = displace(bytes, size as usize, address);
+            match hook.and_then(|hook| match neighbours.branch_into(code, &hook) {
+                true => Err(Refusal::BranchInto),
+                false => Ok(hook),
+            }) {
                 Ok(hook) => {
                     count.planned += 1;
                     assert!(hook.is_sound(), "{address:#x}");

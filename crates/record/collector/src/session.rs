@@ -95,6 +95,11 @@ impl Session {
         self.header.get(0).expect("the mapping of the header holds the header")
     }
 
+    /// Whether threads are traced that ask for it.
+    pub(crate) fn traces(&self) -> bool {
+        self.settings.traces
+    }
+
     /// What the kernel calls it among the mappings of a process.
     pub(crate) fn memory(&self) -> Memory {
         self.memory

@@ -22,6 +22,8 @@ pub enum Refusal {
     Immovable,
     /// It branches back into its first instructions.
     BranchBack,
+    /// Another function branches into its first instructions.
+    BranchInto,
     /// What is there is no code that can be decoded.
     NoCode,
     /// It is longer than any function of an allocator.
@@ -35,6 +37,7 @@ impl std::fmt::Display for Refusal {
             Self::Call => "it begins with a call",
             Self::Immovable => "one of its first instructions cannot be moved",
             Self::BranchBack => "it branches back into its first instructions",
+            Self::BranchInto => "another function branches into its first instructions",
             Self::NoCode => "it has no code that can be decoded",
             Self::TooLong => "it is longer than functions are",
         })

@@ -1,6 +1,7 @@
 //! Finds the entry points of allocators in a file.
 
 use super::displace::{Refusal, displace};
+use super::neighbours::Neighbours;
 use super::points::{self, Points};
 use crate::code::{self, Code, Function};
 use crate::{Error, Svma};
@@ -24,7 +25,12 @@ pub fn plan(path: &Path) -> Result<FilePlan, Error> {
     code::read(path, |code| {
         let mut plan = FilePlan { inode: code.inode(), ..FilePlan::default() };
         let mut done = BTreeSet::new();
-        for (family, name, kind, function) in entry_points(code) {
+        let points = entry_points(code);
+        if points.is_empty() {
+            return plan;
+        }
+        let neighbours = Neighbours::of(code, |function| points.iter().any(|(_, name, ..)| name == function));
+        for (family, name, kind, function) in points {
             // Several names of one function are one.
             if !done.insert(function.address) {
                 continue;
@@ -34,6 +40,9 @@ pub fn plan(path: &Path) -> Result<FilePlan, Error> {
             let hook = displace(bytes, usize::try_from(size).unwrap_or(usize::MAX), function.address.0);
             let found = hook.and_then(|hook| {
                 let in_file = code.offset(Svma(hook.address)).ok_or(Refusal::NoCode)?;
+                if neighbours.branch_into(code, &hook) {
+                    return Err(Refusal::BranchInto);
+                }
                 // Where the name of an allocator is known, its functions have callers in other files only.
                 let keeps_registers = kind.is_of_blocks()
                     && (family.is_empty() || points::STATIC.iter().any(|(_, name)| *name == family));

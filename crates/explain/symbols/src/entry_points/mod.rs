@@ -6,6 +6,7 @@
 //!
 //! * [`points`] says which functions of which allocators are *entry points*: an exact list of public names,
 //! * `find` finds them in a file,
+//! * [`neighbours`] looks for branches of other functions into that room,
 //! * [`displace`] makes room at the beginning of each for a jump.
 //!
 //! Decision: only what is known by its name is touched. A name with something behind it (`.cold`, `.part.0`) is a piece of a
@@ -13,6 +14,7 @@
 
 pub mod displace;
 mod find;
+pub mod neighbours;
 pub mod points;
 
 pub use displace::Refusal;

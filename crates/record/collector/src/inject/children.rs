@@ -59,6 +59,10 @@ impl Helper {
 impl Children {
     /// Hands on what threads ask for, and the answers.
     pub(crate) fn tend(&mut self, session: &Session) {
+        // Processes write to the requests, whether they are asked to or not.
+        if !session.traces() {
+            return;
+        }
         let requests = &session.header().requests;
         for (place, request) in requests.iter().enumerate() {
             if request.state.load(Ordering::Acquire) == state::ASKED && !self.open.contains(&place) {

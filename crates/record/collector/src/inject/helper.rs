@@ -12,7 +12,7 @@ use nix::sys::signal::Signal;
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 use std::collections::HashMap;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -80,7 +80,8 @@ pub fn serve(session: &str, image_for: fn(&Path) -> Option<Result<Image, String>
         let mut files = [PollFd::new(stdin.as_fd(), PollFlags::POLLIN)];
         if poll(&mut files, PollTimeout::from(wait)).is_ok_and(|ready| ready > 0) {
             let mut bytes = [0; 512];
-            match stdin.lock().read(&mut bytes) {
+            // Not through its buffer, of which `poll` knows nothing.
+            match nix::unistd::read(stdin.as_fd(), &mut bytes) {
                 Ok(0) | Err(_) => return,
                 Ok(n) => pending.extend_from_slice(&bytes[..n]),
             }

@@ -168,8 +168,8 @@ impl Totals {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Interception {
-    /// `preload`; `wrapper` for a program that records itself under `heapwise run`; `inside` for one that did so alone; `unknown` where the
-    /// file does not say.
+    /// `preload`; `ptrace` where the recorder was written into the program; `wrapper` for a program that records itself under
+    /// `heapwise run`; `inside` for one that did so alone; `unknown` where the file does not say.
     pub mode: String,
     /// The file that provides the first process's `malloc`, or the type below the wrapper.
     pub allocator: String,

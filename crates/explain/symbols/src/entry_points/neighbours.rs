@@ -1,0 +1,75 @@
+//! Branches of other functions into the bytes that make way.
+//!
+//! A compiler has none, but for the pieces into which it cuts a function (`.cold`). Code that was written by hand has: glibc's `mempcpy`
+//! goes on behind the first instruction of `memcpy`, a few bytes further.
+
+use crate::Svma;
+use crate::code::Code;
+use heapwise_trace::live::hooks::Hook;
+use iced_x86::{Decoder, DecoderOptions, FlowControl, OpKind};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+/// How far away functions are looked at.
+const NEAR: u64 = 4 << 10;
+/// Bytes of a function that are looked at.
+const LONGEST: u64 = 64 << 10;
+/// What the names of pieces have behind those of their functions.
+const PIECES: &[&str] = &[".cold", ".part."];
+
+/// The functions of a file, by their addresses.
+#[derive(Debug, Default)]
+pub struct Neighbours {
+    sizes: BTreeMap<u64, u64>,
+    /// Where the branches of pieces go, wherever those lie.
+    from_pieces: BTreeSet<u64>,
+}
+
+impl Neighbours {
+    /// Those of a file, with the pieces of the functions that `wanted` accepts by their names.
+    pub fn of(code: &Code<'_>, wanted: impl Fn(&str) -> bool) -> Self {
+        let (mut sizes, mut pieces) = (BTreeMap::new(), Vec::new());
+        code.functions(|function| {
+            if function.size > 0 {
+                sizes.insert(function.address.0, function.size);
+            }
+            let base = PIECES.iter().find_map(|piece| Some(function.name.split_once(piece)?.0));
+            if base.is_some_and(&wanted) {
+                pieces.push((function.address.0, function.size));
+            }
+        });
+        let mut from_pieces = BTreeSet::new();
+        for (address, size) in pieces {
+            targets(code, address, size, |target| {
+                from_pieces.insert(target);
+            });
+        }
+        Self { sizes, from_pieces }
+    }
+
+    /// Whether another function branches behind the first of the bytes that a hook displaces.
+    pub fn branch_into(&self, code: &Code<'_>, hook: &Hook) -> bool {
+        let range = hook.address + 1..hook.address.saturating_add(u64::from(hook.displaced_len));
+        if self.from_pieces.range(range.clone()).next().is_some() {
+            return true;
+        }
+        let near: Range<u64> = hook.address.saturating_sub(NEAR)..hook.address.saturating_add(NEAR);
+        let mut found = false;
+        for (&address, &size) in self.sizes.range(near) {
+            targets(code, address, size, |target| found |= range.contains(&target));
+        }
+        found
+    }
+}
+
+/// Calls back with the targets of the branches of a function. A call of what lies in the middle of a function is data that was taken
+/// for code.
+fn targets(code: &Code<'_>, address: u64, size: u64, mut each: impl FnMut(u64)) {
+    let bytes = code.bytes(Svma(address), size.min(LONGEST));
+    for instruction in Decoder::with_ip(64, bytes, address, DecoderOptions::NONE) {
+        let is_near = matches!(instruction.op0_kind(), OpKind::NearBranch32 | OpKind::NearBranch64);
+        if is_near && instruction.flow_control() != FlowControl::Call {
+            each(instruction.near_branch_target());
+        }
+    }
+}
