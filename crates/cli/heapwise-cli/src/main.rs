@@ -3,6 +3,8 @@
 #![deny(unsafe_code)]
 
 mod annotate;
+#[cfg(target_os = "linux")]
+mod attach;
 mod args;
 mod diff;
 mod doctor;
@@ -72,6 +74,8 @@ fn main() -> ExitCode {
     cli.output.apply();
     let result = match cli.command {
         Command::Run(args) => run::run(args),
+        #[cfg(target_os = "linux")]
+        Command::Attach(args) => attach::attach(args),
         #[cfg(target_os = "linux")]
         Command::Replay(args) => replay::replay(&args),
         #[cfg(target_os = "linux")]

@@ -23,6 +23,11 @@ pub(crate) fn image_for(program: &OsStr) -> Option<Image> {
     Some(Image { file: IMAGE, frames: frame_table::of(&executable.path).unwrap_or_default() })
 }
 
+/// The image for a process that runs.
+pub(crate) fn image_for_running(program: &Path) -> Image {
+    Image { file: IMAGE, frames: frame_table::of(program).unwrap_or_default() }
+}
+
 /// The same for a program that a recorded one has executed, or why nothing is written into it; `None` if it gets a library, or records
 /// itself.
 pub(crate) fn image_for_child(path: &Path) -> Option<Result<Image, String>> {

@@ -1,16 +1,18 @@
 //! `heapwise run`: record a program, then say where its memory comes from.
 
-use crate::args::{Format, Look, RecorderChoice, RunArgs};
+use crate::args::{Format, Look, RecorderChoice, RecordingArgs, RunArgs};
 use crate::{Failure, blind_spots, doctor, exit, inherited, lines, nested, preload, report, result, sources};
 use anyhow::{Context, anyhow};
 use heapwise_allocators::{c_library_path, c_library_version};
 use heapwise_analysis::Analysis;
-use heapwise_collector::{Error, ErrorKind, Limits, Recorded, Request, record};
+use heapwise_collector::{Error, ErrorKind, Limits, Recorded, Request, command, record};
 use heapwise_report::escape::file::{self, Existing};
 use heapwise_report::escape::terminal;
 use heapwise_report::{Style, browser};
 use heapwise_symbols::entry_points;
 use heapwise_trace::file::{Writer, records::CLibrary, tables::Symbols};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -23,42 +25,22 @@ pub(crate) fn run(args: RunArgs) -> Result<u8, Failure> {
     blind_spots::print(&args.command[0], &blind_spots);
     let library = preload::library_for(&args.command[0]);
     let image = preload::image_for(&args.command[0]);
-    let (look, force) = (&args.look, args.force);
-    sources::check(&look.source_root).map_err(|error| Failure::new(exit::USAGE, error))?;
-    if !args.no_report {
-        check_page(args.output.as_deref(), look, args.report_file.as_deref(), force)?;
-    }
+    let recording = &args.recording;
+    check(recording)?;
     let environment_findings = doctor::before(&args.command[0]);
     doctor::warn(&environment_findings);
     let request = Request {
         through_preload,
         records_itself: !through_preload && blind_spots::records_itself(&args.command[0]),
-        command: args.command,
-        output: args.output,
-        force: args.force,
-        follow: !args.no_follow,
         wait: args.wait,
         end_together: args.end_together,
-        limits: Limits {
-            delay: args.delay,
-            snapshot_every: args.snapshot_every,
-            duration: args.duration,
-            max_bytes: args.max_size.map(|size| size.as_u64()),
-        },
-        verify_every: args.verify,
         blind_spots,
-        explain: blind_spots::of_file,
-        look_inside: blind_spots::inside,
         plan: |path| entry_points::plan(path).ok(),
-        concerns_heap: heapwise_environment::is_heap_variable,
+        environment: command::environment(heapwise_environment::is_heap_variable),
         environment_findings,
-        examine: doctor::of_recorded,
-        prepare: inherited::forward,
-        give_up,
-        version: env!("CARGO_PKG_VERSION").into(),
-        c_library: CLibrary { path: c_library_path(), version: c_library_version() },
         preload: library,
         image,
+        ..request(recording, args.command)
     };
     let program = request.command[0].clone();
     nested::announce(&program, "recorded");
@@ -71,22 +53,80 @@ pub(crate) fn run(args: RunArgs) -> Result<u8, Failure> {
         return Ok(exit::INTERRUPTED);
     };
     let code = u8::try_from(status.shell_code()).unwrap_or(exit::UNEXPECTED);
-    let analysis = name(&recorded)?;
-    if !args.no_report {
-        print(&recorded, &analysis, look, args.report_file, force)?;
-    }
-    say_where(&recorded);
+    conclude(&recorded, args.recording)?;
     match recorded.error {
         None => Ok(code),
-        Some(error) => Err(Failure::new(
-            exit::RUN_FAILED,
-            anyhow!(
-                "the recording is incomplete, {} could not be written on: {error}; make room on the disk, bound the \
-                 recording with --max-size, or choose another place with -o (the program itself ended with code {code})",
-                recorded.path.display()
-            ),
+        Some(error) => Err(incomplete(
+            &recorded.path,
+            &error,
+            &format!(" (the program itself ended with code {code})"),
         )),
     }
+}
+
+/// Reports before the recording what would fail after it.
+pub(crate) fn check(args: &RecordingArgs) -> Result<(), Failure> {
+    sources::check(&args.look.source_root).map_err(|error| Failure::new(exit::USAGE, error))?;
+    if args.no_report {
+        return Ok(());
+    }
+    check_page(args.output.as_deref(), &args.look, args.report_file.as_deref(), args.force)
+}
+
+/// What all recordings have in common.
+pub(crate) fn request(args: &RecordingArgs, command: Vec<OsString>) -> Request {
+    Request {
+        command,
+        output: args.output.clone(),
+        force: args.force,
+        follow: !args.no_follow,
+        wait: false,
+        end_together: false,
+        limits: Limits {
+            delay: args.delay,
+            snapshot_every: args.snapshot_every,
+            duration: args.duration,
+            max_bytes: args.max_size.map(|size| size.as_u64()),
+        },
+        verify_every: args.verify,
+        through_preload: false,
+        records_itself: false,
+        blind_spots: Vec::new(),
+        explain: blind_spots::of_file,
+        look_inside: blind_spots::inside,
+        plan: |_| None,
+        environment: BTreeMap::new(),
+        environment_findings: Vec::new(),
+        examine: doctor::of_recorded,
+        prepare: inherited::forward,
+        give_up,
+        version: env!("CARGO_PKG_VERSION").into(),
+        c_library: CLibrary { path: c_library_path(), version: c_library_version() },
+        preload: &[],
+        image: None,
+    }
+}
+
+/// Names what was recorded, and prints the diagnosis.
+pub(crate) fn conclude(recorded: &Recorded, args: RecordingArgs) -> Result<(), Failure> {
+    let analysis = name(recorded)?;
+    if !args.no_report {
+        print(recorded, &analysis, &args.look, args.report_file, args.force)?;
+    }
+    say_where(recorded);
+    Ok(())
+}
+
+/// The recording lacks its end. `beside` is what else happened.
+pub(crate) fn incomplete(path: &Path, error: &heapwise_trace::file::Error, beside: &str) -> Failure {
+    Failure::new(
+        exit::RUN_FAILED,
+        anyhow!(
+            "the recording is incomplete, {} could not be written on: {error}; make room on the disk, bound the recording with \
+             --max-size, or choose another place with -o{beside}",
+            path.display()
+        ),
+    )
 }
 
 /// Exits after a second interrupt, whatever the other threads are doing.
@@ -103,7 +143,7 @@ fn give_up(recording: &Path) {
     std::process::exit(exit::INTERRUPTED.into());
 }
 
-fn failure(error: Error) -> Failure {
+pub(crate) fn failure(error: Error) -> Failure {
     let code = match error.kind() {
         ErrorKind::NoSuchProgram { .. } => exit::NO_SUCH_PROGRAM,
         ErrorKind::NotExecutable { .. } => exit::NOT_EXECUTABLE,

@@ -175,6 +175,19 @@ impl Code<'_> {
         }
     }
 
+    /// Where it defines these names for others, functions or not.
+    pub fn exported<'name>(&self, names: &[&'name str]) -> Vec<(&'name str, Svma)> {
+        let endian = self.elf.endian();
+        let table = self.elf.elf_dynamic_symbol_table();
+        let defined = table.iter().filter(|symbol| !symbol.is_undefined(endian));
+        let named = defined.filter_map(|symbol| {
+            let name = table.symbol_name(endian, symbol).ok()?;
+            let wanted = names.iter().find(|wanted| wanted.as_bytes() == name)?;
+            Some((*wanted, Svma(symbol.st_value(endian))))
+        });
+        named.collect()
+    }
+
     /// Its code from an address on: at most `len` bytes, and no further than the part of the file that is mapped there.
     pub fn bytes(&self, at: Svma, len: u64) -> &[u8] {
         let found = self.segments.iter().find_map(|segment| {

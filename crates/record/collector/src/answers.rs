@@ -3,13 +3,12 @@
 //! It asks when it has joined, and when its loader has loaded another library, and waits. What it has mapped says the kernel. The process
 //! applies the answer, and says of each function what came of it.
 
-use crate::hooks::{EnteredByFile, Planner};
+use crate::hooks::{self, EnteredByFile, Planner, Sent};
 use crate::maps;
 use crate::process::Process;
 use crate::sys;
-use heapwise_trace::live::hooks::{Fixup, Hook, MOST_HOOKS, result};
+use heapwise_trace::live::hooks::{MOST_HOOKS, result};
 use heapwise_trace::live::plan::{FilePlan, Planned, Refused};
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -41,14 +40,7 @@ impl Process {
 
     fn send_hooks(&mut self, maps: &str, planner: &mut Planner) {
         let lines: Vec<_> = maps.lines().filter_map(maps::line).collect();
-        let is_code =
-            |line: &&maps::Line<'_>| line.executable && !line.writable && !line.shared && line.inode != 0;
-        // A page that was changed is a line of its own ever after: parts of one file with the same distance belong together.
-        let mut parts: BTreeMap<_, Vec<_>> = BTreeMap::new();
-        for line in lines.iter().filter(is_code) {
-            let base = line.range.start.wrapping_sub(line.offset);
-            parts.entry(((line.device, line.inode), base)).or_default().push(line);
-        }
+        let parts = hooks::parts(&lines);
         // What was unloaded may come again, with its own code.
         self.hooks.seen.retain(|part| parts.contains_key(part));
         for (part, lines) in parts {
@@ -66,27 +58,40 @@ impl Process {
         for Refused { family, name, why } in &plan.refused {
             self.hooks.refused.entry((path.clone(), family)).or_default().refuse(name, why);
         }
-        for planned in plan.planned.iter().filter(|planned| line.in_file().contains(&planned.in_file)) {
+        let placed = plan.planned.iter().filter_map(|planned| Some((planned, hooks::placed(planned, line)?)));
+        for (planned, hook) in placed {
             let index = self.hooks.sent.len();
-            if index == MOST_HOOKS || !self.map_hook(index, &placed(planned, line)) {
+            if index == MOST_HOOKS || !self.map_hook(index, &hook) {
                 let entered = self.hooks.refused.entry((path.clone(), planned.family)).or_default();
                 entered.refuse(&planned.name, "there are too many functions");
                 continue;
             }
-            self.hooks.sent.push((path.clone(), planned.family, planned.name.clone()));
+            self.hooks.sent.push(Sent {
+                file: path.clone(),
+                family: planned.family,
+                name: planned.name.clone(),
+                kind: hook.kind,
+                is_by_name: planned.is_by_name,
+            });
         }
     }
 
     /// What the allocator inside of the program itself is called, if that is entered through the recorder: its family, or the
-    /// program's file where only its `malloc` is known.
+    /// program's file where only its `malloc` is known. Otherwise the library whose `malloc` is, one that stands in front of the C
+    /// library's before that.
     pub(crate) fn own_allocator(&self) -> Option<String> {
         let program = self.executable.as_deref()?;
-        let results = &self.header().hook_results;
-        let applied =
-            |at: usize| results.get(at).is_some_and(|it| it.load(Ordering::Acquire) == result::APPLIED);
-        let mut sent = self.hooks.sent.iter().enumerate();
-        let (_, (path, family, _)) = sent.find(|(at, (path, ..))| path == program && applied(*at))?;
-        Some(if family.is_empty() { path.to_string_lossy().into_owned() } else { (*family).to_owned() })
+        let results = self.header().hook_results.iter().map(|it| it.load(Ordering::Acquire));
+        let sent = self.hooks.sent.iter().zip(results);
+        let applied = sent.filter(|(sent, result)| sent.kind.is_of_blocks() && *result == result::APPLIED);
+        let applied: Vec<_> = applied.map(|(sent, _)| sent).collect();
+        if let Some(Sent { file, family, .. }) = applied.iter().find(|sent| sent.file == program) {
+            return Some(if family.is_empty() { file.to_string_lossy().into_owned() } else { (*family).to_owned() });
+        }
+        let by_name = || applied.iter().filter(|sent| sent.is_by_name);
+        let is_c_library = |sent: &Sent| ["glibc", "musl"].contains(&sent.family);
+        let found = by_name().find(|sent| !is_c_library(sent)).or_else(|| by_name().next())?;
+        Some(found.file.to_string_lossy().into_owned())
     }
 
     /// Whether the process is about to ask its first question: what it calls its allocator depends on the answer.
@@ -118,25 +123,18 @@ impl Process {
             }
         }
         let results = self.header().hook_results.iter().map(|result| result.load(Ordering::Acquire));
-        for ((path, family, name), result) in self.hooks.sent.iter().zip(results) {
-            let entered = found.entry((path.clone(), family)).or_default();
+        // What says what happens beside is no allocator's, and no block is missing without it.
+        let of_blocks = self.hooks.sent.iter().zip(results).filter(|(sent, _)| sent.kind.is_of_blocks());
+        for (Sent { file, family, name, is_by_name, .. }, result) in of_blocks {
+            let entered = found.entry((file.clone(), family)).or_default();
             match why(result) {
                 None => entered.functions += 1,
                 Some(why) => entered.refuse(name, why),
             }
+            entered.is_by_name |= is_by_name;
         }
         found
     }
-}
-
-/// A hook with the addresses that its file has in the process.
-fn placed(planned: &Planned, line: &maps::Line<'_>) -> Hook {
-    let mut hook = planned.hook;
-    let address = line.range.start.wrapping_add(planned.in_file.wrapping_sub(line.offset));
-    let bias = address.wrapping_sub(hook.address);
-    hook.address = address;
-    hook.fixups = hook.fixups.map(|fixup| Fixup { target: fixup.target.wrapping_add(bias), ..fixup });
-    hook
 }
 
 fn why(result: u8) -> Option<&'static str> {
@@ -152,6 +150,7 @@ fn why(result: u8) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use heapwise_trace::live::hooks::{Fixup, Hook};
 
     #[test]
     fn a_hook_moves_with_its_file() {
@@ -159,8 +158,9 @@ mod tests {
         let line = maps::line(text).expect("a line");
         let mut hook = Hook { address: 0x2010, ..Hook::default() };
         hook.fixups[0] = Fixup { at: 1, end: 5, target: 0x9000 };
-        let planned = Planned { family: "jemalloc", name: "f".into(), in_file: 0x1010, hook };
-        let placed = placed(&planned, &line);
+        let planned =
+            Planned { family: "jemalloc", name: "f".into(), in_file: 0x1010, hook, is_by_name: false };
+        let placed = hooks::placed(&planned, &line).expect("it lies there");
         assert_eq!(placed.address, 0x7f00_0040_1010);
         assert_eq!(placed.fixups[0].target, 0x7f00_0040_8000);
     }

@@ -26,7 +26,7 @@ use heapwise_trace::file::records::{ProcessIndex, Refusal, ThreadIndex};
 use heapwise_trace::live::layout::ring_capacity;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::TrySendError;
 use std::time::{Duration, Instant};
 
@@ -109,6 +109,11 @@ pub struct Control {
     pub abandon: AtomicBool,
     /// The recorded process is this one: it goes on when the recording has ended, and keeps its shared memory.
     pub is_own: bool,
+    /// Threads of the recorded process that were there before the recording.
+    pub already: u64,
+    /// How often all resident memory is to be looked at without a signal, and was.
+    pub looks_wanted: AtomicU32,
+    pub looks_taken: AtomicU32,
 }
 
 /// What finds out more about processes than their events say.
@@ -207,6 +212,7 @@ impl<'a> Collector<'a> {
         if control.is_own {
             self.started_since.add(joins::own_threads());
         }
+        self.started_since.add(control.already);
         loop {
             // Read before the rings are drained for the last time, so that nothing of the command's end is missed.
             let finish = control.finish.load(Ordering::Acquire);
@@ -221,10 +227,12 @@ impl<'a> Collector<'a> {
                 self.sample(now);
             }
             let every = self.stops.snapshot_every.map_or(0, |every| now.as_nanos() / every.as_nanos().max(1));
-            let wanted = every + u128::from(signals::snapshots_wanted());
+            let looks = control.looks_wanted.load(Ordering::Acquire);
+            let wanted = every + u128::from(signals::snapshots_wanted()) + u128::from(looks);
             if wanted != asked {
                 asked = wanted;
                 (0..self.processes.len()).for_each(|i| self.snapshot(i, Reason::Requested));
+                control.looks_taken.store(looks, Ordering::Release);
             }
             if now >= checked + CHECK {
                 checked = now;
@@ -262,6 +270,7 @@ impl<'a> Collector<'a> {
 
     /// Moves the clock, finds new processes and drains all rings. Returns the drained bytes.
     fn round(&mut self, now: Duration) -> usize {
+        self.session.header().rounds.fetch_add(1, Ordering::Relaxed);
         let (epoch, was_right) = self.session.tick();
         if !was_right | !self.session.put_right() {
             let why = "a recorded process has written to it; others may have missed events meanwhile";

@@ -29,6 +29,9 @@ pub enum ErrorKind {
     /// The command could not be started so that it is traced.
     #[error("cannot trace the program: {reason}")]
     NotTraced { reason: std::io::Error },
+    /// The recorder could not be written into a process that runs.
+    #[error("cannot attach to process {pid}: {why}")]
+    NotAttached { pid: u32, why: String },
     /// The recording's file exists already.
     #[error("{path} exists already: choose another file with -o, or overwrite it with --force")]
     Exists {

@@ -4,7 +4,8 @@
 
 use crate::maps;
 use heapwise_trace::file::records::AllocatorInside;
-use heapwise_trace::live::plan::FilePlan;
+use heapwise_trace::live::hooks::{Fixup, Hook, HookKind};
+use heapwise_trace::live::plan::{FilePlan, Planned};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,6 +17,8 @@ pub struct Entered {
     pub functions: usize,
     /// Functions that are not, and why.
     pub refused: Vec<(String, String)>,
+    /// Whether programs find them by their names: it is the C library's allocator, or stands in front of that.
+    pub is_by_name: bool,
 }
 
 impl Entered {
@@ -29,6 +32,7 @@ impl Entered {
     /// Adds what another process with the same file has.
     pub(crate) fn merge(&mut self, other: &Self) {
         self.functions = self.functions.max(other.functions);
+        self.is_by_name |= other.is_by_name;
         other.refused.iter().for_each(|(name, why)| self.refuse(name, why));
     }
 }
@@ -38,7 +42,7 @@ pub type EnteredByFile = BTreeMap<(PathBuf, &'static str), Entered>;
 
 /// Those that are recorded, for the file.
 pub(crate) fn inside(entered: &EnteredByFile) -> Vec<AllocatorInside> {
-    let recorded = entered.iter().filter(|(_, entered)| entered.functions > 0);
+    let recorded = entered.iter().filter(|(_, entered)| entered.functions > 0 && !entered.is_by_name);
     let inside = recorded.map(|((file, family), entered)| AllocatorInside {
         allocator: (*family).to_owned(),
         file: file.to_string_lossy().into_owned(),
@@ -54,7 +58,7 @@ const MOST_FILES: usize = 4096;
 pub(crate) type Key = ((u32, u32), u64);
 
 /// The plans of all files that were asked for.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Planner {
     pub(crate) plan: Option<fn(&Path) -> Option<FilePlan>>,
     known: HashMap<Key, Arc<FilePlan>>,
@@ -89,6 +93,72 @@ impl Planner {
     }
 }
 
+/// Parts of the memory of a process that are code of one file at one place: which file, and where its first byte would be.
+pub(crate) type Parts<'line, 'text> = BTreeMap<(Key, u64), Vec<&'line maps::Line<'text>>>;
+
+/// Those of its mappings. A page that was changed is a line of its own ever after: parts of one file with the same distance belong
+/// together.
+pub(crate) fn parts<'line, 'text>(lines: &'line [maps::Line<'text>]) -> Parts<'line, 'text> {
+    let is_code =
+        |line: &&maps::Line<'_>| line.executable && !line.writable && !line.shared && line.inode != 0;
+    let mut parts = Parts::new();
+    for line in lines.iter().filter(is_code) {
+        let base = line.range.start.wrapping_sub(line.offset);
+        parts.entry(((line.device, line.inode), base)).or_default().push(line);
+    }
+    parts
+}
+
+/// A hook with the addresses that its file has in the process, if it lies in this part.
+pub(crate) fn placed(planned: &Planned, line: &maps::Line<'_>) -> Option<Hook> {
+    if !line.in_file().contains(&planned.in_file) {
+        return None;
+    }
+    let mut hook = planned.hook;
+    let address = line.range.start.wrapping_add(planned.in_file.wrapping_sub(line.offset));
+    let bias = address.wrapping_sub(hook.address);
+    hook.address = address;
+    hook.fixups = hook.fixups.map(|fixup| Fixup { target: fixup.target.wrapping_add(bias), ..fixup });
+    Some(hook)
+}
+
+/// All functions of a process that can be entered through the recorder, by the plans of the files that it has mapped.
+pub(crate) fn all_placed(pid: u32, lines: &[maps::Line<'_>], planner: &mut Planner) -> Vec<Hook> {
+    let mut all = Vec::new();
+    for lines in parts(lines).into_values() {
+        let Some(plan) = planner.of_file(pid, lines[0]) else { continue };
+        let hooks = lines.iter().flat_map(|line| plan.planned.iter().filter_map(|one| placed(one, line)));
+        all.extend(hooks);
+    }
+    all
+}
+
+/// Where a process has what a file is known to define.
+pub(crate) fn address_of(
+    name: &str,
+    pid: u32,
+    lines: &[maps::Line<'_>],
+    planner: &mut Planner,
+) -> Option<u64> {
+    parts(lines).into_iter().find_map(|((_, base), lines)| {
+        let plan = planner.of_file(pid, lines[0])?;
+        let (_, address) = plan.known.iter().find(|(known, _)| *known == name)?;
+        let (in_file, code) = plan.code;
+        Some(base.wrapping_add(in_file).wrapping_add(address.wrapping_sub(code)))
+    })
+}
+
+/// A function in the table of a process.
+#[derive(Clone, Debug)]
+pub(crate) struct Sent {
+    pub(crate) file: PathBuf,
+    pub(crate) family: &'static str,
+    pub(crate) name: String,
+    pub(crate) kind: HookKind,
+    /// Whether it is the C library's, or another one that is found by its name in place of it.
+    pub(crate) is_by_name: bool,
+}
+
 /// What of its hooks is known of a process.
 #[derive(Debug, Default)]
 pub(crate) struct Hooks {
@@ -96,7 +166,7 @@ pub(crate) struct Hooks {
     pub(crate) answered: u32,
     /// The code that was looked at: which file, and where its first byte would be by the place of this part.
     pub(crate) seen: HashSet<(Key, u64)>,
-    /// File, family and name of each function in the table, in its order.
-    pub(crate) sent: Vec<(PathBuf, &'static str, String)>,
+    /// The functions in the table, in its order.
+    pub(crate) sent: Vec<Sent>,
     pub(crate) refused: EnteredByFile,
 }

@@ -172,6 +172,18 @@ fn is_older_than_we(pid: u32) -> bool {
     }
 }
 
+/// A process, and those that have started it one after the other.
+pub(crate) fn line_of_parents(pid: u32) -> Vec<u32> {
+    let parent = |pid: &u32| -> Option<u32> {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok().filter(|&parent| parent != 0)
+    };
+    std::iter::successors(Some(pid), parent).take(MOST_PARENTS).collect()
+}
+
+/// Far more than there are.
+const MOST_PARENTS: usize = 4096;
+
 /// Processes and threads that the system has started since it runs. `None` if the system does not report it.
 pub(crate) fn ever_started() -> Option<u64> {
     let stat = fs::read_to_string("/proc/stat").ok()?;

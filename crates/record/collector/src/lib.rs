@@ -12,6 +12,7 @@
 //! * [`usable`]: how large an allocator's blocks really are,
 //! * [`command`]: starts the program, passes signals on and waits,
 //! * [`record`]: all of it together,
+//! * [`attach`]: the same for a process that runs already,
 //! * [`nested`]: heapwise inside of a recording,
 //! * `unreached`: programs that recorded processes started and that are not recorded,
 //! * [`inside`]: the same for the process that it runs in.
@@ -22,6 +23,7 @@
 
 mod answers;
 mod arenas;
+pub mod attach;
 mod claims;
 pub mod collect;
 pub mod command;
@@ -55,6 +57,7 @@ pub mod ticks;
 mod unreached;
 pub mod usable;
 
+pub use attach::{Begun, attach};
 pub use error::{Error, ErrorKind};
 pub use inject::helper::{COMMAND as TRACE_CHILDREN, serve as trace_children};
 pub use inject::image::Image;

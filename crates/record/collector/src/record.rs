@@ -15,7 +15,7 @@ use crate::{inject, nested, output, signals, sys, ticks, unreached};
 use heapwise_trace::file::Error as FileError;
 use heapwise_trace::file::records::{BlindSpot, CLibrary, EnvironmentFinding, Interception, Meta, RunEnd};
 use heapwise_trace::live::plan::FilePlan;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -62,8 +62,8 @@ pub struct Request {
     /// Plans which functions of allocators inside of a file are entered through the recorder; nothing for what is no program or
     /// library.
     pub plan: fn(&Path) -> Option<FilePlan>,
-    /// Whether an environment variable concerns the heap; no others are recorded.
-    pub concerns_heap: fn(&str) -> bool,
+    /// The environment variables that concern the heap, and no others.
+    pub environment: BTreeMap<String, String>,
     /// What is known to slow the program's heap from outside of its code.
     pub environment_findings: Vec<EnvironmentFinding>,
     /// Finds the same for a process that has just joined.
@@ -102,6 +102,8 @@ pub struct Recorded {
     pub still_running: u32,
     /// Stacks that differed from a full unwind, and where one did.
     pub verify_failed: Option<(u64, u64)>,
+    /// Processes that go on with the recorder's memory in them, where it does nothing, and what went wrong when they were left.
+    pub not_left: (usize, Vec<String>),
 }
 
 /// How often the user's second interrupt is looked for.
@@ -130,7 +132,12 @@ pub fn record(request: Request) -> Result<Recorded, Error> {
         what: "cannot write the recording",
         reason: std::io::Error::other(error.to_string()),
     };
-    let packer = Packer::start(file, &meta(&request), || {})
+    let interception = match request.records_itself {
+        true => Interception::Wrapper,
+        false if request.image.is_some() => Interception::Ptrace,
+        false => Interception::Preload,
+    };
+    let packer = Packer::start(file, &meta(&request, interception), || {})
         .map_err(failed)
         .inspect_err(|_| output::remove(&early_path))?;
     let (give_up, in_file) = (request.give_up, Arc::new(OnceLock::<PathBuf>::new()));
@@ -260,6 +267,7 @@ pub fn record(request: Request) -> Result<Recorded, Error> {
         events: packed.events,
         still_running: outcome.still_running,
         verify_failed: outcome.verify_failed,
+        not_left: (0, Vec::new()),
     })
 }
 
@@ -267,7 +275,7 @@ pub fn record(request: Request) -> Result<Recorded, Error> {
 const MOST_EXPLAINED: usize = 5;
 
 /// What the run showed to be invisible.
-fn unseen(
+pub(crate) fn unseen(
     pid: u32,
     session: &Session,
     outcome: &Outcome,
@@ -316,7 +324,7 @@ fn unseen(
     spots
 }
 
-fn meta(request: &Request) -> Meta {
+pub(crate) fn meta(request: &Request, interception: Interception) -> Meta {
     let system = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let nanos = |d: Option<Duration>| d.map_or(0, |d| d.as_nanos() as u64);
     Meta {
@@ -328,12 +336,8 @@ fn meta(request: &Request) -> Meta {
         page_bytes: page_bytes(),
         processors: std::thread::available_parallelism().map_or(1, |n| n.get() as u32),
         c_library: request.c_library.clone(),
-        interception: match request.records_itself {
-            true => Interception::Wrapper,
-            false if request.image.is_some() => Interception::Ptrace,
-            false => Interception::Preload,
-        },
-        environment: command::environment(request.concerns_heap),
+        interception,
+        environment: request.environment.clone(),
         blind_spots: request.blind_spots.clone(),
         environment_findings: request.environment_findings.clone(),
         delay_ns: nanos(request.limits.delay),

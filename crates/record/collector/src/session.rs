@@ -60,10 +60,18 @@ impl Session {
     /// # Errors
     /// [`ErrorKind::SharedMemory`].
     pub fn new(settings: Settings) -> Result<Self, Error> {
+        let failed = |reason| ErrorKind::SharedMemory { what: "memfd_create", reason };
+        let file = sys::memory_file(c"heapwise-session", false).map_err(failed)?;
+        Self::of(File::from(file), settings)
+    }
+
+    /// Makes it of an anonymous file that is empty, and was made with room for seals.
+    ///
+    /// # Errors
+    /// [`ErrorKind::SharedMemory`].
+    pub(crate) fn of(file: File, settings: Settings) -> Result<Self, Error> {
         let failed = |what| move |reason| ErrorKind::SharedMemory { what, reason };
         let started_before = joins::ever_started();
-        let file = sys::memory_file(c"heapwise-session", false).map_err(failed("memfd_create"))?;
-        let file = File::from(file);
         sys::set_len_unlimited(&file, SESSION_BYTES).map_err(failed("ftruncate"))?;
         file.set_permissions(Permissions::from_mode(0o600)).map_err(failed("fchmod"))?;
         let memory = Memory::of(&file.metadata().map_err(failed("fstat"))?);

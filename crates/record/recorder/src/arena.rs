@@ -7,7 +7,7 @@
 use crate::sys::{self, File, PAGE};
 use crate::{address_space, confined};
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use heapwise_trace::live::layout::ARENA_BYTES;
+use heapwise_trace::live::layout::{ARENA_BYTES, SessionHeader};
 
 const ARENA: usize = ARENA_BYTES as usize;
 /// The first piece: the process's header and logs, the beginning of its trie, and the ring of its first thread.
@@ -24,6 +24,15 @@ pub struct Extent {
     pub at: *mut u8,
     /// Where it lies in the session file.
     pub offset: u64,
+}
+
+/// Where the session's memory comes from.
+#[derive(Debug)]
+pub(crate) enum Source {
+    /// Its file, opened by its path.
+    File(File),
+    /// What is mapped of it: its header.
+    Mapped(*const SessionHeader),
 }
 
 /// The newest arena. Changed under the process's lock only; all zeroes is none.
@@ -52,9 +61,16 @@ impl Arena {
     }
 
     /// Begins another arena, at this offset of the session file, with so many bytes at least.
-    pub(crate) fn begin(&self, file: &File, offset: u64, needed: usize) -> Option<()> {
+    pub(crate) fn begin(&self, from: &Source, offset: u64, needed: usize) -> Option<()> {
         let bytes = if address_space::limit().is_some() { FIRST_LIMITED } else { FIRST }.max(needed);
-        let base = file.map_shared(offset, bytes).ok()?;
+        let base = match from {
+            Source::File(file) => file.map_shared(offset, bytes),
+            // SAFETY: the session's header, which is mapped for the rest of the process's life and lies at the file's beginning.
+            Source::Mapped(header) => unsafe {
+                sys::map_shared_further(header.cast_mut().cast(), offset as usize, bytes)
+            },
+        }
+        .ok()?;
         self.base.store(base as usize, Ordering::Relaxed);
         self.offset.store(offset, Ordering::Relaxed);
         self.used.store(0, Ordering::Relaxed);
@@ -143,11 +159,25 @@ mod tests {
     }
 
     #[test]
+    fn an_arena_begins_without_the_file_where_its_beginning_is_mapped() {
+        let (kept, file) = session();
+        let header = file.map_shared(0, PAGE).expect("there is memory");
+        drop(file);
+        let arena = Arena::none();
+        arena.begin(&Source::Mapped(header.cast()), 2 * ARENA_BYTES, PAGE).expect("there is memory");
+        let extent = arena.take(PAGE).expect("its first page");
+        // SAFETY: the extent is mapped, ours, and a page.
+        unsafe { extent.at.cast::<u64>().write_volatile(4711) };
+        let mut word = [0; 8];
+        std::os::unix::fs::FileExt::read_exact_at(&kept, &mut word, 2 * ARENA_BYTES).expect("it is as long");
+        assert_eq!((u64::from_le_bytes(word), extent.offset), (4711, 2 * ARENA_BYTES));
+    }
+
+    #[test]
     fn pieces_follow_one_another_without_the_file() {
         let (kept, file) = session();
         let arena = Arena::none();
-        arena.begin(&file, ARENA_BYTES, PAGE).expect("there is memory");
-        drop(file);
+        arena.begin(&Source::File(file), ARENA_BYTES, PAGE).expect("there is memory");
         let mut extents = Vec::new();
         let sizes = [PAGE, 1 << 20, 2 << 20, 128 << 10];
         while let Some(extent) = arena.take(sizes[extents.len() % sizes.len()]) {

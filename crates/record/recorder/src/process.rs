@@ -10,6 +10,7 @@ use crate::mark_names::MarkNames;
 use crate::region::Region;
 use crate::ring::{Patience, Waiting};
 use crate::session::{self, Refusal, SessionPath};
+use crate::silence::Silence;
 use crate::trie::Trie;
 use crate::unwind::module;
 use crate::unwind::module_log::ModuleLog;
@@ -53,6 +54,8 @@ pub struct ProcessState {
     pub marks: MarkNames,
     /// Functions of allocators inside of the program.
     pub asked: Asked,
+    /// Of the collector.
+    silence: Silence,
 }
 
 /// A recorder in a process: its state, and what is left of that in a forked child.
@@ -87,6 +90,10 @@ struct Inherited {
     /// The session's header as this process or its parent mapped it: a child that cannot open the file any more can
     /// still say so.
     session: AtomicPtr<SessionHeader>,
+    /// Non-zero if the header was mapped from outside, and there is no path.
+    is_given: AtomicU32,
+    /// Non-zero if this process has other ids than the collector knows it and its threads by.
+    has_other_ids: AtomicU32,
     /// Counts attachments along the line of forks, so that a thread's state shows whether it is its parent's.
     attachments: AtomicU32,
 }
@@ -143,12 +150,15 @@ impl Process {
             modules: ModuleLog::new(),
             marks: MarkNames::new(),
             asked: Asked::new(),
+            silence: Silence::new(),
         };
         let inherited = Inherited {
             path: UnsafeCell::new(None),
             path_known: AtomicU32::new(0),
             header_offset: AtomicU64::new(0),
             session: AtomicPtr::new(core::ptr::null_mut()),
+            is_given: AtomicU32::new(0),
+            has_other_ids: AtomicU32::new(0),
             attachments: AtomicU32::new(0),
         };
         Self { state, inherited }
@@ -201,12 +211,20 @@ impl Process {
 
     /// Whether the collector is known to be gone.
     pub fn collector_is_gone(&self, session: &SessionHeader) -> bool {
+        if self.has_other_ids() {
+            return self.silence.is_long(session.rounds.load(Ordering::Relaxed), confined::ticks());
+        }
         if self.in_namespace.load(Ordering::Relaxed) == 0 {
             return sys::is_gone(session.collector_pid.load(Ordering::Relaxed));
         }
         // In this namespace its id means another process, or none: it is looked for where it was found.
         let is_missing = self.inherited.path().is_some_and(|path| path.open().err() == Some(sys::ENOENT));
         is_missing && sys::id_in_proc().is_some()
+    }
+
+    /// Whether the collector knows this process and its threads by other ids, which nothing says in here.
+    fn has_other_ids(&self) -> bool {
+        self.inherited.has_other_ids.load(Ordering::Relaxed) != 0
     }
 
     /// A number that differs between a process and its forked children.
@@ -237,6 +255,48 @@ impl Process {
         SessionPath::new(path).is_some_and(|path| self.inherited.set_path(&held, path))
     }
 
+    /// Notes where the header of a session is mapped, for a process into which that was done from outside.
+    ///
+    /// # Safety
+    /// It is one, and stays mapped for the rest of the process's life.
+    pub unsafe fn give_session(&self, header: *mut SessionHeader, has_other_ids: bool) {
+        self.inherited.session.store(header, Ordering::Release);
+        self.inherited.has_other_ids.store(u32::from(has_other_ids), Ordering::Relaxed);
+        self.inherited.is_given.store(1, Ordering::Release);
+    }
+
+    /// Whether a session was given.
+    pub fn has_given_session(&self) -> bool {
+        self.inherited.is_given.load(Ordering::Acquire) != 0
+    }
+
+    /// Records nothing any more, for good.
+    pub fn leave(&self) {
+        self.become_inert();
+    }
+
+    /// The session's header, and its path if that is needed to map more of it.
+    fn find_session(
+        &self,
+        held: &Held<'_>,
+    ) -> Result<(&'static SessionHeader, Option<&SessionPath>), Joined> {
+        if self.has_given_session() {
+            let session = self.session_of_line().filter(|session| session::is_ours(session));
+            return session.map(|session| (session, None)).ok_or(Joined::Refused);
+        }
+        if placement::is_left_to_the_program() {
+            return Err(Joined::Unwanted);
+        }
+        if self.inherited.path().is_none()
+            && let Some(path) = SessionPath::from_environment()
+        {
+            self.inherited.set_path(held, path);
+        }
+        let path = self.inherited.path().ok_or(Joined::Unwanted)?;
+        let mapped = path.open().map_err(Refusal::System).and_then(|file| session::map(&file));
+        mapped.map(|session| (session, Some(path))).map_err(|_| Joined::Refused)
+    }
+
     /// Joins the session, if there is one and it was not joined. Returns whether this process is attached.
     ///
     /// The caller has set the thread's guard, so nothing in here is recorded.
@@ -264,18 +324,9 @@ impl Process {
     }
 
     fn join(&'static self, held: &Held<'_>) -> Joined {
-        if placement::is_left_to_the_program() {
-            return Joined::Unwanted;
-        }
-        if self.inherited.path().is_none()
-            && let Some(path) = SessionPath::from_environment()
-        {
-            self.inherited.set_path(held, path);
-        }
-        let Some(path) = self.inherited.path() else { return Joined::Unwanted };
-        let session = match path.open().map_err(Refusal::System).and_then(|file| session::map(&file)) {
-            Ok(session) => session,
-            Err(Refusal::System(_) | Refusal::Foreign) => return Joined::Refused,
+        let (session, path) = match self.find_session(held) {
+            Ok(found) => found,
+            Err(why) => return why,
         };
         self.inherited.session.store(core::ptr::from_ref(session).cast_mut(), Ordering::Release);
         self.region.join(held, session, path);
@@ -314,7 +365,7 @@ impl Process {
 
     fn describe(&self, held: &Held<'_>, header: &ProcessHeader, pid: u32, session: &SessionHeader) {
         // The collector has been found through `/proc`, so it is the collector's, with the ids that it knows.
-        let known_as = sys::id_in_proc().unwrap_or(pid);
+        let known_as = sys::id_in_proc().filter(|_| !self.has_other_ids()).unwrap_or(pid);
         let in_namespace = known_as != pid;
         self.id.store(pid, Ordering::Relaxed);
         self.in_namespace.store(u32::from(in_namespace), Ordering::Relaxed);

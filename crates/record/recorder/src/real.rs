@@ -162,6 +162,11 @@ pub fn find_loader() {
     TABLE.dl_find_object.store(crate::arch::weak::dl_find_object() as *mut c_void, Ordering::Relaxed);
 }
 
+/// Says where the loader's `_dl_find_object` is, for an image that no loader has bound to it; 0 for nowhere.
+pub(crate) fn set_find_object(at: usize) {
+    TABLE.dl_find_object.store(at as *mut c_void, Ordering::Relaxed);
+}
+
 /// Says which `malloc` is the real one: for a recorder that is built into the program.
 pub fn set_malloc(at: *const c_void) {
     TABLE.malloc.store(at.cast_mut(), Ordering::Relaxed);

@@ -2,7 +2,7 @@
 //!
 //! All zeroes is a region of no session, so a forked child, whose parent's is wiped, begins with none.
 
-use crate::arena::{Arena, Extent};
+use crate::arena::{Arena, Extent, Source};
 use crate::lock::{Held, Lock};
 use crate::session::SessionPath;
 use crate::sys;
@@ -18,7 +18,7 @@ use heapwise_trace::live::layout::{
 pub struct Region {
     session: AtomicPtr<SessionHeader>,
     header: AtomicPtr<ProcessHeader>,
-    /// Where the session is.
+    /// Where the session is; null if that is not known and its header is mapped.
     path: AtomicPtr<SessionPath>,
     /// Taken on the rare paths.
     lock: Lock,
@@ -52,8 +52,14 @@ impl Region {
     }
 
     /// Belongs to this session from now on.
-    pub fn join(&self, _held: &Held<'_>, session: &'static SessionHeader, path: &'static SessionPath) {
-        self.path.store(core::ptr::from_ref(path).cast_mut(), Ordering::Relaxed);
+    pub fn join(
+        &self,
+        _held: &Held<'_>,
+        session: &'static SessionHeader,
+        path: Option<&'static SessionPath>,
+    ) {
+        let path = path.map_or(core::ptr::null(), core::ptr::from_ref);
+        self.path.store(path.cast_mut(), Ordering::Relaxed);
         self.session.store(core::ptr::from_ref(session).cast_mut(), Ordering::Release);
     }
 
@@ -110,14 +116,17 @@ impl Region {
             return None;
         }
         // SAFETY: null, or a path that was given for the rest of the process's life.
-        let path = unsafe { self.path.load(Ordering::Relaxed).as_ref() }?;
-        let file = path.open().ok()?;
+        let path = unsafe { self.path.load(Ordering::Relaxed).as_ref() };
+        let from = match path {
+            Some(path) => Source::File(path.open().ok()?),
+            None => Source::Mapped(self.session()?),
+        };
         let offset = self.session()?.next_arena.0.fetch_add(ARENA_BYTES, Ordering::Relaxed);
         let end = offset.checked_add(ARENA_BYTES)?;
         if end > SESSION_BYTES || needed > ARENA_BYTES as usize {
             return None;
         }
-        self.arena.begin(&file, offset, needed)?;
+        self.arena.begin(&from, offset, needed)?;
         self.arena_count.store(count + 1, Ordering::Relaxed);
         if let Some(header) = self.header() {
             header.arenas[count].store(offset, Ordering::Release);

@@ -123,12 +123,13 @@ pub fn map(file: &File) -> Result<&'static SessionHeader, Refusal> {
     // SAFETY: the mapping is page-aligned, larger than the header (asserted in the layout), never unmapped, and all
     // fields are atomics, for which any bytes are valid and which may be shared.
     let header = unsafe { &*at.cast::<SessionHeader>() };
-    if header.magic.load(Ordering::Acquire) != SESSION_MAGIC
-        || header.version.load(Ordering::Relaxed) != LIVE_VERSION
-    {
-        return Err(Refusal::Foreign);
-    }
-    Ok(header)
+    if is_ours(header) { Ok(header) } else { Err(Refusal::Foreign) }
+}
+
+/// Whether a header is that of a session of this version.
+pub fn is_ours(header: &SessionHeader) -> bool {
+    header.magic.load(Ordering::Acquire) == SESSION_MAGIC
+        && header.version.load(Ordering::Relaxed) == LIVE_VERSION
 }
 
 #[cfg(test)]

@@ -66,6 +66,16 @@ pub fn words() -> *mut ThreadWords {
     find(pointer)
 }
 
+/// Whether the recorder, or an allocator that it has called, is at work on any thread that still runs.
+pub(crate) fn is_any_at_work() -> bool {
+    SLOTS.iter().any(|slot| {
+        let owner = slot.owner.load(Ordering::Acquire);
+        // SAFETY: the word of another thread, which is stopped or gone, read as a whole.
+        let guard = unsafe { (&raw const (*slot.words.get()).guard).read_volatile() };
+        owner != 0 && guard != 0 && !sys::is_thread_gone(owner)
+    })
+}
+
 #[cold]
 #[inline(never)]
 fn find(pointer: usize) -> *mut ThreadWords {

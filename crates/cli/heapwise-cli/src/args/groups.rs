@@ -6,7 +6,7 @@ use clap::builder::StyledStr;
 
 /// Headings, and the commands below them.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Where memory comes from", &["run", "report", "annotate", "diff", "export"]),
+    ("Where memory comes from", &["run", "attach", "report", "annotate", "diff", "export"]),
     ("Choosing an allocator", &["replay", "tune", "compare", "allocators"]),
     ("What slows the heap from outside the code", &["doctor", "launch", "lab"]),
     ("This program", &["completions", "help"]),
@@ -16,6 +16,7 @@ const GROUPS: &[(&str, &[&str])] = &[
 const EXAMPLES: &[(&str, &str)] = &[
     ("run ./my-program --its-option", "record a program, then say where its memory comes from"),
     ("run -o base.hw cargo test", "record it and all that it starts into base.hw"),
+    ("attach --duration 30s 4711", "record a process that runs already"),
     ("report base.hw --full", "look at a recording again, with all that is known"),
     ("report base.hw --open", "in the browser"),
     ("report base.hw -f json", "for machines"),
@@ -114,6 +115,6 @@ mod tests {
         // A line that clap wraps would begin with something else.
         let lines = examples.lines().skip(1).take_while(|line| !line.is_empty());
         assert!(lines.clone().all(|line| line.starts_with("  heapwise ")), "{examples}");
-        assert_eq!(lines.count() + usize::from(!cfg!(target_os = "linux")) * 3, EXAMPLES.len());
+        assert_eq!(lines.count() + usize::from(!cfg!(target_os = "linux")) * 4, EXAMPLES.len());
     }
 }

@@ -1,6 +1,8 @@
 //! The command line as it is typed: what there is to do here, the arguments of each command in a separate file.
 
 mod annotate;
+#[cfg(target_os = "linux")]
+mod attach;
 mod destination;
 mod diff;
 mod doctor;
@@ -9,6 +11,7 @@ mod groups;
 mod lab;
 mod launch;
 mod output;
+mod recording;
 mod report;
 mod run;
 
@@ -25,6 +28,8 @@ mod tune;
 pub(crate) use allocators::{AllocatorsArgs, PlainFormat};
 pub(crate) use annotate::AnnotateArgs;
 #[cfg(target_os = "linux")]
+pub(crate) use attach::AttachArgs;
+#[cfg(target_os = "linux")]
 pub(crate) use compare::{CompareArgs, DriveArgs};
 pub(crate) use destination::{Destination, Form, Format};
 pub(crate) use diff::{DiffArgs, DiffFormat};
@@ -34,6 +39,7 @@ pub(crate) use groups::command;
 pub(crate) use lab::LabArgs;
 pub(crate) use launch::LaunchArgs;
 pub(crate) use output::OutputOptions;
+pub(crate) use recording::RecordingArgs;
 #[cfg(target_os = "linux")]
 pub(crate) use replay::ReplayArgs;
 pub(crate) use report::{Look, ReportArgs};
@@ -65,6 +71,10 @@ pub(crate) enum Command {
     /// Record a program, then print the diagnosis on standard error.
     #[command(after_help = run::EXAMPLES)]
     Run(RunArgs),
+    /// Record a process that runs already, then print the diagnosis on standard error.
+    #[cfg(target_os = "linux")]
+    #[command(after_help = attach::EXAMPLES)]
+    Attach(AttachArgs),
     /// Print the diagnosis of a recording on standard output.
     Report(ReportArgs),
     /// Say what each source file and line allocates.
@@ -183,7 +193,7 @@ mod tests {
         let run = |words: &[&str]| {
             let words = ["heapwise", "run"].iter().chain(words);
             let Command::Run(run) = Cli::parse_from(words).command else { panic!("run was asked for") };
-            (run.output, run.command)
+            (run.recording.output, run.command)
         };
         let plain = run(&["-o", "x.hw", "ls", "-o", "--color", "never", "--", "-q"]);
         assert_eq!(plain.0.as_deref(), Some(std::path::Path::new("x.hw")));
@@ -208,6 +218,7 @@ mod tests {
             "-l",
         ];
         let Command::Run(run) = Cli::parse_from(line).command else { panic!("run was asked for") };
+        let run = run.recording;
         assert_eq!(run.delay, Some(std::time::Duration::from_millis(500)));
         assert_eq!(run.duration, Some(std::time::Duration::from_secs(120)));
         assert_eq!(run.max_size, Some(ByteSize::mib(3)));

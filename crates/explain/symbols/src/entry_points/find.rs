@@ -6,7 +6,7 @@ use super::points::{self, Points};
 use crate::code::{self, Code, Function};
 use crate::{Error, Svma};
 use heapwise_trace::live::hooks::{Hook, HookKind};
-use heapwise_trace::live::plan::{FilePlan, Planned, Refused};
+use heapwise_trace::live::plan::{FilePlan, KNOWN, Planned, Refused};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -17,15 +17,42 @@ const UNKNOWN_SIZE: u64 = 64;
 /// Functions of checking heaps: what is behind them counts and fills on its own, and its `malloc` is the check.
 const CHECKING: &[&str] = &["__asan_init", "__msan_init", "__tsan_init", "__hwasan_init"];
 
-/// Plans for one file.
+/// What stands in front of functions that are found by their names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum InFront {
+    /// A preloaded library, or nothing is found so: the program is linked statically.
+    Library,
+    /// Nothing: the process runs already.
+    Nothing,
+}
+
+/// Plans for one file of a program that is about to be started.
 ///
 /// # Errors
 /// If it is missing, unreadable, damaged, or no ELF file for 64-bit x86.
 pub fn plan(path: &Path) -> Result<FilePlan, Error> {
+    plan_with(path, InFront::Library)
+}
+
+/// Plans for one file of a process that runs already: the C library's functions are entered there, too.
+///
+/// # Errors
+/// As [`plan`].
+pub fn plan_running(path: &Path) -> Result<FilePlan, Error> {
+    plan_with(path, InFront::Nothing)
+}
+
+fn plan_with(path: &Path, in_front: InFront) -> Result<FilePlan, Error> {
     code::read(path, |code| {
         let mut plan = FilePlan { inode: code.inode(), ..FilePlan::default() };
+        if let Some(segment) = code.segments().first() {
+            plan.code = (segment.in_file.start, segment.address.0);
+        }
+        if in_front == InFront::Nothing {
+            plan.known = code.exported(&KNOWN).into_iter().map(|(name, at)| (name, at.0)).collect();
+        }
         let mut done = BTreeSet::new();
-        let points = entry_points(code);
+        let points = entry_points(code, in_front);
         if points.is_empty() {
             return plan;
         }
@@ -49,12 +76,14 @@ pub fn plan(path: &Path) -> Result<FilePlan, Error> {
                 // glibc's and musl's own callers (realloc, memalign) have nothing in vector registers, and are not optimised together
                 // with a program.
                 let keeps_vectors = keeps_registers && family.is_empty();
-                let may_pass_on = points::C.iter().any(|(of_c, _)| *of_c == name);
+                let is_of_c = points::C.iter().any(|(of_c, _)| *of_c == name);
+                let may_pass_on = code.is_executable() && is_of_c;
                 Ok(Planned {
                     family,
                     name: name.clone(),
                     in_file,
                     hook: Hook { kind, may_pass_on, keeps_registers, keeps_vectors, ..hook },
+                    is_by_name: function.is_exported && !code.is_executable() && is_of_c,
                 })
             });
             match found {
@@ -69,9 +98,13 @@ pub fn plan(path: &Path) -> Result<FilePlan, Error> {
 }
 
 /// The entry points that a file defines: family, name, what it does, and where it is.
-fn entry_points<'code>(code: &'code Code<'_>) -> Vec<(&'static str, String, HookKind, Function<'code>)> {
+fn entry_points<'code>(
+    code: &'code Code<'_>,
+    in_front: InFront,
+) -> Vec<(&'static str, String, HookKind, Function<'code>)> {
     let mut defined: BTreeMap<&str, Function<'_>> = BTreeMap::new();
     let (mut is_checking, mut exports_malloc, mut c_library) = (false, false, "");
+    let (mut is_c_library, mut is_glibc) = (false, false);
     // In a program that is linked statically, a name that the C library hides is as local as one of a single source file.
     let mut shared = BTreeSet::new();
     code.functions(|function| {
@@ -84,11 +117,18 @@ fn entry_points<'code>(code: &'code Code<'_>) -> Vec<(&'static str, String, Hook
         let known = points::STATIC.iter().find(|(sign, _)| *sign == function.name);
         c_library = known.map_or(c_library, |(_, name)| name);
         exports_malloc |= function.is_exported && function.name == "malloc";
+        is_c_library |= function.is_exported && function.name == points::C_LIBRARY;
+        is_glibc |= function.is_exported && function.name == points::GLIBC;
         let is_of_c = points::C.iter().any(|(known, _)| *known == function.name);
         let is_local = function.is_static && !shared.contains(&function.address);
-        let is_of_process = points::PROCESS.iter().any(|(known, _)| *known == function.name);
+        let beside = points::PROCESS.iter().chain(points::LOADER);
+        let is_of_process = beside.into_iter().any(|(known, _)| *known == function.name);
         if (may_be_one(function.name) || is_of_process) && !(is_of_c && is_local) {
-            defined.entry(function.name).or_insert(function);
+            // What others may use is the one that is meant.
+            match function.is_exported {
+                true => drop(defined.insert(function.name, function)),
+                false => drop(defined.entry(function.name).or_insert(function)),
+            }
         }
     });
     if is_checking {
@@ -120,16 +160,25 @@ fn entry_points<'code>(code: &'code Code<'_>) -> Vec<(&'static str, String, Hook
     }
     // A library's `malloc` is found by its name, and so the preloaded one stands in front of it; unless it is hidden.
     let is_hidden = !exports_malloc && !of_malloc.is_empty();
-    if defined.contains_key("malloc") && (code.is_executable() || is_hidden) {
-        match of_malloc.is_empty() && code.is_static() && !c_library.is_empty() {
+    let is_found_by_name = exports_malloc && !code.is_executable();
+    if is_found_by_name && is_c_library && in_front == InFront::Nothing {
+        c_library = if is_glibc { "glibc" } else { "musl" };
+    }
+    let is_c_library = of_malloc.is_empty() && !c_library.is_empty();
+    let is_entered = code.is_executable() || is_hidden || is_found_by_name && in_front == InFront::Nothing;
+    if defined.contains_key("malloc") && is_entered {
+        match is_c_library && (code.is_static() || is_found_by_name) {
             // Operators of C++ end in its `malloc`, and may throw, which nothing of ours may stand in the way of.
             true => add(&mut found, c_library, "", &functions_of_c()),
             false => add(&mut found, of_malloc, "", points::C),
         };
     }
     // Also where there is no allocator: it may start programs that have one.
-    if code.is_static() {
+    if code.is_static() || is_found_by_name && is_c_library {
         add(&mut found, c_library, "", points::PROCESS);
+    }
+    if !code.is_executable() {
+        add(&mut found, "", "", points::LOADER);
     }
     found
 }

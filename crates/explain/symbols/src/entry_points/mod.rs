@@ -18,4 +18,4 @@ pub mod neighbours;
 pub mod points;
 
 pub use displace::Refusal;
-pub use find::plan;
+pub use find::{plan, plan_running};

@@ -157,6 +157,14 @@ pub const PROCESS: &[(&str, HookKind)] = &[
     ("__malloc_arena_thread_freeres", Internal),
 ];
 
+/// What the loader calls when it has loaded or unloaded a library.
+pub const LOADER: &[(&str, HookKind)] = &[("_dl_debug_state", LoaderChanged)];
+
+/// A function that glibc alone has, as a library.
+pub const GLIBC: &str = "gnu_get_libc_version";
+/// One that each C library has, as a library.
+pub const C_LIBRARY: &str = "__libc_start_main";
+
 /// The functions of the C library, and the operators of C++: entry points where an executable defines them itself, and calls them
 /// directly.
 pub const C: &[(&str, HookKind)] = &[

@@ -57,6 +57,7 @@ fn interception(analysis: &Analysis) -> String {
         Interception::Wrapper => "heapwise::Allocator",
         Interception::Preload => "LD_PRELOAD",
         Interception::Ptrace => "ptrace",
+        Interception::Attach => "attach",
         Interception::Inside => "the program itself",
     };
     format!("recorded via {recorder}{of}{inside}")

@@ -1,10 +1,14 @@
 //! A stopped thread of another process, by the kernel's `ptrace`: its registers, its memory, and calls made in its name.
-
-#![expect(unsafe_code, reason = "one request that has no function elsewhere")]
+//!
+//! Whatever a thread does for us, it goes back by itself if nobody looks after it any more: what it returns to is the end of a signal's
+//! handler, with what it was before as the frame ([`super::way_back`]). So a heapwise that is killed in the middle costs a process
+//! nothing.
 
 use super::Refused;
+use super::requests;
+use super::way_back::{Thread, WayBack};
 use crate::maps;
-use nix::sys::ptrace;
+use nix::sys::ptrace::{self, Options};
 use nix::sys::signal::Signal;
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid, waitpid};
 use nix::unistd::Pid;
@@ -26,9 +30,20 @@ pub(crate) struct Tracee {
 /// What the instruction for a system call is.
 const SYSTEM_CALL: [u8; 2] = [0x0f, 0x05];
 /// The number that the kernel keeps for a stop that is not at a system call: nothing is to be made again.
-const NO_CALL: u64 = u64::MAX;
+pub(super) const NO_CALL: u64 = u64::MAX;
 /// Bytes of the kernel's code in the process that are looked at.
 const MOST_CODE: u64 = 64 << 10;
+/// The kernel's number for a stop that is no signal's and no event's.
+pub(super) const EVENT_STOP: i32 = libc::PTRACE_EVENT_STOP;
+
+/// Where a thread makes system calls for us.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Gate {
+    /// The instruction.
+    pub(crate) at: u64,
+    /// The stack pointer with which it goes back by itself behind the instruction, if it can.
+    pub(crate) stack: Option<u64>,
+}
 
 impl Tracee {
     /// Waits until a child that has asked to be traced stops at its new program; nothing if it has ended instead.
@@ -41,6 +56,7 @@ impl Tracee {
             _ => return Ok(None),
         }
         waitpid(id, None).map_err(Refused::system("waitpid"))?;
+        ptrace::setoptions(id, Options::PTRACE_O_TRACESYSGOOD).map_err(Refused::system("trace it"))?;
         Self::open(id).map(Some)
     }
 
@@ -49,12 +65,14 @@ impl Tracee {
         let mut tracee = Self::open(id)?;
         // At the stop itself the kernel is about to set the register for results.
         ptrace::interrupt(id).map_err(Refused::system("stop it"))?;
+        ptrace::setoptions(id, Options::PTRACE_O_TRACESYSGOOD).map_err(Refused::system("trace it"))?;
         ptrace::cont(id, None).map_err(Refused::system("let it go on"))?;
-        tracee.wait_for_trap()?;
+        tracee.wait_for_interrupt()?;
         Ok(tracee)
     }
 
-    fn open(id: Pid) -> Result<Self, Refused> {
+    /// A thread that is stopped already, and of which the stops at system calls are told from others.
+    pub(super) fn open(id: Pid) -> Result<Self, Refused> {
         let memory = fs::OpenOptions::new().read(true).write(true).open(format!("/proc/{id}/mem"));
         let memory = memory.map_err(|error| Refused::System("open its memory", error))?;
         Ok(Self { id, memory, held: Vec::new() })
@@ -68,9 +86,34 @@ impl Tracee {
         ptrace::setregs(self.id, registers).map_err(Refused::system("set its registers"))
     }
 
+    /// What it is now, all of which it is again with [`put_back`](Self::put_back). Signals are held back until then.
+    pub(crate) fn borrow(&self) -> Result<Thread, Refused> {
+        let registers = self.registers()?;
+        let vectors = requests::vectors(self.id).map_err(|error| Refused::System("read its registers", error))?;
+        let mask = requests::mask(self.id).map_err(|error| Refused::System("read its signals", error))?;
+        requests::set_mask(self.id, u64::MAX).map_err(|error| Refused::System("hold its signals", error))?;
+        Ok(Thread { registers, vectors, mask })
+    }
+
+    /// The other way round.
+    pub(crate) fn put_back(&self, thread: &Thread) -> Result<(), Refused> {
+        requests::set_vectors(self.id, &thread.vectors)
+            .map_err(|error| Refused::System("set its registers", error))?;
+        requests::set_mask(self.id, thread.mask)
+            .map_err(|error| Refused::System("release its signals", error))?;
+        self.set_registers(thread.registers)
+    }
+
     /// Writes to its memory, whatever that is protected from.
     pub(crate) fn write(&self, at: u64, bytes: &[u8]) -> Result<(), Refused> {
         self.memory.write_all_at(bytes, at).map_err(|error| Refused::System("write its memory", error))
+    }
+
+    /// Reads as many bytes of its memory.
+    pub(crate) fn read(&self, at: u64, len: usize) -> Result<Vec<u8>, Refused> {
+        let mut bytes = vec![0; len];
+        let read = self.memory.read_exact_at(&mut bytes, at);
+        read.map_err(|error| Refused::System("read its memory", error)).map(|()| bytes)
     }
 
     /// Where an instruction for system calls is: in the code that the kernel maps into each process.
@@ -81,10 +124,7 @@ impl Tracee {
         let range =
             text.lines().filter_map(maps::line).find(|line| line.name == "[vdso]").map(|line| line.range);
         let range = range.ok_or(Refused::NoGate)?;
-        let mut code = vec![0; (range.end - range.start).min(MOST_CODE) as usize];
-        self.memory
-            .read_exact_at(&mut code, range.start)
-            .map_err(|error| Refused::System("read its memory", error))?;
+        let code = self.read(range.start, (range.end - range.start).min(MOST_CODE) as usize)?;
         let at = code.windows(SYSTEM_CALL.len()).position(|bytes| bytes == SYSTEM_CALL);
         at.map(|at| range.start + at as u64).ok_or(Refused::NoGate)
     }
@@ -92,14 +132,15 @@ impl Tracee {
     /// Makes a system call in its name. The registers are afterwards those of the call.
     pub(crate) fn system_call(
         &mut self,
-        gate: u64,
+        gate: Gate,
         number: libc::c_long,
         arguments: [u64; 6],
     ) -> Result<u64, Refused> {
         let [rdi, rsi, rdx, r10, r8, r9] = arguments;
         let before = self.registers()?;
         self.set_registers(Registers {
-            rip: gate,
+            rip: gate.at,
+            rsp: gate.stack.unwrap_or(before.rsp),
             rax: number as u64,
             orig_rax: NO_CALL,
             rdi,
@@ -110,8 +151,9 @@ impl Tracee {
             r9,
             ..before
         })?;
-        ptrace::step(self.id, None).map_err(Refused::system("let it make a step"))?;
-        self.wait_for_trap()?;
+        // At the call, and behind it.
+        self.go_to_system_call()?;
+        self.go_to_system_call()?;
         let result = self.registers()?.rax;
         match u32::try_from((result as i64).wrapping_neg()) {
             Ok(error @ 1..4096) => Err(Refused::call(number, error as i32)),
@@ -119,31 +161,74 @@ impl Tracee {
         }
     }
 
-    /// Has it go on with these registers until it meets a breakpoint. Returns what its register for results holds then.
-    pub(crate) fn run(&mut self, registers: Registers) -> Result<u64, Refused> {
+    /// Has it go on with these registers until it is about to end as a signal's handler does.
+    pub(crate) fn run(&mut self, registers: Registers) -> Result<(), Refused> {
         self.set_registers(Registers { orig_rax: NO_CALL, ..registers })?;
-        ptrace::cont(self.id, None).map_err(Refused::system("let it go on"))?;
-        self.wait_for_trap()?;
-        Ok(self.registers()?.rax)
+        loop {
+            self.go_to_system_call()?;
+            let registers = self.registers()?;
+            if registers.orig_rax == libc::SYS_rt_sigreturn as u64 {
+                // In place of that it goes back to where we put it.
+                self.set_registers(Registers { orig_rax: NO_CALL, ..registers })?;
+                return self.go_to_system_call();
+            }
+            self.go_to_system_call()?;
+        }
     }
 
-    /// Waits until it stops at an instruction of ours. Signals that arrive meanwhile are kept for it.
-    fn wait_for_trap(&mut self) -> Result<(), Refused> {
+    /// Lets it go on to the beginning or the end of its next system call.
+    fn go_to_system_call(&mut self) -> Result<(), Refused> {
         loop {
-            let which = WaitPidFlag::WSTOPPED | WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
-            let signal = match waitid(Id::Pid(self.id), which).map_err(Refused::system("waitid"))? {
-                WaitStatus::Stopped(_, signal) | WaitStatus::PtraceEvent(_, signal, _) => signal,
-                _ => return Err(Refused::Ended),
-            };
-            waitpid(self.id, None).map_err(Refused::system("waitpid"))?;
-            match signal {
-                Signal::SIGTRAP => return Ok(()),
-                Signal::SIGSEGV | Signal::SIGBUS | Signal::SIGILL | Signal::SIGFPE => {
-                    return Err(Refused::Failed(signal));
-                }
-                other => self.held.push(other),
+            ptrace::syscall(self.id, None).map_err(Refused::system("let it go on"))?;
+            match self.wait()? {
+                WaitStatus::PtraceSyscall(_) => return Ok(()),
+                status => self.keep(status)?,
+            }
+        }
+    }
+
+    /// Stops it where it is, right before it goes on with the program: there the kernel makes a system call again that was interrupted.
+    pub(crate) fn stop_before_program(&mut self, thread: &Thread) -> Result<(), Refused> {
+        ptrace::interrupt(self.id).map_err(Refused::system("stop it"))?;
+        ptrace::cont(self.id, None).map_err(Refused::system("let it go on"))?;
+        self.wait_for_interrupt()?;
+        self.put_back(thread)
+    }
+
+    fn wait_for_interrupt(&mut self) -> Result<(), Refused> {
+        loop {
+            match self.wait()? {
+                WaitStatus::PtraceEvent(_, _, EVENT_STOP) => return Ok(()),
+                status => self.keep(status)?,
             }
             ptrace::cont(self.id, None).map_err(Refused::system("let it go on"))?;
+        }
+    }
+
+    /// Keeps a signal for later.
+    fn keep(&mut self, status: WaitStatus) -> Result<(), Refused> {
+        match status {
+            WaitStatus::Stopped(
+                _,
+                signal @ (Signal::SIGSEGV | Signal::SIGBUS | Signal::SIGILL | Signal::SIGFPE),
+            ) => Err(Refused::Failed(signal)),
+            WaitStatus::Stopped(_, Signal::SIGTRAP) | WaitStatus::PtraceEvent(..) => Ok(()),
+            WaitStatus::Stopped(_, signal) => {
+                self.held.push(signal);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Waits for its next stop.
+    fn wait(&self) -> Result<WaitStatus, Refused> {
+        let which =
+            WaitPidFlag::WSTOPPED | WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT | WaitPidFlag::__WALL;
+        // Whoever waits for its end is to hear of it.
+        match waitid(Id::Pid(self.id), which).map_err(Refused::system("waitid"))? {
+            WaitStatus::Exited(..) | WaitStatus::Signaled(..) => Err(Refused::Ended),
+            _ => waitpid(self.id, Some(WaitPidFlag::__WALL)).map_err(Refused::system("waitpid")),
         }
     }
 
@@ -156,10 +241,17 @@ impl Tracee {
             let _ = nix::sys::signal::kill(self.id, signal);
         }
     }
+
+    /// The gate of a process at its beginning, or of one whose thread `way_back` leads back.
+    pub(crate) fn gate_with(&self, way_back: Option<&WayBack>) -> Result<Gate, Refused> {
+        match way_back {
+            Some(WayBack { gate, stack, .. }) => Ok(Gate { at: *gate, stack: Some(*stack) }),
+            None => Ok(Gate { at: self.gate()?, stack: None }),
+        }
+    }
 }
 
 /// Leaves a thread stopped that the user has stopped, until that changes.
 pub(super) fn listen(thread: Pid) {
-    // SAFETY: the request has no arguments, and changes nothing of ours.
-    let _ = unsafe { libc::ptrace(libc::PTRACE_LISTEN, thread.as_raw(), 0, 0) };
+    requests::listen(thread);
 }

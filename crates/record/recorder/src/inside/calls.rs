@@ -4,7 +4,7 @@
 //! unwinding begins at the caller, and nothing of the jump is in a stack.
 
 use super::slots::Slot;
-use super::{passing, process};
+use super::{loaded, passing, process};
 use crate::arch::entry::Entry;
 use crate::describe::{forget_time, freed, handed_out, in_inside, is_inner, resized, tell_time};
 use crate::turn::begin;
@@ -28,6 +28,7 @@ crate::shim_before!(exit_shim => process::exit);
 crate::shim_before!(system_call_shim => process::system_call);
 crate::shim_before!(execve_shim => loadable::before_execve);
 crate::shim_before!(execveat_shim => loadable::before_execveat);
+crate::shim_before!(loader_changed_shim => loaded::changed);
 crate::shim_before!(fexecve_shim => loadable::before_fexecve);
 
 crate::keeping_shim_of_three!(keeping_allocate_shim => allocate, "");
@@ -44,6 +45,7 @@ pub(super) fn shim(kind: HookKind, keeps_registers: bool) -> usize {
         HookKind::Fexecve => fexecve_shim,
         HookKind::Prctl => prctl_shim,
         HookKind::SystemCall => system_call_shim,
+        HookKind::LoaderChanged => loader_changed_shim,
         HookKind::Internal => internal_shim,
         HookKind::ThreadCreate => thread_create_shim,
         HookKind::ThreadJoin => thread_join_shim,

@@ -2,6 +2,7 @@
 
 use crate::arch::syscall::{number, syscall6};
 use crate::arch::tls;
+use crate::owned_memory;
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::AtomicU32;
 
@@ -113,6 +114,7 @@ impl File {
         let flags = MAP_SHARED | MAP_NORESERVE;
         // SAFETY: the kernel chooses free addresses, so nothing that exists is replaced.
         let at = unsafe { call(number::MMAP, [0, len, PROT_READ_WRITE, flags, self.0, offset as usize]) }?;
+        owned_memory::note(at as *mut u8, len);
         Ok(at as *mut u8)
     }
 }
@@ -185,6 +187,7 @@ pub fn map_private(len: usize) -> Result<*mut u8, Errno> {
     let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
     // SAFETY: the kernel chooses free addresses, so nothing that exists is replaced.
     let at = unsafe { call(number::MMAP, [0, len, PROT_READ_WRITE, flags, usize::MAX, 0]) }?;
+    owned_memory::note(at as *mut u8, len);
     Ok(at as *mut u8)
 }
 
@@ -196,7 +199,23 @@ pub fn map_private(len: usize) -> Result<*mut u8, Errno> {
 pub unsafe fn map_shared_again(page: *mut u8, len: usize) -> Result<*mut u8, Errno> {
     // SAFETY: an old size of 0 keeps the old mapping, and the kernel chooses free addresses for the new one.
     let at = unsafe { call(number::MREMAP, [page as usize, 0, len, MREMAP_MAYMOVE, 0, 0]) }?;
+    owned_memory::note(at as *mut u8, len);
     Ok(at as *mut u8)
+}
+
+/// Maps `len` bytes of the file whose beginning is mapped at `start`, from an offset on. For a moment all that comes before is mapped,
+/// too.
+///
+/// # Safety
+/// As [`map_shared_again`]; `offset` is a multiple of a page.
+pub unsafe fn map_shared_further(start: *mut u8, offset: usize, len: usize) -> Result<*mut u8, Errno> {
+    let whole = offset.checked_add(len).ok_or(ENOENT)?;
+    // SAFETY: as above.
+    let at = unsafe { call(number::MREMAP, [start as usize, 0, whole, MREMAP_MAYMOVE, 0, 0]) }?;
+    // SAFETY: just mapped, and nothing knows of it.
+    let _ = unsafe { call(number::MUNMAP, [at, offset, 0, 0, 0, 0]) };
+    owned_memory::note((at + offset) as *mut u8, len);
+    Ok((at + offset) as *mut u8)
 }
 
 /// Maps fresh zeroed private memory at exactly these free addresses; `None` if they are not free.
@@ -209,6 +228,7 @@ pub fn map_private_at(at: usize, len: usize) -> Option<*mut u8> {
         unsafe { unmap(got as *mut u8, len) };
         return None;
     }
+    owned_memory::note(got as *mut u8, len);
     Some(got as *mut u8)
 }
 
@@ -261,6 +281,7 @@ pub fn is_clock_forbidden() -> bool {
 /// # Safety
 /// Nothing may use the range any more.
 pub unsafe fn unmap(at: *mut u8, len: usize) {
+    owned_memory::forget(at);
     // SAFETY: the caller gives the range up.
     let _ = unsafe { call(number::MUNMAP, [at as usize, len, 0, 0, 0, 0]) };
 }

@@ -34,8 +34,10 @@ pub enum Interception {
     Preload,
     /// The program records itself through its own allocator, under `heapwise run`.
     Wrapper,
-    /// The recorder was written into the program when that started, or while it ran.
+    /// The recorder was written into the program when that started.
     Ptrace,
+    /// The recorder was written into the program while that ran: the recording begins in the middle.
+    Attach,
     /// The program records itself without `heapwise run`: the recording begins when the program says so.
     Inside,
     /// The file does not say, or in a word that only later versions know.
@@ -44,7 +46,8 @@ pub enum Interception {
 }
 
 impl Interception {
-    const ALL: [Self; 5] = [Self::Preload, Self::Wrapper, Self::Ptrace, Self::Inside, Self::Unknown];
+    const ALL: [Self; 6] =
+        [Self::Preload, Self::Wrapper, Self::Ptrace, Self::Attach, Self::Inside, Self::Unknown];
 
     /// Its word in files and in JSON.
     pub fn name(self) -> &'static str {
@@ -52,6 +55,7 @@ impl Interception {
             Self::Preload => "preload",
             Self::Wrapper => "wrapper",
             Self::Ptrace => "ptrace",
+            Self::Attach => "attach",
             Self::Inside => "inside",
             Self::Unknown => "unknown",
         }

@@ -97,11 +97,13 @@ pub enum HookKind {
     Prctl = 27,
     /// `syscall(number, …)`
     SystemCall = 28,
+    /// `_dl_debug_state()`: the loader calls it when its list of libraries has changed.
+    LoaderChanged = 29,
 }
 
 impl HookKind {
     /// All of them.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 29] = [
         Self::Allocate,
         Self::AllocateArray,
         Self::AllocateZeroed,
@@ -130,6 +132,7 @@ impl HookKind {
         Self::Fexecve,
         Self::Prctl,
         Self::SystemCall,
+        Self::LoaderChanged,
     ];
 
     /// Whether it hands out blocks or takes them back. The others say what happens beside.

@@ -56,8 +56,10 @@ pub struct SessionHeader {
     pub plans_hooks: AtomicU32,
     /// Non-zero if it has threads traced that ask for it; see [`super::traced`].
     pub traces: AtomicU32,
+    /// Counts the collector's rounds, for processes that cannot ask whether it is still there.
+    pub rounds: AtomicU32,
     /// Padding up to the next cache line.
-    pub reserved: [AtomicU32; 6],
+    pub reserved: [AtomicU32; 5],
     /// The epoch and the two flags `CLOCK_*`. Read at every event, so it has a separate cache line.
     pub clock: CacheLine<AtomicU64>,
     /// Offset of the first byte that no process has taken yet.

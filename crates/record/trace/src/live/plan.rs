@@ -15,7 +15,17 @@ pub struct FilePlan {
     pub planned: Vec<Planned>,
     /// Functions that cannot.
     pub refused: Vec<Refused>,
+    /// Where its code begins in the file, and at which address.
+    pub code: (u64, u64),
+    /// Names of [`KNOWN`] that it defines for others, and their addresses.
+    pub known: Vec<(&'static str, u64)>,
 }
+
+/// What a recorder that no loader has bound to them has to be told of: the loader's function that finds the file of an address, and its
+/// list of files.
+pub const KNOWN: [&str; 2] = [FIND_OBJECT, LOADER_LIST];
+pub const FIND_OBJECT: &str = "_dl_find_object";
+pub const LOADER_LIST: &str = "_r_debug";
 
 /// A function that can be entered through the recorder.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +37,8 @@ pub struct Planned {
     pub in_file: u64,
     /// How; addresses are those of the file.
     pub hook: Hook,
+    /// Whether it is a library's that programs find by the C library's name.
+    pub is_by_name: bool,
 }
 
 /// A function that cannot be entered so.

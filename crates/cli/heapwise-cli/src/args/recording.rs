@@ -1,0 +1,46 @@
+//! What can be said of a recording, however it is made.
+
+use super::report::Look;
+use bytesize::ByteSize;
+use clap::Args;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Arguments of `run` and `attach`.
+#[derive(Debug, Args)]
+pub(crate) struct RecordingArgs {
+    /// Write the recording to OUT [default: heapwise.<program>.<pid>.hw in the current folder].
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: Option<PathBuf>,
+    /// Replace OUT if it exists, and the report.
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Record only the first process, not those that it starts.
+    #[arg(long)]
+    pub(crate) no_follow: bool,
+    /// Begin recording after this time, such as 500ms, 10s or 2m.
+    #[arg(long, value_name = "TIME", value_parser = super::time)]
+    pub(crate) delay: Option<Duration>,
+    /// Stop recording after this time; the program goes on.
+    #[arg(long, value_name = "TIME", value_parser = super::time)]
+    pub(crate) duration: Option<Duration>,
+    /// Stop recording when the file has this size, such as 100MiB; the program goes on.
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) max_size: Option<ByteSize>,
+    /// Account for all resident memory this often, such as 10s; SIGUSR2 to heapwise does it once.
+    #[arg(long, value_name = "TIME", value_parser = super::time)]
+    pub(crate) snapshot_every: Option<Duration>,
+    /// No diagnosis; the recording is complete all the same, with names.
+    #[arg(long)]
+    pub(crate) no_report: bool,
+    /// Write the diagnosis to a file instead of standard error; with --format html, instead of a file beside the
+    /// recording.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report_file: Option<PathBuf>,
+    /// How the diagnosis looks.
+    #[command(flatten)]
+    pub(crate) look: Look,
+    /// Compare every N-th stack with a full unwind.
+    #[arg(long, value_name = "N", env = "HEAPWISE_VERIFY", default_value_t = 0, hide = true)]
+    pub(crate) verify: u32,
+}

@@ -1,0 +1,68 @@
+//! `heapwise attach`: record a process that runs already.
+
+use crate::args::AttachArgs;
+use crate::{Failure, doctor, exit, preload, run};
+use heapwise_collector::{Begun, Request, attach as record};
+use heapwise_environment::is_heap_variable;
+use heapwise_symbols::entry_points;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
+
+/// Records a process until it ends or the user interrupts, and prints the diagnosis.
+pub(crate) fn attach(args: AttachArgs) -> Result<u8, Failure> {
+    let pid = args.pid;
+    run::check(&args.recording)?;
+    let environment_findings = doctor::of_recorded(pid);
+    doctor::warn(&environment_findings);
+    let request = Request {
+        plan: |path| entry_points::plan_running(path).ok(),
+        environment: environment(pid),
+        environment_findings,
+        image: Some(preload::image_for_running(&PathBuf::from(format!("/proc/{pid}/exe")))),
+        ..run::request(&args.recording, command(pid))
+    };
+    let recorded = record(pid, &request, begun).map_err(run::failure)?;
+    let (behind, errors) = &recorded.not_left;
+    for error in errors {
+        heapwise_report::say!("heapwise: warning: a process could not be left as it was: {error}");
+    }
+    if *behind > 0 {
+        heapwise_report::note!(
+            "heapwise: {behind} process(es) keep the recorder's memory, where it does nothing: a thread was in it all the time"
+        );
+    }
+    run::conclude(&recorded, args.recording)?;
+    match recorded.error {
+        None => Ok(exit::SUCCESS),
+        Some(error) => Err(run::incomplete(&recorded.path, &error, "")),
+    }
+}
+
+fn begun(begun: &Begun) {
+    let threads = match begun.threads {
+        1 => "its thread".to_owned(),
+        n => format!("its {n} threads"),
+    };
+    heapwise_report::note!(
+        "heapwise: recording; {threads} stood still for {:.1} ms; Ctrl-C ends the recording, and the process goes on",
+        begun.pause.as_secs_f64() * 1e3
+    );
+}
+
+/// What a process was started with.
+fn command(pid: u32) -> Vec<OsString> {
+    let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let line = line.strip_suffix(b"\0").unwrap_or(&line);
+    let words = line.split(|&byte| byte == 0).map(|word| OsString::from_vec(word.to_vec()));
+    words.collect()
+}
+
+/// The variables of its environment that concern the heap, as it was started with them.
+fn environment(pid: u32) -> BTreeMap<String, String> {
+    let all = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    let pairs = all.split(|&byte| byte == 0).filter_map(|pair| std::str::from_utf8(pair).ok()?.split_once('='));
+    let wanted = pairs.filter(|(name, _)| is_heap_variable(name));
+    wanted.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+}

@@ -1,0 +1,239 @@
+//! A recording of a process that runs already: from its id to a file.
+
+use crate::collect::{Collector, Control, Helpers, Outcome};
+use crate::encode::Packer;
+use crate::error::{Error, ErrorKind};
+use crate::examine::Examiner;
+use crate::hooks::{self, Planner};
+use crate::inject::attach::{Attached, Opened, prepare};
+use crate::inject::children::Children;
+use crate::inject::{Refused, detach};
+use crate::record::{Recorded, Request, meta, unseen};
+use crate::session::{Session, Settings};
+use crate::sys::page_bytes;
+use crate::usable::Probes;
+use crate::{output, signals, ticks};
+use heapwise_trace::file::Error as FileError;
+use heapwise_trace::file::records::{Interception, RunEnd};
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// How often the end of the process and signals are looked for.
+const STEP: Duration = Duration::from_millis(10);
+/// How long the first and the last snapshot are waited for.
+const SNAPSHOT_PATIENCE: Duration = Duration::from_secs(2);
+
+/// What is told when the process goes on, recorded.
+#[derive(Clone, Copy, Debug)]
+pub struct Begun {
+    /// Its threads.
+    pub threads: u64,
+    /// How long they stood still.
+    pub pause: Duration,
+}
+
+/// Attaches to a process, and records it until it ends, the user interrupts, or a limit is reached. Then the process goes on as it was
+/// before.
+///
+/// # Errors
+/// [`ErrorKind::NotAttached`]; what keeps a recording from starting. What happens to it later is in [`Recorded`].
+pub fn attach(pid: u32, request: &Request, begun: fn(&Begun)) -> Result<Recorded, Error> {
+    signals::survive_size_limit();
+    let not_attached = |why: Refused| ErrorKind::NotAttached { pid, why: why.to_string() };
+    let mut planner = Planner::new(request.plan);
+    let prepared = prepare(pid, &mut planner).map_err(not_attached)?;
+    let image = request.image.as_ref().ok_or_else(|| not_attached(Refused::NoImage))?;
+    let program = request.command.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let path = request.output.clone().unwrap_or_else(|| output::default_name(&program, pid));
+    let file = output::create(&path, request.force)?;
+    let failed = |what| move |reason| ErrorKind::System { what, reason };
+    let packer = Packer::start(file, &meta(request, Interception::Attach), || {})
+        .map_err(|error: FileError| std::io::Error::other(error.to_string()))
+        .map_err(failed("cannot write the recording"))
+        .inspect_err(|_| output::remove(&path))?;
+    let (give_up, known) = (request.give_up, path.clone());
+    signals::install(move || give_up(&known)).map_err(failed("cannot handle signals"))?;
+
+    let opened = Opened::new(&prepared, &mut planner).map_err(not_attached);
+    let (opened, memory) = opened.inspect_err(|_| output::remove(&path))?;
+    let settings = Settings {
+        verify_every: request.verify_every,
+        paused: request.limits.delay.is_some(),
+        plans_hooks: true,
+        traces: request.follow,
+    };
+    let session = Session::of(memory, settings).inspect_err(|_| output::remove(&path))?;
+    if !request.follow {
+        session.only(pid);
+    }
+    let (started, clocks) = (Instant::now(), ticks::Moment::now());
+    let control = Control { already: prepared.threads, ..Control::default() };
+    let helpers = Helpers {
+        examiner: Examiner::new(request.examine, &request.environment_findings),
+        probes: Probes::default(),
+        planner: planner.clone(),
+        children: Children::default(),
+    };
+    let collector = Collector::new(&session, &packer, request.limits, started, page_bytes(), helpers);
+    let cpu_before = cpu_of(pid);
+    let whole = std::thread::scope(|scope| {
+        let collecting = scope.spawn(|| collector.run(&control));
+        let finish = || {
+            control.abandon.store(true, Ordering::Release);
+            control.finish.store(true, Ordering::Release);
+        };
+        let entry = entry_of(pid);
+        let attached = match opened.start(image, entry, &mut planner, prepared.has_other_ids) {
+            Ok(attached) => attached,
+            Err(why) => {
+                session.stop();
+                finish();
+                let _ = collecting.join();
+                return Err(why);
+            }
+        };
+        begun(&Begun { threads: prepared.threads, pause: attached.pause });
+        take_snapshot(&control);
+        let has_ended = wait(pid, &session);
+        let ended = Instant::now();
+        let cpu_ns = cpu_of(pid).saturating_sub(cpu_before);
+        if !has_ended {
+            take_snapshot(&control);
+        }
+        session.stop();
+        let left = leave(&session, &attached, &mut planner);
+        finish();
+        let outcome = match collecting.join() {
+            Ok(outcome) => outcome,
+            Err(panic) => std::panic::resume_unwind(panic),
+        };
+        Ok((outcome, ended, cpu_ns, left))
+    });
+    let (outcome, ended, cpu_ns, left) =
+        whole.map_err(not_attached).inspect_err(|_| output::remove(&path))?;
+    Ok(finish(pid, request, &session, packer, End { path, started, ended, cpu_ns, clocks, outcome, left }))
+}
+
+/// How it ended.
+struct End {
+    path: PathBuf,
+    started: Instant,
+    ended: Instant,
+    cpu_ns: u64,
+    clocks: ticks::Moment,
+    outcome: Outcome,
+    /// Processes in which the recorder's memory is still there, and what went wrong.
+    left: (usize, Vec<String>),
+}
+
+fn finish(pid: u32, request: &Request, session: &Session, packer: Packer, end: End) -> Recorded {
+    let End { path, started, ended, cpu_ns, clocks, outcome, left } = end;
+    let run_end = RunEnd {
+        duration_ns: ended.duration_since(started).as_nanos() as u64,
+        stopped_early: outcome.stopped_early.clone(),
+        blind_spots: unseen(pid, session, &outcome, request, None),
+        refused_processes: session.header().refused.load(Ordering::Relaxed),
+        peak_rss_bytes: outcome.peak_rss_bytes,
+        shared_pages_count_once: outcome.shared_pages_count_once,
+        cpu_ns,
+        ticks_per_second: clocks.ticks_per_second(),
+        ticks_overhead: ticks::overhead(),
+        allocators_inside: hooks::inside(&outcome.entered),
+        refusals: outcome.refusals,
+        ..RunEnd::default()
+    };
+    let packed = packer.finish(&run_end);
+    Recorded {
+        path,
+        file: packed.file,
+        exit: None,
+        ended,
+        error: packed.error,
+        events: packed.events,
+        still_running: 0,
+        verify_failed: outcome.verify_failed,
+        not_left: left,
+    }
+}
+
+/// Waits until the process ends, the user interrupts, or recording has stopped by itself. Returns whether the process has ended.
+fn wait(pid: u32, session: &Session) -> bool {
+    let since = started_at(pid);
+    while started_at(pid) == since {
+        if signals::requests_to_end() > 0 || session.is_stopped() {
+            return false;
+        }
+        std::thread::sleep(STEP);
+    }
+    true
+}
+
+/// Has all resident memory looked at, and waits for that.
+fn take_snapshot(control: &Control) {
+    let wanted = control.looks_wanted.fetch_add(1, Ordering::AcqRel) + 1;
+    let until = Instant::now() + SNAPSHOT_PATIENCE;
+    while control.looks_taken.load(Ordering::Acquire) < wanted && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Leaves the process and its forks.
+fn leave(session: &Session, attached: &Attached, planner: &mut Planner) -> (usize, Vec<String>) {
+    let (left_behind, errors) = detach::from_all(&session.memory(), attached, planner);
+    (left_behind, errors.iter().map(ToString::to_string).collect())
+}
+
+/// When a process began, by the kernel's clock; `None` if it is gone, or only waits for its parent to hear of that.
+fn started_at(pid: u32) -> Option<u64> {
+    field(pid, 22).filter(|_| state(pid).is_some_and(|state| !"ZX".contains(state)))
+}
+
+/// Its processor time, with that of its threads that have ended.
+fn cpu_of(pid: u32) -> u64 {
+    /// Units of `/proc`, on all processors that there are.
+    const NS_PER_TICK: u64 = 10_000_000;
+    let ticks = field(pid, 14).unwrap_or_default() + field(pid, 15).unwrap_or_default();
+    ticks * NS_PER_TICK
+}
+
+/// A number in `/proc/PID/stat`, by its place from 1 on.
+fn field(pid: u32, place: usize) -> Option<u64> {
+    behind_name(pid)?.split_whitespace().nth(place - 3)?.parse().ok()
+}
+
+fn state(pid: u32) -> Option<char> {
+    behind_name(pid)?.trim_start().chars().next()
+}
+
+/// What comes behind the name in parentheses, which may hold anything.
+fn behind_name(pid: u32) -> Option<String> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    Some(stat.rsplit_once(')')?.1.to_owned())
+}
+
+/// Where a process's program begins, which the kernel has told it; 0 if that cannot be read.
+fn entry_of(pid: u32) -> u64 {
+    const AT_ENTRY: u64 = 9;
+    let bytes = std::fs::read(format!("/proc/{pid}/auxv")).unwrap_or_default();
+    let words: Vec<u64> = bytes.as_chunks::<8>().0.iter().map(|word| u64::from_ne_bytes(*word)).collect();
+    let mut pairs = words.as_chunks::<2>().0.iter();
+    pairs.find(|[kind, _]| *kind == AT_ENTRY).map_or(0, |[_, value]| *value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_there_until_it_ends() {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().expect("a child");
+        assert!(started_at(child.id()).is_some() && entry_of(child.id()) != 0);
+        child.kill().expect("it is ours");
+        while started_at(child.id()).is_some() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        child.wait().expect("it ended");
+        assert!(cpu_of(std::process::id()) < 1 << 50);
+    }
+}

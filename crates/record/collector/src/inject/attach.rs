@@ -1,0 +1,298 @@
+//! Attaches to a process that runs: all of its threads are stopped, one maps the recorder's image and starts it, and all go on.
+
+use super::guest::{Guest, Placed};
+use super::image::Image;
+use super::requests;
+use super::threads::Threads;
+use super::tracee::Tracee;
+use super::way_back::{Gadgets, Thread, WayBack};
+use super::{Refused, jumps, seccomp};
+use crate::hooks::{self, Planner};
+use crate::joins;
+use crate::maps;
+use heapwise_trace::live::hooks::Hook;
+use heapwise_trace::live::image::{Parameters, action, outcome};
+use heapwise_trace::live::layout::{
+    CLOCK_STOPPED, SESSION_HEADER_BYTES, SESSION_MAGIC, SessionHeader,
+};
+use heapwise_trace::live::plan::{FIND_OBJECT, LOADER_LIST};
+use nix::unistd::Pid;
+use std::fs::{self, File};
+use std::io::Read;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::time::{Duration, Instant};
+
+/// How often threads are let go on for a moment, until none is in the beginning of a function.
+const TRIES: usize = 50;
+const MOMENT: Duration = Duration::from_millis(1);
+/// What the shared memory is called, as `run` calls it.
+const SESSION_NAME: &[u8] = b"heapwise-session\0";
+/// How the kernel shows that among the mappings of a process.
+const SHOWN_NAME: &str = "/memfd:heapwise-session (deleted)";
+
+/// What is known of a process before it is stopped.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    pid: u32,
+    gadgets: Option<Gadgets>,
+    /// Whether it has other ids than we know it and its threads by.
+    pub(crate) has_other_ids: bool,
+    /// Threads that it has now.
+    pub(crate) threads: u64,
+}
+
+/// A process whose threads are stopped, with shared memory in it.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    pid: u32,
+    threads: Threads,
+    tracee: Tracee,
+    thread: Thread,
+    way_back: Option<WayBack>,
+    lines: String,
+    /// Where the session's header is mapped.
+    session: u64,
+    began: Instant,
+}
+
+/// A process with the recorder in it.
+#[derive(Clone, Debug)]
+pub(crate) struct Attached {
+    pub(super) placed: Placed,
+    pub(super) session: Range<u64>,
+    /// How long its threads stood still.
+    pub(crate) pause: Duration,
+}
+
+/// Looks at a process: whether it can be attached to, and what takes time.
+pub(crate) fn prepare(pid: u32, planner: &mut Planner) -> Result<Prepared, Refused> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).map_err(|_| Refused::NoProcess)?;
+    let field = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        line.unwrap_or_default().trim().to_owned()
+    };
+    let number = |name: &str| field(name).parse::<u32>().unwrap_or_default();
+    if number("Tgid") != pid {
+        return Err(Refused::ThreadOf(number("Tgid")));
+    }
+    if field("State").starts_with(['Z', 'X']) {
+        return Err(Refused::Zombie);
+    }
+    if field("VmSize").is_empty() {
+        return Err(Refused::Kernel);
+    }
+    if joins::line_of_parents(std::process::id()).contains(&pid) {
+        return Err(Refused::Own);
+    }
+    if let tracer @ 1.. = number("TracerPid") {
+        let name = fs::read_to_string(format!("/proc/{tracer}/comm")).unwrap_or_default();
+        return Err(Refused::Traced(tracer, name.trim().escape_debug().to_string()));
+    }
+    let mut head = [0; 5];
+    let program = File::open(format!("/proc/{pid}/exe"));
+    if program.and_then(|mut file| file.read_exact(&mut head)).is_ok() && head[4] == 1 {
+        return Err(Refused::Bits);
+    }
+    if field("x86_Thread_features").contains("shstk") {
+        return Err(Refused::ShadowStack);
+    }
+    if field("Seccomp") == "1" {
+        return Err(Refused::Strict);
+    }
+    let maps = maps_of(pid)?;
+    let lines: Vec<_> = maps.lines().filter_map(maps::line).collect();
+    let memory = File::open(format!("/proc/{pid}/mem")).map_err(Refused::Forbidden)?;
+    let read = |at: u64, len: usize| {
+        let mut bytes = vec![0; len];
+        memory.read_exact_at(&mut bytes, at).is_ok().then_some(bytes)
+    };
+    if let Some(recorder) = recorder_of(&lines, read) {
+        return Err(Refused::Recorded(recorder));
+    }
+    // Files are read while it runs.
+    hooks::all_placed(pid, &lines, planner);
+    Ok(Prepared {
+        pid,
+        gadgets: Gadgets::find(&lines, read),
+        has_other_ids: field("NSpid").split_whitespace().count() > own_depth(),
+        threads: number("Threads").into(),
+    })
+}
+
+/// In how many namespaces this process has an id.
+fn own_depth() -> usize {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ids = status.lines().find_map(|line| line.strip_prefix("NSpid:"));
+    ids.map_or(1, |ids| ids.split_whitespace().count())
+}
+
+fn maps_of(pid: u32) -> Result<String, Refused> {
+    let bytes = fs::read(format!("/proc/{pid}/maps")).map_err(Refused::Forbidden)?;
+    // A name of a file may have any bytes.
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The process that records this one now.
+fn recorder_of(
+    lines: &[maps::Line<'_>],
+    read: impl Fn(u64, usize) -> Option<Vec<u8>>,
+) -> Option<u32> {
+    let headers = lines.iter().filter(|line| line.name == SHOWN_NAME && line.offset == 0);
+    headers.into_iter().find_map(|line| {
+        let bytes = read(line.range.start, size_of::<SessionHeader>())?;
+        let word = |at: usize| Some(u64::from_le_bytes(bytes.get(at..)?.first_chunk().copied()?));
+        let magic = word(std::mem::offset_of!(SessionHeader, magic))?;
+        let clock = word(std::mem::offset_of!(SessionHeader, clock))?;
+        let recorder = word(std::mem::offset_of!(SessionHeader, collector_pid))? as u32;
+        let is_at_work = magic == SESSION_MAGIC && clock & CLOCK_STOPPED == 0;
+        let is_there = fs::exists(format!("/proc/{recorder}")).unwrap_or_default();
+        (is_at_work && is_there).then_some(recorder)
+    })
+}
+
+impl Opened {
+    /// Stops a process and makes shared memory in it, which it returns as a file.
+    pub(crate) fn new(prepared: &Prepared, planner: &mut Planner) -> Result<(Self, File), Refused> {
+        let pid = prepared.pid;
+        for _ in 0..TRIES {
+            let began = Instant::now();
+            let threads = Threads::stop(pid)?;
+            let lines = maps_of(pid)?;
+            let parsed: Vec<_> = lines.lines().filter_map(maps::line).collect();
+            let hooks = hooks::all_placed(pid, &parsed, planner);
+            let ranges: Vec<_> =
+                hooks.iter().map(|h| h.address..h.address + u64::from(h.displaced_len)).collect();
+            if threads.leave(&ranges)? {
+                check_filters(&threads)?;
+                return Self::open(prepared, threads, lines.clone(), &hooks, began);
+            }
+            drop(threads);
+            std::thread::sleep(MOMENT);
+        }
+        Err(Refused::Occupied)
+    }
+
+    fn open(
+        prepared: &Prepared,
+        threads: Threads,
+        lines: String,
+        hooks: &[Hook],
+        began: Instant,
+    ) -> Result<(Self, File), Refused> {
+        let tracee = threads.worker()?;
+        let thread = tracee.borrow()?;
+        let mut opened =
+            Self { pid: prepared.pid, threads, tracee, thread, way_back: None, lines, session: 0, began };
+        let file = opened.make_memory(prepared.gadgets, hooks)?;
+        Ok((opened, file))
+    }
+
+    fn make_memory(&mut self, gadgets: Option<Gadgets>, hooks: &[Hook]) -> Result<File, Refused> {
+        // What a heapwise that was killed has left.
+        jumps::take_back(&self.tracee, hooks)?;
+        let pointers: Vec<u64> = self.threads.registers().iter().map(|(_, r)| r.rsp).collect();
+        let lines: Vec<_> = self.lines.lines().filter_map(maps::line).collect();
+        let stack = lines.iter().find(|line| line.name == "[stack]");
+        self.way_back = WayBack::prepare(&self.tracee, &self.thread, gadgets, (stack, &pointers))?;
+        let way_back = self.way_back.as_ref();
+        // Without that place the name of the vDSO's file format does: any text that can be read.
+        let name = match way_back {
+            Some(way_back) => {
+                self.tracee.write(way_back.names(), SESSION_NAME)?;
+                way_back.names()
+            }
+            None => lines.iter().find(|line| line.name == "[vdso]").ok_or(Refused::NoGate)?.range.start + 1,
+        };
+        let mut guest = Guest::new(&mut self.tracee, &self.thread, way_back)?;
+        let flags = u64::from(libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING);
+        let descriptor = guest.system_call(libc::SYS_memfd_create, [name, flags, 0, 0, 0, 0])?;
+        let path = format!("/proc/{}/fd/{descriptor}", self.pid);
+        let file = File::options().read(true).write(true).open(path);
+        let protection = (libc::PROT_READ | libc::PROT_WRITE) as u64;
+        let flags = (libc::MAP_SHARED | libc::MAP_NORESERVE) as u64;
+        let mapped = guest.system_call(
+            libc::SYS_mmap,
+            [0, SESSION_HEADER_BYTES, protection, flags, descriptor, 0],
+        );
+        guest.system_call(libc::SYS_close, [descriptor, 0, 0, 0, 0, 0])?;
+        self.session = mapped?;
+        file.map_err(|error| Refused::System("open the memory that it shares", error))
+    }
+
+    /// Writes the image and starts it. The process goes on.
+    pub(crate) fn start(
+        mut self,
+        image: &Image,
+        entry: u64,
+        planner: &mut Planner,
+        has_other_ids: bool,
+    ) -> Result<Attached, Refused> {
+        let lines: Vec<_> = self.lines.lines().filter_map(maps::line).collect();
+        let mut address_of = |name| hooks::address_of(name, self.pid, &lines, planner).unwrap_or_default();
+        let (find_object, loader_list) = (address_of(FIND_OBJECT), address_of(LOADER_LIST));
+        let session = self.session..self.session + SESSION_HEADER_BYTES;
+        let mut guest = Guest::new(&mut self.tracee, &self.thread, self.way_back.as_ref())?;
+        let placed = guest.place(image, entry)?;
+        let parameters = Parameters {
+            session: session.start,
+            find_object,
+            loader_list,
+            has_other_ids: has_other_ids.into(),
+            frames_start: placed.frames.start,
+            frames_end: placed.frames.end,
+            ..Parameters::new(placed.image.clone(), action::START)
+        };
+        if guest.call(placed.entry, &parameters)? != outcome::JOINED {
+            let _ = guest.unmap(&placed.image);
+            return Err(Refused::NotJoined);
+        }
+        self.session = 0;
+        let pause = self.began.elapsed();
+        Ok(Attached { placed, session, pause })
+    }
+}
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        if self.session != 0
+            && let Ok(mut guest) = Guest::new(&mut self.tracee, &self.thread, self.way_back.as_ref())
+        {
+            let _ = guest.unmap(&(self.session..self.session + SESSION_HEADER_BYTES));
+        }
+        go_back(&mut self.tracee, &self.thread, self.way_back.as_ref());
+    }
+}
+
+/// Makes a thread what it was before it worked for us, and stops it there.
+pub(super) fn go_back(tracee: &mut Tracee, thread: &Thread, way_back: Option<&WayBack>) {
+    // If it has ended meanwhile, there is nothing to make right.
+    let is_back = tracee.put_back(thread).and_then(|()| tracee.stop_before_program(thread));
+    if is_back.is_ok()
+        && let Some(way_back) = way_back
+    {
+        way_back.clear(tracee);
+    }
+}
+
+/// Whether all filters of the threads allow what the recorder does.
+fn check_filters(threads: &Threads) -> Result<(), Refused> {
+    for (id, _) in threads.registers() {
+        let mut filters = Vec::new();
+        if !has_filter(id) {
+            continue;
+        }
+        while let Some(filter) = requests::filter(id, filters.len()).map_err(Refused::FilterHidden)? {
+            filters.push(filter);
+        }
+        if let Some(call) = seccomp::obstacle(&filters) {
+            return Err(Refused::Filtered(call));
+        }
+    }
+    Ok(())
+}
+
+fn has_filter(id: Pid) -> bool {
+    let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
+    status.lines().any(|line| line.strip_prefix("Seccomp:").is_some_and(|mode| mode.trim() != "0"))
+}

@@ -1,0 +1,132 @@
+//! The image in a process of which a thread works for us.
+
+use super::image::Image;
+use super::layout::{self, Layout};
+use super::tracee::{Gate, Registers, Tracee};
+use super::way_back::{Thread, WayBack, frame};
+use super::{Refused, frames};
+use heapwise_trace::live::image::{Parameters, outcome};
+use std::ops::Range;
+
+/// The stack for the image's functions, with a page below it that is not mapped. At its upper end are what the function gets, a block of
+/// a thread that no C library has made yet, and its result; at the lower end the frame by which the thread goes back.
+const GUARD_BYTES: u64 = 4096;
+const STACK_BYTES: u64 = 256 << 10;
+const TOP_BYTES: u64 = 4096;
+const FRAME_AT: u64 = 64;
+/// From the upper end's beginning on.
+const BLOCK_AT: u64 = 2048;
+const RESULT_AT: u64 = 3072;
+
+/// A thread of a process that works for us.
+#[derive(Debug)]
+pub(super) struct Guest<'a> {
+    pub(super) tracee: &'a mut Tracee,
+    thread: &'a Thread,
+    gate: Gate,
+}
+
+/// Where the image is.
+#[derive(Clone, Debug)]
+pub(super) struct Placed {
+    /// All of its memory.
+    pub(super) image: Range<u64>,
+    /// The table of frame descriptions that was written behind it; empty if there is none.
+    pub(super) frames: Range<u64>,
+    /// Its function.
+    pub(super) entry: u64,
+}
+
+impl<'a> Guest<'a> {
+    pub(super) fn new(
+        tracee: &'a mut Tracee,
+        thread: &'a Thread,
+        way_back: Option<&WayBack>,
+    ) -> Result<Self, Refused> {
+        let gate = tracee.gate_with(way_back)?;
+        Ok(Self { tracee, thread, gate })
+    }
+
+    pub(super) fn system_call(&mut self, number: libc::c_long, arguments: [u64; 6]) -> Result<u64, Refused> {
+        self.tracee.system_call(self.gate, number, arguments)
+    }
+
+    fn map(&mut self, len: u64) -> Result<u64, Refused> {
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        self.system_call(libc::SYS_mmap, [0, len, libc::PROT_NONE as u64, flags as u64, u64::MAX, 0])
+    }
+
+    fn protect(&mut self, at: u64, len: u64, protection: i32) -> Result<(), Refused> {
+        self.system_call(libc::SYS_mprotect, [at, len, protection as u64, 0, 0, 0]).map(drop)
+    }
+
+    pub(super) fn unmap(&mut self, range: &Range<u64>) -> Result<(), Refused> {
+        self.system_call(libc::SYS_munmap, [range.start, range.end - range.start, 0, 0, 0, 0]).map(drop)
+    }
+
+    /// Lays the image out. `entry` is where the program's first instruction is.
+    pub(super) fn place(&mut self, what: &Image, entry: u64) -> Result<Placed, Refused> {
+        let layout = Layout::read(what.file).ok_or(Refused::NoImage)?;
+        let frames = what.frames.as_ref().map(|table| frames::bytes(table, entry)).unwrap_or_default();
+        let frames_len = (frames.len() as u64).next_multiple_of(layout::PAGE);
+        let base = self.map(layout.len + frames_len)?;
+        let image = base..base + layout.len + frames_len;
+        let placed = self.fill(&layout, base, &frames, frames_len);
+        if placed.is_err() {
+            let _ = self.unmap(&image);
+        }
+        placed?;
+        let frames_at = base + layout.len;
+        let frames = if frames.is_empty() { 0..0 } else { frames_at..frames_at + frames.len() as u64 };
+        Ok(Placed { image, frames, entry: base + layout.entry })
+    }
+
+    fn fill(&mut self, layout: &Layout<'_>, base: u64, frames: &[u8], frames_len: u64) -> Result<(), Refused> {
+        for part in &layout.parts {
+            self.protect(base + part.start, part.len, part.protection)?;
+        }
+        for (at, bytes) in layout.placed(base).ok_or(Refused::NoImage)? {
+            self.tracee.write(at, &bytes)?;
+        }
+        if frames_len > 0 {
+            self.protect(base + layout.len, frames_len, libc::PROT_READ)?;
+            self.tracee.write(base + layout.len, frames)?;
+        }
+        Ok(())
+    }
+
+    /// Has the image do what the parameters say. Returns what came of it.
+    pub(super) fn call(&mut self, entry: u64, parameters: &Parameters) -> Result<u32, Refused> {
+        let low = self.map(GUARD_BYTES + STACK_BYTES)?;
+        let stack = low..low + GUARD_BYTES + STACK_BYTES;
+        let result = self.call_on(low + GUARD_BYTES, entry, parameters);
+        if !matches!(result, Err(Refused::Ended)) {
+            self.unmap(&stack)?;
+        }
+        result
+    }
+
+    fn call_on(&mut self, stack: u64, entry: u64, parameters: &Parameters) -> Result<u32, Refused> {
+        self.protect(stack, STACK_BYTES, libc::PROT_READ | libc::PROT_WRITE)?;
+        let top = stack + STACK_BYTES - TOP_BYTES;
+        let (block, result) = (top + BLOCK_AT, top + RESULT_AT);
+        self.tracee.write(top, &parameters.bytes())?;
+        self.tracee.write(block, &block.to_le_bytes())?;
+        self.tracee.write(result, &outcome::OPEN.to_le_bytes())?;
+        let frame_at = stack + FRAME_AT;
+        self.tracee.write(frame_at, &frame(self.thread, frame_at))?;
+        let before = self.thread.registers;
+        let fs_base = if before.fs_base == 0 { block } else { before.fs_base };
+        self.tracee.run(Registers {
+            rip: entry,
+            rsp: top,
+            rdi: top,
+            r12: result,
+            r13: frame_at,
+            fs_base,
+            ..before
+        })?;
+        let bytes = self.tracee.read(result, 4)?;
+        Ok(bytes.try_into().map_or(outcome::OPEN, u32::from_le_bytes))
+    }
+}

@@ -1,0 +1,209 @@
+//! All threads of a process, stopped.
+//!
+//! A thread that was not seen can be made only by one that still runs, so they are listed until there is no new one and all have
+//! stopped.
+
+use super::Refused;
+use super::requests;
+use super::tracee::{EVENT_STOP, NO_CALL, Registers, Tracee};
+use nix::errno::Errno;
+use nix::sys::ptrace::{self, Options};
+use nix::sys::signal::Signal;
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::Pid;
+use std::collections::BTreeMap;
+use std::fs;
+use std::time::{Duration, Instant};
+
+/// How long a thread may take to stop: one that waits for a disk, or for the child of `vfork`, does so later.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// How often is looked meanwhile.
+const STEP: Duration = Duration::from_micros(50);
+/// Bytes of a stack that are looked at from the stack pointer on.
+const MOST_STACK: usize = 64 << 10;
+
+/// The stopped threads of a process. They go on when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Threads {
+    pid: u32,
+    all: BTreeMap<i32, Stopped>,
+}
+
+#[derive(Debug, Default)]
+struct Stopped {
+    /// Whether it has stopped.
+    is_stopped: bool,
+    /// A signal that it was about to get.
+    signal: Option<Signal>,
+}
+
+impl Threads {
+    /// Stops them.
+    pub(crate) fn stop(pid: u32) -> Result<Self, Refused> {
+        let mut threads = Self { pid, all: BTreeMap::new() };
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let is_new = threads.seize_new()?;
+            let is_running = threads.look();
+            if !is_new && !is_running {
+                break;
+            }
+            if is_running && Instant::now() > until {
+                return Err(threads.of_unstoppable());
+            }
+            if is_running {
+                std::thread::sleep(STEP);
+            }
+        }
+        if threads.all.is_empty() { Err(Refused::Ended) } else { Ok(threads) }
+    }
+
+    /// Traces the threads that are not traced yet, and asks them to stop. Returns whether there were such.
+    fn seize_new(&mut self) -> Result<bool, Refused> {
+        let tasks = fs::read_dir(format!("/proc/{}/task", self.pid)).map_err(|_| Refused::Ended)?;
+        let mut is_new = false;
+        for task in tasks.flatten() {
+            let Some(id) = task.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+            if self.all.contains_key(&id) || state_of(self.pid, id).is_none_or(|state| "ZX".contains(state)) {
+                continue;
+            }
+            let thread = Pid::from_raw(id);
+            match ptrace::seize(thread, Options::PTRACE_O_TRACESYSGOOD) {
+                Ok(()) => {}
+                // It is ending.
+                Err(Errno::ESRCH) => continue,
+                Err(_) if state_of(self.pid, id).is_none_or(|state| "ZX".contains(state)) => continue,
+                Err(error) => return Err(Refused::Forbidden(error.into())),
+            }
+            let _ = ptrace::interrupt(thread);
+            self.all.insert(id, Stopped::default());
+            is_new = true;
+        }
+        Ok(is_new)
+    }
+
+    /// Sees which have stopped or ended. Returns whether some have not.
+    fn look(&mut self) -> bool {
+        let flags = WaitPidFlag::WNOHANG | WaitPidFlag::__WALL;
+        self.all.retain(|&id, thread| {
+            if thread.is_stopped {
+                return true;
+            }
+            match waitpid(Pid::from_raw(id), Some(flags)) {
+                Ok(WaitStatus::StillAlive) => {}
+                Ok(WaitStatus::Stopped(_, signal)) => {
+                    (thread.is_stopped, thread.signal) = (true, Some(signal));
+                }
+                Ok(WaitStatus::PtraceEvent(..) | WaitStatus::PtraceSyscall(_)) => thread.is_stopped = true,
+                _ => return false,
+            }
+            true
+        });
+        self.all.values().any(|thread| !thread.is_stopped)
+    }
+
+    fn of_unstoppable(&self) -> Refused {
+        let mut running = self.all.iter().filter(|(_, thread)| !thread.is_stopped);
+        let thread = running.next().map_or(0, |(id, _)| *id as u32);
+        let wchan = fs::read_to_string(format!("/proc/{}/task/{thread}/wchan", self.pid)).unwrap_or_default();
+        let is_plain = !wchan.is_empty() && wchan.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        Refused::Unstoppable { thread, place: if is_plain { wchan } else { String::new() } }
+    }
+
+    /// The stopped threads that can be asked something, and their registers.
+    pub(crate) fn registers(&self) -> Vec<(Pid, Registers)> {
+        let ids = self.all.keys().map(|&id| Pid::from_raw(id));
+        ids.filter_map(|id| Some((id, ptrace::getregs(id).ok()?))).collect()
+    }
+
+    /// One that can work for us: best one that waits in a system call. One in the middle of a restartable sequence would not begin it
+    /// again.
+    pub(crate) fn worker(&self) -> Result<Tracee, Refused> {
+        let mut able: Vec<_> =
+            self.registers().into_iter().filter(|(id, _)| self.all[&id.as_raw()].signal.is_none()).collect();
+        able.sort_by_key(|(_, registers)| !waits(registers));
+        for (id, registers) in able {
+            let tracee = Tracee::open(id)?;
+            let in_sequence = || {
+                let at = requests::restartable(id)?;
+                // Behind the processor's number: the sequence at work.
+                let word = tracee.read(at + 8, 8).ok()?;
+                Some(word.iter().any(|&byte| byte != 0))
+            };
+            if waits(&registers) || in_sequence() != Some(true) {
+                return Ok(tracee);
+            }
+        }
+        Err(Refused::NoWorker)
+    }
+
+    /// Moves threads out of the bytes that are about to be changed. Returns whether none is in there any more, nor returns there from a
+    /// signal's handler.
+    pub(crate) fn leave(&self, ranges: &[std::ops::Range<u64>]) -> Result<bool, Refused> {
+        // The first byte is the one of a jump.
+        let inside = |at: u64| ranges.iter().any(|range| range.start < at && at < range.end);
+        for (id, registers) in self.registers() {
+            let mut at = registers.rip;
+            let mut steps = 0;
+            while inside(at) {
+                if steps == 64 || self.all[&id.as_raw()].signal.is_some() {
+                    return Ok(false);
+                }
+                steps += 1;
+                ptrace::step(id, None).map_err(Refused::system("let it make a step"))?;
+                match waitpid(id, Some(WaitPidFlag::__WALL)).map_err(Refused::system("waitpid"))? {
+                    WaitStatus::Exited(..) | WaitStatus::Signaled(..) => return Err(Refused::Ended),
+                    WaitStatus::Stopped(_, Signal::SIGTRAP) | WaitStatus::PtraceEvent(_, _, EVENT_STOP) => {}
+                    // A signal that has arrived meanwhile comes first.
+                    _ => return Ok(false),
+                }
+                at = ptrace::getregs(id).map_err(Refused::system("read its registers"))?.rip;
+            }
+        }
+        Ok(!self.any_word(inside))
+    }
+
+    /// Whether a word on a stack, or an instruction pointer, is such a one.
+    pub(crate) fn any_word(&self, wanted: impl Fn(u64) -> bool) -> bool {
+        self.registers().iter().any(|(id, registers)| {
+            let words = read_some(*id, registers.rsp & !7, MOST_STACK);
+            wanted(registers.rip)
+                || words.as_chunks::<8>().0.iter().any(|word| wanted(u64::from_le_bytes(*word)))
+        })
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        for (&id, thread) in &self.all {
+            let pid = Pid::from_raw(id);
+            if !thread.is_stopped {
+                // It has to be stopped to be let go.
+                let _ = waitpid(pid, Some(WaitPidFlag::__WALL | WaitPidFlag::WNOHANG));
+            }
+            // It is gone, or goes on.
+            let _ = ptrace::detach(pid, thread.signal);
+        }
+    }
+}
+
+/// Whether a thread was stopped in a system call.
+fn waits(registers: &Registers) -> bool {
+    registers.orig_rax != NO_CALL && (512..=516).contains(&-(registers.rax as i64))
+}
+
+/// The state of a thread, as `/proc` has it; `None` if it is gone.
+fn state_of(pid: u32, thread: i32) -> Option<char> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/task/{thread}/stat")).ok()?;
+    stat.rsplit_once(')')?.1.trim_start().chars().next()
+}
+
+/// As much of a thread's memory from an address on as can be read at once.
+fn read_some(id: Pid, at: u64, len: usize) -> Vec<u8> {
+    use std::os::unix::fs::FileExt;
+    let mut bytes = vec![0; len];
+    let file = fs::File::open(format!("/proc/{id}/mem"));
+    let n = file.and_then(|file| file.read_at(&mut bytes, at)).unwrap_or_default();
+    bytes.truncate(n);
+    bytes
+}
