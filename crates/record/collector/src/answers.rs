@@ -159,7 +159,7 @@ mod tests {
         let mut hook = Hook { address: 0x2010, ..Hook::default() };
         hook.fixups[0] = Fixup { at: 1, end: 5, target: 0x9000 };
         let planned =
-            Planned { family: "jemalloc", name: "f".into(), in_file: 0x1010, hook, is_by_name: false };
+            Planned { family: "jemalloc", name: "f".into(), in_file: 0x1010, hook, steps: Vec::new(), is_by_name: false };
         let placed = hooks::placed(&planned, &line).expect("it lies there");
         assert_eq!(placed.address, 0x7f00_0040_1010);
         assert_eq!(placed.fixups[0].target, 0x7f00_0040_8000);

@@ -7,6 +7,7 @@ use heapwise_trace::file::records::AllocatorInside;
 use heapwise_trace::live::hooks::{Fixup, Hook, HookKind};
 use heapwise_trace::live::plan::{FilePlan, Planned};
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -122,13 +123,31 @@ pub(crate) fn placed(planned: &Planned, line: &maps::Line<'_>) -> Option<Hook> {
     Some(hook)
 }
 
-/// All functions of a process that can be entered through the recorder, by the plans of the files that it has mapped.
-pub(crate) fn all_placed(pid: u32, lines: &[maps::Line<'_>], planner: &mut Planner) -> Vec<Hook> {
+/// A function of a process that can be entered through the recorder.
+#[derive(Clone, Debug)]
+pub(crate) struct Placed {
+    /// With the addresses of the process.
+    pub(crate) hook: Hook,
+    /// As in the plan.
+    pub(crate) steps: Vec<(u8, u8)>,
+}
+
+impl Placed {
+    /// The bytes that make way.
+    pub(crate) fn range(&self) -> Range<u64> {
+        self.hook.address..self.hook.address + u64::from(self.hook.displaced_len)
+    }
+}
+
+/// All such functions, by the plans of the files that the process has mapped.
+pub(crate) fn all_placed(pid: u32, lines: &[maps::Line<'_>], planner: &mut Planner) -> Vec<Placed> {
     let mut all = Vec::new();
     for lines in parts(lines).into_values() {
         let Some(plan) = planner.of_file(pid, lines[0]) else { continue };
-        let hooks = lines.iter().flat_map(|line| plan.planned.iter().filter_map(|one| placed(one, line)));
-        all.extend(hooks);
+        for line in lines {
+            let here = plan.planned.iter().filter_map(|one| Some((placed(one, line)?, one.steps.clone())));
+            all.extend(here.map(|(hook, steps)| Placed { hook, steps }));
+        }
     }
     all
 }

@@ -47,6 +47,8 @@ impl std::fmt::Display for Refusal {
 /// Bytes of the longest function that is decoded: a file may say that one has gigabytes.
 const LONGEST: usize = 1 << 20;
 const JUMP: u8 = 0xe9;
+/// Bytes of the long form of a conditional branch.
+const CONDITIONAL_BYTES: usize = 6;
 /// What linkers and compilers fill the room between functions with, besides long forms of `nop`.
 const BREAKPOINT: u8 = 0xcc;
 
@@ -100,6 +102,27 @@ pub fn displace(code: &[u8], size: usize, address: u64) -> Result<Hook, Refusal>
         moved.jump(end)?;
     }
     moved.hook(begin, &code[start..])
+}
+
+/// Where each displaced instruction begins, and where it is in the moved code: a thread that has come so far goes on there.
+pub fn steps(hook: &Hook) -> Vec<(u8, u8)> {
+    let displaced = &hook.displaced[..usize::from(hook.displaced_len)];
+    let mut decoder = Decoder::with_ip(64, displaced, hook.address, DecoderOptions::NONE);
+    let (mut steps, mut moved) = (Vec::new(), 0);
+    while decoder.can_decode() && moved < usize::from(hook.moved_len) {
+        let at = decoder.position();
+        let instruction = decoder.decode();
+        if instruction.is_invalid() {
+            break;
+        }
+        steps.push((at as u8, moved as u8));
+        moved += match instruction.flow_control() {
+            FlowControl::UnconditionalBranch => JUMP_BYTES,
+            FlowControl::ConditionalBranch => CONDITIONAL_BYTES,
+            _ => instruction.len(),
+        };
+    }
+    steps
 }
 
 /// How many bytes from here on are never executed, at least `needed`.
@@ -278,6 +301,8 @@ mod tests {
         let (displaced, bytes, fixups) = moved(&code).expect("it can be moved");
         assert_eq!((displaced, &bytes[2..8]), (6, &[0x0f, 0x84, 0, 0, 0, 0][..]));
         assert_eq!(fixups, [fixup(4, 8, 0x1024), fixup(11, 15, 0x1006)]);
+        let hook = displace(&code, code.len(), 0x1000).expect("it can be moved");
+        assert_eq!(steps(&hook), [(0, 0), (2, 2), (4, 8)]);
         // The whole function is a jump: nothing comes back.
         let code = [0xe9, 0x10, 0, 0, 0];
         assert_eq!(moved(&code), Ok((5, vec![0xe9, 0, 0, 0, 0], vec![fixup(1, 5, 0x1015)])));

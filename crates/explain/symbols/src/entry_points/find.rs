@@ -1,6 +1,6 @@
 //! Finds the entry points of allocators in a file.
 
-use super::displace::{Refusal, displace};
+use super::displace::{Refusal, displace, steps};
 use super::neighbours::Neighbours;
 use super::points::{self, Points};
 use crate::code::{self, Code, Function};
@@ -83,6 +83,7 @@ fn plan_with(path: &Path, in_front: InFront) -> Result<FilePlan, Error> {
                     name: name.clone(),
                     in_file,
                     hook: Hook { kind, may_pass_on, keeps_registers, keeps_vectors, ..hook },
+                    steps: steps(&hook),
                     is_by_name: function.is_exported && !code.is_executable() && is_of_c,
                 })
             });

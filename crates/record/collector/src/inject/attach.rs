@@ -1,16 +1,15 @@
 //! Attaches to a process that runs: all of its threads are stopped, one maps the recorder's image and starts it, and all go on.
 
-use super::guest::{Guest, Placed};
+use super::guest::{Guest, Image as ImagePlace};
 use super::image::Image;
 use super::requests;
 use super::threads::Threads;
 use super::tracee::Tracee;
 use super::way_back::{Gadgets, Thread, WayBack};
-use super::{Refused, jumps, seccomp};
-use crate::hooks::{self, Planner};
+use super::{Refused, escape, jumps, seccomp};
+use crate::hooks::{self, Placed, Planner};
 use crate::joins;
 use crate::maps;
-use heapwise_trace::live::hooks::Hook;
 use heapwise_trace::live::image::{Parameters, action, outcome};
 use heapwise_trace::live::layout::{
     CLOCK_STOPPED, SESSION_HEADER_BYTES, SESSION_MAGIC, SessionHeader,
@@ -53,14 +52,17 @@ pub(crate) struct Opened {
     lines: String,
     /// Where the session's header is mapped.
     session: u64,
+    /// Where copies of code are.
+    rooms: Vec<Range<u64>>,
     began: Instant,
 }
 
 /// A process with the recorder in it.
 #[derive(Clone, Debug)]
 pub(crate) struct Attached {
-    pub(super) placed: Placed,
+    pub(super) placed: ImagePlace,
     pub(super) session: Range<u64>,
+    pub(super) rooms: Vec<Range<u64>>,
     /// How long its threads stood still.
     pub(crate) pause: Duration,
 }
@@ -160,12 +162,12 @@ impl Opened {
             let threads = Threads::stop(pid)?;
             let lines = maps_of(pid)?;
             let parsed: Vec<_> = lines.lines().filter_map(maps::line).collect();
-            let hooks = hooks::all_placed(pid, &parsed, planner);
-            let ranges: Vec<_> =
-                hooks.iter().map(|h| h.address..h.address + u64::from(h.displaced_len)).collect();
-            if threads.leave(&ranges)? {
+            let functions = hooks::all_placed(pid, &parsed, planner);
+            // Who returns there from a signal's handler would find other code.
+            if !threads.any_on_stack(|word| escape::is_inside(&functions, word)) {
                 check_filters(&threads)?;
-                return Self::open(prepared, threads, lines.clone(), &hooks, began);
+                let tracee = threads.worker(|at| !escape::is_inside(&functions, at))?;
+                return Self::open(prepared, (threads, tracee), lines.clone(), &functions, began);
             }
             drop(threads);
             std::thread::sleep(MOMENT);
@@ -175,22 +177,21 @@ impl Opened {
 
     fn open(
         prepared: &Prepared,
-        threads: Threads,
+        (threads, tracee): (Threads, Tracee),
         lines: String,
-        hooks: &[Hook],
+        functions: &[Placed],
         began: Instant,
     ) -> Result<(Self, File), Refused> {
-        let tracee = threads.worker()?;
         let thread = tracee.borrow()?;
         let mut opened =
-            Self { pid: prepared.pid, threads, tracee, thread, way_back: None, lines, session: 0, began };
-        let file = opened.make_memory(prepared.gadgets, hooks)?;
+            Self { pid: prepared.pid, threads, tracee, thread, way_back: None, lines, session: 0, rooms: Vec::new(), began };
+        let file = opened.make_memory(prepared.gadgets, functions)?;
         Ok((opened, file))
     }
 
-    fn make_memory(&mut self, gadgets: Option<Gadgets>, hooks: &[Hook]) -> Result<File, Refused> {
+    fn make_memory(&mut self, gadgets: Option<Gadgets>, functions: &[Placed]) -> Result<File, Refused> {
         // What a heapwise that was killed has left.
-        jumps::take_back(&self.tracee, hooks)?;
+        jumps::take_back(&self.tracee, functions)?;
         let pointers: Vec<u64> = self.threads.registers().iter().map(|(_, r)| r.rsp).collect();
         let lines: Vec<_> = self.lines.lines().filter_map(maps::line).collect();
         let stack = lines.iter().find(|line| line.name == "[stack]");
@@ -205,6 +206,7 @@ impl Opened {
             None => lines.iter().find(|line| line.name == "[vdso]").ok_or(Refused::NoGate)?.range.start + 1,
         };
         let mut guest = Guest::new(&mut self.tracee, &self.thread, way_back)?;
+        self.rooms = escape::all(&self.threads, &mut guest, functions, &lines)?;
         let flags = u64::from(libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING);
         let descriptor = guest.system_call(libc::SYS_memfd_create, [name, flags, 0, 0, 0, 0])?;
         let path = format!("/proc/{}/fd/{descriptor}", self.pid);
@@ -249,7 +251,8 @@ impl Opened {
         }
         self.session = 0;
         let pause = self.began.elapsed();
-        Ok(Attached { placed, session, pause })
+        let rooms = std::mem::take(&mut self.rooms);
+        Ok(Attached { placed, session, rooms, pause })
     }
 }
 

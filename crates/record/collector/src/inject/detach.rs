@@ -84,14 +84,15 @@ fn from_one(
             return Ok(Left::Whole);
         }
         let lines: Vec<_> = maps.lines().filter_map(maps::line).collect();
-        let mut tracee = threads.worker()?;
+        let mut tracee = threads.worker(|_| true)?;
         if attempt == 0 {
             let hooks = hooks::all_placed(pid, &lines, planner);
             stubs = jumps::take_back(&tracee, &hooks)?;
         }
         let is_within = |range: &Range<u64>, at: u64| range.contains(&at);
-        let is_ours = |at: u64| is_within(image, at) || stubs.iter().any(|stub| is_within(stub, at));
-        if !threads.any_word(is_ours) {
+        let code = stubs.iter().chain(&attached.rooms).chain([image]);
+        let is_ours = |at: u64| code.clone().any(|range| is_within(range, at));
+        if !threads.any_at(is_ours) && !threads.any_on_stack(is_ours) {
             let thread = tracee.borrow()?;
             let pointers: Vec<u64> = threads.registers().iter().map(|(_, r)| r.rsp).collect();
             let stack = lines.iter().find(|line| line.name == "[stack]");
@@ -103,6 +104,7 @@ fn from_one(
                 }
                 guest.unmap(image)?;
                 guest.unmap(&attached.session)?;
+                attached.rooms.iter().try_for_each(|room| guest.unmap(room))?;
                 Ok(Left::Whole)
             });
             go_back(&mut tracee, &thread, way_back.as_ref());

@@ -1,6 +1,6 @@
 //! The image in a process of which a thread works for us.
 
-use super::image::Image;
+use super::image;
 use super::layout::{self, Layout};
 use super::tracee::{Gate, Registers, Tracee};
 use super::way_back::{Thread, WayBack, frame};
@@ -28,7 +28,7 @@ pub(super) struct Guest<'a> {
 
 /// Where the image is.
 #[derive(Clone, Debug)]
-pub(super) struct Placed {
+pub(super) struct Image {
     /// All of its memory.
     pub(super) image: Range<u64>,
     /// The table of frame descriptions that was written behind it; empty if there is none.
@@ -56,6 +56,17 @@ impl<'a> Guest<'a> {
         self.system_call(libc::SYS_mmap, [0, len, libc::PROT_NONE as u64, flags as u64, u64::MAX, 0])
     }
 
+    /// Maps memory for code at these free addresses.
+    pub(super) fn map_code(&mut self, at: u64, len: u64) -> Result<(), Refused> {
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED_NOREPLACE;
+        let protection = libc::PROT_READ | libc::PROT_EXEC;
+        let arguments = [at, len, protection as u64, flags as u64, u64::MAX, 0];
+        match self.system_call(libc::SYS_mmap, arguments)? {
+            mapped if mapped == at => Ok(()),
+            _ => Err(Refused::NoRoom),
+        }
+    }
+
     fn protect(&mut self, at: u64, len: u64, protection: i32) -> Result<(), Refused> {
         self.system_call(libc::SYS_mprotect, [at, len, protection as u64, 0, 0, 0]).map(drop)
     }
@@ -65,7 +76,7 @@ impl<'a> Guest<'a> {
     }
 
     /// Lays the image out. `entry` is where the program's first instruction is.
-    pub(super) fn place(&mut self, what: &Image, entry: u64) -> Result<Placed, Refused> {
+    pub(super) fn place(&mut self, what: &image::Image, entry: u64) -> Result<Image, Refused> {
         let layout = Layout::read(what.file).ok_or(Refused::NoImage)?;
         let frames = what.frames.as_ref().map(|table| frames::bytes(table, entry)).unwrap_or_default();
         let frames_len = (frames.len() as u64).next_multiple_of(layout::PAGE);
@@ -78,7 +89,7 @@ impl<'a> Guest<'a> {
         placed?;
         let frames_at = base + layout.len;
         let frames = if frames.is_empty() { 0..0 } else { frames_at..frames_at + frames.len() as u64 };
-        Ok(Placed { image, frames, entry: base + layout.entry })
+        Ok(Image { image, frames, entry: base + layout.entry })
     }
 
     fn fill(&mut self, layout: &Layout<'_>, base: u64, frames: &[u8], frames_len: u64) -> Result<(), Refused> {

@@ -2,6 +2,7 @@
 
 use super::Refused;
 use super::tracee::Tracee;
+use crate::hooks::Placed;
 use heapwise_trace::live::hooks::{Hook, JUMP_BYTES};
 use std::ops::Range;
 
@@ -30,9 +31,9 @@ fn stub_of(tracee: &Tracee, hook: &Hook) -> Option<Range<u64>> {
 }
 
 /// Gives functions their own code again. Returns where their jumps have led.
-pub(super) fn take_back(tracee: &Tracee, hooks: &[Hook]) -> Result<Vec<Range<u64>>, Refused> {
+pub(super) fn take_back(tracee: &Tracee, hooks: &[Placed]) -> Result<Vec<Range<u64>>, Refused> {
     let mut stubs = Vec::new();
-    for hook in hooks {
+    for Placed { hook, .. } in hooks {
         if let Some(stub) = stub_of(tracee, hook) {
             tracee.write(hook.address, &hook.displaced[..usize::from(hook.displaced_len)])?;
             stubs.push(stub);

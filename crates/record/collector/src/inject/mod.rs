@@ -8,6 +8,7 @@
 pub(crate) mod attach;
 pub(crate) mod children;
 pub(crate) mod detach;
+mod escape;
 mod frames;
 mod guest;
 pub(crate) mod helper;
@@ -21,7 +22,7 @@ mod threads;
 mod tracee;
 mod way_back;
 
-use guest::{Guest, Placed};
+use guest::Guest;
 use heapwise_trace::live::image::{Parameters, action, outcome};
 use image::Image;
 pub(crate) use refused::Refused;
@@ -61,8 +62,7 @@ fn start(tracee: &mut Tracee, thread: &Thread, what: &Image, session: &str) -> R
     let parameters = Parameters::new(placed.image.clone(), action::START).with_path(session);
     let mut parameters = parameters.ok_or(Refused::NoImage)?;
     (parameters.frames_start, parameters.frames_end) = (placed.frames.start, placed.frames.end);
-    let Placed { entry, .. } = placed;
-    match guest.call(entry, &parameters)? {
+    match guest.call(placed.entry, &parameters)? {
         outcome::JOINED => Ok(()),
         _ => Err(Refused::NotJoined),
     }

@@ -5,7 +5,7 @@
 
 use super::Refused;
 use super::requests;
-use super::tracee::{EVENT_STOP, NO_CALL, Registers, Tracee};
+use super::tracee::{NO_CALL, Registers, Tracee};
 use nix::errno::Errno;
 use nix::sys::ptrace::{self, Options};
 use nix::sys::signal::Signal;
@@ -117,10 +117,12 @@ impl Threads {
     }
 
     /// One that can work for us: best one that waits in a system call. One in the middle of a restartable sequence would not begin it
-    /// again.
-    pub(crate) fn worker(&self) -> Result<Tracee, Refused> {
-        let mut able: Vec<_> =
-            self.registers().into_iter().filter(|(id, _)| self.all[&id.as_raw()].signal.is_none()).collect();
+    /// again. Where it is has to be `fit`.
+    pub(crate) fn worker(&self, fit: impl Fn(u64) -> bool) -> Result<Tracee, Refused> {
+        let is_able = |(id, registers): &(Pid, Registers)| {
+            self.all[&id.as_raw()].signal.is_none() && fit(registers.rip)
+        };
+        let mut able: Vec<_> = self.registers().into_iter().filter(is_able).collect();
         able.sort_by_key(|(_, registers)| !waits(registers));
         for (id, registers) in able {
             let tracee = Tracee::open(id)?;
@@ -137,39 +139,17 @@ impl Threads {
         Err(Refused::NoWorker)
     }
 
-    /// Moves threads out of the bytes that are about to be changed. Returns whether none is in there any more, nor returns there from a
-    /// signal's handler.
-    pub(crate) fn leave(&self, ranges: &[std::ops::Range<u64>]) -> Result<bool, Refused> {
-        // The first byte is the one of a jump.
-        let inside = |at: u64| ranges.iter().any(|range| range.start < at && at < range.end);
-        for (id, registers) in self.registers() {
-            let mut at = registers.rip;
-            let mut steps = 0;
-            while inside(at) {
-                if steps == 64 || self.all[&id.as_raw()].signal.is_some() {
-                    return Ok(false);
-                }
-                steps += 1;
-                ptrace::step(id, None).map_err(Refused::system("let it make a step"))?;
-                match waitpid(id, Some(WaitPidFlag::__WALL)).map_err(Refused::system("waitpid"))? {
-                    WaitStatus::Exited(..) | WaitStatus::Signaled(..) => return Err(Refused::Ended),
-                    WaitStatus::Stopped(_, Signal::SIGTRAP) | WaitStatus::PtraceEvent(_, _, EVENT_STOP) => {}
-                    // A signal that has arrived meanwhile comes first.
-                    _ => return Ok(false),
-                }
-                at = ptrace::getregs(id).map_err(Refused::system("read its registers"))?.rip;
-            }
-        }
-        Ok(!self.any_word(inside))
-    }
-
-    /// Whether a word on a stack, or an instruction pointer, is such a one.
-    pub(crate) fn any_word(&self, wanted: impl Fn(u64) -> bool) -> bool {
+    /// Whether a word on a stack is such a one.
+    pub(crate) fn any_on_stack(&self, wanted: impl Fn(u64) -> bool) -> bool {
         self.registers().iter().any(|(id, registers)| {
             let words = read_some(*id, registers.rsp & !7, MOST_STACK);
-            wanted(registers.rip)
-                || words.as_chunks::<8>().0.iter().any(|word| wanted(u64::from_le_bytes(*word)))
+            words.as_chunks::<8>().0.iter().any(|word| wanted(u64::from_le_bytes(*word)))
         })
+    }
+
+    /// Whether a thread is at such an instruction.
+    pub(crate) fn any_at(&self, wanted: impl Fn(u64) -> bool) -> bool {
+        self.registers().iter().any(|(_, registers)| wanted(registers.rip))
     }
 }
 

@@ -78,6 +78,10 @@ impl Tracee {
         Ok(Self { id, memory, held: Vec::new() })
     }
 
+    pub(super) fn id(&self) -> Pid {
+        self.id
+    }
+
     pub(crate) fn registers(&self) -> Result<Registers, Refused> {
         ptrace::getregs(self.id).map_err(Refused::system("read its registers"))
     }

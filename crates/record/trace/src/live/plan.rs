@@ -37,6 +37,8 @@ pub struct Planned {
     pub in_file: u64,
     /// How; addresses are those of the file.
     pub hook: Hook,
+    /// Where each of the displaced instructions begins, and where it is in the moved code.
+    pub steps: Vec<(u8, u8)>,
     /// Whether it is a library's that programs find by the C library's name.
     pub is_by_name: bool,
 }
