@@ -8,7 +8,7 @@ use crate::hooks::{self, Planner};
 use crate::inject::attach::{Attached, Opened, prepare};
 use crate::inject::children::Children;
 use crate::inject::{Refused, detach};
-use crate::record::{Recorded, Request, meta, unseen};
+use crate::record::{Limits, Recorded, Request, meta, unseen};
 use crate::session::{Session, Settings};
 use crate::sys::page_bytes;
 use crate::usable::Probes;
@@ -75,7 +75,10 @@ pub fn attach(pid: u32, request: &Request, begun: fn(&Begun)) -> Result<Recorded
         planner: planner.clone(),
         children: Children::default(),
     };
-    let collector = Collector::new(&session, &packer, request.limits, started, page_bytes(), helpers);
+    // The time counts from when the process goes on, recorded.
+    let limits = Limits { duration: None, ..request.limits };
+    let delay = request.limits.delay.unwrap_or_default();
+    let collector = Collector::new(&session, &packer, limits, started, page_bytes(), helpers);
     let cpu_before = cpu_of(pid);
     let whole = std::thread::scope(|scope| {
         let collecting = scope.spawn(|| collector.run(&control));
@@ -95,10 +98,11 @@ pub fn attach(pid: u32, request: &Request, begun: fn(&Begun)) -> Result<Recorded
         };
         begun(&Begun { threads: prepared.threads, pause: attached.pause });
         take_snapshot(&control);
-        let has_ended = wait(pid, &session);
+        let until = request.limits.duration.map(|time| started.elapsed() + time + delay);
+        let why = wait(pid, &session, until.map(|until| started + until));
         let ended = Instant::now();
         let cpu_ns = cpu_of(pid).saturating_sub(cpu_before);
-        if !has_ended {
+        if why != Why::Ended {
             take_snapshot(&control);
         }
         session.stop();
@@ -108,6 +112,11 @@ pub fn attach(pid: u32, request: &Request, begun: fn(&Begun)) -> Result<Recorded
             Ok(outcome) => outcome,
             Err(panic) => std::panic::resume_unwind(panic),
         };
+        let mut outcome = outcome;
+        if why == Why::TimeIsUp {
+            let took = ended.duration_since(started).as_secs_f64();
+            outcome.stopped_early.get_or_insert(format!("the time limit was reached after {took:.1} s"));
+        }
         Ok((outcome, ended, cpu_ns, left))
     });
     let (outcome, ended, cpu_ns, left) =
@@ -157,16 +166,28 @@ fn finish(pid: u32, request: &Request, session: &Session, packer: Packer, end: E
     }
 }
 
-/// Waits until the process ends, the user interrupts, or recording has stopped by itself. Returns whether the process has ended.
-fn wait(pid: u32, session: &Session) -> bool {
+/// Why a recording is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Why {
+    Ended,
+    /// By the user, or by itself.
+    Stopped,
+    TimeIsUp,
+}
+
+/// Waits until the process ends, the user interrupts, recording has stopped by itself, or a time has come.
+fn wait(pid: u32, session: &Session, until: Option<Instant>) -> Why {
     let since = started_at(pid);
     while started_at(pid) == since {
         if signals::requests_to_end() > 0 || session.is_stopped() {
-            return false;
+            return Why::Stopped;
+        }
+        if until.is_some_and(|until| Instant::now() >= until) {
+            return Why::TimeIsUp;
         }
         std::thread::sleep(STEP);
     }
-    true
+    Why::Ended
 }
 
 /// Has all resident memory looked at, and waits for that.

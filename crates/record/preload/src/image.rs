@@ -4,8 +4,9 @@
 
 use heapwise_recorder::image;
 
-/// Calls [`image::enter`] with what it gets, stores the result where `r12` points to, and returns as a handler of a signal does, from the
-/// frame of which the part for the processor is at `r13`. So the thread goes on where it was, whoever is still there to look after it.
+/// Calls [`image::enter`] with what it gets, stores the result where `r12` points to, and sleeps as long as it says behind that: whoever
+/// has started it puts it back where it was. If nobody does, it returns as a handler of a signal does, from the frame of which the part
+/// for the processor is at `r13`, and the thread goes on all the same.
 ///
 /// # Safety
 /// As for that function.
@@ -16,11 +17,16 @@ pub unsafe extern "C" fn heapwise_image_start() {
         "call {enter}",
         "mov dword ptr [r12], eax",
         "mov rsp, r13",
+        "lea rdi, [r12 + 8]",
+        "xor esi, esi",
+        "mov eax, {nanosleep}",
+        "syscall",
         "2:",
         "mov eax, {rt_sigreturn}",
         "syscall",
         "jmp 2b",
         enter = sym image::enter,
+        nanosleep = const 35,
         rt_sigreturn = const 15,
     )
 }

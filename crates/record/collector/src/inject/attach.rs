@@ -259,6 +259,7 @@ impl Opened {
 impl Drop for Opened {
     fn drop(&mut self) {
         if self.session != 0
+            && !self.tracee.is_gone_on
             && let Ok(mut guest) = Guest::new(&mut self.tracee, &self.thread, self.way_back.as_ref())
         {
             let _ = guest.unmap(&(self.session..self.session + SESSION_HEADER_BYTES));
@@ -269,6 +270,10 @@ impl Drop for Opened {
 
 /// Makes a thread what it was before it worked for us, and stops it there.
 pub(super) fn go_back(tracee: &mut Tracee, thread: &Thread, way_back: Option<&WayBack>) {
+    // It has made itself what it was.
+    if tracee.is_gone_on {
+        return;
+    }
     // If it has ended meanwhile, there is nothing to make right.
     let is_back = tracee.put_back(thread).and_then(|()| tracee.stop_before_program(thread));
     if is_back.is_ok()

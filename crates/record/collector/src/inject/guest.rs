@@ -17,6 +17,8 @@ const FRAME_AT: u64 = 64;
 /// From the upper end's beginning on.
 const BLOCK_AT: u64 = 2048;
 const RESULT_AT: u64 = 3072;
+/// How long a thread sleeps when it has done its work, until it goes on by itself.
+const SLEEP_SECONDS: u64 = 10;
 
 /// A thread of a process that works for us.
 #[derive(Debug)]
@@ -111,7 +113,7 @@ impl<'a> Guest<'a> {
         let low = self.map(GUARD_BYTES + STACK_BYTES)?;
         let stack = low..low + GUARD_BYTES + STACK_BYTES;
         let result = self.call_on(low + GUARD_BYTES, entry, parameters);
-        if !matches!(result, Err(Refused::Ended)) {
+        if !matches!(result, Err(Refused::Ended | Refused::Late)) {
             self.unmap(&stack)?;
         }
         result
@@ -123,21 +125,16 @@ impl<'a> Guest<'a> {
         let (block, result) = (top + BLOCK_AT, top + RESULT_AT);
         self.tracee.write(top, &parameters.bytes())?;
         self.tracee.write(block, &block.to_le_bytes())?;
-        self.tracee.write(result, &outcome::OPEN.to_le_bytes())?;
+        let words = [u64::from(outcome::OPEN), SLEEP_SECONDS, 0];
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        self.tracee.write(result, &bytes)?;
         let frame_at = stack + FRAME_AT;
         self.tracee.write(frame_at, &frame(self.thread, frame_at))?;
         let before = self.thread.registers;
         let fs_base = if before.fs_base == 0 { block } else { before.fs_base };
-        self.tracee.run(Registers {
-            rip: entry,
-            rsp: top,
-            rdi: top,
-            r12: result,
-            r13: frame_at,
-            fs_base,
-            ..before
-        })?;
-        let bytes = self.tracee.read(result, 4)?;
-        Ok(bytes.try_into().map_or(outcome::OPEN, u32::from_le_bytes))
+        let registers =
+            Registers { rip: entry, rsp: top, rdi: top, r12: result, r13: frame_at, fs_base, ..before };
+        let image = parameters.start..parameters.end;
+        self.tracee.run(registers, (result, outcome::OPEN), &image)
     }
 }

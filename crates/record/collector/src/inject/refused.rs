@@ -53,6 +53,8 @@ pub(crate) enum Refused {
     Unstoppable { thread: u32, place: String },
     #[error("no thread of it can work for the recorder at the moment; try again")]
     NoWorker,
+    #[error("heapwise stood still while the recorder was written into it; try again")]
+    Late,
     #[error("no memory near its allocation functions is free")]
     NoRoom,
     #[error("a thread has not left the beginning of an allocation function in time; try again")]

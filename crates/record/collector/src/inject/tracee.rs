@@ -13,7 +13,9 @@ use nix::sys::signal::Signal;
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid, waitpid};
 use nix::unistd::Pid;
 use std::fs::{self, File};
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
+use std::time::{Duration, Instant};
 
 /// The registers of a thread.
 pub(crate) type Registers = libc::user_regs_struct;
@@ -25,6 +27,10 @@ pub(crate) struct Tracee {
     memory: File,
     /// Signals that arrived while it worked for us. It gets them when it goes on.
     held: Vec<Signal>,
+    /// Whether it can be stopped wherever it is.
+    is_seized: bool,
+    /// Whether it went on with the program by itself, since we did not look after it in time.
+    pub(super) is_gone_on: bool,
 }
 
 /// What the instruction for a system call is.
@@ -35,6 +41,11 @@ pub(super) const NO_CALL: u64 = u64::MAX;
 const MOST_CODE: u64 = 64 << 10;
 /// The kernel's number for a stop that is no signal's and no event's.
 pub(super) const EVENT_STOP: i32 = libc::PTRACE_EVENT_STOP;
+
+/// How often a thread that works for us is looked at.
+const STEP: Duration = Duration::from_micros(20);
+/// How long it may take: it waits for answers of the collector, for two seconds at most.
+const MOST_TIME: Duration = Duration::from_secs(6);
 
 /// Where a thread makes system calls for us.
 #[derive(Clone, Copy, Debug)]
@@ -57,7 +68,7 @@ impl Tracee {
         }
         waitpid(id, None).map_err(Refused::system("waitpid"))?;
         ptrace::setoptions(id, Options::PTRACE_O_TRACESYSGOOD).map_err(Refused::system("trace it"))?;
-        Self::open(id).map(Some)
+        Self::open(id).map(|tracee| Some(Self { is_seized: false, ..tracee }))
     }
 
     /// Goes on from the stop at which a program has been executed to its first instruction.
@@ -75,7 +86,7 @@ impl Tracee {
     pub(super) fn open(id: Pid) -> Result<Self, Refused> {
         let memory = fs::OpenOptions::new().read(true).write(true).open(format!("/proc/{id}/mem"));
         let memory = memory.map_err(|error| Refused::System("open its memory", error))?;
-        Ok(Self { id, memory, held: Vec::new() })
+        Ok(Self { id, memory, held: Vec::new(), is_seized: true, is_gone_on: false })
     }
 
     pub(super) fn id(&self) -> Pid {
@@ -165,18 +176,63 @@ impl Tracee {
         }
     }
 
-    /// Has it go on with these registers until it is about to end as a signal's handler does.
-    pub(crate) fn run(&mut self, registers: Registers) -> Result<(), Refused> {
+    /// Has it go on with these registers, in code of `image`, until there is something else than `open` at `result`.
+    pub(crate) fn run(
+        &mut self,
+        registers: Registers,
+        (result, open): (u64, u32),
+        image: &Range<u64>,
+    ) -> Result<u32, Refused> {
         self.set_registers(Registers { orig_rax: NO_CALL, ..registers })?;
-        loop {
-            self.go_to_system_call()?;
-            let registers = self.registers()?;
-            if registers.orig_rax == libc::SYS_rt_sigreturn as u64 {
-                // In place of that it goes back to where we put it.
-                self.set_registers(Registers { orig_rax: NO_CALL, ..registers })?;
-                return self.go_to_system_call();
+        let outcome = |tracee: &Self| -> Result<Option<u32>, Refused> {
+            let bytes = tracee.read(result, 4)?;
+            Ok(bytes.try_into().ok().map(u32::from_le_bytes).filter(|outcome| *outcome != open))
+        };
+        if !self.is_seized {
+            // Its calls are looked at one by one: the first one with a result is the sleep behind it.
+            loop {
+                self.go_to_system_call()?;
+                if let Some(outcome) = outcome(self)? {
+                    let registers = self.registers()?;
+                    self.set_registers(Registers { orig_rax: NO_CALL, ..registers })?;
+                    return self.go_to_system_call().map(|()| outcome);
+                }
+                self.go_to_system_call()?;
             }
-            self.go_to_system_call()?;
+        }
+        ptrace::cont(self.id, None).map_err(Refused::system("let it go on"))?;
+        let until = Instant::now() + MOST_TIME;
+        let outcome = loop {
+            if let Some(outcome) = outcome(self)? {
+                break outcome;
+            }
+            // What has failed in there stops by itself.
+            if let Some(status) = self.look()? {
+                self.keep(status)?;
+                ptrace::cont(self.id, None).map_err(Refused::system("let it go on"))?;
+            }
+            if Instant::now() > until {
+                break open;
+            }
+            std::thread::sleep(STEP);
+        };
+        ptrace::interrupt(self.id).map_err(Refused::system("stop it"))?;
+        self.wait_for_interrupt()?;
+        // It has slept enough, and went back by itself.
+        self.is_gone_on = outcome != open && !image.contains(&self.registers()?.rip);
+        if self.is_gone_on { Err(Refused::Late) } else { Ok(outcome) }
+    }
+
+    /// The stop that it has come to meanwhile, if any.
+    fn look(&self) -> Result<Option<WaitStatus>, Refused> {
+        let which = WaitPidFlag::WSTOPPED
+            | WaitPidFlag::WEXITED
+            | WaitPidFlag::WNOWAIT
+            | WaitPidFlag::WNOHANG
+            | WaitPidFlag::__WALL;
+        match waitid(Id::Pid(self.id), which).map_err(Refused::system("waitid"))? {
+            WaitStatus::StillAlive => Ok(None),
+            _ => self.wait().map(Some),
         }
     }
 
