@@ -72,6 +72,7 @@ export interface Moment {
   external_fragmentation_bytes: number;
   free_pages_bytes: number;
   metadata_bytes: number;
+  before_bytes: number;
   unrecorded_bytes: number;
   not_heap_bytes: number;
   unaccounted_bytes: number;

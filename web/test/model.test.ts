@@ -103,12 +103,12 @@ test("places that stand out are shown once, with all that they stand out with", 
 
 test("each bar of the waterfall begins where the one before ends", () => {
   const moment: Moment = {
-    label: "At the peak", time_ns: 0, pid: 1, rss_bytes: 100, unrecorded_bytes: 5, not_heap_bytes: 10, live_bytes: 35,
+    label: "At the peak", time_ns: 0, pid: 1, rss_bytes: 100, before_bytes: 0, unrecorded_bytes: 5, not_heap_bytes: 10, live_bytes: 35,
     internal_fragmentation_bytes: 5, external_fragmentation_bytes: 25, free_pages_bytes: 15, metadata_bytes: 3, unaccounted_bytes: 2, huge_pages_bytes: 0,
     live_not_resident_bytes: 0,
   };
   const bars = steps(moment);
-  assert.deepEqual(bars.map((b) => Math.round(b.from * 100)), [0, 10, 15, 50, 55, 80, 95, 98]);
+  assert.deepEqual(bars.map((b) => Math.round(b.from * 100)), [0, 10, 10, 15, 50, 55, 80, 95, 98]);
   assert.equal(Math.round(bars.reduce((n, b) => n + b.share, 0) * 100), 100);
 });
 

@@ -5,10 +5,11 @@ import { bar, choice, h, section } from "../dom.ts";
 import { bytes, share, time } from "../format.ts";
 import type { Model } from "../model.ts";
 
-type Term = "not_heap" | "unrecorded" | "live" | "internal_fragmentation" | "external_fragmentation" | "free_pages" | "metadata" | "unaccounted";
+type Term = "not_heap" | "before" | "unrecorded" | "live" | "internal_fragmentation" | "external_fragmentation" | "free_pages" | "metadata" | "unaccounted";
 
 export const TERMS: readonly { id: Term; label: string; help: string }[] = [
   { id: "not_heap", label: "Not heap", help: "code, static data, stacks and files" },
+  { id: "before", label: "From before", help: "resident when recording began: blocks from before, or free by now" },
   { id: "unrecorded", label: "Unrecorded", help: "of allocators that were not recorded, or mapped by the program itself" },
   { id: "live", label: "Live", help: "bytes that were requested and not freed" },
   { id: "internal_fragmentation", label: "Internal fragmentation", help: "usable minus requested bytes of live blocks: size classes" },

@@ -54,7 +54,10 @@ fn begun(begun: &Begun) {
 /// What a process was started with.
 fn command(pid: u32) -> Vec<OsString> {
     let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    let line = line.strip_suffix(b"\0").unwrap_or(&line);
+    // Programs that write a title of their own there leave the rest empty.
+    let line = line.trim_ascii_end();
+    let end = line.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+    let line = &line[..end];
     let words = line.split(|&byte| byte == 0).map(|word| OsString::from_vec(word.to_vec()));
     words.collect()
 }

@@ -32,7 +32,7 @@ pub fn account_for(snapshot: Snapshot, heap: Heap<'_>) -> Breakdown {
         heap.live.iter().map(|&(address, size)| LiveBlock { address, size, site: 0 }).collect();
     live.sort_unstable_by_key(|block| block.address);
     let live_bytes = live.iter().map(|block| block.size).sum();
-    let heap_snapshot = HeapSnapshot { slot: 0, snapshot, live, live_bytes };
+    let heap_snapshot = HeapSnapshot { slot: 0, snapshot, live, live_bytes, before: Default::default() };
     residency::allocator::Allocator::new(heap.allocator, heap.sizes, false)
         .breakdown(&heap_snapshot, &[&touched_pages])
 }

@@ -37,6 +37,8 @@ pub struct Breakdown {
     pub free_pages: Bytes,
     /// The allocator's own pages and headers.
     pub metadata: Bytes,
+    /// What was resident already when recording began in the middle, and is no recorded block's: blocks from before, or free by now.
+    pub before: Bytes,
     /// Anonymous memory that no recorded allocator explains: another allocator's, or what the program mapped by itself.
     pub unrecorded: Bytes,
     /// Code, static data, stacks and files.

@@ -47,7 +47,7 @@ impl<O: Observer> Run<O> {
         let stacks = self.stack_quality();
         // A forked child frees what it inherited, and a recording that began late what was there before.
         let forked = processes.iter().filter(|p| p.forked_from.is_some());
-        let late = if self.meta.delay_ns > 0 || self.meta.interception == Interception::Inside {
+        let late = if self.meta.delay_ns > 0 || self.meta.interception.begins_late() {
             totals.unknown_frees
         } else {
             0
@@ -351,7 +351,8 @@ impl<O: Observer> Run<O> {
         }
         let running = self.processes.iter().filter(|p| p.end.as_ref().is_some_and(|e| e.still_running));
         let pids: Vec<u32> = running.map(|p| p.info.pid).collect();
-        if !pids.is_empty() {
+        // A process that was attached to goes on, which the head of a report says.
+        if !pids.is_empty() && self.meta.interception != Interception::Attach {
             warnings.push(Warning::StillRunning { pids });
         }
         if totals.lost_events > 0 {

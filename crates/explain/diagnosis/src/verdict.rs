@@ -23,6 +23,8 @@ pub enum VerdictKind {
     Metadata,
     /// Memory that the heap has nothing to do with.
     NotHeap,
+    /// What was there when recording began.
+    Before,
     /// It cannot be said: too much was not recorded.
     Unrecorded,
 }
@@ -38,6 +40,7 @@ impl VerdictKind {
             Self::FreePages => "free-pages",
             Self::Metadata => "metadata",
             Self::NotHeap => "not-heap",
+            Self::Before => "before",
             Self::Unrecorded => "unrecorded",
         }
     }
@@ -132,6 +135,11 @@ pub(crate) fn verdict(analysis: &Analysis, unseen: Option<&Unseen>) -> Option<Ve
             of(moment.not_heap),
             percent(moment.not_heap)
         ),
+        VerdictKind::Before => format!(
+            "{when} {} resident ({}) was there before the recording began: blocks from before, or free by now",
+            of(moment.before),
+            percent(moment.before)
+        ),
         VerdictKind::Unrecorded => return unseen.map(withheld),
     };
     let remedy = match kind {
@@ -156,15 +164,16 @@ fn withheld(unseen: &Unseen) -> Verdict {
 
 /// The largest part of the heap, or that it is not the heap, if all parts of the heap together are less.
 fn dominant(analysis: &Analysis, b: &Breakdown) -> VerdictKind {
-    let heap = b.heap();
+    let heap = b.heap().0.saturating_add(b.before.0);
     let parts = [
         (b.live, VerdictKind::Live),
         (b.free_pages, VerdictKind::FreePages),
         (b.external_fragmentation, VerdictKind::ExternalFragmentation),
         (b.internal_fragmentation, VerdictKind::InternalFragmentation),
         (b.metadata, VerdictKind::Metadata),
+        (b.before, VerdictKind::Before),
     ];
-    if b.not_heap > heap {
+    if b.not_heap.0 > heap {
         return VerdictKind::NotHeap;
     }
     // Of equal parts the one that is named first counts.

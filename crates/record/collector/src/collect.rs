@@ -158,6 +158,8 @@ pub struct Collector<'a> {
     examiner: Examiner,
     planner: Planner,
     children: Children,
+    /// Whether the highest resident set of a process is one of the recording.
+    knows_peak: bool,
     /// Whether the delay is over.
     resumed: bool,
     failed: bool,
@@ -199,6 +201,7 @@ impl<'a> Collector<'a> {
             examiner,
             planner,
             children,
+            knows_peak: true,
             resumed: stops.delay.is_none(),
             failed: false,
         }
@@ -213,6 +216,7 @@ impl<'a> Collector<'a> {
             self.started_since.add(joins::own_threads());
         }
         self.started_since.add(control.already);
+        self.knows_peak = control.already == 0;
         loop {
             // Read before the rings are drained for the last time, so that nothing of the command's end is missed.
             let finish = control.finish.load(Ordering::Acquire);
@@ -231,7 +235,13 @@ impl<'a> Collector<'a> {
             let wanted = every + u128::from(signals::snapshots_wanted()) + u128::from(looks);
             if wanted != asked {
                 asked = wanted;
-                (0..self.processes.len()).for_each(|i| self.snapshot(i, Reason::Requested));
+                // The first one of a process that was there before is what there was before.
+                let reason = match (control.already > 0, looks) {
+                    (true, 1) => Reason::Begin,
+                    (true, 2..) => Reason::Latest,
+                    _ => Reason::Requested,
+                };
+                (0..self.processes.len()).for_each(|i| self.snapshot(i, reason));
                 control.looks_taken.store(looks, Ordering::Release);
             }
             if now >= checked + CHECK {
@@ -395,6 +405,7 @@ impl<'a> Collector<'a> {
         let delay = self.stops.delay.unwrap_or_default();
         if now >= delay && !self.resumed {
             self.resumed = true;
+            (0..self.processes.len()).for_each(|i| self.snapshot(i, Reason::Begin));
             self.session.resume();
         }
         if self.session.is_stopped() {

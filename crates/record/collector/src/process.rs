@@ -149,6 +149,14 @@ impl Process {
         distrust::text(&self.header().allocator, &self.header().allocator_len)
     }
 
+    /// The library that has its `malloc`; of a process that did not find that itself, what was entered there.
+    pub(crate) fn allocator_library(&self) -> String {
+        match self.allocator() {
+            path if path.is_empty() && self.info.allocator.starts_with('/') => self.info.allocator.clone(),
+            path => path,
+        }
+    }
+
     /// Facts about the process, with what it learned about itself after it had joined.
     /// `None` if it was described before.
     pub fn describe(&mut self, of_parent: Option<&str>) -> Option<ProcessInfo> {

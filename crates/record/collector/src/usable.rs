@@ -115,7 +115,7 @@ impl Probes {
     /// Measures the allocator of a process, unless that was done before. The process has to exist and be proven to be
     /// the one that it claims to be; its word alone loads nothing.
     pub(crate) fn want(&mut self, process: &Process, memory: &Memory, refusals: &mut Refusals) {
-        let path = process.allocator();
+        let path = process.allocator_library();
         if self.off || path.is_empty() || self.asked.len() == MOST_ASKED || self.asked.contains(&path) {
             return;
         }

@@ -218,11 +218,11 @@ mod tests {
             "-l",
         ];
         let Command::Run(run) = Cli::parse_from(line).command else { panic!("run was asked for") };
+        assert_eq!(run.command, ["ls", "-l"]);
         let run = run.recording;
         assert_eq!(run.delay, Some(std::time::Duration::from_millis(500)));
         assert_eq!(run.duration, Some(std::time::Duration::from_secs(120)));
         assert_eq!(run.max_size, Some(ByteSize::mib(3)));
-        assert_eq!(run.command, ["ls", "-l"]);
         assert!(time("18446744073709551615s").is_err_and(|error| error.contains("ten years")));
         assert!(time("3").is_err() && time("3650d").is_ok());
     }

@@ -54,7 +54,14 @@ impl Allocator<'_> {
                 sum.live += Bytes(page.live);
                 sum.internal_fragmentation += Bytes(page.internal_fragmentation);
                 sum.metadata += Bytes(page.header);
-                sum.external_fragmentation += Bytes(page.free());
+                match heap_snapshot.before.has(&page.range) {
+                    true => sum.before += Bytes(page.free()),
+                    false => sum.external_fragmentation += Bytes(page.free()),
+                }
+                return;
+            }
+            if heap_snapshot.before.has(&page.range) {
+                sum.before += bytes;
                 return;
             }
             if page.mapping.start != mapping {
@@ -72,7 +79,7 @@ impl Allocator<'_> {
         });
         let requested = heap_snapshot.live.iter().fold(0u64, |sum, b| sum.saturating_add(b.size));
         sum.live_not_resident = Bytes(requested.saturating_sub(sum.live.0));
-        let seen = [sum.heap(), sum.unrecorded, sum.not_heap, sum.unaccounted];
+        let seen = [sum.heap(), sum.before, sum.unrecorded, sum.not_heap, sum.unaccounted];
         let seen = seen.iter().fold(0u64, |sum, part| sum.saturating_add(part.0));
         // The kernel's own sum is read after the pages; the process went on in between.
         let missed = snapshot.rss_bytes.saturating_sub(seen);

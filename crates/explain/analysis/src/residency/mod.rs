@@ -6,6 +6,7 @@
 //! which there may be many.
 
 pub(crate) mod allocator;
+pub(crate) mod before;
 pub(crate) mod breakdown;
 pub(crate) mod map;
 mod pages;
@@ -16,6 +17,7 @@ mod tests;
 use crate::accounting::Breakdown;
 use crate::heap::{LiveBlock, TouchedHeap};
 use allocator::Allocator;
+use before::Before;
 use heapwise_trace::file::pages::{Reason, Snapshot, UsableSizes};
 use rustc_hash::FxHashMap;
 
@@ -37,6 +39,8 @@ pub(crate) struct HeapSnapshot {
     pub(crate) live: Vec<LiveBlock>,
     /// Their requested bytes.
     pub(crate) live_bytes: u64,
+    /// What was resident when recording began, and has been since.
+    pub(crate) before: Before,
 }
 
 impl HeapSnapshot {
@@ -54,6 +58,8 @@ pub(crate) struct Residency {
     sizes: FxHashMap<String, UsableSizes>,
     /// By process: path of its allocator, and whether it has blocks of the process that it was forked from.
     heaps: FxHashMap<u32, (String, bool)>,
+    /// By process: what was resident when recording began, where that was in the middle.
+    before: FxHashMap<u32, Before>,
     /// The snapshot at the highest resident set.
     pub(crate) peak: Option<HeapSnapshot>,
     /// The last snapshot of the same process.
@@ -78,6 +84,16 @@ impl Residency {
     /// Notes which allocator a process has, and whether it is a fork.
     pub(crate) fn describe(&mut self, slot: u32, allocator: &str, inherited: bool) {
         self.heaps.insert(slot, (allocator.to_owned(), inherited));
+    }
+
+    /// Notes which pages are resident. Returns those that were when recording began.
+    pub(crate) fn before(&mut self, slot: u32, snapshot: &Snapshot) -> Before {
+        if snapshot.reason == Reason::Begin {
+            self.before.insert(slot, Before::of(snapshot));
+        } else if let Some(before) = self.before.get_mut(&slot) {
+            before.keep(snapshot);
+        }
+        self.before.get(&slot).cloned().unwrap_or_default()
     }
 
     /// What is known of the allocator of a process.

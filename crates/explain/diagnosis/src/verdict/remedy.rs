@@ -37,6 +37,9 @@ pub(super) fn remedy(analysis: &Analysis, kind: VerdictKind, moment: &Breakdown)
         VerdictKind::NotHeap if moment.huge_pages.0 * 2 > moment.rss.0 => {
             "Most of it is huge pages, which are resident as a whole: try with transparent huge pages off.".into()
         }
+        VerdictKind::Before => "Its places are not known. Record the program from its start (heapwise run) to see them; what was \
+             allocated since is below."
+            .into(),
         // What is not judged has a remedy of another kind.
         VerdictKind::Unrecorded => String::new(),
         VerdictKind::NotHeap => {

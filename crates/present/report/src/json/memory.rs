@@ -56,6 +56,7 @@ pub(crate) fn breakdown(analysis: &Analysis, b: &analysis::Breakdown) -> Breakdo
         external_fragmentation_bytes: b.external_fragmentation.0,
         free_pages_bytes: b.free_pages.0,
         metadata_bytes: b.metadata.0,
+        before_bytes: b.before.0,
         unrecorded_bytes: b.unrecorded.0,
         not_heap_bytes: b.not_heap.0,
         unaccounted_bytes: b.unaccounted.0,

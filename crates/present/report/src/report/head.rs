@@ -36,6 +36,13 @@ pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
 pub(crate) fn ending(analysis: &Analysis) -> String {
     let took = time(analysis.duration.0);
     let Some(end) = &analysis.end else { return format!("no recorded end, at least {took}") };
+    if analysis.meta.interception == Interception::Attach {
+        let goes_on = analysis.processes.iter().any(|process| process.still_running);
+        return match goes_on {
+            true => format!("recorded for {took}; the program went on"),
+            false => format!("recorded for {took}, until it ended"),
+        };
+    }
     match (end.signal, end.exit_code) {
         (Some(signal), _) => format!("ended by signal {signal} after {took}"),
         (None, Some(code)) => format!("exited with {code} after {took}"),

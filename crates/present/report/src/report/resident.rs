@@ -15,12 +15,13 @@ pub(crate) const NOT_HEAP: &str = "not heap";
 /// The part that belongs to no recorded one.
 pub(crate) const UNRECORDED: &str = "unrecorded";
 /// The parts of resident memory.
-pub(crate) const PARTS: [Part; 8] = [
+pub(crate) const PARTS: [Part; 9] = [
     ("live", |b| b.live, ["requested", "requested and not freed"]),
     ("internal fragmentation", |b| b.internal_fragmentation, ["size class", "usable minus requested bytes"]),
     ("external fragmentation", |b| b.external_fragmentation, ["used pages", "free bytes beside live blocks"]),
     ("free pages", |b| b.free_pages, ["all free", "resident, without a live block"]),
     ("metadata", |b| b.metadata, ["own tables", "the allocator's own tables"]),
+    ("from before", |b| b.before, ["earlier", "resident when recording began"]),
     (UNRECORDED, |b| b.unrecorded, ["not seen", "other allocators, mmap"]),
     (NOT_HEAP, |b| b.not_heap, ["code, files", "code, stacks, files"]),
     ("unaccounted", |b| b.unaccounted, ["unexplained", "not explained"]),

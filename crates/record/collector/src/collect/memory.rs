@@ -69,7 +69,8 @@ impl Collector<'_> {
     /// no less.
     fn note_peak(&mut self, index: usize) {
         let process = &self.processes[index];
-        if let Some(bytes) = sys::peak_resident_bytes(process.info.pid) {
+        if self.knows_peak
+            && let Some(bytes) = sys::peak_resident_bytes(process.info.pid) {
             let bytes = bytes.saturating_sub(process.own_bytes());
             if bytes > self.outcome.peak_rss_bytes {
                 self.outcome.peak_rss_bytes = bytes;

@@ -19,6 +19,8 @@ pub enum Reason {
     Requested,
     /// The process was about to end, or a while had passed since the one before.
     Latest,
+    /// Recording began in the middle of its life: what is resident now was there before.
+    Begin,
 }
 
 /// What a mapping is, as far as it is known from outside.
@@ -149,6 +151,7 @@ impl Snapshot {
             reason: match c.get()? {
                 1 => Reason::Requested,
                 2 => Reason::Latest,
+                3 => Reason::Begin,
                 _ => Reason::Grown,
             },
             page_bytes: c.get()?,

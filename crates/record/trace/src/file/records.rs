@@ -49,6 +49,11 @@ impl Interception {
     const ALL: [Self; 6] =
         [Self::Preload, Self::Wrapper, Self::Ptrace, Self::Attach, Self::Inside, Self::Unknown];
 
+    /// Whether the recording begins in the middle of a process's life.
+    pub fn begins_late(self) -> bool {
+        matches!(self, Self::Attach | Self::Inside)
+    }
+
     /// Its word in files and in JSON.
     pub fn name(self) -> &'static str {
         match self {

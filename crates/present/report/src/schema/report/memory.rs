@@ -78,7 +78,7 @@ pub enum MarkKind {
     End,
 }
 
-/// What resident memory consists of: `rss_bytes` is the sum of the eight fields behind it.
+/// What resident memory consists of: `rss_bytes` is the sum of the nine fields behind it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Breakdown {
@@ -98,6 +98,8 @@ pub struct Breakdown {
     pub free_pages_bytes: u64,
     /// The allocator's own pages and headers.
     pub metadata_bytes: u64,
+    /// What was resident already when recording began in the middle (`attach`, `--delay`), and is no recorded block's.
+    pub before_bytes: u64,
     /// Anonymous memory that no recorded allocator explains: that of other allocators, and what the program maps itself.
     pub unrecorded_bytes: u64,
     /// Code, static data, stacks and files.
@@ -117,7 +119,7 @@ impl Breakdown {
     pub fn sum(&self) -> u64 {
         let fragmentation = self.internal_fragmentation_bytes + self.external_fragmentation_bytes;
         let heap = self.live_bytes + fragmentation + self.free_pages_bytes + self.metadata_bytes;
-        let others = self.unrecorded_bytes + self.not_heap_bytes + self.unaccounted_bytes;
+        let others = self.before_bytes + self.unrecorded_bytes + self.not_heap_bytes + self.unaccounted_bytes;
         heap + others
     }
 }
@@ -140,7 +142,7 @@ pub struct Pinned {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Verdict {
-    /// `growth`, `live`, `internal-fragmentation`, `external-fragmentation`, `free-pages`, `metadata`, or `not-heap` if that
+    /// `growth`, `live`, `internal-fragmentation`, `external-fragmentation`, `free-pages`, `metadata`, `before`, or `not-heap` if that
     /// is more than all parts of the heap together. `unrecorded` if too much was not recorded to say: then the sentence says why.
     pub kind: String,
     /// In a sentence.
