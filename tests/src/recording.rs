@@ -70,6 +70,25 @@ impl Recording {
         command
     }
 
+    /// The command line for recording a process that runs already.
+    pub fn attach_command(&self, pid: i32) -> Command {
+        let mut command = run::command(heapwise(), &self.folder);
+        command.args(["attach", "--force", "--format", "json", "-o"]).arg(self.file());
+        command.arg("--report-file").arg(self.report_file()).args(&self.options).arg(pid.to_string());
+        command
+    }
+
+    /// Begins to record a process that runs already, and waits until it is recorded.
+    ///
+    /// # Panics
+    /// If that does not happen.
+    pub fn attach(&self, pid: i32) -> Running {
+        let _ = std::fs::remove_file(self.report_file());
+        let mut running = run::start(&mut self.attach_command(pid), &self.folder, "attached");
+        running.wait_for_complaint("stood still");
+        running
+    }
+
     /// Begins to record a program.
     pub fn start(&self, program: impl AsRef<OsStr>, arguments: &[&str]) -> Running {
         run::start(&mut self.command(program, arguments), &self.folder, "recorded")
@@ -116,6 +135,23 @@ impl Recorded {
     /// If there is none; the message contains heapwise's output.
     pub fn report(&self) -> &Report {
         self.report.as_ref().unwrap_or_else(|e| panic!("{e}\n--- heapwise said:\n{}", self.outcome.stderr))
+    }
+
+    /// Allocations, reallocations and bytes of the code of the program itself, in Rust, and not of the C library beside it.
+    pub fn of_program(&self, program: &Path) -> [u64; 3] {
+        let report = self.report();
+        let is_own = |module: &str| Path::new(module) == program;
+        let sites = report.sites.iter().filter(|site| {
+            let innermost = report.stack(site).next();
+            // Rust's own threads have a block each from the system's allocator, whatever the global one is.
+            let is_of_system = |name: &str| name.contains("alloc::System>");
+            let mut functions = report.stack(site).filter_map(|frame| frame.function.as_deref());
+            innermost.is_some_and(|frame| frame.module.as_deref().is_some_and(is_own))
+                && !functions.any(is_of_system)
+        });
+        sites.fold([0; 3], |[allocations, reallocations, bytes], site| {
+            [allocations + site.allocations, reallocations + site.reallocations, bytes + site.allocated_bytes]
+        })
     }
 }
 

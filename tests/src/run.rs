@@ -106,6 +106,12 @@ pub fn start(command: &mut Command, folder: &Path, name: &str) -> Running {
     Running { child, folder: folder.to_owned(), line, name: name.to_owned() }
 }
 
+/// Sends a signal to a process that was started by another one.
+pub fn signal_to(pid: i32, signal: i32) {
+    // SAFETY: integer arguments.
+    unsafe { libc::kill(pid, signal) };
+}
+
 /// Runs a command to its end.
 ///
 /// # Panics
@@ -122,8 +128,8 @@ impl Running {
 
     /// Sends a signal to it alone.
     pub fn signal(&self, signal: i32) {
-        // SAFETY: integer arguments; the child was not waited for, so its id is still its own.
-        unsafe { libc::kill(self.pid(), signal) };
+        // The child was not waited for, so its id is still its own.
+        signal_to(self.pid(), signal);
     }
 
     /// Sends a signal to it and to all that it started, as a terminal does.
@@ -142,10 +148,22 @@ impl Running {
     /// # Panics
     /// If that does not happen.
     pub fn wait_for(&mut self, text: &str) {
+        self.wait_for_in("out", text);
+    }
+
+    /// The same for its errors.
+    ///
+    /// # Panics
+    /// If that does not happen.
+    pub fn wait_for_complaint(&mut self, text: &str) {
+        self.wait_for_in("err", text);
+    }
+
+    fn wait_for_in(&mut self, what: &str, text: &str) {
         let began = Instant::now();
-        while !self.said().contains(text) {
+        while !self.read(what).contains(text) {
             let over = self.child.try_wait().expect("a child can be waited for").is_some();
-            if (over && !self.said().contains(text)) || began.elapsed() > PATIENCE {
+            if (over && !self.read(what).contains(text)) || began.elapsed() > PATIENCE {
                 self.give_up(&format!("did not say {text:?}"));
             }
             std::thread::sleep(Duration::from_millis(5));
@@ -162,7 +180,8 @@ impl Running {
             if let Some(status) = self.child.try_wait().expect("a child can be waited for") {
                 let stdout =
                     std::fs::read(self.folder.join(format!(".{}.out", self.name))).unwrap_or_default();
-                return Outcome { status, stdout, stderr: self.read("err") };
+                let stderr = self.read("err");
+                return Outcome { status, stdout, stderr };
             }
             if began.elapsed() > patience {
                 self.give_up(&format!("did not end within {patience:?}"));
@@ -180,5 +199,15 @@ impl Running {
     fn read(&self, what: &str) -> String {
         let bytes = std::fs::read(self.folder.join(format!(".{}.{what}", self.name))).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
+    }
+}
+
+/// A test that fails leaves nothing behind that would disturb the others.
+impl Drop for Running {
+    fn drop(&mut self) {
+        if matches!(self.child.try_wait(), Ok(None)) {
+            self.signal_group(libc::SIGKILL);
+            let _ = self.child.wait();
+        }
     }
 }

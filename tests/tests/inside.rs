@@ -7,23 +7,6 @@ use heapwise_tests::{run, tool};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What the code of the program itself has allocated, and not the C library beside it.
-fn of_program(recorded: &Recorded, program: &Path) -> [u64; 3] {
-    let report = recorded.report();
-    let is_own = |module: &str| Path::new(module) == program;
-    let sites = report.sites.iter().filter(|site| {
-        let innermost = report.stack(site).next();
-        // Rust's own threads have a block each from the system's allocator, whatever the global one is.
-        let is_of_system = |name: &str| name.contains("alloc::System>");
-        let mut functions = report.stack(site).filter_map(|frame| frame.function.as_deref());
-        innermost.is_some_and(|frame| frame.module.as_deref().is_some_and(is_own))
-            && !functions.any(is_of_system)
-    });
-    sites.fold([0; 3], |[allocations, reallocations, bytes], site| {
-        [allocations + site.allocations, reallocations + site.reallocations, bytes + site.allocated_bytes]
-    })
-}
-
 #[test]
 fn a_global_allocator_in_c_is_recorded_without_a_wrapper() {
     for allocator in ["jemalloc", "mimalloc", "snmalloc"] {
@@ -34,7 +17,7 @@ fn a_global_allocator_in_c_is_recorded_without_a_wrapper() {
             assert_eq!(recorded.outcome.code(), 0, "{}", recorded.outcome.stderr);
             let counted = recorded.outcome.counted();
             assert_eq!(
-                of_program(&recorded, &program),
+                recorded.of_program(&program),
                 counted,
                 "{allocator}, {profile}: recorded (left) and counted"
             );

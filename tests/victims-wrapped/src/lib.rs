@@ -62,10 +62,8 @@ fn nested(depth: usize, kept: &mut Vec<Box<[u8]>>) -> usize {
     black_box(text.len() + below)
 }
 
-/// Does the work, in a child as well, and says what was counted.
-pub fn main() {
-    let mut out = std::io::stdout();
-    writeln!(out, "at work").expect("it is read");
+/// Work in four threads.
+fn work() {
     let threads: Vec<_> = (0..4)
         .map(|n| {
             let work = move || {
@@ -80,17 +78,56 @@ pub fn main() {
         .collect();
     let sum: usize = threads.into_iter().map(|thread| thread.join().expect("it does not panic")).sum();
     black_box(sum);
+}
+
+/// What was counted.
+fn counted() -> [u64; 3] {
+    [&ALLOCATIONS, &REALLOCATIONS, &BYTES].map(|counter| counter.load(Ordering::Relaxed))
+}
+
+/// Says what was counted. Nothing is allocated for that.
+fn say([allocations, reallocations, bytes]: [u64; 3]) {
+    let mut line = [0u8; 128];
+    let mut rest = &mut line[..];
+    writeln!(rest, "expect {allocations} {reallocations} {bytes}").expect("there is room");
+    let left = rest.len();
+    std::io::stdout().write_all(&line[..line.len() - left]).expect("it is read");
+}
+
+/// Waits for a signal that it holds back.
+fn wait_for(signal: i32) {
+    // SAFETY: zeroes are a set of signals, and the functions only read and write what they are given.
+    unsafe {
+        let (mut set, mut got) = (std::mem::zeroed(), 0);
+        libc::sigemptyset(&raw mut set);
+        libc::sigaddset(&raw mut set, signal);
+        libc::sigprocmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut());
+        if signal == libc::SIGUSR1 {
+            writeln!(std::io::stdout(), "ready").expect("it is read");
+        }
+        libc::sigwait(&raw const set, &raw mut got);
+    }
+}
+
+/// Does the work, in a child as well, and says what was counted. With the argument `wait` it does it when it gets the signal `SIGUSR1`,
+/// says what was counted since, and waits for `SIGTERM`.
+pub fn main() {
+    if std::env::args().nth(1).as_deref() == Some("wait") {
+        work();
+        wait_for(libc::SIGUSR1);
+        let before = counted();
+        work();
+        let now = counted();
+        say(std::array::from_fn(|n| now[n] - before[n]));
+        return wait_for(libc::SIGTERM);
+    }
+    let mut out = std::io::stdout();
+    writeln!(out, "at work").expect("it is read");
+    work();
     if std::env::args().nth(1).as_deref() != Some("child") {
         let own = std::env::current_exe().expect("there is a /proc");
         let status = std::process::Command::new(own).arg("child").status().expect("it can be started again");
         assert!(status.success());
     }
-    let counted = [&ALLOCATIONS, &REALLOCATIONS, &BYTES].map(|counter| counter.load(Ordering::Relaxed));
-    // Nothing is allocated from here on.
-    let mut line = [0u8; 128];
-    let mut rest = &mut line[..];
-    let [allocations, reallocations, bytes] = counted;
-    writeln!(rest, "expect {allocations} {reallocations} {bytes}").expect("there is room");
-    let left = rest.len();
-    out.write_all(&line[..line.len() - left]).expect("it is read");
+    say(counted());
 }

@@ -65,7 +65,8 @@ fn command(pid: u32) -> Vec<OsString> {
 /// The variables of its environment that concern the heap, as it was started with them.
 fn environment(pid: u32) -> BTreeMap<String, String> {
     let all = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-    let pairs = all.split(|&byte| byte == 0).filter_map(|pair| std::str::from_utf8(pair).ok()?.split_once('='));
+    let pairs =
+        all.split(|&byte| byte == 0).filter_map(|pair| std::str::from_utf8(pair).ok()?.split_once('='));
     let wanted = pairs.filter(|(name, _)| is_heap_variable(name));
     wanted.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }

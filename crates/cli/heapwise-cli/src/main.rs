@@ -3,9 +3,9 @@
 #![deny(unsafe_code)]
 
 mod annotate;
+mod args;
 #[cfg(target_os = "linux")]
 mod attach;
-mod args;
 mod diff;
 mod doctor;
 mod exit;

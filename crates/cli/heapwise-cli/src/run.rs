@@ -56,11 +56,9 @@ pub(crate) fn run(args: RunArgs) -> Result<u8, Failure> {
     conclude(&recorded, args.recording)?;
     match recorded.error {
         None => Ok(code),
-        Some(error) => Err(incomplete(
-            &recorded.path,
-            &error,
-            &format!(" (the program itself ended with code {code})"),
-        )),
+        Some(error) => {
+            Err(incomplete(&recorded.path, &error, &format!(" (the program itself ended with code {code})")))
+        }
     }
 }
 

@@ -16,6 +16,8 @@ use std::time::Duration;
 
 /// A process that asks does so at once when it has joined.
 const ASKS_WITHIN: Duration = Duration::from_millis(50);
+/// One into which the recorder was written does so in any case, however busy the machine is.
+const IMAGE_ASKS_WITHIN: Duration = Duration::from_secs(2);
 
 impl Process {
     /// Whether the process waits for an answer.
@@ -86,7 +88,11 @@ impl Process {
         let applied = sent.filter(|(sent, result)| sent.kind.is_of_blocks() && *result == result::APPLIED);
         let applied: Vec<_> = applied.map(|(sent, _)| sent).collect();
         if let Some(Sent { file, family, .. }) = applied.iter().find(|sent| sent.file == program) {
-            return Some(if family.is_empty() { file.to_string_lossy().into_owned() } else { (*family).to_owned() });
+            return Some(if family.is_empty() {
+                file.to_string_lossy().into_owned()
+            } else {
+                (*family).to_owned()
+            });
         }
         let by_name = || applied.iter().filter(|sent| sent.is_by_name);
         let is_c_library = |sent: &Sent| ["glibc", "musl"].contains(&sent.family);
@@ -99,7 +105,8 @@ impl Process {
         let has_asked = self.header().hooks_asked.load(Ordering::Acquire) != 0;
         let results = self.header().hook_results.iter().take(self.hooks.sent.len());
         let is_at_work = { results }.any(|it| it.load(Ordering::Acquire) == result::OPEN);
-        let is_new = self.joined_at.elapsed() < ASKS_WITHIN;
+        let is_image = self.header().own_memory[1].load(Ordering::Relaxed) != 0;
+        let is_new = self.joined_at.elapsed() < if is_image { IMAGE_ASKS_WITHIN } else { ASKS_WITHIN };
         planner.answers() && is_new && (!has_asked || is_at_work) && self.asks() && self.is_present()
     }
 
@@ -158,8 +165,14 @@ mod tests {
         let line = maps::line(text).expect("a line");
         let mut hook = Hook { address: 0x2010, ..Hook::default() };
         hook.fixups[0] = Fixup { at: 1, end: 5, target: 0x9000 };
-        let planned =
-            Planned { family: "jemalloc", name: "f".into(), in_file: 0x1010, hook, steps: Vec::new(), is_by_name: false };
+        let planned = Planned {
+            family: "jemalloc",
+            name: "f".into(),
+            in_file: 0x1010,
+            hook,
+            steps: Vec::new(),
+            is_by_name: false,
+        };
         let placed = hooks::placed(&planned, &line).expect("it lies there");
         assert_eq!(placed.address, 0x7f00_0040_1010);
         assert_eq!(placed.fixups[0].target, 0x7f00_0040_8000);

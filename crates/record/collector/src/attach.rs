@@ -8,6 +8,7 @@ use crate::hooks::{self, Planner};
 use crate::inject::attach::{Attached, Opened, prepare};
 use crate::inject::children::Children;
 use crate::inject::{Refused, detach};
+use crate::other_ids::{OtherIds, inner_id};
 use crate::record::{Limits, Recorded, Request, meta, unseen};
 use crate::session::{Session, Settings};
 use crate::sys::page_bytes;
@@ -61,11 +62,13 @@ pub fn attach(pid: u32, request: &Request, begun: fn(&Begun)) -> Result<Recorded
         verify_every: request.verify_every,
         paused: request.limits.delay.is_some(),
         plans_hooks: true,
-        traces: request.follow,
+        // Threads ask by their own ids.
+        traces: request.follow && !prepared.has_other_ids,
     };
-    let session = Session::of(memory, settings).inspect_err(|_| output::remove(&path))?;
+    let mut session = Session::of(memory, settings).inspect_err(|_| output::remove(&path))?;
+    session.other_ids = OtherIds::of(pid).filter(|_| prepared.has_other_ids);
     if !request.follow {
-        session.only(pid);
+        session.only(inner_id(&format!("/proc/{pid}/status")).unwrap_or(pid));
     }
     let (started, clocks) = (Instant::now(), ticks::Moment::now());
     let control = Control { already: prepared.threads, ..Control::default() };
@@ -112,11 +115,6 @@ pub fn attach(pid: u32, request: &Request, begun: fn(&Begun)) -> Result<Recorded
             Ok(outcome) => outcome,
             Err(panic) => std::panic::resume_unwind(panic),
         };
-        let mut outcome = outcome;
-        if why == Why::TimeIsUp {
-            let took = ended.duration_since(started).as_secs_f64();
-            outcome.stopped_early.get_or_insert(format!("the time limit was reached after {took:.1} s"));
-        }
         Ok((outcome, ended, cpu_ns, left))
     });
     let (outcome, ended, cpu_ns, left) =

@@ -40,6 +40,7 @@ mod loaded;
 mod maps;
 pub mod nested;
 mod news;
+mod other_ids;
 pub mod output;
 pub mod process;
 pub mod record;

@@ -210,6 +210,7 @@ impl Process {
         let mut drain = Drain {
             session: common.session,
             process: self.info.index,
+            pid: self.info.pid,
             writes: self.is_present(),
             room,
             started: common.started,
@@ -241,6 +242,7 @@ impl Process {
         let mut drain = Drain {
             session,
             process: self.info.index,
+            pid: self.info.pid,
             writes: self.is_present(),
             room: usize::MAX,
             started: common.started,

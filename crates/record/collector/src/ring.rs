@@ -3,6 +3,7 @@
 use crate::arenas::Arenas;
 use crate::distrust::{self, Started};
 use crate::news::News;
+use crate::other_ids;
 use crate::refusals::{Refusals, Refused};
 use crate::session::Session;
 use crate::sys;
@@ -16,6 +17,7 @@ use std::sync::atomic::Ordering;
 pub(crate) struct Drain<'a> {
     pub(crate) session: &'a Session,
     pub(crate) process: ProcessIndex,
+    pub(crate) pid: u32,
     /// Whether the rings are the process's for certain: only then anything is written to them.
     pub(crate) writes: bool,
     /// Bytes that may still be taken.
@@ -23,6 +25,14 @@ pub(crate) struct Drain<'a> {
     pub(crate) started: &'a mut Started,
     pub(crate) refusals: &'a mut Refusals,
     pub(crate) news: &'a mut News,
+}
+
+impl Drain<'_> {
+    /// The thread that calls itself so.
+    fn thread_id(&self, claimed: u32) -> u32 {
+        let inner = self.session.other_ids.as_ref().map(|_| other_ids::thread(self.pid, claimed));
+        inner.flatten().unwrap_or(claimed)
+    }
 }
 
 /// A ring and the thread that owns it now.
@@ -141,7 +151,7 @@ impl Ring {
         };
         self.incarnation = incarnation;
         self.thread = Some(index);
-        self.tid = header.tid.load(Ordering::Relaxed);
+        self.tid = drain.thread_id(header.tid.load(Ordering::Relaxed));
         self.name = own_name(header);
         self.first_name = self.name.clone();
         let claimed = header.start_epoch.load(Ordering::Relaxed);

@@ -6,6 +6,7 @@
 use crate::distrust::{self, Clock, NextArena};
 use crate::error::{Error, ErrorKind};
 use crate::joins::{self, Memory};
+use crate::other_ids::OtherIds;
 use crate::sys::{self, Mapping};
 use heapwise_trace::event::Epoch;
 use heapwise_trace::live::layout::{
@@ -43,6 +44,8 @@ pub struct Session {
     own: Mutex<Own>,
     /// What the system had started before anything could join.
     started_before: Option<u64>,
+    /// Where the processes know themselves by other ids.
+    pub(crate) other_ids: Option<OtherIds>,
 }
 
 /// The collector's copies of fields of the header: recorded programs can overwrite the shared ones.
@@ -86,7 +89,8 @@ impl Session {
             collector_pid: sys::id_in_proc(),
             only_pid: 0,
         };
-        let session = Self { file, header, memory, settings, own: Mutex::new(own), started_before };
+        let session =
+            Self { file, header, memory, settings, own: Mutex::new(own), started_before, other_ids: None };
         session.header().clock.0.store(clock, Ordering::Relaxed);
         session.header().next_arena.0.store(SESSION_HEADER_BYTES, Ordering::Relaxed);
         session.put_constants_right(&session.own());

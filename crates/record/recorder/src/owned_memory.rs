@@ -15,8 +15,7 @@ struct Owned {
     len: AtomicUsize,
 }
 
-static OWNED: [Owned; MOST] =
-    [const { Owned { at: AtomicUsize::new(0), len: AtomicUsize::new(0) } }; MOST];
+static OWNED: [Owned; MOST] = [const { Owned { at: AtomicUsize::new(0), len: AtomicUsize::new(0) } }; MOST];
 /// Places that were ever used.
 static USED: AtomicUsize = AtomicUsize::new(0);
 
@@ -32,9 +31,8 @@ pub(crate) fn note(at: *mut u8, len: usize) {
     if !IS_KEPT {
         return;
     }
-    let is_taken = |place: &Owned| {
-        place.len.compare_exchange(0, len, Ordering::AcqRel, Ordering::Relaxed).is_ok()
-    };
+    let is_taken =
+        |place: &Owned| place.len.compare_exchange(0, len, Ordering::AcqRel, Ordering::Relaxed).is_ok();
     let place = used().iter().find(|place| is_taken(place));
     let place = place.or_else(|| {
         let new = OWNED.get(USED.fetch_add(1, Ordering::AcqRel))?;

@@ -60,7 +60,8 @@ mod tests {
 
     #[test]
     fn pages_count_as_long_as_they_stay_resident() {
-        let pages = |before: &Before| (0..40).filter(|n| before.has(&(n << 12..(n + 1) << 12))).collect::<Vec<u64>>();
+        let pages =
+            |before: &Before| (0..40).filter(|n| before.has(&(n << 12..(n + 1) << 12))).collect::<Vec<u64>>();
         let mut before = Before::of(&snapshot(&[(2, 5), (10, 10)]));
         assert_eq!(pages(&before), [2, 3, 4, 5, 6, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19]);
         before.keep(&snapshot(&[(0, 4), (6, 6), (15, 20)]));

@@ -25,7 +25,9 @@ pub(crate) fn pinned(
     let mut last = None;
     pages::each(heap_snapshot, allocator, |page| {
         let free = page.free();
-        if page.blocks.is_empty() || free * 2 <= page.bytes() {
+        // Of a page from before it is not known what else is in it.
+        let is_known = !heap_snapshot.before.has(&page.range);
+        if page.blocks.is_empty() || free * 2 <= page.bytes() || !is_known {
             return;
         }
         let Some(first) = site(page.blocks.start) else { return };

@@ -29,7 +29,7 @@ fn heap_snapshot(mappings: Vec<MappedPages>, live: &[(u64, u64, u32)]) -> HeapSn
     let live: Vec<_> = live.iter().map(|&(address, size, site)| LiveBlock { address, size, site }).collect();
     let live_bytes = live.iter().map(|b| b.size).sum();
     let snapshot = Snapshot { page_bytes: PAGE, rss_bytes: rss, mappings, ..Snapshot::default() };
-    HeapSnapshot { slot: 0, snapshot, live, live_bytes, before: before::Before::default() }
+    HeapSnapshot { slot: 0, snapshot, live, live_bytes, before: super::before::Before::default() }
 }
 
 fn sizes() -> UsableSizes {

@@ -42,7 +42,10 @@ fn line(subject: &Subject<'_>, ranking: &Ranking) -> Option<Block> {
         Measure::TemporaryAllocations if whole * 10 >= subject.analysis.totals.allocations => {
             format!("makes {} of the temporary allocations", share(part, whole))
         }
-        Measure::LiveAtExitBytes if part >= 1 << 20 => format!("still holds {} at exit", bytes(part)),
+        Measure::LiveAtExitBytes if part >= 1 << 20 => {
+            let goes_on = subject.analysis.processes.iter().any(|process| process.still_running);
+            format!("still holds {} at {}", bytes(part), if goes_on { "the end" } else { "exit" })
+        }
         _ => return None,
     };
     Some(Block::line(Mark::Item, format!("{} {what}", row.in_words())))

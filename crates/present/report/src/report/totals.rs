@@ -44,7 +44,8 @@ pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
         // Processes that ran one after the other leave more in all than there ever was.
         exit += &format!(" at once; {all} never freed");
     }
-    row("live at exit", bytes(t.live_at_exit_bytes.0), exit);
+    let goes_on = analysis.processes.iter().any(|process| process.still_running);
+    row(if goes_on { "live at the end" } else { "live at exit" }, bytes(t.live_at_exit_bytes.0), exit);
     let rss = analysis.memory.peak_rss.0;
     if rss > 0 {
         let mut note = rss_note(analysis, subject.diagnosis);

@@ -48,9 +48,14 @@ impl Collector<'_> {
     fn take_in(&mut self, offset: u64, now: Duration) {
         let Some(first) = distrust::arena(offset).filter(|_| self.claims.is_new(offset)) else { return };
         // One that is being made is found again.
-        let Some(pid) = self.session.process_at(offset) else { return };
-        let current = self.processes.iter().position(|p| p.info.pid == pid && p.is_present());
+        let Some(claimed) = self.session.process_at(offset) else { return };
         let memory = self.session.memory();
+        // One that has ended is no more to be found by another id.
+        let pid = match &self.session.other_ids {
+            Some(ids) => ids.process(claimed, &memory).unwrap_or(claimed),
+            None => claimed,
+        };
+        let current = self.processes.iter().position(|p| p.info.pid == pid && p.is_present());
         let standing = joins::judge(pid, &first, &memory, current.map(|i| self.processes[i].first()));
         let standing = standing.and_then(|standing| match standing {
             Standing::Departed if !self.started_since.departed() => {

@@ -70,7 +70,8 @@ impl Collector<'_> {
     fn note_peak(&mut self, index: usize) {
         let process = &self.processes[index];
         if self.knows_peak
-            && let Some(bytes) = sys::peak_resident_bytes(process.info.pid) {
+            && let Some(bytes) = sys::peak_resident_bytes(process.info.pid)
+        {
             let bytes = bytes.saturating_sub(process.own_bytes());
             if bytes > self.outcome.peak_rss_bytes {
                 self.outcome.peak_rss_bytes = bytes;

@@ -11,9 +11,7 @@ use crate::hooks::{self, Placed, Planner};
 use crate::joins;
 use crate::maps;
 use heapwise_trace::live::image::{Parameters, action, outcome};
-use heapwise_trace::live::layout::{
-    CLOCK_STOPPED, SESSION_HEADER_BYTES, SESSION_MAGIC, SessionHeader,
-};
+use heapwise_trace::live::layout::{CLOCK_STOPPED, SESSION_HEADER_BYTES, SESSION_MAGIC, SessionHeader};
 use heapwise_trace::live::plan::{FIND_OBJECT, LOADER_LIST};
 use nix::unistd::Pid;
 use std::fs::{self, File};
@@ -136,10 +134,7 @@ fn maps_of(pid: u32) -> Result<String, Refused> {
 }
 
 /// The process that records this one now.
-fn recorder_of(
-    lines: &[maps::Line<'_>],
-    read: impl Fn(u64, usize) -> Option<Vec<u8>>,
-) -> Option<u32> {
+fn recorder_of(lines: &[maps::Line<'_>], read: impl Fn(u64, usize) -> Option<Vec<u8>>) -> Option<u32> {
     let headers = lines.iter().filter(|line| line.name == SHOWN_NAME && line.offset == 0);
     headers.into_iter().find_map(|line| {
         let bytes = read(line.range.start, size_of::<SessionHeader>())?;
@@ -183,8 +178,17 @@ impl Opened {
         began: Instant,
     ) -> Result<(Self, File), Refused> {
         let thread = tracee.borrow()?;
-        let mut opened =
-            Self { pid: prepared.pid, threads, tracee, thread, way_back: None, lines, session: 0, rooms: Vec::new(), began };
+        let mut opened = Self {
+            pid: prepared.pid,
+            threads,
+            tracee,
+            thread,
+            way_back: None,
+            lines,
+            session: 0,
+            rooms: Vec::new(),
+            began,
+        };
         let file = opened.make_memory(prepared.gadgets, functions)?;
         Ok((opened, file))
     }
@@ -213,10 +217,8 @@ impl Opened {
         let file = File::options().read(true).write(true).open(path);
         let protection = (libc::PROT_READ | libc::PROT_WRITE) as u64;
         let flags = (libc::MAP_SHARED | libc::MAP_NORESERVE) as u64;
-        let mapped = guest.system_call(
-            libc::SYS_mmap,
-            [0, SESSION_HEADER_BYTES, protection, flags, descriptor, 0],
-        );
+        let mapped =
+            guest.system_call(libc::SYS_mmap, [0, SESSION_HEADER_BYTES, protection, flags, descriptor, 0]);
         guest.system_call(libc::SYS_close, [descriptor, 0, 0, 0, 0, 0])?;
         self.session = mapped?;
         file.map_err(|error| Refused::System("open the memory that it shares", error))

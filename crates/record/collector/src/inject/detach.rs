@@ -59,12 +59,7 @@ fn has(maps: &str, memory: &Memory) -> bool {
     maps.lines().filter_map(maps::line).any(|line| memory.is_in(&line))
 }
 
-fn from_one(
-    pid: u32,
-    memory: &Memory,
-    attached: &Attached,
-    planner: &mut Planner,
-) -> Result<Left, Refused> {
+fn from_one(pid: u32, memory: &Memory, attached: &Attached, planner: &mut Planner) -> Result<Left, Refused> {
     let (image, mut stubs) = (&attached.placed.image, Vec::new());
     // Files are read, and code is looked at, while it runs.
     let maps = maps_of(pid).ok_or(Refused::NoProcess)?;

@@ -37,9 +37,7 @@ pub(super) fn all(
             continue;
         };
         let near = |room: &Range<u64>| room.start.abs_diff(function.hook.address) < REACH;
-        let has_room = |(room, used): &&mut (Range<u64>, u64)| {
-            near(room) && used + MOST_MOVED as u64 <= ROOM
-        };
+        let has_room = |(room, used): &&mut (Range<u64>, u64)| near(room) && used + MOST_MOVED as u64 <= ROOM;
         let (room, used) = match rooms.iter_mut().find(has_room) {
             Some(known) => known,
             None => {
@@ -102,7 +100,8 @@ mod tests {
 
     #[test]
     fn a_thread_goes_on_at_the_instruction_that_it_has_come_to() {
-        let mut hook = Hook { address: 0x1000, displaced_len: 6, moved_len: 12, fixup_count: 1, ..Hook::default() };
+        let mut hook =
+            Hook { address: 0x1000, displaced_len: 6, moved_len: 12, fixup_count: 1, ..Hook::default() };
         hook.fixups[0] = Fixup { at: 8, end: 12, target: 0x1006 };
         let one = [Placed { hook, steps: vec![(0, 0), (2, 2), (4, 8)] }];
         let step = |at| step_at(&one, at).map(|(_, step)| step);

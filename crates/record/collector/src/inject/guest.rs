@@ -94,7 +94,13 @@ impl<'a> Guest<'a> {
         Ok(Image { image, frames, entry: base + layout.entry })
     }
 
-    fn fill(&mut self, layout: &Layout<'_>, base: u64, frames: &[u8], frames_len: u64) -> Result<(), Refused> {
+    fn fill(
+        &mut self,
+        layout: &Layout<'_>,
+        base: u64,
+        frames: &[u8],
+        frames_len: u64,
+    ) -> Result<(), Refused> {
         for part in &layout.parts {
             self.protect(base + part.start, part.len, part.protection)?;
         }

@@ -43,11 +43,15 @@ pub(crate) enum Refused {
     Recorded(u32),
     #[error("it was started in the strict mode of seccomp, in which nothing can be recorded")]
     Strict,
-    #[error("its filter of system calls (seccomp) does not allow {0}, without which nothing can be recorded; allow it in the filter")]
+    #[error(
+        "its filter of system calls (seccomp) does not allow {0}, without which nothing can be recorded; allow it in the filter"
+    )]
     Filtered(&'static str),
     #[error("it has a filter of system calls (seccomp), which only root can read; run heapwise as root")]
     FilterHidden(io::Error),
-    #[error("it has a shadow stack (CET), which tells the recorder's calls from its own; start it with GLIBC_TUNABLES=glibc.cpu.x86_shstk=off")]
+    #[error(
+        "it has a shadow stack (CET), which tells the recorder's calls from its own; start it with GLIBC_TUNABLES=glibc.cpu.x86_shstk=off"
+    )]
     ShadowStack,
     #[error("thread {thread} does not stop{}; wait until it has what it waits for", place_of(.place))]
     Unstoppable { thread: u32, place: String },
@@ -74,7 +78,9 @@ fn remedy_of_forbidden() -> String {
             "run heapwise as root (kernel.yama.ptrace_scope={} allows it to nobody else; in a container, with --cap-add=SYS_PTRACE)",
             scope.trim()
         ),
-        _ => "run heapwise as the process's user or as root (in a container, with --cap-add=SYS_PTRACE)".into(),
+        _ => {
+            "run heapwise as the process's user or as root (in a container, with --cap-add=SYS_PTRACE)".into()
+        }
     }
 }
 

@@ -31,9 +31,7 @@ pub(super) fn vectors(thread: Pid) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0u8; MOST_VECTORS];
     let mut part = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
     // SAFETY: the kernel writes at most as many bytes as there are, and says how many.
-    check(unsafe {
-        libc::ptrace(libc::PTRACE_GETREGSET, thread.as_raw(), NT_X86_XSTATE, &raw mut part)
-    })?;
+    check(unsafe { libc::ptrace(libc::PTRACE_GETREGSET, thread.as_raw(), NT_X86_XSTATE, &raw mut part) })?;
     bytes.truncate(part.iov_len);
     Ok(bytes)
 }
@@ -51,9 +49,7 @@ pub(super) fn set_vectors(thread: Pid, bytes: &[u8]) -> io::Result<()> {
 pub(super) fn mask(thread: Pid) -> io::Result<u64> {
     let mut mask = 0u64;
     // SAFETY: the kernel writes that many bytes.
-    check(unsafe {
-        libc::ptrace(libc::PTRACE_GETSIGMASK, thread.as_raw(), MASK_BYTES, &raw mut mask)
-    })?;
+    check(unsafe { libc::ptrace(libc::PTRACE_GETSIGMASK, thread.as_raw(), MASK_BYTES, &raw mut mask) })?;
     Ok(mask)
 }
 
@@ -97,8 +93,6 @@ pub(super) fn filter(thread: Pid, place: usize) -> io::Result<Option<Vec<FilterS
     };
     let mut steps = vec![FilterStep::default(); count];
     // SAFETY: the kernel writes as many instructions as it has said.
-    check(unsafe {
-        libc::ptrace(PTRACE_SECCOMP_GET_FILTER, thread.as_raw(), place, steps.as_mut_ptr())
-    })?;
+    check(unsafe { libc::ptrace(PTRACE_SECCOMP_GET_FILTER, thread.as_raw(), place, steps.as_mut_ptr()) })?;
     Ok(Some(steps))
 }

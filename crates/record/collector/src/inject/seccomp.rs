@@ -51,6 +51,7 @@ const CALLS: &[Call] = &[
     call("madvise", libc::SYS_madvise, [SOME, 4096, 18, 0, 0, 0], true),
     call("futex", libc::SYS_futex, [SOME, 0, 0, SOME, 0, 0], true),
     call("rt_sigprocmask", libc::SYS_rt_sigprocmask, [0, SOME, SOME, 8, 0, 0], true),
+    call("pselect6", libc::SYS_pselect6, [0, 0, 0, 0, SOME, 0], true),
     call("rt_sigreturn", libc::SYS_rt_sigreturn, [0; 6], true),
     call("sigaltstack", libc::SYS_sigaltstack, [0, SOME, 0, 0, 0, 0], false),
     call("getpid", libc::SYS_getpid, [0; 6], true),
@@ -223,7 +224,8 @@ mod tests {
     #[test]
     fn what_is_no_filter_is_fatal() {
         let call = &CALLS[0];
-        for odd in [vec![], vec![step(0x05, 7, 0, 0)], vec![step(0x34, 0, 0, 0)], vec![step(0xffff, 0, 0, 0)]] {
+        for odd in [vec![], vec![step(0x05, 7, 0, 0)], vec![step(0x34, 0, 0, 0)], vec![step(0xffff, 0, 0, 0)]]
+        {
             assert_eq!(run(&odd, &data(call)), Verdict::Fatal, "{odd:?}");
         }
     }

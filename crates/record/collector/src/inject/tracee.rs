@@ -104,7 +104,8 @@ impl Tracee {
     /// What it is now, all of which it is again with [`put_back`](Self::put_back). Signals are held back until then.
     pub(crate) fn borrow(&self) -> Result<Thread, Refused> {
         let registers = self.registers()?;
-        let vectors = requests::vectors(self.id).map_err(|error| Refused::System("read its registers", error))?;
+        let vectors =
+            requests::vectors(self.id).map_err(|error| Refused::System("read its registers", error))?;
         let mask = requests::mask(self.id).map_err(|error| Refused::System("read its signals", error))?;
         requests::set_mask(self.id, u64::MAX).map_err(|error| Refused::System("hold its signals", error))?;
         Ok(Thread { registers, vectors, mask })
@@ -283,8 +284,7 @@ impl Tracee {
 
     /// Waits for its next stop.
     fn wait(&self) -> Result<WaitStatus, Refused> {
-        let which =
-            WaitPidFlag::WSTOPPED | WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT | WaitPidFlag::__WALL;
+        let which = WaitPidFlag::WSTOPPED | WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT | WaitPidFlag::__WALL;
         // Whoever waits for its end is to hear of it.
         match waitid(Id::Pid(self.id), which).map_err(Refused::system("waitid"))? {
             WaitStatus::Exited(..) | WaitStatus::Signaled(..) => Err(Refused::Ended),

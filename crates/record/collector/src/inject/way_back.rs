@@ -50,12 +50,15 @@ impl Gadgets {
     pub(crate) fn find(lines: &[Line<'_>], read: impl Fn(u64, usize) -> Option<Vec<u8>>) -> Option<Self> {
         let (mut call, mut end_of_handler) = (None, None);
         for line in lines.iter().filter(|line| line.executable && !line.writable && line.inode != 0) {
-            let Some(code) = read(line.range.start, (line.range.end - line.range.start).min(MOST_CODE) as usize)
+            let Some(code) =
+                read(line.range.start, (line.range.end - line.range.start).min(MOST_CODE) as usize)
             else {
                 continue;
             };
             let find = |what: &[u8]| {
-                code.windows(what.len()).position(|bytes| bytes == what).map(|at| line.range.start + at as u64)
+                code.windows(what.len())
+                    .position(|bytes| bytes == what)
+                    .map(|at| line.range.start + at as u64)
             };
             call = call.or_else(|| find(CALL));
             end_of_handler = end_of_handler.or_else(|| find(END_OF_HANDLER));
@@ -128,10 +131,44 @@ pub(super) fn frame(thread: &Thread, at: u64) -> Vec<u8> {
     let vectors_at = (at + CONTEXT_BYTES + SIGNAL_BYTES).next_multiple_of(VECTORS_ALIGN);
     let segments = r.cs & 0xffff | (r.ss & 0xffff) << 48;
     let words = [
-        FLAGS, 0, 0, NO_SUCH_STATE, 0, // flags, link, signal stack: address, state, size
-        r.r8, r.r9, r.r10, r.r11, r.r12, r.r13, r.r14, r.r15, r.rdi, r.rsi, r.rbp, r.rbx, r.rdx, r.rax, r.rcx,
-        r.rsp, r.rip, r.eflags, segments, 0, 0, 0, 0, // segments; error, trap, old mask, address of a fault
-        vectors_at, 0, 0, 0, 0, 0, 0, 0, 0, thread.mask,
+        FLAGS,
+        0,
+        0,
+        NO_SUCH_STATE,
+        0, // flags, link, signal stack: address, state, size
+        r.r8,
+        r.r9,
+        r.r10,
+        r.r11,
+        r.r12,
+        r.r13,
+        r.r14,
+        r.r15,
+        r.rdi,
+        r.rsi,
+        r.rbp,
+        r.rbx,
+        r.rdx,
+        r.rax,
+        r.rcx,
+        r.rsp,
+        r.rip,
+        r.eflags,
+        segments,
+        0,
+        0,
+        0,
+        0, // segments; error, trap, old mask, address of a fault
+        vectors_at,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        thread.mask,
     ];
     let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     bytes.resize((vectors_at - at) as usize, 0);

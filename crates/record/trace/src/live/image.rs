@@ -63,8 +63,15 @@ impl Parameters {
     /// As bytes of the process's memory.
     pub fn bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(size_of::<Self>());
-        let words =
-            [self.start, self.end, self.action, self.session, self.find_object, self.loader_list, self.has_other_ids];
+        let words = [
+            self.start,
+            self.end,
+            self.action,
+            self.session,
+            self.find_object,
+            self.loader_list,
+            self.has_other_ids,
+        ];
         words.iter().for_each(|word| bytes.extend(word.to_ne_bytes()));
         bytes.extend(self.path);
         bytes.extend(self.path_len.to_ne_bytes());
