@@ -216,7 +216,7 @@ fn what_a_process_does_meanwhile_is_recorded_and_it_is_afterwards_as_before() {
             assert!(verified > 500 && failed == 0, "{verified} stacks, of which {failed} differ: {what}");
             let mode = report.interception.mode.as_str();
             assert_eq!(mode, "attach", "{what}");
-            assert!(report.interception.allocator.ends_with(allocator), "{:?}", report.interception);
+            assert!(report.interception.allocator.ends_with(allocator), "{:?} {what}", report.interception);
             assert!(report.interception.blind_spots.is_empty(), "{:?}", report.interception.blind_spots);
             let end = report.memory.at_end.as_ref().expect("pages were looked at");
             let least = BEFORE_BYTES - 300_000 * (round + 1);

@@ -392,7 +392,7 @@ impl<'a> Collector<'a> {
     fn describe(&mut self, process: &mut Process) {
         // A forked child has its parent's allocator, inside of the program or not.
         let parent = self.processes.iter().find(|other| Some(other.info.index) == process.info.forked_from);
-        let inherited = parent.map(|parent| parent.info.allocator.clone());
+        let inherited = parent.map(Process::allocator_now);
         let described = process.describe(inherited.as_deref());
         if described.is_some() {
             self.outcome.allocators.insert(process.allocator());

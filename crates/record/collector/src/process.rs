@@ -149,6 +149,14 @@ impl Process {
         distrust::text(&self.header().allocator, &self.header().allocator_len)
     }
 
+    /// What its allocator is called, as far as that is known: a child may have ended before its parent was described.
+    pub(crate) fn allocator_now(&self) -> String {
+        match self.described {
+            true if !self.info.allocator.is_empty() => self.info.allocator.clone(),
+            _ => self.own_allocator().unwrap_or_else(|| self.allocator()),
+        }
+    }
+
     /// The library that has its `malloc`; of a process that did not find that itself, what was entered there.
     pub(crate) fn allocator_library(&self) -> String {
         match self.allocator() {
@@ -163,10 +171,9 @@ impl Process {
         if std::mem::replace(&mut self.described, true) {
             return None;
         }
-        self.info.allocator = match (self.own_allocator(), of_parent) {
-            (Some(own), _) => own,
-            (None, Some(of_parent)) if !of_parent.is_empty() => of_parent.to_owned(),
-            _ => self.allocator(),
+        self.info.allocator = match of_parent {
+            Some(of_parent) if !of_parent.is_empty() && self.own_allocator().is_none() => of_parent.to_owned(),
+            _ => self.allocator_now(),
         };
         Some(self.info.clone())
     }

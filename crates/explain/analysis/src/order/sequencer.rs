@@ -144,12 +144,12 @@ impl<O: Observer> Sequencer<O> {
         // A single process has no separate gauge.
         let many = self.ledger.processes.len() > 1;
         let live_bytes = if many { process.live.bytes } else { self.ledger.overall.bytes };
-        let before = self.residency.before(slot, &snapshot);
+        let line = self.ledger.line_of(slot);
+        let before = self.residency.before(&line, &snapshot);
         let work = process.blocks.len() as u64 + Residency::pages_of(&snapshot);
         if self.residency.wants(slot, &snapshot, live_bytes) && self.ledger.budget.work(work) {
             let live = process.blocks.copy(self.residency.spare());
             let heap_snapshot = HeapSnapshot { slot, snapshot, live, live_bytes, before };
-            let line = self.ledger.line_of(slot);
             let touched_pages: Vec<_> =
                 line.into_iter().map(|at| &self.ledger.processes[at].touched_pages).collect();
             self.residency.take(heap_snapshot, &touched_pages);

@@ -59,7 +59,7 @@ pub(crate) struct Residency {
     /// By process: path of its allocator, and whether it has blocks of the process that it was forked from.
     heaps: FxHashMap<u32, (String, bool)>,
     /// By process: what was resident when recording began, where that was in the middle.
-    before: FxHashMap<u32, Before>,
+    before: FxHashMap<usize, Before>,
     /// The snapshot at the highest resident set.
     pub(crate) peak: Option<HeapSnapshot>,
     /// The last snapshot of the same process.
@@ -86,12 +86,17 @@ impl Residency {
         self.heaps.insert(slot, (allocator.to_owned(), inherited));
     }
 
-    /// Notes which pages are resident. Returns those that were when recording began.
-    pub(crate) fn before(&mut self, slot: u32, snapshot: &Snapshot) -> Before {
+    /// Notes which pages are resident. Returns those that were when recording began. `line` is the process, and those that it was
+    /// forked from.
+    pub(crate) fn before(&mut self, line: &[usize], snapshot: &Snapshot) -> Before {
+        let Some(&slot) = line.first() else { return Before::default() };
         if snapshot.reason == Reason::Begin {
             self.before.insert(slot, Before::of(snapshot));
-        } else if let Some(before) = self.before.get_mut(&slot) {
+        } else if let Some(of_line) = line.iter().find_map(|slot| self.before.get(slot)) {
+            // A fork has what its parent had.
+            let mut before = of_line.clone();
             before.keep(snapshot);
+            self.before.insert(slot, before);
         }
         self.before.get(&slot).cloned().unwrap_or_default()
     }
