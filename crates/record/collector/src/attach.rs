@@ -16,7 +16,8 @@ use crate::usable::Probes;
 use crate::{output, signals, ticks};
 use heapwise_trace::file::Error as FileError;
 use heapwise_trace::file::records::{Interception, RunEnd};
-use std::path::PathBuf;
+use std::fs::File;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -46,8 +47,10 @@ pub fn attach(pid: u32, request: &Request, begun: fn(&Begun)) -> Result<Recorded
     let prepared = prepare(pid, &mut planner).map_err(not_attached)?;
     let image = request.image.as_ref().ok_or_else(|| not_attached(Refused::NoImage))?;
     let program = request.command.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let path = request.output.clone().unwrap_or_else(|| output::default_name(&program, pid));
-    let file = output::create(&path, request.force)?;
+    let (path, file) = match &request.output {
+        Some(path) => (path.clone(), output::create(path, request.force)?),
+        None => create_anew(&output::default_name(&program, pid))?,
+    };
     let failed = |what| move |reason| ErrorKind::System { what, reason };
     let packer = Packer::start(file, &meta(request, Interception::Attach), || {})
         .map_err(|error: FileError| std::io::Error::other(error.to_string()))
@@ -120,6 +123,20 @@ pub fn attach(pid: u32, request: &Request, begun: fn(&Begun)) -> Result<Recorded
     let (outcome, ended, cpu_ns, left) =
         whole.map_err(not_attached).inspect_err(|_| output::remove(&path))?;
     Ok(finish(pid, request, &session, packer, End { path, started, ended, cpu_ns, clocks, outcome, left }))
+}
+
+/// Creates a file by a default name, or by the next one that is free: a process may be recorded more than once.
+fn create_anew(name: &Path) -> Result<(PathBuf, File), Error> {
+    const MOST: u32 = 10_000;
+    for n in 2..MOST {
+        let path = if n == 2 { name.to_owned() } else { name.with_extension(format!("{}.hw", n - 1)) };
+        match output::create(&path, false) {
+            Ok(file) => return Ok((path, file)),
+            Err(error) if matches!(error.kind(), ErrorKind::Exists { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(ErrorKind::Exists { path: name.to_owned() }.into())
 }
 
 /// How it ended.

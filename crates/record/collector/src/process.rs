@@ -172,7 +172,9 @@ impl Process {
             return None;
         }
         self.info.allocator = match of_parent {
-            Some(of_parent) if !of_parent.is_empty() && self.own_allocator().is_none() => of_parent.to_owned(),
+            Some(of_parent) if !of_parent.is_empty() && self.own_allocator().is_none() => {
+                of_parent.to_owned()
+            }
             _ => self.allocator_now(),
         };
         Some(self.info.clone())

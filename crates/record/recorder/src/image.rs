@@ -5,7 +5,7 @@
 //! that was started with the preload library ([`crate::inside`]).
 
 use crate::process::PROCESS;
-use crate::unwind::given;
+use crate::unwind::{given, modules};
 use crate::{guard, inside, owned_memory, real, thread_table};
 use heapwise_trace::live::image::{Parameters, action, outcome};
 
@@ -41,6 +41,9 @@ fn start(parameters: &Parameters) -> u32 {
     PROCESS.set_session_path(&parameters.path[..len]);
     if !PROCESS.attach() {
         return outcome::NOT_JOINED;
+    }
+    if parameters.find_object == 0 {
+        modules::find_all();
     }
     inside::look();
     outcome::JOINED

@@ -82,6 +82,18 @@ pub fn mapping_of(address: usize) -> Option<(usize, usize)> {
     found
 }
 
+/// Where the first mapping of a file begins, at an address or behind it, that may be executed.
+pub fn next_code(from: usize) -> Option<usize> {
+    let mut found = None;
+    for_each(|m| {
+        if m.start >= from && m.executable && m.inode != 0 {
+            found = Some(m.start);
+        }
+        found.is_none()
+    })?;
+    found
+}
+
 /// What kind of code an address is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Code {

@@ -140,6 +140,17 @@ fn loader_module(address: usize) -> Option<Module> {
     })
 }
 
+/// The first object file whose code lies at an address or behind it, and where that begins.
+pub(super) fn next_mapped(mut from: usize) -> Option<(usize, Module)> {
+    loop {
+        let start = sys::maps::next_code(from)?;
+        if let Found::Module(module) = mapped_code(start, &mut []) {
+            return Some((start, module));
+        }
+        from = start + 1;
+    }
+}
+
 /// Asks the kernel. `path` receives a module's path, as far as it fits.
 fn mapped_code(address: usize, path: &mut [u8]) -> Found {
     match sys::maps::code_at(address, path) {

@@ -21,6 +21,21 @@ pub fn find(address: usize) -> Found {
     found
 }
 
+/// Meets all object files that are mapped as code, where no loader tells of them. To be called before there is anything to record: when
+/// threads meet them, the kernel is not asked as often as they might.
+pub(crate) fn find_all() {
+    let mut from = 0;
+    while let Some((start, module)) = module::next_mapped(from) {
+        from = start + 1;
+        if !module::is_known(&module)
+            && let Some(held) = PROCESS.region.hold()
+            && let Some(index) = module::note(&held, &module)
+        {
+            PROCESS.modules.publish(&held, &PROCESS.region, index, &module);
+        }
+    }
+}
+
 /// Notices modules that are gone. Called after a `dlclose`.
 pub fn notice_unloaded() {
     let clock = PROCESS.region.clock();

@@ -153,8 +153,15 @@ impl RememberedStack {
         let Some(pc) = memory.word(sp) else { return process.trie.root(true) };
         let (key, fp) = (pc as u64 & ADDRESS_MASK, entry.frame_pointer);
         let first = Fresh { sp: sp + 8, key, fp, fp_slot: 0, fp_use: FpUse::Needed };
+        let postponed = module::postponed();
         let (end, n_fresh) = self.walk(first, &memory);
-        self.remember(end, n_fresh, process)
+        let is_cut = matches!(end, End::Cut);
+        let id = self.remember(end, n_fresh, process);
+        // Where the kernel was not asked, the stack may go on: the next walk is to find that out.
+        if is_cut && module::postponed() != postponed {
+            self.forget_frames();
+        }
+        id
     }
 
     /// Walks outwards until a remembered frame proves the rest. Returns how it ended and how many frames are fresh.
