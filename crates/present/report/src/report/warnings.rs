@@ -3,7 +3,7 @@
 use super::Subject;
 use crate::document::{Alert, Block, Mark, Section};
 use crate::units::share;
-use heapwise_analysis::{Analysis, BlindSpot};
+use heapwise_analysis::{Analysis, BlindSpot, Interception};
 use heapwise_diagnosis::Diagnosis;
 
 pub(crate) fn not_seen(analysis: &Analysis, diagnosis: &Diagnosis) -> Vec<Section> {
@@ -53,6 +53,11 @@ pub(super) fn nothing(subject: &Subject<'_>) -> Vec<Section> {
     } else {
         "The program joined the recording, but no allocator call went through heapwise."
     };
+    let is_entered = analysis.processes.iter().any(|process| !process.allocator.is_empty());
+    if analysis.meta.interception == Interception::Attach && is_entered && !analysis.lacks_a_part() {
+        let text = "The process did not call its allocator while it was recorded: it was idle, or works in memory that it has.";
+        return vec![Section::new("No allocation was seen", [Block::line(Mark::Indented, text)])];
+    }
     let mut blocks = vec![Block::line(Mark::Indented, what)];
     if analysis.lacks_a_part() {
         blocks.push(Block::line(Mark::Indented, "See WARNINGS: a part of the recording is missing."));

@@ -111,7 +111,10 @@ pub(crate) fn prepare(pid: u32, planner: &mut Planner) -> Result<Prepared, Refus
         return Err(Refused::Recorded(recorder));
     }
     // Files are read while it runs.
-    hooks::all_placed(pid, &lines, planner);
+    let functions = hooks::all_placed(pid, &lines, planner);
+    if !functions.iter().any(|one| one.hook.kind.is_of_blocks()) {
+        return Err(Refused::NoFunctions);
+    }
     Ok(Prepared {
         pid,
         gadgets: Gadgets::find(&lines, read),

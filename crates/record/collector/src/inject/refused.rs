@@ -59,6 +59,11 @@ pub(crate) enum Refused {
     NoWorker,
     #[error("heapwise stood still while the recorder was written into it; try again")]
     Late,
+    #[error(
+        "it has no symbols by which its allocation functions could be found; keep its symbols (for Rust: strip = false), or have its debug \
+         file below /usr/lib/debug"
+    )]
+    NoFunctions,
     #[error("no memory near its allocation functions is free")]
     NoRoom,
     #[error("a thread has not left the beginning of an allocation function in time; try again")]
