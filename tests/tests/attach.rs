@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// Waits until it is told to (`SIGUSR1`), does its work in threads and in a fork, says so, and waits for its end (`SIGTERM`). Each
+/// Waits for `SIGUSR1`, does its work in threads and in a fork, says so, and waits for its end (`SIGTERM`). Each
 /// thread does `BLOCKS` calls of `malloc` in `work`, and looks after its blocks.
 const PROGRAM: &str = r#"
 #define _GNU_SOURCE

@@ -26,7 +26,7 @@ const STEP: Duration = Duration::from_millis(10);
 /// How long the first and the last snapshot are waited for.
 const SNAPSHOT_PATIENCE: Duration = Duration::from_secs(2);
 
-/// What is told when the process goes on, recorded.
+/// What is reported when the process goes on, recorded.
 #[derive(Clone, Copy, Debug)]
 pub struct Begun {
     /// Its threads.
@@ -248,7 +248,7 @@ fn behind_name(pid: u32) -> Option<String> {
     Some(stat.rsplit_once(')')?.1.to_owned())
 }
 
-/// Where a process's program begins, which the kernel has told it; 0 if that cannot be read.
+/// Where a process's program begins, which the kernel has passed to it; 0 if that cannot be read.
 fn entry_of(pid: u32) -> u64 {
     const AT_ENTRY: u64 = 9;
     let bytes = std::fs::read(format!("/proc/{pid}/auxv")).unwrap_or_default();

@@ -14,7 +14,7 @@ pub(crate) struct OtherIds {
 }
 
 impl OtherIds {
-    /// That of a process; `None` if it can be read by nobody but its user.
+    /// That of a process; `None` if only its user can read it.
     pub(crate) fn of(pid: u32) -> Option<Self> {
         namespace_of(pid).map(|namespace| Self { namespace })
     }

@@ -5,7 +5,7 @@
 use heapwise_recorder::image;
 
 /// Calls [`image::enter`] with what it gets, stores the result where `r12` points to, and sleeps as long as it says behind that: whoever
-/// has started it puts it back where it was. If nobody does, it returns as a handler of a signal does, from the frame of which the part
+/// has started it puts it back where it was. Otherwise it returns as a handler of a signal does, from the frame of which the part
 /// for the processor is at `r13`, and the thread goes on all the same.
 ///
 /// # Safety

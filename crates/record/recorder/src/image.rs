@@ -6,7 +6,7 @@
 
 use crate::process::PROCESS;
 use crate::unwind::{given, modules};
-use crate::{guard, inside, owned_memory, real, thread_table};
+use crate::{guard, inside, owned_memory, real, sys, thread_table};
 use heapwise_trace::live::image::{Parameters, action, outcome};
 
 /// Does what the parameters say.
@@ -33,7 +33,7 @@ fn start(parameters: &Parameters) -> u32 {
     }
     if parameters.session != 0 {
         real::set_find_object(parameters.find_object as usize);
-        inside::loaded::set_list(parameters.loader_list as usize);
+        inside::loaded::watch(parameters.loader_list as usize, inside::look);
         // SAFETY: the collector has just mapped it there, and unmaps it with the image.
         unsafe { PROCESS.give_session(parameters.session as *mut _, parameters.has_other_ids != 0) };
     }
@@ -49,7 +49,7 @@ fn start(parameters: &Parameters) -> u32 {
     outcome::JOINED
 }
 
-/// Gives back all memory but the image's own, unless a thread is at work in here.
+/// Returns all memory to the system but the image's own, unless a thread is at work in here.
 ///
 /// # Safety
 /// The process's other threads are stopped, and no code leads here any more.
@@ -60,6 +60,6 @@ unsafe fn leave() -> u32 {
     }
     // SAFETY: what no thread is at work in, none will be: that is the caller's promise. The calling thread uses its stack from here on,
     // and the image's own memory, neither of which is in the list.
-    unsafe { owned_memory::give_back() };
+    unsafe { owned_memory::each(|at, len| sys::unmap(at, len)) };
     outcome::LEFT
 }

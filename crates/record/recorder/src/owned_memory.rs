@@ -1,8 +1,7 @@
-//! The memory that an image has mapped, so that it can be given back when the recorder leaves a process that goes on.
+//! The memory that an image has mapped, so that it can be returned when the recorder leaves a process that goes on.
 //!
 //! A preload library stays until the process ends, and keeps no list.
 
-use crate::sys;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use heapwise_trace::live::layout::MAX_RINGS;
 
@@ -55,16 +54,12 @@ pub(crate) fn forget(at: *mut u8) {
     }
 }
 
-/// Gives all of it back.
-///
-/// # Safety
-/// No thread uses any of it any more, nor is about to.
-pub(crate) unsafe fn give_back() {
+/// Calls back with all of them.
+pub(crate) fn each(mut found: impl FnMut(*mut u8, usize)) {
     for place in used() {
         let (at, len) = (place.at.load(Ordering::Acquire), place.len.load(Ordering::Acquire));
         if at != 0 && len != 0 {
-            // SAFETY: the caller's promise.
-            unsafe { sys::unmap(at as *mut u8, len) };
+            found(at as *mut u8, len);
         }
     }
 }

@@ -14,7 +14,7 @@ pub fn start() {
         PROCESS.describe_allocator(header);
         // Constructors of libraries come first, and may have started threads, which may be in what would be changed.
         if sys::thread_count() == Some(1) {
-            inside::loaded::set_list(real::next_function(c"_r_debug") as usize);
+            inside::loaded::watch(real::next_function(c"_r_debug") as usize, inside::look);
             inside::look();
         }
     }

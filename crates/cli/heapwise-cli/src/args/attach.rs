@@ -9,7 +9,7 @@ Examples:
   heapwise attach --duration 30s 4711       half a minute of it
   heapwise attach -o a.hw $(pidof -s redis-server)
 
-The process stands still for some milliseconds at the beginning and at the end. What it had allocated before is told apart: its places
+The process stands still for some milliseconds at the beginning and at the end. What it had allocated before is distinguished: its places
 are not known.";
 
 /// Arguments of `attach`.

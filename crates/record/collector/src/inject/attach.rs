@@ -3,9 +3,10 @@
 use super::guest::{Guest, Image as ImagePlace};
 use super::image::Image;
 use super::requests;
+use super::thread::Thread;
 use super::threads::Threads;
 use super::tracee::Tracee;
-use super::way_back::{Gadgets, Thread, WayBack};
+use super::way_back::{Gadgets, WayBack};
 use super::{Refused, escape, jumps, seccomp};
 use crate::hooks::{self, Placed, Planner};
 use crate::joins;

@@ -1,4 +1,4 @@
-//! Leaves a process that goes on: its functions get their own code again, and the recorder's memory is given back.
+//! Leaves a process that goes on: its functions get their own code again, and the recorder's memory is returned.
 //!
 //! A thread may be in the middle of the recorder then, or in an allocator that the recorder has called. It is let out, in a millisecond
 //! at most: nothing leads in any more. Where one does not come out, the image stays where it is, and does nothing.

@@ -1,12 +1,12 @@
 //! Threads that are in the first instructions of a function go on in a copy of these, which leads back behind them.
 //!
-//! The copy is there before the function is changed, and a thread that is moved to it never comes back: so nothing goes wrong if nobody
-//! looks after it any more.
+//! The copy is there before the function is changed, and a thread that is moved to it never comes back: so nothing goes wrong once it
+//! is not looked after any more.
 
 use super::Refused;
 use super::guest::Guest;
+use super::thread::Registers;
 use super::threads::Threads;
-use super::tracee::Registers;
 use crate::hooks::Placed;
 use crate::maps::Line;
 use heapwise_trace::live::hooks::{Hook, MOST_MOVED};

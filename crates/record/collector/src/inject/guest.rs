@@ -2,8 +2,9 @@
 
 use super::image;
 use super::layout::{self, Layout};
-use super::tracee::{Gate, Registers, Tracee};
-use super::way_back::{Thread, WayBack, frame};
+use super::thread::{Registers, Thread};
+use super::tracee::{Gate, Tracee};
+use super::way_back::{WayBack, frame};
 use super::{Refused, frames};
 use heapwise_trace::live::image::{Parameters, outcome};
 use std::ops::Range;
@@ -45,7 +46,10 @@ impl<'a> Guest<'a> {
         thread: &'a Thread,
         way_back: Option<&WayBack>,
     ) -> Result<Self, Refused> {
-        let gate = tracee.gate_with(way_back)?;
+        let gate = match way_back {
+            Some(way_back) => Gate { at: way_back.gate, stack: Some(way_back.stack) },
+            None => Gate { at: tracee.gate()?, stack: None },
+        };
         Ok(Self { tracee, thread, gate })
     }
 

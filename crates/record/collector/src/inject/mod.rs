@@ -18,6 +18,7 @@ mod layout;
 mod refused;
 mod requests;
 mod seccomp;
+mod thread;
 mod threads;
 mod tracee;
 mod way_back;
@@ -26,8 +27,8 @@ use guest::Guest;
 use heapwise_trace::live::image::{Parameters, action, outcome};
 use image::Image;
 pub(crate) use refused::Refused;
+use thread::Thread;
 use tracee::Tracee;
-use way_back::Thread;
 
 /// Has a child join the session that was just started, and that has asked to be traced by the calling thread. It goes on afterwards,
 /// recorded or not.

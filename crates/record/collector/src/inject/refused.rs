@@ -80,7 +80,7 @@ fn remedy_of_forbidden() -> String {
     match scope.trim() {
         "3" => "kernel.yama.ptrace_scope=3 forbids it to all until the next boot".into(),
         "1" | "2" => format!(
-            "run heapwise as root (kernel.yama.ptrace_scope={} allows it to nobody else; in a container, with --cap-add=SYS_PTRACE)",
+            "run heapwise as root (kernel.yama.ptrace_scope={} allows it to root alone; in a container, with --cap-add=SYS_PTRACE)",
             scope.trim()
         ),
         _ => {

@@ -5,7 +5,8 @@
 
 use super::Refused;
 use super::requests;
-use super::tracee::{NO_CALL, Registers, Tracee};
+use super::thread::{NO_CALL, Registers};
+use super::tracee::Tracee;
 use nix::errno::Errno;
 use nix::sys::ptrace::{self, Options};
 use nix::sys::signal::Signal;

@@ -1,12 +1,12 @@
 //! A stopped thread of another process, by the kernel's `ptrace`: its registers, its memory, and calls made in its name.
 //!
-//! Whatever a thread does for us, it goes back by itself if nobody looks after it any more: what it returns to is the end of a signal's
+//! Whatever a thread does for us, it goes back by itself once it is not looked after any more: what it returns to is the end of a signal's
 //! handler, with what it was before as the frame ([`super::way_back`]). So a heapwise that is killed in the middle costs a process
 //! nothing.
 
 use super::Refused;
 use super::requests;
-use super::way_back::{Thread, WayBack};
+use super::thread::{NO_CALL, Registers, Thread};
 use crate::maps;
 use nix::sys::ptrace::{self, Options};
 use nix::sys::signal::Signal;
@@ -16,9 +16,6 @@ use std::fs::{self, File};
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
-
-/// The registers of a thread.
-pub(crate) type Registers = libc::user_regs_struct;
 
 /// A stopped thread. All calls have to come from the thread of ours that traces it.
 #[derive(Debug)]
@@ -35,8 +32,6 @@ pub(crate) struct Tracee {
 
 /// What the instruction for a system call is.
 const SYSTEM_CALL: [u8; 2] = [0x0f, 0x05];
-/// The number that the kernel keeps for a stop that is not at a system call: nothing is to be made again.
-pub(super) const NO_CALL: u64 = u64::MAX;
 /// Bytes of the kernel's code in the process that are looked at.
 const MOST_CODE: u64 = 64 << 10;
 /// The kernel's number for a stop that is no signal's and no event's.
@@ -82,7 +77,7 @@ impl Tracee {
         Ok(tracee)
     }
 
-    /// A thread that is stopped already, and of which the stops at system calls are told from others.
+    /// A thread that is stopped already, and of which the stops at system calls are distinguished from others.
     pub(super) fn open(id: Pid) -> Result<Self, Refused> {
         let memory = fs::OpenOptions::new().read(true).write(true).open(format!("/proc/{id}/mem"));
         let memory = memory.map_err(|error| Refused::System("open its memory", error))?;
@@ -299,14 +294,6 @@ impl Tracee {
         let _ = ptrace::detach(self.id, held.next());
         for signal in held {
             let _ = nix::sys::signal::kill(self.id, signal);
-        }
-    }
-
-    /// The gate of a process at its beginning, or of one whose thread `way_back` leads back.
-    pub(crate) fn gate_with(&self, way_back: Option<&WayBack>) -> Result<Gate, Refused> {
-        match way_back {
-            Some(WayBack { gate, stack, .. }) => Ok(Gate { at: *gate, stack: Some(*stack) }),
-            None => Ok(Gate { at: self.gate()?, stack: None }),
         }
     }
 }

@@ -2,23 +2,14 @@
 //!
 //! The kernel makes a thread what it was before a signal's handler when that ends: it reads a *frame* that it has written itself
 //! (`rt_sigreturn`). We write such a frame, with what the thread was before, and see to it that whatever the thread does for us leads
-//! there. If nobody traces it any more, it goes on with the program.
+//! there. Once it is not traced any more, it goes on with the program.
 //!
 //! The frame lies at the lower end of the first thread's stack, where nothing is in use: everything below a stack pointer is free.
 
 use super::Refused;
-use super::tracee::{NO_CALL, Registers, Tracee};
+use super::thread::{NO_CALL, Registers, Thread};
+use super::tracee::Tracee;
 use crate::maps::Line;
-
-/// What a thread was before it worked for us.
-#[derive(Clone, Debug)]
-pub(crate) struct Thread {
-    pub(crate) registers: Registers,
-    /// The registers for numbers and vectors.
-    pub(crate) vectors: Vec<u8>,
-    /// Signals that it holds back.
-    pub(crate) mask: u64,
-}
 
 /// Where things are that lead a thread back.
 #[derive(Clone, Debug)]

@@ -4,7 +4,6 @@
 //! the first time. That function is entered through the recorder as those of allocators are. The list says whether it is whole
 //! ([`LoaderList`], `struct r_debug` of `<link.h>`).
 
-use super::ask::look;
 use crate::arch::entry::Arguments;
 use crate::guard::Internal;
 use crate::process::PROCESS;
@@ -27,10 +26,13 @@ struct LoaderList {
 const IS_WHOLE: i32 = 0;
 
 static LIST: AtomicPtr<LoaderList> = AtomicPtr::new(core::ptr::null_mut());
+/// What is done about a change.
+static LOOK: AtomicPtr<()> = AtomicPtr::new(core::ptr::null_mut());
 
-/// Notes where the list is; 0 for nowhere.
-pub(crate) fn set_list(at: usize) {
-    LIST.store(at as *mut LoaderList, Ordering::Release);
+/// Has `look` called whenever the list at this address has changed; 0 for nowhere.
+pub(crate) fn watch(list: usize, look: fn()) {
+    LOOK.store(look as *mut (), Ordering::Relaxed);
+    LIST.store(list as *mut LoaderList, Ordering::Release);
 }
 
 /// Called by the loader before its empty function.
@@ -44,6 +46,8 @@ pub(super) extern "C" fn changed(_: *const Arguments) {
             // The preload library stands in front of `dlclose`.
             modules::notice_unloaded();
         }
+        // SAFETY: set before the list was, to a function of this type.
+        let look = unsafe { core::mem::transmute::<*mut (), fn()>(LOOK.load(Ordering::Relaxed)) };
         look();
     }
 }

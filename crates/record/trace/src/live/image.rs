@@ -85,7 +85,7 @@ impl Parameters {
 pub mod action {
     /// Join the session, and have functions entered.
     pub const START: u64 = 0;
-    /// Give back all memory but its own, if no thread is at work in it. Nothing leads to it any more.
+    /// Return all memory but its own, if no thread is at work in it. Nothing leads to it any more.
     pub const LEAVE: u64 = 1;
 }
 

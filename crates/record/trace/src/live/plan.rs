@@ -21,7 +21,7 @@ pub struct FilePlan {
     pub known: Vec<(&'static str, u64)>,
 }
 
-/// What a recorder that no loader has bound to them has to be told of: the loader's function that finds the file of an address, and its
+/// What a recorder that no loader has bound to them has to be given: the loader's function that finds the file of an address, and its
 /// list of files.
 pub const KNOWN: [&str; 2] = [FIND_OBJECT, LOADER_LIST];
 pub const FIND_OBJECT: &str = "_dl_find_object";
