@@ -264,7 +264,11 @@ mod tests {
     #[test]
     fn a_process_is_there_until_it_ends() {
         let mut child = std::process::Command::new("sleep").arg("60").spawn().expect("a child");
-        assert!(started_at(child.id()).is_some() && entry_of(child.id()) != 0);
+        assert!(started_at(child.id()).is_some());
+        // It may not have been executed yet.
+        while entry_of(child.id()) == 0 {
+            std::thread::sleep(Duration::from_millis(1));
+        }
         child.kill().expect("it is ours");
         while started_at(child.id()).is_some() {
             std::thread::sleep(Duration::from_millis(1));

@@ -23,8 +23,9 @@ impl Silence {
     /// Whether the sign has not changed for long. `now` is a reading of the clock, if that may be read.
     pub(crate) fn is_long(&self, sign: u32, now: Option<u64>) -> bool {
         let Some(now) = now else { return false };
+        let is_new = self.sign.swap(sign, Ordering::Relaxed) != sign;
         let since = self.since.load(Ordering::Relaxed);
-        if since == 0 || self.sign.swap(sign, Ordering::Relaxed) != sign {
+        if since == 0 || is_new {
             self.since.store(now, Ordering::Relaxed);
             return false;
         }
