@@ -161,12 +161,13 @@ fn entry_points<'code>(
     }
     // A library's `malloc` is found by its name, and so the preloaded one stands in front of it; unless it is hidden.
     let is_hidden = !exports_malloc && !of_malloc.is_empty();
-    let is_found_by_name = exports_malloc && !code.is_executable();
-    if is_found_by_name && is_c_library && in_front == InFront::Nothing {
+    // With a library in front, what is found by its name is that library's matter.
+    let is_found_by_name = exports_malloc && !code.is_executable() && in_front == InFront::Nothing;
+    if is_found_by_name && is_c_library {
         c_library = if is_glibc { "glibc" } else { "musl" };
     }
     let is_c_library = of_malloc.is_empty() && !c_library.is_empty();
-    let is_entered = code.is_executable() || is_hidden || is_found_by_name && in_front == InFront::Nothing;
+    let is_entered = code.is_executable() || is_hidden || is_found_by_name;
     if defined.contains_key("malloc") && is_entered {
         match is_c_library && (code.is_static() || is_found_by_name) {
             // Operators of C++ end in its `malloc`, and may throw, which nothing of ours may stand in the way of.
