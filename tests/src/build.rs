@@ -116,3 +116,16 @@ fn compiler(victim: &Victim, flags: FlagSet, output: &Path) -> Command {
 fn modified(path: &Path) -> Option<SystemTime> {
     std::fs::metadata(path).and_then(|m| m.modified()).ok()
 }
+
+/// Compiles a program in C from its text, with threads and line tables.
+///
+/// # Panics
+/// If it does not compile.
+pub fn compile_text(compiler: &str, flags: &[&str], source: &str, folder: &Path, name: &str) -> PathBuf {
+    let (file, program) = (folder.join(name).with_extension("c"), folder.join(name));
+    std::fs::write(&file, source).expect("it can be written");
+    let mut command = Command::new(compiler);
+    command.args(["-O2", "-g", "-w", "-pthread", "-o"]).arg(&program).arg(&file).args(flags);
+    assert!(command.status().expect("a compiler").success(), "{command:?}");
+    program
+}

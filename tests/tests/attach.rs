@@ -1,5 +1,6 @@
 //! `heapwise attach`: processes that run already are recorded, and go on as they were.
 
+use heapwise_tests::build::compile_text;
 use heapwise_tests::recording::{Recorded, Recording};
 use heapwise_tests::run::{self, Outcome, PATIENCE, Running};
 use heapwise_tests::{programs, tool};
@@ -113,15 +114,6 @@ int main(int count, char **arguments) {
 }
 "#;
 
-fn compile(compiler: &str, flags: &[&str], source: &str, folder: &Path, name: &str) -> PathBuf {
-    let (file, program) = (folder.join(name).with_extension("c"), folder.join(name));
-    std::fs::write(&file, source).expect("it can be written");
-    let mut command = Command::new(compiler);
-    command.args(["-O2", "-g", "-w", "-pthread", "-o"]).arg(&program).arg(&file).args(flags);
-    assert!(command.status().expect("a compiler").success(), "{command:?}");
-    program
-}
-
 /// Starts a program, and waits until it says that it is ready.
 fn started(program: &Path, arguments: &[&str], folder: &Path) -> Running {
     let mut running = run::start(run::command(program, folder).args(arguments), folder, "program");
@@ -198,7 +190,7 @@ fn kinds() -> Vec<(&'static str, &'static [&'static str], &'static str)> {
 fn what_a_process_does_meanwhile_is_recorded_and_it_is_afterwards_as_before() {
     let folder = run::private_folder();
     for (at, (compiler, flags, allocator)) in kinds().into_iter().enumerate() {
-        let program = compile(compiler, flags, PROGRAM, folder.path(), &format!("program{at}"));
+        let program = compile_text(compiler, flags, PROGRAM, folder.path(), &format!("program{at}"));
         let mut running = started(&program, &[], folder.path());
         let before = code(running.pid());
         for round in 0..3 {
@@ -257,7 +249,7 @@ fn rust_programs_with_an_allocator_inside_count_what_is_recorded() {
 #[test]
 fn a_process_under_load_survives_many_recordings() {
     let folder = run::private_folder();
-    let program = compile("cc", &[], BUSY, folder.path(), "busy");
+    let program = compile_text("cc", &[], BUSY, folder.path(), "busy");
     let running = started(&program, &["6"], folder.path());
     let before = code(running.pid());
     for cycle in 0..25 {
@@ -281,7 +273,7 @@ fn a_process_under_load_survives_many_recordings() {
 #[test]
 fn a_process_goes_on_when_heapwise_is_killed() {
     let folder = run::private_folder();
-    let program = compile("cc", &[], BUSY, folder.path(), "busy");
+    let program = compile_text("cc", &[], BUSY, folder.path(), "busy");
     let running = started(&program, &["4"], folder.path());
     for n in 0..30_u64 {
         let recording = Recording::new(folder.path()).with(&["--duration", "30ms", "--no-report"]);
@@ -303,7 +295,7 @@ fn a_process_goes_on_when_heapwise_is_killed() {
 #[test]
 fn a_stopped_process_stays_stopped() {
     let folder = run::private_folder();
-    let program = compile("cc", &[], BUSY, folder.path(), "busy");
+    let program = compile_text("cc", &[], BUSY, folder.path(), "busy");
     let running = started(&program, &["2"], folder.path());
     running.signal(libc::SIGSTOP);
     let state = || {
@@ -330,7 +322,7 @@ fn a_stopped_process_stays_stopped() {
 #[test]
 fn a_process_that_ends_meanwhile_is_recorded_to_its_end() {
     let folder = run::private_folder();
-    let program = compile("cc", &[], PROGRAM, folder.path(), "program");
+    let program = compile_text("cc", &[], PROGRAM, folder.path(), "program");
     let mut running = started(&program, &[], folder.path());
     let recording = Recording::new(folder.path());
     let attached = recording.attach(running.pid());
@@ -386,7 +378,7 @@ fn each_refusal_says_why_and_the_process_goes_on() {
     let folder = run::private_folder();
     assert!(refused(i32::MAX - 1, folder.path()).contains("there is no such process"));
     assert!(refused(std::process::id() as i32, folder.path()).contains("have started it"));
-    let program = compile("cc", &[], BUSY, folder.path(), "busy");
+    let program = compile_text("cc", &[], BUSY, folder.path(), "busy");
     // Recorded by another one.
     let running = started(&program, &["1"], folder.path());
     let other = run::private_folder();
@@ -399,7 +391,7 @@ fn each_refusal_says_why_and_the_process_goes_on() {
         eprintln!("SKIPPED: only root reads filters of system calls");
         return;
     }
-    let filtered = compile("cc", &[], FILTERED, folder.path(), "filtered");
+    let filtered = compile_text("cc", &[], FILTERED, folder.path(), "filtered");
     let forbidden = libc::SYS_mremap.to_string();
     let running = started(&filtered, &[&forbidden], folder.path());
     assert!(refused(running.pid(), folder.path()).contains("does not allow mremap"));
@@ -420,7 +412,7 @@ fn a_process_in_other_namespaces_is_recorded() {
         return;
     }
     let folder = run::private_folder();
-    let program = compile("cc", &[], PROGRAM, folder.path(), "program");
+    let program = compile_text("cc", &[], PROGRAM, folder.path(), "program");
     let mut command = run::command("unshare", folder.path());
     command
         .args(["--mount", "--net", "--ipc", "--pid", "--fork", "--mount-proc", "--kill-child"])

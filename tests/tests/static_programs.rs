@@ -1,5 +1,6 @@
 //! Programs that are linked statically are recorded as others are, whoever starts them: the recorder is written into them.
 
+use heapwise_tests::build::compile_text;
 use heapwise_tests::recording::{Recorded, Recording};
 use heapwise_tests::{run, tool};
 use std::path::{Path, PathBuf};
@@ -89,15 +90,6 @@ fn kinds() -> Vec<(&'static str, &'static [&'static str], &'static str)> {
     kinds
 }
 
-fn compile(compiler: &str, flags: &[&str], source: &str, folder: &Path, name: &str) -> PathBuf {
-    let (file, program) = (folder.join(name).with_extension("c"), folder.join(name));
-    std::fs::write(&file, source).expect("it can be written");
-    let mut command = Command::new(compiler);
-    command.args(["-O2", "-g", "-w", "-pthread", "-o"]).arg(&program).arg(&file).args(flags);
-    assert!(command.status().expect("a compiler").success(), "{command:?}");
-    program
-}
-
 /// Blocks that were handed out in `work`.
 fn of_work(recorded: &Recorded) -> u64 {
     let report = recorded.report();
@@ -109,7 +101,7 @@ fn of_work(recorded: &Recorded) -> u64 {
 fn programs_in_c_are_recorded_in_full_with_their_threads_and_forks() {
     let folder = run::private_folder();
     for (at, (compiler, flags, allocator)) in kinds().into_iter().enumerate() {
-        let program = compile(compiler, flags, PROGRAM, folder.path(), &format!("program{at}"));
+        let program = compile_text(compiler, flags, PROGRAM, folder.path(), &format!("program{at}"));
         let recorded = Recording::new(folder.path()).verify(20).record(&program, &[]);
         let what = format!("{compiler} {flags:?}: {}", recorded.outcome.stderr);
         assert_eq!((recorded.outcome.code(), recorded.outcome.text().as_str()), (5, "done 3\n"), "{what}");
@@ -160,14 +152,14 @@ fn static_children_are_recorded_whoever_starts_them() {
     let folder = run::private_folder();
     let programs: Vec<_> = { kinds().into_iter().enumerate() }
         .map(|(at, (compiler, flags, _))| {
-            compile(compiler, flags, PROGRAM, folder.path(), &format!("program{at}"))
+            compile_text(compiler, flags, PROGRAM, folder.path(), &format!("program{at}"))
         })
         .collect();
     let arguments: Vec<_> =
         programs.iter().chain(&programs).map(|program| program.to_str().expect("a path")).collect();
     let starters = [("cc", &[][..]), ("cc", &["-static"][..])];
     for (at, (compiler, flags)) in starters.into_iter().enumerate() {
-        let starter = compile(compiler, flags, STARTER, folder.path(), &format!("starter{at}"));
+        let starter = compile_text(compiler, flags, STARTER, folder.path(), &format!("starter{at}"));
         let recorded = Recording::new(folder.path()).record(&starter, &arguments);
         let what = format!("{flags:?}: {}", recorded.outcome.stderr);
         assert_eq!(recorded.outcome.code(), 0, "{what}");
@@ -188,7 +180,7 @@ fn static_children_are_recorded_whoever_starts_them() {
 #[test]
 fn symbols_in_a_debug_file_are_enough() {
     let folder = run::private_folder();
-    let program = compile("cc", &["-static"], PROGRAM, folder.path(), "stripped");
+    let program = compile_text("cc", &["-static"], PROGRAM, folder.path(), "stripped");
     let (path, debug) = (program.to_str().expect("a path"), folder.path().join("stripped.debug"));
     let debug = debug.to_str().expect("a path");
     for arguments in [
@@ -209,7 +201,7 @@ fn symbols_in_a_debug_file_are_enough() {
 #[test]
 fn a_static_child_without_symbols_is_named_with_the_reason() {
     let folder = run::private_folder();
-    let program = compile("cc", &["-static", "-s"], PROGRAM, folder.path(), "stripped");
+    let program = compile_text("cc", &["-static", "-s"], PROGRAM, folder.path(), "stripped");
     let name = program.to_string_lossy().into_owned();
     let recorded = Recording::new(folder.path()).record("sh", &["-c", &format!("{name}; {name}; true")]);
     assert_eq!(recorded.outcome.code(), 0, "{}", recorded.outcome.stderr);

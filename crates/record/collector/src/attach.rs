@@ -220,9 +220,13 @@ fn leave(session: &Session, attached: &Attached, planner: &mut Planner) -> (usiz
     (left_behind, errors.iter().map(ToString::to_string).collect())
 }
 
-/// When a process began, by the kernel's clock; `None` if it is gone, or only waits for its parent to hear of that.
+/// When a process began, by the kernel's clock; `None` if it is gone, or only waits for its parent to hear of that. Its first thread may
+/// have ended before the others.
 fn started_at(pid: u32) -> Option<u64> {
-    field(pid, 22).filter(|_| state(pid).is_some_and(|state| !"ZX".contains(state)))
+    const THREADS: usize = 20;
+    let has_others = || field(pid, THREADS).is_some_and(|threads| threads > 1);
+    let is_there = || state(pid).is_some_and(|state| !"ZX".contains(state)) || has_others();
+    field(pid, 22).filter(|_| is_there())
 }
 
 /// Its processor time, with that of its threads that have ended.

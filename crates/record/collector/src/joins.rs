@@ -26,6 +26,11 @@ impl Memory {
         Self { device: (libc::major(device), libc::minor(device)), inode: facts.ino() }
     }
 
+    /// That of which a mapping of some process is a part.
+    pub(crate) fn of_line(line: &maps::Line<'_>) -> Self {
+        Self { device: line.device, inode: line.inode }
+    }
+
     /// Whether a mapping is one of it.
     pub(crate) fn is_in(&self, line: &maps::Line<'_>) -> bool {
         line.inode == self.inode && line.device == self.device
@@ -75,13 +80,15 @@ impl Mapped {
 
 /// The mappings of a process, which are those of each of its threads. Its first thread has none any more when it has ended
 /// before the others.
-fn maps_of(pid: u32) -> io::Result<String> {
-    let text = fs::read_to_string(format!("/proc/{pid}/maps"))?;
+pub(crate) fn maps_of(pid: u32) -> io::Result<String> {
+    // A name of a file may have any bytes.
+    let read = |path: &Path| fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    let text = read(Path::new(&format!("/proc/{pid}/maps")))?;
     if !text.is_empty() {
         return Ok(text);
     }
     let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-    let theirs = |thread: fs::DirEntry| fs::read_to_string(thread.path().join("maps")).ok();
+    let theirs = |thread: fs::DirEntry| read(&thread.path().join("maps")).ok();
     Ok(threads.filter_map(theirs).find(|text| !text.is_empty()).unwrap_or_default())
 }
 

@@ -9,7 +9,7 @@ use super::tracee::Tracee;
 use super::way_back::{Gadgets, WayBack};
 use super::{Refused, escape, jumps, seccomp};
 use crate::hooks::{self, Placed, Planner};
-use crate::joins;
+use crate::joins::{self, Mapped, Memory};
 use crate::maps;
 use heapwise_trace::live::image::{Parameters, action, outcome};
 use heapwise_trace::live::layout::{CLOCK_STOPPED, SESSION_HEADER_BYTES, SESSION_MAGIC, SessionHeader};
@@ -78,7 +78,7 @@ pub(crate) fn prepare(pid: u32, planner: &mut Planner) -> Result<Prepared, Refus
         return Err(Refused::ThreadOf(number("Tgid")));
     }
     if field("State").starts_with(['Z', 'X']) {
-        return Err(Refused::Zombie);
+        return Err(if number("Threads") > 1 { Refused::Leaderless } else { Refused::Zombie });
     }
     if field("VmSize").is_empty() {
         return Err(Refused::Kernel);
@@ -132,9 +132,7 @@ fn own_depth() -> usize {
 }
 
 fn maps_of(pid: u32) -> Result<String, Refused> {
-    let bytes = fs::read(format!("/proc/{pid}/maps")).map_err(Refused::Forbidden)?;
-    // A name of a file may have any bytes.
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    joins::maps_of(pid).map_err(Refused::Forbidden)
 }
 
 /// The process that records this one now.
@@ -147,8 +145,9 @@ fn recorder_of(lines: &[maps::Line<'_>], read: impl Fn(u64, usize) -> Option<Vec
         let clock = word(std::mem::offset_of!(SessionHeader, clock))?;
         let recorder = word(std::mem::offset_of!(SessionHeader, collector_pid))? as u32;
         let is_at_work = magic == SESSION_MAGIC && clock & CLOCK_STOPPED == 0;
-        let is_there = fs::exists(format!("/proc/{recorder}")).unwrap_or_default();
-        (is_at_work && is_there).then_some(recorder)
+        // Another process may have that id by now: the one that records has the memory, too.
+        let mapped = || Mapped::of(recorder, &Memory::of_line(line));
+        (is_at_work && mapped().has(&(0..1)) != Some(false)).then_some(recorder)
     })
 }
 

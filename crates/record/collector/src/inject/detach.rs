@@ -9,7 +9,7 @@ use super::threads::Threads;
 use super::way_back::{Gadgets, WayBack};
 use super::{Refused, jumps};
 use crate::hooks::{self, Planner};
-use crate::joins::Memory;
+use crate::joins::{Memory, maps_of};
 use crate::maps;
 use heapwise_trace::live::image::{Parameters, action, outcome};
 use std::fs;
@@ -20,6 +20,8 @@ use std::time::{Duration, Instant};
 /// How often threads are let go on for a moment, until none is in the recorder any more.
 const TRIES: usize = 100;
 const MOMENT: Duration = Duration::from_millis(1);
+/// How long a process is tried to be left.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// What came of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,11 +50,7 @@ fn processes_with(memory: &Memory) -> Vec<u32> {
     let own = std::process::id();
     let ids = fs::read_dir("/proc").into_iter().flatten().flatten();
     let ids = ids.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    ids.filter(|&pid| pid != own && maps_of(pid).is_some_and(|maps| has(&maps, memory))).collect()
-}
-
-fn maps_of(pid: u32) -> Option<String> {
-    Some(String::from_utf8_lossy(&fs::read(format!("/proc/{pid}/maps")).ok()?).into_owned())
+    ids.filter(|&pid| pid != own && maps_of(pid).is_ok_and(|maps| has(&maps, memory))).collect()
 }
 
 fn has(maps: &str, memory: &Memory) -> bool {
@@ -62,27 +60,33 @@ fn has(maps: &str, memory: &Memory) -> bool {
 fn from_one(pid: u32, memory: &Memory, attached: &Attached, planner: &mut Planner) -> Result<Left, Refused> {
     let (image, mut stubs) = (&attached.placed.image, Vec::new());
     // Files are read, and code is looked at, while it runs.
-    let maps = maps_of(pid).ok_or(Refused::NoProcess)?;
+    let maps = maps_of(pid).map_err(|_| Refused::NoProcess)?;
     let lines: Vec<_> = maps.lines().filter_map(maps::line).collect();
     hooks::all_placed(pid, &lines, planner);
-    let file = fs::File::open(format!("/proc/{pid}/mem")).map_err(Refused::Forbidden)?;
+    let file = fs::File::open(format!("/proc/{pid}/mem"));
     let gadgets = Gadgets::find(&lines, |at, len| {
         let mut bytes = vec![0; len];
-        file.read_exact_at(&mut bytes, at).is_ok().then_some(bytes)
+        file.as_ref().ok()?.read_exact_at(&mut bytes, at).is_ok().then_some(bytes)
     });
-    let until = Instant::now() + Duration::from_secs(10);
+    let until = Instant::now() + PATIENCE;
+    let mut is_restored = false;
     for attempt in 0.. {
-        let threads = Threads::stop(pid)?;
-        let maps = maps_of(pid).ok_or(Refused::Ended)?;
+        let threads = match Threads::stop(pid) {
+            // Who waits for a disk, or for the child of `vfork`, stops later.
+            Err(Refused::Unstoppable { .. }) if Instant::now() < until => continue,
+            stopped => stopped?,
+        };
+        let maps = maps_of(pid).map_err(|_| Refused::Ended)?;
         // It may have executed another program meanwhile.
         if !has(&maps, memory) {
             return Ok(Left::Whole);
         }
         let lines: Vec<_> = maps.lines().filter_map(maps::line).collect();
         let mut tracee = threads.worker(|_| true)?;
-        if attempt == 0 {
+        if !is_restored {
             let hooks = hooks::all_placed(pid, &lines, planner);
             stubs = jumps::take_back(&tracee, &hooks)?;
+            is_restored = true;
         }
         let is_within = |range: &Range<u64>, at: u64| range.contains(&at);
         let code = stubs.iter().chain(&attached.rooms).chain([image]);
@@ -108,7 +112,7 @@ fn from_one(pid: u32, memory: &Memory, attached: &Attached, planner: &mut Planne
             }
         }
         drop(threads);
-        if attempt == TRIES || Instant::now() > until {
+        if attempt >= TRIES || Instant::now() > until {
             return Ok(Left::CodeOnly);
         }
         std::thread::sleep(MOMENT);

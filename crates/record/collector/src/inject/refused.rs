@@ -31,6 +31,10 @@ pub(crate) enum Refused {
     Kernel,
     #[error("it has ended, and its parent has not asked for that yet")]
     Zombie,
+    #[error(
+        "its first thread has ended before the others, and the kernel shows nothing of the process any more"
+    )]
+    Leaderless,
     #[error("it is this heapwise, or one of the processes that have started it")]
     Own,
     #[error("it is a program for 32 bits, and heapwise records programs for 64-bit x86")]

@@ -156,15 +156,18 @@ impl Threads {
 
 impl Drop for Threads {
     fn drop(&mut self) {
-        for (&id, thread) in &self.all {
-            let pid = Pid::from_raw(id);
-            if !thread.is_stopped {
-                // It has to be stopped to be let go.
-                let _ = waitpid(pid, Some(WaitPidFlag::__WALL | WaitPidFlag::WNOHANG));
-            }
+        let let_go = |id: i32, thread: &Stopped| {
             // It is gone, or goes on.
-            let _ = ptrace::detach(pid, thread.signal);
+            let _ = ptrace::detach(Pid::from_raw(id), thread.signal);
+        };
+        self.all.iter().filter(|(_, thread)| thread.is_stopped).for_each(|(&id, thread)| let_go(id, thread));
+        self.all.retain(|_, thread| !thread.is_stopped);
+        // It has to be stopped to be let go: it would stop one day, and stay so.
+        let until = Instant::now() + PATIENCE;
+        while self.look() && Instant::now() < until {
+            std::thread::sleep(STEP);
         }
+        self.all.iter().for_each(|(&id, thread)| let_go(id, thread));
     }
 }
 
