@@ -6,7 +6,7 @@ use heapwise_tests::run::{self, Outcome, PATIENCE, Running};
 use heapwise_tests::{programs, tool};
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 

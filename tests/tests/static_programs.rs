@@ -3,7 +3,6 @@
 use heapwise_tests::build::compile_text;
 use heapwise_tests::recording::{Recorded, Recording};
 use heapwise_tests::{run, tool};
-use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Threads that come and go, a fork that goes on, and one that does not: `WORK_BLOCKS` blocks in `work`.
