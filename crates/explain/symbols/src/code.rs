@@ -213,14 +213,21 @@ impl Code<'_> {
 mod tests {
     use super::*;
 
+    /// What is looked for: the tests themselves may be in the function that calls them.
+    #[inline(never)]
+    fn one_that_has_a_name(number: u64) -> u64 {
+        std::hint::black_box(number + 1)
+    }
+
     #[test]
     fn this_program_has_this_function() {
+        assert_eq!(one_that_has_a_name(1), 2);
         let own = std::env::current_exe().expect("it runs");
         let found = read(&own, |code| {
             assert!(code.is_executable() && !code.is_stripped());
             let mut found = Vec::new();
             code.functions(|function| {
-                if function.name.contains("this_program_has_this_function") && function.size > 0 {
+                if function.name.contains("one_that_has_a_name") && function.size > 0 {
                     found.push((function.address, function.size));
                 }
             });

@@ -11,27 +11,42 @@ const NT_X86_XSTATE: usize = 0x202;
 const MOST_VECTORS: usize = 16 << 10;
 /// Bytes of a set of signals.
 const MASK_BYTES: usize = 8;
+/// Which signals a thread holds back (Linux 3.11).
+const PTRACE_GETSIGMASK: libc::c_uint = 0x420a;
+const PTRACE_SETSIGMASK: libc::c_uint = 0x420b;
 /// Asks for a thread's filters of system calls (Linux 4.4).
 const PTRACE_SECCOMP_GET_FILTER: libc::c_uint = 0x420c;
 /// Asks where a thread's restartable sequences are (Linux 5.13).
 const PTRACE_GET_RSEQ_CONFIGURATION: libc::c_uint = 0x420f;
 
-fn check(result: libc::c_long) -> io::Result<libc::c_long> {
+/// Makes a request. C libraries differ in the type of its number, so this is the system call, which takes words.
+///
+/// # Safety
+/// `data` is what the request takes there: nothing, or memory that the kernel may read or write.
+unsafe fn request<T>(
+    number: libc::c_uint,
+    thread: Pid,
+    address: usize,
+    data: *const T,
+) -> io::Result<libc::c_long> {
+    // SAFETY: the caller's promise; of our own memory the kernel looks at what `data` points to alone.
+    let result = unsafe { libc::syscall(libc::SYS_ptrace, number as usize, thread.as_raw(), address, data) };
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
 /// Leaves a thread stopped that the user has stopped, until that changes.
 pub(super) fn listen(thread: Pid) {
-    // SAFETY: the request has no arguments, and changes nothing of ours.
-    let _ = unsafe { libc::ptrace(libc::PTRACE_LISTEN, thread.as_raw(), 0, 0) };
+    // SAFETY: the request has no arguments.
+    let _ = unsafe { request(libc::PTRACE_LISTEN as libc::c_uint, thread, 0, std::ptr::null::<u8>()) };
 }
 
 /// The registers for numbers and vectors.
 pub(super) fn vectors(thread: Pid) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0u8; MOST_VECTORS];
     let mut part = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
+    let number = libc::PTRACE_GETREGSET as libc::c_uint;
     // SAFETY: the kernel writes at most as many bytes as there are, and says how many.
-    check(unsafe { libc::ptrace(libc::PTRACE_GETREGSET, thread.as_raw(), NT_X86_XSTATE, &raw mut part) })?;
+    unsafe { request(number, thread, NT_X86_XSTATE, &raw mut part) }?;
     bytes.truncate(part.iov_len);
     Ok(bytes)
 }
@@ -40,24 +55,23 @@ pub(super) fn vectors(thread: Pid) -> io::Result<Vec<u8>> {
 pub(super) fn set_vectors(thread: Pid, bytes: &[u8]) -> io::Result<()> {
     let mut bytes = bytes.to_vec();
     let mut part = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
+    let number = libc::PTRACE_SETREGSET as libc::c_uint;
     // SAFETY: the kernel reads that many bytes.
-    check(unsafe { libc::ptrace(libc::PTRACE_SETREGSET, thread.as_raw(), NT_X86_XSTATE, &raw mut part) })
-        .map(drop)
+    unsafe { request(number, thread, NT_X86_XSTATE, &raw mut part) }.map(drop)
 }
 
 /// Which signals a thread holds back.
 pub(super) fn mask(thread: Pid) -> io::Result<u64> {
     let mut mask = 0u64;
     // SAFETY: the kernel writes that many bytes.
-    check(unsafe { libc::ptrace(libc::PTRACE_GETSIGMASK, thread.as_raw(), MASK_BYTES, &raw mut mask) })?;
+    unsafe { request(PTRACE_GETSIGMASK, thread, MASK_BYTES, &raw mut mask) }?;
     Ok(mask)
 }
 
 /// Sets them.
 pub(super) fn set_mask(thread: Pid, mask: u64) -> io::Result<()> {
     // SAFETY: the kernel reads that many bytes.
-    check(unsafe { libc::ptrace(libc::PTRACE_SETSIGMASK, thread.as_raw(), MASK_BYTES, &raw const mask) })
-        .map(drop)
+    unsafe { request(PTRACE_SETSIGMASK, thread, MASK_BYTES, &raw const mask) }.map(drop)
 }
 
 /// Where a thread's structure of restartable sequences is; `None` if it has none, or the kernel does not say.
@@ -65,10 +79,8 @@ pub(super) fn restartable(thread: Pid) -> Option<u64> {
     let mut configuration = [0u64; 3];
     let size = size_of_val(&configuration);
     // SAFETY: the kernel writes at most that many bytes.
-    let answer = check(unsafe {
-        libc::ptrace(PTRACE_GET_RSEQ_CONFIGURATION, thread.as_raw(), size, configuration.as_mut_ptr())
-    });
-    answer.ok().map(|_| configuration[0]).filter(|&at| at != 0)
+    unsafe { request(PTRACE_GET_RSEQ_CONFIGURATION, thread, size, configuration.as_mut_ptr()) }.ok()?;
+    Some(configuration[0]).filter(|&at| at != 0)
 }
 
 /// One instruction of a filter of system calls: `struct sock_filter`.
@@ -83,16 +95,15 @@ pub(super) struct FilterStep {
 
 /// A thread's filter at a place, the newest first; `None` behind the last one.
 pub(super) fn filter(thread: Pid, place: usize) -> io::Result<Option<Vec<FilterStep>>> {
-    let none = std::ptr::null_mut::<FilterStep>();
+    let none = std::ptr::null::<FilterStep>();
     // SAFETY: without a place to write to, the kernel only says how many instructions there are.
-    let count = unsafe { libc::ptrace(PTRACE_SECCOMP_GET_FILTER, thread.as_raw(), place, none) };
-    let count = match check(count) {
+    let count = match unsafe { request(PTRACE_SECCOMP_GET_FILTER, thread, place, none) } {
         Ok(count) => usize::try_from(count).unwrap_or_default(),
         Err(error) if error.raw_os_error() == Some(libc::ENOENT) => return Ok(None),
         Err(error) => return Err(error),
     };
     let mut steps = vec![FilterStep::default(); count];
-    // SAFETY: the kernel writes as many instructions as it has said.
-    check(unsafe { libc::ptrace(PTRACE_SECCOMP_GET_FILTER, thread.as_raw(), place, steps.as_mut_ptr()) })?;
+    // SAFETY: the kernel writes as many instructions as it has said: a filter never changes.
+    unsafe { request(PTRACE_SECCOMP_GET_FILTER, thread, place, steps.as_mut_ptr()) }?;
     Ok(Some(steps))
 }
