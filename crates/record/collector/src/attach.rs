@@ -59,6 +59,7 @@ pub fn attach(pid: u32, request: &Request, begun: fn(&Begun)) -> Result<Recorded
     let (give_up, known) = (request.give_up, path.clone());
     signals::install(move || give_up(&known)).map_err(failed("cannot handle signals"))?;
 
+    let since = started_at(pid);
     let opened = Opened::new(&prepared, &mut planner).map_err(not_attached);
     let (opened, memory) = opened.inspect_err(|_| output::remove(&path))?;
     let settings = Settings {
@@ -105,7 +106,7 @@ pub fn attach(pid: u32, request: &Request, begun: fn(&Begun)) -> Result<Recorded
         begun(&Begun { threads: prepared.threads, pause: attached.pause });
         take_snapshot(&control);
         let until = request.limits.duration.map(|time| started.elapsed() + time + delay);
-        let why = wait(pid, &session, until.map(|until| started + until));
+        let why = wait(pid, since, &session, until.map(|until| started + until));
         let ended = Instant::now();
         let cpu_ns = cpu_of(pid).saturating_sub(cpu_before);
         if why != Why::Ended {
@@ -191,9 +192,8 @@ enum Why {
 }
 
 /// Waits until the process ends, the user interrupts, recording has stopped by itself, or a time has come.
-fn wait(pid: u32, session: &Session, until: Option<Instant>) -> Why {
-    let since = started_at(pid);
-    while started_at(pid) == since {
+fn wait(pid: u32, since: Option<u64>, session: &Session, until: Option<Instant>) -> Why {
+    while since.is_some() && started_at(pid) == since {
         if signals::requests_to_end() > 0 || session.is_stopped() {
             return Why::Stopped;
         }

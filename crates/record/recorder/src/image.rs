@@ -55,7 +55,8 @@ fn start(parameters: &Parameters) -> u32 {
 /// The process's other threads are stopped, and no code leads here any more.
 unsafe fn leave() -> u32 {
     PROCESS.leave();
-    if thread_table::is_any_at_work() {
+    // A library whose file is gone is not known outside.
+    if thread_table::is_any_at_work() || inside::leads_here() {
         return outcome::BUSY;
     }
     // SAFETY: what no thread is at work in, none will be: that is the caller's promise. The calling thread uses its stack from here on,

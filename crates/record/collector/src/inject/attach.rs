@@ -4,7 +4,7 @@ use super::guest::{Guest, Image as ImagePlace};
 use super::image::Image;
 use super::requests;
 use super::thread::Thread;
-use super::threads::Threads;
+use super::threads::{Threads, has_filter};
 use super::tracee::Tracee;
 use super::way_back::{Gadgets, WayBack};
 use super::{Refused, escape, jumps, seccomp};
@@ -14,7 +14,6 @@ use crate::maps;
 use heapwise_trace::live::image::{Parameters, action, outcome};
 use heapwise_trace::live::layout::{CLOCK_STOPPED, SESSION_HEADER_BYTES, SESSION_MAGIC, SessionHeader};
 use heapwise_trace::live::plan::{FIND_OBJECT, LOADER_LIST};
-use nix::unistd::Pid;
 use std::fs::{self, File};
 use std::io::Read;
 use std::ops::Range;
@@ -164,8 +163,13 @@ impl Opened {
             // Who returns there from a signal's handler would find other code.
             if !threads.any_on_stack(|word| escape::is_inside(&functions, word)) {
                 check_filters(&threads)?;
-                let tracee = threads.worker(|at| !escape::is_inside(&functions, at))?;
-                return Self::open(prepared, (threads, tracee), lines.clone(), &functions, began);
+                match threads.worker(|at| !escape::is_inside(&functions, at)) {
+                    Ok(tracee) => {
+                        return Self::open(prepared, (threads, tracee), lines.clone(), &functions, began);
+                    }
+                    Err(Refused::NoWorker) => {}
+                    Err(why) => return Err(why),
+                }
             }
             drop(threads);
             std::thread::sleep(MOMENT);
@@ -250,9 +254,17 @@ impl Opened {
             frames_end: placed.frames.end,
             ..Parameters::new(placed.image.clone(), action::START)
         };
-        if guest.call(placed.entry, &parameters)? != outcome::JOINED {
-            let _ = guest.unmap(&placed.image);
-            return Err(Refused::NotJoined);
+        match guest.call(placed.entry, &parameters) {
+            Ok(outcome::JOINED) => {}
+            Ok(outcome::NOT_JOINED) => {
+                let _ = guest.unmap(&placed.image);
+                return Err(Refused::NotJoined);
+            }
+            // Functions may lead to the image already: it stays, with all that it uses, and does nothing.
+            other => {
+                self.session = 0;
+                return Err(other.err().unwrap_or(Refused::Late));
+            }
         }
         self.session = 0;
         let pause = self.began.elapsed();
@@ -279,6 +291,7 @@ pub(super) fn go_back(tracee: &mut Tracee, thread: &Thread, way_back: Option<&Wa
     if tracee.is_gone_on {
         return;
     }
+    tracee.send_held();
     // If it has ended meanwhile, there is nothing to make right.
     let is_back = tracee.put_back(thread).and_then(|()| tracee.stop_before_program(thread));
     if is_back.is_ok()
@@ -303,9 +316,4 @@ fn check_filters(threads: &Threads) -> Result<(), Refused> {
         }
     }
     Ok(())
-}
-
-fn has_filter(id: Pid) -> bool {
-    let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
-    status.lines().any(|line| line.strip_prefix("Seccomp:").is_some_and(|mode| mode.trim() != "0"))
 }

@@ -5,6 +5,7 @@
 
 use super::attach::{Attached, go_back};
 use super::guest::Guest;
+use super::requests::share_memory;
 use super::threads::Threads;
 use super::way_back::{Gadgets, WayBack};
 use super::{Refused, jumps};
@@ -12,6 +13,7 @@ use crate::hooks::{self, Planner};
 use crate::joins::{Memory, maps_of};
 use crate::maps;
 use heapwise_trace::live::image::{Parameters, action, outcome};
+use std::collections::BTreeSet;
 use std::fs;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
@@ -34,23 +36,40 @@ pub(crate) enum Left {
 
 /// Leaves all processes that have the session's memory: the attached one, and those that were forked from it.
 pub(crate) fn from_all(memory: &Memory, attached: &Attached, planner: &mut Planner) -> (usize, Vec<Refused>) {
-    let (mut left_behind, mut errors) = (0, Vec::new());
-    for pid in processes_with(memory) {
-        match from_one(pid, memory, attached, planner) {
-            Ok(Left::Whole) | Err(Refused::Ended | Refused::NoProcess) => {}
-            Ok(Left::CodeOnly) => left_behind += 1,
-            Err(error) => errors.push(error),
+    let (mut left_behind, mut errors, mut done) = (0, Vec::new(), BTreeSet::new());
+    // One that is not left yet may fork meanwhile.
+    loop {
+        let mut new = processes_with(memory);
+        new.retain(|pid| !done.contains(pid));
+        if new.is_empty() {
+            return (left_behind, errors);
+        }
+        let all = new.clone();
+        for pid in new {
+            // A child of `vfork` is in its parent's memory, and goes with that.
+            let is_guest = |other: &u32| *other < pid && share_memory(*other, pid);
+            done.insert(pid);
+            if all.iter().any(is_guest) {
+                continue;
+            }
+            match from_one(pid, memory, attached, planner) {
+                Ok(Left::Whole) | Err(Refused::Ended | Refused::NoProcess) => {}
+                Ok(Left::CodeOnly) => left_behind += 1,
+                Err(error) => errors.push(error),
+            }
         }
     }
-    (left_behind, errors)
 }
 
-/// The processes that have a part of it mapped, and are not this one.
+/// The processes that have a part of it mapped, and are not this one; those that others were forked from first.
 fn processes_with(memory: &Memory) -> Vec<u32> {
     let own = std::process::id();
     let ids = fs::read_dir("/proc").into_iter().flatten().flatten();
     let ids = ids.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    ids.filter(|&pid| pid != own && maps_of(pid).is_ok_and(|maps| has(&maps, memory))).collect()
+    let mut found: Vec<_> =
+        ids.filter(|&pid| pid != own && maps_of(pid).is_ok_and(|maps| has(&maps, memory))).collect();
+    found.sort_unstable();
+    found
 }
 
 fn has(maps: &str, memory: &Memory) -> bool {
@@ -58,7 +77,6 @@ fn has(maps: &str, memory: &Memory) -> bool {
 }
 
 fn from_one(pid: u32, memory: &Memory, attached: &Attached, planner: &mut Planner) -> Result<Left, Refused> {
-    let (image, mut stubs) = (&attached.placed.image, Vec::new());
     // Files are read, and code is looked at, while it runs.
     let maps = maps_of(pid).map_err(|_| Refused::NoProcess)?;
     let lines: Vec<_> = maps.lines().filter_map(maps::line).collect();
@@ -69,53 +87,77 @@ fn from_one(pid: u32, memory: &Memory, attached: &Attached, planner: &mut Planne
         file.as_ref().ok()?.read_exact_at(&mut bytes, at).is_ok().then_some(bytes)
     });
     let until = Instant::now() + PATIENCE;
-    let mut is_restored = false;
+    let mut leaving = Leaving { pid, memory, attached, gadgets, stubs: Vec::new() };
     for attempt in 0.. {
-        let threads = match Threads::stop(pid) {
-            // Who waits for a disk, or for the child of `vfork`, stops later.
-            Err(Refused::Unstoppable { .. }) if Instant::now() < until => continue,
-            stopped => stopped?,
-        };
-        let maps = maps_of(pid).map_err(|_| Refused::Ended)?;
-        // It may have executed another program meanwhile.
-        if !has(&maps, memory) {
-            return Ok(Left::Whole);
-        }
-        let lines: Vec<_> = maps.lines().filter_map(maps::line).collect();
-        let mut tracee = threads.worker(|_| true)?;
-        if !is_restored {
-            let hooks = hooks::all_placed(pid, &lines, planner);
-            stubs = jumps::take_back(&tracee, &hooks)?;
-            is_restored = true;
-        }
-        let is_within = |range: &Range<u64>, at: u64| range.contains(&at);
-        let code = stubs.iter().chain(&attached.rooms).chain([image]);
-        let is_ours = |at: u64| code.clone().any(|range| is_within(range, at));
-        if !threads.any_at(is_ours) && !threads.any_on_stack(is_ours) {
-            let thread = tracee.borrow()?;
-            let pointers: Vec<u64> = threads.registers().iter().map(|(_, r)| r.rsp).collect();
-            let stack = lines.iter().find(|line| line.name == "[stack]");
-            let way_back = WayBack::prepare(&tracee, &thread, gadgets, (stack, &pointers))?;
-            let left = Guest::new(&mut tracee, &thread, way_back.as_ref()).and_then(|mut guest| {
-                let parameters = Parameters::new(image.clone(), action::LEAVE);
-                if guest.call(attached.placed.entry, &parameters)? != outcome::LEFT {
-                    return Ok(Left::CodeOnly);
-                }
-                guest.unmap(image)?;
-                guest.unmap(&attached.session)?;
-                attached.rooms.iter().try_for_each(|room| guest.unmap(room))?;
-                Ok(Left::Whole)
-            });
-            go_back(&mut tracee, &thread, way_back.as_ref());
-            if !matches!(left, Ok(Left::CodeOnly)) {
-                return left;
+        // The kernel lets all go that a thread of ours has traced when that ends, whatever they are at.
+        let tried = std::thread::scope(|scope| scope.spawn(|| leaving.attempt(planner)).join());
+        match tried {
+            Ok(Ok(Some(left))) => return Ok(left),
+            // A thread is in the recorder, and comes out; or waits for a disk, or the child of `vfork`.
+            Ok(Ok(None) | Err(Refused::Unstoppable { .. } | Refused::NoWorker)) if Instant::now() < until => {
             }
+            Ok(Ok(None)) => return Ok(Left::CodeOnly),
+            Ok(Err(why)) => return Err(why),
+            Err(panic) => std::panic::resume_unwind(panic),
         }
-        drop(threads);
-        if attempt >= TRIES || Instant::now() > until {
+        if attempt >= TRIES && !leaving.stubs.is_empty() {
             return Ok(Left::CodeOnly);
         }
         std::thread::sleep(MOMENT);
     }
     Ok(Left::CodeOnly)
+}
+
+/// A process that is to be left.
+struct Leaving<'a> {
+    pid: u32,
+    memory: &'a Memory,
+    attached: &'a Attached,
+    gadgets: Option<Gadgets>,
+    /// Where the jumps of its functions have led.
+    stubs: Vec<Range<u64>>,
+}
+
+impl Leaving<'_> {
+    /// Tries it once; nothing if a thread is in the recorder.
+    fn attempt(&mut self, planner: &mut Planner) -> Result<Option<Left>, Refused> {
+        let (pid, image) = (self.pid, &self.attached.placed.image);
+        let threads = Threads::stop(pid)?;
+        let maps = maps_of(pid).map_err(|_| Refused::Ended)?;
+        // It may have executed another program meanwhile.
+        if !has(&maps, self.memory) {
+            return Ok(Some(Left::Whole));
+        }
+        let lines: Vec<_> = maps.lines().filter_map(maps::line).collect();
+        let mut tracee = threads.worker(|_| true)?;
+        // A thread that was in the recorder may have written some more.
+        let hooks = hooks::all_placed(pid, &lines, planner);
+        self.stubs.extend(jumps::take_back(&tracee, &hooks)?);
+        let code = self.stubs.iter().chain(&self.attached.rooms).chain([image]);
+        let is_ours = |at: u64| code.clone().any(|range| range.contains(&at));
+        if threads.any_at(is_ours) || threads.any_on_stack(is_ours) {
+            return Ok(None);
+        }
+        let thread = tracee.borrow()?;
+        let pointers: Vec<u64> = threads.registers().iter().map(|(_, r)| r.rsp).collect();
+        let stack = lines.iter().find(|line| line.name == "[stack]");
+        let way_back = WayBack::prepare(&tracee, &thread, self.gadgets, (stack, &pointers))?;
+        let left = Guest::new(&mut tracee, &thread, way_back.as_ref())
+            .and_then(|mut guest| self.return_memory(&mut guest));
+        go_back(&mut tracee, &thread, way_back.as_ref());
+        left
+    }
+
+    /// Has the image return its memory, and unmaps it.
+    fn return_memory(&self, guest: &mut Guest<'_>) -> Result<Option<Left>, Refused> {
+        let Attached { placed, session, rooms, .. } = self.attached;
+        let parameters = Parameters::new(placed.image.clone(), action::LEAVE);
+        if guest.call(placed.entry, &parameters)? != outcome::LEFT {
+            return Ok(None);
+        }
+        guest.unmap(&placed.image)?;
+        guest.unmap(session)?;
+        rooms.iter().try_for_each(|room| guest.unmap(room))?;
+        Ok(Some(Left::Whole))
+    }
 }

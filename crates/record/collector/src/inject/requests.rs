@@ -34,6 +34,47 @@ unsafe fn request<T>(
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
+/// What a traced thread has come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Come {
+    /// Nothing new.
+    On,
+    /// It has stopped at a signal that it is about to get, which may be any, or at something else (0).
+    Stopped(i32),
+    /// It has ended, or is none that we trace.
+    Gone,
+}
+
+/// Looks what a traced thread has come to. An end is taken note of, so that its parent hears of it.
+pub(super) fn look(thread: Pid) -> Come {
+    let mut status = 0;
+    // SAFETY: the kernel writes an integer.
+    let result = unsafe { libc::waitpid(thread.as_raw(), &raw mut status, libc::__WALL | libc::WNOHANG) };
+    match result {
+        0 => Come::On,
+        -1 => Come::Gone,
+        _ if libc::WIFSTOPPED(status) && status >> 16 == 0 && libc::WSTOPSIG(status) & 0x80 == 0 => {
+            Come::Stopped(libc::WSTOPSIG(status))
+        }
+        _ if libc::WIFSTOPPED(status) => Come::Stopped(0),
+        _ => Come::Gone,
+    }
+}
+
+/// Lets a stopped thread go, with a signal or 0. Returns whether it was stopped.
+pub(super) fn detach(thread: Pid, signal: i32) -> bool {
+    let signal = std::ptr::without_provenance::<u8>(signal as usize);
+    // SAFETY: the last argument is a number.
+    unsafe { request(libc::PTRACE_DETACH as libc::c_uint, thread, 0, signal) }.is_ok()
+}
+
+/// Whether two processes have the same memory: one was made by `vfork`, and has executed nothing yet.
+pub(super) fn share_memory(a: u32, b: u32) -> bool {
+    const KCMP_VM: usize = 1;
+    // SAFETY: integer arguments.
+    unsafe { libc::syscall(libc::SYS_kcmp, a as usize, b as usize, KCMP_VM, 0, 0) == 0 }
+}
+
 /// Leaves a thread stopped that the user has stopped, until that changes.
 pub(super) fn listen(thread: Pid) {
     // SAFETY: the request has no arguments.

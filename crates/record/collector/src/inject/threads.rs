@@ -4,13 +4,11 @@
 //! stopped.
 
 use super::Refused;
-use super::requests;
+use super::requests::{self, Come};
 use super::thread::{NO_CALL, Registers};
 use super::tracee::Tracee;
 use nix::errno::Errno;
 use nix::sys::ptrace::{self, Options};
-use nix::sys::signal::Signal;
-use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 use std::collections::BTreeMap;
 use std::fs;
@@ -34,8 +32,8 @@ pub(crate) struct Threads {
 struct Stopped {
     /// Whether it has stopped.
     is_stopped: bool,
-    /// A signal that it was about to get.
-    signal: Option<Signal>,
+    /// A signal that it was about to get; 0 for none.
+    signal: i32,
 }
 
 impl Threads {
@@ -44,8 +42,9 @@ impl Threads {
         let mut threads = Self { pid, all: BTreeMap::new() };
         let until = Instant::now() + PATIENCE;
         loop {
-            let is_new = threads.seize_new()?;
+            // A list counts if all that were known had stopped before.
             let is_running = threads.look();
+            let is_new = threads.seize_new()?;
             if !is_new && !is_running {
                 break;
             }
@@ -56,7 +55,21 @@ impl Threads {
                 std::thread::sleep(STEP);
             }
         }
+        threads.spare_filters();
         if threads.all.is_empty() { Err(Refused::Ended) } else { Ok(threads) }
+    }
+
+    /// A sleep that was interrupted goes on by a call of its own, which a filter of system calls may not know: there it ends early, as
+    /// after a signal.
+    fn spare_filters(&self) {
+        for (id, registers) in self.registers() {
+            let is_sleep = registers.orig_rax != NO_CALL && -(registers.rax as i64) == RESTART_BLOCK;
+            if is_sleep && has_filter(id) {
+                let ended = Registers { rax: -i64::from(libc::EINTR) as u64, orig_rax: NO_CALL, ..registers };
+                // It is gone otherwise.
+                let _ = ptrace::setregs(id, ended);
+            }
+        }
     }
 
     /// Traces the threads that are not traced yet, and asks them to stop. Returns whether there were such.
@@ -83,22 +96,15 @@ impl Threads {
         Ok(is_new)
     }
 
-    /// Sees which have stopped or ended. Returns whether some have not.
+    /// Sees which have stopped or ended, killed while they were stopped. Returns whether some have done neither.
     fn look(&mut self) -> bool {
-        let flags = WaitPidFlag::WNOHANG | WaitPidFlag::__WALL;
-        self.all.retain(|&id, thread| {
-            if thread.is_stopped {
-                return true;
+        self.all.retain(|&id, thread| match requests::look(Pid::from_raw(id)) {
+            Come::On => true,
+            Come::Stopped(signal) => {
+                (thread.is_stopped, thread.signal) = (true, signal);
+                true
             }
-            match waitpid(Pid::from_raw(id), Some(flags)) {
-                Ok(WaitStatus::StillAlive) => {}
-                Ok(WaitStatus::Stopped(_, signal)) => {
-                    (thread.is_stopped, thread.signal) = (true, Some(signal));
-                }
-                Ok(WaitStatus::PtraceEvent(..) | WaitStatus::PtraceSyscall(_)) => thread.is_stopped = true,
-                _ => return false,
-            }
-            true
+            Come::Gone => false,
         });
         self.all.values().any(|thread| !thread.is_stopped)
     }
@@ -121,7 +127,8 @@ impl Threads {
     /// again. Where it is has to be `fit`.
     pub(crate) fn worker(&self, fit: impl Fn(u64) -> bool) -> Result<Tracee, Refused> {
         let is_able = |(id, registers): &(Pid, Registers)| {
-            self.all[&id.as_raw()].signal.is_none() && fit(registers.rip)
+            // What has no instruction is a thread of the kernel's in the process.
+            self.all[&id.as_raw()].signal == 0 && registers.rip != 0 && fit(registers.rip)
         };
         let mut able: Vec<_> = self.registers().into_iter().filter(is_able).collect();
         able.sort_by_key(|(_, registers)| !waits(registers));
@@ -133,7 +140,7 @@ impl Threads {
                 let word = tracee.read(at + 8, 8).ok()?;
                 Some(word.iter().any(|&byte| byte != 0))
             };
-            if waits(&registers) || in_sequence() != Some(true) {
+            if registers.orig_rax != NO_CALL || in_sequence() != Some(true) {
                 return Ok(tracee);
             }
         }
@@ -157,8 +164,10 @@ impl Threads {
 impl Drop for Threads {
     fn drop(&mut self) {
         let let_go = |id: i32, thread: &Stopped| {
-            // It is gone, or goes on.
-            let _ = ptrace::detach(Pid::from_raw(id), thread.signal);
+            if !requests::detach(Pid::from_raw(id), thread.signal) {
+                // It was killed meanwhile, of which its parent is to hear.
+                requests::look(Pid::from_raw(id));
+            }
         };
         self.all.iter().filter(|(_, thread)| thread.is_stopped).for_each(|(&id, thread)| let_go(id, thread));
         self.all.retain(|_, thread| !thread.is_stopped);
@@ -169,6 +178,15 @@ impl Drop for Threads {
         }
         self.all.iter().for_each(|(&id, thread)| let_go(id, thread));
     }
+}
+
+/// The kernel's own result of a sleep that goes on by another call (ERESTART_RESTARTBLOCK).
+const RESTART_BLOCK: i64 = 516;
+
+/// Whether a thread has a filter of system calls.
+pub(super) fn has_filter(id: Pid) -> bool {
+    let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
+    status.lines().any(|line| line.strip_prefix("Seccomp:").is_some_and(|mode| mode.trim() != "0"))
 }
 
 /// Whether a thread was stopped in a system call.

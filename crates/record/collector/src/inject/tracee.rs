@@ -96,14 +96,20 @@ impl Tracee {
         ptrace::setregs(self.id, registers).map_err(Refused::system("set its registers"))
     }
 
-    /// What it is now, all of which it is again with [`put_back`](Self::put_back). Signals are held back until then.
+    /// What it is now, all of which it is again with [`put_back`](Self::put_back). Signals are held back from the first thing on that it
+    /// does for us.
     pub(crate) fn borrow(&self) -> Result<Thread, Refused> {
         let registers = self.registers()?;
         let vectors =
             requests::vectors(self.id).map_err(|error| Refused::System("read its registers", error))?;
         let mask = requests::mask(self.id).map_err(|error| Refused::System("read its signals", error))?;
-        requests::set_mask(self.id, u64::MAX).map_err(|error| Refused::System("hold its signals", error))?;
         Ok(Thread { registers, vectors, mask })
+    }
+
+    /// Sets registers with which it works for us. From then on it has a way back, on which its signals are released.
+    fn work_with(&self, registers: Registers) -> Result<(), Refused> {
+        self.set_registers(registers)?;
+        requests::set_mask(self.id, u64::MAX).map_err(|error| Refused::System("hold its signals", error))
     }
 
     /// The other way round.
@@ -149,7 +155,7 @@ impl Tracee {
     ) -> Result<u64, Refused> {
         let [rdi, rsi, rdx, r10, r8, r9] = arguments;
         let before = self.registers()?;
-        self.set_registers(Registers {
+        self.work_with(Registers {
             rip: gate.at,
             rsp: gate.stack.unwrap_or(before.rsp),
             rax: number as u64,
@@ -179,7 +185,7 @@ impl Tracee {
         (result, open): (u64, u32),
         image: &Range<u64>,
     ) -> Result<u32, Refused> {
-        self.set_registers(Registers { orig_rax: NO_CALL, ..registers })?;
+        self.work_with(Registers { orig_rax: NO_CALL, ..registers })?;
         let outcome = |tracee: &Self| -> Result<Option<u32>, Refused> {
             let bytes = tracee.read(result, 4)?;
             Ok(bytes.try_into().ok().map(u32::from_le_bytes).filter(|outcome| *outcome != open))
@@ -284,6 +290,13 @@ impl Tracee {
         match waitid(Id::Pid(self.id), which).map_err(Refused::system("waitid"))? {
             WaitStatus::Exited(..) | WaitStatus::Signaled(..) => Err(Refused::Ended),
             _ => waitpid(self.id, Some(WaitPidFlag::__WALL)).map_err(Refused::system("waitpid")),
+        }
+    }
+
+    /// Sends it the signals again that arrived while it worked for us.
+    pub(crate) fn send_held(&mut self) {
+        for signal in self.held.drain(..) {
+            let _ = nix::sys::signal::kill(self.id, signal);
         }
     }
 

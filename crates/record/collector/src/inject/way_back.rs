@@ -79,7 +79,8 @@ impl WayBack {
         let (Some(gadgets), Some(stack)) = (gadgets, stack) else { return Ok(None) };
         let low = stack.range.start;
         let is_in_use = |pointer: &u64| (low..low + ROOM + 4096).contains(pointer);
-        if stack.range.end - low < 2 * ROOM || pointers.iter().any(is_in_use) {
+        let is_short = stack.range.end - low < 2 * ROOM;
+        if is_short || has_tiles(&thread.vectors) || pointers.iter().any(is_in_use) {
             return Ok(None);
         }
         let before = tracee.read(low, ROOM as usize)?;
@@ -177,6 +178,14 @@ fn with_call_again(registers: Registers) -> Registers {
         _ => return registers,
     };
     Registers { rax: again, rip: registers.rip - 2, ..registers }
+}
+
+/// Whether the vectors have room for those of AMX. A frame of a thread that does not use these is smaller, and we do not know how the
+/// kernel counts.
+fn has_tiles(vectors: &[u8]) -> bool {
+    const TILES: u64 = 1 << 17 | 1 << 18;
+    let which = vectors.get(LONG_FORM_AT..).and_then(|rest| rest.first_chunk().copied());
+    which.is_some_and(|which| u64::from_le_bytes(which) & TILES != 0)
 }
 
 /// The vectors as a signal's frame has them: the kernel's answer says in the same place only which of them there are.

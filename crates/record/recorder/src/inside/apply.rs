@@ -3,14 +3,14 @@
 use super::calls;
 use super::room::Room;
 use super::slots;
-use crate::arch::jump::{self, STUB_BYTES};
+use crate::arch::jump::{self, MOVED_AT, STUB_BYTES};
 use crate::sys::{self, Access, PAGE};
 use core::sync::atomic::Ordering;
 use heapwise_trace::live::atomics::AtomicU8;
 use heapwise_trace::live::hooks::{Hook, JUMP_BYTES, MOST_MOVED, result};
 
 /// Of a stub and the moved code behind it, which begins at a multiple of 16.
-const CODE_BYTES: usize = STUB_BYTES.next_multiple_of(16) + MOST_MOVED;
+const CODE_BYTES: usize = MOVED_AT + MOST_MOVED;
 
 /// A hook whose code is written, and whose jump is not.
 #[derive(Clone, Copy)]

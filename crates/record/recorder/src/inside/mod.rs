@@ -23,3 +23,4 @@ mod room;
 mod slots;
 
 pub use ask::look;
+pub(crate) use slots::leads_here;

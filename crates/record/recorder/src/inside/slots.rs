@@ -1,6 +1,7 @@
 //! A slot for each function that is entered through the recorder: what the stub hands on.
 
-use crate::arch::jump::KEEPS_VECTORS_AT;
+use crate::arch::jump::{self, KEEPS_VECTORS_AT};
+use crate::sys;
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicUsize, Ordering};
 use heapwise_trace::live::hooks::{Hook, MOST_HOOKS};
 
@@ -90,6 +91,17 @@ pub(super) fn take() -> Option<&'static Slot> {
         COUNT.store(MOST_HOOKS as u32, Ordering::Relaxed);
     }
     SLOTS.get(index)
+}
+
+/// Whether the code of some function still is a jump to the recorder. One that was unmapped is none.
+pub(crate) fn leads_here() -> bool {
+    let count = (COUNT.load(Ordering::Relaxed) as usize).min(MOST_HOOKS);
+    SLOTS[..count].iter().any(|slot| {
+        let (address, moved) = (slot.address.load(Ordering::Acquire), slot.real.load(Ordering::Relaxed));
+        let Some(jump) = jump::jump(address, jump::stub_before(moved)) else { return false };
+        let word = if address == 0 { None } else { sys::read_word_always(address) };
+        word.is_some_and(|word| word.to_le_bytes().starts_with(&jump))
+    })
 }
 
 /// Whether a function at this address is entered through the recorder already.

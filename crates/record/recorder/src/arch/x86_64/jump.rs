@@ -12,6 +12,14 @@ use heapwise_trace::live::hooks::{Hook, JUMP_BYTES};
 /// Bytes of a stub.
 pub const STUB_BYTES: usize = 26;
 
+/// Bytes from a stub to the moved code behind it.
+pub const MOVED_AT: usize = STUB_BYTES.next_multiple_of(16);
+
+/// The stub in front of moved code.
+pub fn stub_before(moved: usize) -> usize {
+    moved.wrapping_sub(MOVED_AT)
+}
+
 /// Where in a slot it is said whether vector registers are kept.
 pub const KEEPS_VECTORS_AT: usize = 18;
 
