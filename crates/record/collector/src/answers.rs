@@ -105,13 +105,17 @@ impl Process {
         let has_asked = self.header().hooks_asked.load(Ordering::Acquire) != 0;
         let results = self.header().hook_results.iter().take(self.hooks.sent.len());
         let is_at_work = { results }.any(|it| it.load(Ordering::Acquire) == result::OPEN);
-        let is_image = self.header().own_memory[1].load(Ordering::Relaxed) != 0;
-        let is_new = self.joined_at.elapsed() < if is_image { IMAGE_ASKS_WITHIN } else { ASKS_WITHIN };
+        let is_new = self.joined_at.elapsed() < if self.is_image() { IMAGE_ASKS_WITHIN } else { ASKS_WITHIN };
         planner.answers()
             && is_new
             && (!has_asked || self.asks_now() || is_at_work)
             && self.asks()
             && self.is_present()
+    }
+
+    /// Whether the recorder was written into it.
+    pub(crate) fn is_image(&self) -> bool {
+        self.header().own_memory[1].load(Ordering::Relaxed) != 0
     }
 
     /// Whether it is one that asks at its start: the recorder is no part of the program, and it was not forked from another one.
