@@ -120,16 +120,19 @@ fn pages_that_stay_after_a_burst_are_reported_and_those_that_are_returned_are_no
         let (_, end) = accounted(&format!("a burst {arguments:?}"), &recorded);
         let report = recorded.report();
         let finding = report.findings.iter().find(|i| i.id == "free-pages").map(|i| i.remedy.clone());
-        (end.free_pages_bytes, finding, report.memory.verdict.clone().map(|v| v.kind))
+        (end.free_pages_bytes, finding, report.memory.verdict.clone().expect("there is one"))
     };
     let (free_pages, finding, verdict) = burst(&[]);
     assert!(free_pages > 50 << 20, "{free_pages}");
     assert!(finding.is_some_and(|remedy| remedy.contains("malloc_trim")));
-    assert_eq!(verdict.as_deref(), Some("free-pages"));
+    assert_eq!(verdict.kind, "free-pages");
+    assert!(!verdict.sentence.contains("on their way back"), "{verdict:?}");
     let (free_pages, finding, verdict) = burst(&["trim"]);
     assert!(free_pages < 4 << 20, "{free_pages}");
     assert_eq!(finding, None);
-    assert_ne!(verdict.as_deref(), Some("free-pages"));
+    // The look at the peak may come when all is free and nothing returned yet.
+    let is_on_its_way = verdict.sentence.contains("on their way back to the system: at the end 2.");
+    assert!(verdict.kind != "free-pages" || is_on_its_way, "{verdict:?}");
 }
 
 #[test]

@@ -114,7 +114,7 @@ impl Process {
     }
 
     /// Whether the recorder was written into it.
-    pub(crate) fn is_image(&self) -> bool {
+    fn is_image(&self) -> bool {
         self.header().own_memory[1].load(Ordering::Relaxed) != 0
     }
 

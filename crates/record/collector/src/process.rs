@@ -207,8 +207,8 @@ impl Process {
         }
     }
 
-    /// Copies what is in the rings out of them, as far as there is room. Returns how many bytes that was.
-    pub(crate) fn drain(&mut self, common: &mut Common<'_>, room: usize, news: &mut News) -> usize {
+    /// Finds the rings that its threads have made since it was asked last.
+    pub(crate) fn find_rings(&mut self, common: &mut Common<'_>) {
         let count = distrust::at_most(&self.header().ring_count, MAX_RINGS);
         // After the count: the arenas of these rings are there now.
         self.map_new_arenas(common);
@@ -216,6 +216,11 @@ impl Process {
             let offset = self.header().rings[index].load(Ordering::Relaxed);
             self.rings.push(Ring::new(index, offset, &mut self.arenas, common.refusals));
         }
+    }
+
+    /// Copies what is in the rings out of them, as far as there is room. Returns how many bytes that was.
+    pub(crate) fn drain(&mut self, common: &mut Common<'_>, room: usize, news: &mut News) -> usize {
+        self.find_rings(common);
         let mut drain = Drain {
             session: common.session,
             process: self.info.index,

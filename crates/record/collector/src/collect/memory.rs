@@ -81,11 +81,10 @@ impl Collector<'_> {
     }
 
     pub(super) fn snapshot(&mut self, index: usize, reason: Reason) {
+        // A thread's ring comes with memory that is not the program's.
+        let (processes, mut common, _) = self.parts();
+        processes[index].find_rings(&mut common);
         let process = &mut self.processes[index];
-        // While the recorder is started in it, a stack is mapped for that.
-        if reason == Reason::Grown && process.is_image() && process.may_ask(&self.planner) {
-            return;
-        }
         let how = (self.started, self.page_bytes);
         if let Some((epoch, snapshot)) = process.snapshot(self.session, &mut self.images, how, reason) {
             self.batch.clock.0.push((epoch, snapshot.time_ns));

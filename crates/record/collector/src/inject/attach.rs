@@ -254,7 +254,7 @@ impl Opened {
             frames_end: placed.frames.end,
             ..Parameters::new(placed.image.clone(), action::START)
         };
-        match guest.call(placed.entry, &parameters) {
+        match guest.call(&placed, &parameters) {
             Ok(outcome::JOINED) => {}
             Ok(outcome::NOT_JOINED) => {
                 let _ = guest.unmap(&placed.image);

@@ -152,7 +152,7 @@ impl Leaving<'_> {
     fn return_memory(&self, guest: &mut Guest<'_>) -> Result<Option<Left>, Refused> {
         let Attached { placed, session, rooms, .. } = self.attached;
         let parameters = Parameters::new(placed.image.clone(), action::LEAVE);
-        if guest.call(placed.entry, &parameters)? != outcome::LEFT {
+        if guest.call(placed, &parameters)? != outcome::LEFT {
             return Ok(None);
         }
         guest.unmap(&placed.image)?;

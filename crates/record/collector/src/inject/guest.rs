@@ -9,7 +9,8 @@ use super::{Refused, frames};
 use heapwise_trace::live::image::{Parameters, outcome};
 use std::ops::Range;
 
-/// The stack for the image's functions, with a page below it that is not mapped. At its upper end are what the function gets, a block of
+/// The stack for the image's functions, behind the image, with a page below it that nothing may use. It is a part of the image's memory, so
+/// that a look at the process's pages at any moment does not take it for the program's. At its upper end are what the function gets, a block of
 /// a thread that no C library has made yet, and its result; at the lower end the frame by which the thread goes back.
 const GUARD_BYTES: u64 = 4096;
 const STACK_BYTES: u64 = 256 << 10;
@@ -34,6 +35,8 @@ pub(super) struct Guest<'a> {
 pub(super) struct Image {
     /// All of its memory.
     pub(super) image: Range<u64>,
+    /// Where its stack begins.
+    stack: u64,
     /// The table of frame descriptions that was written behind it; empty if there is none.
     pub(super) frames: Range<u64>,
     /// Its function.
@@ -86,8 +89,9 @@ impl<'a> Guest<'a> {
         let layout = Layout::read(what.file).ok_or(Refused::NoImage)?;
         let frames = what.frames.as_ref().map(|table| frames::bytes(table, entry)).unwrap_or_default();
         let frames_len = (frames.len() as u64).next_multiple_of(layout::PAGE);
-        let base = self.map(layout.len + frames_len)?;
-        let image = base..base + layout.len + frames_len;
+        let len = layout.len + frames_len + GUARD_BYTES + STACK_BYTES;
+        let base = self.map(len)?;
+        let (image, stack) = (base..base + len, base + len - STACK_BYTES);
         let placed = self.fill(&layout, base, &frames, frames_len);
         if placed.is_err() {
             let _ = self.unmap(&image);
@@ -95,7 +99,7 @@ impl<'a> Guest<'a> {
         placed?;
         let frames_at = base + layout.len;
         let frames = if frames.is_empty() { 0..0 } else { frames_at..frames_at + frames.len() as u64 };
-        Ok(Image { image, frames, entry: base + layout.entry })
+        Ok(Image { image, stack, frames, entry: base + layout.entry })
     }
 
     fn fill(
@@ -119,12 +123,11 @@ impl<'a> Guest<'a> {
     }
 
     /// Has the image do what the parameters say. Returns what came of it.
-    pub(super) fn call(&mut self, entry: u64, parameters: &Parameters) -> Result<u32, Refused> {
-        let low = self.map(GUARD_BYTES + STACK_BYTES)?;
-        let stack = low..low + GUARD_BYTES + STACK_BYTES;
-        let result = self.call_on(low + GUARD_BYTES, entry, parameters);
+    pub(super) fn call(&mut self, image: &Image, parameters: &Parameters) -> Result<u32, Refused> {
+        let result = self.call_on(image.stack, image.entry, parameters);
         if !matches!(result, Err(Refused::Ended | Refused::Late)) {
-            self.unmap(&stack)?;
+            let advice = libc::MADV_DONTNEED as u64;
+            self.system_call(libc::SYS_madvise, [image.stack, STACK_BYTES, advice, 0, 0, 0])?;
         }
         result
     }

@@ -63,7 +63,7 @@ fn start(tracee: &mut Tracee, thread: &Thread, what: &Image, session: &str) -> R
     let parameters = Parameters::new(placed.image.clone(), action::START).with_path(session);
     let mut parameters = parameters.ok_or(Refused::NoImage)?;
     (parameters.frames_start, parameters.frames_end) = (placed.frames.start, placed.frames.end);
-    match guest.call(placed.entry, &parameters)? {
+    match guest.call(&placed, &parameters)? {
         outcome::JOINED => Ok(()),
         _ => Err(Refused::NotJoined),
     }

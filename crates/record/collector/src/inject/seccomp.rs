@@ -49,6 +49,7 @@ const CALLS: &[Call] = &[
     call("munmap", libc::SYS_munmap, [SOME, 4096, 0, 0, 0, 0], true),
     call("close", libc::SYS_close, [5, 0, 0, 0, 0, 0], true),
     call("madvise", libc::SYS_madvise, [SOME, 4096, 18, 0, 0, 0], true),
+    call("madvise", libc::SYS_madvise, [SOME, 4096, libc::MADV_DONTNEED as u64, 0, 0, 0], true),
     call("futex", libc::SYS_futex, [SOME, 0, 0, SOME, 0, 0], true),
     call("rt_sigprocmask", libc::SYS_rt_sigprocmask, [0, SOME, SOME, 8, 0, 0], true),
     call("pselect6", libc::SYS_pselect6, [0, 0, 0, 0, SOME, 0], true),
