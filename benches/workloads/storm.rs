@@ -24,7 +24,7 @@ fn pairs(n: u64) -> u64 {
 
 /// Depth without allocation. The addition after the call keeps a separate frame for each level.
 #[inline(never)]
-fn down(level: u32, n: u64) -> u64 {
+pub(crate) fn down(level: u32, n: u64) -> u64 {
     if level == 0 {
         return pairs(n);
     }

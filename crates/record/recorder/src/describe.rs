@@ -5,7 +5,7 @@
 //! are in the order of the events themselves (docs/adr/0002-epochs-instead-of-timestamps.md).
 
 use crate::arch::entry::Entry;
-use crate::arch::tls::{self, ThreadWords};
+use crate::arch::tls::{self, Words};
 use crate::stopwatch::Stopwatch;
 use crate::turn::{Recording, begin, begin_aside, enter_real, is_inner_slowly};
 use crate::{bootstrap, guard, large, nested, real};
@@ -13,11 +13,18 @@ use heapwise_trace::event::{AllocFunction, BlockAddress, Event};
 
 /// Describes a block that was handed out, or the refusal.
 #[inline(always)]
-pub(crate) fn handed_out(block: *mut u8, size: usize, align: usize, function: AllocFunction, entry: &Entry) {
-    let Some(mut turn) = begin(entry) else { return forget_time() };
+pub(crate) fn handed_out(
+    words: Words,
+    block: *mut u8,
+    size: usize,
+    align: usize,
+    function: AllocFunction,
+    entry: &Entry,
+) {
+    let Some(mut turn) = begin(words, entry) else { return forget_time(words) };
     let clock = turn.clock();
     if !turn.at(clock) {
-        return forget_time();
+        return forget_time(words);
     }
     let stack = turn.stack(entry);
     if turn.is_nested() {
@@ -25,7 +32,7 @@ pub(crate) fn handed_out(block: *mut u8, size: usize, align: usize, function: Al
     }
     if block.is_null() {
         turn.push(Event::Failed { size: size as u64, function, stack });
-        return forget_time();
+        return forget_time(words);
     }
     large::allocated(block as usize, size);
     let align_log2 = align.checked_ilog2().unwrap_or(0) as u8;
@@ -36,8 +43,8 @@ pub(crate) fn handed_out(block: *mut u8, size: usize, align: usize, function: Al
 
 /// Describes a block that is about to be freed.
 #[inline(always)]
-pub(crate) fn freed(block: *mut u8, entry: &Entry) {
-    let Some(mut turn) = begin(entry) else { return };
+pub(crate) fn freed(words: Words, block: *mut u8, entry: &Entry) {
+    let Some(mut turn) = begin(words, entry) else { return };
     let clock = turn.clock();
     if !turn.at(clock) {
         return;
@@ -60,37 +67,36 @@ fn freed_in_operator(mut turn: Recording, block: *mut u8) {
 
 /// Drops the measurement of a call that is not recorded. Otherwise the next recorded call would get it.
 #[cold]
-pub(crate) fn forget_time() {
+pub(crate) fn forget_time(words: Words) {
     // SAFETY: this thread's own word, written as a whole; no reference to it lives.
-    unsafe { (*tls::words()).ticks = 0 };
+    unsafe { (*words).ticks = 0 };
 }
 
 /// Records how long it took to free a block, if that was measured.
 #[inline(always)]
-pub(crate) fn tell_time(entry: &Entry) {
+pub(crate) fn tell_time(words: Words, entry: &Entry) {
     // SAFETY: this thread's own word, read as a whole; no reference to it lives.
-    if unsafe { (*tls::words()).ticks } != 0 {
-        tell_time_now(entry);
+    if unsafe { (*words).ticks } != 0 {
+        tell_time_now(words, entry);
     }
 }
 
 #[cold]
 #[inline(never)]
-pub(crate) fn tell_time_now(entry: &Entry) {
-    let Some(mut turn) = begin_aside(entry) else { return forget_time() };
+pub(crate) fn tell_time_now(words: Words, entry: &Entry) {
+    let Some(mut turn) = begin_aside(words, entry) else { return forget_time(words) };
     let clock = turn.clock();
     if turn.at(clock) {
         turn.tell_time();
     } else {
-        forget_time();
+        forget_time(words);
     }
 }
 
 /// Calls into the real allocator. One that is not glibc may call the interposed functions itself; what arrives
 /// meanwhile on this thread is internal to it and not recorded.
 #[inline(always)]
-pub(crate) fn in_real<T>(entry: &Entry, call: impl FnOnce() -> T) -> T {
-    let words = tls::words();
+pub(crate) fn in_real<T>(words: Words, entry: &Entry, call: impl FnOnce() -> T) -> T {
     let watch = Stopwatch::start(words);
     if !real::may_reenter() {
         let result = call();
@@ -103,21 +109,19 @@ pub(crate) fn in_real<T>(entry: &Entry, call: impl FnOnce() -> T) -> T {
 /// Calls into an allocator inside of the program. What arrives meanwhile on this thread at another of its functions is internal to it;
 /// see [`is_inner`].
 #[inline(always)]
-pub(crate) fn in_inside<T>(entry: &Entry, call: impl FnOnce() -> T) -> T {
-    let words = tls::words();
+pub(crate) fn in_inside<T>(words: Words, entry: &Entry, call: impl FnOnce() -> T) -> T {
     guarded(words, Stopwatch::start(words), entry, call)
 }
 
 /// Whether an entry into an allocator inside of the program is one of an allocator's own, or of the recorder's.
 #[inline(always)]
-pub(crate) fn is_inner(entry: &Entry) -> bool {
-    let words = tls::words();
+pub(crate) fn is_inner(words: Words, entry: &Entry) -> bool {
     // SAFETY: this thread's own word, read as a whole; no reference to it lives.
     unsafe { (*words).guard != 0 && is_inner_slowly(words, entry) }
 }
 
 #[inline(always)]
-fn guarded<T>(words: *mut ThreadWords, watch: Stopwatch, entry: &Entry, call: impl FnOnce() -> T) -> T {
+fn guarded<T>(words: Words, watch: Stopwatch, entry: &Entry, call: impl FnOnce() -> T) -> T {
     // SAFETY: this thread's own words; no reference to them lives.
     let before = unsafe { (*words).guard };
     let (during, after) =
@@ -135,6 +139,7 @@ fn guarded<T>(words: *mut ThreadWords, watch: Stopwatch, entry: &Entry, call: im
 
 #[inline(always)]
 pub(crate) fn resized(
+    words: Words,
     old: *mut u8,
     new: *mut u8,
     size: usize,
@@ -142,9 +147,9 @@ pub(crate) fn resized(
     touched: Option<u32>,
     entry: &Entry,
 ) {
-    let Some(mut turn) = begin(entry) else { return forget_time() };
+    let Some(mut turn) = begin(words, entry) else { return forget_time(words) };
     if !turn.at(before.max(turn.thread.clock)) {
-        return forget_time();
+        return forget_time(words);
     }
     let (old, size) = (BlockAddress(old as u64), size as u64);
     let stack = turn.stack(entry);
@@ -154,7 +159,7 @@ pub(crate) fn resized(
             0 => Event::Free { address: old, touched },
             _ => Event::Failed { size, function: AllocFunction::Realloc, stack },
         });
-        return forget_time();
+        return forget_time(words);
     }
     large::allocated(new as usize, size as usize);
     let new = BlockAddress(new as u64);
@@ -179,12 +184,13 @@ pub(crate) fn describe_new(
     function: AllocFunction,
     real: impl FnOnce() -> *mut u8,
 ) -> *mut u8 {
+    let words = tls::words();
     let operator = nested::Operator::begin(entry.stack_pointer, 0, None);
-    let block = in_real(entry, real);
+    let block = in_real(words, entry, real);
     if operator.ends_with(entry.stack_pointer, block as usize) {
-        forget_time();
+        forget_time(words);
     } else {
-        handed_out(block, size, align, function, entry);
+        handed_out(words, block, size, align, function, entry);
     }
     block
 }
@@ -197,29 +203,31 @@ pub(crate) fn describe_delete(entry: &Entry, block: *mut u8, real: impl FnOnce()
     if nested::may_end_in_malloc() {
         return describe_delete_afterwards(entry, block, real);
     }
-    freed(block, entry);
-    in_real(entry, real);
-    tell_time(entry);
+    let words = tls::words();
+    freed(words, block, entry);
+    in_real(words, entry, real);
+    tell_time(words, entry);
 }
 
 /// Whether the operator ends in `free` is known when it has ended. As for a block that is resized, what has to be known before
 /// is found out before.
 #[inline(never)]
 fn describe_delete_afterwards(entry: &Entry, block: *mut u8, real: impl FnOnce()) {
-    let before = begin_aside(entry).map(|turn| {
+    let words = tls::words();
+    let before = begin_aside(words, entry).map(|turn| {
         let touched = large::freed(block as usize, &mut turn.thread.large_budget);
         (turn.clock().max(turn.thread.clock), touched)
     });
     let touched = before.and_then(|(_, touched)| touched);
     let operator = nested::Operator::begin(entry.stack_pointer, block as usize, touched);
-    in_real(entry, real);
+    in_real(words, entry, real);
     if operator.ends() {
-        return forget_time();
+        return forget_time(words);
     }
-    let Some(mut turn) = begin(entry) else { return forget_time() };
+    let Some(mut turn) = begin(words, entry) else { return forget_time(words) };
     let clock = before.map_or(turn.thread.clock, |(clock, _)| clock.max(turn.thread.clock));
     if !turn.at(clock) {
-        return forget_time();
+        return forget_time(words);
     }
     turn.push(Event::Free { address: BlockAddress(block as u64), touched });
     turn.tell_time();

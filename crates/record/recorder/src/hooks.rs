@@ -2,6 +2,7 @@
 //! the call described.
 
 use crate::arch::entry::Entry;
+use crate::arch::tls;
 use crate::describe::{forget_time, freed, handed_out, in_real, resized, tell_time};
 use crate::real::real_or;
 use crate::turn::begin;
@@ -21,9 +22,10 @@ macro_rules! entry {
 /// As the C function; `sp` and `fp` are the caller's, as the entry point found them. So for all the following.
 pub unsafe extern "C" fn malloc(size: usize, sp: usize, fp: usize) -> *mut u8 {
     let real = real_or!(malloc, bootstrap::allocate(size, 16));
+    let words = tls::words();
     // SAFETY: the caller's call.
-    let block = in_real(&entry!(sp, fp), || unsafe { real(size) });
-    handed_out(block, size, 0, AllocFunction::Malloc, &entry!(sp, fp));
+    let block = in_real(words, &entry!(sp, fp), || unsafe { real(size) });
+    handed_out(words, block, size, 0, AllocFunction::Malloc, &entry!(sp, fp));
     block
 }
 
@@ -34,9 +36,10 @@ pub unsafe extern "C" fn malloc(size: usize, sp: usize, fp: usize) -> *mut u8 {
 pub unsafe extern "C" fn calloc(count: usize, size: usize, sp: usize, fp: usize) -> *mut u8 {
     let bytes = count.saturating_mul(size);
     let real = real_or!(calloc, bootstrap::allocate(bytes, 16));
+    let words = tls::words();
     // SAFETY: the caller's call.
-    let block = in_real(&entry!(sp, fp), || unsafe { real(count, size) });
-    handed_out(block, bytes, 0, AllocFunction::Calloc, &entry!(sp, fp));
+    let block = in_real(words, &entry!(sp, fp), || unsafe { real(count, size) });
+    handed_out(words, block, bytes, 0, AllocFunction::Calloc, &entry!(sp, fp));
     block
 }
 
@@ -53,10 +56,11 @@ pub unsafe extern "C" fn free(block: *mut u8, sp: usize, fp: usize) {
         real::resolve();
     }
     let Some(real) = real::free() else { return };
-    freed(block, &entry!(sp, fp));
+    let words = tls::words();
+    freed(words, block, &entry!(sp, fp));
     // SAFETY: the caller's call.
-    in_real(&entry!(sp, fp), || unsafe { real(block) });
-    tell_time(&entry!(sp, fp));
+    in_real(words, &entry!(sp, fp), || unsafe { real(block) });
+    tell_time(words, &entry!(sp, fp));
 }
 
 /// `free_sized` of C23: by its definition the same as `free`.
@@ -94,22 +98,23 @@ pub unsafe extern "C" fn realloc(block: *mut u8, size: usize, sp: usize, fp: usi
         return unsafe { move_from_bootstrap(block, size, &entry) };
     }
     let real = real_or!(realloc, bootstrap::allocate(size, 16));
+    let words = tls::words();
     if block.is_null() {
         // SAFETY: the caller's call.
-        let new = in_real(&entry!(sp, fp), || unsafe { real(block, size) });
-        handed_out(new, size, 0, AllocFunction::Realloc, &entry);
+        let new = in_real(words, &entry!(sp, fp), || unsafe { real(block, size) });
+        handed_out(words, new, size, 0, AllocFunction::Realloc, &entry);
         return new;
     }
     // What the old block touched, and when it was given up, has to be known before the real function has it.
-    let before = begin(&entry).map(|turn| {
+    let before = begin(words, &entry).map(|turn| {
         let touched = large::freed(block as usize, &mut turn.thread.large_budget);
         (turn.clock().max(turn.thread.clock), touched)
     });
     // SAFETY: the caller's call.
-    let new = in_real(&entry!(sp, fp), || unsafe { real(block, size) });
+    let new = in_real(words, &entry!(sp, fp), || unsafe { real(block, size) });
     match before {
-        Some((clock, touched)) => resized(block, new, size, clock, touched, &entry),
-        None => forget_time(),
+        Some((clock, touched)) => resized(words, block, new, size, clock, touched, &entry),
+        None => forget_time(words),
     }
     new
 }
@@ -162,11 +167,12 @@ pub unsafe extern "C" fn posix_memalign(
         unsafe { out.write(block) };
         if block.is_null() { ENOMEM } else { 0 }
     });
+    let words = tls::words();
     // SAFETY: the caller's call.
-    let error = in_real(&entry!(sp, fp), || unsafe { real(out, align, size) });
+    let error = in_real(words, &entry!(sp, fp), || unsafe { real(out, align, size) });
     // SAFETY: on success the real function has written the block there.
     let block = if error == 0 { unsafe { out.read() } } else { core::ptr::null_mut() };
-    handed_out(block, size, align, AllocFunction::PosixMemalign, &entry!(sp, fp));
+    handed_out(words, block, size, align, AllocFunction::PosixMemalign, &entry!(sp, fp));
     error
 }
 
@@ -176,9 +182,10 @@ pub unsafe extern "C" fn posix_memalign(
 /// See [`malloc`].
 pub unsafe extern "C" fn aligned_alloc(align: usize, size: usize, sp: usize, fp: usize) -> *mut u8 {
     let real = real_or!(aligned_alloc, bootstrap::allocate(size, align));
+    let words = tls::words();
     // SAFETY: the caller's call.
-    let block = in_real(&entry!(sp, fp), || unsafe { real(align, size) });
-    handed_out(block, size, align, AllocFunction::AlignedAlloc, &entry!(sp, fp));
+    let block = in_real(words, &entry!(sp, fp), || unsafe { real(align, size) });
+    handed_out(words, block, size, align, AllocFunction::AlignedAlloc, &entry!(sp, fp));
     block
 }
 
@@ -188,9 +195,10 @@ pub unsafe extern "C" fn aligned_alloc(align: usize, size: usize, sp: usize, fp:
 /// See [`malloc`].
 pub unsafe extern "C" fn memalign(align: usize, size: usize, sp: usize, fp: usize) -> *mut u8 {
     let real = real_or!(memalign, bootstrap::allocate(size, align));
+    let words = tls::words();
     // SAFETY: the caller's call.
-    let block = in_real(&entry!(sp, fp), || unsafe { real(align, size) });
-    handed_out(block, size, align, AllocFunction::Memalign, &entry!(sp, fp));
+    let block = in_real(words, &entry!(sp, fp), || unsafe { real(align, size) });
+    handed_out(words, block, size, align, AllocFunction::Memalign, &entry!(sp, fp));
     block
 }
 
@@ -200,9 +208,10 @@ pub unsafe extern "C" fn memalign(align: usize, size: usize, sp: usize, fp: usiz
 /// See [`malloc`].
 pub unsafe extern "C" fn valloc(size: usize, sp: usize, fp: usize) -> *mut u8 {
     let real = real_or!(valloc, bootstrap::allocate(size, sys::PAGE));
+    let words = tls::words();
     // SAFETY: the caller's call.
-    let block = in_real(&entry!(sp, fp), || unsafe { real(size) });
-    handed_out(block, size, sys::PAGE, AllocFunction::Valloc, &entry!(sp, fp));
+    let block = in_real(words, &entry!(sp, fp), || unsafe { real(size) });
+    handed_out(words, block, size, sys::PAGE, AllocFunction::Valloc, &entry!(sp, fp));
     block
 }
 
@@ -212,8 +221,9 @@ pub unsafe extern "C" fn valloc(size: usize, sp: usize, fp: usize) -> *mut u8 {
 /// See [`malloc`].
 pub unsafe extern "C" fn pvalloc(size: usize, sp: usize, fp: usize) -> *mut u8 {
     let real = real_or!(pvalloc, bootstrap::allocate(size, sys::PAGE));
+    let words = tls::words();
     // SAFETY: the caller's call.
-    let block = in_real(&entry!(sp, fp), || unsafe { real(size) });
-    handed_out(block, size, sys::PAGE, AllocFunction::Pvalloc, &entry!(sp, fp));
+    let block = in_real(words, &entry!(sp, fp), || unsafe { real(size) });
+    handed_out(words, block, size, sys::PAGE, AllocFunction::Pvalloc, &entry!(sp, fp));
     block
 }

@@ -6,7 +6,7 @@
 //! PERF: nothing takes a [`Recording`] by its address, so it stays in registers, and the process is a constant there.
 
 use crate::arch::entry::Entry;
-use crate::arch::tls::{self, ThreadWords};
+use crate::arch::tls::{self, Words};
 use crate::guard::{self, Turn};
 use crate::process::{PROCESS, Process};
 use crate::thread::{self, ThreadState};
@@ -20,7 +20,7 @@ use heapwise_trace::live::words::encode;
 /// The recorder at work for one event of this thread. Dropping it lets the next one in.
 pub(crate) struct Recording {
     process: &'static Process,
-    words: *mut ThreadWords,
+    words: Words,
     pub(crate) thread: &'static mut ThreadState,
     /// The guard before: 0, or that of the real allocator, which has called something of the program's.
     before: usize,
@@ -37,21 +37,21 @@ impl Drop for Recording {
 
 /// Takes this thread's turn; `None` if there is nothing to record to, or the recorder is at work further out.
 #[inline(always)]
-pub(crate) fn begin(entry: &Entry) -> Option<Recording> {
-    begin_with(&PROCESS, tls::words(), entry, true)
+pub(crate) fn begin(words: Words, entry: &Entry) -> Option<Recording> {
+    begin_with(&PROCESS, words, entry, true)
 }
 
 /// The same for what is no event: nothing is lost if it cannot be written.
 #[inline(always)]
-pub(crate) fn begin_aside(entry: &Entry) -> Option<Recording> {
-    begin_with(&PROCESS, tls::words(), entry, false)
+pub(crate) fn begin_aside(words: Words, entry: &Entry) -> Option<Recording> {
+    begin_with(&PROCESS, words, entry, false)
 }
 
 /// Takes the turn of the calling thread, which has these words, in this process.
 #[inline(always)]
 pub(crate) fn begin_with(
     process: &'static Process,
-    words: *mut ThreadWords,
+    words: Words,
     entry: &Entry,
     is_event: bool,
 ) -> Option<Recording> {
@@ -74,12 +74,7 @@ pub(crate) fn begin_with(
 /// ours.
 #[cold]
 #[inline(never)]
-fn begin_slowly(
-    process: &'static Process,
-    words: *mut ThreadWords,
-    entry: &Entry,
-    is_event: bool,
-) -> Option<usize> {
+fn begin_slowly(process: &'static Process, words: Words, entry: &Entry, is_event: bool) -> Option<usize> {
     if process.is_inert() {
         return None;
     }
@@ -107,7 +102,7 @@ fn begin_slowly(
 }
 
 /// What the guard says about an entry.
-fn look(words: *mut ThreadWords, entry: &Entry) -> Turn {
+fn look(words: Words, entry: &Entry) -> Turn {
     // SAFETY: this thread's own words, read as wholes; no reference to them lives.
     let (guard, state) = unsafe { ((&raw const (*words).guard).read_volatile(), (*words).state) };
     let share_a_stack = |a, b| {
@@ -119,7 +114,7 @@ fn look(words: *mut ThreadWords, entry: &Entry) -> Turn {
 }
 
 /// Drops what an entry left half done that never came back.
-fn drop_abandoned(process: &Process, words: *mut ThreadWords) {
+fn drop_abandoned(process: &Process, words: Words) {
     // SAFETY: this thread's own words; the entry that was at work on its state never comes back to it.
     let before = unsafe { core::ptr::replace(&raw mut (*words).guard, 0) };
     // Only an event that was being described is lost, not one of an allocator that threw an exception.
@@ -135,7 +130,7 @@ fn drop_abandoned(process: &Process, words: *mut ThreadWords) {
 /// The guard while the real allocator works for an entry, and afterwards, where it is set already.
 #[cold]
 #[inline(never)]
-pub(crate) fn enter_real(words: *mut ThreadWords, entry: &Entry) -> (usize, usize) {
+pub(crate) fn enter_real(words: Words, entry: &Entry) -> (usize, usize) {
     let turn = look(words, entry);
     if turn == Turn::Abandoned {
         drop_abandoned(&PROCESS, words);
@@ -151,7 +146,7 @@ pub(crate) fn enter_real(words: *mut ThreadWords, entry: &Entry) -> (usize, usiz
 /// Whether something further out on this thread, an allocator or the recorder, has called this.
 #[cold]
 #[inline(never)]
-pub(crate) fn is_inner_slowly(words: *mut ThreadWords, entry: &Entry) -> bool {
+pub(crate) fn is_inner_slowly(words: Words, entry: &Entry) -> bool {
     match look(words, entry) {
         Turn::InReal if was_left(words, entry) => {
             drop_abandoned(&PROCESS, words);
@@ -168,7 +163,7 @@ const HOOK_FRAME: usize = 2048;
 
 /// Whether the call of the real allocator that the guard stands for was left by an exception or a jump, although this entry is further
 /// in: then no frame of a hook is left below its entry. A trace of one that was not overwritten yet keeps this unknown.
-fn was_left(words: *mut ThreadWords, entry: &Entry) -> bool {
+fn was_left(words: Words, entry: &Entry) -> bool {
     // SAFETY: this thread's own words, read as wholes; no reference to them lives.
     let (guard, state) = unsafe { ((&raw const (*words).guard).read_volatile(), (*words).state) };
     let held = guard & !(guard::REAL | guard::NESTED);
@@ -186,7 +181,7 @@ fn was_left(words: *mut ThreadWords, entry: &Entry) -> bool {
 }
 
 /// Joins the session with this process and this thread, unless they have done so.
-fn attach(process: &'static Process, words: *mut ThreadWords, is_event: bool) -> bool {
+fn attach(process: &'static Process, words: Words, is_event: bool) -> bool {
     // SAFETY: this thread's own words; no other reference to them lives.
     let is_attached = || thread::current(unsafe { &*words }, process).is_some();
     if !process.clock.load(Ordering::Acquire).is_null() && is_attached() {
@@ -297,7 +292,7 @@ fn verify(process: &Process, thread: &mut ThreadState, entry: &Entry) {
 pub(crate) fn note(event: Event) {
     let here = 0usize;
     let entry = Entry { stack_pointer: &raw const here as usize, frame_pointer: 0 };
-    let Some(mut turn) = begin(&entry) else { return };
+    let Some(mut turn) = begin(tls::words(), &entry) else { return };
     let clock = turn.clock();
     if turn.at(clock) {
         turn.push(event);

@@ -198,15 +198,15 @@ unsafe extern "C" fn describe_allocation(
         (ZEROED, _) => (AllocFunction::Calloc, 0),
         _ => (AllocFunction::Malloc, 0),
     };
-    describe::handed_out(block, size, align, function, &entry!(sp, fp));
+    describe::handed_out(tls::words(), block, size, align, function, &entry!(sp, fp));
 }
 
 unsafe extern "C" fn describe_deallocation(block: *mut u8, sp: usize, fp: usize) {
-    describe::freed(block, &entry!(sp, fp));
+    describe::freed(tls::words(), block, &entry!(sp, fp));
 }
 
 unsafe extern "C" fn describe_time(sp: usize, fp: usize) {
-    describe::tell_time(&entry!(sp, fp));
+    describe::tell_time(tls::words(), &entry!(sp, fp));
 }
 
 /// What has to be known of a block before it is resized.
@@ -218,7 +218,7 @@ struct Resizing {
 }
 
 unsafe extern "C" fn describe_resizing(block: *mut u8, out: *mut Resizing, sp: usize, fp: usize) {
-    let Some(turn) = begin_turn(&entry!(sp, fp)) else { return };
+    let Some(turn) = begin_turn(tls::words(), &entry!(sp, fp)) else { return };
     let touched = large::freed(block as usize, &mut turn.thread.large_budget);
     let clock = turn.clock().max(turn.thread.clock);
     // SAFETY: the caller's own variable.
@@ -234,11 +234,11 @@ unsafe extern "C" fn describe_reallocation(
     fp: usize,
 ) {
     // SAFETY: the caller's own variable.
-    let begun = unsafe { begun.read() };
+    let (begun, words) = (unsafe { begun.read() }, tls::words());
     if begun.is_recorded {
-        describe::resized(old, new, size, begun.clock, begun.touched, &entry!(sp, fp));
+        describe::resized(words, old, new, size, begun.clock, begun.touched, &entry!(sp, fp));
     } else {
-        describe::forget_time();
+        describe::forget_time(words);
     }
 }
 

@@ -6,6 +6,7 @@
 use super::slots::Slot;
 use super::{loaded, passing, process};
 use crate::arch::entry::Entry;
+use crate::arch::tls::{self, Words};
 use crate::describe::{forget_time, freed, handed_out, in_inside, is_inner, resized, tell_time};
 use crate::turn::begin;
 use crate::{large, loadable};
@@ -119,27 +120,27 @@ fn align_of_flags(flags: usize) -> usize {
 }
 
 unsafe extern "C" fn allocate(a: usize, b: usize, c: usize, sp: usize, fp: usize, slot: &Slot) -> usize {
-    let entry = Entry { stack_pointer: sp, frame_pointer: fp };
+    let (words, entry) = (tls::words(), Entry { stack_pointer: sp, frame_pointer: fp });
     // SAFETY: the slot's function, which the caller has called.
     let real = unsafe { slot.function_of_three() };
-    if is_inner(&entry) {
+    if is_inner(words, &entry) {
         // SAFETY: the caller's call.
         return unsafe { real(a, b, c) };
     }
     // SAFETY: the caller's call.
     let call = || unsafe { real(a, b, c) };
     let (block, is_described) = match passing::is_left_alone(slot) {
-        false => (in_inside(&entry, call), true),
-        true if passing::is_unknown() => passing::find_out(&entry, call),
+        false => (in_inside(words, &entry, call), true),
+        true if passing::is_unknown() => passing::find_out(words, &entry, call),
         true => return call(),
     };
     if !is_described {
-        forget_time();
+        forget_time(words);
         return block;
     }
     let request = Request::of(slot.kind(), [a, b, c]);
     let (function, align) = request.function();
-    handed_out(block as *mut u8, request.size, align, function, &entry);
+    handed_out(words, block as *mut u8, request.size, align, function, &entry);
     block
 }
 
@@ -151,11 +152,11 @@ unsafe extern "C" fn posix_memalign(
     fp: usize,
     slot: &Slot,
 ) -> c_int {
-    let entry = Entry { stack_pointer: sp, frame_pointer: fp };
+    let (words, entry) = (tls::words(), Entry { stack_pointer: sp, frame_pointer: fp });
     // SAFETY: the slot's function, which the caller has called.
     let real = unsafe { slot.function_of_three() };
     let is_left_alone = passing::is_left_alone(slot);
-    if is_left_alone && !passing::is_unknown() || is_inner(&entry) {
+    if is_left_alone && !passing::is_unknown() || is_inner(words, &entry) {
         // SAFETY: the caller's call.
         return unsafe { real(out as usize, align, size) } as c_int;
     }
@@ -167,87 +168,95 @@ unsafe extern "C" fn posix_memalign(
         if error == 0 { unsafe { out.read() as usize } } else { 0 }
     };
     let (block, is_described) = match is_left_alone {
-        true => passing::find_out(&entry, call),
-        false => (in_inside(&entry, call), true),
+        true => passing::find_out(words, &entry, call),
+        false => (in_inside(words, &entry, call), true),
     };
     if !is_described {
-        forget_time();
+        forget_time(words);
         return error;
     }
     let block = block as *mut u8;
-    handed_out(block, size, align, AllocFunction::PosixMemalign, &entry);
+    handed_out(words, block, size, align, AllocFunction::PosixMemalign, &entry);
     error
 }
 
 unsafe extern "C" fn free(block: usize, b: usize, c: usize, sp: usize, fp: usize, slot: &Slot) -> usize {
-    let entry = Entry { stack_pointer: sp, frame_pointer: fp };
+    let (words, entry) = (tls::words(), Entry { stack_pointer: sp, frame_pointer: fp });
     // SAFETY: the slot's function, which the caller has called.
     let real = unsafe { slot.function_of_three() };
-    if block == 0 || passing::is_left_alone(slot) || is_inner(&entry) {
+    if block == 0 || passing::is_left_alone(slot) || is_inner(words, &entry) {
         // SAFETY: the caller's call.
         return unsafe { real(block, b, c) };
     }
-    freed(block as *mut u8, &entry);
+    freed(words, block as *mut u8, &entry);
     // SAFETY: the caller's call.
-    let result = in_inside(&entry, || unsafe { real(block, b, c) });
-    tell_time(&entry);
+    let result = in_inside(words, &entry, || unsafe { real(block, b, c) });
+    tell_time(words, &entry);
     result
 }
 
 /// What an allocator does for itself: the functions that it calls meanwhile are not described.
 unsafe extern "C" fn internal(a: usize, b: usize, c: usize, sp: usize, fp: usize, slot: &Slot) -> usize {
-    let entry = Entry { stack_pointer: sp, frame_pointer: fp };
+    let (words, entry) = (tls::words(), Entry { stack_pointer: sp, frame_pointer: fp });
     // SAFETY: the slot's function, which the caller has called.
     let real = unsafe { slot.function_of_three() };
     // SAFETY: the caller's call.
-    let result = in_inside(&entry, || unsafe { real(a, b, c) });
-    forget_time();
+    let result = in_inside(words, &entry, || unsafe { real(a, b, c) });
+    forget_time(words);
     result
 }
 
 /// Resizes a block, or allocates one where there is none, and describes it.
 #[inline(always)]
-fn describe_resize(block: usize, size: usize, entry: &Entry, real: impl FnOnce() -> usize) -> usize {
+fn describe_resize(
+    words: Words,
+    block: usize,
+    size: usize,
+    entry: &Entry,
+    real: impl FnOnce() -> usize,
+) -> usize {
     if block == 0 {
-        let new = in_inside(entry, real);
-        handed_out(new as *mut u8, size, 0, AllocFunction::Realloc, entry);
+        let new = in_inside(words, entry, real);
+        handed_out(words, new as *mut u8, size, 0, AllocFunction::Realloc, entry);
         return new;
     }
     // What the old block touched, and when it was given up, has to be known before the function has it.
-    let before = begin(entry).map(|turn| {
+    let before = begin(words, entry).map(|turn| {
         let touched = large::freed(block, &mut turn.thread.large_budget);
         (turn.clock().max(turn.thread.clock), touched)
     });
-    let new = in_inside(entry, real);
+    let new = in_inside(words, entry, real);
     match before {
-        Some((clock, touched)) => resized(block as *mut u8, new as *mut u8, size, clock, touched, entry),
-        None => forget_time(),
+        Some((clock, touched)) => {
+            resized(words, block as *mut u8, new as *mut u8, size, clock, touched, entry)
+        }
+        None => forget_time(words),
     }
     new
 }
 
 unsafe extern "C" fn resize(block: usize, b: usize, c: usize, sp: usize, fp: usize, slot: &Slot) -> usize {
-    let entry = Entry { stack_pointer: sp, frame_pointer: fp };
+    let (words, entry) = (tls::words(), Entry { stack_pointer: sp, frame_pointer: fp });
     // SAFETY: the slot's function, which the caller has called.
     let real = unsafe { slot.function_of_three() };
     let size = if slot.kind() == HookKind::ResizeArray as u8 { b.saturating_mul(c) } else { b };
     let is_left_alone = passing::is_left_alone(slot);
-    if is_left_alone && (block != 0 || !passing::is_unknown()) || is_inner(&entry) {
+    if is_left_alone && (block != 0 || !passing::is_unknown()) || is_inner(words, &entry) {
         // SAFETY: the caller's call.
         return unsafe { real(block, b, c) };
     }
     if is_left_alone {
         // SAFETY: the caller's call.
-        let (new, is_described) = passing::find_out(&entry, || unsafe { real(block, b, c) });
+        let (new, is_described) = passing::find_out(words, &entry, || unsafe { real(block, b, c) });
         if is_described {
-            handed_out(new as *mut u8, size, 0, AllocFunction::Realloc, &entry);
+            handed_out(words, new as *mut u8, size, 0, AllocFunction::Realloc, &entry);
         } else {
-            forget_time();
+            forget_time(words);
         }
         return new;
     }
     // SAFETY: the caller's call.
-    describe_resize(block, size, &entry, || unsafe { real(block, b, c) })
+    describe_resize(words, block, size, &entry, || unsafe { real(block, b, c) })
 }
 
 unsafe extern "C" fn resize_wide(
@@ -261,16 +270,16 @@ unsafe extern "C" fn resize_wide(
     fp: usize,
     slot: &Slot,
 ) -> usize {
-    let entry = Entry { stack_pointer: sp, frame_pointer: fp };
+    let (words, entry) = (tls::words(), Entry { stack_pointer: sp, frame_pointer: fp });
     // SAFETY: the slot's function, which the caller has called.
     let real = unsafe { slot.function_of_six() };
-    if is_inner(&entry) {
+    if is_inner(words, &entry) {
         // SAFETY: the caller's call.
         return unsafe { real(block, b, c, d, e, f) };
     }
     let size = if slot.kind() == HookKind::ResizeFrom as u8 { d } else { c };
     // SAFETY: the caller's call.
-    describe_resize(block, size, &entry, || unsafe { real(block, b, c, d, e, f) })
+    describe_resize(words, block, size, &entry, || unsafe { real(block, b, c, d, e, f) })
 }
 
 /// `xallocx`: the block stays where it is, and has the size or not.
@@ -285,21 +294,21 @@ unsafe extern "C" fn resize_in_place(
     fp: usize,
     slot: &Slot,
 ) -> usize {
-    let entry = Entry { stack_pointer: sp, frame_pointer: fp };
+    let (words, entry) = (tls::words(), Entry { stack_pointer: sp, frame_pointer: fp });
     // SAFETY: the slot's function, which the caller has called.
     let real = unsafe { slot.function_of_six() };
-    if is_inner(&entry) {
+    if is_inner(words, &entry) {
         // SAFETY: the caller's call.
         return unsafe { real(block, size, extra, flags, e, f) };
     }
-    let clock = begin(&entry).map(|turn| turn.clock().max(turn.thread.clock));
+    let clock = begin(words, &entry).map(|turn| turn.clock().max(turn.thread.clock));
     // SAFETY: the caller's call.
-    let usable = in_inside(&entry, || unsafe { real(block, size, extra, flags, e, f) });
+    let usable = in_inside(words, &entry, || unsafe { real(block, size, extra, flags, e, f) });
     match clock {
         Some(clock) if usable >= size => {
-            resized(block as *mut u8, block as *mut u8, size, clock, None, &entry);
+            resized(words, block as *mut u8, block as *mut u8, size, clock, None, &entry);
         }
-        _ => forget_time(),
+        _ => forget_time(words),
     }
     usable
 }

@@ -5,6 +5,7 @@
 
 use super::slots::Slot;
 use crate::arch::entry::Entry;
+use crate::arch::tls::Words;
 use crate::describe::in_inside;
 use crate::nested::Operator;
 use crate::process::PROCESS;
@@ -30,11 +31,11 @@ pub(super) fn is_unknown() -> bool {
 
 /// Calls a function that returns a block, and finds out. Returns the block, and whether it is to be described.
 #[cold]
-pub(super) fn find_out(entry: &Entry, call: impl FnOnce() -> usize) -> (usize, bool) {
+pub(super) fn find_out(words: Words, entry: &Entry, call: impl FnOnce() -> usize) -> (usize, bool) {
     // While recording is paused nothing is described, and that it was not says nothing. It does not begin again.
     let is_paused = PROCESS.region.clock() & CLOCK_PAUSED != 0;
     let operator = Operator::begin(entry.stack_pointer, 0, None);
-    let block = in_inside(entry, call);
+    let block = in_inside(words, entry, call);
     let was_described = operator.ends_with(entry.stack_pointer, block);
     // A refusal says nothing either.
     if block != 0 && !is_paused {

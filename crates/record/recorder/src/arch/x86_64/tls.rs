@@ -39,14 +39,17 @@ pub struct ThreadWords {
     pub nested: crate::nested::Nested,
 }
 
+/// Where the calling thread's words are. They are looked up once for a call that is described: an image has to search for them.
+pub type Words = *mut ThreadWords;
+
 #[cfg(feature = "image")]
 pub use crate::thread_table::words;
 
 /// The calling thread's words. Valid as long as the thread runs.
 #[cfg(not(feature = "image"))]
 #[inline(always)]
-pub fn words() -> *mut ThreadWords {
-    let words: *mut ThreadWords;
+pub fn words() -> Words {
+    let words: Words;
     // SAFETY: reads the thread pointer, which the ABI keeps at fs:0, and the loader's constant from the global offset
     // table; no memory is written. The result points into this thread's static TLS block.
     unsafe {
