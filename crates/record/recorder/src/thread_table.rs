@@ -8,7 +8,7 @@ use crate::arch::tls::{ThreadWords, thread_pointer};
 use crate::process::PROCESS;
 use crate::sys;
 use core::cell::UnsafeCell;
-use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use heapwise_trace::live::layout::MAX_RINGS;
 
 /// More than threads can be recorded at the same time.
@@ -21,6 +21,8 @@ const TRIES: usize = 64;
 struct Slot {
     /// The thread pointer; 0 where there was no thread yet.
     pointer: AtomicUsize,
+    /// What a look into the thread's block shows while the slot is the thread's: its id, or [`NOT_SHOWN`].
+    shown: AtomicU64,
     /// The thread's id.
     owner: AtomicU32,
     words: UnsafeCell<ThreadWords>,
@@ -32,9 +34,24 @@ unsafe impl Sync for Slot {}
 impl Slot {
     const fn free() -> Self {
         let words = UnsafeCell::new(ThreadWords::new());
-        Self { pointer: AtomicUsize::new(0), owner: AtomicU32::new(0), words }
+        let (pointer, shown, owner) = (AtomicUsize::new(0), AtomicU64::new(NOT_SHOWN), AtomicU32::new(0));
+        Self { pointer, shown, owner, words }
     }
 }
+
+impl Slot {
+    /// What the calling thread's block shows of its id from here on.
+    fn note_shown(&self, thread: u32) {
+        let is_known = ID.at.load(Ordering::Relaxed) != 0;
+        self.shown.store(if is_known { thread.into() } else { NOT_SHOWN }, Ordering::Relaxed);
+    }
+}
+
+/// No thread has this id, and no look shows it.
+const NOT_SHOWN: u64 = u64::MAX;
+
+// Each slot has its cache lines, and is not larger than it has to be.
+const _: () = assert!(size_of::<Slot>() == 128);
 
 static SLOTS: [Slot; COUNT] = [const { Slot::free() }; COUNT];
 
@@ -58,9 +75,10 @@ fn home(pointer: usize) -> usize {
 pub fn words() -> *mut ThreadWords {
     let pointer = thread_pointer();
     let slot = &SLOTS[home(pointer)];
-    if slot.pointer.load(Ordering::Relaxed) == pointer
-        && ID.read(pointer) == Some(slot.owner.load(Ordering::Relaxed))
-    {
+    // PERF: one branch for both. Where the id's place is not known, what is read instead is no slot's.
+    let other_pointer = slot.pointer.load(Ordering::Relaxed) ^ pointer;
+    let other_id = slot.shown.load(Ordering::Relaxed) ^ u64::from(ID.look(pointer));
+    if other_pointer as u64 | other_id == 0 {
         return slot.words.get();
     }
     find(pointer)
@@ -82,7 +100,8 @@ fn find(pointer: usize) -> *mut ThreadWords {
     let id = ID.read(pointer);
     for index in places(pointer) {
         let slot = &SLOTS[index];
-        if slot.pointer.load(Ordering::Relaxed) == pointer && id == Some(slot.owner.load(Ordering::Relaxed)) {
+        if slot.pointer.load(Ordering::Relaxed) == pointer && id == slot.owner.load(Ordering::Relaxed) {
+            slot.note_shown(id);
             return slot.words.get();
         }
     }
@@ -123,6 +142,7 @@ fn join(pointer: usize) -> *mut ThreadWords {
 fn begin(slot: &Slot, thread: u32) {
     // SAFETY: the slot has this thread's pointer, and a thread that had it before is gone.
     unsafe { slot.words.get().write(ThreadWords::new()) };
+    slot.note_shown(thread);
     slot.owner.store(thread, Ordering::Release);
 }
 
@@ -142,22 +162,27 @@ const MOST_DISTANCE: usize = 1024;
 const MOST_MISTAKES: u32 = 4;
 
 impl IdInBlock {
-    /// The id in a thread's block. Where that is not known, the kernel says it.
+    /// What is in a thread's block where the id is, or at its beginning if that is not known.
     #[inline(always)]
-    fn read(&self, pointer: usize) -> Option<u32> {
+    fn look(&self, pointer: usize) -> u32 {
         let at = self.at.load(Ordering::Relaxed);
-        if at == 0 {
-            return Some(sys::own_thread_id());
+        // SAFETY: the place was found in a block of this C library, and all its blocks are as large; each begins with its own address.
+        unsafe { ((pointer + at) as *const u32).read_volatile() }
+    }
+
+    /// The id in a thread's block. Where that is not known, the kernel says it.
+    fn read(&self, pointer: usize) -> u32 {
+        match self.at.load(Ordering::Relaxed) {
+            0 => sys::own_thread_id(),
+            _ => self.look(pointer),
         }
-        // SAFETY: the place was found in a block of this C library, and all its blocks are as large.
-        Some(unsafe { ((pointer + at) as *const u32).read_volatile() })
     }
 
     /// Looks for the id in the block of a thread that has it, unless it is where it was found before.
     fn learn(&self, pointer: usize, thread: u32) {
         let known = self.at.load(Ordering::Relaxed);
         let mistakes = self.mistakes.load(Ordering::Relaxed);
-        if known != 0 && self.read(pointer) == Some(thread) || mistakes > MOST_MISTAKES {
+        if known != 0 && self.read(pointer) == thread || mistakes > MOST_MISTAKES {
             return;
         }
         let found = (known + 8..MOST_DISTANCE).step_by(size_of::<usize>()).find(|at| {
@@ -213,6 +238,6 @@ mod tests {
         words();
         let at = ID.at.load(Ordering::Relaxed);
         assert!((8..MOST_DISTANCE).contains(&at));
-        assert_eq!(ID.read(thread_pointer()), Some(sys::own_thread_id()));
+        assert_eq!(ID.read(thread_pointer()), sys::own_thread_id());
     }
 }

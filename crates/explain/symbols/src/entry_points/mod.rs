@@ -7,11 +7,13 @@
 //! * [`points`] says which functions of which allocators are *entry points*: an exact list of public names,
 //! * `find` finds them in a file,
 //! * [`neighbours`] looks for branches of other functions into that room,
-//! * [`displace`] makes room at the beginning of each for a jump.
+//! * [`displace`] makes room at the beginning of each for a jump,
+//! * [`clobbers`] says whether callers may rely on registers that it leaves alone.
 //!
 //! Decision: only what is known by its name is touched. A name with something behind it (`.cold`, `.part.0`) is a piece of a
 //! function with a calling convention of its own, and a stripped allocator is not guessed at.
 
+pub mod clobbers;
 pub mod displace;
 mod find;
 pub mod neighbours;
