@@ -397,6 +397,7 @@ impl Piece {
                         allocator: spot.clone(),
                         file: stopped.clone().unwrap_or_default(),
                         functions: duration.0,
+                        number: 1,
                     }],
                 })?
             }

@@ -3,7 +3,7 @@
 use heapwise_tests::bombs::{self, Bomb};
 use heapwise_tests::recording::report_on;
 use heapwise_tests::{run, tool};
-use heapwise_trace::event::{AllocFunction, BlockAddress, Epoch, Event, StackId};
+use heapwise_trace::event::{AllocFunction, AllocatorNumber, BlockAddress, Epoch, Event, StackId};
 use heapwise_trace::file::Writer;
 use heapwise_trace::file::columns::EventsEncoder;
 use heapwise_trace::file::records::{Meta, ProcessIndex, ProcessInfo, RunEnd, ThreadIndex, ThreadInfo};
@@ -98,7 +98,9 @@ fn large_blocks(n: u64, size: u64, peak_rss_bytes: u64) -> Vec<u8> {
     writer.thread(&ThreadInfo { index: ThreadIndex(0), process, ..ThreadInfo::default() }).expect("memory");
     let address = |i: u64| BlockAddress((1 << 44) + i * size.next_multiple_of(4096));
     let (function, stack, align_log2) = (AllocFunction::Malloc, StackId(0), 0);
-    let handed = (0..n).map(|i| Event::Alloc { address: address(i), size, align_log2, function, stack });
+    let allocator = AllocatorNumber::BY_NAME;
+    let handed =
+        (0..n).map(|i| Event::Alloc { address: address(i), size, align_log2, function, allocator, stack });
     let touched = u32::try_from(size / 4096).ok();
     let freed = (0..n).map(|i| Event::Free { address: address(i), touched });
     let encoded = std::iter::once(Event::Epoch(Epoch(1))).chain(handed).chain(freed).map(words::encode);

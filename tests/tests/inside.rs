@@ -118,6 +118,61 @@ fn a_program_in_c_with_an_allocator_inside_is_recorded() {
 }
 
 /// As an extension of an interpreter does: the library is loaded, works with its own allocator, is unloaded, and loaded once more.
+/// One place that has blocks of two allocators: 2,000 of the C library, which stay, and 1,000 of jemalloc, of which half stay at another
+/// size.
+const TWO: &str = r#"
+#include <stdlib.h>
+#include <string.h>
+void *_rjem_malloc(size_t); void *_rjem_realloc(void *, size_t); void _rjem_free(void *);
+static void *ours[2000], *theirs[1000];
+__attribute__((noinline)) void *get(void *(*from)(size_t), size_t n) { void *p = from(n); return p ? memset(p, 1, n) : p; }
+int main(void) {
+    for (int i = 0; i < 2000; i++) ours[i] = get(malloc, 1500);
+    for (int i = 0; i < 1000; i++) theirs[i] = get(_rjem_malloc, 700);
+    for (int i = 0; i < 1000; i++) {
+        if (i % 2) _rjem_free(theirs[i]); else theirs[i] = _rjem_realloc(theirs[i], 3000);
+    }
+    return 0;
+}
+"#;
+
+#[test]
+fn each_of_several_allocators_has_its_part_of_the_accounts() {
+    let folder = run::private_folder();
+    let library = static_jemalloc();
+    let arguments = [library.to_str().expect("a path"), "-lpthread", "-ldl", "-lm"];
+    let program = compile(TWO, folder.path(), "two", &arguments);
+    let recorded = Recording::new(folder.path()).record(&program, &[]);
+    assert_eq!(recorded.outcome.code(), 0, "{}", recorded.outcome.stderr);
+    let report = recorded.report();
+    let [ours, theirs] = report.memory.allocators.as_slice() else {
+        panic!("{:?}", report.memory.allocators)
+    };
+    assert_eq!((ours.file.as_deref(), theirs.allocator.as_deref()), (None, Some("jemalloc")));
+    assert!(ours.name.starts_with("glibc") && theirs.name == "jemalloc in two", "{ours:?}, {theirs:?}");
+    assert_eq!(
+        (theirs.allocations, theirs.live_at_exit_blocks, theirs.live_at_exit_bytes),
+        (1000, 500, 1_500_000)
+    );
+    assert!(ours.live_at_exit_bytes >= 3_000_000 && ours.allocations >= 2000, "{ours:?}");
+    // All together they are the whole.
+    let totals = &report.totals;
+    let both = |number: fn(&heapwise_tests::report::OfAllocator) -> u64| number(ours) + number(theirs);
+    assert_eq!(both(|of| of.allocations), totals.allocations);
+    assert_eq!(both(|of| of.allocated_bytes), totals.allocated_bytes);
+    assert_eq!(both(|of| of.peak_live_bytes), totals.peak_live_bytes);
+    assert_eq!(both(|of| of.live_at_exit_bytes), totals.live_at_exit_bytes);
+    let end = report.memory.at_end.expect("pages were looked at");
+    assert_eq!(both(|of| of.at_end.live_bytes), end.live_bytes);
+    assert_eq!(both(|of| of.at_end.internal_fragmentation_bytes), end.internal_fragmentation_bytes);
+    assert_eq!(both(|of| of.at_end.external_fragmentation_bytes), end.external_fragmentation_bytes);
+    assert_eq!(both(|of| of.at_end.free_pages_bytes), end.free_pages_bytes);
+    assert_eq!(both(|of| of.at_end.metadata_bytes), end.metadata_bytes);
+    assert_eq!(theirs.at_end.live_bytes, 1_500_000, "each page of it was written to");
+    let sites = recorded.report().sites.iter().filter(|site| site.allocations >= 1000).count();
+    assert_eq!(sites, 1, "one place");
+}
+
 #[test]
 fn a_library_that_is_loaded_late_is_recorded_with_its_allocator() {
     let folder = run::private_folder();

@@ -10,7 +10,7 @@ use heapwise_tests::report::Process;
 use heapwise_tests::run::{self, Outcome, private_folder};
 use heapwise_tests::tool::heapwise;
 use heapwise_tests::victim::Victim;
-use heapwise_trace::event::{AllocFunction, BlockAddress, Epoch, Event, StackId};
+use heapwise_trace::event::{AllocFunction, AllocatorNumber, BlockAddress, Epoch, Event, StackId};
 use heapwise_trace::file::columns::EventsEncoder;
 use heapwise_trace::file::records::{
     Meta, ProcessEnd, ProcessIndex, ProcessInfo, RunEnd, ThreadIndex, ThreadInfo,
@@ -393,7 +393,14 @@ fn recording_without_touching(file: &Path, peak_rss_bytes: u64) {
     let mut events = vec![Event::Epoch(Epoch(1))];
     for address in (1..=20u64).map(|n| BlockAddress(n << 24)) {
         let (function, stack) = (AllocFunction::Malloc, StackId(0));
-        events.push(Event::Alloc { address, size: 1 << 20, align_log2: 0, function, stack });
+        events.push(Event::Alloc {
+            address,
+            size: 1 << 20,
+            align_log2: 0,
+            allocator: AllocatorNumber::BY_NAME,
+            function,
+            stack,
+        });
         events.extend((address.0 < 11 << 24).then_some(Event::Free { address, touched: None }));
     }
     let encoded = events.iter().map(|&event| words::encode(event));

@@ -1,6 +1,6 @@
 //! A recording with malicious names.
 
-use heapwise_trace::event::{AllocFunction, BlockAddress, Epoch, Event, StackId};
+use heapwise_trace::event::{AllocFunction, AllocatorNumber, BlockAddress, Epoch, Event, StackId};
 use heapwise_trace::file::Writer;
 use heapwise_trace::file::columns::EventsEncoder;
 use heapwise_trace::file::records::{
@@ -73,6 +73,7 @@ pub fn recording() -> Vec<u8> {
         address: BlockAddress(address),
         size,
         align_log2: 0,
+        allocator: AllocatorNumber::BY_NAME,
         function: AllocFunction::Malloc,
         stack,
     };

@@ -30,7 +30,7 @@ pub(crate) fn attach(args: AttachArgs) -> Result<u8, Failure> {
     }
     if *behind > 0 {
         heapwise_report::note!(
-            "heapwise: {behind} process(es) keep the recorder's memory, where it does nothing: a thread was in it all the time"
+            "heapwise: {behind} process(es) keep the recorder's memory, where it does nothing: all the time a thread was in it, or had one of its addresses on the stack"
         );
     }
     run::conclude(&recorded, args.recording)?;

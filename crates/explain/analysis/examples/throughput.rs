@@ -5,7 +5,7 @@
 //! PERCENT of the steps are random, as are PERCENT of the blocks that are freed; the others repeat what was before.
 
 use heapwise_analysis::{Options, analyze};
-use heapwise_trace::event::{AllocFunction, BlockAddress, Epoch, Event, StackId};
+use heapwise_trace::event::{AllocFunction, AllocatorNumber, BlockAddress, Epoch, Event, StackId};
 use heapwise_trace::file::columns::EventsEncoder;
 use heapwise_trace::file::records::{
     Meta, ModuleInfo, ProcessEnd, ProcessIndex, ProcessInfo, RunEnd, ThreadIndex, ThreadInfo,
@@ -145,6 +145,7 @@ fn recording(events: usize, threads: u32, live: usize, percent: u64) -> Vec<u8> 
                             address: heap.alloc(),
                             size,
                             align_log2: 0,
+                            allocator: AllocatorNumber::BY_NAME,
                             function,
                             stack: step.stack,
                         });

@@ -2,6 +2,7 @@
 
 use crate::accounting::{Accounting, Breakdown};
 use crate::analysis::Analysis;
+use crate::by_allocator::Divided;
 use crate::heap::{LiveBlock, TouchedHeap};
 use crate::residency::{self, HeapSnapshot, Pages, map, pins};
 use crate::units::SiteId;
@@ -40,20 +41,26 @@ pub fn account_for(snapshot: Snapshot, heap: Heap<'_>) -> Breakdown {
 impl Analysis {
     /// Makes the accounts; `site_of` has the site of each raw one.
     pub(crate) fn account(&mut self, site_of: &[SiteId]) {
-        let Pages { residency, touched_pages } = &self.residency;
+        let pages = &self.residency;
+        let Pages { residency, touched_pages, touched_by, .. } = pages;
         let all: Vec<&TouchedHeap> = touched_pages.iter().collect();
-        let breakdown = |heap_snapshot: &crate::residency::HeapSnapshot| {
-            residency.allocator(heap_snapshot.slot).breakdown(heap_snapshot, &all)
+        let divided = |heap_snapshot: &HeapSnapshot| {
+            pages.allocator(heap_snapshot.slot).divided(heap_snapshot, &all, touched_by)
         };
         let latest = residency.latest.as_ref().or(residency.peak.as_ref());
-        let (at_peak, at_end) = (residency.peak.as_ref().map(breakdown), latest.map(breakdown));
+        let (peak, end) = (residency.peak.as_ref().map(divided), latest.map(divided));
+        for of in &mut self.allocators {
+            let parts = |of_all: &Option<Divided>| of_all.as_ref()?.parts.get(&of.number).copied();
+            (of.at_peak, of.at_end) = (parts(&peak).unwrap_or_default(), parts(&end).unwrap_or_default());
+        }
+        let (at_peak, at_end) = (peak.map(|peak| peak.breakdown), end.map(|end| end.breakdown));
         // What is pinned is best seen when most is free beside live blocks.
         let end_has_more =
             at_end.map(|b| b.external_fragmentation) > at_peak.map(|b| b.external_fragmentation);
         let heap_snapshot = if end_has_more { latest } else { residency.peak.as_ref() };
         let (page_map, pinned) = match heap_snapshot {
             Some(heap_snapshot) => {
-                let allocator = residency.allocator(heap_snapshot.slot);
+                let allocator = pages.allocator(heap_snapshot.slot);
                 let pinned = pins::pinned(heap_snapshot, &allocator, site_of, &self.places_of_sites());
                 (
                     touched_pages

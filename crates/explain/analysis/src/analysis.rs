@@ -1,6 +1,7 @@
 //! The tables.
 
 use crate::accounting::{Accounting, Breakdown};
+use crate::by_allocator::OfAllocator;
 use crate::heap::{AllocatorTime, CallTimes, FreedAfter, Lifetimes, Sampled, SizeClass, SizeSpread, Sizes};
 use crate::marks::Marks;
 use crate::residency::Pages;
@@ -44,6 +45,8 @@ pub struct Analysis {
     pub marks: Marks,
     /// What resident memory consists of.
     pub accounting: Accounting,
+    /// The part of each allocator in all of this, of those that have handed out blocks.
+    pub allocators: Vec<OfAllocator>,
     /// If only a sample of the blocks was recorded: which, and how far the totals may be off.
     pub sampled: Option<Sampled>,
     /// How large the requests were.
@@ -373,6 +376,11 @@ impl Analysis {
         let is_empty = look.live.0.saturating_mul(10) < self.totals.peak_live_bytes.0;
         let is_of_the_end = look.time.0.saturating_mul(20) >= self.duration.0.saturating_mul(19);
         is_as_much && !(is_empty && is_of_the_end)
+    }
+
+    /// Whether a process was still running when the recording ended.
+    pub fn goes_on(&self) -> bool {
+        self.processes.iter().any(|process| process.still_running)
     }
 
     /// Whether a part of the recording could not be read, so that events are missing.

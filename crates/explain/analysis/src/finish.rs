@@ -3,6 +3,7 @@
 use crate::accounting::Accounting;
 use crate::analysis::{Analysis, Growth, Handover, Memory, Process, Site, StackQuality, Thread};
 use crate::analyze::{Options, Run};
+use crate::by_allocator;
 use crate::heap::{GrowthCounts, SiteHandovers};
 use crate::marks::Marks;
 use crate::observer::Observer;
@@ -14,7 +15,7 @@ use crate::totals::Totals;
 use crate::units::SiteId;
 use crate::units::{Bytes, Nanos};
 use crate::warning::Warning;
-use heapwise_trace::event::Epoch;
+use heapwise_trace::event::{AllocatorNumber, Epoch};
 use heapwise_trace::file::records::{EnvironmentFinding, Interception, ProcessIndex};
 use rustc_hash::FxHashMap;
 
@@ -78,9 +79,23 @@ impl<O: Observer> Run<O> {
         let mut residency = self.sequencer.residency;
         residency.finish();
         let slots = residency.peak.as_ref().map(|peak| ledger.line_of(peak.slot)).unwrap_or_default();
+        let touched_by = slots.first().map(|&slot| std::mem::take(&mut ledger.processes[slot].touched_by));
         let touched_pages =
             slots.into_iter().map(|slot| std::mem::take(&mut ledger.processes[slot].touched_pages));
-        let residency = Pages { residency, touched_pages: touched_pages.collect() };
+        let of_site = std::mem::take(&mut ledger.site_allocators);
+        let inside = self.end.iter().flat_map(|end| end.allocators_inside.iter().cloned());
+        let raw = of_site.iter().copied().zip(raw_sites.iter().map(|(_, site)| site));
+        let allocators = by_allocator::totals(raw, &inside.collect::<Vec<_>>());
+        let residency = Pages {
+            residency,
+            touched_pages: touched_pages.collect(),
+            touched_by: touched_by.unwrap_or_default(),
+            of_site: if allocators.iter().all(|of| of.number == AllocatorNumber::BY_NAME) {
+                Vec::new()
+            } else {
+                of_site
+            },
+        };
         let mut analysis = Analysis {
             meta: self.meta,
             end: self.end,
@@ -93,6 +108,7 @@ impl<O: Observer> Run<O> {
             memory,
             marks,
             accounting: Accounting::default(),
+            allocators,
             residency,
             sampled,
             sizes: std::mem::take(&mut ledger.sizes),

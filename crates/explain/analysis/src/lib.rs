@@ -27,6 +27,7 @@ mod analysis;
 mod analyze;
 pub mod buckets;
 mod budget;
+mod by_allocator;
 mod clock;
 mod error;
 mod exact;
@@ -54,6 +55,7 @@ pub use analysis::{
     Process, Site, StackQuality, Thread,
 };
 pub use analyze::{Options, analyze, observe};
+pub use by_allocator::{OfAllocator, Parts};
 pub use error::{Error, ErrorKind};
 pub use exact::{ExactSite, Numbers, Place, PlaceId};
 pub use files::{FileSums, LineSums};

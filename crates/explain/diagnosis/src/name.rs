@@ -10,7 +10,7 @@ use std::ops::Range;
 /// The last part of a function's name without what is in brackets: `clone` of
 /// `<alloc::string::String as core::clone::Clone>::clone`.
 pub(crate) fn base(name: &str) -> &str {
-    let name = without_hash(name);
+    let name = without_hash(without_clone(name));
     if let Some(plain) = of_mangled(name) {
         return plain;
     }
@@ -36,7 +36,7 @@ fn of_mangled(name: &str) -> Option<&str> {
 /// The last part with the type that it is a function of, where the name has one: `Pool::get` of
 /// `regex_automata::util::pool::Pool<T,F>::get`.
 pub(crate) fn with_type(name: &str) -> String {
-    let name = without_hash(name);
+    let name = without_hash(without_clone(name));
     let mut before = None;
     let mut last = None;
     parts(name, |part| before = last.replace(part));
@@ -66,6 +66,11 @@ pub(crate) fn base_with_closures(name: &str) -> String {
         }
     });
     if kept.is_empty() { name.to_owned() } else { kept.join("::") }
+}
+
+/// Without what demanglers say of copies that a compiler has made: ` [clone .cold]`.
+pub fn without_clone(name: &str) -> &str {
+    name.split(" [clone ").next().unwrap_or(name)
 }
 
 /// Without the hash of Rust's older symbols.

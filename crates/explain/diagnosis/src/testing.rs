@@ -5,7 +5,7 @@
 
 use crate::finding::Finding;
 use heapwise_analysis::{Analysis, Options, SiteId, analyze};
-use heapwise_trace::event::{AllocFunction, BlockAddress, Epoch, Event, StackId};
+use heapwise_trace::event::{AllocFunction, AllocatorNumber, BlockAddress, Epoch, Event, StackId};
 use heapwise_trace::file::columns::EventsEncoder;
 use heapwise_trace::file::records::{
     Meta, ModuleInfo, ProcessEnd, ProcessIndex, ProcessInfo, RunEnd, ThreadIndex, ThreadInfo,
@@ -71,7 +71,14 @@ impl Program {
     pub(crate) fn alloc(&mut self, stack: u32, size: u64) -> u64 {
         self.next += 1 << 20;
         let (address, function, stack) = (BlockAddress(self.next), AllocFunction::Malloc, StackId(stack));
-        self.event(Event::Alloc { address, size, align_log2: 0, function, stack });
+        self.event(Event::Alloc {
+            address,
+            size,
+            align_log2: 0,
+            allocator: AllocatorNumber::BY_NAME,
+            function,
+            stack,
+        });
         self.next
     }
 

@@ -3,7 +3,7 @@
 
 use crate::units::bytes;
 use heapwise_allocators::{Family, Host, families};
-use heapwise_analysis::{Analysis, BlindSpot, Breakdown, Bytes, Process};
+use heapwise_analysis::{AllocatorInside, Analysis, BlindSpot, Breakdown, Bytes, Process};
 
 /// From this part of the resident memory on (one in so many) unrecorded memory is too much for a verdict.
 const MUCH: u64 = 4;
@@ -41,16 +41,44 @@ pub fn unseen(analysis: &Analysis) -> Option<Unseen> {
     if spots.is_empty() && !is_much {
         return None;
     }
+    let bypassed = if is_much { bypassed(analysis, peak) } else { Vec::new() };
     Some(Unseen {
         allocators: spots.iter().map(|spot| (spot.allocator.clone(), spot.file.clone())).collect(),
         unrecorded: peak.map_or(Bytes(0), |b| b.unrecorded),
         is_much,
-        sentence: sentence(analysis, &spots, peak),
+        sentence: sentence(analysis, (&spots, &bypassed), peak),
         remedy: match spots.is_empty() && analysis.lacks_a_part() {
             true => "record again: a whole recording shows what that memory is".to_owned(),
+            false if spots.is_empty() && !bypassed.is_empty() => BYPASSED.to_owned(),
             false => remedy(&spots),
         },
     })
+}
+
+/// What to do if it may be an allocator whose functions are hardly called where they are entered.
+const BYPASSED: &str = "look at its mappings (`pmap -x`). A compiler may put copies of an allocator's functions into their callers, where \
+     nothing can be entered: build that file without link-time optimisation, or with the C library's malloc, to record it";
+/// An allocator whose functions are entered hands out at least one of so many blocks.
+const FEW: u64 = 1000;
+
+/// Allocators of which hardly a block was recorded although their functions are entered, in files of the process whose memory this is.
+fn bypassed(analysis: &Analysis, peak: Option<&Breakdown>) -> Vec<String> {
+    let blocks = |number: u8| {
+        let of = analysis.allocators.iter().find(|of| of.number.0 == number);
+        of.map_or(0, |of| of.allocations)
+    };
+    let is_bypassed = |inside: &&AllocatorInside| {
+        !inside.allocator.is_empty()
+            && inside.number != 0
+            && blocks(inside.number).saturating_mul(FEW) < analysis.totals.allocations
+            && peak.is_none_or(|peak| may_be_in(analysis, peak, &inside.file))
+    };
+    let inside = analysis.end.iter().flat_map(|end| &end.allocators_inside).filter(is_bypassed);
+    let text = |inside: &AllocatorInside| {
+        let file = inside.file.rsplit('/').next().unwrap_or(&inside.file);
+        format!("{} inside {file}", inside.allocator)
+    };
+    inside.take(MOST_NAMED).map(text).collect()
 }
 
 fn family(spot: &BlindSpot) -> Option<&'static Family> {
@@ -86,7 +114,11 @@ fn label(spot: &BlindSpot) -> &str {
     }
 }
 
-fn sentence(analysis: &Analysis, spots: &[&BlindSpot], peak: Option<&Breakdown>) -> String {
+fn sentence(
+    analysis: &Analysis,
+    (spots, bypassed): (&[&BlindSpot], &[String]),
+    peak: Option<&Breakdown>,
+) -> String {
     let amount = |b: &Breakdown| {
         let moment = analysis.moment(b);
         format!("{} of {} resident {moment} are unrecorded", bytes(b.unrecorded.0), bytes(b.rss.0))
@@ -94,16 +126,28 @@ fn sentence(analysis: &Analysis, spots: &[&BlindSpot], peak: Option<&Breakdown>)
     let amount = peak.map(amount);
     if spots.is_empty() {
         let reason = match analysis.lacks_a_part() {
-            true => "a part of the recording is missing, and its events with it",
-            false => "memory that the program maps itself, or of an allocator that heapwise does not know",
+            true => "a part of the recording is missing, and its events with it".to_owned(),
+            false if bypassed.is_empty() => {
+                "memory that the program maps itself, or of an allocator that heapwise does not know"
+                    .to_owned()
+            }
+            false => format!(
+                "memory that the program maps itself, of an allocator that heapwise does not know, or of {}: its functions are \
+                 entered, but hardly called",
+                bypassed.join(" or ")
+            ),
         };
         return format!("{}: {reason}", amount.unwrap_or_default());
     }
     let is = if spots.len() == 1 { "is" } else { "are" };
     let names = names(spots);
+    let of_entered = match bypassed {
+        [] => String::new(),
+        bypassed => format!(", and {} hardly called where it is entered", bypassed.join(" and ")),
+    };
     amount.map_or_else(
         || format!("{names} {is} not recorded"),
-        |amount| format!("{names} {is} not recorded: {amount}"),
+        |amount| format!("{names} {is} not recorded{of_entered}: {amount}"),
     )
 }
 
@@ -164,7 +208,9 @@ fn remedy(spots: &[&BlindSpot]) -> String {
 mod tests {
     use super::*;
     use crate::testing::Program;
-    use heapwise_analysis::Warning;
+    use heapwise_analysis::{OfAllocator, Warning};
+    use heapwise_trace::event::AllocatorNumber;
+    use heapwise_trace::file::records::RunEnd;
 
     const MIB: u64 = 1 << 20;
 
@@ -191,6 +237,29 @@ mod tests {
 
     const OWN: &str = BlindSpot::OWN_ALLOCATOR;
     const LIBRARY: &str = BlindSpot::LIBRARY_ALLOCATOR;
+
+    #[test]
+    fn an_allocator_that_is_entered_and_hardly_called_may_be_it() {
+        let mut analysis = analysis(80, &[]);
+        let inside = AllocatorInside {
+            allocator: "jemalloc".into(),
+            file: "/usr/lib/libduck.so".into(),
+            functions: 30,
+            number: 2,
+        };
+        let end = RunEnd { allocators_inside: vec![inside], ..RunEnd::default() };
+        analysis.end = Some(end);
+        let found = unseen(&analysis).expect("much is unrecorded");
+        assert!(
+            found.sentence.contains("or of jemalloc inside libduck.so: its functions are entered"),
+            "{found:?}"
+        );
+        assert!(found.remedy.contains("link-time optimisation"), "{found:?}");
+        let of = OfAllocator { number: AllocatorNumber(2), allocations: 1, ..OfAllocator::default() };
+        analysis.allocators = vec![of];
+        let found = unseen(&analysis).expect("much is unrecorded");
+        assert!(!found.sentence.contains("jemalloc"), "it is called: {found:?}");
+    }
 
     #[test]
     fn a_programs_allocator_is_named_however_little_it_has() {

@@ -88,6 +88,8 @@ pub(crate) fn verdict(analysis: &Analysis, unseen: Option<&Unseen>) -> Option<Ve
             percent(moment.live),
             if analysis.lacks_a_part() {
                 "was near its highest where the recording breaks off"
+            } else if holds_at_exit(analysis) && analysis.goes_on() {
+                "was still near its highest when the recording ended"
             } else if holds_at_exit(analysis) {
                 "was still near its highest when the program ended"
             } else {

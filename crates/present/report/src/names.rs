@@ -1,12 +1,12 @@
 //! Names of functions and files, short enough for a table.
 
-use heapwise_diagnosis::name::without_hash;
+use heapwise_diagnosis::name::{without_clone, without_hash};
 use unicode_width::UnicodeWidthChar;
 
 /// A function's name without what is rarely needed: hash, generic parameters, argument types, the trait in
 /// `<Type as Trait>::method`.
 pub fn function(name: &str) -> String {
-    let name = without_hash(name);
+    let name = without_hash(without_clone(name));
     let mut out = String::with_capacity(name.len());
     let mut rest = name;
     while let Some(c) = rest.chars().next() {

@@ -49,19 +49,22 @@ impl Process {
             if self.hooks.seen.insert(part)
                 && let Some(plan) = planner.of_file(self.info.pid, lines[0])
             {
-                lines.into_iter().for_each(|line| self.send_file(&plan, line));
+                lines.into_iter().for_each(|line| self.send_file(&plan, line, planner));
             }
         }
         self.header().hook_count.store(self.hooks.sent.len() as u32, Ordering::Release);
     }
 
-    fn send_file(&mut self, plan: &FilePlan, line: &maps::Line<'_>) {
+    fn send_file(&mut self, plan: &FilePlan, line: &maps::Line<'_>, planner: &mut Planner) {
         let path = PathBuf::from(line.name);
         for Refused { family, name, why } in &plan.refused {
             self.hooks.refused.entry((path.clone(), family)).or_default().refuse(name, why);
         }
         let placed = plan.planned.iter().filter_map(|planned| Some((planned, hooks::placed(planned, line)?)));
-        for (planned, hook) in placed {
+        for (planned, mut hook) in placed {
+            if !planned.is_by_name && hook.kind.is_of_blocks() {
+                hook.allocator = planner.number(&path, planned.family);
+            }
             let index = self.hooks.sent.len();
             if index == MOST_HOOKS || !self.map_hook(index, &hook) {
                 let entered = self.hooks.refused.entry((path.clone(), planned.family)).or_default();
@@ -74,6 +77,7 @@ impl Process {
                 name: planned.name.clone(),
                 kind: hook.kind,
                 is_by_name: planned.is_by_name,
+                number: hook.allocator,
             });
         }
     }
@@ -140,13 +144,14 @@ impl Process {
         let results = self.header().hook_results.iter().map(|result| result.load(Ordering::Acquire));
         // What says what happens beside is no allocator's, and no block is missing without it.
         let of_blocks = self.hooks.sent.iter().zip(results).filter(|(sent, _)| sent.kind.is_of_blocks());
-        for (Sent { file, family, name, is_by_name, .. }, result) in of_blocks {
+        for (Sent { file, family, name, is_by_name, number, .. }, result) in of_blocks {
             let entered = found.entry((file.clone(), family)).or_default();
             match why(result) {
                 None => entered.functions += 1,
                 Some(why) => entered.refuse(name, why),
             }
             entered.is_by_name |= is_by_name;
+            entered.number = entered.number.max(*number);
         }
         found
     }

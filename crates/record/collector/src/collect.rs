@@ -210,7 +210,7 @@ impl<'a> Collector<'a> {
     /// Runs until the command has ended and, unless [`Control::abandon`] is set, every recorded process with it.
     pub fn run(mut self, control: &Control) -> Outcome {
         let (mut sampled, mut checked, mut sent) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
-        let mut asked = 0;
+        let (mut asked, mut looked) = (0, 0);
         let mut idle_ticks = 0u32;
         if control.is_own {
             self.started_since.add(joins::own_threads());
@@ -232,17 +232,21 @@ impl<'a> Collector<'a> {
             }
             let every = self.stops.snapshot_every.map_or(0, |every| now.as_nanos() / every.as_nanos().max(1));
             let looks = control.looks_wanted.load(Ordering::Acquire);
-            let wanted = every + u128::from(signals::snapshots_wanted()) + u128::from(looks);
-            if wanted != asked {
-                asked = wanted;
+            if looks != looked {
+                looked = looks;
                 // The first one of a process that was there before is what there was before.
                 let reason = match (control.already > 0, looks) {
                     (true, 1) => Reason::Begin,
-                    (true, 2..) => Reason::Latest,
+                    (true, _) => Reason::Latest,
                     _ => Reason::Requested,
                 };
                 (0..self.processes.len()).for_each(|i| self.snapshot(i, reason));
                 control.looks_taken.store(looks, Ordering::Release);
+            }
+            let wanted = every + u128::from(signals::snapshots_wanted());
+            if wanted != asked {
+                asked = wanted;
+                (0..self.processes.len()).for_each(|i| self.snapshot(i, Reason::Requested));
             }
             if now >= checked + CHECK {
                 checked = now;

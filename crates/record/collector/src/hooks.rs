@@ -3,6 +3,7 @@
 //! What is to be done with a file is planned once, whoever maps it, by the function that [`Planner`] has.
 
 use crate::maps;
+use heapwise_trace::event::AllocatorNumber;
 use heapwise_trace::file::records::AllocatorInside;
 use heapwise_trace::live::hooks::{Fixup, Hook, HookKind};
 use heapwise_trace::live::plan::{FilePlan, Planned};
@@ -16,6 +17,8 @@ use std::sync::Arc;
 pub struct Entered {
     /// Functions that are entered through the recorder.
     pub functions: usize,
+    /// The allocator's number in events.
+    pub number: AllocatorNumber,
     /// Functions that are not, and why.
     pub refused: Vec<(String, String)>,
     /// Whether programs find them by their names: it is the C library's allocator, or stands in front of that.
@@ -33,6 +36,7 @@ impl Entered {
     /// Adds what another process with the same file has.
     pub(crate) fn merge(&mut self, other: &Self) {
         self.functions = self.functions.max(other.functions);
+        self.number = self.number.max(other.number);
         self.is_by_name |= other.is_by_name;
         other.refused.iter().for_each(|(name, why)| self.refuse(name, why));
     }
@@ -48,6 +52,7 @@ pub(crate) fn inside(entered: &EnteredByFile) -> Vec<AllocatorInside> {
         allocator: (*family).to_owned(),
         file: file.to_string_lossy().into_owned(),
         functions: entered.functions as u64,
+        number: entered.number.0,
     });
     inside.collect()
 }
@@ -63,12 +68,25 @@ pub(crate) type Key = ((u32, u32), u64);
 pub struct Planner {
     pub(crate) plan: Option<fn(&Path) -> Option<FilePlan>>,
     known: HashMap<Key, Arc<FilePlan>>,
+    /// The allocators that have a number, from 1 on: by file and family.
+    numbered: Vec<(PathBuf, &'static str)>,
 }
 
 impl Planner {
     /// One that plans by this function, which returns nothing for what is no program or library.
     pub fn new(plan: fn(&Path) -> Option<FilePlan>) -> Self {
-        Self { plan: Some(plan), known: HashMap::new() }
+        Self { plan: Some(plan), ..Self::default() }
+    }
+
+    /// The number of an allocator inside of a file.
+    pub(crate) fn number(&mut self, file: &Path, family: &'static str) -> AllocatorNumber {
+        let known = self.numbered.iter().position(|(of, name)| of == file && *name == family);
+        let most = usize::from(AllocatorNumber::OTHERS.0);
+        let place = known.unwrap_or(self.numbered.len());
+        if known.is_none() && place + 1 < most {
+            self.numbered.push((file.to_owned(), family));
+        }
+        AllocatorNumber(u8::try_from((place + 1).min(most)).unwrap_or(AllocatorNumber::OTHERS.0))
     }
 
     /// Whether there are answers.
@@ -176,6 +194,7 @@ pub(crate) struct Sent {
     pub(crate) kind: HookKind,
     /// Whether it is the C library's, or another one that is found by its name in place of it.
     pub(crate) is_by_name: bool,
+    pub(crate) number: AllocatorNumber,
 }
 
 /// What of its hooks is known of a process.

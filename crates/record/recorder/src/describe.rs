@@ -9,15 +9,28 @@ use crate::arch::tls::{self, Words};
 use crate::stopwatch::Stopwatch;
 use crate::turn::{Recording, begin, begin_aside, enter_real, is_inner_slowly};
 use crate::{bootstrap, guard, large, nested, real};
-use heapwise_trace::event::{AllocFunction, BlockAddress, Event};
+use heapwise_trace::event::{AllocFunction, AllocatorNumber, BlockAddress, Event};
 
-/// Describes a block that was handed out, or the refusal.
+/// Describes a block that was handed out by the allocator whose functions are found by their names, or the refusal.
 #[inline(always)]
 pub(crate) fn handed_out(
     words: Words,
     block: *mut u8,
     size: usize,
     align: usize,
+    function: AllocFunction,
+    entry: &Entry,
+) {
+    handed_out_by(AllocatorNumber::BY_NAME, words, block, (size, align), function, entry);
+}
+
+/// The same for any allocator. Size and alignment are those that were requested.
+#[inline(always)]
+pub(crate) fn handed_out_by(
+    allocator: AllocatorNumber,
+    words: Words,
+    block: *mut u8,
+    (size, align): (usize, usize),
     function: AllocFunction,
     entry: &Entry,
 ) {
@@ -37,7 +50,7 @@ pub(crate) fn handed_out(
     large::allocated(block as usize, size);
     let align_log2 = align.checked_ilog2().unwrap_or(0) as u8;
     let address = BlockAddress(block as u64);
-    turn.push(Event::Alloc { address, size: size as u64, align_log2, function, stack });
+    turn.push(Event::Alloc { address, size: size as u64, align_log2, function, allocator, stack });
     turn.tell_time();
 }
 

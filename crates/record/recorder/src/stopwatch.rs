@@ -61,7 +61,7 @@ mod tests {
     #[test]
     fn only_the_chosen_call_is_measured() {
         let (state, nested) = (core::ptr::null_mut(), Default::default());
-        let mut words = ThreadWords { state, guard: 0, measure_in: 3, ticks: 0, strict: 0, nested };
+        let mut words = ThreadWords { state, measure_in: 3, nested, ..ThreadWords::new() };
         let mut measured = Vec::new();
         for call in 1..10 {
             Stopwatch::start(&raw mut words).stop(&raw mut words);

@@ -102,7 +102,7 @@ fn free(n: u64) -> Event {
 /// The words of a thread that has recorded nothing.
 fn words() -> ThreadWords {
     let (state, nested) = (null_mut(), Default::default());
-    ThreadWords { state, guard: 0, measure_in: 0, ticks: 0, strict: 0, nested }
+    ThreadWords { state, nested, ..ThreadWords::new() }
 }
 
 fn lost(process: &Process) -> u64 {

@@ -8,7 +8,7 @@ use crate::arch::tls::{ThreadWords, thread_pointer};
 use crate::process::PROCESS;
 use crate::sys;
 use core::cell::UnsafeCell;
-use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use heapwise_trace::live::layout::MAX_RINGS;
 
 /// More than threads can be recorded at the same time.
@@ -64,6 +64,9 @@ unsafe impl Sync for NoSlot {}
 static NO_SLOT: NoSlot =
     NoSlot(UnsafeCell::new(ThreadWords { guard: crate::guard::INTERNAL, ..ThreadWords::new() }));
 
+/// Whether there was such a thread.
+static IS_ANY_WITHOUT: AtomicBool = AtomicBool::new(false);
+
 /// Where a thread's first place is. Blocks of threads lie at the same place of equally large stacks, so high bits are mixed in.
 #[inline(always)]
 fn home(pointer: usize) -> usize {
@@ -86,12 +89,17 @@ pub fn words() -> *mut ThreadWords {
 
 /// Whether the recorder, or an allocator that it has called, is at work on any thread that still runs.
 pub(crate) fn is_any_at_work() -> bool {
-    SLOTS.iter().any(|slot| {
-        let owner = slot.owner.load(Ordering::Acquire);
-        // SAFETY: the word of another thread, which is stopped or gone, read as a whole.
-        let guard = unsafe { (&raw const (*slot.words.get()).guard).read_volatile() };
-        owner != 0 && guard != 0 && !sys::is_thread_gone(owner)
-    })
+    // Of threads without a slot nothing is known.
+    IS_ANY_WITHOUT.load(Ordering::Acquire)
+        || SLOTS.iter().any(|slot| {
+            let owner = slot.owner.load(Ordering::Acquire);
+            let words = slot.words.get();
+            // SAFETY: words of another thread, which is stopped or gone, each read as a whole.
+            let (guard, waits) = unsafe {
+                ((&raw const (*words).guard).read_volatile(), (&raw const (*words).waits).read_volatile())
+            };
+            owner != 0 && (guard != 0 || waits != 0) && !sys::is_thread_gone(owner)
+        })
 }
 
 #[cold]
@@ -136,6 +144,7 @@ fn join(pointer: usize) -> *mut ThreadWords {
         }
     }
     PROCESS.count_lost();
+    IS_ANY_WITHOUT.store(true, Ordering::Release);
     NO_SLOT.0.get()
 }
 

@@ -85,14 +85,14 @@ fn is_the_malloc(name: &str) -> bool {
 
 /// Plans for a file.
 pub(super) fn reached(path: &Path) -> Reached {
-    let mut reached = Reached::default();
-    for planned in heapwise_symbols::entry_points::plan(path).map(|plan| plan.planned).unwrap_or_default() {
+    let plan = heapwise_symbols::entry_points::plan(path).unwrap_or_default();
+    let mut reached = Reached { has_malloc: plan.enters_malloc, ..Reached::default() };
+    for planned in plan.planned {
         reached.is_any = true;
         if !planned.hook.kind.is_of_blocks() {
             continue;
         }
         reached.families.insert(planned.family);
-        reached.has_malloc |= planned.name == "malloc";
     }
     reached
 }
@@ -145,7 +145,8 @@ pub(crate) fn inside(
                 entered.iter().filter(|((file, _), entered)| file == path && entered.functions > 0);
             of_file.any(|((_, family), _)| match found.name {
                 AllocatorFound::RUST_GLOBAL => true,
-                name if is_the_malloc(name) => ["", GLIBC, MUSL].contains(family),
+                // It may be known by another name of the same function: `tc_malloc`.
+                name if is_the_malloc(name) => ["", GLIBC, MUSL].contains(family) || reached(path).has_malloc,
                 name => *family == name,
             })
         };

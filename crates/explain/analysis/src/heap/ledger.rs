@@ -21,7 +21,7 @@ use crate::marks::{MarkAccount, Now};
 use crate::timeline::Timeline;
 use crate::totals::Totals;
 use crate::units::Bytes;
-use heapwise_trace::event::{Event, StackId};
+use heapwise_trace::event::{AllocatorNumber, Event, StackId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Processes of which one is a fork of the other.
@@ -57,6 +57,8 @@ pub(crate) struct ThreadLedger {
 pub(crate) struct ProcessLedger {
     pub(crate) blocks: LiveBlocks,
     pub(crate) touched_pages: TouchedHeap,
+    /// The same for each allocator but the one that is found by name.
+    pub(crate) touched_by: Vec<(AllocatorNumber, TouchedHeap)>,
     pub(crate) live: Gauge,
     pub(crate) exit: Gauge,
     /// The process that it is a fork of.
@@ -68,6 +70,18 @@ pub(crate) struct ProcessLedger {
     /// Of stacks that are far behind all others, as only damaged recordings have them.
     far_sites: FxHashMap<StackId, u32>,
     n_sites: usize,
+}
+
+impl ProcessLedger {
+    /// The pages of one allocator.
+    fn touched_by(&mut self, allocator: AllocatorNumber, budget: &Budget) -> &mut TouchedHeap {
+        let known = self.touched_by.iter().position(|(number, _)| *number == allocator);
+        let place = known.unwrap_or_else(|| {
+            self.touched_by.push((allocator, TouchedHeap::new(budget.clone())));
+            self.touched_by.len() - 1
+        });
+        &mut self.touched_by[place].1
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -85,6 +99,12 @@ pub(crate) struct Ledger {
     pub(crate) sites: Vec<SiteStats>,
     /// Process and stack of each site.
     pub(crate) site_stacks: Vec<(u32, StackId)>,
+    /// Which allocator the blocks of each site are from.
+    pub(crate) site_allocators: Vec<AllocatorNumber>,
+    /// Whether there is any but the one that is found by name. PERF: in most recordings there is none.
+    pub(super) has_others: bool,
+    /// Further sites of a stack, for blocks of other allocators than its first one's.
+    pub(super) other_sites: FxHashMap<(u32, StackId, AllocatorNumber), u32>,
     pub(crate) overall: Gauge,
     /// How often the overall live bytes were higher than ever before.
     pub(super) peaks: u64,
@@ -118,6 +138,7 @@ impl Ledger {
         self.processes.push(ProcessLedger {
             blocks: LiveBlocks::new(self.budget.clone()),
             touched_pages: TouchedHeap::new(self.budget.clone()),
+            touched_by: Vec::new(),
             live: Gauge::default(),
             exit: Gauge::default(),
             forked_from: None,
@@ -188,7 +209,9 @@ impl Ledger {
     #[inline(always)]
     fn event<const FORCE: bool>(&mut self, thread: u32, event: &Event) -> bool {
         match *event {
-            Event::Alloc { address, size, stack, .. } => self.alloc::<FORCE>(thread, address.0, size, stack),
+            Event::Alloc { address, size, stack, allocator, .. } => {
+                self.alloc::<FORCE>(thread, address.0, size, (stack, allocator))
+            }
             Event::Free { address, .. } => self.free::<FORCE>(thread, address.0),
             Event::Realloc { old, new, size, stack, .. } => {
                 self.resize::<FORCE>(thread, old.0, new.0, size, stack)
@@ -256,9 +279,15 @@ impl Ledger {
     }
 
     #[inline(always)]
-    fn alloc<const FORCE: bool>(&mut self, thread: u32, address: u64, size: u64, stack: StackId) -> bool {
+    fn alloc<const FORCE: bool>(
+        &mut self,
+        thread: u32,
+        address: u64,
+        size: u64,
+        (stack, allocator): (StackId, AllocatorNumber),
+    ) -> bool {
         let process = self.threads[thread as usize].process;
-        let site = self.site(process, stack);
+        let site = self.site_of(process, stack, allocator);
         let slot = self.recent[thread as usize].slot();
         let block = Block { size, born: Tick::at(self.now_ns), site, thread, reallocations: 0, slot };
         if !self.processes[process as usize].blocks.insert(address, block) {
@@ -267,7 +296,7 @@ impl Ledger {
             }
             self.replace(process, address, block);
         }
-        self.processes[process as usize].touched_pages.mark(address, size);
+        self.mark_touched(process, allocator, address, size);
         let weight = self.sampling.weight(cut_size(size));
         let counts = &mut self.threads[thread as usize];
         counts.counts.allocations += weight;
@@ -364,7 +393,12 @@ impl Ledger {
         (new, size, stack): (u64, u64, StackId),
     ) {
         let process = self.threads[thread as usize].process;
-        let site = self.site(process, stack);
+        // It stays where it is from. Of one that was there before nothing is known.
+        let allocator = match taken {
+            Taken::Live(block) | Taken::Gone(block) => self.allocator_of(block.site),
+            Taken::Unknown => AllocatorNumber::BY_NAME,
+        };
+        let site = self.site_of(process, stack, allocator);
         let (reallocations, born, old) = match taken {
             Taken::Live(block) => {
                 self.lose(process, &block);
@@ -381,7 +415,7 @@ impl Ledger {
         if !self.processes[process as usize].blocks.insert(new, block) {
             self.replace(process, new, block);
         }
-        self.processes[process as usize].touched_pages.mark(new, size);
+        self.mark_touched(process, allocator, new, size);
         let counts = &mut self.threads[thread as usize];
         counts.counts.reallocations += weight;
         counts.counts.allocated_bytes += Bytes(cut_size(size).wrapping_mul(weight));
@@ -398,6 +432,15 @@ impl Ledger {
         self.gain(process, site, thread, size, weight);
         if self.reconciler.open {
             self.cancel(process, new, thread);
+        }
+    }
+
+    #[inline(always)]
+    fn mark_touched(&mut self, process: u32, allocator: AllocatorNumber, address: u64, size: u64) {
+        let process = &mut self.processes[process as usize];
+        process.touched_pages.mark(address, size);
+        if allocator != AllocatorNumber::BY_NAME {
+            process.touched_by(allocator, &self.budget).mark(address, size);
         }
     }
 

@@ -133,7 +133,7 @@ impl Ledger {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use heapwise_trace::event::{AllocFunction, BlockAddress, StackId};
+    use heapwise_trace::event::{AllocFunction, AllocatorNumber, BlockAddress, StackId};
     use proptest::prelude::*;
 
     /// Two processes with a thread each, or one process with two threads, or one thread.
@@ -178,7 +178,7 @@ mod tests {
                 let address = BlockAddress(address * 8);
                 let (function, stack) = (AllocFunction::Malloc, StackId(stack));
                 let event = match alloc {
-                    true => Event::Alloc { address, size, align_log2: 0, function, stack },
+                    true => Event::Alloc { address, size, align_log2: 0, allocator: AllocatorNumber::BY_NAME, function, stack },
                     false => Event::Free { address, touched: None },
                 };
                 if i % 10 == 0 {

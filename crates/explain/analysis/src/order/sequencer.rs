@@ -152,7 +152,7 @@ impl<O: Observer> Sequencer<O> {
             let heap_snapshot = HeapSnapshot { slot, snapshot, live, live_bytes, before };
             let touched_pages: Vec<_> =
                 line.into_iter().map(|at| &self.ledger.processes[at].touched_pages).collect();
-            self.residency.take(heap_snapshot, &touched_pages);
+            self.residency.take(heap_snapshot, &touched_pages, &self.ledger.site_allocators);
         }
     }
 

@@ -1,7 +1,7 @@
 //! A simulated program whose true order of events is known, recorded as threads see it, and put in order again.
 
 use crate::{Analysis, Options, analyze};
-use heapwise_trace::event::{AllocFunction, BlockAddress, Epoch, Event, StackId};
+use heapwise_trace::event::{AllocFunction, AllocatorNumber, BlockAddress, Epoch, Event, StackId};
 use heapwise_trace::file::columns::EventsEncoder;
 use heapwise_trace::file::records::{
     Meta, ProcessEnd, ProcessIndex, ProcessInfo, RunEnd, ThreadIndex, ThreadInfo,
@@ -125,8 +125,14 @@ impl Program {
                 let size = self.put(address);
                 self.allocations += 1;
                 let address = BlockAddress(address * 8);
-                let event =
-                    Event::Alloc { address, size, align_log2: 0, function: AllocFunction::Malloc, stack };
+                let event = Event::Alloc {
+                    address,
+                    size,
+                    align_log2: 0,
+                    allocator: AllocatorNumber::BY_NAME,
+                    function: AllocFunction::Malloc,
+                    stack,
+                };
                 self.write(thread, event);
             }
             Step::Free { thread, which } => {
@@ -329,7 +335,14 @@ fn file_of(sections: &[(u64, Vec<Vec<Event>>)]) -> Vec<u8> {
 
 fn alloc(address: u64, size: u64) -> Event {
     let (address, function) = (BlockAddress(address * 8), AllocFunction::Malloc);
-    Event::Alloc { address, size, align_log2: 0, function, stack: StackId(1) }
+    Event::Alloc {
+        address,
+        size,
+        align_log2: 0,
+        allocator: AllocatorNumber::BY_NAME,
+        function,
+        stack: StackId(1),
+    }
 }
 
 fn free(address: u64) -> Event {

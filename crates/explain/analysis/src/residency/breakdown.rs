@@ -4,8 +4,10 @@ use super::HeapSnapshot;
 use super::allocator::Allocator;
 use super::pages::{self, Page};
 use crate::accounting::Breakdown;
+use crate::by_allocator::{Divided, PartsByNumber};
 use crate::heap::TouchedHeap;
 use crate::units::{Bytes, Nanos};
+use heapwise_trace::event::AllocatorNumber;
 use heapwise_trace::file::pages::{MappingKind, PageRun};
 
 /// glibc keeps each of its further arenas in pieces of this size and alignment (`HEAP_MAX_SIZE`: twice the largest
@@ -30,6 +32,22 @@ impl Allocator<'_> {
         heap_snapshot: &HeapSnapshot,
         touched_pages: &[&TouchedHeap],
     ) -> Breakdown {
+        self.divided(heap_snapshot, touched_pages, &[]).breakdown
+    }
+
+    /// The same with the parts of each allocator. `touched_by` are the pages that ever held a block of each one that is not found by
+    /// name. A page belongs to the allocator of its first block, or that had blocks in it.
+    pub(crate) fn divided(
+        &self,
+        heap_snapshot: &HeapSnapshot,
+        touched_pages: &[&TouchedHeap],
+        touched_by: &[(AllocatorNumber, TouchedHeap)],
+    ) -> Divided {
+        let mut parts = PartsByNumber::new();
+        let had = |start: u64, end: u64| {
+            let had = touched_by.iter().find(|(_, touched)| touched.any(start, end));
+            had.map_or(AllocatorNumber::BY_NAME, |(number, _)| *number)
+        };
         let snapshot = &heap_snapshot.snapshot;
         let page_bytes = snapshot.page_bytes;
         let mut sum = Breakdown {
@@ -54,9 +72,17 @@ impl Allocator<'_> {
                 sum.live += Bytes(page.live);
                 sum.internal_fragmentation += Bytes(page.internal_fragmentation);
                 sum.metadata += Bytes(page.header);
+                let first = heap_snapshot.live.get(page.blocks.start);
+                let of = parts.entry(first.map(|block| self.number(block)).unwrap_or_default()).or_default();
+                of.live += Bytes(page.live);
+                of.internal_fragmentation += Bytes(page.internal_fragmentation);
+                of.metadata += Bytes(page.header);
                 match heap_snapshot.before.has(&page.range) {
                     true => sum.before += Bytes(page.free()),
-                    false => sum.external_fragmentation += Bytes(page.free()),
+                    false => {
+                        sum.external_fragmentation += Bytes(page.free());
+                        of.external_fragmentation += Bytes(page.free());
+                    }
                 }
                 return;
             }
@@ -67,12 +93,19 @@ impl Allocator<'_> {
             if page.mapping.start != mapping {
                 mapping = page.mapping.start;
                 kind = Surroundings::of(page, touched_pages);
+                kind.number = had(page.mapping.start, page.mapping.end);
                 // Memory of others that grew together with the allocator's is not its.
                 kind.has_blocks &= !is_noted || page.mapping.kind != MappingKind::Anonymous;
             }
             match self.empty(page, &mut kind, touched_pages) {
-                Empty::FreePage => sum.free_pages += bytes,
-                Empty::Metadata => sum.metadata += bytes,
+                Empty::FreePage => {
+                    sum.free_pages += bytes;
+                    parts.entry(had(page.range.start, page.range.end)).or_default().free_pages += bytes;
+                }
+                Empty::Metadata => {
+                    sum.metadata += bytes;
+                    parts.entry(kind.number).or_default().metadata += bytes;
+                }
                 Empty::Unrecorded => sum.unrecorded += bytes,
                 Empty::Unaccounted => sum.unaccounted += bytes,
             }
@@ -85,7 +118,7 @@ impl Allocator<'_> {
         let missed = snapshot.rss_bytes.saturating_sub(seen);
         sum.unaccounted += Bytes(missed);
         sum.rss = Bytes(seen.saturating_add(missed));
-        sum
+        Divided { breakdown: sum, parts }
     }
 
     fn empty(
@@ -122,6 +155,8 @@ impl Allocator<'_> {
 #[derive(Clone, Copy, Debug, Default)]
 struct Surroundings {
     has_blocks: bool,
+    /// The allocator that has had blocks in it.
+    number: AllocatorNumber,
     /// Start of the last piece of 64 MiB that was looked up, and whether it is an arena's.
     piece: Option<(u64, bool)>,
 }
@@ -133,7 +168,7 @@ impl Surroundings {
         let ends = |run: &PageRun| run.start + run.pages * page_bytes;
         let has =
             |touched_pages: &&TouchedHeap| runs.iter().any(|run| touched_pages.any(run.start, ends(run)));
-        Self { has_blocks: touched_pages.iter().any(has), piece: None }
+        Self { has_blocks: touched_pages.iter().any(has), ..Self::default() }
     }
 
     /// Whether the page belongs to an arena of glibc: its piece begins in the same mapping, and there with blocks.

@@ -18,6 +18,7 @@ use crate::accounting::Breakdown;
 use crate::heap::{LiveBlock, TouchedHeap};
 use allocator::Allocator;
 use before::Before;
+use heapwise_trace::event::AllocatorNumber;
 use heapwise_trace::file::pages::{Reason, Snapshot, UsableSizes};
 use rustc_hash::FxHashMap;
 
@@ -27,6 +28,17 @@ pub(crate) struct Pages {
     pub(crate) residency: Residency,
     /// Pages that ever held a block, of the process with the highest resident set, and then of those that it was forked from.
     pub(crate) touched_pages: Vec<TouchedHeap>,
+    /// Those of each of its allocators but the one that is found by name.
+    pub(crate) touched_by: Vec<(AllocatorNumber, TouchedHeap)>,
+    /// Which allocator the blocks of each raw site are from; empty if all are from one.
+    pub(crate) of_site: Vec<AllocatorNumber>,
+}
+
+impl Pages {
+    /// What is known of the allocators of a process.
+    pub(crate) fn allocator(&self, slot: u32) -> Allocator<'_> {
+        self.residency.allocator(slot).with_sites(&self.of_site)
+    }
 }
 
 /// Pages of a process and its live blocks at the same moment.
@@ -145,10 +157,17 @@ impl Residency {
     }
 
     /// Takes a snapshot, together with the live blocks of its moment.
-    pub(crate) fn take(&mut self, mut heap_snapshot: HeapSnapshot, touched_pages: &[&TouchedHeap]) {
+    /// `of_site` has the allocators of all raw sites' blocks.
+    pub(crate) fn take(
+        &mut self,
+        mut heap_snapshot: HeapSnapshot,
+        touched_pages: &[&TouchedHeap],
+        of_site: &[AllocatorNumber],
+    ) {
         if heap_snapshot.snapshot.reason == Reason::Requested && self.requested.len() < MOST_REQUESTED {
             heap_snapshot.sort();
-            let breakdown = self.allocator(heap_snapshot.slot).breakdown(&heap_snapshot, touched_pages);
+            let allocator = self.allocator(heap_snapshot.slot).with_sites(of_site);
+            let breakdown = allocator.breakdown(&heap_snapshot, touched_pages);
             self.requested.push(breakdown);
         }
         if self.is_peak(&heap_snapshot.snapshot, heap_snapshot.live_bytes) {

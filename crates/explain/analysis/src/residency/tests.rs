@@ -187,7 +187,7 @@ fn of_looks_at_nearly_one_height_the_one_with_most_live_bytes_counts() {
         let heap = mapping(HEAP, MappingKind::Break, &[(0, pages)]);
         let heap_snapshot = heap_snapshot(vec![heap], &[(HEAP, live, 0)]);
         assert!(residency.wants(0, &heap_snapshot.snapshot, heap_snapshot.live_bytes));
-        residency.take(heap_snapshot, &[&touched_pages]);
+        residency.take(heap_snapshot, &[&touched_pages], &[]);
     }
     assert_eq!(residency.peak.as_ref().map(|l| l.live_bytes), Some(4000));
     assert_eq!(residency.latest.as_ref().map(|l| l.live_bytes), Some(5000));

@@ -2,7 +2,7 @@
 
 use heapwise_analysis::owner::Owner;
 use heapwise_analysis::{Analysis, FileSums, Options, analyze};
-use heapwise_trace::event::{AllocFunction, BlockAddress, Epoch, Event, StackId};
+use heapwise_trace::event::{AllocFunction, AllocatorNumber, BlockAddress, Epoch, Event, StackId};
 use heapwise_trace::file::columns::EventsEncoder;
 use heapwise_trace::file::records::{
     Meta, ModuleInfo, ProcessEnd, ProcessIndex, ProcessInfo, RunEnd, ThreadIndex, ThreadInfo,
@@ -38,7 +38,14 @@ fn analysis(addresses: &[&[&str]], stacks: &[(&[u64], u64)]) -> Analysis {
         }
         for _ in 0..*blocks {
             let (address, function) = (BlockAddress(events.len() as u64 * 4096), AllocFunction::Malloc);
-            events.push(Event::Alloc { address, size: 8, align_log2: 0, function, stack: StackId(node) });
+            events.push(Event::Alloc {
+                address,
+                size: 8,
+                align_log2: 0,
+                allocator: AllocatorNumber::BY_NAME,
+                function,
+                stack: StackId(node),
+            });
         }
     }
     w.nodes(&Nodes { process, first_id: 1, nodes }).expect("memory");

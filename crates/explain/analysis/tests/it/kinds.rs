@@ -1,7 +1,7 @@
 //! Every kind of event that there is passes through an analysis, whether it makes something of it or not.
 
 use heapwise_analysis::{Moment, Observer, Options, observe};
-use heapwise_trace::event::{AllocFunction, BlockAddress, Epoch, Event, StackId};
+use heapwise_trace::event::{AllocFunction, AllocatorNumber, BlockAddress, Epoch, Event, StackId};
 use heapwise_trace::file::columns::EventsEncoder;
 use heapwise_trace::file::records::{Meta, ProcessIndex, ProcessInfo, ThreadIndex, ThreadInfo};
 use heapwise_trace::file::tables::Nodes;
@@ -39,7 +39,14 @@ fn recording(events: &[Event]) -> Vec<u8> {
 fn every_kind_of_event_has_its_turn_and_leaves_the_others_alone() {
     let address = BlockAddress(0x5555_0000);
     let (function, stack) = (AllocFunction::Malloc, StackId(2));
-    let alloc = Event::Alloc { address, size: 4242, align_log2: 0, function, stack };
+    let alloc = Event::Alloc {
+        address,
+        size: 4242,
+        align_log2: 0,
+        allocator: AllocatorNumber::BY_NAME,
+        function,
+        stack,
+    };
     let free = Event::Free { address, touched: None };
     for &number in Event::WORD_NUMBERS {
         let (event, _) = words::decode(&[number | 1 << 4, 1 << 40, 0, 0]).expect("it is a kind");

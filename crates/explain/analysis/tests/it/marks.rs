@@ -1,7 +1,7 @@
 //! Marks and spans of whole recordings.
 
 use heapwise_analysis::{Analysis, Bytes, MarkKind, Nanos, Options, Span, analyze};
-use heapwise_trace::event::{AllocFunction, BlockAddress, Epoch, Event, MarkId, StackId};
+use heapwise_trace::event::{AllocFunction, AllocatorNumber, BlockAddress, Epoch, Event, MarkId, StackId};
 use heapwise_trace::file::columns::EventsEncoder;
 use heapwise_trace::file::records::{Meta, ProcessIndex, ProcessInfo, RunEnd, ThreadIndex, ThreadInfo};
 use heapwise_trace::file::tables::{ClockReadings, MarkNames, Sample, Samples};
@@ -10,7 +10,7 @@ use heapwise_trace::live::words;
 
 fn alloc(address: u64, size: u64) -> Event {
     let (address, function, stack) = (BlockAddress(address), AllocFunction::Malloc, StackId(1));
-    Event::Alloc { address, size, align_log2: 0, function, stack }
+    Event::Alloc { address, size, align_log2: 0, allocator: AllocatorNumber::BY_NAME, function, stack }
 }
 
 fn free(address: u64) -> Event {

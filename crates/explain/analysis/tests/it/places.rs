@@ -2,7 +2,7 @@
 
 use heapwise_analysis::owner::Owner;
 use heapwise_analysis::{Analysis, Options, analyze};
-use heapwise_trace::event::{AllocFunction, BlockAddress, Epoch, Event, StackId};
+use heapwise_trace::event::{AllocFunction, AllocatorNumber, BlockAddress, Epoch, Event, StackId};
 use heapwise_trace::file::columns::EventsEncoder;
 use heapwise_trace::file::records::{
     Meta, ModuleInfo, ProcessEnd, ProcessIndex, ProcessInfo, RunEnd, ThreadIndex, ThreadInfo,
@@ -35,6 +35,7 @@ fn analysis(stacks: &[(&[&str], &[u64])]) -> Analysis {
                 address,
                 size,
                 align_log2: 0,
+                allocator: AllocatorNumber::BY_NAME,
                 function: AllocFunction::Malloc,
                 stack,
             });

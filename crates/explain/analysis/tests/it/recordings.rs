@@ -1,7 +1,7 @@
 //! Whole recordings: several processes, symbols that come later, files that were cut.
 
 use heapwise_analysis::{Analysis, Nanos, Numbers, Options, Warning, analyze};
-use heapwise_trace::event::{AllocFunction, BlockAddress, Epoch, Event, StackId};
+use heapwise_trace::event::{AllocFunction, AllocatorNumber, BlockAddress, Epoch, Event, StackId};
 use heapwise_trace::file::columns::EventsEncoder;
 use heapwise_trace::file::records::{
     Meta, ModuleInfo, ProcessEnd, ProcessIndex, ProcessInfo, RunEnd, ThreadIndex, ThreadInfo,
@@ -15,7 +15,7 @@ use heapwise_trace::live::words;
 
 fn alloc(address: u64, size: u64, stack: u32) -> Event {
     let (address, function, stack) = (BlockAddress(address), AllocFunction::Malloc, StackId(stack));
-    Event::Alloc { address, size, align_log2: 0, function, stack }
+    Event::Alloc { address, size, align_log2: 0, allocator: AllocatorNumber::BY_NAME, function, stack }
 }
 
 fn free(address: u64) -> Event {

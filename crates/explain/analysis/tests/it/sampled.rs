@@ -1,7 +1,7 @@
 //! Recordings that hold a sample of the blocks: what is reported of them is what the program did, within what chance allows.
 
 use heapwise_analysis::{Analysis, Options, Warning, analyze};
-use heapwise_trace::event::{AllocFunction, BlockAddress, Epoch, Event, StackId};
+use heapwise_trace::event::{AllocFunction, AllocatorNumber, BlockAddress, Epoch, Event, StackId};
 use heapwise_trace::file::columns::EventsEncoder;
 use heapwise_trace::file::records::{Meta, ProcessIndex, ProcessInfo, RunEnd, ThreadIndex, ThreadInfo};
 use heapwise_trace::file::{Reader, Writer};
@@ -12,7 +12,7 @@ const DISTANCE: u64 = 64 << 10;
 
 fn alloc(address: u64, size: u64) -> Event {
     let (address, function, stack) = (BlockAddress(address), AllocFunction::Malloc, StackId::UNKNOWN);
-    Event::Alloc { address, size, align_log2: 0, function, stack }
+    Event::Alloc { address, size, align_log2: 0, allocator: AllocatorNumber::BY_NAME, function, stack }
 }
 
 fn free(address: u64) -> Event {

@@ -2,7 +2,7 @@
 //! freed them.
 
 use heapwise_analysis::{Analysis, Bytes, EXIT_PARTS, Options, Site, analyze};
-use heapwise_trace::event::{AllocFunction, BlockAddress, Epoch, Event, StackId};
+use heapwise_trace::event::{AllocFunction, AllocatorNumber, BlockAddress, Epoch, Event, StackId};
 use heapwise_trace::file::columns::EventsEncoder;
 use heapwise_trace::file::records::{
     Meta, ProcessEnd, ProcessIndex, ProcessInfo, RunEnd, ThreadIndex, ThreadInfo,
@@ -18,7 +18,7 @@ const PUSH: u32 = 4;
 
 fn alloc(address: u64, size: u64, stack: u32) -> Event {
     let (address, function, stack) = (BlockAddress(address), AllocFunction::Malloc, StackId(stack));
-    Event::Alloc { address, size, align_log2: 0, function, stack }
+    Event::Alloc { address, size, align_log2: 0, allocator: AllocatorNumber::BY_NAME, function, stack }
 }
 
 fn free(address: u64) -> Event {

@@ -6,7 +6,7 @@
 //! (`alloc::vec::Vec<T,A>::push`) where it was not inlined. So there is a *bare* name, too
 //! ([`base_with_closures`](crate::name::base_with_closures)).
 
-use crate::name::without_hash;
+use crate::name::{without_clone, without_hash};
 use std::borrow::Cow;
 
 /// A function's name without what differs from build to build.
@@ -70,7 +70,7 @@ fn without_version(name: &str) -> &str {
 /// Without what compilers append to copies of a function: `f.isra.0`, `f(int) [clone .cold]`.
 fn without_clones(name: &str) -> &str {
     const SUFFIXES: [&str; 6] = [".isra.", ".part.", ".constprop.", ".cold", ".lto_priv.", ".llvm."];
-    let name = name.split(" [clone ").next().unwrap_or(name);
+    let name = without_clone(name);
     let first = SUFFIXES.iter().filter_map(|suffix| name.find(suffix)).min();
     match first {
         Some(at) if at > 0 => &name[..at],

@@ -57,7 +57,7 @@ impl Rule for FreePages {
                 ),
             ],
             estimate: Estimate { peak_bytes: worst.free_pages, ..Estimate::default() },
-            remedy: allocator::of(input.analysis, worst).free_pages.into(),
+            remedy: allocator::with_most(input.analysis, worst, |parts| parts.free_pages).free_pages.into(),
         }]
     }
 }

@@ -6,7 +6,11 @@ use crate::units::{bytes, count};
 use heapwise_analysis::{Analysis, Breakdown};
 
 pub(super) fn remedy(analysis: &Analysis, kind: VerdictKind, moment: &Breakdown) -> String {
-    let allocator = allocator::of(analysis, moment);
+    let allocator = allocator::with_most(analysis, moment, |parts| match kind {
+        VerdictKind::ExternalFragmentation => parts.external_fragmentation,
+        VerdictKind::FreePages => parts.free_pages,
+        _ => parts.sum(),
+    });
     match kind {
         VerdictKind::Growth if !holds_at_exit(analysis) => "Look at what is live at the peak: if it goes on rising in a longer \
              run, something is kept that could be dropped, or bounded."

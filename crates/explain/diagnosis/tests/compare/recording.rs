@@ -1,7 +1,7 @@
 //! Makes recordings of programs that never were.
 
 use heapwise_analysis::{Analysis, Options, analyze};
-use heapwise_trace::event::{AllocFunction, BlockAddress, Epoch, Event, StackId};
+use heapwise_trace::event::{AllocFunction, AllocatorNumber, BlockAddress, Epoch, Event, StackId};
 use heapwise_trace::file::columns::EventsEncoder;
 use heapwise_trace::file::records::{
     Meta, ModuleInfo, ProcessEnd, ProcessIndex, ProcessInfo, RunEnd, ThreadIndex, ThreadInfo,
@@ -156,6 +156,7 @@ impl Made {
             address: BlockAddress(self.load_address * 2 + i * 0x1_0000),
             size,
             align_log2: 0,
+            allocator: AllocatorNumber::BY_NAME,
             function: AllocFunction::Malloc,
             stack,
         });

@@ -52,7 +52,7 @@ fn plan_with(path: &Path, in_front: InFront) -> Result<FilePlan, Error> {
         if in_front == InFront::Nothing {
             plan.known = code.exported(&KNOWN).into_iter().map(|(name, at)| (name, at.0)).collect();
         }
-        let mut done = BTreeSet::new();
+        let (mut done, mut entered) = (BTreeSet::new(), BTreeSet::new());
         let points = entry_points(code, in_front);
         if points.is_empty() {
             return plan;
@@ -61,6 +61,7 @@ fn plan_with(path: &Path, in_front: InFront) -> Result<FilePlan, Error> {
         for (family, name, kind, function) in points {
             // Several names of one function are one.
             if !done.insert(function.address) {
+                plan.enters_malloc |= name == "malloc" && entered.contains(&function.address);
                 continue;
             }
             let size = if function.size == 0 { UNKNOWN_SIZE } else { function.size };
@@ -91,7 +92,11 @@ fn plan_with(path: &Path, in_front: InFront) -> Result<FilePlan, Error> {
                 })
             });
             match found {
-                Ok(planned) => plan.planned.push(planned),
+                Ok(planned) => {
+                    plan.enters_malloc |= planned.name == "malloc";
+                    entered.insert(function.address);
+                    plan.planned.push(planned);
+                }
                 // No block is missing for that.
                 Err(_) if !kind.is_of_blocks() => {}
                 Err(why) => plan.refused.push(Refused { family, name, why: why.to_string() }),

@@ -2,7 +2,9 @@
 //! analysis.
 
 use heapwise_analysis::{Analysis, Options, analyze};
-use heapwise_trace::event::{AllocFunction, BlockAddress, Epoch, Event, MarkId, MarkKind, StackId};
+use heapwise_trace::event::{
+    AllocFunction, AllocatorNumber, BlockAddress, Epoch, Event, MarkId, MarkKind, StackId,
+};
 use heapwise_trace::file::columns::EventsEncoder;
 use heapwise_trace::file::records::{
     Interception, Meta, ModuleInfo, ProcessEnd, ProcessIndex, ProcessInfo, RunEnd, ThreadIndex, ThreadInfo,
@@ -182,6 +184,7 @@ impl Program {
                     address,
                     size: work.size,
                     align_log2: 0,
+                    allocator: AllocatorNumber::BY_NAME,
                     function,
                     stack: stacks[i],
                 });

@@ -1,7 +1,8 @@
 //! The field `memory`: curves, what resident bytes consist of, and the verdict.
 
 use super::marks::marks;
-use crate::schema::report::{Breakdown, Memory, Pinned, Sample, Verdict};
+use crate::report::allocators;
+use crate::schema::report::{AllocatorParts, Breakdown, Memory, OfAllocator, Pinned, Sample, Verdict};
 use heapwise_analysis::{self as analysis, Analysis};
 use heapwise_diagnosis as diagnosis;
 
@@ -26,6 +27,7 @@ pub(super) fn memory(analysis: &Analysis, verdict: Option<&diagnosis::Verdict>) 
         blocks: p.blocks,
         pages: p.pages,
     });
+    let several = Some(&analysis.allocators).filter(|all| all.len() > 1);
     Memory {
         peak_rss_bytes: Some(analysis.memory.peak_rss.0).filter(|&bytes| bytes > 0),
         shared_pages_count_once: analysis.memory.shared_pages_count_once,
@@ -42,6 +44,34 @@ pub(super) fn memory(analysis: &Analysis, verdict: Option<&diagnosis::Verdict>) 
             sentence: v.sentence.clone(),
             remedy: v.remedy.clone(),
         }),
+        allocators: several.into_iter().flatten().map(|of| of_allocator(analysis, of)).collect(),
+    }
+}
+
+fn of_allocator(analysis: &Analysis, of: &analysis::OfAllocator) -> OfAllocator {
+    let inside = of.inside.as_ref();
+    OfAllocator {
+        name: allocators::name(analysis, of),
+        allocator: inside.map(|inside| inside.allocator.clone()).filter(|name| !name.is_empty()),
+        file: inside.map(|inside| inside.file.clone()),
+        allocations: of.allocations,
+        allocated_bytes: of.allocated_bytes.0,
+        peak_live_bytes: of.peak_live_bytes.0,
+        peak_live_blocks: of.peak_live_blocks,
+        live_at_exit_bytes: of.live_at_exit_bytes.0,
+        live_at_exit_blocks: of.live_at_exit_blocks,
+        at_peak: parts(&of.at_peak),
+        at_end: parts(&of.at_end),
+    }
+}
+
+fn parts(parts: &analysis::Parts) -> AllocatorParts {
+    AllocatorParts {
+        live_bytes: parts.live.0,
+        internal_fragmentation_bytes: parts.internal_fragmentation.0,
+        external_fragmentation_bytes: parts.external_fragmentation.0,
+        free_pages_bytes: parts.free_pages.0,
+        metadata_bytes: parts.metadata.0,
     }
 }
 

@@ -86,6 +86,21 @@ fn inside(analysis: &Analysis) -> String {
     }
 }
 
+/// What the allocator is called whose functions are found by their names.
+pub(crate) fn by_name(analysis: &Analysis) -> String {
+    // A process that has one of its own is said to have that.
+    let paths = analysis.processes.iter().map(|process| process.allocator.as_str());
+    let found = paths.filter(|path| path.contains('/')).find(|path| {
+        let mut inside = analysis.end.iter().flat_map(|end| &end.allocators_inside);
+        !inside.any(|inside| inside.file == *path)
+    });
+    let known = &analysis.meta.c_library;
+    match found.unwrap_or(&known.path) {
+        "" => "the C library's".to_owned(),
+        path => allocator_name(path, known),
+    }
+}
+
 /// Names of the processes' allocators, each once; with the version where it is known.
 pub(crate) fn allocator_names(analysis: &Analysis) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();

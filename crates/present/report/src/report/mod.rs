@@ -3,6 +3,7 @@
 //!
 //! A part of it is a file with a function that makes a section, and a line in [`SECTIONS`].
 
+pub(crate) mod allocators;
 mod course;
 mod findings;
 mod head;
@@ -109,7 +110,7 @@ const BEFORE: [Part; 3] = [
 ];
 
 /// The parts of a report of a program that allocates.
-const SECTIONS: [Part; 10] = [
+const SECTIONS: [Part; 11] = [
     totals::sections,
     findings::sections,
     standouts::sections,
@@ -117,13 +118,14 @@ const SECTIONS: [Part; 10] = [
     marks::marks,
     marks::spans,
     resident::sections,
+    allocators::sections,
     places::tables,
     places::stacks,
     tasks::sections,
 ];
 
 /// What matters most of it, for a terminal.
-const SHORT: [Part; 8] = [
+const SHORT: [Part; 9] = [
     totals::sections,
     short::first_findings,
     standouts::sections,
@@ -131,6 +133,7 @@ const SHORT: [Part; 8] = [
     marks::marks,
     marks::spans,
     resident::sections,
+    allocators::sections,
     short::first_places,
     short::more,
 ];

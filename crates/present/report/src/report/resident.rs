@@ -61,7 +61,8 @@ pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
         }
     }
     if !accounting.knows_block_sizes {
-        let text = "the allocator does not report the sizes of its blocks: internal fragmentation counts as external";
+        let text =
+            "the sizes of the allocator's blocks are not known: internal fragmentation counts as external";
         blocks.push(Block::line(Mark::Item, Words::of(Role::Caveat, text)));
     }
     if let Some(Verdict { sentence, remedy, .. }) = &subject.diagnosis.verdict {

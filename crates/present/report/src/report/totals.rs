@@ -87,6 +87,9 @@ pub(crate) fn rss_note(analysis: &Analysis, diagnosis: &Diagnosis) -> String {
             }
         }
         (Some(_), None) => "it is not known how much of it is recorded".to_owned(),
+        (_, Some(look)) if look.before > look.not_heap && look.before > look.live => {
+            format!("{} of it from before the recording", share(look.before.0, look.rss.0))
+        }
         _ if factor < 100.0 => format!("{factor:.1} times the live peak"),
         _ => "mostly not heap".to_owned(),
     }

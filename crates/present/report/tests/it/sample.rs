@@ -1,7 +1,9 @@
 //! A small recording: two threads, five call sites, one leak.
 
 use heapwise_analysis::{Analysis, Options, analyze};
-use heapwise_trace::event::{AllocFunction, BlockAddress, Epoch, Event, MarkId, MarkKind, StackId};
+use heapwise_trace::event::{
+    AllocFunction, AllocatorNumber, BlockAddress, Epoch, Event, MarkId, MarkKind, StackId,
+};
 use heapwise_trace::file::columns::EventsEncoder;
 use heapwise_trace::file::records::{
     BlindSpot, Interception, Meta, ModuleInfo, ProcessEnd, ProcessIndex, ProcessInfo, RunEnd, ThreadEnd,
@@ -51,7 +53,7 @@ impl Default for Sampled {
 
 fn alloc(address: u64, size: u64, stack: u32) -> Event {
     let (address, function, stack) = (BlockAddress(address), AllocFunction::Malloc, StackId(stack));
-    Event::Alloc { address, size, align_log2: 0, function, stack }
+    Event::Alloc { address, size, align_log2: 0, allocator: AllocatorNumber::BY_NAME, function, stack }
 }
 
 fn free(address: u64) -> Event {

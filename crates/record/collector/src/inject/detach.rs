@@ -21,6 +21,8 @@ use std::time::{Duration, Instant};
 
 /// How often threads are let go on for a moment, until none is in the recorder any more.
 const TRIES: usize = 100;
+/// How often what lies on stacks is believed.
+const CAUTIOUS_TRIES: usize = 30;
 const MOMENT: Duration = Duration::from_millis(1);
 /// How long a process is tried to be left.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -90,7 +92,8 @@ fn from_one(pid: u32, memory: &Memory, attached: &Attached, planner: &mut Planne
     let mut leaving = Leaving { pid, memory, attached, gadgets, stubs: Vec::new() };
     for attempt in 0.. {
         // The kernel lets all go that a thread of ours has traced when that ends, whatever they are at.
-        let tried = std::thread::scope(|scope| scope.spawn(|| leaving.attempt(planner)).join());
+        let believes = attempt < CAUTIOUS_TRIES;
+        let tried = std::thread::scope(|scope| scope.spawn(|| leaving.attempt(planner, believes)).join());
         match tried {
             Ok(Ok(Some(left))) => return Ok(left),
             // A thread is in the recorder, and comes out; or waits for a disk, or the child of `vfork`.
@@ -119,8 +122,10 @@ struct Leaving<'a> {
 }
 
 impl Leaving<'_> {
-    /// Tries it once; nothing if a thread is in the recorder.
-    fn attempt(&mut self, planner: &mut Planner) -> Result<Option<Left>, Refused> {
+    /// Tries it once; nothing if a thread is in the recorder. `believes` whatever looks like a return to it on a stack: what was there
+    /// earlier looks the same, and stays for as long as a thread waits. The recorder itself knows where it is at work
+    /// (`thread_table::is_any_at_work`), except for what signals have interrupted.
+    fn attempt(&mut self, planner: &mut Planner, believes: bool) -> Result<Option<Left>, Refused> {
         let (pid, image) = (self.pid, &self.attached.placed.image);
         let threads = Threads::stop(pid)?;
         let maps = maps_of(pid).map_err(|_| Refused::Ended)?;
@@ -135,7 +140,11 @@ impl Leaving<'_> {
         self.stubs.extend(jumps::take_back(&tracee, &hooks)?);
         let code = self.stubs.iter().chain(&self.attached.rooms).chain([image]);
         let is_ours = |at: u64| code.clone().any(|range| range.contains(&at));
-        if threads.any_at(is_ours) || threads.any_on_stack(is_ours) {
+        let is_on_stack = match believes {
+            true => threads.any_on_stack(is_ours),
+            false => threads.any_interrupted_at(is_ours),
+        };
+        if threads.any_at(is_ours) || is_on_stack {
             return Ok(None);
         }
         let thread = tracee.borrow()?;

@@ -155,6 +155,19 @@ impl Threads {
         })
     }
 
+    /// Whether a signal's handler goes back to such an instruction, as its frame says. What was on a stack earlier may look like one.
+    pub(crate) fn any_interrupted_at(&self, wanted: impl Fn(u64) -> bool) -> bool {
+        self.registers().iter().any(|(id, registers)| {
+            let words = read_some(*id, registers.rsp & !7, MOST_STACK);
+            let word = |at: usize| words.get(at * 8..)?.first_chunk().map(|word| u64::from_le_bytes(*word));
+            (0..words.len() / 8).any(|at| {
+                let is_such = word(at + INTERRUPTED_AT).is_some_and(&wanted);
+                let returns_to = if is_such { word(at) } else { None };
+                returns_to.is_some_and(|gate| read_some(*id, gate, GATE.len()) == GATE)
+            })
+        })
+    }
+
     /// Whether a thread is at such an instruction.
     pub(crate) fn any_at(&self, wanted: impl Fn(u64) -> bool) -> bool {
         self.registers().iter().any(|(_, registers)| wanted(registers.rip))
@@ -179,6 +192,13 @@ impl Drop for Threads {
         self.all.iter().for_each(|(&id, thread)| let_go(id, thread));
     }
 }
+
+/// Words from the beginning of a signal's frame, where the address is that its handler returns to, to that of the interrupted instruction:
+/// the fields of `struct ucontext` up to `rip` of `struct sigcontext`.
+const INTERRUPTED_AT: usize = 1 + 2 + 3 + 16;
+/// What a handler returns to: `mov $__NR_rt_sigreturn, %rax; syscall`. glibc and musl have the same instructions, for unwinders know the
+/// frame by them.
+const GATE: [u8; 9] = [0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05];
 
 /// The kernel's own result of a sleep that goes on by another call (ERESTART_RESTARTBLOCK).
 const RESTART_BLOCK: i64 = 516;

@@ -18,7 +18,7 @@ use crate::refusals::Refusals;
 use crate::session::{Session, Settings};
 use heapwise_recorder::process::Process as Recorder;
 use heapwise_recorder::thread::ThreadState;
-use heapwise_trace::event::{AllocFunction, BlockAddress, Epoch, Event, StackId};
+use heapwise_trace::event::{AllocFunction, AllocatorNumber, BlockAddress, Epoch, Event, StackId};
 use heapwise_trace::file::records::{ProcessEnd, ProcessIndex};
 use heapwise_trace::live::node::NodeKind;
 use heapwise_trace::live::words::{decode, encode};
@@ -75,7 +75,14 @@ fn write(recorder: &Recorder, thread: &mut ThreadState, n: u64) {
     let address = BlockAddress(n * 8);
     let function = AllocFunction::Malloc;
     let event = match n % 3 {
-        0 => Event::Alloc { address, size: n, align_log2: 0, function, stack },
+        0 => Event::Alloc {
+            address,
+            size: n,
+            align_log2: 0,
+            allocator: AllocatorNumber::BY_NAME,
+            function,
+            stack,
+        },
         1 => Event::ReallocEnd { new: address, size: n, stack },
         _ => Event::Realloc { old: address, new: address, size: n, stack, touched: None },
     };

@@ -5,7 +5,7 @@
 
 use super::PROCESS;
 use crate::queue::{Kind, Note};
-use heapwise_trace::event::{BlockAddress, Epoch, Event, MarkId, MarkKind, StackId};
+use heapwise_trace::event::{AllocatorNumber, BlockAddress, Epoch, Event, MarkId, MarkKind, StackId};
 use heapwise_trace::file::columns::EventsEncoder;
 use heapwise_trace::file::records::{ThreadEnd, ThreadIndex, ThreadInfo};
 use heapwise_trace::file::tables::ClockReadings;
@@ -101,7 +101,8 @@ impl Threads {
                 self.put_begun(begun);
                 match kind {
                     Kind::Alloc { function, align_log2 } => {
-                        Event::Alloc { address, size: note.size, align_log2, function, stack }
+                        let allocator = AllocatorNumber::BY_NAME;
+                        Event::Alloc { address, size: note.size, align_log2, function, allocator, stack }
                     }
                     Kind::Free => Event::Free { address, touched: None },
                     Kind::ReallocBegin if self.is_sample => {

@@ -6,12 +6,12 @@
 use super::slots::Slot;
 use super::{loaded, passing, process};
 use crate::arch::entry::Entry;
-use crate::arch::tls::{self, Words};
-use crate::describe::{forget_time, freed, handed_out, in_inside, is_inner, resized, tell_time};
+use crate::arch::tls::{self, Words, waiting};
+use crate::describe::{forget_time, freed, handed_out_by, in_inside, is_inner, resized, tell_time};
 use crate::turn::begin;
 use crate::{large, loadable};
 use core::ffi::c_int;
-use heapwise_trace::event::AllocFunction;
+use heapwise_trace::event::{AllocFunction, AllocatorNumber};
 use heapwise_trace::live::hooks::HookKind;
 
 crate::shim_of_three!(allocate_shim => allocate);
@@ -125,14 +125,14 @@ unsafe extern "C" fn allocate(a: usize, b: usize, c: usize, sp: usize, fp: usize
     let real = unsafe { slot.function_of_three() };
     if is_inner(words, &entry) {
         // SAFETY: the caller's call.
-        return unsafe { real(a, b, c) };
+        return waiting(words, || unsafe { real(a, b, c) });
     }
     // SAFETY: the caller's call.
     let call = || unsafe { real(a, b, c) };
     let (block, is_described) = match passing::is_left_alone(slot) {
         false => (in_inside(words, &entry, call), true),
         true if passing::is_unknown() => passing::find_out(words, &entry, call),
-        true => return call(),
+        true => return waiting(words, call),
     };
     if !is_described {
         forget_time(words);
@@ -140,7 +140,8 @@ unsafe extern "C" fn allocate(a: usize, b: usize, c: usize, sp: usize, fp: usize
     }
     let request = Request::of(slot.kind(), [a, b, c]);
     let (function, align) = request.function();
-    handed_out(words, block as *mut u8, request.size, align, function, &entry);
+    let sizes = (request.size, align);
+    handed_out_by(slot.allocator(), words, block as *mut u8, sizes, function, &entry);
     block
 }
 
@@ -158,7 +159,7 @@ unsafe extern "C" fn posix_memalign(
     let is_left_alone = passing::is_left_alone(slot);
     if is_left_alone && !passing::is_unknown() || is_inner(words, &entry) {
         // SAFETY: the caller's call.
-        return unsafe { real(out as usize, align, size) } as c_int;
+        return waiting(words, || unsafe { real(out as usize, align, size) }) as c_int;
     }
     let mut error = 0;
     let call = || {
@@ -176,7 +177,7 @@ unsafe extern "C" fn posix_memalign(
         return error;
     }
     let block = block as *mut u8;
-    handed_out(words, block, size, align, AllocFunction::PosixMemalign, &entry);
+    handed_out_by(slot.allocator(), words, block, (size, align), AllocFunction::PosixMemalign, &entry);
     error
 }
 
@@ -186,7 +187,7 @@ unsafe extern "C" fn free(block: usize, b: usize, c: usize, sp: usize, fp: usize
     let real = unsafe { slot.function_of_three() };
     if block == 0 || passing::is_left_alone(slot) || is_inner(words, &entry) {
         // SAFETY: the caller's call.
-        return unsafe { real(block, b, c) };
+        return waiting(words, || unsafe { real(block, b, c) });
     }
     freed(words, block as *mut u8, &entry);
     // SAFETY: the caller's call.
@@ -209,6 +210,7 @@ unsafe extern "C" fn internal(a: usize, b: usize, c: usize, sp: usize, fp: usize
 /// Resizes a block, or allocates one where there is none, and describes it.
 #[inline(always)]
 fn describe_resize(
+    allocator: AllocatorNumber,
     words: Words,
     block: usize,
     size: usize,
@@ -217,7 +219,7 @@ fn describe_resize(
 ) -> usize {
     if block == 0 {
         let new = in_inside(words, entry, real);
-        handed_out(words, new as *mut u8, size, 0, AllocFunction::Realloc, entry);
+        handed_out_by(allocator, words, new as *mut u8, (size, 0), AllocFunction::Realloc, entry);
         return new;
     }
     // What the old block touched, and when it was given up, has to be known before the function has it.
@@ -243,20 +245,20 @@ unsafe extern "C" fn resize(block: usize, b: usize, c: usize, sp: usize, fp: usi
     let is_left_alone = passing::is_left_alone(slot);
     if is_left_alone && (block != 0 || !passing::is_unknown()) || is_inner(words, &entry) {
         // SAFETY: the caller's call.
-        return unsafe { real(block, b, c) };
+        return waiting(words, || unsafe { real(block, b, c) });
     }
     if is_left_alone {
         // SAFETY: the caller's call.
         let (new, is_described) = passing::find_out(words, &entry, || unsafe { real(block, b, c) });
         if is_described {
-            handed_out(words, new as *mut u8, size, 0, AllocFunction::Realloc, &entry);
+            handed_out_by(slot.allocator(), words, new as *mut u8, (size, 0), AllocFunction::Realloc, &entry);
         } else {
             forget_time(words);
         }
         return new;
     }
     // SAFETY: the caller's call.
-    describe_resize(words, block, size, &entry, || unsafe { real(block, b, c) })
+    describe_resize(slot.allocator(), words, block, size, &entry, || unsafe { real(block, b, c) })
 }
 
 unsafe extern "C" fn resize_wide(
@@ -275,11 +277,11 @@ unsafe extern "C" fn resize_wide(
     let real = unsafe { slot.function_of_six() };
     if is_inner(words, &entry) {
         // SAFETY: the caller's call.
-        return unsafe { real(block, b, c, d, e, f) };
+        return waiting(words, || unsafe { real(block, b, c, d, e, f) });
     }
     let size = if slot.kind() == HookKind::ResizeFrom as u8 { d } else { c };
     // SAFETY: the caller's call.
-    describe_resize(words, block, size, &entry, || unsafe { real(block, b, c, d, e, f) })
+    describe_resize(slot.allocator(), words, block, size, &entry, || unsafe { real(block, b, c, d, e, f) })
 }
 
 /// `xallocx`: the block stays where it is, and has the size or not.
@@ -299,7 +301,7 @@ unsafe extern "C" fn resize_in_place(
     let real = unsafe { slot.function_of_six() };
     if is_inner(words, &entry) {
         // SAFETY: the caller's call.
-        return unsafe { real(block, size, extra, flags, e, f) };
+        return waiting(words, || unsafe { real(block, size, extra, flags, e, f) });
     }
     let clock = begin(words, &entry).map(|turn| turn.clock().max(turn.thread.clock));
     // SAFETY: the caller's call.

@@ -3,6 +3,7 @@
 
 use super::slots::Slot;
 use crate::arch::entry::Arguments;
+use crate::arch::tls;
 use crate::process::PROCESS;
 use crate::{exit_handshake, lifecycle, sandbox};
 use core::ffi::{CStr, c_char, c_int};
@@ -44,7 +45,7 @@ pub(super) unsafe extern "C" fn prctl(
     // SAFETY: the stack pointer at the entry, where the caller's return address lies.
     let caller = unsafe { (sp as *const usize).read_volatile() };
     // SAFETY: the caller's call.
-    let call = || unsafe { real(option, a, b, c, d, e) } as c_int;
+    let call = || tls::waiting(tls::words(), || unsafe { real(option, a, b, c, d, e) }) as c_int;
     sandbox::around_prctl(option as c_int, a, caller, call) as usize
 }
 
@@ -68,7 +69,7 @@ macro_rules! functions {
             // SAFETY: the slot's function, which has no more arguments.
             let real = unsafe { slot.function_of_six() };
             // SAFETY: the caller's call.
-            let error = unsafe { real($a, $b, c, d, e, f) };
+            let error = tls::waiting(tls::words(), || unsafe { real($a, $b, c, d, e, f) });
             if error as u32 == 0 {
                 $after
             }

@@ -3,6 +3,7 @@
 use crate::arch::jump::{self, KEEPS_VECTORS_AT};
 use crate::sys;
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicUsize, Ordering};
+use heapwise_trace::event::AllocatorNumber;
 use heapwise_trace::live::hooks::{Hook, MOST_HOOKS};
 
 /// A function with up to three arguments.
@@ -22,6 +23,7 @@ pub(super) struct Slot {
     may_pass_on: AtomicU8,
     /// Read by the shims.
     keeps_vectors: AtomicU8,
+    allocator: AtomicU8,
 }
 
 const _: () = assert!(core::mem::offset_of!(Slot, keeps_vectors) == KEEPS_VECTORS_AT);
@@ -35,6 +37,7 @@ impl Slot {
             kind: AtomicU8::new(0),
             may_pass_on: AtomicU8::new(0),
             keeps_vectors: AtomicU8::new(0),
+            allocator: AtomicU8::new(0),
         }
     }
 
@@ -64,6 +67,12 @@ impl Slot {
         self.kind.load(Ordering::Relaxed)
     }
 
+    /// Whose function it is.
+    #[inline(always)]
+    pub(super) fn allocator(&self) -> AllocatorNumber {
+        AllocatorNumber(self.allocator.load(Ordering::Relaxed))
+    }
+
     /// Whether the function may be one that passes on to the C library.
     #[inline(always)]
     pub(super) fn may_pass_on(&self) -> bool {
@@ -76,6 +85,7 @@ impl Slot {
         self.kind.store(hook.kind as u8, Ordering::Relaxed);
         self.may_pass_on.store(u8::from(hook.may_pass_on), Ordering::Relaxed);
         self.keeps_vectors.store(u8::from(hook.keeps_vectors), Ordering::Relaxed);
+        self.allocator.store(hook.allocator.0, Ordering::Relaxed);
         self.address.store(address, Ordering::Release);
     }
 }

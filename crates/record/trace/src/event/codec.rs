@@ -4,7 +4,7 @@
 //! them, so a layout is written down once for both. A reader returns `None` if something is missing or has no meaning; a writer
 //! never does.
 
-use super::fields::{AllocFunction, BlockAddress, Epoch, MarkId, MarkKind, StackId};
+use super::fields::{AllocFunction, AllocatorNumber, BlockAddress, Epoch, MarkId, MarkKind, StackId};
 use core::ops::Range;
 
 /// A value that lies in some bits of a word, or in an integer of a column.
@@ -97,7 +97,7 @@ macro_rules! fields {
 }
 
 fields! {
-    u8: ;
+    u8: AllocatorNumber;
     u32: StackId, MarkId;
     u64: BlockAddress, Epoch;
 }

@@ -56,6 +56,18 @@ impl AllocFunction {
     }
 }
 
+/// Which of a process's allocators handed a block out. What the others are is said at the end of a recording
+/// (`AllocatorInside::number`), for all processes together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AllocatorNumber(pub u8);
+
+impl AllocatorNumber {
+    /// The one whose functions are found by their names: the C library's, or one in front of it.
+    pub const BY_NAME: Self = Self(0);
+    /// The highest number, which stands for all that have none of their own.
+    pub const OTHERS: Self = Self(63);
+}
+
 /// The name of a mark or a span in its process's table of names; see [`crate::live::marks`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MarkId(pub u32);

@@ -8,7 +8,9 @@
 #[cfg(feature = "file")]
 use super::codec::{ColumnCodec, ColumnWriter, Field, Mention};
 use super::codec::{WordCodec, WordWriter};
-use super::fields::{AllocFunction, BlockAddress, Epoch, MarkId, MarkKind, StackId, TouchedPages};
+use super::fields::{
+    AllocFunction, AllocatorNumber, BlockAddress, Epoch, MarkId, MarkKind, StackId, TouchedPages,
+};
 
 /// Reads an event: its parts are zeros, until the code with the places fills them in; the second one if its condition holds.
 macro_rules! read {
@@ -145,6 +147,8 @@ kinds! {
         /// Binary logarithm of the requested alignment, 0 if none was requested.
         align_log2: u8,
         function: AllocFunction,
+        /// Whose block it is.
+        allocator: AllocatorNumber,
         /// The stack of the request.
         stack: StackId,
     }
@@ -152,6 +156,7 @@ kinds! {
         w.address(address)?;
         w.part(0, 48..52, function)?;
         w.part(0, 52..58, align_log2)?;
+        w.part(0, 58..64, allocator)?;
         w.part(1, 0..32, size)?;
         w.part(1, 32..64, stack)
     }
@@ -159,16 +164,18 @@ kinds! {
         w.address(address)?;
         w.part(0, 48..52, function)?;
         w.part(0, 52..58, align_log2)?;
+        w.part(0, 58..64, allocator)?;
         w.part(1, 32..64, stack)?;
         w.part(2, 0..64, size)
     }
     columns 1 => |c| {
         c.address(address, Mention::Allocated)?;
         c.site(stack, size)?;
-        let how = align_log2.to_bits() << 4 | function.to_bits();
+        let how = allocator.to_bits() << 10 | align_log2.to_bits() << 4 | function.to_bits();
         let mut extra = (how != 0).then_some(how);
         c.optional_extra(&mut extra)?;
         let how = extra.unwrap_or(0);
+        *allocator = AllocatorNumber((how >> 10 & 0x3f) as u8);
         *align_log2 = (how >> 4 & 0x3f) as u8;
         *function = AllocFunction::from_bits(how)?;
         Some(())

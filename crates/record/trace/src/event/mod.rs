@@ -7,5 +7,7 @@ pub(crate) mod codec;
 mod fields;
 mod kinds;
 
-pub use fields::{AllocFunction, BlockAddress, Epoch, MarkId, MarkKind, StackId, TouchedPages};
+pub use fields::{
+    AllocFunction, AllocatorNumber, BlockAddress, Epoch, MarkId, MarkKind, StackId, TouchedPages,
+};
 pub use kinds::Event;

@@ -314,6 +314,8 @@ pub struct AllocatorInside {
     pub file: String,
     /// How many of its functions were entered through the recorder.
     pub functions: u64,
+    /// Its number in events, an [`AllocatorNumber`](crate::event::AllocatorNumber).
+    pub number: u8,
 }
 
 /// What was not believed of what recorded processes say, or not done for them.

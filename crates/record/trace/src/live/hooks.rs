@@ -5,6 +5,7 @@
 //! jump, and what they become where they are moved to. The process applies them, and says of each what came of it.
 
 use super::atomics::{AtomicU64, Ordering};
+use crate::event::AllocatorNumber;
 
 /// Most functions of one process.
 pub const MOST_HOOKS: usize = 512;
@@ -169,6 +170,8 @@ pub struct Hook {
     pub keeps_registers: bool,
     /// Whether that holds for vector registers, too.
     pub keeps_vectors: bool,
+    /// Whose function it is.
+    pub allocator: AllocatorNumber,
     /// How many bytes make way.
     pub displaced_len: u8,
     /// What they are in the file.
@@ -190,6 +193,7 @@ impl Default for Hook {
             may_pass_on: false,
             keeps_registers: false,
             keeps_vectors: false,
+            allocator: AllocatorNumber::BY_NAME,
             displaced_len: 0,
             displaced: [0; MOST_DISPLACED],
             moved_len: 0,
@@ -223,7 +227,8 @@ impl Hook {
         words[0] = self.address;
         let flags = [self.may_pass_on, self.keeps_registers, self.keeps_vectors];
         let flags = flags.iter().enumerate().fold(0, |all, (bit, flag)| all | u8::from(*flag) << bit);
-        let bytes = [self.kind as u8, self.displaced_len, self.moved_len, self.fixup_count, flags, 0, 0, 0];
+        let (kind, allocator) = (self.kind as u8, self.allocator.0);
+        let bytes = [kind, self.displaced_len, self.moved_len, self.fixup_count, flags, allocator, 0, 0];
         words[1] = u64::from_le_bytes(bytes);
         let mut displaced = [0; 24];
         displaced[..MOST_DISPLACED].copy_from_slice(&self.displaced);
@@ -242,13 +247,14 @@ impl Hook {
 
     /// The hook of these words, if they are one.
     pub fn decode(words: &[u64; HOOK_WORDS]) -> Option<Self> {
-        let [kind, displaced_len, moved_len, fixup_count, flags, ..] = words[1].to_le_bytes();
+        let [kind, displaced_len, moved_len, fixup_count, flags, allocator, ..] = words[1].to_le_bytes();
         let mut hook = Self {
             address: words[0],
             kind: HookKind::from_code(kind)?,
             may_pass_on: flags & 1 != 0,
             keeps_registers: flags & 2 != 0,
             keeps_vectors: flags & 4 != 0,
+            allocator: AllocatorNumber(allocator).min(AllocatorNumber::OTHERS),
             displaced_len,
             moved_len,
             fixup_count,
@@ -310,6 +316,7 @@ mod tests {
             may_pass_on: true,
             keeps_registers: true,
             keeps_vectors: true,
+            allocator: AllocatorNumber(7),
             displaced_len: 7,
             ..Hook::default()
         };

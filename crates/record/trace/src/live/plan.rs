@@ -13,6 +13,8 @@ pub struct FilePlan {
     pub inode: u64,
     /// Functions that can be entered through the recorder.
     pub planned: Vec<Planned>,
+    /// Whether `malloc` is one of these, maybe by another of its names.
+    pub enters_malloc: bool,
     /// Functions that cannot.
     pub refused: Vec<Refused>,
     /// Where its code begins in the file, and at which address.

@@ -102,7 +102,7 @@ pub fn decode(words: &[u64]) -> Option<(Event, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{AllocFunction, Epoch, MarkId, MarkKind, StackId};
+    use crate::event::{AllocFunction, AllocatorNumber, Epoch, MarkId, MarkKind, StackId};
     use proptest::prelude::*;
 
     #[track_caller]
@@ -119,7 +119,14 @@ mod tests {
         let (address, stack) = (BlockAddress(0x7fff_ffff_fff8), StackId(u32::MAX));
         let function = AllocFunction::Calloc;
         for size in [0, 1, u64::from(u32::MAX), 1 << 32, 1 << 46] {
-            check(Event::Alloc { address, size, align_log2: 12, function, stack });
+            check(Event::Alloc {
+                address,
+                size,
+                align_log2: 12,
+                allocator: AllocatorNumber::BY_NAME,
+                function,
+                stack,
+            });
             check(Event::ReallocEnd { new: address, size, stack });
             for touched in [None, Some(0), Some(u32::MAX)] {
                 check(Event::Realloc { old: address, new: BlockAddress(8), size, stack, touched });
@@ -186,6 +193,7 @@ mod tests {
             address: BlockAddress(0x5555_0000_12a0),
             size: 24,
             align_log2: 0,
+            allocator: AllocatorNumber::BY_NAME,
             function: AllocFunction::Malloc,
             stack: StackId(7),
         };

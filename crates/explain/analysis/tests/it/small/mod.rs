@@ -1,6 +1,6 @@
 //! Small recordings that are put together by hand.
 
-use heapwise_trace::event::{AllocFunction, BlockAddress, Event, StackId};
+use heapwise_trace::event::{AllocFunction, AllocatorNumber, BlockAddress, Event, StackId};
 use heapwise_trace::file::Writer;
 use heapwise_trace::file::records::Meta;
 use heapwise_trace::live::words;
@@ -15,6 +15,7 @@ pub(crate) fn alloc(address: u64, stack: u32) -> Vec<u64> {
         address: BlockAddress(address << 3),
         size: 8,
         align_log2: 0,
+        allocator: AllocatorNumber::BY_NAME,
         function: AllocFunction::Malloc,
         stack: StackId(stack),
     };

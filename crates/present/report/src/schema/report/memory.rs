@@ -29,6 +29,52 @@ pub struct Memory {
     pub pinned: Vec<Pinned>,
     /// What dominates resident memory; null if that is not known.
     pub verdict: Option<Verdict>,
+    /// The part of each allocator, if blocks of several were recorded.
+    pub allocators: Vec<OfAllocator>,
+}
+
+/// What one of several allocators has.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
+pub struct OfAllocator {
+    /// What it is, in words.
+    pub name: String,
+    /// Its family; null if only its `malloc` is known, and for the one that is found by name.
+    pub allocator: Option<String>,
+    /// The file that contains it; null for the one that is found by name.
+    pub file: Option<String>,
+    /// Blocks that it handed out.
+    pub allocations: u64,
+    /// Requested bytes of all of them, and of reallocations.
+    pub allocated_bytes: u64,
+    /// Its requested bytes when all allocators together had most.
+    pub peak_live_bytes: u64,
+    /// The blocks of that moment.
+    pub peak_live_blocks: u64,
+    /// Requested bytes of blocks that were not freed.
+    pub live_at_exit_bytes: u64,
+    /// How many these were.
+    pub live_at_exit_blocks: u64,
+    /// Its part of `memory.at_peak`.
+    pub at_peak: AllocatorParts,
+    /// Its part of `memory.at_end`.
+    pub at_end: AllocatorParts,
+}
+
+/// One allocator's part of a breakdown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
+pub struct AllocatorParts {
+    /// Requested bytes of live blocks, the resident part.
+    pub live_bytes: u64,
+    /// Usable minus requested bytes of live blocks.
+    pub internal_fragmentation_bytes: u64,
+    /// Free bytes in pages with at least one live block.
+    pub external_fragmentation_bytes: u64,
+    /// Pages without a live block that had one before.
+    pub free_pages_bytes: u64,
+    /// Its own pages and headers.
+    pub metadata_bytes: u64,
 }
 
 /// A part of the run.

@@ -3,7 +3,9 @@
 mod memory;
 mod site;
 
-pub use memory::{Breakdown, Mark, MarkKind, Memory, Pinned, Sample, Span, Verdict};
+pub use memory::{
+    AllocatorParts, Breakdown, Mark, MarkKind, Memory, OfAllocator, Pinned, Sample, Span, Verdict,
+};
 pub use site::{Frame, Growth, Handover, Quantiles, Site, SiteSizes, SizeClass};
 
 use serde::{Deserialize, Serialize};

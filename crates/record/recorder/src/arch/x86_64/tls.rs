@@ -35,6 +35,8 @@ pub struct ThreadWords {
     pub ticks: u32,
     /// Non-zero in a thread that is killed at system calls; see [`crate::confined`].
     pub strict: u32,
+    /// Functions of the program that hooks have called without the guard, and that have not returned; see [`waiting`].
+    pub waits: u32,
     /// See [`crate::nested`].
     pub nested: crate::nested::Nested,
 }
@@ -63,6 +65,18 @@ pub fn words() -> Words {
     words
 }
 
+/// Calls a function of the program that is not one of an allocator at work: it may be a thread's end that is waited for, or may be left
+/// alone. That a frame of the recorder is below it has to be known when the recorder is to leave the process.
+#[inline(always)]
+pub(crate) fn waiting<T>(words: Words, call: impl FnOnce() -> T) -> T {
+    // SAFETY: this thread's own word, read and written as a whole; no reference to it lives. A signal handler leaves it as it found it.
+    unsafe { (*words).waits = (*words).waits.wrapping_add(1) };
+    let result = call();
+    // SAFETY: as above.
+    unsafe { (*words).waits = (*words).waits.wrapping_sub(1) };
+    result
+}
+
 impl ThreadWords {
     /// Those of a thread that the recorder does not know.
     pub const fn new() -> Self {
@@ -72,6 +86,7 @@ impl ThreadWords {
             measure_in: 0,
             ticks: 0,
             strict: 0,
+            waits: 0,
             nested: crate::nested::Nested::none(),
         }
     }

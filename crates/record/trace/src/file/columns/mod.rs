@@ -50,7 +50,7 @@ const EXTRAS: usize = 7;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{AllocFunction, BlockAddress, Epoch, Event, StackId};
+    use crate::event::{AllocFunction, AllocatorNumber, BlockAddress, Epoch, Event, StackId};
     use crate::file::limits::Excess;
     use crate::file::records::ThreadIndex;
     use crate::live::words;
@@ -71,7 +71,14 @@ mod tests {
         // Blocks that come and go are what the columns are made for.
         let address = BlockAddress(8);
         let (function, stack) = (AllocFunction::Malloc, StackId(1));
-        let alloc = Event::Alloc { address, size: 8, align_log2: 0, function, stack };
+        let alloc = Event::Alloc {
+            address,
+            size: 8,
+            align_log2: 0,
+            allocator: AllocatorNumber::BY_NAME,
+            function,
+            stack,
+        };
         for event in [alloc, Event::Free { address, touched: None }] {
             numbers.extend([words::encode(event).words[0] & 0xf; 6]);
         }
@@ -151,6 +158,7 @@ mod tests {
                 address,
                 size: 48,
                 align_log2: 0,
+                allocator: AllocatorNumber::BY_NAME,
                 function: AllocFunction::Malloc,
                 stack,
             });

@@ -197,7 +197,7 @@ impl Compiler {
 
     fn event(&mut self, thread: usize, event: &Event) {
         match *event {
-            Event::Alloc { address, size, align_log2, function, stack } => {
+            Event::Alloc { address, size, align_log2, function, stack, .. } => {
                 self.alloc(thread, address, (size, align_log2), function, stack);
             }
             Event::Free { address, touched } => self.free(thread, address, touched),

@@ -8,7 +8,7 @@ use super::record::Operation;
 use super::streams::read_back;
 use super::{Error, Script, compile};
 use heapwise_analysis::{Analysis, Options, analyze};
-use heapwise_trace::event::{AllocFunction, BlockAddress, Epoch, Event, StackId};
+use heapwise_trace::event::{AllocFunction, AllocatorNumber, BlockAddress, Epoch, Event, StackId};
 use heapwise_trace::file::columns::EventsEncoder;
 use heapwise_trace::file::records::{Meta, ProcessIndex, ProcessInfo, RunEnd, ThreadIndex, ThreadInfo};
 use heapwise_trace::file::{Reader, Writer};
@@ -229,7 +229,14 @@ fn script_of(events: &[Event], peak_rss_bytes: u64) -> Script {
 #[test]
 fn every_kind_of_event_leaves_the_others_to_be_done_again() {
     let (address, function) = (BlockAddress(0x5555_0000), AllocFunction::Malloc);
-    let alloc = Event::Alloc { address, size: 4242, align_log2: 0, function, stack: StackId(1) };
+    let alloc = Event::Alloc {
+        address,
+        size: 4242,
+        align_log2: 0,
+        allocator: AllocatorNumber::BY_NAME,
+        function,
+        stack: StackId(1),
+    };
     let free = Event::Free { address, touched: None };
     for &number in Event::WORD_NUMBERS {
         let (event, _) = words::decode(&[number | 1 << 4, 1 << 40, 0, 0]).expect("it is a kind");
@@ -247,7 +254,14 @@ fn every_kind_of_event_leaves_the_others_to_be_done_again() {
 #[test]
 fn of_a_block_larger_than_the_program_ever_was_only_so_much_is_touched() {
     let (address, function) = (BlockAddress(1 << 30), AllocFunction::Malloc);
-    let event = Event::Alloc { address, size: 1 << 34, align_log2: 0, function, stack: StackId(1) };
+    let event = Event::Alloc {
+        address,
+        size: 1 << 34,
+        align_log2: 0,
+        allocator: AllocatorNumber::BY_NAME,
+        function,
+        stack: StackId(1),
+    };
     let touched = |peak_rss_bytes| {
         let script = script_of(&[event], peak_rss_bytes);
         assert_eq!(script.counts().large_blocks_with_unknown_touch, 1);

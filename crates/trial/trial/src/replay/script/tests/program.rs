@@ -1,6 +1,6 @@
 //! A simulated program: what its threads really did, and the recording of it.
 
-use heapwise_trace::event::{AllocFunction, BlockAddress, Epoch, Event, StackId};
+use heapwise_trace::event::{AllocFunction, AllocatorNumber, BlockAddress, Epoch, Event, StackId};
 use heapwise_trace::file::Writer;
 use heapwise_trace::file::columns::EventsEncoder;
 use heapwise_trace::file::records::{
@@ -213,7 +213,17 @@ impl Program {
                 let thread = self.running(who);
                 let Block { name: block, address, size } = self.put(size);
                 let (address, function) = (BlockAddress(address), AllocFunction::Malloc);
-                self.write(thread, Event::Alloc { address, size, align_log2: 0, function, stack: STACK });
+                self.write(
+                    thread,
+                    Event::Alloc {
+                        address,
+                        size,
+                        align_log2: 0,
+                        allocator: AllocatorNumber::BY_NAME,
+                        function,
+                        stack: STACK,
+                    },
+                );
                 self.threads[thread].calls.push(Call::Alloc { block, size });
             }
             Step::Free { who, which, touched } => {
