@@ -24,6 +24,8 @@ const TRIES: usize = 100;
 /// How often what lies on stacks is believed.
 const CAUTIOUS_TRIES: usize = 30;
 const MOMENT: Duration = Duration::from_millis(1);
+/// The moments get longer, up to so many times that.
+const LONGEST: u32 = 50;
 /// How long a process is tried to be left.
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -106,7 +108,8 @@ fn from_one(pid: u32, memory: &Memory, attached: &Attached, planner: &mut Planne
         if attempt >= TRIES && !leaving.stubs.is_empty() {
             return Ok(Left::CodeOnly);
         }
-        std::thread::sleep(MOMENT);
+        // With many threads on few processors it takes a while until each has had its turn.
+        std::thread::sleep(MOMENT * u32::try_from(attempt).unwrap_or(LONGEST).clamp(1, LONGEST));
     }
     Ok(Left::CodeOnly)
 }
