@@ -3,7 +3,6 @@
 use crate::accounting::Accounting;
 use crate::analysis::{Analysis, Growth, Handover, Memory, Process, Site, StackQuality, Thread};
 use crate::analyze::{Options, Run};
-use crate::by_allocator;
 use crate::heap::{GrowthCounts, SiteHandovers};
 use crate::marks::Marks;
 use crate::observer::Observer;
@@ -11,6 +10,7 @@ use crate::residency::Pages;
 use crate::stacks::modules::Modules;
 use crate::stacks::stack_table::{Entry, StackTable};
 use crate::stacks::trie::{CUT, NodeId};
+use crate::sums_by_allocator;
 use crate::totals::Totals;
 use crate::units::SiteId;
 use crate::units::{Bytes, Nanos};
@@ -85,7 +85,7 @@ impl<O: Observer> Run<O> {
         let of_site = std::mem::take(&mut ledger.site_allocators);
         let inside = self.end.iter().flat_map(|end| end.allocators_inside.iter().cloned());
         let raw = of_site.iter().copied().zip(raw_sites.iter().map(|(_, site)| site));
-        let allocators = by_allocator::totals(raw, &inside.collect::<Vec<_>>());
+        let allocators = sums_by_allocator::totals(raw, &inside.collect::<Vec<_>>());
         let residency = Pages {
             residency,
             touched_pages: touched_pages.collect(),

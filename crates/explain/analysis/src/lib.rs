@@ -42,6 +42,7 @@ mod residency;
 mod shape;
 mod sites;
 mod stacks;
+mod sums_by_allocator;
 mod timeline;
 mod totals;
 pub mod units;
