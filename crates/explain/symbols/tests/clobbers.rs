@@ -5,6 +5,7 @@ mod common;
 use common::Bench;
 use heapwise_symbols::code;
 use heapwise_symbols::entry_points::clobbers;
+use heapwise_symbols::entry_points::neighbours::Neighbours;
 use std::path::{Path, PathBuf};
 
 const ASSEMBLY: &str = r"
@@ -65,6 +66,13 @@ function indirect
     call *%rbx
     ret
 over indirect
+# What does not return is followed by another function.
+function does_not_return
+    call some
+    call round_and_round
+over does_not_return
+    call others
+    ret
 function round_and_round
     call round_and_round
     jmp round_and_round
@@ -85,7 +93,8 @@ fn all(path: &Path, names: &[&str]) -> Vec<bool> {
         });
         let address = |(at, name): (&Option<u64>, &&str)| at.unwrap_or_else(|| panic!("no {name}"));
         let addresses: Vec<u64> = addresses.iter().zip(names).map(address).collect();
-        addresses.into_iter().map(|address| clobbers::all(code, address)).collect()
+        let neighbours = Neighbours::of(code, |_| false);
+        addresses.into_iter().map(|address| clobbers::all(code, &neighbours, address)).collect()
     });
     found.expect("it is read")
 }
@@ -104,8 +113,9 @@ fn all_counts_that_is_written_on_any_way_through_calls_and_jumps() {
         "by_calls_of_what_saves",
         "indirect",
         "round_and_round",
+        "does_not_return",
     ];
-    let expected = [false, false, true, true, false, false, false, false];
+    let expected = [false, false, true, true, false, false, false, false, false];
     assert_eq!(all(&bench.path("functions"), &names), expected);
 }
 

@@ -6,6 +6,7 @@
 //! knows nothing. So whatever is written on a way from the function's beginning, through calls as well, is known to be written: if that
 //! is all of them, no caller relies on any.
 
+use super::neighbours::Neighbours;
 use crate::Svma;
 use crate::code::Code;
 use iced_x86::{
@@ -35,13 +36,13 @@ const MOST_INSTRUCTIONS: usize = 10_000;
 const WINDOW: u64 = 4096;
 
 /// Whether the function at an address writes all of them on its ways.
-pub fn all(code: &Code<'_>, address: u64) -> bool {
+pub fn all(code: &Code<'_>, neighbours: &Neighbours, address: u64) -> bool {
     let mut written = 0;
     let (mut level, mut seen) = (vec![address], BTreeSet::from([address]));
     for _ in 0..=DEPTH {
         let mut called = Vec::new();
         for function in level {
-            let ways = Ways::of(code, function);
+            let ways = Ways::of(code, neighbours, function);
             written |= ways.written;
             if written == (1 << SCRATCH.len()) - 1 {
                 return true;
@@ -66,7 +67,7 @@ struct Ways {
 }
 
 impl Ways {
-    fn of(code: &Code<'_>, function: u64) -> Self {
+    fn of(code: &Code<'_>, neighbours: &Neighbours, function: u64) -> Self {
         let mut ways = Self::default();
         let mut factory = InstructionInfoFactory::new();
         let (mut left, mut seen) = (vec![function], BTreeSet::new());
@@ -86,13 +87,18 @@ impl Ways {
                 }
                 let target = target(&instruction);
                 match instruction.flow_control() {
-                    FlowControl::Call => ways.calls.extend(target),
+                    FlowControl::Call | FlowControl::IndirectCall => {
+                        ways.calls.extend(target);
+                        if !neighbours.are_of_one(instruction.ip(), instruction.next_ip()) {
+                            break;
+                        }
+                    }
                     FlowControl::ConditionalBranch => left.extend(target),
                     FlowControl::UnconditionalBranch => {
                         left.extend(target);
                         break;
                     }
-                    FlowControl::Next | FlowControl::IndirectCall | FlowControl::XbeginXabortXend => {}
+                    FlowControl::Next | FlowControl::XbeginXabortXend => {}
                     _ => break,
                 }
                 ways.written |= written(&mut factory, &instruction);

@@ -78,8 +78,8 @@ fn plan_with(path: &Path, in_front: InFront) -> Result<FilePlan, Error> {
                 // glibc's and musl's own callers (realloc, memalign) have nothing in vector registers, and are not optimised together
                 // with a program.
                 let keeps_vectors = keeps_registers && family.is_empty();
-                let keeps_registers =
-                    keeps_registers && (keeps_vectors || !clobbers::all(code, function.address.0));
+                let keeps_registers = keeps_registers
+                    && (keeps_vectors || !clobbers::all(code, &neighbours, function.address.0));
                 let is_of_c = points::C.iter().any(|(of_c, _)| *of_c == name);
                 let may_pass_on = code.is_executable() && is_of_c;
                 Ok(Planned {

@@ -47,6 +47,12 @@ impl Neighbours {
         Self { sizes, from_pieces }
     }
 
+    /// Whether both addresses lie within one function.
+    pub fn are_of_one(&self, first: u64, second: u64) -> bool {
+        let of = self.sizes.range(..=first).next_back();
+        of.is_some_and(|(start, size)| first.max(second) - start < *size)
+    }
+
     /// Whether another function branches behind the first of the bytes that a hook displaces.
     pub fn branch_into(&self, code: &Code<'_>, hook: &Hook) -> bool {
         let range = hook.address + 1..hook.address.saturating_add(u64::from(hook.displaced_len));
