@@ -114,6 +114,41 @@ int main(int count, char **arguments) {
 }
 "#;
 
+/// Has 40 MB of blocks when `SIGUSR1` has come, and then waits in a frame with much room that it never writes to: whatever was on the stack
+/// there stays.
+const IDLE: &str = r#"
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+static void *blocks[400];
+__attribute__((noinline, noipa)) static void *block(void) { return memset(malloc(100000), 1, 100000); }
+__attribute__((noinline, noipa)) static void touch(char *room) { (void)room; }
+__attribute__((noinline, noipa)) static int wait_with_room(sigset_t *wanted) {
+    char room[1 << 16];
+    int signal = 0;
+    touch(room);
+    printf("waits\n");
+    fflush(stdout);
+    sigwait(wanted, &signal);
+    touch(room);
+    return signal;
+}
+int main(void) {
+    sigset_t wanted;
+    int signal;
+    sigemptyset(&wanted);
+    sigaddset(&wanted, SIGUSR1);
+    sigaddset(&wanted, SIGTERM);
+    sigprocmask(SIG_BLOCK, &wanted, 0);
+    printf("ready\n");
+    fflush(stdout);
+    sigwait(&wanted, &signal);
+    for (int i = 0; i < 400; i++) blocks[i] = block();
+    return wait_with_room(&wanted) == SIGTERM ? 5 : 6;
+}
+"#;
+
 /// Starts a program, and waits until it says that it is ready.
 fn started(program: &Path, arguments: &[&str], folder: &Path) -> Running {
     let mut running = run::start(run::command(program, folder).args(arguments), folder, "program");
@@ -290,6 +325,44 @@ fn a_process_goes_on_when_heapwise_is_killed() {
     assert!(recorded.report().totals.allocations > 1000, "{}", recorded.outcome.stderr);
     let outcome = ended(running);
     assert_eq!(outcome.code(), 5, "{}", outcome.stderr);
+}
+
+#[test]
+fn what_was_on_a_stack_earlier_keeps_nothing_in_the_process() {
+    let folder = run::private_folder();
+    let program = compile_text("cc", &[], IDLE, folder.path(), "idle");
+    let mut running = started(&program, &[], folder.path());
+    let before = code(running.pid());
+    let recording = Recording::new(folder.path());
+    let attached = recording.attach(running.pid());
+    running.signal(libc::SIGUSR1);
+    running.wait_for("waits");
+    let recorded = detached(&recording, attached);
+    let said = &recorded.outcome.stderr;
+    assert_eq!((code(running.pid()), left_behind(running.pid())), (before, vec![]), "{said}");
+    assert!(!said.contains("keep the recorder's memory"), "{said}");
+    assert_eq!(ended(running).code(), 5);
+}
+
+#[test]
+fn a_look_that_was_asked_for_is_not_what_was_there_before() {
+    let folder = run::private_folder();
+    let program = compile_text("cc", &[], IDLE, folder.path(), "idle");
+    let mut running = started(&program, &[], folder.path());
+    let recording = Recording::new(folder.path()).with(&["--snapshot-every", "100ms"]);
+    let attached = recording.attach(running.pid());
+    running.signal(libc::SIGUSR1);
+    running.wait_for("waits");
+    std::thread::sleep(Duration::from_secs(1));
+    let recorded = detached(&recording, attached);
+    let memory = &recorded.report().memory;
+    assert!(memory.snapshots.len() >= 3, "{}", memory.snapshots.len());
+    let last = memory.snapshots.last().expect("there are some");
+    let end = memory.at_end.expect("pages were looked at");
+    for look in [last, &end] {
+        assert!(look.live_bytes >= 39_000_000 && look.before_bytes < 1 << 20, "{look:?}");
+    }
+    assert_eq!(ended(running).code(), 5);
 }
 
 #[test]

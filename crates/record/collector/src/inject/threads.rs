@@ -158,7 +158,8 @@ impl Threads {
     /// Whether a signal's handler goes back to such an instruction, as its frame says. What was on a stack earlier may look like one.
     pub(crate) fn any_interrupted_at(&self, wanted: impl Fn(u64) -> bool) -> bool {
         self.registers().iter().any(|(id, registers)| {
-            let words = read_some(*id, registers.rsp & !7, MOST_STACK);
+            // Where a handler has just returned to, the address of that is still there, right below.
+            let words = read_some(*id, registers.rsp.wrapping_sub(8) & !7, MOST_STACK);
             let word = |at: usize| words.get(at * 8..)?.first_chunk().map(|word| u64::from_le_bytes(*word));
             (0..words.len() / 8).any(|at| {
                 let is_such = word(at + INTERRUPTED_AT).is_some_and(&wanted);
