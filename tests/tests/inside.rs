@@ -117,6 +117,54 @@ fn a_program_in_c_with_an_allocator_inside_is_recorded() {
     assert_eq!((report.order.unknown_frees, report.order.implicit_frees), (0, 0));
 }
 
+/// With functions that the C library does not have, which nothing can be put in front of by name.
+const BESIDE: &str = r#"
+#include <stdlib.h>
+void *mallocx(size_t, int) __attribute__((weak));
+static void *volatile kept[3000];
+int main(void) {
+    for (int i = 0; i < 2000; i++) kept[i] = malloc(100);
+    for (int i = 2000; mallocx && i < 3000; i++) kept[i] = mallocx(200, 0);
+    return mallocx ? 0 : 3;
+}
+"#;
+
+/// A library that has such a function beside the C library's. It never reuses anything.
+const LIBRARY: &str = r#"
+#include <stddef.h>
+static char room[64 << 20] __attribute__((aligned(64)));
+static size_t used;
+void *malloc(size_t n) { size_t at = __atomic_fetch_add(&used, (n + 63) & -64, __ATOMIC_RELAXED); return at + n < sizeof room ? room + at : 0; }
+void *calloc(size_t n, size_t m) { return malloc(n * m); }
+void *realloc(void *old, size_t n) {
+    char *new = malloc(n), *from = old;
+    for (size_t i = 0; new && from && i < n && from + i < room + sizeof room; i++) new[i] = from[i];
+    return new;
+}
+void free(void *block) { (void)block; }
+int posix_memalign(void **out, size_t align, size_t n) { return (*out = malloc(n + align)) ? 0 : 12; }
+void *aligned_alloc(size_t align, size_t n) { return align <= 64 ? malloc(n) : 0; }
+void *memalign(size_t align, size_t n) { return aligned_alloc(align, n); }
+void *mallocx(size_t n, int flags) { (void)flags; return malloc(n + 1); }
+"#;
+
+#[test]
+fn a_library_in_front_of_the_c_librarys_is_one_allocator_with_all_its_functions() {
+    let folder = run::private_folder();
+    let program = compile(BESIDE, folder.path(), "beside", &[]);
+    let library = compile(LIBRARY, folder.path(), "libown.so", &["-shared", "-fPIC", "-fno-builtin"]);
+    let recording = Recording::new(folder.path()).variable("LD_PRELOAD", library.to_str().expect("a path"));
+    let recorded = recording.record(&program, &[]);
+    assert_eq!(recorded.outcome.code(), 0, "{}", recorded.outcome.stderr);
+    let report = recorded.report();
+    assert!(
+        report.totals.allocations >= 3000 && report.totals.allocated_bytes >= 400_000,
+        "{:?}",
+        report.totals
+    );
+    assert_eq!(report.memory.allocators, []);
+}
+
 /// As an extension of an interpreter does: the library is loaded, works with its own allocator, is unloaded, and loaded once more.
 /// One place that has blocks of two allocators: 2,000 of the C library, which stay, and 1,000 of jemalloc, of which half stay at another
 /// size.

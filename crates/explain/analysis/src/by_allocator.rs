@@ -13,7 +13,8 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OfAllocator {
     pub number: AllocatorNumber,
-    /// What it is and where; `None` for the one that is found by name, and where a recording is cut off before it says so.
+    /// What it is and where; `None` for the one that is found by name, for those that have no number of their own, and where a recording is
+    /// cut off before it says so.
     pub inside: Option<AllocatorInside>,
     pub allocations: u64,
     pub allocated_bytes: Bytes,

@@ -61,7 +61,7 @@ pub use error::{Error, ErrorKind};
 pub use exact::{ExactSite, Numbers, Place, PlaceId};
 pub use files::{FileSums, LineSums};
 pub use heap::{AllocatorTime, FreedAfter, Lifetimes, Sampled, SizeClass, SizeSpread, Sizes, reconcile};
-pub use heapwise_trace::event::MarkKind;
+pub use heapwise_trace::event::{AllocatorNumber, MarkKind};
 pub use heapwise_trace::file::records::{
     AllocatorInside, BlindSpot, CLibrary, EnvironmentFinding, Interception,
 };

@@ -13,9 +13,10 @@ pub(crate) fn totals<'a>(
 ) -> Vec<OfAllocator> {
     let mut all: BTreeMap<AllocatorNumber, OfAllocator> = BTreeMap::new();
     for (number, site) in sites.filter(|(_, site)| site.allocations + site.reallocations > 0) {
+        let is_one = number != AllocatorNumber::BY_NAME && number != AllocatorNumber::OTHERS;
         let of = all.entry(number).or_insert_with(|| OfAllocator {
             number,
-            inside: inside.iter().find(|inside| inside.number == number.0 && number.0 != 0).cloned(),
+            inside: inside.iter().find(|inside| is_one && inside.number == number.0).cloned(),
             ..OfAllocator::default()
         });
         of.allocations = of.allocations.saturating_add(site.allocations);

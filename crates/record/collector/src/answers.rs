@@ -10,7 +10,7 @@ use crate::sys;
 use heapwise_trace::live::hooks::{MOST_HOOKS, result};
 use heapwise_trace::live::plan::{FilePlan, Planned, Refused};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -60,9 +60,12 @@ impl Process {
         for Refused { family, name, why } in &plan.refused {
             self.hooks.refused.entry((path.clone(), family)).or_default().refuse(name, why);
         }
+        // What such a library has beside the functions of the C library is of the same allocator.
+        let is_by_name = |family: &str| plan.planned.iter().any(|of| of.family == family && of.is_by_name);
+        let is_the_library = path.file_name() == Path::new(&self.allocator_library()).file_name();
         let placed = plan.planned.iter().filter_map(|planned| Some((planned, hooks::placed(planned, line)?)));
         for (planned, mut hook) in placed {
-            if !planned.is_by_name && hook.kind.is_of_blocks() {
+            if hook.kind.is_of_blocks() && !is_the_library && !is_by_name(planned.family) {
                 hook.allocator = planner.number(&path, planned.family);
             }
             let index = self.hooks.sent.len();

@@ -208,3 +208,23 @@ pub(crate) struct Hooks {
     pub(crate) sent: Vec<Sent>,
     pub(crate) refused: EnteredByFile,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn allocators_have_numbers_until_there_are_none_left() {
+        let mut planner = Planner::default();
+        let file = |n: u32| PathBuf::from(format!("/usr/lib/lib{n}.so"));
+        let numbers: Vec<u8> = (0..70).map(|n| planner.number(&file(n), "jemalloc").0).collect();
+        let expected: Vec<u8> = (1..=62).chain([63; 8]).collect();
+        assert_eq!(numbers, expected);
+        assert_eq!(planner.number(&file(3), "jemalloc"), AllocatorNumber(4), "it keeps it");
+        assert_eq!(
+            planner.number(&file(3), "mimalloc"),
+            AllocatorNumber::OTHERS,
+            "another one in the same file"
+        );
+    }
+}

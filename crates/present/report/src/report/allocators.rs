@@ -5,7 +5,7 @@ use super::head::by_name;
 use super::rows::file_name;
 use crate::document::{Block, Cell, Column, Section, Table};
 use crate::units::{bytes, count};
-use heapwise_analysis::{Analysis, OfAllocator, Parts};
+use heapwise_analysis::{AllocatorNumber, Analysis, OfAllocator, Parts};
 
 /// One row for each allocator, the one with the most live bytes first.
 pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
@@ -58,7 +58,8 @@ pub(crate) fn name(analysis: &Analysis, of: &OfAllocator) -> String {
     match &of.inside {
         Some(inside) if inside.allocator.is_empty() => format!("malloc of {}", file_name(&inside.file)),
         Some(inside) => format!("{} in {}", inside.allocator, file_name(&inside.file)),
-        None if of.number.0 == 0 => by_name(analysis),
+        None if of.number == AllocatorNumber::BY_NAME => by_name(analysis),
+        None if of.number == AllocatorNumber::OTHERS => "other allocators".to_owned(),
         None => format!("allocator {}", of.number.0),
     }
 }
