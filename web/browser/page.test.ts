@@ -114,6 +114,8 @@ test("every part is there", async () => {
     assert.match(first, /What to do/);
     assert.match(await text(page, "[data-finding] .line.here"), /9\s*self\.sessions/);
     assert.equal(await page.locator("[data-term]").count(), 9);
+    assert.equal(await page.locator(".allocators tbody tr").count(), 2);
+    assert.match(await text(page, ".allocators tbody tr"), /^jemalloc in lib\S+\.so\s*5,600\s*8\.00 MiB\s*0 B\s*11\.0 MiB\s*3\.00 MiB\s*1\.00 MiB\s*0 B$/);
     assert.match(await text(page, "[data-term=external_fragmentation]"), /10\.4 MiB\s*40 %/);
     await page.getByRole("button", { name: "At the end" }).click();
     assert.match(await text(page, "[data-term=external_fragmentation]"), /10\.1 MiB/);

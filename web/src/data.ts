@@ -22,6 +22,8 @@ export interface Data {
   caveats: { blind: boolean; what: string; hint: string }[];
   verdict: { kind: string; sentence: string; remedy: string } | null;
   moments: Moment[];
+  /** Empty unless there are several. */
+  by_allocator: OfAllocator[];
   pages: Pages | null;
   curves: { step_ns: number; live: number[]; rss: (number | null)[] };
   /** The program's marks and spans, or null if it has none. */
@@ -78,6 +80,25 @@ export interface Moment {
   unaccounted_bytes: number;
   huge_pages_bytes: number;
   live_not_resident_bytes: number;
+}
+
+/** What one of several allocators has. */
+export interface OfAllocator {
+  name: string;
+  allocations: number;
+  allocated_bytes: number;
+  peak_live_bytes: number;
+  live_at_exit_bytes: number;
+  at_peak: AllocatorParts;
+  at_end: AllocatorParts;
+}
+
+export interface AllocatorParts {
+  live_bytes: number;
+  internal_fragmentation_bytes: number;
+  external_fragmentation_bytes: number;
+  free_pages_bytes: number;
+  metadata_bytes: number;
 }
 
 export interface Marks {

@@ -1,8 +1,8 @@
 /** Every resident byte and what it is there for: each bar begins where the one before ends. */
 
-import type { Moment } from "../data.ts";
+import type { AllocatorParts, Moment, OfAllocator } from "../data.ts";
 import { bar, choice, h, section } from "../dom.ts";
-import { bytes, share, time } from "../format.ts";
+import { bytes, count, share, time } from "../format.ts";
 import type { Model } from "../model.ts";
 
 type Term = "not_heap" | "before" | "unrecorded" | "live" | "internal_fragmentation" | "external_fragmentation" | "free_pages" | "metadata" | "unaccounted";
@@ -54,7 +54,35 @@ export function waterfall(model: Model): HTMLElement {
       ...options.map((o) => h("option", { attr: { value: o.id } }, o.label)),
     )
     : null;
-  return section("accounting", title, "Every resident byte, and what it is there for.", control, body);
+  return section("accounting", title, "Every resident byte, and what it is there for.", control, body, allocators(model.data.by_allocator));
+}
+
+/** Each allocator's part, if there are several. */
+function allocators(all: readonly OfAllocator[]): HTMLElement | null {
+  if (all.length < 2) return null;
+  const sum = (parts: AllocatorParts): number => Object.values(parts).reduce((a: number, b: number) => a + b, 0);
+  const heads = ["Allocator", "Allocations", "Live at the peak", "Live at exit", "Resident at the peak", "Of it free pages", "Resident at the end", "Of it free pages"];
+  const row = (of: OfAllocator): HTMLElement =>
+    h(
+      "tr",
+      { attr: { "data-allocator": of.name } },
+      h("th", { attr: { scope: "row" } }, of.name),
+      ...[
+        count(of.allocations), bytes(of.peak_live_bytes), bytes(of.live_at_exit_bytes),
+        bytes(sum(of.at_peak)), bytes(of.at_peak.free_pages_bytes), bytes(sum(of.at_end)), bytes(of.at_end.free_pages_bytes),
+      ].map((text) => h("td", { class: "number" }, text)),
+    );
+  const rows = [...all].sort((a, b) => b.peak_live_bytes - a.peak_live_bytes || sum(b.at_peak) - sum(a.at_peak));
+  return h(
+    "div",
+    { class: "table-holder", attr: { tabindex: "0", role: "region", "aria-label": "Allocators" } },
+    h(
+      "table",
+      { class: "threads allocators" },
+      h("thead", {}, h("tr", {}, ...heads.map((text, i) => h("th", { class: i > 0 ? "number" : "", attr: { scope: "col" } }, text)))),
+      h("tbody", {}, ...rows.map(row)),
+    ),
+  );
 }
 
 function drawn(moment: Moment): HTMLElement[] {

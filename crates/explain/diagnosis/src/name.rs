@@ -169,6 +169,7 @@ mod tests {
             ),
             ("app::run::{{closure}}", "{{closure}}"),
             ("{closure#2}", "{closure#2}"),
+            ("a::Pool<A>::get(long, char**) [clone .lto_priv.0]", "get"),
             (
                 "void std::vector<int, std::allocator<int> >::_M_realloc_insert<int>(int*, int&&)",
                 "_M_realloc_insert",

@@ -335,7 +335,7 @@ mod tests {
 
     #[test]
     fn what_rose_is_held_at_the_end_or_was_freed_there() {
-        let risen = |is_freed: bool| {
+        let risen = |is_freed: bool, goes_on: bool| {
             let mut p = Program::default();
             let stack = p.stack(&["main|/u/src/a.c|7"]);
             let blocks: Vec<u64> = (0..200)
@@ -349,13 +349,16 @@ mod tests {
             }
             let mut analysis = p.analysis();
             analysis.accounting.at_peak = Some(breakdown(|b| b.live = Bytes(60 * MIB)));
+            analysis.processes[0].still_running = goes_on;
             verdict(&analysis, None).expect("pages were seen")
         };
-        let held = risen(false);
+        let held = risen(false, true);
+        assert!(held.sentence.ends_with("still near its highest when the recording ended"), "{held:?}");
+        let held = risen(false, false);
         assert_eq!(held.kind, VerdictKind::Growth);
         assert!(held.sentence.ends_with("still near its highest when the program ended"), "{held:?}");
         assert!(held.remedy.contains("still hold it at the end"), "{held:?}");
-        let freed = risen(true);
+        let freed = risen(true, false);
         assert_eq!(freed.kind, VerdictKind::Growth);
         assert!(freed.sentence.ends_with("rose until the program freed it at its end"), "{freed:?}");
         assert!(freed.remedy.contains("if it goes on rising in a longer run"), "{freed:?}");

@@ -9,6 +9,7 @@ use std::path::Path;
 
 use common::Bench;
 use heapwise_symbols::ErrorKind;
+use heapwise_symbols::entry_points;
 use heapwise_symbols::inspect::{Class, Evidence, Executable, Libc, Machine, Privileges, Search, inspect};
 
 fn look(path: &Path) -> Executable {
@@ -248,4 +249,27 @@ fn an_object_file_is_no_executable() {
     let error = inspect(&bench.path("poem.o"), None).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Malformed);
     assert!(error.to_string().contains("expected an executable"), "{error}");
+}
+
+#[test]
+fn a_malloc_that_has_another_name_as_well_is_entered() {
+    let bench = Bench::new();
+    let text = "#include <stddef.h>
+static char room[1 << 20];
+static size_t used;
+void *tc_malloc(size_t n) { size_t at = used; used += (n + 63) & -64; return room + at; }
+void tc_free(void *p) { (void)p; }
+";
+    let aliases = "void *malloc(size_t) __attribute__((alias(\"tc_malloc\")));
+void free(void *) __attribute__((alias(\"tc_free\")));
+";
+    let main = "int main(void) { return !tc_malloc(3); }";
+    for (aliases, is_entered) in [(aliases, true), ("", false)] {
+        bench.write("tc.c", &format!("{text}{aliases}{main}"));
+        bench.run("cc", &["-O1", "-fno-builtin", "tc.c", "-o", "tc"]);
+        let plan = entry_points::plan(&bench.path("tc")).unwrap();
+        let names: Vec<&str> = plan.planned.iter().map(|planned| planned.name.as_str()).collect();
+        assert!(names.contains(&"tc_malloc") && !names.contains(&"malloc"), "one function is one: {names:?}");
+        assert_eq!(plan.enters_malloc, is_entered);
+    }
 }

@@ -192,6 +192,7 @@ mod tests {
                 "Vec::from_iter",
             ),
             ("app::run::{{closure}}", "app::run::{{closure}}"),
+            ("a::Pool<A>::get(long, char**) [clone .lto_priv.0]", "a::Pool::get"),
             ("<impl core::fmt::Debug for app::Thing<T>>::fmt", "Thing::fmt"),
             ("app::Map::<K, V>::insert", "app::Map::insert"),
             ("<&T as core::convert::Into<U>>::into", "&T::into"),

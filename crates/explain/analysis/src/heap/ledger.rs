@@ -1,5 +1,6 @@
 //! The accounts: what every event changes.
 
+mod allocators;
 mod ending;
 mod out_of_order;
 mod sampled;
@@ -70,18 +71,6 @@ pub(crate) struct ProcessLedger {
     /// Of stacks that are far behind all others, as only damaged recordings have them.
     far_sites: FxHashMap<StackId, u32>,
     n_sites: usize,
-}
-
-impl ProcessLedger {
-    /// The pages of one allocator.
-    fn touched_by(&mut self, allocator: AllocatorNumber, budget: &Budget) -> &mut TouchedHeap {
-        let known = self.touched_by.iter().position(|(number, _)| *number == allocator);
-        let place = known.unwrap_or_else(|| {
-            self.touched_by.push((allocator, TouchedHeap::new(budget.clone())));
-            self.touched_by.len() - 1
-        });
-        &mut self.touched_by[place].1
-    }
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -432,15 +421,6 @@ impl Ledger {
         self.gain(process, site, thread, size, weight);
         if self.reconciler.open {
             self.cancel(process, new, thread);
-        }
-    }
-
-    #[inline(always)]
-    fn mark_touched(&mut self, process: u32, allocator: AllocatorNumber, address: u64, size: u64) {
-        let process = &mut self.processes[process as usize];
-        process.touched_pages.mark(address, size);
-        if allocator != AllocatorNumber::BY_NAME {
-            process.touched_by(allocator, &self.budget).mark(address, size);
         }
     }
 

@@ -66,7 +66,7 @@ impl Rule for FreePages {
 mod tests {
     use super::*;
     use crate::testing::Program;
-    use heapwise_analysis::Bytes;
+    use heapwise_analysis::{AllocatorInside, AllocatorNumber, Bytes, Nanos, OfAllocator, Parts};
 
     #[test]
     fn pages_without_blocks_are_reported_with_the_allocators_remedy() {
@@ -102,6 +102,20 @@ mod tests {
         assert_eq!(findings[0].title, "the allocator keeps 80.0 MiB of free pages");
         assert!(findings[0].evidence[0].starts_with("at the end"), "{:?}", findings[0].evidence);
         assert!(findings[0].remedy.contains("malloc_trim"));
+        // Of several allocators the one that has the pages counts.
+        let inside =
+            AllocatorInside { allocator: "jemalloc".into(), number: 2, ..AllocatorInside::default() };
+        let theirs = Parts { free_pages: Bytes(70 << 20), ..Parts::default() };
+        let of = |number, at_end| OfAllocator {
+            number: AllocatorNumber(number),
+            at_end,
+            ..OfAllocator::default()
+        };
+        analysis.allocators =
+            vec![of(0, Parts::default()), OfAllocator { inside: Some(inside), ..of(2, theirs) }];
+        analysis.accounting.at_peak.as_mut().expect("it is there").time = Nanos(1);
+        assert!(found(&analysis)[0].remedy.contains("dirty_decay_ms"));
+        analysis.allocators.clear();
         let mut withheld = Vec::new();
         let judged = crate::findings::all(&analysis, crate::source::NO_LINES, true, &mut withheld);
         assert_eq!(judged.iter().find(|i| i.id == "free-pages"), None, "much is unrecorded");

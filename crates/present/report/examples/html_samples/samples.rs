@@ -2,7 +2,10 @@
 //! one whose stacks are deep.
 
 use crate::program::{Function, Program, Said, Work};
-use heapwise_analysis::{Accounting, Analysis, Breakdown, Bytes, Nanos, PageMap, PageRegion, Pinned};
+use heapwise_analysis::{
+    Accounting, AllocatorInside, AllocatorNumber, Analysis, Breakdown, Bytes, Nanos, OfAllocator, PageMap,
+    PageRegion, Parts, Pinned,
+};
 use heapwise_diagnosis::{Certainty, Diagnosis, Estimate, Finding, Severity, Verdict, VerdictKind};
 use heapwise_report::{Absence, Freed, SourceFile, Sources, ThreadMatrix};
 
@@ -115,6 +118,7 @@ fn everything(names: [&str; 8], command: &str, said: &str, source: &str) -> Samp
     };
     let mut analysis = program.analysis();
     analysis.accounting = accounting(&analysis);
+    analysis.allocators = allocators(names[6]);
     let n = analysis.sites().len();
     let times = (0..n).map(|i| Nanos(90_000_000 / (i as u64 + 1))).collect();
     let pair = |(allocated_by, freed_by, blocks)| Freed { allocated_by, freed_by, blocks };
@@ -127,6 +131,21 @@ fn everything(names: [&str; 8], command: &str, said: &str, source: &str) -> Samp
         times: Some(times),
         source: Source { text: source.into(), changed: !said.is_empty() },
     }
+}
+
+/// Two, one of them in a library with this name.
+fn allocators(name: &str) -> Vec<OfAllocator> {
+    let of = |number, mib: u64| OfAllocator {
+        number: AllocatorNumber(number),
+        allocations: 700 * mib,
+        peak_live_bytes: Bytes(mib << 20),
+        at_peak: Parts { live: Bytes(mib << 20), free_pages: Bytes(3 << 20), ..Parts::default() },
+        at_end: Parts { live: Bytes(1 << 20), ..Parts::default() },
+        ..OfAllocator::default()
+    };
+    let (allocator, file) = ("jemalloc".to_owned(), format!("lib{name}.so"));
+    let inside = AllocatorInside { allocator, file, functions: 30, number: 1 };
+    vec![of(0, 2), OfAllocator { inside: Some(inside), ..of(1, 8) }]
 }
 
 fn accounting(analysis: &Analysis) -> Accounting {

@@ -11,10 +11,12 @@ use super::strings::Strings;
 use super::threads::{Thread, matrix, threads};
 use super::tree::{Frames, Nodes, Tree};
 use crate::escape::terminal::escape;
+use crate::json::memory::by_allocator;
 use crate::report::allocator_names;
 use crate::report::totals::rss_note;
 use crate::report::warnings::not_seen_items;
 use crate::report::{Lead, lead};
+use crate::schema::report::OfAllocator;
 use heapwise_analysis::{Analysis, Totals};
 use heapwise_diagnosis::{Diagnosis, Finding, Verdict};
 use serde::Serialize;
@@ -39,6 +41,8 @@ pub(super) struct Model {
     caveats: Vec<Caveat>,
     verdict: Option<ModelVerdict>,
     moments: Vec<Moment>,
+    /// The part of each allocator in that, if there are several.
+    by_allocator: Vec<OfAllocator>,
     pages: Option<Pages>,
     curves: Curves,
     /// Null if the program has no marks.
@@ -144,6 +148,7 @@ impl Model {
             rss_note: rss_note(a, d),
             verdict: d.verdict.as_ref().map(verdict),
             moments: moments(a),
+            by_allocator: by_allocator(a).into_iter().map(cleaned).collect(),
             pages: pages(a),
             curves: curves(a),
             marks,
@@ -181,6 +186,11 @@ impl From<&Totals> for ModelTotals {
             lost: t.lost_events,
         }
     }
+}
+
+fn cleaned(of: OfAllocator) -> OfAllocator {
+    let text = |text: Option<String>| text.map(|text| clean(&text));
+    OfAllocator { name: clean(&of.name), allocator: text(of.allocator), file: text(of.file), ..of }
 }
 
 fn clean(text: &str) -> String {

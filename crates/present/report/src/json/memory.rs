@@ -27,7 +27,6 @@ pub(super) fn memory(analysis: &Analysis, verdict: Option<&diagnosis::Verdict>) 
         blocks: p.blocks,
         pages: p.pages,
     });
-    let several = Some(&analysis.allocators).filter(|all| all.len() > 1);
     Memory {
         peak_rss_bytes: Some(analysis.memory.peak_rss.0).filter(|&bytes| bytes > 0),
         shared_pages_count_once: analysis.memory.shared_pages_count_once,
@@ -44,8 +43,14 @@ pub(super) fn memory(analysis: &Analysis, verdict: Option<&diagnosis::Verdict>) 
             sentence: v.sentence.clone(),
             remedy: v.remedy.clone(),
         }),
-        allocators: several.into_iter().flatten().map(|of| of_allocator(analysis, of)).collect(),
+        allocators: by_allocator(analysis),
     }
+}
+
+/// The part of each allocator, if there are several.
+pub(crate) fn by_allocator(analysis: &Analysis) -> Vec<OfAllocator> {
+    let several = Some(&analysis.allocators).filter(|all| all.len() > 1);
+    several.into_iter().flatten().map(|of| of_allocator(analysis, of)).collect()
 }
 
 fn of_allocator(analysis: &Analysis, of: &analysis::OfAllocator) -> OfAllocator {

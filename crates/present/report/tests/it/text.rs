@@ -2,7 +2,9 @@
 
 use crate::sample::{Sampled, analysis};
 use crate::snapshot::compare;
-use heapwise_analysis::{Analysis, BlindSpot, Breakdown, Bytes, Warning};
+use heapwise_analysis::{
+    AllocatorInside, AllocatorNumber, Analysis, BlindSpot, Breakdown, Bytes, OfAllocator, Parts, Warning,
+};
 use heapwise_diagnosis::{Diagnosis, Estimate, diagnose};
 use heapwise_report::{SourceLines, Style, TextOptions, text};
 
@@ -136,6 +138,49 @@ fn lines_fit_whatever_the_width() {
 }
 
 /// A program most of whose memory belongs to an allocator inside of it.
+#[test]
+fn several_allocators_have_a_row_each_and_what_was_there_before_is_no_other_memory() {
+    let mut analysis = analysis(&Sampled::default());
+    let peak = Breakdown {
+        rss: Bytes(20 << 20),
+        live: Bytes(1 << 20),
+        before: Bytes(12 << 20),
+        not_heap: Bytes(7 << 20),
+        ..Breakdown::default()
+    };
+    (analysis.accounting.at_peak, analysis.accounting.at_end) = (Some(peak), Some(peak));
+    let inside = AllocatorInside {
+        allocator: "jemalloc".into(),
+        file: "/usr/lib/libduck.so.1".into(),
+        functions: 30,
+        number: 1,
+    };
+    let parts = Parts { live: Bytes(1 << 20), free_pages: Bytes(2 << 20), ..Parts::default() };
+    let of = |number, allocations, peak: u64| OfAllocator {
+        number,
+        allocations,
+        peak_live_bytes: Bytes(peak),
+        at_peak: parts,
+        ..OfAllocator::default()
+    };
+    let text = |analysis: &heapwise_analysis::Analysis| {
+        let diagnosis = heapwise_diagnosis::diagnose(analysis);
+        let report = heapwise_report::text(analysis, &diagnosis, &TextOptions::default(), STYLE);
+        report.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    analysis.allocators = vec![of(AllocatorNumber::BY_NAME, 70, 5000)];
+    let words = text(&analysis);
+    assert!(words.contains("60 % of it from before the recording"), "{words}");
+    assert!(!words.contains("ALLOCATORS"), "one needs no table: {words}");
+    let theirs = OfAllocator { inside: Some(inside), ..of(AllocatorNumber(1), 4321, 9000) };
+    analysis.allocators.extend([theirs, of(AllocatorNumber::OTHERS, 3, 10)]);
+    let words = text(&analysis);
+    assert!(words.contains("ALLOCATORS"), "{words}");
+    let row = words.find("jemalloc in libduck.so.1 4,321 8.79 KiB 3.00 MiB").expect(&words);
+    let others = words.find("other allocators 3 10 B 3.00 MiB").expect(&words);
+    assert!(row < others, "most live bytes first: {words}");
+}
+
 #[test]
 fn what_was_not_recorded_stands_where_it_would_be_judged() {
     let mut analysis = analysis(&Sampled::default());

@@ -33,11 +33,6 @@ impl Ledger {
         }
     }
 
-    /// Which allocator the blocks of a site are from.
-    pub(super) fn allocator_of(&self, site: u32) -> AllocatorNumber {
-        self.site_allocators.get(site as usize).copied().unwrap_or_default()
-    }
-
     #[inline(always)]
     fn first_site(&mut self, process: u32, stack: StackId, allocator: AllocatorNumber) -> u32 {
         match self.processes[process as usize].sites.get(stack.0 as usize) {
