@@ -219,8 +219,57 @@ fn each_of_several_allocators_has_its_part_of_the_accounts() {
     assert_eq!(both(|of| of.at_end.free_pages_bytes), end.free_pages_bytes);
     assert_eq!(both(|of| of.at_end.metadata_bytes), end.metadata_bytes);
     assert_eq!(theirs.at_end.live_bytes, 1_500_000, "each page of it was written to");
+    // Blocks of 3,000 bytes have 3,072 in each jemalloc with a quantum of 16 bytes.
+    assert_eq!(theirs.at_end.internal_fragmentation_bytes, 500 * 72);
+    let measured = [ours, theirs].map(|of| of.block_sizes_of.as_deref().unwrap_or_default());
+    assert!(measured[0].contains("libc.so") && measured[1].starts_with("jemalloc 5"), "{measured:?}");
+    assert!(report.memory.knows_block_sizes);
     let mut of_get = report.sites.iter().filter(|site| site.allocations >= 1000);
     assert_eq!(of_get.next().map(|site| site.allocations), Some(3000), "it is one place");
+}
+
+/// Has an allocator with jemalloc's names and other sizes, as builds with `--with-lg-quantum=3` have.
+const OTHER_SIZES: &str = r#"
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+static char *next, *end;
+__attribute__((noinline)) void *own_mallocx(size_t size, int flags) {
+    size = (size + 7) & ~(size_t)7;
+    if (!next || next + size > end) {
+        next = mmap(NULL, 1 << 22, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        end = next + (1 << 22);
+    }
+    char *block = next;
+    next += size;
+    return flags & 0x40 ? memset(block, 0, size) : block;
+}
+__attribute__((noinline)) void own_dallocx(void *block, int flags) {
+    if (flags & 1) memset(block, 0, 8);
+    *(volatile char *)block = 1;
+}
+int main() {
+    for (int i = 0; i < 10000; i++) memset(own_mallocx(20, 0), i, 20);
+    void *one = own_mallocx(100, 0);
+    own_dallocx(one, 0);
+    return 0;
+}"#;
+
+#[test]
+fn sizes_of_another_build_that_the_blocks_contradict_are_not_believed() {
+    let folder = run::private_folder();
+    let program = compile(OTHER_SIZES, folder.path(), "other", &[]);
+    let recorded = Recording::new(folder.path()).record(&program, &[]);
+    assert_eq!(recorded.outcome.code(), 0, "{}", recorded.outcome.stderr);
+    let memory = &recorded.report().memory;
+    let of = memory.allocators.iter().find(|of| of.allocator.as_deref() == Some("jemalloc"));
+    let of = of.unwrap_or_else(|| panic!("{:?}", memory.allocators));
+    assert_eq!((of.allocations, of.at_end.live_bytes), (10_001, 200_000));
+    assert_eq!((of.block_sizes_of.as_deref(), of.at_end.internal_fragmentation_bytes), (None, 0));
+    assert!(!memory.knows_block_sizes);
+    let mut command = run::command(heapwise_tests::tool::heapwise(), folder.path());
+    let text = run::finish(command.arg("report").arg(&recorded.file), folder.path(), "report").text();
+    assert!(text.contains("(they are not those of jemalloc 5"), "{text}");
 }
 
 #[test]

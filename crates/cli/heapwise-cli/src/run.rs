@@ -93,6 +93,7 @@ pub(crate) fn request(args: &RecordingArgs, command: Vec<OsString>) -> Request {
         explain: blind_spots::of_file,
         look_inside: blind_spots::inside,
         plan: |_| None,
+        build: crate::bundled::build,
         environment: BTreeMap::new(),
         environment_findings: Vec::new(),
         examine: doctor::of_recorded,

@@ -2,7 +2,7 @@
 
 use crate::accounting::{Accounting, Breakdown};
 use crate::analysis::Analysis;
-use crate::by_allocator::Divided;
+use crate::by_allocator::{Divided, OfAllocator};
 use crate::heap::{LiveBlock, TouchedHeap};
 use crate::residency::{self, HeapSnapshot, Pages, map, pins};
 use crate::units::SiteId;
@@ -52,6 +52,10 @@ impl Analysis {
         for of in &mut self.allocators {
             let parts = |of_all: &Option<Divided>| of_all.as_ref()?.parts.get(&of.number).copied();
             (of.at_peak, of.at_end) = (parts(&peak).unwrap_or_default(), parts(&end).unwrap_or_default());
+            let slot = residency.peak.as_ref().map(|heap_snapshot| heap_snapshot.slot);
+            let sizes = slot.and_then(|slot| pages.allocator(slot).sizes(of.number));
+            of.block_sizes_of = sizes.map(|sizes| sizes.allocator.clone());
+            of.contradicted = residency.contradicted.get(&of.number).cloned();
         }
         let (at_peak, at_end) = (peak.map(|peak| peak.breakdown), end.map(|end| end.breakdown));
         // What is pinned is best seen when most is free beside live blocks.
@@ -72,8 +76,9 @@ impl Analysis {
             None => (None, Vec::new()),
         };
         let snapshots = residency.requested.clone();
-        let knows_block_sizes = heap_snapshot
-            .is_some_and(|heap_snapshot| residency.allocator(heap_snapshot.slot).knows_block_sizes());
+        let has_blocks = |of: &&OfAllocator| (of.at_peak.live + of.at_end.live).0 > 0;
+        let knows_block_sizes = heap_snapshot.is_some()
+            && self.allocators.iter().filter(has_blocks).all(|of| of.block_sizes_of.is_some());
         self.accounting = Accounting { at_peak, at_end, knows_block_sizes, snapshots, page_map, pinned };
     }
 

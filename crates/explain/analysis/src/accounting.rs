@@ -10,7 +10,7 @@ pub struct Accounting {
     pub at_peak: Option<Breakdown>,
     /// Shortly before the end of the process with the largest resident set.
     pub at_end: Option<Breakdown>,
-    /// Whether it is known how large the allocator's blocks are. If not, internal fragmentation counts as external.
+    /// Whether it is known how large the blocks of all allocators are. If not, internal fragmentation counts as external.
     pub knows_block_sizes: bool,
     /// Snapshots that were requested, in their order.
     pub snapshots: Vec<Breakdown>,

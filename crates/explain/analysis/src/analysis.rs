@@ -89,6 +89,8 @@ pub struct Process {
     pub command: Vec<String>,
     /// Path of the object that provides its `malloc`.
     pub allocator: String,
+    /// Path of the library whose `malloc` is found by its name, if that is another one.
+    pub by_name: String,
     /// When it joined.
     pub start: Nanos,
     /// When its end was noticed, if it was.

@@ -162,7 +162,7 @@ impl<O: Observer> Run<O> {
                 if !self.budget.keep(words + info.environment_findings.len() as u64 * price::MODULE) {
                     return;
                 }
-                self.sequencer.residency.describe(slot, &info.allocator, info.forked_from.is_some());
+                self.sequencer.residency.describe(slot, &info);
                 let parent = info.forked_from.and_then(|parent| self.process_slots.get(&parent).copied());
                 self.sequencer.ledger.processes[slot as usize].forked_from = parent;
                 self.processes[slot as usize].info = info;

@@ -27,6 +27,11 @@ pub struct OfAllocator {
     pub at_peak: Parts,
     /// The same for the last breakdown of that process.
     pub at_end: Parts,
+    /// Of what the sizes of blocks were measured: the library, or another build of an allocator that is inside of the program. `None` if
+    /// they are not known, and internal fragmentation counts as external.
+    pub block_sizes_of: Option<String>,
+    /// The build that was measured, where the program's blocks contradict its sizes.
+    pub contradicted: Option<String>,
 }
 
 /// One allocator's parts of a [`Breakdown`], which has the sums over all.

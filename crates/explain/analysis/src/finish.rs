@@ -77,7 +77,7 @@ impl<O: Observer> Run<O> {
         memory.live.end_at(duration);
         memory.rss.end_at(duration);
         let mut residency = self.sequencer.residency;
-        residency.finish();
+        residency.finish(&ledger.site_allocators);
         let slots = residency.peak.as_ref().map(|peak| ledger.line_of(peak.slot)).unwrap_or_default();
         let touched_by = slots.first().map(|&slot| std::mem::take(&mut ledger.processes[slot].touched_by));
         let touched_pages =
@@ -313,6 +313,7 @@ impl<O: Observer> Run<O> {
                 forked_from: state.info.forked_from,
                 command: state.info.command.clone(),
                 allocator: state.info.allocator.clone(),
+                by_name: state.info.by_name.clone(),
                 start: Nanos(clock.time_ns(start)),
                 end: state.end.as_ref().map(|e| Nanos(clock.time_ns(e.epoch.0))),
                 still_running: state.end.as_ref().is_some_and(|e| e.still_running),

@@ -90,21 +90,27 @@ impl Process {
     /// library's before that.
     pub(crate) fn own_allocator(&self) -> Option<String> {
         let program = self.executable.as_deref()?;
+        match self.applied().find(|sent| sent.file == program) {
+            Some(Sent { file, family: "", .. }) => Some(file.to_string_lossy().into_owned()),
+            Some(Sent { family, .. }) => Some((*family).to_owned()),
+            None => self.entered_library(),
+        }
+    }
+
+    /// The library whose `malloc` is entered through the recorder, one that stands in front of the C library's before that.
+    pub(crate) fn entered_library(&self) -> Option<String> {
+        let by_name = || self.applied().filter(|sent| sent.is_by_name);
+        let is_c_library = |sent: &&Sent| ["glibc", "musl"].contains(&sent.family);
+        let found = by_name().find(|sent| !is_c_library(sent)).or_else(|| by_name().next())?;
+        Some(found.file.to_string_lossy().into_owned())
+    }
+
+    /// The functions of allocators that are entered through the recorder.
+    fn applied(&self) -> impl Iterator<Item = &Sent> {
         let results = self.header().hook_results.iter().map(|it| it.load(Ordering::Acquire));
         let sent = self.hooks.sent.iter().zip(results);
         let applied = sent.filter(|(sent, result)| sent.kind.is_of_blocks() && *result == result::APPLIED);
-        let applied: Vec<_> = applied.map(|(sent, _)| sent).collect();
-        if let Some(Sent { file, family, .. }) = applied.iter().find(|sent| sent.file == program) {
-            return Some(if family.is_empty() {
-                file.to_string_lossy().into_owned()
-            } else {
-                (*family).to_owned()
-            });
-        }
-        let by_name = || applied.iter().filter(|sent| sent.is_by_name);
-        let is_c_library = |sent: &Sent| ["glibc", "musl"].contains(&sent.family);
-        let found = by_name().find(|sent| !is_c_library(sent)).or_else(|| by_name().next())?;
-        Some(found.file.to_string_lossy().into_owned())
+        applied.map(|(sent, _)| sent)
     }
 
     /// Whether the process is about to ask its first question: what it calls its allocator depends on the answer.

@@ -78,7 +78,7 @@ pub fn attach(pid: u32, request: &Request, begun: fn(&Begun)) -> Result<Recorded
     let control = Control { already: prepared.threads, ..Control::default() };
     let helpers = Helpers {
         examiner: Examiner::new(request.examine, &request.environment_findings),
-        probes: Probes::default(),
+        probes: Probes::with_builds(request.build),
         planner: planner.clone(),
         children: Children::default(),
     };

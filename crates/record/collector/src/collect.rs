@@ -448,6 +448,7 @@ impl<'a> Collector<'a> {
             self.processes.push(process);
         }
         merge_blocks(&mut self.batch);
+        self.probes.want_inside(self.planner.numbered());
         self.batch.sizes.extend(self.probes.answers(wait));
         self.forward(wait, held_back);
     }

@@ -89,6 +89,11 @@ impl Planner {
         AllocatorNumber(u8::try_from((place + 1).min(most)).unwrap_or(AllocatorNumber::OTHERS.0))
     }
 
+    /// The families of the allocators that have numbers, from 1 on.
+    pub(crate) fn numbered(&self) -> impl Iterator<Item = &'static str> {
+        self.numbered.iter().map(|(_, family)| *family)
+    }
+
     /// Whether there are answers.
     pub(crate) fn answers(&self) -> bool {
         self.plan.is_some()

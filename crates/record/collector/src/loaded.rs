@@ -65,8 +65,8 @@ impl Library {
     }
 
     /// Where the loader of a process that we start finds it, as long as this is open.
-    pub(crate) fn path(&self) -> String {
-        format!("/proc/{}/fd/{}", sys::id_in_proc(), self.0.as_raw_fd())
+    pub(crate) fn path(&self) -> PathBuf {
+        format!("/proc/{}/fd/{}", sys::id_in_proc(), self.0.as_raw_fd()).into()
     }
 }
 

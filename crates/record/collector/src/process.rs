@@ -104,6 +104,7 @@ impl Process {
             forked_from: known(header.forked_from.load(Ordering::Relaxed)),
             command: arguments.map(str::to_owned).collect(),
             allocator: String::new(),
+            by_name: String::new(),
             start_epoch,
             environment_findings: Vec::new(),
         };
@@ -160,7 +161,7 @@ impl Process {
     /// The library that has its `malloc`; of a process that did not find that itself, what was entered there.
     pub(crate) fn allocator_library(&self) -> String {
         match self.allocator() {
-            path if path.is_empty() && self.info.allocator.starts_with('/') => self.info.allocator.clone(),
+            path if path.is_empty() => self.entered_library().unwrap_or_default(),
             path => path,
         }
     }
@@ -177,6 +178,8 @@ impl Process {
             }
             _ => self.allocator_now(),
         };
+        self.info.by_name =
+            Some(self.allocator_library()).filter(|path| *path != self.info.allocator).unwrap_or_default();
         Some(self.info.clone())
     }
 

@@ -10,7 +10,7 @@ use crate::inject::children::Children;
 use crate::inject::image::Image;
 use crate::session::{PreloadLibrary, Session, Settings};
 use crate::sys::page_bytes;
-use crate::usable::Probes;
+use crate::usable::{Build, Probes};
 use crate::{inject, nested, output, signals, sys, ticks, unreached};
 use heapwise_trace::file::Error as FileError;
 use heapwise_trace::file::records::{BlindSpot, CLibrary, EnvironmentFinding, Interception, Meta, RunEnd};
@@ -62,6 +62,8 @@ pub struct Request {
     /// Plans which functions of allocators inside of a file are entered through the recorder; nothing for what is no program or
     /// library.
     pub plan: fn(&Path) -> Option<FilePlan>,
+    /// The builds of allocators by which those inside of programs are measured, by their families.
+    pub build: fn(&str) -> Option<Build>,
     /// The environment variables that concern the heap, and no others.
     pub environment: BTreeMap<String, String>,
     /// What is known to slow the program's heap from outside of its code.
@@ -181,7 +183,7 @@ pub fn record(request: Request) -> Result<Recorded, Error> {
     let control = Control::default();
     let helpers = Helpers {
         examiner: Examiner::new(request.examine, &request.environment_findings),
-        probes: Probes::default(),
+        probes: Probes::with_builds(request.build),
         planner: Planner::new(request.plan),
         children: Children::default(),
     };

@@ -3,6 +3,9 @@
 //! Measuring in the recorded program would cost a call per event, on blocks that it is using. The result depends only
 //! on the allocator and its settings, so a process of ours measures it: this program, started once more with that
 //! allocator preloaded. It tries all sizes and prints the results.
+//!
+//! An allocator inside of a program cannot be preloaded. Where there is a build of the same allocator that can, that is measured in its
+//! place; the analysis believes it as long as no block of the program's contradicts it.
 
 #![expect(unsafe_code, reason = "asks the allocator of this process, through its C functions")]
 
@@ -10,10 +13,12 @@ use crate::joins::Memory;
 use crate::loaded::Library;
 use crate::process::Process;
 use crate::refusals::{Refusals, Refused};
+use heapwise_trace::event::AllocatorNumber;
 use heapwise_trace::file::allocator::is_glibc;
 use heapwise_trace::file::pages::UsableSizes;
 use std::collections::BTreeSet;
 use std::io::Read;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::sync_channel;
 use std::thread::JoinHandle;
@@ -64,12 +69,21 @@ pub fn ask_here() -> Vec<u64> {
     sizes
 }
 
+/// A build of an allocator that can be measured in place of one that is inside of a program.
+#[derive(Clone, Debug)]
+pub struct Build {
+    /// What it is called, with its version.
+    pub name: String,
+    /// A library that can be preloaded for as long as this program runs; `None` for the C library.
+    pub library: Option<PathBuf>,
+}
+
 /// Asks the allocator of a library, or the C library's, which this program has as well. `None` if it does not answer.
-fn measure(allocator: &str, library: Option<&Library>) -> Option<UsableSizes> {
+fn measure(allocator: &str, library: Option<&Path>) -> Option<UsableSizes> {
     let mut command = Command::new("/proc/self/exe");
     command.arg(COMMAND).env_remove("LD_PRELOAD");
     if let Some(library) = library {
-        command.env("LD_PRELOAD", library.path());
+        command.env("LD_PRELOAD", library);
     }
     ask(&mut command, allocator, library.is_none())
 }
@@ -94,7 +108,13 @@ pub fn ask(command: &mut Command, allocator: &str, is_glibc: bool) -> Option<Usa
     let ascending = sizes.is_sorted_by(|a, b| a < b);
     // The size and flags of a block of glibc lie in front of it.
     let header_bytes = if is_glibc { 8 } else { 0 };
-    (ascending && sizes.len() > 1).then(|| UsableSizes { allocator: allocator.into(), header_bytes, sizes })
+    let number = AllocatorNumber::BY_NAME;
+    (ascending && sizes.len() > 1).then(|| UsableSizes {
+        allocator: allocator.into(),
+        number,
+        header_bytes,
+        sizes,
+    })
 }
 
 /// Measurements under way: each allocator that occurs is measured once, in the background.
@@ -103,6 +123,10 @@ pub struct Probes {
     /// No allocator is measured: that would start this program once more, which is the user's.
     off: bool,
     asked: BTreeSet<String>,
+    /// The builds for families of allocators inside of programs.
+    build: Option<fn(&str) -> Option<Build>>,
+    /// How many of the allocators with numbers were looked at.
+    numbered: usize,
     running: Vec<JoinHandle<Option<UsableSizes>>>,
 }
 
@@ -110,6 +134,11 @@ impl Probes {
     /// Measures no allocator.
     pub fn off() -> Self {
         Self { off: true, ..Self::default() }
+    }
+
+    /// With builds for families of allocators inside of programs.
+    pub fn with_builds(build: fn(&str) -> Option<Build>) -> Self {
+        Self { build: Some(build), ..Self::default() }
     }
 
     /// Measures the allocator of a process, unless that was done before. The process has to exist and be proven to be
@@ -131,8 +160,27 @@ impl Probes {
             }
         };
         self.asked.insert(path.clone());
+        self.start(move || measure(&path, library.map(|library| library.path()).as_deref()));
+    }
+
+    /// Measures builds of the allocators inside of programs, which have numbers from 1 on: of each one its family.
+    pub(crate) fn want_inside<'a>(&mut self, families: impl Iterator<Item = &'a str>) {
+        let Some(build) = self.build else { return };
+        for family in families.skip(self.numbered) {
+            self.numbered += 1;
+            let number = AllocatorNumber(u8::try_from(self.numbered).unwrap_or(u8::MAX));
+            if number < AllocatorNumber::OTHERS
+                && self.numbered <= MOST_ASKED
+                && let Some(Build { name, library }) = build(family)
+            {
+                self.start(move || Some(UsableSizes { number, ..measure(&name, library.as_deref())? }));
+            }
+        }
+    }
+
+    fn start(&mut self, measure: impl FnOnce() -> Option<UsableSizes> + Send + 'static) {
         let thread = std::thread::Builder::new().name("usable sizes".into());
-        self.running.extend(thread.spawn(move || measure(&path, library.as_ref())).ok());
+        self.running.extend(thread.spawn(measure).ok());
     }
 
     /// The results since the last call; with `wait` all of them.

@@ -8,6 +8,7 @@
 pub(crate) mod allocator;
 pub(crate) mod before;
 pub(crate) mod breakdown;
+mod contradiction;
 pub(crate) mod map;
 mod pages;
 pub(crate) mod pins;
@@ -16,11 +17,13 @@ mod tests;
 
 use crate::accounting::Breakdown;
 use crate::heap::{LiveBlock, TouchedHeap};
-use allocator::Allocator;
+use allocator::{Allocator, SizesByNumber};
 use before::Before;
 use heapwise_trace::event::AllocatorNumber;
 use heapwise_trace::file::pages::{Reason, Snapshot, UsableSizes};
+use heapwise_trace::file::records::ProcessInfo;
 use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 
 /// What the accounts are made from.
 #[derive(Debug)]
@@ -37,7 +40,7 @@ pub(crate) struct Pages {
 impl Pages {
     /// What is known of the allocators of a process.
     pub(crate) fn allocator(&self, slot: u32) -> Allocator<'_> {
-        self.residency.allocator(slot).with_sites(&self.of_site)
+        self.residency.allocator(slot, &self.of_site)
     }
 }
 
@@ -63,13 +66,28 @@ impl HeapSnapshot {
     }
 }
 
+/// What is known of the heap of a process.
+#[derive(Debug)]
+struct OfProcess {
+    /// Its own allocator.
+    allocator: String,
+    /// The library whose functions are found by their names.
+    by_name: String,
+    /// Whether it has blocks of the process that it was forked from.
+    inherited: bool,
+}
+
 /// Everything that was seen of pages.
 #[derive(Debug, Default)]
 pub(crate) struct Residency {
     /// By path of the allocator.
     sizes: FxHashMap<String, UsableSizes>,
-    /// By process: path of its allocator, and whether it has blocks of the process that it was forked from.
-    heaps: FxHashMap<u32, (String, bool)>,
+    /// Of those inside of programs.
+    inside: SizesByNumber,
+    /// The builds whose sizes are not theirs.
+    pub(crate) contradicted: BTreeMap<AllocatorNumber, String>,
+    /// By process.
+    heaps: FxHashMap<u32, OfProcess>,
     /// By process: what was resident when recording began, where that was in the middle.
     before: FxHashMap<usize, Before>,
     /// The snapshot at the highest resident set.
@@ -90,12 +108,17 @@ const MOST_REQUESTED: usize = 10_000;
 
 impl Residency {
     pub(crate) fn add_sizes(&mut self, sizes: UsableSizes) {
-        self.sizes.insert(sizes.allocator.clone(), sizes);
+        match sizes.number {
+            AllocatorNumber::BY_NAME => drop(self.sizes.insert(sizes.allocator.clone(), sizes)),
+            number => drop(self.inside.insert(number, sizes)),
+        }
     }
 
-    /// Notes which allocator a process has, and whether it is a fork.
-    pub(crate) fn describe(&mut self, slot: u32, allocator: &str, inherited: bool) {
-        self.heaps.insert(slot, (allocator.to_owned(), inherited));
+    /// Notes which allocators a process has, and whether it is a fork.
+    pub(crate) fn describe(&mut self, slot: u32, info: &ProcessInfo) {
+        let by_name = if info.by_name.is_empty() { &info.allocator } else { &info.by_name };
+        let (allocator, by_name) = (info.allocator.clone(), by_name.clone());
+        self.heaps.insert(slot, OfProcess { allocator, by_name, inherited: info.forked_from.is_some() });
     }
 
     /// Notes which pages are resident. Returns those that were when recording began. `line` is the process, and those that it was
@@ -113,10 +136,26 @@ impl Residency {
         self.before.get(&slot).cloned().unwrap_or_default()
     }
 
-    /// What is known of the allocator of a process.
-    pub(crate) fn allocator(&self, slot: u32) -> Allocator<'_> {
-        let (path, inherited) = self.heaps.get(&slot).map_or(("", false), |(path, forked)| (path, *forked));
-        Allocator::new(path, self.sizes.get(path), inherited)
+    /// What is known of the allocators of a process. `of_site` has those of all raw sites' blocks; empty if all are from the one that is
+    /// found by name.
+    fn allocator<'a>(&'a self, slot: u32, of_site: &'a [AllocatorNumber]) -> Allocator<'a> {
+        static UNKNOWN: OfProcess =
+            OfProcess { allocator: String::new(), by_name: String::new(), inherited: false };
+        let of = self.heaps.get(&slot).unwrap_or(&UNKNOWN);
+        let allocator = Allocator::new(&of.allocator, self.sizes.get(&of.by_name), of.inherited);
+        allocator.with_sites(of_site, &self.inside)
+    }
+
+    /// Gives up the sizes that blocks contradict.
+    fn check(&mut self, heap_snapshot: &HeapSnapshot, of_site: &[AllocatorNumber]) {
+        if self.inside.is_empty() {
+            return;
+        }
+        let allocator = self.allocator(heap_snapshot.slot, of_site);
+        for number in contradiction::contradicted(&heap_snapshot.live, &allocator) {
+            let sizes = self.inside.remove(&number);
+            self.contradicted.extend(sizes.map(|sizes| (number, sizes.allocator)));
+        }
     }
 
     /// Whether a snapshot is needed at all; copying the live blocks takes time.
@@ -166,7 +205,8 @@ impl Residency {
     ) {
         if heap_snapshot.snapshot.reason == Reason::Requested && self.requested.len() < MOST_REQUESTED {
             heap_snapshot.sort();
-            let allocator = self.allocator(heap_snapshot.slot).with_sites(of_site);
+            self.check(&heap_snapshot, of_site);
+            let allocator = self.allocator(heap_snapshot.slot, of_site);
             let breakdown = allocator.breakdown(&heap_snapshot, touched_pages);
             self.requested.push(breakdown);
         }
@@ -182,9 +222,14 @@ impl Residency {
         }
     }
 
-    /// No more snapshots: those that are kept are prepared for the analysis.
-    pub(crate) fn finish(&mut self) {
+    /// No more snapshots: those that are kept are prepared for the analysis. `of_site` has the allocators of all raw sites' blocks.
+    pub(crate) fn finish(&mut self, of_site: &[AllocatorNumber]) {
         self.spare = Vec::new();
-        self.peak.iter_mut().chain(&mut self.latest).for_each(HeapSnapshot::sort);
+        let (mut peak, mut latest) = (self.peak.take(), self.latest.take());
+        for heap_snapshot in peak.iter_mut().chain(&mut latest) {
+            heap_snapshot.sort();
+            self.check(heap_snapshot, of_site);
+        }
+        (self.peak, self.latest) = (peak, latest);
     }
 }

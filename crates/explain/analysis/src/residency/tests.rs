@@ -33,7 +33,8 @@ fn heap_snapshot(mappings: Vec<MappedPages>, live: &[(u64, u64, u32)]) -> HeapSn
 }
 
 fn sizes() -> UsableSizes {
-    UsableSizes { allocator: "/lib/libc.so.6".into(), header_bytes: 8, sizes: vec![24, 40, 56] }
+    let (allocator, sizes) = ("/lib/libc.so.6".into(), vec![24, 40, 56]);
+    UsableSizes { allocator, header_bytes: 8, sizes, ..UsableSizes::default() }
 }
 
 fn sum(b: &Breakdown) -> Bytes {

@@ -47,10 +47,11 @@ pub(super) fn memory(analysis: &Analysis, verdict: Option<&diagnosis::Verdict>) 
     }
 }
 
-/// The part of each allocator, if there are several.
+/// The part of each allocator, unless the only one is found by name.
 pub(crate) fn by_allocator(analysis: &Analysis) -> Vec<OfAllocator> {
-    let several = Some(&analysis.allocators).filter(|all| all.len() > 1);
-    several.into_iter().flatten().map(|of| of_allocator(analysis, of)).collect()
+    let all =
+        Some(&analysis.allocators).filter(|all| all.len() > 1 || all.iter().any(|of| of.inside.is_some()));
+    all.into_iter().flatten().map(|of| of_allocator(analysis, of)).collect()
 }
 
 fn of_allocator(analysis: &Analysis, of: &analysis::OfAllocator) -> OfAllocator {
@@ -67,6 +68,7 @@ fn of_allocator(analysis: &Analysis, of: &analysis::OfAllocator) -> OfAllocator 
         live_at_exit_blocks: of.live_at_exit_blocks,
         at_peak: parts(&of.at_peak),
         at_end: parts(&of.at_end),
+        block_sizes_of: of.block_sizes_of.clone(),
     }
 }
 

@@ -89,7 +89,10 @@ fn inside(analysis: &Analysis) -> String {
 /// What the allocator is called whose functions are found by their names.
 pub(crate) fn by_name(analysis: &Analysis) -> String {
     // A process that has one of its own is said to have that.
-    let paths = analysis.processes.iter().map(|process| process.allocator.as_str());
+    let paths = analysis.processes.iter().map(|process| match process.by_name.as_str() {
+        "" => process.allocator.as_str(),
+        path => path,
+    });
     let found = paths.filter(|path| path.contains('/')).find(|path| {
         let mut inside = analysis.end.iter().flat_map(|end| &end.allocators_inside);
         !inside.any(|inside| inside.file == *path)

@@ -1,10 +1,11 @@
 //! What resident memory consists of.
 
 use super::Subject;
+use super::allocators;
 use super::rows::file_name;
 use crate::document::{Alert, Block, Cell, Column, Mark, Role, Section, Shown, Table, Words};
 use crate::units::{bytes, count, share, time};
-use heapwise_analysis::{Analysis, Breakdown, Bytes, Warning};
+use heapwise_analysis::{AllocatorNumber, Analysis, Breakdown, Bytes, Warning};
 use heapwise_diagnosis::Verdict;
 
 /// Its name, how large it is, and what it is: for a narrow terminal, and in a few more words.
@@ -60,11 +61,7 @@ pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
             blocks.push(Block::line(Mark::Indented, Words::faint(sentence)));
         }
     }
-    if !accounting.knows_block_sizes {
-        let text =
-            "the sizes of the allocator's blocks are not known: internal fragmentation counts as external";
-        blocks.push(Block::line(Mark::Item, Words::of(Role::Caveat, text)));
-    }
+    blocks.extend(block_sizes(analysis));
     if let Some(Verdict { sentence, remedy, .. }) = &subject.diagnosis.verdict {
         blocks.push(Block::line(Mark::Point, Words::of(Role::Strong, sentence.as_str())));
         blocks.push(Block::line(Mark::Nested, remedy.as_str()));
@@ -72,6 +69,36 @@ pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
     blocks.extend(pins(subject));
     let process = if analysis.processes.len() > 1 { which(analysis, peak) } else { String::new() };
     vec![Section::new("Resident memory", blocks).aside(format!("what it consists of{process}"))]
+}
+
+/// Whose blocks' sizes are not known, or those of another build.
+fn block_sizes(analysis: &Analysis) -> Vec<Block> {
+    let caveat = |text: String| Block::line(Mark::Item, Words::of(Role::Caveat, text));
+    if !analysis.accounting.knows_block_sizes && analysis.allocators.len() < 2 {
+        let contradicted = analysis.allocators.first().and_then(|of| of.contradicted.as_ref());
+        let why = contradicted.map(|build| format!(" (they are not those of {build})")).unwrap_or_default();
+        let text = format!(
+            "the sizes of the allocator's blocks are not known{why}: internal fragmentation counts as external"
+        );
+        return vec![caveat(text)];
+    }
+    let with_blocks = analysis.allocators.iter().filter(|of| of.at_peak.live.0 > 0 || of.at_end.live.0 > 0);
+    let sentences = with_blocks.filter_map(|of| {
+        let name = allocators::name(analysis, of);
+        let why = of.contradicted.as_ref().map(|build| format!(" (they are not those of {build})"));
+        match &of.block_sizes_of {
+            None => Some(caveat(format!(
+                "the sizes of the blocks of {name} are not known{}: their internal fragmentation counts as external",
+                why.unwrap_or_default()
+            ))),
+            Some(build) if of.number != AllocatorNumber::BY_NAME => {
+                let text = format!("internal fragmentation of {name}: by the block sizes of {build}, which no live block contradicts");
+                Some(Block::line(Mark::Indented, Words::faint(text)))
+            }
+            Some(_) => None,
+        }
+    });
+    sentences.collect()
 }
 
 fn parts(peak: &Breakdown, end: &Breakdown, is_missed: bool) -> Table {

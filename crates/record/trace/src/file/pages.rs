@@ -7,7 +7,7 @@
 use super::cursor::{Cursor, Put};
 use super::limits::{Excess, MOST_MAPPINGS, MOST_RUNS, MOST_USABLE_SIZES};
 use super::records::ProcessIndex;
-use crate::event::Epoch;
+use crate::event::{AllocatorNumber, Epoch};
 
 /// Why a snapshot was taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -211,11 +211,16 @@ impl Snapshot {
 
 /// How large blocks really are: what `malloc_usable_size` says, for one allocator with its settings.
 ///
-/// Payload: allocator, bytes of a block's header, count, then the sizes: signed difference to the difference before.
+/// Payload: allocator, bytes of a block's header, count, then the sizes: signed difference to the difference before; then the number, if
+/// it is another one than 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UsableSizes {
-    /// Path of the object that provides `malloc`, as in [`super::records::ProcessInfo::allocator`].
+    /// Path of the object that provides `malloc`, as in [`super::records::ProcessInfo::allocator`]. For one with a number, which build
+    /// was measured in its place.
     pub allocator: String,
+    /// The allocator's number in events. One with a number is inside of a program and cannot be measured alone: another build of the
+    /// same allocator was, and what it says holds as far as the two are alike.
+    pub number: AllocatorNumber,
     /// Bytes that the allocator keeps in front of each block, in the block's own pages.
     pub header_bytes: u64,
     /// All sizes that blocks have, ascending. Beyond the last one they go on in steps like the last.
@@ -246,6 +251,9 @@ impl UsableSizes {
             out.put_signed(difference.wrapping_sub(step) as i64);
             (before, step) = (size, difference);
         }
+        if self.number != AllocatorNumber::BY_NAME {
+            out.put(u64::from(self.number.0));
+        }
         out
     }
 
@@ -261,7 +269,14 @@ impl UsableSizes {
             sizes.push(size);
             before = size;
         }
-        c.is_empty().then_some(Self { allocator, header_bytes, sizes })
+        let number = if c.is_empty() { 0 } else { u8::try_from(c.get()?).ok()? };
+        let is_known = number <= AllocatorNumber::OTHERS.0;
+        (c.is_empty() && is_known).then_some(Self {
+            allocator,
+            number: AllocatorNumber(number),
+            header_bytes,
+            sizes,
+        })
     }
 }
 
@@ -330,9 +345,10 @@ mod tests {
         }
 
         #[test]
-        fn usable_sizes_survive(steps in proptest::collection::vec(1u64..5000, 0..50)) {
+        fn usable_sizes_survive(steps in proptest::collection::vec(1u64..5000, 0..50), number in 0u8..64) {
             let sizes: Vec<u64> = steps.iter().scan(0, |sum, step| { *sum += step; Some(*sum) }).collect();
-            let usable = UsableSizes { allocator: "/lib/x.so".into(), header_bytes: 8, sizes };
+            let number = AllocatorNumber(number);
+            let usable = UsableSizes { allocator: "/lib/x.so".into(), number, header_bytes: 8, sizes };
             prop_assert_eq!(UsableSizes::decode(&usable.encode(), &mut Excess::default()), Some(usable));
         }
     }
@@ -359,13 +375,17 @@ mod tests {
         };
         let expected = [0, 5, 0xe8, 7, 0, 0x80, 0x20, 0x80, 0x40, 0, 1, 0x10, 4, 0, 2, 1, 0, 4];
         assert_eq!(snapshot.encode(), expected);
-        let sizes = UsableSizes { allocator: "/l".into(), header_bytes: 8, sizes: vec![24, 40, 56] };
+        let sizes = vec![24, 40, 56];
+        let mut sizes =
+            UsableSizes { allocator: "/l".into(), header_bytes: 8, sizes, ..UsableSizes::default() };
         assert_eq!(sizes.encode(), [2, 0x2f, 0x6c, 8, 3, 0x30, 0x0f, 0]);
+        sizes.number = AllocatorNumber(5);
+        assert_eq!(sizes.encode(), [2, 0x2f, 0x6c, 8, 3, 0x30, 0x0f, 0, 5]);
     }
 
     #[test]
     fn a_size_is_rounded_to_the_next_class() {
-        let usable = UsableSizes { allocator: String::new(), header_bytes: 0, sizes: vec![8, 16, 32, 48] };
+        let usable = UsableSizes { sizes: vec![8, 16, 32, 48], ..UsableSizes::default() };
         let rounded: Vec<u64> = [0, 1, 8, 9, 17, 48, 49, 65].map(|n| usable.of(n)).into();
         assert_eq!(rounded, [8, 8, 8, 16, 32, 48, 64, 80]);
         assert_eq!(UsableSizes::default().of(77), 77, "without a table a block is as large as was asked for");

@@ -190,8 +190,10 @@ pub struct ProcessInfo {
     pub forked_from: Option<ProcessIndex>,
     /// Its command line.
     pub command: Vec<String>,
-    /// Path of the object that provides its `malloc`.
+    /// Path of the object that provides its `malloc`; or what the allocator is called that the executable has inside.
     pub allocator: String,
+    /// Path of the library whose `malloc` is found by its name, if that is another one.
+    pub by_name: String,
     /// The clock when it joined.
     pub start_epoch: Epoch,
     /// What slowed its heap from outside of its code, as far as that was not known before the start.
