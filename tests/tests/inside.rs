@@ -224,6 +224,14 @@ fn each_of_several_allocators_has_its_part_of_the_accounts() {
     let measured = [ours, theirs].map(|of| of.block_sizes_of.as_deref().unwrap_or_default());
     assert!(measured[0].contains("libc.so") && measured[1].starts_with("jemalloc 5"), "{measured:?}");
     assert!(report.memory.knows_block_sizes);
+    // The program has jemalloc inside, and most of what is live is the C library's: a replay begins with that.
+    assert!(ours.peak_live_bytes > theirs.peak_live_bytes);
+    let mut command = run::command(tool::heapwise(), folder.path());
+    command.arg("replay").arg(&recorded.file).args(["--with", "default", "-n", "1", "--format", "json"]);
+    let replayed = run::finish(&mut command, folder.path(), "replay").text();
+    let replayed: serde_json::Value = serde_json::from_str(&replayed).expect("JSON");
+    assert_eq!(replayed["candidates"][0]["candidate"], "glibc", "{replayed}");
+    assert!(replayed["caveats"].to_string().contains("several allocators"), "{}", replayed["caveats"]);
     let mut of_get = report.sites.iter().filter(|site| site.allocations >= 1000);
     assert_eq!(of_get.next().map(|site| site.allocations), Some(3000), "it is one place");
 }
@@ -267,7 +275,7 @@ fn sizes_of_another_build_that_the_blocks_contradict_are_not_believed() {
     assert_eq!((of.allocations, of.at_end.live_bytes), (10_001, 200_000));
     assert_eq!((of.block_sizes_of.as_deref(), of.at_end.internal_fragmentation_bytes), (None, 0));
     assert!(!memory.knows_block_sizes);
-    let mut command = run::command(heapwise_tests::tool::heapwise(), folder.path());
+    let mut command = run::command(tool::heapwise(), folder.path());
     let text = run::finish(command.arg("report").arg(&recorded.file), folder.path(), "report").text();
     assert!(text.contains("(they are not those of jemalloc 5"), "{text}");
 }

@@ -46,7 +46,7 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<u8, Failure> {
     let analysis = report::load(&args.recording)?;
     refuse_claims(&analysis, &args.recording)?;
     let process = process_of(&analysis, args.pid)?;
-    let now = recorded(&analysis.processes[process].allocator, RecordedBy::Others)?;
+    let now = recorded(analysis.called_main(&analysis.processes[process]), RecordedBy::Others)?;
     let candidates = candidates(asked, &now, libraries)?;
     let script = script_of(&args.recording, &analysis, process)?;
     let memory = memory_for(&script, args.memory)?;

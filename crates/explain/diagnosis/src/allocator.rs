@@ -3,12 +3,6 @@
 use heapwise_allocators::{Family, by_library, by_type};
 use heapwise_analysis::{Analysis, Breakdown, Bytes, OfAllocator, Parts};
 
-/// The allocator of the process whose memory this is.
-pub(crate) fn of(analysis: &Analysis, moment: &Breakdown) -> &'static Family {
-    let process = analysis.processes.iter().find(|p| p.index == moment.process);
-    by_name(process.map_or("", |p| &p.allocator))
-}
-
 /// The allocator that has most of a part of this memory, where blocks of several were recorded; otherwise the process's.
 pub(crate) fn with_most(
     analysis: &Analysis,
@@ -17,11 +11,12 @@ pub(crate) fn with_most(
 ) -> &'static Family {
     let is_peak = analysis.accounting.at_peak.as_ref().is_some_and(|peak| peak.time == moment.time);
     let parts = |of: &OfAllocator| part(if is_peak { &of.at_peak } else { &of.at_end });
-    let most = analysis.allocators.iter().max_by_key(|of| parts(of));
-    match most.filter(|of| parts(of) > Bytes(0)).and_then(|most| most.inside.as_ref()) {
-        Some(inside) => by_name(&inside.allocator),
-        None => of(analysis, moment),
-    }
+    let most = analysis.allocators.iter().max_by_key(|of| parts(of)).filter(|of| parts(of) > Bytes(0));
+    let process = analysis.processes.iter().find(|p| p.index == moment.process);
+    by_name(process.map_or("", |process| match most {
+        Some(most) => process.calls(most),
+        None => &process.allocator,
+    }))
 }
 
 /// By the path of a library, by a type such as `tikv_jemallocator::Jemalloc`, or by the allocator's own name. A path may have

@@ -45,7 +45,8 @@ pub(crate) fn tune(args: &TuneArgs) -> Result<u8, Failure> {
     };
     let (analysis, process, script) = recording.script(program.as_ref(), args.pid, &interrupted)?;
     let memory = crate::replay::memory_for(&script, args.memory)?;
-    let candidates = candidates(&asked, &analysis.processes[process].allocator, recording.made_by())?;
+    let candidates =
+        candidates(&asked, analysis.called_main(&analysis.processes[process]), recording.made_by())?;
     let found = look_for((&script, memory), (&analysis, process), goal, candidates, args, own, &interrupted);
     if let Some(trouble) = &found.baseline().trouble {
         let now = &found.baseline().candidate;

@@ -115,6 +115,11 @@ mod tests {
             vec![of(0, Parts::default()), OfAllocator { inside: Some(inside), ..of(2, theirs) }];
         analysis.accounting.at_peak.as_mut().expect("it is there").time = Nanos(1);
         assert!(found(&analysis)[0].remedy.contains("dirty_decay_ms"));
+        // A program with jemalloc inside may keep most of them in the C library's.
+        analysis.processes[0].allocator = "jemalloc".into();
+        analysis.processes[0].by_name = "/lib/libc.so.6".into();
+        analysis.allocators[0].at_end.free_pages = Bytes(71 << 20);
+        assert!(found(&analysis)[0].remedy.contains("malloc_trim"));
         analysis.allocators.clear();
         let mut withheld = Vec::new();
         let judged = crate::findings::all(&analysis, crate::source::NO_LINES, true, &mut withheld);

@@ -2,6 +2,7 @@
 
 use super::Replay;
 use super::facts::{after, measured, trouble};
+use crate::report::allocators::together;
 use crate::units::{bytes, share, signed_percent};
 use heapwise_allocators::Candidate;
 use heapwise_trial::statistics::{MATTERS, Spread};
@@ -16,6 +17,7 @@ pub(super) fn caveats(replay: &Replay<'_>) -> Vec<String> {
     // What is much is the conclusion.
     let unseen = heapwise_diagnosis::unseen(replay.analysis).filter(|unseen| !unseen.is_much);
     caveats.extend(unseen.map(|unseen| format!("Only recorded blocks are replayed: {}.", unseen.sentence)));
+    caveats.extend(together(replay.analysis));
     for tried in &trial.tried {
         if let Some((_, words)) = trouble(tried) {
             caveats.push(format!("{}: {words}", tried.candidate));

@@ -29,7 +29,7 @@ pub(super) fn json(replay: &Replay<'_>) -> String {
         is_interrupted: trial.is_interrupted,
         machine: replay.machine.into(),
         process: analysis.processes.get(replay.process).map(|p| Process {
-            allocator: p.allocator.clone(),
+            allocator: analysis.called_main(p).to_owned(),
             command: p.command.clone(),
             pid: p.pid,
         }),

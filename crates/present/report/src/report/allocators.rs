@@ -4,8 +4,11 @@ use super::Subject;
 use super::head::by_name;
 use super::rows::file_name;
 use crate::document::{Block, Cell, Column, Section, Table};
-use crate::units::{bytes, count};
+use crate::units::{bytes, count, share};
 use heapwise_analysis::{AllocatorNumber, Analysis, OfAllocator, Parts};
+
+/// A part of the live bytes, one in so many, that is worth a word.
+const LEAST_OF_OTHERS: u64 = 20;
 
 /// One row for each allocator, the one with the most live bytes first.
 pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
@@ -46,6 +49,21 @@ pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
         "each one's part of all this"
     };
     vec![Section::new("Allocators", [Block::Table(table)]).aside(aside)]
+}
+
+/// What a replay, in which one allocator has all blocks, does not show of a program with several.
+pub(crate) fn together(analysis: &Analysis) -> Option<String> {
+    let main = analysis.main_allocator().filter(|_| analysis.allocators.len() > 1)?;
+    let all = analysis.allocators.iter().fold(0u64, |sum, of| sum.saturating_add(of.peak_live_bytes.0));
+    // What the others have would change nothing.
+    if all.saturating_sub(main.peak_live_bytes.0).saturating_mul(LEAST_OF_OTHERS) < all {
+        return None;
+    }
+    Some(format!(
+        "The program has several allocators, and {} has {} of the live bytes at the peak: one allocator has all of them in a replay.",
+        name(analysis, main),
+        share(main.peak_live_bytes.0, all)
+    ))
 }
 
 fn of_pages(parts: &Parts) -> [u64; 3] {

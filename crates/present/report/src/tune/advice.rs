@@ -3,6 +3,7 @@
 use super::tables::change;
 use super::{Tuned, Untried};
 use crate::document::{Snippet, Title};
+use crate::report::allocators::together;
 use crate::units::{bytes, share, time};
 use heapwise_allocators::Candidate;
 use heapwise_trial::compare::{RunMeasure, Standing, Verdict};
@@ -11,6 +12,7 @@ use heapwise_trial::tune::{Choice, Objective, Ranked, Reason, Verified, has_enou
 
 pub(super) fn caveats(tuned: &Tuned<'_>) -> Vec<String> {
     let mut caveats: Vec<String> = tuned.analysis.warnings.iter().map(ToString::to_string).collect();
+    caveats.extend(together(tuned.analysis));
     for ranked in &tuned.found.ranked {
         if let Some(trouble) = &ranked.trouble {
             caveats.push(format!("{}: {trouble}", ranked.candidate));
