@@ -54,8 +54,9 @@ pub fn of_worker(pid: u32, shared_inode: u64, thread_pointers: &[u64]) -> io::Re
     subject.snapshot(None, Epoch(0), 0, Reason::Requested)
 }
 
-/// In a process up to this size, what it touches during the snapshot is a noticeable share, so the kernel's sum is read
-/// before and after. In larger ones reading it costs more than it is worth.
+/// What a process touches and returns during the snapshot is a noticeable share, so the kernel's sum is read before and after. In
+/// processes above this size adding it up once more costs too much: there the kernel's running count has to do, which lags behind by
+/// some dozens of pages for each processor.
 const SMALL: u64 = 256 << 20;
 /// How far above its thread pointer a thread's control block may reach (`struct pthread` of glibc has 2.3 KiB).
 const CONTROL_BLOCK_BYTES: u64 = 4096;
@@ -118,7 +119,10 @@ impl Subject<'_> {
                 sys::read_resident(&pagemap, line.range.clone(), self.page_bytes, &mut found)?;
             }
         }
-        let after = if before.rss_bytes < SMALL { rollup(self.pid)? } else { before };
+        let after = match before.rss_bytes {
+            ..SMALL => rollup(self.pid)?,
+            _ => Rollup { rss_bytes: self.counted().unwrap_or(before.rss_bytes), ..before },
+        };
         let seen = mappings.iter().map(|m| m.resident_pages).sum::<u64>() + session_pages;
         let (low, high) = (before.rss_bytes.min(after.rss_bytes), before.rss_bytes.max(after.rss_bytes));
         // Pages that add up to something between the two sums are all that there were at a moment in between.
@@ -133,6 +137,11 @@ impl Subject<'_> {
             lazily_freed_bytes: after.lazily_freed_bytes,
             mappings,
         })
+    }
+
+    /// Resident bytes by the kernel's running count.
+    fn counted(&self) -> Option<u64> {
+        Some(sys::resident_pages(self.pid)? * self.page_bytes)
     }
 
     /// The lengths of the guards and stacks of threads that are there.
