@@ -50,7 +50,8 @@ pub fn unseen(analysis: &Analysis) -> Option<Unseen> {
         remedy: match spots.is_empty() && analysis.lacks_a_part() {
             true => "record again: a whole recording shows what that memory is".to_owned(),
             false if spots.is_empty() && !bypassed.is_empty() => BYPASSED.to_owned(),
-            false => remedy(&spots),
+            false if bypassed.is_empty() => remedy(&spots),
+            false => format!("{}; to record {}, {REBUILT}", remedy(&spots), bypassed.join(" and ")),
         },
     })
 }
@@ -58,6 +59,9 @@ pub fn unseen(analysis: &Analysis) -> Option<Unseen> {
 /// What to do if it may be an allocator whose functions are hardly called where they are entered.
 const BYPASSED: &str = "look at its mappings (`pmap -x`). A compiler may put copies of an allocator's functions into their callers, where \
      nothing can be entered: build that file without link-time optimisation, or with the C library's malloc, to record it";
+/// The same beside what is to be done for others.
+const REBUILT: &str = "build that file without link-time optimisation, or with the C library's malloc: a compiler may have put copies \
+     of its functions into their callers";
 /// An allocator whose functions are entered hands out at least one of so many blocks.
 const FEW: u64 = 1000;
 
@@ -143,7 +147,8 @@ fn sentence(
     let names = names(spots);
     let of_entered = match bypassed {
         [] => String::new(),
-        bypassed => format!(", and {} hardly called where it is entered", bypassed.join(" and ")),
+        [one] => format!(", and {one} is hardly called where it is entered"),
+        several => format!(", and {} are hardly called where they are entered", several.join(" and ")),
     };
     amount.map_or_else(
         || format!("{names} {is} not recorded"),
@@ -255,6 +260,16 @@ mod tests {
             "{found:?}"
         );
         assert!(found.remedy.contains("link-time optimisation"), "{found:?}");
+        // Beside one that is not entered at all, each has its remedy.
+        let mut both = self::analysis(80, &[(LIBRARY, "pymalloc", "/usr/lib/libpython3.so")]);
+        both.end = analysis.end.clone();
+        let found = unseen(&both).expect("much is unrecorded");
+        let expected =
+            "is not recorded, and jemalloc inside libduck.so is hardly called where it is entered: 80.0 MiB";
+        assert!(found.sentence.contains(expected), "{found:?}");
+        let remedies =
+            ["PYTHONMALLOC=malloc", "to record jemalloc inside libduck.so, build that file without"];
+        assert!(remedies.iter().all(|part| found.remedy.contains(part)), "{found:?}");
         let of = OfAllocator { number: AllocatorNumber(2), allocations: 1, ..OfAllocator::default() };
         analysis.allocators = vec![of];
         let found = unseen(&analysis).expect("much is unrecorded");
