@@ -1,7 +1,7 @@
 //! What is not recorded is said, named, and never taken for something else.
 
 use heapwise_allocators::GLIBC;
-use heapwise_tests::build::{FlagSet, build};
+use heapwise_tests::build::{FlagSet, build, compile_text};
 use heapwise_tests::recording::{Recorded, Recording};
 use heapwise_tests::report::{Breakdown, Report};
 use heapwise_tests::victim::Victim;
@@ -220,4 +220,44 @@ fn a_replay_of_a_part_judges_nothing() {
     let text = outcome.text().split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("The effect of another allocator is not judged"), "{text}");
     assert!(!text.contains("stay with"), "{text}");
+}
+
+/// Executes a program as runtimes do that make their system calls themselves: the C library, and the recorder in it, do not know of it.
+const PAST_THE_C_LIBRARY: &str = r#"
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(int count, char **arguments) {
+    free(malloc(100));
+    if (fork() == 0) {
+        char *const command[] = {arguments[1], "1", NULL}, *const nothing[] = {NULL};
+        long result;
+        __asm__ volatile("syscall" : "=a"(result) : "a"(59L), "D"(arguments[1]), "S"(command), "d"(nothing) : "rcx", "r11", "memory");
+        _exit(1);
+    }
+    int status;
+    wait(&status);
+    return status != 0;
+}"#;
+
+#[test]
+fn a_child_that_the_recorder_does_not_know_of_is_named() {
+    let folder = run::private_folder();
+    let program = compile_text("cc", &[], PAST_THE_C_LIBRARY, folder.path(), "past");
+    let sleep = Path::new("/usr/bin/sleep").canonicalize().expect("each system has it");
+    let sleep = sleep.to_str().expect("a path");
+    let strays = |recorded: &Recorded| -> Vec<String> {
+        let spots = recorded.report().interception.blind_spots.iter();
+        spots.filter(|spot| spot.id == "stray-child").map(|spot| spot.what.clone()).collect()
+    };
+    let recorded = Recording::new(folder.path()).record(&program, &[sleep]);
+    assert_eq!(recorded.outcome.code(), 0, "{}", recorded.outcome.stderr);
+    let expected =
+        format!("{sleep} is not recorded: a recorded process started it, and heapwise is not in it");
+    assert_eq!(strays(&recorded), [expected]);
+    // Children that are recorded, and such as are not wanted, are none.
+    let recorded = Recording::new(folder.path()).record("sh", &["-c", "sleep 0.6; sleep 0.6 & wait"]);
+    assert!(strays(&recorded).is_empty(), "{:?}", strays(&recorded));
+    let recorded = Recording::new(folder.path()).with(&["--no-follow"]).record(&program, &[sleep]);
+    assert!(strays(&recorded).is_empty(), "{:?}", strays(&recorded));
 }

@@ -4,7 +4,6 @@
 //! are several. So nothing is kept for each block.
 
 use crate::accounting::Breakdown;
-use crate::analysis::{Analysis, Process};
 use crate::units::Bytes;
 use heapwise_trace::event::AllocatorNumber;
 use heapwise_trace::file::records::AllocatorInside;
@@ -33,30 +32,6 @@ pub struct OfAllocator {
     pub block_sizes_of: Option<String>,
     /// The build that was measured, where the program's blocks contradict its sizes.
     pub contradicted: Option<String>,
-}
-
-impl Analysis {
-    /// The allocator that has most of what is live at the peak; `None` if nothing was allocated.
-    pub fn main_allocator(&self) -> Option<&OfAllocator> {
-        self.allocators.iter().max_by_key(|of| (of.peak_live_bytes, of.allocations))
-    }
-
-    /// What the main allocator of a process is called; see [`Process::calls`].
-    pub fn called_main<'a>(&'a self, process: &'a Process) -> &'a str {
-        self.main_allocator().map_or(&process.allocator, |of| process.calls(of))
-    }
-}
-
-impl Process {
-    /// What an allocator of it is called: by its path, its type below a wrapper, or its family where it is inside of a file.
-    pub fn calls<'a>(&'a self, of: &'a OfAllocator) -> &'a str {
-        match &of.inside {
-            Some(inside) if !inside.allocator.is_empty() => &inside.allocator,
-            Some(inside) => &inside.file,
-            None if self.by_name.is_empty() => &self.allocator,
-            None => &self.by_name,
-        }
-    }
 }
 
 /// One allocator's parts of a [`Breakdown`], which has the sums over all.

@@ -34,6 +34,7 @@ mod exact;
 mod files;
 mod finish;
 mod heap;
+mod main_allocator;
 mod marks;
 mod measure;
 mod observer;

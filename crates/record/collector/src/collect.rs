@@ -18,6 +18,7 @@ use crate::residency;
 use crate::session::Session;
 use crate::shares::Shares;
 use crate::signals;
+use crate::strays::Strays;
 use crate::sys;
 use crate::usable::Probes;
 use heapwise_trace::event::Epoch;
@@ -98,6 +99,8 @@ pub struct Outcome {
     pub entered: EnteredByFile,
     /// Programs that recorded processes started, into which the recorder could not be written, and why.
     pub unwritten: BTreeMap<PathBuf, String>,
+    /// Programs that recorded processes started, in which the recorder is not, and how many processes executed them.
+    pub strays: BTreeMap<PathBuf, u64>,
 }
 
 /// The loop's view of the run, from other threads.
@@ -158,6 +161,7 @@ pub struct Collector<'a> {
     examiner: Examiner,
     planner: Planner,
     children: Children,
+    strays: Strays,
     /// Whether the highest resident set of a process is one of the recording.
     knows_peak: bool,
     /// Whether the delay is over.
@@ -201,6 +205,7 @@ impl<'a> Collector<'a> {
             examiner,
             planner,
             children,
+            strays: Strays::default(),
             knows_peak: true,
             resumed: stops.delay.is_none(),
             failed: false,
@@ -229,6 +234,7 @@ impl<'a> Collector<'a> {
             if now >= sampled + SAMPLE || finish {
                 sampled = now;
                 self.sample(now);
+                self.strays.look(now, &self.processes, &self.session.memory());
             }
             let every = self.stops.snapshot_every.map_or(0, |every| now.as_nanos() / every.as_nanos().max(1));
             let looks = control.looks_wanted.load(Ordering::Acquire);
@@ -267,6 +273,7 @@ impl<'a> Collector<'a> {
         self.end_all(control.is_own);
         self.outcome.refusals = self.refusals.into_records();
         self.outcome.unwritten = self.children.end(self.session);
+        self.outcome.strays = self.strays.into_programs(&self.outcome.joined.iter().copied().collect());
         self.outcome.images = self.images.into_paths();
         self.outcome
     }

@@ -51,6 +51,7 @@ pub mod session;
 mod shares;
 pub mod signals;
 mod snapshots;
+mod strays;
 mod sys;
 #[cfg(test)]
 mod tests;

@@ -11,7 +11,7 @@ use crate::inject::image::Image;
 use crate::session::{PreloadLibrary, Session, Settings};
 use crate::sys::page_bytes;
 use crate::usable::{Build, Probes};
-use crate::{inject, nested, output, signals, sys, ticks, unreached};
+use crate::{inject, nested, output, signals, strays, sys, ticks, unreached};
 use heapwise_trace::file::Error as FileError;
 use heapwise_trace::file::records::{BlindSpot, CLibrary, EnvironmentFinding, Interception, Meta, RunEnd};
 use heapwise_trace::live::plan::FilePlan;
@@ -322,6 +322,11 @@ pub(crate) fn unseen(
     if request.follow {
         spots.extend(unreached::blind_spots(session, &outcome.recorded));
         spots.extend(unreached::unwritten(&outcome.unwritten));
+        let unwritten = outcome.unwritten.keys().map(|path| path.to_string_lossy().into_owned());
+        spots.extend(strays::blind_spot(
+            &outcome.strays,
+            &unreached::names(session).into_iter().chain(unwritten).collect(),
+        ));
     }
     spots
 }

@@ -22,6 +22,12 @@ pub(crate) fn blind_spots(session: &Session, recorded: &BTreeSet<PathBuf>) -> Ve
     [of_static(&header.unreached, is_recorded), of_bare(&header.bare)].into_iter().flatten().collect()
 }
 
+/// All names that the recorder has left.
+pub(crate) fn names(session: &Session) -> BTreeSet<String> {
+    let header = session.header();
+    names_of(&header.unreached).chain(names_of(&header.bare)).collect()
+}
+
 const REMEDY: &str = "keep its symbols, or have its debug file below /usr/lib/debug; link it dynamically against glibc (for Rust: a *-gnu target without +crt-static), or wrap \
                       its allocator in heapwise::Allocator";
 
@@ -65,13 +71,16 @@ struct Named {
     times: String,
 }
 
+fn names_of(list: &ProgramNames) -> impl Iterator<Item = String> {
+    let is_there = |len: u32| len != 0 && len != NAME_IN_THE_MAKING;
+    let places = list.names.iter().filter(move |place| is_there(place.len.load(Ordering::Acquire)));
+    places.map(|place| distrust::text(&place.bytes, &place.len))
+}
+
 /// The names of a list; `None` if there is none that counts.
 fn named(list: &ProgramNames, is_recorded: impl Fn(&str) -> bool) -> Option<Named> {
     let starts = list.count.load(Ordering::Relaxed);
-    let is_there = |len: u32| len != 0 && len != NAME_IN_THE_MAKING;
-    let places = list.names.iter().filter(|place| is_there(place.len.load(Ordering::Acquire)));
-    let names = places.map(|place| distrust::text(&place.bytes, &place.len));
-    let mut names: Vec<String> = names.filter(|name| !is_recorded(name)).collect();
+    let mut names: Vec<String> = names_of(list).filter(|name| !is_recorded(name)).collect();
     names.sort();
     names.dedup();
     if names.is_empty() {
