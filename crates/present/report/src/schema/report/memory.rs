@@ -29,11 +29,11 @@ pub struct Memory {
     pub pinned: Vec<Pinned>,
     /// What dominates resident memory; null if that is not known.
     pub verdict: Option<Verdict>,
-    /// The part of each allocator, if blocks of several were recorded.
+    /// The part of each allocator, unless all blocks are from the one that is found by name.
     pub allocators: Vec<OfAllocator>,
 }
 
-/// What one of several allocators has.
+/// What an allocator has.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct OfAllocator {
