@@ -4,7 +4,7 @@
 use crate::frame::RawSection;
 use crate::number::Number;
 use arbitrary::Arbitrary;
-use heapwise_trace::event::{BlockAddress, Epoch, Event};
+use heapwise_trace::event::{AllocatorNumber, BlockAddress, Epoch, Event};
 use heapwise_trace::file::columns::EventsEncoder;
 use heapwise_trace::file::pages::{MappedPages, MappingKind, PageRun, Reason, Snapshot, UsableSizes};
 use heapwise_trace::file::records::{
@@ -78,6 +78,7 @@ enum Piece {
         path: Path,
         header: Number,
         steps: Vec<Number>,
+        number: u8,
     },
     ProcessEnd {
         index: Number,
@@ -346,13 +347,14 @@ impl Piece {
                 first_id: first.short(),
                 names: names.clone(),
             })?,
-            Piece::UsableSizes { path, header, steps } => {
+            Piece::UsableSizes { path, header, steps, number } => {
                 let sizes = steps.iter().scan(0u64, |sum, step| {
                     *sum = sum.checked_add(step.0.max(1))?;
                     Some(*sum)
                 });
                 writer.usable_sizes(&UsableSizes {
                     allocator: path.text(),
+                    number: AllocatorNumber(number & AllocatorNumber::OTHERS.0),
                     header_bytes: header.0,
                     sizes: sizes.collect(),
                 })?;
