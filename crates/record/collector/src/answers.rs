@@ -12,10 +12,11 @@ use heapwise_trace::live::plan::{FilePlan, Planned, Refused};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-/// A process that asks does so at once when it has joined.
-const ASKS_WITHIN: Duration = Duration::from_millis(50);
+/// A process that asks does so at once when it has joined, and applies the answer at once. The machine may be busy, and planning for a
+/// large file takes longer than that.
+const ASKS_WITHIN: Duration = Duration::from_millis(500);
 /// One into which the recorder was written does so in any case, however busy the machine is.
 const IMAGE_ASKS_WITHIN: Duration = Duration::from_secs(2);
 
@@ -35,6 +36,7 @@ impl Process {
             // A name of a file may have any bytes.
             self.send_hooks(&String::from_utf8_lossy(&maps), planner);
         }
+        self.hooks.first_answer.get_or_insert_with(Instant::now);
         let answered = &self.header().hooks_answered;
         answered.store(asked, Ordering::Release);
         sys::futex_wake(answered.as_ptr());
@@ -118,7 +120,8 @@ impl Process {
         let has_asked = self.header().hooks_asked.load(Ordering::Acquire) != 0;
         let results = self.header().hook_results.iter().take(self.hooks.sent.len());
         let is_at_work = { results }.any(|it| it.load(Ordering::Acquire) == result::OPEN);
-        let is_new = self.joined_at.elapsed() < if self.is_image() { IMAGE_ASKS_WITHIN } else { ASKS_WITHIN };
+        let since = self.hooks.first_answer.unwrap_or(self.joined_at);
+        let is_new = since.elapsed() < if self.is_image() { IMAGE_ASKS_WITHIN } else { ASKS_WITHIN };
         planner.answers()
             && is_new
             && (!has_asked || self.asks_now() || is_at_work)

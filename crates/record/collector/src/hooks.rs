@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Allocators inside of a file that a process has mapped, and what came of the attempt to record them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -207,6 +208,8 @@ pub(crate) struct Sent {
 pub(crate) struct Hooks {
     /// The last question that was answered.
     pub(crate) answered: u32,
+    /// When the first question was answered.
+    pub(crate) first_answer: Option<Instant>,
     /// The code that was looked at: which file, and where its first byte would be by the place of this part.
     pub(crate) seen: HashSet<(Key, u64)>,
     /// The functions in the table, in its order.
