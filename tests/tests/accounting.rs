@@ -1,6 +1,6 @@
 //! Every resident byte is accounted for, and the accounts agree with what allocators say of themselves.
 
-use heapwise_tests::build::{FlagSet, build};
+use heapwise_tests::build::{FlagSet, build, compile_text};
 use heapwise_tests::recording::{Recorded, Recording};
 use heapwise_tests::report::Breakdown;
 use heapwise_tests::victim::Victim;
@@ -81,6 +81,31 @@ fn external_fragmentation_and_free_pages_are_what_the_allocator_says_is_free() {
             assert!(difference < 0.1, "{program} with {name}: {free} free, the allocator says {says}");
         }
     }
+}
+
+/// Keeps 2,000 blocks of 3,000 bytes; what they are rounded to is each allocator's own.
+const KEEPS: &str = r#"
+#include <stdlib.h>
+#include <string.h>
+int main(void) {
+    for (int i = 0; i < 2000; i++) memset(malloc(3000), 1, 3000);
+    return 0;
+}"#;
+
+#[test]
+fn blocks_of_a_preloaded_allocator_are_as_large_as_it_makes_them() {
+    let folder = run::private_folder();
+    let program = compile_text("cc", &[], KEEPS, folder.path(), "keeps");
+    let internal = |preload: Option<&Path>| {
+        let recorded = record(folder.path(), preload, &program, &[]);
+        let memory = &recorded.report().memory;
+        assert!(memory.knows_block_sizes);
+        memory.at_end.expect("pages were looked at").internal_fragmentation_bytes
+    };
+    // glibc has blocks of 3,000 usable bytes; the next size of jemalloc is 3,072.
+    assert!(internal(None) < 2000);
+    let ours = internal(Some(&tool::allocator("jemalloc")));
+    assert!((2000 * 72..2000 * 73).contains(&ours), "{ours}");
 }
 
 #[test]

@@ -11,13 +11,18 @@
 
 use crate::joins::Memory;
 use crate::loaded::Library;
+use crate::maps;
 use crate::process::Process;
 use crate::refusals::{Refusals, Refused};
 use heapwise_trace::event::AllocatorNumber;
 use heapwise_trace::file::allocator::is_glibc;
 use heapwise_trace::file::pages::UsableSizes;
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs;
 use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::sync_channel;
@@ -37,8 +42,31 @@ const MOST_ANSWER_BYTES: u64 = 4 << 20;
 /// Most allocators of one recording that are measured.
 const MOST_ASKED: usize = 16;
 
-/// Asks the allocator of this process: for each size that blocks have, the next larger one.
+/// Asks the allocator of this process: for each size that blocks have, the next larger one. Nothing if the library that was to be
+/// preloaded is not: the loader goes on without one that it cannot load, and the answer would be the C library's.
 pub fn ask_here() -> Vec<u64> {
+    let sizes = ask_any();
+    // Afterwards, since what this frees would be handed out again.
+    if is_preloaded() { sizes } else { Vec::new() }
+}
+
+/// Whether the first library of those to be preloaded is loaded, if it is named by a path.
+fn is_preloaded() -> bool {
+    let list = std::env::var_os("LD_PRELOAD").unwrap_or_default();
+    let mut names = list.as_bytes().split(|byte| b": ".contains(byte)).filter(|name| !name.is_empty());
+    let Some(path) =
+        names.next().filter(|name| name.contains(&b'/')).map(|name| Path::new(OsStr::from_bytes(name)))
+    else {
+        return true;
+    };
+    let (Ok(facts), Ok(maps)) = (fs::metadata(path), fs::read("/proc/self/maps")) else { return false };
+    let real = path.canonicalize().unwrap_or_default();
+    // Some file systems have other numbers in the list of mappings, and a file in memory has no name there.
+    let is_it = |line: maps::Line<'_>| line.inode == facts.ino() || Path::new(line.name) == real;
+    String::from_utf8_lossy(&maps).lines().filter_map(maps::line).any(is_it)
+}
+
+fn ask_any() -> Vec<u64> {
     #[cfg(target_env = "gnu")]
     // SAFETY: an integer argument. Without separate mappings, large blocks of glibc have the sizes that they have in
     // the heap; those with a mapping are distinguished by their addresses. Other allocators do not know the function's
@@ -160,20 +188,21 @@ impl Probes {
             }
         };
         self.asked.insert(path.clone());
-        self.start(move || measure(&path, library.map(|library| library.path()).as_deref()));
+        // The path is good as long as the library is open.
+        self.start(move || measure(&path, library.as_ref().map(Library::path).as_deref()));
     }
 
     /// Measures builds of the allocators inside of programs, which have numbers from 1 on: of each one its family.
-    pub(crate) fn want_inside<'a>(&mut self, families: impl Iterator<Item = &'a str>) {
+    pub(crate) fn want_inside(&mut self, families: impl Iterator<Item = &'static str>) {
         let Some(build) = self.build else { return };
         for family in families.skip(self.numbered) {
             self.numbered += 1;
             let number = AllocatorNumber(u8::try_from(self.numbered).unwrap_or(u8::MAX));
-            if number < AllocatorNumber::OTHERS
-                && self.numbered <= MOST_ASKED
-                && let Some(Build { name, library }) = build(family)
-            {
-                self.start(move || Some(UsableSizes { number, ..measure(&name, library.as_deref())? }));
+            if number < AllocatorNumber::OTHERS && self.numbered <= MOST_ASKED {
+                self.start(move || {
+                    let Build { name, library } = build(family)?;
+                    Some(UsableSizes { number, ..measure(&name, library.as_deref())? })
+                });
             }
         }
     }
@@ -233,6 +262,11 @@ mod tests {
         assert!(sizes.len() > 100, "{sizes:?}");
         assert!(sizes.is_sorted_by(|a, b| a < b));
         let usable = UsableSizes { sizes, ..UsableSizes::default() };
+        // Without the library whose sizes they would be, there are none.
+        let output =
+            again.env("LD_PRELOAD", "/nowhere/libjemalloc.so").output().expect("it can be started again");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(text.lines().all(|line| line.parse::<u64>().is_err()), "{text}");
         // What glibc documents: 8 bytes of header, multiples of 16, and never less than 24 usable bytes.
         assert_eq!([1, 24, 25, 40, 41, 1000].map(|n| usable.of(n)), [24, 24, 40, 40, 56, 1000]);
         assert_eq!(usable.of(50 << 20) % 16, 8);
