@@ -226,14 +226,36 @@ fn each_of_several_allocators_has_its_part_of_the_accounts() {
     assert!(report.memory.knows_block_sizes);
     // The program has jemalloc inside, and most of what is live is the C library's: a replay begins with that.
     assert!(ours.peak_live_bytes > theirs.peak_live_bytes);
-    let mut command = run::command(tool::heapwise(), folder.path());
-    command.arg("replay").arg(&recorded.file).args(["--with", "default", "-n", "1", "--format", "json"]);
-    let replayed = run::finish(&mut command, folder.path(), "replay").text();
-    let replayed: serde_json::Value = serde_json::from_str(&replayed).expect("JSON");
+    let replayed = replay(&recorded, folder.path(), &[]);
     assert_eq!(replayed["candidates"][0]["candidate"], "glibc", "{replayed}");
     assert!(replayed["caveats"].to_string().contains("several allocators"), "{}", replayed["caveats"]);
     let mut of_get = report.sites.iter().filter(|site| site.allocations >= 1000);
     assert_eq!(of_get.next().map(|site| site.allocations), Some(3000), "it is one place");
+}
+
+/// The JSON of a replay with the allocator that the program had.
+fn replay(recorded: &Recorded, folder: &Path, arguments: &[&str]) -> serde_json::Value {
+    let mut command = run::command(tool::heapwise(), folder);
+    command.arg("replay").arg(&recorded.file).args(["--with", "default", "-n", "1", "--format", "json"]);
+    let replayed = run::finish(command.args(arguments), folder, "replay").text();
+    serde_json::from_str(&replayed).unwrap_or_else(|error| panic!("{error}: {replayed}"))
+}
+
+#[test]
+fn a_replay_begins_with_the_main_allocator_of_its_process() {
+    let folder = run::private_folder();
+    let program = compile(OTHER_SIZES, folder.path(), "other", &[]);
+    let name = program.to_string_lossy().into_owned();
+    let recorded = Recording::new(folder.path()).record("sh", &["-c", &format!("{name}; true")]);
+    assert_eq!(recorded.outcome.code(), 0, "{}", recorded.outcome.stderr);
+    let processes = &recorded.report().processes;
+    let begins_with = |program: &str| {
+        let process = processes.iter().find(|process| process.command[0] == program).expect("it is recorded");
+        let replayed = replay(&recorded, folder.path(), &["--pid", &process.pid.to_string()]);
+        replayed["candidates"][0]["candidate"].as_str().expect("a name").to_owned()
+    };
+    // Most of what both have live is jemalloc's.
+    assert_eq!([begins_with("sh"), begins_with(&name)], ["glibc", "jemalloc"]);
 }
 
 /// Has an allocator with jemalloc's names and other sizes, as builds with `--with-lg-quantum=3` have.

@@ -15,7 +15,7 @@ use crate::totals::Totals;
 use crate::units::SiteId;
 use crate::units::{Bytes, Nanos};
 use crate::warning::Warning;
-use heapwise_trace::event::StackId;
+use heapwise_trace::event::{AllocatorNumber, StackId};
 use heapwise_trace::file::records::{
     BlindSpot, EnvironmentFinding, Interception, Meta, ModuleInfo, ProcessIndex, RunEnd, ThreadIndex,
 };
@@ -91,6 +91,8 @@ pub struct Process {
     pub allocator: String,
     /// Path of the library whose `malloc` is found by its name, if that is another one.
     pub by_name: String,
+    /// Those that it has blocks of, with their live bytes when all processes together had most; the one with most first.
+    pub allocators: Vec<(AllocatorNumber, Bytes)>,
     /// When it joined.
     pub start: Nanos,
     /// When its end was noticed, if it was.

@@ -42,7 +42,7 @@ impl<O: Observer> Run<O> {
         };
         let (raw_sites, stack_table) = self.raw_sites();
         let threads = self.thread_tables();
-        let (processes, totals) = self.process_tables(&threads);
+        let (mut processes, totals) = self.process_tables(&threads);
         let thread_matrix = self.thread_matrix();
         let other_handovers = self.sequencer.ledger.handovers.rest;
         let stacks = self.stack_quality();
@@ -84,8 +84,12 @@ impl<O: Observer> Run<O> {
             slots.into_iter().map(|slot| std::mem::take(&mut ledger.processes[slot].touched_pages));
         let of_site = std::mem::take(&mut ledger.site_allocators);
         let inside = self.end.iter().flat_map(|end| end.allocators_inside.iter().cloned());
-        let raw = of_site.iter().copied().zip(raw_sites.iter().map(|(_, site)| site));
-        let allocators = sums_by_allocator::totals(raw, &inside.collect::<Vec<_>>());
+        let raw = || of_site.iter().copied().zip(raw_sites.iter().map(|(_, site)| site));
+        let allocators = sums_by_allocator::totals(raw(), &inside.collect::<Vec<_>>());
+        let mut by_process = sums_by_allocator::by_process(raw());
+        for process in &mut processes {
+            process.allocators = by_process.remove(&process.index).unwrap_or_default();
+        }
         let residency = Pages {
             residency,
             touched_pages: touched_pages.collect(),
@@ -314,6 +318,7 @@ impl<O: Observer> Run<O> {
                 command: state.info.command.clone(),
                 allocator: state.info.allocator.clone(),
                 by_name: state.info.by_name.clone(),
+                allocators: Vec::new(),
                 start: Nanos(clock.time_ns(start)),
                 end: state.end.as_ref().map(|e| Nanos(clock.time_ns(e.epoch.0))),
                 still_running: state.end.as_ref().is_some_and(|e| e.still_running),

@@ -1,17 +1,21 @@
-//! Which of several allocators is the program's main one, and what they are called.
+//! Which of several allocators is a process's main one, and what they are called.
 
 use crate::analysis::{Analysis, Process};
 use crate::by_allocator::OfAllocator;
+use crate::units::Bytes;
 
 impl Analysis {
-    /// The allocator that has most of what is live at the peak; `None` if nothing was allocated.
-    pub fn main_allocator(&self) -> Option<&OfAllocator> {
-        self.allocators.iter().max_by_key(|of| (of.peak_live_bytes, of.allocations))
+    /// The allocator that has most of what a process has live at the peak, and how much of how much that is. `None` if it has allocated
+    /// nothing.
+    pub fn main_allocator(&self, process: &Process) -> Option<(&OfAllocator, Bytes, Bytes)> {
+        let &(number, bytes) = process.allocators.first()?;
+        let all = process.allocators.iter().fold(0u64, |sum, (_, bytes)| sum.saturating_add(bytes.0));
+        Some((self.allocators.iter().find(|of| of.number == number)?, bytes, Bytes(all)))
     }
 
     /// What the main allocator of a process is called; see [`Process::calls`].
     pub fn called_main<'a>(&'a self, process: &'a Process) -> &'a str {
-        self.main_allocator().map_or(&process.allocator, |of| process.calls(of))
+        self.main_allocator(process).map_or(&process.allocator, |(of, _, _)| process.calls(of))
     }
 }
 

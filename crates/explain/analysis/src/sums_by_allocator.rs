@@ -2,8 +2,10 @@
 
 use crate::analysis::Site;
 use crate::by_allocator::OfAllocator;
+use crate::units::Bytes;
 use heapwise_trace::event::AllocatorNumber;
-use heapwise_trace::file::records::AllocatorInside;
+use heapwise_trace::file::records::{AllocatorInside, ProcessIndex};
+use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
 /// What the sites of each allocator amount to.
@@ -27,4 +29,26 @@ pub(crate) fn totals<'a>(
         of.live_at_exit_blocks = of.live_at_exit_blocks.saturating_add(site.live_at_exit_blocks);
     }
     all.into_values().collect()
+}
+
+/// The live bytes of each allocator of each process when all together had most, the one with most of them first.
+pub(crate) fn by_process<'a>(
+    sites: impl Iterator<Item = (AllocatorNumber, &'a Site)>,
+) -> FxHashMap<ProcessIndex, Vec<(AllocatorNumber, Bytes)>> {
+    let mut all: BTreeMap<(ProcessIndex, AllocatorNumber), (Bytes, Bytes)> = BTreeMap::new();
+    for (number, site) in sites {
+        if let Some(process) = site.process {
+            let (peak, allocated) = all.entry((process, number)).or_default();
+            *peak += site.peak_bytes;
+            *allocated += site.allocated_bytes;
+        }
+    }
+    // A process that was over by then has none; what was requested decides.
+    let mut sorted: Vec<_> = all.into_iter().collect();
+    sorted.sort_by_key(|(_, amounts)| std::cmp::Reverse(*amounts));
+    let mut found: FxHashMap<_, Vec<_>> = FxHashMap::default();
+    for ((process, number), (peak, _)) in sorted {
+        found.entry(process).or_default().push((number, peak));
+    }
+    found
 }

@@ -14,8 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// A process that asks does so at once when it has joined, and applies the answer at once. The machine may be busy, and planning for a
-/// large file takes longer than that.
+/// A process that asks does so at once when it has joined, and applies the answer at once. The time is that of a busy machine.
 const ASKS_WITHIN: Duration = Duration::from_millis(500);
 /// One into which the recorder was written does so in any case, however busy the machine is.
 const IMAGE_ASKS_WITHIN: Duration = Duration::from_secs(2);

@@ -99,8 +99,8 @@ pub struct Outcome {
     pub entered: EnteredByFile,
     /// Programs that recorded processes started, into which the recorder could not be written, and why.
     pub unwritten: BTreeMap<PathBuf, String>,
-    /// Programs that recorded processes started, in which the recorder is not, and how many processes executed them.
-    pub strays: BTreeMap<PathBuf, u64>,
+    /// Programs that recorded processes started, in which the recorder is not.
+    pub strays: BTreeSet<PathBuf>,
 }
 
 /// The loop's view of the run, from other threads.
@@ -273,7 +273,7 @@ impl<'a> Collector<'a> {
         self.end_all(control.is_own);
         self.outcome.refusals = self.refusals.into_records();
         self.outcome.unwritten = self.children.end(self.session);
-        self.outcome.strays = self.strays.into_programs(&self.outcome.joined.iter().copied().collect());
+        self.outcome.strays = self.strays.into_programs(&self.outcome.joined);
         self.outcome.images = self.images.into_paths();
         self.outcome
     }

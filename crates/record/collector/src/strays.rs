@@ -10,13 +10,13 @@ use heapwise_trace::file::records::BlindSpot;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-/// Between the first two looks. A child that loads the recorder has done so by the second one.
-const FIRST_INTERVAL: Duration = Duration::from_millis(100);
-/// Each interval is twice the one before, up to this.
-const LONGEST_INTERVAL: Duration = Duration::from_secs(2);
-/// Threads whose children are read in a look; a reading takes some microseconds.
+/// At least this is between two looks. A child that loads the recorder has done so by the second one.
+const LEAST_INTERVAL: Duration = Duration::from_millis(100);
+/// Looks take no more than one in so many parts of the time.
+const SHARE: u32 = 200;
+/// Threads whose children are read in a look.
 const MOST_THREADS: usize = 512;
 /// Children that are remembered.
 const MOST_CHILDREN: usize = 1024;
@@ -27,7 +27,6 @@ const MOST_NAMED: usize = 5;
 #[derive(Debug, Default)]
 pub(crate) struct Strays {
     next: Duration,
-    interval: Duration,
     /// Children without the recorder: what they execute, and whether that was so in two looks.
     seen: BTreeMap<u32, (PathBuf, bool)>,
 }
@@ -38,18 +37,20 @@ impl Strays {
         if now < self.next {
             return;
         }
-        self.interval = (2 * self.interval).clamp(FIRST_INTERVAL, LONGEST_INTERVAL);
-        self.next = now + self.interval;
+        let began = Instant::now();
         let recorded: BTreeSet<u32> = processes.iter().map(|process| process.info.pid).collect();
         let mut threads = MOST_THREADS;
+        let mut there = BTreeSet::new();
         for process in processes {
-            let of = process.info.pid;
-            for child in children_of(of, &mut threads) {
+            for child in children_of(process.info.pid, &mut threads) {
+                there.insert(child);
                 if !recorded.contains(&child) && self.seen.get(&child).is_none_or(|(_, twice)| !twice) {
                     self.look_at(child, process.executable.as_deref(), memory);
                 }
             }
         }
+        self.seen.retain(|child, (_, twice)| *twice || there.contains(child));
+        self.next = now + LEAST_INTERVAL.max(began.elapsed() * SHARE);
     }
 
     fn look_at(&mut self, child: u32, parent: Option<&Path>, memory: &Memory) {
@@ -70,14 +71,10 @@ impl Strays {
         }
     }
 
-    /// Those that never joined, by how many processes executed them.
-    pub(crate) fn into_programs(self, joined: &BTreeSet<u32>) -> BTreeMap<PathBuf, u64> {
-        let mut programs = BTreeMap::new();
+    /// What those execute that never joined.
+    pub(crate) fn into_programs(self, joined: &[u32]) -> BTreeSet<PathBuf> {
         let strays = self.seen.into_iter().filter(|(pid, (_, twice))| *twice && !joined.contains(pid));
-        for (_, (program, _)) in strays {
-            *programs.entry(program).or_default() += 1;
-        }
-        programs
+        strays.map(|(_, (program, _))| program).collect()
     }
 }
 
@@ -103,11 +100,11 @@ fn program_of(pid: u32) -> Option<PathBuf> {
 }
 
 /// Names them, but for those that are `named` already.
-pub(crate) fn blind_spot(programs: &BTreeMap<PathBuf, u64>, named: &BTreeSet<String>) -> Option<BlindSpot> {
+pub(crate) fn blind_spot(programs: &BTreeSet<PathBuf>, named: &BTreeSet<String>) -> Option<BlindSpot> {
     let file = |name: &str| Path::new(name).file_name().map(|name| name.to_owned());
     let named: BTreeSet<_> = named.iter().filter_map(|name| file(name)).collect();
     let is_new = |program: &&PathBuf| program.file_name().is_none_or(|name| !named.contains(name));
-    let names: Vec<String> = programs.keys().filter(is_new).map(|path| path.display().to_string()).collect();
+    let names: Vec<String> = programs.iter().filter(is_new).map(|path| path.display().to_string()).collect();
     let (is, it) = match names.len() {
         0 => return None,
         1 => ("is", "it"),
@@ -136,7 +133,7 @@ mod tests {
 
     #[test]
     fn what_is_named_elsewhere_is_not_named_again() {
-        let programs = BTreeMap::from([("/bin/busybox".into(), 2), ("/opt/a b".into(), 1)]);
+        let programs = BTreeSet::from(["/bin/busybox".into(), "/opt/a b".into()]);
         let spot = blind_spot(&programs, &BTreeSet::from(["./busybox".into()])).expect("one is left");
         assert!(
             spot.what.starts_with("/opt/a b is not recorded: a recorded process started it,"),
@@ -170,12 +167,9 @@ mod tests {
         strays.look_at(child.id(), None, &memory);
         child.kill().and_then(|()| child.wait()).expect("it ends");
         assert!(strays.seen.values().all(|(_, twice)| *twice) && strays.seen.len() == 1);
-        let joined = BTreeSet::from([child.id()]);
-        assert_eq!(
-            Strays { seen: strays.seen.clone(), ..Strays::default() }.into_programs(&joined),
-            BTreeMap::new()
-        );
-        let programs = strays.into_programs(&BTreeSet::new());
-        assert!(programs.keys().next().is_some_and(|path| path.ends_with("sleep")), "{programs:?}");
+        let joined = Strays { seen: strays.seen.clone(), ..Strays::default() }.into_programs(&[child.id()]);
+        assert!(joined.is_empty(), "{joined:?}");
+        let programs = strays.into_programs(&[]);
+        assert!(programs.first().is_some_and(|path| path.ends_with("sleep")), "{programs:?}");
     }
 }

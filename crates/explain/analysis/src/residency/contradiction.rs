@@ -1,7 +1,7 @@
 //! Whether the sizes that were measured of another build of an allocator can be those of the one inside of the program.
 //!
 //! Blocks do not overlap. Where many would, were they as large as the other build's, the two have other size classes: jemalloc can be
-//! built with such, and does so inside of redis. The other way around, where the real blocks are larger, nothing contradicts; then what
+//! built with others, and redis does so. The other way around, where the real blocks are larger, nothing contradicts; then what
 //! lies behind them is external fragmentation.
 
 use super::allocator::Allocator;

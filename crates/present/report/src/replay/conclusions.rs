@@ -17,7 +17,7 @@ pub(super) fn caveats(replay: &Replay<'_>) -> Vec<String> {
     // What is much is the conclusion.
     let unseen = heapwise_diagnosis::unseen(replay.analysis).filter(|unseen| !unseen.is_much);
     caveats.extend(unseen.map(|unseen| format!("Only recorded blocks are replayed: {}.", unseen.sentence)));
-    caveats.extend(together(replay.analysis));
+    caveats.extend(together(replay.analysis, replay.process));
     for tried in &trial.tried {
         if let Some((_, words)) = trouble(tried) {
             caveats.push(format!("{}: {words}", tried.candidate));

@@ -51,18 +51,17 @@ pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
     vec![Section::new("Allocators", [Block::Table(table)]).aside(aside)]
 }
 
-/// What a replay, in which one allocator has all blocks, does not show of a program with several.
-pub(crate) fn together(analysis: &Analysis) -> Option<String> {
-    let main = analysis.main_allocator().filter(|_| analysis.allocators.len() > 1)?;
-    let all = analysis.allocators.iter().fold(0u64, |sum, of| sum.saturating_add(of.peak_live_bytes.0));
+/// What a replay of a process, in which one allocator has all blocks, does not show if it has several.
+pub(crate) fn together(analysis: &Analysis, process: usize) -> Option<String> {
+    let (main, bytes, all) = analysis.main_allocator(analysis.processes.get(process)?)?;
     // What the others have would change nothing.
-    if all.saturating_sub(main.peak_live_bytes.0).saturating_mul(LEAST_OF_OTHERS) < all {
+    if all.0.saturating_sub(bytes.0).saturating_mul(LEAST_OF_OTHERS) <= all.0 {
         return None;
     }
     Some(format!(
         "The program has several allocators, and {} has {} of the live bytes at the peak: one allocator has all of them in a replay.",
         name(analysis, main),
-        share(main.peak_live_bytes.0, all)
+        share(bytes.0, all.0)
     ))
 }
 

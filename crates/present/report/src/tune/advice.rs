@@ -12,7 +12,7 @@ use heapwise_trial::tune::{Choice, Objective, Ranked, Reason, Verified, has_enou
 
 pub(super) fn caveats(tuned: &Tuned<'_>) -> Vec<String> {
     let mut caveats: Vec<String> = tuned.analysis.warnings.iter().map(ToString::to_string).collect();
-    caveats.extend(together(tuned.analysis));
+    caveats.extend(together(tuned.analysis, tuned.process));
     for ranked in &tuned.found.ranked {
         if let Some(trouble) = &ranked.trouble {
             caveats.push(format!("{}: {trouble}", ranked.candidate));
