@@ -18,7 +18,7 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How often threads are let go on for a moment, until none is in the beginning of a function.
 const TRIES: usize = 50;
@@ -52,7 +52,6 @@ pub(crate) struct Opened {
     session: u64,
     /// Where copies of code are.
     rooms: Vec<Range<u64>>,
-    began: Instant,
 }
 
 /// A process with the recorder in it.
@@ -155,17 +154,16 @@ impl Opened {
     pub(crate) fn new(prepared: &Prepared, planner: &mut Planner) -> Result<(Self, File), Refused> {
         let pid = prepared.pid;
         for _ in 0..TRIES {
-            let began = Instant::now();
             let threads = Threads::stop(pid)?;
             let lines = maps_of(pid)?;
             let parsed: Vec<_> = lines.lines().filter_map(maps::line).collect();
             let functions = hooks::all_placed(pid, &parsed, planner);
             // Who returns there from a signal's handler would find other code.
-            if !threads.any_on_stack(|word| escape::is_inside(&functions, word)) {
+            if !threads.any_on_stack(&parsed, |word| escape::is_inside(&functions, word)) {
                 check_filters(&threads)?;
                 match threads.worker(|at| !escape::is_inside(&functions, at)) {
                     Ok(tracee) => {
-                        return Self::open(prepared, (threads, tracee), lines.clone(), &functions, began);
+                        return Self::open(prepared, (threads, tracee), lines.clone(), &functions);
                     }
                     Err(Refused::NoWorker) => {}
                     Err(why) => return Err(why),
@@ -182,7 +180,6 @@ impl Opened {
         (threads, tracee): (Threads, Tracee),
         lines: String,
         functions: &[Placed],
-        began: Instant,
     ) -> Result<(Self, File), Refused> {
         let thread = tracee.borrow()?;
         let mut opened = Self {
@@ -194,7 +191,6 @@ impl Opened {
             lines,
             session: 0,
             rooms: Vec::new(),
-            began,
         };
         let file = opened.make_memory(prepared.gadgets, functions)?;
         Ok((opened, file))
@@ -267,7 +263,8 @@ impl Opened {
             }
         }
         self.session = 0;
-        let pause = self.began.elapsed();
+        go_back(&mut self.tracee, &self.thread, self.way_back.as_ref());
+        let pause = self.threads.go_on();
         let rooms = std::mem::take(&mut self.rooms);
         Ok(Attached { placed, session, rooms, pause })
     }
@@ -275,6 +272,9 @@ impl Opened {
 
 impl Drop for Opened {
     fn drop(&mut self) {
+        if self.threads.have_gone_on() {
+            return;
+        }
         if self.session != 0
             && !self.tracee.is_gone_on
             && let Ok(mut guest) = Guest::new(&mut self.tracee, &self.thread, self.way_back.as_ref())

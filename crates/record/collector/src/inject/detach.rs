@@ -144,8 +144,8 @@ impl Leaving<'_> {
         let code = self.stubs.iter().chain(&self.attached.rooms).chain([image]);
         let is_ours = |at: u64| code.clone().any(|range| range.contains(&at));
         let is_on_stack = match believes {
-            true => threads.any_on_stack(is_ours),
-            false => threads.any_interrupted_at(is_ours),
+            true => threads.any_on_stack(&lines, is_ours),
+            false => threads.any_interrupted_at(&lines, is_ours),
         };
         if threads.any_at(is_ours) || is_on_stack {
             return Ok(None);

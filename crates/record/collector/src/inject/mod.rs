@@ -5,6 +5,7 @@
 //! function, on a stack of that function's own. When that returns, the process has joined the session as any other, and goes on where
 //! it was.
 
+mod ahead;
 pub(crate) mod attach;
 pub(crate) mod children;
 pub(crate) mod detach;
@@ -18,6 +19,7 @@ mod layout;
 mod refused;
 mod requests;
 mod seccomp;
+mod stacks;
 mod thread;
 mod threads;
 mod tracee;

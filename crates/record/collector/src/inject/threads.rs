@@ -4,6 +4,7 @@
 //! stopped.
 
 use super::Refused;
+use super::ahead::Ahead;
 use super::requests::{self, Come};
 use super::thread::{NO_CALL, Registers};
 use super::tracee::Tracee;
@@ -18,14 +19,16 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(2);
 /// How often is looked meanwhile.
 const STEP: Duration = Duration::from_micros(50);
-/// Bytes of a stack that are looked at from the stack pointer on.
-const MOST_STACK: usize = 64 << 10;
 
 /// The stopped threads of a process. They go on when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Threads {
     pid: u32,
     all: BTreeMap<i32, Stopped>,
+    /// From when on they stood still.
+    since: Instant,
+    /// Those that go on first are in front of those that are yet to be let go.
+    _ahead: Ahead,
 }
 
 #[derive(Debug, Default)]
@@ -39,8 +42,10 @@ struct Stopped {
 impl Threads {
     /// Stops them.
     pub(crate) fn stop(pid: u32) -> Result<Self, Refused> {
-        let mut threads = Self { pid, all: BTreeMap::new() };
-        let until = Instant::now() + PATIENCE;
+        let ahead = Ahead::go();
+        let since = Instant::now();
+        let mut threads = Self { pid, all: BTreeMap::new(), since, _ahead: ahead };
+        let until = since + PATIENCE;
         loop {
             // A list counts if all that were known had stopped before.
             let is_running = threads.look();
@@ -59,6 +64,17 @@ impl Threads {
         if threads.all.is_empty() { Err(Refused::Ended) } else { Ok(threads) }
     }
 
+    /// Lets them go on, and says for how long they stood still.
+    pub(crate) fn go_on(&mut self) -> Duration {
+        self.let_go();
+        self.since.elapsed()
+    }
+
+    /// Whether they have gone on, or ended.
+    pub(crate) fn have_gone_on(&self) -> bool {
+        self.all.is_empty()
+    }
+
     /// A sleep that was interrupted goes on by a call of its own, which a filter of system calls may not know: there it ends early, as
     /// after a signal.
     fn spare_filters(&self) {
@@ -73,18 +89,19 @@ impl Threads {
     }
 
     /// Traces the threads that are not traced yet, and asks them to stop. Returns whether there were such.
+    ///
+    /// PERF: nothing is asked of `/proc` between two threads. Those that still run want the processor, too, and whoever takes long to stop
+    /// them waits for each of them.
     fn seize_new(&mut self) -> Result<bool, Refused> {
         let tasks = fs::read_dir(format!("/proc/{}/task", self.pid)).map_err(|_| Refused::Ended)?;
+        let ids = tasks.flatten().filter_map(|task| task.file_name().to_str()?.parse().ok());
+        let new: Vec<i32> = ids.filter(|id| !self.all.contains_key(id)).collect();
         let mut is_new = false;
-        for task in tasks.flatten() {
-            let Some(id) = task.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
-            if self.all.contains_key(&id) || state_of(self.pid, id).is_none_or(|state| "ZX".contains(state)) {
-                continue;
-            }
+        for id in new {
             let thread = Pid::from_raw(id);
             match ptrace::seize(thread, Options::PTRACE_O_TRACESYSGOOD) {
                 Ok(()) => {}
-                // It is ending.
+                // It has ended, or is ending.
                 Err(Errno::ESRCH) => continue,
                 Err(_) if state_of(self.pid, id).is_none_or(|state| "ZX".contains(state)) => continue,
                 Err(error) => return Err(Refused::Forbidden(error.into())),
@@ -147,36 +164,7 @@ impl Threads {
         Err(Refused::NoWorker)
     }
 
-    /// Whether a word on a stack is such a one.
-    pub(crate) fn any_on_stack(&self, wanted: impl Fn(u64) -> bool) -> bool {
-        self.registers().iter().any(|(id, registers)| {
-            let words = read_some(*id, registers.rsp & !7, MOST_STACK);
-            words.as_chunks::<8>().0.iter().any(|word| wanted(u64::from_le_bytes(*word)))
-        })
-    }
-
-    /// Whether a signal's handler goes back to such an instruction, as its frame says. What was on a stack earlier may look like one.
-    pub(crate) fn any_interrupted_at(&self, wanted: impl Fn(u64) -> bool) -> bool {
-        self.registers().iter().any(|(id, registers)| {
-            // Where a handler has just returned to, the address of that is still there, right below.
-            let words = read_some(*id, registers.rsp.wrapping_sub(8) & !7, MOST_STACK);
-            let word = |at: usize| words.get(at * 8..)?.first_chunk().map(|word| u64::from_le_bytes(*word));
-            (0..words.len() / 8).any(|at| {
-                let is_such = word(at + INTERRUPTED_AT).is_some_and(&wanted);
-                let returns_to = if is_such { word(at) } else { None };
-                returns_to.is_some_and(|gate| read_some(*id, gate, GATE.len()) == GATE)
-            })
-        })
-    }
-
-    /// Whether a thread is at such an instruction.
-    pub(crate) fn any_at(&self, wanted: impl Fn(u64) -> bool) -> bool {
-        self.registers().iter().any(|(_, registers)| wanted(registers.rip))
-    }
-}
-
-impl Drop for Threads {
-    fn drop(&mut self) {
+    fn let_go(&mut self) {
         let let_go = |id: i32, thread: &Stopped| {
             if !requests::detach(Pid::from_raw(id), thread.signal) {
                 // It was killed meanwhile, of which its parent is to hear.
@@ -191,15 +179,20 @@ impl Drop for Threads {
             std::thread::sleep(STEP);
         }
         self.all.iter().for_each(|(&id, thread)| let_go(id, thread));
+        self.all.clear();
+    }
+
+    /// Whether a thread is at such an instruction.
+    pub(crate) fn any_at(&self, wanted: impl Fn(u64) -> bool) -> bool {
+        self.registers().iter().any(|(_, registers)| wanted(registers.rip))
     }
 }
 
-/// Words from the beginning of a signal's frame, where the address is that its handler returns to, to that of the interrupted instruction:
-/// the fields of `struct ucontext` up to `rip` of `struct sigcontext`.
-const INTERRUPTED_AT: usize = 1 + 2 + 3 + 16;
-/// What a handler returns to: `mov $__NR_rt_sigreturn, %rax; syscall`. glibc and musl have the same instructions, for unwinders know the
-/// frame by them.
-const GATE: [u8; 9] = [0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05];
+impl Drop for Threads {
+    fn drop(&mut self) {
+        self.let_go();
+    }
+}
 
 /// The kernel's own result of a sleep that goes on by another call (ERESTART_RESTARTBLOCK).
 const RESTART_BLOCK: i64 = 516;
@@ -219,14 +212,4 @@ fn waits(registers: &Registers) -> bool {
 fn state_of(pid: u32, thread: i32) -> Option<char> {
     let stat = fs::read_to_string(format!("/proc/{pid}/task/{thread}/stat")).ok()?;
     stat.rsplit_once(')')?.1.trim_start().chars().next()
-}
-
-/// As much of a thread's memory from an address on as can be read at once.
-fn read_some(id: Pid, at: u64, len: usize) -> Vec<u8> {
-    use std::os::unix::fs::FileExt;
-    let mut bytes = vec![0; len];
-    let file = fs::File::open(format!("/proc/{id}/mem"));
-    let n = file.and_then(|file| file.read_at(&mut bytes, at)).unwrap_or_default();
-    bytes.truncate(n);
-    bytes
 }
