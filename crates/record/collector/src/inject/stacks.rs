@@ -36,10 +36,7 @@ impl Threads {
         let mut words = Vec::new();
         registers.iter().any(|(_, registers)| {
             let start = registers.rsp.wrapping_sub(below) & !7;
-            let line = lines.get(lines.partition_point(|line| line.range.end <= start));
-            // Without a mapping there, or in one that has grown since, as much is read as there is.
-            let end = line.filter(|line| line.range.contains(&start)).map_or(u64::MAX, |line| line.range.end);
-            let len = (end - start).min(MOST_STACK) as usize;
+            let len = (end_of(lines, start) - start).min(MOST_STACK) as usize;
             let len = memory.read_at(&mut bytes[..len], start).unwrap_or_default();
             words.clear();
             words.extend(bytes[..len].as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word)));
@@ -48,9 +45,38 @@ impl Threads {
     }
 }
 
+/// Where what is mapped at an address ends, in however many pieces it is; the address itself where nothing is.
+fn end_of(lines: &[Line<'_>], address: u64) -> u64 {
+    let from = lines.partition_point(|line| line.range.end <= address);
+    lines[from..].iter().filter(|line| !line.closed).fold(address, |end, line| {
+        let goes_on = line.range.start <= end;
+        if goes_on { line.range.end } else { end }
+    })
+}
+
 /// Words from the beginning of a signal's frame, where the address is that its handler returns to, to that of the interrupted instruction:
 /// the fields of `struct ucontext` up to `rip` of `struct sigcontext`.
 const INTERRUPTED_AT: usize = 1 + 2 + 3 + 16;
 /// What a handler returns to: `mov $__NR_rt_sigreturn, %rax; syscall`. glibc and musl have the same instructions, for unwinders know the
 /// frame by them.
 const GATE: [u8; 9] = [0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::maps;
+
+    #[test]
+    fn a_stack_ends_where_nothing_follows_it() {
+        let text = "\
+1000-2000 rw-p 00000000 00:00 0
+2000-4000 rw-p 00000000 00:00 0 [stack]
+4000-5000 ---p 00000000 00:00 0
+5000-6000 rw-p 00000000 00:00 0
+7000-8000 rw-p 00000000 00:00 0";
+        let lines: Vec<_> = text.lines().filter_map(maps::line).collect();
+        let ends =
+            [0x800, 0x1800, 0x2000, 0x3ff8, 0x4100, 0x5000, 0x6000, 0x9000].map(|at| end_of(&lines, at));
+        assert_eq!(ends, [0x800, 0x4000, 0x4000, 0x4000, 0x4100, 0x6000, 0x6000, 0x9000]);
+    }
+}
