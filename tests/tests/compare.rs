@@ -235,7 +235,9 @@ fn a_script_is_fine_and_a_program_without_the_allocator_is_seen() {
         &["--runs", "1", "--with", "snmalloc", "--format", "json", "--", "sh", "-c", "ls / | wc -l"],
     );
     assert_eq!(outcome.code(), 0, "{}", outcome.stderr);
-    assert_eq!(candidate(&json(&outcome), "snmalloc")["runs"][0]["in_use"], true);
+    let found = json(&outcome);
+    assert_eq!(candidate(&found, "snmalloc")["runs"][0]["in_use"], true);
+    assert!(!found["notes"].to_string().contains("inside of libraries"), "{}", found["notes"]);
     // Who clears the environment starts the program without the library.
     let line = ["--runs", "1", "--with", "snmalloc", "--format", "json", "--", "env", "-i", "/bin/ls", "/"];
     let outcome = compare(folder.path(), &line);

@@ -339,6 +339,15 @@ int main() {{
     assert!(report.interception.blind_spots.is_empty(), "{:?}", report.interception.blind_spots);
     assert!(report.interception.allocator.contains("libc.so"), "the program's is the C library's");
     assert_eq!(report.stacks.verify_failed, 0);
+    // No candidate of a comparison comes in its place, which is said.
+    let mut compare = run::command(tool::heapwise(), folder.path());
+    compare.env(room.0, room.1).args(["compare", "--runs", "1", "--with", "snmalloc", "--format", "json"]);
+    let compared = run::finish(compare.arg(&program), folder.path(), "compare");
+    assert_eq!(compared.code(), 0, "{}", compared.stderr);
+    let compared: serde_json::Value = serde_json::from_slice(&compared.stdout).expect("JSON");
+    let notes: Vec<_> = compared["notes"].as_array().into_iter().flatten().map(ToString::to_string).collect();
+    let of_library = format!("inside of libraries: {} (jemalloc)", library.display());
+    assert_eq!(notes.iter().filter(|note| note.contains(&of_library)).count(), 1, "{notes:?}");
 }
 
 /// A compiler that sees a function and its callers keeps values in registers that the function leaves alone, although it might use

@@ -40,6 +40,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<u8, Failure> {
         timeout: args.drive.timeout,
         unavailable: field.unavailable,
         refuse: Some(refusal::of_file),
+        out_of_reach: Some(refusal::out_of_reach),
         interrupted: interrupt::flag()?,
         ..Options::default()
     };

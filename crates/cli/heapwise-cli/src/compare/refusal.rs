@@ -3,9 +3,12 @@
 
 use crate::{Failure, blind_spots, exit};
 use anyhow::anyhow;
+use heapwise_collector::hooks::EnteredByFile;
 use heapwise_symbols::inspect::{Class, Executable, Libc, Machine, inspect};
+use heapwise_trace::file::records::BlindSpot;
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// An error for a program that cannot be compared. A program that cannot be found is reported when it is started.
 pub(crate) fn check(program: &OsStr) -> Result<(), Failure> {
@@ -20,6 +23,20 @@ pub(crate) fn check(program: &OsStr) -> Result<(), Failure> {
 /// another one.
 pub(crate) fn of_file(path: &Path) -> Option<String> {
     sentence(&inspect(path, None).ok()?)
+}
+
+/// What keeps its own allocator under each candidate: libraries that have one inside, as extensions of Python do.
+pub(crate) fn out_of_reach(libraries: &[PathBuf]) -> Option<String> {
+    let inside = blind_spots::inside(libraries, &BTreeSet::new(), &EnteredByFile::new());
+    let inside = inside.iter().filter(|spot| spot.id == BlindSpot::LIBRARY_ALLOCATOR);
+    let named: Vec<_> = inside.map(|spot| format!("{} ({})", spot.file, spot.allocator)).collect();
+    (!named.is_empty()).then(|| {
+        format!(
+            "no candidate comes in place of allocators inside of libraries: {}; what is compared is the C library's malloc, for all \
+             other blocks",
+            named.join(", ")
+        )
+    })
 }
 
 fn sentence(executable: &Executable) -> Option<String> {

@@ -80,6 +80,7 @@ fn compare(
         timeout: args.drive.timeout,
         unavailable,
         refuse: Some(compare::refusal::of_file),
+        out_of_reach: Some(compare::refusal::out_of_reach),
         interrupted: Arc::clone(interrupted),
         ..heapwise_trial::compare::Options::default()
     };

@@ -118,6 +118,7 @@ impl<'a> Course<'a> {
             self.once(candidate, is_second, &turn)?;
             if turn.done == 0 {
                 self.check_baseline()?;
+                self.note_out_of_reach();
                 let enough = || began.elapsed() * 10 + Duration::from_secs(60);
                 self.timeout = Some(self.timeout.unwrap_or_else(enough));
             }
@@ -164,6 +165,12 @@ impl<'a> Course<'a> {
                 None => Ok(()),
             },
         }
+    }
+
+    /// Notes what the first run of all has loaded that keeps its own allocator.
+    fn note_out_of_reach(&mut self) {
+        let libraries = self.samples[0].first().map(|sample| sample.libraries.as_slice());
+        self.notes.extend(self.options.out_of_reach.zip(libraries).and_then(|(of, libraries)| of(libraries)));
     }
 
     /// How many rounds there will be, after the first one has shown how long one takes.

@@ -40,7 +40,7 @@ pub use comparison::{Comparison, Setup, Standing, Winner};
 pub use error::Error;
 pub use finding::{Finding, FindingKind};
 pub use measures::RunMeasure;
-pub use options::{Options, Program, Ready, Service};
+pub use options::{Options, OutOfReach, Program, Ready, Service};
 pub use outcome::Outcome;
 pub use sample::{EndSource, LoadSample, Memory, Output, PeakSource, Sample};
 pub use timeline::{Point, Timeline};

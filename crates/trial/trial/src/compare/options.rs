@@ -84,6 +84,9 @@ fn addresses(text: &str) -> Option<Vec<SocketAddr>> {
     all.iter().all(|address| address.port() > 0).then_some(all)
 }
 
+/// Says in a sentence which of some libraries keep their own allocator, if any do.
+pub type OutOfReach = fn(&[PathBuf]) -> Option<String>;
+
 /// How it is measured.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -98,6 +101,8 @@ pub struct Options {
     /// Returns why no other allocator can be put into a program file, if so. Called with the file that really runs: the command
     /// may only lead to it.
     pub refuse: Option<fn(&Path) -> Option<String>>,
+    /// Called with the libraries that the program has loaded, in whose place no candidate comes if they have an allocator inside.
+    pub out_of_reach: Option<OutOfReach>,
     /// Set it to end: what was measured so far is then the result.
     pub interrupted: Arc<AtomicBool>,
 }
@@ -110,6 +115,7 @@ impl Default for Options {
             seed: 1,
             unavailable: Vec::new(),
             refuse: None,
+            out_of_reach: None,
             interrupted: Arc::default(),
         }
     }

@@ -46,6 +46,8 @@ pub struct Sample {
     /// The program that the first process was in the end, after all that it may have replaced itself by; `None` if that could
     /// not be read.
     pub executable: Option<PathBuf>,
+    /// Libraries that were mapped into the first process, but for that of the allocator.
+    pub libraries: Vec<PathBuf>,
     /// Whether the allocator's library was mapped into the first process; `None` if that could not be read, or the program was
     /// still being loaded then.
     pub in_use: Option<bool>,

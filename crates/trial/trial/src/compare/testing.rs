@@ -24,6 +24,7 @@ pub(crate) fn sample(round: u32, cpu_ns: f64, outcome: Outcome) -> Sample {
         involuntary_switches: 0,
         processes: 1,
         executable: None,
+        libraries: Vec::new(),
         in_use: Some(true),
         allocators_seen: Vec::new(),
         stdout: Output::default(),

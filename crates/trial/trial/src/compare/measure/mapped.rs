@@ -2,6 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+/// More are not kept.
+const MOST_LIBRARIES: usize = 4096;
+
 /// What of a process's mappings concerns allocators.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Mapped {
@@ -12,6 +15,8 @@ pub(super) struct Mapped {
     pub(super) has_any_library: bool,
     /// The program that the process is.
     pub(super) executable: Option<PathBuf>,
+    /// The libraries, each once.
+    pub(super) libraries: Vec<PathBuf>,
     /// Names of files that look like allocators.
     pub(super) allocators: Vec<String>,
 }
@@ -55,6 +60,12 @@ fn parse_maps(maps: &str, library: Option<&Path>) -> Mapped {
         let name = path.rsplit('/').next().unwrap_or_default();
         let is_library = name.ends_with(".so") || name.contains(".so.");
         found.has_any_library |= is_library && !name.starts_with("ld-linux") && !name.starts_with("ld-2.");
+        if is_library
+            && found.libraries.last().is_none_or(|last| last != Path::new(path))
+            && found.libraries.len() < MOST_LIBRARIES
+        {
+            found.libraries.push(path.into());
+        }
         let is_allocator = heapwise_allocators::replaces_malloc(name);
         if is_library && is_allocator && !found.allocators.iter().any(|known| known == name) {
             found.allocators.push(name.to_owned());
@@ -84,6 +95,11 @@ mod tests {
         assert_eq!(
             (found.has_library, &found.allocators[..]),
             (Some(true), &["libjemalloc.so.2".to_owned()][..])
+        );
+        assert_eq!(
+            found.libraries,
+            [Path::new("/usr/lib/libjemalloc.so.2")],
+            "but the one that was requested"
         );
         let other = parse_maps(maps, Some(Path::new("/other.so")));
         assert_eq!((other.has_library, other.has_any_library), (Some(false), true));

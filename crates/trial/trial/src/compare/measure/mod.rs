@@ -253,6 +253,7 @@ fn sample(driven: Driven, seen: Seen, own_mark: u64, is_server: bool) -> Result<
         involuntary_switches: usage.involuntary_switches,
         processes: seen.processes.max(1),
         executable: mapped.as_ref().and_then(|mapped| mapped.executable.clone()),
+        libraries: mapped.as_ref().map(|mapped| mapped.libraries.clone()).unwrap_or_default(),
         in_use: mapped.as_ref().and_then(|mapped| mapped.has_library),
         allocators_seen: mapped.map(|mapped| mapped.allocators).unwrap_or_default(),
         stdout: crate::compare::Output::default(),
