@@ -20,10 +20,12 @@ impl Ahead {
     pub(super) fn go() -> Self {
         // SAFETY: integers alone.
         let (thread, policy) = unsafe { (libc::gettid(), libc::sched_getscheduler(0)) };
-        let mut old = libc::sched_param { sched_priority: 0 };
+        // SAFETY: zeros are a valid structure of numbers; C libraries differ in how many there are.
+        let (mut old, mut new): (libc::sched_param, libc::sched_param) =
+            unsafe { (std::mem::zeroed(), std::mem::zeroed()) };
+        new.sched_priority = PRIORITY;
         // SAFETY: the kernel writes the structure.
         let is_known = policy >= 0 && unsafe { libc::sched_getparam(0, &raw mut old) } == 0;
-        let new = libc::sched_param { sched_priority: PRIORITY };
         // What is already in front stays as it is.
         let is_last = matches!(policy & !libc::SCHED_RESET_ON_FORK, libc::SCHED_OTHER | libc::SCHED_BATCH);
         // SAFETY: the kernel reads the structure.
