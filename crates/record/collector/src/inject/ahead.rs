@@ -24,11 +24,11 @@ impl Ahead {
         let (mut old, mut new): (libc::sched_param, libc::sched_param) =
             unsafe { (std::mem::zeroed(), std::mem::zeroed()) };
         new.sched_priority = PRIORITY;
-        // SAFETY: the kernel writes the structure.
+        // SAFETY: the kernel writes one structure, which is a variable of ours and borrowed by nothing else.
         let is_known = policy >= 0 && unsafe { libc::sched_getparam(0, &raw mut old) } == 0;
         // What is already in front stays as it is.
         let is_last = matches!(policy & !libc::SCHED_RESET_ON_FORK, libc::SCHED_OTHER | libc::SCHED_BATCH);
-        // SAFETY: the kernel reads the structure.
+        // SAFETY: the kernel reads one structure, a variable of ours that lives until then.
         let is_ahead = is_known
             && is_last
             && unsafe {
@@ -41,7 +41,7 @@ impl Ahead {
 impl Drop for Ahead {
     fn drop(&mut self) {
         if let Some((policy, old)) = &self.before {
-            // SAFETY: the kernel reads the structure.
+            // SAFETY: the kernel reads one structure, which is borrowed until then.
             unsafe { libc::sched_setscheduler(self.thread, *policy, std::ptr::from_ref(old)) };
         }
     }

@@ -118,7 +118,6 @@ impl<'a> Course<'a> {
             self.once(candidate, is_second, &turn)?;
             if turn.done == 0 {
                 self.check_baseline()?;
-                self.note_out_of_reach();
                 let enough = || began.elapsed() * 10 + Duration::from_secs(60);
                 self.timeout = Some(self.timeout.unwrap_or_else(enough));
             }
@@ -165,12 +164,6 @@ impl<'a> Course<'a> {
                 None => Ok(()),
             },
         }
-    }
-
-    /// Notes what the first run of all has loaded that keeps its own allocator.
-    fn note_out_of_reach(&mut self) {
-        let libraries = self.samples[0].first().map(|sample| sample.libraries.as_slice());
-        self.notes.extend(self.options.out_of_reach.zip(libraries).and_then(|(of, libraries)| of(libraries)));
     }
 
     /// How many rounds there will be, after the first one has shown how long one takes.
@@ -251,6 +244,9 @@ impl<'a> Course<'a> {
         }
         let mut notes = self.notes;
         notes.extend(notes_of(&standings));
+        // Files are read when no run is measured any more.
+        let first = standings.first().and_then(|baseline| baseline.samples.first());
+        notes.extend(self.options.out_of_reach.zip(first).and_then(|(of, sample)| of(&sample.libraries)));
         let mut comparison = Comparison {
             setup,
             standings,
