@@ -73,6 +73,7 @@ fn sample(round: u32, number: u64) -> Sample {
         involuntary_switches: 0,
         processes: 1,
         executable: None,
+        libraries: Vec::new(),
         in_use: Some(true),
         allocators_seen: Vec::new(),
         stdout: Output::default(),

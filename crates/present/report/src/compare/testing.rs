@@ -30,6 +30,7 @@ fn sample(round: u32, cpu_ns: u64, outcome: Outcome) -> Sample {
         involuntary_switches: 4,
         processes: 1,
         executable: None,
+        libraries: Vec::new(),
         in_use: Some(true),
         allocators_seen: Vec::new(),
         stdout: Output::default(),
