@@ -7,11 +7,15 @@ use heapwise_trace::live::hooks::{Hook, JUMP_BYTES};
 use std::ops::Range;
 
 const JUMP: u8 = 0xe9;
-/// What a stub of the recorder is: a register saved or two instructions without effect, a load of the slot's address, a jump.
-const BEGINNINGS: [[u8; 4]; 2] = [[0x41, 0x53, 0x49, 0xbb], [0x90, 0x90, 0x49, 0xbb]];
+/// How stubs of the recorder begin: what is done first, and a load of the slot's address.
+const BEGINNINGS: [[u8; 8]; 3] = [
+    [0x48, 0x89, 0xe1, 0x49, 0x89, 0xe8, 0x49, 0xb9],
+    [0x66, 0x0f, 0x1f, 0x44, 0, 0, 0x49, 0xbb],
+    [0x41, 0x53, 0x0f, 0x1f, 0x40, 0, 0x49, 0xbb],
+];
 const JUMP_ON: [u8; 6] = [0xff, 0x25, 0, 0, 0, 0];
-const JUMP_ON_AT: usize = 12;
-const STUB_BYTES: usize = 26;
+const JUMP_ON_AT: usize = 16;
+const STUB_BYTES: usize = 30;
 /// A stub, and the moved code behind it.
 const CODE_BYTES: u64 = 80;
 

@@ -95,8 +95,8 @@ fn prepare(hook: &Hook, rooms: &mut Rooms) -> Result<Option<(usize, [u8; JUMP_BY
     let (at, code) = room.take(CODE_BYTES);
     let (stub, moved) = code.split_at_mut(CODE_BYTES - MOST_MOVED);
     let moved_at = at + CODE_BYTES - MOST_MOVED;
-    let (slot_at, keeps) = (core::ptr::from_ref(slot) as usize, hook.keeps_registers);
-    stub[..STUB_BYTES].copy_from_slice(&jump::stub(slot_at, calls::shim(hook.kind, keeps), keeps));
+    let way = calls::way(hook.kind, hook.keeps_registers);
+    stub[..STUB_BYTES].copy_from_slice(&jump::stub(core::ptr::from_ref(slot) as usize, way));
     jump::moved(hook, moved_at, moved).ok_or(result::NO_ROOM)?;
     let jump = jump::jump(address, at).ok_or(result::NO_ROOM)?;
     slot.fill(moved_at, address, hook);

@@ -1,11 +1,12 @@
 //! What each function of an allocator inside of the program does: call it where it goes on, and have the call described.
 //!
-//! The shims add three values to the arguments: the stack pointer and the frame pointer of the caller, and the function's slot. So
+//! Stubs and shims add three values to the arguments: the stack pointer and the frame pointer of the caller, and the function's slot. So
 //! unwinding begins at the caller, and nothing of the jump is in a stack.
 
 use super::slots::Slot;
 use super::{loaded, passing, process};
 use crate::arch::entry::Entry;
+use crate::arch::jump::Way;
 use crate::arch::tls::{self, Words, waiting};
 use crate::describe::{forget_time, freed, handed_out_by, in_inside, is_inner, resized, tell_time};
 use crate::turn::begin;
@@ -14,11 +15,6 @@ use core::ffi::c_int;
 use heapwise_trace::event::{AllocFunction, AllocatorNumber};
 use heapwise_trace::live::hooks::HookKind;
 
-crate::shim_of_three!(allocate_shim => allocate);
-crate::shim_of_three!(posix_memalign_shim => posix_memalign);
-crate::shim_of_three!(free_shim => free);
-crate::shim_of_three!(resize_shim => resize);
-crate::shim_of_three!(internal_shim => internal);
 crate::shim_of_six!(resize_wide_shim => resize_wide);
 crate::shim_of_six!(resize_in_place_shim => resize_in_place);
 crate::shim_of_six!(thread_create_shim => process::thread_create);
@@ -37,32 +33,36 @@ crate::keeping_shim_of_three!(keeping_posix_memalign_shim => posix_memalign, "")
 crate::keeping_shim_of_three!(keeping_free_shim => free, "mov rax, qword ptr [rsp + 312]");
 crate::keeping_shim_of_three!(keeping_resize_shim => resize, "");
 
-/// Where the stub of a function of this kind goes. Those of the C library's names may have callers that rely on their registers.
-pub(super) fn shim(kind: HookKind, keeps_registers: bool) -> usize {
-    let shim: unsafe extern "C" fn() = match kind {
-        HookKind::Exit => exit_shim,
-        HookKind::Execve => execve_shim,
-        HookKind::Execveat => execveat_shim,
-        HookKind::Fexecve => fexecve_shim,
-        HookKind::Prctl => prctl_shim,
-        HookKind::SystemCall => system_call_shim,
-        HookKind::LoaderChanged => loader_changed_shim,
-        HookKind::Internal => internal_shim,
-        HookKind::ThreadCreate => thread_create_shim,
-        HookKind::ThreadJoin => thread_join_shim,
-        HookKind::ThreadName => thread_name_shim,
-        HookKind::PosixMemalign if keeps_registers => keeping_posix_memalign_shim,
-        HookKind::Free if keeps_registers => keeping_free_shim,
-        HookKind::Resize | HookKind::ResizeArray if keeps_registers => keeping_resize_shim,
-        HookKind::PosixMemalign => posix_memalign_shim,
-        HookKind::Free => free_shim,
-        HookKind::Resize | HookKind::ResizeArray | HookKind::ResizeAligned | HookKind::Rallocx => resize_shim,
-        HookKind::ResizeFrom | HookKind::RpalignedRealloc => resize_wide_shim,
-        HookKind::Xallocx => resize_in_place_shim,
-        _ if keeps_registers => keeping_allocate_shim,
-        _ => allocate_shim,
-    };
-    shim as usize
+/// How the stub of a function of this kind goes on. Callers of some rely on their registers.
+pub(super) fn way(kind: HookKind, keeps_registers: bool) -> Way {
+    let shim = |shim: unsafe extern "C" fn()| Way::Shim(shim as usize);
+    let keeping = |shim: unsafe extern "C" fn()| Way::Keeping(shim as usize);
+    match kind {
+        HookKind::Exit => shim(exit_shim),
+        HookKind::Execve => shim(execve_shim),
+        HookKind::Execveat => shim(execveat_shim),
+        HookKind::Fexecve => shim(fexecve_shim),
+        HookKind::Prctl => shim(prctl_shim),
+        HookKind::SystemCall => shim(system_call_shim),
+        HookKind::LoaderChanged => shim(loader_changed_shim),
+        HookKind::ThreadCreate => shim(thread_create_shim),
+        HookKind::ThreadJoin => shim(thread_join_shim),
+        HookKind::ThreadName => shim(thread_name_shim),
+        HookKind::ResizeFrom | HookKind::RpalignedRealloc => shim(resize_wide_shim),
+        HookKind::Xallocx => shim(resize_in_place_shim),
+        HookKind::Internal => Way::Direct(internal as *const () as usize),
+        HookKind::PosixMemalign if keeps_registers => keeping(keeping_posix_memalign_shim),
+        HookKind::PosixMemalign => Way::Direct(posix_memalign as *const () as usize),
+        HookKind::Free if keeps_registers => keeping(keeping_free_shim),
+        HookKind::Free => Way::Direct(free as *const () as usize),
+        HookKind::Resize | HookKind::ResizeArray if keeps_registers => keeping(keeping_resize_shim),
+        HookKind::Resize | HookKind::ResizeArray | HookKind::ResizeAligned | HookKind::Rallocx => {
+            Way::Direct(resize as *const () as usize)
+        }
+        _ if keeps_registers => keeping(keeping_allocate_shim),
+        HookKind::Allocate => Way::Direct(allocate_plain as *const () as usize),
+        _ => Way::Direct(allocate as *const () as usize),
+    }
 }
 
 /// What every block is aligned to: an alignment up to this need not be requested.
@@ -120,6 +120,23 @@ fn align_of_flags(flags: usize) -> usize {
 }
 
 unsafe extern "C" fn allocate(a: usize, b: usize, c: usize, sp: usize, fp: usize, slot: &Slot) -> usize {
+    allocate_as(slot.kind(), [a, b, c], sp, fp, slot)
+}
+
+/// PERF: what most calls are, without a look at what they request.
+unsafe extern "C" fn allocate_plain(
+    a: usize,
+    b: usize,
+    c: usize,
+    sp: usize,
+    fp: usize,
+    slot: &Slot,
+) -> usize {
+    allocate_as(HookKind::Allocate as u8, [a, b, c], sp, fp, slot)
+}
+
+#[inline(always)]
+fn allocate_as(kind: u8, [a, b, c]: [usize; 3], sp: usize, fp: usize, slot: &Slot) -> usize {
     let (words, entry) = (tls::words(), Entry { stack_pointer: sp, frame_pointer: fp });
     // SAFETY: the slot's function, which the caller has called.
     let real = unsafe { slot.function_of_three() };
@@ -138,7 +155,7 @@ unsafe extern "C" fn allocate(a: usize, b: usize, c: usize, sp: usize, fp: usize
         forget_time(words);
         return block;
     }
-    let request = Request::of(slot.kind(), [a, b, c]);
+    let request = Request::of(kind, [a, b, c]);
     let (function, align) = request.function();
     let sizes = (request.size, align);
     handed_out_by(slot.allocator(), words, block as *mut u8, sizes, function, &entry);

@@ -2,15 +2,28 @@
 //!
 //! ```text
 //! function:  jmp stub              5 bytes, within 2 GiB
-//! stub:      mov r11, slot         the function's slot, in a register that no call keeps
-//!            jmp [shim]            wherever the recorder lies
+//! stub:      6 bytes by the way    what has to be done first, or nothing
+//!            mov register, slot    the function's slot
+//!            jmp [hook or shim]    wherever the recorder lies
 //! moved:     the function's first instructions, and a jump to the others
 //! ```
 
 use heapwise_trace::live::hooks::{Hook, JUMP_BYTES};
 
 /// Bytes of a stub.
-pub const STUB_BYTES: usize = 26;
+pub const STUB_BYTES: usize = 30;
+
+/// How a stub goes on.
+#[derive(Clone, Copy, Debug)]
+pub enum Way {
+    /// Straight to a hook of a function with at most three arguments. It gets the stack pointer, the frame pointer and the slot as
+    /// three more, and returns to the function's caller.
+    Direct(usize),
+    /// To a shim, with the slot in `r11`.
+    Shim(usize),
+    /// To a shim that keeps all registers, with the slot in `r11`, of which the value is left on the stack.
+    Keeping(usize),
+}
 
 /// Bytes from a stub to the moved code behind it.
 pub const MOVED_AT: usize = STUB_BYTES.next_multiple_of(16);
@@ -33,15 +46,22 @@ fn distance(from: usize, to: usize) -> Option<i32> {
     i32::try_from((to as i64).wrapping_sub(from as i64)).ok()
 }
 
-/// A stub that goes to `shim` with the slot's address. For a shim that keeps all registers it leaves `r11` on the stack.
-pub fn stub(slot: usize, shim: usize, keeps_registers: bool) -> [u8; STUB_BYTES] {
+/// A stub with the slot's address.
+pub fn stub(slot: usize, way: Way) -> [u8; STUB_BYTES] {
+    let (first, register, target): ([u8; 6], u8, usize) = match way {
+        // mov rcx, rsp; mov r8, rbp; the slot in r9
+        Way::Direct(hook) => ([0x48, 0x89, 0xe1, 0x49, 0x89, 0xe8], 0xb9, hook),
+        // an instruction without effect
+        Way::Shim(shim) => ([0x66, 0x0f, 0x1f, 0x44, 0, 0], 0xbb, shim),
+        // push r11, and one without effect
+        Way::Keeping(shim) => ([0x41, 0x53, 0x0f, 0x1f, 0x40, 0], 0xbb, shim),
+    };
     let mut stub = [0; STUB_BYTES];
-    // push r11, or two instructions without effect
-    stub[..2].copy_from_slice(if keeps_registers { &[0x41, 0x53] } else { &[0x90, 0x90] });
-    stub[2..4].copy_from_slice(&[0x49, 0xbb]);
-    stub[4..12].copy_from_slice(&slot.to_le_bytes());
-    stub[12..18].copy_from_slice(&[0xff, 0x25, 0, 0, 0, 0]);
-    stub[18..].copy_from_slice(&shim.to_le_bytes());
+    stub[..6].copy_from_slice(&first);
+    stub[6..8].copy_from_slice(&[0x49, register]);
+    stub[8..16].copy_from_slice(&slot.to_le_bytes());
+    stub[16..22].copy_from_slice(&[0xff, 0x25, 0, 0, 0, 0]);
+    stub[22..].copy_from_slice(&target.to_le_bytes());
     stub
 }
 
@@ -56,28 +76,9 @@ pub fn moved(hook: &Hook, at: usize, out: &mut [u8]) -> Option<()> {
     Some(())
 }
 
-/// A naked function for functions with at most three arguments: adds the stack pointer, the frame pointer and the slot as the
-/// last three, and jumps to `$hook`, which returns straight to the caller.
-#[macro_export]
-macro_rules! shim_of_three {
-    ($name:ident => $hook:path) => {
-        #[unsafe(naked)]
-        unsafe extern "C" fn $name() {
-            core::arch::naked_asm!(
-                ".cfi_startproc",
-                "mov rcx, rsp",
-                "mov r8, rbp",
-                "mov r9, r11",
-                "jmp {hook}",
-                ".cfi_endproc",
-                hook = sym $hook,
-            )
-        }
-    };
-}
-
-/// The same for functions whose callers rely on registers: all are afterwards as they were, but for `rax`, with which the instruction
-/// `$after` may do the same. The stub has left `r11` on the stack.
+/// A naked function for functions with at most three arguments, whose callers rely on registers: calls `$hook` as a stub does without
+/// it. All registers are afterwards as they were, but for `rax`, with which the instruction `$after` may do the same. The stub has left
+/// `r11` on the stack.
 #[macro_export]
 macro_rules! keeping_shim_of_three {
     ($name:ident => $hook:path, $after:literal) => {
@@ -136,7 +137,7 @@ macro_rules! keeping_shim_of_three {
     };
 }
 
-/// The same for functions with up to six arguments, which leave no register: the three are on the stack.
+/// A naked function for functions with up to six arguments, which leave no register: the three more are on the stack.
 #[macro_export]
 macro_rules! shim_of_six {
     ($name:ident => $hook:path) => {
