@@ -14,6 +14,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+/// Why nothing is entered of a library that comes before the preloaded one and has no functions to be entered.
+const CHECKS: &str = "it checks what it hands out, and comes before heapwise's library in LD_PRELOAD";
+/// Why a library is not entered that comes before the preloaded one.
+const THREADS: &str = "a library comes before heapwise's in LD_PRELOAD, and threads ran already";
+
 /// A process that asks does so at once when it has joined, and applies the answer at once. The time is that of a busy machine.
 const ASKS_WITHIN: Duration = Duration::from_millis(500);
 /// One into which the recorder was written does so in any case, however busy the machine is.
@@ -46,12 +51,24 @@ impl Process {
         let parts = hooks::parts(&lines);
         // What was unloaded may come again, with its own code.
         self.hooks.seen.retain(|part| parts.contains_key(part));
+        let malloc = self.header().malloc_in_front.load(Ordering::Acquire);
         for (part, lines) in parts {
-            if self.hooks.seen.insert(part)
-                && let Some(plan) = planner.of_file(self.info.pid, lines[0])
-            {
-                lines.into_iter().for_each(|line| self.send_file(&plan, line, planner));
+            if !self.hooks.seen.insert(part) {
+                continue;
             }
+            let is_in_front = lines.iter().any(|line| line.range.contains(&malloc));
+            let plan = match is_in_front {
+                true => planner.of_one_in_front(self.info.pid, lines[0]),
+                false => planner.of_file(self.info.pid, lines[0]),
+            };
+            let plan = plan.unwrap_or_default();
+            let is_program = self.executable.as_deref() == Some(Path::new(lines[0].name));
+            if is_in_front && !is_program && plan.planned.is_empty() && plan.refused.is_empty() {
+                let entered = self.hooks.refused.entry((PathBuf::from(lines[0].name), "")).or_default();
+                entered.refuse("malloc", CHECKS);
+                entered.is_in_front = true;
+            }
+            lines.into_iter().for_each(|line| self.send_file(&plan, line, planner));
         }
         self.header().hook_count.store(self.hooks.sent.len() as u32, Ordering::Release);
     }
@@ -150,6 +167,11 @@ impl Process {
             for Planned { family, name, .. } in plan.planned {
                 let entered = found.entry((program.clone(), family)).or_default();
                 entered.refuse(&name, "a process has not asked for it");
+            }
+            if self.header().malloc_in_front.load(Ordering::Acquire) != 0 {
+                let entered = found.entry((program.clone(), "")).or_default();
+                entered.refuse("malloc", THREADS);
+                entered.is_in_front = true;
             }
         }
         let results = self.header().hook_results.iter().map(|result| result.load(Ordering::Acquire));

@@ -43,7 +43,7 @@ pub struct Begun {
 pub fn attach(pid: u32, request: &Request, begun: fn(&Begun)) -> Result<Recorded, Error> {
     signals::survive_size_limit();
     let not_attached = |why: Refused| ErrorKind::NotAttached { pid, why: why.to_string() };
-    let mut planner = Planner::new(request.plan);
+    let mut planner = Planner::new(request.plan, request.plan_in_front);
     let prepared = prepare(pid, &mut planner).map_err(not_attached)?;
     let image = request.image.as_ref().ok_or_else(|| not_attached(Refused::NoImage))?;
     let program = request.command.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();

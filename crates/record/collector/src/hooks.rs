@@ -24,6 +24,8 @@ pub struct Entered {
     pub refused: Vec<(String, String)>,
     /// Whether programs find them by their names: it is the C library's allocator, or stands in front of that.
     pub is_by_name: bool,
+    /// Whether it would be recorded if the preloaded library came before it.
+    pub is_in_front: bool,
 }
 
 impl Entered {
@@ -39,6 +41,7 @@ impl Entered {
         self.functions = self.functions.max(other.functions);
         self.number = self.number.max(other.number);
         self.is_by_name |= other.is_by_name;
+        self.is_in_front |= other.is_in_front;
         other.refused.iter().for_each(|(name, why)| self.refuse(name, why));
     }
 }
@@ -68,15 +71,19 @@ pub(crate) type Key = ((u32, u32), u64);
 #[derive(Clone, Debug, Default)]
 pub struct Planner {
     pub(crate) plan: Option<fn(&Path) -> Option<FilePlan>>,
-    known: HashMap<Key, Arc<FilePlan>>,
+    /// The same for a library that stands in front of the preloaded one.
+    in_front: Option<fn(&Path) -> Option<FilePlan>>,
+    /// By file, and whether it stands in front.
+    known: HashMap<(Key, bool), Arc<FilePlan>>,
     /// The allocators that have a number, from 1 on: by file and family.
     numbered: Vec<(PathBuf, &'static str)>,
 }
 
 impl Planner {
-    /// One that plans by this function, which returns nothing for what is no program or library.
-    pub fn new(plan: fn(&Path) -> Option<FilePlan>) -> Self {
-        Self { plan: Some(plan), ..Self::default() }
+    /// One that plans by these functions, which return nothing for what is no program or library: the second one for a library that
+    /// stands in front of the preloaded one.
+    pub fn new(plan: fn(&Path) -> Option<FilePlan>, in_front: fn(&Path) -> Option<FilePlan>) -> Self {
+        Self { plan: Some(plan), in_front: Some(in_front), ..Self::default() }
     }
 
     /// The number of an allocator inside of a file.
@@ -100,8 +107,18 @@ impl Planner {
         self.plan.is_some()
     }
 
+    /// The plan of a file that a process has mapped.
     pub(crate) fn of_file(&mut self, pid: u32, line: &maps::Line<'_>) -> Option<Arc<FilePlan>> {
-        let key = (line.device, line.inode);
+        self.plan_of(pid, line, false)
+    }
+
+    /// The plan of a library that stands in front of the preloaded one.
+    pub(crate) fn of_one_in_front(&mut self, pid: u32, line: &maps::Line<'_>) -> Option<Arc<FilePlan>> {
+        self.plan_of(pid, line, true)
+    }
+
+    fn plan_of(&mut self, pid: u32, line: &maps::Line<'_>, is_in_front: bool) -> Option<Arc<FilePlan>> {
+        let key = ((line.device, line.inode), is_in_front);
         if let Some(known) = self.known.get(&key) {
             return Some(Arc::clone(known));
         }
@@ -110,7 +127,7 @@ impl Planner {
         }
         // The process may see other files than we do, and the file may have been replaced.
         let paths = [format!("/proc/{pid}/root{}", line.name), line.name.to_owned()];
-        let plan = self.plan?;
+        let plan = if is_in_front { self.in_front? } else { self.plan? };
         let mut plans = paths.iter().filter_map(|path| plan(path.as_ref()));
         let found = Arc::new(plans.find(|found| found.inode == line.inode).unwrap_or_default());
         self.known.insert(key, Arc::clone(&found));

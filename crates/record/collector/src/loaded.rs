@@ -9,6 +9,7 @@ use crate::joins::{self, Memory};
 use crate::{maps, sys};
 use std::ffi::CString;
 use std::fs::{self, File};
+use std::io::ErrorKind;
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -19,8 +20,17 @@ use std::path::{Component, Path, PathBuf};
 pub(crate) struct Library(File);
 
 impl Library {
-    /// The library of a process that it has named by a path. The error says why it is not loaded here.
-    pub(crate) fn of_process(path: &str, pid: u32, memory: &Memory) -> Result<Self, String> {
+    /// The library of a process that it has named by a path; nothing if the process takes no part in the session any more: it has
+    /// ended, or executed another program. The error says why the library is not loaded here.
+    pub(crate) fn of_process(path: &str, pid: u32, memory: &Memory) -> Result<Option<Self>, String> {
+        let maps = match fs::read_to_string(format!("/proc/{pid}/maps")) {
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => return Err(error.to_string()),
+            maps => maps.unwrap_or_default(),
+        };
+        let lines: Vec<_> = maps.lines().filter_map(maps::line).collect();
+        if !lines.iter().any(|line| memory.is_in(line)) {
+            return Ok(None);
+        }
         if !joins::is_wholly_ours(pid) {
             return Err("its process is another user's, or was".into());
         }
@@ -28,13 +38,11 @@ impl Library {
             return Err("its process has another root or other mounts".into());
         }
         let real = Path::new(path).canonicalize().map_err(|error| error.to_string())?;
-        let maps = fs::read_to_string(format!("/proc/{pid}/maps")).map_err(|error| error.to_string())?;
-        let lines: Vec<_> = maps.lines().filter_map(maps::line).collect();
         let is_loaded = lines.iter().any(|line| line.executable && Path::new(line.name) == real);
-        if !is_loaded || !lines.iter().any(|line| memory.is_in(line)) {
+        if !is_loaded {
             return Err("its process has not loaded it".into());
         }
-        Self::open(&real)
+        Self::open(&real).map(Some)
     }
 
     /// Opens a library by a path that has no links.
@@ -143,11 +151,12 @@ mod tests {
         // The executable stands for a library, and for the session, too: both are mapped.
         let opened = Library::of_process(&own, pid, &memory);
         let is_open_to_others = opened.as_ref().is_err_and(|why| why.starts_with("others"));
-        assert!(opened.is_ok() || is_open_to_others, "{opened:?}");
+        assert!(matches!(opened, Ok(Some(_))) || is_open_to_others, "{opened:?}");
         let not_loaded = Library::of_process("/etc/passwd", pid, &memory).expect_err("it is not loaded");
         assert!(not_loaded.contains("has not loaded it"), "{not_loaded}");
         let other = Memory::of(&fs::metadata("/etc/passwd").expect("a file"));
-        assert!(Library::of_process(&own, pid, &other).is_err(), "it takes no part in that session");
-        assert!(Library::of_process(&own, u32::MAX, &memory).is_err());
+        let gone = Library::of_process(&own, pid, &other);
+        assert!(matches!(gone, Ok(None)), "it takes no part in that session: {gone:?}");
+        assert!(matches!(Library::of_process(&own, u32::MAX, &memory), Ok(None)));
     }
 }

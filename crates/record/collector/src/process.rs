@@ -158,12 +158,9 @@ impl Process {
         }
     }
 
-    /// The library that has its `malloc`; of a process that did not find that itself, what was entered there.
+    /// The library that has its `malloc`: one that was entered, or else what the process says itself.
     pub(crate) fn allocator_library(&self) -> String {
-        match self.allocator() {
-            path if path.is_empty() => self.entered_library().unwrap_or_default(),
-            path => path,
-        }
+        self.entered_library().unwrap_or_else(|| self.allocator())
     }
 
     /// Facts about the process, with what it learned about itself after it had joined.

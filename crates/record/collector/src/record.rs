@@ -62,6 +62,8 @@ pub struct Request {
     /// Plans which functions of allocators inside of a file are entered through the recorder; nothing for what is no program or
     /// library.
     pub plan: fn(&Path) -> Option<FilePlan>,
+    /// Does the same for a library that stands in front of the preloaded one.
+    pub plan_in_front: fn(&Path) -> Option<FilePlan>,
     /// The builds of allocators by which those inside of programs are measured, by their families.
     pub build: fn(&str) -> Option<Build>,
     /// The environment variables that concern the heap, and no others.
@@ -184,7 +186,7 @@ pub fn record(request: Request) -> Result<Recorded, Error> {
     let helpers = Helpers {
         examiner: Examiner::new(request.examine, &request.environment_findings),
         probes: Probes::with_builds(request.build),
-        planner: Planner::new(request.plan),
+        planner: Planner::new(request.plan, request.plan_in_front),
         children: Children::default(),
     };
     let collector = Collector::new(&session, &packer, request.limits, started, page_bytes(), helpers);

@@ -183,7 +183,9 @@ impl Probes {
             return;
         } else {
             match Library::of_process(&path, process.info.pid, memory) {
-                Ok(library) => Some(library),
+                Ok(Some(library)) => Some(library),
+                // Another process with the same allocator may still be there to ask.
+                Ok(None) => return,
                 Err(why) => return refusals.note(Refused::Sizes, || format!("{path}: {why}")),
             }
         };

@@ -2,6 +2,7 @@
 
 use crate::guard::Internal;
 use core::ffi::{CStr, c_char, c_int, c_void};
+use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
 /// Any C function. Cast to its true type before it is called.
@@ -116,8 +117,34 @@ pub struct LinkMap {
 
 const RTLD_NEXT: *mut c_void = usize::MAX as *mut c_void;
 
+const RTLD_DEFAULT: *mut c_void = core::ptr::null_mut();
+
+/// `Dl_info` of `<dlfcn.h>`.
+#[derive(Debug)]
+#[repr(C)]
+struct DlInfo {
+    file: *const c_char,
+    base: *const c_void,
+    name: *const c_char,
+    address: *const c_void,
+}
+
 unsafe extern "C" {
     fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
+    fn dladdr(address: *const c_void, info: *mut DlInfo) -> c_int;
+}
+
+/// Address of the `malloc` that the program finds, if that is not the preload library's: another library stands in front of it.
+pub(crate) fn malloc_in_front() -> Option<*const c_void> {
+    // SAFETY: the name is a C string; RTLD_DEFAULT is a handle that dlsym knows.
+    let first = unsafe { dlsym(RTLD_DEFAULT, c"malloc".as_ptr()) }.cast_const();
+    let base = |address: *const c_void| {
+        let mut info = MaybeUninit::<DlInfo>::zeroed();
+        // SAFETY: any address may be asked for; of the structure all zeroes are a valid value.
+        unsafe { (dladdr(address, info.as_mut_ptr()) != 0).then(|| info.assume_init().base) }
+    };
+    let (of_first, own) = (base(first)?, base(malloc_in_front as *const c_void)?);
+    (of_first != own).then_some(first)
 }
 
 /// The function of this name in the objects after this one; null if there is none. What `dlsym` allocates for an error

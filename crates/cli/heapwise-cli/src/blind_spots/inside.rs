@@ -165,10 +165,14 @@ pub(crate) fn inside(
     spots
 }
 
+/// What to do where another preloaded library has its own `malloc`.
+const IN_FRONT: &str =
+    "have what starts the program add to LD_PRELOAD behind what is there: LD_PRELOAD=$LD_PRELOAD:LIBRARY";
+
 /// Functions of an allocator that could not be entered through the recorder.
 fn in_part(path: &Path, family: &str, entered: &Entered) -> Option<BlindSpot> {
     let (name, why) = entered.refused.first()?;
-    let allocator = if family.is_empty() { "the malloc" } else { family };
+    let of_allocator = if family.is_empty() { String::new() } else { format!(" of {family}") };
     let others = match entered.refused.len() - 1 {
         0 => String::new(),
         n => format!(" and {n} more"),
@@ -177,10 +181,10 @@ fn in_part(path: &Path, family: &str, entered: &Entered) -> Option<BlindSpot> {
     Some(BlindSpot {
         id: "not-entered".into(),
         what: format!(
-            "{name}{others} of {allocator} inside {} cannot be entered through the recorder ({why}): {of} not recorded",
+            "{name}{others}{of_allocator} inside {} cannot be entered through the recorder ({why}): {of} not recorded",
             path.display()
         ),
-        remedy: Family::UNKNOWN.unrecorded.into(),
+        remedy: if entered.is_in_front { IN_FRONT } else { Family::UNKNOWN.unrecorded }.into(),
         ..BlindSpot::default()
     })
 }

@@ -25,6 +25,8 @@ enum InFront {
     Library,
     /// Nothing: the process runs already.
     Nothing,
+    /// Nothing: the preloaded library comes behind this one.
+    Itself,
 }
 
 /// Plans for one file of a program that is about to be started.
@@ -43,6 +45,14 @@ pub fn plan_running(path: &Path) -> Result<FilePlan, Error> {
     plan_with(path, InFront::Nothing)
 }
 
+/// Plans for a library that stands in front of the preloaded one: its functions, which are found by their names, are entered, too.
+///
+/// # Errors
+/// As [`plan`].
+pub fn plan_in_front(path: &Path) -> Result<FilePlan, Error> {
+    plan_with(path, InFront::Itself)
+}
+
 fn plan_with(path: &Path, in_front: InFront) -> Result<FilePlan, Error> {
     code::read(path, |code| {
         let mut plan = FilePlan { inode: code.inode(), ..FilePlan::default() };
@@ -52,16 +62,22 @@ fn plan_with(path: &Path, in_front: InFront) -> Result<FilePlan, Error> {
         if in_front == InFront::Nothing {
             plan.known = code.exported(&KNOWN).into_iter().map(|(name, at)| (name, at.0)).collect();
         }
-        let (mut done, mut entered) = (BTreeSet::new(), BTreeSet::new());
+        // Of each function that was looked at: its place in the plan, if it is entered.
+        let mut done = BTreeMap::<Svma, Option<usize>>::new();
         let points = entry_points(code, in_front);
         if points.is_empty() {
             return plan;
         }
         let neighbours = Neighbours::of(code, |function| points.iter().any(|(_, name, ..)| name == function));
         for (family, name, kind, function) in points {
+            let is_of_c = points::C.iter().any(|(of_c, _)| *of_c == name);
+            let is_by_name = function.is_exported && !code.is_executable() && is_of_c;
             // Several names of one function are one.
-            if !done.insert(function.address) {
-                plan.enters_malloc |= name == "malloc" && entered.contains(&function.address);
+            if let Some(known) = done.get(&function.address) {
+                if let Some(planned) = known.and_then(|index| plan.planned.get_mut(index)) {
+                    plan.enters_malloc |= name == "malloc";
+                    planned.is_by_name |= is_by_name;
+                }
                 continue;
             }
             let size = if function.size == 0 { UNKNOWN_SIZE } else { function.size };
@@ -80,26 +96,29 @@ fn plan_with(path: &Path, in_front: InFront) -> Result<FilePlan, Error> {
                 let keeps_vectors = keeps_registers && family.is_empty();
                 let keeps_registers = keeps_registers
                     && (keeps_vectors || !clobbers::all(code, &neighbours, function.address.0));
-                let is_of_c = points::C.iter().any(|(of_c, _)| *of_c == name);
-                let may_pass_on = code.is_executable() && is_of_c;
+                let may_pass_on = (code.is_executable() || in_front == InFront::Itself) && is_of_c;
                 Ok(Planned {
                     family,
                     name: name.clone(),
                     in_file,
                     hook: Hook { kind, may_pass_on, keeps_registers, keeps_vectors, ..hook },
                     steps: steps(&hook),
-                    is_by_name: function.is_exported && !code.is_executable() && is_of_c,
+                    is_by_name,
                 })
             });
             match found {
                 Ok(planned) => {
                     plan.enters_malloc |= planned.name == "malloc";
-                    entered.insert(function.address);
+                    done.insert(function.address, Some(plan.planned.len()));
                     plan.planned.push(planned);
                 }
-                // No block is missing for that.
-                Err(_) if !kind.is_of_blocks() => {}
-                Err(why) => plan.refused.push(Refused { family, name, why: why.to_string() }),
+                Err(why) => {
+                    done.insert(function.address, None);
+                    // Without what is not of blocks, none is missing.
+                    if kind.is_of_blocks() {
+                        plan.refused.push(Refused { family, name, why: why.to_string() });
+                    }
+                }
             }
         }
         plan
@@ -170,7 +189,7 @@ fn entry_points<'code>(
     // A library's `malloc` is found by its name, and so the preloaded one stands in front of it; unless it is hidden.
     let is_hidden = !exports_malloc && !of_malloc.is_empty();
     // With a library in front, what is found by its name is that library's matter.
-    let is_found_by_name = exports_malloc && !code.is_executable() && in_front == InFront::Nothing;
+    let is_found_by_name = exports_malloc && !code.is_executable() && in_front != InFront::Library;
     if is_found_by_name && is_c_library {
         c_library = if is_glibc { "glibc" } else { "musl" };
     }

@@ -201,6 +201,8 @@ pub struct ProcessHeader {
     pub hook_table: AtomicU64,
     /// Non-zero if the recorder is a part of the program: such a one asks for no functions.
     pub is_in_program: AtomicU32,
+    /// Address of the `malloc` that is found before the preload library's, if another library stands in front of that; 0 if not.
+    pub malloc_in_front: AtomicU64,
     /// How often the process has asked which functions of the files that it has mapped are to be entered through the recorder.
     pub hooks_asked: AtomicU32,
     /// Which of the questions is answered. Also the futex on which the process waits.

@@ -1,0 +1,122 @@
+//! A library that a script puts before heapwise's in `LD_PRELOAD`: its functions are found by their names before those of heapwise's,
+//! and recorded all the same.
+
+use heapwise_tests::build::compile_text;
+use heapwise_tests::recording::{Recorded, Recording};
+use heapwise_tests::{run, tool};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// `COUNT` blocks by four functions, of which each third is resized, and all are freed.
+const WORK: &str = r#"
+#include <stdlib.h>
+#define COUNT 3000
+__attribute__((noinline)) void work(void) {
+    static void *blocks[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        if (i % 3 == 0) blocks[i] = malloc(100);
+        else if (i % 3 == 1) blocks[i] = calloc(2, 100);
+        else if (posix_memalign(&blocks[i], 64, 300)) abort();
+    }
+    for (int i = 0; i < COUNT; i += 3) blocks[i] = realloc(blocks[i], 1000);
+    for (int i = 0; i < COUNT; i++) free(blocks[i]);
+}
+int main() { work(); return 0; }
+"#;
+
+/// What `work` has requested: calls of allocation functions, reallocations, and bytes of both.
+const OF_WORK: [u64; 3] = [3000, 1000, 1000 * (100 + 200 + 300) + 1000 * 1000];
+
+/// Passes on to whatever comes behind it, as a library does that counts or limits.
+const WRAPPER: &str = r#"
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stddef.h>
+static unsigned long calls;
+#define NEXT(name) static __typeof__(name) *next; calls++; if (!next) next = (__typeof__(name) *)dlsym(RTLD_NEXT, #name)
+void *malloc(size_t n) { NEXT(malloc); return next(n); }
+void *realloc(void *old, size_t n) { NEXT(realloc); return next(old, n); }
+void free(void *block) { NEXT(free); next(block); }
+"#;
+
+/// Starts the program with the library before what is there already.
+fn record_behind(library: &Path, program: &Path, folder: &Path) -> Recorded {
+    let script = folder.join("start.sh");
+    let text = format!(
+        "#!/bin/sh\nexport LD_PRELOAD={}:$LD_PRELOAD\nexec {}\n",
+        library.display(),
+        program.display()
+    );
+    fs::write(&script, text).expect("it can be written");
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).expect("it is ours");
+    Recording::new(folder).verify(5).record(&script, &[])
+}
+
+fn below_work(recorded: &Recorded) -> [u64; 3] {
+    let report = recorded.report();
+    let of_work = report
+        .sites
+        .iter()
+        .filter(|site| report.stack(site).any(|frame| frame.function.as_deref() == Some("work")));
+    of_work.fold([0; 3], |[allocations, reallocations, bytes], site| {
+        [allocations + site.allocations, reallocations + site.reallocations, bytes + site.allocated_bytes]
+    })
+}
+
+#[test]
+fn an_allocator_in_front_is_recorded_as_the_programs() {
+    let folder = run::private_folder();
+    let program = compile_text("cc", &[], WORK, folder.path(), "work");
+    for allocator in ["jemalloc", "mimalloc", "snmalloc"] {
+        let library: PathBuf = tool::allocator(allocator);
+        let recorded = record_behind(&library, &program, folder.path());
+        assert_eq!(recorded.outcome.code(), 0, "{allocator}: {}", recorded.outcome.stderr);
+        assert_eq!(below_work(&recorded), OF_WORK, "{allocator}: {}", recorded.outcome.stderr);
+        let report = recorded.report();
+        let process = report.processes.iter().find(|process| process.command[0] == program.to_string_lossy());
+        let of = &process.expect("it is recorded").allocator;
+        assert!(of.contains(allocator), "{allocator}: {of}");
+        // Its own constructor, and the loader, may have had a block before heapwise's library was asked to do anything.
+        assert!(report.order.unknown_frees <= 1 && report.order.implicit_frees == 0, "{:?}", report.order);
+        assert!(report.stacks.verified > 500 && report.stacks.verify_failed == 0, "{:?}", report.stacks);
+        assert_eq!(report.memory.allocators, [], "it is the only one of its process");
+    }
+}
+
+#[test]
+fn a_wrapper_in_front_is_none_and_what_it_passes_on_is_counted_once() {
+    let folder = run::private_folder();
+    let program = compile_text("cc", &[], WORK, folder.path(), "work");
+    let flags = ["-shared", "-fPIC", "-fno-builtin"];
+    let wrapper = compile_text("cc", &flags, WRAPPER, folder.path(), "wrapper.so");
+    let recorded = record_behind(&wrapper, &program, folder.path());
+    assert_eq!(recorded.outcome.code(), 0, "{}", recorded.outcome.stderr);
+    assert_eq!(below_work(&recorded), OF_WORK);
+    let report = recorded.report();
+    assert_eq!((report.order.unknown_frees, report.order.implicit_frees), (0, 0));
+    assert_eq!(report.stacks.verify_failed, 0);
+}
+
+#[test]
+fn a_checking_heap_in_front_is_left_alone_and_named() {
+    let folder = run::private_folder();
+    let program = compile_text("cc", &[], WORK, folder.path(), "work");
+    // What is known of such a library is a name that it exports.
+    let source = "#include <stddef.h>\nstatic char room[8 << 20]; static size_t used;\nvoid __asan_init(void) {}\n\
+                  void *malloc(size_t n) { void *p = room + used; used += (n + 63) & -64; return p; }\n\
+                  void *calloc(size_t n, size_t m) { return malloc(n * m); }\n\
+                  void *realloc(void *p, size_t n) { return malloc(n); }\n\
+                  int posix_memalign(void **out, size_t a, size_t n) { *out = malloc(n); return 0; }\n\
+                  void free(void *p) {}\n";
+    let flags = ["-shared", "-fPIC", "-fno-builtin"];
+    let checking = compile_text("cc", &flags, source, folder.path(), "checking.so");
+    let recorded = record_behind(&checking, &program, folder.path());
+    assert_eq!(recorded.outcome.code(), 0, "{}", recorded.outcome.stderr);
+    assert_eq!(below_work(&recorded), [0; 3]);
+    let spots = &recorded.report().interception.blind_spots;
+    let named = spots.iter().find(|spot| spot.what.contains(&*checking.to_string_lossy()));
+    let named = named.unwrap_or_else(|| panic!("{spots:?}"));
+    assert!(named.what.starts_with("malloc inside ") && named.what.contains("comes before"), "{named:?}");
+    assert!(named.remedy.contains("LD_PRELOAD=$LD_PRELOAD:"), "{named:?}");
+}
