@@ -39,9 +39,8 @@ impl Facts {
     /// The facts about the victim of that name. Most have none.
     pub fn of(victim: &str) -> Self {
         match victim {
-            // A child that does not allocate before it executes or ends does not join, and an image with an empty
-            // environment cannot know of the recording.
-            "clearenv_fork_exec" => PLAIN,
+            // A child that does not allocate before it executes or ends does not join.
+            "clearenv_fork_exec" => Self { processes: Some(2), ..PLAIN },
             "daemon_closes_descriptors" => Self { processes: Some(2), wait: true, ..PLAIN },
             "exec_keeps_pid" => Self { processes: Some(4), ..PLAIN },
             // The child frees a block of its parent.
@@ -53,8 +52,8 @@ impl Facts {
             "fork_shares_pages" => Self { processes: Some(5), kinds: &[("child", 4)], ..PLAIN },
             "fork_handlers" => Self { processes: Some(21), kinds: &[("child", 20)], ..PLAIN },
             "marks_and_spans" => Self { processes: Some(2), ..PLAIN },
-            "posix_spawn_self" => Self { processes: Some(2), ..PLAIN },
-            "rust_spawn_command" => Self { processes: Some(2), ..PLAIN },
+            "posix_spawn_self" => Self { processes: Some(3), kinds: &[("image", 2)], ..PLAIN },
+            "rust_spawn_command" => Self { processes: Some(3), kinds: &[("image", 2)], ..PLAIN },
             // Shells for two of them.
             "starts_programs" => Self { processes: None, kinds: &[("image", 14)], ..PLAIN },
             "system_command" => Self { processes: None, ..PLAIN },

@@ -5,7 +5,7 @@
 
 use crate::build::{FlagSet, build};
 use crate::recording::Recording;
-use crate::report::Report;
+use crate::report::{Report, Totals};
 use crate::victim::Victim;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -128,9 +128,20 @@ impl Oracle {
 }
 
 impl Sums {
-    /// The sums of a report.
-    pub fn of(report: &Report) -> Self {
-        let totals = &report.totals;
+    /// The sums of a report, without those of its last `uncounted` processes.
+    pub fn of(report: &Report, uncounted: usize) -> Self {
+        let others =
+            report.processes.iter().rev().take(uncounted).map(|process| Self::of_totals(&process.totals));
+        others.fold(Self::of_totals(&report.totals), |sums, other| Self {
+            allocations: sums.allocations - other.allocations,
+            reallocations: sums.reallocations - other.reallocations,
+            bytes: sums.bytes - other.bytes,
+            frees: sums.frees - other.frees,
+            refused: sums.refused - other.refused,
+        })
+    }
+
+    fn of_totals(totals: &Totals) -> Self {
         Self {
             allocations: totals.allocations,
             reallocations: totals.reallocations,

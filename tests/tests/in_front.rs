@@ -1,12 +1,14 @@
-//! A library that a script puts before heapwise's in `LD_PRELOAD`: its functions are found by their names before those of heapwise's,
-//! and recorded all the same.
+//! Scripts that change `LD_PRELOAD`. A library before heapwise's has functions that are found by their names before those, and are
+//! recorded all the same. A program that is started without heapwise's gets it back.
 
 use heapwise_tests::build::compile_text;
 use heapwise_tests::recording::{Recorded, Recording};
 use heapwise_tests::{run, tool};
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 /// `COUNT` blocks by four functions, of which each third is resized, and all are freed.
 const WORK: &str = r#"
@@ -40,17 +42,18 @@ void *realloc(void *old, size_t n) { NEXT(realloc); return next(old, n); }
 void free(void *block) { NEXT(free); next(block); }
 "#;
 
+/// Makes a script.
+fn script(folder: &Path, text: &str) -> PathBuf {
+    let script = folder.join("start.sh");
+    fs::write(&script, format!("#!/bin/sh\n{text}\n")).expect("it can be written");
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).expect("it is ours");
+    script
+}
+
 /// Starts the program with the library before what is there already.
 fn record_behind(library: &Path, program: &Path, folder: &Path) -> Recorded {
-    let script = folder.join("start.sh");
-    let text = format!(
-        "#!/bin/sh\nexport LD_PRELOAD={}:$LD_PRELOAD\nexec {}\n",
-        library.display(),
-        program.display()
-    );
-    fs::write(&script, text).expect("it can be written");
-    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).expect("it is ours");
-    Recording::new(folder).verify(5).record(&script, &[])
+    let text = format!("export LD_PRELOAD={}:$LD_PRELOAD\nexec {}", library.display(), program.display());
+    Recording::new(folder).verify(5).record(script(folder, &text), &[])
 }
 
 fn below_work(recorded: &Recorded) -> [u64; 3] {
@@ -119,4 +122,63 @@ fn a_checking_heap_in_front_is_left_alone_and_named() {
     let named = named.unwrap_or_else(|| panic!("{spots:?}"));
     assert!(named.what.starts_with("malloc inside ") && named.what.contains("comes before"), "{named:?}");
     assert!(named.remedy.contains("LD_PRELOAD=$LD_PRELOAD:"), "{named:?}");
+}
+
+#[test]
+fn a_program_that_is_started_without_the_library_gets_it_back() {
+    let folder = run::private_folder();
+    let program = compile_text("cc", &[], WORK, folder.path(), "work");
+    let (name, jemalloc) = (program.display(), tool::allocator("jemalloc"));
+    let replaced = format!("exec env LD_PRELOAD={} {name}", jemalloc.display());
+    let large =
+        "i=0; while [ $i -lt 500 ]; do export V$i=0123456789012345678901234567890123456789; i=$((i+1)); done";
+    let scripts = [
+        (format!("exec env -i {name}"), 1, "libc.so"),
+        (format!("unset LD_PRELOAD HEAPWISE_SESSION; {name}; {name}"), 2, "libc.so"),
+        (replaced, 1, "jemalloc"),
+        (format!("{large}; unset LD_PRELOAD; exec {name} a b c"), 1, "libc.so"),
+    ];
+    for (text, times, allocator) in scripts {
+        let recorded = Recording::new(folder.path()).verify(5).record(script(folder.path(), &text), &[]);
+        assert_eq!(recorded.outcome.code(), 0, "{text}: {}", recorded.outcome.stderr);
+        assert_eq!(below_work(&recorded), OF_WORK.map(|n| n * times), "{text}: {}", recorded.outcome.stderr);
+        let report = recorded.report();
+        let is_it =
+            |process: &&heapwise_tests::report::Process| process.command[0] == program.to_string_lossy();
+        let of: Vec<_> = report.processes.iter().filter(is_it).map(|process| &process.allocator).collect();
+        assert!(of.len() as u64 == times && of.iter().all(|of| of.contains(allocator)), "{text}: {of:?}");
+        assert!(report.interception.blind_spots.is_empty(), "{text}: {:?}", report.interception.blind_spots);
+        assert_eq!(report.stacks.verify_failed, 0);
+    }
+}
+
+#[test]
+fn what_gains_rights_keeps_them_and_is_named() {
+    let folder = run::private_folder();
+    let program = compile_text("cc", &[], WORK, folder.path(), "work");
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o4755)).expect("it is ours");
+    let text = format!("exec env -i {}", program.display());
+    let recorded = Recording::new(folder.path()).record(script(folder.path(), &text), &[]);
+    assert_eq!(recorded.outcome.code(), 0, "{}", recorded.outcome.stderr);
+    assert_eq!(below_work(&recorded), [0; 3], "whoever is traced gains nothing, so it is not");
+    let spots = &recorded.report().interception.blind_spots;
+    assert!(spots.iter().any(|spot| spot.what.contains(&*program.to_string_lossy())), "{spots:?}");
+}
+
+#[test]
+fn what_an_attached_process_executes_is_recorded() {
+    let folder = run::private_folder();
+    let program = compile_text("cc", &[], WORK, folder.path(), "work");
+    let text = format!("read line; {0}; env -i {0}; {0}", program.display());
+    let mut shell = Command::new("sh");
+    let mut shell = shell.args(["-c", &text]).stdin(Stdio::piped()).spawn().expect("a shell");
+    let recording = Recording::new(folder.path()).verify(5);
+    let running = recording.attach(shell.id() as i32);
+    shell.stdin.take().expect("it reads").write_all(b"go\n").expect("it waits");
+    let recorded = recording.wait(running);
+    assert!(shell.wait().expect("it ends").success());
+    assert_eq!(below_work(&recorded), OF_WORK.map(|n| n * 3), "{}", recorded.outcome.stderr);
+    let report = recorded.report();
+    assert!(report.interception.blind_spots.is_empty(), "{:?}", report.interception.blind_spots);
+    assert_eq!(report.stacks.verify_failed, 0);
 }

@@ -63,13 +63,13 @@ fn threads_in_little_space(arguments: &[&str]) -> (Recorded, Sums) {
 fn threads_that_start_in_little_address_space_also_start_when_they_are_recorded() {
     let (recorded, counted) = threads_in_little_space(&["80", "256"]);
     assert_eq!(recorded.report().totals.lost_events, 0);
-    assert_eq!(Sums::of(recorded.report()), counted);
+    assert_eq!(Sums::of(recorded.report(), 0), counted);
 }
 
 #[test]
 fn threads_for_which_there_is_no_address_space_are_counted_as_lost() {
     let (recorded, counted) = threads_in_little_space(&["24", "16"]);
-    let seen = Sums::of(recorded.report());
+    let seen = Sums::of(recorded.report(), 0);
     let lost = recorded.report().totals.lost_events;
     assert!(lost > 0 && seen.allocations > 1000, "the recorder's share is for some of them: {seen:?}");
     assert_eq!(seen.allocations + seen.frees + lost, counted.allocations + counted.frees);

@@ -31,6 +31,7 @@ int main(int argc, char **argv) {
     int status;
     waitpid(child, &status, 0);
     printf("child left with %d\n", WEXITSTATUS(status));
+    printf("expect process=image site=in_image blocks=50 bytes=700 live=50\n");
     printf("expect process=parent site=in_image blocks=100 bytes=1400 live=100\n");
     return 0;
 }

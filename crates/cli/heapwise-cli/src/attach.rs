@@ -4,7 +4,6 @@ use crate::args::AttachArgs;
 use crate::{Failure, doctor, exit, preload, run};
 use heapwise_collector::{Begun, Request, attach as record};
 use heapwise_environment::is_heap_variable;
-use heapwise_symbols::entry_points;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -17,9 +16,9 @@ pub(crate) fn attach(args: AttachArgs) -> Result<u8, Failure> {
     let environment_findings = doctor::of_recorded(pid);
     doctor::warn(&environment_findings);
     let request = Request {
-        plan: |path| entry_points::plan_running(path).ok(),
         environment: environment(pid),
         environment_findings,
+        preload: preload::library_for_children(),
         image: Some(preload::image_for_running(&PathBuf::from(format!("/proc/{pid}/exe")))),
         ..run::request(&args.recording, command(pid))
     };

@@ -93,8 +93,8 @@ fn main() -> ExitCode {
         #[cfg(target_os = "linux")]
         Command::UsableSizes => usable_sizes(),
         #[cfg(target_os = "linux")]
-        Command::TraceChildren { session } => {
-            heapwise_collector::trace_children(&session, preload::image_for_child);
+        Command::TraceChildren { session, library } => {
+            heapwise_collector::trace_children(&session, &library, preload::recorder_for);
             Ok(exit::SUCCESS)
         }
         #[cfg(target_os = "linux")]

@@ -2,7 +2,7 @@
 
 use crate::blind_spots::{executable_of, is_written_into, not_written};
 use heapwise_allocators::replaces_malloc;
-use heapwise_collector::Image;
+use heapwise_collector::{Image, Recorder};
 use heapwise_symbols::frame_table;
 use heapwise_symbols::inspect::inspect;
 use heapwise_trace::live::layout::LIVE_VERSION;
@@ -28,17 +28,30 @@ pub(crate) fn image_for_running(program: &Path) -> Image {
     Image { file: IMAGE, frames: frame_table::of(program).unwrap_or_default() }
 }
 
-/// The same for a program that a recorded one has executed, or why nothing is written into it; `None` if it gets a library, or records
-/// itself.
-pub(crate) fn image_for_child(path: &Path) -> Option<Result<Image, String>> {
-    let executable = inspect(path, None).ok().filter(|executable| executable.interpreter.is_none())?;
+/// What records a program that a recorded one has executed.
+pub(crate) fn recorder_for(path: &Path) -> Recorder {
+    let executable = match inspect(path, None) {
+        Ok(executable) => executable,
+        Err(error) => return Recorder::NotLoaded(error.to_string()),
+    };
+    if executable.is_glibc_dynamic() {
+        return Recorder::Library;
+    }
+    if executable.interpreter.is_some() {
+        return Recorder::NotLoaded("it is not linked against glibc for 64-bit x86".into());
+    }
     if executable.wrapper_version == Some(LIVE_VERSION) {
-        return None;
+        return Recorder::Own;
     }
     if !is_written_into(&executable) {
-        return Some(Err(not_written(&executable).0.to_owned()));
+        return Recorder::NotWritten(not_written(&executable).0.to_owned());
     }
-    Some(Ok(Image { file: IMAGE, frames: frame_table::of(path).unwrap_or_default() }))
+    Recorder::Image(Image { file: IMAGE, frames: frame_table::of(path).unwrap_or_default() })
+}
+
+/// The library for programs that an attached process executes.
+pub(crate) fn library_for_children() -> &'static [u8] {
+    USUAL
 }
 
 /// The library for a program: the variant for C++ operators if another allocator is preloaded or linked, whose

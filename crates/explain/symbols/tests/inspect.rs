@@ -11,6 +11,7 @@ use common::Bench;
 use heapwise_symbols::ErrorKind;
 use heapwise_symbols::entry_points;
 use heapwise_symbols::inspect::{Class, Evidence, Executable, Libc, Machine, Privileges, Search, inspect};
+use heapwise_trace::live::plan::InFront;
 
 fn look(path: &Path) -> Executable {
     inspect(path, None).unwrap()
@@ -267,7 +268,7 @@ void free(void *) __attribute__((alias(\"tc_free\")));
     for (aliases, is_entered) in [(aliases, true), ("", false)] {
         bench.write("tc.c", &format!("{text}{aliases}{main}"));
         bench.run("cc", &["-O1", "-fno-builtin", "tc.c", "-o", "tc"]);
-        let plan = entry_points::plan(&bench.path("tc")).unwrap();
+        let plan = entry_points::plan(&bench.path("tc"), InFront::Library).unwrap();
         let names: Vec<&str> = plan.planned.iter().map(|planned| planned.name.as_str()).collect();
         assert!(names.contains(&"tc_malloc") && !names.contains(&"malloc"), "one function is one: {names:?}");
         assert_eq!(plan.enters_malloc, is_entered);

@@ -8,7 +8,7 @@ use crate::maps;
 use crate::process::Process;
 use crate::sys;
 use heapwise_trace::live::hooks::{MOST_HOOKS, result};
-use heapwise_trace::live::plan::{FilePlan, Planned, Refused};
+use heapwise_trace::live::plan::{FilePlan, InFront, Planned, Refused};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -57,11 +57,8 @@ impl Process {
                 continue;
             }
             let is_in_front = lines.iter().any(|line| line.range.contains(&malloc));
-            let plan = match is_in_front {
-                true => planner.of_one_in_front(self.info.pid, lines[0]),
-                false => planner.of_file(self.info.pid, lines[0]),
-            };
-            let plan = plan.unwrap_or_default();
+            let in_front = if is_in_front { InFront::Itself } else { self.in_front() };
+            let plan = planner.of_file(self.info.pid, lines[0], in_front).unwrap_or_default();
             let is_program = self.executable.as_deref() == Some(Path::new(lines[0].name));
             if is_in_front && !is_program && plan.planned.is_empty() && plan.refused.is_empty() {
                 let entered = self.hooks.refused.entry((PathBuf::from(lines[0].name), "")).or_default();
@@ -145,6 +142,11 @@ impl Process {
             && self.is_present()
     }
 
+    /// What stands in front of functions that it finds by their names.
+    fn in_front(&self) -> InFront {
+        if self.is_image() { InFront::Nothing } else { InFront::Library }
+    }
+
     /// Whether the recorder was written into it.
     fn is_image(&self) -> bool {
         self.header().own_memory[1].load(Ordering::Relaxed) != 0
@@ -163,8 +165,7 @@ impl Process {
             && self.asks()
             && let Some(program) = &self.executable
         {
-            let plan = planner.plan.and_then(|plan| plan(program)).unwrap_or_default();
-            for Planned { family, name, .. } in plan.planned {
+            for Planned { family, name, .. } in planner.of_path(program, self.in_front()).planned {
                 let entered = found.entry((program.clone(), family)).or_default();
                 entered.refuse(&name, "a process has not asked for it");
             }

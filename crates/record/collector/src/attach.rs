@@ -10,7 +10,7 @@ use crate::inject::children::Children;
 use crate::inject::{Refused, detach};
 use crate::other_ids::{OtherIds, inner_id};
 use crate::record::{Limits, Recorded, Request, meta, unseen};
-use crate::session::{Session, Settings};
+use crate::session::{PreloadLibrary, Session, Settings};
 use crate::sys::page_bytes;
 use crate::usable::Probes;
 use crate::{output, signals, ticks};
@@ -43,7 +43,7 @@ pub struct Begun {
 pub fn attach(pid: u32, request: &Request, begun: fn(&Begun)) -> Result<Recorded, Error> {
     signals::survive_size_limit();
     let not_attached = |why: Refused| ErrorKind::NotAttached { pid, why: why.to_string() };
-    let mut planner = Planner::new(request.plan, request.plan_in_front);
+    let mut planner = Planner::new(request.plan);
     let prepared = prepare(pid, &mut planner).map_err(not_attached)?;
     let image = request.image.as_ref().ok_or_else(|| not_attached(Refused::NoImage))?;
     let program = request.command.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -69,6 +69,7 @@ pub fn attach(pid: u32, request: &Request, begun: fn(&Begun)) -> Result<Recorded
         // Threads ask by their own ids.
         traces: request.follow && !prepared.has_other_ids,
     };
+    let preload = PreloadLibrary::new(request.preload).inspect_err(|_| output::remove(&path))?;
     let mut session = Session::of(memory, settings).inspect_err(|_| output::remove(&path))?;
     session.other_ids = OtherIds::of(pid).filter(|_| prepared.has_other_ids);
     if !request.follow {
@@ -80,7 +81,7 @@ pub fn attach(pid: u32, request: &Request, begun: fn(&Begun)) -> Result<Recorded
         examiner: Examiner::new(request.examine, &request.environment_findings),
         probes: Probes::with_builds(request.build),
         planner: planner.clone(),
-        children: Children::default(),
+        children: Children::with(&preload),
     };
     // The time counts from when the process goes on, recorded.
     let limits = Limits { duration: None, ..request.limits };

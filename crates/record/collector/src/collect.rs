@@ -9,7 +9,7 @@ use crate::encode::{Batch, Packer};
 use crate::examine::Examiner;
 use crate::hooks::{EnteredByFile, Planner};
 use crate::images::Images;
-use crate::inject::children::Children;
+use crate::inject::children::{Children, NotRecorded};
 use crate::joins;
 use crate::news::News;
 use crate::process::{Common, Process};
@@ -25,7 +25,7 @@ use heapwise_trace::event::Epoch;
 use heapwise_trace::file::pages::Reason;
 use heapwise_trace::file::records::{ProcessIndex, Refusal, ThreadIndex};
 use heapwise_trace::live::layout::ring_capacity;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::TrySendError;
@@ -98,7 +98,7 @@ pub struct Outcome {
     /// Allocators inside of the files that processes had mapped, and what came of the attempt to record them.
     pub entered: EnteredByFile,
     /// Programs that recorded processes started, into which the recorder could not be written, and why.
-    pub unwritten: BTreeMap<PathBuf, String>,
+    pub(crate) not_recorded: NotRecorded,
     /// Programs that recorded processes started, in which the recorder is not.
     pub strays: BTreeSet<PathBuf>,
 }
@@ -272,7 +272,7 @@ impl<'a> Collector<'a> {
         }
         self.end_all(control.is_own);
         self.outcome.refusals = self.refusals.into_records();
-        self.outcome.unwritten = self.children.end(self.session);
+        self.outcome.not_recorded = self.children.end(self.session);
         self.outcome.strays = self.strays.into_programs(&self.outcome.joined);
         self.outcome.images = self.images.into_paths();
         self.outcome

@@ -6,7 +6,7 @@ use crate::maps;
 use heapwise_trace::event::AllocatorNumber;
 use heapwise_trace::file::records::AllocatorInside;
 use heapwise_trace::live::hooks::{Fixup, Hook, HookKind};
-use heapwise_trace::live::plan::{FilePlan, Planned};
+use heapwise_trace::live::plan::{FilePlan, InFront, Planned};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -67,23 +67,22 @@ const MOST_FILES: usize = 4096;
 /// Which file it is: device and inode.
 pub(crate) type Key = ((u32, u32), u64);
 
+/// Plans for a file of which functions are found by their names so.
+type Plan = fn(&Path, InFront) -> Option<FilePlan>;
+
 /// The plans of all files that were asked for.
 #[derive(Clone, Debug, Default)]
 pub struct Planner {
-    pub(crate) plan: Option<fn(&Path) -> Option<FilePlan>>,
-    /// The same for a library that stands in front of the preloaded one.
-    in_front: Option<fn(&Path) -> Option<FilePlan>>,
-    /// By file, and whether it stands in front.
-    known: HashMap<(Key, bool), Arc<FilePlan>>,
+    plan: Option<Plan>,
+    known: HashMap<(Key, InFront), Arc<FilePlan>>,
     /// The allocators that have a number, from 1 on: by file and family.
     numbered: Vec<(PathBuf, &'static str)>,
 }
 
 impl Planner {
-    /// One that plans by these functions, which return nothing for what is no program or library: the second one for a library that
-    /// stands in front of the preloaded one.
-    pub fn new(plan: fn(&Path) -> Option<FilePlan>, in_front: fn(&Path) -> Option<FilePlan>) -> Self {
-        Self { plan: Some(plan), in_front: Some(in_front), ..Self::default() }
+    /// One that plans by this function, which returns nothing for what is no program or library.
+    pub fn new(plan: Plan) -> Self {
+        Self { plan: Some(plan), ..Self::default() }
     }
 
     /// The number of an allocator inside of a file.
@@ -107,18 +106,19 @@ impl Planner {
         self.plan.is_some()
     }
 
+    /// The plan of a path, which is not kept.
+    pub(crate) fn of_path(&self, path: &Path, in_front: InFront) -> FilePlan {
+        self.plan.and_then(|plan| plan(path, in_front)).unwrap_or_default()
+    }
+
     /// The plan of a file that a process has mapped.
-    pub(crate) fn of_file(&mut self, pid: u32, line: &maps::Line<'_>) -> Option<Arc<FilePlan>> {
-        self.plan_of(pid, line, false)
-    }
-
-    /// The plan of a library that stands in front of the preloaded one.
-    pub(crate) fn of_one_in_front(&mut self, pid: u32, line: &maps::Line<'_>) -> Option<Arc<FilePlan>> {
-        self.plan_of(pid, line, true)
-    }
-
-    fn plan_of(&mut self, pid: u32, line: &maps::Line<'_>, is_in_front: bool) -> Option<Arc<FilePlan>> {
-        let key = ((line.device, line.inode), is_in_front);
+    pub(crate) fn of_file(
+        &mut self,
+        pid: u32,
+        line: &maps::Line<'_>,
+        in_front: InFront,
+    ) -> Option<Arc<FilePlan>> {
+        let key = ((line.device, line.inode), in_front);
         if let Some(known) = self.known.get(&key) {
             return Some(Arc::clone(known));
         }
@@ -127,8 +127,8 @@ impl Planner {
         }
         // The process may see other files than we do, and the file may have been replaced.
         let paths = [format!("/proc/{pid}/root{}", line.name), line.name.to_owned()];
-        let plan = if is_in_front { self.in_front? } else { self.plan? };
-        let mut plans = paths.iter().filter_map(|path| plan(path.as_ref()));
+        let plan = self.plan?;
+        let mut plans = paths.iter().filter_map(|path| plan(path.as_ref(), in_front));
         let found = Arc::new(plans.find(|found| found.inode == line.inode).unwrap_or_default());
         self.known.insert(key, Arc::clone(&found));
         Some(found)
@@ -184,7 +184,7 @@ impl Placed {
 pub(crate) fn all_placed(pid: u32, lines: &[maps::Line<'_>], planner: &mut Planner) -> Vec<Placed> {
     let mut all = Vec::new();
     for lines in parts(lines).into_values() {
-        let Some(plan) = planner.of_file(pid, lines[0]) else { continue };
+        let Some(plan) = planner.of_file(pid, lines[0], InFront::Nothing) else { continue };
         for line in lines {
             let here = plan.planned.iter().filter_map(|one| Some((placed(one, line)?, one.steps.clone())));
             all.extend(here.map(|(hook, steps)| Placed { hook, steps }));
@@ -201,7 +201,7 @@ pub(crate) fn address_of(
     planner: &mut Planner,
 ) -> Option<u64> {
     parts(lines).into_iter().find_map(|((_, base), lines)| {
-        let plan = planner.of_file(pid, lines[0])?;
+        let plan = planner.of_file(pid, lines[0], InFront::Nothing)?;
         let (_, address) = plan.known.iter().find(|(known, _)| *known == name)?;
         let (in_file, code) = plan.code;
         Some(base.wrapping_add(in_file).wrapping_add(address.wrapping_sub(code)))

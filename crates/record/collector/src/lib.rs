@@ -61,7 +61,7 @@ pub mod usable;
 
 pub use attach::{Begun, attach};
 pub use error::{Error, ErrorKind};
-pub use inject::helper::{COMMAND as TRACE_CHILDREN, serve as trace_children};
+pub use inject::helper::{COMMAND as TRACE_CHILDREN, Recorder, serve as trace_children};
 pub use inject::image::Image;
 pub use record::{Limits, Recorded, Request, record};
 pub use sys::page_bytes;

@@ -6,7 +6,7 @@ use crate::encode::Packer;
 use crate::error::{Error, ErrorKind};
 use crate::examine::Examiner;
 use crate::hooks::{self, EnteredByFile, Planner};
-use crate::inject::children::Children;
+use crate::inject::children::{Children, NotRecorded};
 use crate::inject::image::Image;
 use crate::session::{PreloadLibrary, Session, Settings};
 use crate::sys::page_bytes;
@@ -14,7 +14,7 @@ use crate::usable::{Build, Probes};
 use crate::{inject, nested, output, signals, strays, sys, ticks, unreached};
 use heapwise_trace::file::Error as FileError;
 use heapwise_trace::file::records::{BlindSpot, CLibrary, EnvironmentFinding, Interception, Meta, RunEnd};
-use heapwise_trace::live::plan::FilePlan;
+use heapwise_trace::live::plan::{FilePlan, InFront};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs::File;
@@ -61,9 +61,7 @@ pub struct Request {
     pub look_inside: fn(&[PathBuf], &BTreeSet<String>, &EnteredByFile) -> Vec<BlindSpot>,
     /// Plans which functions of allocators inside of a file are entered through the recorder; nothing for what is no program or
     /// library.
-    pub plan: fn(&Path) -> Option<FilePlan>,
-    /// Does the same for a library that stands in front of the preloaded one.
-    pub plan_in_front: fn(&Path) -> Option<FilePlan>,
+    pub plan: fn(&Path, InFront) -> Option<FilePlan>,
     /// The builds of allocators by which those inside of programs are measured, by their families.
     pub build: fn(&str) -> Option<Build>,
     /// The environment variables that concern the heap, and no others.
@@ -186,8 +184,8 @@ pub fn record(request: Request) -> Result<Recorded, Error> {
     let helpers = Helpers {
         examiner: Examiner::new(request.examine, &request.environment_findings),
         probes: Probes::with_builds(request.build),
-        planner: Planner::new(request.plan, request.plan_in_front),
-        children: Children::default(),
+        planner: Planner::new(request.plan),
+        children: Children::with(&preload),
     };
     let collector = Collector::new(&session, &packer, request.limits, started, page_bytes(), helpers);
     let (exit, ended, outcome) = std::thread::scope(|scope| {
@@ -323,11 +321,12 @@ pub(crate) fn unseen(
     spots.extend(nested::blind_spot(session));
     if request.follow {
         spots.extend(unreached::blind_spots(session, &outcome.recorded));
-        spots.extend(unreached::unwritten(&outcome.unwritten));
-        let unwritten = outcome.unwritten.keys().map(|path| path.to_string_lossy().into_owned());
+        spots.extend(unreached::not_recorded(&outcome.not_recorded));
+        let NotRecorded { unwritten, not_loaded } = &outcome.not_recorded;
+        let named = unwritten.keys().chain(not_loaded.keys()).map(|path| path.to_string_lossy().into_owned());
         spots.extend(strays::blind_spot(
             &outcome.strays,
-            &unreached::names(session).into_iter().chain(unwritten).collect(),
+            &unreached::names(session).into_iter().chain(named).collect(),
         ));
     }
     spots

@@ -4,10 +4,11 @@
 //! be missing in silence.
 
 use crate::distrust;
+use crate::inject::children::NotRecorded;
 use crate::session::Session;
 use heapwise_trace::file::records::BlindSpot;
 use heapwise_trace::live::layout::{NAME_IN_THE_MAKING, ProgramNames};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
@@ -31,6 +32,8 @@ pub(crate) fn names(session: &Session) -> BTreeSet<String> {
 const REMEDY: &str = "keep its symbols, or have its debug file below /usr/lib/debug; link it dynamically against glibc (for Rust: a *-gnu target without +crt-static), or wrap \
                       its allocator in heapwise::Allocator";
 
+const BARE_REMEDY: &str = "have these two variables passed on (not `env -i`; add to LD_PRELOAD, do not replace it), or record that program by itself";
+
 /// Programs without a loader.
 fn of_static(list: &ProgramNames, is_recorded: impl Fn(&str) -> bool) -> Option<BlindSpot> {
     let Named { names, is_one, times } = named(list, is_recorded)?;
@@ -41,14 +44,24 @@ fn of_static(list: &ProgramNames, is_recorded: impl Fn(&str) -> bool) -> Option<
     Some(BlindSpot { id: "static-child".into(), what, remedy: REMEDY.into(), ..BlindSpot::default() })
 }
 
-/// Programs without a loader into which the recorder could not be written.
-pub(crate) fn unwritten(programs: &BTreeMap<PathBuf, String>) -> impl Iterator<Item = BlindSpot> {
-    programs.iter().map(|(path, why)| BlindSpot {
+/// Programs into which the recorder could not be written, or that could not be given the variables that they lack.
+pub(crate) fn not_recorded(programs: &NotRecorded) -> Vec<BlindSpot> {
+    let unwritten = programs.unwritten.iter().map(|(path, why)| BlindSpot {
         id: "static-child".into(),
         what: format!("{} is statically linked, and {why}: it is not recorded", path.display()),
         remedy: REMEDY.into(),
         ..BlindSpot::default()
-    })
+    });
+    let not_loaded = programs.not_loaded.iter().map(|(path, why)| BlindSpot {
+        id: "bare-child".into(),
+        what: format!(
+            "{} is not recorded: started without heapwise in LD_PRELOAD and HEAPWISE_SESSION, and {why}",
+            path.display()
+        ),
+        remedy: BARE_REMEDY.into(),
+        ..BlindSpot::default()
+    });
+    unwritten.chain(not_loaded).collect()
 }
 
 /// Programs whose environment has not what heapwise needs. The same file may have been recorded where it was started with it.
@@ -56,11 +69,10 @@ fn of_bare(list: &ProgramNames) -> Option<BlindSpot> {
     let Named { names, is_one, times } = named(list, |_| false)?;
     let is = if is_one { "is" } else { "are" };
     let what = format!(
-        "{names} {is} not recorded: started {times} without heapwise in LD_PRELOAD and HEAPWISE_SESSION, or as another user, who \
-         cannot reach it"
+        "{names} {is} not recorded: started {times} without heapwise in LD_PRELOAD and HEAPWISE_SESSION, which could not be \
+         added: it gains rights, is another user's, or may not be traced"
     );
-    let remedy = "have these two variables passed on (not `env -i`; add to LD_PRELOAD, do not replace it), or record that program by itself";
-    Some(BlindSpot { id: "bare-child".into(), what, remedy: remedy.into(), ..BlindSpot::default() })
+    Some(BlindSpot { id: "bare-child".into(), what, remedy: BARE_REMEDY.into(), ..BlindSpot::default() })
 }
 
 /// What a list says.

@@ -6,11 +6,12 @@
 //! still be reached, and if not overwrites its path in the variable with spaces, which the loader skips. A child of `vfork` shares
 //! its strings with its parent, which may go on with all its rights: spaces become the path again where the library is in reach.
 //!
-//! Then each notes a program that will not be recorded ([`unreached`]).
+//! Then each sees to a program that would not be recorded ([`unreached`]).
 
 use crate::arch::entry::Arguments;
 use crate::process::PROCESS;
 use crate::session::{SessionPath, own_environment, variable, variable_in};
+use crate::unreached::Has;
 use crate::{real, sys, unreached};
 use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_char, c_void};
@@ -102,20 +103,29 @@ unsafe fn tend(environment: *const *const c_char) {
     }
 }
 
-/// Whether a program that gets this environment loads the library no more, or does not find the session: what it does is missing then.
-/// One that gets another session is recorded by another heapwise.
+/// What a program that gets this environment has of the library and the session: without one of them, what it does is missing. One that
+/// gets another session is recorded by another heapwise.
 ///
 /// # Safety
 /// It is null, or a null-terminated array of strings.
-unsafe fn is_bare(environment: *const *const c_char) -> bool {
-    let (Some((path, _)), Some(own)) = (library(), PROCESS.session_path()) else { return false };
+unsafe fn has(environment: *const *const c_char) -> Has {
     // SAFETY: the caller's promise, and that of its own caller: the environment does not change until the call is over.
     let (list, session) =
         unsafe { (variable_in(environment, VARIABLE), variable_in(environment, SESSION_VARIABLE)) };
-    match session {
-        Some(session) if session != own => false,
-        Some(_) => !list.is_some_and(|list| contains(list.to_bytes(), path.to_bytes())),
-        None => true,
+    if cfg!(feature = "image") {
+        // Nothing was preloaded here. The program has the variables of what started it, or of no heapwise.
+        return if session.is_some() { Has::All } else { Has::NotAll };
+    }
+    let (Some((path, is_loadable)), Some(own)) = (library(), PROCESS.session_path()) else {
+        return Has::All;
+    };
+    let has_all = session.is_some_and(|session| {
+        session != own || list.is_some_and(|list| contains(list.to_bytes(), path.to_bytes()))
+    });
+    match (has_all, is_loadable) {
+        (true, _) => Has::All,
+        (false, true) => Has::NotAll,
+        (false, false) => Has::NoReach,
     }
 }
 
@@ -181,18 +191,18 @@ impl Program {
     ///
     /// # Safety
     /// `call` has the arguments of a function with such a program.
-    unsafe fn note(self, call: &Arguments, is_bare: bool) {
+    unsafe fn note(self, call: &Arguments, has: Has) {
         // SAFETY: the caller's promise.
         match unsafe { (self, call.at(0) as i32, self.text(call)) } {
-            (Self::Descriptor, descriptor, _) => unreached::note_descriptor(descriptor, is_bare),
+            (Self::Descriptor, descriptor, _) => unreached::note_descriptor(descriptor, has),
             (Self::At, descriptor, Some(path)) if path.is_empty() => {
-                unreached::note_descriptor(descriptor, is_bare);
+                unreached::note_descriptor(descriptor, has);
             }
-            (Self::At, AT_CURRENT_FOLDER, Some(path)) => unreached::note(path, is_bare),
-            (Self::At, _, Some(path)) if path.to_bytes().starts_with(b"/") => unreached::note(path, is_bare),
-            (Self::Path(_), _, Some(path)) => unreached::note(path, is_bare),
-            (Self::Searched(_), _, Some(name)) => unreached::note_searched(name, is_bare),
-            (Self::Shell, ..) => unreached::note(c"/bin/sh", is_bare),
+            (Self::At, AT_CURRENT_FOLDER, Some(path)) => unreached::note(path, has),
+            (Self::At, _, Some(path)) if path.to_bytes().starts_with(b"/") => unreached::note(path, has),
+            (Self::Path(_), _, Some(path)) => unreached::note(path, has),
+            (Self::Searched(_), _, Some(name)) => unreached::note_searched(name, has),
+            (Self::Shell, ..) => unreached::note(c"/bin/sh", has),
             _ => {}
         }
     }
@@ -227,7 +237,7 @@ unsafe fn look(call: &Arguments, environment: Environment, program: Program) {
     unsafe {
         let environment = environment.of(call);
         tend(environment);
-        program.note(call, is_bare(environment));
+        program.note(call, has(environment));
     }
 }
 

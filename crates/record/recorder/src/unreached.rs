@@ -2,7 +2,8 @@
 //!
 //! A statically linked program has no loader that would read `LD_PRELOAD`; another one is started *bare*, without that variable or
 //! the session's. Either would be missing in silence. So the functions that start programs look at the file and its
-//! environment first, and leave the program's name in the session, where the collector finds it in the end.
+//! environment first, and ask to be traced ([`traced`]): what traces gives such a program what it needs. Where that cannot be, the
+//! program's name is left in the session, where the collector finds it in the end.
 
 use crate::process::PROCESS;
 use crate::session::{own_environment, variable_in};
@@ -16,6 +17,17 @@ use heapwise_trace::live::layout::{NAME_IN_THE_MAKING, ProgramName, ProgramNames
 const PATH_BYTES: usize = 512;
 /// Bytes of a program that are read: its headers, or the first line of a script.
 const HEAD_BYTES: usize = 1024;
+
+/// What a program that is about to be started has in its environment of what it needs to join.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Has {
+    /// All, or it is none of this session.
+    All,
+    /// Not all: it is started bare.
+    NotAll,
+    /// Not all, and it could not use it either: it may not open what this process may.
+    NoReach,
+}
 
 /// What a file is to its loader.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,38 +78,43 @@ fn is_loader(path: &[u8]) -> bool {
     name.starts_with(b"ld-") || name.starts_with(b"ld.so")
 }
 
-/// Notes the program at a path, if nothing can be preloaded into it, or it is started bare. To be called when it is about to be
+/// Sees to the program at a path, if nothing can be preloaded into it, or it is started bare. To be called when it is about to be
 /// executed.
-pub(crate) fn note(path: &CStr, is_bare: bool) {
+pub(crate) fn note(path: &CStr, has: Has) {
     let Some(session) = wanted() else { return };
     let mut head = [0; HEAD_BYTES];
-    match look(path, &mut head) {
-        Some(Program::Unreached) => unreached(session, path),
-        Some(_) if is_bare => publish(&session.bare, path.to_bytes()),
+    let found = look(path, &mut head);
+    let asks = |list| {
+        let may_ask = has != Has::NoReach && !gains_rights(path);
+        if !(may_ask && traced::ask(session)) {
+            publish(list, path.to_bytes());
+        }
+    };
+    match found {
+        Some(Program::Unreached) => asks(&session.unreached),
+        Some(_) if has != Has::All => asks(&session.bare),
         Some(Program::Script(interpreter)) => {
             let mut buffer = [0; PATH_BYTES];
             let parts = [head.get(interpreter).unwrap_or_default()];
             if let Some(path) = joined(&parts, &mut buffer)
                 && look(path, &mut [0; HEAD_BYTES]) == Some(Program::Unreached)
             {
-                unreached(session, path);
+                note(path, has);
             }
         }
         _ => {}
     }
 }
 
-/// A program without a loader: the recorder is written into it, if this thread is traced.
-fn unreached(session: &SessionHeader, path: &CStr) {
-    if !traced::ask(session) {
-        publish(&session.unreached, path.to_bytes());
-    }
+/// Whether a program gains rights by being executed, which it would not if this thread were traced.
+fn gains_rights(path: &CStr) -> bool {
+    sys::File::open_program(path).is_none_or(|file| file.gains_rights())
 }
 
 /// The same for a name that is looked for in the folders of `PATH`, unless it has a slash.
-pub(crate) fn note_searched(name: &CStr, is_bare: bool) {
+pub(crate) fn note_searched(name: &CStr, has: Has) {
     if name.to_bytes().contains(&b'/') {
-        return note(name, is_bare);
+        return note(name, has);
     }
     // SAFETY: the C library reads the same variable in the same way for this call.
     let Some(folders) = wanted().and_then(|_| unsafe { variable_in(own_environment(), "PATH") }) else {
@@ -109,20 +126,20 @@ pub(crate) fn note_searched(name: &CStr, is_bare: bool) {
         if let Some(path) = joined(&[folder, b"/", name.to_bytes()], &mut buffer)
             && sys::File::open_program(path).is_some()
         {
-            return note(path, is_bare);
+            return note(path, has);
         }
     }
 }
 
 /// The same for an open file.
-pub(crate) fn note_descriptor(descriptor: i32, is_bare: bool) {
+pub(crate) fn note_descriptor(descriptor: i32, has: Has) {
     let mut digits = [0; 10];
     let mut buffer = [0; PATH_BYTES];
     let Some(number) = decimal(descriptor, &mut digits) else { return };
     let Some(path) = joined(&[b"/proc/self/fd/", number], &mut buffer) else { return };
     let mut target = [0; PATH_BYTES];
     if let Ok(1..PATH_BYTES) = sys::read_link(path, &mut target) {
-        note(CStr::from_bytes_until_nul(&target).unwrap_or_default(), is_bare);
+        note(CStr::from_bytes_until_nul(&target).unwrap_or_default(), has);
     }
 }
 

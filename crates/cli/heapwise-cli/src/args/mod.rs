@@ -126,6 +126,8 @@ pub(crate) enum Command {
     TraceChildren {
         /// Where the session is.
         session: String,
+        /// Where the preload library is.
+        library: String,
     },
     /// Ask this process's allocator what it does with blocks.
     #[cfg(target_os = "linux")]

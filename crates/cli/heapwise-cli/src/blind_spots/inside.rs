@@ -5,6 +5,7 @@ use heapwise_analysis::Analysis;
 use heapwise_collector::hooks::{Entered, EnteredByFile};
 use heapwise_symbols::inspect::{AllocatorFound, Search};
 use heapwise_trace::file::records::BlindSpot;
+use heapwise_trace::live::plan::InFront;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -85,7 +86,7 @@ fn is_the_malloc(name: &str) -> bool {
 
 /// Plans for a file.
 pub(super) fn reached(path: &Path) -> Reached {
-    let plan = heapwise_symbols::entry_points::plan(path).unwrap_or_default();
+    let plan = heapwise_symbols::entry_points::plan(path, InFront::Library).unwrap_or_default();
     let mut reached = Reached { has_malloc: plan.enters_malloc, ..Reached::default() };
     for planned in plan.planned {
         reached.is_any = true;

@@ -7,7 +7,7 @@ use super::points::{self, Points};
 use crate::code::{self, Code, Function};
 use crate::{Error, Svma};
 use heapwise_trace::live::hooks::{Hook, HookKind};
-use heapwise_trace::live::plan::{FilePlan, KNOWN, Planned, Refused};
+use heapwise_trace::live::plan::{FilePlan, InFront, KNOWN, Planned, Refused};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -18,42 +18,11 @@ const UNKNOWN_SIZE: u64 = 64;
 /// Functions of checking heaps: what is behind them counts and fills on its own, and its `malloc` is the check.
 const CHECKING: &[&str] = &["__asan_init", "__msan_init", "__tsan_init", "__hwasan_init"];
 
-/// What stands in front of functions that are found by their names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum InFront {
-    /// A preloaded library, or nothing is found so: the program is linked statically.
-    Library,
-    /// Nothing: the process runs already.
-    Nothing,
-    /// Nothing: the preloaded library comes behind this one.
-    Itself,
-}
-
-/// Plans for one file of a program that is about to be started.
+/// Plans for one file. What is found by its name there is entered only if no library of ours is in front of it.
 ///
 /// # Errors
 /// If it is missing, unreadable, damaged, or no ELF file for 64-bit x86.
-pub fn plan(path: &Path) -> Result<FilePlan, Error> {
-    plan_with(path, InFront::Library)
-}
-
-/// Plans for one file of a process that runs already: the C library's functions are entered there, too.
-///
-/// # Errors
-/// As [`plan`].
-pub fn plan_running(path: &Path) -> Result<FilePlan, Error> {
-    plan_with(path, InFront::Nothing)
-}
-
-/// Plans for a library that stands in front of the preloaded one: its functions, which are found by their names, are entered, too.
-///
-/// # Errors
-/// As [`plan`].
-pub fn plan_in_front(path: &Path) -> Result<FilePlan, Error> {
-    plan_with(path, InFront::Itself)
-}
-
-fn plan_with(path: &Path, in_front: InFront) -> Result<FilePlan, Error> {
+pub fn plan(path: &Path, in_front: InFront) -> Result<FilePlan, Error> {
     code::read(path, |code| {
         let mut plan = FilePlan { inode: code.inode(), ..FilePlan::default() };
         if let Some(segment) = code.segments().first() {

@@ -20,4 +20,4 @@ pub mod neighbours;
 pub mod points;
 
 pub use displace::Refusal;
-pub use find::{plan, plan_in_front, plan_running};
+pub use find::plan;

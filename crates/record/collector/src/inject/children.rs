@@ -1,11 +1,12 @@
-//! Programs that recorded processes start and that no library can be preloaded into: the recorder is written into them, too.
+//! Programs that recorded processes start and that would not be recorded: those that no library can be preloaded into, and those that are
+//! started without the variables that have it preloaded.
 //!
 //! A thread that is about to execute one asks ([`heapwise_trace::live::traced`]). What traces it is a process of ours, this program once
 //! more ([`super::helper`]): whoever waits for a child of ours would be shown each stop of it, if one of our own threads traced that.
 
 use super::helper::{Answer, COMMAND};
 use crate::joins::Mapped;
-use crate::session::Session;
+use crate::session::{PreloadLibrary, Session};
 use crate::sys;
 use heapwise_trace::live::traced::{Request, state};
 use std::collections::BTreeMap;
@@ -22,10 +23,21 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// The process that traces, while there is one.
 #[derive(Debug, Default)]
 pub(crate) struct Children {
+    /// Where the preload library is.
+    library: String,
     helper: Option<Helper>,
     /// Requests that it has not answered yet, by their places in the session.
     open: Vec<usize>,
-    unwritten: BTreeMap<PathBuf, String>,
+    not_recorded: NotRecorded,
+}
+
+/// Programs that are not recorded, and why.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct NotRecorded {
+    /// Those without a loader.
+    pub(crate) unwritten: BTreeMap<PathBuf, String>,
+    /// Those with one.
+    pub(crate) not_loaded: BTreeMap<PathBuf, String>,
 }
 
 #[derive(Debug)]
@@ -35,9 +47,9 @@ struct Helper {
 }
 
 impl Helper {
-    fn start(session: &Session) -> Option<Self> {
+    fn start(session: &Session, library: &str) -> Option<Self> {
         let mut command = Command::new("/proc/self/exe");
-        command.arg(COMMAND).arg(session.path()).env_remove("LD_PRELOAD");
+        command.arg(COMMAND).args([&session.path(), library]).env_remove("LD_PRELOAD");
         let mut child =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?;
         let (requests, output) = (child.stdin.take()?, child.stdout.take()?);
@@ -57,6 +69,11 @@ impl Helper {
 }
 
 impl Children {
+    /// For programs that get this library.
+    pub(crate) fn with(library: &PreloadLibrary) -> Self {
+        Self { library: library.path(), ..Self::default() }
+    }
+
     /// Hands on what threads ask for, and the answers.
     pub(crate) fn tend(&mut self, session: &Session) {
         // Processes write to the requests, whether they are asked to or not.
@@ -90,7 +107,7 @@ impl Children {
             return true;
         }
         // There was none yet, or it had nothing to do for a while.
-        self.helper = Helper::start(session);
+        self.helper = Helper::start(session, &self.library);
         self.helper.as_mut().is_some_and(is_written)
     }
 
@@ -105,7 +122,8 @@ impl Children {
         match answer {
             Answer::Traced(place) => self.answer(session, place, state::TRACED),
             Answer::Refused(place) => self.answer(session, place, state::REFUSED),
-            Answer::Unwritten(path, why) => drop(self.unwritten.insert(path, why)),
+            Answer::Unwritten(path, why) => drop(self.not_recorded.unwritten.insert(path, why)),
+            Answer::NotLoaded(path, why) => drop(self.not_recorded.not_loaded.insert(path, why)),
         }
     }
 
@@ -120,7 +138,7 @@ impl Children {
     }
 
     /// Ends the tracing. Returns the programs that are not recorded, and why.
-    pub(crate) fn end(mut self, session: &Session) -> BTreeMap<PathBuf, String> {
+    pub(crate) fn end(mut self, session: &Session) -> NotRecorded {
         if let Some(Helper { requests, answers }) = self.helper.take() {
             drop(requests);
             let until = Instant::now() + PATIENCE;
@@ -128,6 +146,6 @@ impl Children {
                 self.take(session, answer);
             }
         }
-        self.unwritten
+        self.not_recorded
     }
 }

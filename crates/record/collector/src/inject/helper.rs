@@ -1,11 +1,14 @@
-//! The process that traces threads until a program without a loader is executed, and has the recorder written into that.
+//! The process that traces threads until a program is executed that would not be recorded, and gives that what it needs: the recorder
+//! is written into one without a loader, and another one gets the variables by which its loader finds the library.
 //!
 //! It reads requests, a line each, from its standard input, and answers on its standard output. When it has nothing to do for a second,
 //! or its input ends, it ends itself; what it traces then goes on alone.
 
+use super::Refused;
 use super::image::Image;
 use super::tracee::Tracee;
-use super::write_at_start;
+use super::{preload_at_start, write_at_start};
+use crate::joins;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::ptrace::{self, Options};
 use nix::sys::signal::Signal;
@@ -14,6 +17,7 @@ use nix::unistd::Pid;
 use std::collections::HashMap;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -35,8 +39,25 @@ pub(crate) enum Answer {
     /// The thread of the request at this place is traced.
     Traced(usize),
     Refused(usize),
-    /// The recorder could not be written into a program.
+    /// A program without a loader that is not recorded, and why.
     Unwritten(PathBuf, String),
+    /// The same for one that has a loader.
+    NotLoaded(PathBuf, String),
+}
+
+/// How a program is recorded that another one has executed.
+#[derive(Debug)]
+pub enum Recorder {
+    /// By the image.
+    Image(Image),
+    /// By the preload library.
+    Library,
+    /// By itself.
+    Own,
+    /// Not at all: it has no loader, and cannot be written into.
+    NotWritten(String),
+    /// Not at all: its loader cannot load the library.
+    NotLoaded(String),
 }
 
 impl Answer {
@@ -46,32 +67,34 @@ impl Answer {
         match word {
             "traced" => Some(Self::Traced(rest.parse().ok()?)),
             "refused" => Some(Self::Refused(rest.parse().ok()?)),
-            "unwritten" => {
+            "unwritten" | "not-loaded" => {
                 let (path, why) = rest.split_once('\t')?;
-                Some(Self::Unwritten(path.into(), why.into()))
+                let answer = if word == "unwritten" { Self::Unwritten } else { Self::NotLoaded };
+                Some(answer(path.into(), why.into()))
             }
             _ => None,
         }
     }
 
     fn say(&self) {
+        let about = |word, path: &Path, why: &str| {
+            let path = path.to_string_lossy().replace(['\t', '\n'], " ");
+            format!("{word} {path}\t{}\n", why.replace('\n', " "))
+        };
         let line = match self {
             Self::Traced(place) => format!("traced {place}\n"),
             Self::Refused(place) => format!("refused {place}\n"),
-            Self::Unwritten(path, why) => {
-                let path = path.to_string_lossy().replace(['\t', '\n'], " ");
-                format!("unwritten {path}\t{}\n", why.replace('\n', " "))
-            }
+            Self::Unwritten(path, why) => about("unwritten", path, why),
+            Self::NotLoaded(path, why) => about("not-loaded", path, why),
         };
         // Without a reader there is no recording any more.
         let _ = io::stdout().write_all(line.as_bytes());
     }
 }
 
-/// Traces what is asked for. `image_for` says what is written into a program, or why nothing is; nothing at all for a program that a
-/// library can be preloaded into.
-pub fn serve(session: &str, image_for: fn(&Path) -> Option<Result<Image, String>>) {
-    let mut helper = Helper { session, image_for, threads: HashMap::new() };
+/// Traces what is asked for. `library` is where the preload library is, and `recorder_for` says what records a program.
+pub fn serve(session: &str, library: &str, recorder_for: fn(&Path) -> Recorder) {
+    let mut helper = Helper { session, library, recorder_for, threads: HashMap::new() };
     let mut pending = Vec::new();
     let mut last = Instant::now();
     loop {
@@ -101,6 +124,9 @@ pub fn serve(session: &str, image_for: fn(&Path) -> Option<Result<Image, String>
     }
 }
 
+/// What says that a program is not recorded.
+type About = fn(PathBuf, String) -> Answer;
+
 /// A traced thread.
 #[derive(Debug)]
 struct Thread {
@@ -113,7 +139,8 @@ struct Thread {
 
 struct Helper<'a> {
     session: &'a str,
-    image_for: fn(&Path) -> Option<Result<Image, String>>,
+    library: &'a str,
+    recorder_for: fn(&Path) -> Recorder,
     threads: HashMap<Pid, Thread>,
 }
 
@@ -194,21 +221,29 @@ impl Helper<'_> {
         }
     }
 
-    /// A program was executed: the recorder is written into it, and all that was traced for it goes.
+    /// A program was executed: it gets what it needs, and all that was traced for it goes.
     fn executed(&mut self, thread: Pid) {
         let former = ptrace::getevent(thread).map(|id| Pid::from_raw(id as i32)).unwrap_or(thread);
         let known = self.threads.remove(&thread);
         let place = self.threads.remove(&former).or(known).map(|known| known.place);
         let path = PathBuf::from(format!("/proc/{thread}/exe"));
-        let written = match (self.image_for)(&path) {
-            None => Ok(()),
-            Some(Err(why)) => Err(why),
-            Some(Ok(image)) => Tracee::at_execution(thread)
+        let not_recorded = match (self.recorder_for)(&path) {
+            Recorder::Own => None,
+            Recorder::NotWritten(why) => Some((Answer::Unwritten as About, why)),
+            Recorder::NotLoaded(why) => Some((Answer::NotLoaded as About, why)),
+            Recorder::Image(image) => Tracee::at_execution(thread)
                 .and_then(|tracee| write_at_start(tracee, &image, self.session))
-                .map_err(|why| why.to_string()),
+                .err()
+                .map(|why| (Answer::Unwritten as About, why.to_string())),
+            Recorder::Library => self
+                .is_in_reach(thread)
+                .and_then(|()| Tracee::at_execution(thread))
+                .and_then(|tracee| preload_at_start(tracee, self.library, self.session))
+                .err()
+                .map(|why| (Answer::NotLoaded as About, why.to_string())),
         };
-        if let Err(why) = written {
-            Answer::Unwritten(std::fs::read_link(&path).unwrap_or(path), why).say();
+        if let Some((answer, why)) = not_recorded {
+            answer(std::fs::read_link(&path).unwrap_or(path), why).say();
         }
         // It has gone on already if something was written.
         let _ = ptrace::detach(thread, None);
@@ -218,6 +253,16 @@ impl Helper<'_> {
                 let _ = ptrace::interrupt(*other);
             }
         }
+    }
+
+    /// Whether a process can open the library, as its loader will: it has our files and our ids of processes, and is our user's.
+    fn is_in_reach(&self, process: Pid) -> Result<(), Refused> {
+        let facts = |path: String| std::fs::metadata(path).map(|facts| (facts.dev(), facts.ino())).ok();
+        let ours = facts(self.library.to_owned());
+        let theirs = facts(format!("/proc/{process}/root{}", self.library));
+        let has_files = ours.is_some() && ours == theirs;
+        let is_ours = joins::is_wholly_ours(process.as_raw() as u32);
+        if has_files && is_ours { Ok(()) } else { Err(Refused::OutOfReach) }
     }
 
     /// Lets threads go that have executed nothing.
@@ -241,6 +286,8 @@ mod tests {
         assert_eq!(Answer::parse("refused 0"), Some(Answer::Refused(0)));
         let unwritten = Answer::Unwritten("/bin/a b".into(), "it has no symbols".into());
         assert_eq!(Answer::parse("unwritten /bin/a b\tit has no symbols"), Some(unwritten));
+        let not_loaded = Answer::NotLoaded("/bin/a b".into(), "it has 32 bits".into());
+        assert_eq!(Answer::parse("not-loaded /bin/a b\tit has 32 bits"), Some(not_loaded));
         for other in ["", "traced", "traced x", "unwritten /bin/a", "more 1"] {
             assert_eq!(Answer::parse(other), None, "{other}");
         }

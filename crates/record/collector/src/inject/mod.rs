@@ -23,6 +23,7 @@ mod stacks;
 mod thread;
 mod threads;
 mod tracee;
+mod variables;
 mod way_back;
 
 use guest::Guest;
@@ -54,6 +55,13 @@ fn write_at_start(mut tracee: Tracee, image: &Image, session: &str) -> Result<()
     }
     tracee.release();
     result
+}
+
+/// Has a stopped process that has just begun with a new program load a library first, and find the session.
+fn preload_at_start(tracee: Tracee, library: &str, session: &str) -> Result<(), Refused> {
+    let added = variables::add(&tracee, session, library);
+    tracee.release();
+    added
 }
 
 /// Writes the image, and has it started.

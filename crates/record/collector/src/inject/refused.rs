@@ -23,6 +23,12 @@ pub(crate) enum Refused {
     Ended,
     #[error("the recorder could not join the recording from within the program")]
     NotJoined,
+    #[error("it gains privileges when it starts, and its loader then ignores LD_PRELOAD")]
+    GainsRights,
+    #[error("it cannot open heapwise's library: it is another user's, or in a container")]
+    OutOfReach,
+    #[error("its arguments and variables have no room for two more")]
+    LargeEnvironment,
     #[error("there is no such process")]
     NoProcess,
     #[error("it is a thread of process {0}; name that")]

@@ -103,6 +103,22 @@ impl File {
         (mode & KINDS == IS_FILE && mode & MAY_BE_EXECUTED != 0).then_some(file)
     }
 
+    /// Whether it is a program that gains rights by being executed: another user's or group's, or capabilities.
+    pub fn gains_rights(&self) -> bool {
+        const OTHER_USER_OR_GROUP: u32 = 0o6000;
+        let mut facts = [0u32; STAT_UNITS];
+        let name = c"security.capability";
+        // SAFETY: the kernel writes as many bytes as there are to the first buffer, and none to the other one; the name ends with a
+        // zero byte.
+        let (is_known, capabilities) = unsafe {
+            (
+                call(number::FSTAT, [self.0, facts.as_mut_ptr() as usize, 0, 0, 0, 0]).is_ok(),
+                call(number::FGETXATTR, [self.0, name.as_ptr() as usize, 0, 0, 0, 0]),
+            )
+        };
+        !is_known || facts[6] & OTHER_USER_OR_GROUP != 0 || capabilities.is_ok()
+    }
+
     /// Reads up to a buffer's length.
     pub fn read(&self, buffer: &mut [u8]) -> Result<usize, Errno> {
         // SAFETY: the kernel writes at most `len` bytes to the buffer, which is exclusively borrowed.

@@ -6,6 +6,17 @@ use super::hooks::Hook;
 use std::string::String;
 use std::vec::Vec;
 
+/// What stands in front of functions that are found by their names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum InFront {
+    /// The preloaded library, or nothing is found so: the program is linked statically.
+    Library,
+    /// Nothing: the process has no preloaded library, since the recorder was written into it.
+    Nothing,
+    /// This file itself: the preloaded library comes behind it.
+    Itself,
+}
+
 /// What is to be done with one file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FilePlan {

@@ -53,6 +53,7 @@ pub mod number {
     pub const SIGALTSTACK: usize = 131;
     pub const PRCTL: usize = 157;
     pub const GETTID: usize = 186;
+    pub const FGETXATTR: usize = 193;
     pub const FUTEX: usize = 202;
     pub const EXIT_GROUP: usize = 231;
     pub const TGKILL: usize = 234;
