@@ -182,3 +182,29 @@ fn what_an_attached_process_executes_is_recorded() {
     assert!(report.interception.blind_spots.is_empty(), "{:?}", report.interception.blind_spots);
     assert_eq!(report.stacks.verify_failed, 0);
 }
+
+#[test]
+fn what_an_attached_process_has_executed_goes_on_when_that_is_left() {
+    let folder = run::private_folder();
+    // It works before and after, and says whether all was well.
+    let source = WORK.replace(
+        "work(); return 0;",
+        "for (int i = 0; i < 20; i++) { work(); usleep(100000); } puts(\"done\"); return 0;",
+    );
+    let program =
+        compile_text("cc", &["-include", "unistd.h", "-include", "stdio.h"], &source, folder.path(), "work");
+    let text = format!("read line; {0} & {0}; wait", program.display());
+    let mut shell = Command::new("sh");
+    let mut shell =
+        shell.args(["-c", &text]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("a shell");
+    let recording = Recording::new(folder.path()).with(&["--duration", "700ms"]);
+    let running = recording.attach(shell.id() as i32);
+    shell.stdin.take().expect("it reads").write_all(b"go\n").expect("it waits");
+    let recorded = recording.wait(running);
+    assert!(!recorded.outcome.stderr.contains("could not be left"), "{}", recorded.outcome.stderr);
+    let output = shell.wait_with_output().expect("it ends");
+    assert!(output.status.success());
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "done\ndone\n");
+    let [allocations, ..] = below_work(&recorded);
+    assert!(allocations >= 2 * OF_WORK[0] && allocations < 40 * OF_WORK[0], "{allocations}");
+}

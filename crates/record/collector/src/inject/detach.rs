@@ -38,12 +38,13 @@ pub(crate) enum Left {
     CodeOnly,
 }
 
-/// Leaves all processes that have the session's memory: the attached one, and those that were forked from it.
+/// Leaves all processes that have the session's memory and this image: the attached one, and those that were forked from it. What they
+/// have executed has a recorder of its own, as programs have that were started with one, and keeps it.
 pub(crate) fn from_all(memory: &Memory, attached: &Attached, planner: &mut Planner) -> (usize, Vec<Refused>) {
     let (mut left_behind, mut errors, mut done) = (0, Vec::new(), BTreeSet::new());
     // One that is not left yet may fork meanwhile.
     loop {
-        let mut new = processes_with(memory);
+        let mut new = processes_with(memory, &attached.placed.image);
         new.retain(|pid| !done.contains(pid));
         if new.is_empty() {
             return (left_behind, errors);
@@ -65,19 +66,22 @@ pub(crate) fn from_all(memory: &Memory, attached: &Attached, planner: &mut Plann
     }
 }
 
-/// The processes that have a part of it mapped, and are not this one; those that others were forked from first.
-fn processes_with(memory: &Memory) -> Vec<u32> {
+/// The processes that have a part of the session and the image, and are not this one; those that others were forked from first.
+fn processes_with(memory: &Memory, image: &Range<u64>) -> Vec<u32> {
     let own = std::process::id();
     let ids = fs::read_dir("/proc").into_iter().flatten().flatten();
     let ids = ids.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     let mut found: Vec<_> =
-        ids.filter(|&pid| pid != own && maps_of(pid).is_ok_and(|maps| has(&maps, memory))).collect();
+        ids.filter(|&pid| pid != own && maps_of(pid).is_ok_and(|maps| has(&maps, memory, image))).collect();
     found.sort_unstable();
     found
 }
 
-fn has(maps: &str, memory: &Memory) -> bool {
-    maps.lines().filter_map(maps::line).any(|line| memory.is_in(&line))
+fn has(maps: &str, memory: &Memory, image: &Range<u64>) -> bool {
+    let lines: Vec<_> = maps.lines().filter_map(maps::line).collect();
+    let is_its_code =
+        |line: &maps::Line<'_>| line.executable && line.inode == 0 && image.contains(&line.range.start);
+    lines.iter().any(|line| memory.is_in(line)) && lines.iter().any(is_its_code)
 }
 
 fn from_one(pid: u32, memory: &Memory, attached: &Attached, planner: &mut Planner) -> Result<Left, Refused> {
@@ -133,7 +137,7 @@ impl Leaving<'_> {
         let threads = Threads::stop(pid)?;
         let maps = maps_of(pid).map_err(|_| Refused::Ended)?;
         // It may have executed another program meanwhile.
-        if !has(&maps, self.memory) {
+        if !has(&maps, self.memory, image) {
             return Ok(Some(Left::Whole));
         }
         let lines: Vec<_> = maps.lines().filter_map(maps::line).collect();
