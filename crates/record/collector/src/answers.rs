@@ -7,8 +7,11 @@ use crate::hooks::{self, EnteredByFile, Planner, Sent};
 use crate::maps;
 use crate::process::Process;
 use crate::sys;
-use heapwise_trace::live::hooks::{MOST_HOOKS, result};
+use heapwise_trace::event::AllocatorNumber;
+use heapwise_trace::file::pages::UsableSizes;
+use heapwise_trace::live::hooks::{HookKind, MOST_HOOKS, result};
 use heapwise_trace::live::plan::{FilePlan, InFront, Planned, Refused};
+use heapwise_trace::live::sizes::MOST_SIZES;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -80,7 +83,8 @@ impl Process {
         let is_the_library = path.file_name() == Path::new(&self.allocator_library()).file_name();
         let placed = plan.planned.iter().filter_map(|planned| Some((planned, hooks::placed(planned, line)?)));
         for (planned, mut hook) in placed {
-            if hook.kind.is_of_blocks() && !is_the_library && !is_by_name(planned.family) {
+            let is_of_allocator = hook.kind.is_of_blocks() || hook.kind == HookKind::Nallocx;
+            if is_of_allocator && !is_the_library && !is_by_name(planned.family) {
                 hook.allocator = planner.number(&path, planned.family);
             }
             let index = self.hooks.sent.len();
@@ -126,6 +130,22 @@ impl Process {
         let sent = self.hooks.sent.iter().zip(results);
         let applied = sent.filter(|(sent, result)| sent.kind.is_of_blocks() && *result == result::APPLIED);
         applied.map(|(sent, _)| sent)
+    }
+
+    /// What allocators inside of the process have newly said of their sizes. It is believed of those that it was told to enter.
+    pub(crate) fn told_sizes(&mut self) -> Option<UsableSizes> {
+        let tables = self.header().size_tables.iter().enumerate().skip(self.hooks.sizes_told);
+        let (place, table) = { tables }.find(|(_, table)| table.count.load(Ordering::Acquire) != 0)?;
+        let number = AllocatorNumber(u8::try_from(table.number.load(Ordering::Relaxed)).unwrap_or_default());
+        let count = (table.count.load(Ordering::Acquire) as usize).min(MOST_SIZES);
+        let sizes = table.sizes[..count].iter().map(|size| size.load(Ordering::Relaxed).into());
+        let sizes: Vec<u64> = sizes.collect();
+        self.hooks.sizes_told = place + 1;
+        let is_its = |sent: &&Sent| sent.kind == HookKind::Nallocx && sent.number == number;
+        let sent = self.hooks.sent.iter().find(is_its)?;
+        let is_plausible = sizes.len() > 1 && sizes.is_sorted_by(|a, b| a < b) && sizes[0] > 0;
+        let allocator = format!("its own {}", sent.name);
+        is_plausible.then_some(UsableSizes { allocator, number, header_bytes: 0, sizes })
     }
 
     /// Whether the process is about to ask its first question: what it calls its allocator depends on the answer.

@@ -384,6 +384,7 @@ impl<'a> Collector<'a> {
         for (of, entered) in process.entered(&self.planner) {
             self.outcome.entered.entry(of).or_default().merge(&entered);
         }
+        self.probes.hear(&mut process);
         let end = process.end(self.session, still_running, &mut self.batch.news);
         self.outcome.lost_events = self.outcome.lost_events.saturating_add(end.lost_events);
         if end.verify_failed > 0 {
@@ -456,6 +457,7 @@ impl<'a> Collector<'a> {
         }
         merge_blocks(&mut self.batch);
         self.probes.want_inside(self.planner.numbered());
+        self.processes.iter_mut().for_each(|process| self.probes.hear(process));
         self.batch.sizes.extend(self.probes.answers(wait));
         self.forward(wait, held_back);
     }

@@ -232,6 +232,8 @@ pub(crate) struct Hooks {
     /// The functions in the table, in its order.
     pub(crate) sent: Vec<Sent>,
     pub(crate) refused: EnteredByFile,
+    /// Tables of sizes that were read, from the first one on.
+    pub(crate) sizes_told: usize,
 }
 
 #[cfg(test)]

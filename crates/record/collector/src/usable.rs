@@ -155,6 +155,10 @@ pub struct Probes {
     build: Option<fn(&str) -> Option<Build>>,
     /// How many of the allocators with numbers were looked at.
     numbered: usize,
+    /// Those that have told their sizes.
+    told: BTreeSet<AllocatorNumber>,
+    /// What they told, and was not handed on yet.
+    heard: Vec<UsableSizes>,
     running: Vec<JoinHandle<Option<UsableSizes>>>,
 }
 
@@ -214,12 +218,23 @@ impl Probes {
         self.running.extend(thread.spawn(measure).ok());
     }
 
+    /// Hears what the allocators inside of a process say of their own sizes: no build counts in place of that.
+    pub(crate) fn hear(&mut self, process: &mut Process) {
+        while let Some(sizes) = process.told_sizes() {
+            if self.told.insert(sizes.number) {
+                self.heard.push(sizes);
+            }
+        }
+    }
+
     /// The results since the last call; with `wait` all of them.
     pub fn answers(&mut self, wait: bool) -> Vec<UsableSizes> {
         let (done, running) = self.running.drain(..).partition(|thread| wait || thread.is_finished());
         self.running = running;
         let done: Vec<JoinHandle<_>> = done;
-        done.into_iter().filter_map(|thread| thread.join().ok().flatten()).collect()
+        let measured = done.into_iter().filter_map(|thread| thread.join().ok().flatten());
+        let measured = measured.filter(|sizes: &UsableSizes| !self.told.contains(&sizes.number));
+        measured.chain(self.heard.drain(..)).collect()
     }
 }
 

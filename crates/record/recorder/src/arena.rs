@@ -150,7 +150,10 @@ mod tests {
     }
 
     fn tempfile_in_memory() -> std::fs::File {
-        let path = format!("/dev/shm/heapwise-arena-{}", std::process::id());
+        // Tests that run at the same time have a file each.
+        static COUNT: core::sync::atomic::AtomicU32 = core::sync::atomic::AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let path = format!("/dev/shm/heapwise-arena-{}-{count}", std::process::id());
         let mut options = std::fs::File::options();
         let file = options.read(true).write(true).create(true).truncate(true).open(&path).expect("a file");
         std::fs::remove_file(&path).expect("it was just made");

@@ -6,6 +6,7 @@
 
 use crate::arch::entry::Entry;
 use crate::arch::tls::{self, Words};
+use crate::inside::sizes;
 use crate::stopwatch::Stopwatch;
 use crate::turn::{Recording, begin, begin_aside, enter_real, is_inner_slowly};
 use crate::{bootstrap, guard, large, nested, real};
@@ -51,7 +52,11 @@ pub(crate) fn handed_out_by(
     let align_log2 = align.checked_ilog2().unwrap_or(0) as u8;
     let address = BlockAddress(block as u64);
     turn.push(Event::Alloc { address, size: size as u64, align_log2, function, allocator, stack });
-    turn.tell_time();
+    let may_ask = turn.tell_time() && allocator != AllocatorNumber::BY_NAME && !turn.is_nested();
+    drop(turn);
+    if may_ask {
+        sizes::ask(allocator);
+    }
 }
 
 /// Describes a block that is about to be freed.

@@ -241,9 +241,9 @@ impl Recording {
         id
     }
 
-    /// Records how long the call took, if that was measured.
+    /// Records how long the call took, if that was measured. Returns whether it was.
     #[inline(always)]
-    pub(crate) fn tell_time(&mut self) {
+    pub(crate) fn tell_time(&mut self) -> bool {
         // SAFETY: this thread's own word, read and written as a whole; no reference to it lives. A signal handler that
         // comes in between leaves its own measurement, which is dropped here.
         let ticks = unsafe { core::ptr::replace(&raw mut (*self.words).ticks, 0) };
@@ -251,6 +251,7 @@ impl Recording {
             // It is no event of the program: without room nothing is lost.
             self.thread.ring.write(encode(Event::Timed { ticks }), self.process);
         }
+        ticks != 0
     }
 
     #[inline(always)]

@@ -110,7 +110,11 @@ impl Residency {
     pub(crate) fn add_sizes(&mut self, sizes: UsableSizes) {
         match sizes.number {
             AllocatorNumber::BY_NAME => drop(self.sizes.insert(sizes.allocator.clone(), sizes)),
-            number => drop(self.inside.insert(number, sizes)),
+            number => {
+                // What the allocator says itself comes after what another build says, and holds.
+                self.contradicted.remove(&number);
+                self.inside.insert(number, sizes);
+            }
         }
     }
 

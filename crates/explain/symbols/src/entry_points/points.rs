@@ -1,7 +1,7 @@
 //! The entry points of allocators: the functions by which programs call them, and what each one does.
 //!
-//! The lists are those of the allocators' public headers. Functions that only answer something (sizes, statistics) are not in them, nor
-//! those that duplicate a text, those of separate heaps, and those with more arguments than the recorder hands on.
+//! The lists are those of the allocators' public headers. Functions that only answer something (statistics) are not in them, but for the one
+//! that says which size a block would have, nor those that duplicate a text, those of separate heaps, and those with more arguments than the recorder hands on.
 
 use heapwise_trace::live::hooks::HookKind::{self, *};
 
@@ -43,6 +43,7 @@ const JEMALLOC: &[(&str, HookKind)] = &[
     ("xallocx", Xallocx),
     ("dallocx", Free),
     ("sdallocx", Free),
+    ("nallocx", Nallocx),
 ];
 
 const MIMALLOC: &[(&str, HookKind)] = &[

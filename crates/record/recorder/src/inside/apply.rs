@@ -2,7 +2,7 @@
 
 use super::calls;
 use super::room::Room;
-use super::slots;
+use super::{sizes, slots};
 use crate::arch::jump::{self, MOVED_AT, STUB_BYTES};
 use crate::sys::{self, Access, PAGE};
 use core::sync::atomic::Ordering;
@@ -90,12 +90,15 @@ fn prepare(hook: &Hook, rooms: &mut Rooms) -> Result<Option<(usize, [u8; JUMP_BY
     if !has(address, &hook.displaced[..usize::from(hook.displaced_len)]) {
         return if slots::is_taken(address) { Ok(None) } else { Err(result::OTHER_CODE) };
     }
+    let Some(way) = calls::way(hook.kind, hook.keeps_registers) else {
+        sizes::note(hook.allocator, address);
+        return Ok(None);
+    };
     let Some(room) = rooms.near(address) else { return Err(result::NO_ROOM) };
     let Some(slot) = slots::take() else { return Err(result::NO_ROOM) };
     let (at, code) = room.take(CODE_BYTES);
     let (stub, moved) = code.split_at_mut(CODE_BYTES - MOST_MOVED);
     let moved_at = at + CODE_BYTES - MOST_MOVED;
-    let way = calls::way(hook.kind, hook.keeps_registers);
     stub[..STUB_BYTES].copy_from_slice(&jump::stub(core::ptr::from_ref(slot) as usize, way));
     jump::moved(hook, moved_at, moved).ok_or(result::NO_ROOM)?;
     let jump = jump::jump(address, at).ok_or(result::NO_ROOM)?;

@@ -33,11 +33,12 @@ crate::keeping_shim_of_three!(keeping_posix_memalign_shim => posix_memalign, "")
 crate::keeping_shim_of_three!(keeping_free_shim => free, "mov rax, qword ptr [rsp + 312]");
 crate::keeping_shim_of_three!(keeping_resize_shim => resize, "");
 
-/// How the stub of a function of this kind goes on. Callers of some rely on their registers.
-pub(super) fn way(kind: HookKind, keeps_registers: bool) -> Way {
+/// How the stub of a function of this kind goes on; `None` for one that is not entered, but asked. Callers of some rely on their
+/// registers.
+pub(super) fn way(kind: HookKind, keeps_registers: bool) -> Option<Way> {
     let shim = |shim: unsafe extern "C" fn()| Way::Shim(shim as usize);
     let keeping = |shim: unsafe extern "C" fn()| Way::Keeping(shim as usize);
-    match kind {
+    Some(match kind {
         HookKind::Exit => shim(exit_shim),
         HookKind::Execve => shim(execve_shim),
         HookKind::Execveat => shim(execveat_shim),
@@ -45,6 +46,7 @@ pub(super) fn way(kind: HookKind, keeps_registers: bool) -> Way {
         HookKind::Prctl => shim(prctl_shim),
         HookKind::SystemCall => shim(system_call_shim),
         HookKind::LoaderChanged => shim(loader_changed_shim),
+        HookKind::Nallocx => return None,
         HookKind::ThreadCreate => shim(thread_create_shim),
         HookKind::ThreadJoin => shim(thread_join_shim),
         HookKind::ThreadName => shim(thread_name_shim),
@@ -62,7 +64,7 @@ pub(super) fn way(kind: HookKind, keeps_registers: bool) -> Way {
         _ if keeps_registers => keeping(keeping_allocate_shim),
         HookKind::Allocate => Way::Direct(allocate_plain as *const () as usize),
         _ => Way::Direct(allocate as *const () as usize),
-    }
+    })
 }
 
 /// What every block is aligned to: an alignment up to this need not be requested.

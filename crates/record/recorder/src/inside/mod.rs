@@ -10,6 +10,7 @@
 //! * [`calls`] has what each function does, and describes it,
 //! * [`process`] has what a static program does with its threads, and its end,
 //! * [`passing`] tells a program's own `malloc` from a wrapper of the C library's,
+//! * [`sizes`] asks an allocator for the sizes of its blocks,
 //! * [`loaded`] asks again when the loader has loaded another library.
 
 mod apply;
@@ -20,6 +21,7 @@ pub(crate) mod loaded;
 mod passing;
 mod process;
 mod room;
+pub(crate) mod sizes;
 mod slots;
 
 pub use ask::look;

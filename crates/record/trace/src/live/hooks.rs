@@ -100,11 +100,13 @@ pub enum HookKind {
     SystemCall = 28,
     /// `_dl_debug_state()`: the loader calls it when its list of libraries has changed.
     LoaderChanged = 29,
+    /// `nallocx(size, flags)`: the size that a block would have. It is not entered, but called by the recorder.
+    Nallocx = 30,
 }
 
 impl HookKind {
     /// All of them.
-    pub const ALL: [Self; 29] = [
+    pub const ALL: [Self; 30] = [
         Self::Allocate,
         Self::AllocateArray,
         Self::AllocateZeroed,
@@ -134,6 +136,7 @@ impl HookKind {
         Self::Prctl,
         Self::SystemCall,
         Self::LoaderChanged,
+        Self::Nallocx,
     ];
 
     /// Whether it hands out blocks or takes them back. The others say what happens beside.

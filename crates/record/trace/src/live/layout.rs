@@ -4,6 +4,7 @@
 
 use super::atomics::{AtomicU8, AtomicU32, AtomicU64};
 use super::hooks::MOST_HOOKS;
+use super::sizes::{MOST_SIZE_TABLES, SizeTable};
 use super::traced::{MOST_REQUESTS, Request};
 
 pub use crate::versions::LIVE_VERSION;
@@ -201,6 +202,8 @@ pub struct ProcessHeader {
     pub hook_table: AtomicU64,
     /// Non-zero if the recorder is a part of the program: such a one asks for no functions.
     pub is_in_program: AtomicU32,
+    /// What allocators inside of the process say of their sizes.
+    pub size_tables: [SizeTable; MOST_SIZE_TABLES],
     /// Address of the `malloc` that is found before the preload library's, if another library stands in front of that; 0 if not.
     pub malloc_in_front: AtomicU64,
     /// How often the process has asked which functions of the files that it has mapped are to be entered through the recorder.

@@ -28,5 +28,6 @@ pub mod marks;
 pub mod node;
 #[cfg(feature = "file")]
 pub mod plan;
+pub mod sizes;
 pub mod traced;
 pub mod words;

@@ -59,9 +59,9 @@ pub struct OfAllocator {
     pub at_peak: AllocatorParts,
     /// Its part of `memory.at_end`.
     pub at_end: AllocatorParts,
-    /// Of what the sizes of its blocks were measured: the library, or for one inside of a program
-    /// another build of the same allocator, which no live block contradicts. Null if they are not
-    /// known, and internal fragmentation counts as external.
+    /// Of what the sizes of its blocks were measured: the library, or for one inside of a program the
+    /// function by which it says them itself, or another build of the same allocator; no live block
+    /// contradicts. Null if they are not known, and internal fragmentation counts as external.
     pub block_sizes_of: Option<String>,
 }
 
