@@ -132,15 +132,15 @@ impl Process {
         applied.map(|(sent, _)| sent)
     }
 
-    /// What allocators inside of the process have newly said of their sizes. It is believed of those that it was told to enter.
-    pub(crate) fn told_sizes(&mut self) -> Option<UsableSizes> {
-        let tables = self.header().size_tables.iter().enumerate().skip(self.hooks.sizes_told);
+    /// What allocators inside of the process have newly said of their sizes. It is believed of those that it had to enter.
+    pub(crate) fn said_sizes(&mut self) -> Option<UsableSizes> {
+        let tables = self.header().size_tables.iter().enumerate().skip(self.hooks.sizes_said);
         let (place, table) = { tables }.find(|(_, table)| table.count.load(Ordering::Acquire) != 0)?;
         let number = AllocatorNumber(u8::try_from(table.number.load(Ordering::Relaxed)).unwrap_or_default());
         let count = (table.count.load(Ordering::Acquire) as usize).min(MOST_SIZES);
         let sizes = table.sizes[..count].iter().map(|size| size.load(Ordering::Relaxed).into());
         let sizes: Vec<u64> = sizes.collect();
-        self.hooks.sizes_told = place + 1;
+        self.hooks.sizes_said = place + 1;
         let is_its = |sent: &&Sent| sent.kind == HookKind::Nallocx && sent.number == number;
         let sent = self.hooks.sent.iter().find(is_its)?;
         let is_plausible = sizes.len() > 1 && sizes.is_sorted_by(|a, b| a < b) && sizes[0] > 0;

@@ -233,7 +233,7 @@ pub(crate) struct Hooks {
     pub(crate) sent: Vec<Sent>,
     pub(crate) refused: EnteredByFile,
     /// Tables of sizes that were read, from the first one on.
-    pub(crate) sizes_told: usize,
+    pub(crate) sizes_said: usize,
 }
 
 #[cfg(test)]

@@ -155,9 +155,9 @@ pub struct Probes {
     build: Option<fn(&str) -> Option<Build>>,
     /// How many of the allocators with numbers were looked at.
     numbered: usize,
-    /// Those that have told their sizes.
-    told: BTreeSet<AllocatorNumber>,
-    /// What they told, and was not handed on yet.
+    /// Those that have said their sizes.
+    said: BTreeSet<AllocatorNumber>,
+    /// What they said that was not handed on yet.
     heard: Vec<UsableSizes>,
     running: Vec<JoinHandle<Option<UsableSizes>>>,
 }
@@ -220,8 +220,8 @@ impl Probes {
 
     /// Hears what the allocators inside of a process say of their own sizes: no build counts in place of that.
     pub(crate) fn hear(&mut self, process: &mut Process) {
-        while let Some(sizes) = process.told_sizes() {
-            if self.told.insert(sizes.number) {
+        while let Some(sizes) = process.said_sizes() {
+            if self.said.insert(sizes.number) {
                 self.heard.push(sizes);
             }
         }
@@ -233,7 +233,7 @@ impl Probes {
         self.running = running;
         let done: Vec<JoinHandle<_>> = done;
         let measured = done.into_iter().filter_map(|thread| thread.join().ok().flatten());
-        let measured = measured.filter(|sizes: &UsableSizes| !self.told.contains(&sizes.number));
+        let measured = measured.filter(|sizes: &UsableSizes| !self.said.contains(&sizes.number));
         measured.chain(self.heard.drain(..)).collect()
     }
 }

@@ -216,7 +216,7 @@ impl Snapshot {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UsableSizes {
     /// Path of the object that provides `malloc`, as in [`super::records::ProcessInfo::allocator`]. For one with a number, which build
-    /// was measured in its place, or by which function it has told its own.
+    /// was measured in its place, or by which function it says its own.
     pub allocator: String,
     /// The allocator's number in events. One with a number is inside of a program and cannot be measured alone: another build of the
     /// same allocator was, and what it says holds as far as the two are alike.
