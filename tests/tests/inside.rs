@@ -302,6 +302,53 @@ fn sizes_of_another_build_that_the_blocks_contradict_are_not_believed() {
     assert!(text.contains("(they are not those of jemalloc 5"), "{text}");
 }
 
+/// Has the names of Google's tcmalloc, and what a crate for Rust makes of it. A block that is to be larger than 64 bytes moves, and what
+/// calls for that frees the old one.
+const GOOGLES: &str = r#"
+#include <stddef.h>
+#include <string.h>
+static char room[64 << 20] __attribute__((aligned(64)));
+static size_t used;
+#define PUBLIC __attribute__((noipa))
+PUBLIC void *TCMallocInternalNew(size_t n) { void *p = room + used; used += (n + 63) & ~63ul; return p; }
+PUBLIC void *BridgeTCMallocInternalNewAlignedNothrow(size_t n, size_t align) { (void)align; return TCMallocInternalNew(n); }
+PUBLIC void TCMallocInternalDeleteSizedAligned(void *p, size_t n, size_t align) { memset(p, 0, n); (void)align; }
+PUBLIC void *BridgePrepareReallocAligned(void *p, size_t n, size_t align, size_t *old) {
+    if (n <= 64) return p;
+    *old = 64;
+    return TCMallocInternalNew(n + 0 * align);
+}
+PUBLIC void work(void) {
+    for (int i = 0; i < 1000; i++) {
+        size_t old = 0;
+        char *p = BridgeTCMallocInternalNewAlignedNothrow(20, 8);
+        p = BridgePrepareReallocAligned(p, 50, 8, &old);
+        char *q = BridgePrepareReallocAligned(p, 100, 8, &old);
+        memcpy(q, p, old);
+        TCMallocInternalDeleteSizedAligned(p, 50, 8);
+        TCMallocInternalDeleteSizedAligned(q, 100, 8);
+    }
+}
+int main() { work(); return 0; }
+"#;
+
+#[test]
+fn googles_tcmalloc_is_recorded_by_its_names() {
+    let folder = run::private_folder();
+    let program = compile(GOOGLES, folder.path(), "googles", &[]);
+    let recorded = Recording::new(folder.path()).verify(5).record(&program, &[]);
+    assert_eq!(recorded.outcome.code(), 0, "{}", recorded.outcome.stderr);
+    // A block that moves is another one.
+    assert_eq!(below_work(&recorded), [2000, 1000, 1000 * (20 + 50 + 100)]);
+    let report = recorded.report();
+    assert_eq!(report.interception.allocator, "tcmalloc");
+    assert_eq!((report.order.unknown_frees, report.order.implicit_frees), (0, 0));
+    let left =
+        report.sites.iter().filter(|site| site.allocations >= 1000).map(|site| site.live_at_exit_blocks);
+    assert_eq!(left.sum::<u64>(), 0);
+    assert!(report.stacks.verified > 100 && report.stacks.verify_failed == 0, "{:?}", report.stacks);
+}
+
 #[test]
 fn sizes_that_the_allocator_says_itself_hold() {
     let folder = run::private_folder();

@@ -2,12 +2,13 @@
 
 use crate::args::AttachArgs;
 use crate::{Failure, doctor, exit, preload, run};
-use heapwise_collector::{Begun, Request, attach as record};
+use heapwise_collector::{Begun, Left, Request, attach as record};
 use heapwise_environment::is_heap_variable;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Records a process until it ends or the user interrupts, and prints the diagnosis.
 pub(crate) fn attach(args: AttachArgs) -> Result<u8, Failure> {
@@ -23,7 +24,15 @@ pub(crate) fn attach(args: AttachArgs) -> Result<u8, Failure> {
         ..run::request(&args.recording, command(pid))
     };
     let recorded = record(pid, &request, begun).map_err(run::failure)?;
-    let (behind, errors) = &recorded.not_left;
+    let Left { behind, errors, stops } = &recorded.left;
+    if let Some(longest) = stops.iter().max() {
+        heapwise_report::note!(
+            "heapwise: while the recorder was taken out, threads stood still {}, {:.1} ms together, {:.1} ms at most",
+            if stops.len() == 1 { "once".to_owned() } else { format!("{} times", stops.len()) },
+            stops.iter().sum::<Duration>().as_secs_f64() * 1e3,
+            longest.as_secs_f64() * 1e3
+        );
+    }
     for error in errors {
         heapwise_report::say!("heapwise: warning: a process could not be left as it was: {error}");
     }

@@ -5,7 +5,7 @@ use crate::analysis::Analysis;
 use crate::by_allocator::{Divided, OfAllocator};
 use crate::heap::{LiveBlock, TouchedHeap};
 use crate::residency::{self, HeapSnapshot, Pages, map, pins};
-use crate::units::SiteId;
+use crate::units::{Bytes, SiteId};
 use heapwise_trace::file::pages::{Snapshot, UsableSizes};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
@@ -38,7 +38,17 @@ pub fn account_for(snapshot: Snapshot, heap: Heap<'_>) -> Breakdown {
         .breakdown(&heap_snapshot, &[&touched_pages])
 }
 
+/// What an allocator takes beside a block that was requested with this size.
+fn beside_block(sizes: &UsableSizes, requested: Bytes) -> Bytes {
+    Bytes(sizes.header_bytes.saturating_add(sizes.of(requested.0)).saturating_sub(requested.0))
+}
+
 impl Analysis {
+    /// What the allocator takes beside a block of a site's largest size, if that is known.
+    pub fn beside(&self, site: SiteId) -> Option<Bytes> {
+        self.accounting.beside.get(&site).copied()
+    }
+
     /// Makes the accounts; `site_of` has the site of each raw one.
     pub(crate) fn account(&mut self, site_of: &[SiteId]) {
         let pages = &self.residency;
@@ -75,11 +85,24 @@ impl Analysis {
             }
             None => (None, Vec::new()),
         };
+        let mut beside = FxHashMap::default();
+        if let Some(heap_snapshot) = &residency.peak {
+            let allocator = pages.allocator(heap_snapshot.slot);
+            for (raw, id) in site_of.iter().enumerate() {
+                let number = pages.of_site.get(raw).copied().unwrap_or_default();
+                if let (Some(sizes), Some(site)) = (allocator.sizes(number), self.sites.get(id.0 as usize)) {
+                    // A place with blocks of several allocators has the largest.
+                    let known: &mut Bytes = beside.entry(*id).or_default();
+                    *known = (*known).max(beside_block(sizes, site.largest_bytes));
+                }
+            }
+        }
         let snapshots = residency.requested.clone();
         let has_blocks = |of: &&OfAllocator| (of.at_peak.live + of.at_end.live).0 > 0;
         let knows_block_sizes = heap_snapshot.is_some()
             && self.allocators.iter().filter(has_blocks).all(|of| of.block_sizes_of.is_some());
-        self.accounting = Accounting { at_peak, at_end, knows_block_sizes, snapshots, page_map, pinned };
+        self.accounting =
+            Accounting { at_peak, at_end, knows_block_sizes, snapshots, page_map, pinned, beside };
     }
 
     /// A number for each site's place in the user's code: sites with the same nearest frame have the same.
@@ -94,5 +117,19 @@ impl Analysis {
             place.map_or(site.id.0 | 1 << 31, |place| *known.entry(place).or_insert(next))
         });
         places.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_and_the_rest_of_the_size_class_are_beside_a_block() {
+        let glibc = UsableSizes { header_bytes: 8, sizes: vec![24, 40, 56], ..UsableSizes::default() };
+        let jemalloc = UsableSizes { sizes: vec![8, 16, 24, 32], ..UsableSizes::default() };
+        let beside = |sizes, requested| beside_block(sizes, Bytes(requested)).0;
+        assert_eq!([16, 24, 25].map(|size| beside(&glibc, size)), [16, 8, 23]);
+        assert_eq!([16, 24, 25].map(|size| beside(&jemalloc, size)), [0, 0, 7]);
     }
 }

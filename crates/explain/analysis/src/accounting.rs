@@ -2,6 +2,7 @@
 
 use crate::units::{Bytes, Nanos, SiteId};
 use heapwise_trace::file::records::ProcessIndex;
+use rustc_hash::FxHashMap;
 
 /// Resident memory, accounted for, at the moments at which pages were measured.
 #[derive(Clone, Debug, Default)]
@@ -18,6 +19,9 @@ pub struct Accounting {
     pub page_map: Option<PageMap>,
     /// Sites whose blocks keep mostly empty pages resident, at the same moment; most pinned bytes first.
     pub pinned: Vec<Pinned>,
+    /// What the allocator takes beside a block of a site's largest size: in front of it, and up to the end of its size class. Empty where
+    /// that is not known.
+    pub beside: FxHashMap<SiteId, Bytes>,
 }
 
 /// What the resident bytes of one process consist of at one moment. The parts add up to `rss`.

@@ -185,14 +185,16 @@ impl Process {
             && self.asks()
             && let Some(program) = &self.executable
         {
-            for Planned { family, name, .. } in planner.of_path(program, self.in_front()).planned {
-                let entered = found.entry((program.clone(), family)).or_default();
-                entered.refuse(&name, "a process has not asked for it");
-            }
-            if self.header().malloc_in_front.load(Ordering::Acquire) != 0 {
+            let plan = planner.of_path(program, self.in_front());
+            // One inside of the program itself is among these.
+            if self.header().malloc_in_front.load(Ordering::Acquire) != 0 && !plan.enters_malloc {
                 let entered = found.entry((program.clone(), "")).or_default();
                 entered.refuse("malloc", THREADS);
                 entered.is_in_front = true;
+            }
+            for Planned { family, name, .. } in plan.planned {
+                let entered = found.entry((program.clone(), family)).or_default();
+                entered.refuse(&name, "a process has not asked for it");
             }
         }
         let results = self.header().hook_results.iter().map(|result| result.load(Ordering::Acquire));

@@ -5,11 +5,12 @@ use crate::encode::Packer;
 use crate::error::{Error, ErrorKind};
 use crate::examine::Examiner;
 use crate::hooks::{self, Planner};
+use crate::inject::Refused;
 use crate::inject::attach::{Attached, Opened, prepare};
 use crate::inject::children::Children;
-use crate::inject::{Refused, detach};
+use crate::inject::detach::{self, Parting};
 use crate::other_ids::{OtherIds, inner_id};
-use crate::record::{Limits, Recorded, Request, meta, unseen};
+use crate::record::{Left, Limits, Recorded, Request, meta, unseen};
 use crate::session::{PreloadLibrary, Session, Settings};
 use crate::sys::page_bytes;
 use crate::usable::Probes;
@@ -149,8 +150,7 @@ struct End {
     cpu_ns: u64,
     clocks: ticks::Moment,
     outcome: Outcome,
-    /// Processes in which the recorder's memory is still there, and what went wrong.
-    left: (usize, Vec<String>),
+    left: Left,
 }
 
 fn finish(pid: u32, request: &Request, session: &Session, packer: Packer, end: End) -> Recorded {
@@ -179,7 +179,7 @@ fn finish(pid: u32, request: &Request, session: &Session, packer: Packer, end: E
         events: packed.events,
         still_running: 0,
         verify_failed: outcome.verify_failed,
-        not_left: left,
+        left,
     }
 }
 
@@ -216,9 +216,9 @@ fn take_snapshot(control: &Control) {
 }
 
 /// Leaves the process and its forks.
-fn leave(session: &Session, attached: &Attached, planner: &mut Planner) -> (usize, Vec<String>) {
-    let (left_behind, errors) = detach::from_all(&session.memory(), attached, planner);
-    (left_behind, errors.iter().map(ToString::to_string).collect())
+fn leave(session: &Session, attached: &Attached, planner: &mut Planner) -> Left {
+    let Parting { left_behind, errors, stops } = detach::from_all(&session.memory(), attached, planner);
+    Left { behind: left_behind, errors: errors.iter().map(ToString::to_string).collect(), stops }
 }
 
 /// When a process began, by the kernel's clock; `None` if it is gone, or only waits for its parent to hear of that. Its first thread may

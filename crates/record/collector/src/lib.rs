@@ -63,6 +63,6 @@ pub use attach::{Begun, attach};
 pub use error::{Error, ErrorKind};
 pub use inject::helper::{COMMAND as TRACE_CHILDREN, Recorder, serve as trace_children};
 pub use inject::image::Image;
-pub use record::{Limits, Recorded, Request, record};
+pub use record::{Left, Limits, Recorded, Request, record};
 pub use sys::page_bytes;
 pub use sys::set_len_unlimited;

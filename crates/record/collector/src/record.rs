@@ -104,8 +104,19 @@ pub struct Recorded {
     pub still_running: u32,
     /// Stacks that differed from a full unwind, and where one did.
     pub verify_failed: Option<(u64, u64)>,
-    /// Processes that go on with the recorder's memory in them, where it does nothing, and what went wrong when they were left.
-    pub not_left: (usize, Vec<String>),
+    /// What it was to leave processes that go on; of attached ones.
+    pub left: Left,
+}
+
+/// What it was to leave processes that go on without the recorder.
+#[derive(Clone, Debug, Default)]
+pub struct Left {
+    /// Processes that go on with its memory in them, where it does nothing.
+    pub behind: usize,
+    /// What went wrong.
+    pub errors: Vec<String>,
+    /// How long threads stood still, stop by stop.
+    pub stops: Vec<Duration>,
 }
 
 /// How often the user's second interrupt is looked for.
@@ -269,7 +280,7 @@ pub fn record(request: Request) -> Result<Recorded, Error> {
         events: packed.events,
         still_running: outcome.still_running,
         verify_failed: outcome.verify_failed,
-        not_left: (0, Vec::new()),
+        left: Left::default(),
     })
 }
 

@@ -3,7 +3,7 @@
 
 use crate::process::PROCESS;
 use crate::sys;
-use core::sync::atomic::Ordering;
+use core::sync::atomic::{AtomicBool, Ordering};
 use heapwise_trace::live::layout::{CLOCK_STOPPED, SessionHeader};
 use heapwise_trace::live::traced::{Request, state};
 
@@ -11,9 +11,12 @@ use heapwise_trace::live::traced::{Request, state};
 const STEPS: usize = 50;
 const STEP_NS: u64 = 20_000_000;
 
+/// Whether there was no answer in time: a collector that stands still is waited for once.
+static GAVE_UP: AtomicBool = AtomicBool::new(false);
+
 /// Asks, and waits. Returns whether this thread is traced.
 pub(crate) fn ask(session: &SessionHeader) -> bool {
-    if session.traces.load(Ordering::Relaxed) == 0 {
+    if session.traces.load(Ordering::Relaxed) == 0 || GAVE_UP.load(Ordering::Relaxed) {
         return false;
     }
     let (Some(process), Some(thread)) = (sys::id_in_proc(), sys::thread_id_in_proc()) else { return false };
@@ -47,5 +50,6 @@ fn is_traced(session: &SessionHeader, request: &Request) -> bool {
             answer => return answer == state::TRACED,
         }
     }
+    GAVE_UP.store(true, Ordering::Relaxed);
     false
 }

@@ -19,7 +19,7 @@ const MOST_BYTES: u64 = 128;
 const LEAST: u64 = 10_000;
 /// At least so many of them have to be live at one time.
 const LEAST_AT_ONCE: u64 = 1_000;
-/// What an allocator takes beside a small block, on average: a header, or the rest of its size class.
+/// What an allocator takes beside a small block, on average, where it is not known: a header, or the rest of its size class.
 const BESIDE: u64 = 12;
 
 impl Rule for SmallBoxes {
@@ -43,7 +43,8 @@ impl Rule for SmallBoxes {
             }
             let size = part.sites.iter().map(|s| s.largest_bytes.0).max().unwrap_or(0);
             let nodes = place.has(Purpose::Node);
-            let peak = part.sites.iter().map(|s| s.peak_blocks).sum::<u64>();
+            let beside = |id| input.analysis.beside(id).map(|known| known.0);
+            let taken = part.sites.iter().map(|s| s.peak_blocks * beside(s.id).unwrap_or(BESIDE)).sum::<u64>();
             // In an arena with pages of 4 KiB one call serves for a page of them.
             let left = part.bytes / 4096 + 1;
             let saved = part.allocations.saturating_sub(left);
@@ -54,11 +55,15 @@ impl Rule for SmallBoxes {
                 sites: part.ids(),
                 evidence: vec![
                     format!("{} blocks of {}, up to {} live at one time", count(part.allocations), bytes(size), count(part.most_blocks)),
-                    format!("the allocator takes about {BESIDE} bytes beside each, {} at the peak", bytes(peak * BESIDE)),
+                    match part.sites.iter().map(|s| beside(s.id)).max().flatten() {
+                        Some(0) => "the allocator takes nothing beside each".into(),
+                        Some(known) => format!("the allocator takes up to {} beside each, {} at the peak", bytes(known), bytes(taken)),
+                        None => format!("the allocator takes about {BESIDE} bytes beside each, {} at the peak", bytes(taken)),
+                    },
                 ],
                 estimate: Estimate {
                     allocations: saved,
-                    peak_bytes: Bytes(peak * BESIDE),
+                    peak_bytes: Bytes(taken),
                     time: of_work(&Work { pairs: saved, ..Work::default() }),
                     ..Estimate::default()
                 },

@@ -208,5 +208,5 @@ fn may_be_one(name: &str) -> bool {
         false => name == known,
     };
     let of = |points: &Points| points.functions.iter().any(|(known, _)| ends(points, known));
-    of_c() || !is_mangled && points::ALL.iter().any(of)
+    of_c() || points::ALL.iter().filter(|points| !is_mangled || points.sign.is_none()).any(of)
 }

@@ -23,6 +23,7 @@ pub const ALL: &[Points] = &[
     Points { family: "mimalloc", sign: None, functions: MIMALLOC },
     Points { family: "snmalloc", sign: None, functions: SNMALLOC },
     Points { family: "tcmalloc", sign: None, functions: TCMALLOC },
+    Points { family: "tcmalloc", sign: None, functions: TCMALLOC_GOOGLE },
     Points { family: "rpmalloc", sign: None, functions: RPMALLOC },
 ];
 
@@ -124,6 +125,55 @@ const TCMALLOC: &[(&str, HookKind)] = &[
     ("tc_deletearray_nothrow", Free),
     ("tc_deletearray_aligned", Free),
     ("tc_deletearray_sized_aligned", Free),
+];
+
+/// Google's, which has the family's name as well.
+const TCMALLOC_GOOGLE: &[(&str, HookKind)] = &[
+    ("TCMallocInternalNew", Allocate),
+    ("TCMallocInternalNewNothrow", Allocate),
+    ("TCMallocInternalNewAligned", AllocateAligned),
+    ("TCMallocInternalNewAlignedNothrow", AllocateAligned),
+    ("TCMallocInternalNewArray", Allocate),
+    ("TCMallocInternalNewArrayNothrow", Allocate),
+    ("TCMallocInternalNewArrayAligned", AllocateAligned),
+    ("TCMallocInternalNewArrayAlignedNothrow", AllocateAligned),
+    ("TCMallocInternalMalloc", Allocate),
+    ("TCMallocInternalCalloc", AllocateArrayZeroed),
+    ("TCMallocInternalRealloc", Resize),
+    ("TCMallocInternalReallocArray", ResizeArray),
+    ("TCMallocInternalMemalign", AlignedAllocate),
+    ("TCMallocInternalAlignedAlloc", AlignedAllocate),
+    ("TCMallocInternalPosixMemalign", PosixMemalign),
+    ("TCMallocInternalValloc", Allocate),
+    ("TCMallocInternalPvalloc", Allocate),
+    ("TCMallocInternalFree", Free),
+    ("TCMallocInternalFreeSized", Free),
+    ("TCMallocInternalFreeAlignedSized", Free),
+    ("TCMallocInternalCfree", Free),
+    ("TCMallocInternalSdallocx", Free),
+    ("TCMallocInternalDelete", Free),
+    ("TCMallocInternalDeleteAligned", Free),
+    ("TCMallocInternalDeleteSized", Free),
+    ("TCMallocInternalDeleteSizedAligned", Free),
+    ("TCMallocInternalDeleteNothrow", Free),
+    ("TCMallocInternalDeleteAlignedNothrow", Free),
+    ("TCMallocInternalDeleteArray", Free),
+    ("TCMallocInternalDeleteArrayAligned", Free),
+    ("TCMallocInternalDeleteArraySized", Free),
+    ("TCMallocInternalDeleteArraySizedAligned", Free),
+    ("TCMallocInternalDeleteArrayNothrow", Free),
+    ("TCMallocInternalDeleteArrayAlignedNothrow", Free),
+    // A crate for Rust compiles these together with it.
+    ("BridgeTCMallocInternalNewAlignedNothrow", AllocateAligned),
+    ("BridgePrepareReallocAligned", PrepareResize),
+    ("_Znwm12__hot_cold_t", Allocate),
+    ("_ZnwmRKSt9nothrow_t12__hot_cold_t", Allocate),
+    ("_ZnwmSt11align_val_t12__hot_cold_t", AllocateAligned),
+    ("_ZnwmSt11align_val_tRKSt9nothrow_t12__hot_cold_t", AllocateAligned),
+    ("_Znam12__hot_cold_t", Allocate),
+    ("_ZnamRKSt9nothrow_t12__hot_cold_t", Allocate),
+    ("_ZnamSt11align_val_t12__hot_cold_t", AllocateAligned),
+    ("_ZnamSt11align_val_tRKSt9nothrow_t12__hot_cold_t", AllocateAligned),
 ];
 
 const RPMALLOC: &[(&str, HookKind)] = &[

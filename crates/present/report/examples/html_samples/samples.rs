@@ -198,6 +198,7 @@ fn accounting(analysis: &Analysis) -> Accounting {
         snapshots: Vec::new(),
         page_map: Some(PageMap { time: Nanos(1_990_000_000), cell: Bytes(4096), regions }),
         pinned: pins,
+        ..Accounting::default()
     }
 }
 

@@ -38,16 +38,26 @@ pub(crate) enum Left {
     CodeOnly,
 }
 
+/// What it was to leave all processes.
+#[derive(Debug, Default)]
+pub(crate) struct Parting {
+    /// Processes in which the recorder's memory is still there.
+    pub(crate) left_behind: usize,
+    pub(crate) errors: Vec<Refused>,
+    /// How long they stood still, stop by stop.
+    pub(crate) stops: Vec<Duration>,
+}
+
 /// Leaves all processes that have the session's memory and this image: the attached one, and those that were forked from it. What they
 /// have executed has a recorder of its own, as programs have that were started with one, and keeps it.
-pub(crate) fn from_all(memory: &Memory, attached: &Attached, planner: &mut Planner) -> (usize, Vec<Refused>) {
-    let (mut left_behind, mut errors, mut done) = (0, Vec::new(), BTreeSet::new());
+pub(crate) fn from_all(memory: &Memory, attached: &Attached, planner: &mut Planner) -> Parting {
+    let (mut parting, mut done) = (Parting::default(), BTreeSet::new());
     // One that is not left yet may fork meanwhile.
     loop {
         let mut new = processes_with(memory, &attached.placed.image);
         new.retain(|pid| !done.contains(pid));
         if new.is_empty() {
-            return (left_behind, errors);
+            return parting;
         }
         let all = new.clone();
         for pid in new {
@@ -57,10 +67,10 @@ pub(crate) fn from_all(memory: &Memory, attached: &Attached, planner: &mut Plann
             if all.iter().any(is_guest) {
                 continue;
             }
-            match from_one(pid, memory, attached, planner) {
+            match from_one(pid, memory, attached, planner, &mut parting.stops) {
                 Ok(Left::Whole) | Err(Refused::Ended | Refused::NoProcess) => {}
-                Ok(Left::CodeOnly) => left_behind += 1,
-                Err(error) => errors.push(error),
+                Ok(Left::CodeOnly) => parting.left_behind += 1,
+                Err(error) => parting.errors.push(error),
             }
         }
     }
@@ -84,7 +94,13 @@ fn has(maps: &str, memory: &Memory, image: &Range<u64>) -> bool {
     lines.iter().any(|line| memory.is_in(line)) && lines.iter().any(is_its_code)
 }
 
-fn from_one(pid: u32, memory: &Memory, attached: &Attached, planner: &mut Planner) -> Result<Left, Refused> {
+fn from_one(
+    pid: u32,
+    memory: &Memory,
+    attached: &Attached,
+    planner: &mut Planner,
+    stops: &mut Vec<Duration>,
+) -> Result<Left, Refused> {
     // Files are read, and code is looked at, while it runs.
     let maps = maps_of(pid).map_err(|_| Refused::NoProcess)?;
     let lines: Vec<_> = maps.lines().filter_map(maps::line).collect();
@@ -99,7 +115,9 @@ fn from_one(pid: u32, memory: &Memory, attached: &Attached, planner: &mut Planne
     for attempt in 0.. {
         // The kernel lets all go that a thread of ours has traced when that ends, whatever they are at.
         let believes = attempt < CAUTIOUS_TRIES;
+        let began = Instant::now();
         let tried = std::thread::scope(|scope| scope.spawn(|| leaving.attempt(planner, believes)).join());
+        stops.push(began.elapsed());
         match tried {
             Ok(Ok(Some(left))) => return Ok(left),
             // A thread is in the recorder, and comes out; or waits for a disk, or the child of `vfork`.

@@ -78,35 +78,38 @@ pub enum HookKind {
     Xallocx = 17,
     /// `rpaligned_realloc(block, align, size, old size, flags)`
     RpalignedRealloc = 18,
+    /// `f(block, size, align, old size)`: the block, if it has that size in its place, or another one, to which the caller moves what is in
+    /// the first one, which it frees then.
+    PrepareResize = 19,
     /// `_exit(code)`: the process ends. Where the recorder is no library, nothing else says so.
-    Exit = 19,
+    Exit = 20,
     /// `pthread_create(thread, attributes, start, argument)`
-    ThreadCreate = 20,
+    ThreadCreate = 21,
     /// `pthread_join(thread, result)`
-    ThreadJoin = 21,
+    ThreadJoin = 22,
     /// `pthread_setname_np(thread, name)`
-    ThreadName = 22,
+    ThreadName = 23,
     /// `f()`, in which an allocator calls its own functions for what is no block of the program.
-    Internal = 23,
+    Internal = 24,
     /// `execve(program, arguments, environment)`
-    Execve = 24,
+    Execve = 25,
     /// `execveat(folder, program, arguments, environment, flags)`
-    Execveat = 25,
+    Execveat = 26,
     /// `fexecve(file, arguments, environment)`
-    Fexecve = 26,
+    Fexecve = 27,
     /// `prctl(option, …)`
-    Prctl = 27,
+    Prctl = 28,
     /// `syscall(number, …)`
-    SystemCall = 28,
+    SystemCall = 29,
     /// `_dl_debug_state()`: the loader calls it when its list of libraries has changed.
-    LoaderChanged = 29,
+    LoaderChanged = 30,
     /// `nallocx(size, flags)`: the size that a block would have. It is not entered, but called by the recorder.
-    Nallocx = 30,
+    Nallocx = 31,
 }
 
 impl HookKind {
     /// All of them.
-    pub const ALL: [Self; 30] = [
+    pub const ALL: [Self; 31] = [
         Self::Allocate,
         Self::AllocateArray,
         Self::AllocateZeroed,
@@ -125,6 +128,7 @@ impl HookKind {
         Self::ResizeFrom,
         Self::Xallocx,
         Self::RpalignedRealloc,
+        Self::PrepareResize,
         Self::Exit,
         Self::ThreadCreate,
         Self::ThreadJoin,
