@@ -17,7 +17,8 @@ pub(crate) fn leave_session() {
     let list = std::env::var_os(LIST).map(|list| outer.leave_out_library(&list));
     // SAFETY: `main` calls this first, so no other thread reads the environment meanwhile.
     unsafe {
-        std::env::remove_var(SESSION_VARIABLE);
+        // No session, and not its own: the recorder around this process leaves such programs alone.
+        std::env::set_var(SESSION_VARIABLE, "");
         std::env::remove_var(THROUGH_VARIABLE);
         match list.filter(|list| !list.is_empty()) {
             Some(list) => std::env::set_var(LIST, list),

@@ -87,9 +87,15 @@ const LEAST_PRECISION: u64 = 4;
 /// What is measured contains rare events, such as a page fault or an interrupt, and is not believed beyond this.
 const MOST_TIMES_THE_MODEL: f64 = 10.0;
 
-/// How many times what the model says the calls of some sites really cost, from those that were measured. 1 if too few were.
+/// How many times what the model says the calls of some sites really cost, from those that were measured. If too few were, or they
+/// differ too much, it is as many times as for all sites of the program: findings are compared with each other.
 pub(crate) fn correction(analysis: &Analysis, sites: &[SiteId]) -> f64 {
-    let all = sites.iter().filter_map(|id| analysis.sites().get(id.0 as usize));
+    let of_some = sites.iter().filter_map(|id| analysis.sites().get(id.0 as usize));
+    let of_all = || of_sites(analysis.sites().iter());
+    of_sites(of_some).or_else(of_all).unwrap_or(1.0)
+}
+
+fn of_sites<'a>(all: impl Iterator<Item = &'a Site>) -> Option<f64> {
     let timed = all.filter_map(|site| Some((site, site.allocator_time?)));
     let (mut model, mut variance, mut samples, mut measured) = (0, 0.0, 0, 0);
     for (site, time) in timed {
@@ -104,13 +110,13 @@ pub(crate) fn correction(analysis: &Analysis, sites: &[SiteId]) -> f64 {
     )
 }
 
-fn of_measured(model: Nanos, measured: &AllocatorTime) -> f64 {
+fn of_measured(model: Nanos, measured: &AllocatorTime) -> Option<f64> {
     let is_precise = measured.error.0.saturating_mul(LEAST_PRECISION) <= measured.time.0;
     if measured.samples < LEAST_SAMPLES || !is_precise || model.0 == 0 || measured.time.0 == 0 {
-        return 1.0;
+        return None;
     }
     let times = SAVED_OF_MEASURED * measured.time.0 as f64 / model.0 as f64;
-    times.clamp(MOST_TIMES_THE_MODEL.recip(), MOST_TIMES_THE_MODEL)
+    Some(times.clamp(MOST_TIMES_THE_MODEL.recip(), MOST_TIMES_THE_MODEL))
 }
 
 #[cfg(test)]
@@ -123,11 +129,11 @@ mod tests {
             let measured = AllocatorTime { time: Nanos(time), error: Nanos(error), samples };
             of_measured(Nanos(25_000), &measured)
         };
-        assert!((of(50_000, 1_000, 100) - 1.7).abs() < 1e-9);
-        assert_eq!(of(50_000, 1_000, 31), 1.0, "too few");
-        assert_eq!(of(50_000, 12_501, 100), 1.0, "too imprecise");
-        assert_eq!((of(50_000_000, 1_000, 100), of(100, 1, 100)), (10.0, 0.1));
-        assert_eq!(of(0, 0, 0), 1.0, "none");
+        assert!(of(50_000, 1_000, 100).is_some_and(|times| (times - 1.7).abs() < 1e-9));
+        assert_eq!(of(50_000, 1_000, 31), None, "too few");
+        assert_eq!(of(50_000, 12_501, 100), None, "too imprecise");
+        assert_eq!((of(50_000_000, 1_000, 100), of(100, 1, 100)), (Some(10.0), Some(0.1)));
+        assert_eq!(of(0, 0, 0), None, "none");
     }
 
     #[test]
