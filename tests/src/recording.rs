@@ -129,6 +129,19 @@ impl Recording {
 }
 
 impl Recorded {
+    /// What was requested below a function: calls of allocation functions, reallocations, and bytes of both.
+    ///
+    /// # Panics
+    /// If there is no report.
+    pub fn below(&self, function: &str) -> [u64; 3] {
+        let report = self.report();
+        let is_below =
+            |site: &&_| report.stack(site).any(|frame| frame.function.as_deref() == Some(function));
+        report.sites.iter().filter(is_below).fold([0; 3], |[allocations, reallocations, bytes], site| {
+            [allocations + site.allocations, reallocations + site.reallocations, bytes + site.allocated_bytes]
+        })
+    }
+
     /// The report.
     ///
     /// # Panics

@@ -56,17 +56,6 @@ fn record_behind(library: &Path, program: &Path, folder: &Path) -> Recorded {
     Recording::new(folder).verify(5).record(script(folder, &text), &[])
 }
 
-fn below_work(recorded: &Recorded) -> [u64; 3] {
-    let report = recorded.report();
-    let of_work = report
-        .sites
-        .iter()
-        .filter(|site| report.stack(site).any(|frame| frame.function.as_deref() == Some("work")));
-    of_work.fold([0; 3], |[allocations, reallocations, bytes], site| {
-        [allocations + site.allocations, reallocations + site.reallocations, bytes + site.allocated_bytes]
-    })
-}
-
 #[test]
 fn an_allocator_in_front_is_recorded_as_the_programs() {
     let folder = run::private_folder();
@@ -75,7 +64,7 @@ fn an_allocator_in_front_is_recorded_as_the_programs() {
         let library: PathBuf = tool::allocator(allocator);
         let recorded = record_behind(&library, &program, folder.path());
         assert_eq!(recorded.outcome.code(), 0, "{allocator}: {}", recorded.outcome.stderr);
-        assert_eq!(below_work(&recorded), OF_WORK, "{allocator}: {}", recorded.outcome.stderr);
+        assert_eq!(recorded.below("work"), OF_WORK, "{allocator}: {}", recorded.outcome.stderr);
         let report = recorded.report();
         let process = report.processes.iter().find(|process| process.command[0] == program.to_string_lossy());
         let of = &process.expect("it is recorded").allocator;
@@ -95,7 +84,7 @@ fn a_wrapper_in_front_is_none_and_what_it_passes_on_is_counted_once() {
     let wrapper = compile_text("cc", &flags, WRAPPER, folder.path(), "wrapper.so");
     let recorded = record_behind(&wrapper, &program, folder.path());
     assert_eq!(recorded.outcome.code(), 0, "{}", recorded.outcome.stderr);
-    assert_eq!(below_work(&recorded), OF_WORK);
+    assert_eq!(recorded.below("work"), OF_WORK);
     let report = recorded.report();
     assert_eq!((report.order.unknown_frees, report.order.implicit_frees), (0, 0));
     assert_eq!(report.stacks.verify_failed, 0);
@@ -116,7 +105,7 @@ fn a_checking_heap_in_front_is_left_alone_and_named() {
     let checking = compile_text("cc", &flags, source, folder.path(), "checking.so");
     let recorded = record_behind(&checking, &program, folder.path());
     assert_eq!(recorded.outcome.code(), 0, "{}", recorded.outcome.stderr);
-    assert_eq!(below_work(&recorded), [0; 3]);
+    assert_eq!(recorded.below("work"), [0; 3]);
     let spots = &recorded.report().interception.blind_spots;
     let named = spots.iter().find(|spot| spot.what.contains(&*checking.to_string_lossy()));
     let named = named.unwrap_or_else(|| panic!("{spots:?}"));
@@ -141,7 +130,7 @@ fn a_program_that_is_started_without_the_library_gets_it_back() {
     for (text, times, allocator) in scripts {
         let recorded = Recording::new(folder.path()).verify(5).record(script(folder.path(), &text), &[]);
         assert_eq!(recorded.outcome.code(), 0, "{text}: {}", recorded.outcome.stderr);
-        assert_eq!(below_work(&recorded), OF_WORK.map(|n| n * times), "{text}: {}", recorded.outcome.stderr);
+        assert_eq!(recorded.below("work"), OF_WORK.map(|n| n * times), "{text}: {}", recorded.outcome.stderr);
         let report = recorded.report();
         let is_it =
             |process: &&heapwise_tests::report::Process| process.command[0] == program.to_string_lossy();
@@ -160,7 +149,7 @@ fn what_gains_rights_keeps_them_and_is_named() {
     let text = format!("exec env -i {}", program.display());
     let recorded = Recording::new(folder.path()).record(script(folder.path(), &text), &[]);
     assert_eq!(recorded.outcome.code(), 0, "{}", recorded.outcome.stderr);
-    assert_eq!(below_work(&recorded), [0; 3], "whoever is traced gains nothing, so it is not");
+    assert_eq!(recorded.below("work"), [0; 3], "whoever is traced gains nothing, so it is not");
     let spots = &recorded.report().interception.blind_spots;
     assert!(spots.iter().any(|spot| spot.what.contains(&*program.to_string_lossy())), "{spots:?}");
 }
@@ -177,7 +166,7 @@ fn what_an_attached_process_executes_is_recorded() {
     shell.stdin.take().expect("it reads").write_all(b"go\n").expect("it waits");
     let recorded = recording.wait(running);
     assert!(shell.wait().expect("it ends").success());
-    assert_eq!(below_work(&recorded), OF_WORK.map(|n| n * 3), "{}", recorded.outcome.stderr);
+    assert_eq!(recorded.below("work"), OF_WORK.map(|n| n * 3), "{}", recorded.outcome.stderr);
     let report = recorded.report();
     assert!(report.interception.blind_spots.is_empty(), "{:?}", report.interception.blind_spots);
     assert_eq!(report.stacks.verify_failed, 0);
@@ -205,6 +194,6 @@ fn what_an_attached_process_has_executed_goes_on_when_that_is_left() {
     let output = shell.wait_with_output().expect("it ends");
     assert!(output.status.success());
     assert_eq!(String::from_utf8_lossy(&output.stdout), "done\ndone\n");
-    let [allocations, ..] = below_work(&recorded);
+    let [allocations, ..] = recorded.below("work");
     assert!(allocations >= 2 * OF_WORK[0] && allocations < 40 * OF_WORK[0], "{allocations}");
 }

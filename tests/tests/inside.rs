@@ -90,18 +90,6 @@ fn compile(source: &str, folder: &Path, name: &str, arguments: &[&str]) -> PathB
     output
 }
 
-/// What was requested below the function `work`.
-fn below_work(recorded: &Recorded) -> [u64; 3] {
-    let report = recorded.report();
-    let of_work = report
-        .sites
-        .iter()
-        .filter(|site| report.stack(site).any(|frame| frame.function.as_deref() == Some("work")));
-    of_work.fold([0; 3], |[allocations, reallocations, bytes], site| {
-        [allocations + site.allocations, reallocations + site.reallocations, bytes + site.allocated_bytes]
-    })
-}
-
 #[test]
 fn a_program_in_c_with_an_allocator_inside_is_recorded() {
     let folder = run::private_folder();
@@ -110,7 +98,7 @@ fn a_program_in_c_with_an_allocator_inside_is_recorded() {
     let arguments = [jemalloc.to_str().expect("a path"), "-lpthread", "-ldl", "-lm"];
     let program = compile(&source, folder.path(), "own", &arguments);
     let recorded = Recording::new(folder.path()).verify(5).record(&program, &[]);
-    assert_eq!(below_work(&recorded), OF_WORK, "{}", recorded.outcome.stderr);
+    assert_eq!(recorded.below("work"), OF_WORK, "{}", recorded.outcome.stderr);
     let report = recorded.report();
     assert_eq!(report.interception.allocator, "jemalloc");
     assert!(report.stacks.verified > 500 && report.stacks.verify_failed == 0, "{:?}", report.stacks);
@@ -339,7 +327,7 @@ fn googles_tcmalloc_is_recorded_by_its_names() {
     let recorded = Recording::new(folder.path()).verify(5).record(&program, &[]);
     assert_eq!(recorded.outcome.code(), 0, "{}", recorded.outcome.stderr);
     // A block that moves is another one.
-    assert_eq!(below_work(&recorded), [2000, 1000, 1000 * (20 + 50 + 100)]);
+    assert_eq!(recorded.below("work"), [2000, 1000, 1000 * (20 + 50 + 100)]);
     let report = recorded.report();
     assert_eq!(report.interception.allocator, "tcmalloc");
     assert_eq!((report.order.unknown_frees, report.order.implicit_frees), (0, 0));
@@ -394,7 +382,7 @@ int main() {{
     let room = ("GLIBC_TUNABLES", "glibc.rtld.optional_static_tls=16384");
     let recorded = Recording::new(folder.path()).verify(5).variable(room.0, room.1).record(&program, &[]);
     assert_eq!(recorded.outcome.code(), 0, "{}", recorded.outcome.stderr);
-    assert_eq!(below_work(&recorded), OF_WORK.map(|n| 2 * n));
+    assert_eq!(recorded.below("work"), OF_WORK.map(|n| 2 * n));
     let report = recorded.report();
     let inside: Vec<_> =
         report.interception.inside.iter().map(|one| (one.allocator.as_deref(), &*one.file)).collect();

@@ -140,7 +140,7 @@ pub(crate) fn malloc_in_front() -> Option<*const c_void> {
     let first = unsafe { dlsym(RTLD_DEFAULT, c"malloc".as_ptr()) }.cast_const();
     let base = |address: *const c_void| {
         let mut info = MaybeUninit::<DlInfo>::zeroed();
-        // SAFETY: any address may be asked for; of the structure all zeroes are a valid value.
+        // SAFETY: any address may be asked for; the structure is ours alone, and all zeroes are a valid value of it.
         unsafe { (dladdr(address, info.as_mut_ptr()) != 0).then(|| info.assume_init().base) }
     };
     let (of_first, own) = (base(first)?, base(malloc_in_front as *const c_void)?);

@@ -84,8 +84,14 @@ pub(crate) fn note(path: &CStr, has: Has) {
     let Some(session) = wanted() else { return };
     let mut head = [0; HEAD_BYTES];
     let found = look(path, &mut head);
+    let mut buffer = [0; PATH_BYTES];
+    // Of a script it is the interpreter that is executed.
+    let interpreter = match &found {
+        Some(Program::Script(at)) => joined(&[head.get(at.clone()).unwrap_or_default()], &mut buffer),
+        _ => None,
+    };
     let asks = |list| {
-        let may_ask = has != Has::NoReach && !gains_rights(path);
+        let may_ask = has != Has::NoReach && !gains_rights(interpreter.unwrap_or(path));
         if !(may_ask && traced::ask(session)) {
             publish(list, path.to_bytes());
         }
@@ -93,13 +99,11 @@ pub(crate) fn note(path: &CStr, has: Has) {
     match found {
         Some(Program::Unreached) => asks(&session.unreached),
         Some(_) if has != Has::All => asks(&session.bare),
-        Some(Program::Script(interpreter)) => {
-            let mut buffer = [0; PATH_BYTES];
-            let parts = [head.get(interpreter).unwrap_or_default()];
-            if let Some(path) = joined(&parts, &mut buffer)
-                && look(path, &mut [0; HEAD_BYTES]) == Some(Program::Unreached)
+        Some(Program::Script(_)) => {
+            if let Some(interpreter) = interpreter
+                && look(interpreter, &mut [0; HEAD_BYTES]) == Some(Program::Unreached)
             {
-                note(path, has);
+                note(interpreter, has);
             }
         }
         _ => {}

@@ -17,7 +17,6 @@ use heapwise_trace::live::hooks::HookKind;
 
 crate::shim_of_six!(resize_wide_shim => resize_wide);
 crate::shim_of_six!(resize_in_place_shim => resize_in_place);
-crate::shim_of_six!(prepare_resize_shim => prepare_resize);
 crate::shim_of_six!(thread_create_shim => process::thread_create);
 crate::shim_of_six!(thread_join_shim => process::thread_join);
 crate::shim_of_six!(thread_name_shim => process::thread_name);
@@ -52,8 +51,7 @@ pub(super) fn way(kind: HookKind, keeps_registers: bool) -> Option<Way> {
         HookKind::ThreadJoin => shim(thread_join_shim),
         HookKind::ThreadName => shim(thread_name_shim),
         HookKind::ResizeFrom | HookKind::RpalignedRealloc => shim(resize_wide_shim),
-        HookKind::Xallocx => shim(resize_in_place_shim),
-        HookKind::PrepareResize => shim(prepare_resize_shim),
+        HookKind::Xallocx | HookKind::PrepareResize => shim(resize_in_place_shim),
         HookKind::Internal => Way::Direct(internal as *const () as usize),
         HookKind::PosixMemalign if keeps_registers => keeping(keeping_posix_memalign_shim),
         HookKind::PosixMemalign => Way::Direct(posix_memalign as *const () as usize),
@@ -305,42 +303,12 @@ unsafe extern "C" fn resize_wide(
     describe_resize(slot.allocator(), words, block, size, &entry, || unsafe { real(block, b, c, d, e, f) })
 }
 
-/// `xallocx`: the block stays where it is, and has the size or not.
+/// The block has another size where it is, or not. What cannot be so is a refusal (`xallocx`), or another block, and the caller moves what
+/// is in the first one and frees it.
 unsafe extern "C" fn resize_in_place(
     block: usize,
     size: usize,
-    extra: usize,
-    flags: usize,
-    e: usize,
-    f: usize,
-    sp: usize,
-    fp: usize,
-    slot: &Slot,
-) -> usize {
-    let (words, entry) = (tls::words(), Entry { stack_pointer: sp, frame_pointer: fp });
-    // SAFETY: the slot's function, which the caller has called.
-    let real = unsafe { slot.function_of_six() };
-    if is_inner(words, &entry) {
-        // SAFETY: the caller's call.
-        return waiting(words, || unsafe { real(block, size, extra, flags, e, f) });
-    }
-    let clock = begin(words, &entry).map(|turn| turn.clock().max(turn.thread.clock));
-    // SAFETY: the caller's call.
-    let usable = in_inside(words, &entry, || unsafe { real(block, size, extra, flags, e, f) });
-    match clock {
-        Some(clock) if usable >= size => {
-            resized(words, block as *mut u8, block as *mut u8, size, clock, None, &entry);
-        }
-        _ => forget_time(words),
-    }
-    usable
-}
-
-/// The block has the size where it is, or there is another one, and the caller frees the first one later.
-unsafe extern "C" fn prepare_resize(
-    block: usize,
-    size: usize,
-    align: usize,
+    c: usize,
     d: usize,
     e: usize,
     f: usize,
@@ -348,25 +316,28 @@ unsafe extern "C" fn prepare_resize(
     fp: usize,
     slot: &Slot,
 ) -> usize {
+    const PREPARE: u8 = HookKind::PrepareResize as u8;
     let (words, entry) = (tls::words(), Entry { stack_pointer: sp, frame_pointer: fp });
     // SAFETY: the slot's function, which the caller has called.
     let real = unsafe { slot.function_of_six() };
     if is_inner(words, &entry) {
         // SAFETY: the caller's call.
-        return waiting(words, || unsafe { real(block, size, align, d, e, f) });
+        return waiting(words, || unsafe { real(block, size, c, d, e, f) });
     }
     let clock = begin(words, &entry).map(|turn| turn.clock().max(turn.thread.clock));
     // SAFETY: the caller's call.
-    let new = in_inside(words, &entry, || unsafe { real(block, size, align, d, e, f) });
+    let result = in_inside(words, &entry, || unsafe { real(block, size, c, d, e, f) });
+    let may_move = slot.kind() == PREPARE;
+    let is_in_place = if may_move { result == block } else { result >= size };
     match clock {
-        Some(clock) if new == block => {
-            resized(words, block as *mut u8, new as *mut u8, size, clock, None, &entry);
+        Some(clock) if is_in_place => {
+            resized(words, block as *mut u8, block as *mut u8, size, clock, None, &entry);
         }
-        Some(_) => {
-            let function = AllocFunction::Realloc;
-            handed_out_by(slot.allocator(), words, new as *mut u8, (size, align), function, &entry);
+        Some(_) if may_move => {
+            let (new, function) = (result as *mut u8, AllocFunction::Realloc);
+            handed_out_by(slot.allocator(), words, new, (size, c), function, &entry);
         }
-        None => forget_time(words),
+        _ => forget_time(words),
     }
-    new
+    result
 }

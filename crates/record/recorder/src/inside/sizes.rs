@@ -8,8 +8,9 @@
 
 use crate::guard::Internal;
 use crate::process::PROCESS;
+use crate::sys;
 use core::ffi::c_int;
-use core::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use heapwise_trace::event::AllocatorNumber;
 use heapwise_trace::live::sizes::{LARGEST, MOST_SIZE_TABLES, SizeTable};
 
@@ -18,25 +19,55 @@ type Nallocx = unsafe extern "C" fn(usize, c_int) -> usize;
 
 /// A function that can be asked.
 struct Askable {
-    /// Its address; 0 where there is none.
-    function: AtomicUsize,
-    /// Whose it is; 0 once it was asked.
+    /// Whose it is; 0 where there is none.
     number: AtomicU8,
+    was_asked: AtomicBool,
+    /// Its address.
+    function: AtomicUsize,
+    /// The first word of its code.
+    code: AtomicUsize,
+}
+
+impl Askable {
+    const fn none() -> Self {
+        Self {
+            number: AtomicU8::new(0),
+            was_asked: AtomicBool::new(false),
+            function: AtomicUsize::new(0),
+            code: AtomicUsize::new(0),
+        }
+    }
+
+    /// Its function, if that is still there: its library may have been unloaded.
+    fn function(&self) -> Option<Nallocx> {
+        let function = self.function.load(Ordering::Acquire);
+        let is_there = sys::read_word_checked(function) == Some(self.code.load(Ordering::Relaxed));
+        // SAFETY: the address of a function of this type, by its name in the symbols of a file whose code was compared with what is
+        // mapped there, and that still has the same code. Code is only read, and the function has no pointers.
+        is_there.then(|| unsafe { core::mem::transmute::<usize, Nallocx>(function) })
+    }
 }
 
 /// In the order of the tables. A forked child has those of its parent that were not asked.
-static ASKABLE: [Askable; MOST_SIZE_TABLES] =
-    [const { Askable { function: AtomicUsize::new(0), number: AtomicU8::new(0) } }; MOST_SIZE_TABLES];
+static ASKABLE: [Askable; MOST_SIZE_TABLES] = [const { Askable::none() }; MOST_SIZE_TABLES];
 
-/// Notes the function of an allocator that has a number.
+/// Notes the function of an allocator that has a number of its own.
 pub(super) fn note(number: AllocatorNumber, function: usize) {
-    let is_known = |askable: &Askable| askable.function.load(Ordering::Relaxed) == function;
-    if number == AllocatorNumber::BY_NAME || ASKABLE.iter().any(is_known) {
-        return;
+    if number != AllocatorNumber::BY_NAME
+        && number < AllocatorNumber::OTHERS
+        && let Some(code) = sys::read_word_checked(function)
+    {
+        note_in(&ASKABLE, number, function, code);
     }
-    if let Some(free) = ASKABLE.iter().find(|askable| askable.function.load(Ordering::Relaxed) == 0) {
-        free.number.store(number.0, Ordering::Relaxed);
-        free.function.store(function, Ordering::Release);
+}
+
+/// A library that is loaded once more has its place again, and may lie elsewhere.
+fn note_in(all: &[Askable], number: AllocatorNumber, function: usize, code: usize) {
+    let of = |number: u8| all.iter().find(|askable| askable.number.load(Ordering::Relaxed) == number);
+    if let Some(askable) = of(number.0).or_else(|| of(0)) {
+        askable.code.store(code, Ordering::Relaxed);
+        askable.function.store(function, Ordering::Release);
+        askable.number.store(number.0, Ordering::Release);
     }
 }
 
@@ -46,17 +77,14 @@ pub(super) fn note(number: AllocatorNumber, function: usize) {
 #[inline(never)]
 pub(crate) fn ask(number: AllocatorNumber) {
     let Some(header) = PROCESS.header() else { return };
-    for (askable, table) in ASKABLE.iter().zip(&header.size_tables) {
-        let function = askable.function.load(Ordering::Acquire);
-        let is_mine = || {
-            let (asked, order) = (0, Ordering::AcqRel);
-            askable.number.compare_exchange(number.0, asked, order, Ordering::Relaxed).is_ok()
-        };
-        if function != 0 && is_mine() {
-            let _internal = Internal::begin();
-            // SAFETY: the address of a function of this type, by its name in the symbols of a file whose code was compared with what is
-            // mapped there.
-            fill(table, number, unsafe { core::mem::transmute::<usize, Nallocx>(function) });
+    let mut all = ASKABLE.iter().zip(&header.size_tables);
+    let its = all.find(|(askable, _)| askable.number.load(Ordering::Acquire) == number.0);
+    if let Some((askable, table)) = its
+        && !askable.was_asked.swap(true, Ordering::AcqRel)
+    {
+        let _internal = Internal::begin();
+        if let Some(nallocx) = askable.function() {
+            fill(table, number, nallocx);
         }
     }
 }
@@ -91,6 +119,25 @@ mod tests {
 
     unsafe extern "C" fn nothing(_: usize, _: c_int) -> usize {
         0
+    }
+
+    #[test]
+    fn a_library_that_is_loaded_again_has_its_place_and_what_is_gone_is_not_called() {
+        let all = [const { Askable::none() }; 2];
+        let real = powers_of_two as *const () as usize;
+        let code = sys::read_word_checked(real).expect("it is code");
+        note_in(&all, AllocatorNumber(5), 0x10, 7);
+        assert!(all[0].function().is_none(), "nothing is there");
+        note_in(&all, AllocatorNumber(6), real, code ^ 1);
+        assert!(all[1].function().is_none(), "there is something else");
+        note_in(&all, AllocatorNumber(5), real, code);
+        assert_eq!(all[0].function().map(|function| function as *const () as usize), Some(real));
+        note_in(&all, AllocatorNumber(7), real, code);
+        assert_eq!(
+            all.each_ref().map(|one| one.number.load(Ordering::Relaxed)),
+            [5, 6],
+            "there is no more room"
+        );
     }
 
     fn filled(nallocx: Nallocx) -> (u32, Vec<u32>) {
