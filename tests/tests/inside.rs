@@ -151,6 +151,7 @@ fn a_library_in_front_of_the_c_librarys_is_one_allocator_with_all_its_functions(
         report.totals
     );
     assert_eq!(report.memory.allocators, []);
+    assert!(report.interception.inside.is_empty(), "{:?}", report.interception.inside);
 }
 
 /// As an extension of an interpreter does: the library is loaded, works with its own allocator, is unloaded, and loaded once more.

@@ -80,7 +80,7 @@ impl Process {
         }
         // What such a library has beside the functions of the C library is of the same allocator.
         let is_by_name = |family: &str| plan.planned.iter().any(|of| of.family == family && of.is_by_name);
-        let is_the_library = path.file_name() == Path::new(&self.allocator_library()).file_name();
+        let is_the_library = self.is_its_library(&path);
         let placed = plan.planned.iter().filter_map(|planned| Some((planned, hooks::placed(planned, line)?)));
         for (planned, mut hook) in placed {
             let is_of_allocator = hook.kind.is_of_blocks() || hook.kind == HookKind::Nallocx;
@@ -122,6 +122,11 @@ impl Process {
         let is_c_library = |sent: &&Sent| ["glibc", "musl"].contains(&sent.family);
         let found = by_name().find(|sent| !is_c_library(sent)).or_else(|| by_name().next())?;
         Some(found.file.to_string_lossy().into_owned())
+    }
+
+    /// Whether a file is the library that has the process's `malloc`. What that has beside is no other allocator.
+    fn is_its_library(&self, file: &Path) -> bool {
+        file.file_name() == Path::new(&self.allocator_library()).file_name()
     }
 
     /// The functions of allocators that are entered through the recorder.
@@ -206,7 +211,7 @@ impl Process {
                 None => entered.functions += 1,
                 Some(why) => entered.refuse(name, why),
             }
-            entered.is_by_name |= is_by_name;
+            entered.is_by_name |= *is_by_name || self.is_its_library(file);
             entered.number = entered.number.max(*number);
         }
         found
