@@ -11,6 +11,9 @@ const CODE_BYTES: usize = 4096;
 /// Where the constant is that functions load.
 const CONSTANT_AT: usize = 2048;
 const CONSTANT: u64 = 0x1234_5678_9abc_def1;
+/// Where what functions call is, and its code: lea rax, [rax + rsi + 3]; ret
+const CALLED_AT: usize = 3072;
+const CALLED: &[u8] = &[0x48, 0x8d, 0x44, 0x30, 0x03, 0xc3];
 /// Where the moved code is, behind both copies.
 const MOVED_AT: usize = 2 * CODE_BYTES;
 
@@ -65,6 +68,8 @@ enum Piece {
     Over(u8, usize),
     /// The same with four bytes: `0f` and the second byte, or `e9` alone.
     FarOver(u8, usize),
+    /// A call of what lies behind the function.
+    Call,
 }
 
 fn piece() -> impl Strategy<Value = Piece> {
@@ -96,6 +101,7 @@ fn piece() -> impl Strategy<Value = Piece> {
         1 => (0_usize..4).prop_map(|over| Piece::Over(0xeb, over)),
         1 => (0x80_u8..0x90, 0_usize..4).prop_map(|(code, over)| Piece::FarOver(code, over)),
         1 => (0_usize..4).prop_map(|over| Piece::FarOver(0xe9, over)),
+        1 => Just(Piece::Call),
     ]
 }
 
@@ -104,7 +110,7 @@ fn assemble(pieces: &[Piece]) -> Vec<u8> {
     let len = |piece: &Piece| match piece {
         Piece::Plain(bytes) | Piece::Load(bytes) => bytes.len(),
         Piece::Over(..) => 2,
-        Piece::FarOver(0xe9, _) => 5,
+        Piece::FarOver(0xe9, _) | Piece::Call => 5,
         Piece::FarOver(..) => 6,
     };
     // The result and the flags are known at the beginning: mov rax, rdi; xor ecx, ecx.
@@ -117,6 +123,11 @@ fn assemble(pieces: &[Piece]) -> Vec<u8> {
                 code.extend(&bytes[..bytes.len() - 4]);
                 let from = code.len() + 4;
                 code.extend(((CONSTANT_AT - from) as i32).to_le_bytes());
+            }
+            Piece::Call => {
+                code.push(0xe8);
+                let from = code.len() + 4;
+                code.extend(((CALLED_AT - from) as i32).to_le_bytes());
             }
             Piece::Over(operation, over) => code.extend([*operation, distance(*over) as u8]),
             Piece::FarOver(operation, over) => {
@@ -147,6 +158,7 @@ proptest! {
         for copy in 0..2 {
             memory.write(copy * CODE_BYTES, &code);
             memory.write(copy * CODE_BYTES + CONSTANT_AT, &CONSTANT.to_le_bytes());
+            memory.write(copy * CODE_BYTES + CALLED_AT, CALLED);
         }
         // A jump goes to any instruction, and not only to a function's first one: what is behind `from` bytes of a known beginning.
         let skipped = [0, 3, 5, 0, 0, 0][from];

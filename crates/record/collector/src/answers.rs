@@ -13,6 +13,7 @@ use heapwise_trace::live::hooks::{HookKind, MOST_HOOKS, result};
 use heapwise_trace::live::plan::{FilePlan, InFront, Planned, Refused};
 use heapwise_trace::live::sizes::MOST_SIZES;
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -83,7 +84,7 @@ impl Process {
         let is_the_library = self.is_its_library(&path);
         let placed = plan.planned.iter().filter_map(|planned| Some((planned, hooks::placed(planned, line)?)));
         for (planned, mut hook) in placed {
-            let is_of_allocator = hook.kind.is_of_blocks() || hook.kind == HookKind::Nallocx;
+            let is_of_allocator = hook.kind.is_of_blocks() || hook.kind.is_asked();
             if is_of_allocator && !is_the_library && !is_by_name(planned.family) {
                 hook.allocator = planner.number(&path, planned.family);
             }
@@ -99,6 +100,7 @@ impl Process {
                 name: planned.name.clone(),
                 kind: hook.kind,
                 is_by_name: planned.is_by_name,
+                is_of_library: is_the_library,
                 number: hook.allocator,
             });
         }
@@ -126,14 +128,23 @@ impl Process {
 
     /// Whether a file is the library that has the process's `malloc`. What that has beside is no other allocator.
     fn is_its_library(&self, file: &Path) -> bool {
-        file.file_name() == Path::new(&self.allocator_library()).file_name()
+        let library = self.allocator_library();
+        let is_same_file = || {
+            // The loader knows it by another name than the kernel where that is a link. The process may see other files than we do.
+            let in_process =
+                |path: &str| std::fs::metadata(format!("/proc/{}/root{path}", self.info.pid)).ok();
+            let found = in_process(&library).zip(in_process(&file.to_string_lossy()));
+            found.is_some_and(|(a, b)| (a.dev(), a.ino()) == (b.dev(), b.ino()))
+        };
+        file.file_name() == Path::new(&library).file_name() || library.starts_with('/') && is_same_file()
     }
 
     /// The functions of allocators that are entered through the recorder.
     fn applied(&self) -> impl Iterator<Item = &Sent> {
         let results = self.header().hook_results.iter().map(|it| it.load(Ordering::Acquire));
         let sent = self.hooks.sent.iter().zip(results);
-        let applied = sent.filter(|(sent, result)| sent.kind.is_of_blocks() && *result == result::APPLIED);
+        let is_applied = |result: u8| matches!(result, result::APPLIED | result::UNSEEN);
+        let applied = sent.filter(move |(sent, result)| sent.kind.is_of_blocks() && is_applied(*result));
         applied.map(|(sent, _)| sent)
     }
 
@@ -205,13 +216,14 @@ impl Process {
         let results = self.header().hook_results.iter().map(|result| result.load(Ordering::Acquire));
         // What says what happens beside is no allocator's, and no block is missing without it.
         let of_blocks = self.hooks.sent.iter().zip(results).filter(|(sent, _)| sent.kind.is_of_blocks());
-        for (Sent { file, family, name, is_by_name, number, .. }, result) in of_blocks {
+        for (Sent { file, family, name, is_by_name, is_of_library, number, .. }, result) in of_blocks {
             let entered = found.entry((file.clone(), family)).or_default();
             match why(result) {
                 None => entered.functions += 1,
                 Some(why) => entered.refuse(name, why),
             }
-            entered.is_by_name |= *is_by_name || self.is_its_library(file);
+            entered.has_unseen_ends |= result == result::UNSEEN;
+            entered.is_by_name |= *is_by_name || *is_of_library;
             entered.number = entered.number.max(*number);
         }
         found
@@ -220,9 +232,10 @@ impl Process {
 
 fn why(result: u8) -> Option<&'static str> {
     Some(match result {
-        result::APPLIED => return None,
+        result::APPLIED | result::UNSEEN => return None,
         result::OTHER_CODE => "its code in the process is not that of the file",
         result::NO_ROOM => "no memory near it was free",
+        result::RETURNS_GUARDED => "it begins with a call, which a shadow stack does not let move",
         result::FORBIDDEN => "the system does not allow its code to be changed",
         _ => "the process did not come to it",
     })

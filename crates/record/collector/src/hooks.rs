@@ -24,6 +24,8 @@ pub struct Entered {
     pub refused: Vec<(String, String)>,
     /// Whether programs find them by their names: it is the C library's allocator, or stands in front of that.
     pub is_by_name: bool,
+    /// Whether heaps of it have ended as a whole, and what they had could not be found out.
+    pub has_unseen_ends: bool,
     /// Whether it would be recorded if the preloaded library came before it.
     pub is_in_front: bool,
 }
@@ -41,6 +43,7 @@ impl Entered {
         self.functions = self.functions.max(other.functions);
         self.number = self.number.max(other.number);
         self.is_by_name |= other.is_by_name;
+        self.has_unseen_ends |= other.has_unseen_ends;
         self.is_in_front |= other.is_in_front;
         other.refused.iter().for_each(|(name, why)| self.refuse(name, why));
     }
@@ -217,6 +220,8 @@ pub(crate) struct Sent {
     pub(crate) kind: HookKind,
     /// Whether it is the C library's, or another one that is found by its name in place of it.
     pub(crate) is_by_name: bool,
+    /// Whether it is of the library that has the process's `malloc`.
+    pub(crate) is_of_library: bool,
     pub(crate) number: AllocatorNumber,
 }
 

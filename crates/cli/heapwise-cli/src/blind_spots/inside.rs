@@ -155,6 +155,8 @@ pub(crate) fn inside(
         spots.extend(unrecorded.filter_map(|found| spot(found, path)));
     }
     spots.extend(entered.iter().filter_map(|((path, family), entered)| in_part(path, family, entered)));
+    let unseen = entered.iter().filter(|(_, entered)| entered.has_unseen_ends);
+    spots.extend(unseen.map(|((path, family), _)| unseen_ends(path, family)));
     if search.is_cut() {
         spots.push(BlindSpot {
             id: "not-searched".into(),
@@ -188,6 +190,22 @@ fn in_part(path: &Path, family: &str, entered: &Entered) -> Option<BlindSpot> {
         remedy: if entered.is_in_front { IN_FRONT } else { Family::UNKNOWN.unrecorded }.into(),
         ..BlindSpot::default()
     })
+}
+
+/// Heaps that have ended with blocks that only the allocator knows.
+fn unseen_ends(path: &Path, family: &str) -> BlindSpot {
+    BlindSpot {
+        id: "heap-ends".into(),
+        what: format!(
+            "heaps of {family} inside {} were destroyed with the blocks that they still had, which count as live: the file has \
+             no mi_heap_visit_blocks, which would say what these are (linkers drop it where it is not called)",
+            path.display()
+        ),
+        remedy:
+            "link with -Wl,-u,mi_heap_visit_blocks (Rust: RUSTFLAGS=-Clink-arg=-Wl,-u,mi_heap_visit_blocks)"
+                .into(),
+        ..BlindSpot::default()
+    }
 }
 
 /// Adds what is inside of the files that a recording names, if its recorder did not look: it was cut off, or the program recorded

@@ -5,18 +5,20 @@
 //! same registers and the same stack.
 //!
 //! Most instructions do the same wherever they are. Those that say how far it is to somewhere get a *fixup*: the distance is
-//! written when it is known where the code lies. A few cannot be moved: a call would leave a return address in the moved code,
-//! where no unwinder finds its way; and a branch from further behind into the displaced bytes would land in the jump.
+//! written when it is known where the code lies. A call would leave a return address in the moved code, where no unwinder finds its
+//! way: it becomes a jump, and the address that the call would have left is put there before. What is called returns into the function,
+//! behind the bytes that have made way. A few cannot be moved, and a branch from further behind into the displaced bytes would land in
+//! the jump.
 
 use heapwise_trace::live::hooks::{Fixup, Hook, JUMP_BYTES, MOST_DISPLACED, MOST_FIXUPS, MOST_MOVED};
-use iced_x86::{Code, Decoder, DecoderOptions, FlowControl, Instruction, OpKind};
+use iced_x86::{Code, Decoder, DecoderOptions, FlowControl, Instruction, OpKind, Register};
 
 /// Why a function cannot be entered through the recorder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Refusal {
     /// It is shorter than a jump, and other code follows.
     TooShort,
-    /// There is a call among its first instructions.
+    /// Among its first instructions is a call that cannot be moved.
     Call,
     /// One of its first instructions cannot be moved.
     Immovable,
@@ -34,7 +36,7 @@ impl std::fmt::Display for Refusal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::TooShort => "it is shorter than a jump",
-            Self::Call => "it begins with a call",
+            Self::Call => "it begins with a call that cannot be moved",
             Self::Immovable => "one of its first instructions cannot be moved",
             Self::BranchBack => "it branches back into its first instructions",
             Self::BranchInto => "another function branches into its first instructions",
@@ -49,6 +51,10 @@ const LONGEST: usize = 1 << 20;
 const JUMP: u8 = 0xe9;
 /// Bytes of the long form of a conditional branch.
 const CONDITIONAL_BYTES: usize = 6;
+/// Bytes of what a call becomes.
+const CALL_BYTES: usize = 14;
+/// Free at a function's beginning: what is called may use it, and no argument is in it.
+const SCRATCH: Register = Register::R11;
 /// What linkers and compilers fill the room between functions with, besides long forms of `nop`.
 const BREAKPOINT: u8 = 0xcc;
 
@@ -119,6 +125,7 @@ pub fn steps(hook: &Hook) -> Vec<(u8, u8)> {
         moved += match instruction.flow_control() {
             FlowControl::UnconditionalBranch => JUMP_BYTES,
             FlowControl::ConditionalBranch => CONDITIONAL_BYTES,
+            FlowControl::Call => CALL_BYTES,
             _ => instruction.len(),
         };
     }
@@ -175,12 +182,20 @@ struct Moved {
     fixups: Vec<Fixup>,
     /// Whether nothing that comes behind is executed.
     is_over: bool,
+    /// Whether it ends with a call.
+    puts_return: bool,
+    /// Whether something in it has to do with the register that a call needs.
+    uses_scratch: bool,
 }
 
 impl Moved {
     fn add(&mut self, instruction: &Instruction, bytes: &[u8], displacement: usize) -> Result<(), Refusal> {
         self.displaced += bytes.len();
         let start = self.bytes.len();
+        self.uses_scratch |= (0..instruction.op_count()).any(|at| {
+            let of_memory = [instruction.memory_base(), instruction.memory_index()];
+            of_memory.into_iter().chain([instruction.op_register(at)]).any(|it| it.full_register() == SCRATCH)
+        });
         match instruction.flow_control() {
             FlowControl::Next => {}
             FlowControl::UnconditionalBranch => {
@@ -196,7 +211,8 @@ impl Moved {
                 return self.fix(self.bytes.len() - 4, self.bytes.len(), instruction.near_branch_target());
             }
             FlowControl::Return | FlowControl::IndirectBranch | FlowControl::Exception => self.is_over = true,
-            FlowControl::Call | FlowControl::IndirectCall => return Err(Refusal::Call),
+            FlowControl::Call => return self.call(instruction),
+            FlowControl::IndirectCall => return Err(Refusal::Call),
             FlowControl::Interrupt | FlowControl::XbeginXabortXend => return Err(Refusal::Immovable),
         }
         self.bytes.extend(bytes);
@@ -205,6 +221,19 @@ impl Moved {
             return self.fix(start + displacement, end, instruction.ip_rel_memory_address());
         }
         Ok(())
+    }
+
+    /// lea r11, [rip + …]; push r11; jmp …
+    fn call(&mut self, instruction: &Instruction) -> Result<(), Refusal> {
+        if self.uses_scratch || self.displaced < JUMP_BYTES || instruction.op0_kind() != OpKind::NearBranch64
+        {
+            return Err(Refusal::Call);
+        }
+        (self.is_over, self.puts_return) = (true, true);
+        self.bytes.extend([0x4c, 0x8d, 0x1d, 0, 0, 0, 0]);
+        self.fix(self.bytes.len() - 4, self.bytes.len(), instruction.next_ip())?;
+        self.bytes.extend([0x41, 0x53]);
+        self.jump(instruction.near_branch_target())
     }
 
     fn jump(&mut self, target: u64) -> Result<(), Refusal> {
@@ -229,6 +258,7 @@ impl Moved {
             displaced_len: self.displaced as u8,
             moved_len: self.bytes.len() as u8,
             fixup_count: self.fixups.len() as u8,
+            puts_return: self.puts_return,
             ..Hook::default()
         };
         hook.displaced[..self.displaced]
@@ -312,6 +342,19 @@ mod tests {
     }
 
     #[test]
+    fn a_call_returns_into_the_function() {
+        // push rax; call +0x10; pop rax; ret
+        let code = [0x50, 0xe8, 0x10, 0, 0, 0, 0x58, 0xc3];
+        let hook = displace(&code, code.len(), 0x1000).expect("it can be moved");
+        let expected = [0x50, 0x4c, 0x8d, 0x1d, 0, 0, 0, 0, 0x41, 0x53, 0xe9, 0, 0, 0, 0];
+        assert_eq!(hook.moved[..usize::from(hook.moved_len)], expected);
+        assert_eq!(hook.fixups[..2], [fixup(4, 8, 0x1006), fixup(11, 15, 0x1016)]);
+        assert_eq!((hook.displaced_len, hook.fixup_count, hook.puts_return), (6, 2, true));
+        assert_eq!(steps(&hook), [(0, 0), (1, 1)]);
+        assert!(!displace(&[0x53; 6], 6, 0x1000).expect("it can be moved").puts_return);
+    }
+
+    #[test]
     fn a_short_function_may_use_the_room_behind_it() {
         // xor eax, eax; ret; and what fills the room up to the next function
         let code = [0x31, 0xc0, 0xc3, 0x0f, 0x1f, 0x40, 0x00, 0xcc];
@@ -342,7 +385,8 @@ mod tests {
 
     #[test]
     fn what_cannot_be_moved_is_refused() {
-        assert_eq!(moved(&[0x50, 0xe8, 0, 0, 0, 0, 0x58, 0xc3]), Err(Refusal::Call));
+        // mov r11, rdi; call
+        assert_eq!(moved(&[0x49, 0x89, 0xfb, 0xe8, 0, 0, 0, 0, 0x58, 0xc3]), Err(Refusal::Call));
         assert_eq!(moved(&[0x50, 0xff, 0xd0, 0x58, 0xc3, 0x90]), Err(Refusal::Call));
         assert_eq!(moved(&[0xe2, 0x10, 0x50, 0x50, 0x50, 0xc3]), Err(Refusal::Immovable));
         assert_eq!(moved(&[0x06, 0x06, 0x06, 0x06, 0x06]), Err(Refusal::NoCode));

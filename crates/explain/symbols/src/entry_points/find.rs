@@ -6,7 +6,7 @@ use super::neighbours::Neighbours;
 use super::points::{self, Points};
 use crate::code::{self, Code, Function};
 use crate::{Error, Svma};
-use heapwise_trace::live::hooks::{Hook, HookKind};
+use heapwise_trace::live::hooks::{Arguments, Hook, HookKind};
 use heapwise_trace::live::plan::{FilePlan, InFront, KNOWN, Planned, Refused};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -37,8 +37,8 @@ pub fn plan(path: &Path, in_front: InFront) -> Result<FilePlan, Error> {
         if points.is_empty() {
             return plan;
         }
-        let neighbours = Neighbours::of(code, |function| points.iter().any(|(_, name, ..)| name == function));
-        for (family, name, kind, function) in points {
+        let neighbours = Neighbours::of(code, |function| points.iter().any(|point| point.name == function));
+        for EntryPoint { family, name, kind, arguments, function } in points {
             let is_of_c = points::C.iter().any(|(of_c, _)| *of_c == name);
             let is_by_name = function.is_exported && !code.is_executable() && is_of_c;
             // Several names of one function are one.
@@ -70,7 +70,7 @@ pub fn plan(path: &Path, in_front: InFront) -> Result<FilePlan, Error> {
                     family,
                     name: name.clone(),
                     in_file,
-                    hook: Hook { kind, may_pass_on, keeps_registers, keeps_vectors, ..hook },
+                    hook: Hook { kind, arguments, may_pass_on, keeps_registers, keeps_vectors, ..hook },
                     steps: steps(&hook),
                     is_by_name,
                 })
@@ -94,11 +94,20 @@ pub fn plan(path: &Path, in_front: InFront) -> Result<FilePlan, Error> {
     })
 }
 
-/// The entry points that a file defines: family, name, what it does, and where it is.
-fn entry_points<'code>(
-    code: &'code Code<'_>,
-    in_front: InFront,
-) -> Vec<(&'static str, String, HookKind, Function<'code>)> {
+/// A function of an allocator, or of what a recorder has to know beside.
+#[derive(Clone, Debug)]
+struct EntryPoint<'code> {
+    family: &'static str,
+    name: String,
+    /// What it does.
+    kind: HookKind,
+    arguments: Arguments,
+    /// Where it is.
+    function: Function<'code>,
+}
+
+/// The entry points that a file defines.
+fn entry_points<'code>(code: &'code Code<'_>, in_front: InFront) -> Vec<EntryPoint<'code>> {
     let mut defined: BTreeMap<&str, Function<'_>> = BTreeMap::new();
     let (mut is_checking, mut exports_malloc, mut c_library) = (false, false, "");
     let (mut is_c_library, mut is_glibc) = (false, false);
@@ -132,13 +141,15 @@ fn entry_points<'code>(
         return Vec::new();
     }
     let mut found = Vec::new();
+    let put = |found: &mut Vec<_>, family, name: String, kind, arguments| {
+        if let Some(&function) = defined.get(&*name) {
+            found.push(EntryPoint { family, name, kind, arguments, function });
+        }
+    };
     let add = |found: &mut Vec<_>, family, prefix: &str, functions: &[(&str, HookKind)]| {
         let before = found.len();
         for (name, kind) in functions {
-            let name = format!("{prefix}{name}");
-            if let Some(function) = defined.get(&*name) {
-                found.push((family, name, *kind, *function));
-            }
+            put(found, family, format!("{prefix}{name}"), *kind, Arguments::Few);
         }
         found.len() > before
     };
@@ -150,6 +161,9 @@ fn entry_points<'code>(
                 _ => points.functions.to_vec(),
             };
             let is_there = add(&mut found, points.family, prefix, &functions);
+            for (name, kind, arguments) in points.others {
+                put(&mut found, points.family, (*name).to_owned(), *kind, *arguments);
+            }
             if prefix.is_empty() && is_there {
                 of_malloc = points.family;
             }
@@ -207,6 +221,9 @@ fn may_be_one(name: &str) -> bool {
         true => name.strip_suffix(known).is_some_and(|prefix| prefix.is_empty() || prefix.ends_with('_')),
         false => name == known,
     };
-    let of = |points: &Points| points.functions.iter().any(|(known, _)| ends(points, known));
+    let of = |points: &Points| {
+        points.functions.iter().any(|(known, _)| ends(points, known))
+            || points.others.iter().any(|(known, ..)| *known == name)
+    };
     of_c() || points::ALL.iter().filter(|points| !is_mangled || points.sign.is_none()).any(of)
 }

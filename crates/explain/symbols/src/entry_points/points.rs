@@ -1,8 +1,9 @@
 //! The entry points of allocators: the functions by which programs call them, and what each one does.
 //!
-//! The lists are those of the allocators' public headers. Functions that only answer something (statistics) are not in them, but for the one
-//! that says which size a block would have, nor those that duplicate a text, those of separate heaps, and those with more arguments than the recorder hands on.
+//! The lists are those of the allocators' public headers. Functions that only answer something (statistics) are not in them, but for those
+//! that say which size a block would have and which blocks a heap has.
 
+use heapwise_trace::live::hooks::Arguments::{self, *};
 use heapwise_trace::live::hooks::HookKind::{self, *};
 
 /// The functions of an allocator.
@@ -15,16 +16,18 @@ pub struct Points {
     pub sign: Option<&'static str>,
     /// Names without the prefix.
     pub functions: &'static [(&'static str, HookKind)],
+    /// Those with other arguments, in allocators without prefix.
+    pub others: &'static [(&'static str, HookKind, Arguments)],
 }
 
 /// All allocators whose functions are known.
 pub const ALL: &[Points] = &[
-    Points { family: "jemalloc", sign: Some("mallocx"), functions: JEMALLOC },
-    Points { family: "mimalloc", sign: None, functions: MIMALLOC },
-    Points { family: "snmalloc", sign: None, functions: SNMALLOC },
-    Points { family: "tcmalloc", sign: None, functions: TCMALLOC },
-    Points { family: "tcmalloc", sign: None, functions: TCMALLOC_GOOGLE },
-    Points { family: "rpmalloc", sign: None, functions: RPMALLOC },
+    Points { family: "jemalloc", sign: Some("mallocx"), functions: JEMALLOC, others: &[] },
+    Points { family: "mimalloc", sign: None, functions: MIMALLOC, others: MIMALLOC_OTHERS },
+    Points { family: "snmalloc", sign: None, functions: SNMALLOC, others: &[] },
+    Points { family: "tcmalloc", sign: None, functions: TCMALLOC, others: &[] },
+    Points { family: "tcmalloc", sign: None, functions: TCMALLOC_GOOGLE, others: &[] },
+    Points { family: "rpmalloc", sign: None, functions: RPMALLOC, others: &[] },
 ];
 
 const JEMALLOC: &[(&str, HookKind)] = &[
@@ -84,6 +87,61 @@ const MIMALLOC: &[(&str, HookKind)] = &[
     ("mi_free_size", Free),
     ("mi_free_size_aligned", Free),
     ("mi_free_aligned", Free),
+    ("mi_strdup", Duplicate),
+    ("mi_strndup", Duplicate),
+    // What a thread has of heaps, and a heap itself, are no blocks of the program.
+    ("mi_process_done", Internal),
+    ("mi_thread_done", Internal),
+    ("_mi_thread_done", Internal),
+    ("mi_heap_new", Internal),
+    ("mi_heap_new_in_arena", Internal),
+    ("mi_heap_new_ex", Internal),
+    ("mi_heap_delete", Internal),
+    ("mi_heap_destroy", DestroyHeap),
+    ("mi_heap_visit_blocks", VisitBlocks),
+];
+
+/// Of version 3, heaps of a thread (`theap`) have the most frequent ones only.
+const MIMALLOC_OTHERS: &[(&str, HookKind, Arguments)] = &[
+    ("mi_calloc_aligned_at", AllocateArrayZeroed, Many),
+    ("mi_realloc_aligned_at", ResizeAligned, Many),
+    ("mi_rezalloc_aligned_at", ResizeAligned, Many),
+    ("mi_recalloc_aligned", ResizeArray, Many),
+    ("mi_recalloc_aligned_at", ResizeArray, Many),
+    ("mi_heap_malloc", Allocate, BehindHeap),
+    ("mi_heap_malloc_small", Allocate, BehindHeap),
+    ("mi_heap_zalloc", AllocateZeroed, BehindHeap),
+    ("mi_heap_zalloc_small", AllocateZeroed, BehindHeap),
+    ("mi_heap_calloc", AllocateArrayZeroed, BehindHeap),
+    ("mi_heap_mallocn", AllocateArray, BehindHeap),
+    ("mi_heap_malloc_aligned", AllocateAligned, BehindHeap),
+    ("mi_heap_malloc_aligned_at", AllocateAligned, BehindHeap),
+    ("mi_heap_zalloc_aligned", AllocateAlignedZeroed, BehindHeap),
+    ("mi_heap_zalloc_aligned_at", AllocateAlignedZeroed, BehindHeap),
+    ("mi_heap_calloc_aligned", AllocateArrayZeroed, BehindHeap),
+    ("mi_heap_calloc_aligned_at", AllocateArrayZeroed, BehindHeap),
+    ("mi_heap_alloc_new", Allocate, BehindHeap),
+    ("mi_heap_alloc_new_n", AllocateArray, BehindHeap),
+    ("mi_heap_realloc", Resize, BehindHeap),
+    ("mi_heap_reallocf", Resize, BehindHeap),
+    ("mi_heap_rezalloc", Resize, BehindHeap),
+    ("mi_heap_reallocn", ResizeArray, BehindHeap),
+    ("mi_heap_recalloc", ResizeArray, BehindHeap),
+    ("mi_heap_realloc_aligned", ResizeAligned, BehindHeap),
+    ("mi_heap_realloc_aligned_at", ResizeAligned, BehindHeap),
+    ("mi_heap_rezalloc_aligned", ResizeAligned, BehindHeap),
+    ("mi_heap_rezalloc_aligned_at", ResizeAligned, BehindHeap),
+    ("mi_heap_recalloc_aligned", ResizeArray, BehindHeap),
+    ("mi_heap_recalloc_aligned_at", ResizeArray, BehindHeap),
+    ("mi_heap_strdup", Duplicate, BehindHeap),
+    ("mi_heap_strndup", Duplicate, BehindHeap),
+    ("mi_theap_malloc", Allocate, BehindHeap),
+    ("mi_theap_malloc_small", Allocate, BehindHeap),
+    ("mi_theap_zalloc", AllocateZeroed, BehindHeap),
+    ("mi_theap_zalloc_small", AllocateZeroed, BehindHeap),
+    ("mi_theap_calloc", AllocateArrayZeroed, BehindHeap),
+    ("mi_theap_malloc_aligned", AllocateAligned, BehindHeap),
+    ("mi_theap_realloc", Resize, BehindHeap),
 ];
 
 const SNMALLOC: &[(&str, HookKind)] = &[

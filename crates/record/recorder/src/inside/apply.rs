@@ -2,12 +2,12 @@
 
 use super::calls;
 use super::room::Room;
-use super::{sizes, slots};
+use super::{heaps, sizes, slots};
 use crate::arch::jump::{self, MOVED_AT, STUB_BYTES};
 use crate::sys::{self, Access, PAGE};
 use core::sync::atomic::Ordering;
 use heapwise_trace::live::atomics::AtomicU8;
-use heapwise_trace::live::hooks::{Hook, JUMP_BYTES, MOST_MOVED, result};
+use heapwise_trace::live::hooks::{Hook, HookKind, JUMP_BYTES, MOST_MOVED, result};
 
 /// Of a stub and the moved code behind it, which begins at a multiple of 16.
 const CODE_BYTES: usize = MOVED_AT + MOST_MOVED;
@@ -36,7 +36,7 @@ pub(super) fn apply(mut next: impl FnMut() -> Option<(usize, Option<Hook>)>, res
                 break;
             };
             let outcome = match &hook {
-                Some(hook) => prepare(hook, &mut rooms),
+                Some(hook) => prepare(hook, index, &mut rooms),
                 None => Err(result::OTHER_CODE),
             };
             match outcome {
@@ -84,16 +84,21 @@ fn note(results: &[AtomicU8], index: usize, what: u8) {
 }
 
 /// Writes a hook's stub and its moved code. Returns where its jump goes and what that is, nothing if it has it already.
-fn prepare(hook: &Hook, rooms: &mut Rooms) -> Result<Option<(usize, [u8; JUMP_BYTES])>, u8> {
+fn prepare(hook: &Hook, index: usize, rooms: &mut Rooms) -> Result<Option<(usize, [u8; JUMP_BYTES])>, u8> {
     let address = hook.address as usize;
     // A library that was unloaded and loaded again has its own code again.
     if !has(address, &hook.displaced[..usize::from(hook.displaced_len)]) {
         return if slots::is_taken(address) { Ok(None) } else { Err(result::OTHER_CODE) };
     }
-    let Some(way) = calls::way(hook.kind, hook.keeps_registers) else {
-        sizes::note(hook.allocator, address);
-        return Ok(None);
-    };
+    match hook.kind {
+        HookKind::Nallocx => sizes::note(hook.allocator, address),
+        HookKind::VisitBlocks => heaps::note(hook.allocator, address),
+        _ => {}
+    }
+    let Some(way) = calls::way(hook) else { return Ok(None) };
+    if hook.puts_return && jump::has_shadow_stack() {
+        return Err(result::RETURNS_GUARDED);
+    }
     let Some(room) = rooms.near(address) else { return Err(result::NO_ROOM) };
     let Some(slot) = slots::take() else { return Err(result::NO_ROOM) };
     let (at, code) = room.take(CODE_BYTES);
@@ -102,7 +107,7 @@ fn prepare(hook: &Hook, rooms: &mut Rooms) -> Result<Option<(usize, [u8; JUMP_BY
     stub[..STUB_BYTES].copy_from_slice(&jump::stub(core::ptr::from_ref(slot) as usize, way));
     jump::moved(hook, moved_at, moved).ok_or(result::NO_ROOM)?;
     let jump = jump::jump(address, at).ok_or(result::NO_ROOM)?;
-    slot.fill(moved_at, address, hook);
+    slot.fill(moved_at, address, index, hook);
     Ok(Some((address, jump)))
 }
 

@@ -4,7 +4,7 @@
 //! unwinding begins at the caller, and nothing of the jump is in a stack.
 
 use super::slots::Slot;
-use super::{loaded, passing, process};
+use super::{heaps, loaded, passing, process};
 use crate::arch::entry::Entry;
 use crate::arch::jump::Way;
 use crate::arch::tls::{self, Words, waiting};
@@ -13,10 +13,12 @@ use crate::turn::begin;
 use crate::{large, loadable};
 use core::ffi::c_int;
 use heapwise_trace::event::{AllocFunction, AllocatorNumber};
-use heapwise_trace::live::hooks::HookKind;
+use heapwise_trace::live::hooks::{Arguments, Hook, HookKind};
 
 crate::shim_of_six!(resize_wide_shim => resize_wide);
 crate::shim_of_six!(resize_in_place_shim => resize_in_place);
+crate::shim_of_six!(many_shim => heaps::many);
+crate::shim_of_six!(destroy_heap_shim => heaps::destroy);
 crate::shim_of_six!(thread_create_shim => process::thread_create);
 crate::shim_of_six!(thread_join_shim => process::thread_join);
 crate::shim_of_six!(thread_name_shim => process::thread_name);
@@ -33,9 +35,9 @@ crate::keeping_shim_of_three!(keeping_posix_memalign_shim => posix_memalign, "")
 crate::keeping_shim_of_three!(keeping_free_shim => free, "mov rax, qword ptr [rsp + 312]");
 crate::keeping_shim_of_three!(keeping_resize_shim => resize, "");
 
-/// How the stub of a function of this kind goes on; `None` for one that is not entered, but asked. Callers of some rely on their
-/// registers.
-pub(super) fn way(kind: HookKind, keeps_registers: bool) -> Option<Way> {
+/// How the stub of a function goes on; `None` for one that is not entered, but called. Callers of some rely on their registers.
+pub(super) fn way(hook: &Hook) -> Option<Way> {
+    let (kind, keeps_registers) = (hook.kind, hook.keeps_registers);
     let shim = |shim: unsafe extern "C" fn()| Way::Shim(shim as usize);
     let keeping = |shim: unsafe extern "C" fn()| Way::Keeping(shim as usize);
     Some(match kind {
@@ -46,12 +48,15 @@ pub(super) fn way(kind: HookKind, keeps_registers: bool) -> Option<Way> {
         HookKind::Prctl => shim(prctl_shim),
         HookKind::SystemCall => shim(system_call_shim),
         HookKind::LoaderChanged => shim(loader_changed_shim),
-        HookKind::Nallocx => return None,
+        HookKind::Nallocx | HookKind::VisitBlocks => return None,
+        HookKind::DestroyHeap => shim(destroy_heap_shim),
         HookKind::ThreadCreate => shim(thread_create_shim),
         HookKind::ThreadJoin => shim(thread_join_shim),
         HookKind::ThreadName => shim(thread_name_shim),
         HookKind::ResizeFrom | HookKind::RpalignedRealloc => shim(resize_wide_shim),
         HookKind::Xallocx | HookKind::PrepareResize => shim(resize_in_place_shim),
+        HookKind::Duplicate => shim(many_shim),
+        _ if kind.is_of_blocks() && hook.arguments != Arguments::Few => shim(many_shim),
         HookKind::Internal => Way::Direct(internal as *const () as usize),
         HookKind::PosixMemalign if keeps_registers => keeping(keeping_posix_memalign_shim),
         HookKind::PosixMemalign => Way::Direct(posix_memalign as *const () as usize),
@@ -74,15 +79,15 @@ const MALLOCX_ALIGN: usize = 0x3f;
 const MALLOCX_ZERO: usize = 0x40;
 
 /// What was requested.
-struct Request {
-    size: usize,
+pub(super) struct Request {
+    pub(super) size: usize,
     align: usize,
     is_zeroed: bool,
 }
 
 impl Request {
     #[inline(always)]
-    fn of(kind: u8, [a, b, _]: [usize; 3]) -> Self {
+    pub(super) fn of(kind: u8, [a, b, _]: [usize; 3]) -> Self {
         const ARRAY: u8 = HookKind::AllocateArray as u8;
         const ZEROED: u8 = HookKind::AllocateZeroed as u8;
         const ARRAY_ZEROED: u8 = HookKind::AllocateArrayZeroed as u8;
@@ -105,9 +110,9 @@ impl Request {
         Self { size, align, is_zeroed }
     }
 
-    /// The function of the C library that would do it.
+    /// The function of the C library that would do it, and the alignment that has to be requested.
     #[inline(always)]
-    fn function(&self) -> (AllocFunction, usize) {
+    pub(super) fn function(&self) -> (AllocFunction, usize) {
         match (self.align > MIN_ALIGN, self.is_zeroed) {
             (true, _) => (AllocFunction::AlignedAlloc, self.align),
             (false, true) => (AllocFunction::Calloc, 0),
@@ -228,7 +233,7 @@ unsafe extern "C" fn internal(a: usize, b: usize, c: usize, sp: usize, fp: usize
 
 /// Resizes a block, or allocates one where there is none, and describes it.
 #[inline(always)]
-fn describe_resize(
+pub(super) fn describe_resize(
     allocator: AllocatorNumber,
     words: Words,
     block: usize,

@@ -8,6 +8,8 @@
 //! * [`room`] has memory for code that is near enough,
 //! * [`apply`] writes the jumps,
 //! * [`calls`] has what each function does, and describes it,
+//! * [`heaps`] has the functions of heaps that a program has beside each other in one allocator,
+//! * [`callable`] has functions that are not entered, but called,
 //! * [`process`] has what a static program does with its threads, and its end,
 //! * [`passing`] tells a program's own `malloc` from a wrapper of the C library's,
 //! * [`sizes`] asks an allocator for the sizes of its blocks,
@@ -16,7 +18,9 @@
 mod apply;
 mod ask;
 pub(crate) mod asked;
+mod callable;
 mod calls;
+mod heaps;
 pub(crate) mod loaded;
 mod passing;
 mod process;

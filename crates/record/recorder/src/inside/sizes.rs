@@ -6,68 +6,25 @@
 //!
 //! Decision: not `mi_good_size` of mimalloc. From 128 KiB on it says less than blocks have (2.1: 135,168 of 196,608 bytes).
 
+use super::callable::{self, Callable};
 use crate::guard::Internal;
 use crate::process::PROCESS;
-use crate::sys;
 use core::ffi::c_int;
-use core::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, Ordering};
 use heapwise_trace::event::AllocatorNumber;
 use heapwise_trace::live::sizes::{LARGEST, MOST_SIZE_TABLES, SizeTable};
 
 /// `nallocx(size, flags)`.
 type Nallocx = unsafe extern "C" fn(usize, c_int) -> usize;
 
-/// A function that can be asked.
-struct Askable {
-    /// Whose it is; 0 where there is none.
-    number: AtomicU8,
-    was_asked: AtomicBool,
-    /// Its address.
-    function: AtomicUsize,
-    /// The first word of its code.
-    code: AtomicUsize,
-}
-
-impl Askable {
-    const fn none() -> Self {
-        Self {
-            number: AtomicU8::new(0),
-            was_asked: AtomicBool::new(false),
-            function: AtomicUsize::new(0),
-            code: AtomicUsize::new(0),
-        }
-    }
-
-    /// Its function, if that is still there: its library may have been unloaded.
-    fn function(&self) -> Option<Nallocx> {
-        let function = self.function.load(Ordering::Acquire);
-        let is_there = sys::read_word_checked(function) == Some(self.code.load(Ordering::Relaxed));
-        // SAFETY: the address of a function of this type, by its name in the symbols of a file whose code was compared with what is
-        // mapped there, and that still has the same code. Code is only read, and the function has no pointers.
-        is_there.then(|| unsafe { core::mem::transmute::<usize, Nallocx>(function) })
-    }
-}
-
 /// In the order of the tables. A forked child has those of its parent that were not asked.
-static ASKABLE: [Askable; MOST_SIZE_TABLES] = [const { Askable::none() }; MOST_SIZE_TABLES];
+static CALLABLE: [Callable; MOST_SIZE_TABLES] = [const { Callable::none() }; MOST_SIZE_TABLES];
+static WAS_ASKED: [AtomicBool; MOST_SIZE_TABLES] = [const { AtomicBool::new(false) }; MOST_SIZE_TABLES];
 
 /// Notes the function of an allocator that has a number of its own.
 pub(super) fn note(number: AllocatorNumber, function: usize) {
-    if number != AllocatorNumber::BY_NAME
-        && number < AllocatorNumber::OTHERS
-        && let Some(code) = sys::read_word_checked(function)
-    {
-        note_in(&ASKABLE, number, function, code);
-    }
-}
-
-/// A library that is loaded once more has its place again, and may lie elsewhere.
-fn note_in(all: &[Askable], number: AllocatorNumber, function: usize, code: usize) {
-    let of = |number: u8| all.iter().find(|askable| askable.number.load(Ordering::Relaxed) == number);
-    if let Some(askable) = of(number.0).or_else(|| of(0)) {
-        askable.code.store(code, Ordering::Relaxed);
-        askable.function.store(function, Ordering::Release);
-        askable.number.store(number.0, Ordering::Release);
+    if number != AllocatorNumber::BY_NAME {
+        callable::note(&CALLABLE, number, function);
     }
 }
 
@@ -77,14 +34,15 @@ fn note_in(all: &[Askable], number: AllocatorNumber, function: usize, code: usiz
 #[inline(never)]
 pub(crate) fn ask(number: AllocatorNumber) {
     let Some(header) = PROCESS.header() else { return };
-    let mut all = ASKABLE.iter().zip(&header.size_tables);
-    let its = all.find(|(askable, _)| askable.number.load(Ordering::Acquire) == number.0);
-    if let Some((askable, table)) = its
-        && !askable.was_asked.swap(true, Ordering::AcqRel)
+    let mut all = CALLABLE.iter().zip(&WAS_ASKED).zip(&header.size_tables);
+    if let Some(((callable, was_asked), table)) = all.find(|((callable, _), _)| callable.is_of(number))
+        && !was_asked.swap(true, Ordering::AcqRel)
     {
         let _internal = Internal::begin();
-        if let Some(nallocx) = askable.function() {
-            fill(table, number, nallocx);
+        if let Some(function) = callable.address() {
+            // SAFETY: the address of a function of this type, by its name in the symbols of a file whose code was compared with what is
+            // mapped there, and that still has the same code. Code is only read, and the function has no pointers.
+            fill(table, number, unsafe { core::mem::transmute::<usize, Nallocx>(function) });
         }
     }
 }
@@ -119,25 +77,6 @@ mod tests {
 
     unsafe extern "C" fn nothing(_: usize, _: c_int) -> usize {
         0
-    }
-
-    #[test]
-    fn a_library_that_is_loaded_again_has_its_place_and_what_is_gone_is_not_called() {
-        let all = [const { Askable::none() }; 2];
-        let real = powers_of_two as *const () as usize;
-        let code = sys::read_word_checked(real).expect("it is code");
-        note_in(&all, AllocatorNumber(5), 0x10, 7);
-        assert!(all[0].function().is_none(), "nothing is there");
-        note_in(&all, AllocatorNumber(6), real, code ^ 1);
-        assert!(all[1].function().is_none(), "there is something else");
-        note_in(&all, AllocatorNumber(5), real, code);
-        assert_eq!(all[0].function().map(|function| function as *const () as usize), Some(real));
-        note_in(&all, AllocatorNumber(7), real, code);
-        assert_eq!(
-            all.each_ref().map(|one| one.number.load(Ordering::Relaxed)),
-            [5, 6],
-            "there is no more room"
-        );
     }
 
     fn filled(nallocx: Nallocx) -> (u32, Vec<u32>) {

@@ -1,10 +1,11 @@
 //! A slot for each function that is entered through the recorder: what the stub hands on.
 
 use crate::arch::jump::{self, KEEPS_VECTORS_AT};
+use crate::process::PROCESS;
 use crate::sys;
-use core::sync::atomic::{AtomicU8, AtomicU32, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicUsize, Ordering};
 use heapwise_trace::event::AllocatorNumber;
-use heapwise_trace::live::hooks::{Hook, MOST_HOOKS};
+use heapwise_trace::live::hooks::{Arguments, Hook, MOST_HOOKS, result};
 
 /// A function with up to three arguments.
 pub(super) type Three = unsafe extern "C" fn(usize, usize, usize) -> usize;
@@ -24,6 +25,9 @@ pub(super) struct Slot {
     /// Read by the shims.
     keeps_vectors: AtomicU8,
     allocator: AtomicU8,
+    is_behind_heap: AtomicU8,
+    /// Its place in the tables of hooks and their results.
+    index: AtomicU16,
 }
 
 const _: () = assert!(core::mem::offset_of!(Slot, keeps_vectors) == KEEPS_VECTORS_AT);
@@ -38,6 +42,8 @@ impl Slot {
             may_pass_on: AtomicU8::new(0),
             keeps_vectors: AtomicU8::new(0),
             allocator: AtomicU8::new(0),
+            is_behind_heap: AtomicU8::new(0),
+            index: AtomicU16::new(0),
         }
     }
 
@@ -73,6 +79,20 @@ impl Slot {
         AllocatorNumber(self.allocator.load(Ordering::Relaxed))
     }
 
+    /// Whether a heap comes before the function's other arguments.
+    pub(super) fn is_behind_heap(&self) -> bool {
+        self.is_behind_heap.load(Ordering::Relaxed) != 0
+    }
+
+    /// Notes that a call of the function could not be described.
+    #[cold]
+    pub(super) fn note_unseen(&self) {
+        let index = usize::from(self.index.load(Ordering::Relaxed));
+        if let Some(result) = PROCESS.header().and_then(|header| header.hook_results.get(index)) {
+            result.store(result::UNSEEN, Ordering::Relaxed);
+        }
+    }
+
     /// Whether the function may be one that passes on to the C library.
     #[inline(always)]
     pub(super) fn may_pass_on(&self) -> bool {
@@ -80,12 +100,15 @@ impl Slot {
     }
 
     /// Fills it in, before any thread can have it.
-    pub(super) fn fill(&self, real: usize, address: usize, hook: &Hook) {
+    pub(super) fn fill(&self, real: usize, address: usize, index: usize, hook: &Hook) {
+        self.index.store(index as u16, Ordering::Relaxed);
         self.real.store(real, Ordering::Relaxed);
         self.kind.store(hook.kind as u8, Ordering::Relaxed);
         self.may_pass_on.store(u8::from(hook.may_pass_on), Ordering::Relaxed);
         self.keeps_vectors.store(u8::from(hook.keeps_vectors), Ordering::Relaxed);
         self.allocator.store(hook.allocator.0, Ordering::Relaxed);
+        let is_behind_heap = hook.arguments == Arguments::BehindHeap;
+        self.is_behind_heap.store(u8::from(is_behind_heap), Ordering::Relaxed);
         self.address.store(address, Ordering::Release);
     }
 }

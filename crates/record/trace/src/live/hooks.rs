@@ -35,6 +35,10 @@ pub mod result {
     pub const NO_ROOM: u8 = 3;
     /// The system did not allow the code to be written to.
     pub const FORBIDDEN: u8 = 4;
+    /// The processor keeps the addresses to which calls return, and the moved code would not go with them.
+    pub const RETURNS_GUARDED: u8 = 5;
+    /// The function is entered, and was called where there was no way to find out what it does.
+    pub const UNSEEN: u8 = 6;
 }
 
 /// What a function does with blocks, and what its arguments are.
@@ -81,35 +85,41 @@ pub enum HookKind {
     /// `f(block, size, align, old size)`: the block, if it has that size in its place, or another one, to which the caller moves what is in
     /// the first one, which it frees then.
     PrepareResize = 19,
+    /// `f(text, …)`, which returns a copy of the text, or of its beginning.
+    Duplicate = 20,
+    /// `f(heap)`: all blocks of the heap are given up.
+    DestroyHeap = 21,
     /// `_exit(code)`: the process ends. Where the recorder is no library, nothing else says so.
-    Exit = 20,
+    Exit = 22,
     /// `pthread_create(thread, attributes, start, argument)`
-    ThreadCreate = 21,
+    ThreadCreate = 23,
     /// `pthread_join(thread, result)`
-    ThreadJoin = 22,
+    ThreadJoin = 24,
     /// `pthread_setname_np(thread, name)`
-    ThreadName = 23,
+    ThreadName = 25,
     /// `f()`, in which an allocator calls its own functions for what is no block of the program.
-    Internal = 24,
+    Internal = 26,
     /// `execve(program, arguments, environment)`
-    Execve = 25,
+    Execve = 27,
     /// `execveat(folder, program, arguments, environment, flags)`
-    Execveat = 26,
+    Execveat = 28,
     /// `fexecve(file, arguments, environment)`
-    Fexecve = 27,
+    Fexecve = 29,
     /// `prctl(option, …)`
-    Prctl = 28,
+    Prctl = 30,
     /// `syscall(number, …)`
-    SystemCall = 29,
+    SystemCall = 31,
     /// `_dl_debug_state()`: the loader calls it when its list of libraries has changed.
-    LoaderChanged = 30,
+    LoaderChanged = 32,
     /// `nallocx(size, flags)`: the size that a block would have. It is not entered, but called by the recorder.
-    Nallocx = 31,
+    Nallocx = 33,
+    /// `f(heap, whether blocks, visitor, argument)`: has each block of a heap visited. It is not entered, but called by the recorder.
+    VisitBlocks = 34,
 }
 
 impl HookKind {
     /// All of them.
-    pub const ALL: [Self; 31] = [
+    pub const ALL: [Self; 34] = [
         Self::Allocate,
         Self::AllocateArray,
         Self::AllocateZeroed,
@@ -129,6 +139,8 @@ impl HookKind {
         Self::Xallocx,
         Self::RpalignedRealloc,
         Self::PrepareResize,
+        Self::Duplicate,
+        Self::DestroyHeap,
         Self::Exit,
         Self::ThreadCreate,
         Self::ThreadJoin,
@@ -141,6 +153,7 @@ impl HookKind {
         Self::SystemCall,
         Self::LoaderChanged,
         Self::Nallocx,
+        Self::VisitBlocks,
     ];
 
     /// Whether it hands out blocks or takes them back. The others say what happens beside.
@@ -148,9 +161,34 @@ impl HookKind {
         (self as u8) < Self::Exit as u8
     }
 
+    /// Whether it is not entered, but called by the recorder, which asks something.
+    pub fn is_asked(self) -> bool {
+        self as u8 >= Self::Nallocx as u8
+    }
+
     /// The kind of a code; `None` for one that does not exist.
     pub fn from_code(code: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| *kind as u8 == code)
+    }
+}
+
+/// Which arguments a function has beside those that its kind says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Arguments {
+    /// None that make it more than three, unless its kind has more.
+    #[default]
+    Few = 0,
+    /// Some behind them: up to six in all.
+    Many = 1,
+    /// A heap before them, and maybe some behind them: up to six in all.
+    BehindHeap = 2,
+}
+
+impl Arguments {
+    /// Those of a code; `None` for one that does not exist.
+    pub fn from_code(code: u8) -> Option<Self> {
+        [Self::Few, Self::Many, Self::BehindHeap].into_iter().find(|one| *one as u8 == code)
     }
 }
 
@@ -171,12 +209,15 @@ pub struct Hook {
     /// Where the jump goes: the function, or behind the mark for indirect branches with which it begins.
     pub address: u64,
     pub kind: HookKind,
+    pub arguments: Arguments,
     /// Whether it is called as the C library's function is, in the executable: it may be an allocator's, or pass on to the C library.
     pub may_pass_on: bool,
     /// Whether its callers may know which registers it leaves as they are: a compiler that has both in one file makes use of that.
     pub keeps_registers: bool,
     /// Whether that holds for vector registers, too.
     pub keeps_vectors: bool,
+    /// Whether the moved code ends with a call that returns into the function, and so has put the address there itself.
+    pub puts_return: bool,
     /// Whose function it is.
     pub allocator: AllocatorNumber,
     /// How many bytes make way.
@@ -197,9 +238,11 @@ impl Default for Hook {
         Self {
             address: 0,
             kind: HookKind::default(),
+            arguments: Arguments::default(),
             may_pass_on: false,
             keeps_registers: false,
             keeps_vectors: false,
+            puts_return: false,
             allocator: AllocatorNumber::BY_NAME,
             displaced_len: 0,
             displaced: [0; MOST_DISPLACED],
@@ -232,11 +275,18 @@ impl Hook {
     pub fn encode(&self) -> [u64; HOOK_WORDS] {
         let mut words = [0; HOOK_WORDS];
         words[0] = self.address;
-        let flags = [self.may_pass_on, self.keeps_registers, self.keeps_vectors];
+        let flags = [self.may_pass_on, self.keeps_registers, self.keeps_vectors, self.puts_return];
         let flags = flags.iter().enumerate().fold(0, |all, (bit, flag)| all | u8::from(*flag) << bit);
-        let (kind, allocator) = (self.kind as u8, self.allocator.0);
-        let bytes = [kind, self.displaced_len, self.moved_len, self.fixup_count, flags, allocator, 0, 0];
-        words[1] = u64::from_le_bytes(bytes);
+        words[1] = u64::from_le_bytes([
+            self.kind as u8,
+            self.displaced_len,
+            self.moved_len,
+            self.fixup_count,
+            flags,
+            self.allocator.0,
+            self.arguments as u8,
+            0,
+        ]);
         let mut displaced = [0; 24];
         displaced[..MOST_DISPLACED].copy_from_slice(&self.displaced);
         put(&mut words[2..5], &displaced);
@@ -254,13 +304,16 @@ impl Hook {
 
     /// The hook of these words, if they are one.
     pub fn decode(words: &[u64; HOOK_WORDS]) -> Option<Self> {
-        let [kind, displaced_len, moved_len, fixup_count, flags, allocator, ..] = words[1].to_le_bytes();
+        let [kind, displaced_len, moved_len, fixup_count, flags, allocator, arguments, _] =
+            words[1].to_le_bytes();
         let mut hook = Self {
             address: words[0],
             kind: HookKind::from_code(kind)?,
+            arguments: Arguments::from_code(arguments)?,
             may_pass_on: flags & 1 != 0,
             keeps_registers: flags & 2 != 0,
             keeps_vectors: flags & 4 != 0,
+            puts_return: flags & 8 != 0,
             allocator: AllocatorNumber(allocator).min(AllocatorNumber::OTHERS),
             displaced_len,
             moved_len,
@@ -320,9 +373,11 @@ mod tests {
         let mut hook = Hook {
             address: 0x55d0_c0a0_1234,
             kind: HookKind::Rallocx,
+            arguments: Arguments::BehindHeap,
             may_pass_on: true,
             keeps_registers: true,
             keeps_vectors: true,
+            puts_return: true,
             allocator: AllocatorNumber(7),
             displaced_len: 7,
             ..Hook::default()

@@ -207,6 +207,22 @@ macro_rules! shim_before {
     };
 }
 
+/// Whether the processor keeps the addresses to which this thread's calls return, and checks them.
+///
+/// `rdssp` reads where it keeps them; where it does not, it does nothing (Intel SDM, volume 1, chapter 17).
+pub fn has_shadow_stack() -> bool {
+    let mut at = 0_usize;
+    // SAFETY: `rdsspq rax` writes that register or nothing.
+    unsafe {
+        core::arch::asm!(
+            ".byte 0xf3, 0x48, 0x0f, 0x1e, 0xc8",
+            inout("rax") at,
+            options(nomem, nostack, preserves_flags),
+        );
+    }
+    at != 0
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
