@@ -3,16 +3,17 @@
 //! Stubs and shims add three values to the arguments: the stack pointer and the frame pointer of the caller, and the function's slot. So
 //! unwinding begins at the caller, and nothing of the jump is in a stack.
 
+use super::requests::{Request, describe_resize};
 use super::slots::Slot;
 use super::{heaps, loaded, passing, process};
 use crate::arch::entry::Entry;
 use crate::arch::jump::Way;
-use crate::arch::tls::{self, Words, waiting};
+use crate::arch::tls::{self, waiting};
 use crate::describe::{forget_time, freed, handed_out_by, in_inside, is_inner, resized, tell_time};
+use crate::loadable;
 use crate::turn::begin;
-use crate::{large, loadable};
 use core::ffi::c_int;
-use heapwise_trace::event::{AllocFunction, AllocatorNumber};
+use heapwise_trace::event::AllocFunction;
 use heapwise_trace::live::hooks::{Arguments, Hook, HookKind};
 
 crate::shim_of_six!(resize_wide_shim => resize_wide);
@@ -70,60 +71,6 @@ pub(super) fn way(hook: &Hook) -> Option<Way> {
         HookKind::Allocate => Way::Direct(allocate_plain as *const () as usize),
         _ => Way::Direct(allocate as *const () as usize),
     })
-}
-
-/// What every block is aligned to: an alignment up to this need not be requested.
-const MIN_ALIGN: usize = 16;
-/// `mallocx`: the binary logarithm of the alignment, and whether the block is to be zeroed.
-const MALLOCX_ALIGN: usize = 0x3f;
-const MALLOCX_ZERO: usize = 0x40;
-
-/// What was requested.
-pub(super) struct Request {
-    pub(super) size: usize,
-    align: usize,
-    is_zeroed: bool,
-}
-
-impl Request {
-    #[inline(always)]
-    pub(super) fn of(kind: u8, [a, b, _]: [usize; 3]) -> Self {
-        const ARRAY: u8 = HookKind::AllocateArray as u8;
-        const ZEROED: u8 = HookKind::AllocateZeroed as u8;
-        const ARRAY_ZEROED: u8 = HookKind::AllocateArrayZeroed as u8;
-        const ALIGNED: u8 = HookKind::AllocateAligned as u8;
-        const ALIGN_FIRST: u8 = HookKind::AlignedAllocate as u8;
-        const ALIGNED_ZEROED: u8 = HookKind::AllocateAlignedZeroed as u8;
-        const ALIGN_FIRST_ZEROED: u8 = HookKind::AlignedAllocateZeroed as u8;
-        const MALLOCX: u8 = HookKind::Mallocx as u8;
-        let (size, align, is_zeroed) = match kind {
-            ARRAY => (a.saturating_mul(b), 0, false),
-            ZEROED => (a, 0, true),
-            ARRAY_ZEROED => (a.saturating_mul(b), 0, true),
-            ALIGNED => (a, b, false),
-            ALIGN_FIRST => (b, a, false),
-            ALIGNED_ZEROED => (a, b, true),
-            ALIGN_FIRST_ZEROED => (b, a, true),
-            MALLOCX => (a, align_of_flags(b), b & MALLOCX_ZERO != 0),
-            _ => (a, 0, false),
-        };
-        Self { size, align, is_zeroed }
-    }
-
-    /// The function of the C library that would do it, and the alignment that has to be requested.
-    #[inline(always)]
-    pub(super) fn function(&self) -> (AllocFunction, usize) {
-        match (self.align > MIN_ALIGN, self.is_zeroed) {
-            (true, _) => (AllocFunction::AlignedAlloc, self.align),
-            (false, true) => (AllocFunction::Calloc, 0),
-            (false, false) => (AllocFunction::Malloc, 0),
-        }
-    }
-}
-
-#[inline(always)]
-fn align_of_flags(flags: usize) -> usize {
-    1 << (flags & MALLOCX_ALIGN)
 }
 
 unsafe extern "C" fn allocate(a: usize, b: usize, c: usize, sp: usize, fp: usize, slot: &Slot) -> usize {
@@ -229,36 +176,6 @@ unsafe extern "C" fn internal(a: usize, b: usize, c: usize, sp: usize, fp: usize
     let result = in_inside(words, &entry, || unsafe { real(a, b, c) });
     forget_time(words);
     result
-}
-
-/// Resizes a block, or allocates one where there is none, and describes it.
-#[inline(always)]
-pub(super) fn describe_resize(
-    allocator: AllocatorNumber,
-    words: Words,
-    block: usize,
-    size: usize,
-    entry: &Entry,
-    real: impl FnOnce() -> usize,
-) -> usize {
-    if block == 0 {
-        let new = in_inside(words, entry, real);
-        handed_out_by(allocator, words, new as *mut u8, (size, 0), AllocFunction::Realloc, entry);
-        return new;
-    }
-    // What the old block touched, and when it was given up, has to be known before the function has it.
-    let before = begin(words, entry).map(|turn| {
-        let touched = large::freed(block, &mut turn.thread.large_budget);
-        (turn.clock().max(turn.thread.clock), touched)
-    });
-    let new = in_inside(words, entry, real);
-    match before {
-        Some((clock, touched)) => {
-            resized(words, block as *mut u8, new as *mut u8, size, clock, touched, entry)
-        }
-        None => forget_time(words),
-    }
-    new
 }
 
 unsafe extern "C" fn resize(block: usize, b: usize, c: usize, sp: usize, fp: usize, slot: &Slot) -> usize {

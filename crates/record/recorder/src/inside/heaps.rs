@@ -8,7 +8,7 @@
 //! until its address is handed out again.
 
 use super::callable::{self, Callable};
-use super::calls::{Request, describe_resize};
+use super::requests::{Request, describe_resize};
 use super::slots::Slot;
 use crate::arch::entry::Entry;
 use crate::arch::tls::{self, Words, waiting};

@@ -8,6 +8,7 @@
 //! * [`room`] has memory for code that is near enough,
 //! * [`apply`] writes the jumps,
 //! * [`calls`] has what each function does, and describes it,
+//! * [`requests`] tells what is requested,
 //! * [`heaps`] has the functions of heaps that a program has beside each other in one allocator,
 //! * [`callable`] has functions that are not entered, but called,
 //! * [`process`] has what a static program does with its threads, and its end,
@@ -24,6 +25,7 @@ mod heaps;
 pub(crate) mod loaded;
 mod passing;
 mod process;
+mod requests;
 mod room;
 pub(crate) mod sizes;
 mod slots;
