@@ -52,10 +52,12 @@ fn decoded(mut words: &[u64]) -> Vec<Event> {
 fn aligned(event: Event) -> Event {
     let down = |address: BlockAddress| BlockAddress(address.0 & !7);
     match event {
-        Event::Realloc { old, new, size, stack, touched } => {
-            Event::Realloc { old, new: down(new), size, stack, touched }
+        Event::Realloc { old, new, size, stack, touched, allocator } => {
+            Event::Realloc { old, new: down(new), size, stack, touched, allocator }
         }
-        Event::ReallocEnd { new, size, stack } => Event::ReallocEnd { new: down(new), size, stack },
+        Event::ReallocEnd { new, size, stack, allocator } => {
+            Event::ReallocEnd { new: down(new), size, stack, allocator }
+        }
         other => other,
     }
 }

@@ -232,8 +232,8 @@ impl AnyEvent {
         let further = self.further.map(|(low, high)| low.0 | high.0 << 32);
         let (event, _) = words::decode(&[&[first], &further[..]].concat())?;
         Some(match event {
-            Event::Realloc { old, new, size, stack, touched } => {
-                Event::Realloc { old, new: BlockAddress(new.0 & !7), size, stack, touched }
+            Event::Realloc { old, new, size, stack, touched, allocator } => {
+                Event::Realloc { old, new: BlockAddress(new.0 & !7), size, stack, touched, allocator }
             }
             other => other,
         })

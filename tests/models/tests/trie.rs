@@ -105,7 +105,12 @@ fn every_node_that_an_event_names_is_there_when_the_event_is_read() {
             thread::spawn(move || {
                 // The second of them finds, perhaps, the node that the first one has made.
                 let stack = stacks.add(&[16]).expect("there is room");
-                let event = Event::ReallocEnd { new: heapwise_trace::event::BlockAddress(8), size: 1, stack };
+                let event = Event::ReallocEnd {
+                    new: heapwise_trace::event::BlockAddress(8),
+                    size: 1,
+                    stack,
+                    allocator: heapwise_trace::event::AllocatorNumber::BY_NAME,
+                };
                 ring.producer().push(encode(event), &Sleeper::new(1));
             })
         });

@@ -86,7 +86,14 @@ impl Program {
     pub(crate) fn resize(&mut self, old: u64, stack: u32, size: u64) -> u64 {
         self.next += 1 << 20;
         let (old, new, stack) = (BlockAddress(old), BlockAddress(self.next), StackId(stack));
-        self.event(Event::Realloc { old, new, size, stack, touched: None });
+        self.event(Event::Realloc {
+            old,
+            new,
+            size,
+            stack,
+            touched: None,
+            allocator: AllocatorNumber::BY_NAME,
+        });
         self.next
     }
 

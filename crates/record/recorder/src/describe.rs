@@ -155,11 +155,12 @@ fn guarded<T>(words: Words, watch: Stopwatch, entry: &Entry, call: impl FnOnce()
     result
 }
 
+/// Describes a block that has another size now, at the same address or at another one.
 #[inline(always)]
 pub(crate) fn resized(
+    allocator: AllocatorNumber,
     words: Words,
-    old: *mut u8,
-    new: *mut u8,
+    (old, new): (*mut u8, *mut u8),
     size: usize,
     before: u64,
     touched: Option<u32>,
@@ -183,14 +184,14 @@ pub(crate) fn resized(
     let new = BlockAddress(new as u64);
     let after = turn.clock();
     if after == turn.thread.clock {
-        turn.push(Event::Realloc { old, new, size, stack, touched });
+        turn.push(Event::Realloc { old, new, size, stack, touched, allocator });
         turn.tell_time();
         return;
     }
     turn.push(Event::ReallocBegin { old, touched });
     // If recording was paused in between, the second half still belongs to the first.
     turn.at(after);
-    turn.push(Event::ReallocEnd { new, size, stack });
+    turn.push(Event::ReallocEnd { new, size, stack, allocator });
     turn.tell_time();
 }
 

@@ -8,7 +8,7 @@ use crate::real::real_or;
 use crate::turn::begin;
 use crate::{bootstrap, large, real, sys};
 use core::ffi::c_int;
-use heapwise_trace::event::AllocFunction;
+use heapwise_trace::event::{AllocFunction, AllocatorNumber};
 
 macro_rules! entry {
     ($sp:ident, $fp:ident) => {
@@ -113,7 +113,9 @@ pub unsafe extern "C" fn realloc(block: *mut u8, size: usize, sp: usize, fp: usi
     // SAFETY: the caller's call.
     let new = in_real(words, &entry!(sp, fp), || unsafe { real(block, size) });
     match before {
-        Some((clock, touched)) => resized(words, block, new, size, clock, touched, &entry),
+        Some((clock, touched)) => {
+            resized(AllocatorNumber::BY_NAME, words, (block, new), size, clock, touched, &entry)
+        }
         None => forget_time(words),
     }
     new

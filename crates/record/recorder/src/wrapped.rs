@@ -17,7 +17,7 @@ use crate::turn::begin as begin_turn;
 use crate::{describe, large, lifecycle, marks, placement, real, sandbox, sys};
 use core::ffi::{CStr, c_char, c_void};
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
-use heapwise_trace::event::{AllocFunction, MarkKind};
+use heapwise_trace::event::{AllocFunction, AllocatorNumber, MarkKind};
 pub use heapwise_trace::live::layout::LIVE_VERSION;
 
 /// Runs when the process ends by itself, after the destructors of the program.
@@ -236,7 +236,15 @@ unsafe extern "C" fn describe_reallocation(
     // SAFETY: the caller's own variable.
     let (begun, words) = (unsafe { begun.read() }, tls::words());
     if begun.is_recorded {
-        describe::resized(words, old, new, size, begun.clock, begun.touched, &entry!(sp, fp));
+        describe::resized(
+            AllocatorNumber::BY_NAME,
+            words,
+            (old, new),
+            size,
+            begun.clock,
+            begun.touched,
+            &entry!(sp, fp),
+        );
     } else {
         describe::forget_time(words);
     }

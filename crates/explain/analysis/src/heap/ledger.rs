@@ -202,8 +202,8 @@ impl Ledger {
                 self.alloc::<FORCE>(thread, address.0, size, (stack, allocator))
             }
             Event::Free { address, .. } => self.free::<FORCE>(thread, address.0),
-            Event::Realloc { old, new, size, stack, .. } => {
-                self.resize::<FORCE>(thread, old.0, new.0, size, stack)
+            Event::Realloc { old, new, size, stack, allocator, .. } => {
+                self.resize::<FORCE>(thread, (old.0, new.0), size, (stack, allocator))
             }
             Event::ReallocBegin { old, .. } => {
                 let Some(taken) = self.take::<FORCE>(thread, old.0, true) else { return false };
@@ -217,7 +217,7 @@ impl Ledger {
                 }
                 true
             }
-            Event::ReallocEnd { new, size, stack } => {
+            Event::ReallocEnd { new, size, stack, allocator } => {
                 let process = self.threads[thread as usize].process;
                 if !FORCE && self.processes[process as usize].blocks.contains(new.0) {
                     return false;
@@ -225,7 +225,7 @@ impl Ledger {
                 let from = self.threads[thread as usize].in_transit.take();
                 let moved = from.is_none_or(|(old, _)| old != new.0);
                 let taken = from.map_or(Taken::Unknown, |t| t.1);
-                self.put_resized(thread, taken, moved, (new.0, size, stack));
+                self.put_resized(thread, taken, moved, (new.0, size), (stack, allocator));
                 true
             }
             Event::Failed { stack, .. } => {
@@ -324,10 +324,9 @@ impl Ledger {
     fn resize<const FORCE: bool>(
         &mut self,
         thread: u32,
-        old: u64,
-        new: u64,
+        (old, new): (u64, u64),
         size: u64,
-        stack: StackId,
+        by: (StackId, AllocatorNumber),
     ) -> bool {
         let process = self.threads[thread as usize].process;
         if !FORCE && old != new && self.processes[process as usize].blocks.contains(new) {
@@ -336,7 +335,7 @@ impl Ledger {
         // PERF: a reallocation in place could leave the block where it is; two searches for a warm entry cost less than the
         // second way through the accounts would in clarity.
         let Some(taken) = self.take::<FORCE>(thread, old, true) else { return false };
-        self.put_resized(thread, taken, old != new, (new, size, stack));
+        self.put_resized(thread, taken, old != new, (new, size), by);
         true
     }
 
@@ -379,13 +378,14 @@ impl Ledger {
         thread: u32,
         taken: Taken,
         moved: bool,
-        (new, size, stack): (u64, u64, StackId),
+        (new, size): (u64, u64),
+        (stack, allocator): (StackId, AllocatorNumber),
     ) {
         let process = self.threads[thread as usize].process;
-        // It stays where it is from. Of one that was there before nothing is known.
+        // It stays where it is from. Of one that was there before only the call says whose it is.
         let allocator = match taken {
             Taken::Live(block) | Taken::Gone(block) => self.allocator_of(block.site),
-            Taken::Unknown => AllocatorNumber::BY_NAME,
+            Taken::Unknown => allocator,
         };
         let site = self.site_of(process, stack, allocator);
         let (reallocations, born, old) = match taken {

@@ -150,7 +150,17 @@ impl Program {
                 let size = self.put(address);
                 self.reallocations += 1;
                 let (old, new) = (BlockAddress(old * 8), BlockAddress(address * 8));
-                self.write(thread, Event::Realloc { old, new, size, stack, touched: None });
+                self.write(
+                    thread,
+                    Event::Realloc {
+                        old,
+                        new,
+                        size,
+                        stack,
+                        touched: None,
+                        allocator: AllocatorNumber::BY_NAME,
+                    },
+                );
             }
             Step::Tick { during: None } => self.tick(),
             Step::Tick { during: Some((thread, which, address)) } => {
@@ -167,7 +177,15 @@ impl Program {
                 self.clock += 1;
                 let size = self.put(address);
                 self.reallocations += 1;
-                self.write(thread, Event::ReallocEnd { new: BlockAddress(address * 8), size, stack });
+                self.write(
+                    thread,
+                    Event::ReallocEnd {
+                        new: BlockAddress(address * 8),
+                        size,
+                        stack,
+                        allocator: AllocatorNumber::BY_NAME,
+                    },
+                );
             }
             Step::Drain { until } => self.drain(until),
         }
@@ -382,6 +400,7 @@ fn a_resize_that_is_published_late_takes_its_own_block() {
         size: 30,
         stack: StackId(2),
         touched: None,
+        allocator: AllocatorNumber::BY_NAME,
     };
     let file = file_of(&[
         (5, vec![vec![epoch(1), alloc(1, 10)], vec![epoch(4), alloc(1, 20)]]),

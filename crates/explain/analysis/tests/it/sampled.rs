@@ -24,7 +24,12 @@ fn begin(old: u64) -> Event {
 }
 
 fn end(new: u64, size: u64) -> Event {
-    Event::ReallocEnd { new: BlockAddress(new), size, stack: StackId::UNKNOWN }
+    Event::ReallocEnd {
+        new: BlockAddress(new),
+        size,
+        stack: StackId::UNKNOWN,
+        allocator: AllocatorNumber::BY_NAME,
+    }
 }
 
 /// Of events, each with its thread and in this order.

@@ -27,7 +27,7 @@ fn free(address: u64) -> Event {
 
 fn resize(old: u64, new: u64, size: u64) -> Event {
     let (old, new, stack) = (BlockAddress(old), BlockAddress(new), StackId(PUSH));
-    Event::Realloc { old, new, size, stack, touched: None }
+    Event::Realloc { old, new, size, stack, touched: None, allocator: AllocatorNumber::BY_NAME }
 }
 
 /// The analysis of a process whose threads do these events, an epoch (a millisecond) apart, 100 of them.
@@ -60,6 +60,32 @@ fn site(analysis: &Analysis, stack: u32) -> &Site {
     let of =
         |s: &&Site| analysis.stack(s).first().map(|f| f.address) == Some(0x1000 * (u64::from(stack) - 1) - 1);
     analysis.sites().iter().find(of).expect("the site was seen")
+}
+
+#[test]
+fn a_block_from_before_that_is_resized_is_the_allocators_whose_function_did_it() {
+    let by = |allocator, old: u64, new: u64| {
+        let (old, new, stack) = (BlockAddress(old), BlockAddress(new), StackId(PUSH));
+        Event::Realloc { old, new, size: 64, stack, touched: None, allocator }
+    };
+    let of = |address: u64| Event::ReallocEnd {
+        new: BlockAddress(address),
+        size: 32,
+        stack: StackId(FIRST),
+        allocator: AllocatorNumber(7),
+    };
+    let events = [
+        by(AllocatorNumber(5), 0x100, 0x200),
+        // It stays where it is from, whatever is said of it now.
+        by(AllocatorNumber(6), 0x200, 0x300),
+        Event::ReallocBegin { old: BlockAddress(0x400), touched: None },
+        of(0x500),
+    ];
+    let analysis = analysis(&[events.into_iter().map(|e| (1, e)).collect()]);
+    let (first, push) = (site(&analysis, FIRST), site(&analysis, PUSH));
+    assert_eq!([push.reallocations, first.reallocations], [2, 1]);
+    let expected = [(AllocatorNumber(5), Bytes(64)), (AllocatorNumber(7), Bytes(32))];
+    assert_eq!(analysis.processes[0].allocators, expected);
 }
 
 #[test]

@@ -141,6 +141,7 @@ fn events(clones: u64) -> [Vec<Event>; 2] {
         size: 128 << 10,
         stack: StackId(4),
         touched: None,
+        allocator: AllocatorNumber::BY_NAME,
     };
     main.extend([
         Event::Epoch(Epoch(101)),

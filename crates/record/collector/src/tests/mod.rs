@@ -83,8 +83,15 @@ fn write(recorder: &Recorder, thread: &mut ThreadState, n: u64) {
             function,
             stack,
         },
-        1 => Event::ReallocEnd { new: address, size: n, stack },
-        _ => Event::Realloc { old: address, new: address, size: n, stack, touched: None },
+        1 => Event::ReallocEnd { new: address, size: n, stack, allocator: AllocatorNumber::BY_NAME },
+        _ => Event::Realloc {
+            old: address,
+            new: address,
+            size: n,
+            stack,
+            touched: None,
+            allocator: AllocatorNumber::BY_NAME,
+        },
     };
     thread.ring.push(encode(event), recorder);
 }
@@ -93,7 +100,7 @@ fn write(recorder: &Recorder, thread: &mut ThreadState, n: u64) {
 fn number(event: Event) -> Option<(u64, StackId)> {
     match event {
         Event::Alloc { address, size, stack, .. }
-        | Event::ReallocEnd { new: address, size, stack }
+        | Event::ReallocEnd { new: address, size, stack, .. }
         | Event::Realloc { old: address, size, stack, .. } => {
             assert_eq!(address.0, size * 8, "an event is torn");
             Some((size, stack))

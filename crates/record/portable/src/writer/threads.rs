@@ -95,7 +95,14 @@ impl Threads {
             // Both halves without anything in between, which nearly all reallocations are: one event.
             (Kind::ReallocEnd, Some((by, old))) if by == thread => {
                 let old = BlockAddress(old);
-                Event::Realloc { old, new: address, size: note.size, stack, touched: None }
+                Event::Realloc {
+                    old,
+                    new: address,
+                    size: note.size,
+                    stack,
+                    touched: None,
+                    allocator: AllocatorNumber::BY_NAME,
+                }
             }
             (kind, begun) => {
                 self.put_begun(begun);
@@ -113,7 +120,12 @@ impl Threads {
                         self.begun = Some((thread, note.address));
                         return;
                     }
-                    Kind::ReallocEnd => Event::ReallocEnd { new: address, size: note.size, stack },
+                    Kind::ReallocEnd => Event::ReallocEnd {
+                        new: address,
+                        size: note.size,
+                        stack,
+                        allocator: AllocatorNumber::BY_NAME,
+                    },
                     Kind::Failed { function } => Event::Failed { size: note.size, function, stack },
                 }
             }

@@ -253,7 +253,8 @@ unsafe extern "C" fn resize_in_place(
     let is_in_place = if may_move { result == block } else { result >= size };
     match clock {
         Some(clock) if is_in_place => {
-            resized(words, block as *mut u8, block as *mut u8, size, clock, None, &entry);
+            let block = block as *mut u8;
+            resized(slot.allocator(), words, (block, block), size, clock, None, &entry);
         }
         Some(_) if may_move => {
             let (new, function) = (result as *mut u8, AllocFunction::Realloc);

@@ -210,12 +210,15 @@ kinds! {
         stack: StackId,
         /// What of the old block was resident.
         touched: TouchedPages,
+        /// Whose block it is.
+        allocator: AllocatorNumber,
     }
     words 5 => |w| {
         let (mut low, mut high) = halves(*size);
         let (mut is_measured, mut pages) = (touched.is_some(), touched.unwrap_or(0));
         w.address(old)?;
         w.part(0, 48..49, &mut is_measured)?;
+        w.part(0, 58..64, allocator)?;
         w.part(1, 0..32, &mut low)?;
         w.part(1, 32..64, stack)?;
         w.part(2, 0..64, new)?;
@@ -228,7 +231,12 @@ kinds! {
     columns 3 => |c| {
         c.address(old, Mention::Freed)?;
         c.site(stack, size)?;
-        c.optional_extra(touched)?;
+        let how = allocator.to_bits() << 33 | u64::from(touched.is_none()) << 32 | u64::from(touched.unwrap_or(0));
+        let mut extra = (how != 1 << 32).then_some(how);
+        c.optional_extra(&mut extra)?;
+        let how = extra.unwrap_or(1 << 32);
+        *allocator = AllocatorNumber((how >> 33 & 0x3f) as u8);
+        *touched = (how >> 32 & 1 == 0).then_some(how as u32);
         c.new_address(*old, new)
     }
 
@@ -260,10 +268,13 @@ kinds! {
         size: u64,
         /// The stack of the request.
         stack: StackId,
+        /// Whose block it is.
+        allocator: AllocatorNumber,
     }
     words 7 => |w| {
         let (mut low, mut high) = halves(*size);
         w.address(new)?;
+        w.part(0, 58..64, allocator)?;
         w.part(1, 0..32, &mut low)?;
         w.part(1, 32..64, stack)?;
         w.part(2, 0..32, &mut high)?;
@@ -272,7 +283,11 @@ kinds! {
     }
     columns 5 => |c| {
         c.address(new, Mention::Allocated)?;
-        c.site(stack, size)
+        c.site(stack, size)?;
+        let mut extra = (allocator.0 != 0).then_some(*allocator);
+        c.optional_extra(&mut extra)?;
+        *allocator = extra.unwrap_or_default().min(AllocatorNumber::OTHERS);
+        Some(())
     }
 
     /// An allocation was refused by the allocator.

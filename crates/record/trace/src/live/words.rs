@@ -127,9 +127,10 @@ mod tests {
                 function,
                 stack,
             });
-            check(Event::ReallocEnd { new: address, size, stack });
+            check(Event::ReallocEnd { new: address, size, stack, allocator: AllocatorNumber(7) });
             for touched in [None, Some(0), Some(u32::MAX)] {
-                check(Event::Realloc { old: address, new: BlockAddress(8), size, stack, touched });
+                let (new, allocator) = (BlockAddress(8), AllocatorNumber::OTHERS);
+                check(Event::Realloc { old: address, new, size, stack, touched, allocator });
             }
         }
         for touched in [None, Some(0), Some(77)] {

@@ -86,8 +86,8 @@ mod tests {
         let decoded =
             words.prop_map(|(number, w0, w1, w2, w3)| words::decode(&[w0 << 4 | number, w1, w2, w3]));
         decoded.prop_filter_map("some words mean nothing", |decoded| match decoded?.0 {
-            Event::Realloc { old, new, size, stack, touched } => {
-                Some(Event::Realloc { old, new: BlockAddress(new.0 & !7), size, stack, touched })
+            Event::Realloc { old, new, size, stack, touched, allocator } => {
+                Some(Event::Realloc { old, new: BlockAddress(new.0 & !7), size, stack, touched, allocator })
             }
             other => Some(other),
         })

@@ -201,7 +201,7 @@ impl Compiler {
                 self.alloc(thread, address, (size, align_log2), function, stack);
             }
             Event::Free { address, touched } => self.free(thread, address, touched),
-            Event::Realloc { old, new, size, stack, touched } => {
+            Event::Realloc { old, new, size, stack, touched, .. } => {
                 let block = self.take(thread, old, touched, true);
                 self.resize(thread, block, new, size, stack);
             }
@@ -209,7 +209,7 @@ impl Compiler {
                 let block = self.take(thread, old, touched, true);
                 self.in_transit.insert(thread, Transit { from: old, block });
             }
-            Event::ReallocEnd { new, size, stack } => {
+            Event::ReallocEnd { new, size, stack, .. } => {
                 let block = self.in_transit.remove(&thread).and_then(|transit| transit.block);
                 self.resize(thread, block, new, size, stack);
             }

@@ -247,6 +247,7 @@ impl Program {
                     size: new.size,
                     stack: STACK,
                     touched: None,
+                    allocator: AllocatorNumber::BY_NAME,
                 };
                 self.write(thread, event);
                 let call = Call::Reallocate { before: old.name, block: new.name, size: new.size };
@@ -259,7 +260,15 @@ impl Program {
                 self.tick();
                 let new = self.put(size);
                 let address = BlockAddress(new.address);
-                self.write(thread, Event::ReallocEnd { new: address, size: new.size, stack: STACK });
+                self.write(
+                    thread,
+                    Event::ReallocEnd {
+                        new: address,
+                        size: new.size,
+                        stack: STACK,
+                        allocator: AllocatorNumber::BY_NAME,
+                    },
+                );
                 let call = Call::Reallocate { before: old.name, block: new.name, size: new.size };
                 self.threads[thread].calls.push(call);
             }
