@@ -64,7 +64,10 @@ fn an_allocator_in_front_is_recorded_as_the_programs() {
         let library: PathBuf = tool::allocator(allocator);
         let recorded = record_behind(&library, &program, folder.path());
         assert_eq!(recorded.outcome.code(), 0, "{allocator}: {}", recorded.outcome.stderr);
-        assert_eq!(recorded.below("work"), OF_WORK, "{allocator}: {}", recorded.outcome.stderr);
+        // In its first call snmalloc asks the C library for a function at the end of the thread, which that notes in a block.
+        let noted = if allocator == "snmalloc" { [1, 0, 32] } else { [0; 3] };
+        let expected: [u64; 3] = std::array::from_fn(|i| OF_WORK[i] + noted[i]);
+        assert_eq!(recorded.below("work"), expected, "{allocator}: {}", recorded.outcome.stderr);
         let report = recorded.report();
         let process = report.processes.iter().find(|process| process.command[0] == program.to_string_lossy());
         let of = &process.expect("it is recorded").allocator;

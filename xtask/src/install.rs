@@ -32,6 +32,9 @@ pub const FOR_TESTS: &[Needed] = &[
     ("libjemalloc.so.2", "libjemalloc2"),
     ("libmimalloc.so.2", "libmimalloc2.0"),
     ("libtcmalloc_minimal.so.4", "libtcmalloc-minimal4"),
+    // And to be linked into programs.
+    ("libjemalloc.a", "libjemalloc-dev"),
+    ("libtcmalloc_minimal.a", "libgoogle-perftools-dev"),
     // What `doctor` has to find.
     ("libtcmalloc.so.4", "libgoogle-perftools4"),
     ("libefence.so.0", "electric-fence"),
@@ -39,7 +42,7 @@ pub const FOR_TESTS: &[Needed] = &[
     ("musl-gcc", "musl-tools"),
 ];
 
-/// Where shared libraries are.
+/// Where libraries are.
 const LIBRARY_FOLDERS: &[&str] = &["/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib"];
 /// What builds the HTML report's program, and the browser that tests it.
 pub const FOR_WEB: &[Needed] = &[("node", "nodejs"), ("npm", "npm"), ("chromium", "chromium")];
@@ -78,7 +81,7 @@ pub fn programs(needed: &[Needed], may_install: bool) -> Result<()> {
     let path = env::var_os("PATH").unwrap_or_default();
     let folders: Vec<_> = env::split_paths(&path).collect();
     let packages = || {
-        missing(needed, |name| match name.contains(".so") {
+        missing(needed, |name| match name.starts_with("lib") {
             true => LIBRARY_FOLDERS.iter().any(|folder| Path::new(folder).join(name).exists()),
             false => folders.iter().any(|folder| is_program(&folder.join(name))),
         })

@@ -282,6 +282,11 @@ pub fn is_own_code(address: usize) -> bool {
     OWN_CODE.contains(address) && IS_PRELOADED.load(Ordering::Relaxed) != 0
 }
 
+/// Whether an address is surely none of the recorder's code: what a wrapper has beside itself in one file is not told apart.
+pub fn is_others_code(address: usize) -> bool {
+    IS_PRELOADED.load(Ordering::Relaxed) != 0 && !OWN_CODE.contains(address)
+}
+
 /// Whether it is known which object provides the real `malloc`.
 pub fn is_identified() -> bool {
     !ALLOCATOR.load(Ordering::Relaxed).is_null()

@@ -4,7 +4,9 @@ use super::calls;
 use super::room::Room;
 use super::{heaps, sizes, slots};
 use crate::arch::jump::{self, MOVED_AT, STUB_BYTES};
+use crate::sys::maps::{Code, code_at};
 use crate::sys::{self, Access, PAGE};
+use core::ops::Range;
 use core::sync::atomic::Ordering;
 use heapwise_trace::live::atomics::AtomicU8;
 use heapwise_trace::live::hooks::{Hook, HookKind, JUMP_BYTES, MOST_MOVED, result};
@@ -28,7 +30,7 @@ const AT_ONCE: usize = 64;
 pub(super) fn apply(mut next: impl FnMut() -> Option<(usize, Option<Hook>)>, results: &[AtomicU8]) {
     let mut done = false;
     while !done {
-        let mut rooms = Rooms { open: None, may_run: true };
+        let mut rooms = Rooms { open: None, may_run: true, object: 0..0 };
         let mut prepared = [const { None::<Prepared> }; AT_ONCE];
         for place in &mut prepared {
             let Some((index, hook)) = next() else {
@@ -59,11 +61,24 @@ struct Rooms {
     open: Option<Room>,
     /// Whether all that were closed may be executed.
     may_run: bool,
+    /// The object file of the last function.
+    object: Range<usize>,
 }
 
 impl Rooms {
     fn close(&mut self) {
         self.may_run &= self.open.take().is_none_or(Room::close);
+    }
+
+    /// Where the object file begins and ends that has the code at an address.
+    fn object_of(&mut self, address: usize) -> Range<usize> {
+        if !self.object.contains(&address) {
+            self.object = match code_at(address, &mut []) {
+                Some((Code::Object { start, end }, _)) => start..end,
+                _ => 0..0,
+            };
+        }
+        self.object.clone()
     }
 
     /// One that is near enough to an address.
@@ -99,6 +114,7 @@ fn prepare(hook: &Hook, index: usize, rooms: &mut Rooms) -> Result<Option<(usize
     if hook.puts_return && jump::has_shadow_stack() {
         return Err(result::RETURNS_GUARDED);
     }
+    let object = rooms.object_of(address);
     let Some(room) = rooms.near(address) else { return Err(result::NO_ROOM) };
     let Some(slot) = slots::take() else { return Err(result::NO_ROOM) };
     let (at, code) = room.take(CODE_BYTES);
@@ -107,7 +123,7 @@ fn prepare(hook: &Hook, index: usize, rooms: &mut Rooms) -> Result<Option<(usize
     stub[..STUB_BYTES].copy_from_slice(&jump::stub(core::ptr::from_ref(slot) as usize, way));
     jump::moved(hook, moved_at, moved).ok_or(result::NO_ROOM)?;
     let jump = jump::jump(address, at).ok_or(result::NO_ROOM)?;
-    slot.fill(moved_at, address, index, hook);
+    slot.fill(moved_at, address, index, object, hook);
     Ok(Some((address, jump)))
 }
 

@@ -9,7 +9,7 @@ use super::{heaps, loaded, passing, process};
 use crate::arch::entry::Entry;
 use crate::arch::jump::Way;
 use crate::arch::tls::{self, waiting};
-use crate::describe::{forget_time, freed, handed_out_by, in_inside, is_inner, resized, tell_time};
+use crate::describe::{forget_time, freed, handed_out_by, in_inside, resized, tell_time};
 use crate::loadable;
 use crate::turn::begin;
 use core::ffi::c_int;
@@ -94,7 +94,7 @@ fn allocate_as(kind: u8, [a, b, c]: [usize; 3], sp: usize, fp: usize, slot: &Slo
     let (words, entry) = (tls::words(), Entry { stack_pointer: sp, frame_pointer: fp });
     // SAFETY: the slot's function, which the caller has called.
     let real = unsafe { slot.function_of_three() };
-    if is_inner(words, &entry) {
+    if slot.is_inner(words, &entry) {
         // SAFETY: the caller's call.
         return waiting(words, || unsafe { real(a, b, c) });
     }
@@ -128,7 +128,7 @@ unsafe extern "C" fn posix_memalign(
     // SAFETY: the slot's function, which the caller has called.
     let real = unsafe { slot.function_of_three() };
     let is_left_alone = passing::is_left_alone(slot);
-    if is_left_alone && !passing::is_unknown() || is_inner(words, &entry) {
+    if is_left_alone && !passing::is_unknown() || slot.is_inner(words, &entry) {
         // SAFETY: the caller's call.
         return waiting(words, || unsafe { real(out as usize, align, size) }) as c_int;
     }
@@ -156,7 +156,7 @@ unsafe extern "C" fn free(block: usize, b: usize, c: usize, sp: usize, fp: usize
     let (words, entry) = (tls::words(), Entry { stack_pointer: sp, frame_pointer: fp });
     // SAFETY: the slot's function, which the caller has called.
     let real = unsafe { slot.function_of_three() };
-    if block == 0 || passing::is_left_alone(slot) || is_inner(words, &entry) {
+    if block == 0 || passing::is_left_alone(slot) || slot.is_inner(words, &entry) {
         // SAFETY: the caller's call.
         return waiting(words, || unsafe { real(block, b, c) });
     }
@@ -184,7 +184,7 @@ unsafe extern "C" fn resize(block: usize, b: usize, c: usize, sp: usize, fp: usi
     let real = unsafe { slot.function_of_three() };
     let size = if slot.kind() == HookKind::ResizeArray as u8 { b.saturating_mul(c) } else { b };
     let is_left_alone = passing::is_left_alone(slot);
-    if is_left_alone && (block != 0 || !passing::is_unknown()) || is_inner(words, &entry) {
+    if is_left_alone && (block != 0 || !passing::is_unknown()) || slot.is_inner(words, &entry) {
         // SAFETY: the caller's call.
         return waiting(words, || unsafe { real(block, b, c) });
     }
@@ -216,7 +216,7 @@ unsafe extern "C" fn resize_wide(
     let (words, entry) = (tls::words(), Entry { stack_pointer: sp, frame_pointer: fp });
     // SAFETY: the slot's function, which the caller has called.
     let real = unsafe { slot.function_of_six() };
-    if is_inner(words, &entry) {
+    if slot.is_inner(words, &entry) {
         // SAFETY: the caller's call.
         return waiting(words, || unsafe { real(block, b, c, d, e, f) });
     }
@@ -242,7 +242,7 @@ unsafe extern "C" fn resize_in_place(
     let (words, entry) = (tls::words(), Entry { stack_pointer: sp, frame_pointer: fp });
     // SAFETY: the slot's function, which the caller has called.
     let real = unsafe { slot.function_of_six() };
-    if is_inner(words, &entry) {
+    if slot.is_inner(words, &entry) {
         // SAFETY: the caller's call.
         return waiting(words, || unsafe { real(block, size, c, d, e, f) });
     }

@@ -12,7 +12,7 @@ use super::requests::{Request, describe_resize};
 use super::slots::Slot;
 use crate::arch::entry::Entry;
 use crate::arch::tls::{self, Words, waiting};
-use crate::describe::{forget_time, freed, handed_out_by, in_inside, is_inner};
+use crate::describe::{forget_time, freed, handed_out_by, in_inside};
 use core::ffi::{CStr, c_char, c_void};
 use heapwise_trace::event::{AllocFunction, AllocatorNumber};
 use heapwise_trace::live::hooks::HookKind;
@@ -55,7 +55,7 @@ pub(super) unsafe extern "C" fn many(
     let real = unsafe { slot.function_of_six() };
     // SAFETY: the caller's call.
     let call = || unsafe { real(a, b, c, d, e, f) };
-    if is_inner(words, &entry) {
+    if slot.is_inner(words, &entry) {
         return waiting(words, call);
     }
     let [first, second, third] = if slot.is_behind_heap() { [b, c, d] } else { [a, b, c] };
@@ -131,7 +131,7 @@ pub(super) unsafe extern "C" fn destroy(
     let real = unsafe { slot.function_of_six() };
     // SAFETY: the caller's call.
     let call = || unsafe { real(heap, b, c, d, e, f) };
-    if heap == 0 || is_inner(words, &entry) {
+    if heap == 0 || slot.is_inner(words, &entry) {
         return waiting(words, call);
     }
     if let Some(visit) = VISIT.iter().find(|visit| visit.is_of(slot.allocator())).and_then(Callable::address)

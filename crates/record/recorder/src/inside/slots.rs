@@ -1,8 +1,13 @@
 //! A slot for each function that is entered through the recorder: what the stub hands on.
 
+use crate::arch::entry::Entry;
 use crate::arch::jump::{self, KEEPS_VECTORS_AT};
+use crate::arch::tls::Words;
+use crate::describe::is_inner;
 use crate::process::PROCESS;
+use crate::real;
 use crate::sys;
+use core::ops::Range;
 use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicUsize, Ordering};
 use heapwise_trace::event::AllocatorNumber;
 use heapwise_trace::live::hooks::{Arguments, Hook, MOST_HOOKS, result};
@@ -28,6 +33,9 @@ pub(super) struct Slot {
     is_behind_heap: AtomicU8,
     /// Its place in the tables of hooks and their results.
     index: AtomicU16,
+    /// Where the object file with the function begins and ends.
+    object_start: AtomicUsize,
+    object_end: AtomicUsize,
 }
 
 const _: () = assert!(core::mem::offset_of!(Slot, keeps_vectors) == KEEPS_VECTORS_AT);
@@ -44,6 +52,8 @@ impl Slot {
             allocator: AtomicU8::new(0),
             is_behind_heap: AtomicU8::new(0),
             index: AtomicU16::new(0),
+            object_start: AtomicUsize::new(0),
+            object_end: AtomicUsize::new(0),
         }
     }
 
@@ -84,6 +94,23 @@ impl Slot {
         self.is_behind_heap.load(Ordering::Relaxed) != 0
     }
 
+    /// Whether this call of the function comes from further in: an allocator's own, or the recorder's.
+    #[inline(always)]
+    pub(super) fn is_inner(&self, words: Words, entry: &Entry) -> bool {
+        is_inner(words, entry) && !self.is_called_from_elsewhere(entry)
+    }
+
+    /// Whether the call comes from another file than the function is in: what an allocator calls there is no part of it. It may be the
+    /// making of an exception, or a thread.
+    #[cold]
+    fn is_called_from_elsewhere(&self, entry: &Entry) -> bool {
+        // SAFETY: the slot of the return address of the call that has just been made.
+        let caller = unsafe { (entry.stack_pointer as *const usize).read_volatile() };
+        let object = self.object_start.load(Ordering::Relaxed)..self.object_end.load(Ordering::Relaxed);
+        // One function of an allocator may end with a jump to another one, and then the recorder's address is what it finds.
+        !object.is_empty() && !object.contains(&caller) && real::is_others_code(caller)
+    }
+
     /// Notes that a call of the function could not be described.
     #[cold]
     pub(super) fn note_unseen(&self) {
@@ -100,8 +127,10 @@ impl Slot {
     }
 
     /// Fills it in, before any thread can have it.
-    pub(super) fn fill(&self, real: usize, address: usize, index: usize, hook: &Hook) {
+    pub(super) fn fill(&self, real: usize, address: usize, index: usize, object: Range<usize>, hook: &Hook) {
         self.index.store(index as u16, Ordering::Relaxed);
+        self.object_start.store(object.start, Ordering::Relaxed);
+        self.object_end.store(object.end, Ordering::Relaxed);
         self.real.store(real, Ordering::Relaxed);
         self.kind.store(hook.kind as u8, Ordering::Relaxed);
         self.may_pass_on.store(u8::from(hook.may_pass_on), Ordering::Relaxed);

@@ -1,0 +1,94 @@
+//! What is requested of an allocator inside of the program: from the arguments of its functions.
+
+use crate::arch::entry::Entry;
+use crate::arch::tls::Words;
+use crate::describe::{forget_time, handed_out_by, in_inside, resized};
+use crate::large;
+use crate::turn::begin;
+use heapwise_trace::event::{AllocFunction, AllocatorNumber};
+use heapwise_trace::live::hooks::HookKind;
+
+/// What every block is aligned to: an alignment up to this need not be requested.
+const MIN_ALIGN: usize = 16;
+/// `mallocx`: the binary logarithm of the alignment, and whether the block is to be zeroed.
+const MALLOCX_ALIGN: usize = 0x3f;
+const MALLOCX_ZERO: usize = 0x40;
+
+/// What was requested.
+pub(super) struct Request {
+    pub(super) size: usize,
+    align: usize,
+    is_zeroed: bool,
+}
+
+impl Request {
+    #[inline(always)]
+    pub(super) fn of(kind: u8, [a, b, _]: [usize; 3]) -> Self {
+        const ARRAY: u8 = HookKind::AllocateArray as u8;
+        const ZEROED: u8 = HookKind::AllocateZeroed as u8;
+        const ARRAY_ZEROED: u8 = HookKind::AllocateArrayZeroed as u8;
+        const ALIGNED: u8 = HookKind::AllocateAligned as u8;
+        const ALIGN_FIRST: u8 = HookKind::AlignedAllocate as u8;
+        const ALIGNED_ZEROED: u8 = HookKind::AllocateAlignedZeroed as u8;
+        const ALIGN_FIRST_ZEROED: u8 = HookKind::AlignedAllocateZeroed as u8;
+        const MALLOCX: u8 = HookKind::Mallocx as u8;
+        let (size, align, is_zeroed) = match kind {
+            ARRAY => (a.saturating_mul(b), 0, false),
+            ZEROED => (a, 0, true),
+            ARRAY_ZEROED => (a.saturating_mul(b), 0, true),
+            ALIGNED => (a, b, false),
+            ALIGN_FIRST => (b, a, false),
+            ALIGNED_ZEROED => (a, b, true),
+            ALIGN_FIRST_ZEROED => (b, a, true),
+            MALLOCX => (a, align_of_flags(b), b & MALLOCX_ZERO != 0),
+            _ => (a, 0, false),
+        };
+        Self { size, align, is_zeroed }
+    }
+
+    /// The function of the C library that would do it, and the alignment that has to be requested.
+    #[inline(always)]
+    pub(super) fn function(&self) -> (AllocFunction, usize) {
+        match (self.align > MIN_ALIGN, self.is_zeroed) {
+            (true, _) => (AllocFunction::AlignedAlloc, self.align),
+            (false, true) => (AllocFunction::Calloc, 0),
+            (false, false) => (AllocFunction::Malloc, 0),
+        }
+    }
+}
+
+#[inline(always)]
+fn align_of_flags(flags: usize) -> usize {
+    1 << (flags & MALLOCX_ALIGN)
+}
+
+/// Resizes a block, or allocates one where there is none, and describes it.
+#[inline(always)]
+pub(super) fn describe_resize(
+    allocator: AllocatorNumber,
+    words: Words,
+    block: usize,
+    size: usize,
+    entry: &Entry,
+    real: impl FnOnce() -> usize,
+) -> usize {
+    if block == 0 {
+        let new = in_inside(words, entry, real);
+        handed_out_by(allocator, words, new as *mut u8, (size, 0), AllocFunction::Realloc, entry);
+        return new;
+    }
+    // What the old block touched, and when it was given up, has to be known before the function has it.
+    let before = begin(words, entry).map(|turn| {
+        let touched = large::freed(block, &mut turn.thread.large_budget);
+        (turn.clock().max(turn.thread.clock), touched)
+    });
+    let new = in_inside(words, entry, real);
+    match before {
+        Some((clock, touched)) => {
+            let blocks = (block as *mut u8, new as *mut u8);
+            resized(allocator, words, blocks, size, clock, touched, entry);
+        }
+        None => forget_time(words),
+    }
+    new
+}
