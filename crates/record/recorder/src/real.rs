@@ -282,7 +282,7 @@ pub fn is_own_code(address: usize) -> bool {
     OWN_CODE.contains(address) && IS_PRELOADED.load(Ordering::Relaxed) != 0
 }
 
-/// Whether an address is surely none of the recorder's code: what a wrapper has beside itself in one file is not told apart.
+/// Whether an address is surely none of the recorder's code: what a wrapper has beside itself in one file is not distinguished.
 pub fn is_others_code(address: usize) -> bool {
     IS_PRELOADED.load(Ordering::Relaxed) != 0 && !OWN_CODE.contains(address)
 }
