@@ -81,6 +81,8 @@ pub struct Analysis {
 pub struct Process {
     /// Its index in the recording.
     pub index: ProcessIndex,
+    /// How many others the recording has mentioned before it.
+    pub place: usize,
     pub pid: u32,
     /// Its parent's process id.
     pub parent_pid: u32,

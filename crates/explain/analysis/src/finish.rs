@@ -312,6 +312,7 @@ impl<O: Observer> Run<O> {
             let Epoch(start) = state.info.start_epoch;
             processes.push(Process {
                 index: state.info.index,
+                place: slot,
                 pid: state.info.pid,
                 parent_pid: state.info.parent_pid,
                 forked_from: state.info.forked_from,
@@ -326,6 +327,8 @@ impl<O: Observer> Run<O> {
                 modules: std::mem::take(&mut state.module_infos),
             });
         }
+        // A process that took long to say what it is may be described after those that it has started.
+        processes.sort_by_key(|process| (process.start, process.index));
         let gauge = self.sequencer.ledger.overall;
         overall.peak_live_bytes = Bytes(gauge.peak_bytes);
         overall.peak_live_blocks = gauge.peak_blocks;

@@ -110,6 +110,20 @@ fn a_process_that_was_not_sampled_again_holds_nothing() {
     assert_eq!(analysed(&w.into_inner()).memory.peak_rss.0, 60);
 }
 
+/// The first process has said what it is after the one that it has started.
+#[test]
+fn processes_are_in_the_order_in_which_they_began() {
+    let mut w = Writer::new(Vec::new(), &Meta::default()).expect("memory");
+    for (index, start) in [(1, 7), (0, 2), (2, 7)] {
+        let (index, start_epoch) = (ProcessIndex(index), Epoch(start));
+        w.process(&ProcessInfo { index, start_epoch, ..ProcessInfo::default() }).expect("memory");
+    }
+    w.clock(&ClockReadings((0..=10).map(|i| (Epoch(i), i * 1_000_000)).collect())).expect("memory");
+    let processes = analysed(&w.into_inner()).processes;
+    let order: Vec<_> = processes.iter().map(|process| (process.index.0, process.place)).collect();
+    assert_eq!(order, [(0, 1), (1, 0), (2, 2)]);
+}
+
 #[test]
 fn a_heap_is_gone_with_its_process() {
     let analysis = analysed(&recording());

@@ -63,10 +63,11 @@ pub fn compile<R: Read>(
     if let Some(sampled) = &analysis.sampled {
         return Err(Error::Sampled { sample_bytes: sampled.every.0 });
     }
-    let mut compiler = compile::Compiler::new(process, analysis.memory.peak_rss)?;
+    let of = analysis.processes.get(process);
+    let mut compiler = compile::Compiler::new(of.map_or(process, |of| of.place), analysis.memory.peak_rss)?;
     let mut options = Options::default();
     options.ignore_symbols = true;
     observe(reader, &options, &mut compiler, progress)?;
-    let end = analysis.processes.get(process).and_then(|p| p.end);
+    let end = of.and_then(|of| of.end);
     Ok(compiler.finish(end)?)
 }
