@@ -8,7 +8,7 @@ use crate::arch::entry::Entry;
 use crate::arch::tls::{self, Words};
 use crate::inside::sizes;
 use crate::stopwatch::Stopwatch;
-use crate::turn::{Recording, begin, begin_aside, enter_real, is_inner_slowly};
+use crate::turn::{Recording, begin, begin_after_inside, begin_aside, enter_real, is_inner_slowly};
 use crate::{bootstrap, guard, large, nested, real};
 use heapwise_trace::event::{AllocFunction, AllocatorNumber, BlockAddress, Event};
 
@@ -35,7 +35,49 @@ pub(crate) fn handed_out_by(
     function: AllocFunction,
     entry: &Entry,
 ) {
-    let Some(mut turn) = begin(words, entry) else { return forget_time(words) };
+    let Some(turn) = begin(words, entry) else { return forget_time(words) };
+    describe_block(turn, allocator, words, block, (size, align), function, entry);
+}
+
+/// Calls a function of an allocator inside that hands out a block, and describes that.
+#[inline(always)]
+pub(crate) fn hand_out_inside(
+    allocator: AllocatorNumber,
+    words: Words,
+    size: usize,
+    entry: &Entry,
+    call: impl FnOnce() -> usize,
+) -> usize {
+    let function = AllocFunction::Malloc;
+    // SAFETY: this thread's own word; no reference to it lives.
+    if unsafe { (*words).guard } != 0 {
+        let block = in_inside(words, entry, call);
+        handed_out_by(allocator, words, block as *mut u8, (size, 0), function, entry);
+        return block;
+    }
+    let watch = Stopwatch::start(words);
+    // SAFETY: as above.
+    unsafe { (*words).guard = entry.stack_pointer | guard::REAL };
+    let block = call();
+    watch.stop(words);
+    // PERF: the guard goes from the allocator's to the recorder's.
+    match begin_after_inside(words, entry) {
+        Some(turn) => describe_block(turn, allocator, words, block as *mut u8, (size, 0), function, entry),
+        None => forget_time(words),
+    }
+    block
+}
+
+#[inline(always)]
+fn describe_block(
+    mut turn: Recording,
+    allocator: AllocatorNumber,
+    words: Words,
+    block: *mut u8,
+    (size, align): (usize, usize),
+    function: AllocFunction,
+    entry: &Entry,
+) {
     let clock = turn.clock();
     if !turn.at(clock) {
         return forget_time(words);
@@ -72,6 +114,42 @@ pub(crate) fn freed(words: Words, block: *mut u8, entry: &Entry) {
     }
     let touched = large::freed(block as usize, &mut turn.thread.large_budget);
     turn.push(Event::Free { address: BlockAddress(block as u64), touched });
+}
+
+/// Describes a block that is about to be freed, and calls a function of an allocator inside that does it.
+#[inline(always)]
+pub(crate) fn free_inside(
+    words: Words,
+    block: *mut u8,
+    entry: &Entry,
+    call: impl FnOnce() -> usize,
+) -> usize {
+    // SAFETY: this thread's own word; no reference to it lives.
+    if unsafe { (*words).guard } != 0 {
+        freed(words, block, entry);
+        let result = in_inside(words, entry, call);
+        tell_time(words, entry);
+        return result;
+    }
+    let Some(mut turn) = begin(words, entry) else {
+        let result = in_inside(words, entry, call);
+        forget_time(words);
+        return result;
+    };
+    let clock = turn.clock();
+    if turn.at(clock) {
+        let touched = large::freed(block as usize, &mut turn.thread.large_budget);
+        turn.push(Event::Free { address: BlockAddress(block as u64), touched });
+    }
+    // PERF: the guard goes from the recorder's to the allocator's.
+    turn.leave_to_inside(entry);
+    let watch = Stopwatch::start(words);
+    let result = call();
+    // SAFETY: as above.
+    unsafe { (*words).guard = 0 };
+    watch.stop(words);
+    tell_time(words, entry);
+    result
 }
 
 /// A separate function, so that the path that is taken each time stays short.

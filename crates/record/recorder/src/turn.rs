@@ -12,7 +12,7 @@ use crate::process::{PROCESS, Process};
 use crate::thread::{self, ThreadState};
 use crate::unwind::memory::Stacks;
 use crate::{large, nested, real, sys};
-use core::sync::atomic::{Ordering, compiler_fence};
+use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 use heapwise_trace::event::{Epoch, Event, StackId};
 use heapwise_trace::live::layout::{CLOCK_EPOCH_MASK, CLOCK_PAUSED, CLOCK_STOPPED};
 use heapwise_trace::live::words::encode;
@@ -20,6 +20,8 @@ use heapwise_trace::live::words::encode;
 /// The recorder at work for one event of this thread. Dropping it lets the next one in.
 pub(crate) struct Recording {
     process: &'static Process,
+    /// The session's clock, which is never unmapped.
+    clock: &'static AtomicU64,
     words: Words,
     pub(crate) thread: &'static mut ThreadState,
     /// The guard before: 0, or that of the real allocator, which has called something of the program's.
@@ -55,19 +57,54 @@ pub(crate) fn begin_with(
     entry: &Entry,
     is_event: bool,
 ) -> Option<Recording> {
-    let attached = !process.clock.load(Ordering::Acquire).is_null();
+    let mut clock = process.clock.load(Ordering::Acquire);
     // SAFETY: this thread's own words; a signal handler leaves them as it found them.
     let (state, mut before) = unsafe { ((*words).state, (*words).guard) };
-    if !attached || before != 0 || state.is_null() {
+    if clock.is_null() || before != 0 || state.is_null() {
         before = begin_slowly(process, words, entry, is_event)?;
+        clock = process.clock.load(Ordering::Acquire);
     }
-    // SAFETY: as above. The state is this thread's and, with the guard set, at work only here.
+    // SAFETY: null, or the session's clock.
+    let clock = unsafe { clock.as_ref() }?;
+    // SAFETY: attached to the session, as just found.
+    Some(unsafe { take(process, clock, words, entry, before) })
+}
+
+/// Takes this thread's turn right after an allocator inside, for which its guard is still set. `None` as for [`begin`], without a guard.
+#[inline(always)]
+pub(crate) fn begin_after_inside(words: Words, entry: &Entry) -> Option<Recording> {
+    let clock = PROCESS.clock.load(Ordering::Acquire);
+    // SAFETY: this thread's own word; a signal handler leaves it as it found it.
+    let state = unsafe { (*words).state };
+    // SAFETY: null, or the session's clock, which is never unmapped.
+    match unsafe { clock.as_ref() } {
+        // SAFETY: both are there, so the process and the thread are attached.
+        Some(clock) if !state.is_null() => Some(unsafe { take(&PROCESS, clock, words, entry, 0) }),
+        _ => {
+            // SAFETY: this thread's own word.
+            unsafe { (*words).guard = 0 };
+            begin(words, entry)
+        }
+    }
+}
+
+/// # Safety
+/// Process and thread are attached, and the recorder is not at work on the thread.
+#[inline(always)]
+unsafe fn take(
+    process: &'static Process,
+    clock: &'static AtomicU64,
+    words: Words,
+    entry: &Entry,
+    before: usize,
+) -> Recording {
+    // SAFETY: the state is this thread's and, with the guard set, at work only here.
     let thread = unsafe {
         (*words).guard = entry.stack_pointer;
         compiler_fence(Ordering::SeqCst);
         &mut *(*words).state
     };
-    Some(Recording { process, words, thread, before })
+    Recording { process, clock, words, thread, before }
 }
 
 /// Attaches process and thread, or sorts out a guard that is set. Returns the guard to be set afterwards if the turn is
@@ -221,9 +258,13 @@ impl Recording {
     /// The clock now.
     #[inline(always)]
     pub(crate) fn clock(&self) -> u64 {
-        let clock = self.process.clock.load(Ordering::Relaxed);
-        // SAFETY: null only after the recorder gave up; else the session's clock, which is never unmapped.
-        unsafe { clock.as_ref() }.map_or(CLOCK_STOPPED, |clock| clock.load(Ordering::Acquire))
+        self.clock.load(Ordering::Acquire)
+    }
+
+    /// Ends the turn, and has the thread's guard be that of an allocator inside, which is called next. Only for what is not nested.
+    #[inline(always)]
+    pub(crate) fn leave_to_inside(mut self, entry: &Entry) {
+        self.before = entry.stack_pointer | guard::REAL;
     }
 
     /// Notes a clock reading in the ring if it is news. Returns whether events are recorded at the moment.

@@ -9,7 +9,7 @@ use super::{heaps, loaded, passing, process};
 use crate::arch::entry::Entry;
 use crate::arch::jump::Way;
 use crate::arch::tls::{self, waiting};
-use crate::describe::{forget_time, freed, handed_out_by, in_inside, resized, tell_time};
+use crate::describe::{forget_time, free_inside, hand_out_inside, handed_out_by, in_inside, resized};
 use crate::loadable;
 use crate::turn::begin;
 use core::ffi::c_int;
@@ -62,35 +62,20 @@ pub(super) fn way(hook: &Hook) -> Option<Way> {
         HookKind::PosixMemalign if keeps_registers => keeping(keeping_posix_memalign_shim),
         HookKind::PosixMemalign => Way::Direct(posix_memalign as *const () as usize),
         HookKind::Free if keeps_registers => keeping(keeping_free_shim),
-        HookKind::Free => Way::Direct(free as *const () as usize),
+        HookKind::Free if hook.may_pass_on => Way::Direct(free as *const () as usize),
+        HookKind::Free => Way::Direct(free_plain as *const () as usize),
         HookKind::Resize | HookKind::ResizeArray if keeps_registers => keeping(keeping_resize_shim),
         HookKind::Resize | HookKind::ResizeArray | HookKind::ResizeAligned | HookKind::Rallocx => {
             Way::Direct(resize as *const () as usize)
         }
         _ if keeps_registers => keeping(keeping_allocate_shim),
-        HookKind::Allocate => Way::Direct(allocate_plain as *const () as usize),
+        HookKind::Allocate if !hook.may_pass_on => Way::Direct(allocate_plain as *const () as usize),
         _ => Way::Direct(allocate as *const () as usize),
     })
 }
 
 unsafe extern "C" fn allocate(a: usize, b: usize, c: usize, sp: usize, fp: usize, slot: &Slot) -> usize {
-    allocate_as(slot.kind(), [a, b, c], sp, fp, slot)
-}
-
-/// PERF: what most calls are, without a look at what they request.
-unsafe extern "C" fn allocate_plain(
-    a: usize,
-    b: usize,
-    c: usize,
-    sp: usize,
-    fp: usize,
-    slot: &Slot,
-) -> usize {
-    allocate_as(HookKind::Allocate as u8, [a, b, c], sp, fp, slot)
-}
-
-#[inline(always)]
-fn allocate_as(kind: u8, [a, b, c]: [usize; 3], sp: usize, fp: usize, slot: &Slot) -> usize {
+    let kind = slot.kind();
     let (words, entry) = (tls::words(), Entry { stack_pointer: sp, frame_pointer: fp });
     // SAFETY: the slot's function, which the caller has called.
     let real = unsafe { slot.function_of_three() };
@@ -114,6 +99,26 @@ fn allocate_as(kind: u8, [a, b, c]: [usize; 3], sp: usize, fp: usize, slot: &Slo
     let sizes = (request.size, align);
     handed_out_by(slot.allocator(), words, block as *mut u8, sizes, function, &entry);
     block
+}
+
+/// PERF: what most calls are, without a look at what they request, and of what is no wrapper.
+unsafe extern "C" fn allocate_plain(
+    a: usize,
+    b: usize,
+    c: usize,
+    sp: usize,
+    fp: usize,
+    slot: &Slot,
+) -> usize {
+    let (words, entry) = (tls::words(), Entry { stack_pointer: sp, frame_pointer: fp });
+    // SAFETY: the slot's function, which the caller has called.
+    let real = unsafe { slot.function_of_three() };
+    if slot.is_inner(words, &entry) {
+        // SAFETY: the caller's call.
+        return waiting(words, || unsafe { real(a, b, c) });
+    }
+    // SAFETY: the caller's call.
+    hand_out_inside(slot.allocator(), words, a, &entry, || unsafe { real(a, b, c) })
 }
 
 unsafe extern "C" fn posix_memalign(
@@ -152,6 +157,26 @@ unsafe extern "C" fn posix_memalign(
     error
 }
 
+/// PERF: as [`allocate_plain`].
+unsafe extern "C" fn free_plain(
+    block: usize,
+    b: usize,
+    c: usize,
+    sp: usize,
+    fp: usize,
+    slot: &Slot,
+) -> usize {
+    let (words, entry) = (tls::words(), Entry { stack_pointer: sp, frame_pointer: fp });
+    // SAFETY: the slot's function, which the caller has called.
+    let real = unsafe { slot.function_of_three() };
+    if block == 0 || slot.is_inner(words, &entry) {
+        // SAFETY: the caller's call.
+        return waiting(words, || unsafe { real(block, b, c) });
+    }
+    // SAFETY: the caller's call.
+    free_inside(words, block as *mut u8, &entry, || unsafe { real(block, b, c) })
+}
+
 unsafe extern "C" fn free(block: usize, b: usize, c: usize, sp: usize, fp: usize, slot: &Slot) -> usize {
     let (words, entry) = (tls::words(), Entry { stack_pointer: sp, frame_pointer: fp });
     // SAFETY: the slot's function, which the caller has called.
@@ -160,11 +185,8 @@ unsafe extern "C" fn free(block: usize, b: usize, c: usize, sp: usize, fp: usize
         // SAFETY: the caller's call.
         return waiting(words, || unsafe { real(block, b, c) });
     }
-    freed(words, block as *mut u8, &entry);
     // SAFETY: the caller's call.
-    let result = in_inside(words, &entry, || unsafe { real(block, b, c) });
-    tell_time(words, &entry);
-    result
+    free_inside(words, block as *mut u8, &entry, || unsafe { real(block, b, c) })
 }
 
 /// What an allocator does for itself: the functions that it calls meanwhile are not described.
