@@ -8,7 +8,7 @@ use crate::arch::entry::Entry;
 use crate::arch::tls::{self, Words};
 use crate::inside::sizes;
 use crate::stopwatch::Stopwatch;
-use crate::turn::{Recording, begin, begin_after_inside, begin_aside, enter_real, is_inner_slowly};
+use crate::turn::{Recording, begin, begin_after_inside, begin_aside, enter_real};
 use crate::{bootstrap, guard, large, nested, real};
 use heapwise_trace::event::{AllocFunction, AllocatorNumber, BlockAddress, Event};
 
@@ -39,20 +39,20 @@ pub(crate) fn handed_out_by(
     describe_block(turn, allocator, words, block, (size, align), function, entry);
 }
 
-/// Calls a function of an allocator inside that hands out a block, and describes that.
+/// Calls a function of an allocator inside that hands out a block, and describes that. Size and alignment are those that were requested.
 #[inline(always)]
 pub(crate) fn hand_out_inside(
     allocator: AllocatorNumber,
     words: Words,
-    size: usize,
+    sizes: (usize, usize),
+    function: AllocFunction,
     entry: &Entry,
     call: impl FnOnce() -> usize,
 ) -> usize {
-    let function = AllocFunction::Malloc;
     // SAFETY: this thread's own word; no reference to it lives.
     if unsafe { (*words).guard } != 0 {
         let block = in_inside(words, entry, call);
-        handed_out_by(allocator, words, block as *mut u8, (size, 0), function, entry);
+        handed_out_by(allocator, words, block as *mut u8, sizes, function, entry);
         return block;
     }
     let watch = Stopwatch::start(words);
@@ -62,7 +62,7 @@ pub(crate) fn hand_out_inside(
     watch.stop(words);
     // PERF: the guard goes from the allocator's to the recorder's.
     match begin_after_inside(words, entry) {
-        Some(turn) => describe_block(turn, allocator, words, block as *mut u8, (size, 0), function, entry),
+        Some(turn) => describe_block(turn, allocator, words, block as *mut u8, sizes, function, entry),
         None => forget_time(words),
     }
     block
@@ -202,18 +202,10 @@ pub(crate) fn in_real<T>(words: Words, entry: &Entry, call: impl FnOnce() -> T) 
     guarded(words, watch, entry, call)
 }
 
-/// Calls into an allocator inside of the program. What arrives meanwhile on this thread at another of its functions is internal to it;
-/// see [`is_inner`].
+/// Calls into an allocator inside of the program. What arrives meanwhile on this thread at another of its functions is internal to it.
 #[inline(always)]
 pub(crate) fn in_inside<T>(words: Words, entry: &Entry, call: impl FnOnce() -> T) -> T {
     guarded(words, Stopwatch::start(words), entry, call)
-}
-
-/// Whether an entry into an allocator inside of the program is one of an allocator's own, or of the recorder's.
-#[inline(always)]
-pub(crate) fn is_inner(words: Words, entry: &Entry) -> bool {
-    // SAFETY: this thread's own word, read as a whole; no reference to it lives.
-    unsafe { (*words).guard != 0 && is_inner_slowly(words, entry) }
 }
 
 #[inline(always)]

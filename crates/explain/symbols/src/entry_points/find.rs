@@ -109,6 +109,8 @@ struct EntryPoint<'code> {
 /// The entry points that a file defines.
 fn entry_points<'code>(code: &'code Code<'_>, in_front: InFront) -> Vec<EntryPoint<'code>> {
     let mut defined: BTreeMap<&str, Function<'_>> = BTreeMap::new();
+    // Families of whose heaps a program may have one.
+    let mut has_heaps = BTreeSet::new();
     let (mut is_checking, mut exports_malloc, mut c_library) = (false, false, "");
     let (mut is_c_library, mut is_glibc) = (false, false);
     // In a program that is linked statically, a name that the C library hides is as local as one of a single source file.
@@ -122,6 +124,8 @@ fn entry_points<'code>(code: &'code Code<'_>, in_front: InFront) -> Vec<EntryPoi
         is_checking |= CHECKING.contains(&function.name);
         let known = points::STATIC.iter().find(|(sign, _)| *sign == function.name);
         c_library = known.map_or(c_library, |(_, name)| name);
+        let with_heaps = points::ALL.iter().filter(|points| points.heaps.contains(&function.name));
+        has_heaps.extend(with_heaps.map(|points| points.family));
         exports_malloc |= function.is_exported && function.name == "malloc";
         is_c_library |= function.is_exported && function.name == points::C_LIBRARY;
         is_glibc |= function.is_exported && function.name == points::GLIBC;
@@ -162,6 +166,9 @@ fn entry_points<'code>(code: &'code Code<'_>, in_front: InFront) -> Vec<EntryPoi
             };
             let is_there = add(&mut found, points.family, prefix, &functions);
             for (name, kind, arguments) in points.others {
+                if *arguments == Arguments::BehindHeap && !has_heaps.contains(points.family) {
+                    continue;
+                }
                 put(&mut found, points.family, (*name).to_owned(), *kind, *arguments);
             }
             if prefix.is_empty() && is_there {

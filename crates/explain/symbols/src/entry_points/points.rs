@@ -18,16 +18,25 @@ pub struct Points {
     pub functions: &'static [(&'static str, HookKind)],
     /// Those with other arguments, in allocators without prefix.
     pub others: &'static [(&'static str, HookKind, Arguments)],
+    /// Of those behind a heap: they are entered where a file has one of these functions. Without them no program has a heap to call them
+    /// with, and the allocator calls some itself, for each block.
+    pub heaps: &'static [&'static str],
 }
 
 /// All allocators whose functions are known.
 pub const ALL: &[Points] = &[
-    Points { family: "jemalloc", sign: Some("mallocx"), functions: JEMALLOC, others: &[] },
-    Points { family: "mimalloc", sign: None, functions: MIMALLOC, others: MIMALLOC_OTHERS },
-    Points { family: "snmalloc", sign: None, functions: SNMALLOC, others: &[] },
-    Points { family: "tcmalloc", sign: None, functions: TCMALLOC, others: &[] },
-    Points { family: "tcmalloc", sign: None, functions: TCMALLOC_GOOGLE, others: &[] },
-    Points { family: "rpmalloc", sign: None, functions: RPMALLOC, others: &[] },
+    Points { family: "jemalloc", sign: Some("mallocx"), functions: JEMALLOC, others: &[], heaps: &[] },
+    Points {
+        family: "mimalloc",
+        sign: None,
+        functions: MIMALLOC,
+        others: MIMALLOC_OTHERS,
+        heaps: MIMALLOC_HEAPS,
+    },
+    Points { family: "snmalloc", sign: None, functions: SNMALLOC, others: &[], heaps: &[] },
+    Points { family: "tcmalloc", sign: None, functions: TCMALLOC, others: &[], heaps: &[] },
+    Points { family: "tcmalloc", sign: None, functions: TCMALLOC_GOOGLE, others: &[], heaps: &[] },
+    Points { family: "rpmalloc", sign: None, functions: RPMALLOC, others: &[], heaps: &[] },
 ];
 
 const JEMALLOC: &[(&str, HookKind)] = &[
@@ -99,6 +108,16 @@ const MIMALLOC: &[(&str, HookKind)] = &[
     ("mi_heap_delete", Internal),
     ("mi_heap_destroy", DestroyHeap),
     ("mi_heap_visit_blocks", VisitBlocks),
+];
+
+const MIMALLOC_HEAPS: &[&str] = &[
+    "mi_heap_new",
+    "mi_heap_new_ex",
+    "mi_heap_new_in_arena",
+    "mi_heap_get_default",
+    "mi_heap_get_backing",
+    "mi_theap_get_default",
+    "mi_heap_malloc",
 ];
 
 /// Of version 3, heaps of a thread (`theap`) have the most frequent ones only.

@@ -70,6 +70,9 @@ pub(super) fn way(hook: &Hook) -> Option<Way> {
         }
         _ if keeps_registers => keeping(keeping_allocate_shim),
         HookKind::Allocate if !hook.may_pass_on => Way::Direct(allocate_plain as *const () as usize),
+        HookKind::AllocateAligned if !hook.may_pass_on => {
+            Way::Direct(allocate_aligned_plain as *const () as usize)
+        }
         _ => Way::Direct(allocate as *const () as usize),
     })
 }
@@ -118,7 +121,30 @@ unsafe extern "C" fn allocate_plain(
         return waiting(words, || unsafe { real(a, b, c) });
     }
     // SAFETY: the caller's call.
-    hand_out_inside(slot.allocator(), words, a, &entry, || unsafe { real(a, b, c) })
+    let call = || unsafe { real(a, b, c) };
+    hand_out_inside(slot.allocator(), words, (a, 0), AllocFunction::Malloc, &entry, call)
+}
+
+/// PERF: the same for `f(size, align)`, by which Rust programs call mimalloc.
+unsafe extern "C" fn allocate_aligned_plain(
+    size: usize,
+    align: usize,
+    c: usize,
+    sp: usize,
+    fp: usize,
+    slot: &Slot,
+) -> usize {
+    let (words, entry) = (tls::words(), Entry { stack_pointer: sp, frame_pointer: fp });
+    // SAFETY: the slot's function, which the caller has called.
+    let real = unsafe { slot.function_of_three() };
+    if slot.is_inner(words, &entry) {
+        // SAFETY: the caller's call.
+        return waiting(words, || unsafe { real(size, align, c) });
+    }
+    let (function, needed) = Request { size, align, is_zeroed: false }.function();
+    // SAFETY: the caller's call.
+    let call = || unsafe { real(size, align, c) };
+    hand_out_inside(slot.allocator(), words, (size, needed), function, &entry, call)
 }
 
 unsafe extern "C" fn posix_memalign(

@@ -17,8 +17,8 @@ const MALLOCX_ZERO: usize = 0x40;
 /// What was requested.
 pub(super) struct Request {
     pub(super) size: usize,
-    align: usize,
-    is_zeroed: bool,
+    pub(super) align: usize,
+    pub(super) is_zeroed: bool,
 }
 
 impl Request {

@@ -3,10 +3,10 @@
 use crate::arch::entry::Entry;
 use crate::arch::jump::{self, KEEPS_VECTORS_AT};
 use crate::arch::tls::Words;
-use crate::describe::is_inner;
 use crate::process::PROCESS;
 use crate::real;
 use crate::sys;
+use crate::turn::is_inner_slowly;
 use core::ops::Range;
 use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicUsize, Ordering};
 use heapwise_trace::event::AllocatorNumber;
@@ -97,18 +97,24 @@ impl Slot {
     /// Whether this call of the function comes from further in: an allocator's own, or the recorder's.
     #[inline(always)]
     pub(super) fn is_inner(&self, words: Words, entry: &Entry) -> bool {
-        is_inner(words, entry) && !self.is_called_from_elsewhere(entry)
+        // SAFETY: this thread's own word, read as a whole; no reference to it lives.
+        unsafe { (*words).guard != 0 && self.is_inner_of(words, entry) }
     }
 
-    /// Whether the call comes from another file than the function is in: what an allocator calls there is no part of it. It may be the
-    /// making of an exception, or a thread.
     #[cold]
-    fn is_called_from_elsewhere(&self, entry: &Entry) -> bool {
+    #[inline(never)]
+    fn is_inner_of(&self, words: Words, entry: &Entry) -> bool {
         // SAFETY: the slot of the return address of the call that has just been made.
         let caller = unsafe { (entry.stack_pointer as *const usize).read_volatile() };
+        // One function of an allocator ends with a jump to another one: what it returns to is the recorder.
+        if real::is_own_code(caller) {
+            return true;
+        }
+        // What an allocator calls in another file is no part of it. It may be the making of an exception, or a thread.
         let object = self.object_start.load(Ordering::Relaxed)..self.object_end.load(Ordering::Relaxed);
-        // One function of an allocator may end with a jump to another one, and then the recorder's address is what it finds.
-        !object.is_empty() && !object.contains(&caller) && real::is_others_code(caller)
+        let is_from_elsewhere =
+            !object.is_empty() && !object.contains(&caller) && real::is_others_code(caller);
+        !is_from_elsewhere && is_inner_slowly(words, entry)
     }
 
     /// Notes that a call of the function could not be described.
