@@ -281,13 +281,21 @@ fn rust_programs_with_an_allocator_inside_count_what_is_recorded() {
     }
 }
 
+/// How often a process is attached to, and how often heapwise is killed then. 1,000 and 200 take ten minutes.
+const CYCLES: &str = "HEAPWISE_TEST_CYCLES";
+const KILLS: &str = "HEAPWISE_TEST_KILLS";
+
+fn times(variable: &str, usually: u64) -> u64 {
+    std::env::var(variable).map_or(usually, |times| times.parse().expect("a number"))
+}
+
 #[test]
 fn a_process_under_load_survives_many_recordings() {
     let folder = run::private_folder();
     let program = compile_text("cc", &[], BUSY, folder.path(), "busy");
     let running = started(&program, &["6"], folder.path());
     let before = code(running.pid());
-    for cycle in 0..25 {
+    for cycle in 0..times(CYCLES, 25) {
         let recording = Recording::new(folder.path()).with(&["--duration", "20ms"]);
         let recorded = recording.wait(run::start(
             &mut recording.attach_command(running.pid()),
@@ -310,7 +318,7 @@ fn a_process_goes_on_when_heapwise_is_killed() {
     let folder = run::private_folder();
     let program = compile_text("cc", &[], BUSY, folder.path(), "busy");
     let running = started(&program, &["4"], folder.path());
-    for n in 0..30_u64 {
+    for n in 0..times(KILLS, 30) {
         let recording = Recording::new(folder.path()).with(&["--duration", "30ms", "--no-report"]);
         let attached = run::start(&mut recording.attach_command(running.pid()), folder.path(), "attached");
         // From its start on until it has ended.

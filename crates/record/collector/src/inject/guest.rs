@@ -19,8 +19,9 @@ const FRAME_AT: u64 = 64;
 /// From the upper end's beginning on.
 const BLOCK_AT: u64 = 2048;
 const RESULT_AT: u64 = 3072;
-/// How long a thread sleeps when it has done its work, until it goes on by itself.
-const SLEEP_SECONDS: u64 = 10;
+/// How long a thread sleeps when it has done its work, until it goes on by itself: for as long it stands still if heapwise is killed there.
+/// It is far more than heapwise needs to put it back.
+const SLEEP_SECONDS: u64 = 3;
 
 /// A thread of a process that works for us.
 #[derive(Debug)]

@@ -99,11 +99,24 @@ impl Tracee {
     /// What it is now, all of which it is again with [`put_back`](Self::put_back). Signals are held back from the first thing on that it
     /// does for us.
     pub(crate) fn borrow(&self) -> Result<Thread, Refused> {
-        let registers = self.registers()?;
+        let mut registers = self.registers()?;
+        if self.is_left_asleep(&registers) {
+            // It goes back at once where it would have gone when it had slept enough.
+            (registers.rax, registers.orig_rax) = (0, NO_CALL);
+        }
         let vectors =
             requests::vectors(self.id).map_err(|error| Refused::System("read its registers", error))?;
         let mask = requests::mask(self.id).map_err(|error| Refused::System("read its signals", error))?;
         Ok(Thread { registers, vectors, mask })
+    }
+
+    /// Whether it has worked for another heapwise, which was killed before it put the thread back: the thread sleeps in an image.
+    fn is_left_asleep(&self, registers: &Registers) -> bool {
+        // What comes behind the sleep: mov eax, 15; syscall; jmp back to it
+        const BEHIND: [u8; 9] = [0xb8, 15, 0, 0, 0, 0x0f, 0x05, 0xeb, 0xf7];
+        let is_asleep =
+            registers.orig_rax == libc::SYS_pselect6 as u64 && registers.r8 == registers.r12.wrapping_add(8);
+        is_asleep && self.read(registers.rip, BEHIND.len()).is_ok_and(|code| code == BEHIND)
     }
 
     /// Sets registers with which it works for us. From then on it has a way back, on which its signals are released.
