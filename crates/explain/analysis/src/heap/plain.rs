@@ -6,7 +6,7 @@ use super::live::{Block, MOST_REALLOCATIONS, Tick, cut_size};
 use super::timing::{Call, LastCall};
 use crate::totals::Totals;
 use crate::units::Bytes;
-use heapwise_trace::event::Event;
+use heapwise_trace::event::{AllocatorNumber, Event};
 
 impl Ledger {
     /// Does the events one after another as long as they are plain: allocations by known stacks and frees, possible as
@@ -21,8 +21,15 @@ impl Ledger {
         }
         let many = self.many;
         let process = self.threads[thread as usize].process as usize;
-        let ProcessLedger { blocks, touched_pages, sites: sites_of_stacks, live: process_live, .. } =
-            &mut self.processes[process];
+        let ProcessLedger {
+            blocks,
+            touched_pages,
+            touched_by,
+            sites: sites_of_stacks,
+            live: process_live,
+            ..
+        } = &mut self.processes[process];
+        let (has_others, site_allocators) = (self.has_others, self.site_allocators.as_slice());
         let sites = self.sites.as_mut_slice();
         let (now, mut peaks, mut overall) = (Tick::at(self.now_ns), self.peaks, self.overall);
         let mut highest = self.timeline.highest;
@@ -42,9 +49,19 @@ impl Ledger {
         std::hint::black_box(seen);
         for event in events {
             match *event {
-                Event::Alloc { address, size, stack, .. } => {
+                Event::Alloc { address, size, stack, allocator, .. } => {
                     let Some(&site) = sites_of_stacks.get(stack.0 as usize) else { break };
                     let Some(stats) = sites.get_mut(site as usize) else { break };
+                    let mut of_allocator = None;
+                    if has_others || allocator != AllocatorNumber::BY_NAME {
+                        if site_allocators.get(site as usize) != Some(&allocator) {
+                            break;
+                        }
+                        of_allocator = touched_by.iter_mut().find(|(number, _)| *number == allocator);
+                        if of_allocator.is_none() && allocator != AllocatorNumber::BY_NAME {
+                            break;
+                        }
+                    }
                     let slot = recent.slot();
                     if !blocks
                         .insert(address.0, Block { size, born: now, site, thread, reallocations: 0, slot })
@@ -52,6 +69,9 @@ impl Ledger {
                         break;
                     }
                     touched_pages.mark(address.0, size);
+                    if let Some((_, touched)) = of_allocator {
+                        touched.mark(address.0, size);
+                    }
                     let size = cut_size(size);
                     counts.allocations += 1;
                     counts.allocated_bytes += Bytes(size);

@@ -46,7 +46,7 @@ impl Allocator<'_> {
         let mut parts = PartsByNumber::new();
         let had = |start: u64, end: u64| {
             let had = touched_by.iter().find(|(_, touched)| touched.any(start, end));
-            had.map_or(AllocatorNumber::BY_NAME, |(number, _)| *number)
+            had.map(|(number, _)| *number)
         };
         let snapshot = &heap_snapshot.snapshot;
         let page_bytes = snapshot.page_bytes;
@@ -93,14 +93,19 @@ impl Allocator<'_> {
             if page.mapping.start != mapping {
                 mapping = page.mapping.start;
                 kind = Surroundings::of(page, touched_pages);
-                kind.number = had(page.mapping.start, page.mapping.end);
+                kind.number = had(page.mapping.start, page.mapping.end).unwrap_or_default();
                 // Memory of others that grew together with the allocator's is not its.
                 kind.has_blocks &= !is_noted || page.mapping.kind != MappingKind::Anonymous;
             }
             match self.empty(page, &mut kind, touched_pages) {
                 Empty::FreePage => {
                     sum.free_pages += bytes;
-                    parts.entry(had(page.range.start, page.range.end)).or_default().free_pages += bytes;
+                    let (start, end) = (page.range.start, page.range.end);
+                    // A huge page may never have had a block where this part of it is: then it is that of its mapping's allocator.
+                    let is_by_name = || touched_pages.iter().any(|touched| touched.any(start, end));
+                    let by_mapping = || if is_by_name() { AllocatorNumber::BY_NAME } else { kind.number };
+                    let number = had(start, end).unwrap_or_else(by_mapping);
+                    parts.entry(number).or_default().free_pages += bytes;
                 }
                 Empty::Metadata => {
                     sum.metadata += bytes;
