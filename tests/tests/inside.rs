@@ -413,7 +413,7 @@ fn googles_tcmalloc_is_recorded_by_its_names() {
     // A block that moves is another one.
     assert_eq!(recorded.below("work"), [2000, 1000, 1000 * (20 + 50 + 100)]);
     let report = recorded.report();
-    assert_eq!(report.interception.allocator, "tcmalloc");
+    assert_eq!(report.interception.allocator, "tcmalloc-google");
     assert_eq!((report.order.unknown_frees, report.order.implicit_frees), (0, 0));
     let left =
         report.sites.iter().filter(|site| site.allocations >= 1000).map(|site| site.live_at_exit_blocks);

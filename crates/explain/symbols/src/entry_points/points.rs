@@ -35,7 +35,7 @@ pub const ALL: &[Points] = &[
     },
     Points { family: "snmalloc", sign: None, functions: SNMALLOC, others: &[], heaps: &[] },
     Points { family: "tcmalloc", sign: None, functions: TCMALLOC, others: &[], heaps: &[] },
-    Points { family: "tcmalloc", sign: None, functions: TCMALLOC_GOOGLE, others: &[], heaps: &[] },
+    Points { family: "tcmalloc-google", sign: None, functions: TCMALLOC_GOOGLE, others: &[], heaps: &[] },
     Points { family: "rpmalloc", sign: None, functions: RPMALLOC, others: &[], heaps: &[] },
 ];
 
@@ -204,7 +204,7 @@ const TCMALLOC: &[(&str, HookKind)] = &[
     ("tc_deletearray_sized_aligned", Free),
 ];
 
-/// Google's, which has the family's name as well.
+/// Google's.
 const TCMALLOC_GOOGLE: &[(&str, HookKind)] = &[
     ("TCMallocInternalNew", Allocate),
     ("TCMallocInternalNewNothrow", Allocate),

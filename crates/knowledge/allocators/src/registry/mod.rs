@@ -128,7 +128,11 @@ pub fn by_library(file: &str) -> Option<&'static Family> {
 /// The family that a type of Rust wraps, such as `tikv_jemallocator::Jemalloc`.
 pub fn by_type(name: &str) -> Option<&'static Family> {
     let lower = name.to_lowercase();
-    families().find(|family| family.is_named_in(&lower))
+    let is_whole_name = |family: &&Family| !family.name.is_empty() && family.name == name;
+    // `tcmalloc` is a part of the name of another one.
+    let by_word =
+        || families().filter(|family| family.is_named_in(&lower)).max_by_key(|family| family.word.len());
+    families().find(is_whole_name).or_else(by_word)
 }
 
 /// Whether a library with this file name takes the place of the C library's allocator.

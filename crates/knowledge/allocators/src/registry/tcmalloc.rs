@@ -52,23 +52,21 @@ static SETTINGS: &[Setting] = &[
     },
 ];
 
-/// Both allocators of the name, which few signs distinguish.
-pub(super) static FAMILY: Family = Family {
+/// The one of gperftools.
+static FAMILY: Family = Family {
     name: "tcmalloc",
     word: "tcmalloc",
     libraries: &["libtcmalloc"],
     symbols: &[
         Exact("tc_malloc"),
-        Exact("TCMallocInternalMalloc"),
-        Exact("MallocExtension_Internal_GetNumericProperty"),
-        Mangled("8tcmalloc17tcmalloc_internal"),
-        Mangled("N8tcmalloc"),
+        Mangled("N8tcmalloc11ThreadCache"),
+        Mangled("N8tcmalloc8PageHeap"),
+        Mangled("N8tcmalloc15CentralFreeList"),
     ],
     texts: &["tcmalloc: allocation failed", "tcmalloc: large alloc"],
     also_defines: &["mallocx", "rallocx", "sdallocx"],
     frames: &["tc_"],
-    // The last are those of heapwise's own library of Google's.
-    variables: &["TCMALLOC_*", "HEAPWISE_TCMALLOC_*"],
+    variables: &["TCMALLOC_*"],
     interface: Interface::Gperftools {
         settings: &[
             ("max_total_thread_cache_bytes", c"tcmalloc.max_total_thread_cache_bytes"),

@@ -6,7 +6,7 @@
 //! library that heapwise carries is the same unless a setting says otherwise, and the lines of the fix name what is needed.
 
 use super::{Allocator, Origin, one_variable_each};
-use crate::family::Family;
+use crate::family::{Family, Sign::Exact, Sign::Mangled};
 use crate::fix::{Call, Fix, UNSAFE, before_main};
 use crate::setting::{Kind, Setting, Unit};
 use crate::settings::Settings;
@@ -188,13 +188,33 @@ fn read_by_themselves(chosen: &Settings) -> Vec<(String, String)> {
     variables
 }
 
+/// Its versions have no numbers, and its functions no names that the one of gperftools has.
+static FAMILY: Family = Family {
+    name: "tcmalloc-google",
+    word: "tcmalloc_better",
+    libraries: &["libtcmalloc_google"],
+    symbols: &[
+        Exact("TCMallocInternalMalloc"),
+        Exact("TCMallocInternalNew"),
+        Exact("MallocExtension_Internal_GetNumericProperty"),
+        Mangled("8tcmalloc17tcmalloc_internal"),
+    ],
+    frames: &["TCMallocInternal", "BridgeTCMallocInternal", "BridgePrepareRealloc"],
+    // The last are those of heapwise's own library of it.
+    variables: &["TCMALLOC_*", "HEAPWISE_TCMALLOC_*"],
+    free_pages: "Let it return pages to the system: call `tcmalloc::MallocExtension::ReleaseMemoryToSystem(…)` after the phase that frees \
+                much, or have a thread run `MallocExtension::ProcessBackgroundActions()` with a background release rate.",
+    unrecorded: Family::WITHOUT_SYMBOLS,
+    ..Family::UNKNOWN
+};
+
 impl Allocator for TcmallocGoogle {
     fn name(&self) -> &'static str {
         "tcmalloc-google"
     }
 
     fn family(&self) -> &'static Family {
-        &super::tcmalloc::FAMILY
+        &FAMILY
     }
 
     fn origin(&self) -> Origin {
