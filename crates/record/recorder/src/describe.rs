@@ -8,7 +8,7 @@ use crate::arch::entry::Entry;
 use crate::arch::tls::{self, Words};
 use crate::inside::sizes;
 use crate::stopwatch::Stopwatch;
-use crate::turn::{Recording, begin, begin_after_inside, begin_aside, enter_real};
+use crate::turn::{Recording, begin, begin_alone, begin_aside, enter_real};
 use crate::{bootstrap, guard, large, nested, real};
 use heapwise_trace::event::{AllocFunction, AllocatorNumber, BlockAddress, Event};
 
@@ -40,6 +40,7 @@ pub(crate) fn handed_out_by(
 }
 
 /// Calls a function of an allocator inside that hands out a block, and describes that. Size and alignment are those that were requested.
+/// The thread's guard is not set.
 #[inline(always)]
 pub(crate) fn hand_out_inside(
     allocator: AllocatorNumber,
@@ -49,19 +50,13 @@ pub(crate) fn hand_out_inside(
     entry: &Entry,
     call: impl FnOnce() -> usize,
 ) -> usize {
-    // SAFETY: this thread's own word; no reference to it lives.
-    if unsafe { (*words).guard } != 0 {
-        let block = in_inside(words, entry, call);
-        handed_out_by(allocator, words, block as *mut u8, sizes, function, entry);
-        return block;
-    }
     let watch = Stopwatch::start(words);
-    // SAFETY: as above.
+    // SAFETY: this thread's own word; no reference to it lives.
     unsafe { (*words).guard = entry.stack_pointer | guard::REAL };
     let block = call();
     watch.stop(words);
     // PERF: the guard goes from the allocator's to the recorder's.
-    match begin_after_inside(words, entry) {
+    match begin_alone(words, entry) {
         Some(turn) => describe_block(turn, allocator, words, block as *mut u8, sizes, function, entry),
         None => forget_time(words),
     }
@@ -116,7 +111,7 @@ pub(crate) fn freed(words: Words, block: *mut u8, entry: &Entry) {
     turn.push(Event::Free { address: BlockAddress(block as u64), touched });
 }
 
-/// Describes a block that is about to be freed, and calls a function of an allocator inside that does it.
+/// Describes a block that is about to be freed, and calls a function of an allocator inside that does it. The thread's guard is not set.
 #[inline(always)]
 pub(crate) fn free_inside(
     words: Words,
@@ -124,14 +119,7 @@ pub(crate) fn free_inside(
     entry: &Entry,
     call: impl FnOnce() -> usize,
 ) -> usize {
-    // SAFETY: this thread's own word; no reference to it lives.
-    if unsafe { (*words).guard } != 0 {
-        freed(words, block, entry);
-        let result = in_inside(words, entry, call);
-        tell_time(words, entry);
-        return result;
-    }
-    let Some(mut turn) = begin(words, entry) else {
+    let Some(mut turn) = begin_alone(words, entry) else {
         let result = in_inside(words, entry, call);
         forget_time(words);
         return result;
@@ -145,7 +133,7 @@ pub(crate) fn free_inside(
     turn.leave_to_inside(entry);
     let watch = Stopwatch::start(words);
     let result = call();
-    // SAFETY: as above.
+    // SAFETY: this thread's own word; no reference to it lives.
     unsafe { (*words).guard = 0 };
     watch.stop(words);
     tell_time(words, entry);

@@ -70,9 +70,10 @@ pub(crate) fn begin_with(
     Some(unsafe { take(process, clock, words, entry, before) })
 }
 
-/// Takes this thread's turn right after an allocator inside, for which its guard is still set. `None` as for [`begin`], without a guard.
+/// Takes this thread's turn where its guard is known not to be set, or to be that of the allocator inside that was just called. `None` as
+/// for [`begin`].
 #[inline(always)]
-pub(crate) fn begin_after_inside(words: Words, entry: &Entry) -> Option<Recording> {
+pub(crate) fn begin_alone(words: Words, entry: &Entry) -> Option<Recording> {
     let clock = PROCESS.clock.load(Ordering::Acquire);
     // SAFETY: this thread's own word; a signal handler leaves it as it found it.
     let state = unsafe { (*words).state };

@@ -8,8 +8,10 @@ use super::slots::Slot;
 use super::{heaps, loaded, passing, process};
 use crate::arch::entry::Entry;
 use crate::arch::jump::Way;
-use crate::arch::tls::{self, waiting};
-use crate::describe::{forget_time, free_inside, hand_out_inside, handed_out_by, in_inside, resized};
+use crate::arch::tls::{self, Words, waiting};
+use crate::describe::{
+    forget_time, free_inside, freed, hand_out_inside, handed_out_by, in_inside, resized, tell_time,
+};
 use crate::loadable;
 use crate::turn::begin;
 use core::ffi::c_int;
@@ -104,6 +106,13 @@ unsafe extern "C" fn allocate(a: usize, b: usize, c: usize, sp: usize, fp: usize
     block
 }
 
+/// Whether nothing is at work on this thread, as nearly always.
+#[inline(always)]
+fn is_alone(words: Words) -> bool {
+    // SAFETY: this thread's own word, read as a whole; no reference to it lives.
+    unsafe { (*words).guard == 0 }
+}
+
 /// PERF: what most calls are, without a look at what they request, and of what is no wrapper.
 unsafe extern "C" fn allocate_plain(
     a: usize,
@@ -113,13 +122,14 @@ unsafe extern "C" fn allocate_plain(
     fp: usize,
     slot: &Slot,
 ) -> usize {
-    let (words, entry) = (tls::words(), Entry { stack_pointer: sp, frame_pointer: fp });
+    let words = tls::words();
+    if !is_alone(words) {
+        // SAFETY: handed on.
+        return unsafe { allocate(a, b, c, sp, fp, slot) };
+    }
+    let entry = Entry { stack_pointer: sp, frame_pointer: fp };
     // SAFETY: the slot's function, which the caller has called.
     let real = unsafe { slot.function_of_three() };
-    if slot.is_inner(words, &entry) {
-        // SAFETY: the caller's call.
-        return waiting(words, || unsafe { real(a, b, c) });
-    }
     // SAFETY: the caller's call.
     let call = || unsafe { real(a, b, c) };
     hand_out_inside(slot.allocator(), words, (a, 0), AllocFunction::Malloc, &entry, call)
@@ -134,13 +144,14 @@ unsafe extern "C" fn allocate_aligned_plain(
     fp: usize,
     slot: &Slot,
 ) -> usize {
-    let (words, entry) = (tls::words(), Entry { stack_pointer: sp, frame_pointer: fp });
+    let words = tls::words();
+    if !is_alone(words) {
+        // SAFETY: handed on.
+        return unsafe { allocate(size, align, c, sp, fp, slot) };
+    }
+    let entry = Entry { stack_pointer: sp, frame_pointer: fp };
     // SAFETY: the slot's function, which the caller has called.
     let real = unsafe { slot.function_of_three() };
-    if slot.is_inner(words, &entry) {
-        // SAFETY: the caller's call.
-        return waiting(words, || unsafe { real(size, align, c) });
-    }
     let (function, needed) = Request { size, align, is_zeroed: false }.function();
     // SAFETY: the caller's call.
     let call = || unsafe { real(size, align, c) };
@@ -192,13 +203,14 @@ unsafe extern "C" fn free_plain(
     fp: usize,
     slot: &Slot,
 ) -> usize {
-    let (words, entry) = (tls::words(), Entry { stack_pointer: sp, frame_pointer: fp });
+    let words = tls::words();
+    if block == 0 || !is_alone(words) {
+        // SAFETY: handed on.
+        return unsafe { free(block, b, c, sp, fp, slot) };
+    }
+    let entry = Entry { stack_pointer: sp, frame_pointer: fp };
     // SAFETY: the slot's function, which the caller has called.
     let real = unsafe { slot.function_of_three() };
-    if block == 0 || slot.is_inner(words, &entry) {
-        // SAFETY: the caller's call.
-        return waiting(words, || unsafe { real(block, b, c) });
-    }
     // SAFETY: the caller's call.
     free_inside(words, block as *mut u8, &entry, || unsafe { real(block, b, c) })
 }
@@ -211,8 +223,11 @@ unsafe extern "C" fn free(block: usize, b: usize, c: usize, sp: usize, fp: usize
         // SAFETY: the caller's call.
         return waiting(words, || unsafe { real(block, b, c) });
     }
+    freed(words, block as *mut u8, &entry);
     // SAFETY: the caller's call.
-    free_inside(words, block as *mut u8, &entry, || unsafe { real(block, b, c) })
+    let result = in_inside(words, &entry, || unsafe { real(block, b, c) });
+    tell_time(words, &entry);
+    result
 }
 
 /// What an allocator does for itself: the functions that it calls meanwhile are not described.
