@@ -3,7 +3,7 @@
 use heapwise_allocators::{Family, GLIBC, Host, MUSL, by_type, families};
 use heapwise_analysis::Analysis;
 use heapwise_collector::hooks::{Entered, EnteredByFile};
-use heapwise_symbols::inspect::{AllocatorFound, Search};
+use heapwise_symbols::inspect::{AllocatorFound, Evidence, Search};
 use heapwise_trace::file::records::BlindSpot;
 use heapwise_trace::live::plan::InFront;
 use std::collections::BTreeSet;
@@ -74,7 +74,7 @@ impl Reached {
         match found.name {
             AllocatorFound::RUST_GLOBAL => !self.families.is_empty(),
             name if is_the_malloc(name) => self.has_malloc,
-            name => self.families.contains(name),
+            name => self.families.contains(name) || self.has_malloc && may_be_the_malloc(found),
         }
     }
 }
@@ -82,6 +82,13 @@ impl Reached {
 /// Whether a name stands for the `malloc` of the program itself, whichever that is: its functions have no other names.
 fn is_the_malloc(name: &str) -> bool {
     ["own malloc", "static malloc", MUSL].contains(&name)
+}
+
+/// Whether an allocator may be what a file calls `malloc`: it replaces the C library's in the usual builds, and no function says that it is
+/// there beside.
+fn may_be_the_malloc(found: &AllocatorFound) -> bool {
+    let replaces = families().any(|family| family.name == found.name && !family.word.is_empty());
+    replaces && matches!(found.evidence, Evidence::Text(_))
 }
 
 /// Plans for a file.
@@ -148,7 +155,7 @@ pub(crate) fn inside(
                 AllocatorFound::RUST_GLOBAL => true,
                 // It may be known by another name of the same function: `tc_malloc`.
                 name if is_the_malloc(name) => ["", GLIBC, MUSL].contains(family) || reached(path).has_malloc,
-                name => *family == name,
+                name => *family == name || family.is_empty() && may_be_the_malloc(found),
             })
         };
         let unrecorded = unrecorded.filter(|found| !is_entered(found));
@@ -228,8 +235,6 @@ pub(crate) fn complete(analysis: &mut Analysis) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use heapwise_symbols::inspect::Evidence;
-
     #[test]
     fn a_library_with_a_setting_for_the_systems_allocator_has_that_as_remedy() {
         let found = AllocatorFound {
@@ -246,6 +251,20 @@ mod tests {
         assert_eq!(spot(arrow, Some("system")), None);
         assert_eq!(spot(arrow, Some("mimalloc")), spot(arrow, None));
         assert!(spot("/lib/libother.so", Some("system")).unwrap().contains("keep the symbols of the file"));
+    }
+
+    #[test]
+    fn a_stripped_allocator_is_what_its_file_calls_malloc() {
+        let found =
+            |name, evidence| AllocatorFound { name, evidence, is_runtime: false, reaches_libc: false };
+        let reached = Reached { is_any: true, has_malloc: true, ..Reached::default() };
+        let nothing = Reached::default();
+        let mimalloc = found("mimalloc", Evidence::Text("mimalloc: "));
+        assert!(reached.has(&mimalloc) && !nothing.has(&mimalloc));
+        // Its functions have names of their own, and were not found by these.
+        assert!(!reached.has(&found("mimalloc", Evidence::Symbol("mi_malloc".to_owned()))));
+        // It replaces nothing.
+        assert!(!reached.has(&found("PartitionAlloc", Evidence::Text("PartitionAlloc"))));
     }
 
     #[test]

@@ -48,14 +48,21 @@ pub(super) fn sections(subject: &Subject<'_>) -> Vec<Section> {
     row(if goes_on { "live at the end" } else { "live at exit" }, bytes(t.live_at_exit_bytes.0), exit);
     let rss = analysis.memory.peak_rss.0;
     if rss > 0 {
-        let mut note = rss_note(analysis, subject.diagnosis);
-        if analysis.processes.len() > 1 {
-            note += match analysis.memory.shared_pages_count_once {
-                true => "; shared pages count once (PSS)",
-                false => "; shared pages count for each process",
-            };
+        let note = rss_note(analysis, subject.diagnosis);
+        let shared = match analysis.memory.shared_pages_count_once {
+            _ if analysis.processes.len() == 1 => "",
+            true => "shared pages count once (PSS)",
+            false => "shared pages count for each process",
+        };
+        // Both have room in a line of a terminal only if the first is a word or two.
+        match shared {
+            "" => row("peak RSS", bytes(rss), note),
+            shared if note.len() < 30 => row("peak RSS", bytes(rss), format!("{note}; {shared}")),
+            shared => {
+                row("peak RSS", bytes(rss), note);
+                row("", String::new(), shared.to_owned());
+            }
         }
-        row("peak RSS", bytes(rss), note);
     }
     if let Some(measured) = analysis.allocator_time().filter(|t| t.samples > 0) {
         // One call alone says nothing of how far others lie apart.
