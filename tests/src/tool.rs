@@ -112,6 +112,17 @@ pub fn allocator(name: &str) -> PathBuf {
     path
 }
 
+/// The static library that the build of an allocator has left, by its place there.
+pub fn static_allocator(name: &str, file: &str) -> PathBuf {
+    let built = allocator(name);
+    let folders = built.parent().expect("a folder").join("build");
+    let found = std::fs::read_dir(folders).expect("what was built").filter_map(|entry| {
+        let library = entry.expect("an entry").path().join("out").join(file);
+        library.exists().then_some(library)
+    });
+    { found }.next().expect("it is built from source")
+}
+
 /// Path of the worker of experiments alone. `heapwise` contains another build of it.
 pub fn lab_worker() -> &'static Path {
     static PATH: OnceLock<PathBuf> = OnceLock::new();

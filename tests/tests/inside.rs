@@ -41,19 +41,8 @@ fn a_global_allocator_in_c_is_recorded_without_a_wrapper() {
     }
 }
 
-/// The static library of an allocator that its build has left.
-fn static_library(allocator: &str, name: &str) -> PathBuf {
-    let built = tool::allocator(allocator);
-    let folders = built.parent().expect("a folder").join("build");
-    let found = std::fs::read_dir(folders).expect("what was built").filter_map(|entry| {
-        let library = entry.expect("an entry").path().join("out").join(name);
-        library.exists().then_some(library)
-    });
-    { found }.next().expect("it is built from source")
-}
-
 fn static_jemalloc() -> PathBuf {
-    static_library("jemalloc", "lib/libjemalloc_pic.a")
+    tool::static_allocator("jemalloc", "lib/libjemalloc_pic.a")
 }
 
 /// Work in C with jemalloc's own functions: `COUNT` blocks, of which each third is resized, and all are freed. All are aligned to 64
@@ -107,85 +96,6 @@ fn a_program_in_c_with_an_allocator_inside_is_recorded() {
     assert_eq!(report.interception.allocator, "jemalloc");
     assert!(report.stacks.verified > 500 && report.stacks.verify_failed == 0, "{:?}", report.stacks);
     assert_eq!((report.order.unknown_frees, report.order.implicit_frees), (0, 0));
-}
-
-/// A program in C++ that has its allocator linked into it: functions and operators of all kinds, two threads, and operators that throw.
-const CXX: &str = r#"
-#include <cstdlib>
-#include <map>
-#include <memory>
-#include <new>
-#include <string>
-#include <thread>
-struct alignas(64) Wide { char bytes[64]; };
-template <class T> T *seen(T *block) { asm volatile("" : : "r"(block) : "memory"); return block; }
-extern "C" __attribute__((noinline)) void work() {
-    for (int i = 0; i < 1000; i++) {
-        auto p = std::make_unique<char[]>(100);
-        delete seen(new Wide);
-        std::free(seen(std::realloc(seen(std::malloc(50)), 5000)));
-        void *aligned = nullptr;
-        if (posix_memalign(&aligned, 256, 300) == 0) std::free(seen(aligned));
-        std::free(seen(std::calloc(3, 10)));
-        ::operator delete(seen(::operator new(20, std::nothrow)), std::nothrow);
-        delete[] seen(p.release());
-    }
-}
-static volatile std::size_t too_much = std::size_t(1) << 62;
-extern "C" __attribute__((noinline)) int fails() {
-    int refused = 0;
-    for (int i = 0; i < 20; i++) {
-        try { delete[] seen(new char[too_much]); } catch (const std::bad_alloc &) { refused++; }
-        delete seen(new int(5));
-    }
-    return refused;
-}
-int main() {
-    std::thread thread(work);
-    work();
-    thread.join();
-    std::map<std::string, std::string> map;
-    for (int i = 0; i < 1000; i++) map[std::to_string(i) + " is a key that needs a block"] = "and so does its value, which is longer";
-    return fails() == 20 && map.size() == 1000 ? 0 : 1;
-}"#;
-
-#[test]
-fn a_program_in_cpp_with_an_allocator_of_debian_inside_is_recorded() {
-    let folder = run::private_folder();
-    let source = folder.path().join("cxx.cpp");
-    std::fs::write(&source, CXX).expect("it can be written");
-    let compile = |name: &str, arguments: &[&str]| {
-        let program = folder.path().join(name);
-        let mut compiler = Command::new("c++");
-        compiler.args(["-std=c++17", "-O2", "-g", "-o"]).arg(&program).arg(&source).args(arguments);
-        assert!(compiler.status().expect("there is a C++ compiler").success());
-        program
-    };
-    let record = |program: &Path| {
-        let folder = run::private_folder();
-        let recorded = Recording::new(folder.path()).verify(5).record(program, &[]);
-        assert_eq!(recorded.outcome.code(), 0, "{}", recorded.outcome.stderr);
-        let report = recorded.report();
-        assert_eq!((report.order.unknown_frees, report.order.implicit_frees), (0, 0), "{program:?}");
-        assert_eq!((report.totals.lost_events, report.stacks.verify_failed), (0, 0), "{program:?}");
-        assert!(report.interception.blind_spots.is_empty(), "{:?}", report.interception.blind_spots);
-        let live = |function: &str| report.sum(|stack| stack.contains(&function)).live;
-        assert_eq!([live("work"), live("fails")], [0, 0], "{program:?}");
-        let counts = ["work", "fails"].map(|function| recorded.below(function));
-        (report.interception.allocator.clone(), counts)
-    };
-    let (allocator, expected) = record(&compile("plain", &["-lpthread"]));
-    assert!(allocator.contains("libc.so"), "{allocator}");
-    let of_one = [6000, 1000, 1000 * (100 + 64 + 50 + 5000 + 300 + 30 + 20)];
-    assert_eq!(expected[0], of_one.map(|n| 2 * n));
-    // As many exceptions as refusals.
-    assert_eq!(expected[1][0], 40);
-    for (library, name) in [("tcmalloc_minimal", "tcmalloc"), ("jemalloc", "jemalloc")] {
-        let library = format!("-l{library}");
-        let linked = ["-Wl,-Bstatic", &library, "-Wl,-Bdynamic", "-lpthread", "-ldl"];
-        let (allocator, counts) = record(&compile(name, &linked));
-        assert_eq!((&*allocator, counts), (name, expected));
-    }
 }
 
 /// With functions that the C library does not have, which nothing can be put in front of by name.
@@ -303,6 +213,37 @@ fn each_of_several_allocators_has_its_part_of_the_accounts() {
     assert!(replayed["caveats"].to_string().contains("several allocators"), "{}", replayed["caveats"]);
     let mut of_get = report.sites.iter().filter(|site| site.allocations >= 1000);
     assert_eq!(of_get.next().map(|site| site.allocations), Some(3000), "it is one place");
+}
+
+/// Has 3 MB of blocks of jemalloc, and frees them all; what it has of the C library stays.
+const FREED: &str = r#"
+#include <stdlib.h>
+#include <string.h>
+void *_rjem_malloc(size_t); void _rjem_free(void *);
+static void *ours[100], *theirs[4000];
+int main(void) {
+    for (int i = 0; i < 100; i++) memset(ours[i] = malloc(1500), 1, 1500);
+    for (int i = 0; i < 4000; i++) memset(theirs[i] = _rjem_malloc(768), 1, 768);
+    for (int i = 0; i < 4000; i++) _rjem_free(theirs[i]);
+    return 0;
+}
+"#;
+
+#[test]
+fn free_pages_are_those_of_the_allocator_that_had_blocks_there() {
+    let folder = run::private_folder();
+    let library = static_jemalloc();
+    let arguments = [library.to_str().expect("a path"), "-lpthread", "-ldl", "-lm"];
+    let program = compile(FREED, folder.path(), "freed", &arguments);
+    let recorded = Recording::new(folder.path()).record(&program, &[]);
+    assert_eq!(recorded.outcome.code(), 0, "{}", recorded.outcome.stderr);
+    let memory = &recorded.report().memory;
+    let free = |name: Option<&str>| {
+        let of = memory.allocators.iter().find(|of| of.allocator.as_deref() == name);
+        of.unwrap_or_else(|| panic!("{:?}", memory.allocators)).at_end.free_pages_bytes
+    };
+    let (ours, theirs) = (free(None), free(Some("jemalloc")));
+    assert!(theirs > 2_900_000 && ours < 300_000, "{ours} and {theirs}");
 }
 
 /// The JSON of a replay with the allocator that the program had.
@@ -561,99 +502,4 @@ int main(void) {
     let report = recorded.report();
     assert_eq!(report.sum(|stack| stack.contains(&"after")).blocks, 1000);
     assert_eq!((report.order.implicit_frees, report.stacks.verify_failed), (0, 0));
-}
-
-/// Work with heaps of mimalloc: one is destroyed with 1,500 of its 2,000 blocks, among them large ones; one is deleted, and its 100
-/// blocks, each of which has been resized, live on until the second half of them is freed. Two texts are copied and freed.
-const HEAPS: &str = r#"
-#include <stdbool.h>
-#include <stddef.h>
-typedef struct mi_heap_s mi_heap_t;
-mi_heap_t *mi_heap_new(void); void mi_heap_delete(mi_heap_t *); void mi_heap_destroy(mi_heap_t *);
-void *mi_heap_malloc(mi_heap_t *, size_t); void *mi_heap_calloc(mi_heap_t *, size_t, size_t);
-void *mi_heap_malloc_aligned(mi_heap_t *, size_t, size_t); void *mi_heap_realloc(mi_heap_t *, void *, size_t);
-char *mi_heap_strdup(mi_heap_t *, const char *); char *mi_strndup(const char *, size_t);
-void *mi_recalloc_aligned(void *, size_t, size_t, size_t); void *mi_malloc(size_t); void mi_free(void *);
-__attribute__((noipa)) void destroyed(int i) {
-    mi_heap_t *heap = mi_heap_new();
-    void *blocks[2000];
-    for (int i = 0; i < 2000; i++) {
-        if (i % 4 == 0) blocks[i] = mi_heap_malloc(heap, 100);
-        else if (i % 4 == 1) blocks[i] = mi_heap_calloc(heap, 4, 50);
-        else if (i % 4 == 2) blocks[i] = mi_heap_malloc_aligned(heap, 64, 64);
-        else blocks[i] = mi_heap_malloc(heap, i % 500 == 3 ? 300000 : 1000);
-    }
-    for (int i = 0; i < 2000; i += 4) mi_free(blocks[i]);
-    mi_heap_destroy(heap);
-}
-__attribute__((noipa)) void deleted(void) {
-    static void *blocks[100];
-    mi_heap_t *heap = mi_heap_new();
-    for (int i = 0; i < 100; i++) blocks[i] = mi_heap_malloc(heap, 24);
-    for (int i = 0; i < 100; i++) blocks[i] = mi_heap_realloc(heap, blocks[i], 2400);
-    mi_heap_delete(heap);
-    for (int i = 50; i < 100; i++) mi_free(blocks[i]);
-}
-__attribute__((noipa)) void copied(void) {
-    mi_heap_t *heap = mi_heap_new();
-    char *one = mi_heap_strdup(heap, "eleven char"), *two = mi_strndup("a longer text", 3);
-    two = mi_recalloc_aligned(two, 10, 10, 8);
-    mi_free(one);
-    mi_free(two);
-    mi_heap_delete(heap);
-}
-int main(void) {
-    mi_free(mi_malloc(10));
-    for (int i = 0; i < 3; i++) destroyed(i);
-    deleted();
-    copied();
-    return 0;
-}"#;
-
-#[test]
-fn heaps_beside_each_other_are_recorded_with_their_ends() {
-    for allocator in ["mimalloc", "mimalloc2"] {
-        let folder = run::private_folder();
-        let library = static_library(allocator, "libmimalloc.a");
-        let program =
-            compile(HEAPS, folder.path(), "heaps", &[library.to_str().expect("a path"), "-lpthread"]);
-        let recorded = Recording::new(folder.path()).verify(5).record(&program, &[]);
-        assert_eq!(recorded.outcome.code(), 0, "{}", recorded.outcome.stderr);
-        let bytes = 500 * (100 + 200 + 64) + 496 * 1000 + 4 * 300_000;
-        assert_eq!(recorded.below("destroyed"), [3 * 2000, 0, 3 * bytes], "{allocator}");
-        assert_eq!(recorded.below("deleted"), [100, 100, 100 * (24 + 2400)], "{allocator}");
-        assert_eq!(recorded.below("copied"), [2, 1, 12 + 4 + 100], "{allocator}");
-        let report = recorded.report();
-        let left = |function: &str| report.sum(|stack| stack.contains(&function)).live;
-        assert_eq!([left("destroyed"), left("deleted"), left("copied")], [0, 50, 0], "{allocator}");
-        assert_eq!((report.order.unknown_frees, report.order.implicit_frees), (0, 0), "{allocator}");
-        assert_eq!(report.totals.allocations, 1 + 6000 + 100 + 2, "what a heap needs itself is no block");
-        assert!(report.stacks.verified > 500 && report.stacks.verify_failed == 0, "{:?}", report.stacks);
-        assert!(report.interception.blind_spots.is_empty(), "{:?}", report.interception.blind_spots);
-    }
-}
-
-#[test]
-fn the_end_of_a_heap_whose_blocks_cannot_be_found_is_named() {
-    let folder = run::private_folder();
-    let library = static_library("mimalloc2", "libmimalloc.a");
-    // The linker drops what is not called.
-    let arguments = [library.to_str().expect("a path"), "-lpthread", "-Wl,--gc-sections"];
-    let program = compile(HEAPS, folder.path(), "heaps", &arguments);
-    let recorded = Recording::new(folder.path()).record(&program, &[]);
-    assert_eq!(recorded.outcome.code(), 0, "{}", recorded.outcome.stderr);
-    let report = recorded.report();
-    let said = format!("{:?}", report.interception.blind_spots);
-    assert!(said.contains("were destroyed") && said.contains("-u,mi_heap_visit_blocks"), "{said}");
-    assert_eq!(report.interception.blind_spots.len(), 1, "{said}");
-    assert!(report.sum(|stack| stack.contains(&"destroyed")).live >= 1000, "{said}");
-    assert_eq!(report.totals.allocations, 1 + 6000 + 100 + 2);
-    assert_eq!(report.order.unknown_frees, 0);
-    // What helps is true.
-    let arguments = [arguments[0], arguments[1], arguments[2], "-Wl,-u,mi_heap_visit_blocks"];
-    let program = compile(HEAPS, folder.path(), "visited", &arguments);
-    let recorded = Recording::new(folder.path()).record(&program, &[]);
-    let report = recorded.report();
-    assert!(report.interception.blind_spots.is_empty(), "{:?}", report.interception.blind_spots);
-    assert_eq!(report.sum(|stack| stack.contains(&"destroyed")).live, 0);
 }

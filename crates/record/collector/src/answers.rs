@@ -143,8 +143,7 @@ impl Process {
     fn applied(&self) -> impl Iterator<Item = &Sent> {
         let results = self.header().hook_results.iter().map(|it| it.load(Ordering::Acquire));
         let sent = self.hooks.sent.iter().zip(results);
-        let is_applied = |result: u8| matches!(result, result::APPLIED | result::UNSEEN);
-        let applied = sent.filter(move |(sent, result)| sent.kind.is_of_blocks() && is_applied(*result));
+        let applied = sent.filter(|(sent, result)| sent.kind.is_of_blocks() && *result == result::APPLIED);
         applied.map(|(sent, _)| sent)
     }
 
@@ -216,23 +215,28 @@ impl Process {
         let results = self.header().hook_results.iter().map(|result| result.load(Ordering::Acquire));
         // What says what happens beside is no allocator's, and no block is missing without it.
         let of_blocks = self.hooks.sent.iter().zip(results).filter(|(sent, _)| sent.kind.is_of_blocks());
-        for (Sent { file, family, name, is_by_name, is_of_library, number, .. }, result) in of_blocks {
+        for (Sent { file, family, name, kind, is_by_name, is_of_library, number }, result) in of_blocks {
             let entered = found.entry((file.clone(), family)).or_default();
             match why(result) {
                 None => entered.functions += 1,
                 Some(why) => entered.refuse(name, why),
             }
-            entered.has_unseen_ends |= result == result::UNSEEN;
+            entered.ends_heaps |= *kind == HookKind::DestroyHeap;
             entered.is_by_name |= *is_by_name || *is_of_library;
             entered.number = entered.number.max(*number);
         }
         found
     }
+
+    /// Allocators of which a heap has ended with blocks that could not be found out: a bit for each number.
+    pub(crate) fn unseen_heap_ends(&self) -> u64 {
+        self.header().unseen_heap_ends.load(Ordering::Acquire)
+    }
 }
 
 fn why(result: u8) -> Option<&'static str> {
     Some(match result {
-        result::APPLIED | result::UNSEEN => return None,
+        result::APPLIED => return None,
         result::OTHER_CODE => "its code in the process is not that of the file",
         result::NO_ROOM => "no memory near it was free",
         result::RETURNS_GUARDED => "it begins with a call, which a shadow stack does not let move",

@@ -7,7 +7,7 @@ use crate::claims::Claims;
 use crate::distrust::Started;
 use crate::encode::{Batch, Packer};
 use crate::examine::Examiner;
-use crate::hooks::{EnteredByFile, Planner};
+use crate::hooks::{self, EnteredByFile, Planner};
 use crate::images::Images;
 use crate::inject::children::{Children, NotRecorded};
 use crate::joins;
@@ -97,6 +97,8 @@ pub struct Outcome {
     pub refusals: Vec<Refusal>,
     /// Allocators inside of the files that processes had mapped, and what came of the attempt to record them.
     pub entered: EnteredByFile,
+    /// Of which of these, by their numbers, heaps have ended with blocks that could not be found out.
+    unseen_heap_ends: u64,
     /// Programs that recorded processes started, into which the recorder could not be written, and why.
     pub(crate) not_recorded: NotRecorded,
     /// Programs that recorded processes started, in which the recorder is not.
@@ -384,6 +386,8 @@ impl<'a> Collector<'a> {
         for (of, entered) in process.entered(&self.planner) {
             self.outcome.entered.entry(of).or_default().merge(&entered);
         }
+        self.outcome.unseen_heap_ends |= process.unseen_heap_ends();
+        hooks::note_unseen_ends(&mut self.outcome.entered, self.outcome.unseen_heap_ends);
         self.probes.hear(&mut process);
         let end = process.end(self.session, still_running, &mut self.batch.news);
         self.outcome.lost_events = self.outcome.lost_events.saturating_add(end.lost_events);

@@ -24,7 +24,9 @@ pub struct Entered {
     pub refused: Vec<(String, String)>,
     /// Whether programs find them by their names: it is the C library's allocator, or stands in front of that.
     pub is_by_name: bool,
-    /// Whether heaps of it have ended as a whole, and what they had could not be found out.
+    /// Whether a function is entered that ends a heap as a whole.
+    pub(crate) ends_heaps: bool,
+    /// Whether heaps of it have ended so, and what they had could not be found out.
     pub has_unseen_ends: bool,
     /// Whether it would be recorded if the preloaded library came before it.
     pub is_in_front: bool,
@@ -43,9 +45,17 @@ impl Entered {
         self.functions = self.functions.max(other.functions);
         self.number = self.number.max(other.number);
         self.is_by_name |= other.is_by_name;
-        self.has_unseen_ends |= other.has_unseen_ends;
+        self.ends_heaps |= other.ends_heaps;
         self.is_in_front |= other.is_in_front;
         other.refused.iter().for_each(|(name, why)| self.refuse(name, why));
+    }
+}
+
+/// Notes of which allocators heaps have ended with blocks that could not be found out, by their numbers. A forked child, which has its
+/// parent's functions, says it for these.
+pub(crate) fn note_unseen_ends(all: &mut EnteredByFile, numbers: u64) {
+    for entered in all.values_mut().filter(|entered| entered.ends_heaps) {
+        entered.has_unseen_ends |= numbers >> entered.number.0 & 1 != 0;
     }
 }
 

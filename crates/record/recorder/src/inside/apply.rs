@@ -38,7 +38,7 @@ pub(super) fn apply(mut next: impl FnMut() -> Option<(usize, Option<Hook>)>, res
                 break;
             };
             let outcome = match &hook {
-                Some(hook) => prepare(hook, index, &mut rooms),
+                Some(hook) => prepare(hook, &mut rooms),
                 None => Err(result::OTHER_CODE),
             };
             match outcome {
@@ -99,7 +99,7 @@ fn note(results: &[AtomicU8], index: usize, what: u8) {
 }
 
 /// Writes a hook's stub and its moved code. Returns where its jump goes and what that is, nothing if it has it already.
-fn prepare(hook: &Hook, index: usize, rooms: &mut Rooms) -> Result<Option<(usize, [u8; JUMP_BYTES])>, u8> {
+fn prepare(hook: &Hook, rooms: &mut Rooms) -> Result<Option<(usize, [u8; JUMP_BYTES])>, u8> {
     let address = hook.address as usize;
     // A library that was unloaded and loaded again has its own code again.
     if !has(address, &hook.displaced[..usize::from(hook.displaced_len)]) {
@@ -123,7 +123,7 @@ fn prepare(hook: &Hook, index: usize, rooms: &mut Rooms) -> Result<Option<(usize
     stub[..STUB_BYTES].copy_from_slice(&jump::stub(core::ptr::from_ref(slot) as usize, way));
     jump::moved(hook, moved_at, moved).ok_or(result::NO_ROOM)?;
     let jump = jump::jump(address, at).ok_or(result::NO_ROOM)?;
-    slot.fill(moved_at, address, index, object, hook);
+    slot.fill(moved_at, address, object, hook);
     Ok(Some((address, jump)))
 }
 

@@ -13,7 +13,9 @@ use super::slots::Slot;
 use crate::arch::entry::Entry;
 use crate::arch::tls::{self, Words, waiting};
 use crate::describe::{forget_time, freed, handed_out_by, in_inside};
+use crate::process::PROCESS;
 use core::ffi::{CStr, c_char, c_void};
+use core::sync::atomic::Ordering;
 use heapwise_trace::event::{AllocFunction, AllocatorNumber};
 use heapwise_trace::live::hooks::HookKind;
 
@@ -104,7 +106,7 @@ unsafe extern "C" fn give_up(
     given_up: *mut c_void,
 ) -> bool {
     if !block.is_null() {
-        // SAFETY: what `destroy` has handed on, which lives until all blocks are visited.
+        // SAFETY: what `destroy` has handed on: it lives until all blocks are visited, and nothing writes to it.
         let GivenUp { words, entry } = unsafe { &*given_up.cast::<GivenUp>() };
         freed(*words, block, entry);
     }
@@ -137,13 +139,15 @@ pub(super) unsafe extern "C" fn destroy(
     if let Some(visit) = VISIT.iter().find(|visit| visit.is_of(slot.allocator())).and_then(Callable::address)
     {
         // SAFETY: the address of a function of this type, by its name in the symbols of a file whose code was compared with what is
-        // mapped there, and that still has the same code.
+        // mapped there, and that still has the same code; it is valid as long as the caller, whose file it is in, runs.
         let visit = unsafe { core::mem::transmute::<usize, Visit>(visit) };
         let mut given_up = GivenUp { words, entry };
-        // SAFETY: a heap of the same allocator, which its owner is about to end: no other thread uses it.
+        // SAFETY: a heap of the same allocator, which its owner is about to end: no other thread uses it. What is handed on lives until the
+        // call is over, and is only read meanwhile.
         waiting(words, || unsafe { visit(heap, true, give_up, (&raw mut given_up).cast()) });
-    } else {
-        slot.note_unseen();
+    } else if let Some(header) = PROCESS.header() {
+        // The report says it; the process goes on.
+        header.unseen_heap_ends.fetch_or(1 << slot.allocator().0, Ordering::Relaxed);
     }
     let result = in_inside(words, &entry, call);
     // How long this takes says nothing of how long it takes to free a block.

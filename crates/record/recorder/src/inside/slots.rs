@@ -3,14 +3,13 @@
 use crate::arch::entry::Entry;
 use crate::arch::jump::{self, KEEPS_VECTORS_AT};
 use crate::arch::tls::Words;
-use crate::process::PROCESS;
 use crate::real;
 use crate::sys;
 use crate::turn::is_inner_slowly;
 use core::ops::Range;
-use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicU8, AtomicU32, AtomicUsize, Ordering};
 use heapwise_trace::event::AllocatorNumber;
-use heapwise_trace::live::hooks::{Arguments, Hook, MOST_HOOKS, result};
+use heapwise_trace::live::hooks::{Arguments, Hook, MOST_HOOKS};
 
 /// A function with up to three arguments.
 pub(super) type Three = unsafe extern "C" fn(usize, usize, usize) -> usize;
@@ -31,8 +30,6 @@ pub(super) struct Slot {
     keeps_vectors: AtomicU8,
     allocator: AtomicU8,
     is_behind_heap: AtomicU8,
-    /// Its place in the tables of hooks and their results.
-    index: AtomicU16,
     /// Where the object file with the function begins and ends.
     object_start: AtomicUsize,
     object_end: AtomicUsize,
@@ -51,7 +48,6 @@ impl Slot {
             keeps_vectors: AtomicU8::new(0),
             allocator: AtomicU8::new(0),
             is_behind_heap: AtomicU8::new(0),
-            index: AtomicU16::new(0),
             object_start: AtomicUsize::new(0),
             object_end: AtomicUsize::new(0),
         }
@@ -117,15 +113,6 @@ impl Slot {
         !is_from_elsewhere && is_inner_slowly(words, entry)
     }
 
-    /// Notes that a call of the function could not be described.
-    #[cold]
-    pub(super) fn note_unseen(&self) {
-        let index = usize::from(self.index.load(Ordering::Relaxed));
-        if let Some(result) = PROCESS.header().and_then(|header| header.hook_results.get(index)) {
-            result.store(result::UNSEEN, Ordering::Relaxed);
-        }
-    }
-
     /// Whether the function may be one that passes on to the C library.
     #[inline(always)]
     pub(super) fn may_pass_on(&self) -> bool {
@@ -133,8 +120,7 @@ impl Slot {
     }
 
     /// Fills it in, before any thread can have it.
-    pub(super) fn fill(&self, real: usize, address: usize, index: usize, object: Range<usize>, hook: &Hook) {
-        self.index.store(index as u16, Ordering::Relaxed);
+    pub(super) fn fill(&self, real: usize, address: usize, object: Range<usize>, hook: &Hook) {
         self.object_start.store(object.start, Ordering::Relaxed);
         self.object_end.store(object.end, Ordering::Relaxed);
         self.real.store(real, Ordering::Relaxed);

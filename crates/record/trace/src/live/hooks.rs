@@ -37,8 +37,6 @@ pub mod result {
     pub const FORBIDDEN: u8 = 4;
     /// The processor keeps the addresses to which calls return, and the moved code would not go with them.
     pub const RETURNS_GUARDED: u8 = 5;
-    /// The function is entered, and was called where there was no way to find out what it does.
-    pub const UNSEEN: u8 = 6;
 }
 
 /// What a function does with blocks, and what its arguments are.

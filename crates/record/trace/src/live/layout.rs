@@ -204,6 +204,8 @@ pub struct ProcessHeader {
     pub is_in_program: AtomicU32,
     /// What allocators inside of the process say of their sizes.
     pub size_tables: [SizeTable; MOST_SIZE_TABLES],
+    /// Allocators of which a heap has ended with blocks that could not be found out: a bit for each number in events.
+    pub unseen_heap_ends: AtomicU64,
     /// Address of the `malloc` that is found before the preload library's, if another library stands in front of that; 0 if not.
     pub malloc_in_front: AtomicU64,
     /// How often the process has asked which functions of the files that it has mapped are to be entered through the recorder.
