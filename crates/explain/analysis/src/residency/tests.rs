@@ -6,6 +6,7 @@ use crate::accounting::Breakdown;
 use crate::heap::{LiveBlock, TouchedHeap};
 use crate::units::Bytes;
 use crate::units::SiteId;
+use heapwise_trace::event::AllocatorNumber;
 use heapwise_trace::file::pages::{MappedPages, MappingKind, PageRun, Snapshot, UsableSizes};
 
 const PAGE: u64 = 4096;
@@ -192,4 +193,25 @@ fn of_looks_at_nearly_one_height_the_one_with_most_live_bytes_counts() {
     }
     assert_eq!(residency.peak.as_ref().map(|l| l.live_bytes), Some(4000));
     assert_eq!(residency.latest.as_ref().map(|l| l.live_bytes), Some(5000));
+}
+
+/// The second allocator has had a block in the first of three pages, which are parts of one huge page; the C library has had one in the
+/// last.
+#[test]
+fn a_part_of_a_huge_page_without_a_block_is_its_mappings_allocators() {
+    let other = AllocatorNumber(3);
+    let mut huge = mapping(HEAP, MappingKind::Allocator, &[(0, 3)]);
+    huge.runs[0].huge = true;
+    let (mut all, mut of_other) = (TouchedHeap::default(), TouchedHeap::default());
+    all.mark(HEAP + 16, 20);
+    of_other.mark(HEAP + 16, 20);
+    all.mark(HEAP + 2 * PAGE, 20);
+    let divided = Allocator::new("/lib/libc.so.6", None, false).divided(
+        &heap_snapshot(vec![huge], &[]),
+        &[&all],
+        &[(other, of_other)],
+    );
+    let free = |number| divided.parts.get(&number).map_or(0, |parts| parts.free_pages.0);
+    assert_eq!([free(other), free(AllocatorNumber::BY_NAME)], [2 * PAGE, PAGE]);
+    assert_eq!(divided.breakdown.free_pages, Bytes(3 * PAGE));
 }

@@ -174,6 +174,17 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
+    fn names_and_types_lead_to_their_own_family() {
+        let family = |name: &str| by_type(name).map(|family| family.name);
+        assert_eq!(family("tcmalloc"), Some("tcmalloc"));
+        assert_eq!(family("tcmalloc-google"), Some("tcmalloc-google"));
+        assert_eq!(family("tcmalloc_better::TCMalloc"), Some("tcmalloc-google"));
+        assert_eq!(family("tikv_jemallocator::Jemalloc"), Some("jemalloc"));
+        assert_eq!(family("mimalloc::MiMalloc"), Some("mimalloc"));
+        assert_eq!(family("app::Arena"), None);
+    }
+
+    #[test]
     fn every_row_is_whole_and_takes_its_own_values() {
         let mut names = BTreeSet::new();
         for allocator in all() {

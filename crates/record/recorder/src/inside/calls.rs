@@ -3,7 +3,7 @@
 //! Stubs and shims add three values to the arguments: the stack pointer and the frame pointer of the caller, and the function's slot. So
 //! unwinding begins at the caller, and nothing of the jump is in a stack.
 
-use super::requests::{Request, describe_resize};
+use super::requests::{Request, describe_resize, is_resize, new_size};
 use super::slots::Slot;
 use super::{heaps, loaded, passing, process};
 use crate::arch::entry::Entry;
@@ -14,13 +14,12 @@ use crate::describe::{
 };
 use crate::loadable;
 use crate::turn::begin;
-use core::ffi::c_int;
+use core::ffi::{CStr, c_char, c_int};
 use heapwise_trace::event::AllocFunction;
 use heapwise_trace::live::hooks::{Arguments, Hook, HookKind};
 
-crate::shim_of_six!(resize_wide_shim => resize_wide);
 crate::shim_of_six!(resize_in_place_shim => resize_in_place);
-crate::shim_of_six!(many_shim => heaps::many);
+crate::shim_of_six!(many_shim => many);
 crate::shim_of_six!(destroy_heap_shim => heaps::destroy);
 crate::shim_of_six!(thread_create_shim => process::thread_create);
 crate::shim_of_six!(thread_join_shim => process::thread_join);
@@ -56,9 +55,8 @@ pub(super) fn way(hook: &Hook) -> Option<Way> {
         HookKind::ThreadCreate => shim(thread_create_shim),
         HookKind::ThreadJoin => shim(thread_join_shim),
         HookKind::ThreadName => shim(thread_name_shim),
-        HookKind::ResizeFrom | HookKind::RpalignedRealloc => shim(resize_wide_shim),
         HookKind::Xallocx | HookKind::PrepareResize => shim(resize_in_place_shim),
-        HookKind::Duplicate => shim(many_shim),
+        HookKind::ResizeFrom | HookKind::RpalignedRealloc | HookKind::Duplicate => shim(many_shim),
         _ if kind.is_of_blocks() && hook.arguments != Arguments::Few => shim(many_shim),
         HookKind::Internal => Way::Direct(internal as *const () as usize),
         HookKind::PosixMemalign if keeps_registers => keeping(keeping_posix_memalign_shim),
@@ -115,24 +113,14 @@ fn is_alone(words: Words) -> bool {
 
 /// PERF: what most calls are, without a look at what they request, and of what is no wrapper.
 unsafe extern "C" fn allocate_plain(
-    a: usize,
+    size: usize,
     b: usize,
     c: usize,
     sp: usize,
     fp: usize,
     slot: &Slot,
 ) -> usize {
-    let words = tls::words();
-    if !is_alone(words) {
-        // SAFETY: handed on.
-        return unsafe { allocate(a, b, c, sp, fp, slot) };
-    }
-    let entry = Entry { stack_pointer: sp, frame_pointer: fp };
-    // SAFETY: the slot's function, which the caller has called.
-    let real = unsafe { slot.function_of_three() };
-    // SAFETY: the caller's call.
-    let call = || unsafe { real(a, b, c) };
-    hand_out_inside(slot.allocator(), words, (a, 0), AllocFunction::Malloc, &entry, call)
+    allocate_alone([size, b, c], &Request { size, align: 0, is_zeroed: false }, sp, fp, slot)
 }
 
 /// PERF: the same for `f(size, align)`, by which Rust programs call mimalloc.
@@ -144,18 +132,23 @@ unsafe extern "C" fn allocate_aligned_plain(
     fp: usize,
     slot: &Slot,
 ) -> usize {
+    allocate_alone([size, align, c], &Request { size, align, is_zeroed: false }, sp, fp, slot)
+}
+
+#[inline(always)]
+fn allocate_alone([a, b, c]: [usize; 3], request: &Request, sp: usize, fp: usize, slot: &Slot) -> usize {
     let words = tls::words();
     if !is_alone(words) {
         // SAFETY: handed on.
-        return unsafe { allocate(size, align, c, sp, fp, slot) };
+        return unsafe { allocate(a, b, c, sp, fp, slot) };
     }
     let entry = Entry { stack_pointer: sp, frame_pointer: fp };
     // SAFETY: the slot's function, which the caller has called.
     let real = unsafe { slot.function_of_three() };
-    let (function, needed) = Request { size, align, is_zeroed: false }.function();
+    let (function, align) = request.function();
     // SAFETY: the caller's call.
-    let call = || unsafe { real(size, align, c) };
-    hand_out_inside(slot.allocator(), words, (size, needed), function, &entry, call)
+    let call = || unsafe { real(a, b, c) };
+    hand_out_inside(slot.allocator(), words, (request.size, align), function, &entry, call)
 }
 
 unsafe extern "C" fn posix_memalign(
@@ -245,7 +238,7 @@ unsafe extern "C" fn resize(block: usize, b: usize, c: usize, sp: usize, fp: usi
     let (words, entry) = (tls::words(), Entry { stack_pointer: sp, frame_pointer: fp });
     // SAFETY: the slot's function, which the caller has called.
     let real = unsafe { slot.function_of_three() };
-    let size = if slot.kind() == HookKind::ResizeArray as u8 { b.saturating_mul(c) } else { b };
+    let size = new_size(slot.kind(), [b, c, 0]);
     let is_left_alone = passing::is_left_alone(slot);
     if is_left_alone && (block != 0 || !passing::is_unknown()) || slot.is_inner(words, &entry) {
         // SAFETY: the caller's call.
@@ -265,8 +258,9 @@ unsafe extern "C" fn resize(block: usize, b: usize, c: usize, sp: usize, fp: usi
     describe_resize(slot.allocator(), words, block, size, &entry, || unsafe { real(block, b, c) })
 }
 
-unsafe extern "C" fn resize_wide(
-    block: usize,
+/// A function with up to six arguments, the first of which may be a heap: it hands out a block, or gives one another size.
+unsafe extern "C" fn many(
+    a: usize,
     b: usize,
     c: usize,
     d: usize,
@@ -276,16 +270,38 @@ unsafe extern "C" fn resize_wide(
     fp: usize,
     slot: &Slot,
 ) -> usize {
+    const DUPLICATE: u8 = HookKind::Duplicate as u8;
     let (words, entry) = (tls::words(), Entry { stack_pointer: sp, frame_pointer: fp });
     // SAFETY: the slot's function, which the caller has called.
     let real = unsafe { slot.function_of_six() };
-    if slot.is_inner(words, &entry) {
-        // SAFETY: the caller's call.
-        return waiting(words, || unsafe { real(block, b, c, d, e, f) });
-    }
-    let size = if slot.kind() == HookKind::ResizeFrom as u8 { d } else { c };
     // SAFETY: the caller's call.
-    describe_resize(slot.allocator(), words, block, size, &entry, || unsafe { real(block, b, c, d, e, f) })
+    let call = || unsafe { real(a, b, c, d, e, f) };
+    if slot.is_inner(words, &entry) {
+        return waiting(words, call);
+    }
+    let own = if slot.is_behind_heap() { [b, c, d, e] } else { [a, b, c, d] };
+    let kind = slot.kind();
+    if is_resize(kind) {
+        let size = new_size(kind, [own[1], own[2], own[3]]);
+        return describe_resize(slot.allocator(), words, own[0], size, &entry, call);
+    }
+    let block = in_inside(words, &entry, call);
+    let request = match kind {
+        // Nothing was to be copied, or there was no memory for a size that only the function knows.
+        DUPLICATE if block == 0 => {
+            forget_time(words);
+            return block;
+        }
+        DUPLICATE => {
+            // SAFETY: the function has just written the text there, and the program does not have it yet: nothing changes it.
+            let text = unsafe { CStr::from_ptr(block as *const c_char) };
+            Request { size: text.to_bytes_with_nul().len(), align: 0, is_zeroed: false }
+        }
+        _ => Request::of(kind, [own[0], own[1], own[2]]),
+    };
+    let (function, align) = request.function();
+    handed_out_by(slot.allocator(), words, block as *mut u8, (request.size, align), function, &entry);
+    block
 }
 
 /// The block has another size where it is, or not. What cannot be so is a refusal (`xallocx`), or another block, and the caller moves what

@@ -1,4 +1,4 @@
-//! The functions of heaps: a program may have several in one allocator, and give all blocks of one up at once.
+//! The end of a heap: a program may have several in one allocator, and give all blocks of one up at once.
 //!
 //! What a heap still has when it ends is known to the allocator alone, so it is asked: mimalloc's `mi_heap_visit_blocks` visits each
 //! block, which is described as freed before the heap ends. It has to be safe then, for whoever ends a heap may not use it from other
@@ -8,16 +8,14 @@
 //! until its address is handed out again.
 
 use super::callable::{self, Callable};
-use super::requests::{Request, describe_resize};
 use super::slots::Slot;
 use crate::arch::entry::Entry;
 use crate::arch::tls::{self, Words, waiting};
-use crate::describe::{forget_time, freed, handed_out_by, in_inside};
+use crate::describe::{forget_time, freed, in_inside};
 use crate::process::PROCESS;
-use core::ffi::{CStr, c_char, c_void};
+use core::ffi::c_void;
 use core::sync::atomic::Ordering;
-use heapwise_trace::event::{AllocFunction, AllocatorNumber};
-use heapwise_trace::live::hooks::HookKind;
+use heapwise_trace::event::AllocatorNumber;
 
 /// Allocators of one process whose heaps can be visited.
 const MOST: usize = 4;
@@ -31,65 +29,6 @@ type Visitor = unsafe extern "C" fn(usize, *const c_void, *mut u8, usize, *mut c
 /// Notes the function by which an allocator has the blocks of a heap visited.
 pub(super) fn note(number: AllocatorNumber, function: usize) {
     callable::note(&VISIT, number, function);
-}
-
-/// A function with up to six arguments, the first of which may be a heap: it hands out a block, or gives one another size.
-///
-/// # Safety
-/// As the function of the slot; `sp` and `fp` are the caller's registers, as the shim found them.
-pub(super) unsafe extern "C" fn many(
-    a: usize,
-    b: usize,
-    c: usize,
-    d: usize,
-    e: usize,
-    f: usize,
-    sp: usize,
-    fp: usize,
-    slot: &Slot,
-) -> usize {
-    const RESIZE: u8 = HookKind::Resize as u8;
-    const RESIZE_ALIGNED: u8 = HookKind::ResizeAligned as u8;
-    const RESIZE_ARRAY: u8 = HookKind::ResizeArray as u8;
-    const DUPLICATE: u8 = HookKind::Duplicate as u8;
-    let (words, entry) = (tls::words(), Entry { stack_pointer: sp, frame_pointer: fp });
-    // SAFETY: the slot's function, which the caller has called.
-    let real = unsafe { slot.function_of_six() };
-    // SAFETY: the caller's call.
-    let call = || unsafe { real(a, b, c, d, e, f) };
-    if slot.is_inner(words, &entry) {
-        return waiting(words, call);
-    }
-    let [first, second, third] = if slot.is_behind_heap() { [b, c, d] } else { [a, b, c] };
-    match slot.kind() {
-        RESIZE | RESIZE_ALIGNED => describe_resize(slot.allocator(), words, first, second, &entry, call),
-        RESIZE_ARRAY => {
-            let size = second.saturating_mul(third);
-            describe_resize(slot.allocator(), words, first, size, &entry, call)
-        }
-        DUPLICATE => {
-            let copy = in_inside(words, &entry, call);
-            if copy == 0 {
-                // Nothing was to be copied, or there was no memory for a size that only the function knows.
-                forget_time(words);
-                return copy;
-            }
-            // SAFETY: the function has just written the text there, and the program does not have it yet.
-            let text = unsafe { CStr::from_ptr(copy as *const c_char) };
-            let size = text.to_bytes_with_nul().len();
-            let function = AllocFunction::Malloc;
-            handed_out_by(slot.allocator(), words, copy as *mut u8, (size, 0), function, &entry);
-            copy
-        }
-        kind => {
-            let block = in_inside(words, &entry, call);
-            let request = Request::of(kind, [first, second, third]);
-            let (function, align) = request.function();
-            let sizes = (request.size, align);
-            handed_out_by(slot.allocator(), words, block as *mut u8, sizes, function, &entry);
-            block
-        }
-    }
 }
 
 /// Whose blocks are given up.

@@ -62,6 +62,28 @@ fn align_of_flags(flags: usize) -> usize {
     1 << (flags & MALLOCX_ALIGN)
 }
 
+/// Whether a function of this kind gives a block another size, and may move it.
+pub(super) fn is_resize(kind: u8) -> bool {
+    use HookKind::{Rallocx, Resize, ResizeAligned, ResizeArray, ResizeFrom, RpalignedRealloc};
+    [Resize, ResizeArray, ResizeAligned, Rallocx, ResizeFrom, RpalignedRealloc]
+        .iter()
+        .any(|resize| *resize as u8 == kind)
+}
+
+/// The size that it gives the block, from the arguments behind that.
+#[inline(always)]
+pub(super) fn new_size(kind: u8, [a, b, c]: [usize; 3]) -> usize {
+    const ARRAY: u8 = HookKind::ResizeArray as u8;
+    const FROM: u8 = HookKind::ResizeFrom as u8;
+    const RPALIGNED: u8 = HookKind::RpalignedRealloc as u8;
+    match kind {
+        ARRAY => a.saturating_mul(b),
+        FROM => c,
+        RPALIGNED => b,
+        _ => a,
+    }
+}
+
 /// Resizes a block, or allocates one where there is none, and describes it.
 #[inline(always)]
 pub(super) fn describe_resize(
@@ -91,4 +113,21 @@ pub(super) fn describe_resize(
         None => forget_time(words),
     }
     new
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_new_size_is_where_the_kind_of_function_has_it() {
+        let of = |kind: HookKind| (is_resize(kind as u8), new_size(kind as u8, [10, 20, 30]));
+        assert_eq!(of(HookKind::Resize), (true, 10));
+        assert_eq!(of(HookKind::ResizeAligned), (true, 10));
+        assert_eq!(of(HookKind::Rallocx), (true, 10));
+        assert_eq!(of(HookKind::ResizeArray), (true, 200));
+        assert_eq!(of(HookKind::RpalignedRealloc), (true, 20));
+        assert_eq!(of(HookKind::ResizeFrom), (true, 30));
+        assert!(!is_resize(HookKind::Allocate as u8) && !is_resize(HookKind::Duplicate as u8));
+    }
 }

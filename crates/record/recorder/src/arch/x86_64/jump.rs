@@ -229,6 +229,13 @@ mod tests {
     use heapwise_trace::live::hooks::Fixup;
 
     #[test]
+    fn a_shadow_stack_is_seen_where_the_kernel_says_that_there_is_one() {
+        let status = std::fs::read_to_string("/proc/self/status").expect("there is /proc");
+        let features = status.lines().find(|line| line.starts_with("x86_Thread_features:"));
+        assert_eq!(has_shadow_stack(), features.is_some_and(|line| line.contains("shstk")));
+    }
+
+    #[test]
     fn distances_count_from_behind_the_instruction() {
         assert_eq!(jump(0x1000, 0x2000), Some([0xe9, 0xfb, 0x0f, 0, 0]));
         assert_eq!(jump(0x2000, 0x1000), Some([0xe9, 0xfb, 0xef, 0xff, 0xff]));
