@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Waits for `SIGUSR1`, does its work in threads and in a fork, says so, and waits for its end (`SIGTERM`). Each
 /// thread does `BLOCKS` calls of `malloc` in `work`, and looks after its blocks.
@@ -333,6 +333,34 @@ fn a_process_goes_on_when_heapwise_is_killed() {
     assert!(recorded.report().totals.allocations > 1000, "{}", recorded.outcome.stderr);
     let outcome = ended(running);
     assert_eq!(outcome.code(), 5, "{}", outcome.stderr);
+}
+
+/// A thread that has worked for heapwise sleeps until it is put back. If heapwise is killed just then, the next one sends it back.
+#[test]
+fn a_thread_that_was_left_asleep_goes_on_with_the_next_recording() {
+    let folder = run::private_folder();
+    let program = compile_text("cc", &[], BUSY, folder.path(), "busy");
+    let running = started(&program, &["1"], folder.path());
+    let pid = running.pid();
+    // The first thread waits for the other one; `pselect6` is the sleep.
+    let sleeps = || {
+        let call = std::fs::read_to_string(format!("/proc/{pid}/syscall"));
+        call.is_ok_and(|call| call.starts_with(&format!("{} ", libc::SYS_pselect6)))
+    };
+    let recording = Recording::new(folder.path()).with(&["--duration", "30ms", "--no-report"]);
+    let was_left_asleep = (0..200).any(|_| {
+        let attached = run::start(&mut recording.attach_command(pid), folder.path(), "attached");
+        let until = Instant::now() + Duration::from_secs(2);
+        while !sleeps() && Instant::now() < until {}
+        attached.signal(libc::SIGKILL);
+        attached.wait(PATIENCE);
+        sleeps()
+    });
+    assert!(was_left_asleep, "no moment was met in which the thread sleeps");
+    let recorded = recording.wait(run::start(&mut recording.attach_command(pid), folder.path(), "attached"));
+    assert_eq!(recorded.outcome.code(), 0, "{}", recorded.outcome.stderr);
+    assert!(!sleeps(), "it went on with the program");
+    assert_eq!(ended(running).code(), 5);
 }
 
 #[test]
