@@ -202,8 +202,10 @@ static FAMILY: Family = Family {
     frames: &["TCMallocInternal", "BridgeTCMallocInternal", "BridgePrepareRealloc"],
     // The last are those of heapwise's own library of it.
     variables: &["TCMALLOC_*", "HEAPWISE_TCMALLOC_*"],
-    free_pages: "Let it return pages to the system: call `tcmalloc::MallocExtension::ReleaseMemoryToSystem(…)` after the phase that frees \
-                much, or have a thread run `MallocExtension::ProcessBackgroundActions()` with a background release rate.",
+    free_pages: "Let it return pages to the system after the phase that frees much: call \
+                `tcmalloc::MallocExtension::ReleaseMemoryToSystem(size_t{1} << 46)`, in Rust its \
+                `MallocExtension_Internal_ReleaseMemoryToSystem(1 << 46)`; or have a thread run \
+                `MallocExtension::ProcessBackgroundActions()` with a background release rate.",
     unrecorded: Family::WITHOUT_SYMBOLS,
     ..Family::UNKNOWN
 };
