@@ -145,7 +145,7 @@ impl Warning {
                 "their calls of the allocator were not timed from then on; counts are not affected"
             }
             Warning::UncertainOrder { .. } => {
-                "blocks from before the recording, from a parent process, or of lost events"
+                "blocks from before the recording, from a parent process, of a heap that was destroyed, or of lost events"
             }
             Warning::UnknownThreads { .. } => "their events are counted under an unnamed process",
             Warning::Sampled { .. } => {
@@ -198,10 +198,18 @@ impl fmt::Display for Warning {
                     "{processes} process(es) turned the processor's clock off for themselves (PR_SET_TSC)"
                 )
             }
-            Warning::UncertainOrder { unknown_frees, implicit_frees } => write!(
-                f,
-                "{unknown_frees} frees of blocks whose allocation was not seen, {implicit_frees} blocks whose free was not seen"
-            ),
+            Warning::UncertainOrder { unknown_frees, implicit_frees } => {
+                if *unknown_frees > 0 {
+                    write!(f, "{unknown_frees} frees of blocks whose allocation was not seen")?;
+                }
+                if *unknown_frees > 0 && *implicit_frees > 0 {
+                    f.write_str(", ")?;
+                }
+                if *implicit_frees > 0 {
+                    write!(f, "{implicit_frees} blocks whose free was not seen")?;
+                }
+                Ok(())
+            }
             Warning::UnknownThreads { count } => write!(f, "{count} thread(s) without a record"),
             Warning::Sampled { sample, totals } => {
                 let of = |error: u64, of: u64| 200.0 * error as f64 / of.max(1) as f64;
@@ -222,5 +230,23 @@ impl fmt::Display for Warning {
             }
             Warning::NoLines { what, .. } => f.write_str(what),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_was_is_counted() {
+        let text = |unknown_frees, implicit_frees| {
+            Warning::UncertainOrder { unknown_frees, implicit_frees }.to_string()
+        };
+        assert_eq!(text(3, 0), "3 frees of blocks whose allocation was not seen");
+        assert_eq!(text(0, 4), "4 blocks whose free was not seen");
+        assert_eq!(
+            text(1, 2),
+            "1 frees of blocks whose allocation was not seen, 2 blocks whose free was not seen"
+        );
     }
 }
