@@ -129,7 +129,7 @@ fn of_executable(executable: &Executable) -> Vec<BlindSpot> {
         let (why, remedy) = not_written(executable);
         add(
             "static-executable",
-            format!("{name} is statically linked, and {why}: nothing will be recorded"),
+            format!("{name} is statically linked, and {why}: nothing of it will be recorded"),
             runtime.unwrap_or(remedy),
         );
         return spots;

@@ -147,6 +147,11 @@ impl Code<'_> {
         self.elf.elf_symbol_table().is_empty() && self.apart.is_none()
     }
 
+    /// Whether it has a section of this name.
+    pub fn has_section(&self, name: &str) -> bool {
+        self.elf.section_by_name(name).is_some()
+    }
+
     /// Lists the functions that it defines. One that has several names, or is in several tables, comes several times.
     pub fn functions<'code>(&'code self, mut each: impl FnMut(Function<'code>)) {
         let endian = self.elf.endian();

@@ -207,7 +207,8 @@ impl Process {
                 entered.refuse("malloc", THREADS);
                 entered.is_in_front = true;
             }
-            for Planned { family, name, .. } in plan.planned {
+            let of_blocks = plan.planned.into_iter().filter(|planned| planned.hook.kind.is_of_blocks());
+            for Planned { family, name, .. } in of_blocks {
                 let entered = found.entry((program.clone(), family)).or_default();
                 entered.refuse(&name, "a process has not asked for it");
             }

@@ -6,7 +6,8 @@
 //! ([`crate::sandbox`]), before the program is confined, and asks the kernel once for what an `exec` has kept. From then on it
 //! measures no times, and makes no system call ([`crate::sys`] refuses them): what it has no memory for is counted as lost.
 
-use crate::arch::{clock, tls};
+use crate::arch::clock;
+pub use crate::arch::tls::{is_strict, set_strict};
 use crate::sys;
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -48,14 +49,6 @@ pub fn filter() {
 pub fn is_filtered() -> bool {
     FILTERED.load(Ordering::Relaxed) != 0
 }
-
-/// Sets whether the calling thread is in strict mode.
-pub fn set_strict(strict: bool) {
-    // SAFETY: this thread's own word, written as a whole; no reference to it lives.
-    unsafe { (*tls::words()).strict = u32::from(strict) };
-}
-
-pub use tls::is_strict;
 
 #[cfg(test)]
 mod tests {

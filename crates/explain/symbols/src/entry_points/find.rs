@@ -1,9 +1,9 @@
 //! Finds the entry points of allocators in a file.
 
-use super::clobbers;
 use super::displace::{Refusal, displace, steps};
 use super::neighbours::Neighbours;
 use super::points::{self, Points};
+use super::{clobbers, go};
 use crate::code::{self, Code, Function};
 use crate::{Error, Svma};
 use heapwise_trace::live::hooks::{Arguments, Hook, HookKind};
@@ -198,6 +198,10 @@ fn entry_points<'code>(code: &'code Code<'_>, in_front: InFront) -> Vec<EntryPoi
     }
     if !code.is_executable() {
         add(&mut found, "", "", points::LOADER);
+    }
+    if let Some(function) = go::system_call(code) {
+        let (name, kind, arguments) = (function.name.to_owned(), HookKind::GoSystemCall, Arguments::Few);
+        found.push(EntryPoint { family: "", name, kind, arguments, function });
     }
     found
 }

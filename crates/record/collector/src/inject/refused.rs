@@ -70,8 +70,8 @@ pub(crate) enum Refused {
     #[error("heapwise stood still while the recorder was written into it; try again")]
     Late,
     #[error(
-        "it has no symbols by which its allocation functions could be found; keep its symbols (for Rust: strip = false), or have its debug \
-         file below /usr/lib/debug"
+        "none of its functions is known to allocate: it has no symbols (keep them; for Rust: strip = false; or have its debug file below \
+         /usr/lib/debug), or no allocator in C"
     )]
     NoFunctions,
     #[error("no memory near its allocation functions is free")]

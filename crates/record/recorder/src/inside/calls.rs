@@ -5,7 +5,7 @@
 
 use super::requests::{Request, describe_resize, is_resize, new_size};
 use super::slots::Slot;
-use super::{heaps, loaded, passing, process};
+use super::{go, heaps, loaded, passing, process};
 use crate::arch::entry::Entry;
 use crate::arch::jump::Way;
 use crate::arch::tls::{self, Words, waiting};
@@ -49,6 +49,7 @@ pub(super) fn way(hook: &Hook) -> Option<Way> {
         HookKind::Fexecve => shim(fexecve_shim),
         HookKind::Prctl => shim(prctl_shim),
         HookKind::SystemCall => shim(system_call_shim),
+        HookKind::GoSystemCall => Way::Shim(go::system_call()),
         HookKind::LoaderChanged => shim(loader_changed_shim),
         HookKind::Nallocx | HookKind::VisitBlocks => return None,
         HookKind::DestroyHeap => shim(destroy_heap_shim),

@@ -12,6 +12,7 @@
 //! * [`heaps`] has the functions of heaps that a program has beside each other in one allocator,
 //! * [`callable`] has functions that are not entered, but called,
 //! * [`process`] has what a static program does with its threads, and its end,
+//! * [`go`] has what a program in Go starts,
 //! * [`passing`] tells a program's own `malloc` from a wrapper of the C library's,
 //! * [`sizes`] asks an allocator for the sizes of its blocks,
 //! * [`loaded`] asks again when the loader has loaded another library.
@@ -21,6 +22,7 @@ mod ask;
 pub(crate) mod asked;
 mod callable;
 mod calls;
+mod go;
 mod heaps;
 pub(crate) mod loaded;
 mod passing;

@@ -109,15 +109,17 @@ pub enum HookKind {
     SystemCall = 31,
     /// `_dl_debug_state()`: the loader calls it when its list of libraries has changed.
     LoaderChanged = 32,
+    /// `Syscall6(number, …)` of Go, with the arguments in its registers.
+    GoSystemCall = 33,
     /// `nallocx(size, flags)`: the size that a block would have. It is not entered, but called by the recorder.
-    Nallocx = 33,
+    Nallocx = 34,
     /// `f(heap, whether blocks, visitor, argument)`: has each block of a heap visited. It is not entered, but called by the recorder.
-    VisitBlocks = 34,
+    VisitBlocks = 35,
 }
 
 impl HookKind {
     /// All of them.
-    pub const ALL: [Self; 34] = [
+    pub const ALL: [Self; 35] = [
         Self::Allocate,
         Self::AllocateArray,
         Self::AllocateZeroed,
@@ -150,6 +152,7 @@ impl HookKind {
         Self::Prctl,
         Self::SystemCall,
         Self::LoaderChanged,
+        Self::GoSystemCall,
         Self::Nallocx,
         Self::VisitBlocks,
     ];

@@ -2,6 +2,7 @@
 
 pub mod clock;
 pub mod entry;
+pub mod go;
 pub mod jump;
 pub mod note;
 pub mod registers;

@@ -45,6 +45,7 @@ pub mod number {
     pub const MINCORE: usize = 27;
     pub const MADVISE: usize = 28;
     pub const GETPID: usize = 39;
+    pub const EXECVE: usize = 59;
     pub const KILL: usize = 62;
     pub const READLINK: usize = 89;
     pub const GETEUID: usize = 107;
@@ -61,4 +62,5 @@ pub mod number {
     pub const PROCESS_VM_READV: usize = 310;
     pub const PROCESS_VM_WRITEV: usize = 311;
     pub const SECCOMP: usize = 317;
+    pub const EXECVEAT: usize = 322;
 }

@@ -5,6 +5,7 @@
 //! has a destructor, so they work from a thread's first instruction to its last.
 
 use core::arch::asm;
+use core::sync::atomic::{AtomicU32, Ordering};
 
 #[cfg(not(feature = "image"))]
 core::arch::global_asm!(
@@ -109,9 +110,22 @@ pub fn thread_pointer() -> usize {
     pointer
 }
 
+/// Non-zero once a thread was in strict mode. Before that no thread's word is looked at: threads of a program that consists of Go alone
+/// have none.
+static STRICT: AtomicU32 = AtomicU32::new(0);
+
+/// Sets whether the calling thread is in strict mode.
+pub fn set_strict(strict: bool) {
+    if strict {
+        STRICT.store(1, Ordering::Relaxed);
+    }
+    // SAFETY: this thread's own word, written as a whole; no reference to it lives.
+    unsafe { (*words()).strict = u32::from(strict) };
+}
+
 /// Whether the calling thread is in strict mode, and would be killed at a system call.
 #[inline]
 pub fn is_strict() -> bool {
     // SAFETY: this thread's own word, read as a whole; no reference to it lives.
-    unsafe { (*words()).strict != 0 }
+    STRICT.load(Ordering::Relaxed) != 0 && unsafe { (*words()).strict != 0 }
 }

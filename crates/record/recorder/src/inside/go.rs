@@ -1,0 +1,26 @@
+//! What a program in Go starts: it makes the system call by itself, where no function of the C library is.
+
+use crate::arch::entry::Arguments;
+use crate::arch::syscall::number;
+use crate::loadable;
+
+crate::shim_of_go!(system_call_shim => before_system_call);
+
+/// How the function that makes system calls is entered.
+pub(super) fn system_call() -> usize {
+    system_call_shim as *const () as usize
+}
+
+/// Called before a system call that executes a program. The functions of C have the arguments of their system calls.
+///
+/// # Safety
+/// `call` has the arguments of such a call, of that number.
+unsafe extern "C" fn before_system_call(call: *const Arguments, number: usize) {
+    if number == number::EXECVE {
+        // SAFETY: the caller's promise.
+        unsafe { loadable::before_execve(call) };
+    } else {
+        // SAFETY: the same, of the other number.
+        unsafe { loadable::before_execveat(call) };
+    }
+}
