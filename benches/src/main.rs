@@ -12,7 +12,6 @@
 
 mod aims;
 mod analyze;
-mod attached;
 mod environment;
 mod launcher;
 mod library;
@@ -24,6 +23,7 @@ mod series;
 mod tables;
 mod tools;
 mod tuned;
+mod ways;
 mod workloads;
 
 use anyhow::{Context, Result, bail};
@@ -49,7 +49,7 @@ Usage: bench record [--pairs N] [--only WORKLOAD] [--quick] [--target-dir DIR]
 
   --pairs N         rounds of all tools (default 5, and 7 of all allocators after a warm-up round, 3 of all peers, and 10
                     of each layout of `bench library`; 2 with --quick)
-  --only WORKLOAD   only this one, or `attached`; may be given several times
+  --only WORKLOAD   only this one, or `ways`; may be given several times
   --quick           a tenth of the usual sizes, to see that all works
   --real-only       only run the programs, without a recording and its replay
   --after-load      what services keep twelve seconds after their load, instead of peaks and processor time
@@ -155,30 +155,28 @@ fn main() -> Result<()> {
         print!("{}\n{text}", machine::describe(&before, &Machine::look(), &tools));
         return Ok(());
     }
-    let (of_attach, others): (Vec<_>, Vec<_>) =
-        request.only.iter().cloned().partition(|name| name == attached::NAME);
+    let others: Vec<_> = request.only.iter().filter(|name| *name != ways::NAME).cloned().collect();
     let is_all = request.only.is_empty();
     let chosen = if is_all || !others.is_empty() { workloads::chosen(&others)? } else { Vec::new() };
     let results = series::measure(&plan, &folder, &chosen, &tools)?;
-    let heapwise = plan.target.join("release/heapwise");
-    let attached = (is_all || !of_attach.is_empty())
-        .then(|| attached::measure(plan.pairs, plan.quick, &heapwise, &folder))
-        .transpose()?;
+    let of_ways = ways::Plan { rounds: plan.pairs, quick: plan.quick, target: &plan.target, folder: &folder };
+    let wants_ways = is_all || others.len() < request.only.len();
+    let ways = wants_ways.then(|| ways::measure(&of_ways)).transpose()?;
     let after = Machine::look();
 
     print!("{}", machine::describe(&before, &after, &tools));
     if !results.is_empty() {
         print!("\n{}\n{}", tables::measurements(&results), aims::table(&results));
     }
-    if let Some(attached) = &attached {
-        print!("\n{}", attached::table(attached));
+    if let Some(ways) = &ways {
+        print!("\n{}", ways::table(ways));
     }
     let raw = folder.join("record.json");
     let document = serde_json::json!({
         "machine": { "before": before, "after": after },
         "tools": tools.iter().map(tools::Tool::version).collect::<Vec<_>>(),
         "workloads": results,
-        "attached": attached,
+        "ways": ways,
     });
     std::fs::write(&raw, serde_json::to_vec_pretty(&document)?)
         .with_context(|| format!("cannot write {}", raw.display()))?;

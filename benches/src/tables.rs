@@ -35,29 +35,7 @@ pub(crate) fn measurements(all: &[Series]) -> String {
     for series in all.iter().filter(|series| !series.is_compared) {
         let _ = writeln!(text, "\n{} runs without heaptrack.", series.workload);
     }
-    text.push_str(&pairs(all));
     text
-}
-
-/// What heapwise adds to each pair of an allocation and its free, by where the allocator is.
-fn pairs(all: &[Series]) -> String {
-    let mut text = String::new();
-    for series in all.iter().filter(|series| series.workload.starts_with("storm")) {
-        let added = series.per_round(|round| Some(round.added(Kind::Heapwise)? * 1e9 / series.size as f64));
-        let where_it_is = match series.workload {
-            "storm_jemalloc" => "jemalloc inside",
-            "storm_mimalloc" => "mimalloc inside",
-            "storm_static" => "glibc, linked statically",
-            _ => "glibc, by the preload library",
-        };
-        if let Some(added) = Spread::of(added) {
-            let _ = writeln!(text, "| {where_it_is} | {added:.1} |");
-        }
-    }
-    match text.is_empty() {
-        true => text,
-        false => format!("\n| allocator | ns that heapwise adds to a pair |\n|---|---:|\n{text}"),
-    }
 }
 
 fn row(series: &Series, tool: Kind) -> String {

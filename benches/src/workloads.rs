@@ -15,10 +15,6 @@ enum Source {
     Rust(&'static str),
     /// The same, with the line tables that name inlined functions.
     RustWithLines(&'static str),
-    /// The same, linked with all libraries in it.
-    RustStatic(&'static str),
-    /// A program of `benches/wrappers`, with an allocator inside.
-    Inside,
     /// A file in `workloads/`, run by Python with malloc as its only allocator.
     Python(&'static str),
 }
@@ -35,21 +31,12 @@ pub(crate) struct Workload {
     pub(crate) is_compared: bool,
 }
 
-const ALL: [Workload; 11] = [
+const ALL: [Workload; 8] = [
     Workload { name: "contest", source: Source::Contest, size: 50, is_compared: true },
     Workload { name: "hashmap", source: Source::Rust("hashmap.rs"), size: 1_000_000, is_compared: true },
     Workload { name: "mt", source: Source::Rust("mt.rs"), size: 2_000_000, is_compared: true },
     Workload { name: "xthread", source: Source::Rust("xthread.rs"), size: 2_000_000, is_compared: true },
     Workload { name: "storm", source: Source::Rust("storm.rs"), size: 15_000_000, is_compared: true },
-    // The same pairs where nothing can be put in front of the allocator by name. heaptrack sees none of it.
-    Workload { name: "storm_jemalloc", source: Source::Inside, size: 15_000_000, is_compared: false },
-    Workload { name: "storm_mimalloc", source: Source::Inside, size: 15_000_000, is_compared: false },
-    Workload {
-        name: "storm_static",
-        source: Source::RustStatic("storm.rs"),
-        size: 15_000_000,
-        is_compared: false,
-    },
     Workload {
         name: "async_wheel",
         source: Source::Rust("async_wheel.rs"),
@@ -81,7 +68,7 @@ pub(crate) fn chosen(names: &[String]) -> Result<Vec<Workload>> {
     for name in names {
         if !ALL.iter().any(|workload| workload.name == name) {
             let known: Vec<_> = ALL.iter().map(|workload| workload.name).collect();
-            bail!("there is no workload {name}, only {} and {}", known.join(", "), crate::attached::NAME);
+            bail!("there is no workload {name}, only {} and {}", known.join(", "), crate::ways::NAME);
         }
     }
     Ok(ALL.into_iter().filter(|w| names.is_empty() || names.iter().any(|name| name == w.name)).collect())
@@ -128,19 +115,9 @@ impl Workload {
                     environment: Vec::new(),
                 }
             }
-            Source::Inside => {
-                let program = target.join("release").join(self.name);
-                anyhow::ensure!(
-                    program.is_file(),
-                    "{} is missing: cargo build --release -p wrappers",
-                    program.display()
-                );
-                Prepared { program, arguments: Vec::new(), environment: Vec::new() }
-            }
-            Source::Rust(name) | Source::RustWithLines(name) | Source::RustStatic(name) => {
+            Source::Rust(name) | Source::RustWithLines(name) => {
                 let options: &[&str] = match self.source {
                     Source::RustWithLines(_) => &["-C", "debuginfo=line-tables-only"],
-                    Source::RustStatic(_) => &["-C", "target-feature=+crt-static"],
                     _ => &[],
                 };
                 let program = folder.join(self.name);

@@ -26,8 +26,9 @@ pub fn run(arguments: &[OsString]) -> Result<()> {
         wrappers(&target, if is_quick { 1 } else { LAYOUTS })?;
     }
     if arguments.first().is_some_and(|task| task == "record") {
-        let programs = ["--bin", "storm_jemalloc", "--bin", "storm_mimalloc"];
+        let programs = ["--bin", "pairs_jemalloc", "--bin", "pairs_mimalloc"];
         cargo::run(&[&["build", "--release", "-p", "wrappers"], &programs[..]].concat())?;
+        allocators(&target)?;
     }
     let is_peers = arguments.first().is_some_and(|task| task == "peers");
     if is_peers {

@@ -1,0 +1,187 @@
+//! What recording costs by the way in which heapwise gets into a program: what it adds to a pair of an allocation and its free, with each
+//! allocator beside the preload library in front of the same allocator; and for how long a process with many threads stands still when
+//! it is attached to.
+//!
+//! The program times its pairs itself, since it waits until it is recorded. All runs of a round take turns.
+
+mod pauses;
+mod program;
+mod table;
+
+pub(crate) use table::table;
+
+use crate::launcher::compile;
+use anyhow::{Result, ensure};
+use heapwise_trial::rounds::Rounds;
+use program::{Recorder, Waiting};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+/// Its name for `--only`.
+pub(crate) const NAME: &str = "ways";
+
+const SEED: u64 = 17;
+const PAIRS: u64 = 15_000_000;
+
+/// What the program is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    /// With the C library as it is linked by default.
+    Dynamic,
+    /// The same, with this allocator as a library in front of the C library's.
+    Over(&'static str),
+    /// With all libraries in it.
+    Static,
+    /// A program of `benches/wrappers`, with an allocator in it.
+    Inside(&'static str),
+}
+
+/// How heapwise gets into a program.
+#[derive(Debug)]
+struct Way {
+    allocator: &'static str,
+    what: &'static str,
+    source: Source,
+    is_attached: bool,
+    /// Which of all ways is the preload library with the same allocator; itself, if it is that.
+    preloaded: usize,
+}
+
+const fn way(allocator: &'static str, what: &'static str, source: Source, preloaded: usize) -> Way {
+    Way { allocator, what, source, is_attached: false, preloaded }
+}
+
+const PRELOADED: &str = "preload library";
+
+const WAYS: [Way; 7] = [
+    way("glibc", PRELOADED, Source::Dynamic, 0),
+    Way { is_attached: true, ..way("glibc", "attached", Source::Dynamic, 0) },
+    way("glibc", "linked statically", Source::Static, 0),
+    way("jemalloc", PRELOADED, Source::Over("jemalloc"), 3),
+    way("jemalloc", "inside", Source::Inside("pairs_jemalloc"), 3),
+    way("mimalloc", PRELOADED, Source::Over("mimalloc"), 5),
+    way("mimalloc", "inside", Source::Inside("pairs_mimalloc"), 5),
+];
+
+/// Nanoseconds of a pair.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+struct Cost {
+    time: f64,
+    /// Of the program's thread.
+    processor: f64,
+}
+
+/// What recording adds to a pair, one of each way.
+type Round = [Cost; WAYS.len()];
+
+#[derive(Debug, Serialize)]
+pub(crate) struct Measured {
+    rounds: Vec<Round>,
+    /// Milliseconds for which the process with many threads stood still.
+    pauses: Vec<f64>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Plan<'a> {
+    pub(crate) rounds: usize,
+    pub(crate) quick: bool,
+    pub(crate) target: &'a Path,
+    pub(crate) folder: &'a Path,
+}
+
+pub(crate) fn measure(plan: &Plan<'_>) -> Result<Measured> {
+    let recorder =
+        Recorder { heapwise: plan.target.join("release/heapwise"), scratch: plan.folder.join("ways.hw") };
+    let programs = WAYS.iter().map(|way| prepare(way.source, plan)).collect::<Result<Vec<_>>>()?;
+    let pairs = if plan.quick { PAIRS / 10 } else { PAIRS };
+    let mut rounds = vec![Round::default(); plan.rounds];
+    // Each way alone, and recorded.
+    for turn in Rounds::new(WAYS.len() * 2, plan.rounds as u32, SEED) {
+        let (at, is_recorded) = (turn.who / 2, turn.who % 2 == 1);
+        let cost = once(&WAYS[at], is_recorded.then_some(&recorder), &programs[at], pairs)?;
+        let Some(round) = (turn.round as usize).checked_sub(1) else { continue };
+        let Way { allocator, what, .. } = WAYS[at];
+        let how = if is_recorded { what } else { "alone" };
+        eprintln!("bench:   round {}: {allocator}, {how} {:.1} ns a pair", turn.round, cost.time);
+        let sign = if is_recorded { 1.0 } else { -1.0 };
+        let added = &mut rounds[round][at];
+        added.time += sign * cost.time;
+        added.processor += sign * cost.processor;
+    }
+    let busy = compiled("busy_threads", "busy_threads", &[], plan.folder)?;
+    let pauses = pauses::measure(&recorder, &busy, plan.quick)?;
+    let _ = std::fs::remove_file(&recorder.scratch);
+    Ok(Measured { rounds, pauses })
+}
+
+/// A program, and the library in front of its C library.
+type Prepared = (PathBuf, Option<PathBuf>);
+
+fn prepare(source: Source, plan: &Plan<'_>) -> Result<Prepared> {
+    let (program, library) = match source {
+        Source::Dynamic => (compiled("pairs", "pairs", &[], plan.folder)?, None),
+        Source::Over(name) => {
+            let library = plan.target.join("allocators").join(name).join(format!("release/lib{name}.so"));
+            (compiled("pairs", "pairs", &[], plan.folder)?, Some(library))
+        }
+        Source::Static => {
+            (compiled("pairs", "pairs_static", &["-C", "target-feature=+crt-static"], plan.folder)?, None)
+        }
+        Source::Inside(name) => (plan.target.join("release").join(name), None),
+    };
+    for path in [Some(&program), library.as_ref()].into_iter().flatten() {
+        ensure!(path.is_file(), "{} is missing: `cargo xtask bench record` builds it", path.display());
+    }
+    Ok((program, library))
+}
+
+fn compiled(source: &str, name: &str, options: &[&str], folder: &Path) -> Result<PathBuf> {
+    let program = folder.join(name);
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("workloads").join(source).with_extension("rs");
+    compile(&source, &program, options)?;
+    Ok(program)
+}
+
+/// Has all pairs done. Without a recorder the program is alone.
+fn once(way: &Way, recorder: Option<&Recorder>, prepared: &Prepared, pairs: u64) -> Result<Cost> {
+    let (program, library) = prepared;
+    let mut command = match recorder.filter(|_| !way.is_attached) {
+        Some(recorder) => recorder.run(program),
+        None => std::process::Command::new(program),
+    };
+    if let Some(library) = library {
+        command.env("LD_PRELOAD", library);
+    }
+    let mut program = Waiting::start(command.arg(pairs.to_string()))?;
+    let recording = match recorder {
+        Some(recorder) if way.is_attached => Some(recorder.attach(&program, &[])?.0),
+        _ => None,
+    };
+    program.go_on()?;
+    let line = program.line()?;
+    program.end()?;
+    if let Some(mut recording) = recording {
+        ensure!(recording.wait()?.success(), "heapwise attach has failed");
+    }
+    let mut numbers = line.split_whitespace().map_while(|word| word.parse::<f64>().ok());
+    match (numbers.next(), numbers.next()) {
+        (Some(time), Some(processor)) => {
+            Ok(Cost { time: time / pairs as f64, processor: processor / pairs as f64 })
+        }
+        _ => anyhow::bail!("the program printed {line:?}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_way_is_compared_with_the_preload_library_and_the_same_allocator() {
+        for (at, way) in WAYS.iter().enumerate() {
+            let peer = &WAYS[way.preloaded];
+            assert_eq!((peer.allocator, peer.what, peer.is_attached), (way.allocator, PRELOADED, false));
+            assert_eq!(way.what == PRELOADED, way.preloaded == at, "{way:?}");
+        }
+    }
+}
