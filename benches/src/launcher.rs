@@ -54,6 +54,14 @@ pub(crate) fn build(folder: &Path) -> Result<PathBuf> {
     Ok(program)
 }
 
+/// Compiles a file in `workloads/` to a program of this name in a folder.
+pub(crate) fn compile_workload(source: &str, name: &str, options: &[&str], folder: &Path) -> Result<PathBuf> {
+    let program = folder.join(name);
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("workloads").join(source).with_extension("rs");
+    compile(&source, &program, options)?;
+    Ok(program)
+}
+
 /// Compiles a program that consists of one file, unless it is there already.
 pub(crate) fn compile(source: &Path, program: &Path, options: &[&str]) -> Result<()> {
     let time = |path: &Path| path.metadata().and_then(|m| m.modified()).ok();

@@ -16,6 +16,7 @@ mod environment;
 mod launcher;
 mod library;
 mod machine;
+mod pauses;
 mod peers;
 mod replay;
 mod run;
@@ -23,6 +24,7 @@ mod series;
 mod tables;
 mod tools;
 mod tuned;
+mod waiting;
 mod ways;
 mod workloads;
 
@@ -49,7 +51,7 @@ Usage: bench record [--pairs N] [--only WORKLOAD] [--quick] [--target-dir DIR]
 
   --pairs N         rounds of all tools (default 5, and 7 of all allocators after a warm-up round, 3 of all peers, and 10
                     of each layout of `bench library`; 2 with --quick)
-  --only WORKLOAD   only this one, or `ways`; may be given several times
+  --only WORKLOAD   only this one, or `ways` or `pauses`; may be given several times
   --quick           a tenth of the usual sizes, to see that all works
   --real-only       only run the programs, without a recording and its replay
   --after-load      what services keep twelve seconds after their load, instead of peaks and processor time
@@ -155,13 +157,14 @@ fn main() -> Result<()> {
         print!("{}\n{text}", machine::describe(&before, &Machine::look(), &tools));
         return Ok(());
     }
-    let others: Vec<_> = request.only.iter().filter(|name| *name != ways::NAME).cloned().collect();
     let is_all = request.only.is_empty();
+    let is_wanted = |name: &str| is_all || request.only.iter().any(|only| only == name);
+    let is_workload = |name: &&String| ![ways::NAME, pauses::NAME].contains(&name.as_str());
+    let others: Vec<_> = request.only.iter().filter(is_workload).cloned().collect();
     let chosen = if is_all || !others.is_empty() { workloads::chosen(&others)? } else { Vec::new() };
     let results = series::measure(&plan, &folder, &chosen, &tools)?;
-    let of_ways = ways::Plan { rounds: plan.pairs, quick: plan.quick, target: &plan.target, folder: &folder };
-    let wants_ways = is_all || others.len() < request.only.len();
-    let ways = wants_ways.then(|| ways::measure(&of_ways)).transpose()?;
+    let ways = is_wanted(ways::NAME).then(|| ways::measure(&plan, &folder)).transpose()?;
+    let pauses = is_wanted(pauses::NAME).then(|| pauses::measure(&plan, &folder)).transpose()?;
     let after = Machine::look();
 
     print!("{}", machine::describe(&before, &after, &tools));
@@ -171,12 +174,16 @@ fn main() -> Result<()> {
     if let Some(ways) = &ways {
         print!("\n{}", ways::table(ways));
     }
+    if let Some(pauses) = &pauses {
+        print!("\n{}", pauses::sentence(pauses));
+    }
     let raw = folder.join("record.json");
     let document = serde_json::json!({
         "machine": { "before": before, "after": after },
         "tools": tools.iter().map(tools::Tool::version).collect::<Vec<_>>(),
         "workloads": results,
         "ways": ways,
+        "pauses": pauses,
     });
     std::fs::write(&raw, serde_json::to_vec_pretty(&document)?)
         .with_context(|| format!("cannot write {}", raw.display()))?;

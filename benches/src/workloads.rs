@@ -68,7 +68,12 @@ pub(crate) fn chosen(names: &[String]) -> Result<Vec<Workload>> {
     for name in names {
         if !ALL.iter().any(|workload| workload.name == name) {
             let known: Vec<_> = ALL.iter().map(|workload| workload.name).collect();
-            bail!("there is no workload {name}, only {} and {}", known.join(", "), crate::ways::NAME);
+            let known = known.join(", ");
+            bail!(
+                "there is no workload {name}, only {known}, {} and {}",
+                crate::ways::NAME,
+                crate::pauses::NAME
+            );
         }
     }
     Ok(ALL.into_iter().filter(|w| names.is_empty() || names.iter().any(|name| name == w.name)).collect())

@@ -14,7 +14,7 @@ fn allocate_until_the_end(seed: usize) {
         at = at.wrapping_mul(25_214_903_917).wrapping_add(11);
         kept[at >> 40 & 63] = black_box(Vec::with_capacity(at >> 20 & 0xfff));
         // Something beside allocating: what is recorded while the process is attached to is not what is measured.
-        (0..10_000).for_each(|n| drop(black_box(n)));
+        (0..10_000).for_each(|n| _ = black_box(n));
     }
 }
 

@@ -1,21 +1,20 @@
 //! What recording costs by the way in which heapwise gets into a program: what it adds to a pair of an allocation and its free, with each
-//! allocator beside the preload library in front of the same allocator; and for how long a process with many threads stands still when
-//! it is attached to.
+//! allocator beside the preload library in front of the same allocator.
 //!
 //! The program times its pairs itself, since it waits until it is recorded. All runs of a round take turns.
 
-mod pauses;
-mod program;
 mod table;
 
 pub(crate) use table::table;
 
-use crate::launcher::compile;
+use crate::launcher::compile_workload;
+use crate::series::Plan;
+use crate::waiting::{Recorder, Waiting};
 use anyhow::{Result, ensure};
 use heapwise_trial::rounds::Rounds;
-use program::{Recorder, Waiting};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// Its name for `--only`.
 pub(crate) const NAME: &str = "ways";
@@ -65,68 +64,52 @@ const WAYS: [Way; 7] = [
 
 /// Nanoseconds of a pair.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-struct Cost {
+pub(crate) struct Cost {
     time: f64,
     /// Of the program's thread.
     processor: f64,
 }
 
 /// What recording adds to a pair, one of each way.
-type Round = [Cost; WAYS.len()];
+pub(crate) type Round = [Cost; WAYS.len()];
 
-#[derive(Debug, Serialize)]
-pub(crate) struct Measured {
-    rounds: Vec<Round>,
-    /// Milliseconds for which the process with many threads stood still.
-    pauses: Vec<f64>,
-}
-
-#[derive(Debug)]
-pub(crate) struct Plan<'a> {
-    pub(crate) rounds: usize,
-    pub(crate) quick: bool,
-    pub(crate) target: &'a Path,
-    pub(crate) folder: &'a Path,
-}
-
-pub(crate) fn measure(plan: &Plan<'_>) -> Result<Measured> {
-    let recorder =
-        Recorder { heapwise: plan.target.join("release/heapwise"), scratch: plan.folder.join("ways.hw") };
-    let programs = WAYS.iter().map(|way| prepare(way.source, plan)).collect::<Result<Vec<_>>>()?;
+pub(crate) fn measure(plan: &Plan, folder: &Path) -> Result<Vec<Round>> {
+    let recorder = Recorder::of(plan, folder);
+    let programs = WAYS.iter().map(|way| prepare(way.source, plan, folder)).collect::<Result<Vec<_>>>()?;
     let pairs = if plan.quick { PAIRS / 10 } else { PAIRS };
-    let mut rounds = vec![Round::default(); plan.rounds];
+    let mut rounds = vec![Round::default(); plan.pairs];
     // Each way alone, and recorded.
-    for turn in Rounds::new(WAYS.len() * 2, plan.rounds as u32, SEED) {
+    for turn in Rounds::new(WAYS.len() * 2, plan.pairs as u32, SEED) {
         let (at, is_recorded) = (turn.who / 2, turn.who % 2 == 1);
         let cost = once(&WAYS[at], is_recorded.then_some(&recorder), &programs[at], pairs)?;
         let Some(round) = (turn.round as usize).checked_sub(1) else { continue };
         let Way { allocator, what, .. } = WAYS[at];
-        let how = if is_recorded { what } else { "alone" };
-        eprintln!("bench:   round {}: {allocator}, {how} {:.1} ns a pair", turn.round, cost.time);
+        let how = if is_recorded { "recorded" } else { "alone" };
+        let Cost { time, processor } = cost;
+        eprintln!(
+            "bench:   round {}: {allocator}, {what}, {how} {time:.1} ns a pair, {processor:.1} of the processor",
+            turn.round
+        );
         let sign = if is_recorded { 1.0 } else { -1.0 };
         let added = &mut rounds[round][at];
-        added.time += sign * cost.time;
-        added.processor += sign * cost.processor;
+        added.time += sign * time;
+        added.processor += sign * processor;
     }
-    let busy = compiled("busy_threads", "busy_threads", &[], plan.folder)?;
-    let pauses = pauses::measure(&recorder, &busy, plan.quick)?;
-    let _ = std::fs::remove_file(&recorder.scratch);
-    Ok(Measured { rounds, pauses })
+    Ok(rounds)
 }
 
 /// A program, and the library in front of its C library.
 type Prepared = (PathBuf, Option<PathBuf>);
 
-fn prepare(source: Source, plan: &Plan<'_>) -> Result<Prepared> {
+fn prepare(source: Source, plan: &Plan, folder: &Path) -> Result<Prepared> {
+    let compiled = |name, options: &[&str]| compile_workload("pairs", name, options, folder);
     let (program, library) = match source {
-        Source::Dynamic => (compiled("pairs", "pairs", &[], plan.folder)?, None),
+        Source::Dynamic => (compiled("pairs", &[])?, None),
         Source::Over(name) => {
             let library = plan.target.join("allocators").join(name).join(format!("release/lib{name}.so"));
-            (compiled("pairs", "pairs", &[], plan.folder)?, Some(library))
+            (compiled("pairs", &[])?, Some(library))
         }
-        Source::Static => {
-            (compiled("pairs", "pairs_static", &["-C", "target-feature=+crt-static"], plan.folder)?, None)
-        }
+        Source::Static => (compiled("pairs_static", &["-C", "target-feature=+crt-static"])?, None),
         Source::Inside(name) => (plan.target.join("release").join(name), None),
     };
     for path in [Some(&program), library.as_ref()].into_iter().flatten() {
@@ -135,19 +118,12 @@ fn prepare(source: Source, plan: &Plan<'_>) -> Result<Prepared> {
     Ok((program, library))
 }
 
-fn compiled(source: &str, name: &str, options: &[&str], folder: &Path) -> Result<PathBuf> {
-    let program = folder.join(name);
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("workloads").join(source).with_extension("rs");
-    compile(&source, &program, options)?;
-    Ok(program)
-}
-
 /// Has all pairs done. Without a recorder the program is alone.
 fn once(way: &Way, recorder: Option<&Recorder>, prepared: &Prepared, pairs: u64) -> Result<Cost> {
     let (program, library) = prepared;
     let mut command = match recorder.filter(|_| !way.is_attached) {
         Some(recorder) => recorder.run(program),
-        None => std::process::Command::new(program),
+        None => Command::new(program),
     };
     if let Some(library) = library {
         command.env("LD_PRELOAD", library);

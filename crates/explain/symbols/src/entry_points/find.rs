@@ -57,15 +57,18 @@ pub fn plan(path: &Path, in_front: InFront) -> Result<FilePlan, Error> {
                 if neighbours.branch_into(code, &hook) {
                     return Err(Refusal::BranchInto);
                 }
+                let is_of_c_library = points::STATIC.iter().any(|(_, name)| *name == family);
                 // Where the name of an allocator is known, its functions have callers in other files only.
-                let keeps_registers = kind.is_of_blocks()
-                    && (family.is_empty() || points::STATIC.iter().any(|(_, name)| *name == family));
+                let keeps_registers = kind.is_of_blocks() && (family.is_empty() || is_of_c_library);
                 // glibc's and musl's own callers (realloc, memalign) have nothing in vector registers, and are not optimised together
                 // with a program.
                 let keeps_vectors = keeps_registers && family.is_empty();
                 let keeps_registers = keeps_registers
                     && (keeps_vectors || !clobbers::all(code, &neighbours, function.address.0));
-                let may_pass_on = (code.is_executable() || in_front == InFront::Itself) && is_of_c;
+                // What the C library itself has in a static program is called by nothing that could be in front of it.
+                let is_last = is_of_c_library && code.is_static();
+                let may_pass_on =
+                    (code.is_executable() || in_front == InFront::Itself) && is_of_c && !is_last;
                 Ok(Planned {
                     family,
                     name: name.clone(),

@@ -1,5 +1,6 @@
 //! Programs that wait for a line, alone and recorded.
 
+use crate::series::Plan;
 use anyhow::{Context, Result, ensure};
 use std::io::{BufRead, BufReader, Write as _};
 use std::path::{Path, PathBuf};
@@ -8,15 +9,20 @@ use std::time::Duration;
 
 /// What records.
 #[derive(Debug)]
-pub(super) struct Recorder {
-    pub(super) heapwise: PathBuf,
+pub(crate) struct Recorder {
+    heapwise: PathBuf,
     /// The recording.
-    pub(super) scratch: PathBuf,
+    scratch: PathBuf,
 }
 
 impl Recorder {
+    /// The program that was built, with a recording in this folder.
+    pub(crate) fn of(plan: &Plan, folder: &Path) -> Self {
+        Self { heapwise: plan.target.join("release/heapwise"), scratch: folder.join("waiting.hw") }
+    }
+
     /// Starts a program; its arguments follow.
-    pub(super) fn run(&self, program: &Path) -> Command {
+    pub(crate) fn run(&self, program: &Path) -> Command {
         let mut command = self.command("run");
         command.arg("--").arg(program);
         command
@@ -29,7 +35,7 @@ impl Recorder {
     }
 
     /// Attaches to a program. Returns what records it, and for how many milliseconds it stood still.
-    pub(super) fn attach(&self, program: &Waiting, options: &[&str]) -> Result<(Child, f64)> {
+    pub(crate) fn attach(&self, program: &Waiting, options: &[&str]) -> Result<(Child, f64)> {
         let mut recording = self
             .command("attach")
             .args(options)
@@ -60,13 +66,13 @@ fn stood_still(line: &str) -> Option<f64> {
 
 /// The program, which waits for a line.
 #[derive(Debug)]
-pub(super) struct Waiting {
+pub(crate) struct Waiting {
     child: Child,
     output: BufReader<ChildStdout>,
 }
 
 impl Waiting {
-    pub(super) fn start(command: &mut Command) -> Result<Self> {
+    pub(crate) fn start(command: &mut Command) -> Result<Self> {
         let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = piped.spawn().context("cannot start the program")?;
         let output = BufReader::new(child.stdout.take().context("no output")?);
@@ -76,22 +82,28 @@ impl Waiting {
         Ok(waiting)
     }
 
-    pub(super) fn line(&mut self) -> Result<String> {
+    pub(crate) fn line(&mut self) -> Result<String> {
         let mut line = String::new();
         self.output.read_line(&mut line)?;
         Ok(line)
     }
 
-    pub(super) fn go_on(&mut self) -> Result<()> {
+    pub(crate) fn go_on(&mut self) -> Result<()> {
         // What the collector does first is over by then.
         std::thread::sleep(Duration::from_millis(200));
         Ok(self.child.stdin.take().context("no input")?.write_all(b"\n")?)
     }
 
-    pub(super) fn end(&mut self) -> Result<()> {
+    pub(crate) fn end(&mut self) -> Result<()> {
         let status = self.child.wait()?;
         ensure!(status.success(), "the program ended with {status}");
         Ok(())
+    }
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.scratch);
     }
 }
 
