@@ -1,4 +1,4 @@
-//! Programs in Go that have C in them, and what they start: Go makes its system calls itself.
+//! Programs in Go, with C in them and without, and what they start: Go makes its system calls itself.
 
 use heapwise_tests::build::compile_text;
 use heapwise_tests::programs;
@@ -11,9 +11,34 @@ use std::time::Duration;
 const PROGRAM: &str = r#"
 package main
 
-import "syscall"
+import (
+	"syscall"
+	"unsafe"
+)
+
+type step struct {
+	code       uint16
+	yes, no    uint8
+	value      uint32
+}
+
+// Has the kernel kill what calls fgetxattr, on all threads.
+func confine() {
+	steps := []step{{0x20, 0, 0, 0}, {0x15, 0, 1, 193}, {6, 0, 0, 0x80000000}, {6, 0, 0, 0x7fff0000}}
+	filter := struct {
+		count uint16
+		steps *step
+	}{4, &steps[0]}
+	syscall.RawSyscall6(syscall.SYS_PRCTL, 38, 1, 0, 0, 0, 0)
+	if _, _, failed := syscall.RawSyscall(317, 1, 1, uintptr(unsafe.Pointer(&filter))); failed != 0 {
+		panic(failed)
+	}
+}
 
 func main() {
+	if filter, _ := syscall.Getenv("FILTER"); filter != "" {
+		confine()
+	}
 	begin, _ := syscall.Getenv("BEGIN")
 	syscall.Write(1, []byte("ready\n"))
 	for begin != "" && syscall.Access(begin, 0) != nil {
@@ -131,7 +156,7 @@ fn what_a_program_in_go_starts_is_recorded_however_both_are_linked() {
     let kinds = [
         ("dynamic", IN_C, &[][..], IN_PROGRAM),
         ("static", IN_C, statically, IN_PROGRAM),
-        ("go-alone", NOT_IN_C, &["-ldflags", "-s -w"], 0),
+        ("go-alone", NOT_IN_C, &["-ldflags", "-s -w -buildid="], 0),
     ];
     for (name, in_c, flags, in_program) in kinds {
         let Some(program) = compile(folder.path(), name, in_c, flags) else { return };
@@ -141,7 +166,11 @@ fn what_a_program_in_go_starts_is_recorded_however_both_are_linked() {
             assert_eq!(recorded.outcome.code(), 5, "{what}: {}", recorded.outcome.stderr);
             check(&recorded, in_program + IN_CHILDREN, &what);
             if in_program == 0 {
-                // There is nothing to attach to.
+                // That is said once. There is nothing to attach to.
+                let spots = recorded.report().interception.blind_spots.iter();
+                let of_program: Vec<_> = spots.filter(|spot| spot.what.contains(name)).collect();
+                assert_eq!(of_program.len(), 1, "{of_program:?}");
+                assert_eq!(of_program[0].id, "static-executable");
                 continue;
             }
             let begin = folder.path().join("begin");
@@ -157,4 +186,15 @@ fn what_a_program_in_go_starts_is_recorded_however_both_are_linked() {
             std::fs::remove_file(&begin).expect("it is there");
         }
     }
+}
+
+#[test]
+fn once_it_filters_its_system_calls_nothing_is_called_for_the_recorder() {
+    let folder = run::private_folder();
+    let [child, _] = children(folder.path());
+    let Some(program) = compile(folder.path(), "filtered", NOT_IN_C, &[]) else { return };
+    let recording = Recording::new(folder.path()).variable("CHILD", child.to_str().expect("a path"));
+    let recorded = recording.variable("FILTER", "1").record(&program, &[]);
+    assert_eq!(recorded.outcome.code(), 5, "{}", recorded.outcome.stderr);
+    assert_eq!(of_work(&recorded), 0, "nothing is traced");
 }

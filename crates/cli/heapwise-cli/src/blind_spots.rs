@@ -119,21 +119,28 @@ fn of_executable(executable: &Executable) -> Vec<BlindSpot> {
             ..BlindSpot::default()
         });
     }
-    let mut add = |id: &str, what: String, remedy: &str| {
-        spots.push(BlindSpot { id: id.into(), what, remedy: remedy.into(), ..BlindSpot::default() });
-    };
     let reached = reached_of(executable);
     if executable.interpreter.is_none() && !reached.has_allocator() {
         // What Go links is static by default, and its objects would not be recorded in any case.
-        let runtime = executable.own_allocators.iter().find(|own| own.is_runtime).and_then(inside::remedy);
-        let (why, remedy) = not_written(executable);
-        add(
-            "static-executable",
-            format!("{name} is statically linked, and {why}: nothing of it will be recorded"),
-            runtime.unwrap_or(remedy),
-        );
+        let runtime = executable.own_allocators.iter().find(|own| own.is_runtime);
+        let runtime = runtime.and_then(|own| inside::spot(own, &executable.path));
+        let (why, remedy) = match &runtime {
+            Some(own) => {
+                (format!("has no heap but that of its language ({})", own.allocator), own.remedy.as_str())
+            }
+            None => {
+                let (why, remedy) = not_written(executable);
+                (why.to_owned(), remedy)
+            }
+        };
+        let what = format!("{name} is statically linked, and {why}: nothing of it will be recorded");
+        let (id, remedy) = (BlindSpot::STATIC_EXECUTABLE.into(), remedy.to_owned());
+        spots.push(BlindSpot { id, what, remedy, ..runtime.unwrap_or_default() });
         return spots;
     }
+    let mut add = |id: &str, what: String, remedy: &str| {
+        spots.push(BlindSpot { id: id.into(), what, remedy: remedy.into(), ..BlindSpot::default() });
+    };
     if executable.libc == Libc::Musl {
         add(
             "musl",

@@ -90,8 +90,11 @@ impl Process {
             }
             let index = self.hooks.sent.len();
             if index == MOST_HOOKS || !self.map_hook(index, &hook) {
-                let entered = self.hooks.refused.entry((path.clone(), planned.family)).or_default();
-                entered.refuse(&planned.name, "there are too many functions");
+                // Without what is not of blocks, none is missing.
+                if hook.kind.is_of_blocks() {
+                    let entered = self.hooks.refused.entry((path.clone(), planned.family)).or_default();
+                    entered.refuse(&planned.name, "there are too many functions");
+                }
                 continue;
             }
             self.hooks.sent.push(Sent {

@@ -297,12 +297,19 @@ pub(crate) fn unseen(
 ) -> Vec<BlindSpot> {
     let silent = outcome.silent.iter().take(MOST_EXPLAINED);
     let mut spots: Vec<BlindSpot> = silent.flat_map(|program| (request.explain)(program)).collect();
-    spots.retain(|spot| !request.blind_spots.contains(spot));
+    let is_known =
+        |spot: &BlindSpot| request.blind_spots.iter().any(|known| known == spot || known.is_of(spot));
+    spots.retain(|spot| !is_known(spot));
     let is_explained = request.blind_spots.iter().any(|spot| spot.id != BlindSpot::BESIDE_THE_WRAPPER);
+    // What has no allocator that is known is written to only for what it starts.
+    let is_alone = request.blind_spots.iter().any(|spot| spot.id == BlindSpot::STATIC_EXECUTABLE);
     if let Some(why) = not_written {
         spots.push(BlindSpot {
             id: "not-written".into(),
-            what: format!("the program is not recorded: {why}"),
+            what: match is_alone {
+                true => format!("static programs that the program starts are not recorded: {why}"),
+                false => format!("the program is not recorded: {why}"),
+            },
             remedy: "allow heapwise to trace it (ptrace: not in a container without it, not under a debugger), or link it dynamically \
                      against glibc"
                 .into(),

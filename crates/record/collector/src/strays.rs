@@ -1,7 +1,7 @@
 //! Programs that recorded processes have started, and in which the recorder is not.
 //!
-//! The recorder notices most of them when they are executed, by the C library's functions. A runtime that makes the system calls itself,
-//! as Go's does, it does not notice, nor does a program that gains privileges by being executed load it. So the children of recorded
+//! The recorder notices most of them when they are executed, by the functions of the C library and of Go. What makes the system calls
+//! otherwise, it does not notice, nor does a program that gains privileges by being executed load it. So the children of recorded
 //! processes are looked at from outside now and then. What has ended before the second look is missed.
 
 use crate::joins::{Mapped, Memory};

@@ -15,7 +15,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 /// all of them. Inherited by forked children, as what it stands for.
 static NO_CLOCK: AtomicU32 = AtomicU32::new(0);
 /// Non-zero once a thread has installed a filter of system calls.
-static FILTERED: AtomicU32 = AtomicU32::new(0);
+pub(crate) static FILTERED: AtomicU32 = AtomicU32::new(0);
 
 /// Asks the kernel for what this process was started with.
 pub fn look() {

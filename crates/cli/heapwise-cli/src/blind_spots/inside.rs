@@ -112,11 +112,6 @@ pub(super) fn named(found: &[AllocatorFound]) -> impl Iterator<Item = &Allocator
     found.iter().filter(move |found| !(has_name && is_global(found)))
 }
 
-/// What to do to see the blocks of an allocator that has a name.
-pub(super) fn remedy(found: &AllocatorFound) -> Option<&'static str> {
-    families().find(|family| family.name == found.name).map(|family| family.unrecorded)
-}
-
 fn is_library(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.to_string_lossy().contains(".so"))
 }

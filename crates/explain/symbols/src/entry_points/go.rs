@@ -1,6 +1,6 @@
 //! Where a program in Go makes its system calls. It uses no function of the C library for that.
 //!
-//! Names of functions are often stripped, and this one's has changed three times; what it consists of has not since Go 1.19.
+//! Names of functions are often stripped, and this one's has changed twice; what it consists of has not since Go 1.19.
 
 use crate::Svma;
 use crate::code::{Code, Function};
@@ -11,12 +11,12 @@ use memchr::memmem;
 const BODY: [u8; 14] = [0x49, 0x89, 0xf2, 0x48, 0x89, 0xfa, 0x48, 0x89, 0xce, 0x48, 0x89, 0xdf, 0x0f, 0x05];
 /// Go's linker has each function begin at a multiple of this.
 const ALIGNMENT: u64 = 16;
-/// What Go's linker leaves in each file.
-const SIGN: &str = ".note.go.buildid";
+/// Sections that Go's linker makes, of which each file has one: the first is left out without an id (`-buildid=`).
+const SIGNS: [&str; 3] = [".note.go.buildid", ".go.buildinfo", ".gopclntab"];
 
 /// The function that makes system calls; `None` where there is none, or more than one.
 pub(super) fn system_call<'code>(code: &Code<'code>) -> Option<Function<'code>> {
-    if !code.has_section(SIGN) {
+    if !SIGNS.iter().any(|sign| code.has_section(sign)) {
         return None;
     }
     let mut found = code.segments().iter().flat_map(|segment| {

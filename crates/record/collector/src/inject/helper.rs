@@ -94,7 +94,7 @@ impl Answer {
 
 /// Traces what is asked for. `library` is where the preload library is, and `recorder_for` says what records a program.
 pub fn serve(session: &str, library: &str, recorder_for: fn(&Path) -> Recorder) {
-    let mut helper = Helper { session, library, recorder_for, threads: HashMap::new() };
+    let mut helper = Helper { session, library, recorder_for, requests: 0, threads: HashMap::new() };
     let mut pending = Vec::new();
     let mut last = Instant::now();
     loop {
@@ -130,8 +130,8 @@ type About = fn(PathBuf, String) -> Answer;
 /// A traced thread.
 #[derive(Debug)]
 struct Thread {
-    /// The request for which it is traced.
-    place: usize,
+    /// The number of the request for which it is traced. Its place may have another request by now.
+    request: u64,
     since: Instant,
     /// It is let go at its next stop.
     leaves: bool,
@@ -141,6 +141,8 @@ struct Helper<'a> {
     session: &'a str,
     library: &'a str,
     recorder_for: fn(&Path) -> Recorder,
+    /// How many there were.
+    requests: u64,
     threads: HashMap<Pid, Thread>,
 }
 
@@ -154,15 +156,13 @@ impl Helper<'_> {
         let thread = Pid::from_raw(thread);
         match ptrace::seize(thread, options) {
             Ok(()) => {
-                self.add(thread, place);
+                self.requests += 1;
+                let (request, since) = (self.requests, Instant::now());
+                self.threads.insert(thread, Thread { request, since, leaves: false });
                 Answer::Traced(place).say();
             }
             Err(_) => Answer::Refused(place).say(),
         }
-    }
-
-    fn add(&mut self, thread: Pid, place: usize) {
-        self.threads.insert(thread, Thread { place, since: Instant::now(), leaves: false });
     }
 
     /// Sees to all that has stopped or ended.
@@ -185,13 +185,10 @@ impl Helper<'_> {
             libc::PTRACE_EVENT_EXEC => self.executed(thread),
             libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK => {
                 let child = ptrace::getevent(thread).map(|id| Pid::from_raw(id as i32));
-                let place = self.threads.get(&thread).map(|known| known.place);
-                if let (Ok(child), Some(place)) = (child, place) {
-                    self.threads.entry(child).or_insert(Thread {
-                        place,
-                        since: Instant::now(),
-                        leaves: false,
-                    });
+                let request = self.threads.get(&thread).map(|known| known.request);
+                if let (Ok(child), Some(request)) = (child, request) {
+                    let since = Instant::now();
+                    self.threads.entry(child).or_insert(Thread { request, since, leaves: false });
                 }
                 self.go_on(thread, None);
             }
@@ -225,7 +222,7 @@ impl Helper<'_> {
     fn executed(&mut self, thread: Pid) {
         let former = ptrace::getevent(thread).map(|id| Pid::from_raw(id as i32)).unwrap_or(thread);
         let known = self.threads.remove(&thread);
-        let place = self.threads.remove(&former).or(known).map(|known| known.place);
+        let request = self.threads.remove(&former).or(known).map(|known| known.request);
         let path = PathBuf::from(format!("/proc/{thread}/exe"));
         let not_recorded = match (self.recorder_for)(&path) {
             Recorder::Own => None,
@@ -248,7 +245,7 @@ impl Helper<'_> {
         // It has gone on already if something was written.
         let _ = ptrace::detach(thread, None);
         for (other, known) in &mut self.threads {
-            if Some(known.place) == place && !known.leaves {
+            if Some(known.request) == request && !known.leaves {
                 known.leaves = true;
                 let _ = ptrace::interrupt(*other);
             }

@@ -2,20 +2,22 @@
 
 use crate::arch::entry::Arguments;
 use crate::arch::syscall::number;
-use crate::loadable;
+use crate::{confined, loadable, sys};
 
-crate::shim_of_go!(system_call_shim => before_system_call);
+crate::shim_of_go!(system_call_shim => before_system_call, confined::FILTERED);
 
 /// How the function that makes system calls is entered.
 pub(super) fn system_call() -> usize {
     system_call_shim as *const () as usize
 }
 
-/// Called before a system call that executes a program. The functions of C have the arguments of their system calls.
+/// Called before a system call that executes a program. The functions of C have the arguments of their system calls. Go sends signals to
+/// its threads all the time, which would interrupt each wait.
 ///
 /// # Safety
 /// `call` has the arguments of such a call, of that number.
 unsafe extern "C" fn before_system_call(call: *const Arguments, number: usize) {
+    let signals = sys::hold_signals();
     if number == number::EXECVE {
         // SAFETY: the caller's promise.
         unsafe { loadable::before_execve(call) };
@@ -23,4 +25,5 @@ unsafe extern "C" fn before_system_call(call: *const Arguments, number: usize) {
         // SAFETY: the same, of the other number.
         unsafe { loadable::before_execveat(call) };
     }
+    sys::release_signals(signals);
 }

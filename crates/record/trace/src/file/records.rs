@@ -149,6 +149,8 @@ pub struct BlindSpot {
 }
 
 impl BlindSpot {
+    /// The name of a program that is linked statically, and has no allocator that could be recorded.
+    pub const STATIC_EXECUTABLE: &str = "static-executable";
     /// The name of an allocator inside the program.
     pub const OWN_ALLOCATOR: &str = "own-allocator";
     /// The name of an allocator inside a library that the program has loaded.

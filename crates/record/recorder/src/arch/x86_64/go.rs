@@ -6,24 +6,46 @@
 /// Bytes of the stack on which a watched call is looked at.
 pub const STACK_BYTES: usize = 64 << 10;
 
-/// A naked function for Go's `Syscall6(number, a, b, c, d, e, f)`, which it goes on with, all registers and the stack as they were. For
+/// A naked function for Go's `Syscall6(number, a, b, c, d, e, f)`, which it goes on with, the arguments and the stack as they were. For
 /// the numbers of `execve` and `execveat` it calls `$before` first, with the address of the
-/// [`Arguments`](crate::arch::entry::Arguments) that C would have and the number.
+/// [`Arguments`](crate::arch::entry::Arguments) that C would have and the number; no longer once a filter of system calls was installed
+/// by it, which is noted in `$filtered`.
 ///
-/// That is on a stack that is mapped for this call. Children that have borrowed their parent's memory may call it at the same time, and
+/// The call is on a stack that is mapped for this call. Children that have borrowed their parent's memory may call it at the same time, and
 /// one of them may be killed meanwhile, so none is kept; registers of vectors have what the two system calls overwrite.
 #[macro_export]
 macro_rules! shim_of_go {
-    ($name:ident => $before:path) => {
+    ($name:ident => $before:path, $filtered:path) => {
         #[unsafe(naked)]
         unsafe extern "C" fn $name() {
             core::arch::naked_asm!(
+                ".cfi_startproc",
                 "cmp rax, {execve}",
                 "je 2f",
                 "cmp rax, {execveat}",
                 "je 2f",
+                "cmp rax, {seccomp}",
+                "je 4f",
+                "cmp rax, {prctl}",
+                "je 5f",
+                "jmp qword ptr [r11]",
+                // seccomp(SECCOMP_SET_MODE_FILTER, …)
+                "4:",
+                "cmp rbx, 1",
+                "je 6f",
+                "jmp qword ptr [r11]",
+                // prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, …)
+                "5:",
+                "cmp rbx, 22",
+                "jne 3f",
+                "cmp rcx, 2",
+                "jne 3f",
+                "6:",
+                "mov dword ptr [rip + {filtered}], 1",
                 "jmp qword ptr [r11]",
                 "2:",
+                "cmp dword ptr [rip + {filtered}], 0",
+                "jne 3f",
                 "movq xmm0, rax",
                 "movq xmm1, rcx",
                 "movq xmm2, rdi",
@@ -53,9 +75,10 @@ macro_rules! shim_of_go {
                 "js 3f",
                 "mov r13, rsp",
                 "lea rsp, [r12 + {size}]",
-                // An even number of words before the call, as C requires.
+                ".cfi_undefined rip",
                 "push r13",
                 "push r12",
+                // For an even number of words before the call, as C requires.
                 "push r14",
                 "push r11",
                 // The return address and `rax`, which lie behind the six arguments.
@@ -99,11 +122,15 @@ macro_rules! shim_of_go {
                 "movq r11, xmm6",
                 "3:",
                 "jmp qword ptr [r11]",
+                ".cfi_endproc",
                 execve = const $crate::arch::syscall::number::EXECVE,
                 execveat = const $crate::arch::syscall::number::EXECVEAT,
                 mmap = const $crate::arch::syscall::number::MMAP,
                 munmap = const $crate::arch::syscall::number::MUNMAP,
                 size = const $crate::arch::go::STACK_BYTES,
+                seccomp = const $crate::arch::syscall::number::SECCOMP,
+                prctl = const $crate::arch::syscall::number::PRCTL,
+                filtered = sym $filtered,
                 before = sym $before,
             )
         }
