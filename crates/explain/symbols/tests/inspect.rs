@@ -274,3 +274,29 @@ void free(void *) __attribute__((alias(\"tc_free\")));
         assert_eq!(plan.enters_malloc, is_entered);
     }
 }
+
+#[test]
+fn where_go_makes_system_calls_is_found_by_what_it_consists_of() {
+    let bench = Bench::new();
+    let function = |alignment: &str| {
+        format!(
+            "asm(\".text\\n{alignment}\\nmov %rsi, %r10\\nmov %rdi, %rdx\\nmov %rcx, %rsi\\nmov %rbx, %rdi\\nsyscall\\nret\\n\");\n"
+        )
+    };
+    let aligned = function(".balign 32");
+    let sign = "__attribute__((section(\".go.buildinfo\"))) char sign[16] = \"x\";\n";
+    let main = "int main(void) { return 0; }\n";
+    for (what, text, is_found) in [
+        ("once, in a program of Go", format!("{sign}{aligned}"), true),
+        ("in no program of Go", aligned.clone(), false),
+        ("twice", format!("{sign}{aligned}{aligned}"), false),
+        ("in the middle of a function", format!("{sign}{}", function(".balign 32; nop")), false),
+        ("not at all", sign.to_owned(), false),
+    ] {
+        bench.write("go.c", &format!("{text}{main}"));
+        bench.run("cc", &["-O1", "-s", "go.c", "-o", "go"]);
+        let plan = entry_points::plan(&bench.path("go"), InFront::Library).unwrap();
+        let names: Vec<&str> = plan.planned.iter().map(|planned| planned.name.as_str()).collect();
+        assert_eq!(names.contains(&"Syscall6"), is_found, "{what}: {names:?}");
+    }
+}
