@@ -119,10 +119,7 @@ fn compile(folder: &Path, name: &str, in_c: &str, flags: &[&str]) -> Option<Path
     });
     let program = folder.join(name);
     let mut command = run::command(go, folder);
-    command
-        .env("GOCACHE", folder.join("cache"))
-        .env("GOPATH", folder)
-        .env("CGO_ENABLED", if in_c == IN_C { "1" } else { "0" });
+    command.env("GOCACHE", folder.join("cache")).env("GOPATH", folder).env("CGO_ENABLED", "1");
     command.env("GOTOOLCHAIN", "local").env("GOFLAGS", "-buildvcs=false").env("GO111MODULE", "off");
     command.args(["build", "-o"]).arg(&program).args(flags).args(&sources);
     let outcome = run::finish(&mut command, folder, "go");
@@ -160,8 +157,6 @@ fn what_a_program_in_go_starts_is_recorded_however_both_are_linked() {
         ("dynamic", IN_C, &[][..], IN_PROGRAM),
         ("static", IN_C, statically, IN_PROGRAM),
         ("go-alone", NOT_IN_C, &["-ldflags", "-s -w -buildid="], 0),
-        // The loader loads the library there, and Go has threads that are none of the C library's.
-        ("go-pie", NOT_IN_C, &["-buildmode=pie"], 0),
     ];
     for (name, in_c, flags, in_program) in kinds {
         let Some(program) = compile(folder.path(), name, in_c, flags) else { return };

@@ -52,7 +52,7 @@ const STEPS: [Step; 8] = [
     step("the hash function", "slow-hasher", "", (1, 8)),
 ];
 
-/// In which order version 1 has to tell them: the gain falls from one to the next.
+/// In which order version 1 has to report them: the gain falls from one to the next. The first two may change places.
 const ORDER: [&str; 5] =
     ["clone-of-owned", "owned-deserialization", "reuse-in-loop", "read-to-string-per-item", "slow-hasher"];
 
@@ -104,12 +104,16 @@ fn each_step_is_reported_until_it_was_taken() {
     }
     let first: Vec<&str> = reports[0].findings.iter().map(|i| i.id.as_str()).collect();
     let at: Vec<_> = ORDER.iter().map(|id| first.iter().position(|f| f == id)).collect();
-    if !at.is_sorted() || at[0] != Some(0) {
+    // Which of the first two saves more is a matter of the processor, since calls are measured: the strings on an AMD EPYC (5.8 ms
+    // against 3.9), the copies on an Intel Xeon.
+    let begins = [at[0].min(at[1]), at[0].max(at[1])];
+    if begins != [Some(0), Some(1)] || !at[1..].is_sorted() {
         wrong.push(format!("version 1 has another order: {first:?}"));
     }
-    let clone = &reports[0].findings[0];
-    if clone.severity != "high" {
-        wrong.push(format!("the first step is not important: {clone:?}"));
+    for step in &reports[0].findings[..2] {
+        if step.severity != "high" {
+            wrong.push(format!("one of the first two steps is not important: {step:?}"));
+        }
     }
     let entries = reports[0].findings.iter().find(|i| stands_on(&reports[0], i, "struct Entry"));
     if !entries.is_some_and(|i| i.remedy.contains("RawValue")) {
