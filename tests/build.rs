@@ -1,4 +1,4 @@
-//! What the tests link has no debug information. Panics name their lines without it, and each executable is a fifteenth as large: all of
+//! What the tests link has no debug information. Panics name their lines without it, and each executable is a twelfth as large: all of
 //! them take gigabytes otherwise.
 
 fn main() {

@@ -110,6 +110,10 @@ fn each_step_is_reported_until_it_was_taken() {
     if begins != [Some(0), Some(1)] || !at[1..].is_sorted() {
         wrong.push(format!("version 1 has another order: {first:?}"));
     }
+    let gains: Vec<u64> = reports[0].findings[..3].iter().map(|step| step.estimate.time_ns).collect();
+    if !gains.is_sorted_by(|a, b| a >= b) {
+        wrong.push(format!("version 1 has not the largest gain first: {gains:?} ns"));
+    }
     for step in &reports[0].findings[..2] {
         if step.severity != "high" {
             wrong.push(format!("one of the first two steps is not important: {step:?}"));

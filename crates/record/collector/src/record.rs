@@ -287,6 +287,10 @@ pub fn record(request: Request) -> Result<Recorded, Error> {
 /// Programs whose silence is explained; more would be noise.
 const MOST_EXPLAINED: usize = 5;
 
+/// What helps where nothing can be written into a program.
+const MAY_TRACE: &str =
+    "allow heapwise to trace it (ptrace: not in a container without it, not under a debugger)";
+
 /// What the run showed to be invisible.
 pub(crate) fn unseen(
     pid: u32,
@@ -310,9 +314,10 @@ pub(crate) fn unseen(
                 true => format!("static programs that the program starts are not recorded: {why}"),
                 false => format!("the program is not recorded: {why}"),
             },
-            remedy: "allow heapwise to trace it (ptrace: not in a container without it, not under a debugger), or link it dynamically \
-                     against glibc"
-                .into(),
+            remedy: match is_alone {
+                true => MAY_TRACE.into(),
+                false => format!("{MAY_TRACE}, or link it dynamically against glibc"),
+            },
             ..BlindSpot::default()
         });
     } else if !outcome.joined.contains(&pid) && !is_explained {

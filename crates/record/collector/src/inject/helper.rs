@@ -276,6 +276,27 @@ impl Helper<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::process::{Child, Command};
+
+    /// The place of a request is taken by the next one as soon as the first has its answer.
+    #[test]
+    fn what_is_traced_for_another_request_stays() {
+        let start = || Command::new("sleep").arg("60").spawn().expect("sleep is there");
+        let mut programs: [Child; 2] = [start(), start()];
+        let pids = programs.each_ref().map(|program| Pid::from_raw(program.id() as i32));
+        let recorder_for = |_: &Path| Recorder::Own;
+        let mut helper =
+            Helper { session: "", library: "", recorder_for, requests: 0, threads: HashMap::new() };
+        pids.iter().for_each(|pid| helper.trace(&format!("0 {pid}")));
+        assert_eq!(helper.threads.len(), 2, "both are traced");
+        helper.executed(pids[0]);
+        let stays = helper.threads.get(&pids[1]).is_some_and(|other| !other.leaves);
+        for program in &mut programs {
+            program.kill().expect("it runs");
+            program.wait().expect("it ends");
+        }
+        assert!(stays && helper.threads.len() == 1);
+    }
 
     #[test]
     fn answers_are_read_and_others_are_not() {
