@@ -6,8 +6,8 @@
 export interface Data {
   heapwise: string;
   command: string;
-  exit_code: number | null;
-  signal: number | null;
+  /** How it ended, and how long it took. */
+  ending: string;
   duration_ns: number;
   interception: string;
   allocators: string[];

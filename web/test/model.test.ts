@@ -14,7 +14,7 @@ import { steps } from "../src/parts/waterfall.ts";
 function data(): Data {
   const zeros = [0, 0, 0];
   return {
-    heapwise: "0.1.0", command: "app", exit_code: 0, signal: null, duration_ns: 1e9, interception: "preload",
+    heapwise: "0.1.0", command: "app", ending: "exited with 0 after 1 s", duration_ns: 1e9, interception: "preload",
     allocators: [], n_processes: 1,
     totals: {
       allocations: 100, reallocations: 0, deallocations: 90, bytes: 5000, peak_bytes: 4000, peak_blocks: 9, exit_bytes: 0,

@@ -8,7 +8,7 @@ import type { Model } from "../model.ts";
 export function head(model: Model, showFinding: (i: number) => void): HTMLElement {
   const { data } = model;
   const { totals } = data;
-  const facts = [ending(model)];
+  const facts = [model.data.ending];
   if (data.n_processes !== 1) facts.push(counted(data.n_processes, "process", "processes"));
   if (data.threads.length !== 1) facts.push(counted(data.threads.length, "thread", "threads"));
   if (data.allocators[0]) facts.push(`allocator: ${data.allocators.slice(0, 3).join(", ")}`);
@@ -50,14 +50,6 @@ export function head(model: Model, showFinding: (i: number) => void): HTMLElemen
 
 function tile(name: string, value: string, note: string): HTMLElement[] {
   return [h("div", { class: "tile" }, h("dt", {}, name), h("dd", { class: "value" }, value), h("dd", { class: "note" }, note))];
-}
-
-function ending(model: Model): string {
-  const { exit_code, signal, duration_ns } = model.data;
-  const took = time(duration_ns);
-  if (signal !== null) return `ended by signal ${signal} after ${took}`;
-  if (exit_code !== null) return `exited with ${exit_code} after ${took}`;
-  return `no recorded end, at least ${took}`;
 }
 
 function exitNote(model: Model): string {

@@ -15,7 +15,7 @@ use crate::json::memory::by_allocator;
 use crate::report::allocator_names;
 use crate::report::totals::rss_note;
 use crate::report::warnings::not_seen_items;
-use crate::report::{Lead, lead};
+use crate::report::{Lead, ending, lead};
 use crate::schema::report::OfAllocator;
 use heapwise_analysis::{Analysis, Totals};
 use heapwise_diagnosis::{Diagnosis, Finding, Verdict};
@@ -25,8 +25,8 @@ use serde::Serialize;
 pub(super) struct Model {
     heapwise: String,
     command: String,
-    exit_code: Option<i32>,
-    signal: Option<i32>,
+    /// How it ended, and how long it took.
+    ending: String,
     duration_ns: u64,
     interception: &'static str,
     allocators: Vec<String>,
@@ -129,12 +129,10 @@ impl Model {
         let threads = threads(a, &mut strings);
         let marks = marks(a, &mut strings);
         let Lead { worth, nothing } = lead(a, d);
-        let end = a.end.as_ref();
         Self {
             heapwise: clean(&a.meta.heapwise),
             command: clean(&crate::report::command_of(a)),
-            exit_code: end.and_then(|e| e.exit_code),
-            signal: end.and_then(|e| e.signal),
+            ending: ending(a),
             duration_ns: a.duration.0,
             interception: a.meta.interception.name(),
             allocators: allocator_names(a).iter().map(|name| clean(name)).collect(),
