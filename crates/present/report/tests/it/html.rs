@@ -4,6 +4,7 @@ use crate::sample::{Sampled, analysis};
 use heapwise_analysis::{Analysis, Bytes, Nanos};
 use heapwise_diagnosis::{Certainty, Diagnosis, Estimate, Finding, Severity, diagnose};
 use heapwise_report::{Absence, Freed, HtmlOptions, SourceFile, Sources, ThreadMatrix, html};
+use heapwise_trace::file::records::Interception;
 use serde_json::Value;
 
 /// The page and its data.
@@ -155,4 +156,18 @@ fn a_recording_without_events_has_a_page() {
     let (_, data) = plain(&Sampled { events: false, ..Sampled::default() });
     assert_eq!(data["totals"]["allocations"], 0);
     assert!(numbers(&data["sites"]["node"]).is_empty());
+}
+
+#[test]
+fn the_page_says_how_the_recording_ended() {
+    let mut analysis = analysis(&Sampled::default());
+    let ending = |analysis: &Analysis| {
+        let (_, data) = page(analysis, &diagnose(analysis), &HtmlOptions::default());
+        data["ending"].as_str().expect("a text").to_owned()
+    };
+    assert!(ending(&analysis).starts_with("exited with 0 after "));
+    analysis.meta.interception = Interception::Attach;
+    assert!(ending(&analysis).starts_with("recorded for "), "an attached process has no exit code");
+    analysis.end = None;
+    assert!(ending(&analysis).starts_with("no recorded end, at least "));
 }
