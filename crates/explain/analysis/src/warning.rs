@@ -134,7 +134,7 @@ impl Warning {
             }
             Warning::Truncated | Warning::Damaged { .. } => "everything before that point is in this report",
             Warning::SkippedSections { .. } | Warning::DamagedEvents { .. } => "the numbers are too low",
-            Warning::NoEnd => "the recording was cut off; exit status and the last events are missing",
+            Warning::NoEnd => "exit status and the last events are missing",
             Warning::StoppedEarly { .. } => "what came afterwards is not in this report",
             Warning::StillRunning { .. } => "their live blocks are not leaks",
             Warning::LostEvents { .. } => "counts are too low, and some blocks seem live that are not",

@@ -70,7 +70,7 @@ pub enum Tail {
     Clean,
     /// The file ends within a section.
     Truncated,
-    /// The bytes are not a section, or its checksum is wrong.
+    /// The bytes are not a section, its checksum is wrong, or it claims to be as long as to contain later ones.
     Damaged,
     /// The rest claims more than recordings do.
     Excessive(Claim),
@@ -98,7 +98,8 @@ pub(crate) fn read(
     let mut stored = Vec::new();
     input.by_ref().take(stored_len as u64).read_to_end(&mut stored)?;
     if stored.len() < stored_len {
-        return Ok(Err(Tail::Truncated));
+        // What was cut off ends within one section; a length that changed reaches over those behind it.
+        return Ok(Err(if holds_a_section(&stored) { Tail::Damaged } else { Tail::Truncated }));
     }
     if checksum(&frame, &stored) != word(16) {
         return Ok(Err(Tail::Damaged));
@@ -119,6 +120,18 @@ pub(crate) fn read(
         _ => return Ok(Err(Tail::Damaged)),
     };
     Ok(Ok(Frame { kind, payload, stored: stored_bytes }))
+}
+
+/// Whether a whole section lies in these bytes, by all of its frame that has few values: 48 bits and two lengths.
+/// Checksums are not compared, so the work grows with the bytes alone, whatever marks there are.
+fn holds_a_section(bytes: &[u8]) -> bool {
+    bytes.windows(FRAME_BYTES).enumerate().any(|(at, frame)| {
+        let length = |at: usize| u32::from_le_bytes([frame[at], frame[at + 1], frame[at + 2], frame[at + 3]]);
+        frame[0..4] == MARK
+            && u16::from_le_bytes([frame[6], frame[7]]) <= 1
+            && length(8) as usize <= bytes.len() - at - FRAME_BYTES
+            && length(12) as usize <= MAX_PAYLOAD
+    })
 }
 
 /// Reads until `buffer` is full or the input ends; returns how much it got.
