@@ -43,6 +43,23 @@ pub fn python() -> Option<PathBuf> {
     Some(PathBuf::from(String::from_utf8_lossy(&output.stdout).trim()))
 }
 
+/// Path of a Python interpreter with the packages of `tests/python/requirements.txt`, which `cargo xtask test` installs; the rules for a
+/// missing one are those of [`find`].
+pub fn python_with_packages() -> Option<PathBuf> {
+    let python = crate::folders::target_folder().join("python/bin/python3");
+    if python.with_file_name("../installed.txt").exists() {
+        return Some(python);
+    }
+    let skip = std::env::var_os(SKIP).is_some_and(|value| value == "1");
+    assert!(
+        skip,
+        "{} lacks packages: `cargo xtask test` installs them, {SKIP}=1 skips the tests",
+        python.display()
+    );
+    eprintln!("SKIPPED: {} lacks packages", python.display());
+    None
+}
+
 /// Path of a tool of the Rust toolchain itself; `rustc` may be a program that chooses one.
 pub fn rust_tool(name: &str) -> PathBuf {
     let output = Command::new("rustc").args(["--print", "sysroot"]).output().expect("rustc can be started");

@@ -44,6 +44,9 @@ pub const FOR_TESTS: &[Needed] = &[
 
 /// Where libraries are.
 const LIBRARY_FOLDERS: &[&str] = &["/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib"];
+/// Packages of Python for tests, with their versions.
+const PYTHON_PACKAGES: &str = "tests/python/requirements.txt";
+
 /// What builds the HTML report's program, and the browser that tests it.
 pub const FOR_WEB: &[Needed] = &[("node", "nodejs"), ("npm", "npm"), ("chromium", "chromium")];
 
@@ -163,6 +166,34 @@ pub fn target(target: &str, may_install: bool) -> bool {
         eprintln!("xtask: SKIPPED: rustc lacks {target}; what needs it is not tested");
     }
     found
+}
+
+/// Makes sure that Python has the packages that tests use, in a folder of its own below the folder of what is built. Where they cannot be
+/// installed, the tests that need them report that.
+///
+/// # Errors
+/// When the list of them cannot be read.
+pub fn python_packages(may_install: bool) -> Result<()> {
+    let folder = cargo::target()?.join("python");
+    let list = cargo::root().join(PYTHON_PACKAGES);
+    let wanted = std::fs::read(&list).with_context(|| format!("cannot read {}", list.display()))?;
+    let mark = folder.join("installed.txt");
+    if !may_install || std::fs::read(&mark).is_ok_and(|installed| installed == wanted) {
+        return Ok(());
+    }
+    let _alone = alone()?;
+    let succeeds = |command: &mut Command| command.output().is_ok_and(|output| output.status.success());
+    let make = || succeeds(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder));
+    // Debian has what makes such a folder in a package of its own.
+    let is_made = make() || is_root() && apt_get(&["install", "--yes", "python3-venv"]).is_ok() && make();
+    let mut pip = Command::new(folder.join("bin/python3"));
+    pip.args(["-m", "pip", "install", "--quiet", "--no-deps", "--only-binary", ":all:", "-r"]).arg(&list);
+    if is_made && succeeds(&mut pip) {
+        std::fs::write(&mark, wanted).with_context(|| format!("cannot write {}", mark.display()))?;
+    } else {
+        eprintln!("xtask: the packages of {PYTHON_PACKAGES} cannot be installed");
+    }
+    Ok(())
 }
 
 /// Makes sure that a command of cargo is there, which belongs to a component of rustup.

@@ -105,6 +105,7 @@ pub fn run(options: &Options) -> Result<()> {
             Step::Windows => windows::run(options.install)?,
             Step::Test => {
                 install::programs(install::FOR_TESTS, options.install)?;
+                install::python_packages(options.install)?;
                 // Statically linked programs that record themselves.
                 install::target("x86_64-unknown-linux-musl", options.install);
                 let beside: &[Step] = if options.only.is_none() { &BESIDE_TESTS } else { &[] };

@@ -1,57 +1,94 @@
 //! `heapwise export`: a recording in the format of another tool.
 
-use crate::args::ExportArgs;
+mod tables;
+
+use crate::args::{ExportArgs, Target};
 use crate::{Failure, exit, report, result};
 use anyhow::{Context, anyhow};
 use heapwise_analysis::Analysis;
-use heapwise_report::export::Options;
+use heapwise_report::export::{Format, Options};
 use std::io::{BufWriter, IsTerminal, Write};
 
 /// Writes a recording in another format.
 pub(crate) fn export(args: &ExportArgs) -> Result<u8, Failure> {
     check(args).map_err(|error| Failure::new(exit::USAGE, error))?;
-    result::check(&args.destination, &[&args.recording])?;
+    match args.to {
+        Target::File(format) => to_file(format, args)?,
+        Target::Parquet => tables::export(args)?,
+    }
+    Ok(exit::SUCCESS)
+}
+
+/// The recording. The formats have no place for warnings that all readers show.
+fn load(args: &ExportArgs) -> Result<Analysis, Failure> {
     let analysis = report::load(&args.recording)?;
-    // The formats have no place for warnings that all readers show.
     for warning in &analysis.warnings {
         heapwise_report::say!("heapwise: warning: {warning}");
     }
-    if let Some(why) = args.to.missing(&analysis) {
+    Ok(analysis)
+}
+
+fn to_file(format: &dyn Format, args: &ExportArgs) -> Result<(), Failure> {
+    result::check(&args.destination, &[&args.recording])?;
+    let analysis = load(args)?;
+    if let Some(why) = format.missing(&analysis) {
         let file = args.recording.display();
-        return Err(anyhow!("{file} has no {}: {why}", args.to.name()).into());
+        return Err(anyhow!("{file} has no {}: {why}", format.name()).into());
     }
+    let options = Options { measure: args.measure, moment: args.at };
     match &args.destination.output {
         Some(path) => {
             let name = || result::cannot_write(path);
             let mut file = result::create(path, &args.destination).with_context(name)?;
-            write(args, &analysis, &mut file).with_context(name)?;
+            write(format, &analysis, &options, &mut file).with_context(name)?;
             file.finish().with_context(name)?;
         }
         // The formats escape names as they write them, and what is binary does not go to a terminal.
-        None => write(args, &analysis, std::io::stdout().lock()).context("cannot write the export")?,
+        None => {
+            let out = std::io::stdout().lock();
+            write(format, &analysis, &options, out).context("cannot write the export")?;
+        }
     }
-    Ok(exit::SUCCESS)
+    Ok(())
 }
 
 /// Finds options that would have no effect, and output that would end up on the wrong device.
 fn check(args: &ExportArgs) -> anyhow::Result<()> {
     let name = args.to.name();
-    if args.measure.is_some() && !args.to.has_one_measure() {
+    let (has_one_measure, has_one_moment, is_binary) = match args.to {
+        Target::File(format) => (format.has_one_measure(), format.has_one_moment(), format.is_binary()),
+        Target::Parquet => (false, false, true),
+    };
+    if args.measure.is_some() && !has_one_measure {
         return Err(anyhow!("--measure cannot be used with --to {name}, which has all measures"));
     }
-    if args.at.is_some() && !args.to.has_one_moment() {
+    if args.at.is_some() && !has_one_moment {
         return Err(anyhow!(
             "--at cannot be used with --to {name}, which has both moments or needs --measure"
         ));
     }
-    if args.destination.output.is_none() && args.to.is_binary() && std::io::stdout().is_terminal() {
+    let is_parquet = matches!(args.to, Target::Parquet);
+    for (option, is_given) in [("--service", args.service.is_some()), ("--release", args.release.is_some())] {
+        if is_given && !is_parquet {
+            return Err(anyhow!("{option} is for --to parquet; {name} has no place for it"));
+        }
+    }
+    if is_parquet && args.destination.output.is_none() {
+        return Err(anyhow!("parquet is a folder of tables: name it with -o FOLDER"));
+    }
+    if args.destination.output.is_none() && is_binary && std::io::stdout().is_terminal() {
         return Err(anyhow!("{name} is a binary format: name a file with -o, or redirect standard output"));
     }
     Ok(())
 }
 
-fn write(args: &ExportArgs, analysis: &Analysis, out: impl Write) -> std::io::Result<()> {
+fn write(
+    format: &dyn Format,
+    analysis: &Analysis,
+    options: &Options,
+    out: impl Write,
+) -> std::io::Result<()> {
     let mut out = BufWriter::with_capacity(1 << 16, out);
-    args.to.write(analysis, &Options { measure: args.measure, moment: args.at }, &mut out)?;
+    format.write(analysis, options, &mut out)?;
     out.flush()
 }

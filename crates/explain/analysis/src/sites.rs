@@ -103,6 +103,12 @@ impl Analysis {
         self.site_of_raw.get(raw).copied()
     }
 
+    /// All recorded stacks, by their process's place in [`Analysis::processes`], and the site of each.
+    pub fn recorded_stacks(&self) -> impl Iterator<Item = ((usize, StackId), SiteId)> {
+        let stacks = self.stacks_of_raw.iter().map(|&(process, stack)| (process as usize, stack));
+        stacks.zip(self.site_of_raw.iter().copied())
+    }
+
     /// From the calls that were measured to the time that each site took.
     fn time_sites(&self, sites: &mut [Site]) {
         let mut all = CallTimes::default();

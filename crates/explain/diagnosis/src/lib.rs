@@ -27,6 +27,7 @@ mod verdict;
 mod weigh;
 
 pub use compare::{Comparison, Threshold, compare};
+pub use compare::{is_program, lasting_function, lasting_module, lasting_program};
 pub use cost::of_site as estimated_time;
 pub use finding::{Certainty, Estimate, Finding, Severity};
 pub use heapwise_analysis::units;

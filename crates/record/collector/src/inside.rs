@@ -158,13 +158,17 @@ fn command_line() -> Vec<String> {
 }
 
 fn meta(request: &Request<'_>) -> Meta {
-    let system = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let of_kernel = |name: &str| {
+        let text = std::fs::read_to_string(format!("/proc/sys/kernel/{name}")).unwrap_or_default();
+        text.trim().to_owned()
+    };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
     Meta {
         heapwise: request.version.to_owned(),
         command: command_line(),
         started_unix_ns: now.as_nanos() as u64,
-        system: format!("Linux {}", system.trim()),
+        host: of_kernel("hostname"),
+        system: format!("Linux {}", of_kernel("osrelease")),
         architecture: std::env::consts::ARCH.into(),
         page_bytes: page_bytes(),
         processors: std::thread::available_parallelism().map_or(1, |n| n.get() as u32),

@@ -356,13 +356,17 @@ pub(crate) fn unseen(
 }
 
 pub(crate) fn meta(request: &Request, interception: Interception) -> Meta {
-    let system = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let of_kernel = |name: &str| {
+        let text = std::fs::read_to_string(format!("/proc/sys/kernel/{name}")).unwrap_or_default();
+        text.trim().to_owned()
+    };
     let nanos = |d: Option<Duration>| d.map_or(0, |d| d.as_nanos() as u64);
     Meta {
         heapwise: request.version.clone(),
         command: request.command.iter().map(|a| a.to_string_lossy().into_owned()).collect(),
         started_unix_ns: nanos(SystemTime::now().duration_since(UNIX_EPOCH).ok()),
-        system: format!("Linux {}", system.trim()),
+        host: of_kernel("hostname"),
+        system: format!("Linux {}", of_kernel("osrelease")),
         architecture: std::env::consts::ARCH.into(),
         page_bytes: page_bytes(),
         processors: std::thread::available_parallelism().map_or(1, |n| n.get() as u32),

@@ -3,7 +3,7 @@
 use super::destination::Destination;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use heapwise_report::export::{FORMATS, Measure, Moment};
+use heapwise_report::export::{FORMATS, Format, Measure, Moment};
 use std::path::PathBuf;
 
 pub(super) const EXAMPLES: &str = "\
@@ -13,6 +13,7 @@ Examples:
   heapwise export run.hw --to folded --measure allocations | inferno-flamegraph > run.svg
   heapwise export run.hw --to dhat -o run.dhat.json      load it in valgrind's dh_view.html
   heapwise export run.hw --to firefox -o run.json        load it at https://profiler.firefox.com
+  heapwise export run.hw --to parquet -o fleet/          add it to tables of many recordings, for any SQL engine
 
 The sums over an export are the totals of `heapwise report`.";
 
@@ -23,8 +24,8 @@ pub(crate) struct ExportArgs {
     #[arg(value_name = "FILE")]
     pub(crate) recording: PathBuf,
     /// The format.
-    #[arg(long, value_name = "FORMAT", value_parser = formats())]
-    pub(crate) to: &'static dyn heapwise_report::export::Format,
+    #[arg(long, value_name = "FORMAT", value_parser = targets())]
+    pub(crate) to: Target,
     /// Where it goes.
     #[command(flatten)]
     pub(crate) destination: Destination,
@@ -34,13 +35,44 @@ pub(crate) struct ExportArgs {
     /// Which moment the memory in use is that of, for formats with one such moment (pprof) [default: peak].
     #[arg(long, value_name = "MOMENT", value_parser = moments())]
     pub(crate) at: Option<Moment>,
+    /// What recordings are grouped by, for parquet [default: the program's name].
+    #[arg(long, value_name = "NAME")]
+    pub(crate) service: Option<String>,
+    /// Which release of the service was recorded, for parquet.
+    #[arg(long, value_name = "RELEASE")]
+    pub(crate) release: Option<String>,
+}
+
+/// What an export is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Target {
+    /// One file.
+    File(&'static dyn Format),
+    /// A folder of tables.
+    Parquet,
+}
+
+impl Target {
+    const PARQUET: &str = "parquet";
+
+    /// Its name on the command line.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::File(format) => format.name(),
+            Self::Parquet => Self::PARQUET,
+        }
+    }
 }
 
 /// The list of formats as clap wants it.
-fn formats() -> impl TypedValueParser<Value = &'static dyn heapwise_report::export::Format> {
-    let named = FORMATS.iter().map(|f| PossibleValue::new(f.name()).help(f.about()));
-    PossibleValuesParser::new(named)
-        .try_map(|name| heapwise_report::export::format(&name).ok_or("no such format"))
+fn targets() -> impl TypedValueParser<Value = Target> {
+    let files = FORMATS.iter().map(|f| PossibleValue::new(f.name()).help(f.about()));
+    let tables = PossibleValue::new(Target::PARQUET)
+        .help("tables of many recordings in a folder, for DuckDB, pandas, Spark and others");
+    PossibleValuesParser::new(files.chain([tables])).try_map(|name| match name.as_str() {
+        Target::PARQUET => Ok(Target::Parquet),
+        name => heapwise_report::export::format(name).map(Target::File).ok_or("no such format"),
+    })
 }
 
 fn measures() -> impl TypedValueParser<Value = Measure> {

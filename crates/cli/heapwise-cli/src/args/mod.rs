@@ -34,7 +34,7 @@ pub(crate) use compare::{CompareArgs, DriveArgs};
 pub(crate) use destination::{Destination, Form, Format};
 pub(crate) use diff::{DiffArgs, DiffFormat};
 pub(crate) use doctor::{DoctorArgs, DoctorFormat};
-pub(crate) use export::ExportArgs;
+pub(crate) use export::{ExportArgs, Target};
 pub(crate) use groups::command;
 pub(crate) use lab::LabArgs;
 pub(crate) use launch::LaunchArgs;

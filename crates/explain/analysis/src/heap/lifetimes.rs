@@ -109,6 +109,14 @@ impl Lifetimes {
         }
         None
     }
+
+    /// Lifetimes, each with about how many blocks lived so long or up to a quarter longer; ascending. The first one, zero, is of those that
+    /// lived shorter than the clock can measure.
+    pub fn steps(&self) -> impl Iterator<Item = (Nanos, u64)> {
+        let longer = self.longer.iter().flat_map(|b| b.iter()).enumerate();
+        let longer = longer.map(|(i, &n)| (Nanos(smallest::<BITS>(FIRST + i)), u64::from(n)));
+        [(Nanos(0), self.instant)].into_iter().chain(longer).filter(|(_, blocks)| *blocks > 0)
+    }
 }
 
 #[inline]

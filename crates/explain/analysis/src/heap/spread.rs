@@ -100,14 +100,21 @@ impl SizeSpread {
         self.requests
     }
 
+    /// Sizes, each with about how many requests had it or a little less; ascending.
+    pub fn steps(&self) -> Vec<(Bytes, u64)> {
+        let others = self.others.iter().filter(|b| b.count > 0);
+        let others = others.map(|b| (Bytes(b.largest), u64::from(b.count)));
+        let mut steps: Vec<(Bytes, u64)> =
+            self.first.map(|(size, n)| (Bytes(size), n)).into_iter().chain(others).collect();
+        steps.sort_unstable();
+        steps
+    }
+
     /// The size that `share` of the requests did not exceed, `None` without requests. A size that was requested, and at
     /// most a quarter more than the true one.
     pub fn quantile(&self, share: f64) -> Option<Bytes> {
-        let first = self.first?;
-        let mut steps: Vec<(u64, u64)> =
-            self.others.iter().filter(|b| b.count > 0).map(|b| (b.largest, u64::from(b.count))).collect();
-        steps.push(first);
-        steps.sort_unstable();
+        self.first?;
+        let steps = self.steps();
         let all: u64 = steps.iter().map(|s| s.1).sum();
         let wanted = ((all as f64 * share).ceil() as u64).clamp(1, all.max(1));
         let mut seen = 0;
@@ -115,7 +122,7 @@ impl SizeSpread {
             seen += n;
             seen >= wanted
         });
-        at.map(|&(size, _)| Bytes(size))
+        at.map(|&(size, _)| size)
     }
 
     /// About the smallest request: exact if all had one size or few.

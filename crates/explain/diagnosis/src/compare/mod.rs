@@ -25,6 +25,9 @@ mod threshold;
 pub use caveat::{Caveat, Which};
 pub use heapwise_analysis::Measure;
 pub use measure::{Amounts, Change, OF_SITES};
+pub use symbol::{
+    full as lasting_function, is_program, module as lasting_module, program as lasting_program,
+};
 pub use threshold::{BadThreshold, Exceeded, Limit, Threshold};
 
 use heapwise_analysis::{Analysis, SiteId};

@@ -10,7 +10,7 @@ use crate::name::{without_clone, without_hash};
 use std::borrow::Cow;
 
 /// A function's name without what differs from build to build.
-pub(crate) fn full(name: &str) -> Cow<'_, str> {
+pub fn full(name: &str) -> Cow<'_, str> {
     let name = without_clones(without_hash(name));
     if !name.contains('#') && !name.contains("{{") {
         return Cow::Borrowed(name);
@@ -35,7 +35,7 @@ pub(crate) fn full(name: &str) -> Cow<'_, str> {
 }
 
 /// A module's file name without folder and version: `libpython3.11.so.1.0` is `libpython.so`.
-pub(crate) fn module(path: &str) -> String {
+pub fn module(path: &str) -> String {
     let file = path.rsplit('/').next().unwrap_or(path);
     let file = file.strip_suffix(" (deleted)").unwrap_or(file);
     match file.find(".so") {
@@ -47,7 +47,7 @@ pub(crate) fn module(path: &str) -> String {
 }
 
 /// A program's file name without folder and version, nor the hash that cargo gives to tests.
-pub(crate) fn program(path: &str) -> &str {
+pub fn program(path: &str) -> &str {
     let file = path.rsplit('/').next().unwrap_or(path);
     let file = match file.rsplit_once('-') {
         Some((name, hash)) if hash.len() == 16 && hash.bytes().all(|b| b.is_ascii_hexdigit()) => name,
@@ -57,7 +57,7 @@ pub(crate) fn program(path: &str) -> &str {
 }
 
 /// Whether a module is a program and not a library, nor what the kernel provides.
-pub(crate) fn is_program(path: &str) -> bool {
+pub fn is_program(path: &str) -> bool {
     path.starts_with('/') && !path.contains(".so") && !path.starts_with("/memfd:")
 }
 

@@ -1,11 +1,10 @@
 //! What ran and how it ended.
 
-use super::rows::file_name;
 use super::{Subject, counted};
 use crate::document::{Block, Mark, Section, Words};
 use crate::units::time;
-use heapwise_allocators::{by_library, quote};
-use heapwise_analysis::{Analysis, CLibrary, Interception};
+use heapwise_allocators::quote;
+use heapwise_analysis::{Analysis, Interception};
 
 /// The command line of the run.
 pub(crate) fn command_of(analysis: &Analysis) -> String {
@@ -100,7 +99,7 @@ pub(crate) fn by_name(analysis: &Analysis) -> String {
     let known = &analysis.meta.c_library;
     match found.unwrap_or(&known.path) {
         "" => "the C library's".to_owned(),
-        path => allocator_name(path, known),
+        path => analysis.allocator_name(path),
     }
 }
 
@@ -108,19 +107,12 @@ pub(crate) fn by_name(analysis: &Analysis) -> String {
 pub(crate) fn allocator_names(analysis: &Analysis) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for path in analysis.processes.iter().map(|process| process.allocator.as_str()) {
-        let name = allocator_name(path, &analysis.meta.c_library);
+        let name = analysis.allocator_name(path);
         if !name.is_empty() && !names.contains(&name) {
             names.push(name);
         }
     }
     names
-}
-
-fn allocator_name(path: &str, known: &CLibrary) -> String {
-    let file = file_name(path);
-    let name = by_library(file).map_or(file, |family| family.name);
-    let is_known = !path.is_empty() && path == known.path && !known.version.is_empty();
-    if is_known { format!("{name} {}", known.version) } else { name.to_owned() }
 }
 
 fn allocators(names: &[String]) -> String {
@@ -135,18 +127,6 @@ fn allocators(names: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_allocator_has_the_version_of_the_c_library_that_is_known() {
-        let known = CLibrary { path: "/lib/libc.so.6".into(), version: "2.36".into() };
-        let of = |path: &str| allocator_name(path, &known);
-        assert_eq!(of("/lib/libc.so.6"), "glibc 2.36");
-        assert_eq!(of("/container/lib/libc.so.6"), "glibc", "another one may have another version");
-        assert_eq!(of("/lib/libjemalloc.so.2"), "jemalloc");
-        assert_eq!(of("/lib/libmine.so"), "libmine.so");
-        assert_eq!(of("tikv_jemallocator::Jemalloc"), "tikv_jemallocator::Jemalloc");
-        assert_eq!((of(""), allocator_name("", &CLibrary::default())), (String::new(), String::new()));
-    }
 
     #[test]
     fn few_allocators_are_named_and_many_are_counted() {

@@ -12,6 +12,7 @@ pub(super) fn meta(job: &Job) -> Meta {
         heapwise: env!("CARGO_PKG_VERSION").to_owned(),
         command: command(),
         started_unix_ns: job.started_unix_ns,
+        host: of_kernel("hostname"),
         system: system_name(),
         architecture: std::env::consts::ARCH.to_owned(),
         page_bytes: system::page_bytes(),
@@ -51,11 +52,15 @@ fn command() -> Vec<String> {
         .collect()
 }
 
+/// What Linux says of itself; empty on other systems.
+fn of_kernel(name: &str) -> String {
+    let text = std::fs::read_to_string(format!("/proc/sys/kernel/{name}")).unwrap_or_default();
+    text.trim().to_owned()
+}
+
 fn system_name() -> String {
     if cfg!(target_os = "linux") {
-        let part =
-            |name: &str| std::fs::read_to_string(format!("/proc/sys/kernel/{name}")).unwrap_or_default();
-        return format!("{} {}", part("ostype").trim(), part("osrelease").trim());
+        return format!("{} {}", of_kernel("ostype"), of_kernel("osrelease"));
     }
     std::env::consts::OS.to_owned()
 }

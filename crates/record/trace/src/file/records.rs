@@ -89,6 +89,8 @@ pub struct Meta {
     pub command: Vec<String>,
     /// When it began, in nanoseconds since 1970.
     pub started_unix_ns: u64,
+    /// The host's name; empty if it is not known.
+    pub host: String,
     /// Kernel name and release.
     pub system: String,
     /// Processor architecture.

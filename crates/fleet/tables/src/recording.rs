@@ -1,0 +1,87 @@
+//! A recording that becomes tables.
+
+use crate::history::Follower;
+use crate::id::Id;
+use crate::labels::Labels;
+use crate::layout;
+use crate::rows::Rows;
+use crate::source::Source;
+use crate::stacks::Stacks;
+use crate::table::Table;
+use crate::tables::TABLES;
+use heapwise_analysis::{Analysis, Error, Options, observe};
+use heapwise_diagnosis::Diagnosis;
+use heapwise_trace::file::Reader;
+use std::io::{self, Read};
+
+/// One recording, before it is written as tables.
+#[derive(Debug)]
+pub struct Recording<'a> {
+    analysis: &'a Analysis,
+    stacks: Stacks<'a>,
+    histories: Option<Follower>,
+}
+
+/// One table of one recording.
+#[derive(Clone, Debug)]
+pub struct TableFile {
+    pub table: &'static Table,
+    /// Its name below the folder of all tables, with slashes.
+    pub name: String,
+    /// A whole Parquet file.
+    pub bytes: Vec<u8>,
+    pub rows: usize,
+}
+
+impl<'a> Recording<'a> {
+    /// A recording that was read.
+    pub fn new(analysis: &'a Analysis) -> Self {
+        Self { analysis, stacks: Stacks::new(analysis), histories: None }
+    }
+
+    /// Reads the same recording once more, for the live bytes of its largest sites over time. Without that `site_samples` is empty.
+    ///
+    /// # Errors
+    /// If the stream cannot be read.
+    pub fn follow<R: Read>(&mut self, reader: Reader<R>, progress: impl FnMut(u64)) -> Result<(), Error> {
+        let mut follower = Follower::new(self.analysis, &self.stacks);
+        observe(reader, &Options::default(), &mut follower, progress)?;
+        self.histories = Some(follower.finish(self.analysis.duration));
+        Ok(())
+    }
+
+    /// All tables.
+    ///
+    /// # Errors
+    /// If a table cannot be encoded.
+    pub fn tables(&self, diagnosis: &Diagnosis, labels: &Labels) -> io::Result<Vec<TableFile>> {
+        let source = Source {
+            analysis: self.analysis,
+            diagnosis,
+            labels,
+            recording: id(self.analysis),
+            stacks: &self.stacks,
+            histories: self.histories.as_ref(),
+        };
+        TABLES.iter().map(|table| file(table, &source)).collect()
+    }
+}
+
+fn file(table: &'static Table, source: &Source<'_>) -> io::Result<TableFile> {
+    let mut rows = Rows::new(table.name, table.columns);
+    (table.fill)(source, &mut rows);
+    let started = source.analysis.meta.started_unix_ns;
+    let name = layout::name(table.name, started, source.labels, source.recording);
+    Ok(TableFile { table, name, rows: rows.len(), bytes: rows.into_parquet()? })
+}
+
+/// The same whenever the same file is read: which host started which process when. A file that was cut off is another recording than
+/// the whole one.
+fn id(analysis: &Analysis) -> Id {
+    let meta = &analysis.meta;
+    let pid = analysis.processes.first().map_or(0, |process| process.pid);
+    let numbers = [meta.started_unix_ns, u64::from(pid), analysis.duration.0, analysis.n_events];
+    let numbers = numbers.map(u64::to_le_bytes).concat();
+    let command = meta.command.join("\0");
+    Id::of(&[meta.host.as_bytes(), command.as_bytes(), &numbers])
+}

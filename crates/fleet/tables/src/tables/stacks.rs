@@ -1,0 +1,28 @@
+//! One row for each stack.
+
+use crate::column::{Column, Kind, Value};
+use crate::rows::Rows;
+use crate::source::Source;
+use crate::table::Table;
+
+pub(super) static TABLE: Table = Table {
+    name: "stacks",
+    about: "one row for each stack of `sites`; the same stack has the same id in all recordings",
+    columns: &[
+        Column::new("stack_id", Kind::Id, "SHA-256 of the ids of its frames, the first 16 bytes"),
+        Column::new(
+            "frame_ids",
+            Kind::Ids,
+            "its frames, in `frames`, from the innermost outwards; of more than 512 the middle is one frame of its own",
+        ),
+    ],
+    fill,
+};
+
+fn fill(source: &Source<'_>, rows: &mut Rows) {
+    for site in &source.stacks.sites {
+        if let Some(stack) = site.stack {
+            rows.add([stack.into(), Value::Ids(&site.frames)]);
+        }
+    }
+}
