@@ -46,7 +46,7 @@ assert ask("select count(*) from (select unnest(frame_ids) f from {stacks}) left
 wrong = ask(
     """
     with hashed as (
-        select replace(frame_id::varchar, '-', '') id, sha256(module || chr(0) || function) hash, function
+        select frame_id id, sha256(module || chr(0) || function) hash, function
         from {frames}
     )
     select function from hashed where id != hash[1:32] and not contains(function, '+0x')

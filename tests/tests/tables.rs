@@ -45,7 +45,7 @@ fn engines_find_the_numbers_of_the_reports() {
         let outcome = add(&recorded.file, &tables, &["--service", victim, "--release", "1.0"]);
         assert_eq!(outcome.code(), 0, "{}", outcome.stderr);
         assert!(outcome.stderr.contains(&format!("service {victim}")), "{}", outcome.stderr);
-        let totals = recorded.report().totals.clone();
+        let totals = recorded.report().totals;
         let sums = json!({
             "allocations": totals.allocations,
             "reallocations": totals.reallocations,

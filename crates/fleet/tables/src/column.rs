@@ -33,7 +33,7 @@ impl Column {
 /// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// An [`Id`]: 16 bytes, as a UUID.
+    /// An [`Id`]: 32 hexadecimal digits.
     Id,
     Ids,
     /// A number of 64 bits with a sign; larger ones are the largest.
@@ -51,8 +51,8 @@ impl Kind {
     /// Its name in the documentation.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Id => "uuid",
-            Self::Ids => "list of uuid",
+            Self::Id => "id",
+            Self::Ids => "list of id",
             Self::Integer => "int64",
             Self::Integers => "list of int64",
             Self::Real => "double",
@@ -75,18 +75,16 @@ impl Kind {
 
     fn physical(self) -> Physical {
         match self {
-            Self::Id | Self::Ids => Physical::FIXED_LEN_BYTE_ARRAY,
             Self::Integer | Self::Integers | Self::Time => Physical::INT64,
             Self::Real => Physical::DOUBLE,
-            Self::Text | Self::Texts => Physical::BYTE_ARRAY,
+            Self::Id | Self::Ids | Self::Text | Self::Texts => Physical::BYTE_ARRAY,
             Self::Truth => Physical::BOOLEAN,
         }
     }
 
     fn logical(self) -> Option<LogicalType> {
         match self {
-            Self::Id | Self::Ids => Some(LogicalType::Uuid),
-            Self::Text | Self::Texts => Some(LogicalType::String),
+            Self::Id | Self::Ids | Self::Text | Self::Texts => Some(LogicalType::String),
             Self::Time => Some(LogicalType::timestamp(true, TimeUnit::MICROS)),
             Self::Integer | Self::Integers | Self::Real | Self::Truth => None,
         }
@@ -97,11 +95,9 @@ impl Kind {
 pub(crate) fn parquet_type(column: &Column) -> Result<Type> {
     let repetition = if column.is_optional { Repetition::OPTIONAL } else { Repetition::REQUIRED };
     let leaf = |name: &str, repetition| {
-        let length = if column.kind.physical() == Physical::FIXED_LEN_BYTE_ARRAY { 16 } else { -1 };
         Type::primitive_type_builder(name, column.kind.physical())
             .with_repetition(repetition)
             .with_logical_type(column.kind.logical())
-            .with_length(length)
             .build()
     };
     if !column.kind.is_list() {

@@ -1,10 +1,9 @@
 //! Rows of a table, column by column, and their file.
 
 use crate::column::{Column, Kind, Value, parquet_type, signed};
+use crate::id::Id;
 use parquet::basic::{Compression, ZstdLevel};
-use parquet::data_type::{
-    BoolType, ByteArray, ByteArrayType, DoubleType, FixedLenByteArray, FixedLenByteArrayType, Int64Type,
-};
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::errors::Result;
 use parquet::file::properties::{WriterProperties, WriterPropertiesPtr};
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
@@ -36,7 +35,6 @@ struct Cells {
 
 #[derive(Debug)]
 enum Values {
-    Fixed(Vec<FixedLenByteArray>),
     Integers(Vec<i64>),
     Reals(Vec<f64>),
     Texts(Vec<ByteArray>),
@@ -86,10 +84,9 @@ impl Rows {
 impl Cells {
     fn new(column: &Column) -> Self {
         let values = match column.kind {
-            Kind::Id | Kind::Ids => Values::Fixed(Vec::new()),
             Kind::Integer | Kind::Integers | Kind::Time => Values::Integers(Vec::new()),
             Kind::Real => Values::Reals(Vec::new()),
-            Kind::Text | Kind::Texts => Values::Texts(Vec::new()),
+            Kind::Id | Kind::Ids | Kind::Text | Kind::Texts => Values::Texts(Vec::new()),
             Kind::Truth => Values::Truths(Vec::new()),
         };
         Self { column: *column, values, definitions: Vec::new(), repetitions: Vec::new() }
@@ -98,11 +95,11 @@ impl Cells {
     fn add(&mut self, value: Value<'_>) {
         let (kind, is_optional) = (self.column.kind, self.column.is_optional);
         let text = |text: &str| ByteArray::from(text.as_bytes().to_vec());
-        let fixed = |id: &crate::id::Id| FixedLenByteArray::from(id.0.to_vec());
+        let digits = |id: &Id| ByteArray::from(id.to_string().into_bytes());
         let n = match (&mut self.values, value, kind) {
             (_, Value::None, _) if is_optional => 0,
-            (Values::Fixed(ids), Value::Id(id), Kind::Id) => push(ids, fixed(&id)),
-            (Values::Fixed(ids), Value::Ids(list), Kind::Ids) => extend(ids, list.iter().map(fixed)),
+            (Values::Texts(all), Value::Id(id), Kind::Id) => push(all, digits(&id)),
+            (Values::Texts(all), Value::Ids(list), Kind::Ids) => extend(all, list.iter().map(digits)),
             (Values::Integers(all), Value::Integer(number), Kind::Integer)
             | (Values::Integers(all), Value::Time(number), Kind::Time) => push(all, number),
             (Values::Integers(all), Value::Integers(list), Kind::Integers) => {
@@ -129,9 +126,6 @@ impl Cells {
         let definitions = (!self.definitions.is_empty()).then_some(self.definitions.as_slice());
         let repetitions = (!self.repetitions.is_empty()).then_some(self.repetitions.as_slice());
         match &self.values {
-            Values::Fixed(all) => {
-                column.typed::<FixedLenByteArrayType>().write_batch(all, definitions, repetitions)
-            }
             Values::Integers(all) => column.typed::<Int64Type>().write_batch(all, definitions, repetitions),
             Values::Reals(all) => column.typed::<DoubleType>().write_batch(all, definitions, repetitions),
             Values::Texts(all) => column.typed::<ByteArrayType>().write_batch(all, definitions, repetitions),
@@ -172,7 +166,6 @@ fn properties(columns: &[Column]) -> Result<WriterPropertiesPtr> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::id::Id;
     use parquet::file::reader::{FileReader, SerializedFileReader};
     use parquet::record::{Field, Row};
     use proptest::prelude::*;
@@ -201,22 +194,13 @@ mod tests {
         file.get_row_iter(None).expect("rows").map(|row| row.expect("a row")).collect()
     }
 
-    fn fixed(id: Id) -> Field {
-        // Dashes stand where UUIDs have them.
+    fn hex(id: Id) -> Field {
         Field::Str(id.to_string())
-    }
-
-    fn plain(field: &Field) -> Field {
-        match field {
-            Field::Str(text) => Field::Str(text.clone()),
-            Field::Bytes(bytes) => Field::Str(bytes.data().iter().map(|b| format!("{b:02x}")).collect()),
-            other => other.clone(),
-        }
     }
 
     fn elements(field: &Field) -> Vec<Field> {
         match field {
-            Field::ListInternal(list) => list.elements().iter().map(plain).collect(),
+            Field::ListInternal(list) => list.elements().to_vec(),
             other => panic!("{other:?}"),
         }
     }
@@ -251,17 +235,17 @@ mod tests {
             for (row, (number, numbers, small, text, texts, truth)) in read.iter().zip(&added) {
                 let fields: Vec<&Field> = row.get_column_iter().map(|(_, field)| field).collect();
                 let or_null = |field: Option<Field>| field.unwrap_or(Field::Null);
-                prop_assert_eq!(plain(fields[0]), fixed(id(1)));
-                prop_assert_eq!(plain(fields[1]), or_null(number.map(|n| fixed(id(n)))));
-                prop_assert_eq!(elements(fields[2]), numbers.iter().map(|&n| fixed(id(n))).collect::<Vec<_>>());
-                prop_assert_eq!(plain(fields[3]), or_null(number.map(|n| Field::Long(signed(n)))));
+                prop_assert_eq!(fields[0].clone(), hex(id(1)));
+                prop_assert_eq!(fields[1].clone(), or_null(number.map(|n| hex(id(n)))));
+                prop_assert_eq!(elements(fields[2]), numbers.iter().map(|&n| hex(id(n))).collect::<Vec<_>>());
+                prop_assert_eq!(fields[3].clone(), or_null(number.map(|n| Field::Long(signed(n)))));
                 let longs: Vec<_> = numbers.iter().map(|&n| Field::Long(signed(n))).collect();
                 prop_assert_eq!(elements(fields[4]), longs);
-                prop_assert_eq!(plain(fields[5]), or_null(small.map(|n| Field::Double(f64::from(n)))));
-                prop_assert_eq!(plain(fields[6]), or_null(text.clone().map(Field::Str)));
+                prop_assert_eq!(fields[5].clone(), or_null(small.map(|n| Field::Double(f64::from(n)))));
+                prop_assert_eq!(fields[6].clone(), or_null(text.clone().map(Field::Str)));
                 prop_assert_eq!(elements(fields[7]), texts.iter().cloned().map(Field::Str).collect::<Vec<_>>());
-                prop_assert_eq!(plain(fields[8]), or_null(truth.map(Field::Bool)));
-                prop_assert_eq!(plain(fields[9]), Field::TimestampMicros(7));
+                prop_assert_eq!(fields[8].clone(), or_null(truth.map(Field::Bool)));
+                prop_assert_eq!(fields[9].clone(), Field::TimestampMicros(7));
             }
         }
     }

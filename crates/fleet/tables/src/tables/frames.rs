@@ -12,7 +12,7 @@ pub(super) static TABLE: Table = Table {
         Column::new(
             "frame_id",
             Kind::Id,
-            "SHA-256 of the module, a zero byte and the function, the first 16 bytes; a frame without a name has its build and address instead",
+            "SHA-256 of the module, a zero byte and the function, the first 128 bits; a frame without a name has its build and address instead",
         ),
         Column::new("module", Kind::Text, "the file's name without folder and version"),
         Column::optional("build_id", Kind::Text, "the build id of that file"),

@@ -9,7 +9,7 @@ pub(super) static TABLE: Table = Table {
     name: "stacks",
     about: "one row for each stack of `sites`; the same stack has the same id in all recordings",
     columns: &[
-        Column::new("stack_id", Kind::Id, "SHA-256 of the ids of its frames, the first 16 bytes"),
+        Column::new("stack_id", Kind::Id, "SHA-256 of the bytes of its frames' ids, the first 128 bits"),
         Column::new(
             "frame_ids",
             Kind::Ids,
