@@ -24,6 +24,22 @@ pub(crate) struct History {
     live: u64,
 }
 
+/// A block of a process.
+///
+/// PERF: addresses have 48 bits, and a key of one word is compared and hashed at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Block(u64);
+
+impl Block {
+    fn new(process: usize, address: BlockAddress) -> Self {
+        Self(address.0 ^ (process as u64) << 48)
+    }
+
+    fn process(self) -> usize {
+        (self.0 >> 48) as usize
+    }
+}
+
 /// Follows the sites with the most memory.
 #[derive(Debug)]
 pub(crate) struct Follower {
@@ -31,14 +47,16 @@ pub(crate) struct Follower {
     /// How long a span is.
     pub(crate) width: Nanos,
     pub(crate) histories: Vec<History>,
-    /// The history of each recorded stack that has one.
-    of_stacks: FxHashMap<(usize, StackId), usize>,
+    /// By process and stack: the history of each recorded stack that has one, plus one.
+    ///
+    /// PERF: ids of stacks count from 1 in each process, so a table takes less time than a map, which is asked for every event.
+    of_stacks: Vec<Vec<u32>>,
     process_of: FxHashMap<usize, usize>,
     ended: FxHashSet<usize>,
     /// The time of the last events.
     now: Nanos,
     /// History and bytes of each live block, by process and address.
-    live: FxHashMap<(usize, BlockAddress), (usize, u64)>,
+    live: FxHashMap<Block, (u32, u64)>,
 }
 
 impl Follower {
@@ -53,13 +71,22 @@ impl Follower {
         most.truncate(MOST_SITES);
         let place: FxHashMap<Id, usize> = most.iter().enumerate().map(|(at, most)| (most.1, at)).collect();
         let of = |site| stacks.of_site(site).and_then(|stack| place.get(&stack).copied());
-        let recorded = analysis.recorded_stacks();
+        let mut of_stacks: Vec<Vec<u32>> = Vec::new();
+        for ((process, stack), site) in analysis.recorded_stacks() {
+            let Some(history) = of(site) else { continue };
+            // Ids of processes and stacks are believed by the analysis, too: both have a row in its tables.
+            let stack = stack.0 as usize;
+            of_stacks.resize_with(of_stacks.len().max(process + 1), Vec::new);
+            let stacks = &mut of_stacks[process];
+            stacks.resize(stacks.len().max(stack + 1), 0);
+            stacks[stack] = history as u32 + 1;
+        }
         let histories = most.iter().map(|&(_, stack)| History { stack, levels: Vec::new(), live: 0 });
         Self {
             sample_bytes: analysis.meta.sample_bytes,
             width: Nanos((analysis.duration.0 / MOST_POINTS + 1).max(1)),
             histories: histories.collect(),
-            of_stacks: recorded.filter_map(|(recorded, site)| Some((recorded, of(site)?))).collect(),
+            of_stacks,
             process_of: FxHashMap::default(),
             ended: FxHashSet::default(),
             now: Nanos(0),
@@ -67,23 +94,34 @@ impl Follower {
         }
     }
 
-    fn allocate(&mut self, at: Nanos, process: usize, address: BlockAddress, size: u64, stack: StackId) {
-        // Its address was handed out before: it must have been freed.
-        self.free(at, process, address);
-        if self.ended.contains(&process) {
-            return;
-        }
-        let Some(&history) = self.of_stacks.get(&(process, stack)) else { return };
-        let bytes = size.saturating_mul(sampling::weight(self.sample_bytes, size));
-        self.live.insert((process, address), (history, bytes));
-        let span = self.span(at);
-        self.histories[history].change(span, |live| live.saturating_add(bytes));
+    fn history_of(&self, process: usize, stack: StackId) -> Option<u32> {
+        self.of_stacks.get(process)?.get(stack.0 as usize)?.checked_sub(1)
     }
 
-    fn free(&mut self, at: Nanos, process: usize, address: BlockAddress) {
-        let Some((history, bytes)) = self.live.remove(&(process, address)) else { return };
+    fn allocate(&mut self, at: Nanos, process: usize, address: BlockAddress, size: u64, stack: StackId) {
+        let block = Block::new(process, address);
+        let history = if self.ended.contains(&process) { None } else { self.history_of(process, stack) };
+        let Some(history) = history else {
+            // Its address was handed out before: what was there must have been freed.
+            return self.free(at, block);
+        };
+        let bytes = size.saturating_mul(sampling::weight(self.sample_bytes, size));
+        if let Some((before, bytes)) = self.live.insert(block, (history, bytes)) {
+            self.lose(at, before, bytes);
+        }
         let span = self.span(at);
-        self.histories[history].change(span, |live| live.saturating_sub(bytes));
+        self.histories[history as usize].change(span, |live| live.saturating_add(bytes));
+    }
+
+    fn free(&mut self, at: Nanos, block: Block) {
+        if let Some((history, bytes)) = self.live.remove(&block) {
+            self.lose(at, history, bytes);
+        }
+    }
+
+    fn lose(&mut self, at: Nanos, history: u32, bytes: u64) {
+        let span = self.span(at);
+        self.histories[history as usize].change(span, |live| live.saturating_sub(bytes));
     }
 
     /// All levels, from the start to the end of the recording.
@@ -130,10 +168,10 @@ impl Observer for Follower {
                     self.allocate(at.time, process, address, size, stack);
                 }
                 Event::Free { address, .. } | Event::ReallocBegin { old: address, .. } => {
-                    self.free(at.time, process, address);
+                    self.free(at.time, Block::new(process, address));
                 }
                 Event::Realloc { old, new, size, stack, .. } => {
-                    self.free(at.time, process, old);
+                    self.free(at.time, Block::new(process, old));
                     self.allocate(at.time, process, new, size, stack);
                 }
                 Event::ReallocEnd { new, size, stack, .. } => {
@@ -146,11 +184,10 @@ impl Observer for Follower {
 
     fn process_ended(&mut self, process: usize, _: Epoch) {
         // What it has not freed is gone. Events that are passed on later are of before.
-        let gone = self.live.extract_if(|&(of, _), _| of == process);
-        let gone: Vec<(usize, u64)> = gone.map(|(_, block)| block).collect();
-        let span = self.span(self.now);
+        let gone = self.live.extract_if(|block, _| block.process() == process);
+        let gone: Vec<(u32, u64)> = gone.map(|(_, of)| of).collect();
         for (history, bytes) in gone {
-            self.histories[history].change(span, |live| live.saturating_sub(bytes));
+            self.lose(self.now, history, bytes);
         }
         self.ended.insert(process);
     }
