@@ -110,6 +110,15 @@ impl<'a> Stacks<'a> {
     }
 }
 
+/// What a frame is called in all builds; the module and the address if it has no name.
+pub(crate) fn name(frame: &Frame<'_>) -> String {
+    match (frame.function, frame.module) {
+        (Some(function), _) => lasting_function(function).into_owned(),
+        (None, Some(module)) => format!("{}+{:#x}", lasting_module(&module.path), frame.address),
+        (None, None) => "[no file]".to_owned(),
+    }
+}
+
 /// The user's nearest frame.
 fn place<'a>(analysis: &'a Analysis, site: &Site) -> Option<Frame<'a>> {
     let at = site.user_frame?;
@@ -158,19 +167,11 @@ impl<'a> Names<'a> {
         if let Some(&id) = self.known.get(&spot) {
             return id;
         }
-        let module = lasting_module(path);
-        let (id, function) = match frame.function {
-            Some(function) => {
-                let function = lasting_function(function).into_owned();
-                (Id::of(&[module.as_bytes(), function.as_bytes()]), function)
-            }
+        let (module, function) = (lasting_module(path), name(frame));
+        let id = match frame.function.is_none() && frame.module.is_some() {
             // What has no name is the same in the same build alone.
-            None if frame.module.is_some() => {
-                let address = format!("{:#x}", frame.address);
-                let id = Id::of(&[module.as_bytes(), build_id.as_bytes(), address.as_bytes()]);
-                (id, format!("{module}+{address}"))
-            }
-            None => (Id::of(&[b"", b"[no file]"]), "[no file]".to_owned()),
+            true => Id::of(&[module.as_bytes(), build_id.as_bytes(), function.as_bytes()]),
+            false => Id::of(&[module.as_bytes(), function.as_bytes()]),
         };
         self.known.insert(spot, id);
         let row = FrameRow { id, module, build_id, function, file: frame.file, line: frame.line };

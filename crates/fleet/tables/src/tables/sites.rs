@@ -4,6 +4,7 @@ use super::RECORDING;
 use crate::column::{Column, Kind, Value};
 use crate::rows::Rows;
 use crate::source::Source;
+use crate::stacks::name;
 use crate::table::Table;
 
 pub(super) static TABLE: Table = Table {
@@ -12,7 +13,11 @@ pub(super) static TABLE: Table = Table {
     columns: &[
         RECORDING,
         Column::optional("stack_id", Kind::Id, "the stack, in `stacks`; none for the sums of all others"),
-        Column::optional("place", Kind::Text, "the function of the nearest frame that the user wrote"),
+        Column::optional(
+            "place",
+            Kind::Text,
+            "the nearest function that the user wrote, as in `frames`; or the module and an address",
+        ),
         Column::optional("place_file", Kind::Text, "its source file"),
         Column::optional("place_line", Kind::Integer, "its line; of several the one with the most bytes"),
         Column::new("allocations", Kind::Integer, "blocks that were handed out"),
@@ -71,7 +76,7 @@ fn fill(source: &Source<'_>, rows: &mut Rows) {
         rows.add([
             source.recording.into(),
             site.stack.into(),
-            place.and_then(|frame| frame.function).into(),
+            place.map(name).into(),
             place.and_then(|frame| frame.file).into(),
             place.and_then(|frame| frame.line).into(),
             numbers.allocations.into(),
