@@ -192,7 +192,13 @@ fn what_an_earlier_version_wrote_has_the_columns_of_this_one_and_the_same_in_the
 
 /// A recording with so many stacks, each of which allocates a block of its number's bytes and keeps it, in two halves of the time.
 fn with_sites(count: u32) -> Vec<u8> {
-    let mut writer = Writer::new(Vec::new(), &Meta::default()).expect("memory");
+    sample_with_sites(count, 0)
+}
+
+/// The same of a sample of the blocks.
+fn sample_with_sites(count: u32, sample_bytes: u64) -> Vec<u8> {
+    let meta = Meta { sample_bytes, ..Meta::default() };
+    let mut writer = Writer::new(Vec::new(), &meta).expect("memory");
     let process = ProcessIndex(0);
     writer.process(&ProcessInfo { index: process, pid: 5, ..ProcessInfo::default() }).expect("memory");
     writer.thread(&ThreadInfo { process, handle: 1, ..ThreadInfo::default() }).expect("memory");
@@ -263,4 +269,28 @@ fn the_largest_sites_are_followed_over_time() {
 fn more_sites_are_followed_than_64_never() {
     let tables = tables(&with_sites(100));
     assert_eq!(tables["site_samples"].rows, 64 * 256);
+}
+
+#[test]
+fn variances_of_a_sample_add_up_to_the_errors_of_its_totals() {
+    let tables = tables(&sample_with_sites(300, 4096));
+    let (all, sites) = (rows(&tables["recordings"].bytes), rows(&tables["sites"].bytes));
+    for (part, whole) in SUMS {
+        assert_eq!(sum(&sites, part), number(&all[0], whole), "{part}");
+    }
+    let error = |column: &str| {
+        let mut cells =
+            sites.iter().flat_map(|row| row.get_column_iter().filter(|(name, _)| *name == column));
+        let sum = cells.try_fold(0.0, |sum, (_, field)| match field {
+            Field::Double(variance) => Some(sum + variance),
+            _ => None,
+        });
+        sum.expect("numbers").sqrt().ceil() as i64
+    };
+    assert_eq!(error("requests_variance"), number(&all[0], "requests_error"));
+    assert_eq!(error("allocated_bytes_variance"), number(&all[0], "allocated_bytes_error"));
+    assert!(number(&all[0], "requests_error") > 10);
+    let exact = self::tables(&with_sites(3));
+    assert!(rows(&exact["sites"].bytes).iter().all(|row| cells(row)["requests_variance"].parse() == Ok(0.0)));
+    assert_eq!(cells(&rows(&exact["recordings"].bytes)[0])["requests_error"], "null");
 }
