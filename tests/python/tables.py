@@ -10,17 +10,22 @@ import duckdb
 import pandas
 
 folder = sys.argv[1]
+TABLES = ["recordings", "sites", "stacks", "frames", "samples", "site_samples", "memory", "findings", "environment"]
 
 
 def ask(question):
     """The rows of a question in SQL, which names tables in braces."""
-    names = ["recordings", "sites", "stacks", "frames", "samples", "site_samples", "memory", "findings", "environment"]
-    tables = {name: f"read_parquet('{folder}/{name}/**/*.parquet')" for name in names}
+    tables = {name: f"read_parquet('{folder}/{name}/**/*.parquet')" for name in TABLES}
     return duckdb.connect().execute(question.format(**tables)).fetchall()
 
 
 def read(table):
     return pandas.read_parquet(f"{folder}/{table}")
+
+
+# Both engines read every table.
+for name in TABLES:
+    assert ask("select count(*) from {" + name + "}") == [(len(read(name)),)], name
 
 
 sums = [
@@ -42,6 +47,10 @@ for service, *numbers in of_sites:
 assert ask("select count(*) from {sites} s left join {stacks} t using (stack_id) where t.stack_id is null and s.stack_id is not null") == [(0,)]
 assert ask("select count(*) from (select unnest(frame_ids) f from {stacks}) left join {frames} on f = frame_id where frame_id is null") == [(0,)]
 
+# Each stack is taken once, and the sums stay.
+joined = ask("select sum(allocated_bytes)::bigint from {sites} join (select distinct stack_id, frame_ids from {stacks}) using (stack_id)")
+assert joined == ask("select sum(allocated_bytes)::bigint from {sites} where stack_id is not null"), joined
+
 # An id is what its documentation says.
 wrong = ask(
     """
@@ -59,7 +68,7 @@ print(
     json.dumps(
         {
             "sums": {service: dict(zip(sums, numbers)) for service, *numbers in of_sites},
-            "releases": ask("select service, release, host is not null, command[1] from {recordings} order by started"),
+            "releases": ask("select service_name, release, host is not null, command[1] from {recordings} order by started"),
             "memory": ask("select service, moment, rss from {memory} where allocator is null order by 1, 2"),
             "functions": sorted(set(frames["function"])),
             "shared_stacks": int(stacks["stack_id"].duplicated().sum()),

@@ -70,8 +70,10 @@ fn whoever_reads_a_bomb_says_so_in_one_line() {
     for bomb in [bombs::nodes(), bombs::empty_blocks(), bombs::empty_strings(), bombs::readings()] {
         let path = written(&bomb, folder.path()).display().to_string();
         let is_reported = |text: &str| text.contains("the recording is damaged from byte");
-        for format in ["dhat", "firefox", "folded", "pprof"] {
-            let outcome = confined(folder.path(), &["export", &path, "--to", format, "--force", "-o", "out"]);
+        for (format, out) in
+            [("dhat", "out"), ("firefox", "out"), ("folded", "out"), ("pprof", "out"), ("parquet", "tables")]
+        {
+            let outcome = confined(folder.path(), &["export", &path, "--to", format, "--force", "-o", out]);
             assert_eq!(outcome.code(), 0, "{} to {format}: {}", bomb.name, outcome.stderr);
             let lines: Vec<&str> = outcome.stderr.lines().filter(|line| is_reported(line)).collect();
             assert_eq!(lines.len(), 1, "{} to {format}: {}", bomb.name, outcome.stderr);

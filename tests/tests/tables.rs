@@ -23,14 +23,30 @@ fn add(recording: &Path, tables: &Path, options: &[&str]) -> Outcome {
     run::finish(&mut command, folder, "heapwise export")
 }
 
+/// Runs a script of tests/python on a folder of tables, if Python has what it needs.
+fn python(script: &str, tables: &Path, arguments: &[&Path]) -> Option<Outcome> {
+    let python = programs::python_with_packages()?;
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("python").join(script);
+    let mut command = run::command(&python, tables);
+    let outcome = run::finish(command.arg(path).arg(tables).args(arguments), tables, script);
+    assert_eq!(outcome.code(), 0, "{}", outcome.stderr);
+    Some(outcome)
+}
+
 /// What two engines find in a folder of tables, if they are there.
 fn read(tables: &Path) -> Option<Value> {
-    let python = programs::python_with_packages()?;
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/python/tables.py");
-    let mut command = run::command(&python, tables);
-    let outcome = run::finish(command.arg(script).arg(tables), tables, "tables.py");
-    assert_eq!(outcome.code(), 0, "{}", outcome.stderr);
+    let outcome = python("tables.py", tables, &[])?;
     Some(serde_json::from_slice(&outcome.stdout).expect("JSON"))
+}
+
+#[test]
+fn each_question_has_the_answer_that_is_known() {
+    let folder = run::private_folder();
+    let recorded = record("rust_hash_map", folder.path());
+    let tables = folder.path().join("fleet");
+    assert_eq!(add(&recorded.file, &tables, &[]).code(), 0);
+    let questions = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/fleet/tables/questions");
+    python("questions.py", &tables, &[&questions]);
 }
 
 #[test]
@@ -68,7 +84,16 @@ fn engines_find_the_numbers_of_the_reports() {
     }
     let functions = found["functions"].as_array().expect("a list");
     assert!(functions.contains(&json!("main")), "{functions:?}");
-    assert_eq!(found["highest"].as_array().expect("rows").len(), victims.len());
+    let highest = found["highest"].as_array().expect("rows");
+    assert_eq!(highest.len(), victims.len());
+    for row in highest {
+        let victim = row[0].as_str().expect("a service");
+        // The peak lies in one of the spans.
+        assert_eq!(row[1], found["sums"][victim]["peak_bytes"], "{victim}");
+    }
+    let followed = found["followed"].as_array().expect("rows");
+    assert_eq!(followed.len(), victims.len());
+    assert!(followed.iter().all(|row| row[2].as_u64() > Some(0)), "{followed:?}");
 }
 
 #[test]
@@ -97,7 +122,13 @@ fn a_recording_is_there_once_and_for_its_owner_only() {
     let again = add(&recorded.file, &tables, &["--service", hostile]);
     assert_eq!(again.code(), 1, "{}", again.stderr);
     assert!(again.stderr.contains("--force"), "{}", again.stderr);
+    let other = add(&recorded.file, &tables, &["--service", "other", "--force"]);
+    assert_eq!(other.code(), 1, "{}", other.stderr);
+    assert!(other.stderr.contains("under another service"), "{}", other.stderr);
     assert_eq!(add(&recorded.file, &tables, &["--service", hostile, "--force"]).code(), 0);
+    // What is left of an export that was broken off does not stop the next one.
+    std::fs::remove_dir_all(tables.join("recordings")).expect("it is there");
+    assert_eq!(add(&recorded.file, &tables, &["--service", hostile]).code(), 0);
     let mut files = 0;
     let mut folders = vec![tables.clone()];
     while let Some(at) = folders.pop() {

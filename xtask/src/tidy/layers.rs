@@ -120,7 +120,7 @@ const WINGS: &[Wing] = &[
         crates: &[layer(
             "heapwise-tables",
             "a recording as tables in Parquet",
-            &["heapwise-analysis", "heapwise-diagnosis", "heapwise-trace"],
+            &["heapwise-analysis", "heapwise-diagnosis", "heapwise-environment", "heapwise-trace"],
         )],
     },
     Wing {

@@ -74,11 +74,15 @@ pub(crate) fn read_from(input: impl Read, file: &File, path: &Path) -> anyhow::R
     let progress = Progress::new();
     let began = Instant::now();
     let mut options = Options::default();
-    // If the available memory is unknown, the default limit applies.
-    options.memory = heapwise_environment::available_memory().map(|available| available / 4 * 3);
+    options.memory = memory();
     let analysis = analyze(reader, &options, |at| progress.at("analysing", at, total)).with_context(name)?;
     heapwise_report::detail!("heapwise: analysed {} in {:.1?}", path.display(), began.elapsed());
     Ok(analysis)
+}
+
+/// How many bytes an analysis may take now. If the available memory is unknown, the default limit applies.
+pub(crate) fn memory() -> Option<u64> {
+    heapwise_environment::available_memory().map(|available| available / 4 * 3)
 }
 
 /// Resolves the addresses of a recording and reports, a line each, what could not be read. `may_fetch` is for

@@ -11,7 +11,7 @@ fn main() {
     let reader = || Reader::new(file).expect("a recording");
     let analysis = analyze(reader(), &Options::default(), |_| {}).expect("memory");
     let mut recording = Recording::new(&analysis);
-    recording.follow(reader(), |_| {}).expect("memory");
+    recording.follow(reader(), None, |_| {}).expect("memory");
     let labels = Labels::new(&analysis, Some("golden"), Some("1.0"));
     for table in recording.tables(&diagnose(&analysis), &labels).expect("memory") {
         let path = folder.join(format!("{}.parquet", table.table.name));

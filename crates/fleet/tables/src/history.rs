@@ -8,7 +8,8 @@ use crate::stacks::Stacks;
 use heapwise_analysis::{Analysis, Moment, Nanos, Observer};
 use heapwise_trace::event::{BlockAddress, Epoch, Event, StackId};
 use heapwise_trace::sampling;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 
 /// Sites that are followed.
 const MOST_SITES: usize = 64;
@@ -24,20 +25,11 @@ pub(crate) struct History {
     live: u64,
 }
 
-/// A block of a process.
+/// A stack of a process.
 ///
-/// PERF: addresses have 48 bits, and a key of one word is compared and hashed at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Block(u64);
-
-impl Block {
-    fn new(process: usize, address: BlockAddress) -> Self {
-        Self(address.0 ^ (process as u64) << 48)
-    }
-
-    fn process(self) -> usize {
-        (self.0 >> 48) as usize
-    }
+/// PERF: one word, which is compared and hashed at once, for every event.
+fn key(process: usize, stack: StackId) -> u64 {
+    (process as u64) << 32 | u64::from(stack.0)
 }
 
 /// Follows the sites with the most memory.
@@ -47,16 +39,22 @@ pub(crate) struct Follower {
     /// How long a span is.
     pub(crate) width: Nanos,
     pub(crate) histories: Vec<History>,
-    /// By process and stack: the history of each recorded stack that has one, plus one.
-    ///
-    /// PERF: ids of stacks count from 1 in each process, so a table takes less time than a map, which is asked for every event.
-    of_stacks: Vec<Vec<u32>>,
+    /// The history of each recorded stack that has one, by process and stack. A recording may have any number for a stack, so it is no
+    /// table.
+    of_stacks: FxHashMap<u64, u32>,
     process_of: FxHashMap<usize, usize>,
-    ended: FxHashSet<usize>,
+    processes: FxHashMap<usize, Process>,
+    /// Processes whose end is known and may still be ahead, by epoch. Events are passed on later than the ends that follow them.
+    ends: BTreeMap<Epoch, Vec<usize>>,
     /// The time of the last events.
     now: Nanos,
-    /// History and bytes of each live block, by process and address.
-    live: FxHashMap<Block, (u32, u64)>,
+}
+
+/// What a process has.
+#[derive(Debug, Default)]
+struct Process {
+    /// History and bytes of each live block.
+    live: FxHashMap<BlockAddress, (u32, u64)>,
 }
 
 impl Follower {
@@ -71,16 +69,10 @@ impl Follower {
         most.truncate(MOST_SITES);
         let place: FxHashMap<Id, usize> = most.iter().enumerate().map(|(at, most)| (most.1, at)).collect();
         let of = |site| stacks.of_site(site).and_then(|stack| place.get(&stack).copied());
-        let mut of_stacks: Vec<Vec<u32>> = Vec::new();
-        for ((process, stack), site) in analysis.recorded_stacks() {
-            let Some(history) = of(site) else { continue };
-            // Ids of processes and stacks are believed by the analysis, too: both have a row in its tables.
-            let stack = stack.0 as usize;
-            of_stacks.resize_with(of_stacks.len().max(process + 1), Vec::new);
-            let stacks = &mut of_stacks[process];
-            stacks.resize(stacks.len().max(stack + 1), 0);
-            stacks[stack] = history as u32 + 1;
-        }
+        let recorded = analysis.recorded_stacks();
+        let of_stacks =
+            recorded.filter_map(|((process, stack), site)| Some((key(process, stack), of(site)? as u32)));
+        let of_stacks = of_stacks.collect();
         let histories = most.iter().map(|&(_, stack)| History { stack, levels: Vec::new(), live: 0 });
         Self {
             sample_bytes: analysis.meta.sample_bytes,
@@ -88,33 +80,44 @@ impl Follower {
             histories: histories.collect(),
             of_stacks,
             process_of: FxHashMap::default(),
-            ended: FxHashSet::default(),
+            processes: FxHashMap::default(),
+            ends: BTreeMap::new(),
             now: Nanos(0),
-            live: FxHashMap::default(),
         }
     }
 
-    fn history_of(&self, process: usize, stack: StackId) -> Option<u32> {
-        self.of_stacks.get(process)?.get(stack.0 as usize)?.checked_sub(1)
+    /// The processes that ended before this epoch are gone, with what they had.
+    fn end_before(&mut self, epoch: Epoch) {
+        while self.ends.first_key_value().is_some_and(|(end, _)| *end < epoch) {
+            let Some((_, gone)) = self.ends.pop_first() else { return };
+            for process in gone {
+                let live = self.processes.remove(&process).unwrap_or_default().live;
+                live.into_values().for_each(|(history, bytes)| self.lose(self.now, history, bytes));
+            }
+        }
     }
 
-    fn allocate(&mut self, at: Nanos, process: usize, address: BlockAddress, size: u64, stack: StackId) {
-        let block = Block::new(process, address);
-        let history = if self.ended.contains(&process) { None } else { self.history_of(process, stack) };
-        let Some(history) = history else {
+    fn allocate(
+        &mut self,
+        live: &mut FxHashMap<BlockAddress, (u32, u64)>,
+        (at, process): (Nanos, usize),
+        (address, size): (BlockAddress, u64),
+        stack: StackId,
+    ) {
+        let Some(&history) = self.of_stacks.get(&key(process, stack)) else {
             // Its address was handed out before: what was there must have been freed.
-            return self.free(at, block);
+            return self.free(live, at, address);
         };
         let bytes = size.saturating_mul(sampling::weight(self.sample_bytes, size));
-        if let Some((before, bytes)) = self.live.insert(block, (history, bytes)) {
+        if let Some((before, bytes)) = live.insert(address, (history, bytes)) {
             self.lose(at, before, bytes);
         }
         let span = self.span(at);
         self.histories[history as usize].change(span, |live| live.saturating_add(bytes));
     }
 
-    fn free(&mut self, at: Nanos, block: Block) {
-        if let Some((history, bytes)) = self.live.remove(&block) {
+    fn free(&mut self, live: &mut FxHashMap<BlockAddress, (u32, u64)>, at: Nanos, address: BlockAddress) {
+        if let Some((history, bytes)) = live.remove(&address) {
             self.lose(at, history, bytes);
         }
     }
@@ -161,34 +164,32 @@ impl Observer for Follower {
 
     fn events(&mut self, at: Moment, thread: usize, events: &[Event]) {
         let Some(&process) = self.process_of.get(&thread) else { return };
+        self.end_before(at.epoch);
         self.now = at.time;
+        let mut live = std::mem::take(&mut self.processes.entry(process).or_default().live);
+        let (time, own) = (at.time, &mut live);
         for event in events {
             match *event {
                 Event::Alloc { address, size, stack, .. } => {
-                    self.allocate(at.time, process, address, size, stack);
+                    self.allocate(own, (time, process), (address, size), stack);
                 }
                 Event::Free { address, .. } | Event::ReallocBegin { old: address, .. } => {
-                    self.free(at.time, Block::new(process, address));
+                    self.free(own, time, address);
                 }
                 Event::Realloc { old, new, size, stack, .. } => {
-                    self.free(at.time, Block::new(process, old));
-                    self.allocate(at.time, process, new, size, stack);
+                    self.free(own, time, old);
+                    self.allocate(own, (time, process), (new, size), stack);
                 }
                 Event::ReallocEnd { new, size, stack, .. } => {
-                    self.allocate(at.time, process, new, size, stack);
+                    self.allocate(own, (time, process), (new, size), stack);
                 }
                 _ => {}
             }
         }
+        self.processes.entry(process).or_default().live = live;
     }
 
-    fn process_ended(&mut self, process: usize, _: Epoch) {
-        // What it has not freed is gone. Events that are passed on later are of before.
-        let gone = self.live.extract_if(|block, _| block.process() == process);
-        let gone: Vec<(u32, u64)> = gone.map(|(_, of)| of).collect();
-        for (history, bytes) in gone {
-            self.lose(self.now, history, bytes);
-        }
-        self.ended.insert(process);
+    fn process_ended(&mut self, process: usize, epoch: Epoch) {
+        self.ends.entry(epoch).or_default().push(process);
     }
 }

@@ -18,29 +18,39 @@ fn date(unix_ns: u64) -> String {
     date.format("%Y-%m-%d").to_string()
 }
 
-/// A name as a part of a path: whatever is no plain character is `%` and two digits, so that no name leads elsewhere.
+/// A name as a part of a path: whatever is no plain character is `%` and two digits for each byte, so that no name leads elsewhere. A
+/// long one is cut between two characters, and ends with the id of the whole.
 fn escaped(name: &str) -> String {
     let mut text = String::with_capacity(name.len());
-    for (at, byte) in name.bytes().enumerate() {
-        let is_plain = byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_') || byte == b'.' && at > 0;
+    for (at, character) in name.char_indices() {
+        let before = text.len();
+        let is_plain =
+            character.is_ascii_alphanumeric() || matches!(character, '-' | '_') || character == '.' && at > 0;
         if is_plain {
-            text.push(char::from(byte));
+            text.push(character);
         } else {
-            // Writing into a string cannot fail.
-            let _ = write!(text, "%{byte:02X}");
+            for byte in character.encode_utf8(&mut [0; 4]).bytes() {
+                // Writing into a string cannot fail.
+                let _ = write!(text, "%{byte:02X}");
+            }
+        }
+        if text.len() > MOST_BYTES {
+            text.truncate(before);
+            return marked(text, name);
         }
     }
-    // File systems have no longer names. What is cut off is distinguished by its hash.
-    if text.len() > MOST_BYTES {
-        let whole = Id::of(&[name.as_bytes()]);
-        text.truncate(MOST_BYTES - 33);
-        let _ = write!(text, "-{whole}");
-    }
-    text
+    // Engines read it as no name at all.
+    if name == NO_NAME { marked(text, name) } else { text }
 }
 
-/// Of the name of a service in a path. A folder's name has at most 255 bytes on all file systems, `service=` among them.
+fn marked(text: String, name: &str) -> String {
+    format!("{text}-{}", Id::of(&[name.as_bytes()]))
+}
+
+/// Of the name of a service in a path, before its mark. A folder's name has at most 255 bytes on all file systems, `service=` among them.
 const MOST_BYTES: usize = 200;
+/// What engines call a partition without a name.
+const NO_NAME: &str = "__HIVE_DEFAULT_PARTITION__";
 
 #[cfg(test)]
 mod tests {
@@ -60,6 +70,27 @@ mod tests {
         assert_eq!(escaped(".hidden"), "%2Ehidden");
         assert_eq!(escaped("a=b/c%d\n\u{e9}"), "a%3Db%2Fc%25d%0A%C3%A9");
         let (long, longer) = (escaped(&"/".repeat(4000)), escaped(&"/".repeat(4001)));
-        assert!(long.len() <= MOST_BYTES && long != longer, "{long}");
+        assert!(long.len() <= 255 - "service=".len() && long != longer, "{long}");
+        assert_ne!(escaped(NO_NAME), NO_NAME);
+    }
+
+    #[test]
+    fn what_is_cut_is_still_text() {
+        for name in ["日本語".repeat(20), "é".repeat(100), "a".repeat(300)] {
+            let text = escaped(&name);
+            assert!(text.len() <= 255 - "service=".len(), "{text}");
+            let mut bytes = Vec::new();
+            let mut rest = text.as_str();
+            while let Some(first) = rest.chars().next() {
+                let len = if first == '%' { 3 } else { 1 };
+                let (part, others) = rest.split_at(len);
+                bytes.push(match first {
+                    '%' => u8::from_str_radix(&part[1..], 16).expect("two digits"),
+                    plain => plain as u8,
+                });
+                rest = others;
+            }
+            assert!(String::from_utf8(bytes).is_ok(), "{text}");
+        }
     }
 }

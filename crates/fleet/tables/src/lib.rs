@@ -24,6 +24,7 @@ mod source;
 mod stacks;
 mod table;
 mod tables;
+mod text;
 
 pub use column::{Column, Kind};
 pub use id::Id;

@@ -17,6 +17,7 @@ use std::io::{self, Read};
 /// One recording, before it is written as tables.
 #[derive(Debug)]
 pub struct Recording<'a> {
+    id: Id,
     analysis: &'a Analysis,
     stacks: Stacks<'a>,
     histories: Option<Follower>,
@@ -36,16 +37,30 @@ pub struct TableFile {
 impl<'a> Recording<'a> {
     /// A recording that was read.
     pub fn new(analysis: &'a Analysis) -> Self {
-        Self { analysis, stacks: Stacks::new(analysis), histories: None }
+        let id = id(analysis);
+        Self { id, analysis, stacks: Stacks::new(analysis, id), histories: None }
+    }
+
+    /// Its id in all tables.
+    pub fn id(&self) -> Id {
+        self.id
     }
 
     /// Reads the same recording once more, for the live bytes of its largest sites over time. Without that `site_samples` is empty.
+    /// `memory` is how many bytes that may take; see [`Options::memory`].
     ///
     /// # Errors
     /// If the stream cannot be read.
-    pub fn follow<R: Read>(&mut self, reader: Reader<R>, progress: impl FnMut(u64)) -> Result<(), Error> {
+    pub fn follow<R: Read>(
+        &mut self,
+        reader: Reader<R>,
+        memory: Option<u64>,
+        progress: impl FnMut(u64),
+    ) -> Result<(), Error> {
         let mut follower = Follower::new(self.analysis, &self.stacks);
-        observe(reader, &Options::default(), &mut follower, progress)?;
+        let mut options = Options::default();
+        (options.ignore_symbols, options.memory) = (true, memory);
+        observe(reader, &options, &mut follower, progress)?;
         self.histories = Some(follower.finish(self.analysis.duration));
         Ok(())
     }
@@ -59,7 +74,7 @@ impl<'a> Recording<'a> {
             analysis: self.analysis,
             diagnosis,
             labels,
-            recording: id(self.analysis),
+            recording: self.id,
             stacks: &self.stacks,
             histories: self.histories.as_ref(),
         };

@@ -2,6 +2,7 @@
 
 use crate::column::{Column, Kind, Value, parquet_type, signed};
 use crate::id::Id;
+use crate::text::harmless;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::errors::Result;
@@ -94,7 +95,7 @@ impl Cells {
 
     fn add(&mut self, value: Value<'_>) {
         let (kind, is_optional) = (self.column.kind, self.column.is_optional);
-        let text = |text: &str| ByteArray::from(text.as_bytes().to_vec());
+        let text = |text: &str| ByteArray::from(harmless(text).into_owned().into_bytes());
         let digits = |id: &Id| ByteArray::from(id.to_string().into_bytes());
         let n = match (&mut self.values, value, kind) {
             (_, Value::None, _) if is_optional => 0,
@@ -194,6 +195,10 @@ mod tests {
         file.get_row_iter(None).expect("rows").map(|row| row.expect("a row")).collect()
     }
 
+    fn read_as(text: &str) -> Field {
+        Field::Str(harmless(text).into_owned())
+    }
+
     fn hex(id: Id) -> Field {
         Field::Str(id.to_string())
     }
@@ -242,8 +247,8 @@ mod tests {
                 let longs: Vec<_> = numbers.iter().map(|&n| Field::Long(signed(n))).collect();
                 prop_assert_eq!(elements(fields[4]), longs);
                 prop_assert_eq!(fields[5].clone(), or_null(small.map(|n| Field::Double(f64::from(n)))));
-                prop_assert_eq!(fields[6].clone(), or_null(text.clone().map(Field::Str)));
-                prop_assert_eq!(elements(fields[7]), texts.iter().cloned().map(Field::Str).collect::<Vec<_>>());
+                prop_assert_eq!(fields[6].clone(), or_null(text.as_deref().map(read_as)));
+                prop_assert_eq!(elements(fields[7]), texts.iter().map(|text| read_as(text)).collect::<Vec<_>>());
                 prop_assert_eq!(fields[8].clone(), or_null(truth.map(Field::Bool)));
                 prop_assert_eq!(fields[9].clone(), Field::TimestampMicros(7));
             }

@@ -4,6 +4,7 @@
 //! one, as for `heapwise diff`.
 
 use crate::id::Id;
+use crate::text::harmless;
 use heapwise_analysis::{Analysis, Bytes, Frame, Numbers, Site};
 use heapwise_diagnosis::{lasting_function, lasting_module};
 use heapwise_trace::sampling;
@@ -75,8 +76,8 @@ pub(crate) struct FrameRow<'a> {
 }
 
 impl<'a> Stacks<'a> {
-    pub(crate) fn new(analysis: &'a Analysis) -> Self {
-        let mut names = Names::default();
+    pub(crate) fn new(analysis: &'a Analysis, recording: Id) -> Self {
+        let mut names = Names { recording: recording.to_string(), ..Names::default() };
         let mut rows: FxHashMap<Id, (&Site, Sums)> = FxHashMap::default();
         let mut of_sites = Vec::with_capacity(analysis.sites().len());
         for site in analysis.sites() {
@@ -113,8 +114,8 @@ impl<'a> Stacks<'a> {
 /// What a frame is called in all builds; the module and the address if it has no name.
 pub(crate) fn name(frame: &Frame<'_>) -> String {
     match (frame.function, frame.module) {
-        (Some(function), _) => lasting_function(function).into_owned(),
-        (None, Some(module)) => format!("{}+{:#x}", lasting_module(&module.path), frame.address),
+        (Some(function), _) => harmless(&lasting_function(function)).into_owned(),
+        (None, Some(module)) => format!("{}+{:#x}", harmless(&lasting_module(&module.path)), frame.address),
         (None, None) => "[no file]".to_owned(),
     }
 }
@@ -128,6 +129,8 @@ fn place<'a>(analysis: &'a Analysis, site: &Site) -> Option<Frame<'a>> {
 /// The frames that were met.
 #[derive(Debug, Default)]
 struct Names<'a> {
+    /// The id of the recording.
+    recording: String,
     /// PERF: names repeat in nearly every stack, and each is hashed once.
     known: FxHashMap<Spot<'a>, Id>,
     rows: Vec<FrameRow<'a>>,
@@ -167,10 +170,11 @@ impl<'a> Names<'a> {
         if let Some(&id) = self.known.get(&spot) {
             return id;
         }
-        let (module, function) = (lasting_module(path), name(frame));
+        let (module, function) = (harmless(&lasting_module(path)).into_owned(), name(frame));
+        let build = if build_id.is_empty() { &*self.recording } else { build_id };
         let id = match frame.function.is_none() && frame.module.is_some() {
-            // What has no name is the same in the same build alone.
-            true => Id::of(&[module.as_bytes(), build_id.as_bytes(), function.as_bytes()]),
+            // What has no name is the same in the same build alone, and without a build id in the same recording.
+            true => Id::of(&[module.as_bytes(), build.as_bytes(), function.as_bytes()]),
             false => Id::of(&[module.as_bytes(), function.as_bytes()]),
         };
         self.known.insert(spot, id);
@@ -255,7 +259,8 @@ impl Sums {
             (ours.peak_bytes, all.peak_live_bytes.0),
             (ours.live_at_exit_bytes, all.never_freed_bytes.0),
         ];
-        let share = |(part, all): (u64, u64)| (part as f64 / all.max(1) as f64 * 1e9) as u64;
+        // A damaged recording may have any sums.
+        let share = |(part, all): (u64, u64)| ((part as f64 / all.max(1) as f64).min(1.0) * 1e9) as u64;
         shares.map(share).into_iter().sum()
     }
 }

@@ -6,7 +6,7 @@ use heapwise_tables::{Labels, MOST_SITES, Recording, TABLES, TableFile};
 use heapwise_trace::event::{AllocFunction, AllocatorNumber, BlockAddress, Epoch, Event, StackId};
 use heapwise_trace::file::columns::EventsEncoder;
 use heapwise_trace::file::records::{
-    Meta, ModuleInfo, ProcessIndex, ProcessInfo, RunEnd, ThreadIndex, ThreadInfo,
+    Meta, ModuleInfo, ProcessEnd, ProcessIndex, ProcessInfo, RunEnd, ThreadIndex, ThreadInfo,
 };
 use heapwise_trace::file::tables::{ClockReadings, Nodes};
 use heapwise_trace::file::{Reader, Writer};
@@ -33,7 +33,7 @@ fn read(recording: &[u8]) -> Analysis {
 fn tables(recording: &[u8]) -> BTreeMap<&'static str, TableFile> {
     let analysis = read(recording);
     let mut source = Recording::new(&analysis);
-    source.follow(Reader::new(recording).expect("a recording"), |_| {}).expect("memory");
+    source.follow(Reader::new(recording).expect("a recording"), None, |_| {}).expect("memory");
     let labels = Labels::new(&analysis, Some("golden"), Some("1.0"));
     let files = source.tables(&diagnose(&analysis), &labels).expect("memory");
     files.into_iter().map(|file| (file.table.name, file)).collect()
@@ -190,6 +190,13 @@ fn what_an_earlier_version_wrote_has_the_columns_of_this_one_and_the_same_in_the
     assert_eq!(compared, 9);
 }
 
+/// A stack that recordings do not have, as far away as a number can be, takes no memory.
+#[test]
+fn a_stack_may_have_any_number() {
+    let tables = tables(&with_stacks(&[u32::MAX - 1, 1 << 25], 0));
+    assert_eq!(sum(&rows(&tables["sites"].bytes), "allocations"), 2);
+}
+
 /// A recording with so many stacks, each of which allocates a block of its number's bytes and keeps it, in two halves of the time.
 fn with_sites(count: u32) -> Vec<u8> {
     sample_with_sites(count, 0)
@@ -197,6 +204,12 @@ fn with_sites(count: u32) -> Vec<u8> {
 
 /// The same of a sample of the blocks.
 fn sample_with_sites(count: u32, sample_bytes: u64) -> Vec<u8> {
+    with_stacks(&(2..2 + count).collect::<Vec<_>>(), sample_bytes)
+}
+
+/// A block for each of these stacks; those from 2 on are known up to their number.
+fn with_stacks(stacks: &[u32], sample_bytes: u64) -> Vec<u8> {
+    let count = stacks.len() as u32;
     let meta = Meta { sample_bytes, ..Meta::default() };
     let mut writer = Writer::new(Vec::new(), &meta).expect("memory");
     let process = ProcessIndex(0);
@@ -215,7 +228,7 @@ fn sample_with_sites(count: u32, sample_bytes: u64) -> Vec<u8> {
         let encoded = words::encode(event);
         words.extend_from_slice(&encoded.words[..encoded.len]);
     };
-    for at in 0..count {
+    for (at, &stack) in (0..count).zip(stacks) {
         if at == count / 2 {
             add(Event::Epoch(Epoch(51)));
         }
@@ -225,12 +238,14 @@ fn sample_with_sites(count: u32, sample_bytes: u64) -> Vec<u8> {
             align_log2: 0,
             allocator: AllocatorNumber::BY_NAME,
             function: AllocFunction::Malloc,
-            stack: StackId(2 + at),
+            stack: StackId(stack),
         });
     }
     encoder.add_block(ThreadIndex(0), Epoch(1), &words);
     writer.events(&encoder.finish(Epoch(u64::MAX))).expect("memory");
     writer.clock(&ClockReadings((0..=100).map(|i| (Epoch(i), i * 1_000_000)).collect())).expect("memory");
+    let ended = ProcessEnd { index: process, epoch: Epoch(100), ..ProcessEnd::default() };
+    writer.process_end(&ended).expect("memory");
     writer.run_end(&RunEnd { duration_ns: 100_000_000, ..RunEnd::default() }).expect("memory");
     writer.into_inner()
 }
@@ -263,6 +278,27 @@ fn the_largest_sites_are_followed_over_time() {
     assert!((125..=135).contains(&step) && second[..step].iter().all(|level| *level == 0), "{second:?}");
     assert!(second[step..].iter().all(|level| *level == 2), "{second:?}");
     assert_eq!(number(&rows[255], "time_ns") / 1_000_000, 99);
+}
+
+#[test]
+fn what_is_followed_reaches_the_peak_and_what_is_left_at_the_end() {
+    // Processes that end, and one that goes on in a fork.
+    for recording in RECORDINGS {
+        let tables = tables(recording);
+        let mut highest: BTreeMap<String, i64> = BTreeMap::new();
+        for row in rows(&tables["site_samples"].bytes) {
+            let level = highest.entry(cells(&row)["stack_id"].clone()).or_default();
+            *level = (*level).max(number(&row, "live_bytes"));
+        }
+        assert!(!highest.is_empty());
+        for site in rows(&tables["sites"].bytes) {
+            let Some(&level) = highest.get(&cells(&site)["stack_id"]) else { continue };
+            // What several processes left behind was not there together.
+            let most = number(&site, "peak_bytes");
+            assert!((most..=number(&site, "most_live_bytes")).contains(&level), "{level}: {site}");
+            assert!(level > 0, "{site}");
+        }
+    }
 }
 
 #[test]

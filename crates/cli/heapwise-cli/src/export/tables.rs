@@ -10,7 +10,7 @@ use heapwise_report::{note, say};
 use heapwise_tables::{Labels, Recording, TableFile};
 use heapwise_trace::file::Reader;
 use std::io::{BufReader, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Writes one file for each table, below a folder that may hold those of other recordings.
 pub(super) fn export(args: &ExportArgs) -> Result<(), Failure> {
@@ -29,39 +29,60 @@ pub(super) fn export(args: &ExportArgs) -> Result<(), Failure> {
     follow(&mut recording, args)?;
     let labels = Labels::new(&analysis, args.service.as_deref(), args.release.as_deref());
     let tables = recording.tables(&diagnosis, &labels).context("cannot make the tables")?;
-    // Whoever finds a recording in its own table finds all other rows of it, so that one comes last.
-    for table in tables.iter().rev() {
+    let [whole, others @ ..] = tables.as_slice() else { return Err(anyhow!("there are no tables").into()) };
+    if let Some(other) = elsewhere(folder, whole) {
+        let why = "it has this recording already, under another service; remove it from all tables first";
+        return Err(anyhow!("{}: {why}", other.display()).into());
+    }
+    let existing = Existing::of(args.destination.force);
+    let path = folder.join(&whole.name);
+    make_folders(&path)
+        .and_then(|()| file::check(&path, existing))
+        .with_context(|| result::cannot_write(&path))?;
+    // Whoever finds a recording in its own table finds all other rows of it, so that one comes last. Without it, what is in the others is left
+    // from an export that was broken off.
+    for (table, existing) in others.iter().map(|table| (table, Existing::Replace)).chain([(whole, existing)])
+    {
         let path = folder.join(&table.name);
-        write(args, &path, table).with_context(|| result::cannot_write(&path))?;
+        write(&path, table, existing).with_context(|| result::cannot_write(&path))?;
     }
     let all: usize = tables.iter().map(|table| table.bytes.len()).sum();
     note!("heapwise: added to {} ({}); service {}", folder.display(), bytes(all as u64), labels.service);
     Ok(())
 }
 
+/// The same recording of the same day under another service.
+fn elsewhere(folder: &Path, table: &TableFile) -> Option<PathBuf> {
+    let path = folder.join(&table.name);
+    let (own, name) = (path.parent()?, path.file_name()?);
+    let services = std::fs::read_dir(own.parent()?).ok()?;
+    let others = services.filter_map(|entry| Some(entry.ok()?.path())).filter(|service| service != own);
+    others.map(|service| service.join(name)).find(|path| path.exists())
+}
+
 /// Reads the recording a second time, if it is a file.
 fn follow(recording: &mut Recording<'_>, args: &ExportArgs) -> Result<(), Failure> {
-    let file = report::open(&args.recording)?;
-    if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
+    // Opening a pipe would wait for someone to write to it.
+    if !std::fs::metadata(&args.recording).is_ok_and(|metadata| metadata.is_file()) {
         say!("heapwise: warning: {} cannot be read twice: site_samples is empty", args.recording.display());
         return Ok(());
     }
     let name = || format!("cannot read {}", args.recording.display());
+    let file = report::open(&args.recording)?;
     let reader = Reader::new(BufReader::with_capacity(1 << 20, &file)).with_context(name)?;
-    Ok(recording.follow(reader, |_| {}).with_context(name)?)
+    Ok(recording.follow(reader, report::memory(), |_| {}).with_context(name)?)
 }
 
-fn write(args: &ExportArgs, path: &Path, table: &TableFile) -> std::io::Result<()> {
-    if let Some(folder) = path.parent() {
-        make_folders(folder)?;
-    }
-    let mut file = result::create(path, &args.destination)?;
+fn write(path: &Path, table: &TableFile, existing: Existing) -> std::io::Result<()> {
+    make_folders(path)?;
+    let mut file = file::Output::create(path, existing)?;
     file.write_all(&table.bytes)?;
     file.finish()
 }
 
-/// Folders that only their owner may look into, as the files in them.
-fn make_folders(folder: &Path) -> std::io::Result<()> {
+/// The folders of a file, which only their owner may look into, as the files in them.
+fn make_folders(path: &Path) -> std::io::Result<()> {
+    let Some(folder) = path.parent() else { return Ok(()) };
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]

@@ -7,12 +7,12 @@ use crate::table::Table;
 
 pub(super) static TABLE: Table = Table {
     name: "frames",
-    about: "one row for each function of each build; the same function has the same id in all builds",
+    about: "one row for each function and build on the stacks of a recording; the same function has the same id in all builds",
     columns: &[
         Column::new(
             "frame_id",
             Kind::Id,
-            "SHA-256 of the module, a zero byte and the function, the first 128 bits; a frame without a name has its build and address instead",
+            "SHA-256 of the module, a zero byte and the function, the first 128 bits; a frame without a name has the build id in between, or the recording if there is none",
         ),
         Column::new("module", Kind::Text, "the file's name without folder and version"),
         Column::optional("build_id", Kind::Text, "the build id of that file"),

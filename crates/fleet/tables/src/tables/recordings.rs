@@ -16,9 +16,9 @@ pub(super) static TABLE: Table = Table {
         RECORDING,
         Column::new("tables_version", Kind::Integer, "the version of these tables"),
         Column::new(
-            "service",
+            "service_name",
             Kind::Text,
-            "what recordings are grouped by: `--service`, or the program's name",
+            "what recordings are grouped by: `--service`, or the program's name; the folder `service=` may have it shortened",
         ),
         Column::optional("release", Kind::Text, "the release of the service: `--release`"),
         Column::optional("host", Kind::Text, "the host's name"),

@@ -7,7 +7,7 @@ use crate::table::Table;
 
 pub(super) static TABLE: Table = Table {
     name: "stacks",
-    about: "one row for each stack of `sites`; the same stack has the same id in all recordings",
+    about: "one row for each stack of a recording's `sites`; a stack of several recordings is as many equal rows",
     columns: &[
         Column::new("stack_id", Kind::Id, "SHA-256 of the bytes of its frames' ids, the first 128 bits"),
         Column::new(
