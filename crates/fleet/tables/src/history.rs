@@ -76,7 +76,7 @@ impl Follower {
         let histories = most.iter().map(|&(_, stack)| History { stack, levels: Vec::new(), live: 0 });
         Self {
             sample_bytes: analysis.meta.sample_bytes,
-            width: Nanos((analysis.duration.0 / MOST_POINTS + 1).max(1)),
+            width: Nanos(analysis.duration.0 / MOST_POINTS + 1),
             histories: histories.collect(),
             of_stacks,
             process_of: FxHashMap::default(),

@@ -2,6 +2,7 @@
 
 use super::load;
 use crate::args::ExportArgs;
+use crate::progress::Progress;
 use crate::{Failure, report, result};
 use anyhow::{Context, anyhow};
 use heapwise_report::escape::file::{self, Existing};
@@ -70,7 +71,9 @@ fn follow(recording: &mut Recording<'_>, args: &ExportArgs) -> Result<(), Failur
     let name = || format!("cannot read {}", args.recording.display());
     let file = report::open(&args.recording)?;
     let reader = Reader::new(BufReader::with_capacity(1 << 20, &file)).with_context(name)?;
-    Ok(recording.follow(reader, report::memory(), |_| {}).with_context(name)?)
+    let (progress, total) = (Progress::new(), file.metadata().map_or(0, |metadata| metadata.len()));
+    let at = |bytes| progress.at("following sites", bytes, total);
+    Ok(recording.follow(reader, report::memory(), at).with_context(name)?)
 }
 
 fn write(path: &Path, table: &TableFile, existing: Existing) -> std::io::Result<()> {
