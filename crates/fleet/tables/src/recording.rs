@@ -17,6 +17,7 @@ use std::io::{self, Read};
 /// One recording, before it is written as tables.
 #[derive(Debug)]
 pub struct Recording<'a> {
+    /// Its id in all tables.
     id: Id,
     analysis: &'a Analysis,
     stacks: Stacks<'a>,
@@ -39,11 +40,6 @@ impl<'a> Recording<'a> {
     pub fn new(analysis: &'a Analysis) -> Self {
         let id = id(analysis);
         Self { id, analysis, stacks: Stacks::new(analysis, id), histories: None }
-    }
-
-    /// Its id in all tables.
-    pub fn id(&self) -> Id {
-        self.id
     }
 
     /// Reads the same recording once more, for the live bytes of its largest sites over time. Without that `site_samples` is empty.

@@ -83,7 +83,7 @@ impl<'a> Stacks<'a> {
         for site in analysis.sites() {
             let id = Id::of_ids(&names.stack(analysis, site));
             // Sites come with the most allocated bytes first.
-            rows.entry(id).or_insert_with(|| (site, Sums::default())).1.add_site(analysis, site);
+            rows.entry(id).or_insert_with(|| (site, Sums::default())).1.add(&Sums::of(analysis, site));
             of_sites.push(id);
         }
         let mut rows: Vec<_> = rows.into_iter().collect();
@@ -198,26 +198,27 @@ impl<'a> Names<'a> {
 }
 
 impl Sums {
-    fn add_site(&mut self, analysis: &Analysis, site: &Site) {
-        self.numbers += Numbers::from(site);
-        let sums = [
-            (&mut self.deallocations, site.deallocations),
-            (&mut self.failed_allocations, site.failed_allocations),
-            (&mut self.freed_on_other_thread, site.freed_on_other_thread),
-            (&mut self.copied_bytes, site.copied_bytes.0),
-            (&mut self.growth_steps, site.growth.steps),
-            (&mut self.samples, site.samples),
-        ];
-        sums.into_iter().for_each(|(sum, more)| *sum = sum.wrapping_add(more));
-        self.add_time(site.allocator_time.map(|time| time.time.0));
+    fn of(analysis: &Analysis, site: &Site) -> Self {
+        let mut sums = Self {
+            numbers: Numbers::from(site),
+            deallocations: site.deallocations,
+            failed_allocations: site.failed_allocations,
+            freed_on_other_thread: site.freed_on_other_thread,
+            copied_bytes: site.copied_bytes.0,
+            growth_steps: site.growth.steps,
+            allocator_time_ns: site.allocator_time.map(|time| time.time.0),
+            samples: site.samples,
+            ..Self::default()
+        };
         for (Bytes(size), requests) in site.sizes.steps() {
-            count(&mut self.sizes, size, requests);
+            count(&mut sums.sizes, size, requests);
             // Horvitz and Thompson: each of the recorded blocks, of which there are 1 in `weight`, adds weight (weight - 1) x².
             let over = (sampling::weight(analysis.meta.sample_bytes, size) - 1) as f64 * requests as f64;
-            self.requests_variance += over;
-            self.allocated_bytes_variance += over * (size as f64).powi(2);
+            sums.requests_variance += over;
+            sums.allocated_bytes_variance += over * (size as f64).powi(2);
         }
-        site.lifetimes.steps().for_each(|(time, blocks)| count(&mut self.lifetimes, time.0 >> 10, blocks));
+        site.lifetimes.steps().for_each(|(time, blocks)| count(&mut sums.lifetimes, time.0 >> 10, blocks));
+        sums
     }
 
     fn add(&mut self, other: &Self) {
@@ -231,19 +232,14 @@ impl Sums {
             (&mut self.samples, other.samples),
         ];
         sums.into_iter().for_each(|(sum, more)| *sum = sum.wrapping_add(more));
-        self.add_time(other.allocator_time_ns);
+        if let Some(more) = other.allocator_time_ns {
+            self.allocator_time_ns = Some(self.allocator_time_ns.unwrap_or(0).saturating_add(more));
+        }
         self.requests_variance += other.requests_variance;
         self.allocated_bytes_variance += other.allocated_bytes_variance;
         for (ours, theirs) in [(&mut self.sizes, &other.sizes), (&mut self.lifetimes, &other.lifetimes)] {
             ours.resize(ours.len().max(theirs.len()), 0);
             ours.iter_mut().zip(theirs).for_each(|(sum, more)| *sum = sum.wrapping_add(*more));
-        }
-    }
-
-    fn add_time(&mut self, more: Option<u64>) {
-        if let Some(more) = more {
-            let time = self.allocator_time_ns.get_or_insert(0);
-            *time = time.saturating_add(more);
         }
     }
 

@@ -17,7 +17,11 @@ use std::path::{Path, PathBuf};
 pub(super) fn export(args: &ExportArgs) -> Result<(), Failure> {
     let Some(folder) = args.destination.output.as_deref() else { return Err(anyhow!("no folder").into()) };
     if folder.exists() && !folder.is_dir() {
-        return Err(anyhow!("{} is no folder, and tables are several files", folder.display()).into());
+        return Err(anyhow!(
+            "{} is no folder, and tables are several files: name a folder with -o",
+            folder.display()
+        )
+        .into());
     }
     if folder.is_dir() {
         // Before minutes of reading: whether a file can be made in it.
